@@ -1,0 +1,65 @@
+import type { Rle } from "./rle.ts";
+
+/** One (image, mask, caption) region as the rest of the program sees it, whatever shard it came from. */
+export interface RegionSample {
+  /** Stable id: `<shard>#<row>` or `<shard>#<row>/<region>` when a row holds several regions. */
+  readonly id: string;
+  readonly image: EncodedImage;
+  /** Mask at image size, COCO compressed RLE; never empty in a sample that was let through. */
+  readonly mask: Rle;
+  readonly caption: string;
+  /** Labels of the row (`catagory`, `category` or `categories`), possibly none. */
+  readonly category: readonly string[];
+  /** Cache key of the image: a hash of its encoded bytes, so that the same picture in two rows is encoded once. */
+  readonly imageId: string;
+  readonly source: { readonly file: string; readonly row: number; readonly region: number };
+}
+
+/** The encoded picture of a row; decoding happens on demand. */
+export interface EncodedImage {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Sniffed from the content, never from the name. */
+  readonly mime: "image/jpeg" | "image/png" | "image/webp" | "image/bmp" | "image/gif" | "image/tiff";
+  /** Pixels, in the orientation in which the mask fits. */
+  readonly width: number;
+  readonly height: number;
+  /** EXIF orientation 1..8 to apply so that width x height results; 1 = as stored. */
+  readonly orientation: number;
+}
+
+/** What an index knows of a row without reading its picture's bytes again. */
+export interface RegionSummary {
+  readonly index: number;
+  readonly id: string;
+  readonly file: string;
+  readonly row: number;
+  readonly region: number;
+  readonly width: number;
+  readonly height: number;
+  readonly caption: string;
+  readonly category: readonly string[];
+  /** Set pixels / image pixels, 0..1. */
+  readonly maskShare: number;
+  readonly mask: Rle;
+  readonly imageId: string;
+}
+
+/** A row that was left out, never fatal. */
+export interface SkippedRow {
+  readonly file: string;
+  /** Row in the file, or -1 when the whole file is meant. */
+  readonly row: number;
+  readonly column: string;
+  /** One sentence: cause with the numbers that prove it. */
+  readonly reason: string;
+}
+
+/** RGB pixels, 8 bit, row-major, no alpha: length = width * height * 3. */
+export interface RgbImage {
+  readonly width: number;
+  readonly height: number;
+  readonly data: Uint8Array;
+}
+
+/** Decodes a picture to RGB as PIL's convert("RGB") would: no colour management, no premultiplied alpha. */
+export type ImageDecoder = (image: EncodedImage) => Promise<RgbImage>;

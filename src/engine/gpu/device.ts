@@ -1,0 +1,101 @@
+/**
+ * Owns the GPU device. We create it and register tfjs' WebGPU backend on it, because stock tfjs asks for neither
+ * more storage bindings nor f16 nor subgroups, and because only the owner of the device hears its errors.
+ *
+ * Errors do not throw in WebGPU: an invalid dispatch voids its whole submit and leaves stale, plausible numbers.
+ * So every uncaptured error is recorded here and `check()` turns the first one into an exception.
+ */
+import { LabError } from "../errors.ts";
+import { tf } from "./tf.ts";
+
+export interface GpuReport {
+  readonly vendor: string;
+  readonly architecture: string;
+  readonly description: string;
+  /** A software adapter (SwiftShader, llvmpipe): correct, slow. */
+  readonly software: boolean;
+  readonly features: readonly string[];
+  readonly limits: Readonly<Record<string, number>>;
+}
+
+export interface EngineDevice {
+  readonly device: GPUDevice;
+  readonly report: GpuReport;
+  /** Throws LabError("gpu") when the device reported an error or was lost since the last call. */
+  check(): void;
+  /** Settles with a sentence when the device is lost; never rejects. */
+  readonly lost: Promise<string>;
+  /** Removes the backend and destroys the device. */
+  close(): void;
+}
+
+const WANTED_FEATURES: readonly GPUFeatureName[] = ["shader-f16", "subgroups", "timestamp-query"];
+
+const WANTED_LIMITS = [
+  "maxBufferSize",
+  "maxStorageBufferBindingSize",
+  "maxStorageBuffersPerShaderStage",
+  "maxComputeWorkgroupStorageSize",
+  "maxComputeInvocationsPerWorkgroup",
+  "maxComputeWorkgroupSizeX",
+  "maxComputeWorkgroupSizeY",
+  "maxComputeWorkgroupSizeZ",
+  "maxComputeWorkgroupsPerDimension",
+] as const;
+
+/**
+ * Requests adapter and device, registers the tfjs backend "webgpu" on it and makes it current.
+ * @throws LabError("gpu") when there is no adapter or no device.
+ */
+export async function openDevice(gpu: GPU | undefined): Promise<EngineDevice> {
+  if (gpu === undefined) {
+    throw new LabError("gpu", "This browser offers no WebGPU; the recorded run and stored runs can still be viewed");
+  }
+  const adapter = await gpu.requestAdapter({ powerPreference: "high-performance" });
+  if (adapter === null) {
+    throw new LabError("gpu", "WebGPU found no graphics adapter; the recorded run and stored runs can still be viewed");
+  }
+  const limits: Record<string, number> = {};
+  for (const name of WANTED_LIMITS) limits[name] = adapter.limits[name];
+  const features = WANTED_FEATURES.filter((name) => adapter.features.has(name));
+  const device = await adapter.requestDevice({ requiredFeatures: features, requiredLimits: limits });
+
+  let failure: string | undefined;
+  let closing = false;
+  device.onuncapturederror = (event) => {
+    failure ??= event.error.message;
+  };
+  const lost = device.lost.then((info) => {
+    const sentence = `The GPU device was lost (${info.reason}): ${info.message}`;
+    if (!closing) failure ??= sentence;
+    return sentence;
+  });
+
+  // The backend module registers itself on import when navigator.gpu exists, so it is imported only now.
+  const { WebGPUBackend } = await import("@tensorflow/tfjs-backend-webgpu");
+  tf.removeBackend("webgpu");
+  type AdapterInfo = ConstructorParameters<typeof WebGPUBackend>[1];
+  tf.registerBackend("webgpu", () => new WebGPUBackend(device, adapter.info as unknown as AdapterInfo), 3);
+  if (!(await tf.setBackend("webgpu"))) throw new LabError("gpu", "TensorFlow.js refused the WebGPU device");
+  // Small CPU-resident inputs would otherwise be computed in JavaScript, with other rounding.
+  tf.env().set("WEBGPU_CPU_FORWARD", false);
+
+  const { vendor, architecture, description } = adapter.info;
+  const software = /swiftshader|llvmpipe|software/i.test(`${vendor} ${architecture} ${description}`);
+  return {
+    device,
+    report: { vendor, architecture, description, software, features: [...device.features].sort(), limits },
+    check() {
+      if (failure === undefined) return;
+      const message = failure;
+      failure = undefined;
+      throw new LabError("gpu", `The GPU reported an error, so this work did not happen: ${message}`);
+    },
+    lost,
+    close() {
+      closing = true;
+      tf.removeBackend("webgpu");
+      device.destroy();
+    },
+  };
+}

@@ -1,0 +1,42 @@
+import { type Tensor, tf } from "../tf.ts";
+
+/** Added to the score of a key that must not be seen; finite, because WGSL has no infinity. */
+export const HIDDEN_SCORE = -1e9;
+
+/**
+ * softmax(scale · q kᵀ + mask) v with grouped queries: query heads j·g … j·g+g−1 share key/value head j, g = Hq/Hkv.
+ * @param q [B, Hq, Tq, d]
+ * @param k [B, Hkv, Tk, d]
+ * @param v [B, Hkv, Tk, dv]
+ * @param mask added to the scores, broadcastable to [B, 1, Tq, Tk]; 0 = visible, HIDDEN_SCORE = not
+ * @returns [B, Hq, Tq, dv]
+ */
+export function attention(q: Tensor, k: Tensor, v: Tensor, scale: number, mask?: Tensor): Tensor {
+  return tf.tidy(() => {
+    const [batch, queryHeads, queryLength, width] = q.shape as [number, number, number, number];
+    const [, keyHeads, keyLength, valueWidth] = v.shape as [number, number, number, number];
+    const groups = queryHeads / keyHeads;
+    const grouped = q.reshape([batch * keyHeads, groups * queryLength, width]);
+    const keys = k.reshape([batch * keyHeads, keyLength, width]);
+    const values = v.reshape([batch * keyHeads, keyLength, valueWidth]);
+    let scores: Tensor = tf.matMul(grouped, keys, false, true).mul(scale);
+    if (mask !== undefined) {
+      const split = scores.reshape([batch, keyHeads * groups, queryLength, keyLength]);
+      scores = split.add(mask).reshape([batch * keyHeads, groups * queryLength, keyLength]);
+    }
+    const mixed = tf.matMul(tf.softmax(scores) as tf.Tensor3D, values as tf.Tensor3D);
+    return mixed.reshape([batch, queryHeads, queryLength, valueWidth]);
+  });
+}
+
+/**
+ * Causal mask for queries at positions offset … offset+Tq−1 over keys 0 … Tk−1.
+ * @returns [1, 1, Tq, Tk], 0 where key ≤ query position, HIDDEN_SCORE elsewhere
+ */
+export function causalMask(queryLength: number, keyLength: number, offset: number): Tensor {
+  const values = new Float32Array(queryLength * keyLength);
+  for (let row = 0; row < queryLength; row++) {
+    values.fill(HIDDEN_SCORE, row * keyLength + Math.min(offset + row + 1, keyLength), (row + 1) * keyLength);
+  }
+  return tf.tensor4d(values, [1, 1, queryLength, keyLength]);
+}

@@ -1,0 +1,5 @@
+/** The one place TensorFlow.js enters the engine, so that version and build are chosen once. */
+import * as tf from "@tensorflow/tfjs";
+
+export { tf };
+export type Tensor = tf.Tensor;

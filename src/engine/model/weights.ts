@@ -1,0 +1,41 @@
+/**
+ * How the model sees its parameters. A forward pass never owns weights: it asks a `Weights` view for tensors by their
+ * published names, so that policy, partner (EMA) and reference are the same code over different views, and frozen
+ * tensors are shared by all of them.
+ */
+import { LabError } from "../errors.ts";
+import type { LowRank } from "../gpu/kernels/linear.ts";
+import type { Tensor } from "../gpu/tf.ts";
+
+/** Trainable tensors by full path, e.g. `mlp1.1.weight` or `language_model.model.layers.0.self_attn.q_proj.lora_A.weight`. */
+export type ParameterSet = Readonly<Record<string, Tensor>>;
+
+export interface Weights {
+  /** Tensor of that published name; throws LabError("bad-input") when the checkpoint has none. */
+  get(name: string): Tensor;
+  find(name: string): Tensor | undefined;
+  /** Low-rank branch of the linear layer `<path>` (without ".weight"), or undefined when it has none. */
+  lora(path: string): LowRank | undefined;
+}
+
+/**
+ * Trainable tensors in front of frozen ones. Nothing is copied.
+ * @param loraScale alpha / r
+ */
+export function weightsView(frozen: ReadonlyMap<string, Tensor>, trainable: ParameterSet, loraScale: number): Weights {
+  const find = (name: string): Tensor | undefined => trainable[name] ?? frozen.get(name);
+  return {
+    find,
+    get(name) {
+      const tensor = find(name);
+      if (tensor === undefined)
+        throw new LabError("bad-input", `The checkpoint has no tensor "${name}"`, { subject: name });
+      return tensor;
+    },
+    lora(path) {
+      const a = trainable[`${path}.lora_A.weight`];
+      const b = trainable[`${path}.lora_B.weight`];
+      return a === undefined || b === undefined ? undefined : { a, b, scale: loraScale };
+    },
+  };
+}

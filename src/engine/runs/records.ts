@@ -1,0 +1,77 @@
+import type { Rle } from "../data/rle.ts";
+import type { RewardTerm } from "../rewards/term.ts";
+
+/** Loop 1: mask → caption (policy) → mask′ (partner). Loop 2: caption → mask (policy) → caption′ (partner). */
+export type LoopId = 1 | 2;
+
+/** One action of a completion: a caption token in loop 1, a grid cell or candidate of the mask policy in loop 2. */
+export interface ActionRecord {
+  /** Token text, "cell 3,5" or "candidate 2". */
+  readonly label: string;
+  /** Token id, cell index or candidate index. */
+  readonly id: number;
+  /** log π under the weights being updated, at the first pass of the update (nats). */
+  readonly logp: number;
+  /** log π under the weights that sampled. */
+  readonly oldLogp: number;
+  /** log π under the reference; null when β = 0 and no reference pass was made. */
+  readonly refLogp: number | null;
+  /** exp(logp - oldLogp). */
+  readonly ratio: number;
+  /** k3 estimate against the reference (nats); null without a reference. */
+  readonly kl: number | null;
+  readonly entropy: number;
+  /** The clip removed this action's gradient. */
+  readonly clipped: boolean;
+}
+
+/** One rollout, complete enough to redraw and to recompute every number shown about it. */
+export interface RolloutRecord {
+  /** `<step>-<loop>-<group>-<index>`. */
+  readonly id: string;
+  readonly step: number;
+  readonly loop: LoopId;
+  readonly group: number;
+  readonly index: number;
+  /** RegionSample.id of the row. */
+  readonly rowId: string;
+  readonly imageId: string;
+  /** Prompt given to the policy, image placeholder collapsed. */
+  readonly prompt: string;
+  /** What the policy produced as text: the caption (loop 1) or the teacher-forced answer (loop 2). */
+  readonly completion: string;
+  /** Loop 1: the sampled caption. Loop 2: the caption the policy was given. */
+  readonly caption: string;
+  /** The data set's caption of the row. */
+  readonly referenceCaption: string;
+  /** Loop 2: what the partner wrote about the policy's mask. */
+  readonly captionPrime: string | null;
+  /** The data set's mask of the row. */
+  readonly givenMask: Rle;
+  /** Loop 1: mask′ of the partner. Loop 2: the policy's sampled mask. Null when no mask came out. */
+  readonly predictedMask: Rle | null;
+  /** Loop 2: the same policy's mask without noise. */
+  readonly greedyMask: Rle | null;
+  readonly reward: number | null;
+  readonly terms: readonly RewardTerm[];
+  readonly advantage: number;
+  readonly actions: readonly ActionRecord[];
+  /** Hit the length limit without an end token. */
+  readonly truncated: boolean;
+}
+
+/** The G rollouts of one prompt. */
+export interface GroupRecord {
+  readonly step: number;
+  readonly loop: LoopId;
+  readonly group: number;
+  readonly rowId: string;
+  readonly rewardMean: number;
+  readonly rewardStd: number;
+  /** All rewards equal: no learning signal from this group. */
+  readonly zeroSpread: boolean;
+  readonly rollouts: readonly RolloutRecord[];
+}
+
+/** Flat metric name → value; names and meanings are in runs/metric-table.ts. NaN is kept, missing is absent. */
+export type StepMetrics = Readonly<Record<string, number>>;

@@ -1,0 +1,17 @@
+/** One device for a whole GPU test file: `beforeAll(useGpu)`. */
+import { afterAll } from "vitest";
+import { openNodeDevice } from "../../scripts/lib/node-gpu.ts";
+import type { EngineDevice } from "../../src/engine/gpu/device.ts";
+
+let opened: EngineDevice | undefined;
+
+export async function useGpu(): Promise<EngineDevice> {
+  opened ??= await openNodeDevice();
+  return opened;
+}
+
+afterAll(() => {
+  opened?.check();
+  opened?.close();
+  opened = undefined;
+});

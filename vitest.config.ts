@@ -1,0 +1,28 @@
+import { defineConfig } from "vitest/config";
+
+/** Three kinds of test: plain Node, Node with a Vulkan device (one at a time), and a real browser. */
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: "unit",
+          include: ["tests/{unit,policy,golden}/**/*.test.ts"],
+          environment: "node",
+          testTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: "gpu",
+          include: ["tests/gpu/**/*.test.ts"],
+          environment: "node",
+          fileParallelism: false,
+          pool: "forks",
+          testTimeout: 240_000,
+          hookTimeout: 120_000,
+        },
+      },
+    ],
+  },
+});
