@@ -1,0 +1,48 @@
+/** Shape of one row of the settings table. */
+interface Common {
+  readonly group: SettingGroup;
+  readonly label: string;
+  /** One sentence without a full stop: what it does and when to change it. */
+  readonly help: string;
+  /** Name of the same setting in TRL's GRPOConfig or PEFT's LoraConfig, for exports. */
+  readonly trl?: string;
+  /** Shown only when "all settings" is open. */
+  readonly advanced?: true;
+}
+
+export interface NumberSetting extends Common {
+  readonly kind: "int" | "float";
+  readonly default: number;
+  readonly min: number;
+  readonly max: number;
+  /** Increment of the form field. */
+  readonly step: number;
+  readonly unit?: string;
+}
+
+export interface ChoiceSetting extends Common {
+  readonly kind: "choice";
+  readonly default: string;
+  readonly choices: readonly { readonly value: string; readonly label: string }[];
+}
+
+export interface FlagSetting extends Common {
+  readonly kind: "flag";
+  readonly default: boolean;
+}
+
+export type Setting = NumberSetting | ChoiceSetting | FlagSetting;
+
+export const SETTING_GROUPS = {
+  run: "Run",
+  data: "Data",
+  model: "Model",
+  sampling: "Sampling",
+  objective: "Objective",
+  mask: "Mask policy",
+  reward: "Rewards",
+  optimiser: "Optimiser",
+  partner: "Partner",
+} as const;
+
+export type SettingGroup = keyof typeof SETTING_GROUPS;

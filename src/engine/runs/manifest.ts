@@ -1,0 +1,33 @@
+import type { LabConfig } from "../config/table.ts";
+
+/** `run.json`: what a run is made of; written once at the start, rewritten only for title and state. */
+export interface RunManifest {
+  readonly format: "sa2va-lab-run/1";
+  /** Folder name; letters, digits and dashes. */
+  readonly id: string;
+  readonly title: string;
+  /** ISO time given by the caller. */
+  readonly created: string;
+  readonly version: string;
+  readonly config: LabConfig;
+  readonly model: {
+    readonly name: string;
+    readonly hash: string;
+    readonly parameters: number;
+    readonly trainableParameters: number;
+  };
+  readonly data: {
+    readonly name: string;
+    readonly rows: number;
+    readonly trainRows: number;
+    readonly heldOutRows: number;
+    readonly hash: string;
+  };
+  readonly adapter: {
+    readonly vendor: string;
+    readonly architecture: string;
+    readonly description: string;
+    readonly software: boolean;
+  };
+  readonly state: "running" | "paused" | "finished" | "failed";
+}

@@ -1,0 +1,25 @@
+import type { ErrorCode } from "../engine/errors.ts";
+
+/** A LabError as it crosses a worker border. */
+export interface WireError {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly subject?: string;
+}
+
+/** A file picked or dropped, with its path relative to what was dropped. A File is a lazy handle: posting copies no bytes. */
+export interface PickedFile {
+  readonly path: string;
+  readonly file: Blob;
+}
+
+/** Where a folder of files comes from: the page's own origin (built-in demo) or the user's disk. */
+export type FolderRef =
+  | {
+      readonly kind: "built-in" /** Absolute URL of the folder; it holds `files.json`, a list of {path, size}. */;
+      readonly baseUrl: string;
+    }
+  | { readonly kind: "picked"; readonly name: string; readonly files: readonly PickedFile[] };
+
+/** Answers carry the id of the request they belong to. */
+export type RequestId = number;

@@ -1,0 +1,115 @@
+/**
+ * Page ↔ data worker: shards, pictures and stored runs.
+ *
+ * Transferred: ImageBitmap of `image`, ArrayBuffers of `sample` on the trainer's port, chunks of `export`.
+ * Cloned: everything else (summaries and records are small).
+ */
+import type { RegionSummary, SkippedRow } from "../engine/data/sample.ts";
+import type { RunManifest } from "../engine/runs/manifest.ts";
+import type { GroupRecord, StepMetrics } from "../engine/runs/records.ts";
+import type { FolderRef, RequestId, WireError } from "./common.ts";
+
+export type ToData =
+  | { readonly type: "open"; readonly request: RequestId; readonly folders: readonly FolderRef[] }
+  | { readonly type: "cancel-open" }
+  /** Picture of a row scaled so that its longer side is at most maxSide device pixels. */
+  | { readonly type: "image"; readonly request: RequestId; readonly rowId: string; readonly maxSide: number }
+  /** Raw record of a row as JSON-able text, picture bytes left out. */
+  | { readonly type: "raw-row"; readonly request: RequestId; readonly rowId: string }
+  | { readonly type: "runs"; readonly request: RequestId }
+  | { readonly type: "run"; readonly request: RequestId; readonly runId: string }
+  | { readonly type: "run-groups"; readonly request: RequestId; readonly runId: string; readonly step: number }
+  | { readonly type: "delete-run"; readonly request: RequestId; readonly runId: string }
+  | { readonly type: "rename-run"; readonly request: RequestId; readonly runId: string; readonly title: string }
+  /** Zip of the whole run folder; answered by a Blob. */
+  | { readonly type: "export-run"; readonly request: RequestId; readonly runId: string }
+  /** Direct line trainer ↔ data for samples (see SampleRequest). */
+  | { readonly type: "trainer-port"; readonly port: MessagePort };
+
+export interface DataSetInfo {
+  readonly name: string;
+  readonly rows: number;
+  readonly images: number;
+  readonly skipped: readonly SkippedRow[];
+  readonly files: readonly ShardInfo[];
+  /** Files that were neither shards nor known side files, listed, not fatal. */
+  readonly ignored: readonly string[];
+  /** Labels that occur, with counts, most frequent first. */
+  readonly categories: readonly (readonly [string, number])[];
+}
+
+export interface ShardInfo {
+  readonly path: string;
+  readonly bytes: number;
+  readonly rows: number;
+  readonly kept: number;
+  readonly adapter: string;
+  readonly schema: string;
+}
+
+/** A stored run as the list shows it. */
+export interface RunSummary {
+  readonly manifest: RunManifest;
+  readonly steps: number;
+  /** Mean reward of each loop over the last ten steps; absent when the loop did not run. */
+  readonly rewards: Readonly<Partial<Record<"loop1" | "loop2", number>>>;
+  /** Steps with a complete checkpoint, ascending. */
+  readonly checkpoints: readonly number[];
+  /** Bytes on disk. */
+  readonly bytes: number;
+}
+
+export type FromData =
+  | {
+      readonly type: "progress";
+      readonly files: number;
+      readonly filesTotal: number;
+      readonly rows: number;
+      readonly file: string;
+    }
+  | { readonly type: "rows"; readonly rows: readonly RegionSummary[] }
+  | { readonly type: "opened"; readonly request: RequestId; readonly info: DataSetInfo }
+  | {
+      readonly type: "image";
+      readonly request: RequestId;
+      readonly bitmap: ImageBitmap;
+      readonly width: number;
+      readonly height: number;
+    }
+  | { readonly type: "raw-row"; readonly request: RequestId; readonly text: string }
+  | {
+      readonly type: "runs";
+      readonly request: RequestId;
+      readonly runs: readonly RunSummary[];
+      readonly usage: number;
+      readonly quota: number;
+    }
+  | {
+      readonly type: "run";
+      readonly request: RequestId;
+      readonly run: RunSummary;
+      readonly metrics: readonly StepMetrics[];
+      readonly groupSteps: readonly number[];
+    }
+  | { readonly type: "run-groups"; readonly request: RequestId; readonly groups: readonly GroupRecord[] }
+  | { readonly type: "exported"; readonly request: RequestId; readonly blob: Blob; readonly fileName: string }
+  | { readonly type: "done"; readonly request: RequestId }
+  | { readonly type: "failed"; readonly request: RequestId | null; readonly error: WireError };
+
+/** Trainer → data worker over the port. */
+export interface SampleRequest {
+  readonly request: RequestId;
+  readonly index: number;
+}
+
+/** Data worker → trainer over the port; the two buffers are transferred. */
+export type SampleReply =
+  | {
+      readonly request: RequestId;
+      readonly summary: RegionSummary;
+      /** RGB, width·height·3. */
+      readonly rgb: ArrayBuffer;
+      /** 0/1 per pixel, row-major, height·width. */
+      readonly mask: ArrayBuffer;
+    }
+  | { readonly request: RequestId; readonly error: WireError };

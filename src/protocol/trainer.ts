@@ -1,0 +1,135 @@
+/**
+ * Page ↔ trainer worker: the run. Nothing here carries a tensor; masks travel as COCO RLE text.
+ */
+import type { LabConfig } from "../engine/config/table.ts";
+import type { GpuReport } from "../engine/gpu/device.ts";
+import type { RunManifest } from "../engine/runs/manifest.ts";
+import type { GroupRecord, LoopId, StepMetrics } from "../engine/runs/records.ts";
+import type { FolderRef, RequestId, WireError } from "./common.ts";
+
+export type ToTrainer =
+  /** Sent once, first: lines to the data and reward workers. */
+  | { readonly type: "connect"; readonly data: MessagePort; readonly reward: MessagePort }
+  | { readonly type: "open-model"; readonly request: RequestId; readonly folder: FolderRef }
+  /** Sizes of the trainable set for a configuration, without starting. */
+  | { readonly type: "plan"; readonly request: RequestId; readonly config: LabConfig }
+  | {
+      readonly type: "start";
+      readonly request: RequestId;
+      readonly config: LabConfig;
+      readonly rows: RowSelection;
+      readonly title: string;
+      readonly now: string;
+    }
+  | {
+      readonly type: "resume";
+      readonly request: RequestId;
+      readonly runId: string;
+      readonly rows: RowSelection;
+      readonly now: string;
+    }
+  | { readonly type: "pause" }
+  | { readonly type: "play" }
+  /** Runs exactly one step, then pauses. */
+  | { readonly type: "step" }
+  /** Runs exactly one phase of the step, then pauses. */
+  | { readonly type: "phase" }
+  | { readonly type: "checkpoint" }
+  | { readonly type: "stop" };
+
+/** The rows a run draws from; `ids` is in data-set order, the trainer does split and shuffling by seed. */
+export interface RowSelection {
+  readonly dataSet: string;
+  /** (row id, image id) of every usable row, index = the data worker's row index. */
+  readonly rows: readonly (readonly [string, string])[];
+}
+
+export interface ModelInfo {
+  readonly name: string;
+  readonly family: string;
+  readonly parameters: number;
+  readonly bytes: number;
+  readonly vocabulary: number;
+  readonly visualTokensPerTile: number;
+  readonly gpu: GpuReport;
+}
+
+/** One block of the trainable tree (adapters of a layer, projector, mask decoder, …). */
+export interface TrainableBlock {
+  readonly block: string;
+  readonly tensors: readonly { readonly path: string; readonly shape: readonly number[] }[];
+  readonly parameters: number;
+}
+
+export interface RunPlan {
+  readonly trainable: readonly TrainableBlock[];
+  readonly trainableParameters: number;
+  readonly frozenParameters: number;
+  /** Bytes: weights, gradients, two Adam moments, EMA, reference copy. */
+  readonly bytes: Readonly<Record<"weights" | "trainable" | "gradients" | "moments" | "ema" | "reference", number>>;
+  readonly checkpointBytes: number;
+  /** Sentences that forbid the start; empty when it can run. */
+  readonly problems: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+export type RunState =
+  | "idle"
+  | "ready"
+  | "starting"
+  | "running"
+  | "pausing"
+  | "paused"
+  | "stopping"
+  | "finished"
+  | "failed";
+
+export type Phase =
+  | "sample"
+  | "features"
+  | "generate"
+  | "partner"
+  | "reward"
+  | "advantage"
+  | "loss"
+  | "update"
+  | "ema"
+  | "log"
+  | "checkpoint";
+
+/** Seconds spent per phase in one step. */
+export type PhaseTimes = Readonly<Partial<Record<Phase, number>>>;
+
+export interface Alarm {
+  readonly id: string;
+  readonly step: number;
+  readonly severity: "warning" | "error";
+  /** One sentence: what was seen and what to do. */
+  readonly message: string;
+}
+
+export type FromTrainer =
+  | { readonly type: "gpu"; readonly report: GpuReport | null; readonly error: WireError | null }
+  | {
+      readonly type: "model-progress";
+      readonly loadedBytes: number;
+      readonly totalBytes: number;
+      readonly what: string;
+    }
+  | { readonly type: "model"; readonly request: RequestId; readonly info: ModelInfo }
+  | { readonly type: "plan"; readonly request: RequestId; readonly plan: RunPlan }
+  | {
+      readonly type: "started";
+      readonly request: RequestId;
+      readonly manifest: RunManifest;
+      readonly resumedAt: number;
+      readonly trainRows: number;
+      readonly heldOutRows: number;
+    }
+  | { readonly type: "state"; readonly state: RunState; readonly step: number }
+  | { readonly type: "phase"; readonly step: number; readonly loop: LoopId | null; readonly phase: Phase }
+  | { readonly type: "group"; readonly group: GroupRecord }
+  | { readonly type: "step"; readonly step: number; readonly metrics: StepMetrics; readonly phaseTimes: PhaseTimes }
+  | { readonly type: "alarm"; readonly alarm: Alarm }
+  | { readonly type: "checkpoint"; readonly step: number; readonly bytes: number }
+  | { readonly type: "failed"; readonly request: RequestId | null; readonly error: WireError };
