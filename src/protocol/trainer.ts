@@ -3,8 +3,8 @@
  */
 import type { LabConfig } from "../engine/config/table.ts";
 import type { GpuReport } from "../engine/gpu/device.ts";
+import type { Alarm, Phase, PhaseTimes, RunState, TrainerEvent } from "../engine/rl/events.ts";
 import type { RunManifest } from "../engine/runs/manifest.ts";
-import type { GroupRecord, LoopId, StepMetrics } from "../engine/runs/records.ts";
 import type { FolderRef, RequestId, WireError } from "./common.ts";
 
 export type ToTrainer =
@@ -36,6 +36,8 @@ export type ToTrainer =
   | { readonly type: "phase" }
   | { readonly type: "checkpoint" }
   | { readonly type: "stop" };
+
+export type { Alarm, Phase, PhaseTimes, RunState };
 
 /** The rows a run draws from; `ids` is in data-set order, the trainer does split and shuffling by seed. */
 export interface RowSelection {
@@ -73,41 +75,6 @@ export interface RunPlan {
   readonly warnings: readonly string[];
 }
 
-export type RunState =
-  | "idle"
-  | "ready"
-  | "starting"
-  | "running"
-  | "pausing"
-  | "paused"
-  | "stopping"
-  | "finished"
-  | "failed";
-
-export type Phase =
-  | "sample"
-  | "features"
-  | "generate"
-  | "partner"
-  | "reward"
-  | "advantage"
-  | "loss"
-  | "update"
-  | "ema"
-  | "log"
-  | "checkpoint";
-
-/** Seconds spent per phase in one step. */
-export type PhaseTimes = Readonly<Partial<Record<Phase, number>>>;
-
-export interface Alarm {
-  readonly id: string;
-  readonly step: number;
-  readonly severity: "warning" | "error";
-  /** One sentence: what was seen and what to do. */
-  readonly message: string;
-}
-
 export type FromTrainer =
   | { readonly type: "gpu"; readonly report: GpuReport | null; readonly error: WireError | null }
   | {
@@ -126,10 +93,5 @@ export type FromTrainer =
       readonly trainRows: number;
       readonly heldOutRows: number;
     }
-  | { readonly type: "state"; readonly state: RunState; readonly step: number }
-  | { readonly type: "phase"; readonly step: number; readonly loop: LoopId | null; readonly phase: Phase }
-  | { readonly type: "group"; readonly group: GroupRecord }
-  | { readonly type: "step"; readonly step: number; readonly metrics: StepMetrics; readonly phaseTimes: PhaseTimes }
-  | { readonly type: "alarm"; readonly alarm: Alarm }
-  | { readonly type: "checkpoint"; readonly step: number; readonly bytes: number }
+  | TrainerEvent
   | { readonly type: "failed"; readonly request: RequestId | null; readonly error: WireError };

@@ -1,0 +1,46 @@
+/** What a running trainer tells the outside; the protocol wraps these, the tools print them. */
+import type { GroupRecord, LoopId, StepMetrics } from "../runs/records.ts";
+
+export type RunState =
+  | "idle"
+  | "ready"
+  | "starting"
+  | "running"
+  | "pausing"
+  | "paused"
+  | "stopping"
+  | "finished"
+  | "failed";
+
+/** The phases of a step, in order of their first appearance. */
+export type Phase =
+  | "sample" // rows are drawn, pictures and masks arrive
+  | "features" // frozen towers
+  | "generate" // the policy acts
+  | "partner" // the EMA partner answers
+  | "reward"
+  | "advantage"
+  | "loss" // forward and backward
+  | "update" // clip and AdamW
+  | "ema"
+  | "log"
+  | "checkpoint";
+
+/** Seconds spent per phase in one step. */
+export type PhaseTimes = Readonly<Partial<Record<Phase, number>>>;
+
+export interface Alarm {
+  readonly id: string;
+  readonly step: number;
+  readonly severity: "warning" | "error";
+  /** One sentence: what was seen and what to do. */
+  readonly message: string;
+}
+
+export type TrainerEvent =
+  | { readonly type: "state"; readonly state: RunState; readonly step: number }
+  | { readonly type: "phase"; readonly step: number; readonly loop: LoopId | null; readonly phase: Phase }
+  | { readonly type: "group"; readonly group: GroupRecord }
+  | { readonly type: "step"; readonly step: number; readonly metrics: StepMetrics; readonly phaseTimes: PhaseTimes }
+  | { readonly type: "alarm"; readonly alarm: Alarm }
+  | { readonly type: "checkpoint"; readonly step: number; readonly bytes: number };
