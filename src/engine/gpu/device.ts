@@ -6,6 +6,7 @@
  * So every uncaptured error is recorded here and `check()` turns the first one into an exception.
  */
 import { LabError } from "../errors.ts";
+import { installDeterministicMatMul } from "./determinism.ts";
 import { tf } from "./tf.ts";
 
 export interface GpuReport {
@@ -79,6 +80,7 @@ export async function openDevice(gpu: GPU | undefined): Promise<EngineDevice> {
   if (!(await tf.setBackend("webgpu"))) throw new LabError("gpu", "TensorFlow.js refused the WebGPU device");
   // Small CPU-resident inputs would otherwise be computed in JavaScript, with other rounding.
   tf.env().set("WEBGPU_CPU_FORWARD", false);
+  installDeterministicMatMul();
 
   const { vendor, architecture, description } = adapter.info;
   const software = /swiftshader|llvmpipe|software/i.test(`${vendor} ${architecture} ${description}`);

@@ -1,0 +1,100 @@
+/**
+ * Counter-based random numbers: a draw is a pure function of where it happens, so that a rollout can be replayed alone
+ * and a resumed run continues with exactly the numbers it would have had (reference: grpo.md §13).
+ *
+ * Philox 4x32 with ten rounds (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"). It needs nothing but
+ * 32-bit unsigned operations, so a shader can compute the same values.
+ */
+
+/** What a draw is for; different streams of one key are independent. */
+export const STREAM = { token: 0, mask: 1, data: 2, init: 3, curriculum: 4 } as const;
+
+/** Address of one draw. Every part is a whole number in [0, 2³²), `loop` in [0, 256), `stream` in [0, 2²⁴). */
+export interface RandomKey {
+  readonly seed: number;
+  readonly step: number;
+  readonly loop: number;
+  /** Row of the batch (prompt). */
+  readonly row: number;
+  /** Rollout inside the group. */
+  readonly rollout: number;
+  /** Token, pixel, grid cell or channel. */
+  readonly position: number;
+  readonly stream: number;
+}
+
+/** Four 32-bit words. */
+export type Words = readonly [number, number, number, number];
+
+const MULTIPLIER_0 = 0xd2511f53;
+const MULTIPLIER_1 = 0xcd9e8d57;
+const WEYL_0 = 0x9e3779b9;
+const WEYL_1 = 0xbb67ae85;
+const ROUNDS = 10;
+const LOW = 0xffff;
+
+/** Upper 32 bits of the 64-bit product, from 16-bit halves. */
+function multiplyHigh(a: number, b: number): number {
+  const aLow = a & LOW;
+  const aHigh = a >>> 16;
+  const bLow = b & LOW;
+  const bHigh = b >>> 16;
+  const cross = aHigh * bLow + ((aLow * bLow) >>> 16);
+  const middle = aLow * bHigh + (cross & LOW);
+  return (aHigh * bHigh + Math.floor(cross / 0x10000) + Math.floor(middle / 0x10000)) >>> 0;
+}
+
+/** The Philox 4x32-10 bijection of `counter` under `key`. */
+export function philox(counter: Words, key: readonly [number, number]): Words {
+  let [c0, c1, c2, c3] = counter;
+  let [k0, k1] = key;
+  for (let round = 0; round < ROUNDS; round++) {
+    const high0 = multiplyHigh(MULTIPLIER_0, c0);
+    const low0 = Math.imul(MULTIPLIER_0, c0) >>> 0;
+    const high1 = multiplyHigh(MULTIPLIER_1, c2);
+    const low1 = Math.imul(MULTIPLIER_1, c2) >>> 0;
+    [c0, c1, c2, c3] = [(high1 ^ c1 ^ k0) >>> 0, low1, (high0 ^ c3 ^ k1) >>> 0, low0];
+    k0 = (k0 + WEYL_0) >>> 0;
+    k1 = (k1 + WEYL_1) >>> 0;
+  }
+  return [c0, c1, c2, c3];
+}
+
+/** The 128 random bits of an address. */
+export function randomWords(key: RandomKey): Words {
+  return philox(
+    [key.step >>> 0, key.row >>> 0, key.rollout >>> 0, key.position >>> 0],
+    [key.seed >>> 0, ((key.stream << 8) | (key.loop & 0xff)) >>> 0],
+  );
+}
+
+/**
+ * A word as a uniform number strictly between 0 and 1. Only 23 bits are used: with 24 the largest value would round to 1
+ * in float32, and the double logarithm of a Gumbel draw to infinity (reference: webgpu.md §10).
+ */
+export function wordToUniform(word: number): number {
+  return ((word >>> 9) + 0.5) * 2 ** -23;
+}
+
+/** Uniform in (0, 1), both ends excluded, exact in float32. */
+export function uniform(key: RandomKey): number {
+  return wordToUniform(randomWords(key)[0]);
+}
+
+/** Standard normal by Box and Muller's transform of the first two words; |value| stays below 5.8. */
+export function normal(key: RandomKey): number {
+  const words = randomWords(key);
+  return Math.sqrt(-2 * Math.log(wordToUniform(words[0]))) * Math.cos(2 * Math.PI * wordToUniform(words[1]));
+}
+
+/** Fills `out` so that out[i] is `uniform` at position key.position + i. Returns `out`. */
+export function fillUniform(key: RandomKey, out: Float32Array<ArrayBuffer>): Float32Array<ArrayBuffer> {
+  for (let i = 0; i < out.length; i++) out[i] = uniform({ ...key, position: key.position + i });
+  return out;
+}
+
+/** Fills `out` so that out[i] is `normal` at position key.position + i. Returns `out`. */
+export function fillNormal(key: RandomKey, out: Float32Array<ArrayBuffer>): Float32Array<ArrayBuffer> {
+  for (let i = 0; i < out.length; i++) out[i] = normal({ ...key, position: key.position + i });
+  return out;
+}
