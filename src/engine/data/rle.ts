@@ -1,5 +1,5 @@
-/** COCO compressed run-length mask; `size` is [height, width], runs are column-major (reference: rewards.md §1). */
-export interface Rle {
-  readonly size: readonly [number, number];
-  readonly counts: string;
-}
+/** COCO run-length masks: the one place the rest of the program takes the codec from. */
+export { type MaskIou, maskIou, maskIouCrowd, mergeRles } from "./rle-compare.ts";
+export { decodeRle, encodeRle, rleArea, rleBox, rleIsEmpty } from "./rle-mask.ts";
+export { rleFromBox, rleFromPolygons } from "./rle-polygon.ts";
+export { canonicalRuns, checkMaskSize, MAX_MASK_PIXELS, parseRle, type Rle, rleFromRuns, rleRuns } from "./rle-runs.ts";

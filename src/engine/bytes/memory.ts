@@ -1,0 +1,71 @@
+import { LabError } from "../errors.ts";
+import type { ByteFolder, ByteSource } from "./source.ts";
+
+/** @throws LabError("bad-input") unless 0 <= start <= end <= size, all whole numbers */
+export function checkRange(name: string, size: number, start: number, end: number): void {
+  if (!Number.isSafeInteger(start) || !Number.isSafeInteger(end) || start < 0 || end < start || end > size) {
+    throw new LabError("bad-input", `${name} has ${size} bytes, the range ${start} to ${end} lies outside`, {
+      subject: name,
+    });
+  }
+}
+
+/** Bytes in memory as a source; reads are copies. */
+export function memorySource(name: string, bytes: Uint8Array): ByteSource {
+  return {
+    name,
+    size: bytes.length,
+    read: async (start, end) => {
+      checkRange(name, bytes.length, start, end);
+      return bytes.slice(start, end) as Uint8Array<ArrayBuffer>;
+    },
+  };
+}
+
+/** A Blob or File as a source: a lazy handle, each read fetches its range only. */
+export function blobSource(name: string, blob: Blob): ByteSource {
+  return {
+    name,
+    size: blob.size,
+    read: async (start, end) => {
+      checkRange(name, blob.size, start, end);
+      try {
+        return new Uint8Array(await blob.slice(start, end).arrayBuffer());
+      } catch (thrown) {
+        const cause = thrown instanceof Error ? thrown.message : String(thrown);
+        throw new LabError("storage", `${name} could not be read (${cause}); it may have been changed or moved`, {
+          subject: name,
+          cause: thrown,
+        });
+      }
+    },
+  };
+}
+
+/** Sources under their paths as a folder. A string is stored as UTF-8. */
+export function folderOf(files: ReadonlyMap<string, ByteSource>): ByteFolder {
+  const paths = [...files.keys()].sort((a, b) => (a < b ? -1 : 1));
+  return { paths, get: (path) => files.get(path) };
+}
+
+/** Files in memory as a folder, for tests, tools and built-in data. */
+export function memoryFolder(files: Readonly<Record<string, Uint8Array | string>>): ByteFolder {
+  const encoder = new TextEncoder();
+  return folderOf(
+    new Map(
+      Object.entries(files).map(([path, content]) => {
+        const bytes = typeof content === "string" ? encoder.encode(content) : content;
+        return [path, memorySource(path, bytes)];
+      }),
+    ),
+  );
+}
+
+/** The part of a folder below a path, with paths relative to it. */
+export function subFolder(folder: ByteFolder, prefix: string): ByteFolder {
+  const start = prefix === "" || prefix.endsWith("/") ? prefix : `${prefix}/`;
+  return {
+    paths: folder.paths.filter((path) => path.startsWith(start)).map((path) => path.slice(start.length)),
+    get: (path) => folder.get(start + path),
+  };
+}
