@@ -1,0 +1,64 @@
+// What a fresh clone needs before anything else can run: packages, a Chromium, a Vulkan loader for Dawn.
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
+
+const run = (command, args) => spawnSync(command, args, { cwd: root, stdio: ["ignore", 2, 2] }).status === 0;
+
+/** `npm ci` when node_modules is absent or older than the lock file. */
+export function ensurePackages() {
+  const [major, minor] = process.versions.node.split(".").map(Number);
+  if (major < 20 || (major === 20 && minor < 19)) {
+    process.stderr.write(`sa2va-lab needs Node 20.19 or newer, this is ${process.versions.node}\n`);
+    process.exit(2);
+  }
+  const stamp = join(root, "node_modules", ".package-lock.json");
+  const wanted = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")).packages;
+  if (existsSync(stamp)) {
+    const have = JSON.parse(readFileSync(stamp, "utf8")).packages;
+    const missing = Object.entries(wanted).some(
+      ([path, entry]) => path !== "" && !entry.optional && !entry.peer && have[path]?.version !== entry.version,
+    );
+    if (!missing) return;
+  }
+  process.stderr.write("Installing packages…\n");
+  if (!run(process.platform === "win32" ? "npm.cmd" : "npm", ["ci", "--no-audit", "--no-fund"])) process.exit(1);
+}
+
+const CANDIDATES = [
+  "/usr/bin/chromium",
+  "/usr/bin/chromium-browser",
+  "/usr/bin/google-chrome",
+  "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+  "/Applications/Chromium.app/Contents/MacOS/Chromium",
+  "C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe",
+];
+
+/** Path of a Chromium: CHROMIUM, a known place, or freshly installed through apt when that is allowed; else null. */
+export function ensureChromium() {
+  const named = process.env.CHROMIUM;
+  if (named) return existsSync(named) ? named : null;
+  const find = () => CANDIDATES.find((path) => existsSync(path)) ?? null;
+  const found = find();
+  if (found || process.platform !== "linux") return found;
+  aptInstall(["chromium"]);
+  return find();
+}
+
+/** The loader library Dawn opens under Node; comes from apt when it is missing and may. */
+export function ensureVulkanLoader() {
+  if (process.platform !== "linux") return;
+  const places = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"];
+  if (places.some((place) => existsSync(join(place, "libvulkan.so.1")))) return;
+  aptInstall(["libvulkan1"]);
+}
+
+function aptInstall(packages) {
+  if (process.getuid?.() !== 0 || !existsSync("/usr/bin/apt-get")) return;
+  process.stderr.write(`Installing ${packages.join(", ")} through apt…\n`);
+  run("apt-get", ["update", "-qq"]);
+  run("apt-get", ["install", "-y", "-qq", "--no-install-recommends", ...packages]);
+}

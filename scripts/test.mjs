@@ -1,0 +1,78 @@
+// `npm test`: everything that has to hold, in order of cost, and one closing line `N passed, N failed`.
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ensureChromium, ensurePackages, ensureVulkanLoader, root } from "./lib/ensure.mjs";
+
+ensurePackages();
+const chromium = ensureChromium();
+ensureVulkanLoader();
+if (chromium === null) {
+  process.stderr.write(
+    "No Chromium found: install one (Debian: apt-get install chromium) or set CHROMIUM to its path\n",
+  );
+}
+
+let passed = 0;
+let failed = 0;
+const bin = (name) => join(root, "node_modules", ".bin", name);
+
+/** A tool whose exit code is its verdict counts as one test. */
+function check(title, command, args) {
+  const started = Date.now();
+  const result = spawnSync(command, args, { cwd: root, stdio: ["ignore", "inherit", "inherit"] });
+  const ok = result.status === 0;
+  ok ? passed++ : failed++;
+  process.stdout.write(`${ok ? "ok  " : "FAIL"} ${title} (${((Date.now() - started) / 1000).toFixed(1)} s)\n`);
+}
+
+/** A Vitest project reports its own counts. */
+function vitest(project) {
+  const folder = mkdtempSync(join(tmpdir(), "lab-test-"));
+  const report = join(folder, "report.json");
+  const args = [
+    "run",
+    "--project",
+    project,
+    "--reporter",
+    "default",
+    "--reporter",
+    "json",
+    "--outputFile.json",
+    report,
+  ];
+  const started = Date.now();
+  const result = spawnSync(bin("vitest"), args, {
+    cwd: root,
+    stdio: ["ignore", "inherit", "inherit"],
+    env: { ...process.env, ...(chromium === null ? {} : { CHROMIUM: chromium }) },
+  });
+  let counted = 0;
+  try {
+    const json = JSON.parse(readFileSync(report, "utf8"));
+    passed += json.numPassedTests;
+    failed += json.numFailedTests;
+    counted = json.numPassedTests + json.numFailedTests;
+    // A file that could not be loaded fails without a failing test.
+    if (result.status !== 0 && json.numFailedTests === 0) failed++;
+  } catch {
+    process.stderr.write(`${project}: no report was written\n`);
+    failed++;
+  }
+  if (result.status === 0 && counted === 0) failed++;
+  rmSync(folder, { recursive: true, force: true });
+  process.stdout.write(
+    `${result.status === 0 ? "ok  " : "FAIL"} ${project} tests (${((Date.now() - started) / 1000).toFixed(1)} s)\n`,
+  );
+}
+
+check("types: engine and workers", bin("tsc"), ["-p", "tsconfig.engine.json"]);
+check("types: page", bin("tsc"), ["-p", "tsconfig.app.json"]);
+check("types: scripts and tests", bin("tsc"), ["-p", "tsconfig.node.json"]);
+check("lint", bin("biome"), ["check", "."]);
+for (const project of ["unit", "gpu", ...(chromium === null ? [] : ["browser"])]) vitest(project);
+if (chromium === null) failed++;
+
+process.stdout.write(`${passed} passed, ${failed} failed\n`);
+process.exit(failed === 0 ? 0 : 1);
