@@ -1,0 +1,199 @@
+/** The Hiera trunk of SAM2, NHWC (reference: sa2va.md §13). Frozen: nothing here is meant to be differentiated. */
+import { gelu } from "../../gpu/kernels/activation.ts";
+import { attention } from "../../gpu/kernels/attention.ts";
+import { conv2d } from "../../gpu/kernels/conv.ts";
+import { linear } from "../../gpu/kernels/linear.ts";
+import { layerNorm } from "../../gpu/kernels/norm.ts";
+import { type Tensor, tf } from "../../gpu/tf.ts";
+import type { Weights } from "../weights.ts";
+import { PATCH_STRIDE, type Sam2Config } from "./config.ts";
+import { resizeBicubicClamped } from "./interpolation.ts";
+import type { Probe } from "./probe.ts";
+
+const TRUNK = "grounding_encoder.sam2_model.image_encoder.trunk";
+const NORM_EPS = 1e-6;
+/** No single array of attention scores or hidden units grows beyond this. */
+const CHUNK_BYTES = 128 * 2 ** 20;
+
+/** What one block does to the map. */
+export interface HieraBlock {
+  readonly heads: number;
+  /** Window side, 0 = the whole map. */
+  readonly window: number;
+  /** First block of a later stage: queries and shortcut are max-pooled 2×2, the width changes. */
+  readonly pool: boolean;
+  /** The block's output is a stage output. */
+  readonly stageEnd: boolean;
+}
+
+/** The plan of all blocks; a stage change still uses the window of the stage before. */
+export function hieraBlocks(config: Sam2Config): HieraBlock[] {
+  const blocks: HieraBlock[] = [];
+  for (let stage = 0; stage < config.stages.length; stage++) {
+    const depth = config.stages[stage] as number;
+    for (let index = 0; index < depth; index++) {
+      const first = stage > 0 && index === 0;
+      const window = config.windowSpec[first ? stage - 1 : stage] as number;
+      blocks.push({
+        heads: config.numHeads * 2 ** stage,
+        window: config.globalAttBlocks.includes(blocks.length) ? 0 : window,
+        pool: first,
+        stageEnd: index === depth - 1,
+      });
+    }
+  }
+  return blocks;
+}
+
+/**
+ * Outputs of the four stages, finest first.
+ * @param pixels [1, S, S, 3] normalised
+ * @returns [1, S/4, S/4, C], [1, S/8, S/8, 2C], [1, S/16, S/16, 4C], [1, S/32, S/32, 8C]; owned by the caller or its tidy
+ */
+export function hiera(w: Weights, config: Sam2Config, pixels: Tensor, probe?: Probe): Tensor[] {
+  const outputs: Tensor[] = [];
+  let x = tf.tidy(() => {
+    const weight = w.get(`${TRUNK}.patch_embed.proj.weight`);
+    const patches = conv2d(pixels, weight, w.get(`${TRUNK}.patch_embed.proj.bias`), PATCH_STRIDE, 3);
+    probe?.("hiera.patch_embed", patches);
+    const position = hieraPosition(w, patches.shape[1] as number, patches.shape[2] as number);
+    probe?.("hiera.pos_embed", position);
+    return patches.add(position);
+  });
+  hieraBlocks(config).forEach((block, index) => {
+    const y = hieraBlock(w, `${TRUNK}.blocks.${index}`, block, x);
+    probe?.(`hiera.block.${index}`, y);
+    if (!outputs.includes(x)) x.dispose();
+    if (block.stageEnd) outputs.push(y);
+    x = y;
+  });
+  return outputs;
+}
+
+/** Background embedding stretched over the map plus the window embedding repeated: [1, height, width, C]. */
+export function hieraPosition(w: Weights, height: number, width: number): Tensor {
+  return tf.tidy(() => {
+    const background = w.get(`${TRUNK}.pos_embed`).transpose([0, 2, 3, 1]);
+    const window = w.get(`${TRUNK}.pos_embed_window`).transpose([0, 2, 3, 1]);
+    const [, rows, cols] = window.shape as [number, number, number];
+    const tiled = tf.tile(window, [1, height / rows, width / cols, 1]);
+    return resizeBicubicClamped(background, height, width).add(tiled);
+  });
+}
+
+function hieraBlock(w: Weights, path: string, block: HieraBlock, x: Tensor): Tensor {
+  const attended = tf.tidy(() => {
+    const y = layerNorm(x, w.get(`${path}.norm1.weight`), w.get(`${path}.norm1.bias`), NORM_EPS);
+    // The projection of the shortcut acts on the normed input.
+    const shortcut = block.pool ? maxPool(project(w, `${path}.proj`, y)) : x;
+    return shortcut.add(windowAttention(w, `${path}.attn`, block, y));
+  });
+  return tf.tidy(() => {
+    const y = layerNorm(attended, w.get(`${path}.norm2.weight`), w.get(`${path}.norm2.bias`), NORM_EPS);
+    const sum = attended.add(mlp(w, `${path}.mlp.layers`, y));
+    attended.dispose();
+    return sum;
+  });
+}
+
+/** Two linears with GELU between, over row chunks so that the hidden layer stays small. */
+function mlp(w: Weights, path: string, x: Tensor): Tensor {
+  return tf.tidy(() => {
+    const width = x.shape[3] as number;
+    const hidden = w.get(`${path}.0.weight`).shape[0] as number;
+    const parts = rowChunks(x.reshape([-1, width]), hidden * 4, (rows) =>
+      project(w, `${path}.1`, gelu(project(w, `${path}.0`, rows))),
+    );
+    return parts.reshape(x.shape);
+  });
+}
+
+function windowAttention(w: Weights, path: string, block: HieraBlock, x: Tensor): Tensor {
+  return tf.tidy(() => {
+    const [batch, height, width] = x.shape as [number, number, number];
+    const side: [number, number] = block.window > 0 ? [block.window, block.window] : [height, width];
+    const windows = cutWindows(x, side);
+    const [count] = windows.shape as [number];
+    const qkv = project(w, `${path}.qkv`, windows);
+    const [q, k, v] = tf.split(qkv, 3, 3) as [Tensor, Tensor, Tensor];
+    const queries = block.pool ? maxPool(q) : q;
+    const outSide: [number, number] = [queries.shape[1] as number, queries.shape[2] as number];
+    const mixed = headAttention(queries, k, v, block.heads);
+    const projected = project(w, `${path}.proj`, mixed.reshape([count, ...outSide, -1]));
+    const shrink = block.pool ? 2 : 1;
+    return joinWindows(projected, batch, Math.floor(height / shrink), Math.floor(width / shrink), side, [
+      height,
+      width,
+    ]);
+  });
+}
+
+/** [N, h, w, C] ×3 → [N, hq·wq, C]; long queries go in chunks so that the scores stay below the limit. */
+function headAttention(q: Tensor, k: Tensor, v: Tensor, heads: number): Tensor {
+  const [count, , , channels] = q.shape as [number, number, number, number];
+  const depth = channels / heads;
+  const split = (t: Tensor): Tensor => t.reshape([count, -1, heads, depth]).transpose([0, 2, 1, 3]);
+  const [queries, keys, values] = [split(q), split(k), split(v)];
+  const length = queries.shape[2] as number;
+  const perQuery = count * heads * (keys.shape[2] as number) * 4;
+  const step = Math.max(1, Math.floor(CHUNK_BYTES / perQuery));
+  const parts: Tensor[] = [];
+  for (let from = 0; from < length; from += step) {
+    const size = Math.min(step, length - from);
+    const some = step >= length ? queries : queries.slice([0, 0, from, 0], [count, heads, size, depth]);
+    parts.push(attention(some, keys, values, 1 / Math.sqrt(depth)));
+  }
+  const whole = parts.length === 1 ? (parts[0] as Tensor) : tf.concat(parts, 2);
+  return whole.transpose([0, 2, 1, 3]).reshape([count, length, channels]);
+}
+
+/** Zero padding at the bottom and right to whole windows, then [B, h, w, C] → [B·windows, sh, sw, C]. */
+function cutWindows(x: Tensor, [rows, cols]: [number, number]): Tensor {
+  const [batch, height, width, channels] = x.shape as [number, number, number, number];
+  const [down, across] = [Math.ceil(height / rows), Math.ceil(width / cols)];
+  if (down === 1 && across === 1 && height === rows && width === cols) return x;
+  const padded = tf.pad(x, [
+    [0, 0],
+    [0, down * rows - height],
+    [0, across * cols - width],
+    [0, 0],
+  ]);
+  const cut = padded.reshape([batch * down, rows, across, cols * channels]).transpose([0, 2, 1, 3]);
+  return cut.reshape([batch * down * across, rows, cols, channels]);
+}
+
+/** Undoes cutWindows for windows that may have shrunk, and crops the padding. */
+function joinWindows(
+  windows: Tensor,
+  batch: number,
+  height: number,
+  width: number,
+  [rows, cols]: [number, number],
+  [fullHeight, fullWidth]: [number, number],
+): Tensor {
+  const [, sideRows, sideCols, channels] = windows.shape as [number, number, number, number];
+  const [down, across] = [Math.ceil(fullHeight / rows), Math.ceil(fullWidth / cols)];
+  const lines = windows.reshape([batch * down, across, sideRows, sideCols * channels]).transpose([0, 2, 1, 3]);
+  const map = lines.reshape([batch, down * sideRows, across * sideCols, channels]);
+  if (down * sideRows === height && across * sideCols === width) return map;
+  return map.slice([0, 0, 0, 0], [batch, height, width, channels]);
+}
+
+function maxPool(x: Tensor): Tensor {
+  return tf.maxPool(x as tf.Tensor4D, 2, 2, "valid");
+}
+
+function project(w: Weights, path: string, x: Tensor): Tensor {
+  return linear(x, w.get(`${path}.weight`), w.find(`${path}.bias`));
+}
+
+function rowChunks(x: Tensor, bytesPerRow: number, apply: (rows: Tensor) => Tensor): Tensor {
+  const [count, width] = x.shape as [number, number];
+  const step = Math.max(1, Math.floor(CHUNK_BYTES / bytesPerRow));
+  if (step >= count) return apply(x);
+  const parts: Tensor[] = [];
+  for (let from = 0; from < count; from += step) {
+    parts.push(tf.tidy(() => apply(x.slice([from, 0], [Math.min(step, count - from), width]))));
+  }
+  return tf.concat(parts, 0);
+}

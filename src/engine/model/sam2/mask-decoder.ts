@@ -1,0 +1,155 @@
+/**
+ * SAM2's mask decoder: language prompts against cached image features (reference: sa2va.md §15). Differentiable with
+ * respect to the decoder, the prompt encoder and the language prompts.
+ */
+import { gelu } from "../../gpu/kernels/activation.ts";
+import { conv2d, convTranspose2x2 } from "../../gpu/kernels/conv.ts";
+import { linear } from "../../gpu/kernels/linear.ts";
+import { layerNorm } from "../../gpu/kernels/norm.ts";
+import { type Tensor, tf } from "../../gpu/tf.ts";
+import type { Weights } from "../weights.ts";
+import type { Sam2Config } from "./config.ts";
+import type { SamFeatures } from "./neck.ts";
+import type { Probe } from "./probe.ts";
+import { densePositions, densePrompt, sparseTokens } from "./prompt-encoder.ts";
+import { twoWayTransformer } from "./two-way-transformer.ts";
+
+const DECODER = "grounding_encoder.sam2_model.sam_mask_decoder";
+const NORM_2D_EPS = 1e-6;
+/** Mask tokens: one "single mask" output, which Sa2VA never uses, and three candidates. */
+const MASK_TOKENS = 4;
+
+export interface DecodedMasks {
+  /** Logits of all four mask tokens at stride 4, [B, 4, S/4, S/4]. */
+  readonly masks: Tensor;
+  /** Predicted IoU of each, 0..1, [B, 4]. */
+  readonly iou: Tensor;
+  /** Logit that the object is present, [B, 1]; not used for the mask. */
+  readonly objectScore: Tensor;
+}
+
+/**
+ * Masks of B independent prompts on one image.
+ * @param lang language prompts [B, C], C = hiddenDim
+ */
+export function decodeMasks(
+  w: Weights,
+  config: Sam2Config,
+  features: SamFeatures,
+  lang: Tensor,
+  probe?: Probe,
+): DecodedMasks {
+  const [masks, iou, objectScore] = tf.tidy(() => {
+    const batch = lang.shape[0] as number;
+    const [, height, width, channels] = features.f16.shape as [number, number, number, number];
+    const cells = height * width;
+    const tokens = promptTokens(w, lang);
+    probe?.("decoder.tokens_in", tokens);
+    const source = features.f16.add(densePrompt(w));
+    probe?.("decoder.src_in", source);
+    const keys = tf.tile(source.reshape([1, cells, channels]), [batch, 1, 1]);
+    const positions = densePositions(w, height, width).reshape([1, cells, channels]);
+    const transformer = `${DECODER}.transformer`;
+    const { queries, keys: image } = twoWayTransformer(w, transformer, config, tokens, keys, positions, probe);
+    probe?.("decoder.hs", queries);
+    probe?.("decoder.src_out", image);
+
+    const upscaled = upscale(w, image.reshape([batch, height, width, channels]), features, probe);
+    const [, outHeight, outWidth, outChannels] = upscaled.shape as [number, number, number, number];
+    const kernels = tf.stack(
+      Array.from({ length: MASK_TOKENS }, (_, k) =>
+        mlp(w, `${DECODER}.output_hypernetworks_mlps.${k}`, token(queries, 2 + k)),
+      ),
+      1,
+    );
+    const pixels = upscaled.reshape([batch, outHeight * outWidth, outChannels]);
+    const logits = tf.matMul(kernels, pixels, false, true).reshape([batch, MASK_TOKENS, outHeight, outWidth]);
+    return [
+      logits,
+      mlp(w, `${DECODER}.iou_prediction_head`, token(queries, 1)).sigmoid(),
+      mlp(w, `${DECODER}.pred_obj_score_head`, token(queries, 0)),
+    ];
+  }) as [Tensor, Tensor, Tensor];
+  return { masks, iou, objectScore };
+}
+
+export interface SelectedMask {
+  /** [B, h, w] logits of the chosen candidate. */
+  readonly mask: Tensor;
+  /** Chosen candidate 0..2 (mask token 1..3), [B] int32. */
+  readonly index: Tensor;
+}
+
+/**
+ * The candidate (mask tokens 1..3) with the largest predicted IoU. The choice itself has no gradient: it reaches the
+ * chosen mask only, and never the IoU head.
+ * @param masks [B, 4, h, w]
+ * @param iou [B, 4]
+ */
+export function selectMask(masks: Tensor, iou: Tensor): SelectedMask {
+  const index = tf.tidy(() => candidates(iou).argMax(1));
+  const mask = tf.tidy(() => {
+    const [batch, , height, width] = masks.shape as [number, number, number, number];
+    const three = masks.slice([0, 1, 0, 0], [batch, MASK_TOKENS - 1, height, width]);
+    return three.mul(chosen(iou).reshape([batch, MASK_TOKENS - 1, 1, 1])).sum(1);
+  });
+  return { mask, index };
+}
+
+function candidates(iou: Tensor): Tensor {
+  return iou.slice([0, 1], [iou.shape[0] as number, MASK_TOKENS - 1]);
+}
+
+/** One-hot [B, 3] of the best candidate with a zero gradient (argMax has none of its own). */
+function chosen(iou: Tensor): Tensor {
+  const pick = tf.customGrad((scores) => {
+    const hot = tf.oneHot(candidates(scores as Tensor).argMax(1), MASK_TOKENS - 1).toFloat();
+    return { value: hot, gradFunc: () => tf.zerosLike(scores as Tensor) };
+  });
+  return pick(iou);
+}
+
+/** [object score, IoU, four masks, two "not a point", language]: [B, 9, C]. */
+function promptTokens(w: Weights, lang: Tensor): Tensor {
+  return tf.tidy(() => {
+    const batch = lang.shape[0] as number;
+    const names = ["obj_score_token", "iou_token", "mask_tokens"];
+    const own = tf.concat(
+      names.map((name) => w.get(`${DECODER}.${name}.weight`)),
+      0,
+    );
+    const [count, width] = own.shape as [number, number];
+    return tf.concat([tf.tile(own.reshape([1, count, width]), [batch, 1, 1]), sparseTokens(w, lang)], 1);
+  });
+}
+
+/** Stride 16 → stride 4 with the two finer feature maps added: [B, h, w, C] → [B, 4h, 4w, C/8]. */
+function upscale(w: Weights, image: Tensor, features: SamFeatures, probe: Probe | undefined): Tensor {
+  return tf.tidy(() => {
+    const path = `${DECODER}.output_upscaling`;
+    const skip = (name: string, x: Tensor): Tensor =>
+      conv2d(x, w.get(`${DECODER}.${name}.weight`), w.get(`${DECODER}.${name}.bias`), 1, 0);
+    const s1 = skip("conv_s1", features.f8);
+    const s0 = skip("conv_s0", features.f4);
+    probe?.("feat_s1", s1);
+    probe?.("feat_s0", s0);
+    const middle = convTranspose2x2(image, w.get(`${path}.0.weight`), w.get(`${path}.0.bias`)).add(s1);
+    const normed = gelu(layerNorm(middle, w.get(`${path}.1.weight`), w.get(`${path}.1.bias`), NORM_2D_EPS));
+    return gelu(convTranspose2x2(normed, w.get(`${path}.3.weight`), w.get(`${path}.3.bias`)).add(s0));
+  });
+}
+
+/** Three linears with ReLU between. */
+function mlp(w: Weights, path: string, x: Tensor): Tensor {
+  return tf.tidy(() => {
+    const layer = (index: number, y: Tensor): Tensor =>
+      linear(y, w.get(`${path}.layers.${index}.weight`), w.get(`${path}.layers.${index}.bias`));
+    return layer(2, layer(1, layer(0, x).relu()).relu());
+  });
+}
+
+/** Token `index` of [B, T, C] as [B, C]. */
+function token(tokens: Tensor, index: number): Tensor {
+  const [batch, , width] = tokens.shape as [number, number, number];
+  return tokens.slice([0, index, 0], [batch, 1, width]).reshape([batch, width]);
+}

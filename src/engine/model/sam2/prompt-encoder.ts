@@ -1,0 +1,62 @@
+/** Prompt encoder of SAM2 as Sa2VA uses it: no click, no mask, one language token (reference: sa2va.md §14). */
+import { type Tensor, tf } from "../../gpu/tf.ts";
+import type { Weights } from "../weights.ts";
+
+const PROMPT = "grounding_encoder.sam2_model.sam_prompt_encoder";
+
+/**
+ * Sparse tokens: two "not a point" embeddings, then the language prompt.
+ * @param lang [B, C]
+ * @returns [B, 3, C]
+ */
+export function sparseTokens(w: Weights, lang: Tensor): Tensor {
+  return tf.tidy(() => {
+    const [batch, width] = lang.shape as [number, number];
+    const pad = w.get(`${PROMPT}.not_a_point_embed.weight`).reshape([1, 1, width]);
+    return tf.concat([tf.tile(pad, [batch, 2, 1]), lang.reshape([batch, 1, width])], 1);
+  });
+}
+
+/** The dense prompt of "no mask", the same in every cell: [1, C]. */
+export function densePrompt(w: Weights): Tensor {
+  return w.get(`${PROMPT}.no_mask_embed.weight`);
+}
+
+/** Image positional encoding of an h × w grid, [h·w, C]: sines then cosines of random Fourier features. */
+export function densePositions(w: Weights, height: number, width: number): Tensor {
+  return fourierPositions(w.get(`${PROMPT}.pe_layer.positional_encoding_gaussian_matrix`), height, width);
+}
+
+/**
+ * [sin z | cos z] with z = 2π (2p − 1)·G for cell centres p = (x, y) in 0..1.
+ * @param matrix G [2, C/2], x first
+ * @returns [h·w, C]
+ */
+export function fourierPositions(matrix: Tensor, height: number, width: number): Tensor {
+  return tf.tidy(() => {
+    const centres = new Float32Array(height * width * 2);
+    for (let y = 0, at = 0; y < height; y++) {
+      for (let x = 0; x < width; x++) {
+        centres[at++] = (2 * (x + 0.5)) / width - 1;
+        centres[at++] = (2 * (y + 0.5)) / height - 1;
+      }
+    }
+    const turns = tf.matMul(tf.tensor2d(centres, [height * width, 2]), matrix as tf.Tensor2D);
+    return tf.concat([sinTurns(turns), sinTurns(turns.add(0.25))], 1);
+  });
+}
+
+/**
+ * sin(2π·turns) to single precision by folding into a quarter turn: WGSL promises only 2⁻¹¹ for its own sine.
+ */
+function sinTurns(turns: Tensor): Tensor {
+  return tf.tidy(() => {
+    const phase = turns.sub(turns.add(0.5).floor());
+    const folded = tf.scalar(0.25).sub(phase.abs().sub(0.25).abs());
+    const angle = folded.mul(2 * Math.PI);
+    const square = angle.square();
+    let series: Tensor = tf.scalar(-1 / 39916800);
+    for (const factor of [1 / 362880, -1 / 5040, 1 / 120, -1 / 6, 1]) series = series.mul(square).add(factor);
+    return series.mul(angle).mul(phase.sign());
+  });
+}

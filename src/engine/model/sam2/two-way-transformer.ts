@@ -1,0 +1,87 @@
+/** The decoder's transformer, in which tokens and image attend to each other (reference: sa2va.md §15). */
+import { attention } from "../../gpu/kernels/attention.ts";
+import { linear } from "../../gpu/kernels/linear.ts";
+import { layerNorm } from "../../gpu/kernels/norm.ts";
+import { type Tensor, tf } from "../../gpu/tf.ts";
+import type { Weights } from "../weights.ts";
+import type { Sam2Config } from "./config.ts";
+import type { Probe } from "./probe.ts";
+
+const NORM_EPS = 1e-5;
+
+export interface TwoWayState {
+  /** Tokens [B, T, C]. */
+  readonly queries: Tensor;
+  /** Image cells [B, h·w, C]. */
+  readonly keys: Tensor;
+}
+
+/**
+ * @param tokens [B, T, C]; added again as the positional term of the queries everywhere
+ * @param image [B, h·w, C]
+ * @param positions positional term of the image cells, [1, h·w, C]
+ */
+export function twoWayTransformer(
+  w: Weights,
+  path: string,
+  config: Sam2Config,
+  tokens: Tensor,
+  image: Tensor,
+  positions: Tensor,
+  probe?: Probe,
+): TwoWayState {
+  const heads = config.decoderNumHeads;
+  let queries = tokens;
+  let keys = image;
+  for (let index = 0; index < config.decoderDepth; index++) {
+    const layer = `${path}.layers.${index}`;
+    const attend = (name: string, q: Tensor, k: Tensor, v: Tensor): Tensor =>
+      headAttention(w, `${layer}.${name}`, heads, q, k, v);
+    const norm = (number: number, x: Tensor): Tensor => normed(w, `${layer}.norm${number}`, x);
+    if (index === 0) {
+      // The first layer has neither a positional term nor a residual here.
+      queries = norm(1, attend("self_attn", queries, queries, queries));
+    } else {
+      const placed = queries.add(tokens);
+      queries = norm(1, queries.add(attend("self_attn", placed, placed, queries)));
+    }
+    const seen = attend("cross_attn_token_to_image", queries.add(tokens), keys.add(positions), keys);
+    queries = norm(2, queries.add(seen));
+    queries = norm(3, queries.add(mlp(w, `${layer}.mlp.layers`, queries)));
+    const told = attend("cross_attn_image_to_token", keys.add(positions), queries.add(tokens), queries);
+    keys = norm(4, keys.add(told));
+    probe?.(`decoder.layer.${index}.queries`, queries);
+    probe?.(`decoder.layer.${index}.keys`, keys);
+  }
+  const final = `${path}.final_attn_token_to_image`;
+  const last = headAttention(w, final, heads, queries.add(tokens), keys.add(positions), keys);
+  return { queries: normed(w, `${path}.norm_final_attn`, queries.add(last)), keys };
+}
+
+/** Multi-head attention with its own projections; the inner width is that of the stored weights. */
+function headAttention(w: Weights, path: string, heads: number, q: Tensor, k: Tensor, v: Tensor): Tensor {
+  return tf.tidy(() => {
+    const split = (name: string, x: Tensor): Tensor => {
+      const y = project(w, `${path}.${name}`, x);
+      const [batch, length, width] = y.shape as [number, number, number];
+      return y.reshape([batch, length, heads, width / heads]).transpose([0, 2, 1, 3]);
+    };
+    const queries = split("q_proj", q);
+    const depth = queries.shape[3] as number;
+    const mixed = attention(queries, split("k_proj", k), split("v_proj", v), 1 / Math.sqrt(depth));
+    const [batch, , length] = mixed.shape as [number, number, number];
+    return project(w, `${path}.out_proj`, mixed.transpose([0, 2, 1, 3]).reshape([batch, length, heads * depth]));
+  });
+}
+
+function mlp(w: Weights, path: string, x: Tensor): Tensor {
+  return tf.tidy(() => project(w, `${path}.1`, project(w, `${path}.0`, x).relu()));
+}
+
+function normed(w: Weights, path: string, x: Tensor): Tensor {
+  return layerNorm(x, w.get(`${path}.weight`), w.get(`${path}.bias`), NORM_EPS);
+}
+
+function project(w: Weights, path: string, x: Tensor): Tensor {
+  return linear(x, w.get(`${path}.weight`), w.get(`${path}.bias`));
+}
