@@ -1,0 +1,252 @@
+import type { Rle } from "../../../engine/data/rle.ts";
+import type { OverlayMode } from "./overlay-store.ts";
+import { differenceOf, type Shape, shapeOf } from "./shapes.ts";
+import type { View } from "./view-store.ts";
+
+export type MaskRole = "given" | "policy" | "partner";
+
+export interface MaskLayer {
+  readonly role: MaskRole;
+  readonly mask: Rle;
+}
+
+/** Fill colours of the layers; they lie on photographs, so that they are the same in both themes. */
+export const LAYER_COLOURS = {
+  given: "#56B4E9",
+  policy: "#E69F00",
+  partner: "#009E73",
+  missed: "#0072B2",
+  extra: "#D55E00",
+} as const;
+
+export interface Drawing {
+  readonly picture: ImageBitmap | null;
+  /** Size of the picture in its own pixels. */
+  readonly width: number;
+  readonly height: number;
+  readonly layers: readonly MaskLayer[];
+  /** Draws hit, missed and extra pixels of the second mask against the first instead of the layers. */
+  readonly difference: readonly [Rle, Rle] | null;
+  readonly mode: OverlayMode;
+  readonly opacity: number;
+  readonly view: View;
+  readonly fit: "contain" | "cover";
+  /** Device pixels per CSS pixel. */
+  readonly ratio: number;
+}
+
+/** Where the picture lies on the canvas: scale in device pixels per picture pixel, and the corner. */
+interface Placement {
+  readonly scale: number;
+  readonly left: number;
+  readonly top: number;
+}
+
+/** Draws picture and masks; all sizes in device pixels. */
+export function drawFigure(context: CanvasRenderingContext2D, drawing: Drawing): void {
+  const { canvas } = context;
+  const place = placement(canvas.width, canvas.height, drawing);
+  context.setTransform(1, 0, 0, 1, 0, 0);
+  context.clearRect(0, 0, canvas.width, canvas.height);
+  if (drawing.picture !== null) {
+    context.imageSmoothingEnabled = place.scale < 4;
+    context.imageSmoothingQuality = "high";
+    context.drawImage(
+      drawing.picture,
+      place.left,
+      place.top,
+      drawing.width * place.scale,
+      drawing.height * place.scale,
+    );
+    if (place.scale >= 14) drawPixelGrid(context, drawing, place);
+  }
+  if (drawing.mode === "off") return;
+  if (drawing.difference === null) drawLayers(context, drawing, place);
+  else drawDifference(context, drawing, drawing.difference, place);
+}
+
+function placement(canvasWidth: number, canvasHeight: number, drawing: Drawing): Placement {
+  const [fitX, fitY] = [canvasWidth / drawing.width, canvasHeight / drawing.height];
+  const whole = drawing.fit === "cover" ? Math.max(fitX, fitY) : Math.min(fitX, fitY);
+  const scale = whole * drawing.view.zoom;
+  const along = (canvas: number, side: number, middle: number): number => {
+    const free = canvas - side * scale;
+    // A side that fits entirely is centred; a longer one follows the view.
+    return free >= 0 ? free / 2 : Math.min(0, Math.max(free, canvas / 2 - middle * side * scale));
+  };
+  return {
+    scale,
+    left: along(canvasWidth, drawing.width, drawing.view.x),
+    top: along(canvasHeight, drawing.height, drawing.view.y),
+  };
+}
+
+/** Fills are mixed at full opacity on a sheet of their own and laid on once, so that layers never add up to dark. */
+function drawLayers(context: CanvasRenderingContext2D, drawing: Drawing, place: Placement): void {
+  const drawn = drawing.layers.map((layer) => ({ role: layer.role, shape: shapeOf(layer.mask) }));
+  if (drawing.mode === "fill") {
+    onSheet(context, drawing.opacity, (sheet) => {
+      drawn.forEach(({ role, shape }, index) => {
+        sheet.fillStyle = LAYER_COLOURS[role];
+        inImage(sheet, place, shape, drawing, () => {
+          sheet.globalCompositeOperation = "source-atop";
+          sheet.globalAlpha = 1 / (index + 1);
+          sheet.fill(shape.path, "evenodd");
+          sheet.globalCompositeOperation = "destination-over";
+          sheet.globalAlpha = 1;
+          sheet.fill(shape.path, "evenodd");
+        });
+      });
+    });
+  }
+  for (const { role, shape } of drawn) drawContour(context, shape, drawing, place, LAYER_COLOURS[role]);
+}
+
+function drawDifference(
+  context: CanvasRenderingContext2D,
+  drawing: Drawing,
+  [given, other]: readonly [Rle, Rle],
+  place: Placement,
+): void {
+  const parts = differenceOf(given, other);
+  if (drawing.mode === "fill") {
+    onSheet(context, Math.min(1, drawing.opacity * 1.5), (sheet) => {
+      const fills = [
+        [parts.hit, "rgba(255, 255, 255, 0.45)", null],
+        [parts.missed, `${LAYER_COLOURS.missed}99`, hatch(sheet, LAYER_COLOURS.missed, drawing.ratio, "/")],
+        [parts.extra, `${LAYER_COLOURS.extra}99`, hatch(sheet, LAYER_COLOURS.extra, drawing.ratio, "\\")],
+      ] as const;
+      for (const [shape, colour, pattern] of fills) {
+        inImage(sheet, place, shape, drawing, () => {
+          sheet.fillStyle = colour;
+          sheet.fill(shape.path, "evenodd");
+          if (pattern === null) return;
+          // Patterns are anchored to the sheet: their lines keep one width at every zoom.
+          pattern.setTransform(sheet.getTransform().inverse());
+          sheet.fillStyle = pattern;
+          sheet.fill(shape.path, "evenodd");
+        });
+      }
+    });
+  }
+  drawContour(context, shapeOf(given), drawing, place, "#FFFFFF");
+  drawContour(context, shapeOf(other), drawing, place, LAYER_COLOURS.extra);
+}
+
+/** Two-pixel double contour: dark outside, light inside, so that it shows on any ground. */
+function drawContour(
+  context: CanvasRenderingContext2D,
+  shape: Shape,
+  drawing: Drawing,
+  place: Placement,
+  colour: string,
+): void {
+  if (shape.area === 0) return;
+  inImage(context, place, shape, drawing, (unit) => {
+    const width = drawing.ratio * unit;
+    context.lineJoin = "round";
+    const outside = new Path2D(shape.path);
+    outside.rect(-1e5, -1e5, 2e5, 2e5);
+    context.save();
+    context.clip(outside, "evenodd");
+    context.strokeStyle = "rgba(0, 0, 0, 0.85)";
+    context.lineWidth = 2 * width;
+    context.stroke(shape.path);
+    context.restore();
+    context.save();
+    context.clip(shape.path, "evenodd");
+    context.strokeStyle = colour;
+    context.lineWidth = 4 * width;
+    context.stroke(shape.path);
+    context.strokeStyle = "rgba(255, 255, 255, 0.8)";
+    context.lineWidth = 2 * width;
+    context.stroke(shape.path);
+    context.restore();
+  });
+}
+
+/** Runs `draw` in the coordinates of a mask; `unit` is one device pixel there. */
+function inImage(
+  context: CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D,
+  place: Placement,
+  shape: Shape,
+  drawing: Drawing,
+  draw: (unit: number) => void,
+): void {
+  const scaleX = (place.scale * drawing.width) / shape.width;
+  const scaleY = (place.scale * drawing.height) / shape.height;
+  context.save();
+  context.setTransform(scaleX, 0, 0, scaleY, place.left, place.top);
+  draw(1 / Math.max(scaleX, scaleY));
+  context.restore();
+}
+
+let sheetCanvas: OffscreenCanvas | null = null;
+
+function onSheet(
+  context: CanvasRenderingContext2D,
+  opacity: number,
+  draw: (sheet: OffscreenCanvasRenderingContext2D) => void,
+): void {
+  const { width, height } = context.canvas;
+  if (sheetCanvas === null || sheetCanvas.width < width || sheetCanvas.height < height) {
+    sheetCanvas = new OffscreenCanvas(
+      Math.max(width, sheetCanvas?.width ?? 0),
+      Math.max(height, sheetCanvas?.height ?? 0),
+    );
+  }
+  const sheet = sheetCanvas.getContext("2d");
+  if (sheet === null) return;
+  sheet.setTransform(1, 0, 0, 1, 0, 0);
+  sheet.clearRect(0, 0, width, height);
+  draw(sheet);
+  context.globalAlpha = opacity;
+  context.drawImage(sheetCanvas, 0, 0, width, height, 0, 0, width, height);
+  context.globalAlpha = 1;
+}
+
+function hatch(
+  context: OffscreenCanvasRenderingContext2D,
+  colour: string,
+  ratio: number,
+  slant: "/" | "\\",
+): CanvasPattern | null {
+  const side = Math.round(7 * ratio);
+  const tile = new OffscreenCanvas(side, side);
+  const pen = tile.getContext("2d");
+  if (pen === null) return null;
+  pen.lineWidth = 1.6 * ratio;
+  for (const [ink, shift] of [
+    ["rgba(255, 255, 255, 0.75)", 0],
+    [colour, 1.6 * ratio],
+  ] as const) {
+    pen.strokeStyle = ink;
+    for (const offset of [-side, 0, side]) {
+      pen.beginPath();
+      pen.moveTo(offset + shift, slant === "/" ? side : 0);
+      pen.lineTo(offset + side + shift, slant === "/" ? 0 : side);
+      pen.stroke();
+    }
+  }
+  return context.createPattern(tile, "repeat");
+}
+
+function drawPixelGrid(context: CanvasRenderingContext2D, drawing: Drawing, place: Placement): void {
+  const { width, height } = context.canvas;
+  context.beginPath();
+  for (let x = 0; x <= drawing.width; x++) {
+    const at = Math.round(place.left + x * place.scale) + 0.5;
+    if (at < 0 || at > width) continue;
+    context.moveTo(at, Math.max(0, place.top));
+    context.lineTo(at, Math.min(height, place.top + drawing.height * place.scale));
+  }
+  for (let y = 0; y <= drawing.height; y++) {
+    const at = Math.round(place.top + y * place.scale) + 0.5;
+    if (at < 0 || at > height) continue;
+    context.moveTo(Math.max(0, place.left), at);
+    context.lineTo(Math.min(width, place.left + drawing.width * place.scale), at);
+  }
+  context.strokeStyle = "rgba(128, 128, 128, 0.35)";
+  context.lineWidth = 1;
+  context.stroke();
+}

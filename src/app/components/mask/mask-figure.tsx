@@ -1,0 +1,129 @@
+import { type CSSProperties, type ReactNode, useEffect, useRef, useState } from "react";
+import type { Rle } from "../../../engine/data/rle.ts";
+import { drawFigure, type MaskLayer } from "./draw.ts";
+import styles from "./mask-figure.module.css";
+import { useOverlay } from "./overlay-store.ts";
+import { loadPicture, pictureSide } from "./picture-cache.ts";
+import { useGestures, viewKey } from "./use-gestures.ts";
+import { useViews, WHOLE } from "./view-store.ts";
+
+export interface MaskFigureProps {
+  /** Row whose picture lies below the masks. */
+  readonly rowId: string;
+  /** Size of the picture in pixels. */
+  readonly width: number;
+  readonly height: number;
+  readonly layers: readonly MaskLayer[];
+  /** Shows hit, missed and extra pixels of the second mask against the first in place of the layers. */
+  readonly difference?: readonly [Rle, Rle] | null;
+  /** Accessible name, such as "rollout 3, IoU 0.81, mask covers 12 % of the image". */
+  readonly label: string;
+  /** "contain" keeps the picture's shape; "cover" fills the box that the caller's CSS gives. */
+  readonly fit?: "contain" | "cover";
+  /** Figures of one name zoom and pan together; without a name a figure does neither. */
+  readonly sync?: string;
+  readonly className?: string;
+}
+
+/** A picture with masks on one canvas at device resolution; drawn only while it can be seen. */
+export function MaskFigure(props: MaskFigureProps): ReactNode {
+  const { rowId, width, height, layers, difference = null, label, fit = "contain", sync } = props;
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const box = useVisibleBox(canvas);
+  const mode = useOverlay((state) => (state.hidden ? "off" : state.mode));
+  const opacity = useOverlay((state) => state.opacity);
+  const view = useViews((state) => (sync === undefined ? WHOLE : (state.views[sync] ?? WHOLE)));
+  const [picture, setPicture] = useState<ImageBitmap | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  useGestures(canvas, sync);
+
+  const shown = Math.max(box?.width ?? 0, box?.height ?? 0) * (box?.ratio ?? 1) * view.zoom;
+  const side = box === null ? null : pictureSide(Math.min(shown, Math.max(width, height)));
+  useEffect(() => {
+    if (side === null) return;
+    let current = true;
+    loadPicture(rowId, side).then(
+      (bitmap) => {
+        if (!current) return;
+        setPicture(bitmap);
+        setProblem(null);
+      },
+      (cause: unknown) => {
+        if (!current) return;
+        setPicture(null);
+        setProblem(cause instanceof Error ? cause.message : String(cause));
+      },
+    );
+    return () => {
+      current = false;
+    };
+  }, [rowId, side]);
+
+  useEffect(() => {
+    const element = canvas.current;
+    const context = element?.getContext("2d");
+    if (box === null || !element || !context) return;
+    const frame = requestAnimationFrame(() => {
+      const [w, h] = [Math.max(1, Math.round(box.width * box.ratio)), Math.max(1, Math.round(box.height * box.ratio))];
+      if (element.width !== w) element.width = w;
+      if (element.height !== h) element.height = h;
+      drawFigure(context, { picture, width, height, layers, difference, mode, opacity, view, fit, ratio: box.ratio });
+    });
+    return () => cancelAnimationFrame(frame);
+  }, [box, picture, width, height, layers, difference, mode, opacity, view, fit]);
+
+  const style: CSSProperties = fit === "cover" ? {} : { aspectRatio: `${width} / ${height}` };
+  return (
+    <figure className={[styles.figure, props.className].filter(Boolean).join(" ")} style={style}>
+      <canvas
+        ref={canvas}
+        className={styles.canvas}
+        role="img"
+        aria-label={label}
+        data-zoomed={view.zoom > 1}
+        {...(sync === undefined ? {} : { tabIndex: 0, onKeyDown: (event) => viewKey(event, sync) })}
+      />
+      {problem !== null && <span className={styles.note}>Picture not available: {problem}</span>}
+    </figure>
+  );
+}
+
+interface Box {
+  readonly width: number;
+  readonly height: number;
+  readonly ratio: number;
+}
+
+/** CSS size of an element while it is on or near the screen, else null. */
+function useVisibleBox(element: { readonly current: HTMLElement | null }): Box | null {
+  const [box, setBox] = useState<Box | null>(null);
+  useEffect(() => {
+    const target = element.current;
+    if (target === null) return;
+    let visible = false;
+    const measure = (): void => {
+      const { clientWidth: width, clientHeight: height } = target;
+      setBox((before) => {
+        if (!visible || width === 0 || height === 0) return null;
+        const ratio = window.devicePixelRatio;
+        const same = before?.width === width && before.height === height && before.ratio === ratio;
+        return same ? before : { width, height, ratio };
+      });
+    };
+    const sight = new IntersectionObserver(
+      (entries) => {
+        visible = entries.some((entry) => entry.isIntersecting);
+        measure();
+      },
+      { rootMargin: "200px" },
+    );
+    const size = new ResizeObserver(measure);
+    sight.observe(target);
+    size.observe(target);
+    return () => {
+      sight.disconnect();
+      size.disconnect();
+    };
+  }, [element]);
+  return box;
+}

@@ -1,0 +1,85 @@
+import { decodeRle, type Rle } from "../../../engine/data/rle.ts";
+import { traceOutlines } from "./outline.ts";
+
+/** A mask ready to be drawn: its outline as a path in image pixels, and its size. */
+export interface Shape {
+  readonly path: Path2D;
+  readonly area: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** The three parts of a comparison of two masks. */
+export interface DifferenceShapes {
+  /** In both. */
+  readonly hit: Shape;
+  /** In the given mask only. */
+  readonly missed: Shape;
+  /** In the other mask only. */
+  readonly extra: Shape;
+}
+
+/** Enough for every tile of a few steps; a shape of a photograph is some tens of kilobytes. */
+const CAPACITY = 400;
+
+const pixels = new Map<string, Uint8Array<ArrayBuffer>>();
+const shapes = new Map<string, Shape>();
+const differences = new Map<string, DifferenceShapes>();
+
+/** Outline and area of a mask, decoded once. @throws LabError("bad-input") when the mask text is broken */
+export function shapeOf(rle: Rle): Shape {
+  return cached(shapes, keyOf(rle), CAPACITY, () => toShape(decoded(rle), rle.size[1], rle.size[0]));
+}
+
+/** Hit, missed and extra pixels of `other` against `given`; both of one size. */
+export function differenceOf(given: Rle, other: Rle): DifferenceShapes {
+  return cached(differences, `${keyOf(given)}|${keyOf(other)}`, CAPACITY, () => {
+    const [height, width] = given.size;
+    const [a, b] = [decoded(given), decoded(other)];
+    const part = (keep: (inA: boolean, inB: boolean) => boolean): Shape =>
+      toShape(
+        a.map((value, at) => (keep(value === 1, b[at] === 1) ? 1 : 0)),
+        width,
+        height,
+      );
+    return {
+      hit: part((inA, inB) => inA && inB),
+      missed: part((inA, inB) => inA && !inB),
+      extra: part((inA, inB) => !inA && inB),
+    };
+  });
+}
+
+function decoded(rle: Rle): Uint8Array<ArrayBuffer> {
+  return cached(pixels, keyOf(rle), 24, () => decodeRle(rle));
+}
+
+function keyOf(rle: Rle): string {
+  return `${rle.size[0]}x${rle.size[1]}:${rle.counts}`;
+}
+
+function toShape(mask: Uint8Array<ArrayBuffer>, width: number, height: number): Shape {
+  const path = new Path2D();
+  for (const outline of traceOutlines(mask, width, height)) {
+    for (let at = 0; at < outline.length; at += 2) {
+      const [x, y] = [outline[at] as number, outline[at + 1] as number];
+      if (at === 0) path.moveTo(x, y);
+      else path.lineTo(x, y);
+    }
+    path.closePath();
+  }
+  let area = 0;
+  for (const value of mask) area += value;
+  return { path, area, width, height };
+}
+
+/** Reads through a map that forgets what was used longest ago. */
+function cached<V>(map: Map<string, V>, key: string, capacity: number, make: () => V): V {
+  const known = map.get(key);
+  const value = known ?? make();
+  if (known !== undefined) map.delete(key);
+  map.set(key, value);
+  const oldest = map.keys().next();
+  if (map.size > capacity && oldest.done !== true) map.delete(oldest.value);
+  return value;
+}
