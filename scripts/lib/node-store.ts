@@ -1,0 +1,109 @@
+import { appendFile, mkdir, open, readdir, readFile, rename, rm, stat, statfs } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { LabError } from "../../src/engine/errors.ts";
+import {
+  comparePaths,
+  contentBytes,
+  missingFile,
+  pathParts,
+  quotaError,
+  type RunStore,
+  type StoredFile,
+} from "../../src/engine/runs/store.ts";
+import { nodeSource } from "./node-files.ts";
+
+/** Ending of a file that is being written; such files are never listed. */
+const UNFINISHED = ".unfinished~";
+
+/** Runs in a directory, each in a folder of its id. The directory is made when the first file is written. */
+export function nodeStore(directory: string): RunStore {
+  const full = (path: string): string => join(directory, ...pathParts(path));
+
+  const free = async (): Promise<number | null> => {
+    const info = await statfs(directory).catch(() => null);
+    return info === null ? null : info.bavail * info.bsize;
+  };
+  const failed = async (thrown: unknown, path: string, bytes: number): Promise<LabError> => {
+    if (codeOf(thrown) === "ENOSPC" || codeOf(thrown) === "EDQUOT") {
+      return quotaError(path, bytes, await free(), thrown);
+    }
+    const cause = thrown instanceof Error ? thrown.message : String(thrown);
+    return new LabError("storage", `${path} could not be written (${cause}); what was stored before is kept`, {
+      subject: path,
+      cause: thrown,
+    });
+  };
+  const list = async (prefix: string): Promise<StoredFile[]> => {
+    const start = prefix === "" ? directory : full(prefix);
+    const info = await stat(start).catch(() => null);
+    if (info === null) return [];
+    if (info.isFile()) return [{ path: prefix, size: info.size }];
+    const found: StoredFile[] = [];
+    for (const entry of await readdir(start, { withFileTypes: true, recursive: true })) {
+      if (!entry.isFile() || entry.name.endsWith(UNFINISHED)) continue;
+      const place = join(entry.parentPath, entry.name);
+      const size = (await stat(place)).size;
+      found.push({ path: place.slice(join(directory, "/").length).replaceAll("\\", "/"), size });
+    }
+    return found.sort(comparePaths);
+  };
+
+  return {
+    write: async (path, content) => {
+      const target = full(path);
+      const bytes = contentBytes(content);
+      try {
+        await mkdir(dirname(target), { recursive: true });
+        const handle = await open(target + UNFINISHED, "w");
+        try {
+          await handle.writeFile(bytes);
+          await handle.sync();
+        } finally {
+          await handle.close();
+        }
+        await rename(target + UNFINISHED, target);
+      } catch (thrown) {
+        await rm(target + UNFINISHED, { force: true });
+        throw await failed(thrown, path, bytes.length);
+      }
+    },
+    append: async (path, content) => {
+      const bytes = contentBytes(content);
+      try {
+        await mkdir(dirname(full(path)), { recursive: true });
+        await appendFile(full(path), bytes);
+      } catch (thrown) {
+        throw await failed(thrown, path, bytes.length);
+      }
+    },
+    read: async (path) => {
+      const buffer = await readFile(full(path)).catch((thrown: unknown) => {
+        throw missingFile(path, thrown);
+      });
+      return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.length) as Uint8Array<ArrayBuffer>;
+    },
+    readText: async (path) =>
+      readFile(full(path), "utf8").catch((thrown: unknown) => {
+        throw missingFile(path, thrown);
+      }),
+    open: async (path) =>
+      nodeSource(full(path), path).catch((thrown: unknown) => {
+        throw missingFile(path, thrown);
+      }),
+    size: async (path) => {
+      const info = await stat(full(path)).catch(() => null);
+      return info?.isFile() === true ? info.size : null;
+    },
+    list,
+    remove: async (prefix) => rm(full(prefix), { recursive: true, force: true }),
+    usage: async () => {
+      const usage = (await list("")).reduce((sum, file) => sum + file.size, 0);
+      const room = await free();
+      return { usage, quota: room === null ? Number.POSITIVE_INFINITY : usage + room };
+    },
+  };
+}
+
+function codeOf(thrown: unknown): unknown {
+  return thrown instanceof Error && "code" in thrown ? thrown.code : undefined;
+}

@@ -1,0 +1,137 @@
+/**
+ * Rollouts as an Arrow IPC stream, one row per rollout, that pandas and Hugging Face datasets open as they are. Columns
+ * of the group are repeated in its rows; numbers are doubles, so that nothing is rounded; null is missing, NaN is NaN.
+ */
+import { type RecordBatch, Table, tableFromIPC, tableToIPC, vectorFromArray } from "apache-arrow";
+import { LabError } from "../errors.ts";
+import type { RewardTerm } from "../rewards/term.ts";
+import { parseExactJson } from "./numbers-json.ts";
+import type { ActionRecord, GroupRecord, LoopId, RolloutRecord } from "./records.ts";
+import { COLUMNS, REWARD_PREFIX, type RolloutRow, readTerm, rolloutSchema } from "./rollout-columns.ts";
+
+/** Terms that always have a column, so that the files of steps with other loops have the same columns. */
+const USUAL_TERMS = ["iou", "meteor"];
+
+/** The stream of a step. Groups without rollouts have no rows and are left out. */
+export function groupsToArrow(groups: readonly GroupRecord[]): Uint8Array {
+  const rows = groups.flatMap((group) => group.rollouts.map((rollout): RolloutRow => ({ ...rollout, groupOf: group })));
+  const names = new Set(USUAL_TERMS);
+  for (const row of rows) for (const term of row.terms) names.add(term.name);
+  const terms = [...names].sort();
+  const schema = rolloutSchema(terms);
+  const columns = Object.fromEntries(
+    schema.fields.map((field) => {
+      const read =
+        COLUMNS[field.name as keyof typeof COLUMNS]?.read ?? readTerm(field.name.slice(REWARD_PREFIX.length));
+      return [field.name, vectorFromArray(rows.map(read), field.type)];
+    }),
+  );
+  const table = new Table(schema, columns);
+  return tableToIPC(table, "stream");
+}
+
+/**
+ * Groups of a stream, in the order in which they were written.
+ * @throws LabError("bad-input") naming `path` when the bytes are no rollouts of ours
+ */
+export function groupsFromArrow(bytes: Uint8Array, path: string): readonly GroupRecord[] {
+  const groups: { header: Omit<GroupRecord, "rollouts">; rollouts: RolloutRecord[] }[] = [];
+  try {
+    for (const batch of tableFromIPC(bytes).batches) {
+      for (let n = 0; n < batch.numRows; n++) {
+        const { header, rollout } = fromRow(batch, n);
+        const last = groups.at(-1);
+        const same =
+          last?.header.group === header.group && last.header.loop === header.loop && last.header.step === header.step;
+        if (last !== undefined && same) last.rollouts.push(rollout);
+        else groups.push({ header, rollouts: [rollout] });
+      }
+    }
+  } catch (thrown) {
+    const cause = thrown instanceof Error ? thrown.message : String(thrown);
+    throw new LabError("bad-input", `${path} holds no rollouts that can be read (${cause}); the file is kept`, {
+      subject: path,
+      cause: thrown,
+    });
+  }
+  return groups.map(({ header, rollouts }) => ({ ...header, rollouts }));
+}
+
+function fromRow(batch: RecordBatch, n: number): { header: Omit<GroupRecord, "rollouts">; rollout: RolloutRecord } {
+  const cell = <T>(name: keyof typeof COLUMNS): T => {
+    const column = batch.getChild(name);
+    if (column === null) throw new Error(`there is no column "${name}"`);
+    return column.get(n) as T;
+  };
+  const mask = (name: "given_mask" | "predicted_mask" | "greedy_mask") => {
+    const value = cell<{ counts: string; size: Iterable<number> } | null>(name);
+    if (value === null) return null;
+    const [height, width] = [...value.size];
+    return { size: [height as number, width as number] as const, counts: value.counts };
+  };
+  const step = cell<number>("step");
+  const loop = cell<LoopId>("loop");
+  const group = cell<number>("group");
+  const rowId = cell<string>("row_id");
+  const given = mask("given_mask");
+  if (given === null) throw new Error("a row has no given_mask");
+  return {
+    header: {
+      step,
+      loop,
+      group,
+      rowId,
+      rewardMean: cell("group_reward_mean"),
+      rewardStd: cell("group_reward_std"),
+      zeroSpread: cell("group_zero_spread"),
+    },
+    rollout: {
+      id: cell("id"),
+      step,
+      loop,
+      group,
+      index: cell("index"),
+      rowId,
+      imageId: cell("image_id"),
+      prompt: cell("prompt"),
+      completion: cell("completion"),
+      caption: cell("caption"),
+      referenceCaption: cell("reference_caption"),
+      captionPrime: cell("caption_prime"),
+      givenMask: given,
+      predictedMask: mask("predicted_mask"),
+      greedyMask: mask("greedy_mask"),
+      reward: cell("reward"),
+      terms: parseExactJson(cell("terms_json")) as unknown as readonly RewardTerm[],
+      advantage: cell("advantage"),
+      actions: [...cell<Iterable<ActionCell>>("actions")].map(toAction),
+      truncated: cell("truncated"),
+    },
+  };
+}
+
+interface ActionCell {
+  readonly label: string;
+  readonly id: number;
+  readonly logp: number;
+  readonly old_logp: number;
+  readonly ref_logp: number | null;
+  readonly ratio: number;
+  readonly kl: number | null;
+  readonly entropy: number;
+  readonly clipped: boolean;
+}
+
+function toAction(cell: ActionCell): ActionRecord {
+  return {
+    label: cell.label,
+    id: cell.id,
+    logp: cell.logp,
+    oldLogp: cell.old_logp,
+    refLogp: cell.ref_logp,
+    ratio: cell.ratio,
+    kl: cell.kl,
+    entropy: cell.entropy,
+    clipped: cell.clipped,
+  };
+}

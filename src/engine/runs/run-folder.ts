@@ -1,0 +1,204 @@
+/**
+ * A run folder: `run.json`, `metrics.jsonl`, `rollouts/step-000123.arrow`, `checkpoints/step-000100/`. Everything a
+ * person sees about a finished run is read from here.
+ */
+import { isRecord } from "../bytes/json.ts";
+import { LabError } from "../errors.ts";
+import { listCheckpoints, removeCheckpointsAfter } from "./checkpoint-folder.ts";
+import type { RunManifest } from "./manifest.ts";
+import { metricsLine, parseMetricsLine } from "./numbers-json.ts";
+import type { GroupRecord, StepMetrics } from "./records.ts";
+import { groupsFromArrow, groupsToArrow } from "./rollouts-arrow.ts";
+import { stepFromName, stepName } from "./step-name.ts";
+import type { RunStore } from "./store.ts";
+
+const FORMAT = "sa2va-lab-run/1";
+
+export interface RunFolder {
+  readonly id: string;
+  readonly store: RunStore;
+  /** As last written. */
+  manifest(): RunManifest;
+  /** Rewrites run.json with another title or state. */
+  update(change: Partial<Pick<RunManifest, "title" | "state">>): Promise<RunManifest>;
+  /** Adds one line to metrics.jsonl; `step` becomes its first field. */
+  appendStep(step: number, metrics: StepMetrics): Promise<void>;
+  /** Stores groups of a step beside those already there; a group of the same loop and number is replaced. */
+  appendGroups(step: number, groups: readonly GroupRecord[]): Promise<void>;
+  /** One row per step, ascending, each with a `step` field; NaN and infinities are numbers again. */
+  readMetrics(): Promise<readonly StepMetrics[]>;
+  /** Steps with stored rollouts, ascending. */
+  groupSteps(): Promise<readonly number[]>;
+  /** @throws LabError("storage") when the step has none */
+  readGroups(step: number): Promise<readonly GroupRecord[]>;
+  /** Before a resume at `step`: drops metrics, rollouts and checkpoints past it, so that no curve doubles back. */
+  truncateAfter(step: number): Promise<void>;
+}
+
+/** Starts a run folder. @throws LabError("storage") when the id is taken or no folder name */
+export async function createRun(store: RunStore, manifest: RunManifest): Promise<RunFolder> {
+  if (!/^[A-Za-z0-9][A-Za-z0-9-]*$/.test(manifest.id)) {
+    throw new LabError("storage", `"${manifest.id}" cannot name a run: only letters, digits and dashes can`, {
+      subject: manifest.id,
+    });
+  }
+  if ((await store.size(manifestPath(manifest.id))) !== null) {
+    throw new LabError("storage", `There already is a run "${manifest.id}"; nothing was written`, {
+      subject: manifest.id,
+    });
+  }
+  await writeManifest(store, manifest);
+  return runFolder(store, manifest);
+}
+
+/** @throws LabError("storage") when there is no such run, "bad-input" when its run.json cannot be understood */
+export async function openRun(store: RunStore, id: string): Promise<RunFolder> {
+  return runFolder(store, await readManifest(store, id));
+}
+
+/** Manifests of all runs, newest first; folders whose run.json is missing or damaged are named in `damaged`. */
+export async function listRuns(
+  store: RunStore,
+): Promise<{ readonly runs: readonly RunManifest[]; readonly damaged: readonly string[] }> {
+  const ids = new Set((await store.list("")).map((file) => file.path.split("/")[0] as string));
+  const runs: RunManifest[] = [];
+  const damaged: string[] = [];
+  for (const id of ids) {
+    try {
+      runs.push(await readManifest(store, id));
+    } catch (thrown) {
+      if (!(thrown instanceof LabError)) throw thrown;
+      damaged.push(id);
+    }
+  }
+  runs.sort((a, b) => (a.created < b.created ? 1 : a.created > b.created ? -1 : a.id < b.id ? -1 : 1));
+  return { runs, damaged };
+}
+
+function runFolder(store: RunStore, first: RunManifest): RunFolder {
+  const { id } = first;
+  const metricsPath = `${id}/metrics.jsonl`;
+  const rolloutPath = (step: number): string => `${id}/rollouts/${stepName(step)}.arrow`;
+  let current = first;
+
+  const readMetrics = async (): Promise<StepMetrics[]> => {
+    if ((await store.size(metricsPath)) === null) return [];
+    const lines = (await store.readText(metricsPath)).split("\n");
+    // What follows the last line break is empty, or a line cut off by a crash.
+    lines.pop();
+    return lines.map((line, n) => parseLine(line, `${metricsPath} line ${n + 1}`));
+  };
+  const groupSteps = async (): Promise<number[]> =>
+    (await store.list(`${id}/rollouts`)).flatMap(({ path }) => {
+      const step = path.endsWith(".arrow")
+        ? stepFromName(path.slice(`${id}/rollouts/`.length, -".arrow".length))
+        : null;
+      return step === null ? [] : [step];
+    });
+  const readGroups = async (step: number): Promise<readonly GroupRecord[]> =>
+    groupsFromArrow(await store.read(rolloutPath(step)), rolloutPath(step));
+
+  return {
+    id,
+    store,
+    manifest: () => current,
+    update: async (change) => {
+      current = { ...current, ...change };
+      await writeManifest(store, current);
+      return current;
+    },
+    appendStep: async (step, metrics) => {
+      const { step: _, ...rest } = metrics;
+      await store.append(metricsPath, `${metricsLine({ step, ...rest })}\n`);
+    },
+    appendGroups: async (step, groups) => {
+      const path = rolloutPath(step);
+      const replaced = new Set(groups.map((group) => `${group.loop}-${group.group}`));
+      const kept = (await store.size(path)) === null ? [] : await readGroups(step);
+      const all = [...kept.filter((group) => !replaced.has(`${group.loop}-${group.group}`)), ...groups];
+      await store.write(path, groupsToArrow(all));
+    },
+    readMetrics,
+    groupSteps,
+    readGroups,
+    truncateAfter: async (step) => {
+      const kept = (await readMetrics()).filter((row) => (row.step as number) <= step);
+      await store.write(metricsPath, kept.map((row) => `${metricsLine(row)}\n`).join(""));
+      for (const later of await groupSteps()) if (later > step) await store.remove(rolloutPath(later));
+      await removeCheckpointsAfter(store, id, step);
+    },
+  };
+}
+
+/** What lists show of a run without opening its rollouts. */
+export interface RunDigest {
+  readonly manifest: RunManifest;
+  /** Last step with metrics. */
+  readonly steps: number;
+  /** Mean reward of each loop over the last ten steps; absent when the loop did not run. */
+  readonly rewards: Readonly<Partial<Record<"loop1" | "loop2", number>>>;
+  readonly checkpoints: readonly number[];
+  /** Bytes of the folder. */
+  readonly bytes: number;
+}
+
+/** Digest of an open run. */
+export async function digestRun(run: RunFolder): Promise<RunDigest> {
+  const metrics = await run.readMetrics();
+  const rewards: Partial<Record<"loop1" | "loop2", number>> = {};
+  for (const loop of ["loop1", "loop2"] as const) {
+    const recent = metrics.slice(-10).flatMap((row) => {
+      const reward = row[`${loop}/reward`];
+      return reward === undefined || Number.isNaN(reward) ? [] : [reward];
+    });
+    if (recent.length > 0) rewards[loop] = recent.reduce((sum, reward) => sum + reward, 0) / recent.length;
+  }
+  const files = await run.store.list(run.id);
+  return {
+    manifest: run.manifest(),
+    steps: metrics.at(-1)?.step ?? 0,
+    rewards,
+    checkpoints: await listCheckpoints(run.store, run.id),
+    bytes: files.reduce((sum, file) => sum + file.size, 0),
+  };
+}
+
+function manifestPath(id: string): string {
+  return `${id}/run.json`;
+}
+
+async function writeManifest(store: RunStore, manifest: RunManifest): Promise<void> {
+  await store.write(manifestPath(manifest.id), `${JSON.stringify(manifest, null, 2)}\n`);
+}
+
+async function readManifest(store: RunStore, id: string): Promise<RunManifest> {
+  const path = manifestPath(id);
+  const bad = (cause: string, thrown?: unknown): LabError =>
+    new LabError("bad-input", `${path} ${cause}; the run's files are kept as they are`, {
+      subject: path,
+      cause: thrown,
+    });
+  const text = await store.readText(path);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (thrown) {
+    throw bad(`is not valid JSON (${(thrown as Error).message})`, thrown);
+  }
+  if (!isRecord(value) || value.format !== FORMAT) throw bad(`is not of the form ${FORMAT}`);
+  const complete = ["title", "created", "version", "state"].every((key) => typeof value[key] === "string");
+  const sections = ["config", "model", "data", "adapter"].every((key) => isRecord(value[key]));
+  if (!complete || !sections || value.id !== id) throw bad("lacks parts of a run's description");
+  return value as unknown as RunManifest;
+}
+
+function parseLine(line: string, place: string): StepMetrics {
+  try {
+    return parseMetricsLine(line);
+  } catch (thrown) {
+    throw new LabError("bad-input", `${place} is not valid JSON; the file is kept as it is`, {
+      subject: place,
+      cause: thrown,
+    });
+  }
+}

@@ -1,0 +1,10 @@
+/** "step-000123": sorts as the number does up to a million steps. */
+export function stepName(step: number): string {
+  return `step-${String(step).padStart(6, "0")}`;
+}
+
+/** Inverse of stepName; null for any other text. */
+export function stepFromName(name: string): number | null {
+  const digits = /^step-(\d{6,})$/.exec(name)?.[1];
+  return digits === undefined ? null : Number(digits);
+}

@@ -1,0 +1,88 @@
+import { expect, test } from "vitest";
+import { memoryStore } from "../../../src/engine/runs/memory-store.ts";
+import { createRun, digestRun, listRuns, openRun } from "../../../src/engine/runs/run-folder.ts";
+import { group, manifest } from "./sample-run.ts";
+
+test("metrics come back number for number, NaN and infinities included", async () => {
+  const store = memoryStore();
+  const run = await createRun(store, manifest());
+  const rows = [
+    { loss: 0.1 + 0.2, "loop1/kl": Number.NaN },
+    { loss: Number.NEGATIVE_INFINITY, "loop2/reward": Number.POSITIVE_INFINITY, tiny: 5e-324 },
+  ];
+  await run.appendStep(1, rows[0] as Record<string, number>);
+  await run.appendStep(2, rows[1] as Record<string, number>);
+  const again = await openRun(store, "brave-otter");
+  expect(await again.readMetrics()).toEqual(rows.map((row, n) => ({ step: n + 1, ...row })));
+  const text = await store.readText("brave-otter/metrics.jsonl");
+  expect(text.split("\n")[0]).toBe('{"step":1,"loss":0.30000000000000004,"loop1/kl":"NaN"}');
+});
+
+test("a line cut off by a crash is not read, a damaged one is named", async () => {
+  const store = memoryStore();
+  const run = await createRun(store, manifest());
+  await run.appendStep(1, { loss: 1 });
+  await store.append("brave-otter/metrics.jsonl", '{"step":2,"lo');
+  expect(await run.readMetrics()).toEqual([{ step: 1, loss: 1 }]);
+  await store.append("brave-otter/metrics.jsonl", "\n");
+  await expect(run.readMetrics()).rejects.toThrow(/metrics\.jsonl line 2 is not valid JSON/);
+});
+
+test("rollouts of both loops share a step's file and come back exactly", async () => {
+  const store = memoryStore();
+  const run = await createRun(store, manifest());
+  const first = [group(3, 1, 0), group(3, 1, 1)];
+  const second = [group(3, 2, 0)];
+  await run.appendGroups(3, first);
+  await run.appendGroups(3, second);
+  await run.appendGroups(3, second);
+  expect(await run.groupSteps()).toEqual([3]);
+  expect(await run.readGroups(3)).toEqual([...first, ...second]);
+  expect(await store.size("brave-otter/rollouts/step-000003.arrow")).toBeGreaterThan(0);
+  await expect(run.readGroups(4)).rejects.toMatchObject({ code: "storage" });
+});
+
+test("a resume drops metrics, rollouts and checkpoints past its step and nothing else", async () => {
+  const store = memoryStore();
+  const run = await createRun(store, manifest());
+  for (let step = 1; step <= 5; step++) {
+    await run.appendStep(step, { loss: step });
+    await run.appendGroups(step, [group(step, 1, 0)]);
+    await store.write(`brave-otter/checkpoints/step-00000${step}/complete.json`, "{}");
+  }
+  await store.append("brave-otter/metrics.jsonl", '{"step":6,"lo');
+  await run.truncateAfter(3);
+  await run.appendStep(4, { loss: 40 });
+  expect((await run.readMetrics()).map((row) => row.loss)).toEqual([1, 2, 3, 40]);
+  expect(await run.groupSteps()).toEqual([1, 2, 3]);
+  expect((await digestRun(run)).checkpoints).toEqual([1, 2, 3]);
+});
+
+test("the list shows newest runs first and names damaged ones", async () => {
+  const store = memoryStore();
+  await createRun(store, manifest("old", { created: "2025-01-01T00:00:00.000Z" }));
+  const run = await createRun(store, manifest("new"));
+  await store.write("broken/run.json", "{");
+  await store.write("torn/metrics.jsonl", "");
+  await run.update({ title: "Named", state: "finished" });
+  const listed = await listRuns(store);
+  expect(listed.runs.map((found) => [found.id, found.title, found.state])).toEqual([
+    ["new", "Named", "finished"],
+    ["old", "Brave otter", "running"],
+  ]);
+  expect(listed.damaged).toEqual(["broken", "torn"]);
+  await expect(openRun(store, "broken")).rejects.toThrow(/broken\/run\.json is not valid JSON/);
+  await expect(createRun(store, manifest("new"))).rejects.toMatchObject({ code: "storage" });
+  await expect(createRun(store, manifest("../x"))).rejects.toMatchObject({ code: "storage" });
+});
+
+test("the digest averages the last ten rewards that are numbers", async () => {
+  const run = await createRun(memoryStore(), manifest());
+  for (let step = 1; step <= 12; step++) {
+    await run.appendStep(step, { "loop1/reward": step === 12 ? Number.NaN : step });
+  }
+  const digest = await digestRun(run);
+  expect(digest.steps).toBe(12);
+  expect(digest.rewards).toEqual({ loop1: (3 + 4 + 5 + 6 + 7 + 8 + 9 + 10 + 11) / 9 });
+  expect(digest.bytes).toBeGreaterThan(300);
+});
