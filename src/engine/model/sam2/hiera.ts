@@ -85,7 +85,7 @@ function hieraBlock(w: Weights, path: string, block: HieraBlock, x: Tensor): Ten
   const attended = tf.tidy(() => {
     const y = layerNorm(x, w.get(`${path}.norm1.weight`), w.get(`${path}.norm1.bias`), NORM_EPS);
     // The projection of the shortcut acts on the normed input.
-    const shortcut = block.pool ? maxPool(project(w, `${path}.proj`, y)) : x;
+    const shortcut = block.pool ? maxPool2x2(project(w, `${path}.proj`, y)) : x;
     return shortcut.add(windowAttention(w, `${path}.attn`, block, y));
   });
   return tf.tidy(() => {
@@ -116,7 +116,7 @@ function windowAttention(w: Weights, path: string, block: HieraBlock, x: Tensor)
     const [count] = windows.shape as [number];
     const qkv = project(w, `${path}.qkv`, windows);
     const [q, k, v] = tf.split(qkv, 3, 3) as [Tensor, Tensor, Tensor];
-    const queries = block.pool ? maxPool(q) : q;
+    const queries = block.pool ? maxPool2x2(q) : q;
     const outSide: [number, number] = [queries.shape[1] as number, queries.shape[2] as number];
     const mixed = headAttention(queries, k, v, block.heads);
     const projected = project(w, `${path}.proj`, mixed.reshape([count, ...outSide, -1]));
@@ -179,7 +179,8 @@ function joinWindows(
   return map.slice([0, 0, 0, 0], [batch, height, width, channels]);
 }
 
-function maxPool(x: Tensor): Tensor {
+/** 2×2 max pooling with stride 2, [B, h, w, C] → [B, h/2, w/2, C]. */
+export function maxPool2x2(x: Tensor): Tensor {
   return tf.maxPool(x as tf.Tensor4D, 2, 2, "valid");
 }
 

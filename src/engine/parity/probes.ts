@@ -1,0 +1,35 @@
+import { type Tensor, tf } from "../gpu/tf.ts";
+import type { Probe } from "../model/sam2/probe.ts";
+
+/** Keeps clones of the intermediate tensors a forward pass shows to its probe. */
+export class Captured {
+  private readonly tensors = new Map<string, Tensor>();
+
+  readonly probe: Probe = (name, value) => {
+    this.tensors.get(name)?.dispose();
+    this.tensors.set(name, tf.keep(value.clone()));
+  };
+
+  get names(): readonly string[] {
+    return [...this.tensors.keys()];
+  }
+
+  /** The values of a captured array; `turn` gives a channels-last array channels-first. */
+  async read(name: string, turn: boolean): Promise<Float32Array> {
+    const tensor = this.tensors.get(name);
+    if (tensor === undefined) return new Float32Array(0);
+    const out = turn ? tensor.transpose([0, 3, 1, 2]) : tensor.clone();
+    const values = Float32Array.from(await out.data());
+    out.dispose();
+    return values;
+  }
+
+  clear(): void {
+    for (const tensor of this.tensors.values()) tensor.dispose();
+    this.tensors.clear();
+  }
+
+  dispose(): void {
+    this.clear();
+  }
+}

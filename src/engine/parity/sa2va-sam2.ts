@@ -1,0 +1,135 @@
+/** Golden SAM2 arrays: trunk, neck, prompt encoder, mask decoder and post-processing, each from its golden input. */
+import type { ByteFolder } from "../bytes/source.ts";
+import { linear } from "../gpu/kernels/linear.ts";
+import { type Tensor, tf } from "../gpu/tf.ts";
+import { normalisePixels } from "../model/preprocess/pixels.ts";
+import { decodeMasks, selectMask } from "../model/sam2/mask-decoder.ts";
+import { encodeSam, type SamFeatures } from "../model/sam2/neck.ts";
+import { imageLogits, packMask, samSizeLogits } from "../model/sam2/postprocess.ts";
+import { densePositions, densePrompt, sparseTokens } from "../model/sam2/prompt-encoder.ts";
+import type { Weights } from "../model/weights.ts";
+import { compareArrays, EXACT, missed, type Tolerance } from "./compare.ts";
+import type { GoldenArrays } from "./golden-arrays.ts";
+import { type GoldenModel, openGoldenModel, type ParityDeps } from "./golden-model.ts";
+import { Captured } from "./probes.ts";
+import type { ParityRow } from "./row.ts";
+
+const FILE = "golden_sam2.safetensors";
+const SAM = "grounding_encoder.sam2_model";
+const ENCODER: Tolerance = { relative: 1e-4 };
+const DECODER: Tolerance = { relative: 5e-4 };
+/** Masks must agree wherever the golden logit is farther from 0 than this. */
+const MASK_MARGIN = 2e-3;
+
+/** One row per array of the file that the image encoder, the prompt encoder or the mask decoder produces. */
+export async function* sa2vaSam2Parity(folder: ByteFolder, _deps: ParityDeps): AsyncGenerator<ParityRow> {
+  const model = await openGoldenModel(folder);
+  const captured = new Captured();
+  try {
+    const golden = await model.arrays(FILE);
+    const features = await encodeGolden(model, captured);
+    yield* capturedRows(golden, captured, ENCODER, "image encoder");
+    const lang = await languagePrompt(model.weights, golden, captured);
+    yield* decoderRows(model, golden, features, lang, captured);
+    tf.dispose([features.f16, features.f8, features.f4, lang]);
+  } finally {
+    captured.dispose();
+    model.dispose();
+  }
+}
+
+/** SAM2 features of the golden input pixels, with every intermediate array kept in `captured`. */
+async function encodeGolden(model: GoldenModel, captured: Captured): Promise<SamFeatures> {
+  const stored = await model.arrays("golden_preprocess.safetensors");
+  const size = model.sam2.imageSize;
+  const values = normalisePixels(Uint8Array.from(await stored.read("sam_u8")));
+  const pixels = tf.tensor(values, [1, size, size, 3]);
+  const features = encodeSam(model.weights, model.sam2, pixels, captured.probe);
+  captured.probe("pix_feat_with_mem", features.f16);
+  pixels.dispose();
+  return features;
+}
+
+async function languagePrompt(w: Weights, golden: GoldenArrays, captured: Captured): Promise<Tensor> {
+  const hidden = await golden.tensor("seg_hidden");
+  const lang = tf.tidy(() => {
+    const layer = (index: number, x: Tensor): Tensor =>
+      linear(x, w.get(`text_hidden_fcs.${index}.weight`), w.get(`text_hidden_fcs.${index}.bias`));
+    return layer(2, layer(0, hidden).relu());
+  });
+  hidden.dispose();
+  captured.probe("lang_embed", lang);
+  return lang;
+}
+
+async function* decoderRows(
+  model: GoldenModel,
+  golden: GoldenArrays,
+  features: SamFeatures,
+  lang: Tensor,
+  captured: Captured,
+): AsyncGenerator<ParityRow> {
+  const { weights: w, sam2 } = model;
+  captured.clear();
+  captured.probe("lang_embed", lang);
+  const side = features.f16.shape[1] as number;
+  const prompts = lang.shape[0] as number;
+  tf.tidy(() => {
+    captured.probe("dense_pe", densePositions(w, side, side).reshape([1, side, side, -1]));
+    captured.probe("sparse_points", sparseTokens(w, lang).slice([0, 0, 0], [prompts, 2, lang.shape[1] as number]));
+    captured.probe("dense", densePrompt(w).reshape([1, 1, 1, -1]));
+  });
+  const { masks, iou, objectScore } = decodeMasks(w, sam2, features, lang, captured.probe);
+  const { mask, index } = selectMask(masks, iou);
+  const [height, width] = masks.shape.slice(2) as [number, number];
+  tf.tidy(() => {
+    captured.probe("decoder.masks_all", masks.transpose([0, 2, 3, 1]));
+    captured.probe("decoder.iou_all", iou);
+    captured.probe("decoder.obj_score", objectScore);
+    captured.probe("low_res_multimasks", masks.slice([0, 1, 0, 0], [-1, 3, -1, -1]).transpose([0, 2, 3, 1]));
+    captured.probe("ious", iou.slice([0, 1], [-1, 3]));
+    captured.probe("low_res_mask", mask.reshape([prompts, height, width, 1]));
+    const first = mask.slice([0, 0, 0], [1, height, width]);
+    const size = sam2.imageSize;
+    captured.probe("mask_logits_sam_res", samSizeLogits(first, size).reshape([1, size, size, 1]));
+  });
+  captured.probe("best_idx", index);
+  yield* capturedRows(golden, captured, DECODER, "mask decoder");
+
+  const expected = await golden.read("final_logits");
+  const [, rows, cols] = golden.shape("final_logits") as [number, number, number];
+  const final = imageLogits(mask, sam2.imageSize, rows, cols);
+  const logits = (await final.data()) as Float32Array;
+  yield compareArrays("final_logits", "logits at image size", expected, logits, DECODER);
+  yield maskRow("final_mask", await golden.read("final_mask"), expected, logits);
+  tf.dispose([masks, iou, objectScore, mask, index, final]);
+}
+
+/** Mask pixels where the golden logit is clear of 0. */
+export function maskRow(
+  name: string,
+  expected: Float32Array,
+  expectedLogits: Float32Array,
+  logits: Float32Array,
+): ParityRow {
+  const clear = expectedLogits.map((logit) => (Math.abs(logit) > MASK_MARGIN ? 1 : 0));
+  const select = (mask: ArrayLike<number>): Float32Array => clear.map((use, at) => (use === 1 ? (mask[at] as number) : 0));
+  const row = compareArrays(name, "mask pixels", select(expected), select(packMask(logits)), EXACT);
+  return { ...row, tolerance: `exact where the logit is beyond ${MASK_MARGIN}` };
+}
+
+/** A row per captured array that the golden file holds; beside the trunk's, its four-dimensional arrays are NCHW. */
+async function* capturedRows(
+  golden: GoldenArrays,
+  captured: Captured,
+  tolerance: Tolerance,
+  what: string,
+): AsyncGenerator<ParityRow> {
+  for (const name of captured.names) {
+    if (!golden.has(name)) continue;
+    const expected = await golden.read(name);
+    const exact = name === "best_idx";
+    const turn = golden.shape(name).length === 4 && !name.startsWith("hiera.");
+    yield compareArrays(name, what, expected, await captured.read(name, turn), exact ? EXACT : tolerance);
+  }
+}
