@@ -1,0 +1,184 @@
+/** The page's one lab: its workers, their clients, and the wiring of their events to the stores. */
+import { LabError } from "../../engine/errors.ts";
+import type { FolderRef, WireError } from "../../protocol/common.ts";
+import { forgetPictures, providePictures } from "../components/mask/picture-cache.ts";
+import { applyEvent, beginRun, runStore } from "../stores/run.ts";
+import { addProblem, sessionStore } from "../stores/session.ts";
+import { createDataClient, type DataClient } from "./data-client.ts";
+import { toWire } from "./requests.ts";
+import { createTrainerClient, type TrainerClient } from "./trainer-client.ts";
+import { createWorkers } from "./workers.ts";
+
+interface Lab {
+  readonly data: DataClient;
+  readonly trainer: TrainerClient;
+}
+
+let opened: Lab | null = null;
+
+/** Clients of the workers; the page makes them before it draws anything. */
+export function lab(): Lab {
+  if (opened === null) throw new LabError("internal", "The workers are used before the page has started them");
+  return opened;
+}
+
+/** Lists whatever a promise fails with; for actions that no one waits for. */
+export function report(work: Promise<unknown>): void {
+  work.catch((thrown: unknown) => {
+    const error = toWire(thrown);
+    if (error.code !== "cancelled") addProblem(error);
+  });
+}
+
+/** Starts the workers; called once. */
+export function startLab(): void {
+  const workers = createWorkers(builtIn("wordnet/"), (name, error) => {
+    if (name === "data") opened?.data.fail(error);
+    if (name === "trainer") {
+      opened?.trainer.fail(error);
+      runStore.setState(({ state }) => ({ state: state === "idle" ? state : "failed" }));
+    }
+    addProblem(error);
+  });
+  const data = createDataClient(workers.data);
+  const trainer = createTrainerClient(workers.trainer);
+  opened = { data, trainer };
+  providePictures((rowId, maxSide) => data.image(rowId, maxSide));
+  listen(data, trainer);
+  workers.reward.addEventListener("message", (message: MessageEvent) => {
+    const event = message.data as { readonly type: string; readonly error?: WireError };
+    if (event.type === "failed" && event.error !== undefined) addProblem(event.error);
+  });
+}
+
+function listen(data: DataClient, trainer: TrainerClient): void {
+  data.onEvent((event) => {
+    if (event.type === "progress") {
+      const { files, filesTotal, rows, file } = event;
+      sessionStore.setState({ opening: { files, filesTotal, rows, file } });
+    } else if (event.type === "rows") {
+      sessionStore.setState(({ rows }) => ({ rows: [...rows, ...event.rows] }));
+    } else {
+      addProblem(event.error);
+    }
+  });
+  trainer.onEvent((event) => {
+    switch (event.type) {
+      case "gpu":
+        sessionStore.setState({ gpu: event.report, gpuError: event.error });
+        break;
+      case "model-progress": {
+        const { loadedBytes, totalBytes, what } = event;
+        sessionStore.setState({ modelProgress: { loadedBytes, totalBytes, what } });
+        break;
+      }
+      case "failed":
+        addProblem(event.error);
+        break;
+      default:
+        applyEvent(event, Date.now());
+    }
+  });
+}
+
+/** Absolute address of something that is served with the page. */
+export function builtIn(path: string): string {
+  return new URL(path, document.baseURI).href;
+}
+
+/** Opens shards in place of what was open; rows appear while it runs. */
+export async function openData(folders: readonly FolderRef[]): Promise<void> {
+  forgetPictures();
+  sessionStore.setState({
+    rows: [],
+    dataInfo: null,
+    opening: { files: 0, filesTotal: 0, rows: 0, file: "" },
+  });
+  try {
+    const info = await lab().data.open(folders);
+    sessionStore.setState({ dataInfo: info });
+  } finally {
+    sessionStore.setState({ opening: null });
+  }
+}
+
+/** Reads a checkpoint folder into the trainer. */
+export async function openModel(folder: FolderRef): Promise<void> {
+  sessionStore.setState({ modelProgress: { loadedBytes: 0, totalBytes: 0, what: "Reading the folder" }, plan: null });
+  try {
+    const model = await lab().trainer.openModel(folder);
+    sessionStore.setState({ model });
+  } finally {
+    sessionStore.setState({ modelProgress: null });
+  }
+  await refreshPlan();
+}
+
+let planAsked = 0;
+
+/** Asks for the plan of the present settings; only the newest answer counts. */
+export async function refreshPlan(): Promise<void> {
+  const { model, config } = sessionStore.getState();
+  if (model === null) return;
+  const asked = ++planAsked;
+  const plan = await lab().trainer.plan(config);
+  if (asked === planAsked) sessionStore.setState({ plan });
+}
+
+/** Rows of the open data set in the form the trainer draws from. */
+function selection() {
+  const { dataInfo, rows } = sessionStore.getState();
+  return { dataSet: dataInfo?.name ?? "", rows: rows.map((row) => [row.id, row.imageId] as const) };
+}
+
+/** Why a run cannot start now, in one sentence, or null when it can. */
+export function startObstacle(): string | null {
+  const { dataInfo, rows, model, modelProgress, opening, gpuError, plan } = sessionStore.getState();
+  if (gpuError !== null) return gpuError.message;
+  if (opening !== null) return "Rows are still being read";
+  if (dataInfo === null || rows.length === 0) return "No rows are loaded; open shards or use the demo shard";
+  if (modelProgress !== null) return "The model is still being loaded";
+  if (model === null) return "No model is loaded; open a checkpoint folder or use the pocket model";
+  return plan?.problems[0] ?? null;
+}
+
+/** Starts a new run with the present settings. @throws LabError when it cannot */
+export async function startRun(): Promise<void> {
+  const obstacle = startObstacle();
+  if (obstacle !== null) throw new LabError("bad-config", obstacle);
+  const { config } = sessionStore.getState();
+  runStore.setState({ state: "starting" });
+  try {
+    const started = await lab().trainer.start(config, selection(), "", new Date().toISOString());
+    beginRun(started.manifest, started.resumedAt, started.trainRows, started.heldOutRows);
+  } catch (thrown) {
+    runStore.setState({ state: "ready" });
+    throw thrown;
+  }
+}
+
+/** Continues a stored run from its newest checkpoint, with the rows that are open. */
+export async function resumeRun(runId: string): Promise<void> {
+  const started = await lab().trainer.resume(runId, selection(), new Date().toISOString());
+  beginRun(started.manifest, started.resumedAt, started.trainRows, started.heldOutRows);
+}
+
+/** Opens the pocket model and shard that come with the page; their absence is a sentence, not a fault. */
+export async function openDemo(): Promise<void> {
+  const demo = async (path: string, open: (folder: FolderRef) => Promise<void>, what: string): Promise<void> => {
+    const baseUrl = builtIn(path);
+    const response = await fetch(new URL("files.json", baseUrl), { method: "HEAD" }).catch(() => null);
+    // A development server answers an absent file with the page itself.
+    if (response?.ok !== true || (response.headers.get("content-type") ?? "").includes("html")) {
+      addProblem({
+        code: "bad-input",
+        message: `The built-in ${what} is not served with this page; open your own files instead`,
+        subject: path,
+      });
+      return;
+    }
+    await open({ kind: "built-in", baseUrl });
+  };
+  report(demo("pocket/shards/", (folder) => openData([folder]), "demo shard"));
+  report(demo("pocket/model/", openModel, "pocket model"));
+}

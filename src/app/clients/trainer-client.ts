@@ -1,0 +1,78 @@
+/** Page side of the trainer worker: model, plan, run control. */
+import type { LabConfig } from "../../engine/config/table.ts";
+import { LabError } from "../../engine/errors.ts";
+import type { FolderRef, RequestId, WireError } from "../../protocol/common.ts";
+import type { FromTrainer, ModelInfo, RowSelection, RunPlan, ToTrainer } from "../../protocol/trainer.ts";
+import { Requests } from "./requests.ts";
+
+type Answer = Extract<FromTrainer, { readonly type: "model" | "plan" | "started" }>;
+export type Started = Omit<Extract<Answer, { readonly type: "started" }>, "type" | "request">;
+/** Everything the trainer says unasked. */
+export type TrainerMessage = Exclude<FromTrainer, Answer>;
+
+export interface TrainerClient {
+  openModel(folder: FolderRef): Promise<ModelInfo>;
+  plan(config: LabConfig): Promise<RunPlan>;
+  /** @param now ISO time that the run folder records */
+  start(config: LabConfig, rows: RowSelection, title: string, now: string): Promise<Started>;
+  resume(runId: string, rows: RowSelection, now: string): Promise<Started>;
+  pause(): void;
+  play(): void;
+  /** One optimiser step, then pause. */
+  step(): void;
+  /** One phase of the step, then pause. */
+  phase(): void;
+  checkpoint(): void;
+  stop(): void;
+  /** @returns the way to stop listening */
+  onEvent(listener: (event: TrainerMessage) => void): () => void;
+  /** Rejects everything under way, because the worker is gone. */
+  fail(error: WireError): void;
+}
+
+export function createTrainerClient(worker: Pick<Worker, "postMessage" | "addEventListener">): TrainerClient {
+  const requests = new Requests<Answer>();
+  const listeners = new Set<(event: TrainerMessage) => void>();
+
+  worker.addEventListener("message", (message: MessageEvent) => {
+    const event = message.data as FromTrainer;
+    if (event.type === "model" || event.type === "plan" || event.type === "started") {
+      requests.answer(event.request, event);
+    } else if (event.type === "failed" && event.request !== null) {
+      requests.fail(event.request, event.error);
+    } else {
+      for (const listener of listeners) listener(event);
+    }
+  });
+
+  const post = (message: ToTrainer): void => worker.postMessage(message);
+  async function ask<T extends Answer["type"]>(
+    type: T,
+    message: (request: RequestId) => ToTrainer,
+  ): Promise<Extract<Answer, { readonly type: T }>> {
+    const answer = await requests.ask((request) => post(message(request)));
+    if (answer.type === type) return answer as Extract<Answer, { readonly type: T }>;
+    throw new LabError("internal", `The trainer answered with "${answer.type}" where "${type}" was due`);
+  }
+
+  return {
+    openModel: async (folder) => (await ask("model", (request) => ({ type: "open-model", request, folder }))).info,
+    plan: async (config) => (await ask("plan", (request) => ({ type: "plan", request, config }))).plan,
+    start: (config, rows, title, now) =>
+      ask("started", (request) => ({ type: "start", request, config, rows, title, now })),
+    resume: (runId, rows, now) => ask("started", (request) => ({ type: "resume", request, runId, rows, now })),
+    pause: () => post({ type: "pause" }),
+    play: () => post({ type: "play" }),
+    step: () => post({ type: "step" }),
+    phase: () => post({ type: "phase" }),
+    checkpoint: () => post({ type: "checkpoint" }),
+    stop: () => post({ type: "stop" }),
+    onEvent(listener) {
+      listeners.add(listener);
+      return () => {
+        listeners.delete(listener);
+      };
+    },
+    fail: (error) => requests.failAll(error),
+  };
+}

@@ -1,0 +1,147 @@
+/** Append-only columns per run, outside React; charts read them and redraw at their own pace. */
+import type { StepMetrics } from "../../engine/runs/records.ts";
+
+const FIRST_CAPACITY = 256;
+
+interface Column {
+  values: Float64Array<ArrayBuffer>;
+  /** 1 where the step has no value of this name; a stored NaN is a value. */
+  missing: Uint8Array<ArrayBuffer>;
+}
+
+/** One run's metrics: a step column, a wall-clock column and one column per metric name. */
+export class MetricStore {
+  #length = 0;
+  #steps = new Float64Array(FIRST_CAPACITY);
+  #times = new Float64Array(FIRST_CAPACITY);
+  readonly #columns = new Map<string, Column>();
+  readonly #listeners = new Set<() => void>();
+
+  /** Number of steps held. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Names seen so far, sorted. */
+  get names(): readonly string[] {
+    return [...this.#columns.keys()].sort();
+  }
+
+  /** Step numbers, ascending; a view that later appends may replace. */
+  get steps(): Float64Array {
+    return this.#steps.subarray(0, this.#length);
+  }
+
+  /** Milliseconds since the epoch at which each step arrived; NaN when a stored run does not say. */
+  get times(): Float64Array {
+    return this.#times.subarray(0, this.#length);
+  }
+
+  /** Values of one metric, aligned with `steps`; NaN where the step has none (see isMissing). */
+  column(name: string): Float64Array {
+    const column = this.#columns.get(name);
+    return column === undefined
+      ? new Float64Array(this.#length).fill(Number.NaN)
+      : column.values.subarray(0, this.#length);
+  }
+
+  /** True when the step was logged without this metric, as opposed to with a NaN. */
+  isMissing(name: string, index: number): boolean {
+    return this.#columns.get(name)?.missing[index] !== 0;
+  }
+
+  /** Newest value of a metric, or null when it was never logged. */
+  latest(name: string): number | null {
+    const column = this.#columns.get(name);
+    if (column === undefined) return null;
+    for (let at = this.#length - 1; at >= 0; at--) if (column.missing[at] === 0) return column.values[at] ?? null;
+    return null;
+  }
+
+  /** Adds a step; points at or after it are dropped first, so that a resumed run never doubles back. */
+  append(step: number, metrics: StepMetrics, time = Number.NaN): void {
+    this.#put(step, metrics, time);
+    this.#tell();
+  }
+
+  /** Adds many steps at once and tells the listeners once. */
+  load(rows: readonly { readonly step: number; readonly metrics: StepMetrics }[]): void {
+    for (const row of rows) this.#put(row.step, row.metrics, Number.NaN);
+    this.#tell();
+  }
+
+  /** Forgets everything. */
+  clear(): void {
+    this.#length = 0;
+    this.#columns.clear();
+    this.#tell();
+  }
+
+  /** Calls back after every change. @returns the way to stop it */
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => {
+      this.#listeners.delete(listener);
+    };
+  }
+
+  #put(step: number, metrics: StepMetrics, time: number): void {
+    while (this.#length > 0 && (this.#steps[this.#length - 1] as number) >= step) this.#length--;
+    if (this.#length === this.#steps.length) this.#grow();
+    const at = this.#length++;
+    this.#steps[at] = step;
+    this.#times[at] = time;
+    for (const column of this.#columns.values()) {
+      column.values[at] = Number.NaN;
+      column.missing[at] = 1;
+    }
+    for (const [name, value] of Object.entries(metrics)) {
+      const column = this.#columns.get(name) ?? this.#add(name);
+      column.values[at] = value;
+      column.missing[at] = 0;
+    }
+  }
+
+  #add(name: string): Column {
+    const size = this.#steps.length;
+    const column = { values: new Float64Array(size).fill(Number.NaN), missing: new Uint8Array(size).fill(1) };
+    this.#columns.set(name, column);
+    return column;
+  }
+
+  #grow(): void {
+    const size = this.#steps.length * 2;
+    this.#steps = copied(this.#steps, new Float64Array(size));
+    this.#times = copied(this.#times, new Float64Array(size));
+    for (const column of this.#columns.values()) {
+      column.values = copied(column.values, new Float64Array(size).fill(Number.NaN));
+      column.missing = copied(column.missing, new Uint8Array(size).fill(1));
+    }
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+function copied<A extends Float64Array<ArrayBuffer> | Uint8Array<ArrayBuffer>>(from: A, to: A): A {
+  to.set(from);
+  return to;
+}
+
+const stores = new Map<string, MetricStore>();
+
+/** The store of a run, made on first use. */
+export function metricStore(runId: string): MetricStore {
+  let store = stores.get(runId);
+  if (store === undefined) {
+    store = new MetricStore();
+    stores.set(runId, store);
+  }
+  return store;
+}
+
+/** Frees the columns of a deleted run. */
+export function forgetMetrics(runId: string): void {
+  stores.delete(runId);
+}

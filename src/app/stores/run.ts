@@ -1,0 +1,129 @@
+/** The run of this page as it goes on; stored runs are read through the data client. */
+import { useStore } from "zustand";
+import { createStore } from "zustand/vanilla";
+import type { Alarm, Phase, PhaseTimes, RunState, TrainerEvent } from "../../engine/rl/events.ts";
+import type { RunManifest } from "../../engine/runs/manifest.ts";
+import type { GroupRecord, LoopId } from "../../engine/runs/records.ts";
+import { metricStore } from "./metrics.ts";
+
+/** Groups kept in memory; older ones are read back from the run folder. */
+export const MAX_GROUPS = 400;
+
+export interface LastCheckpoint {
+  readonly step: number;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly bytes: number;
+}
+
+export interface RunStoreState {
+  readonly runId: string | null;
+  readonly manifest: RunManifest | null;
+  readonly state: RunState;
+  /** Steps completed. */
+  readonly step: number;
+  readonly phase: Phase | null;
+  readonly loop: LoopId | null;
+  /** Seconds per phase of the last finished step. */
+  readonly phaseTimes: PhaseTimes;
+  /** Newest last, at most MAX_GROUPS. */
+  readonly groups: readonly GroupRecord[];
+  readonly lastCheckpoint: LastCheckpoint | null;
+  readonly alarms: readonly Alarm[];
+  /** Of the last finished step; null before it. */
+  readonly rolloutsPerMinute: number | null;
+  readonly trainRows: number;
+  readonly heldOutRows: number;
+}
+
+const EMPTY: RunStoreState = {
+  runId: null,
+  manifest: null,
+  state: "idle",
+  step: 0,
+  phase: null,
+  loop: null,
+  phaseTimes: {},
+  groups: [],
+  lastCheckpoint: null,
+  alarms: [],
+  rolloutsPerMinute: null,
+  trainRows: 0,
+  heldOutRows: 0,
+};
+
+export const runStore = createStore<RunStoreState>()(() => EMPTY);
+
+/** Reads a part of the current run and follows it. */
+export function useRun<T>(select: (state: RunStoreState) => T): T {
+  return useStore(runStore, select);
+}
+
+/** States in which a run occupies the trainer. */
+export function isActive(state: RunState): boolean {
+  return state !== "idle" && state !== "ready" && state !== "finished" && state !== "failed";
+}
+
+/** A run began or was resumed at `resumedAt` completed steps. */
+export function beginRun(manifest: RunManifest, resumedAt: number, trainRows: number, heldOutRows: number): void {
+  const before = runStore.getState();
+  const same = before.runId === manifest.id;
+  if (!same && resumedAt === 0) metricStore(manifest.id).clear();
+  runStore.setState({
+    ...EMPTY,
+    runId: manifest.id,
+    manifest,
+    state: before.state === "running" ? "running" : "starting",
+    step: resumedAt,
+    groups: same ? before.groups.filter((group) => group.step <= resumedAt) : [],
+    trainRows,
+    heldOutRows,
+  });
+}
+
+/** Takes one event of the trainer. @param now milliseconds since the epoch */
+export function applyEvent(event: TrainerEvent, now: number): void {
+  const before = runStore.getState();
+  switch (event.type) {
+    case "state":
+      runStore.setState({ state: event.state, step: event.step });
+      break;
+    case "phase":
+      runStore.setState({ phase: event.phase, loop: event.loop });
+      break;
+    case "group":
+      runStore.setState({ groups: [...before.groups, event.group].slice(-MAX_GROUPS) });
+      break;
+    case "step": {
+      if (before.runId !== null) metricStore(before.runId).append(event.step, event.metrics, now);
+      runStore.setState({
+        step: event.step,
+        phaseTimes: event.phaseTimes,
+        rolloutsPerMinute: rolloutRate(before.groups, event.step, event.phaseTimes) ?? before.rolloutsPerMinute,
+      });
+      break;
+    }
+    case "alarm":
+      runStore.setState({
+        alarms: [...before.alarms.filter((alarm) => alarm.id !== event.alarm.id), event.alarm].slice(-100),
+      });
+      break;
+    case "checkpoint":
+      runStore.setState({ lastCheckpoint: { step: event.step, at: now, bytes: event.bytes } });
+      break;
+  }
+}
+
+function rolloutRate(groups: readonly GroupRecord[], step: number, times: PhaseTimes): number | null {
+  const seconds = Object.values(times).reduce((sum, value) => sum + value, 0);
+  let rollouts = 0;
+  for (let at = groups.length - 1; at >= 0 && groups[at]?.step === step; at--) {
+    rollouts += groups[at]?.rollouts.length ?? 0;
+  }
+  return seconds > 0 && rollouts > 0 ? (rollouts * 60) / seconds : null;
+}
+
+/** Takes an alarm off the list. */
+export function dismissAlarm(id: string): void {
+  runStore.setState(({ alarms }) => ({ alarms: alarms.filter((alarm) => alarm.id !== id) }));
+}
