@@ -1,0 +1,239 @@
+/** Golden schema `grpo-loss`: losses, gradients, advantages and metrics of the published loss types. */
+import { groupAdvantages, spreadOf, weightedRewards, zeroSpreadFraction } from "../rl/advantages.ts";
+import { lossMetrics } from "../rl/loss-metrics.ts";
+import { type LossSettings, type LossType, lossSettings, type RatioLevel } from "../rl/loss-types.ts";
+import { type CaseReport, flat, type Json, matrix, numberOr, record, shapeOf, text } from "./golden-json.ts";
+import {
+  active,
+  DOUBLE_TOLERANCE,
+  LOGP_TOLERANCE,
+  LOSS_TOLERANCE,
+  type LossCase,
+  type LossRun,
+  lossCase,
+  METRIC_TOLERANCE,
+  metricArrays,
+  rowsOf,
+  runLoss,
+} from "./loss-run.ts";
+
+/** Compares one case of a `grpo-loss` file. */
+export async function checkLossCase(item: Json, report: CaseReport): Promise<void> {
+  const expected = record(item, "expected");
+  const hyper = record(item, "hyper");
+  const inputs = record(item, "inputs");
+  const advantages = checkAdvantages(item, expected, report);
+  const input = lossCase(inputs, advantages, numberOr(hyper, "temperature", 1));
+  for (const [variant, value] of Object.entries(record(expected, "variants"))) {
+    const wanted = value as Json;
+    const settings = settingsOf(variant, wanted, hyper, input);
+    if ("micro_losses" in wanted) await checkAccumulation(item, variant, wanted, input, settings, report);
+    else await checkVariant(item, expected, variant, wanted, input, settings, report);
+  }
+}
+
+function checkAdvantages(item: Json, expected: Json, report: CaseReport): readonly number[] {
+  const hyper = record(item, "hyper");
+  const rewards = matrix(record(item, "inputs").rewards);
+  const weights = Array.isArray(hyper.reward_weights) ? flat(hyper.reward_weights) : (rewards[0] ?? []).map(() => 1);
+  const total = weightedRewards(
+    rewards.map((row) => row.map((reward) => (Number.isNaN(reward) ? null : reward))),
+    weights,
+  );
+  const scale = hyper.scale_rewards === "none" || hyper.scale_rewards === "batch" ? hyper.scale_rewards : "group";
+  const groupSize = numberOr(record(item, "shape"), "group_size", 1);
+  const ours = groupAdvantages(total, { groupSize, scale, eps: 1e-4, baseline: "mean" });
+  report.compare("advantages", expected.advantages, ours.advantages, DOUBLE_TOLERANCE);
+  if ("reward_std_used" in expected)
+    report.compare("reward std", expected.reward_std_used, ours.stdUsed, DOUBLE_TOLERANCE);
+  if ("group_std_is_zero" in expected)
+    report.compare(
+      "groups without spread",
+      expected.group_std_is_zero,
+      ours.stdUsed.map((s) => Number(s === 0)),
+      {},
+    );
+  const metrics = record(expected, "reward_metrics");
+  if ("reward" in metrics) report.compare("reward", metrics.reward, spreadOf(total).mean, DOUBLE_TOLERANCE);
+  if ("reward_std" in metrics) report.compare("reward_std", metrics.reward_std, spreadOf(total).std, DOUBLE_TOLERANCE);
+  if ("frac_reward_zero_std" in metrics)
+    report.compare(
+      "frac_reward_zero_std",
+      metrics.frac_reward_zero_std,
+      zeroSpreadFraction(ours.stdUsed),
+      DOUBLE_TOLERANCE,
+    );
+  return ours.advantages;
+}
+
+function settingsOf(variant: string, wanted: Json, hyper: Json, input: LossCase): LossSettings {
+  const [type = "", level = "token"] = variant.split("/");
+  const number = (key: string, otherwise: number): number => numberOr(hyper, key, otherwise);
+  const high = number("epsilon_high", number("epsilon_low", 0.2));
+  // Luspo with a term per token averages over the padded grid in the trainer these numbers come from.
+  const padded = type === "luspo" && (shapeOf(wanted.per_token_loss)[1] ?? 1) > 1;
+  return lossSettings(type as LossType, {
+    level: level as RatioLevel,
+    ...(padded ? { aggregation: "padded-grid" } : {}),
+    epsLow: number("epsilon_low", 0.2),
+    epsHigh: type === "cispo" ? high : numberOr(wanted, "epsilon_high_used", high),
+    delta: typeof hyper.delta === "number" ? hyper.delta : null,
+    logRatioBound: null,
+    weightMax: numberOr(wanted, "epsilon_high_used", 5),
+    sapo: { positive: number("sapo_temperature_pos", 1), negative: number("sapo_temperature_neg", 1.05) },
+    vespo: {
+      kPositive: number("vespo_k_pos", 2),
+      lambdaPositive: number("vespo_lambda_pos", 3),
+      kNegative: number("vespo_k_neg", 3),
+      lambdaNegative: number("vespo_lambda_neg", 2),
+    },
+    beta: input.ref === null ? 0 : number("beta", 0),
+    klClamp: null,
+    biasCorrectedKl: hyper.use_bias_correction_kl === true,
+    entropyCoefficient: number("entropy_coef", 0),
+    topEntropyQuantile: number("top_entropy_quantile", 1),
+    offPolicyThreshold: typeof hyper.off_policy_mask_threshold === "number" ? hyper.off_policy_mask_threshold : null,
+    maxCompletionLength: number("max_completion_length", input.tokens),
+  });
+}
+
+async function checkVariant(
+  item: Json,
+  expected: Json,
+  variant: string,
+  wanted: Json,
+  input: LossCase,
+  settings: LossSettings,
+  report: CaseReport,
+): Promise<void> {
+  const run = await runLoss(input, settings);
+  const check = (what: string, key: string, got: ArrayLike<number> | number): void => {
+    if (key in wanted) report.compare(`${variant} ${what}`, wanted[key], got, LOSS_TOLERANCE);
+  };
+  check("loss", "loss", run.loss);
+  check("policy loss", "loss_policy_only", run.policy);
+  check("gradient by log-probs", "grad_logps", run.gradLogps);
+  check("gradient by logits", "grad_logits", run.gradLogits);
+  check("sequence ratio", "sequence_ratio", firstColumn(run.ratio, input.tokens));
+  if ("per_token_loss" in wanted) {
+    const columns = shapeOf(wanted.per_token_loss)[1] ?? 1;
+    const everywhere = settings.aggregation === "padded-grid";
+    const pick = (values: ArrayLike<number>): number[] => (everywhere ? Array.from(values) : active(input, values));
+    if (columns === input.tokens && columns > 1)
+      report.compare(
+        `${variant} loss per token`,
+        pick(flat(wanted.per_token_loss)),
+        pick(run.perToken),
+        LOSS_TOLERANCE,
+      );
+    else check("loss per row", "per_token_loss", firstColumn(run.perToken, input.tokens));
+  }
+  checkMetrics(variant, record(wanted, "metrics"), input, run, settings, report);
+  checkSharedArrays(expected, variant, input, run, settings, report);
+  if (Array.isArray(item.raw_logits)) await checkGuard(item, variant, wanted, input, settings, report);
+}
+
+function checkMetrics(
+  variant: string,
+  wanted: Json,
+  input: LossCase,
+  run: LossRun,
+  settings: LossSettings,
+  report: CaseReport,
+): void {
+  const ours: Record<string, number> = {
+    ...lossMetrics(metricArrays(input, run), settings),
+    policy_loss: run.policy + run.klPenalty,
+    entropy_coef: settings.entropyCoefficient,
+  };
+  for (const [key, value] of Object.entries(wanted))
+    report.compare(`${variant} ${key}`, value, ours[key] ?? Number.NaN, METRIC_TOLERANCE);
+}
+
+/** Arrays that do not depend on the variant; compared once, with the first one. */
+function checkSharedArrays(
+  expected: Json,
+  variant: string,
+  input: LossCase,
+  run: LossRun,
+  settings: LossSettings,
+  report: CaseReport,
+): void {
+  if (variant !== Object.keys(record(expected, "variants"))[0]) return;
+  const compare = (what: string, key: string, got: number[]): void => {
+    if (key in expected) report.compare(what, active(input, flat(expected[key])), got, LOGP_TOLERANCE);
+  };
+  compare("log-probs", "per_token_logps", active(input, run.logps));
+  compare("entropies", "entropies", active(input, run.entropies));
+  const old = input.old ?? run.logps;
+  compare(
+    "log-ratio",
+    "log_ratio",
+    active(
+      input,
+      run.logps.map((lp, i) => lp - (old[i] as number)),
+    ),
+  );
+  if (!settings.biasCorrectedKl) compare("KL per token", "per_token_kl", active(input, run.kl));
+}
+
+/** The same loss from unclipped logits: the guard of the log-prob code must give the same, with gradient 0 where it acts. */
+async function checkGuard(
+  item: Json,
+  variant: string,
+  wanted: Json,
+  input: LossCase,
+  settings: LossSettings,
+  report: CaseReport,
+): Promise<void> {
+  const guard = input.logits.reduce((most, z) => Math.max(most, Math.abs(z)), 0);
+  const run = await runLoss({ ...input, logits: flat(item.raw_logits), guard }, settings);
+  const passes = flat(item.clip_passes_gradient);
+  const gradient = flat(wanted.grad_logits).map((g, i) => g * (passes[i] as number));
+  report.compare(`${variant} loss through the guard`, wanted.loss, run.loss, LOSS_TOLERANCE);
+  report.compare(`${variant} gradient through the guard`, gradient, run.gradLogits, LOSS_TOLERANCE);
+}
+
+async function checkAccumulation(
+  item: Json,
+  variant: string,
+  wanted: Json,
+  input: LossCase,
+  settings: LossSettings,
+  report: CaseReport,
+): Promise<void> {
+  const whole = await runLoss(input, settings);
+  report.compare(`${variant} whole loss`, wanted.whole_loss, whole.loss, LOSS_TOLERANCE);
+  report.compare(`${variant} whole gradient`, wanted.whole_grad_logits, whole.gradLogits, LOSS_TOLERANCE);
+  const micro = matrix(item.micro_batches);
+  const perMicro = {
+    ...settings,
+    accumulation: micro.length,
+    activeTokensTotal: input.mask.reduce((sum, m) => sum + m, 0),
+  };
+  const losses: number[] = [];
+  const gradient = new Float64Array(input.logits.length);
+  for (const rows of micro) {
+    const [start, end] = [rows[0] as number, rows[1] as number];
+    const run = await runLoss(rowsOf(input, start, end), perMicro);
+    losses.push(run.loss);
+    const offset = start * input.tokens * input.vocabulary;
+    for (const [i, g] of run.gradLogits.entries()) gradient[offset + i] = (gradient[offset + i] as number) + g;
+  }
+  const sum = losses.reduce((a, b) => a + b, 0);
+  report.compare(`${variant} micro losses`, wanted.micro_losses, losses, LOSS_TOLERANCE);
+  report.compare(`${variant} accumulated loss`, wanted.accumulated_loss, sum, LOSS_TOLERANCE);
+  report.compare(`${variant} accumulated gradient`, wanted.accumulated_grad_logits, gradient, LOSS_TOLERANCE);
+  const agrees = Math.abs(sum - whole.loss) <= 1e-5 * Math.max(1, Math.abs(whole.loss));
+  if (typeof wanted.invariant === "boolean")
+    report.compare(`${variant} invariant`, wanted.invariant, Number(agrees), {});
+}
+
+function firstColumn(values: ArrayLike<number>, width: number): number[] {
+  return Array.from({ length: values.length / width }, (_, n) => values[n * width] as number);
+}
+
+/** Name of a case for the report. */
+export function caseName(path: string, item: Json, index: number): string {
+  return `${path} ${text(item, "name") || text(item, "kind") || `case ${index}`}`;
+}

@@ -1,0 +1,44 @@
+/** What a loop needs to play a group, and how the trainer watches and interrupts it. */
+import type { LabConfig } from "../config/table.ts";
+import { STREAM, normal, uniform } from "../gpu/random.ts";
+import type { FeatureCache } from "../policy/features.ts";
+import type { SamplerSettings } from "../policy/sampler.ts";
+import type { Sa2vaModel } from "../model/sa2va.ts";
+import type { Weights } from "../model/weights.ts";
+import type { CaptionScorer } from "../rewards/types.ts";
+import type { LoopId } from "../runs/records.ts";
+import type { Phase } from "./events.ts";
+
+export interface StepContext {
+  readonly model: Sa2vaModel;
+  readonly config: LabConfig;
+  readonly step: number;
+  /** Weights that act. */
+  readonly policy: Weights;
+  /** Weights that answer: the moving average. */
+  readonly partner: Weights;
+  readonly features: FeatureCache;
+  readonly scorer: CaptionScorer;
+  /** Reports the phase and waits while the run is paused; throws LabError("cancelled") when it is stopped. */
+  phase(phase: Phase, loop: LoopId | null): Promise<void>;
+  readonly signal: AbortSignal;
+}
+
+export function samplerSettings(config: LabConfig): SamplerSettings {
+  const { temperature, topK, topP, minP, repetitionPenalty } = config;
+  return { temperature, topK, topP, minP, repetitionPenalty, guard: config.logitGuard };
+}
+
+/** Uniform draws of a group's tokens: one number per (rollout, position). */
+export function tokenDraws(context: StepContext, loop: LoopId, group: number): (rollout: number, position: number) => number {
+  const { seed } = context.config;
+  return (rollout, position) =>
+    uniform({ seed, step: context.step, loop, row: group, rollout, position, stream: STREAM.token });
+}
+
+/** Normal draws of a group's mask noise: one number per (rollout, cell). */
+export function maskDraws(context: StepContext, loop: LoopId, group: number): (rollout: number, cell: number) => number {
+  const { seed } = context.config;
+  return (rollout, cell) =>
+    normal({ seed, step: context.step, loop, row: group, rollout, position: cell, stream: STREAM.mask });
+}

@@ -1,0 +1,95 @@
+/** The policy term of the loss and its two derivatives (reference: grpo.md §4). */
+import { type Tensor, tf } from "../gpu/tf.ts";
+import type { LossSettings } from "./loss-types.ts";
+
+/**
+ * One term per token or per row: shapes broadcast against [N, T].
+ * `viaRatio` = d value / d log w, `viaLogp` = d value / d logp with the ratio held.
+ */
+export interface ObjectiveTerm {
+  readonly value: Tensor;
+  readonly viaRatio: Tensor;
+  readonly viaLogp: Tensor;
+}
+
+export interface ObjectiveInputs {
+  /** [N, T], masked positions 0. */
+  readonly logps: Tensor;
+  /** [N, T] or [N, 1] log-ratio at the level of the loss, already bounded. */
+  readonly logRatio: Tensor;
+  /** 1 where the bound left the log-ratio alone, shape of logRatio. */
+  readonly unbounded: Tensor;
+  /** [N, 1] sum of the row's token log-ratios. */
+  readonly rowLogRatio: Tensor;
+  /** [N, 1] */
+  readonly advantages: Tensor;
+}
+
+const VESPO_BOUNDS = [Math.log(1e-8), 20] as const;
+
+export function objectiveTerm(inputs: ObjectiveInputs, settings: LossSettings): ObjectiveTerm {
+  switch (settings.objective) {
+    case "clip":
+      return clipTerm(inputs, settings);
+    case "sapo":
+      return sapoTerm(inputs, settings);
+    case "cispo": {
+      const weight = inputs.logRatio.exp().clipByValue(settings.weightMin, settings.weightMax);
+      return weightedLogp(weight, inputs);
+    }
+    case "vespo":
+      return weightedLogp(vespoWeight(inputs, settings), inputs);
+  }
+}
+
+/** -min(min(w, delta)·A, clip(w)·A). At w = 1 both arguments are equal and the gradient is -A. */
+function clipTerm({ logRatio, unbounded, advantages }: ObjectiveInputs, settings: LossSettings): ObjectiveTerm {
+  const [low, high] = [1 - settings.epsLow, 1 + settings.epsHigh];
+  const ratio = logRatio.exp();
+  const capped = settings.delta === null ? ratio : ratio.minimum(settings.delta);
+  const open = capped.mul(advantages);
+  const closed = ratio.clipByValue(low, high).mul(advantages);
+  const openActive = settings.delta === null ? tf.onesLike(ratio).greater(0) : ratio.lessEqual(settings.delta);
+  const closedActive = ratio.greaterEqual(low).logicalAnd(ratio.lessEqual(high));
+  const takesOpen = open.lessEqual(closed);
+  const active = takesOpen.logicalAnd(openActive).logicalOr(takesOpen.logicalNot().logicalAnd(closedActive));
+  const slope = ratio.mul(advantages).mul(unbounded).neg();
+  return {
+    value: open.minimum(closed).neg(),
+    viaRatio: tf.where(active, slope, tf.zerosLike(slope)),
+    viaLogp: tf.zerosLike(slope),
+  };
+}
+
+function sapoTerm({ logRatio, unbounded, advantages }: ObjectiveInputs, { sapo }: LossSettings): ObjectiveTerm {
+  const ratio = logRatio.exp();
+  const k = bySign(advantages.greater(0), sapo.positive, sapo.negative);
+  const gate = tf.sigmoid(ratio.sub(1).mul(k));
+  const slope = gate.mul(tf.scalar(1).sub(gate)).mul(ratio).mul(advantages).mul(unbounded).mul(-4);
+  return { value: gate.mul(advantages).div(k).mul(-4), viaRatio: slope, viaLogp: tf.zerosLike(slope) };
+}
+
+/** φ = exp(lambda + k·log w - lambda·w) of the row's bounded summed log-ratio, [N, 1]. */
+export function vespoWeight(
+  { rowLogRatio, advantages }: Pick<ObjectiveInputs, "rowLogRatio" | "advantages">,
+  { vespo }: LossSettings,
+): Tensor {
+  const good = advantages.greaterEqual(0);
+  const k = bySign(good, vespo.kPositive, vespo.kNegative);
+  const lambda = bySign(good, vespo.lambdaPositive, vespo.lambdaNegative);
+  const logRatio = rowLogRatio.clipByValue(...VESPO_BOUNDS);
+  return lambda.add(k.mul(logRatio)).sub(lambda.mul(logRatio.exp())).exp();
+}
+
+/** -stop(weight)·A·logp. */
+function weightedLogp(weight: Tensor, { logps, logRatio, advantages }: ObjectiveInputs): ObjectiveTerm {
+  const slope = weight.mul(advantages).neg();
+  return { value: slope.mul(logps), viaRatio: tf.zerosLike(logRatio), viaLogp: slope };
+}
+
+function bySign(positive: Tensor, whenTrue: number, otherwise: number): Tensor {
+  return positive
+    .toFloat()
+    .mul(whenTrue - otherwise)
+    .add(otherwise);
+}

@@ -1,0 +1,47 @@
+/**
+ * One played group of a loop: what the policy did, what the partner answered, what it earned, and how to recompute the
+ * log-probabilities of the same actions under other weights.
+ */
+import type { Tensor } from "../gpu/tf.ts";
+import type { Weights } from "../model/weights.ts";
+import type { RewardTerm } from "../rewards/term.ts";
+import type { LoopId, RolloutRecord } from "../runs/records.ts";
+import type { TrainingRow } from "./training-row.ts";
+
+/** Fields of a rollout that are known before the update. */
+export type RolloutDraft = Omit<RolloutRecord, "advantage" | "actions" | "step" | "loop" | "group" | "index" | "id">;
+
+export interface ActionLabel {
+  readonly id: number;
+  readonly label: string;
+}
+
+export interface Playout {
+  readonly loop: LoopId;
+  readonly group: number;
+  readonly row: TrainingRow;
+  /** N. */
+  readonly rollouts: number;
+  /** T, the padded number of actions. */
+  readonly actions: number;
+  /** [N][≤ T] what each action was. */
+  readonly labels: readonly (readonly ActionLabel[])[];
+  /** [N·T] 1 where an action counts. */
+  readonly mask: Float32Array;
+  /** [N·T] log π of the sampling weights. */
+  readonly samplingLogps: Float32Array;
+  /** Weight of each rollout in the loss and in the group's mean; null means all alike. */
+  readonly rowWeights: readonly number[] | null;
+  readonly rewards: readonly (number | null)[];
+  readonly terms: readonly (readonly RewardTerm[])[];
+  readonly drafts: readonly RolloutDraft[];
+  /**
+   * Log-probabilities [N, T] and entropies [N, T] of the same actions under other weights. Differentiable in the
+   * trainable tensors behind `weights`; padded places hold any finite value.
+   */
+  logProbs(weights: Weights): { readonly logps: Tensor; readonly entropies: Tensor };
+  /** Frees the features the closure holds. */
+  dispose(): void;
+  /** Counts for the metrics of this loop, e.g. "mask/area_mean"; averaged over groups. */
+  readonly observations: Readonly<Record<string, number>>;
+}

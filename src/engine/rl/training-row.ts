@@ -1,0 +1,12 @@
+import type { RegionSummary, RgbImage } from "../data/sample.ts";
+
+/** A row with its decoded picture and mask, as the data room hands it to the trainer. */
+export interface TrainingRow {
+  readonly summary: RegionSummary;
+  readonly rgb: RgbImage;
+  /** 0/1 per pixel, row-major, height · width. */
+  readonly mask: Uint8Array;
+}
+
+/** Fetches a row by its index in the data set. */
+export type RowSource = (index: number) => Promise<TrainingRow>;
