@@ -1,0 +1,62 @@
+/** Typed reading of one object of config.json; every complaint names the field by its full path. */
+import { isRecord } from "../bytes/json.ts";
+import { LabError } from "../errors.ts";
+
+/** Getters throw LabError("bad-config") when the field is absent without a fallback or has the wrong form. */
+export interface Fields {
+  /** Whole number from 1 on. */
+  whole(key: string, fallback?: number): number;
+  integer(key: string, fallback?: number): number;
+  /** Finite number above 0. */
+  number(key: string, fallback?: number): number;
+  flag(key: string, fallback: boolean): boolean;
+  text(key: string): string;
+  oneOf<T extends string>(key: string, values: readonly T[], fallback: T): T;
+  /** The object below a key. */
+  child(key: string): Fields;
+  /** The value as it is; null counts as absent. */
+  raw(key: string): unknown;
+}
+
+export function fieldsOf(json: Readonly<Record<string, unknown>>, path: string): Fields {
+  const fail = (key: string, what: string): never => {
+    const found = json[key] === undefined ? "is missing" : `is ${JSON.stringify(json[key])}`;
+    throw new LabError("bad-config", `config.json: ${path}${key} ${found}, it must be ${what}`, {
+      subject: `${path}${key}`,
+    });
+  };
+  const raw = (key: string): unknown => json[key] ?? undefined;
+  return {
+    raw,
+    whole(key, fallback) {
+      const value = raw(key) ?? fallback;
+      return Number.isInteger(value) && (value as number) >= 1
+        ? (value as number)
+        : fail(key, "a whole number from 1 on");
+    },
+    integer(key, fallback) {
+      const value = raw(key) ?? fallback;
+      return Number.isInteger(value) ? (value as number) : fail(key, "a whole number");
+    },
+    number(key, fallback) {
+      const value = raw(key) ?? fallback;
+      return Number.isFinite(value) && (value as number) > 0 ? (value as number) : fail(key, "a number above 0");
+    },
+    flag(key, fallback) {
+      const value = raw(key) ?? fallback;
+      return typeof value === "boolean" ? value : fail(key, "true or false");
+    },
+    text(key) {
+      const value = raw(key);
+      return typeof value === "string" ? value : fail(key, "a text");
+    },
+    oneOf(key, values, fallback) {
+      const value = raw(key) ?? fallback;
+      return values.find((item) => item === value) ?? fail(key, `one of ${values.join(", ")}`);
+    },
+    child(key) {
+      const value = raw(key);
+      return isRecord(value) ? fieldsOf(value, `${path}${key}.`) : fail(key, "an object");
+    },
+  };
+}

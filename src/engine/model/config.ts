@@ -1,0 +1,162 @@
+/** `config.json` of a checkpoint in the HuggingFace Sa2VA layout (reference: sa2va.md §3). */
+import { isRecord } from "../bytes/json.ts";
+import { LabError } from "../errors.ts";
+import { type Fields, fieldsOf } from "./config-fields.ts";
+import { type LanguageConfig, parseLanguageConfig } from "./config-language.ts";
+import { parseSam2Config, type Sam2Config } from "./sam2/config.ts";
+
+export type { LanguageConfig, LanguageFamily } from "./config-language.ts";
+
+/** InternViT. */
+export interface VisionConfig {
+  readonly hiddenSize: number;
+  readonly layers: number;
+  readonly heads: number;
+  readonly mlpSize: number;
+  /** Side of the square the position embedding was made for, in pixels. */
+  readonly imageSize: number;
+  readonly patchSize: number;
+  readonly qkvBias: boolean;
+  /** RMSNorm over all heads together on queries and keys. */
+  readonly qkNormalization: boolean;
+  readonly normType: "layer_norm" | "rms_norm";
+  readonly normEps: number;
+  /** Which hidden state leaves the tower: -1 = last block output, -k = k-th from the end of [embeddings, blocks…]. */
+  readonly selectLayer: number;
+}
+
+/** Chat templates the text room knows; "-" is spelt "_". */
+export type TemplateName = "qwen_chat" | "phi3_chat" | "internlm2_chat";
+const TEMPLATES: readonly TemplateName[] = ["qwen_chat", "phi3_chat", "internlm2_chat"];
+
+export interface Sa2vaConfig {
+  readonly template: TemplateName;
+  /** Side of a tile in pixels (`force_image_size`). */
+  readonly tileSize: number;
+  /** Fewest and most tiles per picture, without the thumbnail. */
+  readonly minTiles: number;
+  readonly maxTiles: number;
+  readonly useThumbnail: boolean;
+  /** False: every picture is one tile. */
+  readonly dynamicImageSize: boolean;
+  /** Side of the token grid after the pixel shuffle over its side before. */
+  readonly downsampleRatio: number;
+  readonly psVersion: "v1" | "v2";
+  /** Visual tokens of one tile. */
+  readonly tokensPerTile: number;
+  /** Side of the visual-token grid of one tile; tokensPerTile is its square. */
+  readonly tokenGridSide: number;
+  readonly vision: VisionConfig;
+  readonly language: LanguageConfig;
+  readonly sam2: Sam2Config;
+}
+
+/**
+ * Reads a parsed config.json. Fields with a published value that is constant over the family may be absent.
+ * @throws LabError("bad-config") naming the field that is missing or wrong; LabError("unsupported") for another model
+ */
+export function parseSa2vaConfig(json: unknown): Sa2vaConfig {
+  if (!isRecord(json)) throw new LabError("bad-config", "config.json is not a JSON object", { subject: "config.json" });
+  checkModelType(json);
+  const fields = fieldsOf(json, "");
+  const tileSize = fields.whole("force_image_size", 448);
+  const vision = parseVisionConfig(fields);
+  const downsampleRatio = fields.number("downsample_ratio", 0.5);
+  const patches = tileSize / vision.patchSize;
+  const tokenGridSide = Math.floor(patches * downsampleRatio);
+  if (!Number.isInteger(patches) || downsampleRatio !== 0.5 || patches % 2 !== 0) {
+    throw new LabError(
+      "unsupported",
+      `config.json: force_image_size ${tileSize} with patches of ${vision.patchSize} and downsample_ratio ` +
+        `${downsampleRatio} gives no grid of 2 x 2 patch groups`,
+      { subject: "force_image_size" },
+    );
+  }
+  const dynamicImageSize = fields.flag("dynamic_image_size", true);
+  const minTiles = fields.whole("min_dynamic_patch", 1);
+  const maxTiles = fields.whole("max_dynamic_patch", 12);
+  if (maxTiles < minTiles) {
+    throw new LabError(
+      "bad-config",
+      `config.json: max_dynamic_patch ${maxTiles} is below min_dynamic_patch ${minTiles}`,
+      {
+        subject: "max_dynamic_patch",
+      },
+    );
+  }
+  return {
+    template: parseTemplate(fields.text("template")),
+    tileSize,
+    minTiles: dynamicImageSize ? minTiles : 1,
+    maxTiles: dynamicImageSize ? maxTiles : 1,
+    useThumbnail: fields.flag("use_thumbnail", true),
+    dynamicImageSize,
+    downsampleRatio,
+    psVersion: fields.oneOf("ps_version", ["v1", "v2"], "v2"),
+    tokensPerTile: tokenGridSide ** 2,
+    tokenGridSide,
+    vision,
+    language: parseLanguageConfig(fields.child("llm_config")),
+    sam2: parseSam2Config(json.sam2_config),
+  };
+}
+
+function checkModelType(json: Record<string, unknown>): void {
+  const named = Array.isArray(json.architectures) ? String(json.architectures[0]) : undefined;
+  const found = named ?? (typeof json.model_type === "string" ? json.model_type : "no model type");
+  if (named === "Sa2VAChatModel" || json.model_type === "sa2va_chat") return;
+  throw new LabError(
+    "unsupported",
+    `config.json describes ${found}; this lab loads Sa2VAChatModel (InternVL based Sa2VA)`,
+    {
+      subject: "architectures",
+    },
+  );
+}
+
+function parseTemplate(value: string): TemplateName {
+  const name = value.replaceAll("-", "_");
+  const known = TEMPLATES.find((template) => template === name);
+  if (known === undefined) {
+    throw new LabError("unsupported", `config.json: template "${value}" is not one of ${TEMPLATES.join(", ")}`, {
+      subject: "template",
+    });
+  }
+  return known;
+}
+
+function parseVisionConfig(top: Fields): VisionConfig {
+  const fields = top.child("vision_config");
+  const hiddenSize = fields.whole("hidden_size");
+  const heads = fields.whole("num_attention_heads");
+  if (hiddenSize % heads !== 0) {
+    throw new LabError(
+      "bad-config",
+      `config.json: vision_config.hidden_size ${hiddenSize} is no multiple of ${heads} heads`,
+      {
+        subject: "vision_config.hidden_size",
+      },
+    );
+  }
+  const layers = fields.whole("num_hidden_layers");
+  const selectLayer = top.integer("select_layer", -1);
+  if (selectLayer >= 0 || selectLayer < -(layers + 1)) {
+    throw new LabError("bad-config", `config.json: select_layer ${selectLayer} is not between -${layers + 1} and -1`, {
+      subject: "select_layer",
+    });
+  }
+  fields.oneOf("hidden_act", ["gelu"], "gelu");
+  return {
+    hiddenSize,
+    layers,
+    heads,
+    mlpSize: fields.whole("intermediate_size"),
+    imageSize: fields.whole("image_size", 448),
+    patchSize: fields.whole("patch_size", 14),
+    qkvBias: fields.flag("qkv_bias", true),
+    qkNormalization: fields.flag("qk_normalization", false),
+    normType: fields.oneOf("norm_type", ["layer_norm", "rms_norm"], "layer_norm"),
+    normEps: fields.number("layer_norm_eps", 1e-6),
+    selectLayer,
+  };
+}
