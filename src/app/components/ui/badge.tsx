@@ -1,0 +1,15 @@
+import type { ReactNode } from "react";
+import styles from "./badge.module.css";
+
+/** A short word about state; the word itself says it, the colour repeats it. */
+export function Badge(props: {
+  readonly tone?: "neutral" | "accent" | "good" | "warn" | "bad";
+  readonly title?: string;
+  readonly children: ReactNode;
+}): ReactNode {
+  return (
+    <span className={[styles.badge, styles[props.tone ?? "neutral"]].join(" ")} title={props.title}>
+      {props.children}
+    </span>
+  );
+}

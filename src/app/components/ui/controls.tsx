@@ -1,0 +1,120 @@
+/** Small form controls of one look: choice of few, slider, switch, select. */
+import { Slider as RadixSlider, Switch as RadixSwitch, ToggleGroup } from "radix-ui";
+import type { ReactNode } from "react";
+import styles from "./controls.module.css";
+
+export interface Option<V extends string> {
+  readonly value: V;
+  readonly label: string;
+}
+
+/** One of a few choices, all visible; arrow keys move between them. */
+export function Segmented<V extends string>(props: {
+  readonly label: string;
+  readonly options: readonly Option<V>[];
+  readonly value: V;
+  readonly onChange: (value: V) => void;
+}): ReactNode {
+  return (
+    <ToggleGroup.Root
+      type="single"
+      className={styles.segmented}
+      aria-label={props.label}
+      value={props.value}
+      onValueChange={(value) => {
+        const option = props.options.find((candidate) => candidate.value === value);
+        if (option !== undefined) props.onChange(option.value);
+      }}
+    >
+      {props.options.map((option) => (
+        <ToggleGroup.Item key={option.value} value={option.value} className={styles.segment}>
+          {option.label}
+        </ToggleGroup.Item>
+      ))}
+    </ToggleGroup.Root>
+  );
+}
+
+export function Slider(props: {
+  readonly label: string;
+  readonly value: number;
+  readonly min: number;
+  readonly max: number;
+  readonly step: number;
+  readonly onChange: (value: number) => void;
+  /** How the value is read out, such as "50 %". */
+  readonly valueText?: string;
+  readonly className?: string;
+}): ReactNode {
+  return (
+    <RadixSlider.Root
+      className={[styles.slider, props.className].filter(Boolean).join(" ")}
+      value={[props.value]}
+      min={props.min}
+      max={props.max}
+      step={props.step}
+      onValueChange={([value]) => value !== undefined && props.onChange(value)}
+    >
+      <RadixSlider.Track className={styles.track}>
+        <RadixSlider.Range className={styles.range} />
+      </RadixSlider.Track>
+      <RadixSlider.Thumb
+        className={styles.thumb}
+        aria-label={props.label}
+        {...(props.valueText === undefined ? {} : { "aria-valuetext": props.valueText })}
+      />
+    </RadixSlider.Root>
+  );
+}
+
+export function Switch(props: {
+  readonly id?: string;
+  readonly label?: string;
+  readonly checked: boolean;
+  readonly onChange: (checked: boolean) => void;
+  readonly testId?: string;
+  readonly describedBy?: string;
+}): ReactNode {
+  return (
+    <RadixSwitch.Root
+      className={styles.switch}
+      checked={props.checked}
+      onCheckedChange={props.onChange}
+      id={props.id}
+      aria-label={props.label}
+      aria-describedby={props.describedBy}
+      data-testid={props.testId}
+    >
+      <RadixSwitch.Thumb className={styles.knob} />
+    </RadixSwitch.Root>
+  );
+}
+
+/** The browser's own list: it fits every screen and every helper technology. */
+export function Select<V extends string>(props: {
+  readonly id?: string;
+  readonly label?: string;
+  readonly options: readonly Option<V>[];
+  readonly value: V;
+  readonly onChange: (value: V) => void;
+  readonly testId?: string;
+  readonly describedBy?: string;
+}): ReactNode {
+  return (
+    <select
+      className={styles.select}
+      id={props.id}
+      aria-label={props.label}
+      aria-describedby={props.describedBy}
+      data-testid={props.testId}
+      value={props.value}
+      onChange={(event) => props.onChange(event.currentTarget.value as V)}
+    >
+      {props.options.map((option) => (
+        <option key={option.value} value={option.value}>
+          {option.label}
+        </option>
+      ))}
+    </select>
+  );
+}

@@ -1,0 +1,56 @@
+/** Line icons, 16 px, drawn for this project; they take the colour of the text and are hidden from readers. */
+import type { ReactNode } from "react";
+
+function Icon(props: { readonly children: ReactNode; readonly size?: number }): ReactNode {
+  const size = props.size ?? 16;
+  return (
+    <svg
+      width={size}
+      height={size}
+      viewBox="0 0 16 16"
+      fill="none"
+      stroke="currentColor"
+      strokeWidth="1.5"
+      strokeLinecap="round"
+      strokeLinejoin="round"
+      aria-hidden="true"
+    >
+      {props.children}
+    </svg>
+  );
+}
+
+const path = (d: string) => (props: { readonly size?: number }) => (
+  <Icon {...props}>
+    <path d={d} />
+  </Icon>
+);
+const solid = (d: string) => (props: { readonly size?: number }) => (
+  <Icon {...props}>
+    <path d={d} fill="currentColor" />
+  </Icon>
+);
+
+export const IconClose = path("M4 4l8 8M12 4l-8 8");
+export const IconPlay = solid("M5 3.5v9l7-4.5z");
+export const IconPause = path("M5.5 3.5v9M10.5 3.5v9");
+export const IconStep = path("M4 3.5v9l6-4.5zM12.5 3.5v9");
+export const IconStop = solid("M4.5 4.5h7v7h-7z");
+export const IconData = path(
+  "M2.5 4c0-1.1 2.5-2 5.5-2s5.5.9 5.5 2-2.5 2-5.5 2-5.5-.9-5.5-2zv8c0 1.1 2.5 2 5.5 2s5.5-.9 5.5-2V4M2.5 8c0 1.1 2.5 2 5.5 2s5.5-.9 5.5-2",
+);
+export const IconSetup = path(
+  "M2 5h7M13 5h1M2 11h1M7 11h7M11 3.2a1.8 1.8 0 1 0 0 3.6 1.8 1.8 0 0 0 0-3.6zM5 9.2a1.8 1.8 0 1 0 0 3.6 1.8 1.8 0 0 0 0-3.6z",
+);
+export const IconTrain = path("M2 2v12h12M4.5 10.5l3-3.5 2.5 2 4-5.5");
+export const IconRollouts = path("M2.5 2.5h4.5v4.5H2.5zM9 2.5h4.5v4.5H9zM2.5 9h4.5v4.5H2.5zM9 9h4.5v4.5H9z");
+export const IconRuns = path("M8 4.5V8l2.5 1.5M2.5 8a5.5 5.5 0 1 0 1.7-4M2.5 2.5v2.2h2.2");
+export const IconWarning = path("M8 2.5l6 10.5H2zM8 6.5v3M8 11.3v.2");
+export const IconKeys = path("M1.5 4h13v8h-13zM4 6.5h.1M6.7 6.5h.1M9.3 6.5h.1M12 6.5h.1M5 9.5h6");
+export const IconReset = path("M3 8a5 5 0 1 1 1.6 3.7M3 12.5V9.3h3.2");
+export const IconFolder = path("M1.5 4V12.5h13V5.5H8L6.5 3.5h-5z");
+export const IconFile = path("M4 1.5h5l3.5 3.5v9.5H4zM9 1.5V5h3.5");
+export const IconEye = path(
+  "M1.5 8S4 3.5 8 3.5 14.5 8 14.5 8 12 12.5 8 12.5 1.5 8 1.5 8zM8 6a2 2 0 1 0 0 4 2 2 0 0 0 0-4z",
+);
+export const IconChevron = path("M6 4l4 4-4 4");

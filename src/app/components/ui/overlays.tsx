@@ -1,0 +1,50 @@
+/** What lies above the page: dialog and hint. */
+import { Dialog as RadixDialog, Tooltip } from "radix-ui";
+import type { ReactNode } from "react";
+import { IconClose } from "./icons.tsx";
+import styles from "./overlays.module.css";
+
+/** A modal dialog; Escape and a press outside close it, focus returns to what opened it. */
+export function Dialog(props: {
+  readonly title: string;
+  readonly open: boolean;
+  readonly onOpenChange: (open: boolean) => void;
+  readonly children: ReactNode;
+  readonly wide?: boolean;
+}): ReactNode {
+  return (
+    <RadixDialog.Root open={props.open} onOpenChange={props.onOpenChange}>
+      <RadixDialog.Portal>
+        <RadixDialog.Overlay className={styles.scrim} />
+        <RadixDialog.Content
+          className={[styles.dialog, props.wide === true && styles.wide].filter(Boolean).join(" ")}
+          aria-describedby={undefined}
+        >
+          <header className={styles.header}>
+            <RadixDialog.Title className={styles.title}>{props.title}</RadixDialog.Title>
+            <RadixDialog.Close className={styles.close} aria-label="Close">
+              <IconClose />
+            </RadixDialog.Close>
+          </header>
+          <div className={styles.body}>{props.children}</div>
+        </RadixDialog.Content>
+      </RadixDialog.Portal>
+    </RadixDialog.Root>
+  );
+}
+
+/** A sentence shown while its child is hovered or focused; the child must take a ref and can be focused. */
+export function Hint(props: { readonly text: ReactNode; readonly children: ReactNode }): ReactNode {
+  return (
+    <Tooltip.Provider delayDuration={350} skipDelayDuration={200}>
+      <Tooltip.Root>
+        <Tooltip.Trigger asChild>{props.children}</Tooltip.Trigger>
+        <Tooltip.Portal>
+          <Tooltip.Content className={styles.hint} sideOffset={6} collisionPadding={8}>
+            {props.text}
+          </Tooltip.Content>
+        </Tooltip.Portal>
+      </Tooltip.Root>
+    </Tooltip.Provider>
+  );
+}

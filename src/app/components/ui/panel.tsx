@@ -1,0 +1,36 @@
+import { type ReactNode, useId } from "react";
+import styles from "./panel.module.css";
+
+/** A titled area on the ground; `aside` stands at the right of the title. */
+export function Panel(props: {
+  readonly title: string;
+  readonly aside?: ReactNode;
+  readonly className?: string;
+  readonly children: ReactNode;
+}): ReactNode {
+  const title = useId();
+  return (
+    <section className={[styles.panel, props.className].filter(Boolean).join(" ")} aria-labelledby={title}>
+      <header className={styles.header}>
+        <h2 id={title}>{props.title}</h2>
+        {props.aside}
+      </header>
+      {props.children}
+    </section>
+  );
+}
+
+/** What stands where there is nothing yet: what is missing and what to do. */
+export function Empty(props: {
+  readonly title: string;
+  readonly children?: ReactNode;
+  readonly actions?: ReactNode;
+}): ReactNode {
+  return (
+    <div className={styles.empty}>
+      <h2>{props.title}</h2>
+      {props.children !== undefined && <div className={styles.words}>{props.children}</div>}
+      {props.actions !== undefined && <div className={styles.actions}>{props.actions}</div>}
+    </div>
+  );
+}

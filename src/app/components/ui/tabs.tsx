@@ -1,0 +1,38 @@
+import { Tabs as RadixTabs } from "radix-ui";
+import type { ReactNode } from "react";
+import styles from "./tabs.module.css";
+
+export interface Tab {
+  readonly id: string;
+  readonly label: string;
+  readonly content: ReactNode;
+}
+
+/** Tabs that keep their own state unless `value` is given. */
+export function Tabs(props: {
+  readonly label: string;
+  readonly tabs: readonly Tab[];
+  readonly value?: string;
+  readonly onChange?: (id: string) => void;
+}): ReactNode {
+  const { value, onChange } = props;
+  return (
+    <RadixTabs.Root
+      {...(value === undefined ? { defaultValue: props.tabs[0]?.id ?? "" } : { value })}
+      {...(onChange === undefined ? {} : { onValueChange: onChange })}
+    >
+      <RadixTabs.List className={styles.list} aria-label={props.label}>
+        {props.tabs.map((tab) => (
+          <RadixTabs.Trigger key={tab.id} value={tab.id} className={styles.tab}>
+            {tab.label}
+          </RadixTabs.Trigger>
+        ))}
+      </RadixTabs.List>
+      {props.tabs.map((tab) => (
+        <RadixTabs.Content key={tab.id} value={tab.id} className={styles.content}>
+          {tab.content}
+        </RadixTabs.Content>
+      ))}
+    </RadixTabs.Root>
+  );
+}
