@@ -1,0 +1,104 @@
+/**
+ * `npm run score -- --pred FILE --ref FILE [--json]`
+ *
+ * METEOR of caption files or IoU of mask files, pair by pair and on average, as loop 2 and loop 1 reward them; the
+ * reference is the ground truth. Two empty masks count 0 here. For the forms of files see lib/pair-file.ts.
+ */
+import { fileURLToPath } from "node:url";
+import { LabError } from "../src/engine/errors.ts";
+import { regionIou } from "../src/engine/rewards/iou.ts";
+import { Meteor } from "../src/engine/rewards/meteor/meteor.ts";
+import { loadWordnet } from "../src/engine/rewards/wordnet.ts";
+import { one, parseArguments, runTool } from "./lib/arguments.ts";
+import { nodeSource } from "./lib/node-files.ts";
+import { type PairFile, readPairFile } from "./lib/pair-file.ts";
+
+const WORDNET = fileURLToPath(new URL("../public/wordnet/wordnet30.txt", import.meta.url));
+
+/** Numbers of one pair; `score` is what the mean is taken of. */
+interface Row {
+  readonly score: number;
+  readonly [name: string]: number;
+}
+
+/** @throws LabError("bad-input") for a bad argument or file */
+async function main(): Promise<number> {
+  const options = parseArguments(process.argv.slice(2), {
+    pred: { takes: 1 },
+    ref: { takes: 1 },
+    json: { takes: 0 },
+    judge: { takes: 1 },
+  });
+  if (options.has("judge")) {
+    throw new LabError(
+      "bad-input",
+      "--judge: calls to a judge are not available yet; without it captions get METEOR alone",
+    );
+  }
+  const [predicted, reference] = await Promise.all([readPairFile(path("pred")), readPairFile(path("ref"))]);
+  const kind = comparable(predicted, reference);
+  const rows = kind === "captions" ? await meteorRows(predicted, reference) : iouRows(predicted, reference);
+  const name = kind === "captions" ? "meteor" : "iou";
+  const mean = rows.reduce((sum, row) => sum + row.score, 0) / rows.length;
+  const print = (line: string): boolean => process.stdout.write(`${line}\n`);
+  const json = options.has("json");
+  for (const [pair, { score, ...rest }] of rows.entries()) {
+    if (json) print(JSON.stringify({ pair: pair + 1, [name]: score, ...rest }));
+    else {
+      const details = Object.entries(rest).map(([key, value]) => `${key} ${shown(value)}`);
+      print(`${pair + 1}  ${name} ${shown(score)}  ${details.join("  ")}`);
+    }
+  }
+  print(
+    json ? JSON.stringify({ mean, term: name, pairs: rows.length }) : `mean ${name} ${shown(mean)} of ${rows.length}`,
+  );
+  return 0;
+
+  function path(option: "pred" | "ref"): string {
+    const value = one(options, option);
+    if (value === undefined) throw new LabError("bad-input", `--${option} FILE is missing`);
+    return value;
+  }
+}
+
+function comparable(predicted: PairFile, reference: PairFile): "captions" | "masks" {
+  const describe = ({ name, kind, items }: PairFile): string => `${name} has ${items.length} ${kind}`;
+  if (predicted.kind !== reference.kind || predicted.items.length !== reference.items.length) {
+    throw new LabError("bad-input", `${describe(predicted)}, but ${describe(reference)}; nothing was scored`);
+  }
+  return predicted.kind;
+}
+
+async function meteorRows(predicted: PairFile, reference: PairFile): Promise<Row[]> {
+  if (predicted.kind !== "captions" || reference.kind !== "captions") return [];
+  const meteor = new Meteor(await loadWordnet(await nodeSource(WORDNET, "wordnet30.txt")));
+  return reference.items.map((caption, at) => {
+    const detail = meteor.score(caption, predicted.items[at] as string);
+    const { score, precision, recall, chunks } = detail;
+    return { score, precision, recall, matches: detail.matches.length, chunks };
+  });
+}
+
+function iouRows(predicted: PairFile, reference: PairFile): Row[] {
+  if (predicted.kind !== "masks" || reference.kind !== "masks") return [];
+  return reference.items.map((mask, at) => {
+    const other = predicted.items[at];
+    try {
+      if (other === undefined) throw new LabError("internal", "the lists have different lengths");
+      const { iou, intersection, union } = regionIou(other, mask);
+      return { score: iou, intersection, union };
+    } catch (thrown) {
+      if (!(thrown instanceof LabError)) throw thrown;
+      throw new LabError(thrown.code, `${predicted.name} and ${reference.name}, pair ${at + 1}: ${thrown.message}`, {
+        subject: predicted.name,
+        cause: thrown,
+      });
+    }
+  });
+}
+
+function shown(value: number): string {
+  return Number.isInteger(value) ? String(value) : value.toFixed(6);
+}
+
+await runTool(main);

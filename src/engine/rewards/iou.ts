@@ -1,0 +1,93 @@
+import { type MaskIou, maskIou, type Rle } from "../data/rle.ts";
+import { LabError } from "../errors.ts";
+import type { RewardTerm } from "./term.ts";
+
+/** How an overlap becomes a reward. */
+export type IouShape = "plain" | "squared" | "tiered";
+
+/** Overlaps from which on the tiered form pays a third more. */
+export const IOU_TIERS = [0.5, 0.7, 0.9] as const;
+
+/** IoU of two empty masks in evaluators, as cocoapi has it. */
+export const EVALUATION_EMPTY_PAIR = 0;
+/** The same in the reward unless the setting says otherwise. */
+export const REWARD_EMPTY_PAIR = 1;
+
+/** Pixels of a mask, row-major height * width; any value but 0 is foreground. */
+export interface PixelMask {
+  readonly height: number;
+  readonly width: number;
+  readonly pixels: Uint8Array;
+}
+
+/**
+ * Intersection over union of two masks of one size with its pixel counts (rewards.md §1, IoU).
+ * @param emptyPairValue value when both are empty, where the ratio does not exist
+ * @throws LabError("bad-input") when the sizes differ
+ */
+export function regionIou(a: PixelMask | Rle, b: PixelMask | Rle, emptyPairValue = EVALUATION_EMPTY_PAIR): MaskIou {
+  const [sizeA, sizeB] = [sizeOf(a), sizeOf(b)];
+  if (sizeA !== sizeB) {
+    throw new LabError(
+      "bad-input",
+      `a mask of ${sizeA} pixels cannot be compared with one of ${sizeB}; none was scored`,
+    );
+  }
+  const counts = compare(a, b);
+  return counts.union === 0 ? { ...counts, iou: emptyPairValue } : counts;
+}
+
+/**
+ * Reward for an overlap in 0..1: as it is, squared (pays precision more), or in steps of a third at the tiers.
+ * @throws LabError("internal") when the overlap is no number from 0 to 1
+ */
+export function shapeIou(kind: IouShape, iou: number): number {
+  if (!(iou >= 0 && iou <= 1)) throw new LabError("internal", `an IoU of ${iou} lies outside 0 to 1`);
+  if (kind === "plain") return iou;
+  if (kind === "squared") return iou * iou;
+  return IOU_TIERS.filter((tier) => iou >= tier).length / IOU_TIERS.length;
+}
+
+/** What the IoU term of a run needs to know. */
+export interface IouSettings {
+  readonly shape?: IouShape;
+  readonly emptyPairValue?: number;
+  readonly weight?: number;
+}
+
+/**
+ * The IoU term of loop 1. No mask at all (no segmentation token) is worth 0, neither an error nor missing. Only a
+ * pair with an empty mask on both sides takes `emptyPairValue`, unshaped.
+ * @throws LabError("bad-input") when the sizes differ
+ */
+export function iouTerm(
+  given: PixelMask | Rle,
+  predicted: PixelMask | Rle | null,
+  settings: IouSettings = {},
+): RewardTerm {
+  const { shape = "plain", emptyPairValue = REWARD_EMPTY_PAIR, weight = 1 } = settings;
+  const name = "iou";
+  if (predicted === null) return { name, value: 0, weight, note: "no mask" };
+  const { intersection, union, iou } = regionIou(given, predicted, emptyPairValue);
+  const counts = { intersection, union };
+  if (union === 0) return { name, value: emptyPairValue, weight, iou: counts, note: "both masks empty" };
+  const term: RewardTerm = { name, value: shapeIou(shape, iou), weight, iou: counts };
+  return intersection === 0 && regionIou(predicted, predicted).union === 0 ? { ...term, note: "empty mask" } : term;
+}
+
+function compare(a: PixelMask | Rle, b: PixelMask | Rle): MaskIou {
+  if ("counts" in a && "counts" in b) return maskIou(a, b);
+  if ("pixels" in a && "pixels" in b) return maskIou(checkedPixels(a), checkedPixels(b));
+  throw new LabError("internal", "regionIou compares two masks of the same form");
+}
+
+function checkedPixels({ height, width, pixels }: PixelMask): Uint8Array {
+  if (pixels.length !== height * width) {
+    throw new LabError("internal", `a mask of ${height} x ${width} has ${pixels.length} pixels`);
+  }
+  return pixels;
+}
+
+function sizeOf(mask: PixelMask | Rle): string {
+  return "counts" in mask ? `${mask.size[0]} x ${mask.size[1]}` : `${mask.height} x ${mask.width}`;
+}
