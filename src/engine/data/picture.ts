@@ -1,0 +1,91 @@
+import { toHex } from "../bytes/hash.ts";
+import { LabError } from "../errors.ts";
+import { isBinaryCell } from "./arrow-cells.ts";
+import { type ImageHeader, isCutOff, type PictureBytes, readImageHeader } from "./image-header.ts";
+
+/** Bytes taken from the head, middle and end of a picture to name it. */
+const SAMPLE = 4096;
+const MIN_SIDE = 10;
+
+/** A picture of a row after looking at its header: everything an index needs without its pixels. */
+export interface PictureProbe extends ImageHeader {
+  readonly imageId: string;
+}
+
+/**
+ * The encoded picture in a cell of any of the layouts in use: struct of bytes and path, plain bytes, or text that
+ * begins with `data:` and holds base64.
+ * @throws LabError("bad-input") with one sentence when the picture is not in the shard
+ */
+export function pictureBytes(cell: unknown): PictureBytes {
+  if (cell === null || cell === undefined) throw new LabError("bad-input", "the picture is null");
+  if (isBinaryCell(cell)) return cell;
+  if (typeof cell === "string") {
+    const base64 = /^data:[^,]{0,100}?base64,/.exec(cell);
+    if (base64 === null) throw elsewhere(cell);
+    return fromBase64(cell.slice(base64[0].length));
+  }
+  if (typeof cell === "object") {
+    const { bytes, path } = cell as { bytes?: unknown; path?: unknown };
+    if (isBinaryCell(bytes)) return bytes;
+    if (typeof path === "string" && path !== "") throw elsewhere(path);
+  }
+  throw new LabError("bad-input", "the picture has neither bytes nor a path");
+}
+
+/**
+ * Reads a picture's header and names it. `imageId` is the SHA-256 (first 16 hexadecimal digits) of its length and
+ * its first, middle and last 4 KiB: two encoded pictures that agree in all of these are taken for the same, and an
+ * index over gigabytes of pictures reads a few megabytes.
+ * @throws LabError("bad-input") when it cannot be decoded, is cut off, or is under 10 pixels in a direction
+ */
+export async function probePicture(picture: PictureBytes): Promise<PictureProbe> {
+  const { length } = picture;
+  const small = length <= 3 * SAMPLE;
+  const head = await picture.read(0, small ? length : SAMPLE);
+  // The head is asked for again by the header parser; it is answered from here.
+  const header = await readImageHeader({
+    length,
+    read: async (start, end) => (end <= head.length ? head.subarray(start, end) : picture.read(start, end)),
+  });
+  const middle = (length - SAMPLE) >> 1;
+  const tail = small ? head : await picture.read(length - SAMPLE, length);
+  const parts = small ? [head] : [head, await picture.read(middle, middle + SAMPLE), tail];
+  if (isCutOff(header.mime, tail.subarray(-SAMPLE))) {
+    throw new LabError(
+      "bad-input",
+      `the ${header.mime} picture has no end marker; it is cut off after ${length} bytes`,
+    );
+  }
+  if (Math.min(header.width, header.height) < MIN_SIDE) {
+    throw new LabError("bad-input", `the picture is only ${header.width} x ${header.height} pixels, under ${MIN_SIDE}`);
+  }
+  return { ...header, imageId: await nameOf(length, parts) };
+}
+
+async function nameOf(length: number, parts: readonly Uint8Array[]): Promise<string> {
+  const text = new Uint8Array(8 + parts.reduce((sum, part) => sum + part.length, 0));
+  new DataView(text.buffer).setFloat64(0, length, true);
+  let at = 8;
+  for (const part of parts) {
+    text.set(part, at);
+    at += part.length;
+  }
+  return toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", text)).subarray(0, 8));
+}
+
+function fromBase64(text: string): PictureBytes {
+  let binary: string;
+  try {
+    binary = atob(text);
+  } catch (cause) {
+    throw new LabError("bad-input", "the picture's base64 text is damaged", { cause });
+  }
+  const bytes = Uint8Array.from(binary, (char) => char.charCodeAt(0));
+  return { length: bytes.length, read: async (start, end) => bytes.slice(start, end) };
+}
+
+function elsewhere(path: string): LabError {
+  const shown = path.length > 80 ? `${path.slice(0, 77)}...` : path;
+  return new LabError("bad-input", `the picture is not in the shard, only its path ${JSON.stringify(shown)}`);
+}

@@ -1,0 +1,108 @@
+import { isRecord, readJson } from "../bytes/json.ts";
+import type { ByteFolder } from "../bytes/source.ts";
+import type { SkippedRow } from "./sample.ts";
+
+/** A file that takes part, with the split its directory stands for. */
+export interface ShardPath {
+  readonly path: string;
+  readonly split: string | undefined;
+}
+
+/** Which files of a folder are shards, and why the others are not. */
+export interface ShardList {
+  readonly shards: readonly ShardPath[];
+  readonly ignored: readonly { readonly name: string; readonly reason: string }[];
+  readonly problems: readonly SkippedRow[];
+}
+
+const collator = new Intl.Collator("en", { numeric: true });
+const byName = (a: string, b: string): number => collator.compare(a, b) || (a < b ? -1 : a > b ? 1 : 0);
+
+/**
+ * Chooses the shards of a dropped folder. In a directory with a `state.json` its file list decides; without one every
+ * `*.arrow` counts, sorted by name, except the leftovers `cache-*.arrow` and `indices.arrow`. Directories are taken one
+ * after the other in natural order (Part2 before Part10); the splits of a `dataset_dict.json` are directories.
+ */
+export async function listShards(folder: ByteFolder): Promise<ShardList> {
+  const shards: ShardPath[] = [];
+  const ignored: { name: string; reason: string }[] = [];
+  const problems: SkippedRow[] = [];
+  const directories = new Map<string, string[]>();
+  for (const path of folder.paths) {
+    const directory = path.slice(0, path.lastIndexOf("/") + 1);
+    directories.set(directory, [...(directories.get(directory) ?? []), path]);
+  }
+  const splits = await readSplits(folder);
+  for (const directory of [...directories.keys()].sort(byName)) {
+    const paths = (directories.get(directory) ?? []).sort(byName);
+    const listed = await readState(folder, directory, problems);
+    const present = listed?.filter((path) => folder.get(path) !== undefined);
+    // A list of which nothing is here belongs to other files: then the names decide.
+    const chosen = present !== undefined && present.length > 0 ? present : paths.filter(isData);
+    const missing =
+      present !== undefined && present.length > 0 ? (listed ?? []).filter((path) => !present.includes(path)) : [];
+    if (missing.length > 0) {
+      const reason = `${missing.length} of the ${listed?.length} shards named in state.json are not here (first: ${missing[0]})`;
+      problems.push({ file: `${directory}state.json`, row: -1, column: "", reason });
+    }
+    for (const path of chosen) shards.push({ path, split: splits.get(directory) });
+    for (const path of paths) {
+      if (!chosen.includes(path)) ignored.push({ name: path, reason: whyIgnored(path, present !== undefined) });
+    }
+  }
+  if (shards.length === 0) {
+    const kinds = [...new Set(folder.paths.map((path) => path.slice(path.lastIndexOf("."))))].slice(0, 5).join(", ");
+    const found =
+      folder.paths.length === 0 ? "the folder is empty" : `${folder.paths.length} files of other kinds (${kinds})`;
+    problems.push({ file: "", row: -1, column: "", reason: `there is no .arrow shard: ${found}` });
+  }
+  return { shards, ignored, problems };
+}
+
+function isData(path: string): boolean {
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  return name.endsWith(".arrow") && !name.startsWith("cache-") && name !== "indices.arrow";
+}
+
+function whyIgnored(path: string, hasList: boolean): string {
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  if (name.endsWith(".arrow"))
+    return hasList ? "not listed in state.json" : "a leftover of map or shuffle, not part of the data";
+  if (name === "state.json" || name === "dataset_info.json" || name === "dataset_dict.json")
+    return "describes the shards";
+  if (name.endsWith(".parquet")) return "Parquet is not read here";
+  if (name.endsWith(".tar")) return "tar archives are not read here";
+  return "not an Arrow shard";
+}
+
+/** Paths listed in a directory's state.json; undefined when there is none or it says nothing. */
+async function readState(folder: ByteFolder, directory: string, problems: SkippedRow[]): Promise<string[] | undefined> {
+  const source = folder.get(`${directory}state.json`);
+  if (source === undefined) return undefined;
+  try {
+    const json = await readJson(source);
+    const files = isRecord(json) ? json._data_files : undefined;
+    if (!Array.isArray(files)) return undefined;
+    const names = files.map((file) => (isRecord(file) ? file.filename : undefined));
+    const listed = names.filter((name): name is string => typeof name === "string").map((name) => directory + name);
+    return listed.length === 0 ? undefined : listed;
+  } catch (thrown) {
+    const reason = `${(thrown as Error).message}; the .arrow files beside it are taken by name`;
+    problems.push({ file: `${directory}state.json`, row: -1, column: "", reason });
+    return undefined;
+  }
+}
+
+/** Directory to split name, from every dataset_dict.json. A damaged one only loses the names. */
+async function readSplits(folder: ByteFolder): Promise<Map<string, string>> {
+  const splits = new Map<string, string>();
+  for (const path of folder.paths) {
+    const source = path.endsWith("dataset_dict.json") ? folder.get(path) : undefined;
+    if (source === undefined) continue;
+    const json: unknown = await readJson(source).catch(() => undefined);
+    const names = isRecord(json) && Array.isArray(json.splits) ? json.splits : [];
+    const base = path.slice(0, path.lastIndexOf("/") + 1);
+    for (const name of names) if (typeof name === "string") splits.set(`${base}${name}/`, name);
+  }
+  return splits;
+}
