@@ -1,0 +1,167 @@
+import { expect, test } from "vitest";
+import { defaultConfig } from "../../../src/engine/config/parse.ts";
+import { LabError } from "../../../src/engine/errors.ts";
+import { openSafetensors } from "../../../src/engine/model/safetensors.ts";
+import {
+  type CheckpointState,
+  listCheckpoints,
+  pruneCheckpoints,
+  readCheckpoint,
+  type TensorData,
+  writeCheckpoint,
+} from "../../../src/engine/runs/checkpoint.ts";
+import { memoryStore } from "../../../src/engine/runs/memory-store.ts";
+import { fromPeftName, toPeftName } from "../../../src/engine/runs/peft.ts";
+
+const Q = "language_model.model.layers.0.self_attn.q_proj";
+const SHAPES: readonly (readonly [string, readonly number[]])[] = [
+  ["mlp1.1.weight", [3, 2]],
+  [`${Q}.lora_B.weight`, [4, 2]],
+  [`${Q}.lora_A.weight`, [2, 5]],
+  ["text_hidden_fcs.0.bias", [7]],
+  ["language_model.lm_head.weight", [1, 1]],
+];
+
+/** Numbers whose bits matter: a NaN with a payload, -0, subnormals, and steps of one bit. */
+function tensors(seed: number): Map<string, TensorData> {
+  return new Map(
+    SHAPES.map(([name, shape], n) => {
+      const count = shape.reduce((product, side) => product * side, 1);
+      const bits = Uint32Array.from({ length: count }, (_, at) => 0x3f800000 + seed * 1000 + n * 100 + at);
+      bits[0] = [0x7fc00123, 0x80000000, 1, 0xff800000, 0x3eaaaaab][n] as number;
+      return [name, { shape, data: new Float32Array(bits.buffer) }];
+    }),
+  );
+}
+
+function state(step = 100): CheckpointState {
+  return {
+    step,
+    params: tensors(1),
+    ema: tensors(2),
+    moments: { m: tensors(3), v: tensors(4) },
+    optimiserStep: step - 1,
+    lora: { r: 2, alpha: 4, targets: ["q_proj"] },
+    config: { ...defaultConfig(), steps: 7, learningRate: 0.1 + 0.2 },
+    trainer: { cursor: 3, kl: Number.NaN, minus: -0, list: [1e-300, "NaN", null, { deep: Number.NEGATIVE_INFINITY }] },
+    baseModel: { name: "pocket", hash: "00ff" },
+    history: [{ step, epoch: 0.5, loss: Number.NaN }],
+    best: { step: 50, metric: 0.25 },
+  };
+}
+
+const bits = (map: ReadonlyMap<string, TensorData> | null): unknown =>
+  map === null
+    ? null
+    : [...map].map(([name, { shape, data }]) => [
+        name,
+        shape,
+        [...new Uint32Array(data.buffer, data.byteOffset, data.length)],
+      ]);
+
+test("a checkpoint comes back bit for bit and in order", async () => {
+  const store = memoryStore();
+  const before = state();
+  const bytes = await writeCheckpoint(store, "run", before);
+  const after = await readCheckpoint(store, "run", 100);
+  for (const key of ["params", "ema"] as const) expect(bits(after[key])).toEqual(bits(before[key]));
+  for (const key of ["m", "v"] as const) expect(bits(after.moments[key])).toEqual(bits(before.moments[key]));
+  const plain = ({ params: _, ema: __, moments: ___, ...rest }: CheckpointState): unknown => rest;
+  expect(plain(after)).toStrictEqual(plain(before));
+  expect(Object.is((after.trainer as { minus: number }).minus, -0)).toBe(true);
+  const listed = await store.list("run/checkpoints/step-000100");
+  expect(listed.map((file) => file.path.split("/").at(-1))).toEqual([
+    "adapter_config.json",
+    "adapter_model.safetensors",
+    "complete.json",
+    "ema.safetensors",
+    "modules.safetensors",
+    "optimizer.safetensors",
+    "trainer_state.json",
+  ]);
+  const marker = listed.find((file) => file.path.endsWith("complete.json"))?.size ?? 0;
+  expect(bytes).toBe(listed.reduce((sum, file) => sum + file.size, 0) - marker);
+});
+
+test("without adapters and without an EMA their files are absent", async () => {
+  const store = memoryStore();
+  const params = new Map([...tensors(1)].filter(([name]) => !name.includes("lora")));
+  await writeCheckpoint(store, "run", { ...state(), params, lora: null, ema: null });
+  const after = await readCheckpoint(store, "run", 100);
+  expect(bits(after.params)).toEqual(bits(params));
+  expect(after.ema).toBeNull();
+  expect(await store.size("run/checkpoints/step-000100/adapter_config.json")).toBeNull();
+});
+
+test("the same state gives the same bytes, whatever the order of its keys", async () => {
+  const [a, b] = [memoryStore(), memoryStore()];
+  await writeCheckpoint(a, "run", state());
+  const other = state();
+  const trainer = Object.fromEntries(Object.entries(other.trainer as object).reverse());
+  await writeCheckpoint(b, "run", { ...other, trainer });
+  for (const { path } of await a.list("")) expect(await b.read(path)).toEqual(await a.read(path));
+});
+
+test("other tools find PEFT names and Hugging Face fields", async () => {
+  const store = memoryStore();
+  await writeCheckpoint(store, "run", state());
+  const folder = "run/checkpoints/step-000100";
+  const adapter = await openSafetensors(await store.open(`${folder}/adapter_model.safetensors`));
+  expect([...adapter.names].sort()).toEqual([
+    "base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight",
+    "base_model.model.model.layers.0.self_attn.q_proj.lora_B.weight",
+  ]);
+  expect(adapter.info(adapter.names[0] as string).dtype).toBe("F32");
+  const modules = await openSafetensors(await store.open(`${folder}/modules.safetensors`));
+  expect([...modules.names].sort()).toEqual([
+    "language_model.lm_head.weight",
+    "mlp1.1.weight",
+    "text_hidden_fcs.0.bias",
+  ]);
+  const config = JSON.parse(await store.readText(`${folder}/adapter_config.json`)) as Record<string, unknown>;
+  expect(config).toMatchObject({ peft_type: "LORA", r: 2, lora_alpha: 4, target_modules: ["q_proj"] });
+  const trainer = JSON.parse(await store.readText(`${folder}/trainer_state.json`)) as Record<string, unknown>;
+  expect(trainer).toMatchObject({
+    global_step: 100,
+    max_steps: 7,
+    epoch: 0.5,
+    best_global_step: 50,
+    log_history: [{ step: 100, epoch: 0.5, loss: "NaN" }],
+  });
+  expect(fromPeftName(toPeftName(`${Q}.lora_A.weight`))).toBe(`${Q}.lora_A.weight`);
+  expect(fromPeftName("mlp1.1.weight")).toBeNull();
+});
+
+test("a checkpoint without its marker does not count, a damaged file is named", async () => {
+  const store = memoryStore();
+  await writeCheckpoint(store, "run", state(10));
+  await writeCheckpoint(store, "run", state(20));
+  await store.remove("run/checkpoints/step-000020/complete.json");
+  expect(await listCheckpoints(store, "run")).toEqual([10]);
+  await expect(readCheckpoint(store, "run", 20)).rejects.toThrow(/no complete checkpoint of step 20; it has 10/);
+  await store.write("run/checkpoints/step-000010/ema.safetensors", "short");
+  await expect(readCheckpoint(store, "run", 10)).rejects.toThrow(/ema\.safetensors has 5 bytes instead of/);
+});
+
+test("a full store leaves the older checkpoint usable", async () => {
+  const probe = memoryStore();
+  const size = await writeCheckpoint(probe, "run", state(10));
+  const store = memoryStore({ quota: Math.round(size * 1.6) });
+  await writeCheckpoint(store, "run", state(10));
+  const failure = await writeCheckpoint(store, "run", state(20)).catch((thrown: unknown) => thrown);
+  expect(failure).toBeInstanceOf(LabError);
+  expect((failure as LabError).message).toMatch(/needs \d+ bytes and \d+ bytes are free/);
+  expect(await listCheckpoints(store, "run")).toEqual([10]);
+  await readCheckpoint(store, "run", 10);
+});
+
+test("pruning keeps the last ones and the best, and clears incomplete folders", async () => {
+  const store = memoryStore();
+  for (const step of [10, 20, 30, 40, 50]) await writeCheckpoint(store, "run", state(step));
+  await store.remove("run/checkpoints/step-000030/complete.json");
+  await store.write("run/checkpoints/step-000060/ema.safetensors", "being written");
+  expect(await pruneCheckpoints(store, "run", 2, 10)).toEqual([20, 30]);
+  expect(await listCheckpoints(store, "run")).toEqual([10, 40, 50]);
+  expect(await store.list("run/checkpoints/step-000030")).toEqual([]);
+  expect((await store.list("run/checkpoints/step-000060")).length).toBe(1);
+});
