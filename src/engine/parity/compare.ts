@@ -30,7 +30,8 @@ export function compareArrays(
   tolerance: Tolerance,
 ): ParityRow {
   const words = toleranceText(tolerance);
-  if (expected.length !== got.length) return missed(name, what, `${got.length} values instead of ${expected.length}`, words);
+  if (expected.length !== got.length)
+    return missed(name, what, `${got.length} values instead of ${expected.length}`, words);
   let maxAbs = 0;
   let largest = 0;
   let worst = -1;

@@ -4,7 +4,8 @@ import type { ByteFolder } from "../bytes/source.ts";
 import type { RgbImage } from "../data/sample.ts";
 import { LabError } from "../errors.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
-import { parseSam2Config, type Sam2Config } from "../model/sam2/config.ts";
+import { openCheckpoint } from "../model/checkpoint.ts";
+import type { Sa2vaConfig } from "../model/config.ts";
 import { type Weights, weightsView } from "../model/weights.ts";
 import { type GoldenArrays, openArrays } from "./golden-arrays.ts";
 
@@ -18,10 +19,9 @@ type Json = Record<string, unknown>;
 
 export interface GoldenModel {
   readonly folder: ByteFolder;
-  readonly config: Json;
-  readonly sam2: Sam2Config;
+  readonly config: Sa2vaConfig;
   readonly cases: Json;
-  /** All tensors of the checkpoint. */
+  /** All tensors of the checkpoint that pictures use. */
   readonly frozen: ReadonlyMap<string, Tensor>;
   /** The checkpoint without adapter. */
   readonly weights: Weights;
@@ -29,26 +29,21 @@ export interface GoldenModel {
   dispose(): void;
 }
 
-export function isSa2vaGolden(folder: ByteFolder): boolean {
-  return folder.get("cases.json") !== undefined && folder.get("config.json") !== undefined;
-}
-
-/** @throws LabError("bad-input") naming the file that is missing or wrong */
+/** @throws LabError naming the file that is missing or wrong */
 export async function openGoldenModel(folder: ByteFolder): Promise<GoldenModel> {
-  const config = await jsonFile(folder, "config.json");
   const cases = await jsonFile(folder, "cases.json");
-  const stored = await openArrays(folder, "model.safetensors");
-  const frozen = new Map<string, Tensor>();
-  for (const name of stored.names) frozen.set(name, await stored.tensor(name));
+  const checkpoint = await openCheckpoint(folder);
+  const frozen = await checkpoint.load();
   return {
     folder,
-    config,
-    sam2: parseSam2Config(config.sam2_config),
+    config: checkpoint.config,
     cases,
     frozen,
     weights: weightsView(frozen, {}, 0),
     arrays: (path) => openArrays(folder, path),
-    dispose: () => tf.dispose([...frozen.values()]),
+    dispose: () => {
+      tf.dispose([...frozen.values()]);
+    },
   };
 }
 

@@ -8,14 +8,14 @@ import { encodeSam, type SamFeatures } from "../model/sam2/neck.ts";
 import { imageLogits, packMask, samSizeLogits } from "../model/sam2/postprocess.ts";
 import { densePositions, densePrompt, sparseTokens } from "../model/sam2/prompt-encoder.ts";
 import type { Weights } from "../model/weights.ts";
-import { compareArrays, EXACT, missed, type Tolerance } from "./compare.ts";
+import { compareArrays, EXACT, type Tolerance } from "./compare.ts";
 import type { GoldenArrays } from "./golden-arrays.ts";
 import { type GoldenModel, openGoldenModel, type ParityDeps } from "./golden-model.ts";
 import { Captured } from "./probes.ts";
 import type { ParityRow } from "./row.ts";
 
 const FILE = "golden_sam2.safetensors";
-const SAM = "grounding_encoder.sam2_model";
+const _SAM = "grounding_encoder.sam2_model";
 const ENCODER: Tolerance = { relative: 1e-4 };
 const DECODER: Tolerance = { relative: 5e-4 };
 /** Masks must agree wherever the golden logit is farther from 0 than this. */
@@ -41,10 +41,10 @@ export async function* sa2vaSam2Parity(folder: ByteFolder, _deps: ParityDeps): A
 /** SAM2 features of the golden input pixels, with every intermediate array kept in `captured`. */
 async function encodeGolden(model: GoldenModel, captured: Captured): Promise<SamFeatures> {
   const stored = await model.arrays("golden_preprocess.safetensors");
-  const size = model.sam2.imageSize;
+  const size = model.config.sam2.imageSize;
   const values = normalisePixels(Uint8Array.from(await stored.read("sam_u8")));
   const pixels = tf.tensor(values, [1, size, size, 3]);
-  const features = encodeSam(model.weights, model.sam2, pixels, captured.probe);
+  const features = encodeSam(model.weights, model.config.sam2, pixels, captured.probe);
   captured.probe("pix_feat_with_mem", features.f16);
   pixels.dispose();
   return features;
@@ -69,7 +69,8 @@ async function* decoderRows(
   lang: Tensor,
   captured: Captured,
 ): AsyncGenerator<ParityRow> {
-  const { weights: w, sam2 } = model;
+  const { weights: w } = model;
+  const { sam2 } = model.config;
   captured.clear();
   captured.probe("lang_embed", lang);
   const side = features.f16.shape[1] as number;
@@ -113,7 +114,8 @@ export function maskRow(
   logits: Float32Array,
 ): ParityRow {
   const clear = expectedLogits.map((logit) => (Math.abs(logit) > MASK_MARGIN ? 1 : 0));
-  const select = (mask: ArrayLike<number>): Float32Array => clear.map((use, at) => (use === 1 ? (mask[at] as number) : 0));
+  const select = (mask: ArrayLike<number>): Float32Array =>
+    clear.map((use, at) => (use === 1 ? (mask[at] as number) : 0));
   const row = compareArrays(name, "mask pixels", select(expected), select(packMask(logits)), EXACT);
   return { ...row, tolerance: `exact where the logit is beyond ${MASK_MARGIN}` };
 }

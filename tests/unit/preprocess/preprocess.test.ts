@@ -1,14 +1,14 @@
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node-files.ts";
-import { normalisePixels, samPixels } from "../../../src/engine/model/preprocess/pixels.ts";
 import { resizeBicubic } from "../../../src/engine/model/preprocess/pillow-bicubic.ts";
+import { normalisePixels, samPixels } from "../../../src/engine/model/preprocess/pixels.ts";
 import { regionGrid, regionGridSide } from "../../../src/engine/model/preprocess/region-grid.ts";
 import { chooseGrid, imageTiles, type TilingConfig } from "../../../src/engine/model/preprocess/tiling.ts";
 import { openArrays } from "../../../src/engine/parity/golden-arrays.ts";
 
 const GOLDEN = fileURLToPath(new URL("../../golden/sa2va-ops/", import.meta.url));
-const CONFIG: TilingConfig = { tileSize: 448, minTiles: 1, maxTiles: 12, thumbnail: true };
+const CONFIG: TilingConfig = { tileSize: 448, minTiles: 1, maxTiles: 12, useThumbnail: true };
 
 describe("bicubic resize on bytes", () => {
   it("equals Pillow byte for byte", async () => {
@@ -34,7 +34,7 @@ describe("bicubic resize on bytes", () => {
 describe("tiles", () => {
   it("cuts row-major and appends the thumbnail", () => {
     const size = 4;
-    const config = { tileSize: size, minTiles: 1, maxTiles: 4, thumbnail: true };
+    const config = { tileSize: size, minTiles: 1, maxTiles: 4, useThumbnail: true };
     const data = new Uint8Array(8 * 4 * 3);
     for (let y = 0; y < 4; y++) for (let x = 4; x < 8; x++) data.fill(200, (y * 8 + x) * 3, (y * 8 + x) * 3 + 3);
     const { tiles, count, cols, rows } = imageTiles({ width: 8, height: 4, data }, config);

@@ -9,11 +9,15 @@ export function resizeBilinear(x: Tensor, height: number, width: number): Tensor
   return tf.image.resizeBilinear(x as tf.Tensor4D, [height, width], false, true);
 }
 
-/** Each cell doubled in both directions: [B, h, w, C] → [B, 2h, 2w, C]. */
+/**
+ * Each cell doubled in both directions: [B, h, w, C] → [B, 2h, 2w, C]. Concatenation, because the backend's tile goes
+ * through a synchronous read-back from rank 5 on.
+ */
 export function nearestTwice(x: Tensor): Tensor {
   return tf.tidy(() => {
     const [batch, height, width, channels] = x.shape as [number, number, number, number];
-    const widened = tf.tile(x.reshape([batch, height, 1, width, 1, channels]), [1, 1, 2, 1, 2, 1]);
-    return widened.reshape([batch, height * 2, width * 2, channels]);
+    const cells = x.reshape([batch * height * width, channels]);
+    const rows = tf.concat([cells, cells], 1).reshape([batch * height, 2 * width * channels]);
+    return tf.concat([rows, rows], 1).reshape([batch, height * 2, width * 2, channels]);
   });
 }

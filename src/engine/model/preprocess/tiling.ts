@@ -10,7 +10,7 @@ export interface TilingConfig {
   readonly minTiles: number;
   readonly maxTiles: number;
   /** Append the whole picture as one more tile when there is more than one. */
-  readonly thumbnail: boolean;
+  readonly useThumbnail: boolean;
 }
 
 export interface TileGrid {
@@ -61,7 +61,7 @@ function gridCandidates(minTiles: number, maxTiles: number): TileGrid[] {
 /** Tiles of that grid, with the thumbnail. */
 export function tileCount(grid: TileGrid, config: TilingConfig): number {
   const count = grid.cols * grid.rows;
-  return config.thumbnail && count > 1 ? count + 1 : count;
+  return config.useThumbnail && count > 1 ? count + 1 : count;
 }
 
 /** The picture as the vision tower sees it, 8-bit RGB. */

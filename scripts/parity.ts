@@ -1,0 +1,108 @@
+/**
+ * npm run parity -- --golden DIR [--json] [--backend webgpu|cpu]
+ *
+ * Runs golden sets through the engine and prints the largest absolute and relative error of every array or case.
+ * DIR is one golden folder or a folder of them. Exit 0: everything within its tolerance; 1: a miss; 2: a bad argument.
+ */
+import { parseArgs } from "node:util";
+import type { ByteFolder } from "../src/engine/bytes/source.ts";
+import { LabError, toLabError } from "../src/engine/errors.ts";
+import type { EngineDevice } from "../src/engine/gpu/device.ts";
+import type { ParityRow } from "../src/engine/parity/row.ts";
+import { type Backend, startBackend } from "./lib/parity-backend.ts";
+import { loadDeps, type ScriptDeps } from "./lib/parity-deps.ts";
+import { findGoldenSets, type GoldenSet } from "./lib/parity-kinds.ts";
+
+interface Options {
+  readonly golden: string;
+  readonly json: boolean;
+  readonly backend: Backend;
+}
+
+interface Tally {
+  passed: number;
+  failed: number;
+}
+
+function readOptions(args: readonly string[]): Options {
+  const { values } = parseArgs({
+    args: [...args],
+    strict: true,
+    allowPositionals: false,
+    options: { golden: { type: "string" }, json: { type: "boolean" }, backend: { type: "string" } },
+  });
+  const { golden, json, backend = "webgpu" } = values;
+  if (golden === undefined) throw new LabError("bad-input", "--golden DIR is missing: name a golden folder");
+  if (backend !== "webgpu" && backend !== "cpu") {
+    throw new LabError("bad-input", `--backend is "${backend}", it must be webgpu or cpu`);
+  }
+  return { golden, json: json === true, backend };
+}
+
+async function main(): Promise<number> {
+  let options: Options;
+  let sets: GoldenSet[];
+  try {
+    options = readOptions(process.argv.slice(2));
+    sets = await findGoldenSets(options.golden);
+  } catch (thrown) {
+    console.error(toLabError(thrown).message);
+    return 2;
+  }
+  const needsDevice = sets.some((set) => set.kind.gpu);
+  const device = needsDevice ? await startBackend(options.backend) : undefined;
+  const deps = await loadDeps();
+  const total: Tally = { passed: 0, failed: 0 };
+  for (const set of sets) await runSet(set, deps, options, device, total);
+  const sum = total.passed + total.failed;
+  if (options.json) console.log(JSON.stringify({ summary: { ...total, sets: sets.length } }));
+  else
+    console.log(
+      `\n${total.passed} of ${sum} comparisons within tolerance in ${sets.length} golden set(s), ${total.failed} missed`,
+    );
+  device?.close();
+  return total.failed === 0 ? 0 : 1;
+}
+
+async function runSet(
+  set: GoldenSet,
+  deps: ScriptDeps,
+  options: Options,
+  device: EngineDevice | undefined,
+  total: Tally,
+): Promise<void> {
+  if (!options.json) console.log(`\n${set.path} (${set.kind.name})`);
+  for (const check of set.kind.modules) {
+    let rows = 0;
+    try {
+      for await (const row of await check.open(set.folder as ByteFolder, deps)) {
+        device?.check();
+        rows++;
+        report(set, row, options.json, total);
+      }
+      if (rows === 0) report(set, failure(check.name, "it compared nothing"), options.json, total);
+    } catch (thrown) {
+      report(set, failure(check.name, toLabError(thrown).message), options.json, total);
+    }
+  }
+}
+
+function failure(name: string, note: string): ParityRow {
+  const worst = Number.POSITIVE_INFINITY;
+  return { case: name, what: "run", maxAbs: worst, maxRel: worst, tolerance: "runs to the end", pass: false, note };
+}
+
+function report(set: GoldenSet, row: ParityRow, json: boolean, total: Tally): void {
+  if (row.pass) total.passed++;
+  else total.failed++;
+  if (json) {
+    // JSON has no infinity: an error that cannot be measured is null.
+    console.log(JSON.stringify({ golden: set.path, ...row }));
+    return;
+  }
+  const errors = `abs ${row.maxAbs.toExponential(2)}  rel ${row.maxRel.toExponential(2)}`;
+  const note = row.note === undefined ? "" : `  ${row.note}`;
+  console.log(`${row.pass ? "ok  " : "MISS"}  ${row.case}  ${row.what}  ${errors}  (${row.tolerance})${note}`);
+}
+
+process.exitCode = await main();
