@@ -532,7 +532,11 @@ export const SETTINGS = {
     label: "Schedule",
     default: "cosine",
     trl: "lr_scheduler_type",
-    choices: [choice("cosine", "Cosine"), choice("linear", "Linear"), choice("constant", "Constant")],
+    choices: [
+      choice("cosine", "Cosine"),
+      choice("linear-then-cosine", "Linear warm-up, then cosine (torch)"),
+      choice("constant", "Constant"),
+    ],
     help: "Course of the rate after warm-up",
   },
   warmupSteps: {

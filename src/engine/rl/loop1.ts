@@ -41,6 +41,7 @@ export async function playLoop1(context: StepContext, row: TrainingRow, group: n
   await context.phase("partner", 1);
   const masks = await segmentPhrases(model, context.partner, features, captions, height, width);
 
+  disposeFeatures(features);
   await context.phase("reward", 1);
   const given = { height, width, pixels: row.mask };
   const terms = masks.map((pixels) =>
@@ -82,8 +83,8 @@ export async function playLoop1(context: StepContext, row: TrainingRow, group: n
       terms: [terms[n] as (typeof terms)[number]],
       truncated: !completion.ended,
     })),
-    logProbs: (weights) => captionLogProbs(model, weights, features, prompt, completions, config),
-    dispose: () => disposeFeatures(features),
+    logProbs: (weights, own) => captionLogProbs(model, weights, own, prompt, completions, samplerSettings(config)),
+    dispose() {},
     observations: {
       ...captionObservations(captions, completions),
       ...maskObservations(masks, row.mask),

@@ -46,12 +46,13 @@ export async function playLoop2(context: StepContext, row: TrainingRow, group: n
     signal: context.signal,
   });
 
+  const prompt = segmentPrompt(model, features.tiles, caption);
+  disposeFeatures(features);
   await context.phase("reward", 2);
   const scored = await context.scorer.score(told.map((hypothesis) => ({ reference: caption, hypothesis: hypothesis ?? "" })));
   const terms = scored.map((score, n): readonly RewardTerm[] =>
     told[n] === null ? score.terms.map((term) => ({ ...term, note: "empty mask" })) : score.terms,
   );
-  const prompt = segmentPrompt(model, features.tiles, caption);
   const greedyRle = greedy === undefined ? null : encodeRle(greedy, height, width);
   return {
     loop: 2,
@@ -80,14 +81,8 @@ export async function playLoop2(context: StepContext, row: TrainingRow, group: n
       terms: terms[n] ?? [],
       truncated: false,
     })),
-    logProbs(weights) {
-      const other = segmentPhraseLogits(model, weights, features, [caption]);
-      return acted.logProbs(other);
-    },
-    dispose() {
-      acted.dispose();
-      disposeFeatures(features);
-    },
+    logProbs: (weights, own) => acted.logProbs(segmentPhraseLogits(model, weights, own, [caption])),
+    dispose: () => acted.dispose(),
     observations: { ...maskObservations(masks, row.mask), ...pairObservations(masks, told) },
   };
 }

@@ -4,6 +4,7 @@
  */
 import type { Tensor } from "../gpu/tf.ts";
 import type { Weights } from "../model/weights.ts";
+import type { ImageFeatures } from "../policy/features.ts";
 import type { RewardTerm } from "../rewards/term.ts";
 import type { LoopId, RolloutRecord } from "../runs/records.ts";
 import type { TrainingRow } from "./training-row.ts";
@@ -36,11 +37,11 @@ export interface Playout {
   readonly terms: readonly (readonly RewardTerm[])[];
   readonly drafts: readonly RolloutDraft[];
   /**
-   * Log-probabilities [N, T] and entropies [N, T] of the same actions under other weights. Differentiable in the
-   * trainable tensors behind `weights`; padded places hold any finite value.
+   * Log-probabilities [N, T] and entropies [N, T] of the same actions under other weights, from the row's features.
+   * Differentiable in the trainable tensors behind `weights`; padded places hold any finite value.
    */
-  logProbs(weights: Weights): { readonly logps: Tensor; readonly entropies: Tensor };
-  /** Frees the features the closure holds. */
+  logProbs(weights: Weights, features: ImageFeatures): { readonly logps: Tensor; readonly entropies: Tensor };
+  /** Frees what `logProbs` holds. */
   dispose(): void;
   /** Counts for the metrics of this loop, e.g. "mask/area_mean"; averaged over groups. */
   readonly observations: Readonly<Record<string, number>>;

@@ -1,0 +1,49 @@
+/** A headless Chromium with WebGPU on its software adapter, whose console is watched. */
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { LabError } from "../../src/engine/errors.ts";
+import { ensureChromium } from "./ensure.mjs";
+
+/** The second line is needed for WebGPU canvases; without it drawing to one loses the device. */
+export const CHROMIUM_ARGS = [
+  "--no-sandbox",
+  "--enable-unsafe-webgpu",
+  "--enable-features=Vulkan",
+  "--use-vulkan=swiftshader",
+  "--use-angle=swiftshader",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--no-first-run",
+];
+
+export interface WatchedPage {
+  readonly browser: Browser;
+  readonly context: BrowserContext;
+  readonly page: Page;
+  /** Console errors and uncaught exceptions so far. */
+  readonly consoleErrors: readonly string[];
+}
+
+/** @throws LabError("unsupported") when there is no Chromium on this machine */
+export async function openBrowser(options: { width: number; height: number; dark?: boolean }): Promise<WatchedPage> {
+  const executablePath = ensureChromium();
+  if (executablePath === null) {
+    throw new LabError(
+      "unsupported",
+      "No Chromium found: install one (Debian: apt-get install chromium) or set CHROMIUM",
+    );
+  }
+  const browser = await chromium.launch({ executablePath, headless: true, args: CHROMIUM_ARGS });
+  const context = await browser.newContext({
+    viewport: { width: options.width, height: options.height },
+    colorScheme: options.dark === true ? "dark" : "light",
+    acceptDownloads: true,
+  });
+  const page = await context.newPage();
+  const consoleErrors: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() === "error") consoleErrors.push(message.text());
+  });
+  page.on("pageerror", (error) => consoleErrors.push(error.message));
+  return { browser, context, page, consoleErrors };
+}

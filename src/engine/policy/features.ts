@@ -1,0 +1,138 @@
+/**
+ * Outputs of the frozen towers, which are most of a step's arithmetic and never change: computed once per image, kept in
+ * host memory (least recently used first out, bounded in bytes) and put on the GPU only for the step that needs them.
+ * So GPU memory returns to its baseline after every step whatever the number of images seen.
+ */
+import type { RgbImage } from "../data/sample.ts";
+import { type Tensor, tf } from "../gpu/tf.ts";
+import { normalisePixels } from "../model/preprocess/pixels.ts";
+import { resizeBicubic } from "../model/preprocess/pillow-bicubic.ts";
+import { imageTiles } from "../model/preprocess/tiling.ts";
+import type { Sa2vaModel } from "../model/sa2va.ts";
+import { encodeSam, type SamFeatures } from "../model/sam2/neck.ts";
+import { pixelShuffle, visionTower } from "../model/vision.ts";
+import { weightsView } from "../model/weights.ts";
+
+/** Frozen features of one image on the GPU; owned by whoever got them from the cache. */
+export interface ImageFeatures {
+  /** Tiles, the thumbnail included. */
+  readonly tiles: number;
+  /** Pixel-shuffled vision tokens before the trainable projector, [tiles, tokens, 4H]. */
+  readonly vision: Tensor;
+  readonly sam: SamFeatures;
+}
+
+interface HostTensor {
+  readonly shape: readonly number[];
+  readonly values: Float32Array;
+}
+
+interface HostFeatures {
+  readonly tiles: number;
+  readonly vision: HostTensor;
+  readonly f16: HostTensor;
+  readonly f8: HostTensor;
+  readonly f4: HostTensor;
+  readonly bytes: number;
+}
+
+export interface FeatureCache {
+  /** Features of an image, computed or uploaded; the caller disposes them with `disposeFeatures`. */
+  get(imageId: string, rgb: RgbImage): Promise<ImageFeatures>;
+  readonly hits: number;
+  readonly misses: number;
+  /** Host bytes held. */
+  readonly bytes: number;
+  clear(): void;
+}
+
+export function disposeFeatures(features: ImageFeatures): void {
+  tf.dispose([features.vision, features.sam.f16, features.sam.f8, features.sam.f4]);
+}
+
+/**
+ * @param maxTiles upper limit of tiles, at most the checkpoint's own
+ * @param maxBytes host bytes to keep
+ */
+export function createFeatureCache(model: Sa2vaModel, maxTiles: number, maxBytes: number): FeatureCache {
+  const entries = new Map<string, HostFeatures>();
+  let bytes = 0;
+  let hits = 0;
+  let misses = 0;
+  return {
+    get hits() {
+      return hits;
+    },
+    get misses() {
+      return misses;
+    },
+    get bytes() {
+      return bytes;
+    },
+    clear() {
+      entries.clear();
+      bytes = 0;
+    },
+    async get(imageId, rgb) {
+      const known = entries.get(imageId);
+      if (known !== undefined) {
+        hits++;
+        entries.delete(imageId);
+        entries.set(imageId, known);
+        return upload(known);
+      }
+      misses++;
+      const features = encodeImage(model, rgb, maxTiles);
+      const host = await download(features);
+      entries.set(imageId, host);
+      bytes += host.bytes;
+      for (const [oldest, entry] of entries) {
+        if (bytes <= maxBytes || entries.size === 1) break;
+        entries.delete(oldest);
+        bytes -= entry.bytes;
+      }
+      return features;
+    },
+  };
+}
+
+/** Runs both frozen towers on a picture. */
+export function encodeImage(model: Sa2vaModel, rgb: RgbImage, maxTiles: number): ImageFeatures {
+  const { vision: visionConfig, sam2 } = model.config;
+  const weights = weightsView(model.frozen, {}, 0);
+  const cut = imageTiles(rgb, { ...model.tiling, maxTiles: Math.min(maxTiles, model.tiling.maxTiles) });
+  const side = model.tiling.tileSize;
+  const vision = tf.tidy(() => {
+    const tiles = Array.from({ length: cut.count }, (_, tile) => {
+      const bytes = side * side * 3;
+      const pixels = normalisePixels(cut.tiles.subarray(tile * bytes, (tile + 1) * bytes));
+      return pixelShuffle(model.config, visionTower(weights, visionConfig, tf.tensor4d(pixels, [1, side, side, 3])));
+    });
+    return tiles.length === 1 ? (tiles[0] as Tensor) : tf.concat(tiles, 0);
+  });
+  const squashed = resizeBicubic(rgb, sam2.imageSize, sam2.imageSize);
+  const pixels = tf.tensor4d(normalisePixels(squashed.data), [1, sam2.imageSize, sam2.imageSize, 3]);
+  const sam = encodeSam(weights, sam2, pixels);
+  pixels.dispose();
+  return { tiles: cut.count, vision, sam };
+}
+
+async function download(features: ImageFeatures): Promise<HostFeatures> {
+  const read = async (tensor: Tensor): Promise<HostTensor> => ({
+    shape: tensor.shape,
+    values: (await tensor.data()) as Float32Array,
+  });
+  const [vision, f16, f8, f4] = await Promise.all([
+    read(features.vision),
+    read(features.sam.f16),
+    read(features.sam.f8),
+    read(features.sam.f4),
+  ]);
+  const bytes = [vision, f16, f8, f4].reduce((sum, tensor) => sum + tensor.values.byteLength, 0);
+  return { tiles: features.tiles, vision, f16, f8, f4, bytes };
+}
+
+function upload(host: HostFeatures): ImageFeatures {
+  const put = (tensor: HostTensor): Tensor => tf.tensor(tensor.values, [...tensor.shape]);
+  return { tiles: host.tiles, vision: put(host.vision), sam: { f16: put(host.f16), f8: put(host.f8), f4: put(host.f4) } };
+}

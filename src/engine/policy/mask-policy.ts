@@ -1,0 +1,66 @@
+/**
+ * Mask policies of loop 2: where randomness enters, and what may therefore learn (reference: grpo.md §20). A policy turns
+ * the decoder's output into a few sampled masks and can recompute the log-probability of those samples from the output
+ * of other weights.
+ */
+import { type Tensor, tf } from "../gpu/tf.ts";
+import type { DecodedMasks } from "../model/sam2/mask-decoder.ts";
+
+export interface MaskActions {
+  /** N masks as logits at the decoder's resolution, [N, h, w]; > 0 is inside. Owned by the caller. */
+  readonly logits: Tensor;
+  /** What every other weight set would do without noise, [1, h, w]. Owned by the caller. */
+  readonly greedy: Tensor;
+  /** [N][T]. */
+  readonly labels: readonly (readonly { readonly id: number; readonly label: string }[])[];
+  /** [N·T]. */
+  readonly logps: Float32Array;
+  readonly entropies: Float32Array;
+  /** T. */
+  readonly actions: number;
+  /** Probability of each rollout when the whole action set is played; null for independent samples. */
+  readonly weights: readonly number[] | null;
+  /** Log-probabilities and entropies [N, T] of the same actions under another decoder output; differentiable. */
+  logProbs(decoded: DecodedMasks): { readonly logps: Tensor; readonly entropies: Tensor };
+  dispose(): void;
+}
+
+export interface MaskPolicy {
+  readonly name: string;
+  /** One sentence for the inspector: what was sampled. */
+  readonly describes: string;
+  act(decoded: DecodedMasks, count: number, normal: (rollout: number, cell: number) => number): Promise<MaskActions>;
+}
+
+/** The three candidates SAM2 offers for a language prompt; candidate 0 of the decoder is never used. */
+export const CANDIDATES = 3;
+
+/** Logits of candidates 1…3 of the first row, [3, h, w]. */
+export function candidateLogits(decoded: DecodedMasks): Tensor {
+  return tf.tidy(() => {
+    const [, , height, width] = decoded.masks.shape as [number, number, number, number];
+    return tf.slice(decoded.masks, [0, 1, 0, 0], [1, CANDIDATES, height, width]).reshape([CANDIDATES, height, width]);
+  });
+}
+
+/** log softmax(predicted IoU / τ) of the three candidates, [3]. */
+export function candidateLogProbs(decoded: DecodedMasks, temperature: number): Tensor {
+  return tf.tidy(() => {
+    const scores = tf.slice(decoded.iou, [0, 1], [1, CANDIDATES]).div(temperature);
+    return tf.logSoftmax(scores as tf.Tensor2D).reshape([CANDIDATES]);
+  });
+}
+
+/** Logits of the candidate with the largest predicted IoU, [1, h, w]; differentiable in the masks, not in the choice. */
+export function bestCandidate(decoded: DecodedMasks, index: number): Tensor {
+  return tf.tidy(() => {
+    const [, , height, width] = decoded.masks.shape as [number, number, number, number];
+    return tf.slice(decoded.masks, [0, 1 + index, 0, 0], [1, 1, height, width]).reshape([1, height, width]);
+  });
+}
+
+export function argMax(values: ArrayLike<number>): number {
+  let best = 0;
+  for (let i = 1; i < values.length; i++) if ((values[i] as number) > (values[best] as number)) best = i;
+  return best;
+}
