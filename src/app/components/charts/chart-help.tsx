@@ -1,0 +1,40 @@
+import { Popover } from "radix-ui";
+import type { ReactNode } from "react";
+import styles from "./live-chart.module.css";
+import { explainMetric } from "./metric-help.ts";
+
+/** The "?" beside a chart's title: what each of its metrics means. */
+export function ChartHelp({
+  title,
+  metrics,
+}: {
+  readonly title: string;
+  readonly metrics: readonly string[];
+}): ReactNode {
+  const texts = new Map<string, string>();
+  for (const metric of metrics) {
+    const text = explainMetric(metric);
+    // Both loops log the same quantity: it is explained once.
+    if (text !== null) texts.set(metric.replace(/^loop[12]\//u, ""), text);
+  }
+  if (texts.size === 0) return null;
+  return (
+    <Popover.Root>
+      <Popover.Trigger className={styles.help} aria-label={`What ${title} means`}>
+        ?
+      </Popover.Trigger>
+      <Popover.Portal>
+        <Popover.Content className={styles.popover} sideOffset={6} collisionPadding={12}>
+          <dl>
+            {[...texts].map(([metric, text]) => (
+              <div key={metric}>
+                <dt>{metric}</dt>
+                <dd>{text}</dd>
+              </div>
+            ))}
+          </dl>
+        </Popover.Content>
+      </Popover.Portal>
+    </Popover.Root>
+  );
+}

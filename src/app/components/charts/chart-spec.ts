@@ -1,0 +1,49 @@
+/** Where a chart reads from: columns of one length over ascending steps; the live store and a stored run both fit. */
+export interface MetricSource {
+  readonly steps: ArrayLike<number>;
+  /** Metrics logged so far. */
+  readonly names: readonly string[];
+  /** Values of a metric along `steps`, NaN where the step has none or it was not a number. */
+  readonly column: (name: string) => ArrayLike<number>;
+  /** Whether a NaN means that the step was logged without this metric. */
+  readonly isMissing: (name: string, at: number) => boolean;
+  /** Calls back after every appended step; returns the way to stop. */
+  readonly subscribe: (changed: () => void) => () => void;
+}
+
+export interface SeriesSpec {
+  /** Names the metric may have, best first. */
+  readonly metrics: readonly string[];
+  readonly label: string;
+  /** Loop 1 is drawn solid and loop 2 dashed, besides their colours. */
+  readonly loop: 1 | 2 | null;
+  /** Place in the palette. */
+  readonly colour: number;
+  /** Scale on the right side, for a quantity of another size. */
+  readonly right?: boolean;
+  readonly decimals: number;
+}
+
+export interface ChartSpec {
+  readonly id: string;
+  readonly title: string;
+  readonly series: readonly SeriesSpec[];
+  /** Limits the left scale keeps within view, such as 0..1 of a share. */
+  readonly range?: readonly [number, number];
+}
+
+/** A series with the values it found. */
+export interface FoundSeries {
+  readonly spec: SeriesSpec;
+  readonly metric: string;
+  readonly values: ArrayLike<number>;
+}
+
+/** The series of a chart that the source has, in order. */
+export function findSeries(spec: ChartSpec, source: MetricSource): FoundSeries[] {
+  const logged = new Set(source.names);
+  return spec.series.flatMap((series) => {
+    const metric = series.metrics.find((name) => logged.has(name));
+    return metric === undefined ? [] : [{ spec: series, metric, values: source.column(metric) }];
+  });
+}

@@ -1,0 +1,201 @@
+import { type ReactNode, useEffect, useId, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import type uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import { cancelRedraw, requestRedraw } from "./chart-clock.ts";
+import { ChartHelp } from "./chart-help.tsx";
+import { type ChartSpec, type FoundSeries, findSeries, type MetricSource } from "./chart-spec.ts";
+import { ChartTable } from "./chart-table.tsx";
+import { compact, fixed } from "./format.ts";
+import styles from "./live-chart.module.css";
+import { currentTheme, LINE_COLOURS, onThemeChange, type Theme } from "./palette.ts";
+import { createPlot, type Drawn, feedPlot } from "./plot.ts";
+import { describeSeries } from "./summary.ts";
+import { sharedZoom } from "./zoom.ts";
+
+export interface LiveChartProps {
+  readonly spec: ChartSpec;
+  readonly source: MetricSource;
+  /** Weight of the smoothed line, 0..0.999. */
+  readonly smoothing: number;
+  readonly sync: string;
+  /** A point was clicked. */
+  readonly onPick: (step: number) => void;
+}
+
+const HEIGHT = 168;
+
+/** A curve that follows a running training: fed from the store beside React, redrawn only while it can be seen. */
+export function LiveChart({ spec, source, smoothing, sync, onPick }: LiveChartProps): ReactNode {
+  const holder = useRef<HTMLDivElement>(null);
+  const titleId = useId();
+  const theme = useTheme();
+  const [logarithmic, setLogarithmic] = useState(false);
+  const [table, setTable] = useState(false);
+  const [found, setFound] = useState<readonly FoundSeries[]>(() => findSeries(spec, source));
+  const [drawn, setDrawn] = useState<Drawn>({ thinned: false, nonFinite: 0 });
+  const [cursor, setCursor] = useState<number | null>(null);
+  const pick = useRef(onPick);
+  pick.current = onPick;
+  // The plot is rebuilt only when other metrics appear, not when they grow.
+  const shape = found.map(({ metric }) => metric).join(" ");
+
+  useEffect(() => {
+    const element = holder.current;
+    if (element === null || table) return;
+    let plot: uPlot | null = null;
+    const zoom = sharedZoom(sync);
+    let visible = false;
+    const build = (series: readonly FoundSeries[]): uPlot =>
+      createPlot(element, series, {
+        theme,
+        smoothing,
+        logarithmic,
+        range: spec.range,
+        width: Math.max(120, element.clientWidth),
+        height: HEIGHT,
+        sync,
+        onPick: (step) => pick.current(step),
+        onCursor: setCursor,
+      });
+    const draw = (): void => {
+      if (!visible) return;
+      const now = findSeries(spec, source);
+      setFound(now);
+      if (now.length === 0 || now.map(({ metric }) => metric).join(" ") !== shape) return;
+      plot ??= build(now);
+      const result = feedPlot(plot, source, now, smoothing, zoom.range);
+      setDrawn((before) =>
+        before.thinned === result.thinned && before.nonFinite === result.nonFinite ? before : result,
+      );
+    };
+    const ask = (): void => requestRedraw(draw);
+    const stop = source.subscribe(ask);
+    zoom.listeners.add(ask);
+    const sight = new IntersectionObserver((entries) => {
+      visible = entries.some((entry) => entry.isIntersecting);
+      if (visible) ask();
+    });
+    const size = new ResizeObserver(() => {
+      plot?.setSize({ width: Math.max(120, element.clientWidth), height: HEIGHT });
+      ask();
+    });
+    sight.observe(element);
+    size.observe(element);
+    return () => {
+      stop();
+      zoom.listeners.delete(ask);
+      cancelRedraw(draw);
+      sight.disconnect();
+      size.disconnect();
+      plot?.destroy();
+    };
+  }, [spec, source, smoothing, sync, theme, logarithmic, table, shape]);
+
+  const summary = useMemo(
+    () => found.map(({ spec: series, values }) => describeSeries(series.label, source.steps, values)).join("; "),
+    [found, source],
+  );
+  return (
+    <section className={styles.chart} aria-labelledby={titleId} data-testid={`chart-${spec.id}`}>
+      <header className={styles.header}>
+        <h3 id={titleId} className={styles.title}>
+          {spec.title}
+        </h3>
+        <ChartHelp title={spec.title} metrics={spec.series.map((series) => series.metrics[0] ?? "")} />
+        <span className={styles.spacer} />
+        <button
+          type="button"
+          className={styles.tool}
+          aria-pressed={logarithmic}
+          title="Logarithmic scale"
+          onClick={() => setLogarithmic(!logarithmic)}
+        >
+          log
+        </button>
+        <button
+          type="button"
+          className={styles.tool}
+          aria-pressed={table}
+          title="Values as a table"
+          onClick={() => setTable(!table)}
+        >
+          table
+        </button>
+      </header>
+      <Legend found={found} spec={spec} steps={source.steps} cursor={cursor} theme={theme} />
+      {table ? (
+        <ChartTable found={found} steps={source.steps} height={HEIGHT} onPick={onPick} />
+      ) : (
+        <div className={styles.frame}>
+          <div
+            ref={holder}
+            className={styles.plot}
+            style={{ height: HEIGHT }}
+            role="img"
+            aria-label={summary === "" ? `${spec.title}: no values yet` : summary}
+          />
+          {found.length === 0 && <p className={styles.empty}>No values yet</p>}
+        </div>
+      )}
+      <p className={styles.marks}>
+        {drawn.nonFinite > 0 && <span className={styles.warn}>▲ {drawn.nonFinite} not finite</span>}
+        {drawn.thinned && <span title="Every point is kept; the least and greatest per pixel are drawn">thinned</span>}
+      </p>
+    </section>
+  );
+}
+
+interface LegendProps {
+  readonly found: readonly FoundSeries[];
+  readonly spec: ChartSpec;
+  readonly steps: ArrayLike<number>;
+  readonly cursor: number | null;
+  readonly theme: Theme;
+}
+
+/** Line sample, label and value at the cursor, else the newest. */
+function Legend({ found, spec, steps, cursor, theme }: LegendProps): ReactNode {
+  const place = cursor === null ? steps.length - 1 : indexOfStep(steps, cursor);
+  return (
+    <ul className={styles.legend}>
+      {spec.series.map((series) => {
+        const values = found.find((candidate) => candidate.spec === series)?.values;
+        if (values === undefined && found.length > 0) return null;
+        const colour = LINE_COLOURS[theme][series.colour % 6] as string;
+        const value = values?.[place];
+        return (
+          <li key={series.label}>
+            <svg width="18" height="8" aria-hidden="true">
+              <line
+                x1="0"
+                x2="18"
+                y1="4"
+                y2="4"
+                stroke={colour}
+                strokeWidth="2"
+                strokeDasharray={series.loop === 2 ? "5 3" : undefined}
+              />
+            </svg>
+            <span>{series.label}</span>
+            <b>{series.decimals < 0 ? compact(value) : fixed(value, series.decimals)}</b>
+          </li>
+        );
+      })}
+      <li className={styles.step}>{cursor === null ? "" : `step ${cursor}`}</li>
+    </ul>
+  );
+}
+
+function indexOfStep(steps: ArrayLike<number>, step: number): number {
+  let [low, high] = [0, steps.length - 1];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((steps[middle] as number) < step) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function useTheme(): Theme {
+  return useSyncExternalStore(onThemeChange, currentTheme);
+}

@@ -1,0 +1,23 @@
+/** What stretch of steps the charts of one name show; null is everything. */
+export interface SharedZoom {
+  range: readonly [number, number] | null;
+  readonly listeners: Set<() => void>;
+}
+
+const zooms = new Map<string, SharedZoom>();
+
+/** The zoom that all charts of a name share. */
+export function sharedZoom(name: string): SharedZoom {
+  const known = zooms.get(name);
+  if (known !== undefined) return known;
+  const zoom: SharedZoom = { range: null, listeners: new Set() };
+  zooms.set(name, zoom);
+  return zoom;
+}
+
+/** Zooms all charts of a name; null shows everything again. */
+export function setSharedZoom(name: string, range: readonly [number, number] | null): void {
+  const zoom = sharedZoom(name);
+  zoom.range = range;
+  for (const changed of zoom.listeners) changed();
+}

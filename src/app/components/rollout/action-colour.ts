@@ -1,0 +1,73 @@
+import type { ActionRecord } from "../../../engine/runs/records.ts";
+import { fixed, signed } from "../charts/format.ts";
+
+/** What the strip of actions is coloured by. */
+export type ActionMeasure = "logp" | "ratio" | "kl" | "entropy" | "clipped";
+
+export const ACTION_MEASURES: readonly {
+  readonly value: ActionMeasure;
+  readonly label: string;
+  readonly help: string;
+}[] = [
+  { value: "logp", label: "log-prob", help: "log π under the weights being updated, in nats: darker is less likely" },
+  { value: "ratio", label: "ratio", help: "π / π at sampling time: blue above 1, orange below" },
+  { value: "kl", label: "KL", help: "k3 estimate against the reference, in nats" },
+  { value: "entropy", label: "entropy", help: "Entropy of the distribution the action was drawn from, in nats" },
+  { value: "clipped", label: "clipped", help: "Actions whose gradient the clip removed" },
+];
+
+/** Value of a measure; null when it was not measured. */
+export function measureOf(action: ActionRecord, measure: ActionMeasure): number | null {
+  return measure === "clipped" ? Number(action.clipped) : action[measure];
+}
+
+export function formatMeasure(action: ActionRecord, measure: ActionMeasure): string {
+  if (measure === "clipped") return action.clipped ? "clipped" : "kept";
+  const value = measureOf(action, measure);
+  return measure === "ratio" ? fixed(value, 3) : measure === "logp" ? signed(value, 2) : fixed(value, 3);
+}
+
+/**
+ * Strength of the colour, −1..1: the sign picks the hue (above or below 1 for the ratio), the size its strength.
+ * `unusual` log-probs are those far below 0.
+ */
+export function measureStrength(action: ActionRecord, measure: ActionMeasure): number {
+  const value = measureOf(action, measure);
+  if (value === null || !Number.isFinite(value)) return 0;
+  const bounded = (size: number): number => Math.min(1, Math.max(-1, size));
+  if (measure === "logp") return bounded(-value / 5);
+  if (measure === "ratio") return bounded(Math.log(Math.max(value, 1e-6)) / 0.3);
+  if (measure === "kl") return bounded(value / 0.2);
+  if (measure === "entropy") return bounded(value / 3);
+  return value;
+}
+
+/** Ground colour of an action; text stays in the page's own colour, so that strengths end well below full. */
+export function measureColour(strength: number): string {
+  const hue = strength >= 0 ? "0 114 178" : "213 94 0";
+  return `rgb(${hue} / ${(Math.abs(strength) * 0.5).toFixed(3)})`;
+}
+
+export interface GridCells {
+  readonly rows: number;
+  readonly columns: number;
+  /** Action of each cell, row-major; null where none was taken. */
+  readonly cells: readonly (ActionRecord | null)[];
+}
+
+/** Actions labelled "cell row,column" as a grid; null when they are anything else. */
+export function gridOf(actions: readonly ActionRecord[]): GridCells | null {
+  if (actions.length < 4) return null;
+  const places: [number, number, ActionRecord][] = [];
+  for (const action of actions) {
+    const match = /^cell (\d+),\s*(\d+)$/u.exec(action.label);
+    if (match === null) return null;
+    places.push([Number(match[1]), Number(match[2]), action]);
+  }
+  const rows = Math.max(...places.map(([row]) => row)) + 1;
+  const columns = Math.max(...places.map(([, column]) => column)) + 1;
+  if (rows * columns > 65_536) return null;
+  const cells: (ActionRecord | null)[] = Array.from({ length: rows * columns }, () => null);
+  for (const [row, column, action] of places) cells[row * columns + column] = action;
+  return { rows, columns, cells };
+}

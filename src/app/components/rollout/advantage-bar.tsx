@@ -1,0 +1,19 @@
+import type { CSSProperties, ReactNode } from "react";
+import { signed } from "../charts/format.ts";
+import styles from "./rollout.module.css";
+
+/** A bar from the middle: right and blue for a positive advantage, left and orange for a negative one. */
+export function AdvantageBar({ value, scale }: { readonly value: number; readonly scale: number }): ReactNode {
+  const share = Math.min(1, Math.abs(value) / Math.max(scale, 1e-9));
+  const style: CSSProperties =
+    value >= 0 ? { left: "50%", width: `${share * 50}%` } : { right: "50%", width: `${share * 50}%` };
+  return (
+    <div className={styles.advantage} title="Advantage: reward against the group">
+      <span className={styles.advantageLabel}>adv</span>
+      <span className={styles.track} aria-hidden="true">
+        <span className={value >= 0 ? styles.above : styles.below} style={style} />
+      </span>
+      <span className={styles.number}>{signed(value, 2)}</span>
+    </div>
+  );
+}

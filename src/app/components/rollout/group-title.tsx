@@ -1,0 +1,47 @@
+import type { ReactNode } from "react";
+import type { GroupRecord } from "../../../engine/runs/records.ts";
+import { fixed } from "../charts/format.ts";
+import styles from "./rollout.module.css";
+
+/** What the group was asked and how its rewards spread. */
+export function GroupTitle({
+  group,
+  withStep,
+}: {
+  readonly group: GroupRecord;
+  readonly withStep?: boolean;
+}): ReactNode {
+  const first = group.rollouts[0];
+  return (
+    <div className={styles.groupTitle}>
+      <div className={styles.groupLine}>
+        <span className={styles.loop} data-loop={group.loop}>
+          Loop {group.loop}
+        </span>
+        <span className={styles.flow}>{group.loop === 1 ? "mask → caption → mask′" : "caption → mask → caption′"}</span>
+        {withStep === true && <span className={styles.meta}>step {group.step}</span>}
+        <span className={styles.meta} title="Row of the data set">
+          row {group.rowId}
+        </span>
+        <span className={styles.meta}>
+          mean <b>{fixed(group.rewardMean, 2)}</b>
+        </span>
+        <span className={styles.meta}>
+          std <b>{fixed(group.rewardStd, 3)}</b>
+        </span>
+        {group.zeroSpread && <span className={styles.noSignal}>No learning signal from this group</span>}
+      </div>
+      {first !== undefined && (
+        <p className={styles.asked}>
+          <span className={styles.saidName}>{group.loop === 1 ? "reference" : "given caption"}</span>{" "}
+          {group.loop === 1 ? first.referenceCaption : first.caption}
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** Largest |advantage| in a group, at least 1, so that small noise does not fill the bars. */
+export function advantageScale(group: GroupRecord): number {
+  return Math.max(1, ...group.rollouts.map(({ advantage }) => Math.abs(advantage)));
+}

@@ -1,0 +1,73 @@
+import { memo, type ReactNode, useMemo } from "react";
+import type { RolloutRecord } from "../../../engine/runs/records.ts";
+import { fixed } from "../charts/format.ts";
+import { MaskFigure } from "../mask/mask-figure.tsx";
+import { AdvantageBar } from "./advantage-bar.tsx";
+import styles from "./rollout.module.css";
+import { differencePair, figureLabel, type LayerKey, layersOf, termName } from "./rollout-view.ts";
+
+export interface RolloutCardProps {
+  readonly rollout: RolloutRecord;
+  readonly layers: ReadonlySet<LayerKey>;
+  /** Largest |advantage| of the group, so that its bars compare. */
+  readonly scale: number;
+  readonly selected?: boolean;
+  /** Figures of one name zoom together. */
+  readonly sync?: string;
+  readonly onOpen: () => void;
+}
+
+/** One rollout: picture with masks, what was said, what it earned. */
+export const RolloutCard = memo(function RolloutCard(props: RolloutCardProps): ReactNode {
+  const { rollout, layers, scale, selected = false, sync, onOpen } = props;
+  const [height, width] = rollout.givenMask.size;
+  const shown = useMemo(() => layersOf(rollout, layers), [rollout, layers]);
+  const difference = useMemo(() => differencePair(rollout, layers), [rollout, layers]);
+  return (
+    <article className={styles.card} data-testid="rollout-card" data-selected={selected}>
+      <MaskFigure
+        rowId={rollout.rowId}
+        width={width}
+        height={height}
+        layers={shown}
+        difference={difference}
+        label={figureLabel(rollout)}
+        {...(sync === undefined ? {} : { sync })}
+      />
+      <button type="button" className={styles.open} aria-current={selected} onClick={onOpen}>
+        <span className={styles.cardHead}>
+          <span className={styles.index}>#{rollout.index + 1}</span>
+          <span className={styles.badges}>
+            {rollout.truncated && <span className={styles.badge}>cut off</span>}
+            {rollout.predictedMask === null && <span className={styles.badge}>no mask</span>}
+          </span>
+          <strong className={styles.reward} title="Reward">
+            {fixed(rollout.reward, 2)}
+          </strong>
+        </span>
+        <CardText rollout={rollout} />
+      </button>
+      <div className={styles.cardFoot}>
+        <ul className={styles.terms}>
+          {rollout.terms.map((term) => (
+            <li key={term.name} title={term.note}>
+              {termName(term.name)} <b>{fixed(term.value, 2)}</b>
+            </li>
+          ))}
+        </ul>
+        <AdvantageBar value={rollout.advantage} scale={scale} />
+      </div>
+    </article>
+  );
+});
+
+/** Loop 1 shows the caption that was written; loop 2 the caption′ about the mask that was drawn. */
+function CardText({ rollout }: { readonly rollout: RolloutRecord }): ReactNode {
+  const text = rollout.loop === 1 ? rollout.caption : rollout.captionPrime;
+  const name = rollout.loop === 1 ? "caption" : "caption′";
+  return (
+    <span className={styles.said}>
+      <span className={styles.saidName}>{name}</span> {text === null ? "–" : text.trim() === "" ? <em>empty</em> : text}
+    </span>
+  );
+}

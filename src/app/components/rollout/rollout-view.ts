@@ -1,0 +1,157 @@
+import { maskIou, type Rle, rleArea } from "../../../engine/data/rle.ts";
+import type { RewardTerm } from "../../../engine/rewards/term.ts";
+import type { GroupRecord, LoopId, RolloutRecord } from "../../../engine/runs/records.ts";
+import { fixed, percent } from "../charts/format.ts";
+import type { MaskLayer, MaskRole } from "../mask/draw.ts";
+
+/** Layers that can be shown; their places in the list are the number keys that switch them. */
+export const LAYER_KEYS = ["given", "answer", "difference", "greedy"] as const;
+export type LayerKey = (typeof LAYER_KEYS)[number];
+
+/** The layers switched on, from names in the address; null stands for given mask and answer. */
+export function parseLayers(names: readonly string[] | null): ReadonlySet<LayerKey> {
+  return new Set(LAYER_KEYS.filter((key) => (names ?? ["given", "answer"]).includes(key)));
+}
+
+/** Loop 1 answers with the partner's mask′, loop 2 with the policy's own mask. */
+export function answerRole(loop: LoopId): MaskRole {
+  return loop === 1 ? "partner" : "policy";
+}
+
+export function layerName(key: LayerKey, loop: LoopId): string {
+  if (key === "given") return "Given mask";
+  if (key === "answer") return loop === 1 ? "Mask′ of the partner" : "Mask of the policy";
+  return key === "difference" ? "Difference" : "Mask without noise";
+}
+
+/** Mask layers of a rollout that are switched on and exist. */
+export function layersOf(rollout: RolloutRecord, on: ReadonlySet<LayerKey>): MaskLayer[] {
+  const layers: MaskLayer[] = [];
+  if (on.has("given")) layers.push({ role: "given", mask: rollout.givenMask });
+  if (on.has("answer") && rollout.predictedMask !== null) {
+    layers.push({ role: answerRole(rollout.loop), mask: rollout.predictedMask });
+  }
+  if (on.has("greedy") && rollout.greedyMask !== null) layers.push({ role: "partner", mask: rollout.greedyMask });
+  return layers;
+}
+
+/** The pair that the difference compares; null when switched off or one side is missing or of another size. */
+export function differencePair(rollout: RolloutRecord, on: ReadonlySet<LayerKey>): readonly [Rle, Rle] | null {
+  const { givenMask, predictedMask } = rollout;
+  if (!on.has("difference") || predictedMask === null || !sameSize(givenMask, predictedMask)) return null;
+  return [givenMask, predictedMask];
+}
+
+export interface MaskComparison {
+  readonly intersection: number;
+  readonly union: number;
+  /** Pixels of the given mask only. */
+  readonly missed: number;
+  /** Pixels of the answer's mask only. */
+  readonly extra: number;
+  readonly iou: number;
+}
+
+/** Pixel counts of the answer's mask against the given one; null without a comparable mask. */
+export function compareMasks(rollout: RolloutRecord): MaskComparison | null {
+  const { givenMask, predictedMask } = rollout;
+  if (predictedMask === null || !sameSize(givenMask, predictedMask)) return null;
+  const { intersection, union, iou } = maskIou(givenMask, predictedMask);
+  return {
+    intersection,
+    union,
+    iou,
+    missed: rleArea(givenMask) - intersection,
+    extra: rleArea(predictedMask) - intersection,
+  };
+}
+
+/** Name of a rollout's picture for those who do not see it. */
+export function figureLabel(rollout: RolloutRecord): string {
+  const mask = rollout.predictedMask;
+  if (mask === null) return `rollout ${rollout.index + 1}, no mask came out`;
+  const share = rleArea(mask) / (mask.size[0] * mask.size[1]);
+  const iou = compareMasks(rollout)?.iou ?? null;
+  return `rollout ${rollout.index + 1}, IoU ${fixed(iou, 2)}, mask covers ${percent(share)} of the image`;
+}
+
+const TERM_NAMES: Readonly<Record<string, string>> = { iou: "IoU", meteor: "METEOR", judge: "Judge" };
+
+export function termName(name: string): string {
+  return TERM_NAMES[name] ?? name;
+}
+
+/** Part of the reward a term makes: value times its share of all weights that count. */
+export function termContribution(term: RewardTerm): number | null {
+  return term.value === null ? null : term.value * term.weight;
+}
+
+export type SortBy = "reward" | "index";
+
+/** Rollouts best first, missing rewards last; or in the order they were drawn. */
+export function sortRollouts(rollouts: readonly RolloutRecord[], by: SortBy): readonly RolloutRecord[] {
+  if (by === "index") return [...rollouts].sort((a, b) => a.index - b.index);
+  return [...rollouts].sort((a, b) => (b.reward ?? -Infinity) - (a.reward ?? -Infinity) || a.index - b.index);
+}
+
+export interface RolloutFilter {
+  readonly loop: LoopId | null;
+  /** Rewards kept, inclusive. */
+  readonly least: number;
+  readonly most: number;
+  readonly zeroSpread: boolean;
+  readonly truncated: boolean;
+  readonly emptyMask: boolean;
+  /** Searched in captions and the row's id, without case. */
+  readonly text: string;
+}
+
+export const NO_FILTER: RolloutFilter = {
+  loop: null,
+  least: 0,
+  most: 1,
+  zeroSpread: false,
+  truncated: false,
+  emptyMask: false,
+  text: "",
+};
+
+/** Groups with at least one rollout that passes every filter that is set. */
+export function filterGroups(groups: readonly GroupRecord[], filter: RolloutFilter): GroupRecord[] {
+  return groups.filter(
+    (group) =>
+      (filter.loop === null || group.loop === filter.loop) &&
+      (!filter.zeroSpread || group.zeroSpread) &&
+      group.rollouts.some((rollout) => passes(rollout, filter)),
+  );
+}
+
+export function passes(rollout: RolloutRecord, filter: RolloutFilter): boolean {
+  const ranged = filter.least > NO_FILTER.least || filter.most < NO_FILTER.most;
+  if (ranged && (rollout.reward === null || rollout.reward < filter.least || rollout.reward > filter.most))
+    return false;
+  if (filter.truncated && !rollout.truncated) return false;
+  if (filter.emptyMask && rollout.predictedMask !== null && rleArea(rollout.predictedMask) > 0) return false;
+  const text = filter.text.trim().toLowerCase();
+  if (text === "") return true;
+  const { caption, captionPrime, referenceCaption, completion, rowId } = rollout;
+  return [caption, captionPrime ?? "", referenceCaption, completion, rowId].some((field) =>
+    field.toLowerCase().includes(text),
+  );
+}
+
+/** How many filters are set, for the badge. */
+export function filterCount(filter: RolloutFilter): number {
+  return (
+    Number(filter.loop !== null) +
+    Number(filter.least > 0 || filter.most < 1) +
+    Number(filter.zeroSpread) +
+    Number(filter.truncated) +
+    Number(filter.emptyMask) +
+    Number(filter.text.trim() !== "")
+  );
+}
+
+function sameSize(a: Rle, b: Rle): boolean {
+  return a.size[0] === b.size[0] && a.size[1] === b.size[1];
+}

@@ -1,0 +1,44 @@
+export interface DiffWord {
+  readonly text: string;
+  /** In both texts, only in the new one, or only in the reference. */
+  readonly kind: "same" | "added" | "removed";
+}
+
+/**
+ * Words of `text` against those of `reference` by the longest common subsequence; words are compared without case and
+ * punctuation, and shown as they stand. Removed words stand before the words that took their place.
+ */
+export function diffWords(reference: string, text: string): DiffWord[] {
+  const [a, b] = [words(reference), words(text)];
+  const [keysA, keysB] = [a.map(key), b.map(key)];
+  const width = b.length + 1;
+  // common[i * width + j]: length of the longest common subsequence of a[i..] and b[j..].
+  const common = new Uint32Array((a.length + 1) * width);
+  const at = (i: number, j: number): number => common[i * width + j] as number;
+  for (let i = a.length - 1; i >= 0; i--) {
+    for (let j = b.length - 1; j >= 0; j--) {
+      common[i * width + j] = keysA[i] === keysB[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
+    }
+  }
+  const diff: DiffWord[] = [];
+  let [i, j] = [0, 0];
+  while (i < a.length || j < b.length) {
+    if (i < a.length && j < b.length && keysA[i] === keysB[j]) {
+      diff.push({ text: b[j] as string, kind: "same" });
+      i++;
+      j++;
+    } else if (j >= b.length || (i < a.length && at(i + 1, j) >= at(i, j + 1))) {
+      diff.push({ text: a[i++] as string, kind: "removed" });
+    } else diff.push({ text: b[j++] as string, kind: "added" });
+  }
+  return diff;
+}
+
+function words(text: string): string[] {
+  return text.split(/\s+/u).filter((word) => word !== "");
+}
+
+function key(word: string): string {
+  const bare = word.toLowerCase().replace(/[^\p{L}\p{N}<>[\]]+/gu, "");
+  return bare === "" ? word : bare;
+}
