@@ -114,7 +114,7 @@ async function* operatorRows(arrays: GoldenArrays): AsyncGenerator<ParityRow> {
   const positions = arrays.names.includes("rope.positions") ? [...(await arrays.read("rope.positions"))] : [];
   try {
     for (const name of arrays.names) {
-      const operator = operatorFor(name, positions);
+      const operator = operatorFor(name, arrays.names, positions);
       if (operator === undefined) {
         if (isResult(name)) yield missed(name, "operator", "there is no operator for this array");
         continue;
@@ -136,7 +136,7 @@ function isResult(name: string): boolean {
   return /(^|[._])out(_|$)/.test(name) || /\.v[12]$/.test(name);
 }
 
-function operatorFor(name: string, positions: readonly number[]): Operator | undefined {
+function operatorFor(name: string, names: readonly string[], positions: readonly number[]): Operator | undefined {
   const size = /^(bicubic|bilinear|sine_pe|fourier_pe)\.out_/.exec(name)?.[1] ?? name;
   const rope = (x: Tensor): Tensor => {
     const table = ropeTable([positions], x.shape[3] as number, ROPE_THETA);
@@ -151,8 +151,10 @@ function operatorFor(name: string, positions: readonly number[]): Operator | und
     bilinear: {
       what: "bilinear",
       run: (input, shape) => {
-        // The first enlargement starts from the input, the others from the first.
-        const source = name === "bilinear.out_64" ? "bilinear.in" : "bilinear.out_64";
+        // The square enlargement starts from the input, the others from the square one.
+        const isSquare = (other: string): boolean => /^bilinear\.out_\d+$/.test(other);
+        const square = isSquare(name) ? undefined : names.find(isSquare);
+        const source = square ?? "bilinear.in";
         return channelsFirst(resizeBilinear(channelsLast(input(source)), shape[2] as number, shape[3] as number));
       },
     },
