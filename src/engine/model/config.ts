@@ -1,10 +1,12 @@
 /** `config.json` of a checkpoint in the HuggingFace Sa2VA layout (reference: sa2va.md §3). */
 import { isRecord } from "../bytes/json.ts";
 import { LabError } from "../errors.ts";
+import { TEMPLATES, type TemplateName } from "../text/template.ts";
 import { type Fields, fieldsOf } from "./config-fields.ts";
 import { type LanguageConfig, parseLanguageConfig } from "./config-language.ts";
 import { parseSam2Config, type Sam2Config } from "./sam2/config.ts";
 
+export type { TemplateName } from "../text/template.ts";
 export type { LanguageConfig, LanguageFamily } from "./config-language.ts";
 
 /** InternViT. */
@@ -24,10 +26,6 @@ export interface VisionConfig {
   /** Which hidden state leaves the tower: -1 = last block output, -k = k-th from the end of [embeddings, blocks…]. */
   readonly selectLayer: number;
 }
-
-/** Chat templates the text room knows; "-" is spelt "_". */
-export type TemplateName = "qwen_chat" | "phi3_chat" | "internlm2_chat";
-const TEMPLATES: readonly TemplateName[] = ["qwen_chat", "phi3_chat", "internlm2_chat"];
 
 export interface Sa2vaConfig {
   readonly template: TemplateName;
@@ -116,11 +114,15 @@ function checkModelType(json: Record<string, unknown>): void {
 
 function parseTemplate(value: string): TemplateName {
   const name = value.replaceAll("-", "_");
-  const known = TEMPLATES.find((template) => template === name);
+  const known = (Object.keys(TEMPLATES) as TemplateName[]).find((template) => template === name);
   if (known === undefined) {
-    throw new LabError("unsupported", `config.json: template "${value}" is not one of ${TEMPLATES.join(", ")}`, {
-      subject: "template",
-    });
+    throw new LabError(
+      "unsupported",
+      `config.json: template "${value}" is not one of ${Object.keys(TEMPLATES).join(", ")}`,
+      {
+        subject: "template",
+      },
+    );
   }
   return known;
 }

@@ -1,0 +1,146 @@
+/**
+ * Tokenizers of a checkpoint folder behind one interface: byte-level BPE and the other library models, or word-level for
+ * tiny models (reference: sa2va.md §6.1).
+ */
+import { Tokenizer as LibraryTokenizer } from "@huggingface/tokenizers";
+import { isRecord, readJson } from "../bytes/json.ts";
+import type { ByteFolder } from "../bytes/source.ts";
+import { LabError } from "../errors.ts";
+import { parseAddedTokens, type RawAddedToken } from "./added-tokens.ts";
+import { openWordLevel } from "./word-level.ts";
+
+/** Ids the prompts are made of. */
+export interface SpecialIds {
+  readonly eos: number;
+  /** The end id where the tokenizer names no padding. */
+  readonly pad: number;
+  readonly bos: number | undefined;
+  readonly imageStart: number;
+  readonly imageEnd: number;
+  /** One visual token; its embedding is overwritten. */
+  readonly imageContext: number;
+  readonly seg: number;
+  readonly regionStart: number;
+  readonly regionEnd: number;
+}
+
+export interface Tokenizer {
+  /** Ids of a text; added tokens inside it are recognised, none is added. */
+  encode(text: string): number[];
+  /** Text of ids; bytes that are no UTF-8 become U+FFFD. */
+  decode(ids: readonly number[], options?: { readonly keepSpecial?: boolean }): string;
+  /** @throws LabError("bad-input") when the vocabulary has no such token */
+  id(token: string): number;
+  find(token: string): number | undefined;
+  /** Largest id + 1; the model's embedding may have more rows. */
+  readonly vocabSize: number;
+  readonly special: SpecialIds;
+}
+
+/** What a vocabulary has to offer to become a `Tokenizer`. */
+export interface TokenizerCore {
+  encode(text: string): number[];
+  decode(ids: readonly number[], keepSpecial: boolean): string;
+  find(token: string): number | undefined;
+  readonly vocabSize: number;
+}
+
+/**
+ * Loads tokenizer.json with, where they exist, tokenizer_config.json and added_tokens.json.
+ * @throws LabError naming the file or the token that is missing
+ */
+export async function openTokenizer(folder: ByteFolder): Promise<Tokenizer> {
+  const definition = await readRecord(folder, "tokenizer.json");
+  if (definition === undefined) {
+    const hint = folder.get("tokenizer.model") === undefined ? "" : " (a SentencePiece tokenizer.model is not read)";
+    throw new LabError("bad-input", `The model folder has no tokenizer.json${hint}`, { subject: "tokenizer.json" });
+  }
+  const config = (await readRecord(folder, "tokenizer_config.json")) ?? {};
+  const listed = (await readRecord(folder, "added_tokens.json")) ?? {};
+  const added = parseAddedTokens(definition.added_tokens, listed);
+  const complete = { ...definition, added_tokens: added };
+  const model = isRecord(definition.model) ? definition.model : {};
+  const core =
+    model.type === "WordLevel" ? openWordLevel(complete, added, config) : openLibrary(complete, added, config);
+  return withSpecials(core, config);
+}
+
+async function readRecord(folder: ByteFolder, path: string): Promise<Record<string, unknown> | undefined> {
+  const source = folder.get(path);
+  if (source === undefined) return undefined;
+  const json = await readJson(source);
+  if (!isRecord(json)) throw new LabError("bad-input", `${path} is not a JSON object`, { subject: path });
+  return json;
+}
+
+function openLibrary(
+  definition: Record<string, unknown>,
+  added: readonly RawAddedToken[],
+  config: Record<string, unknown>,
+): TokenizerCore {
+  let library: LibraryTokenizer;
+  try {
+    library = new LibraryTokenizer(definition, config);
+  } catch (thrown) {
+    const cause = thrown instanceof Error ? thrown.message : String(thrown);
+    throw new LabError("unsupported", `tokenizer.json is of a kind that cannot be loaded: ${cause}`, {
+      subject: "tokenizer.json",
+      cause: thrown,
+    });
+  }
+  let largest = -1;
+  for (const id of library.get_vocab(true).values()) largest = Math.max(largest, id);
+  for (const { id } of added) largest = Math.max(largest, id);
+  return {
+    vocabSize: largest + 1,
+    find: (token) => library.token_to_id(token),
+    encode: (text) => (text === "" ? [] : library.encode(text, { add_special_tokens: false }).ids),
+    // The library refuses an empty list.
+    decode: (ids, keepSpecial) =>
+      ids.length === 0
+        ? ""
+        : library.decode([...ids], { skip_special_tokens: !keepSpecial, clean_up_tokenization_spaces: false }),
+  };
+}
+
+function withSpecials(core: TokenizerCore, config: Record<string, unknown>): Tokenizer {
+  const id = (token: string): number => {
+    const found = core.find(token);
+    if (found === undefined) {
+      throw new LabError("bad-input", `The tokenizer has no token "${token}", so it is not one of a Sa2VA checkpoint`, {
+        subject: token,
+      });
+    }
+    return found;
+  };
+  const named = (key: string): string | undefined => {
+    const value = config[key];
+    if (typeof value === "string") return value;
+    return isRecord(value) && typeof value.content === "string" ? value.content : undefined;
+  };
+  const eosToken = named("eos_token");
+  if (eosToken === undefined) {
+    throw new LabError("bad-input", "tokenizer_config.json names no eos_token", { subject: "tokenizer_config.json" });
+  }
+  const eos = id(eosToken);
+  const padToken = named("pad_token");
+  const bosToken = named("bos_token");
+  return {
+    encode: core.encode,
+    decode: (ids, options = {}) => core.decode(ids, options.keepSpecial ?? false),
+    id,
+    find: core.find,
+    vocabSize: core.vocabSize,
+    special: {
+      eos,
+      pad: padToken === undefined ? eos : id(padToken),
+      bos: bosToken === undefined ? undefined : id(bosToken),
+      imageStart: id("<img>"),
+      imageEnd: id("</img>"),
+      imageContext: id("<IMG_CONTEXT>"),
+      seg: id("[SEG]"),
+      regionStart: id("<vp>"),
+      regionEnd: id("</vp>"),
+    },
+  };
+}

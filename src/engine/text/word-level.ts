@@ -1,0 +1,126 @@
+/** Word-level vocabularies of tiny models: split at white space and punctuation, look each piece up. */
+import { isRecord } from "../bytes/json.ts";
+import { LabError } from "../errors.ts";
+import type { RawAddedToken } from "./added-tokens.ts";
+import type { TokenizerCore } from "./tokenizer.ts";
+
+type Text = (text: string) => string;
+type Split = (text: string) => string[];
+
+const WORDS_AND_MARKS =
+  /[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]+|[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}\s]+/gu;
+
+const SPLITS: Readonly<Record<string, Split>> = {
+  Whitespace: (text) => text.match(WORDS_AND_MARKS) ?? [],
+  WhitespaceSplit: (text) => text.split(/\s+/u).filter((piece) => piece !== ""),
+};
+
+/** Blanks that decoding drops when tokenizer_config.json asks for `clean_up_tokenization_spaces`. */
+const CLEAN_UP: readonly (readonly [RegExp, string])[] = [
+  [/ ([.?!,])/g, "$1"],
+  [/ ' /g, "'"],
+  [/ (n't|'m|'s|'ve|'re)/g, "$1"],
+];
+
+/**
+ * @param definition tokenizer.json
+ * @throws LabError("unsupported") for a normaliser or pre-tokenizer that is not handled
+ */
+export function openWordLevel(
+  definition: Readonly<Record<string, unknown>>,
+  added: readonly RawAddedToken[],
+  config: Readonly<Record<string, unknown>>,
+): TokenizerCore {
+  const model = isRecord(definition.model) ? definition.model : {};
+  const ids = new Map<string, number>();
+  for (const [token, id] of Object.entries(isRecord(model.vocab) ? model.vocab : {})) {
+    if (typeof id !== "number" || !Number.isInteger(id) || id < 0) {
+      throw new LabError("bad-input", `tokenizer.json gives the word "${token}" no valid id`, { subject: token });
+    }
+    ids.set(token, id);
+  }
+  const words = new Map(ids);
+  for (const { content, id } of added) ids.set(content, id);
+  const tokens = new Map([...ids].map(([token, id]) => [id, token] as const));
+  const special = new Set(added.filter((token) => token.special).map((token) => token.id));
+  const normalise = normaliser(definition.normalizer);
+  const split = preTokenizer(definition.pre_tokenizer);
+  const unknown = typeof model.unk_token === "string" ? ids.get(model.unk_token) : undefined;
+  const boundary = added.length === 0 ? undefined : alternatives(added);
+
+  const wordId = (word: string): number => {
+    const id = words.get(word) ?? unknown;
+    if (id === undefined) {
+      throw new LabError("bad-input", `The tokenizer has no token for "${word}" and none for unknown words`, {
+        subject: word,
+      });
+    }
+    return id;
+  };
+  return {
+    vocabSize: Math.max(-1, ...tokens.keys()) + 1,
+    find: (token) => ids.get(token),
+    encode(text) {
+      const out: number[] = [];
+      // Odd pieces are the added tokens: a split with one capture keeps what it matched.
+      for (const [at, piece] of (boundary === undefined ? [text] : text.split(boundary)).entries()) {
+        if (at % 2 === 1) out.push(ids.get(piece) as number);
+        else for (const word of split(normalise(piece))) out.push(wordId(word));
+      }
+      return out;
+    },
+    decode(sequence, keepSpecial) {
+      const pieces = sequence
+        .filter((id) => keepSpecial || !special.has(id))
+        .map((id) => tokens.get(id))
+        .filter((token) => token !== undefined);
+      const text = pieces.join(" ");
+      if (config.clean_up_tokenization_spaces !== true) return text;
+      return CLEAN_UP.reduce((cleaned, [pattern, by]) => cleaned.replace(pattern, by), text);
+    },
+  };
+}
+
+/** Longest first, so that no token hides one it is the beginning of. */
+function alternatives(added: readonly RawAddedToken[]): RegExp {
+  const contents = added.map((token) => token.content).sort((a, b) => b.length - a.length);
+  return new RegExp(`(${contents.map((text) => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")).join("|")})`, "u");
+}
+
+function normaliser(value: unknown): Text {
+  if (!isRecord(value)) return (text) => text;
+  switch (value.type) {
+    case "NFC":
+    case "NFD":
+    case "NFKC":
+    case "NFKD": {
+      const form = value.type;
+      return (text) => text.normalize(form);
+    }
+    case "Lowercase":
+      return (text) => text.toLowerCase();
+    case "Sequence": {
+      const steps = (Array.isArray(value.normalizers) ? value.normalizers : []).map(normaliser);
+      return (text) => steps.reduce((current, step) => step(current), text);
+    }
+    default:
+      throw unsupported("normalizer", value.type);
+  }
+}
+
+function preTokenizer(value: unknown): Split {
+  const type = isRecord(value) ? value.type : undefined;
+  const split = SPLITS[String(type)];
+  if (split === undefined) throw unsupported("pre_tokenizer", type);
+  return split;
+}
+
+function unsupported(part: string, type: unknown): LabError {
+  return new LabError(
+    "unsupported",
+    `tokenizer.json: a word-level vocabulary with ${part} ${String(type)} is not handled`,
+    {
+      subject: "tokenizer.json",
+    },
+  );
+}
