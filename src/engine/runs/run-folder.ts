@@ -103,7 +103,8 @@ function runFolder(store: RunStore, first: RunManifest): RunFolder {
     store,
     manifest: () => current,
     update: async (change) => {
-      current = { ...current, ...change };
+      // Read again: the title may have been changed by another worker meanwhile.
+      current = { ...(await readManifest(store, id)), ...change };
       await writeManifest(store, current);
       return current;
     },

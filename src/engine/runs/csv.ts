@@ -1,0 +1,19 @@
+import type { StepMetrics } from "./records.ts";
+
+/**
+ * Metrics as CSV: one row per step, `step` first, then one column per metric in the order in which they appear. A
+ * missing value is an empty cell; NaN and the infinities are written as such.
+ */
+export function metricsCsv(rows: readonly StepMetrics[]): string {
+  const names = new Set(["step"]);
+  for (const row of rows) for (const name of Object.keys(row)) names.add(name);
+  const columns = [...names];
+  const lines = [columns.map(quote).join(",")];
+  for (const row of rows)
+    lines.push(columns.map((name) => (row[name] === undefined ? "" : String(row[name]))).join(","));
+  return `${lines.join("\n")}\n`;
+}
+
+function quote(text: string): string {
+  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

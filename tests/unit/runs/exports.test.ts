@@ -1,0 +1,70 @@
+import { unzipSync } from "fflate";
+import { expect, test } from "vitest";
+import { toHex } from "../../../src/engine/bytes/hash.ts";
+import { crc32c } from "../../../src/engine/runs/crc32c.ts";
+import { metricsCsv } from "../../../src/engine/runs/csv.ts";
+import { memoryStore } from "../../../src/engine/runs/memory-store.ts";
+import { createRun } from "../../../src/engine/runs/run-folder.ts";
+import { metricEvents, tfevents, tfeventsName } from "../../../src/engine/runs/tfevents.ts";
+import { zipRun } from "../../../src/engine/runs/zip.ts";
+import { group, manifest } from "./sample-run.ts";
+
+test("event records equal a file that TensorBoard accepts", () => {
+  const start = 1700000000;
+  const file = tfevents(start, [
+    { wallTime: start + 1.5, step: 1, values: { reward: 0.25 } },
+    { wallTime: start + 2.5, step: 300, values: { "loop1/iou": 0.5 } },
+  ]);
+  expect(toHex(file)).toBe(
+    "1800000000000000a37f4b220900000040fc54d9411a0d627261696e2e4576656e743a32eced8f9d" +
+      "1c00000000000000c8c1951d0900006040fc54d94110012a0f0a0d0a06726577617264150000803e8549bfb4" +
+      "200000000000000029eda950090000a040fc54d94110ac022a120a100a096c6f6f70312f696f75150000003f80f3267f",
+  );
+  expect(tfeventsName(start + 0.5)).toBe("events.out.tfevents.1700000000.sa2va-lab");
+  expect(crc32c(new TextEncoder().encode("123456789"))).toBe(0xe3069283);
+});
+
+test("a step's event is at the start plus the time of all steps so far", () => {
+  const events = metricEvents(100, [
+    { step: 1, loss: 1, step_time: 2 },
+    { step: 2, loss: 2, step_time: Number.NaN },
+    { step: 3, step_time: 0.5 },
+  ]);
+  expect(events.map((event) => event.wallTime)).toEqual([102, 102, 102.5]);
+  expect(events[0]).toEqual({ wallTime: 102, step: 1, values: { loss: 1, step_time: 2 } });
+});
+
+test("the table has a column per metric and empty cells for missing values", () => {
+  const rows = [
+    { step: 1, loss: 0.1 + 0.2 },
+    { step: 2, 'odd,"name"': Number.NaN, loss: Number.NEGATIVE_INFINITY },
+  ];
+  expect(metricsCsv(rows)).toBe('step,loss,"odd,""name"""\n1,0.30000000000000004,\n2,-Infinity,NaN\n');
+  expect(metricsCsv([])).toBe("step\n");
+});
+
+test("the zip holds every file of the run, an event file and the table", async () => {
+  const store = memoryStore();
+  const run = await createRun(store, manifest());
+  await run.appendStep(1, { loss: 1, "loop1/reward": 0.5 });
+  await run.appendGroups(1, [group(1, 1, 0)]);
+  const large = Uint8Array.from({ length: 9 * 2 ** 20 + 3 }, (_, at) => (at * 31) & 255);
+  await store.write("brave-otter/checkpoints/step-000001/modules.safetensors", large);
+  await store.write("brave-otter/empty", "");
+  await store.write("other/run.json", "{}");
+  const zipped = async (): Promise<Uint8Array> => {
+    const pieces: Uint8Array<ArrayBuffer>[] = [];
+    for await (const piece of zipRun(store, "brave-otter")) pieces.push(piece);
+    return new Uint8Array(await new Blob(pieces).arrayBuffer());
+  };
+  const bytes = await zipped();
+  const files = unzipSync(bytes);
+  for (const { path } of await store.list("brave-otter")) {
+    expect(Buffer.compare(files[path] as Uint8Array, await store.read(path)), path).toBe(0);
+  }
+  expect(Object.keys(files).length).toBe((await store.list("brave-otter")).length + 2);
+  const csv = new TextDecoder().decode(files["brave-otter/metrics.csv"]);
+  expect(csv).toBe("step,loss,loop1/reward,total_loss,loop1/reward_mean\n1,1,0.5,1,0.5\n");
+  expect(files["brave-otter/events.out.tfevents.1772600767.sa2va-lab"]?.length).toBeGreaterThan(100);
+  expect(Buffer.compare(bytes, await zipped())).toBe(0);
+});

@@ -1,0 +1,42 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { metricsPage } from "../../../src/engine/runs/metric-doc.ts";
+import { describeMetric, METRICS, withAliases } from "../../../src/engine/runs/metric-table.ts";
+
+const PAGE = fileURLToPath(new URL("../../../docs/metrics.md", import.meta.url));
+
+/** Run with UPDATE_DOCS=1 to write the page anew. */
+test("docs/metrics.md is the table", async () => {
+  if (process.env.UPDATE_DOCS === "1") await writeFile(PAGE, metricsPage());
+  expect(await readFile(PAGE, "utf8")).toBe(metricsPage());
+});
+
+test("every row is found under its own name and no name has two rows", () => {
+  for (const row of METRICS) {
+    const concrete = row.name.replace("loopK", "loop2").replace(/<[a-z]+>/, "mlp1");
+    expect(describeMetric(concrete)?.pattern, concrete).toBe(row.name);
+    expect(row.meaning, row.name).not.toMatch(/\.$/);
+  }
+  expect(new Set(METRICS.map((row) => row.name)).size).toBe(METRICS.length);
+});
+
+test("patterns match loops, terms and blocks with slashes at the end only", () => {
+  expect(describeMetric("loop1/rewards/iou/mean")).toMatchObject({ loop: 1, pattern: "loopK/rewards/<term>/mean" });
+  expect(describeMetric("grad_norm/language_model/layers.0")?.pattern).toBe("grad_norm/<block>");
+  expect(describeMetric("loop2/kl")).toMatchObject({ loop: 2, alias: "loop2/kl_div", name: "loop2/kl" });
+  expect(describeMetric("loss")?.loop).toBeNull();
+  for (const name of ["loop3/kl", "loopK/kl", "xloss", "loop1/rewards/iou", "judge/failures"]) {
+    expect(describeMetric(name), name).toBeUndefined();
+  }
+});
+
+test("exports repeat values under the notes' names", () => {
+  expect(Object.entries(withAliases({ step: 1, loss: 2, "loop1/reward": Number.NaN }))).toEqual([
+    ["step", 1],
+    ["loss", 2],
+    ["loop1/reward", Number.NaN],
+    ["total_loss", 2],
+    ["loop1/reward_mean", Number.NaN],
+  ]);
+});
