@@ -1,1 +1,14 @@
-export {};
+import "./styles/tokens.css";
+import "./styles/global.css";
+import { createRoot } from "react-dom/client";
+import { App } from "./app.tsx";
+import { openDemo, report, startLab } from "./clients/lab.ts";
+import { followTheme } from "./frame/theme.ts";
+import { followAddress } from "./stores/route.ts";
+
+followTheme();
+followAddress();
+startLab();
+const root = document.getElementById("root");
+if (root !== null) createRoot(root).render(<App />);
+report(openDemo());

@@ -3,6 +3,7 @@ import { LabError } from "../../engine/errors.ts";
 import type { FolderRef, WireError } from "../../protocol/common.ts";
 import { forgetPictures, providePictures } from "../components/mask/picture-cache.ts";
 import { applyEvent, beginRun, runStore } from "../stores/run.ts";
+import { runTitle } from "../stores/run-title.ts";
 import { addProblem, sessionStore } from "../stores/session.ts";
 import { createDataClient, type DataClient } from "./data-client.ts";
 import { toWire } from "./requests.ts";
@@ -142,6 +143,10 @@ export function startObstacle(): string | null {
   return plan?.problems[0] ?? null;
 }
 
+function newTitle(): string {
+  return runTitle(crypto.getRandomValues(new Uint32Array(1))[0] ?? 0);
+}
+
 /** Starts a new run with the present settings. @throws LabError when it cannot */
 export async function startRun(): Promise<void> {
   const obstacle = startObstacle();
@@ -149,7 +154,7 @@ export async function startRun(): Promise<void> {
   const { config } = sessionStore.getState();
   runStore.setState({ state: "starting" });
   try {
-    const started = await lab().trainer.start(config, selection(), "", new Date().toISOString());
+    const started = await lab().trainer.start(config, selection(), newTitle(), new Date().toISOString());
     beginRun(started.manifest, started.resumedAt, started.trainRows, started.heldOutRows);
   } catch (thrown) {
     runStore.setState({ state: "ready" });

@@ -1,0 +1,41 @@
+import { type ReactNode, useEffect, useState } from "react";
+import styles from "./app.module.css";
+import { Empty } from "./components/ui/panel.tsx";
+import { PageDrop, Pickers } from "./components/upload/pickers.tsx";
+import { Announcer } from "./frame/announcer.tsx";
+import { ErrorBoundary } from "./frame/error-boundary.tsx";
+import { listenForKeys } from "./frame/keys.ts";
+import { KeysDialog } from "./frame/keys-dialog.tsx";
+import { ProblemList, WarningsDialog } from "./frame/problems.tsx";
+import { Rail } from "./frame/rail.tsx";
+import { screenComponent } from "./frame/screens.tsx";
+import { StatusStrip } from "./frame/status-strip.tsx";
+import { useRoute } from "./stores/route.ts";
+
+export function App(): ReactNode {
+  const screen = useRoute((route) => route.screen);
+  const [keysOpen, setKeysOpen] = useState(false);
+  const [warningsOpen, setWarningsOpen] = useState(false);
+  useEffect(() => listenForKeys(() => setKeysOpen(true)), []);
+  const Screen = screenComponent(screen);
+  return (
+    <div className={styles.app}>
+      <button type="button" className={styles.skip} onClick={() => document.getElementById("main")?.focus()}>
+        Skip to the screen
+      </button>
+      <StatusStrip onKeys={() => setKeysOpen(true)} onWarnings={() => setWarningsOpen(true)} />
+      <Rail />
+      <ProblemList onAll={() => setWarningsOpen(true)} />
+      <main id="main" className={styles.main} tabIndex={-1} data-screen={screen}>
+        <ErrorBoundary key={screen}>
+          {Screen === null ? <Empty title="This screen is not part of this build" /> : <Screen />}
+        </ErrorBoundary>
+      </main>
+      <Announcer />
+      <Pickers />
+      <PageDrop />
+      <KeysDialog open={keysOpen} onOpenChange={setKeysOpen} />
+      <WarningsDialog open={warningsOpen} onOpenChange={setWarningsOpen} />
+    </div>
+  );
+}

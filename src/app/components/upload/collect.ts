@@ -1,0 +1,67 @@
+/** Files out of a drop or a picker, whatever their nesting and number. */
+import type { PickedFile } from "../../../protocol/common.ts";
+
+/**
+ * All files of a drop, folders included, with their paths relative to what was dropped.
+ * Must be called synchronously in the drop handler: the list of items is empty after the first await.
+ */
+export function collectDropped(items: DataTransferItemList): Promise<readonly PickedFile[]> {
+  const work: Promise<PickedFile[]>[] = [];
+  for (const item of items) {
+    if (item.kind !== "file") continue;
+    const handle = (item as HandleItem).getAsFileSystemHandle?.() ?? null;
+    const entry = item.webkitGetAsEntry();
+    const file = item.getAsFile();
+    work.push(collectItem(handle, entry, file));
+  }
+  return Promise.all(work).then((lists) => lists.flat());
+}
+
+/** Chromium gives a lasting handle; the type libraries do not know it yet. */
+type HandleItem = DataTransferItem & { readonly getAsFileSystemHandle?: () => Promise<FileSystemHandle | null> };
+
+/** The three ways to read an item, best first; each may be missing in a browser. */
+async function collectItem(
+  handle: Promise<FileSystemHandle | null> | null,
+  entry: FileSystemEntry | null,
+  file: File | null,
+): Promise<PickedFile[]> {
+  const found = await handle?.catch(() => null);
+  if (found !== null && found !== undefined) return fromHandle(found, "");
+  if (entry !== null) return fromEntry(entry, "");
+  return file === null ? [] : [{ path: file.name, file }];
+}
+
+async function fromHandle(handle: FileSystemHandle, under: string): Promise<PickedFile[]> {
+  const path = under + handle.name;
+  if (handle instanceof FileSystemFileHandle) return [{ path, file: await handle.getFile() }];
+  const found: PickedFile[] = [];
+  if (handle instanceof FileSystemDirectoryHandle) {
+    for await (const child of handle.values()) found.push(...(await fromHandle(child, `${path}/`)));
+  }
+  return found;
+}
+
+async function fromEntry(entry: FileSystemEntry, under: string): Promise<PickedFile[]> {
+  const path = under + entry.name;
+  if (entry instanceof FileSystemFileEntry) {
+    const file = await new Promise<File>((resolve, reject) => entry.file(resolve, reject));
+    return [{ path, file }];
+  }
+  const found: PickedFile[] = [];
+  if (entry instanceof FileSystemDirectoryEntry) {
+    const reader = entry.createReader();
+    for (;;) {
+      // One call yields at most 100 entries: only an empty list means the end.
+      const batch = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
+      if (batch.length === 0) break;
+      for (const child of batch) found.push(...(await fromEntry(child, `${path}/`)));
+    }
+  }
+  return found;
+}
+
+/** Files of an input element, with the folder they were picked in when there was one. */
+export function collectPicked(list: FileList): readonly PickedFile[] {
+  return [...list].map((file) => ({ path: file.webkitRelativePath || file.name, file }));
+}

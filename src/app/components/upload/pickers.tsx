@@ -1,0 +1,85 @@
+/** The page's file inputs, mounted once and always present, and the drop zone that is the whole page. */
+import { type ReactNode, useEffect, useState } from "react";
+import { report } from "../../clients/lab.ts";
+import { collectDropped, collectPicked } from "./collect.ts";
+import styles from "./pickers.module.css";
+import { takeFiles } from "./take-files.ts";
+
+export type PickKind = "shards" | "shard-files" | "model" | "model-files";
+
+const INPUTS: readonly { readonly kind: PickKind; readonly folder: boolean; readonly label: string }[] = [
+  { kind: "shards", folder: true, label: "Folder of shards" },
+  { kind: "shard-files", folder: false, label: "Shard files" },
+  { kind: "model", folder: true, label: "Checkpoint folder" },
+  { kind: "model-files", folder: false, label: "Checkpoint files" },
+];
+
+const inputs = new Map<PickKind, HTMLInputElement>();
+
+/** Opens the browser's own picker; must be called from a press or key. */
+export function pick(kind: PickKind): void {
+  inputs.get(kind)?.click();
+}
+
+export function Pickers(): ReactNode {
+  return (
+    <div hidden>
+      {INPUTS.map(({ kind, folder, label }) => (
+        <input
+          key={kind}
+          type="file"
+          multiple
+          aria-label={label}
+          data-testid={`pick-${kind}`}
+          ref={(element) => {
+            if (element === null) return;
+            element.webkitdirectory = folder;
+            inputs.set(kind, element);
+          }}
+          onChange={(event) => {
+            const files = collectPicked(event.currentTarget.files ?? new DataTransfer().files);
+            // Emptied, so that the same folder can be picked again.
+            event.currentTarget.value = "";
+            report(takeFiles(files, kind.startsWith("model") ? "model" : "any"));
+          }}
+        />
+      ))}
+    </div>
+  );
+}
+
+/** Takes files dropped anywhere; shows where they go while they are held over the page. */
+export function PageDrop(): ReactNode {
+  const [over, setOver] = useState(false);
+  useEffect(() => {
+    const hasFiles = (event: DragEvent): boolean => event.dataTransfer?.types.includes("Files") === true;
+    const drag = (event: DragEvent): void => {
+      if (!hasFiles(event)) return;
+      event.preventDefault();
+      setOver(true);
+    };
+    const leave = (event: DragEvent): void => {
+      if (event.relatedTarget === null) setOver(false);
+    };
+    const drop = (event: DragEvent): void => {
+      if (!hasFiles(event) || event.dataTransfer === null) return;
+      event.preventDefault();
+      setOver(false);
+      report(collectDropped(event.dataTransfer.items).then((files) => takeFiles(files, "any")));
+    };
+    window.addEventListener("dragover", drag);
+    window.addEventListener("dragleave", leave);
+    window.addEventListener("drop", drop);
+    return () => {
+      window.removeEventListener("dragover", drag);
+      window.removeEventListener("dragleave", leave);
+      window.removeEventListener("drop", drop);
+    };
+  }, []);
+  if (!over) return null;
+  return (
+    <div className={styles.over} aria-hidden="true">
+      <p>Drop shards, a folder of shards or a checkpoint folder</p>
+    </div>
+  );
+}

@@ -1,0 +1,29 @@
+import { LabError } from "../../../engine/errors.ts";
+import type { PickedFile } from "../../../protocol/common.ts";
+import { openData, openModel } from "../../clients/lab.ts";
+import { navigate } from "../../stores/route.ts";
+import { classifyPicked } from "./classify.ts";
+
+/**
+ * Opens whatever the files are; `expected` is what the pressed button promised.
+ * @throws LabError("bad-input") when the files hold nothing of it
+ */
+export async function takeFiles(files: readonly PickedFile[], expected: "model" | "any"): Promise<void> {
+  if (files.length === 0) throw new LabError("bad-input", "Nothing was opened: the folder holds no files");
+  const { models, shards } = classifyPicked(files);
+  const [model, second] = models;
+  if (second !== undefined) {
+    const names = models.map((folder) => (folder.kind === "picked" ? folder.name : "")).join(", ");
+    throw new LabError("bad-input", `Several checkpoint folders were given (${names}); open one at a time`);
+  }
+  if (expected === "model" && model === undefined) {
+    throw new LabError("bad-input", "These files are no checkpoint folder: there is no config.json; the model is kept");
+  }
+  const work: Promise<void>[] = [];
+  if (model !== undefined) work.push(openModel(model));
+  if (expected === "any" && shards.length > 0) {
+    navigate({ screen: "data", row: null });
+    work.push(openData(shards));
+  }
+  await Promise.all(work);
+}

@@ -1,0 +1,58 @@
+import { type ReactNode, useEffect, useState } from "react";
+import type { RunStoreState } from "../stores/run.ts";
+import { runStore } from "../stores/run.ts";
+import { formatNumber } from "../styles/format.ts";
+
+/** At most one spoken message in this time. */
+const PAUSE_MS = 5000;
+
+/** Mean reward over the groups of the newest step that has any. */
+function newestReward(run: RunStoreState): number | null {
+  const step = run.groups.at(-1)?.step;
+  const means = run.groups.filter((group) => group.step === step).map((group) => group.rewardMean);
+  const known = means.filter((mean) => Number.isFinite(mean));
+  return known.length === 0 ? null : known.reduce((sum, mean) => sum + mean, 0) / known.length;
+}
+
+function sentence(run: RunStoreState): string {
+  if (run.manifest === null) return "";
+  const reward = newestReward(run);
+  return `${run.manifest.title}: ${run.state}, step ${run.step} of ${run.manifest.config.steps}${
+    reward === null ? "" : `, reward ${formatNumber(reward)}`
+  }`;
+}
+
+/** Speaks changes of state now and progress every tenth of the run; keeps the window's title up to date. */
+export function Announcer(): ReactNode {
+  const [message, setMessage] = useState("");
+  useEffect(() => {
+    let spokenAt = Number.NEGATIVE_INFINITY;
+    let timer: ReturnType<typeof setTimeout> | null = null;
+    let told = "";
+    const speak = (): void => {
+      timer = null;
+      spokenAt = performance.now();
+      setMessage(sentence(runStore.getState()));
+    };
+    const stop = runStore.subscribe((run) => {
+      const steps = run.manifest?.config.steps ?? 1;
+      document.title =
+        run.manifest !== null && (run.state === "running" || run.state === "paused")
+          ? `${run.step}/${steps} · ${formatNumber(newestReward(run))} – ${run.manifest.title}`
+          : "sa2va-lab";
+      const news = `${run.state} ${Math.floor((run.step * 10) / steps)}`;
+      if (news === told) return;
+      told = news;
+      timer ??= setTimeout(speak, Math.max(0, spokenAt + PAUSE_MS - performance.now()));
+    });
+    return () => {
+      stop();
+      if (timer !== null) clearTimeout(timer);
+    };
+  }, []);
+  return (
+    <div className="visually-hidden" aria-live="polite">
+      {message}
+    </div>
+  );
+}

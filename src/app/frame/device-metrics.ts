@@ -1,0 +1,21 @@
+import { useSyncExternalStore } from "react";
+import { metricStore } from "../stores/metrics.ts";
+
+const never = (): (() => void) => () => undefined;
+
+/** Newest value of the first of these metrics that the run has logged, or null. */
+export function useLatestMetric(runId: string | null, names: readonly string[]): number | null {
+  const store = runId === null ? null : metricStore(runId);
+  return useSyncExternalStore(store === null ? never : (listener) => store.subscribe(listener), () => {
+    for (const name of names) {
+      const value = store?.latest(name) ?? null;
+      if (value !== null) return value;
+    }
+    return null;
+  });
+}
+
+/** Bytes the engine holds on the GPU. */
+export const GPU_BYTES = ["gpu/bytes", "memory/bytes", "gpu_bytes"] as const;
+/** Live tensors after the step. */
+export const GPU_TENSORS = ["gpu/tensors", "memory/tensors", "gpu_tensors"] as const;

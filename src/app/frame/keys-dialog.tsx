@@ -1,0 +1,45 @@
+import { type ReactNode, useState } from "react";
+import { Switch } from "../components/ui/controls.tsx";
+import { Dialog } from "../components/ui/overlays.tsx";
+import { KEY_HELP, letterKeysEnabled, setLetterKeys } from "./keys.ts";
+import styles from "./keys-dialog.module.css";
+
+/** The list of keys, and the switch that turns single letters off. */
+export function KeysDialog(props: {
+  readonly open: boolean;
+  readonly onOpenChange: (open: boolean) => void;
+}): ReactNode {
+  const [letters, setLetters] = useState(letterKeysEnabled);
+  return (
+    <Dialog title="Keys" open={props.open} onOpenChange={props.onOpenChange}>
+      <div className={styles.switch}>
+        <label htmlFor="letter-keys">Single-letter keys</label>
+        <Switch
+          id="letter-keys"
+          checked={letters}
+          onChange={(on) => {
+            setLetters(on);
+            setLetterKeys(on);
+          }}
+        />
+      </div>
+      {KEY_HELP.map(({ place, keys }) => (
+        <section key={place} className={styles.place}>
+          <h3>{place}</h3>
+          <dl>
+            {keys.map((entry) => (
+              <div key={entry.what} className={styles.row}>
+                <dt>
+                  {entry.keys.map((key) => (
+                    <kbd key={key}>{key}</kbd>
+                  ))}
+                </dt>
+                <dd>{entry.what}</dd>
+              </div>
+            ))}
+          </dl>
+        </section>
+      ))}
+    </Dialog>
+  );
+}

@@ -1,0 +1,95 @@
+/** The keys that act everywhere; screens add their own. */
+
+import { isTyping } from "../components/mask/use-hold-to-hide.ts";
+import { navigate } from "../stores/route.ts";
+import { remember, remembered } from "../stores/saved.ts";
+import { act, togglePlay } from "./run-actions.ts";
+import { SCREEN_LIST } from "./screens.tsx";
+
+export interface KeyHelp {
+  readonly keys: readonly string[];
+  readonly what: string;
+}
+
+/** What the help dialog lists, by place. */
+export const KEY_HELP: readonly { readonly place: string; readonly keys: readonly KeyHelp[] }[] = [
+  {
+    place: "Everywhere",
+    keys: [
+      { keys: ["?"], what: "This list" },
+      ...SCREEN_LIST.map(({ key, label }) => ({ keys: ["G", key.toUpperCase()], what: `Go to ${label}` })),
+      { keys: ["P"], what: "Start, pause, continue" },
+      { keys: ["S"], what: "One step, while paused" },
+      { keys: ["F"], what: "One phase of a step, while paused" },
+    ],
+  },
+  {
+    place: "Pictures",
+    keys: [
+      { keys: ["H"], what: "Hold to hide masks" },
+      { keys: ["+", "−"], what: "Zoom the focused picture, 0 shows the whole" },
+      { keys: ["Shift", "arrows"], what: "Move the zoomed picture" },
+    ],
+  },
+  {
+    place: "Data",
+    keys: [
+      { keys: ["←", "→", "↑", "↓"], what: "Move through the rows" },
+      { keys: ["Esc"], what: "Close the row" },
+      { keys: ["/"], what: "Search captions" },
+    ],
+  },
+  {
+    place: "Rollouts",
+    keys: [
+      { keys: ["←", "→"], what: "Rollout" },
+      { keys: ["↑", "↓"], what: "Step" },
+      { keys: ["1", "…", "4"], what: "Mask layers" },
+      { keys: ["[", "]"], what: "Opacity of masks" },
+      { keys: ["D"], what: "Difference of the masks" },
+    ],
+  },
+];
+
+const isFlag = (value: unknown): value is boolean => typeof value === "boolean";
+let enabled = remembered("letterKeys", true, isFlag);
+
+/** Whether single-letter keys act at all. */
+export function letterKeysEnabled(): boolean {
+  return enabled;
+}
+
+export function setLetterKeys(on: boolean): void {
+  enabled = on;
+  remember("letterKeys", on);
+}
+
+/** Listens for the keys that act everywhere. @returns the way to stop it */
+export function listenForKeys(onHelp: () => void): () => void {
+  let goUntil = 0;
+  const down = (event: KeyboardEvent): void => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+    if (document.querySelector("[role=dialog]") !== null) return;
+    if (event.key === "?") {
+      event.preventDefault();
+      onHelp();
+      return;
+    }
+    if (!enabled || event.repeat) return;
+    const key = event.key.toLowerCase();
+    if (event.timeStamp < goUntil) {
+      goUntil = 0;
+      const screen = SCREEN_LIST.find((entry) => entry.key === key);
+      if (screen === undefined) return;
+      event.preventDefault();
+      // Screens that listen for the same letter must not act on it as well.
+      event.stopImmediatePropagation();
+      navigate({ screen: screen.id });
+    } else if (key === "g") goUntil = event.timeStamp + 1200;
+    else if (key === "p") togglePlay();
+    else if (key === "s") act("step");
+    else if (key === "f") act("phase");
+  };
+  window.addEventListener("keydown", down, { capture: true });
+  return () => window.removeEventListener("keydown", down, { capture: true });
+}

@@ -1,0 +1,96 @@
+import { type ReactNode, useState } from "react";
+import { Button } from "../components/ui/button.tsx";
+import { IconClose, IconWarning } from "../components/ui/icons.tsx";
+import { Dialog } from "../components/ui/overlays.tsx";
+import { navigate } from "../stores/route.ts";
+import { dismissAlarm, useRun } from "../stores/run.ts";
+import { dismissProblem, useSession } from "../stores/session.ts";
+import styles from "./problems.module.css";
+
+/** Everything that failed, newest first, until it is dismissed. */
+export function ProblemList(props: { readonly onAll: () => void }): ReactNode {
+  const problems = useSession((session) => session.problems);
+  const shown = problems.slice(-2).reverse();
+  return (
+    <section className={styles.list} aria-label="Problems" role="alert" data-testid="problems">
+      {shown.map((problem) => (
+        <div key={problem.id} className={styles.problem}>
+          <IconWarning />
+          <p>
+            {problem.message}
+            {problem.times > 1 && <span className={styles.times}> × {problem.times}</span>}
+          </p>
+          <Button
+            kind="quiet"
+            icon={<IconClose />}
+            aria-label="Dismiss"
+            title="Dismiss"
+            onClick={() => dismissProblem(problem.id)}
+          />
+        </div>
+      ))}
+      {problems.length > shown.length && (
+        <Button kind="quiet" className={styles.more ?? ""} onClick={props.onAll}>
+          {problems.length - shown.length} more…
+        </Button>
+      )}
+    </section>
+  );
+}
+
+/** Problems of the page and alarms of the run together. */
+export function WarningsDialog(props: {
+  readonly open: boolean;
+  readonly onOpenChange: (open: boolean) => void;
+}): ReactNode {
+  const problems = useSession((session) => session.problems);
+  const alarms = useRun((run) => run.alarms);
+  const [copied, setCopied] = useState(false);
+  const report = [
+    ...problems.map((problem) => `${problem.code}\t${problem.message}`),
+    ...alarms.map((alarm) => `${alarm.severity}\tstep ${alarm.step}: ${alarm.message}`),
+  ].join("\n");
+  return (
+    <Dialog title="Warnings" open={props.open} onOpenChange={props.onOpenChange} wide>
+      {problems.length + alarms.length === 0 && <p>Nothing is wrong</p>}
+      {[...alarms].reverse().map((alarm) => (
+        <div key={alarm.id} className={styles.problem} data-severity={alarm.severity}>
+          <IconWarning />
+          <p>
+            <button
+              type="button"
+              className={styles.step}
+              onClick={() => {
+                props.onOpenChange(false);
+                navigate({ screen: "rollouts", run: null, step: alarm.step, rollout: null });
+              }}
+            >
+              Step {alarm.step}
+            </button>{" "}
+            {alarm.message}
+          </p>
+          <Button kind="quiet" icon={<IconClose />} aria-label="Dismiss" onClick={() => dismissAlarm(alarm.id)} />
+        </div>
+      ))}
+      {[...problems].reverse().map((problem) => (
+        <div key={problem.id} className={styles.problem}>
+          <IconWarning />
+          <p>{problem.message}</p>
+          <Button kind="quiet" icon={<IconClose />} aria-label="Dismiss" onClick={() => dismissProblem(problem.id)} />
+        </div>
+      ))}
+      {report !== "" && (
+        <Button
+          onClick={() => {
+            navigator.clipboard.writeText(report).then(
+              () => setCopied(true),
+              () => setCopied(false),
+            );
+          }}
+        >
+          {copied ? "Copied" : "Copy report"}
+        </Button>
+      )}
+    </Dialog>
+  );
+}

@@ -1,0 +1,31 @@
+import type { ReactNode } from "react";
+import { linkTo, navigate, useRoute } from "../stores/route.ts";
+import styles from "./rail.module.css";
+import { SCREEN_LIST } from "./screens.tsx";
+
+/** Way between the screens: at the left, or at the bottom of a narrow window. */
+export function Rail(): ReactNode {
+  const current = useRoute((route) => route.screen);
+  return (
+    <nav className={styles.rail} aria-label="Screens">
+      {SCREEN_LIST.map(({ id, label, icon }) => (
+        <a
+          key={id}
+          className={styles.link}
+          href={linkTo({ screen: id })}
+          data-testid={`screen-${id}`}
+          {...(id === current ? { "aria-current": "page" as const } : {})}
+          onClick={(event) => {
+            // A press with a modifier opens a new tab, as everywhere.
+            if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+            event.preventDefault();
+            navigate({ screen: id });
+          }}
+        >
+          {icon}
+          <span>{label}</span>
+        </a>
+      ))}
+    </nav>
+  );
+}

@@ -1,0 +1,15 @@
+import { sessionStore } from "../stores/session.ts";
+
+/** Keeps `data-theme` on the root equal to the choice, or to the system's when that is the choice. */
+export function followTheme(): void {
+  const dark = window.matchMedia("(prefers-color-scheme: dark)");
+  const apply = (): void => {
+    const { theme } = sessionStore.getState();
+    document.documentElement.dataset.theme = theme === "system" ? (dark.matches ? "dark" : "light") : theme;
+  };
+  apply();
+  dark.addEventListener("change", apply);
+  sessionStore.subscribe((now, before) => {
+    if (now.theme !== before.theme) apply();
+  });
+}
