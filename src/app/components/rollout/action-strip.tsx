@@ -1,0 +1,104 @@
+import { type ReactNode, useState } from "react";
+import type { ActionRecord } from "../../../engine/runs/records.ts";
+import { fixed, MISSING, signed } from "../charts/format.ts";
+import { Segmented } from "../ui/controls.tsx";
+import {
+  ACTION_MEASURES,
+  type ActionMeasure,
+  formatMeasure,
+  gridOf,
+  measureColour,
+  measureOf,
+  measureStrength,
+} from "./action-colour.ts";
+import styles from "./details.module.css";
+import { FieldGrid } from "./field-grid.tsx";
+
+/** The actions of a completion coloured by a measure, and the same as a table. */
+export function ActionStrip({ actions }: { readonly actions: readonly ActionRecord[] }): ReactNode {
+  const [measure, setMeasure] = useState<ActionMeasure>("logp");
+  const [table, setTable] = useState(false);
+  const grid = gridOf(actions);
+  if (actions.length === 0) return <p className={styles.quiet}>No actions were recorded for this rollout</p>;
+  const chosen = ACTION_MEASURES.find(({ value }) => value === measure);
+  return (
+    <div>
+      <div className={styles.bar}>
+        <Segmented label="Coloured by" options={ACTION_MEASURES} value={measure} onChange={setMeasure} />
+        <button type="button" className={styles.toggle} aria-pressed={table} onClick={() => setTable(!table)}>
+          Table
+        </button>
+      </div>
+      <p className={styles.quiet}>{chosen?.help}</p>
+      {table ? (
+        <ActionTable actions={actions} />
+      ) : grid !== null ? (
+        <FieldGrid grid={grid} measure={measure} />
+      ) : (
+        <Tokens actions={actions} measure={measure} />
+      )}
+    </div>
+  );
+}
+
+interface TokensProps {
+  readonly actions: readonly ActionRecord[];
+  readonly measure: ActionMeasure;
+}
+
+function Tokens({ actions, measure }: TokensProps): ReactNode {
+  return (
+    <ol className={styles.tokens}>
+      {actions.map((action, at) => {
+        const missing = measureOf(action, measure) === null;
+        return (
+          <li
+            // biome-ignore lint/suspicious/noArrayIndexKey: a token's position is its identity
+            key={at}
+            className={action.clipped ? styles.clipped : undefined}
+            style={missing ? {} : { background: measureColour(measureStrength(action, measure)) }}
+            title={`${action.label} · ${formatMeasure(action, measure)}`}
+          >
+            <span>{action.label.trim() === "" ? "␣" : action.label}</span>
+            <small>{formatMeasure(action, measure)}</small>
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
+function ActionTable({ actions }: { readonly actions: readonly ActionRecord[] }): ReactNode {
+  return (
+    <div className={styles.scroll}>
+      <table className={styles.actions}>
+        <thead>
+          <tr>
+            {["#", "Action", "Id", "log π", "log π old", "log π ref", "Ratio", "KL", "Entropy", "Clip"].map((name) => (
+              <th scope="col" key={name}>
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {actions.slice(0, 2048).map((action, at) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: an action's position is its identity
+            <tr key={at}>
+              <td>{at + 1}</td>
+              <th scope="row">{action.label}</th>
+              <td>{action.id}</td>
+              <td>{signed(action.logp, 3)}</td>
+              <td>{signed(action.oldLogp, 3)}</td>
+              <td>{signed(action.refLogp, 3)}</td>
+              <td>{fixed(action.ratio, 4)}</td>
+              <td>{fixed(action.kl, 4)}</td>
+              <td>{fixed(action.entropy, 3)}</td>
+              <td>{action.clipped ? "clipped" : MISSING}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,76 @@
+import { type ReactNode, useMemo } from "react";
+import styles from "./details.module.css";
+import { diffWords } from "./word-diff.ts";
+
+/** A text with what it adds to and leaves out of the reference; marks are underline and strike besides colour. */
+export function CaptionDiff(props: {
+  readonly name: string;
+  readonly text: string;
+  readonly reference: string;
+}): ReactNode {
+  const { name, text, reference } = props;
+  const words = useMemo(() => diffWords(reference, text), [reference, text]);
+  return (
+    <Caption name={name} text={text}>
+      {text.trim() === "" ? (
+        <em>empty</em>
+      ) : (
+        words.map((word, at) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: words have no other identity and never move
+          <span key={at}>
+            {word.kind === "same" ? (
+              word.text
+            ) : word.kind === "added" ? (
+              <ins className={styles.added}>{word.text}</ins>
+            ) : (
+              <del className={styles.removed}>{word.text}</del>
+            )}{" "}
+          </span>
+        ))
+      )}
+    </Caption>
+  );
+}
+
+/** A named text with a button that copies it. */
+export function Caption(props: {
+  readonly name: string;
+  readonly text: string;
+  readonly children?: ReactNode;
+}): ReactNode {
+  const { name, text, children } = props;
+  return (
+    <div className={styles.caption}>
+      <div className={styles.captionName}>
+        {name}
+        <CopyButton text={text} what={name} />
+      </div>
+      <p className={styles.captionText}>{children ?? (text.trim() === "" ? <em>empty</em> : text)}</p>
+    </div>
+  );
+}
+
+export function CopyButton({ text, what }: { readonly text: string; readonly what: string }): ReactNode {
+  return (
+    <button
+      type="button"
+      className={styles.copy}
+      aria-label={`Copy ${what}`}
+      onClick={(event) => {
+        const button = event.currentTarget;
+        const say = (words: string): void => {
+          button.textContent = words;
+          window.setTimeout(() => {
+            button.textContent = "Copy";
+          }, 1200);
+        };
+        navigator.clipboard.writeText(text).then(
+          () => say("Copied"),
+          () => say("Refused"),
+        );
+      }}
+    >
+      Copy
+    </button>
+  );
+}

@@ -1,0 +1,125 @@
+import { type ReactNode, useMemo } from "react";
+import type { GroupRecord, RolloutRecord } from "../../../engine/runs/records.ts";
+import { fixed, signed } from "../charts/format.ts";
+import { MaskFigure } from "../mask/mask-figure.tsx";
+import { useViews, WHOLE } from "../mask/view-store.ts";
+import { Button } from "../ui/button.tsx";
+import { Tabs } from "../ui/tabs.tsx";
+import { ActionStrip } from "./action-strip.tsx";
+import { Caption, CaptionDiff, CopyButton } from "./caption-diff.tsx";
+import styles from "./details.module.css";
+import { LayerToggles } from "./layer-toggles.tsx";
+import { RewardDetails } from "./reward-details.tsx";
+import { differencePair, figureLabel, type LayerKey, layersOf } from "./rollout-view.ts";
+
+export interface InspectorProps {
+  readonly group: GroupRecord;
+  readonly rollout: RolloutRecord;
+  readonly layers: ReadonlySet<LayerKey>;
+  readonly onToggle: (layer: LayerKey) => void;
+  readonly blinking: boolean;
+  readonly onBlink: () => void;
+  readonly sync: string;
+  /** Further tabs, such as the row over time. */
+  readonly more?: { readonly id: string; readonly label: string; readonly content: ReactNode };
+}
+
+/** Everything about one rollout: masks, texts, reward, actions, record. */
+export function Inspector(props: InspectorProps): ReactNode {
+  const { rollout, layers, onToggle, blinking, onBlink, sync, more } = props;
+  const [height, width] = rollout.givenMask.size;
+  const shown = useMemo(() => layersOf(rollout, layers), [rollout, layers]);
+  const difference = useMemo(() => differencePair(rollout, layers), [rollout, layers]);
+  const zoom = useViews((state) => (state.views[sync] ?? WHOLE).zoom);
+  const tabs = [
+    { id: "captions", label: "Captions", content: <Captions rollout={rollout} /> },
+    { id: "reward", label: "Reward", content: <RewardDetails rollout={rollout} /> },
+    {
+      id: "actions",
+      label: rollout.loop === 1 ? "Tokens" : "Actions",
+      content: <ActionStrip actions={rollout.actions} />,
+    },
+    ...(more === undefined ? [] : [more]),
+    { id: "raw", label: "Raw", content: <Raw rollout={rollout} /> },
+  ];
+  return (
+    <section className={styles.inspector} data-testid="inspector" aria-label={`Rollout ${rollout.index + 1}`}>
+      <div className={styles.look}>
+        <MaskFigure
+          className={styles.figure ?? ""}
+          rowId={rollout.rowId}
+          width={width}
+          height={height}
+          layers={shown}
+          difference={difference}
+          label={figureLabel(rollout)}
+          sync={sync}
+        />
+        <LayerToggles rollout={rollout} layers={layers} onToggle={onToggle} />
+        <div className={styles.lookTools}>
+          <Button aria-pressed={blinking} onClick={onBlink}>
+            Blink <kbd>B</kbd>
+          </Button>
+          <Button kind="quiet" disabled={zoom === 1} onClick={() => useViews.getState().setView(sync, WHOLE)}>
+            {zoom === 1 ? "Scroll to zoom" : `Whole picture · ${zoom.toFixed(1)}×`}
+          </Button>
+        </div>
+      </div>
+      <div className={styles.facts}>
+        <header className={styles.factHead}>
+          <h2>Rollout {rollout.index + 1}</h2>
+          <span>
+            reward <b>{fixed(rollout.reward, 3)}</b>
+          </span>
+          <span>
+            advantage <b>{signed(rollout.advantage, 3)}</b>
+          </span>
+          {rollout.truncated && <span className={styles.cut}>cut off at the length limit</span>}
+        </header>
+        <Tabs label="About this rollout" tabs={tabs} />
+      </div>
+    </section>
+  );
+}
+
+function Captions({ rollout }: { readonly rollout: RolloutRecord }): ReactNode {
+  const { loop, caption, captionPrime, referenceCaption, completion, prompt } = rollout;
+  return (
+    <div className={styles.captions}>
+      {loop === 1 ? (
+        <>
+          <CaptionDiff name="Caption of the policy" text={caption} reference={referenceCaption} />
+          <Caption name="Reference" text={referenceCaption} />
+        </>
+      ) : (
+        <>
+          {captionPrime === null ? (
+            <Caption name="Caption′ of the partner" text="–" />
+          ) : (
+            <CaptionDiff name="Caption′ of the partner" text={captionPrime} reference={caption} />
+          )}
+          <Caption name="Given caption" text={caption} />
+          {referenceCaption !== caption && <Caption name="Reference" text={referenceCaption} />}
+        </>
+      )}
+      <p className={styles.legend}>
+        <ins className={styles.added}>added</ins> <del className={styles.removed}>left out</del>
+      </p>
+      <details className={styles.more}>
+        <summary>Prompt and raw completion</summary>
+        <Caption name="Prompt" text={prompt} />
+        <Caption name="Completion" text={completion} />
+      </details>
+    </div>
+  );
+}
+
+function Raw({ rollout }: { readonly rollout: RolloutRecord }): ReactNode {
+  const text = useMemo(() => JSON.stringify(rollout, null, 2), [rollout]);
+  return (
+    <div className={styles.raw}>
+      <CopyButton text={text} what="the record as JSON" />
+      <pre>{text.length > 200_000 ? `${text.slice(0, 200_000)}\n…` : text}</pre>
+    </div>
+  );
+}

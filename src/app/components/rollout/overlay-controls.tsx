@@ -1,0 +1,44 @@
+import type { ReactNode } from "react";
+import { percent } from "../charts/format.ts";
+import { type OverlayMode, useOverlay } from "../mask/overlay-store.ts";
+import { Segmented, Slider } from "../ui/controls.tsx";
+import styles from "./details.module.css";
+
+const MODES: readonly { readonly value: OverlayMode; readonly label: string }[] = [
+  { value: "fill", label: "Fill" },
+  { value: "contour", label: "Contour" },
+  { value: "off", label: "Off" },
+];
+
+/** How masks lie on pictures; the same setting for every grid and detail view. */
+export function OverlayControls(): ReactNode {
+  const { mode, opacity, hidden, setMode, setOpacity, setHidden } = useOverlay();
+  return (
+    <div className={styles.overlay}>
+      <Segmented label="Masks" options={MODES} value={mode} onChange={setMode} />
+      <div className={styles.slider} title="Opacity of fills, keys [ and ]">
+        <Slider
+          label="Opacity of masks"
+          value={opacity}
+          min={0}
+          max={1}
+          step={0.05}
+          valueText={percent(opacity)}
+          onChange={setOpacity}
+        />
+        <span>{percent(opacity)}</span>
+      </div>
+      <button
+        type="button"
+        className={styles.toggle}
+        aria-pressed={hidden}
+        title="Hides all masks while it is held"
+        onPointerDown={() => setHidden(true)}
+        onPointerUp={() => setHidden(false)}
+        onPointerLeave={() => setHidden(false)}
+      >
+        Hold to hide <kbd>H</kbd>
+      </button>
+    </div>
+  );
+}

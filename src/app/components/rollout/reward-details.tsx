@@ -1,0 +1,119 @@
+import type { ReactNode } from "react";
+import type { MeteorDetail, RewardTerm } from "../../../engine/rewards/term.ts";
+import type { RolloutRecord } from "../../../engine/runs/records.ts";
+import { fixed, MISSING } from "../charts/format.ts";
+import styles from "./details.module.css";
+import { MeteorAlignment } from "./meteor-alignment.tsx";
+import { compareMasks, type MaskComparison, termContribution, termName } from "./rollout-view.ts";
+
+/** How the reward came about, term by term. */
+export function RewardDetails({ rollout }: { readonly rollout: RolloutRecord }): ReactNode {
+  const comparison = compareMasks(rollout);
+  return (
+    <div className={styles.reward}>
+      <table className={styles.termTable}>
+        <thead>
+          <tr>
+            <th scope="col">Term</th>
+            <th scope="col">Value</th>
+            <th scope="col">Weight</th>
+            <th scope="col">Value × weight</th>
+            <th scope="col">Remark</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rollout.terms.map((term) => (
+            <tr key={term.name}>
+              <th scope="row">{termName(term.name)}</th>
+              <td>{fixed(term.value, 4)}</td>
+              <td>{fixed(term.weight, 2)}</td>
+              <td>{fixed(termContribution(term), 4)}</td>
+              <td className={styles.note}>{term.note ?? (term.value === null ? "not measured" : "")}</td>
+            </tr>
+          ))}
+          <tr className={styles.total}>
+            <th scope="row">Reward</th>
+            <td>{fixed(rollout.reward, 4)}</td>
+            <td />
+            <td />
+            <td className={styles.note}>{rollout.reward === null ? "missing, left out of the group" : ""}</td>
+          </tr>
+        </tbody>
+      </table>
+      {rollout.terms.map((term) => (
+        <TermDetail key={term.name} term={term} comparison={comparison} />
+      ))}
+      {!rollout.terms.some((term) => term.iou !== undefined) && comparison !== null && (
+        <IouDetail title="Mask against the given mask, not part of the reward" comparison={comparison} />
+      )}
+    </div>
+  );
+}
+
+function TermDetail(props: { readonly term: RewardTerm; readonly comparison: MaskComparison | null }): ReactNode {
+  const { term, comparison } = props;
+  if (term.iou !== undefined) {
+    const { intersection, union } = term.iou;
+    const counted = comparison ?? { intersection, union, missed: 0, extra: union - intersection, iou: term.value ?? 0 };
+    return <IouDetail title={termName(term.name)} comparison={{ ...counted, intersection, union }} />;
+  }
+  return term.meteor === undefined ? null : <Meteor detail={term.meteor} />;
+}
+
+/** Intersection and union as counts and as a bar of hit, missed and extra pixels. */
+function IouDetail(props: { readonly title: string; readonly comparison: MaskComparison }): ReactNode {
+  const { intersection, union, missed, extra } = props.comparison;
+  const share = (pixels: number): string => `${union === 0 ? 0 : (pixels / union) * 100}%`;
+  const count = (pixels: number): string => pixels.toLocaleString("en-US").replaceAll(",", " ");
+  return (
+    <section className={styles.detail}>
+      <h4>{props.title}</h4>
+      <p className={styles.formula}>
+        {count(intersection)} px intersection / {count(union)} px union ={" "}
+        <b>{union === 0 ? MISSING : fixed(intersection / union, 4)}</b>
+      </p>
+      <div className={styles.parts} aria-hidden="true">
+        <span className={styles.hit} style={{ width: share(intersection) }} />
+        <span className={styles.missed} style={{ width: share(missed) }} />
+        <span className={styles.extra} style={{ width: share(extra) }} />
+      </div>
+      <ul className={styles.partNames}>
+        <li>
+          <i className={styles.hit} /> hit {count(intersection)}
+        </li>
+        <li>
+          <i className={styles.missed} /> missed {count(missed)}
+        </li>
+        <li>
+          <i className={styles.extra} /> extra {count(extra)}
+        </li>
+      </ul>
+    </section>
+  );
+}
+
+function Meteor({ detail }: { readonly detail: MeteorDetail }): ReactNode {
+  const numbers = [
+    ["matches", String(detail.matches.length)],
+    ["chunks", String(detail.chunks)],
+    ["precision", fixed(detail.precision, 3)],
+    ["recall", fixed(detail.recall, 3)],
+    ["F mean", fixed(detail.fMean, 3)],
+    ["penalty", fixed(detail.penalty, 3)],
+    ["score", fixed(detail.score, 4)],
+  ] as const;
+  return (
+    <section className={styles.detail}>
+      <h4>METEOR</h4>
+      <MeteorAlignment detail={detail} />
+      <dl className={styles.numbers}>
+        {numbers.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}

@@ -1,0 +1,177 @@
+import { useEffect, useMemo, useState } from "react";
+import type { RunManifest } from "../../../engine/runs/manifest.ts";
+import type { GroupRecord, LoopId } from "../../../engine/runs/records.ts";
+import { lab } from "../../clients/lab.ts";
+import { type MetricStore, metricStore } from "../../stores/metrics.ts";
+import { useRoute } from "../../stores/route.ts";
+import { useRun } from "../../stores/run.ts";
+import { GroupSource } from "./group-source.ts";
+
+/** The run the screens look at: the one of the address, else the one of this page. */
+export interface ViewedRun {
+  readonly runId: string;
+  readonly manifest: RunManifest | null;
+  /** Whether it is the run of this page, whose groups arrive as they are made. */
+  readonly live: boolean;
+  readonly metrics: MetricStore;
+  /** Steps with stored groups, ascending; of the live run those known so far. */
+  readonly steps: readonly number[];
+  readonly loading: boolean;
+  readonly problem: string | null;
+}
+
+interface Stored {
+  readonly runId: string;
+  readonly manifest: RunManifest | null;
+  readonly steps: readonly number[];
+  readonly problem: string | null;
+}
+
+const source = new GroupSource((runId, step) => lab().data.runGroups(runId, step));
+const NO_GROUPS: readonly GroupRecord[] = [];
+
+/** Null when there is neither a run in the address nor one of this page. */
+export function useViewedRun(): ViewedRun | null {
+  const asked = useRoute((route) => route.run);
+  const liveId = useRun((run) => run.runId);
+  const liveManifest = useRun((run) => run.manifest);
+  const liveStep = useRun((run) => run.step);
+  const groups = useRun((run) => run.groups);
+  const runId = asked ?? liveId;
+  const live = runId !== null && runId === liveId;
+  const [stored, setStored] = useState<Stored | null>(null);
+
+  // A resumed run of this page has older steps on disk, so that both kinds are read once.
+  useEffect(() => {
+    if (runId === null) return;
+    let current = true;
+    lab()
+      .data.run(runId)
+      .then(
+        (run) => {
+          if (!current) return;
+          const store = metricStore(runId);
+          if (store.length === 0) {
+            store.load(run.metrics.map((metrics, at) => ({ step: metrics.step ?? at + 1, metrics })));
+          }
+          setStored({ runId, manifest: run.run.manifest, steps: run.groupSteps, problem: null });
+        },
+        (cause: unknown) => {
+          if (!current) return;
+          const problem = cause instanceof Error ? cause.message : String(cause);
+          // The folder of a run that has just begun may not be there yet; its groups come from the page.
+          setStored({ runId, manifest: null, steps: [], problem: live ? null : problem });
+        },
+      );
+    return () => {
+      current = false;
+    };
+  }, [runId, live]);
+
+  return useMemo(() => {
+    if (runId === null) return null;
+    const known = stored?.runId === runId ? stored : null;
+    const steps = new Set(known?.steps ?? []);
+    if (live) {
+      for (const group of groups) steps.add(group.step);
+      for (const step of metricStore(runId).steps) if (step <= liveStep) steps.add(step);
+    }
+    return {
+      runId,
+      manifest: live ? liveManifest : (known?.manifest ?? null),
+      live,
+      metrics: metricStore(runId),
+      steps: [...steps].sort((a, b) => a - b),
+      loading: known === null,
+      problem: known?.problem ?? null,
+    };
+  }, [runId, live, liveManifest, liveStep, groups, stored]);
+}
+
+export interface StepGroups {
+  readonly groups: readonly GroupRecord[];
+  readonly loading: boolean;
+  readonly problem: string | null;
+}
+
+/** Groups of a step: of the live run as they arrive, else read from the run folder. */
+export function useStepGroups(run: ViewedRun | null, step: number | null): StepGroups {
+  const arrived = useRun((state) => state.groups);
+  const live = useMemo(
+    () => (run?.live === true ? arrived.filter((group) => group.step === step) : NO_GROUPS),
+    [run?.live, arrived, step],
+  );
+  const [read, setRead] = useState<{ readonly key: string; readonly result: StepGroups } | null>(null);
+  const runId = run?.runId ?? null;
+  const key = `${runId} ${step}`;
+  const needed = runId !== null && step !== null && live.length === 0;
+  useEffect(() => {
+    if (!needed || runId === null || step === null) return;
+    let current = true;
+    source.step(runId, step).then(
+      (groups) => current && setRead({ key, result: { groups, loading: false, problem: null } }),
+      (cause: unknown) => {
+        const problem = cause instanceof Error ? cause.message : String(cause);
+        if (current) setRead({ key, result: { groups: NO_GROUPS, loading: false, problem } });
+      },
+    );
+    return () => {
+      current = false;
+    };
+  }, [needed, runId, step, key]);
+  if (live.length > 0) return { groups: live, loading: false, problem: null };
+  if (read?.key === key) return read.result;
+  return { groups: NO_GROUPS, loading: needed, problem: null };
+}
+
+export interface Scan {
+  readonly groups: readonly GroupRecord[];
+  readonly done: number;
+  readonly total: number;
+}
+
+/** All groups of a run, newest step first, read step by step while `wanted`. */
+export function useAllGroups(run: ViewedRun | null, wanted: boolean): Scan {
+  const arrived = useRun((state) => state.groups);
+  const [read, setRead] = useState<{
+    readonly runId: string;
+    readonly groups: readonly GroupRecord[];
+    readonly done: number;
+  }>();
+  const runId = run?.runId ?? null;
+  const live = run?.live === true;
+  const count = run?.steps.length ?? 0;
+  const oldestLive = live ? (arrived[0]?.step ?? Infinity) : Infinity;
+  const stored = useMemo(() => (run?.steps ?? []).filter((step) => step < oldestLive), [run?.steps, oldestLive]);
+  const storedKey = stored.join(" ");
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the list's content decides, not its identity
+  useEffect(() => {
+    if (!wanted || runId === null) return;
+    const stop = new AbortController();
+    const all: GroupRecord[] = [];
+    const failed = (): void => setRead({ runId, groups: [...all], done: stored.length });
+    source
+      .scan(
+        runId,
+        stored,
+        (groups, done) => {
+          all.push(...groups);
+          if (done % 20 === 0 || done === stored.length) setRead({ runId, groups: [...all], done });
+        },
+        stop.signal,
+      )
+      .catch(failed);
+    return () => stop.abort();
+  }, [wanted, runId, storedKey]);
+  return useMemo(() => {
+    const older = read?.runId === runId ? (read?.groups ?? []) : [];
+    const newer = live ? [...arrived].reverse() : [];
+    const readSteps = read?.runId === runId ? (read?.done ?? 0) : 0;
+    return { groups: [...newer, ...older], done: count - stored.length + readSteps, total: count };
+  }, [read, runId, live, arrived, count, stored]);
+}
+
+/** Name of a group within its step, as in the address. */
+export function groupKey(group: { readonly loop: LoopId; readonly group: number }): string {
+  return `${group.loop}-${group.group}`;
+}
