@@ -1,0 +1,52 @@
+/** Moving average of the trainable weights: the partner of the two loops (reference: grpo.md §16). */
+import { type Tensor, tf } from "../gpu/tf.ts";
+import type { ParameterSet } from "../model/weights.ts";
+import { mapSet, member } from "./parameter-sets.ts";
+
+/**
+ * ema + (1 - decay)·(params - ema), after every optimiser step. In this form float32 still moves at decay 0.999.
+ * Returns a new set that belongs to the caller; both given sets stay the caller's to dispose.
+ */
+export function updateEma(ema: ParameterSet, params: ParameterSet, decay: number): ParameterSet {
+  return mapSet(ema, (average, name) =>
+    average.add(
+      member(params, name)
+        .sub(average)
+        .mul(1 - decay),
+    ),
+  );
+}
+
+/** The same rule of plain numbers in double precision. */
+export function emaInDouble(ema: ArrayLike<number>, params: ArrayLike<number>, decay: number): number[] {
+  return Array.from(ema, (average, i) => average + (1 - decay) * ((params[i] as number) - average));
+}
+
+/** min(decay, (1 + t) / (10 + t)): lets the average follow in a short run. @param update number of this update, from 1 */
+export function rampedDecay(decay: number, update: number): number {
+  return Math.min(decay, (1 + update) / (10 + update));
+}
+
+/** Updates the average looks back over, 1 / (1 - decay). */
+export function effectiveSteps(decay: number): number {
+  return decay >= 1 ? Number.POSITIVE_INFINITY : 1 / (1 - decay);
+}
+
+/** Norm of params - ema over all tensors; one read-back. */
+export async function emaDistance(ema: ParameterSet, params: ParameterSet): Promise<number> {
+  const names = Object.keys(ema);
+  if (names.length === 0) return 0;
+  const squares = tf.tidy(() =>
+    tf.stack(
+      names.map((name) =>
+        member(params, name)
+          .sub(ema[name] as Tensor)
+          .square()
+          .sum(),
+      ),
+    ),
+  );
+  const numbers = await squares.data();
+  squares.dispose();
+  return Math.sqrt(Array.from(numbers).reduce((a, b) => a + b, 0));
+}
