@@ -1,0 +1,107 @@
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { nodeFolder } from "../../scripts/lib/node-files.ts";
+import { loadDeps } from "../../scripts/lib/parity-deps.ts";
+import type { EngineDevice } from "../../src/engine/gpu/device.ts";
+import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
+import { pointMaskLoss, samplePoints, selectPoints } from "../../src/engine/model/mask-loss.ts";
+import { selectMask } from "../../src/engine/model/sam2/mask-decoder.ts";
+import { imageLogits, maskIouCounts, packMask } from "../../src/engine/model/sam2/postprocess.ts";
+import { openArrays } from "../../src/engine/parity/golden-arrays.ts";
+import { sa2vaSam2Parity } from "../../src/engine/parity/sa2va-sam2.ts";
+import { useGpu } from "../support/gpu.ts";
+
+const GOLDEN = fileURLToPath(new URL("../golden/sa2va-tiny-qwen2/", import.meta.url));
+
+let engine: EngineDevice;
+let tensors = 0;
+beforeAll(async () => {
+  engine = await useGpu();
+  tensors = tf.memory().numTensors;
+});
+afterAll(() => {
+  expect(tf.memory().numTensors).toBe(tensors);
+});
+
+async function valuesOf(tensor: Tensor): Promise<number[]> {
+  const values = Array.from(await tensor.data());
+  tensor.dispose();
+  return values;
+}
+
+describe("SAM2 on the GPU", () => {
+  it("equals every golden array and leaves nothing behind", async () => {
+    const before = tf.memory().numTensors;
+    const rows = [];
+    for await (const row of sa2vaSam2Parity(await nodeFolder(GOLDEN), await loadDeps())) rows.push(row);
+    engine.check();
+    expect(rows.filter((row) => !row.pass)).toEqual([]);
+    expect(rows.length).toBeGreaterThanOrEqual(38);
+    expect(tf.memory().numTensors).toBe(before);
+  });
+
+  it("chooses among candidates 1 to 3 and gives the IoU head no gradient", async () => {
+    const masks = tf.tensor4d([9, 1, 2, 3, 9, 4, 5, 6], [2, 4, 1, 1]);
+    const iou = tf.tensor2d([0.99, 0.2, 0.7, 0.1, 0.99, 0.6, 0.1, 0.5], [2, 4]);
+    const chosen = selectMask(masks, iou);
+    expect(await valuesOf(chosen.mask)).toEqual([2, 4]);
+    expect(await valuesOf(chosen.index)).toEqual([1, 0]);
+    const slopes = tf.tidy(() =>
+      tf.grads((m: Tensor, i: Tensor) => selectMask(m, i).mask.square().sum())([masks, iou]),
+    ) as [Tensor, Tensor];
+    expect(await valuesOf(slopes[0])).toEqual([0, 0, 4, 0, 0, 8, 0, 0]);
+    expect(await valuesOf(slopes[1])).toEqual(new Array(8).fill(0));
+    tf.dispose([masks, iou]);
+  });
+
+  it("counts overlaps of a group with one truth", async () => {
+    const logits = tf.tensor3d([1, -1, 0, 2, -1, -1, -1, -1], [2, 2, 2]);
+    const truth = tf.tensor2d([1, 1, 0, 0], [2, 2]);
+    const { intersection, union } = maskIouCounts(logits, truth);
+    expect(await valuesOf(intersection)).toEqual([1, 0]);
+    expect(await valuesOf(union)).toEqual([3, 2]);
+    expect(packMask(Float32Array.from([1, -1, 0, 2]))).toEqual(Uint8Array.from([1, 0, 0, 1]));
+    tf.dispose([logits, truth]);
+  });
+
+  it("enlarges in two steps, not in one", async () => {
+    const low = tf.tensor3d([0, 1, 2, 3], [1, 2, 2]);
+    const twoSteps = await valuesOf(imageLogits(low, 4, 3, 3));
+    const oneStep = await valuesOf(imageLogits(low, 2, 3, 3));
+    expect(twoSteps[4]).toBeCloseTo(1.5, 6);
+    expect(Math.abs((twoSteps[0] as number) - (oneStep[0] as number))).toBeGreaterThan(1e-3);
+    low.dispose();
+  });
+});
+
+describe("point-sampled mask loss", () => {
+  it("selects, samples and weighs as the golden set does", async () => {
+    const golden = await openArrays(await nodeFolder(GOLDEN), "golden_train_seg.safetensors");
+    const [logits, truth] = [await golden.tensor("low_res_mask"), await golden.tensor("gt_low_res")];
+    const [candidates, uniform] = [
+      await golden.tensor("points.rand_oversample"),
+      await golden.tensor("points.rand_uniform"),
+    ];
+    const maps = logits.reshape(truth.shape);
+    const keep = (golden.shape("points.selected")[1] as number) - (uniform.shape[1] as number);
+    const points = await selectPoints(maps, candidates, keep, uniform);
+    const sampled = samplePoints(maps, points);
+    const targets = samplePoints(truth, points);
+    const expected = await golden.read("points.pred");
+    for (const [at, value] of Array.from(await sampled.data()).entries())
+      expect(value).toBeCloseTo(expected[at] as number, 5);
+    const { bce, dice } = pointMaskLoss(sampled, targets);
+    expect(2 * ((await bce.data())[0] as number)).toBeCloseTo(1.4065179824829102, 5);
+    expect(0.5 * ((await dice.data())[0] as number)).toBeCloseTo(0.4672558605670929, 5);
+    tf.dispose([logits, truth, candidates, uniform, maps, points, sampled, targets, bce, dice]);
+  });
+
+  it("spreads a gradient over the four neighbours and none outside", async () => {
+    const maps = tf.zeros([1, 2, 2]);
+    const coords = tf.tensor3d([0.5, 0.5, 0, 0, 2, 2], [1, 3, 2]);
+    const slope = tf.grad((x: Tensor) => samplePoints(x, coords).sum())(maps);
+    // The centre weighs each of the four cells 1/4, the corner touches one with 1/4, the last point is outside.
+    expect(await valuesOf(slope)).toEqual([0.5, 0.25, 0.25, 0.25]);
+    tf.dispose([maps, coords]);
+  });
+});
