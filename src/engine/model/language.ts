@@ -1,0 +1,158 @@
+/**
+ * The language model as the rest of the lab sees it: embeddings in, normed hidden states and a key/value cache out.
+ * Training log-probabilities and cached decoding are this one function (reference: sa2va.md §10, §11).
+ */
+import { LabError } from "../errors.ts";
+import { attention, causalMask } from "../gpu/kernels/attention.ts";
+import { linear } from "../gpu/kernels/linear.ts";
+import { rmsNorm } from "../gpu/kernels/norm.ts";
+import { applyRope, ropeTable } from "../gpu/kernels/rope.ts";
+import { type Tensor, tf } from "../gpu/tf.ts";
+import type { LanguageConfig } from "./config.ts";
+import type { Probe } from "./probe.ts";
+import { QWEN2 } from "./qwen2.ts";
+import type { Weights } from "./weights.ts";
+
+/** Rotated keys and values of one layer. */
+export interface LayerCache {
+  /** [B, Hkv, T, d] */
+  readonly k: Tensor;
+  /** [B, Hkv, T, d] */
+  readonly v: Tensor;
+}
+
+/** One entry a layer; owned by whoever called the forward pass. */
+export type KvCache = readonly LayerCache[];
+
+/** Frees a cache. */
+export function disposeCache(cache: KvCache): void {
+  for (const { k, v } of cache) tf.dispose([k, v]);
+}
+
+/** All families here name the head alike. */
+const HEAD = "language_model.lm_head.weight";
+
+/** What differs between families: names and layout of a block's projections. */
+export interface BlockFamily {
+  readonly embedding: string;
+  readonly finalNorm: string;
+  /** Path of a block, e.g. "language_model.model.layers.0". */
+  block(layer: number): string;
+  /** Names of the two norms below the block's path. */
+  readonly norms: readonly [attention: string, mlp: string];
+  /** Queries [B, Hq, T, d], keys and values [B, Hkv, T, d], before rotation. */
+  project(w: Weights, config: LanguageConfig, path: string, x: Tensor): { q: Tensor; k: Tensor; v: Tensor };
+  /** Output projection of the attention, [B, T, Hq·d] → [B, T, D]. */
+  output(w: Weights, path: string, x: Tensor): Tensor;
+  mlp(w: Weights, path: string, x: Tensor): Tensor;
+}
+
+const FAMILIES: Readonly<Record<LanguageConfig["family"], BlockFamily>> = { qwen2: QWEN2 };
+
+export interface ForwardOptions {
+  /** Keys and values of what comes before; batch 1 is shared by all rows of x. It is not disposed. */
+  readonly past?: KvCache;
+  /** Position of the first new token in every row; by default the length of `past`. Ignored with `positions`. */
+  readonly offset?: number;
+  /** Positions of the new tokens, one shared row or one per row of x. */
+  readonly positions?: readonly (readonly number[])[];
+  /** Added to the scores on top of causality, broadcastable to [B, 1, T, past + T] (e.g. hidden padding). */
+  readonly mask?: Tensor;
+  /** Sees `layer{i}.q_rope`, `layer{i}.k_rope` and the residual stream `hidden.{i}` (0 = x, i = after layer i). */
+  readonly probe?: Probe;
+}
+
+export interface ForwardResult {
+  /** Hidden states after the final norm, [B, T, D]. */
+  readonly hidden: Tensor;
+  /** Keys and values of past and new tokens. */
+  readonly cache: KvCache;
+}
+
+/** Rows of the embedding: ids [B, T] int32 → [B, T, D]. Not differentiated: embeddings are frozen. */
+export function embedTokens(w: Weights, config: LanguageConfig, ids: Tensor): Tensor {
+  return tf.gather(w.get(FAMILIES[config.family].embedding), ids.toInt());
+}
+
+/**
+ * Runs all layers. Differentiable in x, in the low-rank branches and, through `past`, in the pass that made it; the
+ * gradient of a shared past is the sum over the rows.
+ * @param x embeddings [B, T, D]
+ * @throws LabError("internal") when past, positions and x do not fit together
+ */
+export function languageForward(
+  w: Weights,
+  config: LanguageConfig,
+  x: Tensor,
+  options: ForwardOptions = {},
+): ForwardResult {
+  const family = FAMILIES[config.family];
+  const [batch, length] = x.shape as [number, number, number];
+  const { past, probe } = options;
+  const pastLength = past?.[0]?.k.shape[2] ?? 0;
+  checkForward(config, batch, length, options);
+  const cache: LayerCache[] = [];
+  const outputs = tf.tidy(() => {
+    const start = options.offset ?? pastLength;
+    const positions = options.positions ?? [Array.from({ length }, (_, at) => start + at)];
+    const rope = ropeTable(positions, config.headSize, config.ropeTheta);
+    const mask = visibility(length, pastLength, options.mask);
+    const scale = 1 / Math.sqrt(config.headSize);
+    let stream = x;
+    for (let layer = 0; layer < config.layers; layer++) {
+      probe?.(`hidden.${layer}`, stream);
+      const path = family.block(layer);
+      const normed = rmsNorm(stream, w.get(`${path}.${family.norms[0]}.weight`), config.rmsNormEps);
+      const projected = family.project(w, config, path, normed);
+      const q = applyRope(projected.q, rope);
+      const fresh = applyRope(projected.k, rope);
+      probe?.(`layer${layer}.q_rope`, q);
+      probe?.(`layer${layer}.k_rope`, fresh);
+      const k = prepend(past?.[layer]?.k, fresh, batch);
+      const v = prepend(past?.[layer]?.v, projected.v, batch);
+      cache.push({ k, v });
+      const mixed = attention(q, k, v, scale, mask).transpose([0, 2, 1, 3]);
+      stream = stream.add(family.output(w, path, mixed.reshape([batch, length, config.heads * config.headSize])));
+      const inner = rmsNorm(stream, w.get(`${path}.${family.norms[1]}.weight`), config.rmsNormEps);
+      stream = stream.add(family.mlp(w, path, inner));
+    }
+    probe?.(`hidden.${config.layers}`, stream);
+    const hidden = rmsNorm(stream, w.get(family.finalNorm), config.rmsNormEps);
+    return { hidden, kept: cache.flatMap(({ k, v }) => [k, v]) };
+  });
+  return { hidden: outputs.hidden, cache };
+}
+
+/** Logits over the vocabulary: hidden [N, D] → [N, V]. The head is frozen and has no low-rank branch. */
+export function languageLogits(w: Weights, hidden: Tensor): Tensor {
+  return linear(hidden, w.get(HEAD));
+}
+
+/** Causality by place in the cache, plus what the caller hides; undefined when everything is visible. */
+function visibility(length: number, pastLength: number, extra: Tensor | undefined): Tensor | undefined {
+  if (length === 1) return extra;
+  const causal = causalMask(length, pastLength + length, pastLength);
+  return extra === undefined ? causal : causal.add(extra);
+}
+
+function prepend(past: Tensor | undefined, fresh: Tensor, batch: number): Tensor {
+  if (past === undefined) return fresh;
+  const repeated = past.shape[0] === batch ? past : tf.tile(past, [batch, 1, 1, 1]);
+  return tf.concat([repeated, fresh], 2);
+}
+
+function checkForward(config: LanguageConfig, batch: number, length: number, options: ForwardOptions): void {
+  const { past, positions } = options;
+  const pastBatch = past?.[0]?.k.shape[0];
+  if (past !== undefined && past.length !== config.layers) {
+    throw new LabError("internal", `A cache of ${past.length} layers does not fit ${config.layers} layers`);
+  }
+  if (pastBatch !== undefined && pastBatch !== 1 && pastBatch !== batch) {
+    throw new LabError("internal", `A cache of ${pastBatch} rows cannot continue a batch of ${batch}`);
+  }
+  if (positions === undefined) return;
+  const rowsFit = positions.length === 1 || positions.length === batch;
+  if (!rowsFit || positions.some((row) => row.length !== length)) {
+    throw new LabError("internal", `Positions do not fit a batch of ${batch} rows of ${length} tokens`);
+  }
+}

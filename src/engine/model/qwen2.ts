@@ -1,0 +1,34 @@
+/** Block layout of Qwen2: separate projections with bias on q, k, v; gated SiLU feed-forward (reference: sa2va.md §11). */
+import { swiglu } from "../gpu/kernels/activation.ts";
+import { linear } from "../gpu/kernels/linear.ts";
+import type { Tensor } from "../gpu/tf.ts";
+import type { BlockFamily } from "./language.ts";
+import type { Weights } from "./weights.ts";
+
+/** The linear layer `<path>` with its bias, if any, and its low-rank branch, if any. */
+function layer(w: Weights, path: string, x: Tensor): Tensor {
+  return linear(x, w.get(`${path}.weight`), w.find(`${path}.bias`), w.lora(path));
+}
+
+/** [B, T, H·d] → [B, H, T, d]. */
+function heads(x: Tensor, count: number): Tensor {
+  const [batch, length, width] = x.shape as [number, number, number];
+  return x.reshape([batch, length, count, width / count]).transpose([0, 2, 1, 3]);
+}
+
+export const QWEN2: BlockFamily = {
+  embedding: "language_model.model.embed_tokens.weight",
+  finalNorm: "language_model.model.norm.weight",
+  norms: ["input_layernorm", "post_attention_layernorm"],
+  block: (index) => `language_model.model.layers.${index}`,
+  project: (w, config, path, x) => ({
+    q: heads(layer(w, `${path}.self_attn.q_proj`, x), config.heads),
+    k: heads(layer(w, `${path}.self_attn.k_proj`, x), config.kvHeads),
+    v: heads(layer(w, `${path}.self_attn.v_proj`, x), config.kvHeads),
+  }),
+  output: (w, path, x) => layer(w, `${path}.self_attn.o_proj`, x),
+  mlp(w, path, x) {
+    const gated = swiglu(layer(w, `${path}.mlp.gate_proj`, x), layer(w, `${path}.mlp.up_proj`, x));
+    return layer(w, `${path}.mlp.down_proj`, gated);
+  },
+};

@@ -1,0 +1,16 @@
+/** From the hidden state of [SEG] to SAM2's language prompt (reference: sa2va.md §12). */
+import { linear } from "../gpu/kernels/linear.ts";
+import { type Tensor, tf } from "../gpu/tf.ts";
+import type { Weights } from "./weights.ts";
+
+/**
+ * Linear, ReLU, linear. Differentiable in `hidden` and in `text_hidden_fcs.*`.
+ * @param hidden final normed hidden states where [SEG] is the input, [n, D]
+ * @returns [n, C], C = SAM2's hidden size (256 in published models)
+ */
+export function languagePrompt(w: Weights, hidden: Tensor): Tensor {
+  return tf.tidy(() => {
+    const inner = linear(hidden, w.get("text_hidden_fcs.0.weight"), w.get("text_hidden_fcs.0.bias"));
+    return linear(inner.relu(), w.get("text_hidden_fcs.2.weight"), w.get("text_hidden_fcs.2.bias"));
+  });
+}

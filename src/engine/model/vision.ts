@@ -1,0 +1,117 @@
+/** InternViT and the pixel shuffle that follows it (reference: sa2va.md §8, §9). Frozen everywhere. */
+import { LabError } from "../errors.ts";
+import { gelu } from "../gpu/kernels/activation.ts";
+import { attention } from "../gpu/kernels/attention.ts";
+import { conv2d } from "../gpu/kernels/conv.ts";
+import { linear } from "../gpu/kernels/linear.ts";
+import { layerNorm, rmsNorm } from "../gpu/kernels/norm.ts";
+import { type Tensor, tf } from "../gpu/tf.ts";
+import type { Sa2vaConfig, VisionConfig } from "./config.ts";
+import type { Probe } from "./probe.ts";
+import { resizeBicubicClamped } from "./sam2/interpolation.ts";
+import type { Weights } from "./weights.ts";
+
+const EMBEDDINGS = "vision_model.embeddings";
+const LAYERS = "vision_model.encoder.layers";
+
+/**
+ * Runs the tower up to `select_layer` and drops the class token; there is no final norm.
+ * @param pixels normalised [n, S, S, 3], S a multiple of the patch size
+ * @param probe sees `vit.embeddings` and `vit.layer.{i}`, class token included
+ * @returns [n, (S / patch)², H]
+ */
+export function visionTower(w: Weights, config: VisionConfig, pixels: Tensor, probe?: Probe): Tensor {
+  return tf.tidy(() => {
+    const [count] = pixels.shape as [number];
+    let stream = embedPatches(w, config, pixels);
+    probe?.("vit.embeddings", stream);
+    // Hidden states are [embeddings, block 0, …]; later blocks would only be thrown away.
+    const blocks = config.layers + 1 + config.selectLayer;
+    for (let layer = 0; layer < blocks; layer++) {
+      stream = block(w, config, `${LAYERS}.${layer}`, stream);
+      probe?.(`vit.layer.${layer}`, stream);
+    }
+    const tokens = (stream.shape[1] as number) - 1;
+    return tf.slice(stream, [0, 1, 0], [count, tokens, config.hiddenSize]);
+  });
+}
+
+function embedPatches(w: Weights, config: VisionConfig, pixels: Tensor): Tensor {
+  const { patchSize, hiddenSize } = config;
+  const bias = w.get(`${EMBEDDINGS}.patch_embedding.bias`);
+  const patches = conv2d(pixels, w.get(`${EMBEDDINGS}.patch_embedding.weight`), bias, patchSize, 0);
+  const [count, height, width] = patches.shape as [number, number, number, number];
+  const first = tf.tile(w.get(`${EMBEDDINGS}.class_embedding`), [count, 1, 1]);
+  const tokens = tf.concat([first, patches.reshape([count, height * width, hiddenSize])], 1);
+  return tokens.add(positions(w, config, height, width));
+}
+
+/** Position embedding for a grid, bicubic where the grid differs from the stored one. */
+function positions(w: Weights, config: VisionConfig, height: number, width: number): Tensor {
+  const stored = w.get(`${EMBEDDINGS}.position_embedding`);
+  const side = config.imageSize / config.patchSize;
+  if (height === side && width === side) return stored;
+  const size = config.hiddenSize;
+  const first = tf.slice(stored, [0, 0, 0], [1, 1, size]);
+  const grid = tf.slice(stored, [0, 1, 0], [1, side * side, size]).reshape([1, side, side, size]);
+  const resized = resizeBicubicClamped(grid, height, width).reshape([1, height * width, size]);
+  return tf.concat([first, resized], 1);
+}
+
+function block(w: Weights, config: VisionConfig, path: string, x: Tensor): Tensor {
+  const mixed = selfAttention(w, config, `${path}.attn`, norm(w, config, `${path}.norm1`, x));
+  const attended = x.add(mixed.mul(w.get(`${path}.ls1`)));
+  const normed = norm(w, config, `${path}.norm2`, attended);
+  const inner = gelu(linear(normed, w.get(`${path}.mlp.fc1.weight`), w.get(`${path}.mlp.fc1.bias`)));
+  const outer = linear(inner, w.get(`${path}.mlp.fc2.weight`), w.get(`${path}.mlp.fc2.bias`));
+  return attended.add(outer.mul(w.get(`${path}.ls2`)));
+}
+
+function selfAttention(w: Weights, config: VisionConfig, path: string, x: Tensor): Tensor {
+  const { heads, hiddenSize } = config;
+  const [count, length] = x.shape as [number, number, number];
+  const width = hiddenSize / heads;
+  const [q, k, v] = tf.split(linear(x, w.get(`${path}.qkv.weight`), w.find(`${path}.qkv.bias`)), 3, 2) as [
+    Tensor,
+    Tensor,
+    Tensor,
+  ];
+  const separate = (rows: Tensor): Tensor => rows.reshape([count, length, heads, width]).transpose([0, 2, 1, 3]);
+  // The norm spans all heads together, so it comes before they are separated.
+  const normed = (rows: Tensor, name: string): Tensor =>
+    config.qkNormalization ? rmsNorm(rows, w.get(`${path}.${name}.weight`), config.normEps) : rows;
+  const mixed = attention(
+    separate(normed(q, "q_norm")),
+    separate(normed(k, "k_norm")),
+    separate(v),
+    1 / Math.sqrt(width),
+  );
+  const joined = mixed.transpose([0, 2, 1, 3]).reshape([count, length, hiddenSize]);
+  return linear(joined, w.get(`${path}.proj.weight`), w.get(`${path}.proj.bias`));
+}
+
+function norm(w: Weights, config: VisionConfig, path: string, x: Tensor): Tensor {
+  const weight = w.get(`${path}.weight`);
+  return config.normType === "rms_norm"
+    ? rmsNorm(x, weight, config.normEps)
+    : layerNorm(x, weight, w.get(`${path}.bias`), config.normEps);
+}
+
+/**
+ * Joins each 2 × 2 group of tokens into one of four times the width, in the order (0,0), (0,1), (1,0), (1,1).
+ * @param x tokens of square grids, [n, side², C]
+ * @returns [n, side²/4, 4C], row-major with `v2`, column-major with `v1`
+ * @throws LabError("bad-input") when the tokens form no square of even side
+ */
+export function pixelShuffle(config: Pick<Sa2vaConfig, "psVersion">, x: Tensor): Tensor {
+  const [count, tokens, width] = x.shape as [number, number, number];
+  const side = Math.sqrt(tokens);
+  if (side % 2 !== 0) throw new LabError("bad-input", `${tokens} tokens form no square grid of even side`);
+  const half = side / 2;
+  return tf.tidy(() => {
+    const groups = x.reshape([count * half, 2, half, 2 * width]).transpose([0, 2, 1, 3]);
+    const merged = groups.reshape([count, half, half, 4 * width]);
+    const ordered = config.psVersion === "v1" ? merged.transpose([0, 2, 1, 3]) : merged;
+    return ordered.reshape([count, half * half, 4 * width]);
+  });
+}
