@@ -1,0 +1,110 @@
+import type { ChartSpec, SeriesSpec } from "../../components/charts/chart-spec.ts";
+
+type Quantity = Omit<SeriesSpec, "loop" | "metrics"> & { readonly names: readonly string[] };
+
+/** The same quantity of both loops: neighbours in the palette, loop 2 dashed. */
+function both({ names, label, colour, ...rest }: Quantity): SeriesSpec[] {
+  return ([1, 2] as const).map((loop) => ({
+    ...rest,
+    metrics: names.map((name) => `loop${loop}/${name}`),
+    label: label === "" ? `loop ${loop}` : `${label} ${loop}`,
+    loop,
+    colour: colour + loop - 1,
+  }));
+}
+
+const one = (spec: Omit<SeriesSpec, "loop">): SeriesSpec => ({ ...spec, loop: null });
+const share = [0, 1] as const;
+
+/** The curves that say most about a dual-loop run, reward first. */
+export const OVERVIEW: readonly ChartSpec[] = [
+  {
+    id: "reward",
+    title: "Reward",
+    range: share,
+    series: both({ names: ["reward", "reward_mean"], label: "", colour: 0, decimals: 3 }),
+  },
+  {
+    id: "terms",
+    title: "IoU and METEOR",
+    range: share,
+    series: [
+      { metrics: ["loop1/rewards/iou/mean", "loop1/rewards/iou"], label: "IoU", loop: 1, colour: 0, decimals: 3 },
+      {
+        metrics: ["loop2/rewards/meteor/mean", "loop2/rewards/meteor"],
+        label: "METEOR",
+        loop: 2,
+        colour: 1,
+        decimals: 3,
+      },
+      { metrics: ["loop2/rewards/judge/mean", "loop2/rewards/judge"], label: "judge", loop: 2, colour: 3, decimals: 3 },
+    ],
+  },
+  {
+    id: "zero-spread",
+    title: "Groups without a signal",
+    range: share,
+    series: both({ names: ["frac_reward_zero_std"], label: "", colour: 0, decimals: 2 }),
+  },
+  {
+    id: "length",
+    title: "Caption length",
+    series: [
+      {
+        metrics: ["loop1/completions/mean_length"],
+        label: "mean tokens",
+        loop: 1,
+        colour: 0,
+        decimals: 1,
+      },
+      {
+        metrics: ["loop1/completions/max_length"],
+        label: "longest",
+        loop: 1,
+        colour: 2,
+        decimals: 0,
+      },
+    ],
+  },
+  {
+    id: "masks",
+    title: "Mask area and empty masks",
+    range: share,
+    series: [
+      ...both({ names: ["mask/area_mean"], label: "area", colour: 0, decimals: 3 }),
+      ...both({ names: ["mask/empty_ratio"], label: "empty", colour: 2, decimals: 2 }),
+    ],
+  },
+  {
+    id: "kl",
+    title: "KL and entropy",
+    series: [
+      ...both({ names: ["kl"], label: "KL", colour: 0, decimals: -1 }),
+      ...both({ names: ["entropy"], label: "entropy", colour: 2, decimals: 2 }).map((series) => ({
+        ...series,
+        right: true,
+      })),
+    ],
+  },
+  {
+    id: "gradient",
+    title: "Gradient norm and learning rate",
+    series: [
+      one({ metrics: ["grad_norm"], label: "norm", colour: 0, decimals: -1 }),
+      one({ metrics: ["learning_rate"], label: "rate", colour: 1, decimals: -1, right: true }),
+    ],
+  },
+  {
+    id: "memory",
+    title: "GPU memory",
+    series: [
+      one({
+        metrics: ["memory/gpu_bytes", "memory/bytes", "memory/peak_bytes", "memory/peak"],
+        label: "bytes",
+        colour: 0,
+        decimals: -1,
+      }),
+      one({ metrics: ["memory/tensors"], label: "tensors", colour: 1, decimals: 0, right: true }),
+    ],
+  },
+];

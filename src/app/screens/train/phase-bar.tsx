@@ -1,0 +1,45 @@
+import type { ReactNode } from "react";
+import { percent, seconds } from "../../components/charts/format.ts";
+import { useRun } from "../../stores/run.ts";
+import { PHASE_NAMES, phaseShares } from "./phases.ts";
+import styles from "./train.module.css";
+
+/** Where the time of the last step went, and the phase that runs now. */
+export function PhaseBar(): ReactNode {
+  const times = useRun((run) => run.phaseTimes);
+  const phase = useRun((run) => run.phase);
+  const loop = useRun((run) => run.loop);
+  const active = useRun((run) => run.state === "running" || run.state === "pausing");
+  const shares = phaseShares(times);
+  const total = shares.reduce((sum, part) => sum + part.seconds, 0);
+  return (
+    <section className={styles.phases} aria-label="Time of the last step">
+      <p className={styles.now}>
+        {active && phase !== null ? (
+          <>
+            <b>{PHASE_NAMES[phase]}</b>
+            {loop === null ? "" : ` · loop ${loop}`}
+          </>
+        ) : (
+          "Last step"
+        )}
+        <span>{shares.length === 0 ? "" : seconds(total)}</span>
+      </p>
+      <ol className={styles.bar}>
+        {shares.map((part, at) => (
+          <li
+            key={part.phase}
+            style={{ flexGrow: part.share }}
+            data-shade={at % 2}
+            data-now={active && part.phase === phase}
+            title={`${PHASE_NAMES[part.phase]}: ${seconds(part.seconds)}, ${percent(part.share)}`}
+          >
+            <span>
+              {PHASE_NAMES[part.phase]} <b>{percent(part.share)}</b>
+            </span>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}

@@ -1,0 +1,139 @@
+import { type ReactNode, useCallback } from "react";
+import { report, startObstacle, startRun } from "../../clients/lab.ts";
+import type { MetricSource } from "../../components/charts/chart-spec.ts";
+import { LiveChart } from "../../components/charts/live-chart.tsx";
+import { setSharedZoom } from "../../components/charts/zoom.ts";
+import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
+import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
+import { useViewedRun, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
+import { Button } from "../../components/ui/button.tsx";
+import { Slider } from "../../components/ui/controls.tsx";
+import { IconPlay } from "../../components/ui/icons.tsx";
+import { Empty } from "../../components/ui/panel.tsx";
+import { linkTo, navigate, useRoute } from "../../stores/route.ts";
+import { isActive, useRun } from "../../stores/run.ts";
+import { useSession } from "../../stores/session.ts";
+import { Alarms } from "./alarms.tsx";
+import { LiveStrip } from "./live-strip.tsx";
+import { OVERVIEW } from "./overview.ts";
+import { PhaseBar } from "./phase-bar.tsx";
+import styles from "./train.module.css";
+
+const SYNC = "train";
+
+/** Curves and the newest rollouts of a run. */
+export function TrainScreen(): ReactNode {
+  useHoldToHide();
+  const run = useViewedRun();
+  return (
+    <div className={styles.screen} data-testid="screen-train">
+      {run === null ? <NoRun /> : <RunView run={run} />}
+    </div>
+  );
+}
+
+function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
+  const smooth = useRoute((route) => route.smooth);
+  const begun = useRun((state) => state.groups.length > 0 || state.step > 0);
+  const starting = run.live && !begun;
+  const open = useCallback((step: number) => navigate({ screen: "rollouts", step, group: null, rollout: null }), []);
+  return (
+    <>
+      <header className={styles.head}>
+        <h1>{run.manifest?.title ?? run.runId}</h1>
+        <span className={styles.kind}>{run.live ? "" : "stored run"}</span>
+        <div className={styles.smoothing}>
+          <span>Smoothing</span>
+          <Slider
+            label="Smoothing of curves"
+            value={smooth}
+            min={0}
+            max={0.99}
+            step={0.01}
+            valueText={smooth.toFixed(2)}
+            onChange={(value) => navigate({ smooth: value })}
+          />
+          <b>{smooth.toFixed(2)}</b>
+        </div>
+        <Button kind="quiet" title="Double click on a chart does the same" onClick={() => setSharedZoom(SYNC, null)}>
+          All steps
+        </Button>
+      </header>
+      {run.problem !== null && <p className={styles.problem}>This run could not be read: {run.problem}</p>}
+      {run.live && <PhaseBar />}
+      {run.live && <Alarms />}
+      {starting && (
+        <p className={styles.waiting} role="status">
+          The first step is on its way; curves and rollouts appear here as soon as there is something to see
+        </p>
+      )}
+      <Charts from={0} to={4} source={run.metrics} smooth={smooth} onPick={open} key={`${run.runId} a`} />
+      {run.live && (
+        <>
+          <LiveStrip />
+          {begun && (
+            <div className={styles.overlayBar}>
+              <OverlayControls />
+            </div>
+          )}
+        </>
+      )}
+      <Charts from={4} to={8} source={run.metrics} smooth={smooth} onPick={open} key={`${run.runId} b`} />
+    </>
+  );
+}
+
+function Charts(props: {
+  readonly from: number;
+  readonly to: number;
+  readonly source: MetricSource;
+  readonly smooth: number;
+  readonly onPick: (step: number) => void;
+}): ReactNode {
+  return (
+    <div className={styles.charts}>
+      {OVERVIEW.slice(props.from, props.to).map((spec) => (
+        <LiveChart
+          key={spec.id}
+          spec={spec}
+          source={props.source}
+          smoothing={props.smooth}
+          sync={SYNC}
+          onPick={props.onPick}
+        />
+      ))}
+    </div>
+  );
+}
+
+/** Before any run: what will be here, and the button that makes it so. */
+function NoRun(): ReactNode {
+  const rows = useSession((session) => session.rows.length);
+  const model = useSession((session) => session.model);
+  // Read so that the obstacle is asked for again when any of its causes changes.
+  useSession((session) => session.plan);
+  useSession((session) => session.opening);
+  useSession((session) => session.modelProgress);
+  const state = useRun((run) => run.state);
+  const obstacle = isActive(state) ? "A run is on its way" : startObstacle();
+  return (
+    <Empty
+      title="No run yet"
+      actions={
+        <>
+          <Button kind="primary" icon={<IconPlay />} obstacle={obstacle} onClick={() => report(startRun())}>
+            Start
+          </Button>
+          <a href={linkTo({ screen: "setup" })}>Change settings</a>
+          <a href={linkTo({ screen: "runs" })}>Open a stored run</a>
+        </>
+      }
+    >
+      <p>Rewards, masks and captions of every rollout appear here while a run goes on</p>
+      <p>
+        {model === null ? "No model" : model.name} · {rows.toLocaleString("en-US")} rows
+        {obstacle !== null && ` · ${obstacle}`}
+      </p>
+    </Empty>
+  );
+}
