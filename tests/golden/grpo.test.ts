@@ -1,0 +1,38 @@
+import { fileURLToPath } from "node:url";
+import { beforeAll, expect, test } from "vitest";
+import { nodeFolder } from "../../scripts/lib/node-files.ts";
+import { memoryFolder } from "../../src/engine/bytes/memory.ts";
+import { tf } from "../../src/engine/gpu/tf.ts";
+import { grpoParity, isGrpoGolden } from "../../src/engine/parity/grpo.ts";
+import type { ParityRow } from "../../src/engine/parity/row.ts";
+
+const FOLDER = fileURLToPath(new URL("./grpo/", import.meta.url));
+
+beforeAll(async () => {
+  await tf.setBackend("cpu");
+});
+
+test("every stored loss, gradient, advantage, metric, draw and mask action is reproduced, without leaking a tensor", async () => {
+  const folder = await nodeFolder(FOLDER);
+  expect(await isGrpoGolden(folder)).toBe(true);
+  const before = tf.memory().numTensors;
+  const rows: ParityRow[] = [];
+  for await (const row of grpoParity(folder)) rows.push(row);
+  expect(rows.filter((row) => !row.pass)).toEqual([]);
+  expect(rows.length).toBeGreaterThan(2000);
+  const files = new Set(rows.map((row) => row.case.split(" ")[0]));
+  expect([...files].sort()).toEqual(folder.paths.filter((path) => path.endsWith(".json")).sort());
+  expect(tf.memory().numTensors).toBe(before);
+});
+
+test("a wrong number and an unknown file are reported", async () => {
+  const source = (await nodeFolder(FOLDER)).get("25_adaptive_entropy.json");
+  const text = new TextDecoder().decode(await source?.read(0, source.size));
+  const wrong = JSON.parse(text) as { cases: { steps: { loss: number }[] }[] };
+  const step = wrong.cases[0]?.steps[2];
+  if (step !== undefined) step.loss += 0.001;
+  const folder = memoryFolder({ "a.json": JSON.stringify(wrong), "b.json": '{"schema":"grpo-unheard/1"}' });
+  const missed: string[] = [];
+  for await (const row of grpoParity(folder)) if (!row.pass) missed.push(`${row.case}: ${row.what}`);
+  expect(missed).toEqual(["a.json case 0: step 2 loss", "b.json: recognise the file"]);
+});
