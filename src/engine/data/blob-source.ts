@@ -1,0 +1,126 @@
+/** Folders of files that a person picked or dropped, and of files the page's own origin serves. */
+import { isRecord } from "../bytes/json.ts";
+import { blobSource, checkRange, folderOf, memorySource } from "../bytes/memory.ts";
+import type { ByteFolder, ByteSource } from "../bytes/source.ts";
+import { LabError } from "../errors.ts";
+
+/** Files up to this size are fetched whole at the first read: small reads of them would cost a request each. */
+const WHOLE = 8 * 2 ** 20;
+
+/** Picked files as a folder; nothing is read. Hidden files (a name part that begins with a dot) are left out. */
+export function pickedFolder(files: Iterable<{ readonly path: string; readonly file: Blob }>): ByteFolder {
+  const sources = new Map<string, ByteSource>();
+  for (const { path, file } of files) {
+    const clean = path.replace(/^\/+/, "");
+    if (!clean.split("/").some((part) => part.startsWith("."))) sources.set(clean, blobSource(clean, file));
+  }
+  return folderOf(sources);
+}
+
+/**
+ * A folder on the page's own origin: its `files.json` lists {path, size} of every file.
+ * @param baseUrl absolute URL of the folder
+ * @throws LabError("bad-input") naming the URL when the list cannot be fetched or understood
+ */
+export async function fetchedFolder(baseUrl: string, fetcher: typeof fetch = fetch): Promise<ByteFolder> {
+  const base = baseUrl.endsWith("/") ? baseUrl : `${baseUrl}/`;
+  const url = `${base}files.json`;
+  const response = await request(url, {}, fetcher);
+  let list: unknown;
+  try {
+    list = await response.json();
+  } catch (thrown) {
+    throw new LabError("bad-input", `${url} is not valid JSON: ${(thrown as Error).message}`, { subject: url });
+  }
+  const sources = new Map<string, ByteSource>();
+  for (const entry of Array.isArray(list) ? list : [null]) {
+    if (!isRecord(entry) || typeof entry.path !== "string" || typeof entry.size !== "number") {
+      throw new LabError("bad-input", `${url} is not a list of files with path and size`, { subject: url });
+    }
+    const place = entry.path.split("/").map(encodeURIComponent).join("/");
+    sources.set(entry.path, urlSource(entry.path, base + place, entry.size, fetcher));
+  }
+  return folderOf(sources);
+}
+
+/** A file behind a URL as a source: whole when small or when the server knows no ranges, else range by range. */
+export function urlSource(name: string, url: string, size: number, fetcher: typeof fetch = fetch): ByteSource {
+  let whole: Promise<ByteSource> | null = null;
+  const keep = async (response: Response): Promise<ByteSource> => {
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    checkSize(name, bytes.length, size);
+    return memorySource(name, bytes);
+  };
+  const remember = (fetched: Promise<ByteSource>): Promise<ByteSource> => {
+    whole = fetched;
+    // A failed fetch is tried again at the next read; whoever waits for this one is told.
+    fetched.catch(() => {
+      whole = null;
+    });
+    return fetched;
+  };
+  return {
+    name,
+    size,
+    read: async (start, end) => {
+      checkRange(name, size, start, end);
+      if (start === end) return new Uint8Array();
+      if (whole !== null) return (await whole).read(start, end);
+      if (size <= WHOLE) return (await remember(request(url, {}, fetcher).then(keep))).read(start, end);
+      const response = await request(url, { headers: { Range: `bytes=${start}-${end - 1}` } }, fetcher);
+      if (response.status !== 206) return (await remember(keep(response))).read(start, end);
+      const bytes = new Uint8Array(await response.arrayBuffer());
+      checkSize(name, bytes.length, end - start);
+      return bytes;
+    },
+  };
+}
+
+/** The bytes behind a URL of our own origin. @throws LabError("bad-input") naming the URL and the cause */
+export async function fetchBytes(url: string, fetcher: typeof fetch = fetch): Promise<Uint8Array<ArrayBuffer>> {
+  const response = await request(url, {}, fetcher);
+  return new Uint8Array(await response.arrayBuffer());
+}
+
+/** Several folders as one: each one's files under its name, made unique; a single folder stays as it is. */
+export function mergeFolders(folders: readonly { readonly name: string; readonly folder: ByteFolder }[]): ByteFolder {
+  const [only] = folders;
+  if (folders.length === 1 && only !== undefined) return only.folder;
+  const files = new Map<string, ByteSource>();
+  const used = new Set<string>();
+  for (const { name, folder } of folders) {
+    let unique = name;
+    for (let n = 2; used.has(unique); n++) unique = `${name}-${n}`;
+    used.add(unique);
+    for (const path of folder.paths) {
+      const source = folder.get(path);
+      if (source !== undefined) files.set(`${unique}/${path}`, { ...source, name: `${unique}/${path}` });
+    }
+  }
+  return folderOf(files);
+}
+
+async function request(url: string, init: RequestInit, fetcher: typeof fetch): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetcher(url, init);
+  } catch (thrown) {
+    throw new LabError("bad-input", `${url} could not be fetched: ${(thrown as Error).message}`, {
+      subject: url,
+      cause: thrown,
+    });
+  }
+  if (!response.ok) {
+    throw new LabError("bad-input", `${url} could not be fetched: the server answered ${response.status}`, {
+      subject: url,
+    });
+  }
+  return response;
+}
+
+function checkSize(name: string, found: number, expected: number): void {
+  if (found === expected) return;
+  throw new LabError("bad-input", `${name} came with ${found} bytes instead of ${expected}; nothing of it was used`, {
+    subject: name,
+  });
+}

@@ -1,0 +1,36 @@
+import type { ByteFolder } from "../bytes/source.ts";
+import { LabError } from "../errors.ts";
+import { type Cell, isBinaryCell } from "./arrow-cells.ts";
+import { openArrow } from "./arrow-table.ts";
+
+/**
+ * A row of a shard as indented JSON text, every column as stored: binary becomes its length, 64-bit integers text.
+ * @throws LabError("bad-input") when there is no such file or row
+ */
+export async function rawRow(folder: ByteFolder, file: string, row: number): Promise<string> {
+  const source = folder.get(file);
+  if (source === undefined) throw new LabError("bad-input", `${file} is not among the opened files`, { subject: file });
+  const table = await openArrow(source);
+  if (!Number.isInteger(row) || row < 0 || row >= table.rows) {
+    throw new LabError("bad-input", `${file} has ${table.rows} rows, there is no row ${row}`, { subject: file });
+  }
+  const record: Record<string, unknown> = {};
+  for (const [at, column] of table.columns.entries()) {
+    try {
+      record[column.name] = plain(await table.cell(at, row));
+    } catch (thrown) {
+      if (!(thrown instanceof LabError)) throw thrown;
+      record[column.name] = `(cannot be read: ${thrown.message})`;
+    }
+  }
+  return JSON.stringify(record, null, 2);
+}
+
+function plain(cell: Cell): unknown {
+  if (typeof cell === "bigint") return cell.toString();
+  if (typeof cell === "number" && !Number.isFinite(cell)) return String(cell);
+  if (cell === null || typeof cell !== "object") return cell;
+  if (isBinaryCell(cell)) return `(${cell.length} bytes)`;
+  if (Array.isArray(cell)) return (cell as readonly Cell[]).map(plain);
+  return Object.fromEntries(Object.entries(cell as Record<string, Cell>).map(([key, value]) => [key, plain(value)]));
+}

@@ -1,0 +1,50 @@
+import type { RegionSet } from "./region-set.ts";
+import type { SkippedRow } from "./sample.ts";
+
+/** What a person is shown about an opened data set. */
+export interface SetInfo {
+  readonly name: string;
+  readonly rows: number;
+  readonly images: number;
+  readonly skipped: readonly SkippedRow[];
+  readonly files: readonly {
+    readonly path: string;
+    readonly bytes: number;
+    readonly rows: number;
+    readonly kept: number;
+    readonly adapter: string;
+    readonly schema: string;
+  }[];
+  readonly ignored: readonly string[];
+  /** Labels with their counts, most frequent first, equal ones by name. */
+  readonly categories: readonly (readonly [string, number])[];
+}
+
+/** Counts over a finished index. */
+export function describeSet(set: RegionSet, name: string): SetInfo {
+  const kept = new Map<string, Set<number>>();
+  const categories = new Map<string, number>();
+  const images = new Set<string>();
+  for (const summary of set.summaries) {
+    images.add(summary.imageId);
+    const rows = kept.get(summary.file) ?? new Set();
+    kept.set(summary.file, rows.add(summary.row));
+    for (const label of summary.category) categories.set(label, (categories.get(label) ?? 0) + 1);
+  }
+  return {
+    name,
+    rows: set.summaries.length,
+    images: images.size,
+    skipped: set.skipped,
+    files: set.files.map((file) => ({
+      path: file.name,
+      bytes: file.bytes,
+      rows: file.rows,
+      kept: kept.get(file.name)?.size ?? 0,
+      adapter: file.adapter,
+      schema: file.schema,
+    })),
+    ignored: set.ignored.map((file) => file.name),
+    categories: [...categories].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1)),
+  };
+}

@@ -1,0 +1,73 @@
+/** The stored runs as the page lists, opens, renames, deletes and exports them. */
+import { LabError } from "../errors.ts";
+import { holdRun, type RunLocks } from "./lock.ts";
+import type { GroupRecord, StepMetrics } from "./records.ts";
+import { digestRun, listRuns, openRun, type RunDigest } from "./run-folder.ts";
+import type { RunStore } from "./store.ts";
+import { zipRun } from "./zip.ts";
+
+export interface RunLibrary {
+  /** Newest first. `damaged` names folders whose run.json or metrics cannot be read; they are kept. */
+  list(): Promise<{
+    readonly runs: readonly RunDigest[];
+    readonly damaged: readonly string[];
+    readonly usage: number;
+    readonly quota: number;
+  }>;
+  open(id: string): Promise<{
+    readonly run: RunDigest;
+    readonly metrics: readonly StepMetrics[];
+    readonly groupSteps: readonly number[];
+  }>;
+  groups(id: string, step: number): Promise<readonly GroupRecord[]>;
+  rename(id: string, title: string): Promise<void>;
+  /** @throws LabError("storage") while the run is being trained */
+  remove(id: string): Promise<void>;
+  /** The run as one zip; browsers keep the pieces of a large Blob on disk. */
+  zip(id: string): Promise<Blob>;
+}
+
+export function runLibrary(store: RunStore, locks?: RunLocks | null): RunLibrary {
+  return {
+    list: async () => {
+      const listed = await listRuns(store);
+      const damaged = [...listed.damaged];
+      const runs: RunDigest[] = [];
+      for (const { id } of listed.runs) {
+        try {
+          runs.push(await digestRun(await openRun(store, id)));
+        } catch (thrown) {
+          if (!(thrown instanceof LabError)) throw thrown;
+          damaged.push(id);
+        }
+      }
+      return { runs, damaged, ...(await store.usage()) };
+    },
+    open: async (id) => {
+      const run = await openRun(store, id);
+      return { run: await digestRun(run), metrics: await run.readMetrics(), groupSteps: await run.groupSteps() };
+    },
+    groups: async (id, step) => (await openRun(store, id)).readGroups(step),
+    rename: async (id, title) => {
+      await (await openRun(store, id)).update({ title });
+    },
+    remove: async (id) => {
+      const release = await holdRun(id, locks);
+      if (release === null) {
+        throw new LabError("storage", `Run "${id}" is being trained and was not deleted; stop it first`, {
+          subject: id,
+        });
+      }
+      try {
+        await store.remove(id);
+      } finally {
+        release();
+      }
+    },
+    zip: async (id) => {
+      const parts: Blob[] = [];
+      for await (const piece of zipRun(store, id)) parts.push(new Blob([piece]));
+      return new Blob(parts, { type: "application/zip" });
+    },
+  };
+}

@@ -1,0 +1,173 @@
+/** Reads shards, decodes pictures and keeps the library of stored runs, so that neither page nor trainer waits for them. */
+import type { ByteFolder } from "../src/engine/bytes/source.ts";
+import { decodeInBrowser, displayBitmap } from "../src/engine/data/decode-bitmap.ts";
+import { pictureCache } from "../src/engine/data/picture-cache.ts";
+import { rawRow } from "../src/engine/data/raw-row.ts";
+import { openRegionSet, type RegionSet } from "../src/engine/data/region-set.ts";
+import { decodeRle } from "../src/engine/data/rle.ts";
+import type { RegionSummary } from "../src/engine/data/sample.ts";
+import { describeSet } from "../src/engine/data/set-info.ts";
+import { listShards } from "../src/engine/data/shards.ts";
+import { LabError } from "../src/engine/errors.ts";
+import { type RunLibrary, runLibrary } from "../src/engine/runs/library.ts";
+import { openOpfsStore } from "../src/engine/runs/opfs-store.ts";
+import type { RequestId } from "../src/protocol/common.ts";
+import type { FromData, SampleReply, SampleRequest, ToData } from "../src/protocol/data.ts";
+import { folderName, openFolders } from "./folders.ts";
+import { wireError } from "./wire.ts";
+
+/** Decoded pixels kept: some 250 pictures of 640 x 480. */
+const PICTURE_BYTES = 256 * 2 ** 20;
+
+interface OpenSet {
+  readonly folder: ByteFolder;
+  readonly set: RegionSet;
+  readonly byId: Map<string, RegionSummary>;
+}
+
+const picture = pictureCache(decodeInBrowser, PICTURE_BYTES);
+let opened: OpenSet | null = null;
+let opening: { readonly controller: AbortController; readonly done: Promise<void> } | null = null;
+let library: Promise<RunLibrary> | null = null;
+
+function send(message: FromData, transfer: Transferable[] = []): void {
+  self.postMessage(message, transfer);
+}
+
+function fail(request: RequestId | null, thrown: unknown): void {
+  send({ type: "failed", request, error: wireError(thrown) });
+}
+
+/** The library; a store that could not be opened is tried again at the next request. */
+async function runs(): Promise<RunLibrary> {
+  library ??= openOpfsStore().then((store) => runLibrary(store));
+  try {
+    return await library;
+  } catch (thrown) {
+    library = null;
+    throw thrown;
+  }
+}
+
+async function open(message: Extract<ToData, { type: "open" }>, signal: AbortSignal): Promise<void> {
+  const folder = await openFolders(message.folders);
+  const { shards } = await listShards(folder);
+  const seen = new Set<string>();
+  const byId = new Map<string, RegionSummary>();
+  opened = null;
+  const set = await openRegionSet(folder, {
+    signal,
+    onProgress: ({ file, rows }) => {
+      send({ type: "progress", files: seen.add(file).size, filesTotal: shards.length, rows, file });
+    },
+    onRows: (rows, growing) => {
+      for (const row of rows) byId.set(row.id, row);
+      // Pictures of the first rows can be asked for while the rest is still being indexed.
+      opened = { folder, set: growing, byId };
+      send({ type: "rows", rows });
+    },
+  });
+  opened = { folder, set, byId };
+  const name = message.folders.map(folderName).join(" + ");
+  send({ type: "opened", request: message.request, info: describeSet(set, name) });
+}
+
+/** One index is built at a time: a new request ends the one under way. */
+async function startOpening(message: Extract<ToData, { type: "open" }>): Promise<void> {
+  const before = opening;
+  before?.controller.abort();
+  const controller = new AbortController();
+  const work = async (): Promise<void> => {
+    await before?.done;
+    try {
+      controller.signal.throwIfAborted();
+      await open(message, controller.signal);
+    } catch (thrown) {
+      const cancelled = controller.signal.aborted && !(thrown instanceof LabError);
+      fail(message.request, cancelled ? new LabError("cancelled", "Opening was cancelled before it began") : thrown);
+    }
+  };
+  const mine = { controller, done: work() };
+  opening = mine;
+  await mine.done;
+  if (opening === mine) opening = null;
+}
+
+function current(): OpenSet {
+  if (opened === null) throw new LabError("bad-input", "No data set is open; open or drop a folder of shards first");
+  return opened;
+}
+
+function rowOf(id: string): RegionSummary {
+  const summary = current().byId.get(id);
+  if (summary === undefined) {
+    throw new LabError("bad-input", `Row ${id} is not in the open data set`, { subject: id });
+  }
+  return summary;
+}
+
+/** Carries out a request; its answer and the buffers handed over with it. */
+async function answer(message: Exclude<ToData, { type: "open" | "cancel-open" | "trainer-port" }>): Promise<void> {
+  const { request } = message;
+  switch (message.type) {
+    case "image": {
+      const { index, width, height } = rowOf(message.rowId);
+      const pixels = await picture(await current().set.sample(index));
+      const bitmap = await displayBitmap(pixels, message.maxSide);
+      return send({ type: "image", request, bitmap, width, height }, [bitmap]);
+    }
+    case "raw-row": {
+      const { file, row } = rowOf(message.rowId);
+      return send({ type: "raw-row", request, text: await rawRow(current().folder, file, row) });
+    }
+    case "runs": {
+      const { damaged, ...listed } = await (await runs()).list();
+      send({ type: "runs", request, ...listed });
+      if (damaged.length > 0) {
+        const names = damaged.map((id) => `"${id}"`).join(", ");
+        fail(null, new LabError("storage", `Stored runs ${names} are damaged and not listed; their files are kept`));
+      }
+      return;
+    }
+    case "run":
+      return send({ type: "run", request, ...(await (await runs()).open(message.runId)) });
+    case "run-groups":
+      return send({ type: "run-groups", request, groups: await (await runs()).groups(message.runId, message.step) });
+    case "delete-run":
+      await (await runs()).remove(message.runId);
+      return send({ type: "done", request });
+    case "rename-run":
+      await (await runs()).rename(message.runId, message.title);
+      return send({ type: "done", request });
+    case "export-run": {
+      const blob = await (await runs()).zip(message.runId);
+      return send({ type: "exported", request, blob, fileName: `${message.runId}.zip` });
+    }
+    default:
+      throw new LabError("internal", `The data worker knows no message "${(message as ToData).type}"`);
+  }
+}
+
+/** Pixels and mask of a row for the trainer; both buffers change hands. */
+async function sampleFor(port: MessagePort, { request, index }: SampleRequest): Promise<void> {
+  const post = (reply: SampleReply, transfer: Transferable[]): void => port.postMessage(reply, transfer);
+  try {
+    const { set } = current();
+    const sample = await set.sample(index);
+    const pixels = await picture(sample);
+    const rgb = new Uint8Array(pixels.data).buffer;
+    const mask = decodeRle(sample.mask).buffer;
+    post({ request, summary: set.summaries[index] as RegionSummary, rgb, mask }, [rgb, mask]);
+  } catch (thrown) {
+    post({ request, error: wireError(thrown) }, []);
+  }
+}
+
+self.onmessage = ({ data }: MessageEvent<ToData>) => {
+  if (data.type === "open") void startOpening(data);
+  else if (data.type === "cancel-open") opening?.controller.abort();
+  else if (data.type === "trainer-port") {
+    const { port } = data;
+    port.onmessage = (event: MessageEvent<SampleRequest>) => void sampleFor(port, event.data);
+  } else answer(data).catch((thrown: unknown) => fail(data.request ?? null, thrown));
+};

@@ -1,0 +1,53 @@
+/** Scores captions beside the trainer: METEOR needs the WordNet table and processor time, neither of which should wait. */
+import { memorySource } from "../src/engine/bytes/memory.ts";
+import { fetchBytes } from "../src/engine/data/blob-source.ts";
+import { LabError } from "../src/engine/errors.ts";
+import { meteorScorer } from "../src/engine/rewards/caption-scorer.ts";
+import type { CaptionScorer } from "../src/engine/rewards/types.ts";
+import { loadWordnet } from "../src/engine/rewards/wordnet.ts";
+import type { FromReward, ScoreRequest, ToReward } from "../src/protocol/reward.ts";
+import { wireError } from "./wire.ts";
+
+type Send = (message: FromReward) => void;
+
+const toPage: Send = (message) => self.postMessage(message);
+let scorer: Promise<CaptionScorer> | null = null;
+
+async function loadScorer(url: string): Promise<CaptionScorer> {
+  const bytes = await fetchBytes(url);
+  return meteorScorer(await loadWordnet(memorySource(url, bytes)));
+}
+
+async function score(message: ScoreRequest, send: Send): Promise<void> {
+  const { request } = message;
+  try {
+    if (scorer === null)
+      throw new LabError("internal", "Captions were to be scored before the WordNet table was named");
+    send({ type: "scores", request, scores: await (await scorer).score(message.pairs) });
+  } catch (thrown) {
+    send({ type: "failed", request, error: wireError(thrown) });
+  }
+}
+
+function connect(port: MessagePort, wordnetUrl: string): void {
+  const loading = loadScorer(wordnetUrl);
+  scorer = loading;
+  loading.catch((thrown: unknown) => {
+    // The next connection may bring a table that can be read.
+    if (scorer === loading) scorer = null;
+    toPage({ type: "failed", request: null, error: wireError(thrown) });
+  });
+  port.onmessage = ({ data }: MessageEvent<ScoreRequest>) => {
+    void score(data, (answer) => port.postMessage(answer));
+  };
+}
+
+self.onmessage = ({ data }: MessageEvent<ToReward>) => {
+  if (data.type === "connect") connect(data.port, data.wordnetUrl);
+  else if (data.type === "score") void score(data, toPage);
+  else {
+    const type = String((data as { type?: unknown }).type);
+    const error = wireError(new LabError("internal", `The reward worker knows no message "${type}"`));
+    toPage({ type: "failed", request: null, error });
+  }
+};
