@@ -1,5 +1,5 @@
 import { type Tensor, tf } from "../gpu/tf.ts";
-import type { Probe } from "../model/sam2/probe.ts";
+import type { Probe } from "../model/probe.ts";
 
 /** Keeps clones of the intermediate tensors a forward pass shows to its probe. */
 export class Captured {
@@ -12,6 +12,10 @@ export class Captured {
 
   get names(): readonly string[] {
     return [...this.tensors.keys()];
+  }
+
+  has(name: string): boolean {
+    return this.tensors.has(name);
   }
 
   /** The values of a captured array; `turn` gives a channels-last array channels-first. */

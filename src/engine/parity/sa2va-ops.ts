@@ -208,8 +208,8 @@ function operatorFor(name: string, names: readonly string[], positions: readonly
       what: "RMSNorm",
       run: (input) => rmsNorm(input("rmsnorm.in"), input("rmsnorm.weight"), 1e-6),
     },
-    "pixel_shuffle.v2": { what: "pixel shuffle", run: (input) => pixelShuffle(input("pixel_shuffle.in"), 0.5, "v2") },
-    "pixel_shuffle.v1": { what: "pixel shuffle", run: (input) => pixelShuffle(input("pixel_shuffle.in"), 0.5, "v1") },
+    "pixel_shuffle.v2": { what: "pixel shuffle", run: (input) => shuffled(input, "v2") },
+    "pixel_shuffle.v1": { what: "pixel shuffle", run: (input) => shuffled(input, "v1") },
     sine_pe: {
       what: "sine position embedding",
       run: (_input, shape) => {
@@ -237,6 +237,12 @@ function operatorFor(name: string, names: readonly string[], positions: readonly
     },
   };
   return operators[size];
+}
+
+function shuffled(input: Inputs, psVersion: "v1" | "v2"): Tensor {
+  const x = input("pixel_shuffle.in");
+  const [count, height, width, channels] = x.shape as [number, number, number, number];
+  return pixelShuffle({ psVersion }, x.reshape([count, height * width, channels]));
 }
 
 function channelsLast(x: Tensor): Tensor {

@@ -8,7 +8,7 @@ import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { Weights } from "../weights.ts";
 import { PATCH_STRIDE, type Sam2Config } from "./config.ts";
 import { resizeBicubicClamped } from "./interpolation.ts";
-import type { Probe } from "./probe.ts";
+import type { Probe } from "../probe.ts";
 
 const TRUNK = "grounding_encoder.sam2_model.image_encoder.trunk";
 const NORM_EPS = 1e-6;

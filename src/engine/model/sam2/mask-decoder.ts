@@ -10,7 +10,7 @@ import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { Weights } from "../weights.ts";
 import type { Sam2Config } from "./config.ts";
 import type { SamFeatures } from "./neck.ts";
-import type { Probe } from "./probe.ts";
+import type { Probe } from "../probe.ts";
 import { densePositions, densePrompt, sparseTokens } from "./prompt-encoder.ts";
 import { twoWayTransformer } from "./two-way-transformer.ts";
 

@@ -5,7 +5,7 @@ import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { Weights } from "../weights.ts";
 import type { Sam2Config } from "./config.ts";
 import { hiera } from "./hiera.ts";
-import type { Probe } from "./probe.ts";
+import type { Probe } from "../probe.ts";
 
 const SAM = "grounding_encoder.sam2_model";
 

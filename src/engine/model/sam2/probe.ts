@@ -1,7 +1,0 @@
-import type { Tensor } from "../../gpu/tf.ts";
-
-/**
- * Sees named intermediate tensors while a forward pass runs (parity checks, the teaching view). The tensor dies with
- * the pass: whoever wants to keep it clones it.
- */
-export type Probe = (name: string, value: Tensor) => void;
