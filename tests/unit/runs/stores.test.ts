@@ -1,0 +1,132 @@
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { nodeStore } from "../../../scripts/lib/node-store.ts";
+import { memoryStore } from "../../../src/engine/runs/memory-store.ts";
+import { escapeName, opfsStore } from "../../../src/engine/runs/opfs-store.ts";
+import type { RunStore } from "../../../src/engine/runs/store.ts";
+import { type FakeOptions, fakeOpfs } from "./fake-opfs.ts";
+
+const directories: string[] = [];
+afterAll(async () => {
+  for (const directory of directories) await rm(directory, { recursive: true, force: true });
+});
+
+async function onDisk(): Promise<RunStore> {
+  const directory = await mkdtemp(join(tmpdir(), "run-store-"));
+  directories.push(directory);
+  return nodeStore(join(directory, "runs"));
+}
+
+function inOpfs(options: FakeOptions): RunStore {
+  const { root, storage } = fakeOpfs(options);
+  return opfsStore(root, storage);
+}
+
+const STORES: readonly (readonly [string, () => Promise<RunStore>])[] = [
+  ["memory", async () => memoryStore()],
+  ["directory", onDisk],
+  ["private file system", async () => inOpfs({ move: true, quota: 1e9 })],
+  ["private file system without move", async () => inOpfs({ move: false, quota: 1e9 })],
+];
+
+describe.each(STORES)("%s", (_, make) => {
+  test("writes, replaces, appends and reads back", async () => {
+    const store = await make();
+    await store.write("a/b/c.bin", Uint8Array.of(1, 2, 3, 4));
+    await store.write("a/b/c.bin", Uint8Array.of(9, 8));
+    expect([...(await store.read("a/b/c.bin"))]).toEqual([9, 8]);
+    await store.append("a/log.txt", "ä\n");
+    await store.append("a/log.txt", Uint8Array.of(66));
+    expect(await store.readText("a/log.txt")).toBe("ä\nB");
+    expect(await store.size("a/log.txt")).toBe(4);
+    expect(await store.size("a")).toBeNull();
+    expect(await store.size("a/none")).toBeNull();
+    const source = await store.open("a/log.txt");
+    expect(source.size).toBe(4);
+    expect([...(await source.read(2, 4))]).toEqual([10, 66]);
+  });
+
+  test("lists below a folder, not beside it, and removes with all it holds", async () => {
+    const store = await make();
+    for (const path of ["run/x", "run/é b/y~", "run-2/x", "run.json", "run/a"]) await store.write(path, path);
+    expect((await store.list("run")).map((file) => file.path)).toEqual(["run/a", "run/x", "run/é b/y~"]);
+    expect(await store.list("run/x")).toEqual([{ path: "run/x", size: 5 }]);
+    expect(await store.list("nothing")).toEqual([]);
+    await store.remove("run");
+    await store.remove("run");
+    await store.remove("nothing/there");
+    expect((await store.list("")).map((file) => file.path)).toEqual(["run-2/x", "run.json"]);
+    expect((await store.usage()).usage).toBe(15);
+  });
+
+  test("names the missing file and refuses paths that lead outside", async () => {
+    const store = await make();
+    for (const read of [store.read("no/file"), store.readText("no/file"), store.open("no/file")]) {
+      await expect(read).rejects.toMatchObject({ code: "storage", subject: "no/file" });
+    }
+    for (const path of ["../x", "/x", "a//b", "a/./b", ""]) {
+      await expect(store.write(path, "x"), path).rejects.toMatchObject({ code: "storage" });
+      await expect(store.remove(path), path).rejects.toMatchObject({ code: "storage" });
+    }
+    expect(await store.list("")).toEqual([]);
+  });
+});
+
+test.each([true, false])("a crash while replacing leaves the old or the new content (move: %s)", async (move) => {
+  for (let survive = 0; ; survive++) {
+    let changes = 0;
+    let armed = false;
+    const options: FakeOptions = {
+      move,
+      quota: 1e9,
+      beforeChange: (change) => {
+        if (armed && changes++ >= survive) throw new Error(`crash before ${change}`);
+      },
+    };
+    const store = inOpfs(options);
+    await store.write("run/file", "the old content");
+    armed = true;
+    const crashed = await store.write("run/file", "new").then(
+      () => false,
+      () => true,
+    );
+    armed = false;
+    const content = await store.readText("run/file");
+    expect(["the old content", "new"], `after ${survive} changes`).toContain(content);
+    expect((await store.list("run")).map((file) => file.path)).toEqual(["run/file"]);
+    await store.write("run/file", "later");
+    expect(await store.readText("run/file")).toBe("later");
+    if (!crashed) {
+      expect(content).toBe("new");
+      expect(survive).toBeGreaterThan(move ? 1 : 3);
+      break;
+    }
+  }
+});
+
+test("a full store says how much was needed and how much is free, and keeps the old file", async () => {
+  const inside = inOpfs({ move: true, quota: 100 });
+  const inMemory = memoryStore({ quota: 100 });
+  for (const store of [inside, inMemory]) {
+    await store.write("run/a", new Uint8Array(60));
+    const failed = store.write("run/b", new Uint8Array(70));
+    await expect(failed).rejects.toThrow(/^run\/b needs 70 bytes and 40 bytes are free; it was not written/);
+    await expect(store.append("run/a", new Uint8Array(70))).rejects.toMatchObject({ code: "storage" });
+    expect((await store.list("")).map((file) => file.path)).toEqual(["run/a"]);
+  }
+});
+
+test("a finished write leaves no second file on disk", async () => {
+  const store = await onDisk();
+  await store.write("run/a", "x");
+  expect(await readdir(join(directories.at(-1) as string, "runs", "run"))).toEqual(["a"]);
+});
+
+test("names are escaped without two becoming one", () => {
+  expect(escapeName("step-000001.arrow")).toBe("step-000001.arrow");
+  expect(escapeName(".hidden")).toBe("%2Ehidden");
+  expect(escapeName("a%new b*")).toBe("a%25new%20b%2A");
+  expect(decodeURIComponent(escapeName("50 % „é“ ~'()!"))).toBe("50 % „é“ ~'()!");
+});
