@@ -35,7 +35,9 @@ async function main(): Promise<number> {
       "--judge: calls to a judge are not available yet; without it captions get METEOR alone",
     );
   }
-  const [predicted, reference] = await Promise.all([readPairFile(path("pred")), readPairFile(path("ref"))]);
+  const [predictedPath, referencePath] = [path("pred"), path("ref")];
+  const predicted = await readPairFile(predictedPath);
+  const reference = await readPairFile(referencePath);
   const kind = comparable(predicted, reference);
   const rows = kind === "captions" ? await meteorRows(predicted, reference) : iouRows(predicted, reference);
   const name = kind === "captions" ? "meteor" : "iou";

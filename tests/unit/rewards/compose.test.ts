@@ -1,0 +1,45 @@
+import { readFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+import { captionReward, composeReward, meteorScorer } from "../../../src/engine/rewards/caption-scorer.ts";
+import type { RewardTerm } from "../../../src/engine/rewards/term.ts";
+import { parseWordnet } from "../../../src/engine/rewards/wordnet.ts";
+
+const term = (name: string, value: number | null, weight: number): RewardTerm => ({ name, value, weight });
+
+test("a reward is the weighted sum, and missing when a needed part is missing", () => {
+  expect(composeReward([term("a", 0.5, 2), term("b", -0.25, 1)])).toBe(0.75);
+  expect(composeReward([term("a", 0, 1)])).toBe(0);
+  expect(composeReward([term("a", 0.5, 1), term("b", null, 0.1)])).toBeNull();
+  // A term that is shown only may be missing.
+  expect(composeReward([term("a", 0.5, 1), term("b", null, 0)])).toBe(0.5);
+  expect(composeReward([])).toBeNull();
+  expect(composeReward([term("a", 0.5, 0)])).toBeNull();
+  for (const bad of [term("a", Number.NaN, 1), term("a", Infinity, 0), term("a", 1, Number.NaN)]) {
+    expect(() => composeReward([bad])).toThrow('reward term "a"');
+  }
+});
+
+test("METEOR counts in full without a judge and a quarter beside one", () => {
+  const meteor = term("meteor", 0.4, 1);
+  expect(captionReward({ meteor, judge: null })).toEqual({ reward: 0.4, terms: [meteor] });
+  const judged = captionReward({ meteor, judge: term("judge", 0.8, 1) });
+  expect(judged.reward).toBeCloseTo(0.7, 14);
+  expect(judged.terms.map(({ weight }) => weight)).toEqual([0.25, 0.75]);
+  const failed = captionReward({ meteor, judge: { ...term("judge", null, 1), note: "timeout" } });
+  expect(failed.reward).toBeNull();
+  expect(failed.terms[1]).toEqual({ name: "judge", value: null, weight: 0.75, note: "timeout" });
+});
+
+test("the scorer gives a reward with its alignment for every pair, in order", async () => {
+  const table = await readFile(new URL("../../../public/wordnet/wordnet30.txt", import.meta.url));
+  const scorer = meteorScorer(parseWordnet(table));
+  const scores = await scorer.score([
+    { reference: "a red car", hypothesis: "a red auto" },
+    { reference: "a dog", hypothesis: "" },
+    { reference: " ", hypothesis: "a dog" },
+  ]);
+  expect(scores.map(({ reward }) => reward)).toEqual([expect.closeTo(1 - 0.5 / 27, 14), 0, 0]);
+  expect(scores[0]?.terms[0]?.meteor?.matches[2]).toEqual([2, 2, "synonym"]);
+  expect(scores.map(({ terms }) => terms[0]?.note)).toEqual([undefined, "empty caption", "empty reference"]);
+  expect(await scorer.score([])).toEqual([]);
+});

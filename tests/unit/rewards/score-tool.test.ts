@@ -1,0 +1,100 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, expect, test } from "vitest";
+import { readPairFile } from "../../../scripts/lib/pair-file.ts";
+
+const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+const folder = await mkdtemp(join(tmpdir(), "score-"));
+afterAll(() => rm(folder, { recursive: true }));
+
+async function file(name: string, content: string): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, content);
+  return path;
+}
+
+/** Exit code, output and errors of the tool. */
+function score(...words: string[]): Promise<{ code: number; out: string; err: string }> {
+  const program = [join(ROOT, "node_modules/tsx/dist/cli.mjs"), join(ROOT, "scripts/score.ts"), ...words];
+  return new Promise((resolve) => {
+    execFile(process.execPath, program, (error, out, err) =>
+      resolve({ code: error === null ? 0 : Number(error.code), out, err }),
+    );
+  });
+}
+
+test("files of captions are read in all their forms", async () => {
+  const forms = {
+    "a.txt": "a dog\n\nA cat\r\n",
+    "a.json": '["a dog", {"caption": ""}, "A cat"]',
+    "a.jsonl": '{"caption": "a dog"}\n""\n\n{"caption": "A cat"}\n',
+  };
+  for (const [name, content] of Object.entries(forms)) {
+    const path = await file(name, content);
+    expect(await readPairFile(path), name).toEqual({ name: path, kind: "captions", items: ["a dog", "", "A cat"] });
+  }
+  const bracket = await readPairFile(await file("bracket.txt", "[blurred] a dog\n{a cat}"));
+  expect(bracket.items).toEqual(["[blurred] a dog", "{a cat}"]);
+});
+
+test("files of masks are read in all their forms", async () => {
+  const dot = { size: [3, 4], counts: "714" };
+  const content = [dot, { mask: dot }, { segmentation: { size: [3, 4], counts: [7, 1, 4] } }];
+  for (const path of [
+    await file("m.json", JSON.stringify(content)),
+    await file("m.jsonl", content.map((item) => JSON.stringify(item)).join("\n")),
+  ]) {
+    expect(await readPairFile(path)).toEqual({ name: path, kind: "masks", items: [dot, dot, dot] });
+  }
+  expect((await readPairFile(await file("one.json", JSON.stringify(dot)))).items).toEqual([dot]);
+});
+
+test.each([
+  ["empty.txt", "", "the file is empty"],
+  ["list.json", "[]", "the list is empty"],
+  ["cut.json", '[{"caption"', "line 1 is not valid JSON"],
+  ["number.json", "[3]", "entry 1 is neither a caption nor a mask"],
+  ["mixed.json", '["a dog", {"size": [3, 4], "counts": "714"}]', "captions and masks are mixed"],
+  ["sum.json", '[{"size": [3, 4], "counts": "7"}]', "entry 1: mask runs add up to 7"],
+])("%s is refused with its name and cause", async (name, content, cause) => {
+  const path = await file(name, content);
+  await expect(readPairFile(path)).rejects.toThrow(`${path}: ${cause}`);
+});
+
+test("the tool prints pairs and mean, and one JSON object per line when asked", async () => {
+  const pred = await file("p.txt", "a red auto\na dog\n");
+  const ref = await file("r.txt", "a red car\nthe dog\n");
+  const lines = (await score("--pred", pred, "--ref", ref, "--json")).out
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  expect(lines).toMatchObject([
+    { pair: 1, meteor: 0.9814814814814815, chunks: 1 },
+    { pair: 2, meteor: 0.25, precision: 0.5 },
+    { mean: (0.9814814814814815 + 0.25) / 2, term: "meteor", pairs: 2 },
+  ]);
+  const plain = await score("--pred", pred, "--ref", ref);
+  expect(plain).toMatchObject({ code: 0, err: "" });
+  expect(plain.out).toContain("mean meteor 0.615741 of 2");
+});
+
+test("a bad argument or pair ends with code 2 and one sentence", async () => {
+  const masks = await file("a.json", '[{"size": [3, 4], "counts": "714"}]');
+  const turned = await file("b.json", '[{"size": [4, 3], "counts": "714"}]');
+  const captions = await file("c.txt", "a\nb\n");
+  const cases: [string[], string][] = [
+    [["--pred", masks], "--ref FILE is missing"],
+    [["--pred", masks, "--ref", join(folder, "none")], "there is no such file"],
+    [["--pred", masks, "--ref", captions], "a.json has 1 masks, but"],
+    [["--pred", masks, "--ref", turned], "pair 1: a mask of 3 x 4 pixels cannot be compared"],
+    [["--pred", masks, "--ref", masks, "--judge", "http://x"], "not available yet"],
+  ];
+  for (const [words, cause] of cases) {
+    const { code, out, err } = await score(...words);
+    expect({ code, out, lines: err.trim().split("\n").length }, cause).toEqual({ code: 2, out: "", lines: 1 });
+    expect(err).toContain(cause);
+  }
+});
