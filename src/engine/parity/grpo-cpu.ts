@@ -49,7 +49,7 @@ export function checkAdvantagesCase(item: Json, report: CaseReport): void {
     report.compare(`${mode} std`, wanted.std_used, ours.stdUsed, DOUBLE_TOLERANCE);
     report.compare(`${mode} total reward`, wanted.total_reward, nulled(total), DOUBLE_TOLERANCE);
     report.compare(`${mode} constant`, wanted.frac_reward_zero_std, zeroSpreadFraction(ours.stdUsed), DOUBLE_TOLERANCE);
-    checkRewardMetrics(mode, record(wanted, "metrics"), rewards, total, ours.stdUsed, report);
+    checkRewardMetrics(`${mode} `, record(wanted, "metrics"), rewards, total, ours.stdUsed, report);
   }
   const variants: Readonly<Record<string, Partial<AdvantageSettings>>> = {
     "verl_grpo_eps1e-6": { eps: 1e-6 },
@@ -62,8 +62,9 @@ export function checkAdvantagesCase(item: Json, report: CaseReport): void {
       report.compare(name, item[name], groupAdvantages(total, { ...base, ...changes }).advantages, ADVANTAGE_TOLERANCE);
 }
 
-function checkRewardMetrics(
-  mode: string,
+/** Metrics of the rewards of a batch against TRL's names. */
+export function checkRewardMetrics(
+  prefix: string,
   wanted: Json,
   rewards: readonly (readonly Reward[])[],
   total: readonly Reward[],
@@ -81,7 +82,7 @@ function checkRewardMetrics(
     ours[`rewards/r${k}/std`] = column.std;
   });
   for (const [key, value] of Object.entries(wanted))
-    report.compare(`${mode} ${key}`, value, ours[key] ?? Number.NaN, DOUBLE_TOLERANCE);
+    report.compare(`${prefix}${key}`, value, ours[key] ?? Number.NaN, DOUBLE_TOLERANCE);
 }
 
 /** `grpo-masking`. */

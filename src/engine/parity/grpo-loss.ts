@@ -1,9 +1,18 @@
 /** Golden schema `grpo-loss`: losses, gradients, advantages and metrics of the published loss types. */
-import { groupAdvantages, spreadOf, weightedRewards, zeroSpreadFraction } from "../rl/advantages.ts";
+import {
+  type AdvantageSettings,
+  groupAdvantages,
+  isZeroStd,
+  normalizeThenSum,
+  type Reward,
+  weightedRewards,
+} from "../rl/advantages.ts";
 import { lossMetrics } from "../rl/loss-metrics.ts";
 import { type LossSettings, type LossType, lossSettings, type RatioLevel } from "../rl/loss-types.ts";
 import { type CaseReport, flat, type Json, matrix, numberOr, record, shapeOf, text } from "./golden-json.ts";
+import { checkRewardMetrics } from "./grpo-cpu.ts";
 import {
+  ADVANTAGE_TOLERANCE,
   active,
   DOUBLE_TOLERANCE,
   LOGP_TOLERANCE,
@@ -34,35 +43,23 @@ export async function checkLossCase(item: Json, report: CaseReport): Promise<voi
 
 function checkAdvantages(item: Json, expected: Json, report: CaseReport): readonly number[] {
   const hyper = record(item, "hyper");
-  const rewards = matrix(record(item, "inputs").rewards);
-  const weights = Array.isArray(hyper.reward_weights) ? flat(hyper.reward_weights) : (rewards[0] ?? []).map(() => 1);
-  const total = weightedRewards(
-    rewards.map((row) => row.map((reward) => (Number.isNaN(reward) ? null : reward))),
-    weights,
+  const rewards = matrix(record(item, "inputs").rewards).map((row) =>
+    row.map((reward): Reward => (Number.isNaN(reward) ? null : reward)),
   );
+  const weights = Array.isArray(hyper.reward_weights) ? flat(hyper.reward_weights) : (rewards[0] ?? []).map(() => 1);
+  const total = weightedRewards(rewards, weights);
   const scale = hyper.scale_rewards === "none" || hyper.scale_rewards === "batch" ? hyper.scale_rewards : "group";
   const groupSize = numberOr(record(item, "shape"), "group_size", 1);
-  const ours = groupAdvantages(total, { groupSize, scale, eps: 1e-4, baseline: "mean" });
-  report.compare("advantages", expected.advantages, ours.advantages, DOUBLE_TOLERANCE);
-  if ("reward_std_used" in expected)
-    report.compare("reward std", expected.reward_std_used, ours.stdUsed, DOUBLE_TOLERANCE);
-  if ("group_std_is_zero" in expected)
-    report.compare(
-      "groups without spread",
-      expected.group_std_is_zero,
-      ours.stdUsed.map((s) => Number(s === 0)),
-      {},
-    );
-  const metrics = record(expected, "reward_metrics");
-  if ("reward" in metrics) report.compare("reward", metrics.reward, spreadOf(total).mean, DOUBLE_TOLERANCE);
-  if ("reward_std" in metrics) report.compare("reward_std", metrics.reward_std, spreadOf(total).std, DOUBLE_TOLERANCE);
-  if ("frac_reward_zero_std" in metrics)
-    report.compare(
-      "frac_reward_zero_std",
-      metrics.frac_reward_zero_std,
-      zeroSpreadFraction(ours.stdUsed),
-      DOUBLE_TOLERANCE,
-    );
+  const settings: AdvantageSettings = { groupSize, scale, eps: 1e-4, baseline: "mean" };
+  const ours =
+    hyper.multi_objective_aggregation === "normalize_then_sum"
+      ? normalizeThenSum(rewards, weights, settings)
+      : groupAdvantages(total, settings);
+  report.compare("advantages", expected.advantages, ours.advantages, ADVANTAGE_TOLERANCE);
+  report.compare("reward std", expected.reward_std_used, ours.stdUsed, DOUBLE_TOLERANCE);
+  const zero = ours.stdUsed.map((std) => Number(isZeroStd(std)));
+  report.compare("groups without spread", expected.group_std_is_zero, zero, {});
+  checkRewardMetrics("", record(expected, "reward_metrics"), rewards, total, ours.stdUsed, report);
   return ours.advantages;
 }
 

@@ -184,12 +184,13 @@ async function checkConcrete(inputs: Json, expected: Json, temperature: number, 
   const logits = flat(inputs.mask_logits);
   const uniforms = (): Tensor => tf.tensor1d(flat(inputs.uniforms));
   const target = (): Tensor => tf.tensor1d(flat(inputs.target));
-  const relaxed = (z: Tensor): Tensor => masks.concreteSample(z, uniforms(), temperature);
+  const raw = (z: Tensor): Tensor => masks.concreteSample(z, uniforms(), temperature);
+  const relaxed = (z: Tensor): Tensor => raw(z).sigmoid();
   const hard = (z: Tensor): Tensor => masks.straightThrough(relaxed(z));
   const at = (f: (z: Tensor) => Tensor) => read(() => f(tf.tensor1d(logits)));
   report.compare("relaxed", expected.relaxed, await at(relaxed), LOSS_TOLERANCE);
   report.compare("hard", expected.hard, await at(hard), {});
-  const density = await at((z) => masks.concreteLogDensity(z, relaxed(z), temperature));
+  const density = await at((z) => masks.concreteLogDensity(z, raw(z), temperature));
   report.compare("log density", expected.log_density, density, LOGP_TOLERANCE);
   const soft = (z: Tensor): Tensor => masks.softIou(relaxed(z), target()).neg();
   const straight = (z: Tensor): Tensor => masks.softIou(hard(z), target()).neg();

@@ -144,11 +144,11 @@ export function sampleChoice(scores: ArrayLike<number>, temperature: number, uni
 
 // ---- binary Concrete (option H, 1611.00712) -----------------------------------------------------------------------
 
-/** Relaxed mask y = sigmoid((logit + log u - log(1-u)) / τ), differentiable in the logits. */
+/** Pre-sigmoid relaxed mask l = (logit + log u - log(1-u)) / τ, differentiable in the logits; y = sigmoid(l). */
 export function concreteSample(logits: Tensor, uniforms: Tensor, temperature: number): Tensor {
   return tf.tidy(() => {
     const logistic = uniforms.log().sub(tf.scalar(1).sub(uniforms).log());
-    return logits.add(logistic).div(temperature).sigmoid();
+    return logits.add(logistic).div(temperature);
   });
 }
 
@@ -161,14 +161,16 @@ export function straightThrough(relaxed: Tensor): Tensor {
   return cut(relaxed);
 }
 
-/** log density of the binary Concrete distribution at y in (0, 1), location logit `logits`, per pixel. */
-export function concreteLogDensity(logits: Tensor, y: Tensor, temperature: number): Tensor {
+/**
+ * log density of the binary Concrete distribution at y = sigmoid(l), location logit `logits`, per pixel. Takes the
+ * pre-sigmoid l: float32 cannot tell 1 - y from 0 where y is near 1.
+ */
+export function concreteLogDensity(logits: Tensor, preSigmoid: Tensor, temperature: number): Tensor {
   return tf.tidy(() => {
-    // With l = logit(y): log p = log τ + a - τ·l - 2·softplus(a - τ·l) - log y - log(1 - y).
-    const logY = y.log();
-    const logRest = tf.scalar(1).sub(y).log();
-    const centred = logits.sub(logY.sub(logRest).mul(temperature));
-    return centred.sub(tf.softplus(centred).mul(2)).sub(logY).sub(logRest).add(Math.log(temperature));
+    // With c = a - τ·l: log p = log τ + c - 2·softplus(c) - log y - log(1 - y).
+    const centred = logits.sub(preSigmoid.mul(temperature));
+    const logVolume = logSigmoid(preSigmoid).add(logSigmoid(preSigmoid.neg()));
+    return centred.sub(tf.softplus(centred).mul(2)).sub(logVolume).add(Math.log(temperature));
   });
 }
 

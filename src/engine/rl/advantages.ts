@@ -121,9 +121,14 @@ export function normalizeThenSum(
   return { advantages, groups, stdUsed: combined.map(() => batch.std) };
 }
 
+/** A deviation that is 0 up to rounding, by TRL's bound. */
+export function isZeroStd(std: number): boolean {
+  return std <= 1e-8;
+}
+
 /** Share of rows whose deviation is 0 (TRL's `frac_reward_zero_std`). */
 export function zeroSpreadFraction(stdUsed: readonly number[]): number {
-  return stdUsed.length === 0 ? 0 : stdUsed.filter((std) => std === 0).length / stdUsed.length;
+  return stdUsed.length === 0 ? 0 : stdUsed.filter(isZeroStd).length / stdUsed.length;
 }
 
 function splitGroups(rewards: readonly Reward[], groupSize: number): Reward[][] {

@@ -91,10 +91,11 @@ export function lossMetrics(arrays: LossArrays, settings: LossSettings): Record<
   metrics["ratio/max"] = active.reduce((most, i) => Math.max(most, at(tokens.ratio, i)), active.length === 0 ? 1 : 0);
   if (settings.objective === "clip") Object.assign(metrics, clipMetrics(rows, tokens, settings));
   if (settings.objective === "cispo") {
-    const capped = active.filter(
-      (i) => at(tokens.ratio, i) > settings.weightMax && at(arrays.advantages, Math.floor(i / arrays.tokens)) > 0,
-    );
-    metrics.cispo_clip_ratio = active.length === 0 ? 0 : capped.length / active.length;
+    const capped = tokens.ratio.map((ratio, i) => {
+      const good = at(arrays.advantages, Math.floor(i / arrays.tokens)) > 0;
+      return Number(good && ratio > settings.weightMax);
+    });
+    metrics.cispo_clip_ratio = clipShare(capped, rows, settings);
   }
   if (settings.objective === "vespo") metrics["vespo/phi_seq_mean"] = vespoMean(arrays, rows, settings);
   return metrics;
@@ -105,11 +106,7 @@ function clipMetrics(
   tokens: TokenDiagnostics,
   settings: LossSettings,
 ): Record<string, number> {
-  const perRow = settings.level === "sequence" || settings.level === "sequence_sum";
-  const share = (flags: ArrayLike<number>): number => {
-    if (!perRow) return meanAt(flags, rows.flat());
-    return rows.reduce((sum, row) => sum + meanAt(flags, row), 0) / Math.max(1, rows.length);
-  };
+  const share = (flags: ArrayLike<number>): number => clipShare(flags, rows, settings);
   const means = (flags: ArrayLike<number>): number[] =>
     rows.filter((row) => row.length > 0).map((row) => meanAt(flags, row));
   const low = means(tokens.clippedLow);
@@ -123,6 +120,12 @@ function clipMetrics(
   if (low.length > 0) metrics["clip_ratio/low_min"] = Math.min(...low);
   if (high.length > 0) metrics["clip_ratio/high_max"] = Math.max(...high);
   return metrics;
+}
+
+/** Share of active tokens, or of rows where the ratio belongs to the row. */
+function clipShare(flags: ArrayLike<number>, rows: readonly (readonly number[])[], settings: LossSettings): number {
+  if (settings.level === "token" || settings.level === "gspo_token") return meanAt(flags, rows.flat());
+  return rows.reduce((sum, row) => sum + meanAt(flags, row), 0) / Math.max(1, rows.length);
 }
 
 function vespoMean(arrays: LossArrays, rows: readonly (readonly number[])[], { vespo }: LossSettings): number {
