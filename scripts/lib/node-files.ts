@@ -63,10 +63,15 @@ export async function nodeFolder(directory: string): Promise<ByteFolder> {
   return folderOf(files);
 }
 
-/** Several directories as one folder: each one's files under its base name (made unique where two are alike). */
+/**
+ * Several directories or files as one folder: each directory's files under its base name (made unique where two are
+ * alike), a file under its own name; a single directory as it is.
+ * @throws LabError("bad-input") naming a path that does not exist
+ */
 export async function nodeFolders(directories: readonly string[]): Promise<ByteFolder> {
+  const isFile = async (path: string): Promise<boolean> => (await stat(path).catch(() => undefined))?.isFile() === true;
   const [only] = directories;
-  if (directories.length === 1 && only !== undefined) return nodeFolder(only);
+  if (directories.length === 1 && only !== undefined && !(await isFile(only))) return nodeFolder(only);
   const files = new Map<string, ByteSource>();
   const used = new Set<string>();
   for (const directory of directories) {
@@ -74,6 +79,10 @@ export async function nodeFolders(directories: readonly string[]): Promise<ByteF
     let name = base;
     for (let n = 2; used.has(name); n++) name = `${base}-${n}`;
     used.add(name);
+    if (await isFile(directory)) {
+      files.set(name, await nodeSource(directory, name));
+      continue;
+    }
     const folder = await nodeFolder(directory);
     for (const path of folder.paths) {
       const source = folder.get(path);

@@ -1,4 +1,4 @@
-import { convertIndexedToRgb, decode as decodePng } from "fast-png";
+import { convertIndexedToRgb, type DecodedPng, decode as decodePng } from "fast-png";
 import jpeg from "jpeg-js";
 import { toRgb } from "../../src/engine/data/orient.ts";
 import type { ImageDecoder } from "../../src/engine/data/sample.ts";
@@ -18,7 +18,7 @@ export const decodeImage: ImageDecoder = async (image) => {
       const decoded = decodePng(image.bytes);
       const indexed = decoded.palette !== undefined;
       const channels = indexed ? (decoded.palette?.[0]?.length ?? 3) : decoded.channels;
-      const data = indexed ? convertIndexedToRgb(decoded) : decoded.data;
+      const data = indexed ? convertIndexedToRgb(decoded) : unpackBits(decoded);
       return toRgb(image, { ...decoded, data }, channels, indexed ? 255 : 2 ** decoded.depth - 1);
     }
   } catch (thrown) {
@@ -28,3 +28,16 @@ export const decodeImage: ImageDecoder = async (image) => {
   }
   throw new LabError("unsupported", `${image.mime} pictures are decoded in the browser only`);
 };
+
+/** Grey pictures of 1, 2 or 4 bits come packed, each row beginning at a byte; all others as they are. */
+function unpackBits(decoded: DecodedPng): ArrayLike<number> {
+  const { width, height, depth, data } = decoded;
+  if (depth >= 8) return data;
+  const perByte = 8 / depth;
+  const rowBytes = Math.ceil(width / perByte);
+  return Uint8Array.from({ length: width * height }, (_, at) => {
+    const x = at % width;
+    const byte = data[Math.floor(at / width) * rowBytes + Math.floor(x / perByte)] as number;
+    return (byte >> (8 - depth * ((x % perByte) + 1))) & (2 ** depth - 1);
+  });
+}

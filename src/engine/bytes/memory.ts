@@ -17,7 +17,8 @@ export function memorySource(name: string, bytes: Uint8Array): ByteSource {
     size: bytes.length,
     read: async (start, end) => {
       checkRange(name, bytes.length, start, end);
-      return bytes.slice(start, end) as Uint8Array<ArrayBuffer>;
+      // A copy in every case: the slice of a Node buffer would be a view.
+      return new Uint8Array(bytes.subarray(start, end));
     },
   };
 }
@@ -68,4 +69,9 @@ export function subFolder(folder: ByteFolder, prefix: string): ByteFolder {
     paths: folder.paths.filter((path) => path.startsWith(start)).map((path) => path.slice(start.length)),
     get: (path) => folder.get(start + path),
   };
+}
+
+/** View for reading numbers out of bytes, wherever they lie in their buffer. */
+export function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

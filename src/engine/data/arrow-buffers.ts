@@ -1,7 +1,7 @@
 /// <reference path="./lz4js.d.ts" />
 import type { ByteSource } from "../bytes/source.ts";
 import { LabError } from "../errors.ts";
-import type { ArrowBody } from "./arrow-index.ts";
+import type { ArrowBody } from "./arrow-frames.ts";
 
 /** Buffers up to this size are fetched whole; of larger ones only pages are. */
 const WHOLE_BUFFER = 2 ** 17;

@@ -1,9 +1,14 @@
 import { DataType, type Dictionary, type Field, type FixedSizeList, type Float, type Int, Type } from "apache-arrow";
+import { viewOf } from "../bytes/memory.ts";
 import type { ByteSource } from "../bytes/source.ts";
 import { LabError } from "../errors.ts";
 import { type BufferReader, bufferReader } from "./arrow-buffers.ts";
-import type { ArrowBody, DictionaryParts } from "./arrow-index.ts";
+import type { ArrowBody } from "./arrow-frames.ts";
+import type { DictionaryParts } from "./arrow-index.ts";
 import { fixedWidth, typeName } from "./arrow-types.ts";
+
+/** Items of one list value: masks, turns and run lengths stay far below. */
+const MAX_LIST = 2 ** 24;
 
 /** A binary value that has not been read: its length is known, its bytes are fetched on demand. */
 export interface BinaryCell {
@@ -131,7 +136,7 @@ export function batchCells(
 
   const items = async (child: Slot, start: number, end: number): Promise<Cell[]> => {
     const length = body.nodes[child.node]?.length ?? 0;
-    if (!(start >= 0 && start <= end && end <= length)) {
+    if (!(start >= 0 && start <= end && end <= length && end - start <= MAX_LIST)) {
       throw damaged(source, `a list spans ${start} to ${end} of ${length} values in ${child.name}`);
     }
     const list: Cell[] = [];
@@ -153,7 +158,7 @@ export function batchCells(
   /** Views: int32 length; up to 12 bytes lie in the view itself, longer ones name a data buffer and an offset. */
   const view = async (slot: Slot, row: number): Promise<Cell> => {
     const bytes = await buffers.read(slot.buffer + 1, row * 16, row * 16 + 16);
-    const header = new DataView(bytes.buffer, bytes.byteOffset, 16);
+    const header = viewOf(bytes);
     const length = header.getInt32(0, true);
     if (length < 0) throw damaged(source, `a value of column ${slot.name} has a length of ${length}`);
     if (length <= 12) return value(slot.type, slot.buffer + 1, row * 16 + 4, row * 16 + 4 + length);
@@ -171,7 +176,7 @@ export function batchCells(
     }
     if (type.typeId === Type.FixedSizeBinary) return lazy(buffers, buffer, row * width, width);
     const bytes = await buffers.read(buffer, row * width, (row + 1) * width);
-    const data = new DataView(bytes.buffer, bytes.byteOffset, width);
+    const data = viewOf(bytes);
     if (type.typeId === Type.Float) return float(data, (type as Float).precision);
     const signed = type.typeId !== Type.Int || (type as Int).isSigned;
     if (width === 1) return signed ? data.getInt8(0) : data.getUint8(0);
@@ -207,7 +212,7 @@ function lazy(buffers: BufferReader, buffer: number, from: number, length: numbe
 async function offsets(buffers: BufferReader, buffer: number, row: number, wide: boolean): Promise<[number, number]> {
   const width = wide ? 8 : 4;
   const bytes = await buffers.read(buffer, row * width, (row + 2) * width);
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const view = viewOf(bytes);
   return wide
     ? [Number(view.getBigInt64(0, true)), Number(view.getBigInt64(8, true))]
     : [view.getInt32(0, true), view.getInt32(4, true)];

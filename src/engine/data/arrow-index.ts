@@ -1,25 +1,12 @@
-import { type DataType, type Field, Message, MessageHeader, type Schema } from "apache-arrow";
+import type { DataType, Field, Schema } from "apache-arrow";
+import { Footer } from "apache-arrow/ipc/metadata/file";
+import { viewOf } from "../bytes/memory.ts";
 import type { ByteSource } from "../bytes/source.ts";
 import { LabError } from "../errors.ts";
+import { type ArrowBody, readMessage } from "./arrow-frames.ts";
+import { isBigEndian } from "./arrow-order.ts";
 import { MAX_METADATA, sniffArrow } from "./arrow-sniff.ts";
-
-/** One buffer of a batch, relative to its body. */
-export interface ArrowBuffer {
-  readonly offset: number;
-  readonly length: number;
-}
-
-/** Header of a record or dictionary batch: where everything lies, nothing of the values. */
-export interface ArrowBody {
-  readonly rows: number;
-  /** Byte at which the body begins in the source. */
-  readonly start: number;
-  readonly bytes: number;
-  readonly nodes: readonly { readonly length: number; readonly nullCount: number }[];
-  readonly buffers: readonly ArrowBuffer[];
-  readonly variadicCounts: readonly number[];
-  readonly codec: "lz4" | "zstd" | undefined;
-}
+import { checkType } from "./arrow-types.ts";
 
 /** Dictionary values: a base and any deltas after it, in order. */
 export type DictionaryParts = readonly ArrowBody[];
@@ -27,8 +14,8 @@ export type DictionaryParts = readonly ArrowBody[];
 export interface ArrowBatch extends ArrowBody {
   /** Row of the file with which the batch begins. */
   readonly firstRow: number;
-  /** Dictionaries by id as they stand at this batch; a function because a file may hold them after the batch. */
-  readonly dictionaries: () => ReadonlyMap<number, DictionaryParts>;
+  /** Dictionaries by id as they stand at this batch. */
+  readonly dictionaries: ReadonlyMap<number, DictionaryParts>;
 }
 
 /** What is known of an Arrow file after reading message headers only. */
@@ -43,8 +30,6 @@ export interface ArrowIndex {
   readonly problem: string | undefined;
 }
 
-const CODECS = ["lz4", "zstd"] as const;
-
 /**
  * Indexes an Arrow IPC stream or file by its message headers, a few hundred bytes each; bodies are skipped. A file
  * that is cut off keeps its complete batches and states the `problem`.
@@ -54,161 +39,75 @@ const CODECS = ["lz4", "zstd"] as const;
 export async function indexArrow(source: ByteSource, options: { signal?: AbortSignal } = {}): Promise<ArrowIndex> {
   const sniffed = await sniffArrow(source);
   if (sniffed.kind === "other") throw bad(source, sniffed.what);
-  let schema: Schema | undefined;
-  let problem: string | undefined;
+  const format = sniffed.kind;
+  const footer = format === "file" ? await readFooter(source) : undefined;
+  // A file layout lists its messages in the footer; a stream, or a file that lost its end, is walked.
+  const listed = footer?.positions.values();
+  let schema: Schema | undefined = footer?.schema;
+  let position = listed === undefined ? (format === "file" ? 8 : 0) : (listed.next().value ?? source.size);
+  let problem: string | undefined = format === "file" && footer === undefined ? "the footer is missing" : undefined;
   let rows = 0;
   const batches: ArrowBatch[] = [];
-  let dictionaries: Map<number, DictionaryParts> = new Map();
-  // In the file layout a dictionary may follow the batch that uses it: all batches see the final state.
-  const final = (): ReadonlyMap<number, DictionaryParts> => dictionaries;
-  let position = sniffed.kind === "file" ? 8 : 0;
+  let dictionaries: ReadonlyMap<number, DictionaryParts> = new Map();
   while (true) {
     if (options.signal?.aborted) throw new LabError("cancelled", `reading ${source.name} was cancelled`);
-    const place = schema === undefined ? "the schema" : `record batch ${batches.length + 1}`;
-    const frame = await readFrame(source, position);
-    if (frame === "end") break;
-    if (frame === "cut") {
-      problem = `the file ends in the middle of ${place}, at byte ${source.size}`;
+    const message = await readMessage(source, position);
+    if (message.kind === "end") break;
+    if (message.kind === "broken") {
+      problem = `${schema === undefined ? "the schema" : `record batch ${batches.length + 1}`} ${message.what}`;
       break;
     }
-    const message = decode(frame.metadata);
-    if (message === undefined) {
-      problem = `the header of ${place} at byte ${position} is damaged`;
-      break;
-    }
-    const { bodyLength } = message;
-    if (!Number.isSafeInteger(bodyLength) || bodyLength < 0) {
-      problem = `the header of ${place} states a body of ${bodyLength} bytes`;
-      break;
-    }
-    if (message.isSchema()) {
-      if (isBigEndian(frame.metadata))
-        throw bad(source, "is a big-endian Arrow file; write it again on a usual machine");
-      schema ??= message.header();
+    if (message.kind === "schema") {
+      if (message.bigEndian) throw bigEndian(source);
+      schema ??= message.schema;
     } else if (schema === undefined) {
-      throw bad(source, "has no schema before its first batch");
-    } else {
-      if (frame.bodyStart + bodyLength > source.size) {
-        problem = `the file ends in the middle of ${place}, which needs ${frame.bodyStart + bodyLength} bytes of ${source.size}`;
-        break;
-      }
-      const dictionary = message.isDictionaryBatch() ? message.header() : undefined;
-      const header = dictionary?.data ?? (message.isRecordBatch() ? message.header() : undefined);
-      // Messages of other kinds (tensors) carry nothing for a table.
-      if (header !== undefined) {
-        const body = toBody(header, frame.bodyStart, bodyLength);
-        if (typeof body === "string") {
-          problem = `${place} ${body}`;
-          break;
-        }
-        if (dictionary !== undefined) {
-          const before = dictionary.isDelta ? (dictionaries.get(dictionary.id) ?? []) : [];
-          dictionaries = new Map(dictionaries).set(dictionary.id, [...before, body]);
-        } else {
-          const seen = dictionaries;
-          batches.push({ ...body, firstRow: rows, dictionaries: sniffed.kind === "file" ? final : () => seen });
-          rows += body.rows;
-        }
-      }
+      throw bad(source, "has batches and no schema; its end, which holds the schema, seems to be cut off");
+    } else if (message.kind === "dictionary") {
+      // Without the delta flag a dictionary takes the place of the one before, for the batches that follow.
+      const before = message.isDelta ? (dictionaries.get(message.id) ?? []) : [];
+      dictionaries = new Map(dictionaries).set(message.id, [...before, message.body]);
+    } else if (message.kind === "batch") {
+      batches.push({ ...message.body, firstRow: rows, dictionaries });
+      rows += message.body.rows;
     }
-    position = frame.bodyStart + bodyLength;
+    position = listed === undefined ? message.next : (listed.next().value ?? source.size);
   }
-  if (schema === undefined) throw bad(source, `has no readable schema: ${problem ?? "it is empty"}`);
+  if (schema === undefined) throw bad(source, `has no readable schema: ${problem ?? "there is none"}`);
   if (problem !== undefined) {
-    problem = `${source.name}: ${problem}; the ${batches.length} complete batches with ${rows} rows before it are kept`;
+    const batch = batches.length === 1 ? "1 complete batch" : `${batches.length} complete batches`;
+    problem = `${source.name}: ${problem}; ${batch} with ${rows} ${rows === 1 ? "row" : "rows"} before it kept`;
   }
   const { fields, metadata } = schema;
-  return { source, format: sniffed.kind, fields, metadata, batches, rows, problem };
+  return { source, format, fields, metadata, batches, rows, problem };
 }
 
-/** Metadata bytes of the message at a position and where its body begins; "end" at the end marker or end of file. */
-async function readFrame(
-  source: ByteSource,
-  position: number,
-): Promise<{ metadata: Uint8Array<ArrayBuffer>; bodyStart: number } | "end" | "cut"> {
-  const left = source.size - position;
-  if (left <= 0) return "end";
-  if (left < 4) return "cut";
-  const prefix = new DataView((await source.read(position, position + Math.min(8, left))).buffer);
-  const continued = prefix.getInt32(0, true) === -1;
-  if (continued && left < 8) return "cut";
-  const length = prefix.getInt32(continued ? 4 : 0, true);
-  if (length === 0) return "end";
-  const start = position + (continued ? 8 : 4);
-  if (length < 0 || length > MAX_METADATA) return { metadata: new Uint8Array(0), bodyStart: start };
-  if (start + length > source.size) return "cut";
-  return { metadata: await source.read(start, start + length), bodyStart: start + length };
-}
-
-function decode(metadata: Uint8Array): Message | undefined {
-  if (metadata.length < 8) return undefined;
+/** Schema and message positions (dictionaries first) of the file layout; undefined when its end is missing or damaged. */
+async function readFooter(source: ByteSource): Promise<{ schema: Schema; positions: number[] } | undefined> {
+  if (source.size < 18) return undefined;
+  const end = await source.read(source.size - 10, source.size);
+  if (String.fromCharCode(...end.subarray(4)) !== "ARROW1") return undefined;
+  const length = viewOf(end).getInt32(0, true);
+  if (length <= 0 || length > MAX_METADATA || length > source.size - 18) return undefined;
+  const bytes = await source.read(source.size - 10 - length, source.size - 10);
+  let big = false;
+  let found: { schema: Schema; positions: number[] };
   try {
-    const message = Message.decode(metadata) as Message;
-    return MessageHeader[message.headerType] === undefined || message.headerType === MessageHeader.NONE
-      ? undefined
-      : message;
+    const footer = Footer.decode(bytes);
+    big = isBigEndian(bytes, "footer");
+    for (const field of footer.schema.fields) checkType(field.type);
+    const blocks = [...footer.dictionaryBatches(), ...footer.recordBatches()];
+    found = { schema: footer.schema, positions: blocks.map((block) => block.offset) };
   } catch {
-    // The library throws range and type errors on damaged flatbuffers; the caller states the place.
+    // Damaged: the messages before it are walked instead.
     return undefined;
   }
+  if (big) throw bigEndian(source);
+  const inside = found.positions.every((at) => Number.isSafeInteger(at) && at >= 8 && at < source.size);
+  return inside ? found : undefined;
 }
 
-interface Header {
-  readonly length: number;
-  readonly nodes: readonly { length: number; nullCount: number }[];
-  readonly buffers: readonly { offset: number; length: number }[];
-  readonly variadicBufferCounts: readonly number[];
-  readonly compression: { readonly type: number } | null;
-}
-
-/** The checked header of a batch, or the rest of a sentence that says what is wrong with it. */
-function toBody(header: Header, start: number, bytes: number): ArrowBody | string {
-  const { length, nodes, buffers, compression } = header;
-  const counts = [length, ...nodes.flatMap((node) => [node.length, node.nullCount])];
-  if (!counts.every((count) => Number.isSafeInteger(count) && count >= 0))
-    return "states a negative or absurd row count";
-  for (const { offset, length: size } of buffers) {
-    if (
-      !Number.isSafeInteger(offset) ||
-      !Number.isSafeInteger(size) ||
-      offset < 0 ||
-      size < 0 ||
-      offset + size > bytes
-    ) {
-      return `has a buffer at ${offset} of ${size} bytes outside its body of ${bytes} bytes`;
-    }
-  }
-  const codec = compression === null ? undefined : CODECS[compression.type];
-  if (compression !== null && codec === undefined) return `uses the unknown compression ${compression.type}`;
-  return {
-    rows: length,
-    start,
-    bytes,
-    nodes: nodes.map((node) => ({ length: node.length, nullCount: node.nullCount })),
-    buffers: buffers.map((buffer) => ({ offset: buffer.offset, length: buffer.length })),
-    variadicCounts: [...header.variadicBufferCounts].map(Number),
-    codec,
-  };
-}
-
-/** Byte order of a schema message: field 0 of the table its `header` field points to (the library drops it). */
-function isBigEndian(metadata: Uint8Array): boolean {
-  const view = new DataView(metadata.buffer, metadata.byteOffset, metadata.byteLength);
-  const field = (table: number, index: number): number => {
-    const vtable = table - view.getInt32(table, true);
-    const at = 4 + 2 * index;
-    return at < view.getUint16(vtable, true) ? view.getUint16(vtable + at, true) : 0;
-  };
-  try {
-    const message = view.getUint32(0, true);
-    const header = message + field(message, 2);
-    const schema = header + view.getUint32(header, true);
-    const order = field(schema, 0);
-    return order !== 0 && view.getInt16(schema + order, true) === 1;
-  } catch {
-    // Out of range: the decoder has already accepted the message, so the byte order is the default.
-    return false;
-  }
+function bigEndian(source: ByteSource): LabError {
+  return bad(source, "is a big-endian Arrow file, which is not read here; write it again in the usual byte order");
 }
 
 function bad(source: ByteSource, what: string): LabError {

@@ -1,3 +1,4 @@
+import { viewOf } from "../bytes/memory.ts";
 import type { ByteSource } from "../bytes/source.ts";
 
 /** What the first bytes of a file say it is: an Arrow layout, or the sentence part that names what it is instead. */
@@ -34,7 +35,7 @@ export async function sniffArrow(source: ByteSource): Promise<Sniffed> {
     return other(`is text, not Arrow; it begins with ${JSON.stringify(shown)}`);
   }
   if (head.length < 8) return other(`has only ${source.size} bytes, too few for an Arrow file`);
-  const view = new DataView(head.buffer);
+  const view = viewOf(head);
   const [first, second] = [view.getInt32(0, true), view.getInt32(4, true)];
   // The continuation marker, or before Arrow 0.15 the length of the schema message alone.
   const length = first === -1 ? second : first;

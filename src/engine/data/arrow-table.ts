@@ -34,7 +34,7 @@ export async function openArrow(source: ByteSource, options: { signal?: AbortSig
     let known = open.get(number);
     const batch = index.batches[number];
     if (batch === undefined) throw new LabError("internal", `${source.name} has no batch ${number}`);
-    known ??= batchCells(source, batch, index.fields, batch.dictionaries());
+    known ??= batchCells(source, batch, index.fields, batch.dictionaries);
     // Re-inserting makes the map a queue from least to most recently used.
     open.delete(number);
     open.set(number, known);

@@ -61,3 +61,27 @@ export function fixedWidth(type: DataType): number | undefined {
       return undefined;
   }
 }
+
+/** Children a nested type must have; others may have any number. */
+const ONE_CHILD: readonly number[] = [Type.List, Type.LargeList, Type.FixedSizeList, Type.Map];
+const MAX_DEPTH = 32;
+
+/**
+ * Checks a decoded type as far as reading relies on it; a damaged schema can decode into types without their parts.
+ * @throws Error when a part is missing or types are nested deeper than 32
+ */
+export function checkType(type: DataType | undefined | null, depth = 0): void {
+  if (type === undefined || type === null || depth > MAX_DEPTH) throw new Error("a type of the schema is damaged");
+  if (DataType.isDictionary(type)) {
+    checkType((type as Dictionary).dictionary, depth + 1);
+    checkType((type as Dictionary).indices, depth + 1);
+    return;
+  }
+  const children = type.children ?? [];
+  if (ONE_CHILD.includes(type.typeId) && children.length !== 1)
+    throw new Error("a list of the schema has no item type");
+  for (const child of children) checkType(child?.type, depth + 1);
+  const width = fixedWidth(type);
+  const size = DataType.isFixedSizeList(type) ? (type as FixedSizeList).listSize : 1;
+  if ((width !== undefined && !(width > 0)) || !(size >= 0)) throw new Error("a width of the schema is damaged");
+}

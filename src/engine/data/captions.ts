@@ -59,13 +59,16 @@ export interface RowCaptions {
 export function captionsOf(turns: readonly Turn[], masks: number): RowCaptions {
   const highest = Math.max(-1, ...turns.flatMap((turn) => tagsOf(turn.value)));
   if (highest >= masks) {
-    return { captions: [], fatal: `the text speaks of <Prompt${highest}>, but the row has ${masks} masks` };
+    return { captions: [], fatal: `the text speaks of <Prompt${highest}>, but the row has ${count(masks, "mask")}` };
   }
   const answers = turns.filter((turn) => turn.role === "gpt").map((turn) => turn.value);
   if (highest >= 0) return { captions: taggedCaptions(turns, masks) };
   const captions = Array.from({ length: masks }, (_, at) => answers[at]);
   if (masks === answers.length || masks === 1) return { captions };
-  return { captions, remark: `the row has ${masks} masks and ${answers.length} answers; only pairs are used` };
+  return {
+    captions,
+    remark: `the row has ${count(masks, "mask")} and ${count(answers.length, "answer")}; only pairs are used`,
+  };
 }
 
 function taggedCaptions(turns: readonly Turn[], masks: number): (string | undefined)[] {
@@ -98,4 +101,8 @@ function resolveTags(text: string, self: number, masks: number): string {
 
 function tagsOf(text: string): number[] {
   return [...text.matchAll(TAG)].map((match) => Number(match[1]));
+}
+
+function count(n: number, word: string): string {
+  return `${n} ${word}${n === 1 ? "" : "s"}`;
 }

@@ -1,3 +1,4 @@
+import { viewOf } from "../bytes/memory.ts";
 /**
  * Short and long values of the first directory of a TIFF block (which is what EXIF is), by tag. Damaged blocks give
  * what could be read: orientation is a hint, never a reason to lose a picture.
@@ -5,7 +6,7 @@
 export function readTiffTags(bytes: Uint8Array): Map<number, number> {
   const tags = new Map<number, number>();
   if (bytes.length < 8) return tags;
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const view = viewOf(bytes);
   const order = view.getUint16(0);
   if (order !== 0x4949 && order !== 0x4d4d) return tags;
   const little = order === 0x4949;

@@ -1,3 +1,4 @@
+import { viewOf } from "../bytes/memory.ts";
 import { LabError } from "../errors.ts";
 import { readTiffTags } from "./image-exif.ts";
 import type { EncodedImage } from "./sample.ts";
@@ -35,7 +36,7 @@ export async function readImageHeader(picture: PictureBytes): Promise<ImageHeade
 }
 
 async function parse(picture: PictureBytes, head: Uint8Array): Promise<ImageHeader> {
-  const view = new DataView(head.buffer, head.byteOffset, head.byteLength);
+  const view = viewOf(head);
   const starts = (text: string, at = 0): boolean =>
     head.length >= at + text.length && [...text].every((char, i) => head[at + i] === char.charCodeAt(0));
   const plain = (mime: ImageHeader["mime"], width: number, height: number): ImageHeader => ({

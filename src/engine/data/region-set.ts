@@ -17,6 +17,8 @@ export interface ShardInfo {
   readonly schema: string;
   /** Name of the adapter; empty when the file could not be used. */
   readonly adapter: string;
+  /** Column names by the part they play; undefined when the file could not be used. */
+  readonly roles?: { readonly image: string; readonly mask: string; readonly text: string };
   readonly split: string | undefined;
 }
 
@@ -152,16 +154,14 @@ async function open(
     const { index } = table;
     if (index.problem !== undefined) whole(index.problem);
     const adapter = chooseAdapter(index.fields);
-    const usable = typeof adapter !== "string";
-    const schema = schemaText(index.fields);
-    files.push({
-      ...info,
-      rows: table.rows,
-      batches: index.batches.length,
-      schema,
-      adapter: usable ? adapter.name : "",
-    });
-    if (usable) return { table, adapter };
+    const shown = { ...info, rows: table.rows, batches: index.batches.length, schema: schemaText(index.fields) };
+    if (typeof adapter !== "string") {
+      const name = (column: number): string => index.fields[column]?.name ?? "";
+      const roles = { image: name(adapter.image), mask: name(adapter.mask), text: name(adapter.text) };
+      files.push({ ...shown, adapter: adapter.name, roles });
+      return { table, adapter };
+    }
+    files.push({ ...shown, adapter: "" });
     whole(`${path} has ${adapter}`);
   } catch (thrown) {
     if (!(thrown instanceof LabError) || thrown.code === "cancelled") throw thrown;

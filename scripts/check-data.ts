@@ -1,0 +1,104 @@
+/**
+ * npm run check-data -- DIR… [--json]
+ *
+ * Looks at folders (or single files) of shards as the page does: which files count, their schema and adapter, the six
+ * checks, and every row that was left out with its reason. With --json one object per line on stdout, told apart by
+ * `kind`. Exit 0: there are good rows; 1: there are none; 2: a bad argument.
+ */
+import { parseArgs } from "node:util";
+import { checkRegionSet, type DataCheck } from "../src/engine/data/check.ts";
+import { openRegionSet, type RegionSet } from "../src/engine/data/region-set.ts";
+import { LabError, toLabError } from "../src/engine/errors.ts";
+import { nodeFolders } from "./lib/node-files.ts";
+import { decodeImage } from "./lib/node-images.ts";
+
+/** Left-out rows that are printed one by one for people; --json lists all. */
+const SHOWN = 40;
+
+function readOptions(args: readonly string[]): { directories: string[]; json: boolean } {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    strict: true,
+    allowPositionals: true,
+    options: { json: { type: "boolean" } },
+  });
+  if (positionals.length === 0) throw new LabError("bad-input", "DIR is missing: name a folder with .arrow shards");
+  return { directories: positionals, json: values.json === true };
+}
+
+async function main(): Promise<number> {
+  let options: ReturnType<typeof readOptions>;
+  let folder: Awaited<ReturnType<typeof nodeFolders>>;
+  try {
+    options = readOptions(process.argv.slice(2));
+    folder = await nodeFolders(options.directories);
+  } catch (thrown) {
+    console.error(toLabError(thrown).message);
+    return 2;
+  }
+  const start = performance.now();
+  const set = await openRegionSet(folder);
+  const seconds = (performance.now() - start) / 1000;
+  const checks = await checkRegionSet(set, decodeImage, () => performance.now());
+  if (options.json) printJson(set, checks, seconds);
+  else printText(set, checks, seconds);
+  return set.summaries.length > 0 ? 0 : 1;
+}
+
+/** Samples per top-level folder ("" for files without one) and over all. */
+function parts(set: RegionSet): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { file } of set.summaries) {
+    const part = file.includes("/") ? file.slice(0, file.indexOf("/")) : "";
+    counts.set(part, (counts.get(part) ?? 0) + 1);
+  }
+  return counts;
+}
+
+function printJson(set: RegionSet, checks: readonly DataCheck[], seconds: number): void {
+  const line = (kind: string, value: object): void => console.log(JSON.stringify({ kind, ...value }));
+  for (const file of set.files) line("shard", file);
+  for (const file of set.ignored) line("ignored", file);
+  for (const row of set.skipped) line("skipped", row);
+  for (const check of checks) line("check", check);
+  line("summary", {
+    samples: set.summaries.length,
+    rows: set.files.reduce((sum, file) => sum + file.rows, 0),
+    pictures: new Set(set.summaries.map((summary) => summary.imageId)).size,
+    skipped: set.skipped.length,
+    parts: Object.fromEntries(parts(set)),
+    seconds,
+  });
+}
+
+function printText(set: RegionSet, checks: readonly DataCheck[], seconds: number): void {
+  for (const file of set.files) {
+    const split = file.split === undefined ? "" : `, split ${file.split}`;
+    console.log(`${file.name}${split}`);
+    console.log(
+      `  ${(file.bytes / 1e6).toFixed(1)} MB, ${file.rows} rows in ${file.batches} ${file.batches === 1 ? "batch" : "batches"}`,
+    );
+    if (file.schema !== "") console.log(`  schema   ${file.schema}`);
+    console.log(`  adapter  ${file.adapter === "" ? "none" : file.adapter}`);
+  }
+  for (const { name, reason } of set.ignored) console.log(`ignored  ${name}: ${reason}`);
+  const pictures = new Set(set.summaries.map((summary) => summary.imageId)).size;
+  console.log(`\n${set.summaries.length} samples over ${pictures} pictures, indexed in ${seconds.toFixed(2)} s`);
+  const counts = parts(set);
+  if (counts.size > 1)
+    for (const [part, count] of counts) console.log(`  ${part === "" ? "(top)" : part}: ${count} samples`);
+  console.log("");
+  for (const { name, ok, detail } of checks) console.log(`${ok ? "ok    " : "FAILED"}  ${name}: ${detail}`);
+  console.log(`\n${set.skipped.length === 0 ? "nothing was left out" : `left out (${set.skipped.length}):`}`);
+  for (const { file, row, column, reason } of set.skipped.slice(0, SHOWN)) {
+    // Sentences about a whole file begin with its name.
+    const place =
+      reason.startsWith(file) && row < 0
+        ? ""
+        : [file, row < 0 ? "" : `row ${row}`, column].filter((part) => part !== "").join(", ");
+    console.log(`  ${place === "" ? "" : `${place}: `}${reason}`);
+  }
+  if (set.skipped.length > SHOWN) console.log(`  and ${set.skipped.length - SHOWN} more; --json lists all`);
+}
+
+process.exitCode = await main();

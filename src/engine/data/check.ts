@@ -1,0 +1,120 @@
+import { toLabError } from "../errors.ts";
+import type { RegionSet } from "./region-set.ts";
+import { decodeRle, encodeRle, rleArea } from "./rle.ts";
+import type { ImageDecoder, RegionSample } from "./sample.ts";
+import { epochOrder } from "./splits.ts";
+
+/** One light of the data check. */
+export interface DataCheck {
+  readonly name:
+    | "data set loaded"
+    | "pictures decode"
+    | "masks decode"
+    | "captions found"
+    | "batch built"
+    | "ready for training";
+  readonly ok: boolean;
+  /** One sentence with the numbers. */
+  readonly detail: string;
+}
+
+const BATCH = 4;
+
+/**
+ * The six checks of a data set, in order: rows counted; first, middle and last picture decoded; every mask decoded and
+ * measured; share of rows with a caption; one batch built and timed; all of these.
+ * @param now milliseconds from any clock
+ */
+export async function checkRegionSet(set: RegionSet, decode: ImageDecoder, now: () => number): Promise<DataCheck[]> {
+  const { summaries, files } = set;
+  const rows = files.reduce((sum, file) => sum + file.rows, 0);
+  const usable = files.filter((file) => file.adapter !== "").length;
+  const good = new Set(summaries.map((summary) => `${summary.file}#${summary.row}`)).size;
+  const checks: DataCheck[] = [];
+  checks.push({
+    name: "data set loaded",
+    ok: summaries.length > 0,
+    detail: `${summaries.length} samples from ${good} of ${rows} rows in ${usable} of ${files.length} shards`,
+  });
+  checks.push(await attempt("pictures decode", () => checkPictures(set, decode)));
+  checks.push(await attempt("masks decode", async () => checkMasks(set)));
+  checks.push(checkCaptions(set));
+  checks.push(
+    await attempt("batch built", async () => {
+      const start = now();
+      const order = epochOrder(summaries.length, 0, 0).subarray(0, BATCH);
+      for (const index of order) {
+        const sample = await set.sample(index);
+        await decode(sample.image);
+        decodeRle(sample.mask);
+      }
+      return `${order.length} samples read and decoded in ${(now() - start).toFixed(0)} ms`;
+    }),
+  );
+  const failed = checks.filter((check) => !check.ok).map((check) => check.name);
+  const ok = failed.length === 0;
+  checks.push({
+    name: "ready for training",
+    ok,
+    detail: ok ? "all checks passed" : `not passed: ${failed.join(", ")}`,
+  });
+  return checks;
+
+  /** A check that fails with the sentence of whatever was thrown, and fails when there is no sample to look at. */
+  async function attempt(name: DataCheck["name"], body: () => Promise<string>): Promise<DataCheck> {
+    if (summaries.length === 0) return { name, ok: false, detail: "there is no sample" };
+    try {
+      return { name, ok: true, detail: await body() };
+    } catch (thrown) {
+      return { name, ok: false, detail: toLabError(thrown).message };
+    }
+  }
+}
+
+/** Rows of the usable shards that were not left out because of their text. */
+function checkCaptions({ files, skipped, summaries }: RegionSet): DataCheck {
+  const texts = new Map(files.map((file) => [file.name, file.roles?.text]));
+  const good = new Set(summaries.map((summary) => `${summary.file}#${summary.row}`));
+  const without = new Set<string>();
+  for (const { file, row, column } of skipped) {
+    if (row >= 0 && column === texts.get(file) && !good.has(`${file}#${row}`)) without.add(`${file}#${row}`);
+  }
+  const rows = files.reduce((sum, file) => sum + (file.roles === undefined ? 0 : file.rows), 0);
+  const share = rows === 0 ? 0 : (100 * (rows - without.size)) / rows;
+  const detail = `${share.toFixed(1)} % of ${rows} rows have a caption`;
+  return { name: "captions found", ok: summaries.length > 0, detail };
+}
+
+async function checkPictures(set: RegionSet, decode: ImageDecoder): Promise<string> {
+  const last = set.summaries.length - 1;
+  const sizes: string[] = [];
+  for (const index of new Set([0, last >> 1, last])) {
+    const sample: RegionSample = await set.sample(index);
+    const image = await decode(sample.image);
+    sizes.push(`${sample.id} ${image.width} x ${image.height}`);
+  }
+  return `first, middle and last decoded: ${sizes.join(", ")}`;
+}
+
+/** Every mask is measured from its runs; first, middle and last also pixel by pixel, and written again. */
+function checkMasks(set: RegionSet): string {
+  const { summaries } = set;
+  const last = summaries.length - 1;
+  let [low, high] = [1, 0];
+  for (const { maskShare } of summaries) {
+    low = Math.min(low, maskShare);
+    high = Math.max(high, maskShare);
+  }
+  for (const index of new Set([0, last >> 1, last])) {
+    const summary = summaries[index];
+    if (summary === undefined) continue;
+    const pixels = decodeRle(summary.mask);
+    const counted = pixels.reduce((sum, pixel) => sum + pixel, 0);
+    const again = rleArea(encodeRle(pixels, summary.height, summary.width));
+    if (counted !== rleArea(summary.mask) || again !== counted) {
+      throw new Error(`${summary.id}: the mask has ${counted} pixels, its runs say ${rleArea(summary.mask)}`);
+    }
+  }
+  const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
+  return `${summaries.length} masks fit their pictures and cover ${percent(low)} to ${percent(high)} of them`;
+}
