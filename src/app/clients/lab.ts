@@ -52,7 +52,16 @@ export function startLab(): void {
   });
 }
 
+/** Settings must rest this long before the plan is made anew. */
+const PLAN_PAUSE_MS = 250;
+
 function listen(data: DataClient, trainer: TrainerClient): void {
+  let planTimer: ReturnType<typeof setTimeout> | undefined;
+  sessionStore.subscribe((now, before) => {
+    if (now.config === before.config) return;
+    clearTimeout(planTimer);
+    planTimer = setTimeout(() => report(refreshPlan()), PLAN_PAUSE_MS);
+  });
   data.onEvent((event) => {
     if (event.type === "progress") {
       const { files, filesTotal, rows, file } = event;

@@ -1,0 +1,141 @@
+import { type ReactNode, useEffect, useRef, useState } from "react";
+import { lab } from "../../clients/lab.ts";
+import { isTyping } from "../../components/mask/use-hold-to-hide.ts";
+import { Button } from "../../components/ui/button.tsx";
+import { Segmented, Select } from "../../components/ui/controls.tsx";
+import { useSession } from "../../stores/session.ts";
+import { formatBytes, formatCount } from "../../styles/format.ts";
+import styles from "./data-bar.module.css";
+import { OpenButtons } from "./open-buttons.tsx";
+import { ROW_ORDERS, type RowFilter } from "./row-filter.ts";
+import { ShardsDialog, SkippedDialog } from "./side-tables.tsx";
+import type { TileSize } from "./tile-size.ts";
+
+const SIZES = [
+  { value: "s", label: "S" },
+  { value: "m", label: "M" },
+  { value: "l", label: "L" },
+] as const satisfies readonly { readonly value: TileSize; readonly label: string }[];
+
+/** What is open, how much of it, and the filters. */
+export function DataBar(props: {
+  readonly shown: number;
+  readonly filter: RowFilter;
+  readonly onFilter: (filter: RowFilter) => void;
+  readonly size: TileSize;
+  readonly onSize: (size: TileSize) => void;
+}): ReactNode {
+  const { filter, onFilter } = props;
+  const info = useSession((session) => session.dataInfo);
+  const search = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    const down = (event: KeyboardEvent): void => {
+      if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+      event.preventDefault();
+      search.current?.focus();
+    };
+    window.addEventListener("keydown", down);
+    return () => window.removeEventListener("keydown", down);
+  }, []);
+  return (
+    <div className={styles.bar}>
+      <div className={styles.line}>
+        <h1 className={styles.name}>{info?.name ?? "Opening"}</h1>
+        <Counts shown={props.shown} />
+        <div className={styles.open}>
+          <OpenButtons />
+        </div>
+      </div>
+      <div className={styles.line}>
+        <input
+          ref={search}
+          className={styles.search}
+          type="search"
+          placeholder="Search captions"
+          aria-label="Search captions"
+          value={filter.search}
+          onChange={(event) => onFilter({ ...filter, search: event.currentTarget.value })}
+        />
+        {info !== null && info.categories.length > 0 && (
+          <Select
+            label="Category"
+            value={filter.category}
+            onChange={(category) => onFilter({ ...filter, category })}
+            options={[
+              { value: "", label: "All categories" },
+              ...info.categories.map(([name, count]) => ({ value: name, label: `${name} (${formatCount(count)})` })),
+            ]}
+          />
+        )}
+        {info !== null && info.files.length > 1 && (
+          <Select
+            label="Shard"
+            value={filter.shard}
+            onChange={(shard) => onFilter({ ...filter, shard })}
+            options={[
+              { value: "", label: "All shards" },
+              ...info.files.map((file) => ({ value: file.path, label: file.path })),
+            ]}
+          />
+        )}
+        <Select
+          label="Order"
+          value={filter.order}
+          onChange={(order) => onFilter({ ...filter, order })}
+          options={ROW_ORDERS}
+        />
+        <Segmented label="Size of tiles" options={SIZES} value={props.size} onChange={props.onSize} />
+      </div>
+    </div>
+  );
+}
+
+/** Rows, pictures, skipped rows and shards; while opening, how far. */
+function Counts(props: { readonly shown: number }): ReactNode {
+  const info = useSession((session) => session.dataInfo);
+  const opening = useSession((session) => session.opening);
+  const total = useSession((session) => session.rows.length);
+  const [open, setOpen] = useState<"shards" | "skipped" | null>(null);
+  if (opening !== null) {
+    return (
+      <div className={styles.opening} role="status">
+        <progress max={Math.max(1, opening.filesTotal)} value={opening.files} aria-label="Files read" />
+        <span>
+          {opening.filesTotal === 0
+            ? "Looking for shards"
+            : `${formatCount(opening.files)} of ${formatCount(opening.filesTotal)} files, ${formatCount(total)} rows`}
+        </span>
+        <Button kind="quiet" onClick={() => lab().data.cancelOpen()}>
+          Cancel
+        </Button>
+      </div>
+    );
+  }
+  if (info === null) return null;
+  const bytes = info.files.reduce((sum, file) => sum + file.bytes, 0);
+  return (
+    <div className={styles.counts} data-testid="data-counts">
+      <span>
+        {props.shown === total ? "" : `${formatCount(props.shown)} of `}
+        {formatCount(total)} rows
+      </span>
+      <span>{formatCount(info.images)} pictures</span>
+      <button type="button" className={styles.link} onClick={() => setOpen("shards")}>
+        {formatCount(info.files.length)} {info.files.length === 1 ? "shard" : "shards"}, {formatBytes(bytes)}…
+      </button>
+      {info.skipped.length > 0 && (
+        <button
+          type="button"
+          className={styles.link}
+          data-tone="warn"
+          data-testid="skipped"
+          onClick={() => setOpen("skipped")}
+        >
+          {formatCount(info.skipped.length)} skipped…
+        </button>
+      )}
+      <ShardsDialog info={info} open={open === "shards"} onOpenChange={(now) => setOpen(now ? "shards" : null)} />
+      <SkippedDialog info={info} open={open === "skipped"} onOpenChange={(now) => setOpen(now ? "skipped" : null)} />
+    </div>
+  );
+}

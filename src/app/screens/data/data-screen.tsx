@@ -1,0 +1,53 @@
+import { type ReactNode, useMemo, useState } from "react";
+import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
+import { Empty } from "../../components/ui/panel.tsx";
+import { navigate, useRoute } from "../../stores/route.ts";
+import { useSession } from "../../stores/session.ts";
+import { DataBar } from "./data-bar.tsx";
+import styles from "./data-screen.module.css";
+import { Gallery } from "./gallery.tsx";
+import { NothingOpen, OpenButtons } from "./open-buttons.tsx";
+import { OverlayControls } from "./overlay-controls.tsx";
+import { RowDetail } from "./row-detail.tsx";
+import { filterRows, NO_FILTER, type RowFilter } from "./row-filter.ts";
+import type { TileSize } from "./tile-size.ts";
+
+/** Shards: what is in them, row by row, and what was left out. */
+export function DataScreen(): ReactNode {
+  useHoldToHide();
+  const rows = useSession((session) => session.rows);
+  const info = useSession((session) => session.dataInfo);
+  const opening = useSession((session) => session.opening);
+  const selected = useRoute((route) => route.row);
+  const [filter, setFilter] = useState<RowFilter>(NO_FILTER);
+  const [size, setSize] = useState<TileSize>("m");
+  const shown = useMemo(() => filterRows(rows, filter), [rows, filter]);
+  const row = useMemo(() => rows.find((candidate) => candidate.id === selected) ?? null, [rows, selected]);
+
+  if (rows.length === 0 && info === null && opening === null) return <NothingOpen />;
+  const nothingUsable = rows.length === 0 && opening === null;
+  return (
+    <div className={styles.screen}>
+      <DataBar shown={shown.length} filter={filter} onFilter={setFilter} size={size} onSize={setSize} />
+      <div className={styles.body} data-detail={row !== null}>
+        {nothingUsable ? (
+          <Empty title="No row of these files can be used" actions={<OpenButtons />}>
+            {info !== null && info.skipped.length > 0
+              ? `All ${info.skipped.length} rows were left out; the list of skipped rows says why`
+              : "The files hold no Arrow shards; a folder saved by the datasets library, or its .arrow files, are read"}
+          </Empty>
+        ) : shown.length === 0 && rows.length > 0 ? (
+          <Empty title="No row fits the filter">Change the search, category or shard to see rows again</Empty>
+        ) : (
+          <Gallery rows={shown} selected={selected} size={size} onSelect={(id) => navigate({ row: id })} />
+        )}
+        {row !== null && <RowDetail row={row} rows={shown} />}
+      </div>
+      {rows.length > 0 && (
+        <footer className={styles.footer}>
+          <OverlayControls />
+        </footer>
+      )}
+    </div>
+  );
+}

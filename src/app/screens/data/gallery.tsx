@@ -1,0 +1,153 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from "react";
+import type { RegionSummary } from "../../../engine/data/sample.ts";
+import { MaskFigure } from "../../components/mask/mask-figure.tsx";
+import { formatShare } from "../../styles/format.ts";
+import styles from "./gallery.module.css";
+import { TILE_SIZES, type TileSize } from "./tile-size.ts";
+
+const GAP = 10;
+const PADDING = 16;
+
+/** Tiles of all rows; only those near the window are in the page, whatever their number. */
+export function Gallery(props: {
+  readonly rows: readonly RegionSummary[];
+  readonly selected: string | null;
+  readonly size: TileSize;
+  readonly onSelect: (id: string) => void;
+}): ReactNode {
+  const { rows, selected, size, onSelect } = props;
+  const scroller = useRef<HTMLDivElement>(null);
+  const width = useWidth(scroller);
+  const tile = TILE_SIZES[size];
+  const columns = Math.max(1, Math.floor((width - 2 * PADDING + GAP) / (tile.width + GAP)));
+  const side = (width - 2 * PADDING - (columns - 1) * GAP) / columns;
+  const height = Math.round(side * 0.75) + tile.words + GAP;
+  const list = useVirtualizer({
+    count: Math.ceil(rows.length / columns),
+    getScrollElement: () => scroller.current,
+    estimateSize: () => height,
+    paddingStart: PADDING,
+    paddingEnd: PADDING,
+    overscan: 3,
+  });
+  useEffect(() => list.measure(), [list]);
+
+  const at = rows.findIndex((row) => row.id === selected);
+  const line = at < 0 ? -1 : Math.floor(at / columns);
+  useEffect(() => {
+    if (line >= 0 && width > 0) list.scrollToIndex(line, { align: "auto" });
+  }, [list, line, width]);
+
+  const move = (event: KeyboardEvent): void => {
+    const steps: Readonly<Record<string, number>> = {
+      ArrowLeft: -1,
+      ArrowRight: 1,
+      ArrowUp: -columns,
+      ArrowDown: columns,
+      Home: Number.NEGATIVE_INFINITY,
+      End: Number.POSITIVE_INFINITY,
+    };
+    const step = steps[event.key];
+    if (step === undefined || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+    event.preventDefault();
+    const next = rows[Math.min(rows.length - 1, Math.max(0, Math.max(0, at) + step))];
+    if (next === undefined) return;
+    onSelect(next.id);
+    requestAnimationFrame(() => scroller.current?.querySelector<HTMLElement>("[aria-pressed=true]")?.focus());
+  };
+
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: the arrow keys move between the buttons inside
+    <div ref={scroller} className={styles.gallery} onKeyDown={move} data-testid="gallery">
+      <div style={{ height: list.getTotalSize(), position: "relative" }}>
+        {width > 0 &&
+          list.getVirtualItems().map((item) => (
+            <div
+              key={item.key}
+              className={styles.line}
+              style={{
+                transform: `translateY(${item.start}px)`,
+                height: height - GAP,
+                gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))`,
+              }}
+            >
+              {rows.slice(item.index * columns, (item.index + 1) * columns).map((row) => (
+                <Tile
+                  key={row.id}
+                  row={row}
+                  size={size}
+                  pressed={row.id === selected}
+                  // One stop for the Tab key: the open row, or the first.
+                  reachable={row.id === selected || (at < 0 && row === rows[0])}
+                  onSelect={onSelect}
+                />
+              ))}
+            </div>
+          ))}
+      </div>
+    </div>
+  );
+}
+
+function Tile(props: {
+  readonly row: RegionSummary;
+  readonly size: TileSize;
+  readonly pressed: boolean;
+  readonly reachable: boolean;
+  readonly onSelect: (id: string) => void;
+}): ReactNode {
+  const { row } = props;
+  const layers = useLayers(row);
+  const share = formatShare(row.maskShare);
+  return (
+    <button
+      type="button"
+      className={styles.tile}
+      data-size={props.size}
+      aria-pressed={props.pressed}
+      tabIndex={props.reachable ? 0 : -1}
+      onClick={() => props.onSelect(row.id)}
+      title={props.size === "s" ? row.caption : undefined}
+    >
+      <MaskFigure
+        rowId={row.id}
+        width={row.width}
+        height={row.height}
+        layers={layers}
+        className={styles.picture ?? ""}
+        label={`Row ${row.index + 1}, mask covers ${share} of the picture`}
+      />
+      {props.size !== "s" && (
+        <span className={styles.words}>
+          <span className={styles.caption}>{row.caption || "No caption"}</span>
+          <span className={styles.facts}>
+            <span className={styles.category}>{row.category.join(", ")}</span>
+            <span>{share}</span>
+          </span>
+        </span>
+      )}
+    </button>
+  );
+}
+
+/** The given mask as a layer list that stays the same object, so that nothing is drawn twice. */
+export function useLayers(row: RegionSummary) {
+  const [kept, setKept] = useState(() => ({ mask: row.mask, layers: [{ role: "given" as const, mask: row.mask }] }));
+  if (kept.mask === row.mask) return kept.layers;
+  const next = { mask: row.mask, layers: [{ role: "given" as const, mask: row.mask }] };
+  setKept(next);
+  return next.layers;
+}
+
+function useWidth(element: { readonly current: HTMLElement | null }): number {
+  const [width, setWidth] = useState(0);
+  useEffect(() => {
+    const target = element.current;
+    if (target === null) return;
+    const observer = new ResizeObserver(() => setWidth(target.clientWidth));
+    observer.observe(target);
+    return () => observer.disconnect();
+  }, [element]);
+  return width;
+}

@@ -1,0 +1,34 @@
+import type { ReactNode } from "react";
+import { builtIn, openData, report } from "../../clients/lab.ts";
+import { Button } from "../../components/ui/button.tsx";
+import { IconFile, IconFolder } from "../../components/ui/icons.tsx";
+import { Empty } from "../../components/ui/panel.tsx";
+import { pick } from "../../components/upload/pickers.tsx";
+
+/** Ways to open shards; dropping works anywhere on the page. */
+export function OpenButtons(): ReactNode {
+  return (
+    <>
+      <Button icon={<IconFolder />} onClick={() => pick("shards")}>
+        Open folder…
+      </Button>
+      <Button icon={<IconFile />} onClick={() => pick("shard-files")}>
+        Open files…
+      </Button>
+      <Button onClick={() => report(openData([{ kind: "built-in", baseUrl: builtIn("pocket/shards/") }]))}>
+        Use demo shard
+      </Button>
+    </>
+  );
+}
+
+export function NothingOpen(): ReactNode {
+  return (
+    <Empty title="Drop shards or a folder here" actions={<OpenButtons />}>
+      <p>
+        Arrow shards with a picture, a mask and a caption in each row, as the datasets library saves them. Nothing is
+        uploaded: files are read where they lie
+      </p>
+    </Empty>
+  );
+}

@@ -1,0 +1,164 @@
+import { type ReactNode, useEffect, useState } from "react";
+import type { RegionSummary } from "../../../engine/data/sample.ts";
+import { lab, report } from "../../clients/lab.ts";
+import { MaskFigure } from "../../components/mask/mask-figure.tsx";
+import { isTyping } from "../../components/mask/use-hold-to-hide.ts";
+import { Badge } from "../../components/ui/badge.tsx";
+import { Button } from "../../components/ui/button.tsx";
+import { IconChevron, IconClose } from "../../components/ui/icons.tsx";
+import { Tabs } from "../../components/ui/tabs.tsx";
+import { navigate } from "../../stores/route.ts";
+import { formatCount, formatShare } from "../../styles/format.ts";
+import { turnsOf } from "./conversation.ts";
+import { useLayers } from "./gallery.tsx";
+import styles from "./row-detail.module.css";
+
+/** One row in full: picture, words, raw record, mask text. */
+export function RowDetail(props: {
+  readonly row: RegionSummary;
+  /** Rows in the order of the gallery. */
+  readonly rows: readonly RegionSummary[];
+}): ReactNode {
+  const { row, rows } = props;
+  const layers = useLayers(row);
+  const raw = useRawRow(row.id);
+  const at = rows.findIndex((candidate) => candidate.id === row.id);
+  const [before, after] = [rows[at - 1], at < 0 ? undefined : rows[at + 1]];
+  const [tab, setTab] = useState("words");
+
+  useEffect(() => {
+    const down = (event: KeyboardEvent): void => {
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+      if (isTyping(event.target) || document.querySelector("[role=dialog]") !== null) return;
+      // Tabs, sliders and the gallery have arrow keys of their own.
+      const own =
+        event.target instanceof Element &&
+        event.target.closest("[role=tablist], [role=slider], [role=radiogroup], [role=group]");
+      if (event.key === "Escape") navigate({ row: null });
+      else if (event.key === "ArrowLeft" && !own && before !== undefined) navigate({ row: before.id });
+      else if (event.key === "ArrowRight" && !own && after !== undefined) navigate({ row: after.id });
+    };
+    window.addEventListener("keydown", down);
+    return () => window.removeEventListener("keydown", down);
+  }, [before, after]);
+
+  const share = formatShare(row.maskShare);
+  return (
+    <aside className={styles.detail} aria-label={`Row ${row.index + 1}`} data-testid="row-detail">
+      <header className={styles.header}>
+        <h2>Row {formatCount(row.index + 1)}</h2>
+        <span className={styles.place}>
+          {row.file}, row {row.row}
+          {row.region > 0 && `, region ${row.region}`}
+        </span>
+        <Button
+          kind="quiet"
+          className={styles.back ?? ""}
+          icon={<IconChevron />}
+          aria-label="Row before"
+          title="Row before (←)"
+          disabled={before === undefined}
+          onClick={() => before !== undefined && navigate({ row: before.id })}
+        />
+        <Button
+          kind="quiet"
+          icon={<IconChevron />}
+          aria-label="Row after"
+          title="Row after (→)"
+          disabled={after === undefined}
+          onClick={() => after !== undefined && navigate({ row: after.id })}
+        />
+        <Button
+          kind="quiet"
+          icon={<IconClose />}
+          aria-label="Close the row"
+          title="Close (Esc)"
+          onClick={() => navigate({ row: null })}
+        />
+      </header>
+      <MaskFigure
+        rowId={row.id}
+        width={row.width}
+        height={row.height}
+        layers={layers}
+        sync={`row ${row.id}`}
+        className={styles.picture ?? ""}
+        label={`Row ${row.index + 1}, mask covers ${share} of the picture`}
+      />
+      <p className={styles.facts}>
+        {row.category.map((name) => (
+          <Badge key={name}>{name}</Badge>
+        ))}
+        <span>
+          {row.width} × {row.height}
+        </span>
+        <span>mask {share}</span>
+      </p>
+      <Tabs
+        label="Parts of the row"
+        value={tab}
+        onChange={setTab}
+        tabs={[
+          { id: "words", label: "Caption", content: <Words row={row} raw={raw} /> },
+          { id: "raw", label: "Raw record", content: <Code text={raw ?? "Reading"} /> },
+          {
+            id: "rle",
+            label: "RLE",
+            content: <Code text={JSON.stringify({ size: row.mask.size, counts: row.mask.counts }, null, 2)} />,
+          },
+        ]}
+      />
+    </aside>
+  );
+}
+
+function Words(props: { readonly row: RegionSummary; readonly raw: string | null }): ReactNode {
+  const turns = turnsOf(props.raw);
+  return (
+    <>
+      <p className={styles.caption}>{props.row.caption || "No caption"}</p>
+      {turns.length > 0 && (
+        <ol className={styles.turns} aria-label="Conversation">
+          {turns.map((turn, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: turns have no other name and never move
+            <li key={index}>
+              <span className={styles.speaker}>{turn.speaker}</span>
+              <span>{turn.text}</span>
+            </li>
+          ))}
+        </ol>
+      )}
+    </>
+  );
+}
+
+function Code(props: { readonly text: string }): ReactNode {
+  return (
+    <div className={styles.code}>
+      <Button kind="quiet" onClick={() => report(navigator.clipboard.writeText(props.text))}>
+        Copy
+      </Button>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling area must be reachable by keyboard */}
+      <pre tabIndex={0}>{props.text}</pre>
+    </div>
+  );
+}
+
+/** The record as JSON text, indented; null while it is being read. */
+function useRawRow(rowId: string): string | null {
+  const [raw, setRaw] = useState<{ readonly rowId: string; readonly text: string } | null>(null);
+  useEffect(() => {
+    let current = true;
+    report(
+      lab()
+        .data.rawRow(rowId)
+        .then((text) => {
+          if (current) setRaw({ rowId, text });
+        }),
+    );
+    return () => {
+      current = false;
+    };
+  }, [rowId]);
+  return raw?.rowId === rowId ? raw.text : null;
+}

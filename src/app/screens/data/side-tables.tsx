@@ -1,0 +1,162 @@
+/** Tables beside the gallery: the shards, and the rows that were left out. */
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { type ReactNode, useRef, useState } from "react";
+import type { SkippedRow } from "../../../engine/data/sample.ts";
+import type { DataSetInfo } from "../../../protocol/data.ts";
+import { Button } from "../../components/ui/button.tsx";
+import { Dialog } from "../../components/ui/overlays.tsx";
+import { formatBytes, formatCount, NONE } from "../../styles/format.ts";
+import styles from "./side-tables.module.css";
+
+interface SideProps {
+  readonly info: DataSetInfo;
+  readonly open: boolean;
+  readonly onOpenChange: (open: boolean) => void;
+}
+
+export function ShardsDialog(props: SideProps): ReactNode {
+  const { info } = props;
+  return (
+    <Dialog title="Shards" open={props.open} onOpenChange={props.onOpenChange} wide>
+      <div className={styles.scroll}>
+        <table className={styles.table}>
+          <thead>
+            <tr>
+              <th scope="col">File</th>
+              <th scope="col" className={styles.number}>
+                Rows kept
+              </th>
+              <th scope="col" className={styles.number}>
+                Rows
+              </th>
+              <th scope="col" className={styles.number}>
+                Size
+              </th>
+              <th scope="col">Read as</th>
+            </tr>
+          </thead>
+          <tbody>
+            {info.files.map((file) => (
+              <ShardRow key={file.path} file={file} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {info.ignored.length > 0 && (
+        <details className={styles.ignored}>
+          <summary>{formatCount(info.ignored.length)} other files were not read</summary>
+          <ul>
+            {info.ignored.slice(0, 500).map((path) => (
+              <li key={path}>{path}</li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </Dialog>
+  );
+}
+
+function ShardRow(props: { readonly file: DataSetInfo["files"][number] }): ReactNode {
+  const { file } = props;
+  return (
+    <>
+      <tr>
+        <td className={styles.path}>{file.path}</td>
+        <td className={styles.number}>{formatCount(file.kept)}</td>
+        <td className={styles.number}>{formatCount(file.rows)}</td>
+        <td className={styles.number}>{formatBytes(file.bytes)}</td>
+        <td>{file.adapter}</td>
+      </tr>
+      <tr className={styles.schema}>
+        <td colSpan={5}>
+          <code>{file.schema}</code>
+        </td>
+      </tr>
+    </>
+  );
+}
+
+export function SkippedDialog(props: SideProps): ReactNode {
+  const { skipped } = props.info;
+  const [copied, setCopied] = useState(false);
+  const report = ["file\trow\tcolumn\treason", ...skipped.map(line)].join("\n");
+  return (
+    <Dialog
+      title={`${formatCount(skipped.length)} skipped rows`}
+      open={props.open}
+      onOpenChange={props.onOpenChange}
+      wide
+    >
+      <SkippedTable skipped={skipped} />
+      <p className={styles.after}>
+        <Button
+          onClick={() => {
+            navigator.clipboard.writeText(report).then(
+              () => setCopied(true),
+              () => setCopied(false),
+            );
+          }}
+        >
+          {copied ? "Copied" : "Copy report"}
+        </Button>
+      </p>
+    </Dialog>
+  );
+}
+
+const line = (row: SkippedRow): string => [row.file, row.row < 0 ? "all" : row.row, row.column, row.reason].join("\t");
+
+/** Any number of rows: only those in sight are in the page. */
+function SkippedTable(props: { readonly skipped: readonly SkippedRow[] }): ReactNode {
+  const { skipped } = props;
+  const scroller = useRef<HTMLDivElement>(null);
+  const list = useVirtualizer({
+    count: skipped.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => 44,
+    overscan: 12,
+  });
+  const items = list.getVirtualItems();
+  const above = items[0]?.start ?? 0;
+  const below = list.getTotalSize() - (items.at(-1)?.end ?? 0);
+  return (
+    <div ref={scroller} className={styles.tall}>
+      <table className={styles.table} aria-rowcount={skipped.length + 1}>
+        <thead>
+          <tr>
+            <th scope="col">File</th>
+            <th scope="col" className={styles.number}>
+              Row
+            </th>
+            <th scope="col">Column</th>
+            <th scope="col">Reason</th>
+          </tr>
+        </thead>
+        <tbody>
+          {above > 0 && (
+            <tr>
+              <td colSpan={4} style={{ height: above }} />
+            </tr>
+          )}
+          {items.map((item) => {
+            const row = skipped[item.index];
+            if (row === undefined) return null;
+            return (
+              <tr key={item.key} data-index={item.index} ref={list.measureElement} aria-rowindex={item.index + 2}>
+                <td className={styles.path}>{row.file}</td>
+                <td className={styles.number}>{row.row < 0 ? "all" : formatCount(row.row)}</td>
+                <td>{row.column || NONE}</td>
+                <td>{row.reason}</td>
+              </tr>
+            );
+          })}
+          {below > 0 && (
+            <tr>
+              <td colSpan={4} style={{ height: below }} />
+            </tr>
+          )}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,32 @@
+import type { ReactNode } from "react";
+import { configDifference } from "../../../engine/config/parse.ts";
+import { PRESETS, presetConfig } from "../../../engine/config/presets.ts";
+import { Badge } from "../../components/ui/badge.tsx";
+import { choosePreset, useSession } from "../../stores/session.ts";
+import styles from "./preset-cards.module.css";
+
+/** Named starting points; pressing one takes all its values. */
+export function PresetCards(): ReactNode {
+  const chosen = useSession((session) => session.preset);
+  const changed = useSession((session) => Object.keys(configDifference(session.config, presetConfig(chosen))).length);
+  return (
+    <section aria-label="Presets" className={styles.cards}>
+      {PRESETS.map((preset) => (
+        <button
+          key={preset.name}
+          type="button"
+          className={styles.card}
+          aria-pressed={preset.name === chosen}
+          data-testid={`preset-${preset.name}`}
+          onClick={() => choosePreset(preset.name)}
+        >
+          <span className={styles.title}>
+            {preset.title}
+            {preset.name === chosen && changed > 0 && <Badge tone="accent">{changed} changed</Badge>}
+          </span>
+          <span className={styles.summary}>{preset.summary}</span>
+        </button>
+      ))}
+    </section>
+  );
+}

@@ -1,0 +1,52 @@
+import type { ReactNode } from "react";
+import type { LabConfig } from "../../../engine/config/table.ts";
+import { learningRate, type ScheduleSettings } from "../../../engine/rl/schedule.ts";
+import styles from "./schedule-curve.module.css";
+import { numberText } from "./setting-values.ts";
+
+const WIDTH = 300;
+const HEIGHT = 56;
+const POINTS = 150;
+
+/** The schedule a configuration means. */
+function scheduleOf(config: LabConfig): ScheduleSettings {
+  const { warmupSteps, steps: totalSteps } = config;
+  if (config.schedule === "constant") return { kind: "constant" };
+  if (config.schedule === "cosine") return { kind: "cosine", warmupSteps, totalSteps, floor: 0, cycles: 0.5 };
+  return { kind: "linear-then-cosine", warmupSteps, totalSteps, startFactor: 0.05 };
+}
+
+/** Learning rate over the steps of the run, drawn small. */
+export function ScheduleCurve(props: { readonly config: LabConfig }): ReactNode {
+  const { config } = props;
+  const schedule = scheduleOf(config);
+  const last = Math.max(1, config.steps - 1);
+  const count = Math.min(POINTS, last + 1);
+  const rates = Array.from({ length: count }, (_, index) => {
+    const step = Math.round((index / Math.max(1, count - 1)) * last);
+    return { step, rate: learningRate(config.learningRate, step, schedule) };
+  });
+  const peak = Math.max(config.learningRate, Number.MIN_VALUE);
+  const line = rates
+    .map(({ step, rate }) => `${((step / last) * WIDTH).toFixed(1)},${(HEIGHT - (rate / peak) * HEIGHT).toFixed(1)}`)
+    .join(" ");
+  const end = rates.at(-1)?.rate ?? 0;
+  return (
+    <figure className={styles.figure}>
+      <svg
+        viewBox={`0 -2 ${WIDTH} ${HEIGHT + 4}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`Learning rate: peak ${numberText(config.learningRate)}, warm-up ${config.warmupSteps} steps, ${numberText(Number(end.toPrecision(2)))} at step ${last}`}
+      >
+        <path className={styles.base} d={`M0 ${HEIGHT}H${WIDTH}`} />
+        <polyline className={styles.line} points={line} />
+      </svg>
+      <figcaption className={styles.caption}>
+        <span>step 0</span>
+        <span>learning rate, peak {numberText(config.learningRate)}</span>
+        <span>{last}</span>
+      </figcaption>
+    </figure>
+  );
+}

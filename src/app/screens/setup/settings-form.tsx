@@ -1,0 +1,42 @@
+import { type ReactNode, useMemo } from "react";
+import { presetConfig } from "../../../engine/config/presets.ts";
+import { Switch } from "../../components/ui/controls.tsx";
+import { Panel } from "../../components/ui/panel.tsx";
+import { setShowAdvanced, useSession } from "../../stores/session.ts";
+import { ConfigFile } from "./config-file.tsx";
+import { Field } from "./field.tsx";
+import { ScheduleCurve } from "./schedule-curve.tsx";
+import { fieldGroups } from "./setting-values.ts";
+import styles from "./settings-form.module.css";
+
+/** One field per row of the settings table, in its groups. */
+export function SettingsForm(): ReactNode {
+  const config = useSession((session) => session.config);
+  const preset = useSession((session) => session.preset);
+  const all = useSession((session) => session.showAdvanced);
+  const base = useMemo(() => presetConfig(preset), [preset]);
+  const groups = fieldGroups(config, base, all);
+  return (
+    <>
+      <div className={styles.tools}>
+        <label className={styles.all} htmlFor="all-settings">
+          <Switch id="all-settings" checked={all} onChange={setShowAdvanced} testId="all-settings" />
+          Show all settings
+        </label>
+        <ConfigFile />
+      </div>
+      <div className={styles.groups}>
+        {groups.map((group) => (
+          <Panel key={group.id} title={group.title}>
+            {group.id === "optimiser" && <ScheduleCurve config={config} />}
+            <div className={styles.fields}>
+              {group.keys.map((key) => (
+                <Field key={key} name={key} value={config[key]} base={base[key]} />
+              ))}
+            </div>
+          </Panel>
+        ))}
+      </div>
+    </>
+  );
+}

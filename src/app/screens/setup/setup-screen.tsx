@@ -1,0 +1,33 @@
+import type { ReactNode } from "react";
+import { isActive, useRun } from "../../stores/run.ts";
+import { ModelPanel } from "./model-panel.tsx";
+import { Preflight } from "./preflight.tsx";
+import { PresetCards } from "./preset-cards.tsx";
+import { SettingsForm } from "./settings-form.tsx";
+import styles from "./setup-screen.module.css";
+import { StartBar } from "./start-bar.tsx";
+
+/** Everything that is decided before a run: preset, settings, model, what it will cost. */
+export function SetupScreen(): ReactNode {
+  const active = useRun((run) => isActive(run.state));
+  return (
+    <div className={styles.screen}>
+      <div className={styles.main}>
+        {active && (
+          <p className={styles.note}>
+            The run in progress keeps the settings it started with; changes are for the next run
+          </p>
+        )}
+        <PresetCards />
+        <SettingsForm />
+      </div>
+      <div className={styles.side}>
+        <div className={styles.fixed}>
+          <StartBar />
+          <ModelPanel />
+          <Preflight />
+        </div>
+      </div>
+    </div>
+  );
+}
