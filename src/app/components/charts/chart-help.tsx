@@ -1,7 +1,7 @@
 import { Popover } from "radix-ui";
 import type { ReactNode } from "react";
 import styles from "./live-chart.module.css";
-import { explainMetric } from "./metric-help.ts";
+import { explainMetric, type MetricHelp } from "./metric-help.ts";
 
 /** The "?" beside a chart's title: what each of its metrics means. */
 export function ChartHelp({
@@ -11,7 +11,7 @@ export function ChartHelp({
   readonly title: string;
   readonly metrics: readonly string[];
 }): ReactNode {
-  const texts = new Map<string, string>();
+  const texts = new Map<string, MetricHelp>();
   for (const metric of metrics) {
     const text = explainMetric(metric);
     // Both loops log the same quantity: it is explained once.
@@ -29,7 +29,13 @@ export function ChartHelp({
             {[...texts].map(([metric, text]) => (
               <div key={metric}>
                 <dt>{metric}</dt>
-                <dd>{text}</dd>
+                <dd>{text.meaning}</dd>
+                {text.formula !== "" && (
+                  <dd>
+                    <code>{text.formula}</code>
+                  </dd>
+                )}
+                {text.healthy !== "" && <dd>Healthy: {text.healthy}</dd>}
               </div>
             ))}
           </dl>

@@ -1,3 +1,5 @@
+import { bytes, compact, fixed } from "./format.ts";
+
 /** Where a chart reads from: columns of one length over ascending steps; the live store and a stored run both fit. */
 export interface MetricSource {
   readonly steps: ArrayLike<number>;
@@ -21,7 +23,14 @@ export interface SeriesSpec {
   readonly colour: number;
   /** Scale on the right side, for a quantity of another size. */
   readonly right?: boolean;
-  readonly decimals: number;
+  /** Digits after the point; "compact" for values of any size, "bytes" for amounts of memory. */
+  readonly decimals: number | "compact" | "bytes";
+}
+
+/** A value as the series shows it everywhere. */
+export function showValue(spec: SeriesSpec, value: number | null | undefined): string {
+  if (spec.decimals === "bytes") return bytes(value);
+  return spec.decimals === "compact" ? compact(value) : fixed(value, spec.decimals);
 }
 
 export interface ChartSpec {

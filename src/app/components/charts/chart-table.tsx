@@ -1,7 +1,6 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useRef } from "react";
-import type { FoundSeries } from "./chart-spec.ts";
-import { compact, fixed } from "./format.ts";
+import { type FoundSeries, showValue } from "./chart-spec.ts";
 import styles from "./live-chart.module.css";
 
 const ROW = 26;
@@ -50,7 +49,7 @@ export function ChartTable(props: {
                   </button>
                 </td>
                 {found.map(({ spec, values }) => (
-                  <td key={spec.label}>{spec.decimals < 0 ? compact(values[at]) : fixed(values[at], spec.decimals)}</td>
+                  <td key={spec.label}>{showValue(spec, values[at])}</td>
                 ))}
               </tr>
             );

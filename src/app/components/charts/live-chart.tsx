@@ -3,9 +3,8 @@ import type uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { cancelRedraw, requestRedraw } from "./chart-clock.ts";
 import { ChartHelp } from "./chart-help.tsx";
-import { type ChartSpec, type FoundSeries, findSeries, type MetricSource } from "./chart-spec.ts";
+import { type ChartSpec, type FoundSeries, findSeries, type MetricSource, showValue } from "./chart-spec.ts";
 import { ChartTable } from "./chart-table.tsx";
-import { compact, fixed } from "./format.ts";
 import styles from "./live-chart.module.css";
 import { currentTheme, LINE_COLOURS, onThemeChange, type Theme } from "./palette.ts";
 import { createPlot, type Drawn, feedPlot } from "./plot.ts";
@@ -177,7 +176,7 @@ function Legend({ found, spec, steps, cursor, theme }: LegendProps): ReactNode {
               />
             </svg>
             <span>{series.label}</span>
-            <b>{series.decimals < 0 ? compact(value) : fixed(value, series.decimals)}</b>
+            <b>{showValue(series, value)}</b>
           </li>
         );
       })}

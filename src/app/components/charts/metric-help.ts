@@ -1,4 +1,12 @@
-/** What a logged quantity means, in one or two sentences; null when nothing is known of it. */
-export function explainMetric(_metric: string): string | null {
-  return null;
+import { describeMetric } from "../../../engine/runs/metric-table.ts";
+
+export interface MetricHelp {
+  readonly meaning: string;
+  readonly formula: string;
+  readonly healthy: string;
+}
+
+/** What a logged quantity means; null when nothing is known of it. */
+export function explainMetric(name: string): MetricHelp | null {
+  return describeMetric(name) ?? null;
 }

@@ -1,6 +1,6 @@
 import uPlot from "uplot";
 import type { FoundSeries, MetricSource } from "./chart-spec.ts";
-import { compact } from "./format.ts";
+import { bytes, compact } from "./format.ts";
 import { LINE_COLOURS, type Theme } from "./palette.ts";
 import { nonFinitePlaces, smooth } from "./smoothing.ts";
 import { lowerBound, thinIndices } from "./thin.ts";
@@ -38,6 +38,7 @@ export function createPlot(target: HTMLElement, found: readonly FoundSeries[], s
   const colours = LINE_COLOURS[settings.theme];
   const smoothed = settings.smoothing > 0;
   const font = "11px system-ui, sans-serif";
+  const inBytes = found.some(({ spec }) => spec.right !== true && spec.decimals === "bytes");
   const hasRight = found.some(({ spec }) => spec.right === true);
   const axis = { stroke: ink.axis, font, ticks: { show: false }, grid: { stroke: ink.grid, width: 1 } };
   const series: uPlot.Series[] = [{}];
@@ -78,7 +79,13 @@ export function createPlot(target: HTMLElement, found: readonly FoundSeries[], s
           space: 60,
           values: (_, splits) => splits.map((value) => (value % 1 === 0 ? `${value}` : "")),
         },
-        { ...axis, size: 46, space: 34, scale: "y", values: (_, splits) => splits.map(tick) },
+        {
+          ...axis,
+          size: inBytes ? 62 : 46,
+          space: 34,
+          scale: "y",
+          values: (_, splits) => splits.map((value) => tick(value, inBytes)),
+        },
         ...(hasRight
           ? [
               {
@@ -88,7 +95,7 @@ export function createPlot(target: HTMLElement, found: readonly FoundSeries[], s
                 side: 1 as const,
                 scale: "right",
                 grid: { show: false },
-                values: (_: uPlot, splits: number[]) => splits.map(tick),
+                values: (_: uPlot, splits: number[]) => splits.map((value) => tick(value, false)),
               },
             ]
           : []),
@@ -166,8 +173,9 @@ function fillerData(length: number): uPlot.AlignedData {
   return Array.from({ length }, () => []) as unknown as uPlot.AlignedData;
 }
 
-function tick(value: number | null): string {
-  return value === null ? "" : compact(value).replace(/\.?0+$/u, "") || "0";
+function tick(value: number | null, inBytes: boolean): string {
+  if (value === null) return "";
+  return inBytes ? bytes(value) : compact(value).replace(/\.?0+$/u, "") || "0";
 }
 
 function limits(low: number | null, high: number | null, settings: PlotSettings): uPlot.Range.MinMax {

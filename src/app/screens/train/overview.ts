@@ -79,7 +79,7 @@ export const OVERVIEW: readonly ChartSpec[] = [
     id: "kl",
     title: "KL and entropy",
     series: [
-      ...both({ names: ["kl"], label: "KL", colour: 0, decimals: -1 }),
+      ...both({ names: ["kl"], label: "KL", colour: 0, decimals: "compact" }),
       ...both({ names: ["entropy"], label: "entropy", colour: 2, decimals: 2 }).map((series) => ({
         ...series,
         right: true,
@@ -90,8 +90,8 @@ export const OVERVIEW: readonly ChartSpec[] = [
     id: "gradient",
     title: "Gradient norm and learning rate",
     series: [
-      one({ metrics: ["grad_norm"], label: "norm", colour: 0, decimals: -1 }),
-      one({ metrics: ["learning_rate"], label: "rate", colour: 1, decimals: -1, right: true }),
+      one({ metrics: ["grad_norm"], label: "norm", colour: 0, decimals: "compact" }),
+      one({ metrics: ["learning_rate"], label: "rate", colour: 1, decimals: "compact", right: true }),
     ],
   },
   {
@@ -99,12 +99,12 @@ export const OVERVIEW: readonly ChartSpec[] = [
     title: "GPU memory",
     series: [
       one({
-        metrics: ["memory/gpu_bytes", "memory/bytes", "memory/peak_bytes", "memory/peak"],
-        label: "bytes",
+        metrics: ["memory/gpu_bytes"],
+        label: "held",
         colour: 0,
-        decimals: -1,
+        decimals: "bytes",
       }),
-      one({ metrics: ["memory/tensors"], label: "tensors", colour: 1, decimals: 0, right: true }),
+      one({ metrics: ["memory/num_tensors"], label: "tensors", colour: 1, decimals: 0, right: true }),
     ],
   },
 ];

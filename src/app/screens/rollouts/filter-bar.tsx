@@ -1,0 +1,92 @@
+import { Popover } from "radix-ui";
+import { type ReactNode, type RefObject, useId } from "react";
+import { filterCount, NO_FILTER, type RolloutFilter } from "../../components/rollout/rollout-view.ts";
+import { Button } from "../../components/ui/button.tsx";
+import { Segmented, Switch } from "../../components/ui/controls.tsx";
+import styles from "./rollouts.module.css";
+
+const LOOPS = [
+  { value: "both", label: "Both loops" },
+  { value: "1", label: "Loop 1" },
+  { value: "2", label: "Loop 2" },
+] as const;
+
+const FLAGS = [
+  ["zeroSpread", "No learning signal"],
+  ["truncated", "Cut off at the length limit"],
+  ["emptyMask", "Empty or no mask"],
+] as const;
+
+/** Text search beside a panel of further filters. */
+export function FilterBar(props: {
+  readonly filter: RolloutFilter;
+  readonly onChange: (filter: RolloutFilter) => void;
+  readonly search: RefObject<HTMLInputElement | null>;
+}): ReactNode {
+  const { filter, onChange, search } = props;
+  const id = useId();
+  const count = filterCount(filter) - Number(filter.text.trim() !== "");
+  return (
+    <div className={styles.filters}>
+      <input
+        ref={search}
+        className={styles.search}
+        type="search"
+        placeholder="Search captions and rows"
+        aria-label="Search captions and rows"
+        value={filter.text}
+        onChange={(event) => onChange({ ...filter, text: event.currentTarget.value })}
+      />
+      <Popover.Root>
+        <Popover.Trigger asChild>
+          <Button>{count === 0 ? "Filter…" : `Filter (${count})…`}</Button>
+        </Popover.Trigger>
+        <Popover.Portal>
+          <Popover.Content className={styles.filterPanel} sideOffset={6} align="end" collisionPadding={12}>
+            <Segmented
+              label="Loop"
+              options={LOOPS}
+              value={filter.loop === null ? "both" : filter.loop === 1 ? "1" : "2"}
+              onChange={(value) => onChange({ ...filter, loop: value === "both" ? null : value === "1" ? 1 : 2 })}
+            />
+            <div className={styles.range}>
+              <span>Reward from</span>
+              <input
+                type="number"
+                aria-label="Lowest reward"
+                min={0}
+                max={1}
+                step={0.05}
+                value={filter.least}
+                onChange={(event) => onChange({ ...filter, least: Number(event.currentTarget.value) })}
+              />
+              <span>to</span>
+              <input
+                type="number"
+                aria-label="Highest reward"
+                min={0}
+                max={1}
+                step={0.05}
+                value={filter.most}
+                onChange={(event) => onChange({ ...filter, most: Number(event.currentTarget.value) })}
+              />
+            </div>
+            {FLAGS.map(([key, label]) => (
+              <div key={key} className={styles.flag}>
+                <label htmlFor={`${id}${key}`}>{label}</label>
+                <Switch
+                  id={`${id}${key}`}
+                  checked={filter[key]}
+                  onChange={(checked) => onChange({ ...filter, [key]: checked })}
+                />
+              </div>
+            ))}
+            <Button kind="quiet" onClick={() => onChange(NO_FILTER)}>
+              Clear filters
+            </Button>
+          </Popover.Content>
+        </Popover.Portal>
+      </Popover.Root>
+    </div>
+  );
+}

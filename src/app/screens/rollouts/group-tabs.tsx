@@ -1,0 +1,33 @@
+import type { ReactNode } from "react";
+import type { GroupRecord } from "../../../engine/runs/records.ts";
+import { fixed } from "../../components/charts/format.ts";
+import { groupKey } from "../../components/rollout/use-viewed-run.ts";
+import styles from "./rollouts.module.css";
+
+/** The groups of a step, each with its loop and mean reward. */
+export function GroupTabs(props: {
+  readonly groups: readonly GroupRecord[];
+  readonly selected: GroupRecord | null;
+  readonly onSelect: (group: GroupRecord) => void;
+}): ReactNode {
+  const { groups, selected, onSelect } = props;
+  return (
+    <ul className={styles.groups} aria-label="Groups of this step">
+      {groups.map((group) => (
+        <li key={groupKey(group)}>
+          <button
+            type="button"
+            aria-current={group === selected}
+            data-loop={group.loop}
+            onClick={() => onSelect(group)}
+          >
+            Loop {group.loop}
+            <small>row {group.rowId.split("#").pop()}</small>
+            <b>{fixed(group.rewardMean, 2)}</b>
+            {group.zeroSpread && <span title="No learning signal from this group">=</span>}
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}

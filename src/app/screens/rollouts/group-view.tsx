@@ -1,0 +1,54 @@
+import { type ReactNode, useMemo } from "react";
+import type { GroupRecord, RolloutRecord } from "../../../engine/runs/records.ts";
+import { advantageScale, GroupTitle } from "../../components/rollout/group-title.tsx";
+import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
+import { RolloutCard } from "../../components/rollout/rollout-card.tsx";
+import { type LayerKey, passes, type RolloutFilter, type SortBy } from "../../components/rollout/rollout-view.ts";
+import { Segmented } from "../../components/ui/controls.tsx";
+import styles from "./rollouts.module.css";
+
+const SORTS = [
+  { value: "reward", label: "Best first" },
+  { value: "index", label: "As drawn" },
+] as const;
+
+/** The rollouts of one prompt side by side. */
+export function GroupView(props: {
+  readonly group: GroupRecord;
+  /** In the order shown. */
+  readonly rollouts: readonly RolloutRecord[];
+  readonly selected: RolloutRecord;
+  readonly filter: RolloutFilter;
+  readonly layers: ReadonlySet<LayerKey>;
+  readonly sort: SortBy;
+  readonly onSort: (sort: SortBy) => void;
+  readonly sync: string;
+  readonly onOpen: (rollout: RolloutRecord) => void;
+}): ReactNode {
+  const { group, rollouts, selected, filter, layers, sort, onSort, sync, onOpen } = props;
+  const scale = advantageScale(group);
+  const faded = useMemo(() => new Set(rollouts.filter((rollout) => !passes(rollout, filter))), [rollouts, filter]);
+  return (
+    <section className={styles.group} aria-label={`Group of step ${group.step}`}>
+      <GroupTitle group={group} />
+      <div className={styles.groupTools}>
+        <OverlayControls />
+        <Segmented label="Order" options={SORTS} value={sort} onChange={onSort} />
+      </div>
+      <div className={styles.tiles}>
+        {rollouts.map((rollout) => (
+          <div key={rollout.id} data-faded={faded.has(rollout)}>
+            <RolloutCard
+              rollout={rollout}
+              layers={layers}
+              scale={scale}
+              selected={rollout === selected}
+              sync={sync}
+              onOpen={() => onOpen(rollout)}
+            />
+          </div>
+        ))}
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,230 @@
+import { lazy, type ReactNode, Suspense, useEffect, useMemo, useRef, useState } from "react";
+import type { GroupRecord, RolloutRecord } from "../../../engine/runs/records.ts";
+import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
+import { Inspector } from "../../components/rollout/inspector.tsx";
+import {
+  filterCount,
+  filterGroups,
+  type LayerKey,
+  NO_FILTER,
+  parseLayers,
+  type RolloutFilter,
+  type SortBy,
+  sortRollouts,
+} from "../../components/rollout/rollout-view.ts";
+import {
+  groupKey,
+  useAllGroups,
+  useStepGroups,
+  useViewedRun,
+  type ViewedRun,
+} from "../../components/rollout/use-viewed-run.ts";
+import { Empty } from "../../components/ui/panel.tsx";
+import { linkTo, navigate, useRoute } from "../../stores/route.ts";
+import { FilterBar } from "./filter-bar.tsx";
+import { GroupTabs } from "./group-tabs.tsx";
+import { GroupView } from "./group-view.tsx";
+import styles from "./rollouts.module.css";
+import { RowHistory } from "./row-history.tsx";
+import { StepList } from "./step-list.tsx";
+import { useRolloutKeys } from "./use-rollout-keys.ts";
+
+const SYNC = "rollouts";
+/** Slow enough for everyone: under two changes a second. */
+const BLINK_MS = 650;
+
+const StepRewards = lazy(() => import("./step-rewards.tsx"));
+
+/** Every rollout of a run, step by step. */
+export function RolloutsScreen(): ReactNode {
+  const run = useViewedRun();
+  return (
+    <div className={styles.screen} data-testid="screen-rollouts">
+      {run === null ? (
+        <Empty
+          title="No rollouts yet"
+          actions={
+            <>
+              <a href={linkTo({ screen: "train" })}>Start a run</a>
+              <a href={linkTo({ screen: "runs" })}>Open a stored run</a>
+            </>
+          }
+        >
+          <p>Each step's masks, captions and rewards are kept here, rollout by rollout</p>
+        </Empty>
+      ) : (
+        <Viewer key={run.runId} run={run} />
+      )}
+    </div>
+  );
+}
+
+function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
+  useHoldToHide();
+  const asked = useRoute((route) => route.step);
+  const askedGroup = useRoute((route) => route.group);
+  const askedRollout = useRoute((route) => route.rollout);
+  const layerNames = useRoute((route) => route.layers);
+  const [filter, setFilter] = useState<RolloutFilter>(NO_FILTER);
+  const [sort, setSort] = useState<SortBy>("reward");
+  const search = useRef<HTMLInputElement>(null);
+  const inspector = useRef<HTMLDivElement>(null);
+
+  const filtered = filterCount(filter) > 0;
+  const scan = useAllGroups(run, filtered);
+  const matching = useMemo(
+    () => (filtered ? filterGroups(scan.groups, filter) : null),
+    [filtered, scan.groups, filter],
+  );
+  const steps = useMemo(
+    () => (matching === null ? run.steps : [...new Set(matching.map((group) => group.step))].sort((a, b) => a - b)),
+    [matching, run.steps],
+  );
+  // The newest step may still be on its way: the newest one with a group is shown.
+  const step = asked !== null && run.steps.includes(asked) ? asked : (steps[steps.length - 1] ?? null);
+  const found = useStepGroups(run, step);
+  const groups = useMemo(
+    () => (filtered ? filterGroups(found.groups, filter) : found.groups),
+    [filtered, found.groups, filter],
+  );
+  const group = pickGroup(groups, askedGroup, askedRollout);
+  const rollouts = useMemo(() => (group === null ? [] : sortRollouts(group.rollouts, sort)), [group, sort]);
+  const selected = rollouts.find(({ id }) => id === askedRollout) ?? rollouts[0] ?? null;
+
+  const chosen = useMemo(() => parseLayers(layerNames), [layerNames]);
+  const [blinking, setBlinking] = useState(false);
+  const blink = useBlink(blinking);
+  const layers = blink ?? chosen;
+  const toggle = (layer: LayerKey): void => {
+    const next = new Set(chosen);
+    if (!next.delete(layer)) next.add(layer);
+    navigate({ layers: [...next] });
+  };
+  const toStep = (to: number): void => navigate({ step: to, rollout: null });
+  const open = (rollout: RolloutRecord): void => navigate({ step, rollout: rollout.id });
+
+  useRolloutKeys({
+    rollout: (by) => {
+      const at = selected === null ? 0 : rollouts.indexOf(selected);
+      const last = rollouts.length - 1;
+      const next = rollouts[by === "first" ? 0 : by === "last" ? last : Math.min(last, Math.max(0, at + by))];
+      if (next !== undefined) open(next);
+    },
+    step: (by) => {
+      const at = step === null ? -1 : steps.indexOf(step);
+      const next = steps[Math.min(steps.length - 1, Math.max(0, at + by))];
+      if (next !== undefined) toStep(next);
+    },
+    toggle,
+    blink: () => setBlinking(!blinking),
+    find: () => search.current?.focus(),
+    back: () => navigate({ screen: "train" }),
+    open: () => inspector.current?.scrollIntoView({ block: "nearest" }),
+  });
+
+  return (
+    <>
+      <header className={styles.head}>
+        <h1>{run.manifest?.title ?? run.runId}</h1>
+        <span className={styles.where}>{step === null ? "" : `step ${step}`}</span>
+        <FilterBar filter={filter} onChange={setFilter} search={search} />
+      </header>
+      {filtered && (
+        <p className={styles.quiet} role="status">
+          {matching?.length ?? 0} groups in {steps.length} steps match
+          {scan.done < scan.total && `, ${scan.done} of ${scan.total} steps read`}
+        </p>
+      )}
+      {run.problem !== null && <p className={styles.problem}>This run could not be read: {run.problem}</p>}
+      <div className={styles.layout}>
+        <StepList
+          steps={steps}
+          selected={step}
+          following={asked === null}
+          metrics={run.metrics}
+          onSelect={toStep}
+          onFollow={() => navigate({ step: null, rollout: null, group: null })}
+        />
+        <div className={styles.main}>
+          {groups.length > 0 && (
+            <GroupTabs
+              groups={groups}
+              selected={group}
+              onSelect={(next) => navigate({ step, group: groupKey(next), rollout: null })}
+            />
+          )}
+          {group === null || selected === null ? (
+            <Nothing run={run} loading={found.loading} problem={found.problem} filtered={filtered} />
+          ) : (
+            <>
+              <GroupView
+                group={group}
+                rollouts={rollouts}
+                selected={selected}
+                filter={filter}
+                layers={layers}
+                sort={sort}
+                onSort={setSort}
+                sync={SYNC}
+                onOpen={open}
+              />
+              <div ref={inspector}>
+                <Inspector
+                  group={group}
+                  rollout={selected}
+                  layers={layers}
+                  onToggle={toggle}
+                  blinking={blinking}
+                  onBlink={() => setBlinking(!blinking)}
+                  sync={SYNC}
+                  more={{
+                    id: "history",
+                    label: "This row over time",
+                    content: <RowHistory run={run} group={group} />,
+                  }}
+                />
+              </div>
+              <Suspense>
+                <StepRewards groups={found.groups} />
+              </Suspense>
+            </>
+          )}
+        </div>
+      </div>
+    </>
+  );
+}
+
+function Nothing(props: {
+  readonly run: ViewedRun;
+  readonly loading: boolean;
+  readonly problem: string | null;
+  readonly filtered: boolean;
+}): ReactNode {
+  const { run, loading, problem, filtered } = props;
+  if (problem !== null) return <Empty title="These rollouts could not be read">{problem}</Empty>;
+  if (loading || run.loading) return <p className={styles.quiet}>Reading…</p>;
+  if (filtered) return <Empty title="No rollout matches the filters" />;
+  return <Empty title={run.live ? "The first rollouts are on their way" : "This run has no rollouts"} />;
+}
+
+/** The group asked for, else the one that holds the rollout asked for, else the first. */
+function pickGroup(groups: readonly GroupRecord[], key: string | null, rollout: string | null): GroupRecord | null {
+  return (
+    groups.find((group) => group.rollouts.some(({ id }) => id === rollout)) ??
+    groups.find((group) => groupKey(group) === key) ??
+    groups[0] ??
+    null
+  );
+}
+
+/** Given mask and answer in turn while on, else null. */
+function useBlink(on: boolean): ReadonlySet<LayerKey> | null {
+  const [shown, setShown] = useState<LayerKey>("given");
+  useEffect(() => {
+    if (!on) return;
+    const timer = window.setInterval(() => setShown((now) => (now === "given" ? "answer" : "given")), BLINK_MS);
+    return () => window.clearInterval(timer);
+  }, [on]);
+  return useMemo(() => (on ? new Set([shown]) : null), [on, shown]);
+}

@@ -1,0 +1,62 @@
+import { type ReactNode, useMemo, useState } from "react";
+import type { GroupRecord } from "../../../engine/runs/records.ts";
+import { fixed } from "../../components/charts/format.ts";
+import { MaskFigure } from "../../components/mask/mask-figure.tsx";
+import { figureLabel, layersOf, sortRollouts } from "../../components/rollout/rollout-view.ts";
+import { groupKey, useAllGroups, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
+import { Button } from "../../components/ui/button.tsx";
+import { navigate } from "../../stores/route.ts";
+import styles from "./rollouts.module.css";
+
+const LAYERS = new Set(["given", "answer"] as const);
+
+/** The best rollout of the same row and loop at every step that drew it, as a film strip. */
+export function RowHistory(props: { readonly run: ViewedRun; readonly group: GroupRecord }): ReactNode {
+  const { run, group } = props;
+  const [wanted, setWanted] = useState(false);
+  const scan = useAllGroups(run, wanted);
+  const same = useMemo(
+    () =>
+      scan.groups
+        .filter((candidate) => candidate.rowId === group.rowId && candidate.loop === group.loop)
+        .sort((a, b) => a.step - b.step),
+    [scan.groups, group.rowId, group.loop],
+  );
+  const complete = scan.done >= scan.total;
+  return (
+    <div className={styles.history}>
+      <p className={styles.quiet}>
+        Row {group.rowId} in loop {group.loop}: drawn {same.length} {same.length === 1 ? "time" : "times"} in{" "}
+        {scan.done} of {scan.total} steps read
+        {!complete && !wanted && <Button onClick={() => setWanted(true)}>Read all steps</Button>}
+      </p>
+      <ol className={styles.film}>
+        {same.map((drawn) => {
+          const best = sortRollouts(drawn.rollouts, "reward")[0];
+          if (best === undefined) return null;
+          const [height, width] = best.givenMask.size;
+          return (
+            <li key={`${drawn.step} ${groupKey(drawn)}`} data-now={drawn.step === group.step}>
+              <MaskFigure
+                rowId={best.rowId}
+                width={width}
+                height={height}
+                layers={layersOf(best, LAYERS)}
+                label={`step ${drawn.step}, ${figureLabel(best)}`}
+              />
+              <button
+                type="button"
+                onClick={() => navigate({ step: drawn.step, group: groupKey(drawn), rollout: best.id })}
+              >
+                <span>
+                  Step {drawn.step} <b>{fixed(drawn.rewardMean, 2)}</b>
+                </span>
+                <small>{best.loop === 1 ? best.caption : (best.captionPrime ?? "–")}</small>
+              </button>
+            </li>
+          );
+        })}
+      </ol>
+    </div>
+  );
+}

@@ -1,0 +1,105 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { type CSSProperties, type ReactNode, useEffect, useRef } from "react";
+import { fixed } from "../../components/charts/format.ts";
+import { Button } from "../../components/ui/button.tsx";
+import { IconChevron } from "../../components/ui/icons.tsx";
+import type { MetricStore } from "../../stores/metrics.ts";
+import styles from "./rollouts.module.css";
+
+const ROW = 30;
+
+export interface StepListProps {
+  readonly steps: readonly number[];
+  readonly selected: number | null;
+  readonly following: boolean;
+  readonly metrics: MetricStore;
+  readonly onSelect: (step: number) => void;
+  readonly onFollow: () => void;
+}
+
+/** Every logged step with the mean reward of both loops as bars, and a slider over all of them. */
+export function StepList(props: StepListProps): ReactNode {
+  const { steps, selected, following, metrics, onSelect, onFollow } = props;
+  const scroller = useRef<HTMLDivElement>(null);
+  const place = selected === null ? -1 : steps.indexOf(selected);
+  const rows = useVirtualizer({
+    count: steps.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW,
+    overscan: 12,
+  });
+  useEffect(() => {
+    if (place >= 0) rows.scrollToIndex(place, { align: "auto" });
+  }, [place, rows]);
+  const rewards = stepRewards(metrics);
+  const go = (to: number): void => {
+    const step = steps[Math.min(steps.length - 1, Math.max(0, to))];
+    if (step !== undefined) onSelect(step);
+  };
+  return (
+    <nav className={styles.steps} aria-label="Steps">
+      <div className={styles.stepTools}>
+        <Button kind="quiet" aria-label="Step before" disabled={place <= 0} onClick={() => go(place - 1)}>
+          <span className={styles.flip}>
+            <IconChevron />
+          </span>
+        </Button>
+        <input
+          type="range"
+          aria-label="Step"
+          aria-valuetext={selected === null ? "none" : `step ${selected}`}
+          min={0}
+          max={Math.max(0, steps.length - 1)}
+          value={Math.max(0, place)}
+          onChange={(event) => go(Number(event.currentTarget.value))}
+        />
+        <Button
+          kind="quiet"
+          aria-label="Step after"
+          disabled={place < 0 || place >= steps.length - 1}
+          icon={<IconChevron />}
+          onClick={() => go(place + 1)}
+        />
+        <Button className={styles.latest ?? ""} aria-pressed={following} onClick={onFollow}>
+          Latest
+        </Button>
+      </div>
+      <div ref={scroller} className={styles.stepScroll}>
+        <ol style={{ height: rows.getTotalSize() }}>
+          {rows.getVirtualItems().map((item) => {
+            const step = steps[item.index] as number;
+            const [first, second] = rewards.get(step) ?? [null, null];
+            return (
+              <li key={step} style={{ height: ROW, transform: `translateY(${item.start}px)` }}>
+                <button
+                  type="button"
+                  aria-current={step === selected ? "step" : undefined}
+                  title={`Step ${step}: reward ${fixed(first, 3)} in loop 1, ${fixed(second, 3)} in loop 2`}
+                  onClick={() => onSelect(step)}
+                >
+                  <span>{step}</span>
+                  <span className={styles.bars} aria-hidden="true">
+                    <i style={width(first)} />
+                    <i style={width(second)} data-loop="2" />
+                  </span>
+                </button>
+              </li>
+            );
+          })}
+        </ol>
+      </div>
+    </nav>
+  );
+}
+
+function stepRewards(metrics: MetricStore): ReadonlyMap<number, readonly [number | null, number | null]> {
+  const { steps } = metrics;
+  const [first, second] = [metrics.column("loop1/reward"), metrics.column("loop2/reward")];
+  const finite = (value: number | undefined): number | null =>
+    value !== undefined && Number.isFinite(value) ? value : null;
+  return new Map(Array.from(steps, (step, at) => [step, [finite(first[at]), finite(second[at])]]));
+}
+
+function width(reward: number | null): CSSProperties {
+  return { width: `${Math.min(1, Math.max(0, reward ?? 0)) * 100}%` };
+}

@@ -1,0 +1,72 @@
+import { useEffect, useRef } from "react";
+import { useOverlay } from "../../components/mask/overlay-store.ts";
+import { isTyping } from "../../components/mask/use-hold-to-hide.ts";
+import { LAYER_KEYS, type LayerKey } from "../../components/rollout/rollout-view.ts";
+import { remembered } from "../../stores/saved.ts";
+
+export interface RolloutActions {
+  /** Moves by a number of rollouts, or to the first or last. */
+  readonly rollout: (by: number | "first" | "last") => void;
+  readonly step: (by: number) => void;
+  readonly toggle: (layer: LayerKey) => void;
+  readonly blink: () => void;
+  readonly find: () => void;
+  readonly back: () => void;
+  readonly open: () => void;
+}
+
+const isFlag = (value: unknown): value is boolean => typeof value === "boolean";
+
+/** Keys of the rollouts screen; letters act only while letter keys are on and no field has the focus. */
+export function useRolloutKeys(actions: RolloutActions): void {
+  const latest = useRef(actions);
+  latest.current = actions;
+  useEffect(() => {
+    const down = (event: KeyboardEvent): void => {
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+      if (isTyping(event.target) || document.querySelector("[role=dialog]") !== null) return;
+      if (usesArrows(event.target) && event.key.startsWith("Arrow")) return;
+      const act = actionOf(event.key, latest.current);
+      if (act === null) return;
+      event.preventDefault();
+      act();
+    };
+    window.addEventListener("keydown", down);
+    return () => window.removeEventListener("keydown", down);
+  }, []);
+}
+
+function actionOf(key: string, actions: RolloutActions): (() => void) | null {
+  const { opacity, setOpacity } = useOverlay.getState();
+  const always = new Map<string, () => void>([
+    ["ArrowLeft", () => actions.rollout(-1)],
+    ["ArrowRight", () => actions.rollout(1)],
+    ["ArrowUp", () => actions.step(-1)],
+    ["ArrowDown", () => actions.step(1)],
+    ["Home", () => actions.rollout("first")],
+    ["End", () => actions.rollout("last")],
+    ["Escape", actions.back],
+  ]);
+  const known = always.get(key);
+  if (known !== undefined) return known;
+  if (key === "Enter") return document.activeElement === document.body ? actions.open : null;
+  if (!remembered("letterKeys", true, isFlag)) return null;
+  const layer = LAYER_KEYS[Number(key) - 1];
+  if (layer !== undefined) return () => actions.toggle(layer);
+  const letters: Readonly<Record<string, () => void>> = {
+    "[": () => setOpacity(opacity - 0.1),
+    "]": () => setOpacity(opacity + 0.1),
+    d: () => actions.toggle("difference"),
+    b: actions.blink,
+    "/": actions.find,
+  };
+  return letters[key.toLowerCase()] ?? null;
+}
+
+/** Controls that move with the arrow keys themselves. */
+function usesArrows(target: EventTarget | null): boolean {
+  return (
+    target instanceof HTMLElement &&
+    target.closest("[role=tablist], [role=slider], [role=group], input, select") !== null
+  );
+}

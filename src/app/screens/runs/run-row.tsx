@@ -1,0 +1,107 @@
+import type { ReactNode } from "react";
+import type { RunSummary } from "../../../protocol/data.ts";
+import { bytes, fixed } from "../../components/charts/format.ts";
+import { Badge } from "../../components/ui/badge.tsx";
+import { Button } from "../../components/ui/button.tsx";
+import { linkTo } from "../../stores/route.ts";
+import type { Change } from "./run-difference.ts";
+import { RunTitle } from "./run-title.tsx";
+import styles from "./runs.module.css";
+
+const TONES = { running: "accent", paused: "warn", finished: "good", failed: "bad" } as const;
+
+export interface RunRowProps {
+  readonly run: RunSummary;
+  /** Whether it is the run of this page. */
+  readonly live: boolean;
+  /** Differences to the run before; null for the first run. */
+  readonly changes: readonly Change[] | null;
+  /** Why it cannot be resumed now, or null. */
+  readonly resumeObstacle: string | null;
+  readonly exporting: boolean;
+  readonly onRename: (title: string) => void;
+  readonly onResume: () => void;
+  readonly onExport: () => void;
+  readonly onDelete: () => void;
+}
+
+/** One stored run and what can be done with it. */
+export function RunRow(props: RunRowProps): ReactNode {
+  const { run, live, changes, resumeObstacle, exporting } = props;
+  const { manifest, rewards, checkpoints } = run;
+  const interrupted = manifest.state === "running" && !live;
+  return (
+    <tr data-live={live}>
+      <th scope="row">
+        <RunTitle title={manifest.title} onRename={props.onRename} />
+        <small>{manifest.id}</small>
+      </th>
+      <td data-label="Started">
+        <time dateTime={manifest.created}>{startedAt(manifest.created)}</time>
+      </td>
+      <td data-label="State">
+        <Badge tone={interrupted ? "warn" : TONES[manifest.state]}>
+          {interrupted ? "interrupted" : manifest.state}
+        </Badge>
+      </td>
+      <td data-label="Steps" className={styles.number}>
+        {run.steps} / {manifest.config.steps}
+      </td>
+      <td data-label="Loop 1" className={styles.number}>
+        {fixed(rewards.loop1, 3)}
+      </td>
+      <td data-label="Loop 2" className={styles.number}>
+        {fixed(rewards.loop2, 3)}
+      </td>
+      <td data-label="Changed" className={styles.changes}>
+        <Changes changes={changes} />
+      </td>
+      <td data-label="Size" className={styles.number}>
+        {bytes(run.bytes)}
+      </td>
+      <td data-label="Checkpoints" className={styles.number}>
+        {checkpoints.length === 0 ? "–" : checkpoints.join(", ")}
+      </td>
+      <td className={styles.actions}>
+        <a className={styles.openLink} href={linkTo({ screen: "train", run: live ? null : manifest.id })}>
+          Open
+        </a>
+        <Button obstacle={resumeObstacle} onClick={props.onResume}>
+          Resume
+        </Button>
+        <Button data-testid="export-run" disabled={exporting} onClick={props.onExport}>
+          {exporting ? "Exporting" : "Export zip"}
+        </Button>
+        <Button kind="danger" obstacle={live ? "It is the run of this page" : null} onClick={props.onDelete}>
+          Delete…
+        </Button>
+      </td>
+    </tr>
+  );
+}
+
+function Changes({ changes }: { readonly changes: readonly Change[] | null }): ReactNode {
+  if (changes === null) return <span className={styles.muted}>first run</span>;
+  if (changes.length === 0) return <span className={styles.muted}>nothing</span>;
+  return (
+    <ul>
+      {changes.slice(0, 4).map((change) => (
+        <li key={change.label}>
+          {change.label} <span className={styles.muted}>{change.before} →</span> <b>{change.after}</b>
+        </li>
+      ))}
+      {changes.length > 4 && (
+        <li title={changes.map(({ label, before, after }) => `${label}: ${before} → ${after}`).join("\n")}>
+          and {changes.length - 4} more
+        </li>
+      )}
+    </ul>
+  );
+}
+
+function startedAt(iso: string): string {
+  const date = new Date(iso);
+  return Number.isNaN(date.getTime())
+    ? "–"
+    : date.toLocaleString("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+}

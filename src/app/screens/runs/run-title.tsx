@@ -1,0 +1,37 @@
+import { type ReactNode, useState } from "react";
+import styles from "./runs.module.css";
+
+/** A title that becomes a field when it is pressed; Enter or leaving keeps the text, Escape takes it back. */
+export function RunTitle(props: { readonly title: string; readonly onRename: (title: string) => void }): ReactNode {
+  const { title, onRename } = props;
+  const [draft, setDraft] = useState<string | null>(null);
+  if (draft === null) {
+    return (
+      <button type="button" className={styles.title} title="Rename" onClick={() => setDraft(title)}>
+        {title}
+      </button>
+    );
+  }
+  const keep = (): void => {
+    const next = draft.trim();
+    setDraft(null);
+    if (next !== "" && next !== title) onRename(next);
+  };
+  return (
+    <input
+      className={styles.titleField}
+      aria-label="Title of the run"
+      maxLength={80}
+      value={draft}
+      // biome-ignore lint/a11y/noAutofocus: the field takes the place of the button that was just pressed
+      autoFocus
+      onFocus={(event) => event.currentTarget.select()}
+      onChange={(event) => setDraft(event.currentTarget.value)}
+      onBlur={keep}
+      onKeyDown={(event) => {
+        if (event.key === "Enter") keep();
+        if (event.key === "Escape") setDraft(null);
+      }}
+    />
+  );
+}

@@ -1,0 +1,143 @@
+import { type ReactNode, useCallback, useEffect, useState } from "react";
+import type { RunSummary } from "../../../protocol/data.ts";
+import type { StoredRuns } from "../../clients/data-client.ts";
+import { lab, report, resumeRun, startObstacle } from "../../clients/lab.ts";
+import { bytes } from "../../components/charts/format.ts";
+import { Button } from "../../components/ui/button.tsx";
+import { Dialog } from "../../components/ui/overlays.tsx";
+import { Empty } from "../../components/ui/panel.tsx";
+import { forgetMetrics } from "../../stores/metrics.ts";
+import { linkTo, navigate } from "../../stores/route.ts";
+import { isActive, useRun } from "../../stores/run.ts";
+import { useSession } from "../../stores/session.ts";
+import { previousRun, runChanges } from "./run-difference.ts";
+import { RunRow } from "./run-row.tsx";
+import styles from "./runs.module.css";
+import { StorageMeter } from "./storage-meter.tsx";
+
+const COLUMNS = ["Run", "Started", "State", "Steps", "Loop 1", "Loop 2", "Changed", "Size", "Checkpoints"];
+
+/** Stored runs, newest first. */
+export function RunsScreen(): ReactNode {
+  const liveId = useRun((run) => run.runId);
+  const state = useRun((run) => run.state);
+  // A finished step or checkpoint changes what is stored.
+  const checkpoint = useRun((run) => run.lastCheckpoint?.at);
+  useSession((session) => session.model);
+  useSession((session) => session.rows.length);
+  const [stored, setStored] = useState<StoredRuns | null>(null);
+  const [exporting, setExporting] = useState<string | null>(null);
+  const [deleting, setDeleting] = useState<RunSummary | null>(null);
+  const read = useCallback(async () => setStored(await lab().data.runs()), []);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the list is read again when the run of this page moves on
+  useEffect(() => report(read()), [read, state, checkpoint]);
+
+  const change = (work: Promise<unknown>): void => report(work.finally(read));
+  const exportRun = async (runId: string): Promise<void> => {
+    setExporting(runId);
+    try {
+      const { blob, fileName } = await lab().data.exportRun(runId);
+      download(blob, fileName);
+    } finally {
+      setExporting(null);
+    }
+  };
+  const resume = async (runId: string): Promise<void> => {
+    await resumeRun(runId);
+    navigate({ screen: "train", run: null, step: null, rollout: null });
+  };
+  const remove = async (run: RunSummary): Promise<void> => {
+    setDeleting(null);
+    await lab().data.deleteRun(run.manifest.id);
+    forgetMetrics(run.manifest.id);
+  };
+
+  const runs = [...(stored?.runs ?? [])].sort((a, b) => b.manifest.created.localeCompare(a.manifest.created));
+  const manifests = runs.map(({ manifest }) => manifest);
+  const obstacle = isActive(state) ? "Another run is in progress" : startObstacle();
+  return (
+    <div className={styles.screen} data-testid="screen-runs">
+      <header className={styles.head}>
+        <h1>Runs</h1>
+        {stored !== null && <StorageMeter usage={stored.usage} quota={stored.quota} />}
+      </header>
+      {stored !== null && runs.length === 0 ? (
+        <Empty
+          title="No stored runs"
+          actions={
+            <a className={styles.openLink} href={linkTo({ screen: "train" })}>
+              Start a run
+            </a>
+          }
+        >
+          <p>
+            Every run is kept in this browser with its metrics, rollouts and checkpoints, and can be exported as a zip
+          </p>
+        </Empty>
+      ) : (
+        <div className={styles.scroll}>
+          <table className={styles.table} data-testid="runs-table">
+            <thead>
+              <tr>
+                {COLUMNS.map((column) => (
+                  <th scope="col" key={column}>
+                    {column}
+                  </th>
+                ))}
+                <th scope="col">
+                  <span className="visually-hidden">Actions</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {runs.map((run) => {
+                const { manifest, checkpoints } = run;
+                const before = previousRun(manifest, manifests);
+                return (
+                  <RunRow
+                    key={manifest.id}
+                    run={run}
+                    live={manifest.id === liveId}
+                    changes={before === null ? null : runChanges(manifest, before)}
+                    resumeObstacle={checkpoints.length === 0 ? "It has no checkpoint" : obstacle}
+                    exporting={exporting === manifest.id}
+                    onRename={(title) => change(lab().data.renameRun(manifest.id, title))}
+                    onResume={() => report(resume(manifest.id))}
+                    onExport={() => report(exportRun(manifest.id))}
+                    onDelete={() => setDeleting(run)}
+                  />
+                );
+              })}
+            </tbody>
+          </table>
+        </div>
+      )}
+      <Dialog title="Delete this run?" open={deleting !== null} onOpenChange={(open) => !open && setDeleting(null)}>
+        {deleting !== null && (
+          <>
+            <p>
+              <b>{deleting.manifest.title}</b> with its {deleting.steps} steps, rollouts and{" "}
+              {deleting.checkpoints.length} checkpoints will be gone; this frees {bytes(deleting.bytes)} and cannot be
+              undone
+            </p>
+            <div className={styles.answers}>
+              <Button onClick={() => setDeleting(null)}>Keep it</Button>
+              <Button kind="danger" onClick={() => change(remove(deleting))}>
+                Delete {bytes(deleting.bytes)}
+              </Button>
+            </div>
+          </>
+        )}
+      </Dialog>
+    </div>
+  );
+}
+
+function download(blob: Blob, fileName: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = fileName;
+  link.click();
+  // The browser reads the blob after the click returns.
+  window.setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
