@@ -5,21 +5,21 @@ import { type Tensor, tf } from "../gpu/tf.ts";
 import { normalisePixels } from "../model/preprocess/pixels.ts";
 import { decodeMasks, selectMask } from "../model/sam2/mask-decoder.ts";
 import { encodeSam, type SamFeatures } from "../model/sam2/neck.ts";
-import { imageLogits, packMask, samSizeLogits } from "../model/sam2/postprocess.ts";
+import { imageLogits, samSizeLogits } from "../model/sam2/postprocess.ts";
 import { densePositions, densePrompt, sparseTokens } from "../model/sam2/prompt-encoder.ts";
 import type { Weights } from "../model/weights.ts";
 import { compareArrays, EXACT, type Tolerance } from "./compare.ts";
 import type { GoldenArrays } from "./golden-arrays.ts";
 import { type GoldenModel, openGoldenModel, type ParityDeps } from "./golden-model.ts";
+import { maskRow } from "./mask-row.ts";
 import { Captured } from "./probes.ts";
 import type { ParityRow } from "./row.ts";
+import { segmentRows } from "./sa2va-segment.ts";
 
 const FILE = "golden_sam2.safetensors";
 const _SAM = "grounding_encoder.sam2_model";
 const ENCODER: Tolerance = { relative: 1e-4 };
 const DECODER: Tolerance = { relative: 5e-4 };
-/** Masks must agree wherever the golden logit is farther from 0 than this. */
-const MASK_MARGIN = 2e-3;
 
 /** One row per array of the file that the image encoder, the prompt encoder or the mask decoder produces. */
 export async function* sa2vaSam2Parity(folder: ByteFolder, _deps: ParityDeps): AsyncGenerator<ParityRow> {
@@ -31,6 +31,7 @@ export async function* sa2vaSam2Parity(folder: ByteFolder, _deps: ParityDeps): A
     yield* capturedRows(golden, captured, ENCODER, "image encoder");
     const lang = await languagePrompt(model.weights, golden, captured);
     yield* decoderRows(model, golden, features, lang, captured);
+    if (golden.has("seg_hidden")) yield* segmentRows(model, golden, features);
     tf.dispose([features.f16, features.f8, features.f4, lang]);
   } finally {
     captured.dispose();
@@ -104,20 +105,6 @@ async function* decoderRows(
   yield compareArrays("final_logits", "logits at image size", expected, logits, DECODER);
   yield maskRow("final_mask", await golden.read("final_mask"), expected, logits);
   tf.dispose([masks, iou, objectScore, mask, index, final]);
-}
-
-/** Mask pixels where the golden logit is clear of 0. */
-export function maskRow(
-  name: string,
-  expected: Float32Array,
-  expectedLogits: Float32Array,
-  logits: Float32Array,
-): ParityRow {
-  const clear = expectedLogits.map((logit) => (Math.abs(logit) > MASK_MARGIN ? 1 : 0));
-  const select = (mask: ArrayLike<number>): Float32Array =>
-    clear.map((use, at) => (use === 1 ? (mask[at] as number) : 0));
-  const row = compareArrays(name, "mask pixels", select(expected), select(packMask(logits)), EXACT);
-  return { ...row, tolerance: `exact where the logit is beyond ${MASK_MARGIN}` };
 }
 
 /** A row per captured array that the golden file holds; beside the trunk's, its four-dimensional arrays are NCHW. */
