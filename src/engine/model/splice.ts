@@ -3,25 +3,64 @@ import { LabError } from "../errors.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { Span } from "../text/prompt.ts";
 
+/** Where a prompt wants its visual tokens. */
+export interface VisualPlaces {
+  /** Tokens of all tiles. */
+  readonly imageSpan: Span;
+  /** Copies of the last tile's tokens, one run a region. */
+  readonly regionSpans: readonly Span[];
+}
+
 /**
- * The visual tokens of a prompt in their order: all tiles, then for each region copies of the last tile's tokens that
- * its grid selects, row by row. Differentiable in `projected`.
- * @param projected [tiles, tokens, D]
- * @param regionGrids per region [tokens], 1 where a cell belongs to it
- * @returns [K, D]
- * @throws LabError("bad-input") for a grid of another size or without cells
+ * Embeddings with the visual tokens written over their places: all tiles in order, then for each region copies of the
+ * last tile's tokens that its grid selects, row by row. Differentiable in both.
+ * @param embedded [1, T, D]
+ * @param visual [tiles · tokensPerTile, D]
+ * @param regionGrids per region [tokensPerTile], 1 where a cell belongs to it
+ * @returns [1, T, D]
+ * @throws LabError("bad-input") when places and tokens differ in number
  */
-export function visualTokens(projected: Tensor, regionGrids: readonly Uint8Array[] = []): Tensor {
+export function spliceVisual(
+  embedded: Tensor,
+  places: VisualPlaces,
+  visual: Tensor,
+  regionGrids: readonly Uint8Array[],
+  tokensPerTile: number,
+): Tensor {
+  const [, length, width] = embedded.shape as [number, number, number];
+  const [count] = visual.shape as [number, number];
+  const cells = regionGrids.map((grid, region) => selectedCells(grid, tokensPerTile, region));
+  const spans = [places.imageSpan, ...places.regionSpans];
+  const wanted = spans.map(({ start, end }) => end - start);
+  const offered = [count, ...cells.map((region) => region.length)];
+  if (String(wanted) !== String(offered)) {
+    throw new LabError(
+      "bad-input",
+      `The prompt has ${wanted.join(" + ")} places for ${offered.join(" + ")} visual tokens`,
+      { subject: "prompt" },
+    );
+  }
   return tf.tidy(() => {
-    const [tiles, tokens, width] = projected.shape as [number, number, number];
-    const all = projected.reshape([tiles * tokens, width]) as tf.Tensor2D;
-    if (regionGrids.length === 0) return all;
-    const last = tf.slice(all, [(tiles - 1) * tokens, 0], [tokens, width]);
-    const cells = regionGrids.flatMap((grid, region) => selectedCells(grid, tokens, region));
-    // A product with rows of the identity copies exactly and, unlike a gather, has a gradient without scatter.
-    const pick = tf.oneHot(tf.tensor1d(cells, "int32"), tokens).toFloat() as tf.Tensor2D;
-    return tf.concat([all, tf.matMul(pick, last)], 0);
+    const rows = embedded.reshape([length, width]);
+    const filling = [visual, ...cells.map((region) => copies(visual, count - tokensPerTile, tokensPerTile, region))];
+    const parts: Tensor[] = [];
+    let text = 0;
+    spans.forEach(({ start, end }, at) => {
+      if (start > text) parts.push(tf.slice(rows, [text, 0], [start - text, width]));
+      parts.push(filling[at] as Tensor);
+      text = end;
+    });
+    if (text < length) parts.push(tf.slice(rows, [text, 0], [length - text, width]));
+    return (parts.length === 1 ? (parts[0] as Tensor) : tf.concat(parts, 0)).reshape([1, length, width]);
   });
+}
+
+/** Chosen rows of the last tile, [cells, D]. */
+function copies(visual: Tensor, first: number, tokens: number, cells: readonly number[]): Tensor {
+  const tile = tf.slice(visual, [first, 0], [tokens, visual.shape[1] as number]) as tf.Tensor2D;
+  // A product with rows of the identity copies exactly and, unlike a gather, has a gradient without scatter.
+  const pick = tf.oneHot(tf.tensor1d([...cells], "int32"), tokens).toFloat() as tf.Tensor2D;
+  return tf.matMul(pick, tile);
 }
 
 function selectedCells(grid: Uint8Array, tokens: number, region: number): number[] {
@@ -34,37 +73,4 @@ function selectedCells(grid: Uint8Array, tokens: number, region: number): number
     );
   }
   return cells;
-}
-
-/**
- * Embeddings with the visual tokens written over the spans, in order. Differentiable in both.
- * @param embedded [1, T, D]
- * @param visual [K, D]; K must be the spans' total length
- * @param spans rising, not touching
- * @returns [1, T, D]
- * @throws LabError("bad-input") when the counts differ
- */
-export function spliceVisual(embedded: Tensor, visual: Tensor, spans: readonly Span[]): Tensor {
-  const [batch, length, width] = embedded.shape as [number, number, number];
-  const [count] = visual.shape as [number, number];
-  const places = spans.reduce((sum, { start, end }) => sum + end - start, 0);
-  if (places !== count || batch !== 1) {
-    throw new LabError("bad-input", `The prompt has ${places} places for ${count} visual tokens`, {
-      subject: "prompt",
-    });
-  }
-  return tf.tidy(() => {
-    const rows = embedded.reshape([length, width]);
-    const parts: Tensor[] = [];
-    let text = 0;
-    let used = 0;
-    for (const { start, end } of spans) {
-      if (start > text) parts.push(tf.slice(rows, [text, 0], [start - text, width]));
-      parts.push(tf.slice(visual, [used, 0], [end - start, width]));
-      used += end - start;
-      text = end;
-    }
-    if (text < length) parts.push(tf.slice(rows, [text, 0], [length - text, width]));
-    return (parts.length === 1 ? (parts[0] as Tensor) : tf.concat(parts, 0)).reshape([1, length, width]);
-  });
 }

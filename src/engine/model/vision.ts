@@ -99,12 +99,14 @@ function norm(w: Weights, config: VisionConfig, path: string, x: Tensor): Tensor
 
 /**
  * Joins each 2 × 2 group of tokens into one of four times the width, in the order (0,0), (0,1), (1,0), (1,1).
- * @param x tokens of square grids, [n, side², C]
+ * @param x tokens of square grids, [n, side², C] or [n, side, side, C]
  * @returns [n, side²/4, 4C], row-major with `v2`, column-major with `v1`
  * @throws LabError("bad-input") when the tokens form no square of even side
  */
 export function pixelShuffle(config: Pick<Sa2vaConfig, "psVersion">, x: Tensor): Tensor {
-  const [count, tokens, width] = x.shape as [number, number, number];
+  const count = x.shape[0] as number;
+  const width = x.shape[x.rank - 1] as number;
+  const tokens = x.size / (count * width);
   const side = Math.sqrt(tokens);
   if (side % 2 !== 0) throw new LabError("bad-input", `${tokens} tokens form no square grid of even side`);
   const half = side / 2;

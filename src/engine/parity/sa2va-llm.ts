@@ -1,0 +1,159 @@
+/**
+ * Golden set of a whole model, the language part: embeddings with visual tokens, rotated queries and keys, hidden states,
+ * logits, answer log-probabilities with and without adapter, and greedy decoding. Visual tokens come from the golden
+ * vision arrays, so that this part is checked alone.
+ */
+import type { ByteFolder } from "../bytes/source.ts";
+import { type Tensor, tf } from "../gpu/tf.ts";
+import { openCheckpoint } from "../model/checkpoint.ts";
+import { languageForward, languageLogits } from "../model/language.ts";
+import { type Adapter, readAdapter } from "../model/lora.ts";
+import { type ParameterSet, type Weights, weightsView } from "../model/weights.ts";
+import { prediction, stopRule } from "../text/template.ts";
+import { openTokenizer } from "../text/tokenizer.ts";
+import { compareArrays, EXACT, missed, type Tolerance } from "./compare.ts";
+import { type GoldenArrays, openArrays } from "./golden-arrays.ts";
+import { Captured } from "./probes.ts";
+import type { ParityRow } from "./row.ts";
+import { type GoldenCase, type GoldenGreedy, readCases } from "./sa2va-cases.ts";
+import { answerLogProbs, decodeGreedy, embedCase, type LanguageGolden } from "./sa2va-llm-run.ts";
+import { grpoRows } from "./sa2va-llm-train.ts";
+
+const FORWARD: Tolerance = { relative: 2e-4 };
+const VISION: Tolerance = { relative: 1e-4 };
+
+/** One row per expected array of the language part, per greedy run, and for the group-relative update. */
+export async function* sa2vaLlmParity(folder: ByteFolder): AsyncGenerator<ParityRow> {
+  const golden = await openGolden(folder);
+  const { base, tuned } = golden;
+  try {
+    for (const item of golden.cases.cases) {
+      const path = `golden_llm_${item.name}.safetensors`;
+      if (folder.get(path) === undefined) continue;
+      const arrays = await openArrays(folder, path);
+      try {
+        yield* forwardRows(golden, item, arrays, base, "base");
+        if (tuned !== undefined) yield* forwardRows(golden, item, arrays, tuned, "lora");
+      } catch (thrown) {
+        yield missed(item.name, "forward pass", (thrown as Error).message);
+      }
+    }
+    for (const greedy of golden.cases.greedy) {
+      const item = golden.cases.cases.find((candidate) => candidate.name === greedy.name);
+      if (item !== undefined) yield* greedyRows(folder, golden, item, greedy);
+    }
+    yield* grpoRows(folder, golden);
+  } finally {
+    tf.dispose([...golden.frozen.values(), golden.shuffled, ...Object.values(golden.adapter)]);
+  }
+}
+
+async function openGolden(folder: ByteFolder): Promise<LanguageGolden> {
+  const cases = await readCases(folder);
+  const checkpoint = await openCheckpoint(folder);
+  const needed = (name: string): boolean => /^(language_model|mlp1|text_hidden_fcs)\./.test(name);
+  const frozen = await checkpoint.load(needed);
+  const vision = await openArrays(folder, "golden_vision.safetensors");
+  const preprocess = await openArrays(folder, "golden_preprocess.safetensors");
+  const grids = preprocess.has("region_masks_grid") ? await splitGrids(preprocess) : [];
+  let loaded: Adapter | undefined;
+  if (folder.get("adapter_model.safetensors") !== undefined)
+    loaded = await readAdapter(folder, checkpoint.config.language);
+  const adapter: Record<string, Tensor> = {};
+  for (const { name, shape, values } of loaded?.tensors ?? []) adapter[name] = tf.tensor(values, [...shape]);
+  return {
+    config: checkpoint.config,
+    cases,
+    frozen,
+    shuffled: await vision.tensor("pixel_shuffle"),
+    grids,
+    adapter: adapter as ParameterSet,
+    scale: loaded?.scale ?? 0,
+    base: weightsView(frozen, {}, 0),
+    tuned: loaded === undefined ? undefined : weightsView(frozen, adapter, loaded.scale),
+    tokenizer: await openTokenizer(folder),
+  };
+}
+
+async function splitGrids(preprocess: GoldenArrays): Promise<Uint8Array[]> {
+  const [regions, rows, columns] = preprocess.shape("region_masks_grid") as [number, number, number];
+  const all = Uint8Array.from(await preprocess.read("region_masks_grid"));
+  const size = rows * columns;
+  return Array.from({ length: regions }, (_, region) => all.slice(region * size, (region + 1) * size));
+}
+
+/** Forward pass over prompt and answer. Without adapter every array is compared, with it the `lora.*` ones. */
+async function* forwardRows(
+  golden: LanguageGolden,
+  item: GoldenCase,
+  arrays: GoldenArrays,
+  weights: Weights,
+  form: "base" | "lora",
+): AsyncGenerator<ParityRow> {
+  const captured = new Captured();
+  const { language } = golden.config;
+  const [embedded, hidden, logits, logps] = tf.tidy(() => {
+    const x = embedCase(golden, weights, item, [...item.promptIds, ...item.answerIds]);
+    const probe = captured.probe;
+    const out = languageForward(weights, language, x, { probe });
+    const first = item.promptIds.length - 1;
+    const rows = tf.slice(out.hidden, [0, first, 0], [1, item.answerIds.length + 1, language.hiddenSize]);
+    const scores = languageLogits(weights, rows.reshape([-1, language.hiddenSize]));
+    return [x, out.hidden, scores, answerLogProbs(scores, item.answerIds)];
+  }) as [Tensor, Tensor, Tensor, Tensor];
+  const compare = async (name: string, got: Tensor | Float32Array, tolerance = FORWARD): Promise<ParityRow> => {
+    const values = got instanceof Float32Array ? got : await got.data();
+    return compareArrays(item.name, name, await arrays.read(name), values, tolerance);
+  };
+  try {
+    if (form === "base") {
+      yield await compare("inputs_embeds", embedded, VISION);
+      for (const name of arrays.names) {
+        const layer = /^layer(\d+)\.[qk]_rope$/.exec(name);
+        if (layer !== null) yield await compare(name, await captured.read(name, false));
+        const index = /^base\.hidden\.(\d+)$/.exec(name)?.[1];
+        if (index === undefined) continue;
+        // The last one is stored after the final norm.
+        const last = Number(index) === language.layers;
+        yield await compare(name, last ? hidden : await captured.read(`hidden.${index}`, false));
+      }
+    } else if (arrays.has("lora.hidden.last")) yield await compare("lora.hidden.last", hidden);
+    yield await compare(`${form}.logits`, logits);
+    yield await compare(`${form}.answer_logprobs`, logps);
+    const loss = form === "base" ? item.lossBase : item.lossLora;
+    if (loss !== undefined) {
+      const values = (await logps.data()) as Float32Array;
+      const mean = -values.reduce((sum, value) => sum + value, 0) / values.length;
+      yield compareArrays(item.name, `${form} cross-entropy`, [loss], [mean], FORWARD);
+    }
+  } finally {
+    captured.dispose();
+    tf.dispose([embedded, hidden, logits, logps]);
+  }
+}
+
+/** Greedy decoding one token at a time through the cache, with its log-probabilities. */
+async function* greedyRows(
+  folder: ByteFolder,
+  golden: LanguageGolden,
+  item: GoldenCase,
+  greedy: GoldenGreedy,
+): AsyncGenerator<ParityRow> {
+  const name = `greedy ${greedy.name}`;
+  const stop = stopRule(golden.tokenizer, golden.config.template);
+  const run = await decodeGreedy(golden, item, greedy.ids.length, stop.reached);
+  yield compareArrays(name, "ids", greedy.ids, run.ids, EXACT);
+  const text = prediction(golden.tokenizer, run.ids);
+  yield text === greedy.prediction
+    ? compareArrays(name, "text", [], [], EXACT)
+    : missed(name, "text", `got ${JSON.stringify(text)} instead of ${JSON.stringify(greedy.prediction)}`);
+  if (greedy.logprobs.length > 0) yield compareArrays(name, "logprobs", greedy.logprobs, run.logps, FORWARD);
+  const sam =
+    folder.get("golden_sam2.safetensors") === undefined
+      ? undefined
+      : await openArrays(folder, "golden_sam2.safetensors");
+  if (item.segPositions.length > 0 && sam?.has("generated.step_logits") === true) {
+    const expected = await sam.read("generated.step_logits");
+    yield compareArrays(name, "generated.step_logits", expected, run.logits, FORWARD);
+  }
+}
