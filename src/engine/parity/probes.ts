@@ -18,6 +18,12 @@ export class Captured {
     return this.tensors.has(name);
   }
 
+  /** Something computed from a captured tensor; undefined when there is none of that name. */
+  async with<T>(name: string, use: (tensor: Tensor) => Promise<T>): Promise<T | undefined> {
+    const tensor = this.tensors.get(name);
+    return tensor === undefined ? undefined : await use(tensor);
+  }
+
   /** The values of a captured array; `turn` gives a channels-last array channels-first. */
   async read(name: string, turn: boolean): Promise<Float32Array> {
     const tensor = this.tensors.get(name);

@@ -12,6 +12,7 @@ import { compareArrays, EXACT, type Tolerance } from "./compare.ts";
 import type { GoldenArrays } from "./golden-arrays.ts";
 import { type GoldenModel, openGoldenModel, type ParityDeps } from "./golden-model.ts";
 import { maskRow } from "./mask-row.ts";
+import { objectPointer } from "./object-pointer.ts";
 import { Captured } from "./probes.ts";
 import type { ParityRow } from "./row.ts";
 import { segmentRows } from "./sa2va-segment.ts";
@@ -91,20 +92,24 @@ async function* decoderRows(
     captured.probe("low_res_multimasks", masks.slice([0, 1, 0, 0], [-1, 3, -1, -1]).transpose([0, 2, 3, 1]));
     captured.probe("ious", iou.slice([0, 1], [-1, 3]));
     captured.probe("low_res_mask", mask.reshape([prompts, height, width, 1]));
-    const first = mask.slice([0, 0, 0], [1, height, width]);
+    const [shown] = golden.shape("mask_logits_sam_res") as [number];
+    const first = mask.slice([0, 0, 0], [shown, height, width]);
     const size = sam2.imageSize;
-    captured.probe("mask_logits_sam_res", samSizeLogits(first, size).reshape([1, size, size, 1]));
+    captured.probe("mask_logits_sam_res", samSizeLogits(first, size).reshape([shown, size, size, 1]));
   });
   captured.probe("best_idx", index);
+  const pointer = await captured.with("decoder.hs", (tokens) => objectPointer(model, tokens, index, objectScore));
+  if (pointer !== undefined) captured.probe("obj_ptr", pointer);
   yield* capturedRows(golden, captured, DECODER, "mask decoder");
 
   const expected = await golden.read("final_logits");
-  const [, rows, cols] = golden.shape("final_logits") as [number, number, number];
-  const final = imageLogits(mask, sam2.imageSize, rows, cols);
+  const [count, rows, cols] = golden.shape("final_logits") as [number, number, number];
+  const final = tf.tidy(() => imageLogits(mask.slice([0, 0, 0], [count, height, width]), sam2.imageSize, rows, cols));
   const logits = (await final.data()) as Float32Array;
   yield compareArrays("final_logits", "logits at image size", expected, logits, DECODER);
   yield maskRow("final_mask", await golden.read("final_mask"), expected, logits);
   tf.dispose([masks, iou, objectScore, mask, index, final]);
+  pointer?.dispose();
 }
 
 /** A row per captured array that the golden file holds; beside the trunk's, its four-dimensional arrays are NCHW. */
@@ -119,6 +124,13 @@ async function* capturedRows(
     const expected = await golden.read(name);
     const exact = name === "best_idx";
     const turn = golden.shape(name).length === 4 && !name.startsWith("hiera.");
-    yield compareArrays(name, what, expected, await captured.read(name, turn), exact ? EXACT : tolerance);
+    const values = repeated(await captured.read(name, turn), expected.length);
+    yield compareArrays(name, what, expected, values, exact ? EXACT : tolerance);
   }
+}
+
+/** What all prompts share is stored once here, but may be repeated per prompt in a golden file. */
+function repeated(values: Float32Array, length: number): Float32Array {
+  if (values.length === 0 || values.length >= length || length % values.length !== 0) return values;
+  return Float32Array.from({ length }, (_, at) => values[at % values.length] as number);
 }
