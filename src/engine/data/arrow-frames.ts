@@ -1,9 +1,9 @@
-import { Message, MessageHeader, type Schema } from "apache-arrow";
+import type { Schema } from "apache-arrow";
 import { viewOf } from "../bytes/memory.ts";
 import type { ByteSource } from "../bytes/source.ts";
-import { isBigEndian } from "./arrow-order.ts";
+import { decodeSchema } from "./arrow-schema.ts";
 import { MAX_METADATA } from "./arrow-sniff.ts";
-import { checkType } from "./arrow-types.ts";
+import { type FlatReader, flatReader } from "./flatbuffer.ts";
 
 /** Header of a record or dictionary batch: where everything lies, nothing of the values. */
 export interface ArrowBody {
@@ -56,71 +56,82 @@ export async function readMessage(source: ByteSource, position: number): Promise
   if (start + length > source.size) return broken(CUT);
   const metadata = await source.read(start, start + length);
   try {
-    return interpret(Message.decode(metadata) as Message, metadata, start + length, source.size);
+    return interpret(metadata, start + length, source.size);
   } catch {
-    // The library meets damaged headers with range and type errors of its own.
+    // Out-of-range reads of a damaged header, or a type the library does not know.
     return broken("has a damaged header, or one of a kind not known here");
   }
 }
 
-function interpret(message: Message, metadata: Uint8Array, bodyStart: number, size: number): ArrowMessage {
-  const { bodyLength } = message;
+/** Kinds of message header, in the numbers of the format (Message.fbs). */
+const SCHEMA = 1;
+const DICTIONARY = 2;
+const BATCH = 3;
+const LAST_KIND = 5;
+
+/** Message: header type 1, header 2, body length 3. @throws when it is damaged */
+function interpret(metadata: Uint8Array, bodyStart: number, size: number): ArrowMessage {
+  const flat = flatReader(metadata);
+  const root = flat.root();
+  const typeAt = flat.field(root, 1);
+  const type = typeAt === 0 ? 0 : flat.view.getUint8(typeAt);
+  const header = flat.reference(root, 2);
+  const bodyLength = flat.long(root, 3);
   if (!Number.isSafeInteger(bodyLength) || bodyLength < 0) return broken(`states a body of ${bodyLength} bytes`);
   const next = bodyStart + bodyLength;
   if (next > size) return broken(`is cut off: it needs ${next} bytes, the file has ${size}`);
-  if (message.isSchema()) {
-    const schema = message.header();
-    for (const field of schema.fields) checkType(field.type);
-    return { kind: "schema", schema, bigEndian: isBigEndian(metadata, "message"), next };
-  }
-  const dictionary = message.isDictionaryBatch() ? message.header() : undefined;
-  const header = dictionary?.data ?? (message.isRecordBatch() ? message.header() : undefined);
-  if (header === undefined) {
-    // Tensors and the like carry nothing for a table; an unknown kind is damage.
-    const known = MessageHeader[message.headerType] !== undefined && message.headerType !== MessageHeader.NONE;
-    return known ? { kind: "other", next } : broken("is of a kind not known here");
-  }
-  const body = toBody(header, bodyStart, bodyLength);
+  if (type === SCHEMA) return { kind: "schema", ...decodeSchema(metadata), next };
+  if (type < SCHEMA || type > LAST_KIND || header === 0) return broken("is of a kind not known here");
+  // Tensors and the like carry nothing for a table.
+  if (type !== DICTIONARY && type !== BATCH) return { kind: "other", next };
+  const batch = type === BATCH ? header : flat.reference(header, 1);
+  if (batch === 0) return broken("has no values");
+  const body = readBody(flat, batch, bodyStart, bodyLength);
   if (typeof body === "string") return broken(body);
-  if (dictionary === undefined) return { kind: "batch", body, next };
-  return { kind: "dictionary", id: dictionary.id, isDelta: dictionary.isDelta, body, next };
+  if (type === BATCH) return { kind: "batch", body, next };
+  const deltaAt = flat.field(header, 2);
+  const isDelta = deltaAt !== 0 && flat.view.getUint8(deltaAt) !== 0;
+  return { kind: "dictionary", id: flat.long(header, 0), isDelta, body, next };
 }
 
-interface Header {
-  readonly length: number;
-  readonly nodes: readonly { length: number; nullCount: number }[];
-  readonly buffers: readonly { offset: number; length: number }[];
-  readonly variadicBufferCounts: readonly number[];
-  readonly compression: { readonly type: number } | null;
-}
-
-/** The checked header of a batch, or the rest of a sentence that says what is wrong with it. */
-function toBody(header: Header, start: number, bytes: number): ArrowBody | string {
-  const { length, nodes, buffers, compression } = header;
+/**
+ * RecordBatch: length 0, nodes 1 and buffers 2 (pairs of 64-bit integers), compression 3, variadic counts 4.
+ * @returns the rest of a sentence when it does not fit its body
+ * @throws RangeError when it is damaged
+ */
+function readBody(flat: FlatReader, batch: number, start: number, bytes: number): ArrowBody | string {
   const within = (value: number, limit: number): boolean => Number.isSafeInteger(value) && value >= 0 && value <= limit;
-  if (![length, ...nodes.flatMap((node) => [node.length, node.nullCount])].every((count) => within(count, MAX_ROWS))) {
+  const pairs = (index: number): [number, number][] => {
+    const vector = flat.vector(batch, index, 16);
+    const number = (at: number): number => Number(flat.view.getBigInt64(vector.start + 8 * at, true));
+    return Array.from({ length: vector.length }, (_, at) => [number(2 * at), number(2 * at + 1)]);
+  };
+  const rows = flat.long(batch, 0);
+  const nodes = pairs(1).map(([length, nullCount]) => ({ length, nullCount }));
+  const buffers = pairs(2).map(([offset, length]) => ({ offset, length }));
+  if (![rows, ...nodes.flatMap((node) => [node.length, node.nullCount])].every((count) => within(count, MAX_ROWS))) {
     return "states an absurd row count";
   }
-  for (const { offset, length: size } of buffers) {
-    if (!within(offset, bytes) || !within(size, bytes - offset)) {
-      return `has a buffer at ${offset} of ${size} bytes outside its body of ${bytes} bytes`;
+  for (const { offset, length } of buffers) {
+    if (!within(offset, bytes) || !within(length, bytes - offset)) {
+      return `has a buffer at ${offset} of ${length} bytes outside its body of ${bytes} bytes`;
     }
   }
+  const compression = flat.reference(batch, 3);
   // Every value of a column with buffers takes a bit at least: no header can make a reader walk rows that are not there.
-  if (compression === null && buffers.length > 0 && length > 8 * bytes) {
-    return `states ${length} rows in a body of ${bytes} bytes`;
+  if (compression === 0 && buffers.length > 0 && rows > 8 * bytes) {
+    return `states ${rows} rows in a body of ${bytes} bytes`;
   }
-  const codec = compression === null ? undefined : CODECS[compression.type];
-  if (compression !== null && codec === undefined) return `uses the unknown compression ${compression.type}`;
-  return {
-    rows: length,
-    start,
-    bytes,
-    nodes: nodes.map((node) => ({ length: node.length, nullCount: node.nullCount })),
-    buffers: buffers.map((buffer) => ({ offset: buffer.offset, length: buffer.length })),
-    variadicCounts: [...header.variadicBufferCounts].map(Number),
-    codec,
-  };
+  const codecAt = compression === 0 ? 0 : flat.field(compression, 0);
+  const number = codecAt === 0 ? 0 : flat.view.getInt8(codecAt);
+  const codec = compression === 0 ? undefined : CODECS[number];
+  if (compression !== 0 && codec === undefined) return `uses the unknown compression ${number}`;
+  const counts = flat.vector(batch, 4, 8);
+  const variadicCounts = Array.from({ length: counts.length }, (_, at) =>
+    Number(flat.view.getBigInt64(counts.start + 8 * at, true)),
+  );
+  if (!variadicCounts.every((count) => within(count, buffers.length))) return "states an absurd number of data buffers";
+  return { rows, start, bytes, nodes, buffers, variadicCounts, codec };
 }
 
 function broken(what: string): ArrowMessage {

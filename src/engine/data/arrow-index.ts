@@ -1,12 +1,10 @@
 import type { DataType, Field, Schema } from "apache-arrow";
-import { Footer } from "apache-arrow/ipc/metadata/file";
 import { viewOf } from "../bytes/memory.ts";
 import type { ByteSource } from "../bytes/source.ts";
 import { LabError } from "../errors.ts";
 import { type ArrowBody, readMessage } from "./arrow-frames.ts";
-import { isBigEndian } from "./arrow-order.ts";
+import { decodeFooter } from "./arrow-schema.ts";
 import { MAX_METADATA, sniffArrow } from "./arrow-sniff.ts";
-import { checkType } from "./arrow-types.ts";
 
 /** Dictionary values: a base and any deltas after it, in order. */
 export type DictionaryParts = readonly ArrowBody[];
@@ -89,19 +87,14 @@ async function readFooter(source: ByteSource): Promise<{ schema: Schema; positio
   const length = viewOf(end).getInt32(0, true);
   if (length <= 0 || length > MAX_METADATA || length > source.size - 18) return undefined;
   const bytes = await source.read(source.size - 10 - length, source.size - 10);
-  let big = false;
-  let found: { schema: Schema; positions: number[] };
+  let found: ReturnType<typeof decodeFooter>;
   try {
-    const footer = Footer.decode(bytes);
-    big = isBigEndian(bytes, "footer");
-    for (const field of footer.schema.fields) checkType(field.type);
-    const blocks = [...footer.dictionaryBatches(), ...footer.recordBatches()];
-    found = { schema: footer.schema, positions: blocks.map((block) => block.offset) };
+    found = decodeFooter(bytes);
   } catch {
     // Damaged: the messages before it are walked instead.
     return undefined;
   }
-  if (big) throw bigEndian(source);
+  if (found.bigEndian) throw bigEndian(source);
   const inside = found.positions.every((at) => Number.isSafeInteger(at) && at >= 8 && at < source.size);
   return inside ? found : undefined;
 }
