@@ -187,7 +187,7 @@ describe("the policy loss", () => {
     const part = (type: LossType, start: number, end: number, changes: Partial<LossSettings>): number =>
       tf.tidy(() => {
         const rows = end - start;
-        const cut = (x: Tensor | null): Tensor | null => x?.slice([start, 0], [rows, TOKENS]);
+        const cut = (x: Tensor | null): Tensor | null => (x === null ? null : x.slice([start, 0], [rows, TOKENS]));
         const given = inputs();
         return policyLoss(
           {
