@@ -22,8 +22,8 @@ export interface LanguageGolden {
   /** alpha / r. */
   readonly scale: number;
   readonly base: Weights;
-  /** With the adapter; undefined when the folder has none. */
-  readonly tuned: Weights | undefined;
+  /** With the adapter; the same as `base` when the folder has none. */
+  readonly tuned: Weights;
   readonly tokenizer: Tokenizer;
 }
 

@@ -7,6 +7,7 @@ import { embedTokens, languageForward, languageLogits } from "../model/language.
 import { type ParameterSet, type Weights, weightsView } from "../model/weights.ts";
 import { compareArrays, missed, type Tolerance } from "./compare.ts";
 import { type GoldenArrays, openArrays } from "./golden-arrays.ts";
+import { parameterPath } from "./golden-language.ts";
 import type { ParityRow } from "./row.ts";
 import { embedCase, type LanguageGolden } from "./sa2va-llm-run.ts";
 
@@ -70,11 +71,6 @@ export async function* grpoRows(folder: ByteFolder, golden: LanguageGolden): Asy
 
 function view(golden: LanguageGolden, parameters: ParameterSet): Weights {
   return weightsView(golden.frozen, parameters, golden.scale);
-}
-
-/** `lora.model.layers.0.….lora_A` is the file's short form of the adapter's path. */
-function parameterPath(name: string): string {
-  return name.startsWith("lora.") ? `language_model.${name.slice("lora.".length)}.weight` : name;
 }
 
 async function readGroup(arrays: GoldenArrays, settings: unknown): Promise<Group> {

@@ -5,17 +5,16 @@
  */
 import type { ByteFolder } from "../bytes/source.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
-import { openCheckpoint } from "../model/checkpoint.ts";
 import { languageForward, languageLogits } from "../model/language.ts";
-import { type Adapter, readAdapter } from "../model/lora.ts";
-import { type ParameterSet, type Weights, weightsView } from "../model/weights.ts";
+import type { Weights } from "../model/weights.ts";
 import { prediction, stopRule } from "../text/template.ts";
-import { openTokenizer } from "../text/tokenizer.ts";
 import { compareArrays, EXACT, missed, type Tolerance } from "./compare.ts";
 import { type GoldenArrays, openArrays } from "./golden-arrays.ts";
+import { disposeLanguageGolden, openLanguageGolden } from "./golden-language.ts";
+import { openGoldenModel } from "./golden-model.ts";
 import { Captured } from "./probes.ts";
 import type { ParityRow } from "./row.ts";
-import { type GoldenCase, type GoldenGreedy, readCases } from "./sa2va-cases.ts";
+import type { GoldenCase, GoldenGreedy } from "./sa2va-cases.ts";
 import { answerLogProbs, decodeGreedy, embedCase, type LanguageGolden } from "./sa2va-llm-run.ts";
 import { grpoRows } from "./sa2va-llm-train.ts";
 
@@ -24,16 +23,17 @@ const VISION: Tolerance = { relative: 1e-4 };
 
 /** One row per expected array of the language part, per greedy run, and for the group-relative update. */
 export async function* sa2vaLlmParity(folder: ByteFolder): AsyncGenerator<ParityRow> {
-  const golden = await openGolden(folder);
-  const { base, tuned } = golden;
+  const model = await openGoldenModel(folder);
+  const golden = await openLanguageGolden(model);
+  const hasAdapter = Object.keys(golden.adapter).length > 0;
   try {
     for (const item of golden.cases.cases) {
       const path = `golden_llm_${item.name}.safetensors`;
       if (folder.get(path) === undefined) continue;
       const arrays = await openArrays(folder, path);
       try {
-        yield* forwardRows(golden, item, arrays, base, "base");
-        if (tuned !== undefined) yield* forwardRows(golden, item, arrays, tuned, "lora");
+        yield* forwardRows(golden, item, arrays, golden.base, "base");
+        if (hasAdapter) yield* forwardRows(golden, item, arrays, golden.tuned, "lora");
       } catch (thrown) {
         yield missed(item.name, "forward pass", (thrown as Error).message);
       }
@@ -44,42 +44,9 @@ export async function* sa2vaLlmParity(folder: ByteFolder): AsyncGenerator<Parity
     }
     yield* grpoRows(folder, golden);
   } finally {
-    tf.dispose([...golden.frozen.values(), golden.shuffled, ...Object.values(golden.adapter)]);
+    disposeLanguageGolden(golden);
+    model.dispose();
   }
-}
-
-async function openGolden(folder: ByteFolder): Promise<LanguageGolden> {
-  const cases = await readCases(folder);
-  const checkpoint = await openCheckpoint(folder);
-  const needed = (name: string): boolean => /^(language_model|mlp1|text_hidden_fcs)\./.test(name);
-  const frozen = await checkpoint.load(needed);
-  const vision = await openArrays(folder, "golden_vision.safetensors");
-  const preprocess = await openArrays(folder, "golden_preprocess.safetensors");
-  const grids = preprocess.has("region_masks_grid") ? await splitGrids(preprocess) : [];
-  let loaded: Adapter | undefined;
-  if (folder.get("adapter_model.safetensors") !== undefined)
-    loaded = await readAdapter(folder, checkpoint.config.language);
-  const adapter: Record<string, Tensor> = {};
-  for (const { name, shape, values } of loaded?.tensors ?? []) adapter[name] = tf.tensor(values, [...shape]);
-  return {
-    config: checkpoint.config,
-    cases,
-    frozen,
-    shuffled: await vision.tensor("pixel_shuffle"),
-    grids,
-    adapter: adapter as ParameterSet,
-    scale: loaded?.scale ?? 0,
-    base: weightsView(frozen, {}, 0),
-    tuned: loaded === undefined ? undefined : weightsView(frozen, adapter, loaded.scale),
-    tokenizer: await openTokenizer(folder),
-  };
-}
-
-async function splitGrids(preprocess: GoldenArrays): Promise<Uint8Array[]> {
-  const [regions, rows, columns] = preprocess.shape("region_masks_grid") as [number, number, number];
-  const all = Uint8Array.from(await preprocess.read("region_masks_grid"));
-  const size = rows * columns;
-  return Array.from({ length: regions }, (_, region) => all.slice(region * size, (region + 1) * size));
 }
 
 /** Forward pass over prompt and answer. Without adapter every array is compared, with it the `lora.*` ones. */

@@ -1,0 +1,42 @@
+/** The vision tower on the golden tiles, as errors relative to the largest expected element of each array. */
+import type { ByteFolder } from "../../src/engine/bytes/source.ts";
+import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
+import { openCheckpoint } from "../../src/engine/model/checkpoint.ts";
+import { normalisePixels } from "../../src/engine/model/preprocess/pixels.ts";
+import { projectVisual } from "../../src/engine/model/projector.ts";
+import { openSafetensors } from "../../src/engine/model/safetensors.ts";
+import { pixelShuffle, visionTower } from "../../src/engine/model/vision.ts";
+import { weightsView } from "../../src/engine/model/weights.ts";
+
+export async function visionErrors(folder: ByteFolder): Promise<Record<string, number>> {
+  const checkpoint = await openCheckpoint(folder);
+  const frozen = await checkpoint.load((name) => name.startsWith("vision_model.") || name.startsWith("mlp1."));
+  const weights = weightsView(frozen, {}, 0);
+  const tiles = await openSafetensors(folder.get("golden_preprocess.safetensors")!);
+  const expected = await openSafetensors(folder.get("golden_vision.safetensors")!);
+  const bytes = await tiles.readRaw("tiles_u8");
+  const seen = new Map<string, Tensor>();
+  tf.tidy(() => {
+    const pixels = tf.tensor(normalisePixels(bytes), [...tiles.info("tiles_u8").shape]);
+    const keep = (name: string, value: Tensor): void => {
+      seen.set(name, tf.keep(value.clone()));
+    };
+    const shuffled = pixelShuffle(checkpoint.config, visionTower(weights, checkpoint.config.vision, pixels, keep));
+    keep("pixel_shuffle", shuffled);
+    keep("mlp1", projectVisual(weights, shuffled));
+  });
+  const errors: Record<string, number> = {};
+  for (const [name, tensor] of seen) {
+    const want = await expected.read(name);
+    const got = await tensor.data();
+    let worst = got.length === want.length ? 0 : Number.POSITIVE_INFINITY;
+    let largest = 0;
+    want.forEach((value, at) => {
+      worst = Math.max(worst, Math.abs(value - (got[at] as number)));
+      largest = Math.max(largest, Math.abs(value));
+    });
+    errors[name] = worst / largest;
+  }
+  tf.dispose([...frozen.values(), ...seen.values()]);
+  return errors;
+}
