@@ -35,7 +35,7 @@ export function pictureBytes(cell: unknown): PictureBytes {
 
 /**
  * Reads a picture's header and names it. `imageId` is the SHA-256 (first 16 hexadecimal digits) of its length and
- * its first, middle and last 4 KiB: two encoded pictures that agree in all of these are taken for the same, and an
+ * its first, middle and last 4 KiB (all of a bitmap): two encoded pictures that agree in all of these are taken for the same, and an
  * index over gigabytes of pictures reads a few megabytes.
  * @throws LabError("bad-input") when it cannot be decoded, is cut off, or is under 10 pixels in a direction
  */
@@ -48,9 +48,8 @@ export async function probePicture(picture: PictureBytes): Promise<PictureProbe>
     length,
     read: async (start, end) => (end <= head.length ? head.subarray(start, end) : picture.read(start, end)),
   });
-  const middle = (length - SAMPLE) >> 1;
-  const tail = small ? head : await picture.read(length - SAMPLE, length);
-  const parts = small ? [head] : [head, await picture.read(middle, middle + SAMPLE), tail];
+  const parts = await samples(picture, header.mime, head);
+  const tail = parts.at(-1) as Uint8Array;
   if (isCutOff(header.mime, tail.subarray(-SAMPLE))) {
     throw new LabError(
       "bad-input",
@@ -61,6 +60,15 @@ export async function probePicture(picture: PictureBytes): Promise<PictureProbe>
     throw new LabError("bad-input", `the picture is only ${header.width} x ${header.height} pixels, under ${MIN_SIDE}`);
   }
   return { ...header, imageId: await nameOf(length, parts) };
+}
+
+/** The bytes that name a picture. A bitmap is not compressed, so that a change stays where it is: all of it counts. */
+async function samples(picture: PictureBytes, mime: ImageHeader["mime"], head: Uint8Array): Promise<Uint8Array[]> {
+  const { length } = picture;
+  if (length === head.length) return [head];
+  if (mime === "image/bmp") return [await picture.read(0, length)];
+  const middle = (length - SAMPLE) >> 1;
+  return [head, await picture.read(middle, middle + SAMPLE), await picture.read(length - SAMPLE, length)];
 }
 
 async function nameOf(length: number, parts: readonly Uint8Array[]): Promise<string> {

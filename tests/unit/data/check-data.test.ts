@@ -1,0 +1,63 @@
+import { spawnSync } from "node:child_process";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { writeRegionShard } from "../../../src/engine/data/write-shard.ts";
+import { row } from "./make.ts";
+
+const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+let directory = "";
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "check-data-"));
+  await mkdir(join(directory, "good"));
+  await mkdir(join(directory, "bad"));
+  await writeFile(join(directory, "good", "data-00000-of-00001.arrow"), writeRegionShard([row(), row({}, " "), row()]));
+  await writeFile(join(directory, "bad", "notes.arrow"), "only text");
+});
+afterAll(() => rm(directory, { recursive: true }));
+
+function run(...args: string[]): { status: number | null; stdout: string; stderr: string } {
+  const tool = spawnSync(process.execPath, ["--import", "tsx", "scripts/check-data.ts", ...args], {
+    cwd: ROOT,
+    encoding: "utf8",
+  });
+  return { status: tool.status, stdout: tool.stdout, stderr: tool.stderr };
+}
+
+test("prints schema, adapter, checks and what was left out; 0 with good rows, 1 without", () => {
+  const good = run(join(directory, "good"));
+  expect(good.status).toBe(0);
+  expect(good.stdout).toContain("adapter  GAR fine-grained");
+  expect(good.stdout).toContain("ok      ready for training: all checks passed");
+  expect(good.stdout).toContain("data-00000-of-00001.arrow, row 1, conversations: the caption is empty");
+  const bad = run(join(directory, "bad"));
+  expect(bad.status).toBe(1);
+  expect(bad.stdout).toContain('notes.arrow is text, not Arrow; it begins with "only text"');
+});
+
+test("--json gives one object per line", () => {
+  const { status, stdout } = run("--json", join(directory, "good"), join(directory, "bad"));
+  expect(status).toBe(0);
+  const lines = stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { kind: string });
+  expect(lines.map((line) => line.kind)).toEqual([
+    ...["shard", "shard", "skipped", "skipped"],
+    ...Array<string>(6).fill("check"),
+    "summary",
+  ]);
+  expect(lines.at(-1)).toMatchObject({ samples: 2, rows: 3, pictures: 1, skipped: 2, parts: { good: 2 } });
+});
+
+test.each([[[]], [["--frobnicate", "."]], [["/no/such/place"]]])(
+  "a bad argument is one sentence and exit 2: %j",
+  (args) => {
+    const { status, stdout, stderr } = run(...args);
+    expect([status, stdout]).toEqual([2, ""]);
+    expect(stderr.trim().split("\n").length).toBe(1);
+  },
+);

@@ -1,0 +1,116 @@
+import { encode as encodePng } from "fast-png";
+import { expect, test } from "vitest";
+import { decodeImage } from "../../../scripts/lib/node-images.ts";
+import { type ImageHeader, readImageHeader } from "../../../src/engine/data/image-header.ts";
+import { toRgb } from "../../../src/engine/data/orient.ts";
+import { probePicture } from "../../../src/engine/data/picture.ts";
+import { jpg, png } from "./make.ts";
+
+const header = (bytes: Uint8Array, length = bytes.length): Promise<ImageHeader> =>
+  readImageHeader({ length, read: async (start, end) => bytes.subarray(start, end) });
+
+const chunk = (kind: string, ...rest: number[]): Uint8Array => {
+  const text = [...`RIFF\0\0\0\0WEBP${kind}`].map((char) => char.charCodeAt(0));
+  return Uint8Array.from([...text, ...rest, ...Array(20).fill(0)]);
+};
+
+test("format and size come from the content", async () => {
+  expect(await header(png(31, 17))).toEqual({ mime: "image/png", width: 31, height: 17, orientation: 1 });
+  expect(await header(jpg(31, 17))).toEqual({ mime: "image/jpeg", width: 31, height: 17, orientation: 1 });
+  expect(await header(jpg(31, 17, 8))).toEqual({ mime: "image/jpeg", width: 31, height: 17, orientation: 8 });
+  const gif = Uint8Array.from([0x47, 0x49, 0x46, 0x38, 0x39, 0x61, 44, 1, 20, 0]);
+  expect(await header(gif)).toMatchObject({ mime: "image/gif", width: 300, height: 20 });
+  const bmp = new Uint8Array(30);
+  bmp.set([0x42, 0x4d]);
+  new DataView(bmp.buffer).setUint32(14, 40, true);
+  new DataView(bmp.buffer).setInt32(18, 33, true);
+  new DataView(bmp.buffer).setInt32(22, -44, true);
+  expect(await header(bmp)).toMatchObject({ mime: "image/bmp", width: 33, height: 44 });
+  // 400 x 300 in the three kinds of WebP.
+  const lossy = chunk("VP8 ", 0, 0, 0, 0, 0, 0, 0, 0x9d, 0x01, 0x2a, 0x90, 0x01, 0x2c, 0x01);
+  expect(await header(lossy)).toMatchObject({ mime: "image/webp", width: 400, height: 300 });
+  const bits = (400 - 1) | ((300 - 1) << 14);
+  const lossless = chunk("VP8L", 0, 0, 0, 0, 0x2f, bits & 255, (bits >> 8) & 255, (bits >> 16) & 255, bits >>> 24);
+  expect(await header(lossless)).toMatchObject({ width: 400, height: 300 });
+  const extended = chunk("VP8X", 10, 0, 0, 0, 0, 0, 0, 0, 0x8f, 0x01, 0, 0x2b, 0x01, 0);
+  expect(await header(extended)).toMatchObject({ width: 400, height: 300 });
+});
+
+test("a long EXIF block before the frame is stepped over with a few reads", async () => {
+  const plain = jpg(50, 40);
+  const filler = Array.from({ length: 4 }, () => [0xff, 0xe2, 0xea, 0x62, ...new Uint8Array(60_000)]).flat();
+  const bytes = Uint8Array.from([0xff, 0xd8, ...filler, ...plain.subarray(2)]);
+  let read = 0;
+  const found = await readImageHeader({
+    length: bytes.length,
+    read: async (start, end) => {
+      read += end - start;
+      return bytes.subarray(start, end);
+    },
+  });
+  expect([found.width, found.height]).toEqual([50, 40]);
+  expect(read).toBeLessThan(30_000);
+});
+
+test.each([
+  [new Uint8Array(0), "0 bytes"],
+  [new TextEncoder().encode("II*\0aaaaaaaa"), "TIFF"],
+  [new TextEncoder().encode("hello world, no picture"), "begins with the bytes 68 65 6c 6c"],
+  [jpg(20, 20).slice(0, 60), "cut off after 60 bytes"],
+  [Uint8Array.from([0xff, 0xd8, 0xff, 0xd9]), "no frame header"],
+  [Uint8Array.from([...png(20, 20).slice(0, 16), 0, 0, 0, 0, 0, 0, 0, 9]), "impossible size of 0 x 9"],
+])("no picture, one sentence (%#)", async (bytes, cause) => {
+  await expect(header(bytes)).rejects.toThrow(cause);
+});
+
+test("equal bytes have one name, different bytes another, wherever they differ within the samples", async () => {
+  const name = async (bytes: Uint8Array): Promise<string> =>
+    (await probePicture({ length: bytes.length, read: async (start, end) => bytes.slice(start, end) })).imageId;
+  const plain = png(32, 24, 1);
+  expect(await name(plain)).toBe(await name(png(32, 24, 1)));
+  expect(await name(plain)).not.toBe(await name(png(32, 24, 2)));
+  const noise = Uint8Array.from({ length: 300 * 300 * 3 }, (_, at) => (at * at * 31) >> 7);
+  const large = encodePng({ width: 300, height: 300, data: noise, channels: 3 });
+  expect(large.length).toBeGreaterThan(3 * 4096);
+  const changed = large.slice();
+  changed[large.length >> 1] = (changed[large.length >> 1] as number) ^ 1;
+  expect(await name(changed)).not.toBe(await name(large));
+});
+
+test("pixels decode to RGB: grey repeated, 16 bits cut, alpha dropped and not blended", async () => {
+  const decode = async (image: Parameters<typeof encodePng>[0]) => {
+    const bytes = encodePng(image) as Uint8Array<ArrayBuffer>;
+    return [...(await decodeImage({ bytes, mime: "image/png", width: 2, height: 1, orientation: 1 })).data];
+  };
+  const base = { width: 2, height: 1 };
+  expect(await decode({ ...base, channels: 1, data: Uint8Array.of(7, 200) })).toEqual([7, 7, 7, 200, 200, 200]);
+  expect(await decode({ ...base, channels: 4, data: Uint8Array.of(9, 8, 7, 0, 1, 2, 3, 128) })).toEqual([
+    9, 8, 7, 1, 2, 3,
+  ]);
+  const deep = Uint16Array.of(0x1234, 0, 0xffff, 1, 2, 0x8000);
+  expect(await decode({ ...base, channels: 3, depth: 16, data: deep })).toEqual([0x12, 0, 255, 0, 0, 0x80]);
+  const bytes = jpg(20, 10) as Uint8Array<ArrayBuffer>;
+  await expect(decodeImage({ bytes, mime: "image/jpeg", width: 10, height: 20, orientation: 1 })).rejects.toThrow(
+    "decodes to 20 x 10 pixels, its header says 10 x 20",
+  );
+  await expect(
+    decodeImage({ bytes: bytes.slice(0, 300), mime: "image/jpeg", width: 20, height: 10, orientation: 1 }),
+  ).rejects.toMatchObject({ code: "bad-input" });
+});
+
+test("the eight EXIF orientations turn a 3 x 2 picture as the standard draws them", () => {
+  // Stored rows: 1 2 3 / 4 5 6.
+  const decoded = { width: 3, height: 2, data: [1, 2, 3, 4, 5, 6] };
+  const shown = (orientation: number): number[] => {
+    const [width, height] = orientation >= 5 ? [2, 3] : [3, 2];
+    return [...toRgb({ width, height, orientation }, decoded, 1).data].filter((_, at) => at % 3 === 0);
+  };
+  expect(shown(1)).toEqual([1, 2, 3, 4, 5, 6]);
+  expect(shown(2)).toEqual([3, 2, 1, 6, 5, 4]);
+  expect(shown(3)).toEqual([6, 5, 4, 3, 2, 1]);
+  expect(shown(4)).toEqual([4, 5, 6, 1, 2, 3]);
+  expect(shown(5)).toEqual([1, 4, 2, 5, 3, 6]);
+  expect(shown(6)).toEqual([4, 1, 5, 2, 6, 3]);
+  expect(shown(7)).toEqual([6, 3, 5, 2, 4, 1]);
+  expect(shown(8)).toEqual([3, 6, 2, 5, 1, 4]);
+});
