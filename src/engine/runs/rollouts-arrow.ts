@@ -2,9 +2,10 @@
  * Rollouts as an Arrow IPC stream, one row per rollout, that pandas and Hugging Face datasets open as they are. Columns
  * of the group are repeated in its rows; numbers are doubles, so that nothing is rounded; null is missing, NaN is NaN.
  */
-import { type RecordBatch, Table, tableFromIPC, tableToIPC, vectorFromArray } from "apache-arrow";
+import { type DataType, makeData, RecordBatch, Struct, Table, tableFromIPC, tableToIPC } from "apache-arrow";
 import { LabError } from "../errors.ts";
 import type { RewardTerm } from "../rewards/term.ts";
+import { columnData } from "./arrow-columns.ts";
 import { parseExactJson } from "./numbers-json.ts";
 import type { ActionRecord, GroupRecord, LoopId, RolloutRecord } from "./records.ts";
 import { COLUMNS, REWARD_PREFIX, type RolloutRow, readTerm, rolloutSchema } from "./rollout-columns.ts";
@@ -19,15 +20,12 @@ export function groupsToArrow(groups: readonly GroupRecord[]): Uint8Array {
   for (const row of rows) for (const term of row.terms) names.add(term.name);
   const terms = [...names].sort();
   const schema = rolloutSchema(terms);
-  const columns = Object.fromEntries(
-    schema.fields.map((field) => {
-      const read =
-        COLUMNS[field.name as keyof typeof COLUMNS]?.read ?? readTerm(field.name.slice(REWARD_PREFIX.length));
-      return [field.name, vectorFromArray(rows.map(read), field.type)];
-    }),
-  );
-  const table = new Table(schema, columns);
-  return tableToIPC(table, "stream");
+  const columns = schema.fields.map((field) => {
+    const read = COLUMNS[field.name as keyof typeof COLUMNS]?.read ?? readTerm(field.name.slice(REWARD_PREFIX.length));
+    return columnData(field.type as DataType, rows.map(read));
+  });
+  const struct = makeData({ type: new Struct(schema.fields), length: rows.length, nullCount: 0, children: columns });
+  return tableToIPC(new Table([new RecordBatch(schema, struct)]), "stream");
 }
 
 /**
