@@ -30,15 +30,7 @@ export interface GoldenSet {
 }
 
 const KINDS = {
-  sa2va: kind("sa2va", true, [
-    "sa2va-vision",
-    "sa2va-text",
-    "sa2va-llm",
-    "sa2va-sam2",
-    "sa2va-generate",
-    "sa2va-train",
-    "sa2va-grpo",
-  ]),
+  sa2va: kind("sa2va", true, ["sa2va-text", "sa2va-vision", "sa2va-llm", "sa2va-sam2", "sa2va-train"]),
   "sa2va-ops": kind("sa2va-ops", true, ["sa2va-ops"]),
   grpo: kind("grpo", true, ["grpo"]),
   optim: kind("optim", true, ["optim"]),

@@ -9,6 +9,8 @@ import { selectMask } from "../../src/engine/model/sam2/mask-decoder.ts";
 import { imageLogits, maskIouCounts, packMask } from "../../src/engine/model/sam2/postprocess.ts";
 import { openArrays } from "../../src/engine/parity/golden-arrays.ts";
 import { sa2vaSam2Parity } from "../../src/engine/parity/sa2va-sam2.ts";
+import { sa2vaTrainParity } from "../../src/engine/parity/sa2va-train.ts";
+import { sa2vaVisionParity } from "../../src/engine/parity/sa2va-vision.ts";
 import { useGpu } from "../support/gpu.ts";
 
 const GOLDEN = fileURLToPath(new URL("../golden/sa2va-tiny-qwen2/", import.meta.url));
@@ -36,7 +38,20 @@ describe("SAM2 on the GPU", () => {
     for await (const row of sa2vaSam2Parity(await nodeFolder(GOLDEN), await loadDeps())) rows.push(row);
     engine.check();
     expect(rows.filter((row) => !row.pass)).toEqual([]);
-    expect(rows.length).toBeGreaterThanOrEqual(38);
+    expect(rows.length).toBe(42);
+    expect(tf.memory().numTensors).toBe(before);
+  });
+
+  it.each([
+    { name: "preprocessing and vision tower", check: sa2vaVisionParity, rows: 10 },
+    { name: "training step with every gradient", check: sa2vaTrainParity, rows: 223 },
+  ])("equals the golden $name", async ({ check, rows: count }) => {
+    const before = tf.memory().numTensors;
+    const rows = [];
+    for await (const row of check(await nodeFolder(GOLDEN), await loadDeps())) rows.push(row);
+    engine.check();
+    expect(rows.filter((row) => !row.pass)).toEqual([]);
+    expect(rows.length).toBe(count);
     expect(tf.memory().numTensors).toBe(before);
   });
 

@@ -22,8 +22,12 @@ export async function* preprocessRows(model: GoldenModel, deps: ParityDeps): Asy
   yield compareArrays("tiles_u8", "tiles on bytes", await golden.read("tiles_u8"), tiles, EXACT);
   const sam = samPixels(image, config.sam2.imageSize);
   yield compareArrays("sam_u8", "SAM2 input on bytes", await golden.read("sam_u8"), sam, EXACT);
-  yield await checked("pixel_values_corner", "normalised pixels", await golden.read("pixel_values_corner"), PIXELS, () =>
-    corners(normalisePixels(tiles), count, config.tileSize, golden.shape("pixel_values_corner")),
+  yield await checked(
+    "pixel_values_corner",
+    "normalised pixels",
+    await golden.read("pixel_values_corner"),
+    PIXELS,
+    () => corners(normalisePixels(tiles), count, config.tileSize, golden.shape("pixel_values_corner")),
   );
   yield* regionRows(model, golden);
 }
@@ -35,8 +39,12 @@ async function* regionRows(model: GoldenModel, golden: GoldenArrays): AsyncGener
   yield await checked("region_masks_u8", "region masks", await golden.read("region_masks_u8"), EXACT, () =>
     joined(masks),
   );
-  yield await checked("region_masks_grid", "masks on the token grid", await golden.read("region_masks_grid"), EXACT, () =>
-    joined(masks.map((mask, at) => regionGrid(mask, ...(regions[at] as Rle).size, side))),
+  yield await checked(
+    "region_masks_grid",
+    "masks on the token grid",
+    await golden.read("region_masks_grid"),
+    EXACT,
+    () => joined(masks.map((mask, at) => regionGrid(mask, ...(regions[at] as Rle).size, side))),
   );
 }
 
