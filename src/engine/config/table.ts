@@ -4,7 +4,7 @@
  */
 import type { Setting } from "./setting.ts";
 
-const choice = (value: string, label: string) => ({ value, label });
+const choice = <const V extends string>(value: V, label: string) => ({ value, label });
 
 export const SETTINGS = {
   // Run
@@ -142,7 +142,7 @@ export const SETTINGS = {
     max: 512,
     step: 1,
     trl: "lora_r",
-    help: "Rank of the adapters on every linear layer of the language model; capped at the layer's own width",
+    help: "Rank of the adapters on every linear layer of the language model",
   },
   loraAlpha: {
     group: "model",

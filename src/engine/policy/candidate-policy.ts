@@ -4,7 +4,14 @@
  * exact expectation; it reaches the decoder through the IoU head and everything before it, not the masks' shapes.
  */
 import { tf } from "../gpu/tf.ts";
-import { argMax, bestCandidate, CANDIDATES, candidateLogits, candidateLogProbs, type MaskPolicy } from "./mask-policy.ts";
+import {
+  argMax,
+  bestCandidate,
+  CANDIDATES,
+  candidateLogits,
+  candidateLogProbs,
+  type MaskPolicy,
+} from "./mask-policy.ts";
 
 export function candidatePolicy(temperature: number): MaskPolicy {
   return {
@@ -26,9 +33,7 @@ export function candidatePolicy(temperature: number): MaskPolicy {
         weights: probabilities,
         logProbs(other) {
           const logps = candidateLogProbs(other, temperature);
-          const entropies = tf.tidy(() =>
-            tf.tile(logps.exp().mul(logps).sum().neg().reshape([1, 1]), [CANDIDATES, 1]),
-          );
+          const entropies = tf.tidy(() => tf.tile(logps.exp().mul(logps).sum().neg().reshape([1, 1]), [CANDIDATES, 1]));
           return { logps: logps.reshape([CANDIDATES, 1]), entropies };
         },
         dispose() {},

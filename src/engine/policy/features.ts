@@ -5,8 +5,8 @@
  */
 import type { RgbImage } from "../data/sample.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
-import { normalisePixels } from "../model/preprocess/pixels.ts";
 import { resizeBicubic } from "../model/preprocess/pillow-bicubic.ts";
+import { normalisePixels } from "../model/preprocess/pixels.ts";
 import { imageTiles } from "../model/preprocess/tiling.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { encodeSam, type SamFeatures } from "../model/sam2/neck.ts";
@@ -134,5 +134,9 @@ async function download(features: ImageFeatures): Promise<HostFeatures> {
 
 function upload(host: HostFeatures): ImageFeatures {
   const put = (tensor: HostTensor): Tensor => tf.tensor(tensor.values, [...tensor.shape]);
-  return { tiles: host.tiles, vision: put(host.vision), sam: { f16: put(host.f16), f8: put(host.f8), f4: put(host.f4) } };
+  return {
+    tiles: host.tiles,
+    vision: put(host.vision),
+    sam: { f16: put(host.f16), f8: put(host.f8), f4: put(host.f4) },
+  };
 }

@@ -13,7 +13,10 @@ export function poolCells(logits: Tensor, grid: number): Tensor {
   return tf.tidy(() => {
     const [, height, width] = logits.shape as [number, number, number];
     const blocks = logits.reshape([grid, height / grid, grid, width / grid]);
-    return blocks.mean(3).mean(1).reshape([1, grid * grid]);
+    return blocks
+      .mean(3)
+      .mean(1)
+      .reshape([1, grid * grid]);
   });
 }
 
@@ -29,9 +32,13 @@ export function fieldPolicy(grid: number, relativeSigma: number): MaskPolicy {
     async act(decoded, count, normal) {
       const [, , height, width] = decoded.masks.shape as [number, number, number, number];
       if (height % grid !== 0 || width % grid !== 0) {
-        throw new LabError("bad-config", `fieldGrid ${grid} must divide the mask size ${height} × ${width} of this model`, {
-          subject: "fieldGrid",
-        });
+        throw new LabError(
+          "bad-config",
+          `fieldGrid ${grid} must divide the mask size ${height} × ${width} of this model`,
+          {
+            subject: "fieldGrid",
+          },
+        );
       }
       const scores = candidateLogProbs(decoded, 1);
       const index = argMax(await scores.data());

@@ -103,7 +103,12 @@ export async function generate(
     const tailPositions = batch.tailLengths.map((length) =>
       Array.from({ length: tailLength }, (_, i) => prefixLength + Math.min(i, length - 1)),
     );
-    let logits = forward(batch.tails, tailPositions, undefined, batch.tailLengths.map((length) => length - 1));
+    let logits = forward(
+      batch.tails,
+      tailPositions,
+      undefined,
+      batch.tailLengths.map((length) => length - 1),
+    );
 
     for (let position = 0; ; position++) {
       const values = await logits.data();
@@ -135,7 +140,11 @@ export async function generate(
       const positions = batch.tailLengths.map((length) => [prefixLength + length + position]);
       const total = prefixLength + tailLength + position + 1;
       const mask = hidePadding(batch.tailLengths, prefixLength, tailLength, total);
-      const x = embedIds(model, weights, next, rows);
+      const x = embedIds(
+        model,
+        weights,
+        next.map((id) => [id]),
+      );
       logits = forward(x, positions, mask, new Array<number>(rows).fill(0));
       tf.dispose(mask === undefined ? x : [x, mask]);
     }

@@ -74,9 +74,11 @@ export function checkSampler(settings: SamplerSettings): void {
 
 /** log softmax of the guarded row at temperature τ, by the max-subtracted sum; NaN and -Infinity entries carry no mass. */
 export function guardedLogProbs(logits: ArrayLike<number>, temperature: number, guard: number): Float64Array {
-  const scores = Float64Array.from(logits, (z) => clip(z, guard) / temperature);
-  const { max, logSum } = logSumExp(scores);
-  return scores.map((z) => z - max - logSum);
+  const scores = new Float64Array(logits.length);
+  for (let i = 0; i < scores.length; i++) scores[i] = clip(logits[i] as number, guard) / temperature;
+  const shift = logSumExp(scores);
+  for (let i = 0; i < scores.length; i++) scores[i] = (scores[i] as number) - shift.max - shift.logSum;
+  return scores;
 }
 
 /** All steps on one row of logits [V]; `seen` may repeat ids. */
@@ -85,7 +87,8 @@ export function processRow(
   settings: SamplerSettings,
   seen: Iterable<number> = [],
 ): SamplingRow {
-  const scores = Float64Array.from(logits);
+  const scores = new Float64Array(logits.length);
+  for (let i = 0; i < scores.length; i++) scores[i] = logits[i] as number;
   if (settings.repetitionPenalty !== 1) {
     for (const id of new Set(seen)) {
       const z = scores[id];
@@ -102,8 +105,14 @@ export function processRow(
   keepMinP(scores, settings.minP);
 
   const probabilities = softmax(scores);
-  const kept = Uint8Array.from(scores, (z) => (z === Number.NEGATIVE_INFINITY ? 0 : 1));
-  return { scores, probabilities, kept, keptCount: kept.reduce((sum, k) => sum + k, 0) };
+  const kept = new Uint8Array(scores.length);
+  let keptCount = 0;
+  for (let i = 0; i < scores.length; i++) {
+    if (scores[i] === Number.NEGATIVE_INFINITY) continue;
+    kept[i] = 1;
+    keptCount++;
+  }
+  return { scores, probabilities, kept, keptCount };
 }
 
 /**
@@ -171,7 +180,10 @@ function describe(
   }
   const logps = guardedLogProbs(logits, settings.temperature, settings.guard);
   let entropy = 0;
-  for (const lp of logps) if (lp > Number.NEGATIVE_INFINITY) entropy -= Math.exp(lp) * lp;
+  for (let i = 0; i < logps.length; i++) {
+    const lp = logps[i] as number;
+    if (lp > Number.NEGATIVE_INFINITY) entropy -= Math.exp(lp) * lp;
+  }
   return {
     id,
     logpFull: hasNaN || id < 0 ? Number.NaN : (logps[id] as number),
@@ -189,15 +201,23 @@ function clip(z: number, guard: number): number {
 
 function logSumExp(scores: Float64Array): { max: number; logSum: number } {
   let max = Number.NEGATIVE_INFINITY;
-  for (const z of scores) if (z > max) max = z;
+  for (let i = 0; i < scores.length; i++) if ((scores[i] as number) > max) max = scores[i] as number;
   let sum = 0;
-  for (const z of scores) if (z > Number.NEGATIVE_INFINITY) sum += Math.exp(z - max);
+  for (let i = 0; i < scores.length; i++) {
+    const z = scores[i] as number;
+    if (z > Number.NEGATIVE_INFINITY) sum += Math.exp(z - max);
+  }
   return { max, logSum: Math.log(sum) };
 }
 
 function softmax(scores: Float64Array): Float64Array {
   const { max, logSum } = logSumExp(scores);
-  return scores.map((z) => (z > Number.NEGATIVE_INFINITY ? Math.exp(z - max - logSum) : 0));
+  const probabilities = new Float64Array(scores.length);
+  for (let i = 0; i < scores.length; i++) {
+    const z = scores[i] as number;
+    probabilities[i] = z > Number.NEGATIVE_INFINITY ? Math.exp(z - max - logSum) : 0;
+  }
+  return probabilities;
 }
 
 function keepTopK(scores: Float64Array, k: number): void {
@@ -209,10 +229,21 @@ function keepTopK(scores: Float64Array, k: number): void {
 function keepTopP(scores: Float64Array, topP: number): void {
   if (topP >= 1) return;
   const probabilities = softmax(scores);
-  const ascending = Array.from(scores.keys()).sort((a, b) => (scores[a] as number) - (scores[b] as number) || a - b);
+  // Tokens this unlikely cannot reach 1 - topP even all together: they go first, without being sorted.
+  const negligible = (1 - topP) / scores.length;
+  const candidates: number[] = [];
   let sum = 0;
+  for (let i = 0; i < scores.length; i++) {
+    const p = probabilities[i] as number;
+    if (p >= negligible) candidates.push(i);
+    else {
+      sum += p;
+      scores[i] = Number.NEGATIVE_INFINITY;
+    }
+  }
+  candidates.sort((a, b) => (scores[a] as number) - (scores[b] as number) || a - b);
   // The last one, the likeliest, is never removed.
-  for (const index of ascending.slice(0, -1)) {
+  for (const index of candidates.slice(0, -1)) {
     sum += probabilities[index] as number;
     if (sum > 1 - topP) break;
     scores[index] = Number.NEGATIVE_INFINITY;
@@ -222,7 +253,9 @@ function keepTopP(scores: Float64Array, topP: number): void {
 function keepMinP(scores: Float64Array, minP: number): void {
   if (minP === 0) return;
   const probabilities = softmax(scores);
-  const threshold = minP * probabilities.reduce((a, b) => Math.max(a, b), 0);
+  let largest = 0;
+  for (let i = 0; i < probabilities.length; i++) largest = Math.max(largest, probabilities[i] as number);
+  const threshold = minP * largest;
   for (let i = 0; i < scores.length; i++) {
     if ((probabilities[i] as number) < threshold) scores[i] = Number.NEGATIVE_INFINITY;
   }

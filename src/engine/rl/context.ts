@@ -1,10 +1,10 @@
 /** What a loop needs to play a group, and how the trainer watches and interrupts it. */
 import type { LabConfig } from "../config/table.ts";
-import { STREAM, normal, uniform } from "../gpu/random.ts";
-import type { FeatureCache } from "../policy/features.ts";
-import type { SamplerSettings } from "../policy/sampler.ts";
+import { normal, STREAM, uniform } from "../gpu/random.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import type { Weights } from "../model/weights.ts";
+import type { FeatureCache } from "../policy/features.ts";
+import type { SamplerSettings } from "../policy/sampler.ts";
 import type { CaptionScorer } from "../rewards/types.ts";
 import type { LoopId } from "../runs/records.ts";
 import type { Phase } from "./events.ts";
@@ -30,14 +30,22 @@ export function samplerSettings(config: LabConfig): SamplerSettings {
 }
 
 /** Uniform draws of a group's tokens: one number per (rollout, position). */
-export function tokenDraws(context: StepContext, loop: LoopId, group: number): (rollout: number, position: number) => number {
+export function tokenDraws(
+  context: StepContext,
+  loop: LoopId,
+  group: number,
+): (rollout: number, position: number) => number {
   const { seed } = context.config;
   return (rollout, position) =>
     uniform({ seed, step: context.step, loop, row: group, rollout, position, stream: STREAM.token });
 }
 
 /** Normal draws of a group's mask noise: one number per (rollout, cell). */
-export function maskDraws(context: StepContext, loop: LoopId, group: number): (rollout: number, cell: number) => number {
+export function maskDraws(
+  context: StepContext,
+  loop: LoopId,
+  group: number,
+): (rollout: number, cell: number) => number {
   const { seed } = context.config;
   return (rollout, cell) =>
     normal({ seed, step: context.step, loop, row: group, rollout, position: cell, stream: STREAM.mask });

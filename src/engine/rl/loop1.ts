@@ -2,12 +2,12 @@
  * Loop 1: mask → caption (policy) → mask′ (partner); reward IoU(mask, mask′).
  */
 import { encodeRle } from "../data/rle-mask.ts";
+import { tf } from "../gpu/tf.ts";
 import { captionBatch, captionLogProbs } from "../policy/caption-policy.ts";
 import { disposeFeatures } from "../policy/features.ts";
 import { type Completion, generate } from "../policy/generate.ts";
 import { segmentPhrases } from "../policy/partner.ts";
-import { captionPrompt, captionText, regionCells, stopRule } from "../policy/prompts.ts";
-import { tf } from "../gpu/tf.ts";
+import { answerRule, captionPrompt, regionCells } from "../policy/prompts.ts";
 import { iouTerm } from "../rewards/iou.ts";
 import { captionMask, padRows } from "./actions.ts";
 import { type StepContext, samplerSettings, tokenDraws } from "./context.ts";
@@ -26,17 +26,18 @@ export async function playLoop1(context: StepContext, row: TrainingRow, group: n
   const cells = regionCells(model, row.mask, height, width, config.smallRegions === "force");
   const prompt = captionPrompt(model, features.tiles, cells);
   const batch = captionBatch(model, context.policy, features, prompt, config.groupSize);
+  const rule = answerRule(model);
   const { completions, nonFinite } = await generate(model, context.policy, batch, {
     maxNewTokens: config.maxNewTokens,
     sampler: samplerSettings(config),
     greedy: false,
     uniform: tokenDraws(context, 1, group),
-    stop: stopRule(model),
+    stop: (ids) => rule.reached(ids),
     promptIds: prompt.ids,
     signal: context.signal,
   });
   tf.dispose([batch.prefix, batch.tails]);
-  const captions = completions.map((completion: Completion) => captionText(model, completion.ids));
+  const captions = completions.map((completion: Completion) => rule.answer(completion.ids));
 
   await context.phase("partner", 1);
   const masks = await segmentPhrases(model, context.partner, features, captions, height, width);

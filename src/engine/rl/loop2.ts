@@ -11,7 +11,7 @@ import type { MaskPolicy } from "../policy/mask-policy.ts";
 import { describeMasks, segmentPhraseLogits } from "../policy/partner.ts";
 import { segmentPrompt } from "../policy/prompts.ts";
 import type { RewardTerm } from "../rewards/term.ts";
-import { type StepContext, maskDraws } from "./context.ts";
+import { maskDraws, type StepContext } from "./context.ts";
 import { maskObservations, pairObservations } from "./observations.ts";
 import type { Playout } from "./playout.ts";
 import type { TrainingRow } from "./training-row.ts";
@@ -49,7 +49,9 @@ export async function playLoop2(context: StepContext, row: TrainingRow, group: n
   const prompt = segmentPrompt(model, features.tiles, caption);
   disposeFeatures(features);
   await context.phase("reward", 2);
-  const scored = await context.scorer.score(told.map((hypothesis) => ({ reference: caption, hypothesis: hypothesis ?? "" })));
+  const scored = await context.scorer.score(
+    told.map((hypothesis) => ({ reference: caption, hypothesis: hypothesis ?? "" })),
+  );
   const terms = scored.map((score, n): readonly RewardTerm[] =>
     told[n] === null ? score.terms.map((term) => ({ ...term, note: "empty mask" })) : score.terms,
   );

@@ -4,7 +4,8 @@ import type { Completion } from "../policy/generate.ts";
 
 type Observations = Record<string, number>;
 
-const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+const mean = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 const share = (flags: readonly boolean[]): number => mean(flags.map(Number));
 
 export function captionObservations(captions: readonly string[], completions: readonly Completion[]): Observations {
@@ -34,7 +35,8 @@ export function maskObservations(masks: readonly (Uint8Array | null)[], truth: U
 export function pairObservations(masks: readonly Uint8Array[], told: readonly (string | null)[]): Observations {
   const overlaps: number[] = [];
   for (let a = 0; a < masks.length; a++) {
-    for (let b = a + 1; b < masks.length; b++) overlaps.push(maskIou(masks[a] as Uint8Array, masks[b] as Uint8Array).iou);
+    for (let b = a + 1; b < masks.length; b++)
+      overlaps.push(maskIou(masks[a] as Uint8Array, masks[b] as Uint8Array).iou);
   }
   return {
     "mask/pairwise_iou": mean(overlaps),

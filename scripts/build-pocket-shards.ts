@@ -1,0 +1,66 @@
+/**
+ * Writes the demo shards: drawn scenes with masks and captions in the layout `datasets` saves, made from a seed.
+ *
+ *   npx tsx scripts/build-pocket-shards.ts [--seed N] [--scenes N] [--out public/pocket/shards]
+ */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import jpeg from "jpeg-js";
+import { encodeRle } from "../src/engine/data/rle.ts";
+import {
+  datasetInfoJson,
+  type ShardRow,
+  shardName,
+  stateJson,
+  writeRegionShard,
+} from "../src/engine/data/write-shard.ts";
+import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
+import { root } from "./lib/ensure.mjs";
+import { writeFileList } from "./lib/file-list.ts";
+import { renderMask, renderScene } from "./pocket/draw.ts";
+import { captionOf, drawScene, sceneDice } from "./pocket/scene.ts";
+
+const SIDE = 256;
+const SHARDS = 2;
+const REGIONS_PER_SCENE = 2;
+
+function sceneRows(seed: number, index: number): ShardRow[] {
+  const dice = sceneDice(seed, index);
+  const scene = drawScene(dice);
+  const rgb = renderScene(scene, SIDE);
+  const rgba = new Uint8Array(SIDE * SIDE * 4).fill(255);
+  for (let pixel = 0; pixel < SIDE * SIDE; pixel++) rgba.set(rgb.data.subarray(pixel * 3, pixel * 3 + 3), pixel * 4);
+  const bytes = new Uint8Array(jpeg.encode({ data: rgba, width: SIDE, height: SIDE }, 88).data);
+  return scene.things.slice(0, REGIONS_PER_SCENE).map((thing) => ({
+    image: { bytes, path: `scene-${String(index).padStart(4, "0")}.jpg` },
+    mask: encodeRle(renderMask(thing, SIDE), SIDE, SIDE),
+    conversations: [
+      { from: "human", value: "<image>\nPlease describe the marked region." },
+      { from: "gpt", value: captionOf(thing, scene, dice) },
+    ],
+    category: [thing.shape],
+  }));
+}
+
+await runTool(async () => {
+  const parsed = parseArguments(process.argv.slice(2), { seed: { takes: 1 }, scenes: { takes: 1 }, out: { takes: 1 } });
+  const seed = whole(parsed, "seed", 0, 2 ** 32 - 1, 11);
+  const scenes = whole(parsed, "scenes", 1, 1_000_000, 64);
+  const out = one(parsed, "out") ?? join(root, "public", "pocket", "shards");
+  mkdirSync(out, { recursive: true });
+
+  const rows = Array.from({ length: scenes }, (_, index) => sceneRows(seed, index)).flat();
+  const perShard = Math.ceil(rows.length / SHARDS);
+  const names = Array.from({ length: SHARDS }, (_, shard) => shardName(shard, SHARDS));
+  names.forEach((name, shard) => {
+    const own = rows.slice(shard * perShard, (shard + 1) * perShard);
+    writeFileSync(join(out, name), writeRegionShard(own, { batchRows: 32 }));
+  });
+  const fingerprint = seed.toString(16).padStart(8, "0") + scenes.toString(16).padStart(8, "0");
+  writeFileSync(join(out, "state.json"), `${stateJson(names, fingerprint)}\n`);
+  const description = "Drawn scenes of coloured shapes with region captions from vague to discriminating";
+  writeFileSync(join(out, "dataset_info.json"), `${datasetInfoJson({ description, license: "CC0-1.0" })}\n`);
+  writeFileList(out);
+  process.stdout.write(`${rows.length} regions of ${scenes} scenes, written to ${out}\n`);
+  return 0;
+});

@@ -1,0 +1,126 @@
+/**
+ * Trains without a page: the same engine in Node on Dawn.
+ *
+ *   npm run train -- [--shards DIR…] [--model DIR] [--preset NAME] [--steps N] [--seed S] [--loops both|1|2]
+ *                    [--config FILE] [--save-steps N] [--resume RUN] --out DIR [--json]
+ */
+import { readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { requireConfig } from "../src/engine/config/parse.ts";
+import { PRESETS, type PresetName, presetConfig } from "../src/engine/config/presets.ts";
+import { openRegionSet } from "../src/engine/data/region-set.ts";
+import { decodeRle } from "../src/engine/data/rle.ts";
+import { LabError } from "../src/engine/errors.ts";
+import { meteorScorer } from "../src/engine/rewards/caption-scorer.ts";
+import { loadWordnet } from "../src/engine/rewards/wordnet.ts";
+import { Session } from "../src/engine/rl/session.ts";
+import type { RowSource } from "../src/engine/rl/training-row.ts";
+import { one, type Parsed, parseArguments, runTool } from "./lib/arguments.ts";
+import { root } from "./lib/ensure.mjs";
+import { nodeFolder, nodeFolders, nodeSource } from "./lib/node-files.ts";
+import { openNodeDevice } from "./lib/node-gpu.ts";
+import { decodeImage } from "./lib/node-images.ts";
+import { nodeStore } from "./lib/node-store.ts";
+import { stepLine } from "./lib/step-line.ts";
+
+const OPTIONS = {
+  shards: { takes: "many" },
+  model: { takes: 1 },
+  preset: { takes: 1 },
+  steps: { takes: 1 },
+  seed: { takes: 1 },
+  loops: { takes: 1 },
+  config: { takes: 1 },
+  "save-steps": { takes: 1 },
+  resume: { takes: 1 },
+  out: { takes: 1 },
+  json: { takes: 0 },
+} as const;
+
+/** Preset, then file, then flags; each overrides the one before. */
+function configOf(parsed: Parsed) {
+  const preset = one(parsed, "preset") ?? "demo";
+  if (!PRESETS.some((known) => known.name === preset)) {
+    const names = PRESETS.map((known) => known.name).join(", ");
+    throw new LabError("bad-input", `--preset must be one of ${names}, not "${preset}"`, { subject: "preset" });
+  }
+  let config = presetConfig(preset as PresetName);
+  const file = one(parsed, "config");
+  if (file !== undefined) config = requireConfig(readJson(file), config, file);
+  const flags: Record<string, unknown> = {};
+  for (const [flag, key] of [
+    ["steps", "steps"],
+    ["seed", "seed"],
+    ["loops", "loops"],
+    ["save-steps", "saveSteps"],
+  ] as const) {
+    const value = one(parsed, flag);
+    if (value !== undefined) flags[key] = value;
+  }
+  return requireConfig(flags, config, "command line");
+}
+
+function readJson(file: string): Record<string, unknown> {
+  try {
+    return JSON.parse(readFileSync(file, "utf8")) as Record<string, unknown>;
+  } catch (cause) {
+    throw new LabError("bad-input", `${file} is not a readable JSON file`, { subject: file, cause });
+  }
+}
+
+await runTool(async () => {
+  const parsed = parseArguments(process.argv.slice(2), OPTIONS);
+  const out = one(parsed, "out");
+  if (out === undefined) throw new LabError("bad-input", "--out DIR is needed", { subject: "out" });
+  const config = configOf(parsed);
+  const json = parsed.has("json");
+  const say = (text: string): void => void process.stderr.write(`${text}\n`);
+
+  const shards = parsed.get("shards") ?? [join(root, "public", "pocket", "shards")];
+  const set = await openRegionSet(await nodeFolders(shards));
+  say(`${set.summaries.length} rows, ${set.skipped.length} skipped`);
+  const rows: RowSource = async (index) => {
+    const sample = await set.sample(index);
+    const summary = set.summaries[index];
+    if (summary === undefined) throw new LabError("internal", `There is no row ${index}`);
+    return { summary, rgb: await decodeImage(sample.image), mask: decodeRle(sample.mask) };
+  };
+  const device = await openNodeDevice();
+  say(`${device.report.description || device.report.vendor}`);
+  const wordnet = await loadWordnet(await nodeSource(join(root, "public", "wordnet", "wordnet30.txt")));
+  const session = new Session({
+    device,
+    store: nodeStore(out),
+    rows,
+    scorer: meteorScorer(wordnet),
+    now: () => performance.now() / 1000,
+    emit(event) {
+      if (event.type === "step") process.stdout.write(`${stepLine(event, json)}\n`);
+      if (event.type === "alarm") say(`step ${event.alarm.step}: ${event.alarm.message}`);
+      if (event.type === "checkpoint") say(`checkpoint at step ${event.step}, ${event.bytes} bytes`);
+    },
+  });
+  try {
+    const modelPath = one(parsed, "model") ?? join(root, "public", "pocket", "model");
+    await session.openModel(await nodeFolder(modelPath), basename(modelPath));
+    const list = {
+      dataSet: shards.map((path) => basename(path)).join(" + "),
+      rows: set.summaries.map((summary) => [summary.id, summary.imageId] as const),
+    };
+    const resume = one(parsed, "resume");
+    const created = new Date().toISOString();
+    const run =
+      resume === undefined
+        ? await session.start(config, list, one(parsed, "preset") ?? "demo", created)
+        : await session.resume(resume, list);
+    say(`run ${run.manifest.id}, ${run.trainRows} training rows, from step ${run.resumedAt}`);
+    const stop = (): void => session.trainer?.gate.stop();
+    process.once("SIGINT", stop);
+    await run.done;
+    process.off("SIGINT", stop);
+  } finally {
+    session.dispose();
+    device.close();
+  }
+  return 0;
+});

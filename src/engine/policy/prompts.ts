@@ -1,0 +1,71 @@
+/** The two tasks as prompts of one model, and how answers are read. */
+
+import { regionGrid } from "../model/preprocess/region-grid.ts";
+import type { Sa2vaModel } from "../model/sa2va.ts";
+import {
+  buildPrompt,
+  encodeAnswer,
+  type Prompt,
+  REGION_CAPTION_WORDING,
+  referringText,
+  SEG_ANSWER,
+} from "../text/prompt.ts";
+import { type StopRule, stopRule } from "../text/template.ts";
+
+/** A marked region on the visual-token grid of the thumbnail: 0/1 per cell, row-major. */
+export type RegionCells = Uint8Array;
+
+/** Cells a mask covers; with `keepTiny` a mask that hits none takes the cell that holds most of it. */
+export function regionCells(
+  model: Sa2vaModel,
+  mask: Uint8Array,
+  height: number,
+  width: number,
+  keepTiny: boolean,
+): RegionCells {
+  return regionGrid(mask, height, width, model.config.tokenGridSide, { keepTiny });
+}
+
+export function countCells(cells: RegionCells): number {
+  return cells.reduce((sum, cell) => sum + cell, 0);
+}
+
+export interface CaptionPrompt extends Prompt {
+  readonly cells: RegionCells;
+}
+
+/** "Describe region 1": the caption task. @throws LabError("bad-input") when no cell is set */
+export function captionPrompt(model: Sa2vaModel, tiles: number, cells: RegionCells): CaptionPrompt {
+  const prompt = buildPrompt(model.tokenizer, model.config, {
+    text: REGION_CAPTION_WORDING,
+    tiles,
+    regionTokenCounts: [countCells(cells)],
+  });
+  return { ...prompt, cells };
+}
+
+export interface SegmentPrompt extends Prompt {
+  /** Ids of prompt and forced answer up to and including [SEG], whose hidden state prompts the mask decoder. */
+  readonly forcedIds: readonly number[];
+  readonly answer: string;
+}
+
+/** "Segment …": the mask task with the answer forced, since a sampled one hardly varies. */
+export function segmentPrompt(model: Sa2vaModel, tiles: number, phrase: string): SegmentPrompt {
+  const prompt = buildPrompt(model.tokenizer, model.config, { text: referringText(plainPhrase(phrase)), tiles });
+  const answer = encodeAnswer(model.tokenizer, model.config.template, SEG_ANSWER);
+  const upToSeg = answer.ids.slice(0, (answer.segPositions[0] as number) + 1);
+  return { ...prompt, forcedIds: [...prompt.ids, ...upToSeg], answer: SEG_ANSWER };
+}
+
+/** A caption without anything that would read as a control token of the prompt. */
+export function plainPhrase(text: string): string {
+  return text
+    .replace(/<[^<>]*>|\[SEG\]/g, " ")
+    .replace(/\s+/g, " ")
+    .trim();
+}
+
+export function answerRule(model: Sa2vaModel): StopRule {
+  return stopRule(model.tokenizer, model.config.template);
+}

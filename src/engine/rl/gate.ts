@@ -1,0 +1,126 @@
+/** The phase machine's gate: reports and times phases, holds the trainer while paused, ends it when stopped. */
+import { LabError } from "../errors.ts";
+import type { LoopId } from "../runs/records.ts";
+import type { Phase, PhaseTimes, RunState } from "./events.ts";
+
+export interface GateEvents {
+  onState(state: RunState): void;
+  onPhase(phase: Phase, loop: LoopId | null): void;
+}
+
+/** What to do at the next border. */
+type Pace = "run" | "step" | "phase" | "hold";
+
+export class Gate {
+  #pace: Pace = "run";
+  #state: RunState = "ready";
+  #wake: (() => void) | undefined;
+  #current: Phase | undefined;
+  #since = 0;
+  #times: Partial<Record<Phase, number>> = {};
+  readonly #events: GateEvents;
+  readonly #now: () => number;
+  readonly #abort = new AbortController();
+
+  /** @param now seconds, monotonic */
+  constructor(events: GateEvents, now: () => number) {
+    this.#events = events;
+    this.#now = now;
+  }
+
+  get state(): RunState {
+    return this.#state;
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  setState(state: RunState): void {
+    if (state === this.#state) return;
+    this.#state = state;
+    this.#events.onState(state);
+  }
+
+  play(): void {
+    this.#release("run");
+  }
+
+  /** One whole step, then hold. */
+  step(): void {
+    this.#release("step");
+  }
+
+  /** One phase, then hold. */
+  phase(): void {
+    this.#release("phase");
+  }
+
+  pause(): void {
+    if (this.#state !== "running") return;
+    this.#pace = "hold";
+    this.setState("pausing");
+  }
+
+  stop(): void {
+    this.setState("stopping");
+    this.#abort.abort();
+    this.#wake?.();
+  }
+
+  /** Enters a phase; holds first when the pace says so. @throws LabError("cancelled") when stopped */
+  async enter(phase: Phase, loop: LoopId | null): Promise<void> {
+    this.#settle();
+    if (this.#pace === "hold") await this.#hold();
+    if (this.#pace === "phase") this.#pace = "hold";
+    this.#stopIfAsked();
+    this.#current = phase;
+    this.#since = this.#now();
+    this.#events.onPhase(phase, loop);
+  }
+
+  /** Before a step: holds after a single step, a single phase or a pause. */
+  async beforeStep(): Promise<void> {
+    if (this.#pace === "hold") await this.#hold();
+    this.#stopIfAsked();
+    this.#times = {};
+    this.#current = undefined;
+  }
+
+  /** Seconds per phase since the step began. */
+  endStep(): PhaseTimes {
+    this.#settle();
+    this.#current = undefined;
+    if (this.#pace === "step") this.#pace = "hold";
+    return this.#times;
+  }
+
+  #settle(): void {
+    if (this.#current === undefined) return;
+    const now = this.#now();
+    this.#times[this.#current] = (this.#times[this.#current] ?? 0) + now - this.#since;
+    this.#since = now;
+  }
+
+  async #hold(): Promise<void> {
+    this.#stopIfAsked();
+    this.setState("paused");
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+    });
+    this.#wake = undefined;
+    this.#since = this.#now();
+    this.#stopIfAsked();
+  }
+
+  #release(pace: Exclude<Pace, "hold">): void {
+    if (this.#state === "stopping") return;
+    this.#pace = pace;
+    this.setState("running");
+    this.#wake?.();
+  }
+
+  #stopIfAsked(): void {
+    if (this.#abort.signal.aborted) throw new LabError("cancelled", "The run was stopped");
+  }
+}

@@ -1,0 +1,248 @@
+/**
+ * A place to train in: one device, at most one model, at most one run. The trainer worker of the page and the Node tools
+ * both drive this; neither knows more than what is here.
+ */
+import { sha256Hex } from "../bytes/hash.ts";
+import type { ByteFolder } from "../bytes/source.ts";
+import type { LabConfig } from "../config/table.ts";
+import { LabError } from "../errors.ts";
+import type { EngineDevice } from "../gpu/device.ts";
+import { trimPool } from "../gpu/memory.ts";
+import type { LoadProgress } from "../model/checkpoint.ts";
+import { openSa2va, type Sa2vaModel } from "../model/sa2va.ts";
+import { weightsHash } from "../model/weights-hash.ts";
+import type { CaptionScorer } from "../rewards/types.ts";
+import { listCheckpoints, readCheckpoint } from "../runs/checkpoint.ts";
+import { holdRun } from "../runs/lock.ts";
+import type { RunManifest } from "../runs/manifest.ts";
+import { createRun, openRun, type RunFolder } from "../runs/run-folder.ts";
+import type { RunStore } from "../runs/store.ts";
+import type { TrainerEvent } from "./events.ts";
+import { type RowList, type SelectedRows, selectRows } from "./row-selection.ts";
+import { loraSettings, resumeState, startState, trainableOf } from "./start-run.ts";
+import { Trainer } from "./trainer.ts";
+import type { RowSource } from "./training-row.ts";
+import { disposeState, type TrainingState } from "./training-state.ts";
+
+export const VERSION = "0.1.0";
+
+export interface SessionDeps {
+  readonly device: EngineDevice;
+  readonly store: RunStore;
+  readonly rows: RowSource;
+  readonly scorer: CaptionScorer;
+  /** Seconds, monotonic. */
+  readonly now: () => number;
+  readonly emit: (event: TrainerEvent) => void;
+}
+
+export interface StartedRun {
+  readonly manifest: RunManifest;
+  readonly resumedAt: number;
+  readonly trainRows: number;
+  readonly heldOutRows: number;
+  /** Settles when the run has ended, been stopped or failed. */
+  readonly done: Promise<"finished" | "stopped">;
+}
+
+export class Session {
+  readonly #deps: SessionDeps;
+  #model: { readonly model: Sa2vaModel; readonly hash: string } | undefined;
+  #trainer: Trainer | undefined;
+
+  constructor(deps: SessionDeps) {
+    this.#deps = deps;
+  }
+
+  get device(): EngineDevice {
+    return this.#deps.device;
+  }
+
+  get model(): Sa2vaModel | undefined {
+    return this.#model?.model;
+  }
+
+  /** The run under way. */
+  get trainer(): Trainer | undefined {
+    return this.#trainer;
+  }
+
+  /** Loads a model in place of the present one. @throws LabError; on failure no model is loaded */
+  async openModel(
+    folder: ByteFolder,
+    name: string,
+    onProgress?: (progress: LoadProgress) => void,
+  ): Promise<Sa2vaModel> {
+    if (this.#trainer !== undefined)
+      throw new LabError("bad-input", "A run is under way; stop it before loading a model");
+    this.#model?.model.dispose();
+    this.#model = undefined;
+    const hash = await weightsHash(folder);
+    const model = await openSa2va(folder, name, onProgress);
+    this.#deps.device.check();
+    this.#model = { model, hash };
+    return model;
+  }
+
+  /** Starts a new run. @param created ISO time */
+  async start(config: LabConfig, list: RowList, title: string, created: string): Promise<StartedRun> {
+    const { model, hash } = this.#idleModel();
+    const selected = selectRows(list, config);
+    const trainable = trainableOf(model, config);
+    const { vendor, architecture, description, software } = this.#deps.device.report;
+    const manifest: RunManifest = {
+      format: "sa2va-lab-run/1",
+      id: runId(title, created),
+      title,
+      created,
+      version: VERSION,
+      config,
+      model: {
+        name: model.name,
+        hash,
+        parameters: model.parameters,
+        trainableParameters: trainable.reduce((sum, tensor) => sum + size(tensor.shape), 0),
+      },
+      data: await describeData(list, selected),
+      adapter: { vendor, architecture, description, software },
+      state: "running",
+    };
+    const release = await this.#hold(manifest.id);
+    try {
+      const run = await createRun(this.#deps.store, manifest);
+      return this.#launch(run, config, startState(model, config), selected, 0, release);
+    } catch (thrown) {
+      release();
+      throw thrown;
+    }
+  }
+
+  /** Goes on from the newest checkpoint of a stored run, on the same data and model. */
+  async resume(id: string, list: RowList): Promise<StartedRun> {
+    const { model, hash } = this.#idleModel();
+    const { store } = this.#deps;
+    const run = await openRun(store, id);
+    const manifest = run.manifest();
+    if (manifest.model.hash !== hash) {
+      throw new LabError(
+        "bad-input",
+        `Run "${manifest.title}" was trained on ${manifest.model.name}, another model is loaded`,
+        {
+          subject: id,
+        },
+      );
+    }
+    const selected = selectRows(list, manifest.config);
+    const data = await describeData(list, selected);
+    if (data.hash !== manifest.data.hash) {
+      throw new LabError(
+        "bad-input",
+        `Run "${manifest.title}" drew from ${manifest.data.name}, other rows are open now`,
+        {
+          subject: id,
+        },
+      );
+    }
+    const step = (await listCheckpoints(store, id)).at(-1);
+    if (step === undefined) {
+      throw new LabError("bad-input", `Run "${manifest.title}" has no complete checkpoint to resume from`, {
+        subject: id,
+      });
+    }
+    const release = await this.#hold(id);
+    try {
+      const checkpoint = await readCheckpoint(store, id, step);
+      const state = resumeState(model, checkpoint);
+      await run.truncateAfter(step);
+      await run.update({ state: "running" });
+      return this.#launch(run, checkpoint.config, state, selected, step, release);
+    } catch (thrown) {
+      release();
+      throw thrown;
+    }
+  }
+
+  /** Ends the run under way, if any, and frees everything. */
+  dispose(): void {
+    this.#trainer?.gate.stop();
+    this.#model?.model.dispose();
+    this.#model = undefined;
+  }
+
+  #launch(
+    run: RunFolder,
+    config: LabConfig,
+    state: TrainingState,
+    selected: SelectedRows,
+    doneSteps: number,
+    release: () => void,
+  ): StartedRun {
+    const { rows, scorer, now, emit, device } = this.#deps;
+    const model = this.#idleModel().model;
+    const trainer = new Trainer({
+      model,
+      config,
+      state,
+      rows,
+      trainRows: selected.train,
+      scorer,
+      run,
+      doneSteps,
+      lora: loraSettings(model, config),
+      now,
+      emit,
+      checkDevice: () => device.check(),
+    });
+    this.#trainer = trainer;
+    const done = trainer.run().finally(() => {
+      this.#trainer = undefined;
+      disposeState(state);
+      trimPool();
+      release();
+    });
+    return {
+      manifest: run.manifest(),
+      resumedAt: doneSteps,
+      trainRows: selected.train.length,
+      heldOutRows: selected.heldOut.length,
+      done,
+    };
+  }
+
+  #idleModel(): { readonly model: Sa2vaModel; readonly hash: string } {
+    if (this.#trainer !== undefined) throw new LabError("bad-input", "A run is under way; stop it first");
+    if (this.#model === undefined) throw new LabError("bad-input", "No model is loaded; open a model folder first");
+    return this.#model;
+  }
+
+  async #hold(id: string): Promise<() => void> {
+    const release = await holdRun(id);
+    if (release === null) throw new LabError("bad-input", `Run "${id}" is under way in another tab`, { subject: id });
+    return release;
+  }
+}
+
+/** Folder name of a run: its title in plain letters and the second it began. */
+function runId(title: string, created: string): string {
+  const slug = title
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-+|-+$/g, "")
+    .slice(0, 40);
+  return `${slug === "" ? "run" : slug}-${created.replace(/\D/g, "").slice(0, 14)}`;
+}
+
+async function describeData(list: RowList, selected: SelectedRows): Promise<RunManifest["data"]> {
+  const text = new TextEncoder().encode(JSON.stringify(list.rows));
+  return {
+    name: list.dataSet,
+    rows: list.rows.length,
+    trainRows: selected.train.length,
+    heldOutRows: selected.heldOut.length,
+    hash: await sha256Hex(text),
+  };
+}
+
+function size(shape: readonly number[]): number {
+  return shape.reduce((product, side) => product * side, 1);
+}

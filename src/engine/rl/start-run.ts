@@ -1,0 +1,96 @@
+/** From a loaded model and a configuration to a state that can train: adapters, trainable set, restored checkpoints. */
+import type { LabConfig } from "../config/table.ts";
+import { LabError } from "../errors.ts";
+import { STREAM, uniform } from "../gpu/random.ts";
+import { type Tensor, tf } from "../gpu/tf.ts";
+import { initLora, loraShapes } from "../model/lora.ts";
+import type { Sa2vaModel } from "../model/sa2va.ts";
+import { type TrainableBlock, trainableSet } from "../model/trainable.ts";
+import type { ParameterSet } from "../model/weights.ts";
+import type { CheckpointState } from "../runs/checkpoint-state.ts";
+import { freshState, restoreState, type TrainingState } from "./training-state.ts";
+
+export interface LoraSettings {
+  readonly r: number;
+  readonly alpha: number;
+  readonly targets: readonly string[];
+}
+
+export interface ShapedTrainable {
+  readonly path: string;
+  readonly block: TrainableBlock;
+  readonly shape: readonly number[];
+}
+
+/** Trainable tensors of a model under a configuration, by full path, checked against their expected number. */
+export function trainableOf(model: Sa2vaModel, config: LabConfig): readonly ShapedTrainable[] {
+  const adapters = new Map(loraShapes(model.config.language, config.loraRank).map(({ name, shape }) => [name, shape]));
+  const names = [...model.base.keys(), ...model.frozen.keys()];
+  return trainableSet(model.config, names, { loraRank: config.loraRank }).map(({ path, block }) => {
+    const shape = adapters.get(path) ?? model.base.get(path)?.shape;
+    if (shape === undefined)
+      throw new LabError("internal", `The trainable set names "${path}", which nothing provides`);
+    return { path, block, shape };
+  });
+}
+
+export function loraSettings(model: Sa2vaModel, config: LabConfig): LoraSettings {
+  const paths = trainableOf(model, config).map((tensor) => /\.([a-z_0-9]+)\.lora_[AB]\.weight$/.exec(tensor.path)?.[1]);
+  return {
+    r: config.loraRank,
+    alpha: config.loraAlpha,
+    targets: [...new Set(paths.filter((path) => path !== undefined))].sort(),
+  };
+}
+
+/** Published tensors and fresh adapters (A uniform, B zero) as a new parameter set owned by the caller. */
+function startParameters(model: Sa2vaModel, config: LabConfig): ParameterSet {
+  const draw = (tensor: number, element: number): number =>
+    uniform({ seed: config.seed, step: 0, loop: 0, row: tensor, rollout: 0, position: element, stream: STREAM.init });
+  const adapters = new Map(
+    initLora(model.config.language, config.loraRank, draw).map((tensor) => [tensor.name, tensor] as const),
+  );
+  const set: Record<string, Tensor> = {};
+  for (const { path } of trainableOf(model, config)) {
+    const adapter = adapters.get(path);
+    const published = model.base.get(path);
+    if (adapter !== undefined) set[path] = tf.tensor(adapter.values, [...adapter.shape]);
+    else if (published !== undefined) set[path] = published.clone();
+    else throw new LabError("internal", `The trainable set names "${path}", which nothing provides`);
+  }
+  return set;
+}
+
+/** State of a fresh run. */
+export function startState(model: Sa2vaModel, config: LabConfig): TrainingState {
+  return freshState(startParameters(model, config), blocks(model, config), config.loraAlpha / config.loraRank);
+}
+
+/** State of a run that goes on from a checkpoint of the same model. */
+export function resumeState(model: Sa2vaModel, checkpoint: CheckpointState): TrainingState {
+  const { config } = checkpoint;
+  return restoreState(
+    startParameters(model, config),
+    blocks(model, config),
+    config.loraAlpha / config.loraRank,
+    checkpoint,
+    parseCounters(checkpoint.trainer),
+  );
+}
+
+function parseCounters(trainer: unknown): { readonly optimiserSteps: number; readonly skippedSteps: number } {
+  const record = (trainer ?? {}) as Record<string, unknown>;
+  const whole = (name: string): number => {
+    const value = record[name];
+    if (typeof value === "number" && Number.isInteger(value) && value >= 0) return value;
+    throw new LabError("bad-input", `trainer_state.json has no usable "${name}"; the run was not resumed`, {
+      subject: name,
+    });
+  };
+  return { optimiserSteps: whole("optimiserSteps"), skippedSteps: whole("skippedSteps") };
+}
+
+function blocks(model: Sa2vaModel, config: LabConfig): (path: string) => string {
+  const byPath = new Map(trainableOf(model, config).map((tensor) => [tensor.path, tensor.block]));
+  return (path) => byPath.get(path) ?? "other";
+}

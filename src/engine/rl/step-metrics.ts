@@ -1,0 +1,113 @@
+/** Metrics of one loop in one step, under TRL's names with the loop as prefix (meanings: runs/metric-table.ts). */
+import type { LoopId } from "../runs/records.ts";
+import type { LossReadback } from "./backward.ts";
+import type { GroupScores } from "./group-advantages.ts";
+import { lossMetrics } from "./loss-metrics.ts";
+import type { LossSettings } from "./loss-types.ts";
+import type { Playout } from "./playout.ts";
+
+interface Group {
+  readonly playout: Playout;
+  readonly scores: GroupScores;
+  readonly refLogps: Float32Array | null;
+}
+
+const mean = (values: readonly number[]): number =>
+  values.length === 0 ? Number.NaN : values.reduce((sum, value) => sum + value, 0) / values.length;
+
+function deviation(values: readonly number[]): number {
+  if (values.length < 2) return 0;
+  const centre = mean(values);
+  return Math.sqrt(values.reduce((sum, value) => sum + (value - centre) ** 2, 0) / (values.length - 1));
+}
+
+export function loopMetrics(
+  loop: LoopId,
+  groups: readonly Group[],
+  readbacks: readonly LossReadback[],
+  settings: LossSettings,
+): Record<string, number> {
+  const out: Record<string, number> = {};
+  const put = (name: string, value: number): void => {
+    out[`loop${loop}/${name}`] = value;
+  };
+  const rewards = groups.flatMap((group) => group.playout.rewards.filter((reward) => reward !== null));
+  put("loss", sum(readbacks.map((readback) => readback.loss)));
+  put("policy_loss", sum(readbacks.map((readback) => readback.policy)));
+  put("reward", mean(groups.map((group) => group.scores.mean)));
+  put("reward_std", deviation(rewards));
+  put("reward_min", Math.min(...rewards));
+  put("reward_max", Math.max(...rewards));
+  put("group_std_mean", mean(groups.map((group) => group.scores.std)));
+  put("frac_reward_zero_std", mean(groups.map((group) => Number(group.scores.zeroSpread))));
+  put("advantage_abs_mean", mean(groups.flatMap((group) => group.scores.advantages.map(Math.abs))));
+  for (const [name, values] of termValues(groups)) {
+    put(`rewards/${name}/mean`, mean(values));
+    put(`rewards/${name}/std`, deviation(values));
+  }
+  average(
+    groups.map((group) => group.playout.observations),
+    put,
+  );
+  average(
+    groups.map((group, i) => {
+      const readback = readbacks[i] as LossReadback;
+      const { playout } = group;
+      return {
+        ...lossMetrics(
+          {
+            rows: playout.rollouts,
+            tokens: playout.actions,
+            logps: readback.logps,
+            oldLogps: playout.samplingLogps,
+            refLogps: group.refLogps,
+            entropies: readback.entropies,
+            mask: playout.mask,
+            advantages: group.scores.advantages,
+          },
+          settings,
+        ),
+        ...agreement(playout, readback.logps),
+      };
+    }),
+    put,
+  );
+  return out;
+}
+
+/** How far the training pass is from the pass that sampled: a standing check of cache, padding and guard. */
+function agreement(playout: Playout, logps: Float32Array): Record<string, number> {
+  const gaps: number[] = [];
+  playout.mask.forEach((m, at) => {
+    if (m === 1) gaps.push(Math.abs((logps[at] as number) - (playout.samplingLogps[at] as number)));
+  });
+  return {
+    "logp_train_vs_sampling/mean": gaps.length === 0 ? 0 : mean(gaps),
+    "logp_train_vs_sampling/max": Math.max(0, ...gaps),
+  };
+}
+
+function termValues(groups: readonly Group[]): Map<string, number[]> {
+  const values = new Map<string, number[]>();
+  for (const { playout } of groups) {
+    for (const term of playout.terms.flat()) {
+      if (term.value === null) continue;
+      values.set(term.name, [...(values.get(term.name) ?? []), term.value]);
+    }
+  }
+  return values;
+}
+
+/** Mean of each name over the records that have it. */
+function average(
+  records: readonly Readonly<Record<string, number>>[],
+  put: (name: string, value: number) => void,
+): void {
+  for (const name of new Set(records.flatMap((record) => Object.keys(record)))) {
+    put(name, mean(records.flatMap((record) => (record[name] === undefined ? [] : [record[name]]))));
+  }
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

@@ -1,0 +1,190 @@
+/**
+ * The trainer: runs steps behind the gate, logs, watches, stores. Everything it needs comes in; it knows neither page
+ * nor worker nor file system.
+ */
+import type { LabConfig } from "../config/table.ts";
+import { LabError } from "../errors.ts";
+import { memorySnapshot, trimPool } from "../gpu/memory.ts";
+import type { Sa2vaModel } from "../model/sa2va.ts";
+import { weightsView } from "../model/weights.ts";
+import { createFeatureCache, type FeatureCache } from "../policy/features.ts";
+import type { CaptionScorer } from "../rewards/types.ts";
+import { pruneCheckpoints, writeCheckpoint } from "../runs/checkpoint.ts";
+import type { GroupRecord } from "../runs/records.ts";
+import type { RunFolder } from "../runs/run-folder.ts";
+import { type AlarmWatch, watchAlarms } from "./alarms.ts";
+import type { StepContext } from "./context.ts";
+import type { PhaseTimes, TrainerEvent } from "./events.ts";
+import { Gate } from "./gate.ts";
+import { grpoStep } from "./grpo-step.ts";
+import type { RowSource } from "./training-row.ts";
+import { stateArrays, type TrainingState } from "./training-state.ts";
+
+export interface TrainerDeps {
+  readonly model: Sa2vaModel;
+  readonly config: LabConfig;
+  /** Taken over: the trainer's owner disposes it after the run. */
+  readonly state: TrainingState;
+  readonly rows: RowSource;
+  /** Data-set indices of the training rows, at least one. */
+  readonly trainRows: readonly number[];
+  readonly scorer: CaptionScorer;
+  readonly run: RunFolder;
+  /** Steps done before, 0 for a fresh run. */
+  readonly doneSteps: number;
+  readonly lora: { readonly r: number; readonly alpha: number; readonly targets: readonly string[] };
+  /** Seconds, monotonic. */
+  readonly now: () => number;
+  readonly emit: (event: TrainerEvent) => void;
+  /** Throws when the device reported an error since the last call. */
+  readonly checkDevice: () => void;
+}
+
+/** Host bytes of frozen features kept between steps. */
+const FEATURE_BYTES = 512 * 2 ** 20;
+
+export class Trainer {
+  readonly gate: Gate;
+  readonly #deps: TrainerDeps;
+  readonly #features: FeatureCache;
+  readonly #alarms: AlarmWatch = watchAlarms();
+  #step: number;
+  #checkpointAsked = false;
+  #lastCheckpoint: number;
+
+  constructor(deps: TrainerDeps) {
+    this.#deps = deps;
+    this.#step = deps.doneSteps;
+    this.#lastCheckpoint = deps.doneSteps;
+    this.#features = createFeatureCache(deps.model, deps.config.maxTiles, FEATURE_BYTES);
+    this.gate = new Gate(
+      {
+        onState: (state) => deps.emit({ type: "state", state, step: this.#step }),
+        onPhase: (phase, loop) => deps.emit({ type: "phase", step: this.#step + 1, loop, phase }),
+      },
+      deps.now,
+    );
+  }
+
+  /** Steps done. */
+  get step(): number {
+    return this.#step;
+  }
+
+  /** Writes a checkpoint at the end of the step that runs now. */
+  askCheckpoint(): void {
+    this.#checkpointAsked = true;
+  }
+
+  /**
+   * Runs to the last step. Returns "finished" or "stopped"; a stop inside a step drops that step and keeps the rest.
+   * @throws whatever a step throws beside being stopped; the last whole step is checkpointed first when possible
+   */
+  async run(): Promise<"finished" | "stopped"> {
+    const { config, run } = this.#deps;
+    this.gate.play();
+    try {
+      while (this.#step < config.steps) {
+        await this.gate.beforeStep();
+        await this.#oneStep();
+      }
+      if (this.#lastCheckpoint < this.#step) await this.#checkpoint();
+      await run.update({ state: "finished" });
+      this.gate.setState("finished");
+      return "finished";
+    } catch (thrown) {
+      if (!(thrown instanceof LabError && thrown.code === "cancelled")) {
+        await run.update({ state: "failed" });
+        this.gate.setState("failed");
+        throw thrown;
+      }
+      if (this.#lastCheckpoint < this.#step) await this.#checkpoint();
+      await run.update({ state: "paused" });
+      this.gate.setState("finished");
+      return "stopped";
+    } finally {
+      this.#features.clear();
+    }
+  }
+
+  async #oneStep(): Promise<void> {
+    const { config, state, run, emit, now } = this.#deps;
+    const step = this.#step + 1;
+    const began = now();
+    const groups: GroupRecord[] = [];
+    const outcome = await grpoStep({
+      context: this.#context(step),
+      state,
+      rows: this.#deps.rows,
+      trainRows: this.#deps.trainRows,
+      onGroup: (group) => {
+        groups.push(group);
+        emit({ type: "group", group });
+      },
+    });
+    // An error anywhere in the step's submits means its numbers may be stale: fail before anything is stored.
+    this.#deps.checkDevice();
+    await this.gate.enter("log", null);
+    trimPool();
+    this.#step = step;
+    const metrics: Record<string, number> = { ...outcome.metrics, loss: totalLoss(outcome.metrics, config) };
+    const memory = memorySnapshot();
+    metrics["memory/num_tensors"] = memory.tensors;
+    metrics["memory/gpu_bytes"] = memory.gpuBytes;
+    metrics["memory/gpu_bytes_allocated"] = memory.gpuBytesAllocated;
+    metrics.epoch = (step * config.accumulation * config.promptsPerStep) / this.#deps.trainRows.length;
+    await run.appendGroups(step, groups);
+    const due = config.saveSteps > 0 && step % config.saveSteps === 0;
+    if (due || this.#checkpointAsked) await this.#checkpoint();
+    const phaseTimes = this.gate.endStep();
+    const timed = { ...metrics, ...timeMetrics(phaseTimes), step_time: now() - began };
+    await run.appendStep(step, timed);
+    emit({ type: "step", step, metrics: timed, phaseTimes });
+    for (const alarm of this.#alarms.observe(step, timed)) emit({ type: "alarm", alarm });
+  }
+
+  #context(step: number): StepContext {
+    const { model, config, state, scorer } = this.#deps;
+    return {
+      model,
+      config,
+      step,
+      policy: weightsView(model.frozen, state.params, state.loraScale),
+      partner: weightsView(model.frozen, state.ema, state.loraScale),
+      features: this.#features,
+      scorer,
+      phase: (phase, loop) => this.gate.enter(phase, loop),
+      signal: this.gate.signal,
+    };
+  }
+
+  async #checkpoint(): Promise<void> {
+    const { run, state, config, lora, model, emit } = this.#deps;
+    this.#checkpointAsked = false;
+    emit({ type: "phase", step: this.#step, loop: null, phase: "checkpoint" });
+    const bytes = await writeCheckpoint(run.store, run.id, {
+      ...(await stateArrays(state)),
+      step: this.#step,
+      lora,
+      config,
+      trainer: { optimiserSteps: state.optimiserSteps, skippedSteps: state.skippedSteps },
+      baseModel: { name: model.name, hash: run.manifest().model.hash },
+    });
+    await pruneCheckpoints(run.store, run.id, config.keepCheckpoints);
+    this.#lastCheckpoint = this.#step;
+    emit({ type: "checkpoint", step: this.#step, bytes });
+  }
+}
+
+/** Weighted sum of the loops' losses. */
+function totalLoss(metrics: Readonly<Record<string, number>>, config: LabConfig): number {
+  const first = metrics["loop1/loss"];
+  const second = metrics["loop2/loss"];
+  return (
+    (first === undefined ? 0 : config.loop1Weight * first) + (second === undefined ? 0 : config.loop2Weight * second)
+  );
+}
+
+function timeMetrics(times: PhaseTimes): Record<string, number> {
+  return Object.fromEntries(Object.entries(times).map(([phase, seconds]) => [`time/${phase}`, seconds]));
+}

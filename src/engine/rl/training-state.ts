@@ -1,0 +1,196 @@
+/** Everything a step changes: trainable weights, their moving average, moments and counters; and how an update changes it. */
+import type { LabConfig } from "../config/table.ts";
+import { LabError } from "../errors.ts";
+import { type Tensor, tf } from "../gpu/tf.ts";
+import type { ParameterSet } from "../model/weights.ts";
+import type { CheckpointState, TensorData, TensorMap } from "../runs/checkpoint-state.ts";
+import { clipFactor, scaleGradients } from "./clip.ts";
+import { emaDistance, rampedDecay, updateEma } from "./ema.ts";
+import { inspectGradients, judgeGradients } from "./monitor.ts";
+import { type AdamSettings, AdamState, applyAdamw } from "./optimiser.ts";
+import { copySet, disposeSet } from "./parameter-sets.ts";
+import { learningRate, type ScheduleSettings } from "./schedule.ts";
+
+/** Owns every tensor in it. */
+export interface TrainingState {
+  /** θ. */
+  params: ParameterSet;
+  /** φ, the partner. */
+  ema: ParameterSet;
+  /** Weights of the start, the KL's reference. */
+  readonly start: ParameterSet;
+  readonly adam: AdamState;
+  /** Trainable tensors in a fixed order. */
+  readonly names: readonly string[];
+  readonly blockOf: (name: string) => string;
+  readonly loraScale: number;
+  /** Optimiser steps taken; skipped ones do not count. */
+  optimiserSteps: number;
+  skippedSteps: number;
+}
+
+/** Takes over `params`; partner and reference start as copies. */
+export function freshState(params: ParameterSet, blockOf: (name: string) => string, loraScale: number): TrainingState {
+  return {
+    params,
+    ema: copySet(params),
+    start: copySet(params),
+    adam: AdamState.fresh(params),
+    names: Object.keys(params),
+    blockOf,
+    loraScale,
+    optimiserSteps: 0,
+    skippedSteps: 0,
+  };
+}
+
+export function disposeState(state: TrainingState): void {
+  disposeSet(state.params);
+  disposeSet(state.ema);
+  disposeSet(state.start);
+  state.adam.dispose();
+}
+
+export interface UpdateReport {
+  /** False when a gradient was not finite: nothing was changed. */
+  readonly stepped: boolean;
+  readonly metrics: Readonly<Record<string, number>>;
+  /** Names of tensors with non-finite gradients. */
+  readonly nonFinite: readonly string[];
+}
+
+/**
+ * Clip by global norm, AdamW, schedule, moving average. Consumes `gradients`.
+ * @param beforeEma called between update and moving average
+ * @throws LabError("gpu") when a gradient is not finite and the run shall stop there; weights are as before
+ */
+export async function updateState(
+  state: TrainingState,
+  gradients: Readonly<Record<string, Tensor>>,
+  config: LabConfig,
+  beforeEma: () => Promise<void>,
+): Promise<UpdateReport> {
+  const report = await inspectGradients(gradients, state.blockOf);
+  const blocks = Object.fromEntries(Object.entries(report.blocks).map(([block, norm]) => [`grad_norm/${block}`, norm]));
+  const rate = learningRate(config.learningRate, state.optimiserSteps, scheduleOf(config));
+  const metrics: Record<string, number> = { grad_norm: report.norm, learning_rate: rate, ...blocks };
+  const verdict = judgeGradients(report, { haltOnNonFinite: config.haltOnNan });
+  if (verdict !== "step") {
+    tf.dispose(Object.values(gradients));
+    state.skippedSteps++;
+    if (verdict === "halt") {
+      const where = report.nonFiniteTensors.slice(0, 3).join(", ");
+      throw new LabError("gpu", `A gradient is not finite (${where}); the weights are those before this step`);
+    }
+    return {
+      stepped: false,
+      metrics: { ...metrics, skipped_steps: state.skippedSteps },
+      nonFinite: report.nonFiniteTensors,
+    };
+  }
+  const factor = config.maxGradNorm === 0 ? 1 : clipFactor(report.norm, config.maxGradNorm);
+  const clipped = factor < 1 ? scaleGradients(gradients, factor) : gradients;
+  if (clipped !== gradients) tf.dispose(Object.values(gradients));
+  const params = applyAdamw(state.params, clipped, state.adam, rate, adamOf(config));
+  tf.dispose(Object.values(clipped));
+  disposeSet(state.params);
+  state.params = params;
+  state.optimiserSteps++;
+
+  await beforeEma();
+  const decay = config.emaRamp ? rampedDecay(config.emaDecay, state.optimiserSteps) : config.emaDecay;
+  const ema = updateEma(state.ema, state.params, decay);
+  disposeSet(state.ema);
+  state.ema = ema;
+  return {
+    stepped: true,
+    metrics: {
+      ...metrics,
+      grad_norm_clipped: Number(factor < 1),
+      skipped_steps: state.skippedSteps,
+      "ema/decay": decay,
+      "ema/distance": await emaDistance(state.ema, state.params),
+    },
+    nonFinite: [],
+  };
+}
+
+function scheduleOf(config: LabConfig): ScheduleSettings {
+  const { warmupSteps } = config;
+  const totalSteps = config.steps * config.iterations;
+  if (config.schedule === "constant") return { kind: "constant" };
+  if (config.schedule === "linear-then-cosine") {
+    return { kind: "linear-then-cosine", warmupSteps, totalSteps, startFactor: 1 / Math.max(1, warmupSteps) };
+  }
+  return { kind: "cosine", warmupSteps, totalSteps, floor: 0, cycles: 0.5 };
+}
+
+function adamOf(config: LabConfig): AdamSettings {
+  return { beta1: config.adamBeta1, beta2: config.adamBeta2, eps: config.adamEps, weightDecay: config.weightDecay };
+}
+
+/** The state as a checkpoint's arrays; reads every tensor back. */
+export async function stateArrays(
+  state: TrainingState,
+): Promise<Pick<CheckpointState, "params" | "ema" | "moments" | "optimiserStep">> {
+  return {
+    params: await arrays(state.params),
+    ema: await arrays(state.ema),
+    moments: { m: await arrays(state.adam.m), v: await arrays(state.adam.v) },
+    optimiserStep: state.adam.step,
+  };
+}
+
+/**
+ * The state of a checkpoint over the start it belongs to. `start` stays the caller's only in name: it is taken over.
+ * @throws LabError("bad-input") when the checkpoint's tensors are not the trainable set's
+ */
+export function restoreState(
+  start: ParameterSet,
+  blockOf: (name: string) => string,
+  loraScale: number,
+  checkpoint: CheckpointState,
+  counters: { readonly optimiserSteps: number; readonly skippedSteps: number },
+): TrainingState {
+  const load = (map: TensorMap, what: string): ParameterSet => {
+    const set: Record<string, Tensor> = {};
+    for (const [name, tensor] of Object.entries(start)) {
+      const stored: TensorData | undefined = map.get(name);
+      if (stored === undefined || String(stored.shape) !== String(tensor.shape)) {
+        throw new LabError(
+          "bad-input",
+          `The checkpoint's ${what} do not fit this model at "${name}"; nothing was changed`,
+          {
+            subject: name,
+          },
+        );
+      }
+      set[name] = tf.tensor(stored.data, [...stored.shape]);
+    }
+    return set;
+  };
+  const ema = checkpoint.ema ?? checkpoint.params;
+  return {
+    params: load(checkpoint.params, "weights"),
+    ema: load(ema, "averages"),
+    start,
+    adam: new AdamState(
+      checkpoint.optimiserStep,
+      load(checkpoint.moments.m, "moments"),
+      load(checkpoint.moments.v, "moments"),
+    ),
+    names: Object.keys(start),
+    blockOf,
+    loraScale,
+    ...counters,
+  };
+}
+
+async function arrays(set: ParameterSet): Promise<TensorMap> {
+  const map = new Map<string, TensorData>();
+  for (const [name, tensor] of Object.entries(set)) {
+    // data() leaves its result with the tensor; a copy keeps the checkpoint apart from it.
+    map.set(name, { shape: tensor.shape, data: Float32Array.from((await tensor.data()) as Float32Array) });
+  }
+  return map;
+}

@@ -1,0 +1,69 @@
+/** The trainer's two lines: rows from the data worker, scores from the reward worker. */
+import { LabError } from "../src/engine/errors.ts";
+import type { CaptionScorer, ScoredRollout } from "../src/engine/rewards/types.ts";
+import type { RowSource, TrainingRow } from "../src/engine/rl/training-row.ts";
+import type { RequestId, WireError } from "../src/protocol/common.ts";
+import type { SampleReply, SampleRequest } from "../src/protocol/data.ts";
+import type { FromReward, ScoreRequest } from "../src/protocol/reward.ts";
+
+interface Waiting<T> {
+  readonly resolve: (value: T) => void;
+  readonly reject: (error: LabError) => void;
+}
+
+/** Numbers requests and finds the one an answer belongs to. */
+function ledger<T>() {
+  const waiting = new Map<RequestId, Waiting<T>>();
+  let next = 1;
+  return {
+    ask: (post: (request: RequestId) => void): Promise<T> =>
+      new Promise((resolve, reject) => {
+        const request = next++;
+        waiting.set(request, { resolve, reject });
+        post(request);
+      }),
+    settle(request: RequestId, outcome: { readonly value: T } | { readonly error: WireError }): void {
+      const own = waiting.get(request);
+      waiting.delete(request);
+      if ("value" in outcome) own?.resolve(outcome.value);
+      else own?.reject(restore(outcome.error));
+    },
+    failAll(error: WireError): void {
+      for (const own of waiting.values()) own.reject(restore(error));
+      waiting.clear();
+    },
+  };
+}
+
+function restore({ code, message, subject }: WireError): LabError {
+  return new LabError(code, message, subject === undefined ? {} : { subject });
+}
+
+export function rowsOver(port: MessagePort): RowSource {
+  const requests = ledger<TrainingRow>();
+  port.onmessage = ({ data }: MessageEvent<SampleReply>) => {
+    if ("error" in data) return requests.settle(data.request, { error: data.error });
+    const { width, height } = data.summary;
+    requests.settle(data.request, {
+      value: {
+        summary: data.summary,
+        rgb: { width, height, data: new Uint8Array(data.rgb) },
+        mask: new Uint8Array(data.mask),
+      },
+    });
+  };
+  return (index) => requests.ask((request) => port.postMessage({ request, index } satisfies SampleRequest));
+}
+
+export function scorerOver(port: MessagePort): CaptionScorer {
+  const requests = ledger<readonly ScoredRollout[]>();
+  port.onmessage = ({ data }: MessageEvent<FromReward>) => {
+    if (data.type === "scores") requests.settle(data.request, { value: data.scores });
+    else if (data.request === null) requests.failAll(data.error);
+    else requests.settle(data.request, { error: data.error });
+  };
+  return {
+    score: (pairs) =>
+      requests.ask((request) => port.postMessage({ type: "score", request, pairs } satisfies ScoreRequest)),
+  };
+}

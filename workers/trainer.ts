@@ -1,0 +1,96 @@
+/** Runs the trainer on this worker's own GPU device; wires messages to the session and nothing else. */
+
+import { LabError } from "../src/engine/errors.ts";
+import { openDevice } from "../src/engine/gpu/device.ts";
+import { planRun } from "../src/engine/rl/plan.ts";
+import { Session, type StartedRun } from "../src/engine/rl/session.ts";
+import { openOpfsStore } from "../src/engine/runs/opfs-store.ts";
+import type { RequestId } from "../src/protocol/common.ts";
+import type { FromTrainer, ToTrainer } from "../src/protocol/trainer.ts";
+import { folderName, openFolder } from "./folders.ts";
+import { rowsOver, scorerOver } from "./lines.ts";
+import { wireError } from "./wire.ts";
+
+type Connect = Extract<ToTrainer, { type: "connect" }>;
+type Request = Extract<ToTrainer, { readonly request: RequestId }>;
+
+const send = (message: FromTrainer): void => self.postMessage(message);
+const fail = (request: RequestId | null, thrown: unknown): void =>
+  send({ type: "failed", request, error: wireError(thrown) });
+
+let session: Promise<Session> | undefined;
+
+async function connect(lines: Connect): Promise<Session> {
+  const device = await openDevice(navigator.gpu).catch((thrown: unknown) => {
+    send({ type: "gpu", report: null, error: wireError(thrown) });
+    throw thrown;
+  });
+  send({ type: "gpu", report: device.report, error: null });
+  void device.lost.then((sentence) => fail(null, new LabError("gpu", sentence)));
+  return new Session({
+    device,
+    store: await openOpfsStore(),
+    rows: rowsOver(lines.data),
+    scorer: scorerOver(lines.reward),
+    now: () => performance.now() / 1000,
+    emit: send,
+  });
+}
+
+async function answer(message: Request): Promise<void> {
+  if (session === undefined) throw new LabError("internal", "The trainer was asked before its lines were laid");
+  const lab = await session;
+  const { request } = message;
+  switch (message.type) {
+    case "open-model": {
+      const name = folderName(message.folder);
+      const model = await lab.openModel(await openFolder(message.folder), name, ({ bytes, totalBytes, name: what }) =>
+        send({ type: "model-progress", loadedBytes: bytes, totalBytes, what }),
+      );
+      const { config, parameters, bytes } = model;
+      return send({
+        type: "model",
+        request,
+        info: {
+          name,
+          family: config.language.family,
+          parameters,
+          bytes,
+          vocabulary: config.language.vocabSize,
+          visualTokensPerTile: config.tokensPerTile,
+          gpu: lab.device.report,
+        },
+      });
+    }
+    case "plan": {
+      if (lab.model === undefined) throw new LabError("bad-input", "No model is loaded; open a model folder first");
+      return send({ type: "plan", request, plan: planRun(lab.model, message.config, lab.device) });
+    }
+    case "start":
+      return watch(request, await lab.start(message.config, message.rows, message.title, message.now));
+    case "resume":
+      return watch(request, await lab.resume(message.runId, message.rows));
+  }
+}
+
+/** Announces a run that began, and what ends it. */
+function watch(request: RequestId, started: StartedRun): void {
+  const { manifest, resumedAt, trainRows, heldOutRows, done } = started;
+  send({ type: "started", request, manifest, resumedAt, trainRows, heldOutRows });
+  done.catch((thrown: unknown) => fail(null, thrown));
+}
+
+async function control(type: "pause" | "play" | "step" | "phase" | "checkpoint" | "stop"): Promise<void> {
+  const trainer = (await session)?.trainer;
+  if (trainer === undefined) return;
+  if (type === "checkpoint") trainer.askCheckpoint();
+  else trainer.gate[type]();
+}
+
+self.onmessage = ({ data }: MessageEvent<ToTrainer>) => {
+  if (data.type === "connect") {
+    session = connect(data);
+    session.catch(() => undefined); // reported as "gpu"; every later request fails with the same sentence
+  } else if ("request" in data) answer(data).catch((thrown: unknown) => fail(data.request, thrown));
+  else control(data.type).catch((thrown: unknown) => fail(null, thrown));
+};
