@@ -72,19 +72,20 @@ async function runSet(
   total: Tally,
 ): Promise<void> {
   if (!options.json) console.log(`\n${set.path} (${set.kind.name})`);
+  let rows = 0;
   for (const check of set.kind.modules) {
-    let rows = 0;
     try {
       for await (const row of await check.open(set.folder as ByteFolder, deps)) {
         device?.check();
         rows++;
         report(set, row, options.json, total);
       }
-      if (rows === 0) report(set, failure(check.name, "it compared nothing"), options.json, total);
     } catch (thrown) {
+      rows++;
       report(set, failure(check.name, toLabError(thrown).message), options.json, total);
     }
   }
+  if (rows === 0) report(set, failure(set.kind.name, "nothing in this folder was compared"), options.json, total);
 }
 
 function failure(name: string, note: string): ParityRow {

@@ -45,8 +45,9 @@ interface FrozenInputs {
   readonly truth: Tensor;
 }
 
-/** A row per number and array of the training file. */
+/** A row per number and array of the training file; none when the folder has no such file. */
 export async function* sa2vaTrainParity(folder: ByteFolder, _deps: ParityDeps): AsyncGenerator<ParityRow> {
+  if (folder.get(FILE) === undefined) return;
   const model = await openGoldenModel(folder);
   const language = await openLanguageGolden(model);
   const captured = new Captured();

@@ -5,15 +5,15 @@ import { conv2d } from "../../gpu/kernels/conv.ts";
 import { linear } from "../../gpu/kernels/linear.ts";
 import { layerNorm } from "../../gpu/kernels/norm.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
+import type { Probe } from "../probe.ts";
 import type { Weights } from "../weights.ts";
 import { PATCH_STRIDE, type Sam2Config } from "./config.ts";
 import { resizeBicubicClamped } from "./interpolation.ts";
-import type { Probe } from "../probe.ts";
 
 const TRUNK = "grounding_encoder.sam2_model.image_encoder.trunk";
 const NORM_EPS = 1e-6;
 /** No single array of attention scores or hidden units grows beyond this. */
-const CHUNK_BYTES = 128 * 2 ** 20;
+const CHUNK_BYTES = 64 * 2 ** 20;
 
 /** What one block does to the map. */
 export interface HieraBlock {
@@ -114,8 +114,7 @@ function windowAttention(w: Weights, path: string, block: HieraBlock, x: Tensor)
     const side: [number, number] = block.window > 0 ? [block.window, block.window] : [height, width];
     const windows = cutWindows(x, side);
     const [count] = windows.shape as [number];
-    const qkv = project(w, `${path}.qkv`, windows);
-    const [q, k, v] = tf.split(qkv, 3, 3) as [Tensor, Tensor, Tensor];
+    const [q, k, v] = queryKeyValue(w, `${path}.qkv`, windows);
     const queries = block.pool ? maxPool2x2(q) : q;
     const outSide: [number, number] = [queries.shape[1] as number, queries.shape[2] as number];
     const mixed = headAttention(queries, k, v, block.heads);
@@ -126,6 +125,16 @@ function windowAttention(w: Weights, path: string, block: HieraBlock, x: Tensor)
       width,
     ]);
   });
+}
+
+/** The three parts of one stored linear, apart: joined they would be the largest array of the whole trunk. */
+function queryKeyValue(w: Weights, path: string, x: Tensor): [Tensor, Tensor, Tensor] {
+  const [weight, bias] = [w.get(`${path}.weight`), w.get(`${path}.bias`)];
+  const [rows, width] = weight.shape as [number, number];
+  const size = rows / 3;
+  const part = (index: number): Tensor =>
+    linear(x, weight.slice([index * size, 0], [size, width]), bias.slice([index * size], [size]));
+  return [part(0), part(1), part(2)];
 }
 
 /** [N, h, w, C] ×3 → [N, hq·wq, C]; long queries go in chunks so that the scores stay below the limit. */
@@ -152,12 +161,16 @@ function cutWindows(x: Tensor, [rows, cols]: [number, number]): Tensor {
   const [batch, height, width, channels] = x.shape as [number, number, number, number];
   const [down, across] = [Math.ceil(height / rows), Math.ceil(width / cols)];
   if (down === 1 && across === 1 && height === rows && width === cols) return x;
-  const padded = tf.pad(x, [
-    [0, 0],
-    [0, down * rows - height],
-    [0, across * cols - width],
-    [0, 0],
-  ]);
+  const [below, beside] = [down * rows - height, across * cols - width];
+  const padded =
+    below === 0 && beside === 0
+      ? x
+      : tf.pad(x, [
+          [0, 0],
+          [0, below],
+          [0, beside],
+          [0, 0],
+        ]);
   const cut = padded.reshape([batch * down, rows, across, cols * channels]).transpose([0, 2, 1, 3]);
   return cut.reshape([batch * down * across, rows, cols, channels]);
 }

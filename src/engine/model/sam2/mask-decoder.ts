@@ -7,10 +7,10 @@ import { conv2d, convTranspose2x2 } from "../../gpu/kernels/conv.ts";
 import { linear } from "../../gpu/kernels/linear.ts";
 import { layerNorm } from "../../gpu/kernels/norm.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
+import type { Probe } from "../probe.ts";
 import type { Weights } from "../weights.ts";
 import type { Sam2Config } from "./config.ts";
 import type { SamFeatures } from "./neck.ts";
-import type { Probe } from "../probe.ts";
 import { densePositions, densePrompt, sparseTokens } from "./prompt-encoder.ts";
 import { twoWayTransformer } from "./two-way-transformer.ts";
 

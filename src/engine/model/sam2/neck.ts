@@ -2,10 +2,10 @@
 import { conv2d } from "../../gpu/kernels/conv.ts";
 import { nearestTwice } from "../../gpu/kernels/resize.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
+import type { Probe } from "../probe.ts";
 import type { Weights } from "../weights.ts";
 import type { Sam2Config } from "./config.ts";
 import { hiera } from "./hiera.ts";
-import type { Probe } from "../probe.ts";
 
 const SAM = "grounding_encoder.sam2_model";
 

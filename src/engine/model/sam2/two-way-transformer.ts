@@ -3,9 +3,9 @@ import { attention } from "../../gpu/kernels/attention.ts";
 import { linear } from "../../gpu/kernels/linear.ts";
 import { layerNorm } from "../../gpu/kernels/norm.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
+import type { Probe } from "../probe.ts";
 import type { Weights } from "../weights.ts";
 import type { Sam2Config } from "./config.ts";
-import type { Probe } from "../probe.ts";
 
 const NORM_EPS = 1e-5;
 
