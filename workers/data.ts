@@ -5,10 +5,10 @@ import { pictureCache } from "../src/engine/data/picture-cache.ts";
 import { rawRow } from "../src/engine/data/raw-row.ts";
 import { openRegionSet, type RegionSet } from "../src/engine/data/region-set.ts";
 import { decodeRle } from "../src/engine/data/rle.ts";
-import type { RegionSummary } from "../src/engine/data/sample.ts";
+import type { RegionSummary, RgbImage } from "../src/engine/data/sample.ts";
 import { describeSet } from "../src/engine/data/set-info.ts";
 import { listShards } from "../src/engine/data/shards.ts";
-import { LabError } from "../src/engine/errors.ts";
+import { LabError, toLabError } from "../src/engine/errors.ts";
 import { type RunLibrary, runLibrary } from "../src/engine/runs/library.ts";
 import { openOpfsStore } from "../src/engine/runs/opfs-store.ts";
 import type { RequestId } from "../src/protocol/common.ts";
@@ -106,13 +106,24 @@ function rowOf(id: string): RegionSummary {
   return summary;
 }
 
+/** Pixels of a row of a set; what goes wrong names the row. */
+async function pixelsOf(set: RegionSet, index: number): Promise<RgbImage> {
+  const sample = await set.sample(index);
+  try {
+    return await picture(sample);
+  } catch (thrown) {
+    const { code, message } = toLabError(thrown);
+    throw new LabError(code, `${sample.id}: ${message}`, { subject: sample.id, cause: thrown });
+  }
+}
+
 /** Carries out a request; its answer and the buffers handed over with it. */
 async function answer(message: Exclude<ToData, { type: "open" | "cancel-open" | "trainer-port" }>): Promise<void> {
   const { request } = message;
   switch (message.type) {
     case "image": {
       const { index, width, height } = rowOf(message.rowId);
-      const pixels = await picture(await current().set.sample(index));
+      const pixels = await pixelsOf(current().set, index);
       const bitmap = await displayBitmap(pixels, message.maxSide);
       return send({ type: "image", request, bitmap, width, height }, [bitmap]);
     }
@@ -153,11 +164,12 @@ async function sampleFor(port: MessagePort, { request, index }: SampleRequest): 
   const post = (reply: SampleReply, transfer: Transferable[]): void => port.postMessage(reply, transfer);
   try {
     const { set } = current();
-    const sample = await set.sample(index);
-    const pixels = await picture(sample);
+    const pixels = await pixelsOf(set, index);
+    const summary = set.summaries[index] as RegionSummary;
+    // A copy: the cache keeps its own.
     const rgb = new Uint8Array(pixels.data).buffer;
-    const mask = decodeRle(sample.mask).buffer;
-    post({ request, summary: set.summaries[index] as RegionSummary, rgb, mask }, [rgb, mask]);
+    const mask = decodeRle(summary.mask).buffer;
+    post({ request, summary, rgb, mask }, [rgb, mask]);
   } catch (thrown) {
     post({ request, error: wireError(thrown) }, []);
   }

@@ -35,7 +35,7 @@ export function runLibrary(store: RunStore, locks?: RunLocks | null): RunLibrary
       const runs: RunDigest[] = [];
       for (const { id } of listed.runs) {
         try {
-          runs.push(await digestRun(await openRun(store, id)));
+          runs.push(await digestRun(await openRun(store, id), listed.files.get(id)));
         } catch (thrown) {
           if (!(thrown instanceof LabError)) throw thrown;
           damaged.push(id);

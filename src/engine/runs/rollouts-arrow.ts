@@ -13,6 +13,9 @@ import { COLUMNS, REWARD_PREFIX, type RolloutRow, readTerm, rolloutSchema } from
 /** Terms that always have a column, so that the files of steps with other loops have the same columns. */
 const USUAL_TERMS = ["iou", "meteor"];
 
+/** Continuation marker and a length of zero. */
+const END_OF_STREAM = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
+
 /** The stream of a step. Groups without rollouts have no rows and are left out. */
 export function groupsToArrow(groups: readonly GroupRecord[]): Uint8Array {
   const rows = groups.flatMap((group) => group.rollouts.map((rollout): RolloutRow => ({ ...rollout, groupOf: group })));
@@ -35,6 +38,8 @@ export function groupsToArrow(groups: readonly GroupRecord[]): Uint8Array {
 export function groupsFromArrow(bytes: Uint8Array, path: string): readonly GroupRecord[] {
   const groups: { header: Omit<GroupRecord, "rollouts">; rollouts: RolloutRecord[] }[] = [];
   try {
+    // The library takes a stream that is cut off, or is none, for an empty one.
+    if (!endsWith(bytes, END_OF_STREAM)) throw new Error("it does not end as an Arrow stream does");
     for (const batch of tableFromIPC(bytes).batches) {
       for (let n = 0; n < batch.numRows; n++) {
         const { header, rollout } = fromRow(batch, n);
@@ -132,4 +137,8 @@ function toAction(cell: ActionCell): ActionRecord {
     entropy: cell.entropy,
     clipped: cell.clipped,
   };
+}
+
+function endsWith(bytes: Uint8Array, end: readonly number[]): boolean {
+  return bytes.length >= end.length && end.every((byte, at) => bytes[bytes.length - end.length + at] === byte);
 }

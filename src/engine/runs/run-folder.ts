@@ -10,7 +10,7 @@ import { metricsLine, parseMetricsLine } from "./numbers-json.ts";
 import type { GroupRecord, StepMetrics } from "./records.ts";
 import { groupsFromArrow, groupsToArrow } from "./rollouts-arrow.ts";
 import { stepFromName, stepName } from "./step-name.ts";
-import type { RunStore } from "./store.ts";
+import type { RunStore, StoredFile } from "./store.ts";
 
 const FORMAT = "sa2va-lab-run/1";
 
@@ -56,14 +56,25 @@ export async function openRun(store: RunStore, id: string): Promise<RunFolder> {
   return runFolder(store, await readManifest(store, id));
 }
 
+export interface RunListing {
+  readonly runs: readonly RunManifest[];
+  readonly damaged: readonly string[];
+  /** Files of each run by its id. */
+  readonly files: ReadonlyMap<string, readonly StoredFile[]>;
+}
+
 /** Manifests of all runs, newest first; folders whose run.json is missing or damaged are named in `damaged`. */
-export async function listRuns(
-  store: RunStore,
-): Promise<{ readonly runs: readonly RunManifest[]; readonly damaged: readonly string[] }> {
-  const ids = new Set((await store.list("")).map((file) => file.path.split("/")[0] as string));
+export async function listRuns(store: RunStore): Promise<RunListing> {
+  const files = new Map<string, StoredFile[]>();
+  for (const file of await store.list("")) {
+    const id = file.path.split("/")[0] as string;
+    const own = files.get(id) ?? [];
+    own.push(file);
+    files.set(id, own);
+  }
   const runs: RunManifest[] = [];
   const damaged: string[] = [];
-  for (const id of ids) {
+  for (const id of files.keys()) {
     try {
       runs.push(await readManifest(store, id));
     } catch (thrown) {
@@ -72,7 +83,7 @@ export async function listRuns(
     }
   }
   runs.sort((a, b) => (a.created < b.created ? 1 : a.created > b.created ? -1 : a.id < b.id ? -1 : 1));
-  return { runs, damaged };
+  return { runs, damaged, files };
 }
 
 function runFolder(store: RunStore, first: RunManifest): RunFolder {
@@ -143,8 +154,11 @@ export interface RunDigest {
   readonly bytes: number;
 }
 
-/** Digest of an open run. */
-export async function digestRun(run: RunFolder): Promise<RunDigest> {
+/**
+ * Digest of an open run.
+ * @param files its files, when they are known already
+ */
+export async function digestRun(run: RunFolder, files?: readonly StoredFile[]): Promise<RunDigest> {
   const metrics = await run.readMetrics();
   const rewards: Partial<Record<"loop1" | "loop2", number>> = {};
   for (const loop of ["loop1", "loop2"] as const) {
@@ -154,13 +168,13 @@ export async function digestRun(run: RunFolder): Promise<RunDigest> {
     });
     if (recent.length > 0) rewards[loop] = recent.reduce((sum, reward) => sum + reward, 0) / recent.length;
   }
-  const files = await run.store.list(run.id);
+  const stored = files ?? (await run.store.list(run.id));
   return {
     manifest: run.manifest(),
     steps: metrics.at(-1)?.step ?? 0,
     rewards,
     checkpoints: await listCheckpoints(run.store, run.id),
-    bytes: files.reduce((sum, file) => sum + file.size, 0),
+    bytes: stored.reduce((sum, file) => sum + file.size, 0),
   };
 }
 

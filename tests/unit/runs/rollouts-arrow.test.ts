@@ -1,0 +1,91 @@
+import {
+  Bool,
+  Date_,
+  DateUnit,
+  Field,
+  Float64,
+  Int32,
+  List,
+  makeVector,
+  Struct,
+  tableFromIPC,
+  Utf8,
+} from "apache-arrow";
+import { afterEach, expect, test, vi } from "vitest";
+import { columnData } from "../../../src/engine/runs/arrow-columns.ts";
+import { groupsFromArrow, groupsToArrow } from "../../../src/engine/runs/rollouts-arrow.ts";
+import { group } from "./sample-run.ts";
+
+afterEach(() => void vi.unstubAllGlobals());
+
+test("every field of every rollout survives, numbers bit for bit", () => {
+  const groups = [group(7, 1, 0), group(7, 1, 1, 1), group(7, 2, 0)];
+  const back = groupsFromArrow(groupsToArrow(groups), "x.arrow");
+  expect(back).toStrictEqual(groups);
+  expect(Object.is(back[0]?.rewardMean, Number.NaN)).toBe(true);
+  expect(groupsFromArrow(groupsToArrow([]), "x.arrow")).toEqual([]);
+});
+
+test("the columns do not depend on which loop ran, and the same groups give the same bytes", () => {
+  const columns = (loop: 1 | 2) =>
+    tableFromIPC(groupsToArrow([group(1, loop, 0)])).schema.fields.map((field) => field.name);
+  expect(columns(1)).toEqual(expect.arrayContaining(["rewards/iou", "rewards/meteor"]));
+  expect(columns(2).filter((name) => !columns(1).includes(name))).toEqual(["rewards/judge"]);
+  expect(groupsToArrow([group(1, 2, 0)])).toEqual(groupsToArrow([group(1, 2, 0)]));
+});
+
+test("Hugging Face features describe each column", () => {
+  const { schema } = tableFromIPC(groupsToArrow([group(1, 1, 0)]));
+  const { info } = JSON.parse(schema.metadata.get("huggingface") ?? "") as {
+    info: { features: Record<string, unknown> };
+  };
+  expect(Object.keys(info.features)).toEqual(schema.fields.map((field) => field.name));
+  expect(info.features.given_mask).toEqual({
+    counts: { dtype: "string", _type: "Value" },
+    size: [{ dtype: "int32", _type: "Value" }],
+  });
+});
+
+test("nothing is compiled from text, which the page's security policy forbids", () => {
+  const forbid = (): never => {
+    throw new EvalError("forbidden");
+  };
+  vi.stubGlobal("Function", new Proxy(Function, { construct: forbid, apply: forbid }));
+  const groups = [group(1, 2, 0)];
+  expect(groupsFromArrow(groupsToArrow(groups), "x.arrow")).toEqual(groups);
+});
+
+test("a damaged file is named", () => {
+  const bytes = groupsToArrow([group(1, 1, 0)]);
+  for (const broken of [
+    bytes.slice(0, 100),
+    Uint8Array.of(1, 2, 3),
+    new TextEncoder().encode("version https://git-lfs"),
+  ]) {
+    expect(() => groupsFromArrow(broken, "rollouts/step-000001.arrow")).toThrow(/step-000001\.arrow/);
+  }
+});
+
+test("columns of each type, nulls inside and outside of nested values", () => {
+  const read = (...[type, values]: Parameters<typeof columnData>): unknown =>
+    JSON.parse(JSON.stringify([...makeVector(columnData(type, values))]));
+  expect(read(new Utf8(), ["a", null, "", "ü😀"])).toEqual(["a", null, "", "ü😀"]);
+  expect(read(new Int32(), [1, null, -2147483648])).toEqual([1, null, -2147483648]);
+  expect(read(new Float64(), [0.1, undefined, -1])).toEqual([0.1, null, -1]);
+  const flags = Array.from({ length: 19 }, (_, n) => (n % 5 === 0 ? null : n % 2 === 0));
+  expect(read(new Bool(), flags)).toEqual(flags);
+  const struct = new Struct([new Field("a", new Int32(), true), new Field("b", new Utf8(), true)]);
+  expect(read(struct, [{ a: 1, b: "x" }, null, { a: null, b: "z" }])).toEqual([
+    { a: 1, b: "x" },
+    null,
+    { a: null, b: "z" },
+  ]);
+  const list = new List(new Field("item", struct, true));
+  expect(read(list, [[{ a: 1, b: "x" }, null], null, [], [{ a: 2, b: null }]])).toEqual([
+    [{ a: 1, b: "x" }, null],
+    null,
+    [],
+    [{ a: 2, b: null }],
+  ]);
+  expect(() => columnData(new Date_(DateUnit.DAY), [1])).toThrow(/cannot be written/);
+});
