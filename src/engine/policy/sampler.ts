@@ -178,21 +178,33 @@ function describe(
     if (Number.isNaN(z)) hasNaN = true;
     if (Math.abs(z) > settings.guard) guardedCount++;
   }
-  const logps = guardedLogProbs(logits, settings.temperature, settings.guard);
-  let entropy = 0;
-  for (let i = 0; i < logps.length; i++) {
-    const lp = logps[i] as number;
-    if (lp > Number.NEGATIVE_INFINITY) entropy -= Math.exp(lp) * lp;
+  // H = log Σ e^z - Σ z e^z / Σ e^z with the maximum subtracted: one exponential per logit.
+  const top = greatest(logits, settings);
+  let [sum, weighted] = [0, 0];
+  for (let i = 0; i < logits.length; i++) {
+    const z = clip(logits[i] as number, settings.guard) / settings.temperature - top;
+    if (!(z > Number.NEGATIVE_INFINITY)) continue;
+    const weight = Math.exp(z);
+    sum += weight;
+    weighted += z * weight;
   }
+  const own = clip(logits[id] ?? Number.NaN, settings.guard) / settings.temperature;
   return {
     id,
-    logpFull: hasNaN || id < 0 ? Number.NaN : (logps[id] as number),
+    logpFull: hasNaN || id < 0 ? Number.NaN : own - top - Math.log(sum),
     logpBehaviour,
-    entropy: hasNaN ? Number.NaN : entropy,
+    entropy: hasNaN ? Number.NaN : Math.log(sum) - weighted / sum,
     keptCount,
     guardedCount,
     nonFinite,
   };
+}
+
+/** Largest guarded and tempered logit that is a number. */
+function greatest(logits: ArrayLike<number>, settings: SamplerSettings): number {
+  let top = Number.NEGATIVE_INFINITY;
+  for (let i = 0; i < logits.length; i++) if ((logits[i] as number) > top) top = logits[i] as number;
+  return clip(top, settings.guard) / settings.temperature;
 }
 
 function clip(z: number, guard: number): number {
@@ -211,12 +223,18 @@ function logSumExp(scores: Float64Array): { max: number; logSum: number } {
 }
 
 function softmax(scores: Float64Array): Float64Array {
-  const { max, logSum } = logSumExp(scores);
+  let max = Number.NEGATIVE_INFINITY;
+  for (let i = 0; i < scores.length; i++) if ((scores[i] as number) > max) max = scores[i] as number;
   const probabilities = new Float64Array(scores.length);
+  let sum = 0;
   for (let i = 0; i < scores.length; i++) {
     const z = scores[i] as number;
-    probabilities[i] = z > Number.NEGATIVE_INFINITY ? Math.exp(z - max - logSum) : 0;
+    if (z === Number.NEGATIVE_INFINITY) continue;
+    const weight = Math.exp(z - max);
+    probabilities[i] = weight;
+    sum += weight;
   }
+  for (let i = 0; i < scores.length; i++) probabilities[i] = (probabilities[i] as number) / sum;
   return probabilities;
 }
 

@@ -4,6 +4,7 @@ import {
   checkSampler,
   FULL_SAMPLING,
   greedyToken,
+  guardedLogProbs,
   inverseCdf,
   processRow,
   sampleToken,
@@ -35,6 +36,14 @@ describe("the token sampler", () => {
     expect(token.guardedCount).toBe(2);
     expect(token.keptCount).toBe(6);
     expect(token.nonFinite).toBe(0);
+  });
+
+  it("log-prob and entropy are those of the guarded, tempered softmax", () => {
+    const settings = { ...FULL_SAMPLING, guard: 3, temperature: 0.7, topP: 0.9 };
+    const token = sampleToken(LOGITS, settings, [], 0.3);
+    const logps = guardedLogProbs(LOGITS, 0.7, 3);
+    expect(token.logpFull).toBeCloseTo(logps[token.id] as number, 12);
+    expect(token.entropy).toBeCloseTo(-logps.reduce((sum, lp) => sum + Math.exp(lp) * lp, 0), 12);
   });
 
   it("truncation changes the behaviour, not the full log-prob", () => {
