@@ -21,7 +21,7 @@ export interface LiveChartProps {
   readonly onPick: (step: number) => void;
 }
 
-const HEIGHT = 168;
+const HEIGHT = 146;
 
 /** A curve that follows a running training: fed from the store beside React, redrawn only while it can be seen. */
 export function LiveChart({ spec, source, smoothing, sync, onPick }: LiveChartProps): ReactNode {
@@ -101,7 +101,12 @@ export function LiveChart({ spec, source, smoothing, sync, onPick }: LiveChartPr
           {spec.title}
         </h3>
         <ChartHelp title={spec.title} metrics={spec.series.map((series) => series.metrics[0] ?? "")} />
-        <span className={styles.spacer} />
+        <span className={styles.marks}>
+          {drawn.nonFinite > 0 && <span className={styles.warn}>▲ {drawn.nonFinite} not finite</span>}
+          {drawn.thinned && (
+            <span title="Every point is kept; the least and greatest per pixel are drawn">thinned</span>
+          )}
+        </span>
         <button
           type="button"
           className={styles.tool}
@@ -136,10 +141,6 @@ export function LiveChart({ spec, source, smoothing, sync, onPick }: LiveChartPr
           {found.length === 0 && <p className={styles.empty}>No values yet</p>}
         </div>
       )}
-      <p className={styles.marks}>
-        {drawn.nonFinite > 0 && <span className={styles.warn}>▲ {drawn.nonFinite} not finite</span>}
-        {drawn.thinned && <span title="Every point is kept; the least and greatest per pixel are drawn">thinned</span>}
-      </p>
     </section>
   );
 }

@@ -75,7 +75,7 @@ export function createPlot(target: HTMLElement, found: readonly FoundSeries[], s
       axes: [
         {
           ...axis,
-          size: 26,
+          size: 22,
           space: 60,
           values: (_, splits) => splits.map((value) => (value % 1 === 0 ? `${value}` : "")),
         },

@@ -45,8 +45,12 @@ export function RolloutsScreen(): ReactNode {
           title="No rollouts yet"
           actions={
             <>
-              <a href={linkTo({ screen: "train" })}>Start a run</a>
-              <a href={linkTo({ screen: "runs" })}>Open a stored run</a>
+              <a className={styles.link} href={linkTo({ screen: "train" })}>
+                Start a run
+              </a>
+              <a className={styles.link} href={linkTo({ screen: "runs" })}>
+                Open a stored run
+              </a>
             </>
           }
         >

@@ -12,7 +12,7 @@ export interface Change {
 /** What is different from an earlier run: settings in table order, then model and data. */
 export function runChanges(run: RunManifest, before: RunManifest): Change[] {
   const differs = configDifference(run.config, before.config);
-  const changes = SETTING_KEYS.filter((key) => key in differs).map((key) => ({
+  const changes: Change[] = SETTING_KEYS.filter((key) => key in differs).map((key) => ({
     label: SETTINGS[key].label,
     before: show(before.config, key),
     after: show(run.config, key),

@@ -42,7 +42,7 @@ export const OVERVIEW: readonly ChartSpec[] = [
   },
   {
     id: "zero-spread",
-    title: "Groups without a signal",
+    title: "Zero-spread groups",
     range: share,
     series: both({ names: ["frac_reward_zero_std"], label: "", colour: 0, decimals: 2 }),
   },

@@ -124,16 +124,17 @@ function NoRun(): ReactNode {
           <Button kind="primary" icon={<IconPlay />} obstacle={obstacle} onClick={() => report(startRun())}>
             Start
           </Button>
-          <a href={linkTo({ screen: "setup" })}>Change settings</a>
-          <a href={linkTo({ screen: "runs" })}>Open a stored run</a>
+          <a className={styles.link} href={linkTo({ screen: "setup" })}>
+            Change settings
+          </a>
+          <a className={styles.link} href={linkTo({ screen: "runs" })}>
+            Open a stored run
+          </a>
         </>
       }
     >
       <p>Rewards, masks and captions of every rollout appear here while a run goes on</p>
-      <p>
-        {model === null ? "No model" : model.name} · {rows.toLocaleString("en-US")} rows
-        {obstacle !== null && ` · ${obstacle}`}
-      </p>
+      <p>{obstacle ?? `${model?.name ?? "Model"} and ${rows.toLocaleString("en-US")} rows are ready`}</p>
     </Empty>
   );
 }
