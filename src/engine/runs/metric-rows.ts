@@ -119,8 +119,8 @@ export const METRIC_ROWS: readonly Metric[] = [
   // Rewards of a loop
   row(
     "loopK/reward",
-    "Mean reward of all rollouts of the loop",
-    "mean of r over rollouts",
+    "Mean reward of the loop: the means of its groups averaged",
+    "mean over groups of the mean r",
     "",
     "Rises over tens of steps; single steps are noisy",
     4,
@@ -270,6 +270,14 @@ export const METRIC_ROWS: readonly Metric[] = [
     DOWN,
   ),
   row("loopK/sampling/non_finite", "Logits that were NaN or infinite while sampling", "", "logits", "0", 0, DOWN),
+  row(
+    "loopK/cispo_clip_ratio",
+    "Share of actions whose weight the CISPO objective capped",
+    "share of ρ > cap with A > 0",
+    SHARE,
+    "Below 0.2",
+    4,
+  ),
   row("loopK/vespo/phi_seq_mean", "Mean sequence weight of the VESPO objective", "", "", "Around 1", 4),
 
   // What the policy produced
