@@ -5,7 +5,8 @@ import type { ImageDecoder } from "../../src/engine/data/sample.ts";
 import { LabError } from "../../src/engine/errors.ts";
 
 /**
- * Decodes JPEG and PNG under Node, for tools and tests.
+ * Decodes JPEG and PNG under Node, for tools and tests. PNG equals PIL exactly; a JPEG with halved colour planes differs
+ * from it at sharp colour edges, because jpeg-js repeats colour values where libjpeg interpolates.
  * @throws LabError("bad-input") for a damaged picture, "unsupported" for formats only a browser decodes here
  */
 export const decodeImage: ImageDecoder = async (image) => {

@@ -17,6 +17,14 @@ test("files of other writers read with the stored fields, batches and values", a
   expect(rows.find((row) => row.case.startsWith("git-lfs"))?.note).toContain("Git LFS pointer");
 });
 
+test("pyarrow's files read in every layout, compression and framing", async () => {
+  const folder = await nodeFolder(fileURLToPath(new URL("../fixtures/data/pyarrow/", import.meta.url)));
+  const rows = [];
+  for await (const row of arrowParity(folder)) rows.push(row);
+  expect(rows.filter((row) => !row.pass)).toEqual([]);
+  expect(new Set(rows.map((row) => row.case)).size).toBe(10);
+});
+
 test("a wrong value, a missing expectation and an unreadable file fail", async () => {
   const folder = await nodeFolder(FOLDER);
   const bytes = await readAll(folder, "dictionary.stream.arrow");

@@ -1,4 +1,4 @@
-import { toLabError } from "../errors.ts";
+import { LabError, toLabError } from "../errors.ts";
 import type { RegionSet } from "./region-set.ts";
 import { decodeRle, encodeRle, rleArea } from "./rle.ts";
 import type { ImageDecoder, RegionSample } from "./sample.ts";
@@ -45,7 +45,7 @@ export async function checkRegionSet(set: RegionSet, decode: ImageDecoder, now: 
       const order = epochOrder(summaries.length, 0, 0).subarray(0, BATCH);
       for (const index of order) {
         const sample = await set.sample(index);
-        await decode(sample.image);
+        await tryDecode(sample, decode);
         decodeRle(sample.mask);
       }
       return `${order.length} samples read and decoded in ${(now() - start).toFixed(0)} ms`;
@@ -90,10 +90,20 @@ async function checkPictures(set: RegionSet, decode: ImageDecoder): Promise<stri
   const sizes: string[] = [];
   for (const index of new Set([0, last >> 1, last])) {
     const sample: RegionSample = await set.sample(index);
-    const image = await decode(sample.image);
-    sizes.push(`${sample.id} ${image.width} x ${image.height}`);
+    sizes.push(`${sample.id} ${await tryDecode(sample, decode)}`);
   }
-  return `first, middle and last decoded: ${sizes.join(", ")}`;
+  return `first, middle and last: ${sizes.join(", ")}`;
+}
+
+/** Size of the decoded picture in words; a format that this decoder leaves to others is no fault of the data. */
+async function tryDecode(sample: RegionSample, decode: ImageDecoder): Promise<string> {
+  try {
+    const { width, height } = await decode(sample.image);
+    return `${width} x ${height}`;
+  } catch (thrown) {
+    if (!(thrown instanceof LabError) || thrown.code !== "unsupported") throw thrown;
+    return `${sample.image.width} x ${sample.image.height} by its header (${thrown.message})`;
+  }
 }
 
 /** Every mask is measured from its runs; first, middle and last also pixel by pixel, and written again. */

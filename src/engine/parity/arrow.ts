@@ -68,7 +68,7 @@ async function* compare(path: string, table: ArrowTable, json: Record<string, un
     for (const [column, { name }] of table.columns.entries()) {
       if (!(name in expected)) continue;
       compared++;
-      const got = await plain(await table.cell(column, row));
+      const got = await cellText(table, column, row);
       if (!equal(expected[name], got))
         wrong.push(`row ${row} ${name}: expected ${clip(expected[name])}, got ${clip(got)}`);
     }
@@ -76,6 +76,15 @@ async function* compare(path: string, table: ArrowTable, json: Record<string, un
   if (rows.length > 0) {
     const what = `${compared} values of ${rows.length} rows`;
     yield result(path, what, compared === 0 ? 1 : wrong.length, Math.max(1, compared), wrong.slice(0, 3).join("; "));
+  }
+}
+
+/** A cell in the notation of the expectations, or the sentence why it could not be read. */
+async function cellText(table: ArrowTable, column: number, row: number): Promise<unknown> {
+  try {
+    return await plain(await table.cell(column, row));
+  } catch (thrown) {
+    return thrown instanceof Error ? `unreadable: ${thrown.message}` : thrown;
   }
 }
 

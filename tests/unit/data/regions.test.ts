@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node-files.ts";
 import { decodeImage } from "../../../scripts/lib/node-images.ts";
@@ -8,8 +9,9 @@ import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import { checkRegionSet } from "../../../src/engine/data/check.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { rleArea } from "../../../src/engine/data/rle.ts";
-import type { RegionSummary } from "../../../src/engine/data/sample.ts";
+import type { RegionSample, RegionSummary } from "../../../src/engine/data/sample.ts";
 import { datasetInfoJson, stateJson, writeRegionShard } from "../../../src/engine/data/write-shard.ts";
+import { LabError } from "../../../src/engine/errors.ts";
 import { boxMask, counting, jpg, png, row } from "./make.ts";
 
 const NAME = "data-00000-of-00001.arrow";
@@ -197,6 +199,39 @@ test("broken files beside a good one: one sentence each, the good rows stay", as
     ...Array(4).fill("good.arrow"),
   ]);
   for (const { index } of set.summaries) expect((await set.sample(index)).image.bytes).toEqual(png(32, 24));
+});
+
+test("a directory of save_to_disk: listed shards, six picture formats under one ending, leftovers aside", async () => {
+  const set = await openRegionSet(
+    await nodeFolder(fileURLToPath(new URL("../../fixtures/data/save-to-disk/", import.meta.url))),
+  );
+  expect(set.skipped).toEqual([]);
+  expect(set.files.map(({ rows, adapter }) => [rows, adapter])).toEqual([
+    [3, "GAR fine-grained"],
+    [3, "GAR fine-grained"],
+  ]);
+  expect(set.ignored.map(({ reason }) => reason)).toContain("not listed in state.json");
+  const samples = await Promise.all(set.summaries.map(({ index }) => set.sample(index)));
+  expect(samples.map(({ image }) => image.mime)).toEqual(
+    ["jpeg", "png", "webp", "bmp", "gif", "png"].map((kind) => `image/${kind}`),
+  );
+  expect(samples.map(({ image, caption }) => [image.width, image.height, caption])).toEqual(
+    samples.map((_, at) => [16, 12, `caption ${at}`]),
+  );
+  expect(rleArea((samples[0] as RegionSample).mask)).toBe(12);
+  // The last picture is one Node decodes, the middle one is not: that is no fault of the data, damage is.
+  const checks = await checkRegionSet(set, decodeImage, () => 0);
+  expect(checks.at(-1)).toMatchObject({ name: "ready for training", ok: true });
+  const broken = await checkRegionSet(
+    set,
+    () => Promise.reject(new LabError("bad-input", "cannot be decoded")),
+    () => 0,
+  );
+  expect(broken.filter((check) => !check.ok).map((check) => check.name)).toEqual([
+    "pictures decode",
+    "batch built",
+    "ready for training",
+  ]);
 });
 
 test("rows appear while the index grows, and it can be cancelled", async () => {
