@@ -5,11 +5,11 @@ import { LabError } from "../errors.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import { parseSa2vaConfig, type Sa2vaConfig } from "./config.ts";
 import { openSafetensors, type Safetensors } from "./safetensors.ts";
+import { sam2Shapes } from "./sam2-shapes.ts";
 import { expectedShapes } from "./tensor-shapes.ts";
 
 const SINGLE = "model.safetensors";
 const INDEX = "model.safetensors.index.json";
-const SAM2 = "grounding_encoder.sam2_model.";
 /** Parts of SAM2 that only tracking in video uses. */
 const VIDEO_ONLY =
   /^grounding_encoder\.sam2_model\.(memory_|mask_downsample\.|maskmem_tpos_enc$|no_mem_pos_enc$|obj_ptr_proj\.|no_obj_ptr$)/;
@@ -141,7 +141,8 @@ async function openShards(folder: ByteFolder): Promise<Map<string, Safetensors>>
 }
 
 function checkShapes(holders: ReadonlyMap<string, Safetensors>, config: Sa2vaConfig): void {
-  for (const [name, wanted] of expectedShapes(config)) {
+  const wantedShapes = [...expectedShapes(config), ...sam2Shapes(config.sam2, config.decoderSizes)];
+  for (const [name, wanted] of wantedShapes) {
     const file = holders.get(name);
     if (file === undefined) {
       throw new LabError("bad-input", `The checkpoint has no tensor "${name}", which its config.json calls for`, {
@@ -156,8 +157,5 @@ function checkShapes(holders: ReadonlyMap<string, Safetensors>, config: Sa2vaCon
         { subject: name },
       );
     }
-  }
-  if (![...holders.keys()].some((name) => name.startsWith(SAM2))) {
-    throw new LabError("bad-input", `The checkpoint has no tensor of SAM2 ("${SAM2}…")`, { subject: SAM2 });
   }
 }

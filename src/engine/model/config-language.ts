@@ -1,4 +1,5 @@
 /** `llm_config`: sizes of the language model and which family its tensors follow (reference: sa2va.md §2, §11). */
+import { isRecord } from "../bytes/json.ts";
 import { LabError } from "../errors.ts";
 import type { Fields } from "./config-fields.ts";
 
@@ -21,7 +22,10 @@ export interface LanguageConfig {
   readonly ropeTheta: number;
   /** Longest sequence the position embedding was trained for. */
   readonly maxPositions: number;
-  readonly eosTokenId: number | undefined;
+  /** The head is the embedding and is not stored. */
+  readonly tiedHead: boolean;
+  /** Dynamic scaling would change the rotary base from this position on; undefined when nothing does. */
+  readonly ropeLimit: number | undefined;
 }
 
 /** @throws LabError("unsupported") for another family or rotary scaling, LabError("bad-config") for a wrong field */
@@ -34,15 +38,6 @@ export function parseLanguageConfig(fields: Fields): LanguageConfig {
     throw new LabError("unsupported", `config.json: the language model is ${named}; this lab runs ${known}`, {
       subject: "llm_config.architectures",
     });
-  }
-  if (fields.raw("rope_scaling") !== undefined) {
-    throw new LabError(
-      "unsupported",
-      "config.json: llm_config.rope_scaling is set; only unscaled rotary positions are handled",
-      {
-        subject: "llm_config.rope_scaling",
-      },
-    );
   }
   if (fields.flag("use_sliding_window", false)) {
     throw new LabError(
@@ -65,6 +60,7 @@ export function parseLanguageConfig(fields: Fields): LanguageConfig {
       { subject: "llm_config.num_attention_heads" },
     );
   }
+  const maxPositions = fields.whole("max_position_embeddings", 32768);
   return {
     family,
     vocabSize: fields.whole("vocab_size"),
@@ -76,7 +72,23 @@ export function parseLanguageConfig(fields: Fields): LanguageConfig {
     mlpSize: fields.whole("intermediate_size"),
     rmsNormEps: fields.number("rms_norm_eps", 1e-6),
     ropeTheta: fields.number("rope_theta", 1e6),
-    maxPositions: fields.whole("max_position_embeddings", 32768),
-    eosTokenId: fields.raw("eos_token_id") === undefined ? undefined : fields.integer("eos_token_id"),
+    maxPositions,
+    tiedHead: fields.flag("tie_word_embeddings", false),
+    ropeLimit: parseRopeScaling(fields.raw("rope_scaling")) === "dynamic" ? maxPositions : undefined,
   };
+}
+
+/** Dynamic scaling leaves sequences alone that fit the trained length; any other kind changes every angle. */
+function parseRopeScaling(value: unknown): "none" | "dynamic" {
+  if (value === undefined) return "none";
+  const type = isRecord(value) ? (value.rope_type ?? value.type) : value;
+  if (type === "default") return "none";
+  if (type === "dynamic") return "dynamic";
+  throw new LabError(
+    "unsupported",
+    `config.json: llm_config.rope_scaling of type ${JSON.stringify(type)} is not handled`,
+    {
+      subject: "llm_config.rope_scaling",
+    },
+  );
 }

@@ -27,6 +27,18 @@ export interface VisionConfig {
   readonly selectLayer: number;
 }
 
+const HIERA_L_DECODER: DecoderSizes = { mlp: 2048, iouHidden: 256, maskIn: 16 };
+
+/** Sizes inside SAM2's decoder that only its tensors' shapes depend on. */
+export interface DecoderSizes {
+  /** Hidden width of the transformer's feed-forward layers. */
+  readonly mlp: number;
+  /** Hidden width of the head that predicts IoU. */
+  readonly iouHidden: number;
+  /** Channels of a mask prompt before its last convolution. */
+  readonly maskIn: number;
+}
+
 export interface Sa2vaConfig {
   readonly template: TemplateName;
   /** Side of a tile in pixels (`force_image_size`). */
@@ -47,6 +59,7 @@ export interface Sa2vaConfig {
   readonly vision: VisionConfig;
   readonly language: LanguageConfig;
   readonly sam2: Sam2Config;
+  readonly decoderSizes: DecoderSizes;
 }
 
 /**
@@ -96,6 +109,17 @@ export function parseSa2vaConfig(json: unknown): Sa2vaConfig {
     vision,
     language: parseLanguageConfig(fields.child("llm_config")),
     sam2: parseSam2Config(json.sam2_config),
+    decoderSizes: parseDecoderSizes(fields),
+  };
+}
+
+function parseDecoderSizes(top: Fields): DecoderSizes {
+  if (top.raw("sam2_config") === undefined) return HIERA_L_DECODER;
+  const fields = top.child("sam2_config");
+  return {
+    mlp: fields.whole("decoder_mlp_dim", HIERA_L_DECODER.mlp),
+    iouHidden: fields.whole("iou_head_hidden_dim", HIERA_L_DECODER.iouHidden),
+    maskIn: fields.whole("mask_in_chans", HIERA_L_DECODER.maskIn),
   };
 }
 

@@ -31,9 +31,9 @@ export function languageShapes(config: LanguageConfig): [name: string, shape: nu
   const { hiddenSize, vocabSize } = config;
   const shapes: [string, number[]][] = [
     ["language_model.model.embed_tokens.weight", [vocabSize, hiddenSize]],
-    ["language_model.lm_head.weight", [vocabSize, hiddenSize]],
     ["language_model.model.norm.weight", [hiddenSize]],
   ];
+  if (!config.tiedHead) shapes.push(["language_model.lm_head.weight", [vocabSize, hiddenSize]]);
   for (const { path, inSize, outSize, bias } of languageLinears(config)) {
     shapes.push([`${path}.weight`, [outSize, inSize]]);
     if (bias) shapes.push([`${path}.bias`, [outSize]]);

@@ -32,6 +32,9 @@ export function disposeCache(cache: KvCache): void {
 /** All families here name the head alike. */
 const HEAD = "language_model.lm_head.weight";
 
+/** The largest storage binding every WebGPU device offers. */
+const SCORE_BYTES = 128 * 2 ** 20;
+
 /** What differs between families: names and layout of a block's projections. */
 export interface BlockFamily {
   readonly embedding: string;
@@ -60,6 +63,8 @@ export interface ForwardOptions {
   readonly mask?: Tensor;
   /** Sees `layer{i}.q_rope`, `layer{i}.k_rope` and the residual stream `hidden.{i}` (0 = x, i = after layer i). */
   readonly probe?: Probe;
+  /** Largest score array of one attention in bytes; longer sequences are worked off in runs of queries. */
+  readonly scoreBytes?: number;
 }
 
 export interface ForwardResult {
@@ -95,8 +100,8 @@ export function languageForward(
   const outputs = tf.tidy(() => {
     const start = options.offset ?? pastLength;
     const positions = options.positions ?? [Array.from({ length }, (_, at) => start + at)];
+    checkPositions(config, positions);
     const rope = ropeTable(positions, config.headSize, config.ropeTheta);
-    const mask = visibility(length, pastLength, options.mask);
     const scale = 1 / Math.sqrt(config.headSize);
     let stream = x;
     for (let layer = 0; layer < config.layers; layer++) {
@@ -111,7 +116,7 @@ export function languageForward(
       const k = prepend(past?.[layer]?.k, fresh, batch);
       const v = prepend(past?.[layer]?.v, projected.v, batch);
       cache.push({ k, v });
-      const mixed = attention(q, k, v, scale, mask).transpose([0, 2, 1, 3]);
+      const mixed = causalAttention(q, k, v, scale, options).transpose([0, 2, 1, 3]);
       stream = stream.add(family.output(w, path, mixed.reshape([batch, length, config.heads * config.headSize])));
       const inner = rmsNorm(stream, w.get(`${path}.${family.norms[1]}.weight`), config.rmsNormEps);
       stream = stream.add(family.mlp(w, path, inner));
@@ -123,22 +128,73 @@ export function languageForward(
   return { hidden: outputs.hidden, cache };
 }
 
-/** Logits over the vocabulary: hidden [N, D] → [N, V]. The head is frozen and has no low-rank branch. */
+/**
+ * Logits over the vocabulary: hidden [N, D] → [N, V]. The head is frozen and has no low-rank branch; a model that stores
+ * none shares the embedding.
+ */
 export function languageLogits(w: Weights, hidden: Tensor): Tensor {
-  return linear(hidden, w.get(HEAD));
+  return linear(hidden, w.find(HEAD) ?? w.get(QWEN2.embedding));
 }
 
-/** Causality by place in the cache, plus what the caller hides; undefined when everything is visible. */
-function visibility(length: number, pastLength: number, extra: Tensor | undefined): Tensor | undefined {
-  if (length === 1) return extra;
-  const causal = causalMask(length, pastLength + length, pastLength);
-  return extra === undefined ? causal : causal.add(extra);
+/**
+ * Attention of the last Tq of Tk places, cut into runs of queries so that no score array outgrows the limit; a run only
+ * looks at the keys that causality leaves it.
+ */
+function causalAttention(q: Tensor, k: Tensor, v: Tensor, scale: number, options: ForwardOptions): Tensor {
+  const [batch, heads, length, width] = q.shape as [number, number, number, number];
+  const [, keyHeads, keyLength, valueWidth] = v.shape as [number, number, number, number];
+  const rowBytes = batch * heads * keyLength * Float32Array.BYTES_PER_ELEMENT;
+  const run = Math.max(1, Math.floor((options.scoreBytes ?? SCORE_BYTES) / rowBytes));
+  if (run >= length)
+    return attention(q, k, v, scale, visibility(length, keyLength - length, keyLength, 0, options.mask));
+  const parts: Tensor[] = [];
+  for (let start = 0; start < length; start += run) {
+    const count = Math.min(run, length - start);
+    const seen = keyLength - length + start + count;
+    const mask = visibility(count, seen - count, seen, start, options.mask);
+    const queries = tf.slice(q, [0, 0, start, 0], [batch, heads, count, width]);
+    const keys = tf.slice(k, [0, 0, 0, 0], [batch, keyHeads, seen, width]);
+    const values = tf.slice(v, [0, 0, 0, 0], [batch, keyHeads, seen, valueWidth]);
+    parts.push(attention(queries, keys, values, scale, mask));
+  }
+  return tf.concat(parts, 2);
+}
+
+/**
+ * Causality by place for `length` queries after `before` keys, plus the caller's mask cut to them; undefined when
+ * everything is visible.
+ */
+function visibility(
+  length: number,
+  before: number,
+  keyLength: number,
+  start: number,
+  extra: Tensor | undefined,
+): Tensor | undefined {
+  const causal = length === 1 ? undefined : causalMask(length, keyLength, before);
+  if (extra === undefined) return causal;
+  const [batch, heads, rows] = extra.shape as [number, number, number, number];
+  const offset = rows === 1 ? 0 : start;
+  const cut = tf.slice(extra, [0, 0, offset, 0], [batch, heads, rows === 1 ? 1 : length, keyLength]);
+  return causal === undefined ? cut : causal.add(cut);
 }
 
 function prepend(past: Tensor | undefined, fresh: Tensor, batch: number): Tensor {
   if (past === undefined) return fresh;
   const repeated = past.shape[0] === batch ? past : tf.tile(past, [batch, 1, 1, 1]);
   return tf.concat([repeated, fresh], 2);
+}
+
+function checkPositions(config: LanguageConfig, positions: readonly (readonly number[])[]): void {
+  const limit = config.ropeLimit;
+  if (limit === undefined || positions.every((row) => row.every((position) => position < limit))) return;
+  throw new LabError(
+    "unsupported",
+    `The sequence is longer than the ${limit} tokens this model handles without rescaling`,
+    {
+      subject: "llm_config.rope_scaling",
+    },
+  );
 }
 
 function checkForward(config: LanguageConfig, batch: number, length: number, options: ForwardOptions): void {

@@ -4,7 +4,7 @@ import { languageShapes } from "./language-shapes.ts";
 
 export type NamedShape = readonly [name: string, shape: readonly number[]];
 
-/** Vision tower, projector, language model and [SEG] prompt; SAM2 is checked by its own tensors' use. */
+/** Vision tower, projector, language model and [SEG] prompt; those of SAM2 are in sam2-shapes.ts. */
 export function expectedShapes(config: Sa2vaConfig): NamedShape[] {
   const merged = 4 * config.vision.hiddenSize;
   const width = config.language.hiddenSize;

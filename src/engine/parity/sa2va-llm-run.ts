@@ -40,7 +40,7 @@ export function embedCase(
     const visual = projectVisual(weights, golden.shuffled).reshape([-1, language.hiddenSize]);
     const [imageSpan, ...regionSpans] = contextRuns(ids, golden.tokenizer.special.imageContext);
     const places = { imageSpan: imageSpan ?? { start: 0, end: 0 }, regionSpans };
-    const grids = item.regionTokens.length === 0 ? [] : golden.grids;
+    const grids = golden.grids.slice(0, item.regionTokens.length);
     return spliceVisual(embedded, places, visual, grids, tokensPerTile);
   });
 }

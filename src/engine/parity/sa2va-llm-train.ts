@@ -5,6 +5,7 @@ import { tokenScores } from "../gpu/kernels/logprob.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import { embedTokens, languageForward, languageLogits } from "../model/language.ts";
 import { type ParameterSet, type Weights, weightsView } from "../model/weights.ts";
+import { contextRuns } from "../text/prompt.ts";
 import { compareArrays, missed, type Tolerance } from "./compare.ts";
 import { type GoldenArrays, openArrays } from "./golden-arrays.ts";
 import { parameterPath } from "./golden-language.ts";
@@ -96,7 +97,8 @@ function groupLogProbs(golden: LanguageGolden, weights: Weights, group: Group): 
   const width = language.hiddenSize;
   const rows = group.completions.length;
   const length = group.completions[0]?.length ?? 0;
-  const item = { regionTokens: golden.grids.map((grid) => grid.reduce((sum, cell) => sum + cell, 0)) };
+  const [, ...regions] = contextRuns(group.prompt, golden.tokenizer.special.imageContext);
+  const item = { regionTokens: regions.map(({ start, end }) => end - start) };
   const prompt = languageForward(weights, language, embedCase(golden, weights, item, group.prompt));
   const last = tf.slice(prompt.hidden, [0, group.prompt.length - 1, 0], [1, 1, width]);
   const ids = group.completions.flat();

@@ -18,6 +18,7 @@ import type { GoldenCase, GoldenGreedy } from "./sa2va-cases.ts";
 import { answerLogProbs, decodeGreedy, embedCase, type LanguageGolden } from "./sa2va-llm-run.ts";
 import { grpoRows } from "./sa2va-llm-train.ts";
 
+const SAM2_FILE = "golden_sam2.safetensors";
 const FORWARD: Tolerance = { relative: 2e-4 };
 const VISION: Tolerance = { relative: 1e-4 };
 
@@ -31,21 +32,23 @@ export async function* sa2vaLlmParity(folder: ByteFolder): AsyncGenerator<Parity
       const path = `golden_llm_${item.name}.safetensors`;
       if (folder.get(path) === undefined) continue;
       const arrays = await openArrays(folder, path);
-      try {
-        yield* forwardRows(golden, item, arrays, golden.base, "base");
-        if (hasAdapter) yield* forwardRows(golden, item, arrays, golden.tuned, "lora");
-      } catch (thrown) {
-        yield missed(item.name, "forward pass", (thrown as Error).message);
-      }
+      yield* guarded(item.name, () => forwardRows(golden, item, arrays, golden.base, "base"));
+      if (hasAdapter) yield* guarded(item.name, () => forwardRows(golden, item, arrays, golden.tuned, "lora"));
     }
-    for (const greedy of golden.cases.greedy) {
-      const item = golden.cases.cases.find((candidate) => candidate.name === greedy.name);
-      if (item !== undefined) yield* greedyRows(folder, golden, item, greedy);
-    }
-    yield* grpoRows(folder, golden);
+    for (const greedy of golden.cases.greedy) yield* guarded(greedy.name, () => greedyRows(folder, golden, greedy));
+    yield* guarded("train.grpo", () => grpoRows(folder, golden));
   } finally {
     disposeLanguageGolden(golden);
     model.dispose();
+  }
+}
+
+/** Rows of one part; what it throws becomes a missed row, so that the other parts are still reported. */
+async function* guarded(name: string, part: () => AsyncGenerator<ParityRow>): AsyncGenerator<ParityRow> {
+  try {
+    yield* part();
+  } catch (thrown) {
+    yield missed(name, "the whole part", (thrown as Error).message);
   }
 }
 
@@ -103,10 +106,14 @@ async function* forwardRows(
 async function* greedyRows(
   folder: ByteFolder,
   golden: LanguageGolden,
-  item: GoldenCase,
   greedy: GoldenGreedy,
 ): AsyncGenerator<ParityRow> {
   const name = `greedy ${greedy.name}`;
+  const item = golden.cases.cases.find((candidate) => candidate.name === greedy.name);
+  if (item === undefined) {
+    yield missed(name, "ids", "there is no case of that name");
+    return;
+  }
   const stop = stopRule(golden.tokenizer, golden.config.template);
   const run = await decodeGreedy(golden, item, greedy.ids.length, stop.reached);
   yield compareArrays(name, "ids", greedy.ids, run.ids, EXACT);
@@ -115,12 +122,11 @@ async function* greedyRows(
     ? compareArrays(name, "text", [], [], EXACT)
     : missed(name, "text", `got ${JSON.stringify(text)} instead of ${JSON.stringify(greedy.prediction)}`);
   if (greedy.logprobs.length > 0) yield compareArrays(name, "logprobs", greedy.logprobs, run.logps, FORWARD);
-  const sam =
-    folder.get("golden_sam2.safetensors") === undefined
-      ? undefined
-      : await openArrays(folder, "golden_sam2.safetensors");
-  if (item.segPositions.length > 0 && sam?.has("generated.step_logits") === true) {
-    const expected = await sam.read("generated.step_logits");
-    yield compareArrays(name, "generated.step_logits", expected, run.logits, FORWARD);
-  }
+  // The SAM2 file holds the step logits of the first case with a mask.
+  const segmented = golden.cases.cases.find((candidate) => candidate.segPositions.length > 0);
+  if (item !== segmented || folder.get(SAM2_FILE) === undefined) return;
+  const sam = await openArrays(folder, SAM2_FILE);
+  if (!sam.has("generated.step_logits")) return;
+  const expected = await sam.read("generated.step_logits");
+  yield compareArrays(name, "generated.step_logits", expected, run.logits, FORWARD);
 }

@@ -1,0 +1,113 @@
+import { describe, expect, it } from "vitest";
+import { nodeFolder } from "../../../scripts/lib/node-files.ts";
+import { readJson } from "../../../src/engine/bytes/json.ts";
+import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
+import { openCheckpoint } from "../../../src/engine/model/checkpoint.ts";
+import {
+  fromPeftName,
+  initLora,
+  loraShapes,
+  readAdapter,
+  toPeftName,
+  writeAdapter,
+} from "../../../src/engine/model/lora.ts";
+import { openSafetensors } from "../../../src/engine/model/safetensors.ts";
+import { isTrainableBase, trainableSet } from "../../../src/engine/model/trainable.ts";
+
+const GOLDEN = "tests/golden/sa2va-tiny-qwen2";
+
+describe("adapters", () => {
+  it("come back unchanged through PEFT's files", async () => {
+    const folder = await nodeFolder(GOLDEN);
+    const { config } = await openCheckpoint(folder);
+    const adapter = await readAdapter(folder, config.language);
+    expect(adapter).toMatchObject({ rank: 4, alpha: 8, scale: 2 });
+    expect(adapter.tensors.length).toBe(loraShapes(config.language, 4).length);
+    const files = writeAdapter(config.language, adapter, adapter.tensors, "tiny");
+    const again = await readAdapter(memoryFolder(files), config.language);
+    const values = (items: typeof adapter.tensors) =>
+      new Map(items.map((item) => [item.name, Array.from(item.values)]));
+    expect(values(again.tensors)).toEqual(values(adapter.tensors));
+    const ours = await openSafetensors(memoryFolder(files).get("adapter_model.safetensors")!);
+    const theirs = await openSafetensors(folder.get("adapter_model.safetensors")!);
+    expect([...ours.names].sort()).toEqual([...theirs.names].sort());
+    const stated = (await readJson(folder.get("adapter_config.json")!)) as { target_modules: string[] };
+    const written = JSON.parse(new TextDecoder().decode(files["adapter_config.json"])) as typeof stated;
+    expect([...written.target_modules].sort()).toEqual([...stated.target_modules].sort());
+  });
+
+  it("map names both ways", () => {
+    const path = "language_model.model.layers.0.self_attn.q_proj.lora_A.weight";
+    expect(toPeftName(path)).toBe("base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight");
+    expect(fromPeftName(toPeftName(path))).toBe(path);
+    expect(() => fromPeftName("model.x")).toThrow(/model.x/);
+  });
+
+  it("start without effect: A uniform within 1/√in, B zero", async () => {
+    const { config } = await openCheckpoint(await nodeFolder(GOLDEN));
+    const fresh = initLora(config.language, 3, (tensor, element) => ((tensor * 31 + element * 7) % 97) / 97 + 0.005);
+    for (const { name, shape, values } of fresh) {
+      const bound = 1 / Math.sqrt(shape[1] as number);
+      const largest = Math.max(...values.map(Math.abs));
+      if (name.includes("lora_B")) expect(largest).toBe(0);
+      else {
+        expect(largest).toBeLessThanOrEqual(bound * 1.01);
+        expect(largest).toBeGreaterThan(bound * 0.8);
+      }
+    }
+  });
+
+  it("refuse another model, a lone factor and other kinds", async () => {
+    const folder = await nodeFolder(GOLDEN);
+    const { language } = (await openCheckpoint(folder)).config;
+    const adapter = await readAdapter(folder, language);
+    const files = writeAdapter(language, adapter, adapter.tensors, "tiny");
+    await expect(readAdapter(memoryFolder(files), { ...language, mlpSize: 81 })).rejects.toThrow(/the model needs/);
+    const lone = writeAdapter(language, adapter, adapter.tensors.slice(1), "tiny");
+    await expect(readAdapter(memoryFolder(lone), language)).rejects.toThrow(/other factor/);
+    const settings = JSON.parse(new TextDecoder().decode(files["adapter_config.json"]));
+    const dora: Record<string, Uint8Array | string> = {
+      ...files,
+      "adapter_config.json": JSON.stringify({ ...settings, use_dora: true }),
+    };
+    await expect(readAdapter(memoryFolder(dora), language)).rejects.toThrow(/DoRA/);
+  });
+});
+
+describe("the trainable set", () => {
+  it("is exactly what the golden gradients name", async () => {
+    const folder = await nodeFolder(GOLDEN);
+    const checkpoint = await openCheckpoint(folder);
+    const set = trainableSet(checkpoint.config, checkpoint.tensorNames, { loraRank: 4 });
+    const golden = await openSafetensors(folder.get("golden_train_seg.safetensors")!);
+    const named = golden.names
+      .filter((name) => name.startsWith("grad."))
+      .map((name) => name.slice(5))
+      .map((name) => (name.startsWith("lora.") ? `language_model.${name.slice(5)}.weight` : name));
+    expect(set.map(({ path }) => path).sort()).toEqual(named.sort());
+    expect(set.find(({ path }) => path === "mlp1.0.weight")?.decay).toBe(false);
+    expect(set.find(({ path }) => path === "mlp1.1.weight")?.decay).toBe(true);
+    expect(set.find(({ path }) => path.endsWith("output_upscaling.1.weight"))?.decay).toBe(false);
+    expect(set.find(({ path }) => path.endsWith("layers.1.norm4.weight"))?.decay).toBe(false);
+    expect(set.filter(({ path }) => path.endsWith(".bias") && set.find((t) => t.path === path)?.decay)).toEqual([]);
+  });
+
+  it("leaves buffers and towers alone", () => {
+    const encoder = "grounding_encoder.sam2_model.sam_prompt_encoder";
+    expect(isTrainableBase(`${encoder}.pe_layer.positional_encoding_gaussian_matrix`)).toBe(false);
+    expect(isTrainableBase("grounding_encoder.sam2_model.image_encoder.trunk.pos_embed")).toBe(false);
+    expect(isTrainableBase("language_model.lm_head.weight")).toBe(false);
+    expect(isTrainableBase(`${encoder}.no_mask_embed.weight`)).toBe(true);
+  });
+
+  it("refuses a checkpoint whose decoder has other tensors than declared", async () => {
+    const checkpoint = await openCheckpoint(await nodeFolder(GOLDEN));
+    const renamed = checkpoint.tensorNames.map((name) =>
+      name.replace("sam_mask_decoder.conv_s0", "mask_decoder.conv_s0"),
+    );
+    expect(() => trainableSet(checkpoint.config, renamed, { loraRank: 4 })).toThrow(/mask-decoder.*131.*129/);
+    expect(() => trainableSet(checkpoint.config, renamed, { loraRank: 4, blocks: [] })).toThrow(/No part/);
+    const part = trainableSet(checkpoint.config, renamed, { loraRank: 0, blocks: ["projector", "lora"] });
+    expect(part.map(({ block }) => block)).toEqual(Array(6).fill("projector"));
+  });
+});
