@@ -5,9 +5,11 @@ import { loadDeps } from "../../scripts/lib/parity-deps.ts";
 import type { EngineDevice } from "../../src/engine/gpu/device.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { pointMaskLoss, samplePoints, selectPoints } from "../../src/engine/model/mask-loss.ts";
-import { selectMask } from "../../src/engine/model/sam2/mask-decoder.ts";
+import { decodeMasks, selectMask } from "../../src/engine/model/sam2/mask-decoder.ts";
+import { encodeSam } from "../../src/engine/model/sam2/neck.ts";
 import { imageLogits, maskIouCounts, packMask } from "../../src/engine/model/sam2/postprocess.ts";
 import { openArrays } from "../../src/engine/parity/golden-arrays.ts";
+import { openGoldenModel } from "../../src/engine/parity/golden-model.ts";
 import { sa2vaSam2Parity } from "../../src/engine/parity/sa2va-sam2.ts";
 import { sa2vaTrainParity } from "../../src/engine/parity/sa2va-train.ts";
 import { sa2vaVisionParity } from "../../src/engine/parity/sa2va-vision.ts";
@@ -53,6 +55,47 @@ describe("SAM2 on the GPU", () => {
     expect(rows.filter((row) => !row.pass)).toEqual([]);
     expect(rows.length).toBe(count);
     expect(tf.memory().numTensors).toBe(before);
+  });
+
+  it("decodes the prompts of a group independently of each other", async () => {
+    const model = await openGoldenModel(await nodeFolder(GOLDEN));
+    const { sam2 } = model.config;
+    const golden = await model.arrays("golden_sam2.safetensors");
+    const lang = await golden.tensor("lang_embed");
+    const size = sam2.imageSize;
+    const pixels = tf.tidy(() =>
+      tf
+        .range(0, size * size * 3)
+        .sin()
+        .reshape([1, size, size, 3]),
+    );
+    const features = encodeSam(model.weights, sam2, pixels);
+    const turned = lang.neg();
+    const pair = tf.concat([lang, turned]);
+    const together = decodeMasks(model.weights, sam2, features, pair);
+    const alone = decodeMasks(model.weights, sam2, features, turned);
+    const all = Array.from(await together.masks.data());
+    const single = Array.from(await alone.masks.data());
+    const largest = single.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+    const second = all.slice(single.length);
+    const worst = second.reduce((most, value, at) => Math.max(most, Math.abs(value - (single[at] as number))), 0);
+    expect(worst / largest).toBeLessThan(1e-5);
+    const first = all.slice(0, single.length);
+    expect(Math.max(...first.map((value, at) => Math.abs(value - (single[at] as number))))).toBeGreaterThan(
+      1e-2 * largest,
+    );
+    expect(together.iou.shape).toEqual([2, 4]);
+    expect(together.objectScore.shape).toEqual([2, 1]);
+    tf.dispose([
+      lang,
+      turned,
+      pair,
+      pixels,
+      ...Object.values(features),
+      ...Object.values(together),
+      ...Object.values(alone),
+    ]);
+    model.dispose();
   });
 
   it("chooses among candidates 1 to 3 and gives the IoU head no gradient", async () => {

@@ -13,7 +13,7 @@ import { resizeBicubicClamped } from "./interpolation.ts";
 const TRUNK = "grounding_encoder.sam2_model.image_encoder.trunk";
 const NORM_EPS = 1e-6;
 /** No single array of attention scores or hidden units grows beyond this. */
-const CHUNK_BYTES = 64 * 2 ** 20;
+const CHUNK_BYTES = 32 * 2 ** 20;
 
 /** What one block does to the map. */
 export interface HieraBlock {
