@@ -36,8 +36,8 @@ export interface DataClient {
   renameRun(runId: string, title: string): Promise<void>;
   /** @returns the way to stop listening */
   onEvent(listener: (event: DataEvent) => void): () => void;
-  /** Rejects everything under way, because the worker is gone. */
-  fail(error: WireError): void;
+  /** Rejects everything under way and, when the worker is gone for good, whatever is asked later. */
+  fail(error: WireError, forGood: boolean): void;
 }
 
 /** Pictures kept, whatever their size; evicted ones are freed when nothing draws them any more. */
@@ -101,6 +101,6 @@ export function createDataClient(worker: Pick<Worker, "postMessage" | "addEventL
         listeners.delete(listener);
       };
     },
-    fail: (error) => requests.failAll(error),
+    fail: (error, forGood) => requests.failAll(error, forGood),
   };
 }

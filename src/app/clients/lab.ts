@@ -33,10 +33,10 @@ export function report(work: Promise<unknown>): void {
 
 /** Starts the workers; called once. */
 export function startLab(): void {
-  const workers = createWorkers(builtIn("wordnet/"), (name, error) => {
-    if (name === "data") opened?.data.fail(error);
+  const workers = createWorkers(builtIn("wordnet/wordnet30.txt"), (name, error, forGood) => {
+    if (name === "data") opened?.data.fail(error, forGood);
     if (name === "trainer") {
-      opened?.trainer.fail(error);
+      opened?.trainer.fail(error, forGood);
       runStore.setState(({ state }) => ({ state: state === "idle" ? state : "failed" }));
     }
     addProblem(error);
@@ -63,16 +63,20 @@ function listen(data: DataClient, trainer: TrainerClient): void {
     planTimer = setTimeout(() => report(refreshPlan()), PLAN_PAUSE_MS);
   });
   data.onEvent((event) => {
-    if (event.type === "progress") {
+    if (event.type === "failed") {
+      addProblem(event.error);
+    } else if (openings !== 1) {
+      // Still the end of a set that is being replaced.
+    } else if (event.type === "progress") {
       const { files, filesTotal, rows, file } = event;
       sessionStore.setState({ opening: { files, filesTotal, rows, file } });
-    } else if (event.type === "rows") {
-      sessionStore.setState(({ rows }) => ({ rows: [...rows, ...event.rows] }));
     } else {
-      addProblem(event.error);
+      sessionStore.setState(({ rows }) => ({ rows: [...rows, ...event.rows] }));
     }
   });
   trainer.onEvent((event) => {
+    // Tools that drive the page follow the run by this event.
+    window.dispatchEvent(new CustomEvent("lab:trainer", { detail: event }));
     switch (event.type) {
       case "gpu":
         sessionStore.setState({ gpu: event.report, gpuError: event.error });
@@ -85,10 +89,23 @@ function listen(data: DataClient, trainer: TrainerClient): void {
       case "failed":
         addProblem(event.error);
         break;
+      case "checkpoint":
+        keepStorage();
+        applyEvent(event, Date.now());
+        break;
       default:
         applyEvent(event, Date.now());
     }
   });
+}
+
+let storageAsked = false;
+
+/** Asks the browser once not to clear checkpoints when disk space runs short. */
+function keepStorage(): void {
+  if (storageAsked) return;
+  storageAsked = true;
+  report(navigator.storage.persist());
 }
 
 /** Absolute address of something that is served with the page. */
@@ -96,30 +113,39 @@ export function builtIn(path: string): string {
   return new URL(path, document.baseURI).href;
 }
 
+/** Data sets being opened; while an older one is still ending, what arrives belongs to it. */
+let openings = 0;
+let newestOpening = 0;
+let newestModel = 0;
+
 /** Opens shards in place of what was open; rows appear while it runs. */
 export async function openData(folders: readonly FolderRef[]): Promise<void> {
+  openings++;
+  const mine = ++newestOpening;
   forgetPictures();
-  sessionStore.setState({
-    rows: [],
-    dataInfo: null,
-    opening: { files: 0, filesTotal: 0, rows: 0, file: "" },
-  });
+  sessionStore.setState({ rows: [], dataInfo: null, opening: { files: 0, filesTotal: 0, rows: 0, file: "" } });
   try {
     const info = await lab().data.open(folders);
-    sessionStore.setState({ dataInfo: info });
+    if (mine === newestOpening) sessionStore.setState({ dataInfo: info });
+  } catch (thrown) {
+    // A half-read set cannot be trained on: it is left out as a whole.
+    if (mine === newestOpening) sessionStore.setState({ rows: [] });
+    throw thrown;
   } finally {
-    sessionStore.setState({ opening: null });
+    openings--;
+    if (mine === newestOpening) sessionStore.setState({ opening: null });
   }
 }
 
-/** Reads a checkpoint folder into the trainer. */
+/** Reads a checkpoint folder into the trainer; what was there is kept when it fails. */
 export async function openModel(folder: FolderRef): Promise<void> {
-  sessionStore.setState({ modelProgress: { loadedBytes: 0, totalBytes: 0, what: "Reading the folder" }, plan: null });
+  const mine = ++newestModel;
+  sessionStore.setState({ modelProgress: { loadedBytes: 0, totalBytes: 0, what: "Reading the folder" } });
   try {
     const model = await lab().trainer.openModel(folder);
-    sessionStore.setState({ model });
+    if (mine === newestModel) sessionStore.setState({ model, plan: null });
   } finally {
-    sessionStore.setState({ modelProgress: null });
+    if (mine === newestModel) sessionStore.setState({ modelProgress: null });
   }
   await refreshPlan();
 }

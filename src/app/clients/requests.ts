@@ -21,9 +21,12 @@ interface Waiting<A> {
 export class Requests<A> {
   #next: RequestId = 1;
   readonly #waiting = new Map<RequestId, Waiting<A>>();
+  /** Set when nothing will ever be answered. */
+  #end: WireError | null = null;
 
   /** Sends a request under a new number and waits for the answer that carries it. */
   ask(send: (request: RequestId) => void): Promise<A> {
+    if (this.#end !== null) return Promise.reject(fromWire(this.#end));
     const request = this.#next++;
     return new Promise((resolve, reject) => {
       this.#waiting.set(request, { resolve, reject });
@@ -41,8 +44,9 @@ export class Requests<A> {
     this.#waiting.delete(request);
   }
 
-  /** The worker is gone: nothing will be answered any more. */
-  failAll(error: WireError): void {
+  /** The worker failed outside any request; when it is gone for good, later requests fail as well. */
+  failAll(error: WireError, forGood: boolean): void {
+    if (forGood) this.#end = error;
     for (const waiting of this.#waiting.values()) waiting.reject(fromWire(error));
     this.#waiting.clear();
   }

@@ -26,8 +26,8 @@ export interface TrainerClient {
   stop(): void;
   /** @returns the way to stop listening */
   onEvent(listener: (event: TrainerMessage) => void): () => void;
-  /** Rejects everything under way, because the worker is gone. */
-  fail(error: WireError): void;
+  /** Rejects everything under way and, when the worker is gone for good, whatever is asked later. */
+  fail(error: WireError, forGood: boolean): void;
 }
 
 export function createTrainerClient(worker: Pick<Worker, "postMessage" | "addEventListener">): TrainerClient {
@@ -73,6 +73,6 @@ export function createTrainerClient(worker: Pick<Worker, "postMessage" | "addEve
         listeners.delete(listener);
       };
     },
-    fail: (error) => requests.failAll(error),
+    fail: (error, forGood) => requests.failAll(error, forGood),
   };
 }

@@ -12,8 +12,11 @@ export interface Workers {
   readonly reward: Worker;
 }
 
-/** @param onFailure called when a worker's script cannot be loaded or throws outside any request */
-export function createWorkers(wordnetUrl: string, onFailure: (name: WorkerName, error: WireError) => void): Workers {
+/** @param onFailure called when a worker throws outside any request, or for good when its script cannot be loaded */
+export function createWorkers(
+  wordnetUrl: string,
+  onFailure: (name: WorkerName, error: WireError, forGood: boolean) => void,
+): Workers {
   const workers: Workers = {
     data: new Worker(new URL("../../../workers/data.ts", import.meta.url), { type: "module", name: "data" }),
     trainer: new Worker(new URL("../../../workers/trainer.ts", import.meta.url), { type: "module", name: "trainer" }),
@@ -23,18 +26,17 @@ export function createWorkers(wordnetUrl: string, onFailure: (name: WorkerName, 
     workers[name].addEventListener("error", (event) => {
       const place = event.filename ? ` (${event.filename.split("/").pop()}:${event.lineno})` : "";
       const cause = event.message || "its script could not be loaded";
-      onFailure(name, {
+      const error: WireError = {
         code: "internal",
         message: `The ${name} worker failed: ${cause}${place}; stored runs are kept, reload the page to go on`,
         subject: name,
-      });
+      };
+      // Without a message the script itself never ran.
+      onFailure(name, error, !event.message);
     });
     workers[name].addEventListener("messageerror", () => {
-      onFailure(name, {
-        code: "internal",
-        message: `A message of the ${name} worker could not be read`,
-        subject: name,
-      });
+      const message = `A message of the ${name} worker could not be read`;
+      onFailure(name, { code: "internal", message, subject: name }, false);
     });
   }
 

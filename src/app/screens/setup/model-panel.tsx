@@ -58,7 +58,7 @@ export function ModelPanel(): ReactNode {
           Open folder…
         </Button>
         <Button onClick={() => pick("model-files")}>Open files…</Button>
-        <Button kind="quiet" onClick={() => report(openModel({ kind: "built-in", baseUrl: builtIn("pocket/model/") }))}>
+        <Button onClick={() => report(openModel({ kind: "built-in", baseUrl: builtIn("pocket/model/") }))}>
           Use pocket model
         </Button>
       </div>

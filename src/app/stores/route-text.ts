@@ -1,0 +1,90 @@
+/**
+ * What is looked at, as the text of the URL's hash: `#screen=train&step=12&rollout=…`. One table of typed keys drives
+ * reading and writing; unknown keys are ignored, bad values fall back.
+ */
+
+export const SCREENS = ["data", "setup", "train", "rollouts", "runs"] as const;
+export type Screen = (typeof SCREENS)[number];
+
+export interface Route {
+  readonly screen: Screen;
+  /** Run looked at; null is the run of this page. */
+  readonly run: string | null;
+  /** Runs compared, beside `run`. */
+  readonly compare: readonly string[];
+  readonly step: number | null;
+  /** RolloutRecord.id. */
+  readonly rollout: string | null;
+  /** Group within the step, such as "1-0": loop and group number. */
+  readonly group: string | null;
+  /** RegionSample.id. */
+  readonly row: string | null;
+  /** Names of the visible mask layers; null is the screen's own choice. */
+  readonly layers: readonly string[] | null;
+  /** Smoothing of curves, 0..0.999. */
+  readonly smooth: number;
+  /** Horizontal axis of curves. */
+  readonly x: "step" | "time";
+}
+
+interface Key<T> {
+  readonly fallback: T;
+  /** The value, or undefined when the text is not one. */
+  readonly read: (text: string) => T | undefined;
+  readonly write: (value: T) => string;
+}
+
+const text: Key<string | null> = { fallback: null, read: (value) => value || undefined, write: String };
+const list = (value: string): readonly string[] => value.split(",").filter(Boolean);
+
+const KEYS: { readonly [K in keyof Route]: Key<Route[K]> } = {
+  screen: { fallback: "data", read: (value) => SCREENS.find((screen) => screen === value), write: String },
+  run: text,
+  compare: { fallback: [], read: list, write: (value) => value.join(",") },
+  step: {
+    fallback: null,
+    read: (value) => (/^\d{1,9}$/.test(value) ? Number(value) : undefined),
+    write: String,
+  },
+  rollout: text,
+  group: text,
+  row: text,
+  layers: { fallback: null, read: list, write: (value) => (value ?? []).join(",") },
+  smooth: {
+    fallback: 0.6,
+    read: (value) => (Number(value) >= 0 && Number(value) <= 0.999 ? Number(value) : undefined),
+    write: String,
+  },
+  x: { fallback: "step", read: (value) => (value === "step" || value === "time" ? value : undefined), write: String },
+};
+
+const NAMES = Object.keys(KEYS) as (keyof Route)[];
+
+/** Where the page is when the address says nothing. */
+export const FALLBACK: Route = Object.fromEntries(NAMES.map((name) => [name, KEYS[name].fallback])) as unknown as Route;
+
+/** Route in a hash such as `#screen=train&step=12`. */
+export function parseRoute(hash: string): Route {
+  const params = new URLSearchParams(hash.replace(/^#/, ""));
+  const read = <K extends keyof Route>(name: K): Route[K] => {
+    const value = params.get(name);
+    const key: Key<Route[K]> = KEYS[name];
+    return value === null ? key.fallback : (key.read(value) ?? key.fallback);
+  };
+  return Object.fromEntries(NAMES.map((name) => [name, read(name)])) as unknown as Route;
+}
+
+/** Hash of a route and of the settings that differ from their preset; defaults are left out. */
+export function formatRoute(route: Route, settings: Readonly<Record<string, unknown>>, preset: string): string {
+  const params = new URLSearchParams();
+  const add = <K extends keyof Route>(name: K): void => {
+    const key: Key<Route[K]> = KEYS[name];
+    const written = key.write(route[name]);
+    if (name === "screen" || written !== key.write(key.fallback)) params.set(name, written);
+  };
+  for (const name of NAMES) if (route[name] !== null) add(name);
+  if (preset !== "demo") params.set("preset", preset);
+  for (const [name, value] of Object.entries(settings)) params.set(name, String(value));
+  // Commas, colons and slashes are legal in a fragment and read better unescaped.
+  return `#${params.toString().replaceAll("%2C", ",").replaceAll("%2F", "/").replaceAll("%3A", ":")}`;
+}

@@ -1,0 +1,40 @@
+import { describe, expect, it } from "vitest";
+import { MetricStore } from "../../../src/app/stores/metrics.ts";
+
+describe("MetricStore", () => {
+  it("tells a missing value from a NaN", () => {
+    const store = new MetricStore();
+    store.append(1, { loss: 0.5 });
+    store.append(2, { loss: Number.NaN, reward: 0.25 });
+    expect([...store.steps]).toEqual([1, 2]);
+    expect([...store.column("loss")]).toEqual([0.5, Number.NaN]);
+    expect(store.isMissing("loss", 1)).toBe(false);
+    expect([...store.column("reward")]).toEqual([Number.NaN, 0.25]);
+    expect(store.isMissing("reward", 0)).toBe(true);
+    expect(store.latest("loss")).toBeNaN();
+    expect(store.latest("nothing")).toBeNull();
+  });
+
+  it("drops what a resumed run does again", () => {
+    const store = new MetricStore();
+    for (let step = 1; step <= 10; step++) store.append(step, { loss: step, old: 1 });
+    store.append(6, { loss: 60 });
+    expect([...store.steps]).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(store.column("loss")[5]).toBe(60);
+    expect(store.isMissing("old", 5)).toBe(true);
+  });
+
+  it("keeps all values past its first capacity and tells listeners once per load", () => {
+    const store = new MetricStore();
+    let told = 0;
+    const stop = store.subscribe(() => told++);
+    store.load(Array.from({ length: 1000 }, (_, index) => ({ step: index, metrics: { loss: index / 2 } })));
+    expect(told).toBe(1);
+    stop();
+    store.append(1000, { late: 1 });
+    expect(told).toBe(1);
+    expect(store.column("loss")[999]).toBe(499.5);
+    expect(store.isMissing("late", 999)).toBe(true);
+    expect(store.column("late")[1000]).toBe(1);
+  });
+});

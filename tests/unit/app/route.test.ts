@@ -1,0 +1,37 @@
+import { describe, expect, it } from "vitest";
+import { FALLBACK, formatRoute, parseRoute, type Route } from "../../../src/app/stores/route-text.ts";
+import { SETTINGS } from "../../../src/engine/config/table.ts";
+
+describe("route", () => {
+  it("comes back from its own text", () => {
+    const route: Route = {
+      ...FALLBACK,
+      screen: "rollouts",
+      run: "2026-brave-otter",
+      compare: ["a", "b"],
+      step: 12,
+      rollout: "12-1-0-3",
+      row: "shards/data 1.arrow#7/2",
+      layers: [],
+      smooth: 0.9,
+      x: "time",
+    };
+    expect(parseRoute(formatRoute(route, {}, "demo"))).toEqual(route);
+  });
+
+  it("leaves defaults out and adds settings and preset", () => {
+    expect(formatRoute({ ...FALLBACK, screen: "setup" }, { groupSize: 8 }, "loop1")).toBe(
+      "#screen=setup&preset=loop1&groupSize=8",
+    );
+  });
+
+  it("ignores unknown keys and falls back on bad values", () => {
+    const route = parseRoute("#screen=nowhere&step=-3&smooth=1&x=moon&colour=red&rollout=");
+    expect(route).toEqual(FALLBACK);
+  });
+
+  it("shares no name with a setting", () => {
+    const clashes = [...Object.keys(FALLBACK), "preset"].filter((name) => name in SETTINGS);
+    expect(clashes).toEqual([]);
+  });
+});
