@@ -25,7 +25,8 @@ export function expectedShapes(config: Sa2vaConfig): NamedShape[] {
   ];
 }
 
-function visionShapes(config: VisionConfig): NamedShape[] {
+/** InternViT. */
+export function visionShapes(config: VisionConfig): NamedShape[] {
   const { hiddenSize: width, mlpSize, patchSize } = config;
   const patches = (config.imageSize / patchSize) ** 2;
   const shapes: NamedShape[] = [
