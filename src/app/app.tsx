@@ -1,6 +1,5 @@
 import { type ReactNode, useEffect, useState } from "react";
 import styles from "./app.module.css";
-import { Empty } from "./components/ui/panel.tsx";
 import { PageDrop, Pickers } from "./components/upload/pickers.tsx";
 import { Announcer } from "./frame/announcer.tsx";
 import { ErrorBoundary } from "./frame/error-boundary.tsx";
@@ -28,7 +27,7 @@ export function App(): ReactNode {
       <ProblemList onAll={() => setWarningsOpen(true)} />
       <main id="main" className={styles.main} tabIndex={-1} data-screen={screen}>
         <ErrorBoundary key={screen}>
-          {Screen === null ? <Empty title="This screen is not part of this build" /> : <Screen />}
+          <Screen />
         </ErrorBoundary>
       </main>
       <Announcer />

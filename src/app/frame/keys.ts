@@ -44,9 +44,12 @@ export const KEY_HELP: readonly { readonly place: string; readonly keys: readonl
     keys: [
       { keys: ["←", "→"], what: "Rollout" },
       { keys: ["↑", "↓"], what: "Step" },
-      { keys: ["1", "…", "4"], what: "Mask layers" },
+      { keys: ["Home", "End"], what: "Best and worst, as sorted" },
+      { keys: ["1", "…", "4"], what: "Layers: given, answer, difference, greedy" },
       { keys: ["[", "]"], what: "Opacity of masks" },
-      { keys: ["D"], what: "Difference of the masks" },
+      { keys: ["B"], what: "Blink between the layers" },
+      { keys: ["/"], what: "Find" },
+      { keys: ["Enter"], what: "Open the rollout, Esc goes back" },
     ],
   },
 ];

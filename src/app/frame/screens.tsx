@@ -1,6 +1,11 @@
 /** The screens of the rail, in the order of work. */
 import type { ComponentType, ReactNode } from "react";
 import { IconData, IconRollouts, IconRuns, IconSetup, IconTrain } from "../components/ui/icons.tsx";
+import { DataScreen } from "../screens/data/data-screen.tsx";
+import { RolloutsScreen } from "../screens/rollouts/rollouts-screen.tsx";
+import { RunsScreen } from "../screens/runs/runs-screen.tsx";
+import { SetupScreen } from "../screens/setup/setup-screen.tsx";
+import { TrainScreen } from "../screens/train/train-screen.tsx";
 import type { Screen } from "../stores/route.ts";
 
 export interface ScreenEntry {
@@ -19,10 +24,14 @@ export const SCREEN_LIST: readonly ScreenEntry[] = [
   { id: "runs", label: "Runs", key: "n", icon: <IconRuns size={18} /> },
 ];
 
-const modules = import.meta.glob<Readonly<Record<string, ComponentType>>>("../screens/*/*-screen.tsx", { eager: true });
+const COMPONENTS: Readonly<Record<Screen, ComponentType>> = {
+  data: DataScreen,
+  setup: SetupScreen,
+  train: TrainScreen,
+  rollouts: RolloutsScreen,
+  runs: RunsScreen,
+};
 
-/** The component of a screen: the export of `screens/<id>/<id>-screen.tsx` whose name ends in "Screen". */
-export function screenComponent(id: Screen): ComponentType | null {
-  const exports = modules[`../screens/${id}/${id}-screen.tsx`] ?? {};
-  return Object.entries(exports).find(([name]) => name.endsWith("Screen"))?.[1] ?? null;
+export function screenComponent(id: Screen): ComponentType {
+  return COMPONENTS[id];
 }

@@ -80,7 +80,9 @@ export function formatRoute(route: Route, settings: Readonly<Record<string, unkn
   const add = <K extends keyof Route>(name: K): void => {
     const key: Key<Route[K]> = KEYS[name];
     const written = key.write(route[name]);
-    if (name === "screen" || written !== key.write(key.fallback)) params.set(name, written);
+    // What is null by default was chosen when it is not, even when its text is empty.
+    const chosen = key.fallback === null || written !== key.write(key.fallback);
+    if (name === "screen" || chosen) params.set(name, written);
   };
   for (const name of NAMES) if (route[name] !== null) add(name);
   if (preset !== "demo") params.set("preset", preset);
