@@ -102,7 +102,11 @@ export function LiveChart({ spec, source, smoothing, sync, onPick }: LiveChartPr
         </h3>
         <ChartHelp title={spec.title} metrics={spec.series.map((series) => series.metrics[0] ?? "")} />
         <span className={styles.marks}>
-          {drawn.nonFinite > 0 && <span className={styles.warn}>▲ {drawn.nonFinite} not finite</span>}
+          {drawn.nonFinite > 0 && (
+            <span className={styles.warn} title="Values that are not finite numbers">
+              ▲ {drawn.nonFinite}
+            </span>
+          )}
           {drawn.thinned && (
             <span title="Every point is kept; the least and greatest per pixel are drawn">thinned</span>
           )}

@@ -70,7 +70,12 @@ export function createPlot(target: HTMLElement, found: readonly FoundSeries[], s
       scales: {
         x: { time: false },
         y: { distr: settings.logarithmic ? 3 : 1, range: (_, low, high) => limits(low, high, settings) },
-        ...(hasRight && { right: { distr: settings.logarithmic ? 3 : 1 } }),
+        ...(hasRight && {
+          right: {
+            distr: settings.logarithmic ? 3 : 1,
+            range: (_: uPlot, low: number, high: number) => limits(low, high, { ...settings, range: undefined }),
+          },
+        }),
       },
       axes: [
         {
@@ -82,7 +87,7 @@ export function createPlot(target: HTMLElement, found: readonly FoundSeries[], s
         {
           ...axis,
           size: inBytes ? 62 : 46,
-          space: 34,
+          space: 26,
           scale: "y",
           values: (_, splits) => splits.map((value) => tick(value, inBytes)),
         },
@@ -91,7 +96,7 @@ export function createPlot(target: HTMLElement, found: readonly FoundSeries[], s
               {
                 ...axis,
                 size: 48,
-                space: 34,
+                space: 26,
                 side: 1 as const,
                 scale: "right",
                 grid: { show: false },
@@ -175,7 +180,9 @@ function fillerData(length: number): uPlot.AlignedData {
 
 function tick(value: number | null, inBytes: boolean): string {
   if (value === null) return "";
-  return inBytes ? bytes(value) : compact(value).replace(/\.?0+$/u, "") || "0";
+  if (inBytes) return bytes(value);
+  const text = compact(value);
+  return text.includes("e") || !text.includes(".") ? text : text.replace(/\.?0+$/u, "");
 }
 
 function limits(low: number | null, high: number | null, settings: PlotSettings): uPlot.Range.MinMax {

@@ -1,23 +1,8 @@
 import type { Rle } from "../../../engine/data/rle.ts";
+import { LAYER_COLOURS, type MaskLayer } from "./layers.ts";
 import type { OverlayMode } from "./overlay-store.ts";
 import { differenceOf, type Shape, shapeOf } from "./shapes.ts";
 import type { View } from "./view-store.ts";
-
-export type MaskRole = "given" | "policy" | "partner";
-
-export interface MaskLayer {
-  readonly role: MaskRole;
-  readonly mask: Rle;
-}
-
-/** Fill colours of the layers; they lie on photographs, so that they are the same in both themes. */
-export const LAYER_COLOURS = {
-  given: "#56B4E9",
-  policy: "#E69F00",
-  partner: "#009E73",
-  missed: "#0072B2",
-  extra: "#D55E00",
-} as const;
 
 export interface Drawing {
   readonly picture: ImageBitmap | null;

@@ -1,6 +1,7 @@
 import { type CSSProperties, type ReactNode, useEffect, useRef, useState } from "react";
 import type { Rle } from "../../../engine/data/rle.ts";
-import { drawFigure, type MaskLayer } from "./draw.ts";
+import { drawFigure } from "./draw.ts";
+import type { MaskLayer } from "./layers.ts";
 import styles from "./mask-figure.module.css";
 import { useOverlay } from "./overlay-store.ts";
 import { loadPicture, pictureSide } from "./picture-cache.ts";

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import type { RolloutRecord } from "../../../engine/runs/records.ts";
-import { LAYER_COLOURS } from "../mask/draw.ts";
+import { LAYER_COLOURS } from "../mask/layers.ts";
 import styles from "./details.module.css";
 import { answerRole, LAYER_KEYS, type LayerKey, layerName } from "./rollout-view.ts";
 

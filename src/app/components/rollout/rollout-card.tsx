@@ -26,6 +26,7 @@ export const RolloutCard = memo(function RolloutCard(props: RolloutCardProps): R
   return (
     <article className={styles.card} data-testid="rollout-card" data-selected={selected}>
       <MaskFigure
+        className={styles.figure ?? ""}
         rowId={rollout.rowId}
         width={width}
         height={height}

@@ -2,7 +2,7 @@ import { maskIou, type Rle, rleArea } from "../../../engine/data/rle.ts";
 import type { RewardTerm } from "../../../engine/rewards/term.ts";
 import type { GroupRecord, LoopId, RolloutRecord } from "../../../engine/runs/records.ts";
 import { fixed, percent } from "../charts/format.ts";
-import type { MaskLayer, MaskRole } from "../mask/draw.ts";
+import type { MaskLayer, MaskRole } from "../mask/layers.ts";
 
 /** Layers that can be shown; their places in the list are the number keys that switch them. */
 export const LAYER_KEYS = ["given", "answer", "difference", "greedy"] as const;

@@ -20,6 +20,7 @@ import {
   type ViewedRun,
 } from "../../components/rollout/use-viewed-run.ts";
 import { Empty } from "../../components/ui/panel.tsx";
+import { ErrorBoundary } from "../../frame/error-boundary.tsx";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
 import { FilterBar } from "./filter-bar.tsx";
 import { GroupTabs } from "./group-tabs.tsx";
@@ -188,9 +189,11 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
                   }}
                 />
               </div>
-              <Suspense>
-                <StepRewards groups={found.groups} />
-              </Suspense>
+              <ErrorBoundary>
+                <Suspense>
+                  <StepRewards groups={found.groups} />
+                </Suspense>
+              </ErrorBoundary>
             </>
           )}
         </div>

@@ -68,7 +68,7 @@ export const OVERVIEW: readonly ChartSpec[] = [
   },
   {
     id: "masks",
-    title: "Mask area and empty masks",
+    title: "Mask area, empty",
     range: share,
     series: [
       ...both({ names: ["mask/area_mean"], label: "area", colour: 0, decimals: 3 }),
@@ -88,7 +88,7 @@ export const OVERVIEW: readonly ChartSpec[] = [
   },
   {
     id: "gradient",
-    title: "Gradient norm and learning rate",
+    title: "Gradient and rate",
     series: [
       one({ metrics: ["grad_norm"], label: "norm", colour: 0, decimals: "compact" }),
       one({ metrics: ["learning_rate"], label: "rate", colour: 1, decimals: "compact", right: true }),

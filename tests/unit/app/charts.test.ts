@@ -1,0 +1,120 @@
+import { describe, expect, it } from "vitest";
+import { bytes, compact, fixed, MISSING, percent, seconds, signed } from "../../../src/app/components/charts/format.ts";
+import { nonFinitePlaces, smooth } from "../../../src/app/components/charts/smoothing.ts";
+import { describeSeries } from "../../../src/app/components/charts/summary.ts";
+import { lowerBound, thinIndices } from "../../../src/app/components/charts/thin.ts";
+
+describe("smoothing", () => {
+  it("starts at the first value and corrects the bias of a start at 0", () => {
+    const [first, second] = smooth([4, 8], 0.5);
+    expect(first).toBeCloseTo(4, 12);
+    // m = 0.5·2 + 0.5·8 = 5, divided by 1 - 0.25.
+    expect(second).toBeCloseTo(5 / 0.75, 12);
+  });
+
+  it("leaves values alone at weight 0 and constant series at every weight", () => {
+    expect([...smooth([1, 5, 2], 0)]).toEqual([1, 5, 2]);
+    expect([...smooth([0.1, Number.NaN, 0.1], 0.99)]).toEqual([0.1, Number.NaN, 0.1]);
+  });
+
+  it("skips values that are not finite without letting them into the mean", () => {
+    const dirty = smooth([1, Number.NaN, 3, Infinity, 5], 0.6);
+    const clean = smooth([1, 3, 5], 0.6);
+    expect([dirty[0], dirty[2], dirty[4]]).toEqual([...clean]);
+    expect(dirty[1]).toBeNaN();
+    expect(dirty[3]).toBe(Infinity);
+  });
+
+  it("never takes a weight of 1, which would stand still", () => {
+    expect(smooth([0, 10], 1)[1]).toBeGreaterThan(0);
+  });
+
+  it("tells a gap from a value that is no number", () => {
+    expect(nonFinitePlaces([1, Number.NaN, Number.NaN, Infinity], (at) => at === 1)).toEqual([2, 3]);
+  });
+});
+
+describe("thinning", () => {
+  const long = Float64Array.from({ length: 10_000 }, (_, at) => Math.sin(at / 300));
+
+  it("draws every point when there is room", () => {
+    expect(thinIndices([[1, 2, 3]], 0, 3, 100)).toBeNull();
+  });
+
+  it("keeps a spike of a single point, both ends and the order", () => {
+    const spiked = long.slice();
+    spiked[4321] = 50;
+    spiked[77] = -50;
+    const kept = thinIndices([spiked], 0, spiked.length, 200);
+    expect(kept).not.toBeNull();
+    const indices = [...(kept ?? [])];
+    expect(indices).toContain(4321);
+    expect(indices).toContain(77);
+    expect(indices[0]).toBe(0);
+    expect(indices.at(-1)).toBe(9999);
+    expect(indices).toEqual([...new Set(indices)].sort((a, b) => a - b));
+    expect(indices.length).toBeLessThanOrEqual(2 * 200 + 2);
+  });
+
+  it("keeps the extremes of every series that shares the steps", () => {
+    const other = long.slice();
+    other[5555] = 9;
+    expect([...(thinIndices([long, other], 0, long.length, 100) ?? [])]).toContain(5555);
+  });
+
+  it("leaves a trace of a gap", () => {
+    const gap = long.slice();
+    gap.fill(Number.NaN, 3000, 3500);
+    const kept = [...(thinIndices([gap], 0, gap.length, 200) ?? [])];
+    expect(kept.some((at) => at >= 3000 && at < 3500)).toBe(true);
+  });
+
+  it("finds the first step from a value on", () => {
+    expect([0, 2, 3, 9].map((x) => lowerBound([2, 4, 8], x))).toEqual([0, 0, 1, 3]);
+  });
+});
+
+describe("numbers", () => {
+  it("shows missing as a dash and keeps what is not finite", () => {
+    expect([fixed(null, 2), fixed(undefined, 2), fixed(Number.NaN, 2), fixed(-Infinity, 2)]).toEqual([
+      MISSING,
+      MISSING,
+      "NaN",
+      "−∞",
+    ]);
+  });
+
+  it("has fixed decimals, a true minus and no minus zero", () => {
+    expect([fixed(0.5, 3), fixed(-1.25, 1), fixed(-0.0001, 2)]).toEqual(["0.500", "−1.3", "0.00"]);
+    expect([signed(0.62, 2), signed(-1.6, 1), signed(0.001, 2)]).toEqual(["+0.62", "−1.6", "0.00"]);
+  });
+
+  it("shortens what is far from 1", () => {
+    expect([compact(2e-5), compact(0), compact(0.25), compact(123.4), compact(1.5e9)]).toEqual([
+      "2.0e−5",
+      "0",
+      "0.250",
+      "123",
+      "1.5e9",
+    ]);
+  });
+
+  it("names amounts, shares and times", () => {
+    expect([bytes(999), bytes(1500), bytes(2.1e9), bytes(null)]).toEqual(["999 B", "1.5 kB", "2.1 GB", MISSING]);
+    expect([percent(0.124), percent(null)]).toEqual(["12 %", MISSING]);
+    expect([seconds(0.421), seconds(12.34), seconds(125)]).toEqual(["0.42 s", "12.3 s", "2 min 05 s"]);
+  });
+});
+
+describe("summary of a curve", () => {
+  it("says where it goes and how far it ranges, without what is not finite", () => {
+    expect(describeSeries("reward", [1, 2, 3], [0.25, Number.NaN, 0.5])).toBe(
+      "reward rises to 0.500 from 0.250 between steps 1 and 3, range 0.250 to 0.500",
+    );
+  });
+
+  it("has words for nothing and for one point", () => {
+    expect(describeSeries("kl", [1], [Number.NaN])).toBe("kl has no values yet");
+    expect(describeSeries("kl", [7], [2])).toBe("kl is 2.00 at step 7");
+  });
+});

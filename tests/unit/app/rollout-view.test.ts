@@ -1,0 +1,288 @@
+import { describe, expect, it } from "vitest";
+import { clampView, zoomAt } from "../../../src/app/components/mask/view-store.ts";
+import { gridOf, measureStrength } from "../../../src/app/components/rollout/action-colour.ts";
+import { GroupSource } from "../../../src/app/components/rollout/group-source.ts";
+import {
+  compareMasks,
+  differencePair,
+  figureLabel,
+  filterGroups,
+  layersOf,
+  NO_FILTER,
+  parseLayers,
+  sortRollouts,
+} from "../../../src/app/components/rollout/rollout-view.ts";
+import { diffWords } from "../../../src/app/components/rollout/word-diff.ts";
+import { rewardBins } from "../../../src/app/screens/rollouts/reward-bins.ts";
+import { previousRun, runChanges } from "../../../src/app/screens/runs/run-difference.ts";
+import { phaseShares } from "../../../src/app/screens/train/phases.ts";
+import { defaultConfig } from "../../../src/engine/config/parse.ts";
+import { encodeRle } from "../../../src/engine/data/rle.ts";
+import type { RunManifest } from "../../../src/engine/runs/manifest.ts";
+import type { ActionRecord, GroupRecord, RolloutRecord } from "../../../src/engine/runs/records.ts";
+
+const mask = (...rows: string[]) =>
+  encodeRle(
+    Uint8Array.from(rows.join(""), (character) => Number(character === "#")),
+    rows.length,
+    rows[0]?.length ?? 0,
+  );
+
+const GIVEN = mask("##..", "##..");
+const ANSWER = mask(".##.", ".##.");
+
+function rollout(change: Partial<RolloutRecord> = {}): RolloutRecord {
+  return {
+    id: "1-1-0-0",
+    step: 1,
+    loop: 1,
+    group: 0,
+    index: 0,
+    rowId: "a#1",
+    imageId: "i",
+    prompt: "",
+    completion: "a red cup",
+    caption: "a red cup",
+    referenceCaption: "a blue cup",
+    captionPrime: null,
+    givenMask: GIVEN,
+    predictedMask: ANSWER,
+    greedyMask: null,
+    reward: 0.5,
+    terms: [],
+    advantage: 0,
+    actions: [],
+    truncated: false,
+    ...change,
+  };
+}
+
+function group(rollouts: readonly RolloutRecord[], change: Partial<GroupRecord> = {}): GroupRecord {
+  return {
+    step: 1,
+    loop: 1,
+    group: 0,
+    rowId: "a#1",
+    rewardMean: 0,
+    rewardStd: 1,
+    zeroSpread: false,
+    rollouts,
+    ...change,
+  };
+}
+
+const action = (label: string, change: Partial<ActionRecord> = {}): ActionRecord => ({
+  label,
+  id: 0,
+  logp: -1,
+  oldLogp: -1,
+  refLogp: null,
+  ratio: 1,
+  kl: null,
+  entropy: 0,
+  clipped: false,
+  ...change,
+});
+
+describe("word difference", () => {
+  const told = (reference: string, text: string): string =>
+    diffWords(reference, text)
+      .map(({ text: word, kind }) => ({ same: "", added: "+", removed: "-" })[kind] + word)
+      .join(" ");
+
+  it("marks a replaced word as removed, then added", () => {
+    expect(told("a blue cup", "a red cup")).toBe("a -blue +red cup");
+  });
+
+  it("compares without case and punctuation and shows the new text", () => {
+    expect(told("A cup, on a table.", "a cup on a table")).toBe("a cup on a table");
+  });
+
+  it("handles empty texts on either side", () => {
+    expect(told("", "two words")).toBe("+two +words");
+    expect(told("two words", "")).toBe("-two -words");
+    expect(told("", "")).toBe("");
+  });
+
+  it("rebuilds both texts", () => {
+    const [reference, text] = ["the quick brown fox jumps over the dog", "the brown dog jumps over a quick fox"];
+    const diff = diffWords(reference, text);
+    const without = (kind: string): string =>
+      diff
+        .filter((word) => word.kind !== kind)
+        .map((word) => word.text)
+        .join(" ");
+    expect(without("removed")).toBe(text);
+    expect(without("added")).toBe(reference);
+  });
+});
+
+describe("what a rollout shows", () => {
+  it("counts pixels of the comparison", () => {
+    expect(compareMasks(rollout())).toEqual({ intersection: 2, union: 6, missed: 2, extra: 2, iou: 2 / 6 });
+    expect(compareMasks(rollout({ predictedMask: null }))).toBeNull();
+  });
+
+  it("names its picture in words", () => {
+    expect(figureLabel(rollout({ index: 2 }))).toBe("rollout 3, IoU 0.33, mask covers 50 % of the image");
+    expect(figureLabel(rollout({ predictedMask: null }))).toBe("rollout 1, no mask came out");
+  });
+
+  it("shows the layers that are on and exist, the answer by who made it", () => {
+    const on = parseLayers(["given", "answer", "greedy", "nonsense"]);
+    expect(layersOf(rollout(), on).map(({ role }) => role)).toEqual(["given", "partner"]);
+    expect(layersOf(rollout({ loop: 2 }), on).map(({ role }) => role)).toEqual(["given", "policy"]);
+    expect([...parseLayers(null)]).toEqual(["given", "answer"]);
+  });
+
+  it("compares only masks of one size", () => {
+    const on = parseLayers(["difference"]);
+    expect(differencePair(rollout(), on)).toEqual([GIVEN, ANSWER]);
+    expect(differencePair(rollout({ predictedMask: mask("#") }), on)).toBeNull();
+    expect(differencePair(rollout(), parseLayers(["given"]))).toBeNull();
+  });
+
+  it("sorts best first with missing rewards last, or as drawn", () => {
+    const list = [0.2, null, 0.9].map((reward, index) => rollout({ index, reward }));
+    expect(sortRollouts(list, "reward").map(({ index }) => index)).toEqual([2, 0, 1]);
+    expect(sortRollouts([...list].reverse(), "index").map(({ index }) => index)).toEqual([0, 1, 2]);
+  });
+});
+
+describe("filters", () => {
+  const groups = [
+    group([rollout({ reward: 0.1, truncated: true }), rollout({ reward: 0.9, caption: "A Horse" })]),
+    group([rollout({ loop: 2, reward: null, predictedMask: mask("....") })], { loop: 2, zeroSpread: true }),
+  ];
+
+  it.each([
+    ["nothing", {}, [1, 2]],
+    ["loop", { loop: 2 as const }, [2]],
+    ["reward range", { least: 0.8 }, [1]],
+    ["reward range without a hit", { least: 0.3, most: 0.6 }, []],
+    ["zero spread", { zeroSpread: true }, [2]],
+    ["cut off", { truncated: true }, [1]],
+    ["empty mask", { emptyMask: true }, [2]],
+    ["text", { text: " horse" }, [1]],
+  ])("by %s", (_, change, loops) => {
+    expect(filterGroups(groups, { ...NO_FILTER, ...change }).map(({ loop }) => loop)).toEqual(loops);
+  });
+});
+
+describe("actions", () => {
+  it("reads cells of a grid and nothing else as a grid", () => {
+    const cells = ["cell 0,0", "cell 0,1", "cell 1,0", "cell 2,1"].map((label) => action(label));
+    expect(gridOf(cells)).toMatchObject({ rows: 3, columns: 2 });
+    expect(gridOf(cells)?.cells.map((cell) => cell?.label ?? null)).toEqual([
+      "cell 0,0",
+      "cell 0,1",
+      "cell 1,0",
+      null,
+      null,
+      "cell 2,1",
+    ]);
+    expect(gridOf([...cells, action("cup")])).toBeNull();
+  });
+
+  it("gives ratios above and below 1 opposite hues, and nothing to what was not measured", () => {
+    expect(measureStrength(action("x", { ratio: 1.1 }), "ratio")).toBeGreaterThan(0);
+    expect(measureStrength(action("x", { ratio: 0.9 }), "ratio")).toBeLessThan(0);
+    expect(measureStrength(action("x"), "kl")).toBe(0);
+    expect(measureStrength(action("x", { logp: -100 }), "logp")).toBe(1);
+  });
+});
+
+describe("zoom", () => {
+  it("keeps the point under the pointer and never leaves the picture", () => {
+    const zoomed = zoomAt({ zoom: 1, x: 0.5, y: 0.5 }, 4, 0.75, 0.25);
+    const under = (p: number, middle: number): number => middle + (p - 0.5) / zoomed.zoom;
+    expect(under(0.75, zoomed.x)).toBeCloseTo(0.75, 12);
+    expect(under(0.25, zoomed.y)).toBeCloseTo(0.25, 12);
+    expect(clampView({ zoom: 0.2, x: 3, y: -1 })).toEqual({ zoom: 1, x: 0.5, y: 0.5 });
+  });
+});
+
+describe("stored groups", () => {
+  it("reads each step once, newest first, and stops when told", async () => {
+    const asked: number[] = [];
+    const source = new GroupSource((_, step) => {
+      asked.push(step);
+      return Promise.resolve([group([], { step })]);
+    });
+    await source.step("r", 3);
+    const stop = new AbortController();
+    const seen: number[] = [];
+    await source.scan(
+      "r",
+      [1, 2, 3],
+      (groups) => {
+        seen.push(groups[0]?.step ?? 0);
+        if (seen.length === 2) stop.abort();
+      },
+      stop.signal,
+    );
+    expect(seen).toEqual([3, 2]);
+    expect(asked).toEqual([3, 2, 1]);
+  });
+
+  it("asks again after a failure", async () => {
+    let fails = true;
+    const source = new GroupSource(() => (fails ? Promise.reject(new Error("no")) : Promise.resolve([])));
+    await expect(source.step("r", 1)).rejects.toThrow("no");
+    fails = false;
+    await expect(source.step("r", 1)).resolves.toEqual([]);
+  });
+});
+
+describe("still figures", () => {
+  it("bins rewards at the ends and leaves missing ones out", () => {
+    const bins = rewardBins([group([0, 0.05, 1, null].map((reward) => rollout({ reward })))], 10);
+    expect(bins[0]).toEqual({ from: 0, loop1: 2, loop2: 0 });
+    expect(bins[9]?.loop1).toBe(1);
+    expect(bins.reduce((sum, bin) => sum + bin.loop1 + bin.loop2, 0)).toBe(3);
+  });
+
+  it("shares the time of a step in the order of its phases", () => {
+    const shares = phaseShares({ update: 1, generate: 3, log: 0 });
+    expect(shares.map(({ phase, share }) => [phase, share])).toEqual([
+      ["generate", 0.75],
+      ["update", 0.25],
+    ]);
+  });
+});
+
+describe("what changed between runs", () => {
+  const manifest = (id: string, created: string, change: Partial<RunManifest> = {}): RunManifest => ({
+    format: "sa2va-lab-run/1",
+    id,
+    title: id,
+    created,
+    version: "1",
+    config: defaultConfig(),
+    model: { name: "pocket", hash: "m", parameters: 1, trainableParameters: 1 },
+    data: { name: "rows", rows: 1, trainRows: 1, heldOutRows: 0, hash: "d" },
+    adapter: { vendor: "", architecture: "", description: "", software: true },
+    state: "finished",
+    ...change,
+  });
+  const first = manifest("a", "2026-01-01T00:00:00Z");
+  const second = manifest("b", "2026-01-02T00:00:00Z", {
+    config: { ...defaultConfig(), groupSize: defaultConfig().groupSize + 2 },
+    data: { ...first.data, name: "others", hash: "e" },
+  });
+
+  it("lists settings and data that differ, with both values", () => {
+    const before = defaultConfig().groupSize;
+    expect(runChanges(second, first).map(({ before: was, after }) => [was, after])).toEqual([
+      [String(before), String(before + 2)],
+      ["rows", "others"],
+    ]);
+    expect(runChanges(first, first)).toEqual([]);
+  });
+
+  it("compares with the run that started last before", () => {
+    const third = manifest("c", "2026-01-03T00:00:00Z");
+    expect(previousRun(third, [third, first, second])?.id).toBe("b");
+    expect(previousRun(first, [third, first, second])).toBeNull();
+  });
+});
