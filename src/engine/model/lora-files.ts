@@ -4,7 +4,7 @@ import type { ByteFolder } from "../bytes/source.ts";
 import { LabError } from "../errors.ts";
 import type { LanguageConfig } from "./config.ts";
 import { languageLinears } from "./language-shapes.ts";
-import { fromPeftName, type HostTensor, loraShapes, toPeftName } from "./lora.ts";
+import { fromPeftName, type HostTensor, loraShapes, toPeftName } from "./lora-factors.ts";
 import { openSafetensors } from "./safetensors.ts";
 import { writeSafetensors } from "./safetensors-write.ts";
 

@@ -38,11 +38,6 @@ export interface GoldenCases {
   readonly train: Readonly<Record<string, unknown>>;
 }
 
-/** Whether a folder holds a whole model with its expectations. */
-export function isSa2vaGolden(folder: ByteFolder): boolean {
-  return ["cases.json", "config.json", "model.safetensors"].every((path) => folder.get(path) !== undefined);
-}
-
 /** @throws LabError("bad-input") when the file is absent or a field is missing */
 export async function readCases(folder: ByteFolder): Promise<GoldenCases> {
   const source = folder.get("cases.json");
