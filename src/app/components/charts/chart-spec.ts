@@ -27,6 +27,12 @@ export interface SeriesSpec {
   readonly decimals: number | "compact" | "bytes";
 }
 
+/** Dashes of a line: loop 2 long, a single quantity of the right scale short, all others solid. */
+export function dashOf(spec: SeriesSpec): readonly number[] {
+  if (spec.loop === 2) return [6, 4];
+  return spec.loop === null && spec.right === true ? [2, 3] : [];
+}
+
 /** A value as the series shows it everywhere. */
 export function showValue(spec: SeriesSpec, value: number | null | undefined): string {
   if (spec.decimals === "bytes") return bytes(value);

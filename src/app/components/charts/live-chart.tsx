@@ -3,7 +3,7 @@ import type uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { cancelRedraw, requestRedraw } from "./chart-clock.ts";
 import { ChartHelp } from "./chart-help.tsx";
-import { type ChartSpec, type FoundSeries, findSeries, type MetricSource, showValue } from "./chart-spec.ts";
+import { type ChartSpec, dashOf, type FoundSeries, findSeries, type MetricSource, showValue } from "./chart-spec.ts";
 import { ChartTable } from "./chart-table.tsx";
 import styles from "./live-chart.module.css";
 import { currentTheme, LINE_COLOURS, onThemeChange, type Theme } from "./palette.ts";
@@ -177,7 +177,7 @@ function Legend({ found, spec, steps, cursor, theme }: LegendProps): ReactNode {
                 y2="4"
                 stroke={colour}
                 strokeWidth="2"
-                strokeDasharray={series.loop === 2 ? "5 3" : undefined}
+                strokeDasharray={dashOf(series).join(" ")}
               />
             </svg>
             <span>{series.label}</span>

@@ -1,5 +1,5 @@
 import uPlot from "uplot";
-import type { FoundSeries, MetricSource } from "./chart-spec.ts";
+import { dashOf, type FoundSeries, type MetricSource } from "./chart-spec.ts";
 import { bytes, compact } from "./format.ts";
 import { LINE_COLOURS, type Theme } from "./palette.ts";
 import { nonFinitePlaces, smooth } from "./smoothing.ts";
@@ -27,7 +27,6 @@ export interface Drawn {
   readonly nonFinite: number;
 }
 
-const DASH = [6, 4];
 /** Per plot and series: which of the drawn points were measured, so that a gap is told from a value that is no number. */
 const marks = new WeakMap<uPlot, readonly (readonly boolean[])[]>();
 
@@ -50,7 +49,7 @@ export function createPlot(target: HTMLElement, found: readonly FoundSeries[], s
       stroke,
       width: 1.6,
       points: { show: (plot) => plot.data[0].length < 2 },
-      ...(spec.loop === 2 && { dash: DASH }),
+      dash: [...dashOf(spec)],
     };
     if (smoothed) series.push({ ...line, stroke: `${stroke}55`, width: 1, dash: [] });
     series.push(line);

@@ -24,12 +24,15 @@ export interface MaskFigureProps {
   /** Figures of one name zoom and pan together; without a name a figure does neither. */
   readonly sync?: string;
   readonly className?: string;
+  /** The picture was pressed and not dragged; what it does must also be reachable by keyboard elsewhere. */
+  readonly onPress?: () => void;
 }
 
 /** A picture with masks on one canvas at device resolution; drawn only while it can be seen. */
 export function MaskFigure(props: MaskFigureProps): ReactNode {
-  const { rowId, width, height, layers, difference = null, label, fit = "contain", sync } = props;
+  const { rowId, width, height, layers, difference = null, label, fit = "contain", sync, onPress } = props;
   const canvas = useRef<HTMLCanvasElement>(null);
+  const pressed = useRef(0);
   const box = useVisibleBox(canvas);
   const mode = useOverlay((state) => (state.hidden ? "off" : state.mode));
   const opacity = useOverlay((state) => state.opacity);
@@ -76,12 +79,20 @@ export function MaskFigure(props: MaskFigureProps): ReactNode {
   const style: CSSProperties = fit === "cover" ? {} : { aspectRatio: `${width} / ${height}` };
   return (
     <figure className={[styles.figure, props.className].filter(Boolean).join(" ")} style={style}>
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: what a press does is also a button beside the picture */}
       <canvas
         ref={canvas}
         className={styles.canvas}
         role="img"
         aria-label={label}
         data-zoomed={view.zoom > 1}
+        data-pressable={onPress !== undefined}
+        onPointerDown={(event) => {
+          pressed.current = event.clientX + event.clientY;
+        }}
+        onClick={(event) => {
+          if (Math.abs(event.clientX + event.clientY - pressed.current) < 5) onPress?.();
+        }}
         {...(sync === undefined ? {} : { tabIndex: 0, onKeyDown: (event) => viewKey(event, sync) })}
       />
       {problem !== null && <span className={styles.note}>Picture not available: {problem}</span>}

@@ -4,13 +4,19 @@ import { useViews, type View, WHOLE, zoomAt } from "./view-store.ts";
 const now = (sync: string): View => useViews.getState().views[sync] ?? WHOLE;
 const put = (sync: string, view: View): void => useViews.getState().setView(sync, view);
 
-/** Wheel zooms at the pointer, dragging pans, a double click shows the whole; all figures of `sync` follow. */
+/**
+ * Once a figure has the focus or is zoomed the wheel zooms at the pointer; with Ctrl, or pinched on a touchpad, always.
+ * Otherwise the wheel scrolls the page as everywhere. Dragging pans, a double click shows the whole; all figures of `sync` follow.
+ */
 export function useGestures(canvas: RefObject<HTMLCanvasElement | null>, sync: string | undefined): void {
   useEffect(() => {
     const element = canvas.current;
     if (element === null || sync === undefined) return;
     let dragged: { readonly x: number; readonly y: number } | null = null;
     const wheel = (event: WheelEvent): void => {
+      const zoomed = now(sync).zoom > 1;
+      const asked = event.ctrlKey || event.metaKey || document.activeElement === element;
+      if (!zoomed && (!asked || event.deltaY > 0)) return;
       event.preventDefault();
       const box = element.getBoundingClientRect();
       const factor = Math.exp(-event.deltaY * 0.002);

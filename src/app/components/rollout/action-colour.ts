@@ -9,7 +9,11 @@ export const ACTION_MEASURES: readonly {
   readonly label: string;
   readonly help: string;
 }[] = [
-  { value: "logp", label: "log-prob", help: "log π under the weights being updated, in nats: darker is less likely" },
+  {
+    value: "logp",
+    label: "log-prob",
+    help: "log π under the weights being updated, in nats: the stronger the colour, the less likely",
+  },
   { value: "ratio", label: "ratio", help: "π / π at sampling time: blue above 1, orange below" },
   { value: "kl", label: "KL", help: "k3 estimate against the reference, in nats" },
   { value: "entropy", label: "entropy", help: "Entropy of the distribution the action was drawn from, in nats" },

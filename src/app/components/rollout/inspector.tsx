@@ -60,9 +60,11 @@ export function Inspector(props: InspectorProps): ReactNode {
           <Button aria-pressed={blinking} onClick={onBlink}>
             Blink <kbd>B</kbd>
           </Button>
-          <Button kind="quiet" disabled={zoom === 1} onClick={() => useViews.getState().setView(sync, WHOLE)}>
-            {zoom === 1 ? "Scroll to zoom" : `Whole picture · ${zoom.toFixed(1)}×`}
-          </Button>
+          {zoom === 1 ? (
+            <span className={styles.quiet}>Click and scroll to zoom, or press +</span>
+          ) : (
+            <Button onClick={() => useViews.getState().setView(sync, WHOLE)}>Whole picture · {zoom.toFixed(1)}×</Button>
+          )}
         </div>
       </div>
       <div className={styles.facts}>

@@ -33,6 +33,7 @@ export const RolloutCard = memo(function RolloutCard(props: RolloutCardProps): R
         layers={shown}
         difference={difference}
         label={figureLabel(rollout)}
+        onPress={onOpen}
         {...(sync === undefined ? {} : { sync })}
       />
       <button type="button" className={styles.open} aria-current={selected} onClick={onOpen}>
