@@ -2,7 +2,7 @@
 import { LabError } from "../../engine/errors.ts";
 import type { FolderRef, WireError } from "../../protocol/common.ts";
 import { forgetPictures, providePictures } from "../components/mask/picture-cache.ts";
-import { applyEvent, beginRun, runStore } from "../stores/run.ts";
+import { applyEvent, beginRun, isActive, runStore } from "../stores/run.ts";
 import { runTitle } from "../stores/run-title.ts";
 import { addProblem, sessionStore } from "../stores/session.ts";
 import { createDataClient, type DataClient } from "./data-client.ts";
@@ -118,8 +118,18 @@ let openings = 0;
 let newestOpening = 0;
 let newestModel = 0;
 
+/** A run in progress, paused or not, keeps what it draws from. */
+function requireIdle(what: string): void {
+  if (!isActive(runStore.getState().state)) return;
+  throw new LabError(
+    "bad-input",
+    `The run in progress uses ${what}; stop it before opening something else, nothing was changed`,
+  );
+}
+
 /** Opens shards in place of what was open; rows appear while it runs. */
 export async function openData(folders: readonly FolderRef[]): Promise<void> {
+  requireIdle("the rows that are open");
   openings++;
   const mine = ++newestOpening;
   forgetPictures();
@@ -139,6 +149,7 @@ export async function openData(folders: readonly FolderRef[]): Promise<void> {
 
 /** Reads a checkpoint folder into the trainer; what was there is kept when it fails. */
 export async function openModel(folder: FolderRef): Promise<void> {
+  requireIdle("the loaded model");
   const mine = ++newestModel;
   sessionStore.setState({ modelProgress: { loadedBytes: 0, totalBytes: 0, what: "Reading the folder" } });
   try {

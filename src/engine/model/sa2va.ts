@@ -3,6 +3,7 @@
  * One path for every size, from the pocket model to 4B.
  */
 import type { ByteFolder } from "../bytes/source.ts";
+import { LabError } from "../errors.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import { openTokenizer, type Tokenizer } from "../text/tokenizer.ts";
 import { type LoadProgress, openCheckpoint } from "./checkpoint.ts";
@@ -38,6 +39,14 @@ export async function openSa2va(
 ): Promise<Sa2vaModel> {
   const checkpoint = await openCheckpoint(folder);
   const tokenizer = await openTokenizer(folder);
+  const rows = checkpoint.config.language.vocabSize;
+  if (tokenizer.vocabSize > rows) {
+    throw new LabError(
+      "bad-input",
+      `The tokenizer has ids up to ${tokenizer.vocabSize - 1}, the embedding only ${rows} rows; nothing was loaded`,
+      { subject: "tokenizer.json" },
+    );
+  }
   const tensors = await checkpoint.load(() => true, onProgress, signal);
   const frozen = new Map<string, Tensor>();
   const base = new Map<string, Tensor>();

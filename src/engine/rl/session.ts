@@ -110,7 +110,7 @@ export class Session {
     const release = await this.#hold(manifest.id);
     try {
       const run = await createRun(this.#deps.store, manifest);
-      return this.#launch(run, config, startState(model, config), selected, 0, release);
+      return this.#launch(run, config, startState(model, config), list, selected, 0, release);
     } catch (thrown) {
       release();
       throw thrown;
@@ -155,7 +155,7 @@ export class Session {
       const state = resumeState(model, checkpoint);
       await run.truncateAfter(step);
       await run.update({ state: "running" });
-      return this.#launch(run, checkpoint.config, state, selected, step, release);
+      return this.#launch(run, checkpoint.config, state, list, selected, step, release);
     } catch (thrown) {
       release();
       throw thrown;
@@ -173,17 +173,18 @@ export class Session {
     run: RunFolder,
     config: LabConfig,
     state: TrainingState,
+    list: RowList,
     selected: SelectedRows,
     doneSteps: number,
     release: () => void,
   ): StartedRun {
-    const { rows, scorer, now, emit, device } = this.#deps;
+    const { scorer, now, emit, device } = this.#deps;
     const model = this.#idleModel().model;
     const trainer = new Trainer({
       model,
       config,
       state,
-      rows,
+      rows: checkedRows(this.#deps.rows, list),
       trainRows: selected.train,
       scorer,
       run,
@@ -220,6 +221,22 @@ export class Session {
     if (release === null) throw new LabError("bad-input", `Run "${id}" is under way in another tab`, { subject: id });
     return release;
   }
+}
+
+/** Rows by index, refused when another data set has been opened under the run. */
+function checkedRows(rows: RowSource, list: RowList): RowSource {
+  return async (index) => {
+    const row = await rows(index);
+    const expected = list.rows[index]?.[0];
+    if (row.summary.id === expected) return row;
+    throw new LabError(
+      "bad-input",
+      `Row ${index} of ${list.dataSet} is now another one; open the same shards and resume`,
+      {
+        subject: list.dataSet,
+      },
+    );
+  };
 }
 
 /** Folder name of a run: its title in plain letters and the second it began. */

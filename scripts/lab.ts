@@ -1,0 +1,222 @@
+/**
+ * Drives the real page in headless Chromium: picks shards through the file input, starts a run, prints a line per step,
+ * and leaves the exported run folder and pictures of every screen.
+ *
+ *   npm run lab -- --headless --shards DIR… [--model DIR] --steps N [--seed S] [--loops both|1|2] [--preset NAME]
+ *                  [--config FILE] --out DIR [--json] [--timeout SECONDS]
+ */
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join, resolve } from "node:path";
+import { unzipSync } from "fflate";
+import type { Page } from "playwright-core";
+import { requireConfig } from "../src/engine/config/parse.ts";
+import { LabError } from "../src/engine/errors.ts";
+import type { FromTrainer } from "../src/protocol/trainer.ts";
+import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
+import { openBrowser, type WatchedPage } from "./lib/browser.ts";
+import { servePage } from "./lib/page-server.ts";
+import { photographScreens } from "./lib/screens.ts";
+import { stepLine } from "./lib/step-line.ts";
+
+const OPTIONS = {
+  headless: { takes: 0 },
+  shards: { takes: "many" },
+  model: { takes: 1 },
+  steps: { takes: 1 },
+  seed: { takes: 1 },
+  loops: { takes: 1 },
+  preset: { takes: 1 },
+  config: { takes: 1 },
+  out: { takes: 1 },
+  json: { takes: 0 },
+  timeout: { takes: 1 },
+} as const;
+
+interface Task {
+  readonly shards: readonly string[];
+  readonly model: string | undefined;
+  readonly settings: Readonly<Record<string, string>>;
+  readonly preset: string | undefined;
+  readonly out: string;
+  readonly json: boolean;
+  readonly timeout: number;
+}
+
+function taskOf(words: readonly string[]): Task {
+  const parsed = parseArguments(words, OPTIONS);
+  if (!parsed.has("headless")) {
+    throw new LabError("bad-input", "Only --headless is available; npm start opens the lab in a browser", {
+      subject: "headless",
+    });
+  }
+  const out = one(parsed, "out");
+  if (out === undefined) throw new LabError("bad-input", "--out DIR is needed", { subject: "out" });
+  const shards = (parsed.get("shards") ?? []).map((path) => folder(path, "--shards"));
+  const model = one(parsed, "model");
+  const settings: Record<string, string> = {};
+  const file = one(parsed, "config");
+  if (file !== undefined) {
+    const values = readConfig(file);
+    requireConfig(values, undefined, file);
+    for (const [key, value] of Object.entries(values)) settings[key] = String(value);
+  }
+  settings.steps = String(whole(parsed, "steps", 1, 100_000, Number(settings.steps ?? 3)));
+  for (const name of ["seed", "loops"] as const) {
+    const value = one(parsed, name);
+    if (value !== undefined) settings[name] = value;
+  }
+  requireConfig(settings, undefined, "command line");
+  return {
+    shards,
+    model: model === undefined ? undefined : folder(model, "--model"),
+    settings,
+    preset: one(parsed, "preset"),
+    out: resolve(out),
+    json: parsed.has("json"),
+    timeout: whole(parsed, "timeout", 1, 86_400, 3600),
+  };
+}
+
+function readConfig(file: string): Record<string, unknown> {
+  try {
+    return JSON.parse(readFileSync(file, "utf8")) as Record<string, unknown>;
+  } catch (cause) {
+    throw new LabError("bad-input", `${file} is not a readable JSON file`, { subject: file, cause });
+  }
+}
+
+function folder(path: string, option: string): string {
+  if (!existsSync(path)) throw new LabError("bad-input", `${option} ${path} does not exist`, { subject: path });
+  return resolve(path);
+}
+
+/** One folder for the file input; several are gathered below a temporary one, as if it had been dropped. */
+function gathered(paths: readonly string[]): { readonly path: string; readonly remove: () => void } {
+  const [only] = paths;
+  if (paths.length === 1 && only !== undefined && statSync(only).isDirectory()) return { path: only, remove: () => {} };
+  const parent = mkdtempSync(join(tmpdir(), "lab-shards-"));
+  paths.forEach((path, i) => {
+    cpSync(path, join(parent, `${i + 1}-${basename(path)}`), { recursive: true });
+  });
+  return { path: parent, remove: () => rmSync(parent, { recursive: true, force: true }) };
+}
+
+/** Follows the trainer's events; settles at the end of the run. */
+async function followRun(page: Page, task: Task): Promise<{ readonly ended: Promise<string> }> {
+  let settle: (state: string) => void = () => {};
+  let refuse: (error: Error) => void = () => {};
+  const ended = new Promise<string>((resolve, reject) => {
+    settle = resolve;
+    refuse = reject;
+  });
+  ended.catch(() => undefined); // awaited later
+  await page.exposeFunction("labEvent", (event: FromTrainer) => {
+    if (event.type === "step") process.stdout.write(`${stepLine(event, task.json)}\n`);
+    if (event.type === "alarm") process.stderr.write(`step ${event.alarm.step}: ${event.alarm.message}\n`);
+    if (event.type === "failed") refuse(new LabError(event.error.code, event.error.message));
+    if (event.type === "state" && (event.state === "finished" || event.state === "failed")) settle(event.state);
+  });
+  await page.addInitScript(`addEventListener("lab:trainer", (event) => labEvent(event.detail))`);
+  return { ended };
+}
+
+/** The first problem the page lists, if any. */
+async function problemOn(page: Page): Promise<string | undefined> {
+  const list = page.getByTestId("problems");
+  if ((await list.count()) === 0) return undefined;
+  return ((await list.first().textContent()) ?? "").replace(/\s+/g, " ").trim() || undefined;
+}
+
+/** Waits for a condition of the page, or throws with what the page says is wrong. */
+async function until(page: Page, what: string, ready: () => Promise<boolean>, seconds: number): Promise<void> {
+  const deadline = Date.now() + seconds * 1000;
+  while (!(await ready())) {
+    if (Date.now() > deadline) {
+      throw new LabError(
+        "internal",
+        `${what} did not happen within ${seconds} s; the page says: ${(await problemOn(page)) ?? "nothing"}`,
+      );
+    }
+    await page.waitForTimeout(200);
+  }
+}
+
+async function drive(watched: WatchedPage, url: string, task: Task): Promise<void> {
+  const { page } = watched;
+  const run = await followRun(page, task);
+  const settings = new URLSearchParams({
+    screen: "data",
+    ...(task.preset === undefined ? {} : { preset: task.preset }),
+    ...task.settings,
+  });
+  await page.goto(`${url}#${settings}`);
+  const enabled = () =>
+    page
+      .getByTestId("strip-start")
+      .isEnabled()
+      .catch(() => false);
+  await until(page, "Loading the built-in model and shards", enabled, 180);
+  if (task.shards.length > 0) {
+    const source = gathered(task.shards);
+    try {
+      await page.getByTestId("pick-shards").setInputFiles(source.path);
+      await page.waitForTimeout(300);
+      await until(page, "Reading the shards", enabled, 600);
+    } finally {
+      source.remove();
+    }
+  }
+  if (task.model !== undefined) {
+    await page.getByTestId("pick-model").setInputFiles(task.model);
+    await page.waitForTimeout(300);
+    await until(page, "Loading the checkpoint", enabled, 1800);
+  }
+  await page.getByTestId("strip-start").click();
+  const timeout = new Promise<never>((_, reject) => {
+    setTimeout(
+      () => reject(new LabError("internal", `The run did not end within ${task.timeout} s`)),
+      task.timeout * 1000,
+    ).unref();
+  });
+  const state = await Promise.race([run.ended, timeout]);
+  if (state !== "finished")
+    throw new LabError("internal", `The run ended as ${state}: ${(await problemOn(page)) ?? "no reason given"}`);
+
+  mkdirSync(join(task.out, "screens"), { recursive: true });
+  await photographScreens(page, join(task.out, "screens"));
+  await exportRun(page, task.out);
+}
+
+/** Exports the newest run through the Runs screen and unpacks it. */
+async function exportRun(page: Page, out: string): Promise<void> {
+  await page.goto(`${page.url().split("#")[0]}#screen=runs`);
+  const button = page.getByTestId("export-run").first();
+  await button.waitFor({ timeout: 30_000 });
+  const [download] = await Promise.all([page.waitForEvent("download", { timeout: 120_000 }), button.click()]);
+  const files = unzipSync(new Uint8Array(readFileSync(await download.path())));
+  for (const [path, bytes] of Object.entries(files)) {
+    if (path.endsWith("/")) continue;
+    const place = join(out, path.split("/").slice(1).join("/") || path);
+    mkdirSync(dirname(place), { recursive: true });
+    writeFileSync(place, bytes);
+  }
+}
+
+await runTool(async () => {
+  const task = taskOf(process.argv.slice(2));
+  const server = await servePage();
+  const watched = await openBrowser({ width: 1440, height: 900 });
+  try {
+    await drive(watched, server.url, task);
+  } catch (thrown) {
+    mkdirSync(join(task.out, "screens"), { recursive: true });
+    await watched.page.screenshot({ path: join(task.out, "screens", "failed.png") }).catch(() => undefined);
+    throw thrown;
+  } finally {
+    await watched.browser.close();
+    await server.close();
+  }
+  for (const line of watched.consoleErrors) process.stderr.write(`console: ${line}\n`);
+  return watched.consoleErrors.length === 0 ? 0 : 1;
+});
