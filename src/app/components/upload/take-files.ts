@@ -2,6 +2,7 @@ import { LabError } from "../../../engine/errors.ts";
 import type { PickedFile } from "../../../protocol/common.ts";
 import { openData, openModel } from "../../clients/lab.ts";
 import { navigate } from "../../stores/route.ts";
+import { isActive, runStore } from "../../stores/run.ts";
 import { classifyPicked } from "./classify.ts";
 
 /**
@@ -22,7 +23,8 @@ export async function takeFiles(files: readonly PickedFile[], expected: "model" 
   const work: Promise<void>[] = [];
   if (model !== undefined) work.push(openModel(model));
   if (expected === "any" && shards.length > 0) {
-    navigate({ screen: "data", row: null });
+    // While a run uses the rows, opening is refused and the person stays where they are.
+    if (!isActive(runStore.getState().state)) navigate({ screen: "data", row: null });
     work.push(openData(shards));
   }
   await Promise.all(work);

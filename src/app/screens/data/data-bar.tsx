@@ -20,6 +20,8 @@ const SIZES = [
 /** What is open, how much of it, and the filters. */
 export function DataBar(props: {
   readonly shown: number;
+  /** Rows before filtering; without any there is nothing to filter. */
+  readonly total: number;
   readonly filter: RowFilter;
   readonly onFilter: (filter: RowFilter) => void;
   readonly size: TileSize;
@@ -46,7 +48,7 @@ export function DataBar(props: {
           <OpenButtons />
         </div>
       </div>
-      <div className={styles.line}>
+      <div className={styles.line} hidden={props.total === 0}>
         <input
           ref={search}
           className={styles.search}

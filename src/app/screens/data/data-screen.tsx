@@ -1,4 +1,5 @@
 import { type ReactNode, useMemo, useState } from "react";
+import type { SkippedRow } from "../../../engine/data/sample.ts";
 import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
 import { Empty } from "../../components/ui/panel.tsx";
 import { navigate, useRoute } from "../../stores/route.ts";
@@ -28,13 +29,18 @@ export function DataScreen(): ReactNode {
   const nothingUsable = rows.length === 0 && opening === null;
   return (
     <div className={styles.screen}>
-      <DataBar shown={shown.length} filter={filter} onFilter={setFilter} size={size} onSize={setSize} />
+      <DataBar
+        shown={shown.length}
+        total={rows.length}
+        filter={filter}
+        onFilter={setFilter}
+        size={size}
+        onSize={setSize}
+      />
       <div className={styles.body} data-detail={row !== null}>
         {nothingUsable ? (
           <Empty title="No row of these files can be used" actions={<OpenButtons />}>
-            {info !== null && info.skipped.length > 0
-              ? `All ${info.skipped.length} rows were left out; the list of skipped rows says why`
-              : "The files hold no Arrow shards; a folder saved by the datasets library, or its .arrow files, are read"}
+            <WhyNothing skipped={info?.skipped ?? []} />
           </Empty>
         ) : shown.length === 0 && rows.length > 0 ? (
           <Empty title="No row fits the filter">Change the search, category or shard to see rows again</Empty>
@@ -49,5 +55,25 @@ export function DataScreen(): ReactNode {
         </footer>
       )}
     </div>
+  );
+}
+
+/** The first reasons why rows or files were left out. */
+function WhyNothing(props: { readonly skipped: readonly SkippedRow[] }): ReactNode {
+  const { skipped } = props;
+  if (skipped.length === 0) {
+    return "The files hold no Arrow shards; a folder saved by the datasets library, or its .arrow files, can be read";
+  }
+  const rest = skipped.length - 3;
+  return (
+    <ul className={styles.reasons}>
+      {skipped.slice(0, 3).map((row) => (
+        <li key={`${row.file} ${row.row}`}>
+          {row.row >= 0 && `${row.file}, row ${row.row}: `}
+          {row.reason}
+        </li>
+      ))}
+      {rest > 0 && <li>{rest} more in the list of skipped rows</li>}
+    </ul>
   );
 }

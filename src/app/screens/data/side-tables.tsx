@@ -81,12 +81,7 @@ export function SkippedDialog(props: SideProps): ReactNode {
   const [copied, setCopied] = useState(false);
   const report = ["file\trow\tcolumn\treason", ...skipped.map(line)].join("\n");
   return (
-    <Dialog
-      title={`${formatCount(skipped.length)} skipped rows`}
-      open={props.open}
-      onOpenChange={props.onOpenChange}
-      wide
-    >
+    <Dialog title={`Skipped (${formatCount(skipped.length)})`} open={props.open} onOpenChange={props.onOpenChange} wide>
       <SkippedTable skipped={skipped} />
       <p className={styles.after}>
         <Button

@@ -15,7 +15,7 @@ export function ModelPanel(): ReactNode {
   const gpu = useSession((session) => session.gpu);
   const gpuError = useSession((session) => session.gpuError);
   return (
-    <Panel title="Model">
+    <Panel title="Loaded model">
       {progress !== null ? (
         <div className={styles.progress} role="status">
           <progress

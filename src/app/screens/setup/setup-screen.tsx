@@ -12,6 +12,7 @@ export function SetupScreen(): ReactNode {
   const active = useRun((run) => isActive(run.state));
   return (
     <div className={styles.screen}>
+      <h1 className="visually-hidden">Setup</h1>
       <div className={styles.main}>
         {active && (
           <p className={styles.note}>
