@@ -97,9 +97,9 @@ export function LiveChart({ spec, source, smoothing, sync, onPick }: LiveChartPr
   return (
     <section className={styles.chart} aria-labelledby={titleId} data-testid={`chart-${spec.id}`}>
       <header className={styles.header}>
-        <h3 id={titleId} className={styles.title}>
+        <h2 id={titleId} className={styles.title}>
           {spec.title}
-        </h3>
+        </h2>
         <ChartHelp title={spec.title} metrics={spec.series.map((series) => series.metrics[0] ?? "")} />
         <span className={styles.marks}>
           {drawn.nonFinite > 0 && (

@@ -121,7 +121,8 @@ function Raw({ rollout }: { readonly rollout: RolloutRecord }): ReactNode {
   return (
     <div className={styles.raw}>
       <CopyButton text={text} what="the record as JSON" />
-      <pre>{text.length > 200_000 ? `${text.slice(0, 200_000)}\n…` : text}</pre>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolled area must be reachable by keyboard */}
+      <pre tabIndex={0}>{text.length > 200_000 ? `${text.slice(0, 200_000)}\n…` : text}</pre>
     </div>
   );
 }

@@ -67,7 +67,7 @@ function IouDetail(props: { readonly title: string; readonly comparison: MaskCom
   const count = (pixels: number): string => pixels.toLocaleString("en-US").replaceAll(",", " ");
   return (
     <section className={styles.detail}>
-      <h4>{props.title}</h4>
+      <h3>{props.title}</h3>
       <p className={styles.formula}>
         {count(intersection)} px intersection / {count(union)} px union ={" "}
         <b>{union === 0 ? MISSING : fixed(intersection / union, 4)}</b>
@@ -104,7 +104,7 @@ function Meteor({ detail }: { readonly detail: MeteorDetail }): ReactNode {
   ] as const;
   return (
     <section className={styles.detail}>
-      <h4>METEOR</h4>
+      <h3>METEOR</h3>
       <MeteorAlignment detail={detail} />
       <dl className={styles.numbers}>
         {numbers.map(([name, value]) => (

@@ -1,4 +1,4 @@
-import { type ReactNode, useMemo } from "react";
+import { type CSSProperties, type ReactNode, useMemo } from "react";
 import type { GroupRecord, RolloutRecord } from "../../../engine/runs/records.ts";
 import { advantageScale, GroupTitle } from "../../components/rollout/group-title.tsx";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
@@ -35,7 +35,7 @@ export function GroupView(props: {
         <OverlayControls />
         <Segmented label="Order" options={SORTS} value={sort} onChange={onSort} />
       </div>
-      <div className={styles.tiles}>
+      <div className={styles.tiles} style={{ "--n": rollouts.length } as CSSProperties}>
         {rollouts.map((rollout) => (
           <div key={rollout.id} data-faded={faded.has(rollout)}>
             <RolloutCard

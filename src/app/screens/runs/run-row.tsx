@@ -14,6 +14,8 @@ export interface RunRowProps {
   readonly run: RunSummary;
   /** Whether it is the run of this page. */
   readonly live: boolean;
+  /** Whether the trainer is at work on it. */
+  readonly active: boolean;
   /** Differences to the run before; null for the first run. */
   readonly changes: readonly Change[] | null;
   /** Why it cannot be resumed now, or null. */
@@ -27,9 +29,9 @@ export interface RunRowProps {
 
 /** One stored run and what can be done with it. */
 export function RunRow(props: RunRowProps): ReactNode {
-  const { run, live, changes, resumeObstacle, exporting } = props;
+  const { run, live, active, changes, resumeObstacle, exporting } = props;
   const { manifest, rewards, checkpoints } = run;
-  const interrupted = manifest.state === "running" && !live;
+  const interrupted = manifest.state === "running" && !active;
   return (
     <tr data-live={live}>
       <th scope="row">
@@ -72,7 +74,7 @@ export function RunRow(props: RunRowProps): ReactNode {
         <Button data-testid="export-run" disabled={exporting} onClick={props.onExport}>
           {exporting ? "Exporting" : "Export zip"}
         </Button>
-        <Button kind="danger" obstacle={live ? "It is the run of this page" : null} onClick={props.onDelete}>
+        <Button kind="danger" obstacle={active ? "Stop it first" : null} onClick={props.onDelete}>
           Delete…
         </Button>
       </td>

@@ -91,15 +91,16 @@ export function RunsScreen(): ReactNode {
             </thead>
             <tbody>
               {runs.map((run) => {
-                const { manifest, checkpoints } = run;
+                const { manifest } = run;
                 const before = previousRun(manifest, manifests);
                 return (
                   <RunRow
                     key={manifest.id}
                     run={run}
                     live={manifest.id === liveId}
+                    active={manifest.id === liveId && isActive(state)}
                     changes={before === null ? null : runChanges(manifest, before)}
-                    resumeObstacle={checkpoints.length === 0 ? "It has no checkpoint" : obstacle}
+                    resumeObstacle={resumeObstacle(run) ?? obstacle}
                     exporting={exporting === manifest.id}
                     onRename={(title) => change(lab().data.renameRun(manifest.id, title))}
                     onResume={() => report(resume(manifest.id))}
@@ -131,6 +132,12 @@ export function RunsScreen(): ReactNode {
       </Dialog>
     </div>
   );
+}
+
+/** Why a run as stored cannot go on, or null. */
+function resumeObstacle({ manifest, steps, checkpoints }: RunSummary): string | null {
+  if (checkpoints.length === 0) return "It has no checkpoint";
+  return manifest.state === "finished" && steps >= manifest.config.steps ? "All its steps are done" : null;
 }
 
 function download(blob: Blob, fileName: string): void {

@@ -1,4 +1,4 @@
-import { type ReactNode, useMemo } from "react";
+import { type CSSProperties, type ReactNode, useMemo } from "react";
 import type { GroupRecord } from "../../../engine/runs/records.ts";
 import { advantageScale, GroupTitle } from "../../components/rollout/group-title.tsx";
 import { RolloutCard } from "../../components/rollout/rollout-card.tsx";
@@ -37,7 +37,7 @@ function StripGroup({ group }: { readonly group: GroupRecord }): ReactNode {
   return (
     <article className={styles.stripGroup}>
       <GroupTitle group={group} withStep />
-      <div className={styles.cards}>
+      <div className={styles.cards} style={{ "--n": rollouts.length } as CSSProperties}>
         {rollouts.map((rollout) => (
           <RolloutCard
             key={rollout.id}
