@@ -46,3 +46,6 @@ export const SETTING_GROUPS = {
 } as const;
 
 export type SettingGroup = keyof typeof SETTING_GROUPS;
+
+/** One option of a choice, its value kept as a literal type. */
+export const choice = <const V extends string>(value: V, label: string) => ({ value, label });

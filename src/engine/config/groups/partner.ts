@@ -1,0 +1,23 @@
+/** Settings of the group "partner": the moving average that answers. */
+import type { Setting } from "../setting.ts";
+
+export const PARTNER_SETTINGS = {
+  emaDecay: {
+    group: "partner",
+    kind: "float",
+    label: "EMA decay",
+    default: 0.999,
+    min: 0,
+    max: 1,
+    step: 0.001,
+    help: "Partner ← decay · partner + (1 − decay) · policy after every optimiser step; 0.999 moves 10 % in 100 steps",
+  },
+  emaRamp: {
+    group: "partner",
+    kind: "flag",
+    label: "EMA ramp",
+    default: false,
+    help: "Uses min(decay, (1 + t) / (10 + t)), so that short runs have a partner that follows",
+    advanced: true,
+  },
+} as const satisfies Record<string, Setting>;

@@ -1,0 +1,72 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import {
+  configDifference,
+  defaultConfig,
+  parseConfig,
+  parseSetting,
+  requireConfig,
+  SETTING_KEYS,
+} from "../../../src/engine/config/parse.ts";
+import { PRESETS, presetConfig } from "../../../src/engine/config/presets.ts";
+import type { Setting } from "../../../src/engine/config/setting.ts";
+import { settingsPage } from "../../../src/engine/config/settings-doc.ts";
+import { SETTINGS } from "../../../src/engine/config/table.ts";
+
+const PAGE = fileURLToPath(new URL("../../../docs/settings.md", import.meta.url));
+
+describe("the table of settings", () => {
+  /** Run with UPDATE_DOCS=1 to write the page anew. */
+  it("is what docs/settings.md shows", async () => {
+    if (process.env.UPDATE_DOCS === "1") await writeFile(PAGE, settingsPage());
+    expect(await readFile(PAGE, "utf8")).toBe(settingsPage());
+  });
+
+  it("accepts every default and every preset", () => {
+    expect(parseConfig(defaultConfig()).problems).toEqual([]);
+    for (const { name } of PRESETS)
+      expect(parseConfig(presetConfig(name)), name).toMatchObject({ problems: [], unknown: [] });
+  });
+
+  it("survives the way through text, as in a page address", () => {
+    for (const { name } of PRESETS) {
+      const config = presetConfig(name);
+      const text = new URLSearchParams(Object.entries(config).map(([key, value]) => [key, String(value)]));
+      expect(parseConfig(Object.fromEntries(new URLSearchParams(String(text)))).config).toEqual(config);
+    }
+  });
+
+  it("refuses values just outside each range with a sentence that names the setting", () => {
+    for (const key of SETTING_KEYS) {
+      const setting: Setting = SETTINGS[key];
+      const wrong =
+        setting.kind === "choice"
+          ? ["", "nonsense"]
+          : setting.kind === "flag"
+            ? ["maybe", 2]
+            : ["", "x", null, Number.NaN, setting.min - 1, setting.max + 1];
+      for (const value of wrong) {
+        const parsed = parseSetting(key, value);
+        expect("problem" in parsed ? parsed.problem : `accepted ${String(value)}`, key).toMatch(
+          new RegExp(`^${key} must be `),
+        );
+      }
+    }
+  });
+
+  it("keeps the good values beside bad and unknown ones", () => {
+    const parsed = parseConfig({ steps: "7", groupSize: 1, colour: "red" });
+    expect(parsed.config.steps).toBe(7);
+    expect(parsed.config.groupSize).toBe(defaultConfig().groupSize);
+    expect(parsed.problems).toHaveLength(1);
+    expect(parsed.unknown).toEqual(["colour"]);
+    expect(() => requireConfig({ colour: "red" }, undefined, "run.json")).toThrow(
+      /run\.json: there is no setting "colour"/,
+    );
+  });
+
+  it("tells what differs", () => {
+    expect(configDifference({ ...defaultConfig(), steps: 9 }, defaultConfig())).toEqual({ steps: 9 });
+  });
+});

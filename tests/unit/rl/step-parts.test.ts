@@ -1,0 +1,88 @@
+import { describe, expect, it } from "vitest";
+import { padRows } from "../../../src/engine/rl/actions.ts";
+import { watchAlarms } from "../../../src/engine/rl/alarms.ts";
+import { promptRow } from "../../../src/engine/rl/data-order.ts";
+import { weightedAdvantages } from "../../../src/engine/rl/weighted-advantages.ts";
+
+describe("the order of prompts", () => {
+  it("visits every row once per epoch, in an order that depends on seed, loop and epoch", () => {
+    const epoch = (seed: number, loop: 1 | 2, from: number) =>
+      Array.from({ length: 17 }, (_, i) => promptRow(17, from + i, loop, seed));
+    for (const [seed, loop, from] of [
+      [1, 1, 0],
+      [1, 2, 0],
+      [2, 1, 0],
+      [1, 1, 17],
+    ] as const) {
+      expect([...epoch(seed, loop, from)].sort((a, b) => a - b)).toEqual(Array.from({ length: 17 }, (_, i) => i));
+    }
+    const first = epoch(1, 1, 0);
+    expect(epoch(1, 1, 0)).toEqual(first);
+    expect(epoch(1, 1, 17)).not.toEqual(first);
+    expect(epoch(2, 1, 0)).not.toEqual(first);
+    expect(epoch(1, 2, 0)).not.toEqual(first);
+  });
+
+  it("needs no more than one row", () => {
+    expect([0, 1, 2].map((n) => promptRow(1, n, 1, 5))).toEqual([0, 0, 0]);
+  });
+});
+
+describe("advantages of a whole action set", () => {
+  it("have zero mean under the probabilities and unit deviation", () => {
+    const weights = [0.5, 0.3, 0.2];
+    const { advantages, mean, std } = weightedAdvantages([0.2, 0.9, 0.4], weights, 0, true);
+    expect(mean).toBeCloseTo(0.45, 12);
+    expect(std).toBeCloseTo(Math.sqrt(0.5 * 0.0625 + 0.3 * 0.2025 + 0.2 * 0.0025), 12);
+    const weighted = (power: number) => advantages.reduce((sum, a, i) => sum + (weights[i] as number) * a ** power, 0);
+    expect(weighted(1)).toBeCloseTo(0, 12);
+    expect(weighted(2)).toBeCloseTo(1, 12);
+  });
+
+  it("are exactly zero when rewards are equal, whatever the rounding of their mean", () => {
+    for (let k = 1; k < 200; k++) {
+      const result = weightedAdvantages([k / 1000, k / 1000, k / 1000], [0.1, 0.7, 0.2], 0, true);
+      expect(result.advantages).toEqual([0, 0, 0]);
+      expect(result.zeroSpread).toBe(true);
+    }
+  });
+
+  it("leave missing rewards out and renormalise", () => {
+    const { advantages, mean } = weightedAdvantages([1, null, 0], [0.25, 0.5, 0.25], 0, false);
+    expect(mean).toBe(0.5);
+    expect(advantages).toEqual([0.5, 0, -0.5]);
+  });
+});
+
+describe("padding", () => {
+  it("lays rows of unequal length on one grid", () => {
+    expect([...padRows([[1, 2], [], [3]], 3, 9)]).toEqual([1, 2, 9, 9, 9, 9, 3, 9, 9]);
+  });
+});
+
+describe("alarms", () => {
+  it("ring once when groups stop teaching, and again after a pause", () => {
+    const watch = watchAlarms();
+    const row = (share: number) => ({ "loop1/frac_reward_zero_std": share });
+    const ring = (from: number, share: number) =>
+      [0, 1, 2, 3, 4, 5].flatMap((i) => watch.observe(from + i, row(share)).map((alarm) => alarm.id));
+    expect(ring(1, 1)).toEqual(["zero-spread-1"]);
+    expect(ring(10, 0)).toEqual([]);
+    expect(ring(20, 1)).toEqual(["zero-spread-1"]);
+  });
+
+  it("name a step whose gradient was not finite", () => {
+    const watch = watchAlarms();
+    expect(watch.observe(1, { skipped_steps: 0 })).toEqual([]);
+    expect(watch.observe(2, { skipped_steps: 1 })[0]).toMatchObject({ id: "skipped", step: 2, severity: "error" });
+    expect(watch.observe(3, { skipped_steps: 1 })).toEqual([]);
+  });
+
+  it("notice a tensor count that only grows", () => {
+    const watch = watchAlarms();
+    const ids = [1, 2, 3, 4, 5].flatMap((n) =>
+      watch.observe(n, { "memory/num_tensors": 100 + n }).map((alarm) => alarm.id),
+    );
+    expect(ids).toEqual(["tensors"]);
+  });
+});
