@@ -12,7 +12,9 @@ export function ChartTable(props: {
   readonly height: number;
   readonly onPick: (step: number) => void;
 }): ReactNode {
-  const { found, steps, height, onPick } = props;
+  const { found, height, onPick } = props;
+  // The columns were taken a moment ago; steps that came since have no values in them yet.
+  const steps = Array.from(props.steps).slice(0, found[0]?.values.length ?? 0);
   const scroller = useRef<HTMLDivElement>(null);
   const rows = useVirtualizer({
     count: steps.length,

@@ -40,7 +40,8 @@ export function LiveChart({ spec, source, smoothing, sync, onPick }: LiveChartPr
 
   useEffect(() => {
     const element = holder.current;
-    if (element === null || table) return;
+    if (table) return followTable(source, () => setFound(findSeries(spec, source)));
+    if (element === null) return;
     let plot: uPlot | null = null;
     const zoom = sharedZoom(sync);
     let visible = false;
@@ -149,6 +150,16 @@ export function LiveChart({ spec, source, smoothing, sync, onPick }: LiveChartPr
   );
 }
 
+/** Keeps a table up to date at the pace of the charts. */
+function followTable(source: MetricSource, refresh: () => void): () => void {
+  const stop = source.subscribe(() => requestRedraw(refresh));
+  requestRedraw(refresh);
+  return () => {
+    stop();
+    cancelRedraw(refresh);
+  };
+}
+
 interface LegendProps {
   readonly found: readonly FoundSeries[];
   readonly spec: ChartSpec;
@@ -166,7 +177,7 @@ function Legend({ found, spec, steps, cursor, theme }: LegendProps): ReactNode {
         const values = found.find((candidate) => candidate.spec === series)?.values;
         if (values === undefined && found.length > 0) return null;
         const colour = LINE_COLOURS[theme][series.colour % 6] as string;
-        const value = values?.[place];
+        const value = values?.[Math.min(place, values.length - 1)];
         return (
           <li key={series.label}>
             <svg width="18" height="8" aria-hidden="true">
