@@ -190,6 +190,9 @@ function limits(low: number | null, high: number | null, settings: PlotSettings)
     const floor = Math.max(low, 1e-9);
     return [floor * 0.8, Math.max(high, floor) * 1.25];
   }
+  if (high === low && settings.range !== undefined && low >= settings.range[0] && high <= settings.range[1]) {
+    return [settings.range[0], settings.range[1]];
+  }
   const room = high === low ? Math.max(Math.abs(high) * 0.1, 0.01) : (high - low) * 0.08;
   const [least, greatest] = settings.range ?? [-Infinity, Infinity];
   return [Math.max(low - room, Math.min(least, low)), Math.min(high + room, Math.max(greatest, high))];

@@ -117,9 +117,9 @@ export function RunsScreen(): ReactNode {
         {deleting !== null && (
           <>
             <p>
-              <b>{deleting.manifest.title}</b> with its {deleting.steps} steps, rollouts and{" "}
-              {deleting.checkpoints.length} checkpoints will be gone; this frees {bytes(deleting.bytes)} and cannot be
-              undone
+              <b>{deleting.manifest.title}</b> with its {counted(deleting.steps, "step")}, their rollouts and{" "}
+              {counted(deleting.checkpoints.length, "checkpoint")} will be gone; this frees {bytes(deleting.bytes)} and
+              cannot be undone
             </p>
             <div className={styles.answers}>
               <Button onClick={() => setDeleting(null)}>Keep it</Button>
@@ -138,6 +138,10 @@ export function RunsScreen(): ReactNode {
 function resumeObstacle({ manifest, steps, checkpoints }: RunSummary): string | null {
   if (checkpoints.length === 0) return "It has no checkpoint";
   return manifest.state === "finished" && steps >= manifest.config.steps ? "All its steps are done" : null;
+}
+
+function counted(count: number, thing: string): string {
+  return `${count} ${thing}${count === 1 ? "" : "s"}`;
 }
 
 function download(blob: Blob, fileName: string): void {
