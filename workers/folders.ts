@@ -2,10 +2,11 @@ import type { ByteFolder } from "../src/engine/bytes/source.ts";
 import { fetchedFolder, mergeFolders, pickedFolder } from "../src/engine/data/blob-source.ts";
 import type { FolderRef } from "../src/protocol/common.ts";
 
-/** Last part of a built-in folder's URL, or the name of what was picked. */
+/** Last two parts of a built-in folder's URL ("pocket model"), or the name of what was picked. */
 export function folderName(ref: FolderRef): string {
   if (ref.kind === "picked") return ref.name;
-  return decodeURIComponent(ref.baseUrl.replace(/\/+$/, "").split("/").at(-1) ?? "data");
+  const parts = new URL(ref.baseUrl).pathname.split("/").filter((part) => part !== "");
+  return decodeURIComponent(parts.slice(-2).join(" "));
 }
 
 /** The files of a reference. @throws LabError("bad-input") when a built-in folder's list cannot be fetched */

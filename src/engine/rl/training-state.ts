@@ -9,7 +9,8 @@ import { emaDistance, rampedDecay, updateEma } from "./ema.ts";
 import { inspectGradients, judgeGradients } from "./monitor.ts";
 import { type AdamSettings, AdamState, applyAdamw } from "./optimiser.ts";
 import { copySet, disposeSet } from "./parameter-sets.ts";
-import { learningRate, type ScheduleSettings } from "./schedule.ts";
+import { learningRate } from "./schedule.ts";
+import { scheduleOf } from "./schedule-config.ts";
 
 /** Owns every tensor in it. */
 export interface TrainingState {
@@ -113,16 +114,6 @@ export async function updateState(
     },
     nonFinite: [],
   };
-}
-
-function scheduleOf(config: LabConfig): ScheduleSettings {
-  const { warmupSteps } = config;
-  const totalSteps = config.steps * config.iterations;
-  if (config.schedule === "constant") return { kind: "constant" };
-  if (config.schedule === "linear-then-cosine") {
-    return { kind: "linear-then-cosine", warmupSteps, totalSteps, startFactor: 1 / Math.max(1, warmupSteps) };
-  }
-  return { kind: "cosine", warmupSteps, totalSteps, floor: 0, cycles: 0.5 };
 }
 
 function adamOf(config: LabConfig): AdamSettings {

@@ -1,20 +1,13 @@
 import type { ReactNode } from "react";
 import type { LabConfig } from "../../../engine/config/table.ts";
-import { learningRate, type ScheduleSettings } from "../../../engine/rl/schedule.ts";
+import { learningRate } from "../../../engine/rl/schedule.ts";
+import { scheduleOf } from "../../../engine/rl/schedule-config.ts";
 import styles from "./schedule-curve.module.css";
 import { numberText } from "./setting-values.ts";
 
 const WIDTH = 300;
 const HEIGHT = 56;
 const POINTS = 150;
-
-/** The schedule a configuration means. */
-function scheduleOf(config: LabConfig): ScheduleSettings {
-  const { warmupSteps, steps: totalSteps } = config;
-  if (config.schedule === "constant") return { kind: "constant" };
-  if (config.schedule === "cosine") return { kind: "cosine", warmupSteps, totalSteps, floor: 0, cycles: 0.5 };
-  return { kind: "linear-then-cosine", warmupSteps, totalSteps, startFactor: 0.05 };
-}
 
 /** Learning rate over the steps of the run, drawn small. */
 export function ScheduleCurve(props: { readonly config: LabConfig }): ReactNode {
@@ -24,7 +17,7 @@ export function ScheduleCurve(props: { readonly config: LabConfig }): ReactNode 
   const count = Math.min(POINTS, last + 1);
   const rates = Array.from({ length: count }, (_, index) => {
     const step = Math.round((index / Math.max(1, count - 1)) * last);
-    return { step, rate: learningRate(config.learningRate, step, schedule) };
+    return { step, rate: learningRate(config.learningRate, step * config.iterations, schedule) };
   });
   const peak = Math.max(config.learningRate, Number.MIN_VALUE);
   const line = rates
