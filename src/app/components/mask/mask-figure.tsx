@@ -79,7 +79,6 @@ export function MaskFigure(props: MaskFigureProps): ReactNode {
   const style: CSSProperties = fit === "cover" ? {} : { aspectRatio: `${width} / ${height}` };
   return (
     <figure className={[styles.figure, props.className].filter(Boolean).join(" ")} style={style}>
-      {/* biome-ignore lint/a11y/useKeyWithClickEvents: what a press does is also a button beside the picture */}
       <canvas
         ref={canvas}
         className={styles.canvas}

@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from "react";
 import type { MeteorDetail } from "../../../engine/rewards/term.ts";
-import styles from "./details.module.css";
+import styles from "./reward.module.css";
 
 /** Both captions, matched words underlined by kind; pointing at a word marks its partner. */
 export function MeteorAlignment({ detail }: { readonly detail: MeteorDetail }): ReactNode {

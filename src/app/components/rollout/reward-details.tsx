@@ -2,8 +2,8 @@ import type { ReactNode } from "react";
 import type { MeteorDetail, RewardTerm } from "../../../engine/rewards/term.ts";
 import type { RolloutRecord } from "../../../engine/runs/records.ts";
 import { fixed, MISSING } from "../charts/format.ts";
-import styles from "./details.module.css";
 import { MeteorAlignment } from "./meteor-alignment.tsx";
+import styles from "./reward.module.css";
 import { compareMasks, type MaskComparison, termContribution, termName } from "./rollout-view.ts";
 
 /** How the reward came about, term by term. */
