@@ -29,6 +29,8 @@ export default defineConfig({
   base: "./",
   plugins: [react()],
   worker: { format: "es" },
+  // Loaded on demand; without this the first visit to it in development reloads the page.
+  optimizeDeps: { include: ["recharts"] },
   build: { target: "es2023", chunkSizeWarningLimit: 2500, sourcemap: false },
   server: { headers: headers(true) },
   preview: { headers: headers(false) },

@@ -13,7 +13,7 @@ export function Rail(): ReactNode {
           key={id}
           className={styles.link}
           href={linkTo({ screen: id })}
-          data-testid={`screen-${id}`}
+          data-testid={`nav-${id}`}
           {...(id === current ? { "aria-current": "page" as const } : {})}
           onClick={(event) => {
             // A press with a modifier opens a new tab, as everywhere.

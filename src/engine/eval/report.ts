@@ -1,0 +1,35 @@
+/** Row scores as the line that tools print and the run folder keeps. */
+import { bootstrapMean, type Interval, pairedDifference } from "./bootstrap.ts";
+import { EVAL_METRICS, type EvalMetric, type RowScores } from "./held-out.ts";
+
+export interface EvalReport {
+  readonly step: number;
+  readonly n: number;
+  readonly means: Readonly<Record<EvalMetric, number>>;
+  /** 95 % bootstrap interval of each mean. */
+  readonly ci: Readonly<Record<EvalMetric, readonly [number, number]>>;
+  /** Mean paired difference to the first evaluation of the run with its interval; null for the first itself. */
+  readonly difference: Readonly<Record<EvalMetric, Interval>> | null;
+}
+
+const SEED = 1;
+
+/** @param first scores of the run's first evaluation, over the same rows */
+export function evalReport(step: number, scores: readonly RowScores[], first: readonly RowScores[] | null): EvalReport {
+  const of = (rows: readonly RowScores[], metric: EvalMetric): number[] => rows.map((row) => row[metric]);
+  const intervals = EVAL_METRICS.map((metric) => [metric, bootstrapMean(of(scores, metric), SEED)] as const);
+  return {
+    step,
+    n: scores.length,
+    means: Object.fromEntries(intervals.map(([metric, interval]) => [metric, interval.mean])) as EvalReport["means"],
+    ci: Object.fromEntries(
+      intervals.map(([metric, { low, high }]) => [metric, [low, high] as const]),
+    ) as unknown as EvalReport["ci"],
+    difference:
+      first === null
+        ? null
+        : (Object.fromEntries(
+            EVAL_METRICS.map((metric) => [metric, pairedDifference(of(scores, metric), of(first, metric), SEED)]),
+          ) as unknown as EvalReport["difference"]),
+  };
+}
