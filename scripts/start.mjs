@@ -1,18 +1,14 @@
 // `npm start`: installs what is missing, serves the lab and opens the browser. Plain Node, so it runs before any install.
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { ensurePackages, root } from "./lib/ensure.mjs";
+import { buildIsStale, ensurePackages, root } from "./lib/ensure.mjs";
 
 ensurePackages();
 
-const built = join(root, "dist", "index.html");
-const newest = spawnSync("git", ["-C", root, "log", "-1", "--format=%ct"], { encoding: "utf8" }).stdout;
-const stale = !existsSync(built) || statSync(built).mtimeMs / 1000 < Number(newest || Number.POSITIVE_INFINITY);
 const port = process.env.PORT ?? "4173";
 const vite = join(root, "node_modules", "vite", "bin", "vite.js");
 // A built page starts fastest and carries the strict content policy; anything newer than the build is built first.
-if (stale) {
+if (buildIsStale()) {
   process.stdout.write("Building the lab…\n");
   const result = spawnSync(process.execPath, [vite, "build", "--logLevel", "warn"], { cwd: root, stdio: "inherit" });
   if (result.status !== 0) process.exit(result.status ?? 1);

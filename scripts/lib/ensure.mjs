@@ -1,6 +1,6 @@
 // What a fresh clone needs before anything else can run: packages, a Chromium, a Vulkan loader for Dawn.
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -61,4 +61,18 @@ function aptInstall(packages) {
   process.stderr.write(`Installing ${packages.join(", ")} through apt…\n`);
   run("apt-get", ["update", "-qq"]);
   run("apt-get", ["install", "-y", "-qq", "--no-install-recommends", ...packages]);
+}
+
+const SOURCES = ["src", "workers", "public", "index.html", "vite.config.ts", "package-lock.json"];
+
+function newest(path) {
+  const stat = statSync(path);
+  if (!stat.isDirectory()) return stat.mtimeMs;
+  return readdirSync(path).reduce((latest, name) => Math.max(latest, newest(join(path, name))), stat.mtimeMs);
+}
+
+/** Whether the built page is missing or older than a file it is made of. */
+export function buildIsStale() {
+  const built = join(root, "dist", "index.html");
+  return !existsSync(built) || SOURCES.some((path) => newest(join(root, path)) > statSync(built).mtimeMs);
 }

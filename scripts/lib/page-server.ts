@@ -1,21 +1,6 @@
 /** Serves the built page on a free local port; builds it first when a source file is newer than the build. */
-import { existsSync, readdirSync, statSync } from "node:fs";
-import { join } from "node:path";
 import { build, preview } from "vite";
-import { root } from "./ensure.mjs";
-
-const SOURCES = ["src", "workers", "public", "index.html", "vite.config.ts", "package-lock.json"];
-
-function newest(path: string): number {
-  const stat = statSync(path);
-  if (!stat.isDirectory()) return stat.mtimeMs;
-  return readdirSync(path).reduce((latest, name) => Math.max(latest, newest(join(path, name))), 0);
-}
-
-export function buildIsStale(): boolean {
-  const built = join(root, "dist", "index.html");
-  return !existsSync(built) || SOURCES.some((path) => newest(join(root, path)) > statSync(built).mtimeMs);
-}
+import { buildIsStale, root } from "./ensure.mjs";
 
 export interface PageServer {
   readonly url: string;
