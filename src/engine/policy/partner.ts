@@ -133,8 +133,7 @@ export async function describeMasks(
     uniform: () => 0.5,
     stop: (ids) => rule.reached(ids),
     signal: options.signal,
-  });
-  tf.dispose([batch.prefix, batch.tails]);
+  }).finally(() => tf.dispose([batch.prefix, batch.tails]));
   asked.forEach(({ index }, n) => {
     captions[index] = rule.answer(completions[n]?.ids ?? []);
   });

@@ -16,6 +16,7 @@ export class Gate {
   #state: RunState = "ready";
   #wake: (() => void) | undefined;
   #current: Phase | undefined;
+  #updating = false;
   #since = 0;
   #times: Partial<Record<Phase, number>> = {};
   readonly #events: GateEvents;
@@ -68,12 +69,17 @@ export class Gate {
     this.#wake?.();
   }
 
-  /** Enters a phase; holds first when the pace says so. @throws LabError("cancelled") when stopped */
+  /**
+   * Enters a phase; holds first when the pace says so. Once the update has begun a stop waits for the end of the step:
+   * weights, moments and average must not part.
+   * @throws LabError("cancelled") when stopped
+   */
   async enter(phase: Phase, loop: LoopId | null): Promise<void> {
     this.#settle();
     if (this.#pace === "hold") await this.#hold();
     if (this.#pace === "phase") this.#pace = "hold";
     this.#stopIfAsked();
+    if (phase === "update") this.#updating = true;
     this.#current = phase;
     this.#since = this.#now();
     this.#events.onPhase(phase, loop);
@@ -91,6 +97,7 @@ export class Gate {
   endStep(): PhaseTimes {
     this.#settle();
     this.#current = undefined;
+    this.#updating = false;
     if (this.#pace === "step") this.#pace = "hold";
     return this.#times;
   }
@@ -104,6 +111,7 @@ export class Gate {
 
   async #hold(): Promise<void> {
     this.#stopIfAsked();
+    if (this.signal.aborted) return;
     this.setState("paused");
     await new Promise<void>((resolve) => {
       this.#wake = resolve;
@@ -121,6 +129,6 @@ export class Gate {
   }
 
   #stopIfAsked(): void {
-    if (this.#abort.signal.aborted) throw new LabError("cancelled", "The run was stopped");
+    if (this.#abort.signal.aborted && !this.#updating) throw new LabError("cancelled", "The run was stopped");
   }
 }

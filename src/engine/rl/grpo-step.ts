@@ -7,8 +7,9 @@
  * forms and traps are listed in docs/decisions.md and tested against recorded numbers.
  */
 import type { LabConfig } from "../config/table.ts";
+import type { RowSource } from "../data/training-row.ts";
 import { LabError } from "../errors.ts";
-import type { Tensor } from "../gpu/tf.ts";
+import { type Tensor, tf } from "../gpu/tf.ts";
 import { weightsView } from "../model/weights.ts";
 import { disposeFeatures } from "../policy/features.ts";
 import type { GroupRecord, LoopId } from "../runs/records.ts";
@@ -23,7 +24,6 @@ import { lossSettingsOf, needsReference } from "./loss-config.ts";
 import type { LossSettings } from "./loss-types.ts";
 import type { Playout } from "./playout.ts";
 import { loopMetrics } from "./step-metrics.ts";
-import type { RowSource } from "./training-row.ts";
 import { type TrainingState, type UpdateReport, updateState } from "./training-state.ts";
 
 export interface StepInput {
@@ -63,9 +63,10 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
   const loops = activeLoops(config);
   const metrics: Record<string, number> = {};
   const playouts: Playout[] = [];
+  let gradients: Record<string, Tensor> = {};
   try {
     // sample → partner → score: o₁…o_G ~ π(·|q), R_i = reward(q, o_i)
-    for (const loop of loops) playouts.push(...(await playGroups(input, loop)));
+    for (const loop of loops) await playGroups(input, loop, playouts);
 
     // advantage: A_i = (R_i − mean R) / (std R + ε), double precision
     const scored: ScoredGroup[] = [];
@@ -83,7 +84,6 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
     const denominators = new Map<Playout, Float32Array>();
     let update: UpdateReport | undefined;
     for (let pass = 0; pass < config.iterations; pass++) {
-      let gradients: Record<string, Tensor> = {};
       for (const loop of loops) {
         await context.phase("loss", loop);
         const own = scored.filter((group) => group.playout.loop === loop);
@@ -102,29 +102,31 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
       }
       // update: clip by global norm, AdamW; EMA: φ ← d φ + (1 − d) θ
       await context.phase("update", null);
-      update = await updateState(state, gradients, config, async () => context.phase("ema", null));
+      const consumed = gradients;
+      gradients = {};
+      update = await updateState(state, consumed, config, async () => context.phase("ema", null));
     }
     if (update === undefined) throw new LabError("internal", "A step without a pass over its rollouts");
     return { metrics: { ...metrics, ...update.metrics }, update };
   } finally {
+    // What a stop or an error has left.
+    tf.dispose(Object.values(gradients));
     for (const playout of playouts) playout.dispose();
   }
 }
 
-/** Draws the loop's prompts of this step and plays a group on each. */
-async function playGroups(input: StepInput, loop: LoopId): Promise<Playout[]> {
+/** Draws the loop's prompts of this step and plays a group on each, into `playouts`. */
+async function playGroups(input: StepInput, loop: LoopId, playouts: Playout[]): Promise<void> {
   const { context, trainRows, rows } = input;
   const { config, step } = context;
   const count = config.accumulation * config.promptsPerStep;
   const play = loop === 1 ? playLoop1 : playLoop2;
-  const playouts: Playout[] = [];
   for (let group = 0; group < count; group++) {
     await context.phase("sample", loop);
     const drawn = promptRow(trainRows.length, (step - 1) * count + group, loop, config.seed);
     const row = await rows(trainRows[drawn] as number);
     playouts.push(await play(context, row, group));
   }
-  return playouts;
 }
 
 async function referenceLogProbs(input: StepInput, playout: Playout): Promise<Float32Array> {

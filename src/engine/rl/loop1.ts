@@ -2,9 +2,10 @@
  * Loop 1: mask → caption (policy) → mask′ (partner); reward IoU(mask, mask′).
  */
 import { encodeRle } from "../data/rle-mask.ts";
+import type { TrainingRow } from "../data/training-row.ts";
 import { tf } from "../gpu/tf.ts";
 import { captionBatch, captionLogProbs } from "../policy/caption-policy.ts";
-import { disposeFeatures } from "../policy/features.ts";
+import { disposeFeatures, type ImageFeatures } from "../policy/features.ts";
 import { type Completion, generate } from "../policy/generate.ts";
 import { segmentPhrases } from "../policy/partner.ts";
 import { answerRule, captionPrompt, regionCells } from "../policy/prompts.ts";
@@ -13,7 +14,6 @@ import { captionMask, padRows } from "./actions.ts";
 import { type StepContext, samplerSettings, tokenDraws } from "./context.ts";
 import { captionObservations, maskObservations } from "./observations.ts";
 import type { Playout } from "./playout.ts";
-import type { TrainingRow } from "./training-row.ts";
 
 /** Plays one group: G captions of the row's mask, each judged by the mask the partner finds for it. */
 export async function playLoop1(context: StepContext, row: TrainingRow, group: number): Promise<Playout> {
@@ -21,28 +21,13 @@ export async function playLoop1(context: StepContext, row: TrainingRow, group: n
   const { height, width } = row.rgb;
   await context.phase("features", 1);
   const features = await context.features.get(row.summary.imageId, row.rgb);
+  const { prompt, completions, nonFinite, captions, masks } = await describeAndFind(
+    context,
+    row,
+    group,
+    features,
+  ).finally(() => disposeFeatures(features));
 
-  await context.phase("generate", 1);
-  const cells = regionCells(model, row.mask, height, width, config.smallRegions === "force");
-  const prompt = captionPrompt(model, features.tiles, cells);
-  const batch = captionBatch(model, context.policy, features, prompt, config.groupSize);
-  const rule = answerRule(model);
-  const { completions, nonFinite } = await generate(model, context.policy, batch, {
-    maxNewTokens: config.maxNewTokens,
-    sampler: samplerSettings(config),
-    greedy: false,
-    uniform: tokenDraws(context, 1, group),
-    stop: (ids) => rule.reached(ids),
-    promptIds: prompt.ids,
-    signal: context.signal,
-  });
-  tf.dispose([batch.prefix, batch.tails]);
-  const captions = completions.map((completion: Completion) => rule.answer(completion.ids));
-
-  await context.phase("partner", 1);
-  const masks = await segmentPhrases(model, context.partner, features, captions, height, width);
-
-  disposeFeatures(features);
   await context.phase("reward", 1);
   const given = { height, width, pixels: row.mask };
   const terms = masks.map((pixels) =>
@@ -92,6 +77,31 @@ export async function playLoop1(context: StepContext, row: TrainingRow, group: n
       "sampling/non_finite": nonFinite,
     },
   };
+}
+
+/** Captions of the policy and the masks that the partner finds for them. */
+async function describeAndFind(context: StepContext, row: TrainingRow, group: number, features: ImageFeatures) {
+  const { model, config } = context;
+  const { height, width } = row.rgb;
+  await context.phase("generate", 1);
+  const cells = regionCells(model, row.mask, height, width, config.smallRegions === "force");
+  const prompt = captionPrompt(model, features.tiles, cells);
+  const batch = captionBatch(model, context.policy, features, prompt, config.groupSize);
+  const rule = answerRule(model);
+  const { completions, nonFinite } = await generate(model, context.policy, batch, {
+    maxNewTokens: config.maxNewTokens,
+    sampler: samplerSettings(config),
+    greedy: false,
+    uniform: tokenDraws(context, 1, group),
+    stop: (ids) => rule.reached(ids),
+    promptIds: prompt.ids,
+    signal: context.signal,
+  }).finally(() => tf.dispose([batch.prefix, batch.tails]));
+  const captions = completions.map((completion: Completion) => rule.answer(completion.ids));
+
+  await context.phase("partner", 1);
+  const masks = await segmentPhrases(model, context.partner, features, captions, height, width);
+  return { prompt, completions, nonFinite, captions, masks };
 }
 
 export function toRle(mask: Uint8Array | null, height: number, width: number) {

@@ -2,19 +2,19 @@
  * Loop 2: caption → mask (policy) → caption′ (partner); reward METEOR(caption, caption′), later joined by a judge.
  */
 import { encodeRle } from "../data/rle-mask.ts";
+import type { TrainingRow } from "../data/training-row.ts";
 import { tf } from "../gpu/tf.ts";
 import { imageLogits, packMask } from "../model/sam2/postprocess.ts";
 import { candidatePolicy } from "../policy/candidate-policy.ts";
-import { disposeFeatures } from "../policy/features.ts";
+import { disposeFeatures, type ImageFeatures } from "../policy/features.ts";
 import { fieldPolicy } from "../policy/field-policy.ts";
-import type { MaskPolicy } from "../policy/mask-policy.ts";
+import type { MaskActions, MaskPolicy } from "../policy/mask-policy.ts";
 import { describeMasks, segmentPhraseLogits } from "../policy/partner.ts";
 import { segmentPrompt } from "../policy/prompts.ts";
 import type { RewardTerm } from "../rewards/term.ts";
 import { maskDraws, type StepContext } from "./context.ts";
 import { maskObservations, pairObservations } from "./observations.ts";
 import type { Playout } from "./playout.ts";
-import type { TrainingRow } from "./training-row.ts";
 
 export function maskPolicyOf(config: StepContext["config"]): MaskPolicy {
   return config.maskPolicy === "field"
@@ -24,16 +24,35 @@ export function maskPolicyOf(config: StepContext["config"]): MaskPolicy {
 
 /** Plays one group: a few masks for the row's caption, each judged by what the partner says about it. */
 export async function playLoop2(context: StepContext, row: TrainingRow, group: number): Promise<Playout> {
+  await context.phase("features", 2);
+  const features = await context.features.get(row.summary.imageId, row.rgb);
+  let acted: MaskActions | undefined;
+  try {
+    await context.phase("generate", 2);
+    const decoded = segmentPhraseLogits(context.model, context.policy, features, [row.summary.caption]);
+    acted = await maskPolicyOf(context.config)
+      .act(decoded, context.config.groupSize, maskDraws(context, 2, group))
+      .finally(() => tf.dispose([decoded.masks, decoded.iou, decoded.objectScore]));
+    return await judgeActions(context, row, group, features, acted);
+  } catch (thrown) {
+    acted?.dispose();
+    throw thrown;
+  } finally {
+    disposeFeatures(features);
+  }
+}
+
+/** What the sampled masks look like at image size, what the partner says about them, and what that earns. */
+async function judgeActions(
+  context: StepContext,
+  row: TrainingRow,
+  group: number,
+  features: ImageFeatures,
+  acted: MaskActions,
+): Promise<Playout> {
   const { model, config } = context;
   const { height, width } = row.rgb;
   const caption = row.summary.caption;
-  await context.phase("features", 2);
-  const features = await context.features.get(row.summary.imageId, row.rgb);
-
-  await context.phase("generate", 2);
-  const decoded = segmentPhraseLogits(model, context.policy, features, [caption]);
-  const acted = await maskPolicyOf(config).act(decoded, config.groupSize, maskDraws(context, 2, group));
-  tf.dispose([decoded.masks, decoded.iou, decoded.objectScore]);
   const masks = await readMasks(acted.logits, model.config.sam2.imageSize, height, width);
   const [greedy] = await readMasks(acted.greedy, model.config.sam2.imageSize, height, width);
   tf.dispose([acted.logits, acted.greedy]);
@@ -47,7 +66,6 @@ export async function playLoop2(context: StepContext, row: TrainingRow, group: n
   });
 
   const prompt = segmentPrompt(model, features.tiles, caption);
-  disposeFeatures(features);
   await context.phase("reward", 2);
   const scored = await context.scorer.score(
     told.map((hypothesis) => ({ reference: caption, hypothesis: hypothesis ?? "" })),
