@@ -29,6 +29,7 @@ export interface Sa2vaModel {
 /**
  * Loads a model folder onto the current backend.
  * @param name shown to people and stored with runs
+ * @param beforeWeights called once folder, headers and tokenizer are found good: the moment to free another model
  * @throws LabError naming the file, tensor or field that is wrong; nothing stays behind
  */
 export async function openSa2va(
@@ -36,6 +37,7 @@ export async function openSa2va(
   name: string,
   onProgress?: (progress: LoadProgress) => void,
   signal?: AbortSignal,
+  beforeWeights?: () => void,
 ): Promise<Sa2vaModel> {
   const checkpoint = await openCheckpoint(folder);
   const tokenizer = await openTokenizer(folder);
@@ -47,6 +49,7 @@ export async function openSa2va(
       { subject: "tokenizer.json" },
     );
   }
+  beforeWeights?.();
   const tensors = await checkpoint.load(() => true, onProgress, signal);
   const frozen = new Map<string, Tensor>();
   const base = new Map<string, Tensor>();

@@ -5,6 +5,7 @@
 import { sha256Hex } from "../bytes/hash.ts";
 import type { ByteFolder } from "../bytes/source.ts";
 import type { LabConfig } from "../config/table.ts";
+import type { RowSource } from "../data/training-row.ts";
 import { LabError } from "../errors.ts";
 import type { EngineDevice } from "../gpu/device.ts";
 import { trimPool } from "../gpu/memory.ts";
@@ -21,7 +22,6 @@ import type { TrainerEvent } from "./events.ts";
 import { type RowList, type SelectedRows, selectRows } from "./row-selection.ts";
 import { loraSettings, resumeState, startState, trainableOf } from "./start-run.ts";
 import { Trainer } from "./trainer.ts";
-import type { RowSource } from "./training-row.ts";
 import { disposeState, type TrainingState } from "./training-state.ts";
 
 export const VERSION = "0.1.0";
@@ -67,7 +67,10 @@ export class Session {
     return this.#trainer;
   }
 
-  /** Loads a model in place of the present one. @throws LabError; on failure no model is loaded */
+  /**
+   * Loads a model in place of the present one.
+   * @throws LabError; a folder that is wrong leaves the present model, a file that breaks off while it is read leaves none
+   */
   async openModel(
     folder: ByteFolder,
     name: string,
@@ -75,10 +78,11 @@ export class Session {
   ): Promise<Sa2vaModel> {
     if (this.#trainer !== undefined)
       throw new LabError("bad-input", "A run is under way; stop it before loading a model");
-    this.#model?.model.dispose();
-    this.#model = undefined;
     const hash = await weightsHash(folder);
-    const model = await openSa2va(folder, name, onProgress);
+    const model = await openSa2va(folder, name, onProgress, undefined, () => {
+      this.#model?.model.dispose();
+      this.#model = undefined;
+    });
     this.#deps.device.check();
     this.#model = { model, hash };
     return model;
@@ -186,6 +190,7 @@ export class Session {
       state,
       rows: checkedRows(this.#deps.rows, list),
       trainRows: selected.train,
+      heldOutRows: selected.heldOut,
       scorer,
       run,
       doneSteps,
