@@ -1,0 +1,86 @@
+/** A run that was stopped and resumed is the run that was not. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { memoryStore } from "../../src/engine/runs/memory-store.ts";
+import type { StepMetrics } from "../../src/engine/runs/records.ts";
+import { openRun } from "../../src/engine/runs/run-folder.ts";
+import { checkpointFiles, expectSameFiles, openTestLab, repeatable, type TestLab } from "../support/session.ts";
+
+const STEPS = 4;
+const CUT = 2;
+
+describe("four steps, and two and two in a fresh session", () => {
+  const store = memoryStore();
+  let whole: string;
+  let halves: string;
+  let second: TestLab;
+
+  beforeAll(async () => {
+    const first = await openTestLab(store);
+    const run = await first.start({ steps: STEPS });
+    await run.done;
+    whole = run.manifest.id;
+    first.watch = (event, session) => {
+      if (event.type === "step" && event.step === CUT) session.trainer?.gate.stop();
+    };
+    const cut = await first.start({ steps: STEPS });
+    expect(await cut.done).toBe("stopped");
+    halves = cut.manifest.id;
+    first.session.dispose();
+
+    second = await openTestLab(store);
+    const resumed = await second.resume(halves);
+    expect(resumed.resumedAt).toBe(CUT);
+    expect(await resumed.done).toBe("finished");
+  });
+  afterAll(() => second.session.dispose());
+
+  it("end with the same weights, averages, moments and counters, bit for bit", async () => {
+    const expected = await checkpointFiles(store, whole, STEPS);
+    expect([...expected.keys()]).toEqual(
+      expect.arrayContaining([
+        "adapter_model.safetensors",
+        "ema.safetensors",
+        "modules.safetensors",
+        "optimizer.safetensors",
+        "trainer_state.json",
+      ]),
+    );
+    expectSameFiles(await checkpointFiles(store, halves, STEPS), expected);
+  });
+
+  it("log the same metrics", async () => {
+    const [one, two] = [await second.metrics(whole), await second.metrics(halves)];
+    expect(two.map((row) => row.step)).toEqual([1, 2, 3, 4]);
+    // Bytes depend on which of the kept tensors have been on the GPU yet: the start's weights get there with their first use.
+    const numbers = (row: StepMetrics): StepMetrics =>
+      Object.fromEntries(Object.entries(repeatable(row)).filter(([name]) => !name.startsWith("memory/gpu_bytes")));
+    expect(two.map(numbers)).toEqual(one.map(numbers));
+  });
+
+  it("store the same rollouts", async () => {
+    const [one, two] = [await openRun(store, whole), await openRun(store, halves)];
+    expect(await two.groupSteps()).toEqual([1, 2, 3, 4]);
+    for (const step of await one.groupSteps()) expect(await two.readGroups(step)).toEqual(await one.readGroups(step));
+  });
+
+  it("drop what a crash left past the newest checkpoint", async () => {
+    const run = await openRun(store, halves);
+    await run.appendStep(STEPS + 1, { "loop1/reward": 9 });
+    const resumed = await second.resume(halves);
+    expect(await resumed.done).toBe("finished");
+    expect((await second.metrics(halves)).map((row) => row.step)).toEqual([1, 2, 3, 4]);
+  });
+
+  it("are refused over other rows, without a checkpoint, and under an unknown name", async () => {
+    const list = { dataSet: "other", rows: [["a", "a"] as const] };
+    await expect(second.session.resume(halves, list)).rejects.toThrow(/drew from shards, other rows are open now/);
+    await expect(second.resume("nothing")).rejects.toThrow(/nothing/);
+    second.watch = (event, session) => {
+      if (event.type === "phase") session.trainer?.gate.stop();
+    };
+    const empty = await second.start({ steps: 1 });
+    expect(await empty.done).toBe("stopped");
+    await expect(second.resume(empty.manifest.id)).rejects.toThrow(/has no complete checkpoint to resume from/);
+    expect(second.session.trainer).toBeUndefined();
+  });
+});

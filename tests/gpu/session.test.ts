@@ -1,0 +1,187 @@
+/** Pacing, stopping and failing: what a session does when a run does not simply end. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { memorySnapshot } from "../../src/engine/gpu/memory.ts";
+import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
+import type { Phase, TrainerEvent } from "../../src/engine/rl/events.ts";
+import { listCheckpoints } from "../../src/engine/runs/checkpoint-folder.ts";
+import type { LoopId, StepMetrics } from "../../src/engine/runs/records.ts";
+import { openRun } from "../../src/engine/runs/run-folder.ts";
+import { useGpu as openGpu } from "../support/gpu.ts";
+import {
+  checkpointFiles,
+  expectSameFiles,
+  openTestLab,
+  repeatable,
+  type TestLab,
+  untilEvent,
+} from "../support/session.ts";
+
+let lab: TestLab;
+let baseline: number;
+beforeAll(async () => {
+  lab = await openTestLab();
+  baseline = memorySnapshot().tensors;
+});
+afterEach(() => {
+  lab.watch = () => undefined;
+  lab.events.length = 0;
+});
+afterAll(() => lab.session.dispose());
+
+const phases = (events: readonly TrainerEvent[]): string[] =>
+  events.flatMap((event) => (event.type === "phase" ? [`${event.step}:${event.loop ?? ""}:${event.phase}`] : []));
+
+describe("pacing", () => {
+  it("holds at a pause, goes on by a phase, by a step and to the end, with the numbers of an undisturbed run", async () => {
+    const plain = await lab.train();
+    lab.events.length = 0;
+    lab.watch = (event, session) => {
+      if (event.type !== "phase") return;
+      session.trainer?.gate.pause();
+      lab.watch = () => undefined;
+    };
+    const run = await lab.start();
+    await untilEvent(lab, isPaused);
+    expect(phases(lab.events)).toEqual(["1:1:sample"]);
+    await quiet();
+
+    lab.session.trainer?.gate.phase();
+    await untilEvent(lab, isPaused);
+    expect(phases(lab.events)).toEqual(["1:1:sample", "1:1:features"]);
+
+    lab.session.trainer?.gate.step();
+    await untilEvent(lab, isPaused);
+    expect(lab.events.filter((event) => event.type === "step")).toHaveLength(1);
+    expect(lab.session.trainer?.step).toBe(1);
+    await quiet();
+
+    lab.session.trainer?.gate.play();
+    expect(await run.done).toBe("finished");
+    const metrics = await lab.metrics(run.manifest.id);
+    expect(metrics.map(repeatable)).toEqual(plain.map(repeatable));
+  });
+});
+
+describe("a stop", () => {
+  let whole: string;
+  beforeAll(async () => {
+    lab.watch = (event, session) => {
+      if (event.type === "phase" && event.phase === "sample") session.trainer?.askCheckpoint();
+    };
+    const run = await lab.start();
+    await run.done;
+    whole = run.manifest.id;
+    lab.watch = () => undefined;
+  });
+
+  // Until the update begins the step is dropped; from there on it is finished first, or weights and average would part.
+  it.each<[Phase, LoopId | null, number]>([
+    ["generate", 1, 1],
+    ["partner", 2, 1],
+    ["loss", 2, 1],
+    ["update", null, 2],
+    ["ema", null, 2],
+    ["log", null, 2],
+  ])("in the phase %s of loop %s of step 2 keeps a checkpoint of step %i", async (phase, loop, kept) => {
+    lab.watch = (event, session) => {
+      if (event.type === "phase" && event.step === 2 && event.phase === phase && event.loop === loop) {
+        session.trainer?.gate.stop();
+      }
+    };
+    const run = await lab.start();
+    expect(await run.done).toBe(kept === 2 ? "finished" : "stopped");
+    const { id } = run.manifest;
+    expect(await listCheckpoints(lab.store, id)).toEqual([kept]);
+    expectSameFiles(await checkpointFiles(lab.store, id, kept), await checkpointFiles(lab.store, whole, kept));
+    const folder = await openRun(lab.store, id);
+    expect((await folder.readMetrics()).map((row) => row.step)).toEqual(kept === 2 ? [1, 2] : [1]);
+    expect(await folder.groupSteps()).toEqual(kept === 2 ? [1, 2] : [1]);
+    expect(folder.manifest().state).toBe(kept === 2 ? "finished" : "paused");
+    expect(memorySnapshot().tensors, "tensors left behind").toBe(baseline);
+  });
+
+  it("while paused ends the run", async () => {
+    lab.watch = (event, session) => {
+      if (event.type === "phase") session.trainer?.gate.pause();
+      if (event.type === "state" && event.state === "paused") queueMicrotask(() => session.trainer?.gate.stop());
+    };
+    const run = await lab.start();
+    expect(await run.done).toBe("stopped");
+    expect(await listCheckpoints(lab.store, run.manifest.id)).toEqual([]);
+    expect(memorySnapshot().tensors).toBe(baseline);
+  });
+});
+
+describe("a failure", () => {
+  it("of the device in a step fails the run with one sentence and stores no step", async () => {
+    const { device } = await openGpu();
+    lab.watch = (event) => {
+      if (event.type === "phase" && event.step === 2 && event.phase === "loss") {
+        // No usage at all is invalid: the error is reported to the device alone.
+        device.createBuffer({ size: 4, usage: 0 });
+      }
+    };
+    const run = await lab.start();
+    await expect(run.done).rejects.toMatchObject({ code: "gpu", message: expect.stringMatching(/^The GPU reported/) });
+    const folder = await openRun(lab.store, run.manifest.id);
+    expect(folder.manifest().state).toBe("failed");
+    expect((await folder.readMetrics()).map((row) => row.step)).toEqual([1]);
+    expect(await folder.groupSteps()).toEqual([1]);
+    expect(lab.session.trainer).toBeUndefined();
+    expect(memorySnapshot().tensors).toBe(baseline);
+    // The device works on: the next run is as good as any.
+    const [row] = await lab.train({ steps: 1 });
+    expect(row?.["loop1/reward"]).toBeTypeOf("number");
+  });
+});
+
+describe("a gradient that is not finite", () => {
+  /** Starts with NaN in one published tensor. */
+  async function withNan<T>(work: () => Promise<T>): Promise<T> {
+    const base = lab.session.model?.base as Map<string, Tensor>;
+    const [path, tensor] = [...base].find(([name]) => name.startsWith("mlp1.")) as [string, Tensor];
+    const poisoned = tf.tensor(new Float32Array(tensor.size).fill(Number.NaN), tensor.shape);
+    base.set(path, poisoned);
+    try {
+      return await work();
+    } finally {
+      base.set(path, tensor);
+      poisoned.dispose();
+    }
+  }
+
+  it("skips the step, counts it, rings, and changes nothing", async () => {
+    const run = await withNan(async () => {
+      const started = await lab.start({ steps: 1, loops: "2", entropyCoefficient: 0.1 });
+      await started.done;
+      return started;
+    });
+    const [row] = (await lab.metrics(run.manifest.id)) as [StepMetrics];
+    expect(row.skipped_steps).toBe(1);
+    expect(row.grad_norm).toBeNaN();
+    const path = `${run.manifest.id}/checkpoints/step-000001/trainer_state.json`;
+    const state = JSON.parse(await lab.store.readText(path)) as { sa2va_lab: { trainer: object } };
+    expect(state.sa2va_lab.trainer).toEqual({ optimiserSteps: 0, skippedSteps: 1 });
+    expect(lab.events.some((event) => event.type === "alarm" && event.alarm.id === "skipped")).toBe(true);
+  });
+
+  it("ends the run when it shall, naming a tensor", async () => {
+    await withNan(async () => {
+      const started = await lab.start({ steps: 1, loops: "2", entropyCoefficient: 0.1, haltOnNan: true });
+      await expect(started.done).rejects.toThrow(/^A gradient is not finite \(.+\); the weights are those before/);
+      expect(await lab.metrics(started.manifest.id)).toEqual([]);
+    });
+    expect(memorySnapshot().tensors).toBe(baseline);
+  });
+});
+
+function isPaused(event: TrainerEvent): boolean {
+  return event.type === "state" && event.state === "paused";
+}
+
+/** Nothing happens for a while. */
+async function quiet(): Promise<void> {
+  const count = lab.events.length;
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect(lab.events).toHaveLength(count);
+}

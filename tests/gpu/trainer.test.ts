@@ -1,0 +1,165 @@
+/** Runs of the pocket model: they repeat, return their memory, and every choice of loss and policy takes a step. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { LabConfig } from "../../src/engine/config/table.ts";
+import { SETTINGS } from "../../src/engine/config/table.ts";
+import { memorySnapshot } from "../../src/engine/gpu/memory.ts";
+import type { StepMetrics } from "../../src/engine/runs/records.ts";
+import { openRun } from "../../src/engine/runs/run-folder.ts";
+import { openTestLab, repeatable, type TestLab } from "../support/session.ts";
+
+let lab: TestLab;
+beforeAll(async () => {
+  lab = await openTestLab();
+});
+afterAll(() => lab.session.dispose());
+
+/** Names of metrics that are NaN or infinite. */
+function notFinite(row: StepMetrics): string[] {
+  return Object.entries(row).flatMap(([name, value]) => (Number.isFinite(value) ? [] : [name]));
+}
+
+async function oneStep(changes: Partial<LabConfig>): Promise<StepMetrics> {
+  const rows = await lab.train({ steps: 1, ...changes });
+  expect(rows).toHaveLength(1);
+  const row = rows[0] as StepMetrics;
+  expect(notFinite(row)).toEqual([]);
+  for (const loop of ["loop1", "loop2"]) {
+    const gap = row[`${loop}/logp_train_vs_sampling/max`];
+    if (gap !== undefined) expect(gap).toBeLessThan(1e-4);
+  }
+  return row;
+}
+
+describe("a run", () => {
+  let first: readonly StepMetrics[];
+  const before = { tensors: 0, bytes: 0 };
+  beforeAll(async () => {
+    const { tensors, bytes } = memorySnapshot();
+    Object.assign(before, { tensors, bytes });
+    first = await lab.train({ steps: 3 });
+  });
+
+  it("gives finite metrics of both loops", () => {
+    expect(first.map((row) => row.step)).toEqual([1, 2, 3]);
+    expect(first.flatMap(notFinite)).toEqual([]);
+    for (const row of first) {
+      expect(row).toHaveProperty(["loop1/reward"]);
+      expect(row).toHaveProperty(["loop2/reward"]);
+    }
+  });
+
+  it("trains on the log-probabilities it sampled with", () => {
+    for (const row of first) {
+      expect(row["loop1/logp_train_vs_sampling/max"]).toBeLessThan(1e-4);
+      expect(row["loop2/logp_train_vs_sampling/max"]).toBeLessThan(1e-4);
+    }
+  });
+
+  it("changes weights, and the partner follows at a distance", () => {
+    for (const row of first) {
+      expect(row.grad_norm).toBeGreaterThan(0);
+      expect(row["ema/distance"]).toBeGreaterThan(0);
+    }
+  });
+
+  it("holds as many tensors and bytes after the third step as after the second", () => {
+    for (const name of ["memory/num_tensors", "memory/gpu_bytes", "memory/gpu_bytes_allocated"]) {
+      expect(first[2]?.[name], name).toBe(first[1]?.[name]);
+      expect(first[2]?.[name], name).toBeGreaterThan(0);
+    }
+  });
+
+  it("frees everything but the model", () => {
+    const { tensors, bytes, gpuBytes, gpuBytesAllocated } = memorySnapshot();
+    expect({ tensors, bytes }).toEqual(before);
+    expect(gpuBytes).toBeLessThanOrEqual(bytes);
+    expect(gpuBytesAllocated).toBe(gpuBytes);
+  });
+
+  it("repeats with its seed to the last bit, and not with another", async () => {
+    const again = await lab.train({ steps: 3 });
+    expect(again.map(repeatable)).toEqual(first.map(repeatable));
+    const other = await lab.train({ steps: 1, seed: 2 });
+    expect(repeatable(other[0] as StepMetrics)["loop1/entropy"]).not.toBe(first[0]?.["loop1/entropy"]);
+  });
+
+  it("stores what it announced", async () => {
+    lab.events.length = 0;
+    const started = await lab.start({ steps: 1, groupSize: 3 });
+    expect(await started.done).toBe("finished");
+    const run = await openRun(lab.store, started.manifest.id);
+    expect(run.manifest().state).toBe("finished");
+    const groups = lab.events.flatMap((event) => (event.type === "group" ? [event.group] : []));
+    expect(groups.map((group) => group.loop)).toEqual([1, 2]);
+    const stored = await run.readGroups(1);
+    expect(stored.map((group) => group.rollouts.map((rollout) => rollout.id))).toEqual(
+      groups.map((group) => group.rollouts.map((rollout) => rollout.id)),
+    );
+    const [captions] = stored;
+    expect(captions?.rollouts).toHaveLength(3);
+    for (const rollout of captions?.rollouts ?? []) {
+      expect(rollout.actions.length).toBeGreaterThan(0);
+      for (const action of rollout.actions) expect(Math.abs(action.logp - action.oldLogp)).toBeLessThan(1e-4);
+    }
+    // Advantages of a group sum to zero.
+    const sum = (captions?.rollouts ?? []).reduce((total, rollout) => total + rollout.advantage, 0);
+    expect(Math.abs(sum)).toBeLessThan(1e-6);
+  });
+});
+
+describe("one step with", () => {
+  it("loop 1 alone has no metric of loop 2 and leaves the mask decoder's gradient out", async () => {
+    const row = await oneStep({ loops: "1" });
+    expect(Object.keys(row).filter((name) => name.startsWith("loop2/"))).toEqual([]);
+    expect(row["grad_norm/projector"]).toBeGreaterThan(0);
+    expect(row["grad_norm/mask-decoder"] ?? 0).toBe(0);
+  });
+
+  it("loop 2 alone reaches the mask decoder", async () => {
+    // The entropy bonus gives a gradient whatever the rewards of a barely trained model are.
+    const row = await oneStep({ loops: "2", entropyCoefficient: 0.1 });
+    expect(Object.keys(row).filter((name) => name.startsWith("loop1/"))).toEqual([]);
+    expect(row["grad_norm/mask-decoder"]).toBeGreaterThan(0);
+    expect(row["grad_norm/seg-prompt"]).toBeGreaterThan(0);
+  });
+
+  it("the Gaussian field as mask policy", async () => {
+    const row = await oneStep({ loops: "2", maskPolicy: "field", groupSize: 3 });
+    expect(row["loop2/ratio/mean"]).toBeCloseTo(1, 5);
+  });
+
+  it("the notes' objective", async () => {
+    const row = await oneStep({ objective: "notes", reference: "ema", beta: 0.1 });
+    expect(row.skipped_steps).toBe(0);
+  });
+
+  it("two passes over the same rollouts takes two optimiser steps", async () => {
+    const started = await lab.start({ steps: 1, iterations: 2 });
+    await started.done;
+    const path = `${started.manifest.id}/checkpoints/step-000001/trainer_state.json`;
+    const state = JSON.parse(await lab.store.readText(path)) as { sa2va_lab: { trainer: object } };
+    expect(state.sa2va_lab.trainer).toEqual({ optimiserSteps: 2, skippedSteps: 0 });
+    expect((await lab.metrics(started.manifest.id)).flatMap(notFinite)).toEqual([]);
+  });
+
+  it("an accumulation of 2 plays two groups a loop on different rows", async () => {
+    lab.events.length = 0;
+    const row = await oneStep({ accumulation: 2, loops: "1" });
+    const groups = lab.events.flatMap((event) => (event.type === "group" ? [event.group] : []));
+    expect(groups.map((group) => group.group)).toEqual([0, 1]);
+    expect(new Set(groups.map((group) => group.rowId)).size).toBe(2);
+    expect(row.epoch).toBeGreaterThan(0);
+  });
+
+  it.each(SETTINGS.lossType.choices.map((choice) => choice.value))("loss type %s", async (lossType) => {
+    const row = await oneStep({ lossType, loops: "1" });
+    expect(row.grad_norm).toBeGreaterThan(0);
+    expect(row["ema/distance"]).toBeGreaterThan(0);
+  });
+
+  it("leaves no tensor behind, whatever was chosen", async () => {
+    const before = memorySnapshot().tensors;
+    await oneStep({ maskPolicy: "field", iterations: 2, accumulation: 2, reference: "ema" });
+    expect(memorySnapshot().tensors).toBe(before);
+  });
+});

@@ -1,0 +1,163 @@
+/** Training on the pocket model under Node: the same session as the page's worker, with its files in memory. */
+import { join } from "node:path";
+import { expect } from "vitest";
+import { root } from "../../scripts/lib/ensure.mjs";
+import { nodeFolder, nodeFolders, nodeSource } from "../../scripts/lib/node-files.ts";
+import { decodeImage } from "../../scripts/lib/node-images.ts";
+import { requireConfig } from "../../src/engine/config/parse.ts";
+import { presetConfig } from "../../src/engine/config/presets.ts";
+import type { LabConfig } from "../../src/engine/config/table.ts";
+import { openRegionSet } from "../../src/engine/data/region-set.ts";
+import { decodeRle } from "../../src/engine/data/rle.ts";
+import type { RowSource } from "../../src/engine/data/training-row.ts";
+import { meteorScorer } from "../../src/engine/rewards/caption-scorer.ts";
+import type { CaptionScorer } from "../../src/engine/rewards/types.ts";
+import { loadWordnet } from "../../src/engine/rewards/wordnet.ts";
+import type { TrainerEvent } from "../../src/engine/rl/events.ts";
+import type { RowList } from "../../src/engine/rl/row-selection.ts";
+import { Session, type StartedRun } from "../../src/engine/rl/session.ts";
+import { checkpointPath } from "../../src/engine/runs/checkpoint-folder.ts";
+import { memoryStore } from "../../src/engine/runs/memory-store.ts";
+import type { StepMetrics } from "../../src/engine/runs/records.ts";
+import { openRun } from "../../src/engine/runs/run-folder.ts";
+import type { RunStore } from "../../src/engine/runs/store.ts";
+import { useGpu as openGpu } from "./gpu.ts";
+
+/** The cheapest settings that still play both loops with a spread of rewards. */
+export const CHEAP = {
+  groupSize: 2,
+  maxNewTokens: 4,
+  partnerMaxTokens: 4,
+  steps: 2,
+  warmupSteps: 0,
+  saveSteps: 0,
+  loraRank: 4,
+  loraAlpha: 8,
+} as const satisfies Partial<LabConfig>;
+
+export function cheapConfig(changes: Partial<LabConfig> = {}): LabConfig {
+  return requireConfig({ ...CHEAP, ...changes }, presetConfig("demo"), "test");
+}
+
+interface Pocket {
+  readonly rows: RowSource;
+  readonly list: RowList;
+  readonly scorer: CaptionScorer;
+}
+
+let pocket: Promise<Pocket> | undefined;
+
+async function readPocket(): Promise<Pocket> {
+  const set = await openRegionSet(await nodeFolders([join(root, "public", "pocket", "shards")]));
+  const wordnet = await loadWordnet(await nodeSource(join(root, "public", "wordnet", "wordnet30.txt")));
+  return {
+    scorer: meteorScorer(wordnet),
+    list: { dataSet: "shards", rows: set.summaries.map((row) => [row.id, row.imageId] as const) },
+    rows: async (index) => {
+      const sample = await set.sample(index);
+      const summary = set.summaries[index];
+      if (summary === undefined) throw new Error(`There is no row ${index}`);
+      return { summary, rgb: await decodeImage(sample.image), mask: decodeRle(sample.mask) };
+    },
+  };
+}
+
+/** Calls back with every event, while the trainer is between two of its lines: pacing from here is deterministic. */
+export type Watcher = (event: TrainerEvent, session: Session) => void;
+
+export interface TestLab {
+  readonly session: Session;
+  readonly store: RunStore;
+  readonly events: TrainerEvent[];
+  /** Replaced by a test that acts on events. */
+  watch: Watcher;
+  start(changes?: Partial<LabConfig>): Promise<StartedRun>;
+  resume(id: string): Promise<StartedRun>;
+  /** Starts and waits for the end; the metrics of every step. */
+  train(changes?: Partial<LabConfig>): Promise<readonly StepMetrics[]>;
+  metrics(id: string): Promise<readonly StepMetrics[]>;
+}
+
+let created = 0;
+
+/** A fresh session with the pocket model freshly loaded. @param store where runs go; an own one in memory when absent */
+export async function openTestLab(store: RunStore = memoryStore()): Promise<TestLab> {
+  const device = await openGpu();
+  pocket ??= readPocket();
+  const { rows, list, scorer } = await pocket;
+  const events: TrainerEvent[] = [];
+  const session = new Session({
+    device,
+    store,
+    rows,
+    scorer,
+    now: () => performance.now() / 1000,
+    emit(event) {
+      events.push(event);
+      lab.watch(event, session);
+    },
+  });
+  const metrics = async (id: string): Promise<readonly StepMetrics[]> => (await openRun(store, id)).readMetrics();
+  const lab: TestLab = {
+    session,
+    store,
+    events,
+    watch: () => undefined,
+    start: (changes) => {
+      // Ids come from the second a run began.
+      created++;
+      const time = new Date(Date.UTC(2024, 0, 1, 0, 0, created)).toISOString();
+      return session.start(cheapConfig(changes), list, "test", time);
+    },
+    resume: (id) => session.resume(id, list),
+    metrics,
+    async train(changes) {
+      const run = await lab.start(changes);
+      await run.done;
+      return metrics(run.manifest.id);
+    },
+  };
+  await session.openModel(await nodeFolder(join(root, "public", "pocket", "model")), "pocket");
+  return lab;
+}
+
+/** Metrics of a row that depend on nothing but weights, seed and data. */
+export function repeatable(row: StepMetrics): StepMetrics {
+  return Object.fromEntries(Object.entries(row).filter(([name]) => name !== "step_time" && !name.startsWith("time/")));
+}
+
+/** Waits for the next event of a kind. @throws Error after a minute */
+export function untilEvent(lab: TestLab, wanted: (event: TrainerEvent) => boolean): Promise<void> {
+  const before = lab.watch;
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error("The event did not come within a minute")), 60_000);
+    lab.watch = (event, session) => {
+      before(event, session);
+      if (!wanted(event)) return;
+      clearTimeout(timer);
+      lab.watch = before;
+      resolve();
+    };
+  });
+}
+
+/** Files of a checkpoint by their name. */
+export async function checkpointFiles(
+  store: RunStore,
+  id: string,
+  step: number,
+): Promise<ReadonlyMap<string, Uint8Array>> {
+  const folder = checkpointPath(id, step);
+  const files = new Map<string, Uint8Array>();
+  for (const { path } of await store.list(folder)) files.set(path.slice(folder.length + 1), await store.read(path));
+  return files;
+}
+
+/** Same names, same bytes; a difference is told by the name of the file. */
+export function expectSameFiles(
+  found: ReadonlyMap<string, Uint8Array>,
+  expected: ReadonlyMap<string, Uint8Array>,
+): void {
+  expect([...found.keys()]).toEqual([...expected.keys()]);
+  for (const [name, bytes] of expected) expect(Buffer.from(found.get(name) ?? []).equals(bytes), name).toBe(true);
+}
