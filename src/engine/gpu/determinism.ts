@@ -1,8 +1,12 @@
 /**
- * Keeps results repeatable on one adapter. Stock tfjs splits long inner dimensions over workgroups that add with float
- * atomics, so the sum's order, and with it the last bits, change from run to run (reference: webgpu.md §2.2). The
- * wrapped kernel asks for the small-tile program in just those cases.
+ * The backend's BatchMatMul, replaced once per realm. On software adapters our register-blocked product takes every
+ * float32 shape; elsewhere the stock programs stay, which use workgroup memory as a GPU likes it.
+ *
+ * Both keep results repeatable on one adapter: ours has no atomics, and the stock kernel is kept from splitting long inner
+ * dimensions over workgroups that add with float atomics, whose order changes from run to run (reference: webgpu.md §2.2).
  */
+import { MAX_BATCH, type ProductShape, runProduct } from "./matmul-program.ts";
+import { onSoftwareAdapter, ownKernels } from "./own-kernels.ts";
 import { tf } from "./tf.ts";
 
 /** tfjs' own threshold, above which it would split the inner dimension. */
@@ -24,8 +28,16 @@ export function installDeterministicMatMul(): void {
     ...stock,
     kernelFunc(params) {
       const a = params.inputs.a as tf.TensorInfo;
-      const rank = a.shape.length;
-      const inner = a.shape[params.attrs?.transposeA === true ? rank - 2 : rank - 1] as number;
+      const b = params.inputs.b as tf.TensorInfo;
+      const attrs = params.attrs as { transposeA: boolean; transposeB: boolean };
+      if (ownKernels() && onSoftwareAdapter()) {
+        const sizes = productSizes(a, b, attrs.transposeA, attrs.transposeB);
+        if (sizes !== undefined) {
+          const outer = sizes.aBatch >= sizes.bBatch ? a.shape.slice(0, -2) : b.shape.slice(0, -2);
+          return runProduct(a, b, sizes, [...outer, sizes.m, sizes.n]);
+        }
+      }
+      const inner = a.shape[a.shape.length - (attrs.transposeA ? 2 : 1)] as number;
       if (inner < SPLIT_K_FROM) return stock.kernelFunc(params);
       const chosen = tf.env().getNumber(FLAG);
       tf.env().set(FLAG, SMALL_OUTPUT_PROGRAM);
@@ -36,4 +48,30 @@ export function installDeterministicMatMul(): void {
       }
     },
   });
+}
+
+/** Sizes as our product wants them; undefined for what it does not do: other types, empty or partly broadcast batches. */
+function productSizes(
+  a: tf.TensorInfo,
+  b: tf.TensorInfo,
+  transposeA: boolean,
+  transposeB: boolean,
+): ProductShape | undefined {
+  if (a.dtype !== "float32" || b.dtype !== "float32") return undefined;
+  const [m, k] = lastTwo(a.shape, transposeA);
+  const [inner, n] = lastTwo(b.shape, transposeB);
+  const [outerA, outerB] = [a.shape.slice(0, -2), b.shape.slice(0, -2)];
+  const aBatch = tf.util.sizeFromShape(outerA);
+  const bBatch = tf.util.sizeFromShape(outerB);
+  const batch = Math.max(aBatch, bBatch);
+  const together = aBatch === 1 || bBatch === 1 || tf.util.arraysEqual(outerA, outerB);
+  // Of a lone product among ranks that differ the stock kernel knows the shape best.
+  const sameRank = outerA.length === outerB.length;
+  if (!together || !sameRank || k !== inner || batch > MAX_BATCH || batch * m * n * k === 0) return undefined;
+  return { batch, aBatch, bBatch, m, n, k, transposeA, transposeB };
+}
+
+function lastTwo(shape: readonly number[], transposed: boolean): [number, number] {
+  const [rows, columns] = shape.slice(-2) as [number, number];
+  return transposed ? [columns, rows] : [rows, columns];
 }

@@ -7,6 +7,7 @@
  */
 import { LabError } from "../errors.ts";
 import { installDeterministicMatMul } from "./determinism.ts";
+import { setAdapterKind } from "./own-kernels.ts";
 import { tf } from "./tf.ts";
 
 export interface GpuReport {
@@ -80,10 +81,11 @@ export async function openDevice(gpu: GPU | undefined): Promise<EngineDevice> {
   if (!(await tf.setBackend("webgpu"))) throw new LabError("gpu", "TensorFlow.js refused the WebGPU device");
   // Small CPU-resident inputs would otherwise be computed in JavaScript, with other rounding.
   tf.env().set("WEBGPU_CPU_FORWARD", false);
-  installDeterministicMatMul();
 
   const { vendor, architecture, description } = adapter.info;
   const software = /swiftshader|llvmpipe|software/i.test(`${vendor} ${architecture} ${description}`);
+  setAdapterKind(software);
+  installDeterministicMatMul();
   return {
     device,
     report: { vendor, architecture, description, software, features: [...device.features].sort(), limits },

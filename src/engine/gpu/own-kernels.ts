@@ -1,0 +1,25 @@
+/** Which programs run: ours or the stock ops, and ours for which kind of adapter. */
+import { tf } from "./tf.ts";
+
+let enabled = true;
+let software = false;
+
+/** Told by the owner of the device. */
+export function setAdapterKind(isSoftware: boolean): void {
+  software = isSoftware;
+}
+
+/** True on SwiftShader and llvmpipe, where barriers are dear and registers are cheap (reference: webgpu.md §6.1). */
+export function onSoftwareAdapter(): boolean {
+  return software;
+}
+
+/** Switches all own kernels; with `false` every function takes its stock-op path, which is the oracle of the tests. */
+export function useOwnKernels(on: boolean): void {
+  enabled = on;
+}
+
+/** True when own kernels may run: switched on, and the WebGPU backend current. */
+export function ownKernels(): boolean {
+  return enabled && tf.getBackend() === "webgpu";
+}

@@ -1,0 +1,216 @@
+/**
+ * Runs our own WGSL programs between tfjs ops. This is the only file that touches private members of
+ * tfjs-backend-webgpu 4.22.0: a dispatch is recorded into the backend's own encoder, so that it keeps its place among
+ * the stock ops, and its buffers come from the backend's pool (reference: webgpu.md §3.3). tests/gpu/kernels-program.test.ts
+ * guards the members. A faulty program throws nothing here; the device's error handler reports it (gpu/device.ts).
+ */
+import { LabError } from "../errors.ts";
+import { tf } from "./tf.ts";
+
+export type BufferType = "f32" | "vec4<f32>" | "i32";
+
+/** A compute shader with read-only inputs, outputs and one uniform block; make one object per distinct code. */
+export interface GpuProgram {
+  /** Unique; pipelines are cached under it. */
+  readonly name: string;
+  /** Names and element types of the inputs, in the order they are passed. */
+  readonly inputs: Readonly<Record<string, BufferType>>;
+  readonly outputs: Readonly<Record<string, BufferType>>;
+  /** Fields of `u`, in the order they are passed. */
+  readonly uniforms: Readonly<Record<string, "u32" | "i32" | "f32">>;
+  readonly workgroup: readonly [number, number];
+  /** Functions and workgroup variables; may be empty. */
+  readonly header?: string;
+  /** Body of the entry point; sees `group`, `local`, `groups` (vec3u), `u` and the buffers. */
+  readonly body: string;
+}
+
+export interface OutputSpec {
+  readonly shape: readonly number[];
+  readonly dtype?: "float32" | "int32";
+}
+
+/** What we use of the backend beyond its public face. */
+interface Backend {
+  readonly device: GPUDevice;
+  readonly queue: GPUQueue;
+  readonly bufferManager: { acquireBuffer(size: number, usage: number): GPUBuffer };
+  readonly tensorMap: {
+    get(id: object): { resource: GPUBuffer | null; values: tf.TypedArray | null; dtype: string } | undefined;
+  };
+  readonly commandQueueOwnedIds: WeakSet<object>;
+  readonly uniformPendingDisposal: GPUBuffer[];
+  commandEncoder: GPUCommandEncoder | null;
+  computePassEncoder: GPUComputePassEncoder | null;
+  dispatchCountInPass: number;
+  makeTensorInfo(shape: number[], dtype: string): tf.TensorInfo;
+  uploadToGPU(id: object): void;
+  ensureCommandEncoderReady(): void;
+  endComputePassEncoder(): void;
+  submitQueue(): void;
+  disposeData(id: object): boolean;
+}
+
+interface Compiled {
+  readonly pipeline: GPUComputePipeline;
+  readonly layout: GPUBindGroupLayout;
+}
+
+const compiled = new WeakMap<GPUDevice, Map<string, Compiled>>();
+
+function backend(): Backend {
+  return tf.backend() as unknown as Backend;
+}
+
+/** The shader text of a program. */
+export function shaderSource(program: GpuProgram): string {
+  const fields = Object.entries(program.uniforms).map(([name, type]) => `${name}: ${type},`);
+  let binding = 1;
+  const buffer = (access: string, name: string, type: BufferType): string =>
+    `@group(0) @binding(${binding++}) var<storage, ${access}> ${name}: array<${type}>;`;
+  return [
+    `struct Uniforms { ${fields.join(" ")} }`,
+    "@group(0) @binding(0) var<uniform> u: Uniforms;",
+    ...Object.entries(program.inputs).map(([name, type]) => buffer("read", name, type)),
+    ...Object.entries(program.outputs).map(([name, type]) => buffer("read_write", name, type)),
+    program.header ?? "",
+    `@compute @workgroup_size(${program.workgroup.join(", ")})`,
+    "fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,",
+    "  @builtin(num_workgroups) groups: vec3u) {",
+    program.body,
+    "}",
+  ].join("\n");
+}
+
+function compile(device: GPUDevice, program: GpuProgram): Compiled {
+  const cache = compiled.get(device) ?? new Map<string, Compiled>();
+  compiled.set(device, cache);
+  const known = cache.get(program.name);
+  if (known !== undefined) return known;
+  const kinds: GPUBufferBindingType[] = [
+    "uniform",
+    ...Object.keys(program.inputs).map(() => "read-only-storage" as const),
+    ...Object.keys(program.outputs).map(() => "storage" as const),
+  ];
+  const entries = kinds.map((type, binding) => ({ binding, visibility: GPUShaderStage.COMPUTE, buffer: { type } }));
+  const layout = device.createBindGroupLayout({ label: program.name, entries });
+  const pipeline = device.createComputePipeline({
+    label: program.name,
+    layout: device.createPipelineLayout({ bindGroupLayouts: [layout] }),
+    compute: {
+      module: device.createShaderModule({ label: program.name, code: shaderSource(program) }),
+      entryPoint: "main",
+    },
+  });
+  const made = { pipeline, layout };
+  cache.set(program.name, made);
+  return made;
+}
+
+function writeUniforms(b: Backend, program: GpuProgram, values: readonly number[]): GPUBuffer {
+  const types = Object.values(program.uniforms);
+  if (types.length !== values.length) {
+    throw new LabError("internal", `${program.name} takes ${types.length} uniforms, not ${values.length}`);
+  }
+  const bytes = new ArrayBuffer(Math.max(16, 4 * types.length));
+  const view = new DataView(bytes);
+  types.forEach((type, i) => {
+    const value = values[i] as number;
+    if (type === "f32") view.setFloat32(4 * i, value, true);
+    else view.setInt32(4 * i, value, true);
+  });
+  const buffer = b.bufferManager.acquireBuffer(bytes.byteLength, GPUBufferUsage.COPY_DST | GPUBufferUsage.UNIFORM);
+  b.queue.writeBuffer(buffer, 0, bytes);
+  b.uniformPendingDisposal.push(buffer);
+  return buffer;
+}
+
+/**
+ * Records one dispatch. The outputs are new tensors in the caller's ownership.
+ * @param grid workgroups per dimension, each at most 65 535
+ */
+export function runProgram(
+  program: GpuProgram,
+  inputs: readonly tf.TensorInfo[],
+  outputs: readonly OutputSpec[],
+  uniforms: readonly number[],
+  grid: readonly [number, number, number],
+): tf.TensorInfo[] {
+  const b = backend();
+  const made = outputs.map(({ shape, dtype }) => b.makeTensorInfo([...shape], dtype ?? "float32"));
+  if (made.some((info) => tf.util.sizeFromShape(info.shape) === 0)) {
+    for (const info of made) {
+      const size = tf.util.sizeFromShape(info.shape);
+      (b.tensorMap.get(info.dataId) as { values: tf.TypedArray }).values = new Float32Array(size);
+    }
+    return made;
+  }
+  const { pipeline, layout } = compile(b.device, program);
+  const types = Object.values(program.inputs);
+  const converted: tf.TensorInfo[] = [];
+  const read = inputs.map((info, i) => {
+    // A cast from int32 or bool to float32 keeps the integer buffer under the new type.
+    if (types[i] === "i32" || b.tensorMap.get(info.dataId)?.dtype === "float32") return info;
+    const float = toFloats(info);
+    converted.push(float);
+    return float;
+  });
+  const buffers = [...read, ...made].map((info) => {
+    b.uploadToGPU(info.dataId);
+    b.commandQueueOwnedIds.add(info.dataId);
+    return b.tensorMap.get(info.dataId)?.resource as GPUBuffer;
+  });
+  const bound = [writeUniforms(b, program, uniforms), ...buffers];
+  const bindGroup = b.device.createBindGroup({
+    layout,
+    entries: bound.map((buffer, binding) => ({ binding, resource: { buffer } })),
+  });
+  b.ensureCommandEncoderReady();
+  b.computePassEncoder ??= (b.commandEncoder as GPUCommandEncoder).beginComputePass({});
+  b.computePassEncoder.setPipeline(pipeline);
+  b.computePassEncoder.setBindGroup(0, bindGroup);
+  b.computePassEncoder.dispatchWorkgroups(...grid);
+  b.dispatchCountInPass++;
+  if (b.dispatchCountInPass >= tf.env().getNumber("WEBGPU_DEFERRED_SUBMIT_BATCH_SIZE")) {
+    b.endComputePassEncoder();
+    b.submitQueue();
+  }
+  for (const info of converted) release(info);
+  return made;
+}
+
+const TO_FLOATS: GpuProgram = {
+  name: "lab-to-floats",
+  inputs: { x: "i32" },
+  outputs: { result: "f32" },
+  uniforms: { size: "u32" },
+  workgroup: [64, 1],
+  body: `
+    let i = (group.y * groups.x + group.x) * 64u + local.x;
+    if (i < u.size) { result[i] = f32(x[i]); }`,
+};
+
+function toFloats(info: tf.TensorInfo): tf.TensorInfo {
+  const size = tf.util.sizeFromShape(info.shape);
+  const grid = flatGrid(Math.ceil(size / 64));
+  return runProgram(TO_FLOATS, [info], [{ shape: info.shape }], [size], grid)[0] as tf.TensorInfo;
+}
+
+/** Gives up an intermediate of a kernel. */
+export function release(info: tf.TensorInfo): void {
+  backend().disposeData(info.dataId);
+}
+
+/** Another shape of the same data for use inside a kernel; no copy, nothing to release. */
+export function viewOf(info: tf.TensorInfo, shape: readonly number[]): tf.TensorInfo {
+  return { dataId: info.dataId, shape: [...shape], dtype: info.dtype };
+}
+
+const MAX_GROUPS = 65_535;
+
+/** Grid for `count` workgroups in a row, folded into two dimensions; the program computes `group.y * groups.x + group.x`. */
+export function flatGrid(count: number): [number, number, number] {
+  if (count <= MAX_GROUPS) return [Math.max(1, count), 1, 1];
+  const rows = Math.ceil(count / MAX_GROUPS);
+  return [Math.ceil(count / rows), rows, 1];
+}
