@@ -2,7 +2,7 @@
  * Trains without a page: the same engine in Node on Dawn.
  *
  *   npm run train -- [--shards DIR…] [--model DIR] [--preset NAME] [--steps N] [--seed S] [--loops both|1|2]
- *                    [--config FILE] [--save-steps N] [--resume RUN] --out DIR [--json]
+ *                    [--config FILE] [--save-steps N] [--eval-steps N] [--resume RUN] --out DIR [--json]
  */
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -10,18 +10,18 @@ import { requireConfig } from "../src/engine/config/parse.ts";
 import { PRESETS, type PresetName, presetConfig } from "../src/engine/config/presets.ts";
 import { openRegionSet } from "../src/engine/data/region-set.ts";
 import { decodeRle } from "../src/engine/data/rle.ts";
+import type { RowSource } from "../src/engine/data/training-row.ts";
 import { LabError } from "../src/engine/errors.ts";
 import { meteorScorer } from "../src/engine/rewards/caption-scorer.ts";
 import { loadWordnet } from "../src/engine/rewards/wordnet.ts";
 import { Session } from "../src/engine/rl/session.ts";
-import type { RowSource } from "../src/engine/rl/training-row.ts";
 import { one, type Parsed, parseArguments, runTool } from "./lib/arguments.ts";
 import { root } from "./lib/ensure.mjs";
 import { nodeFolder, nodeFolders, nodeSource } from "./lib/node-files.ts";
 import { openNodeDevice } from "./lib/node-gpu.ts";
 import { decodeImage } from "./lib/node-images.ts";
 import { nodeStore } from "./lib/node-store.ts";
-import { stepLine } from "./lib/step-line.ts";
+import { evalLine, stepLine } from "./lib/step-line.ts";
 
 const OPTIONS = {
   shards: { takes: "many" },
@@ -32,6 +32,7 @@ const OPTIONS = {
   loops: { takes: 1 },
   config: { takes: 1 },
   "save-steps": { takes: 1 },
+  "eval-steps": { takes: 1 },
   resume: { takes: 1 },
   out: { takes: 1 },
   json: { takes: 0 },
@@ -53,6 +54,7 @@ function configOf(parsed: Parsed) {
     ["seed", "seed"],
     ["loops", "loops"],
     ["save-steps", "saveSteps"],
+    ["eval-steps", "evalSteps"],
   ] as const) {
     const value = one(parsed, flag);
     if (value !== undefined) flags[key] = value;
@@ -96,6 +98,7 @@ await runTool(async () => {
     now: () => performance.now() / 1000,
     emit(event) {
       if (event.type === "step") process.stdout.write(`${stepLine(event, json)}\n`);
+      if (event.type === "eval") process.stdout.write(`${evalLine(event.report, json)}\n`);
       if (event.type === "alarm") say(`step ${event.alarm.step}: ${event.alarm.message}`);
       if (event.type === "checkpoint") say(`checkpoint at step ${event.step}, ${event.bytes} bytes`);
     },

@@ -1,4 +1,6 @@
 /** One line per step, as the tools print it. */
+import { EVAL_METRICS } from "../../src/engine/eval/held-out.ts";
+import type { EvalReport } from "../../src/engine/eval/report.ts";
 import type { TrainerEvent } from "../../src/engine/rl/events.ts";
 import type { StepMetrics } from "../../src/engine/runs/records.ts";
 
@@ -23,4 +25,16 @@ export function stepLine({ step, metrics, phaseTimes }: StepEvent, json: boolean
   const show = (value: number | undefined): string => (value === undefined ? "–" : value.toFixed(3));
   const reward = (["loop1", "loop2"] as const).map((loop) => `${loop} ${show(loops[loop]?.reward)}`).join("  ");
   return `step ${step}  ${reward}  loss ${show(metrics.loss)}  grad ${show(metrics.grad_norm)}  ${show(metrics.step_time)} s`;
+}
+
+/** `{"eval": {"step", "loop1_sampled", …, "n", "ci", "difference"}}`, or a short sentence for people. */
+export function evalLine({ step, n, means, ci, difference }: EvalReport, json: boolean): string {
+  if (json) return JSON.stringify({ eval: { step, ...means, n, ci, difference } });
+  const shown = EVAL_METRICS.map((metric) => {
+    const change = difference?.[metric];
+    const range =
+      change === undefined ? "" : ` (${change.low.toFixed(3)} to ${change.high.toFixed(3)} against the start)`;
+    return `${metric} ${means[metric].toFixed(3)}${range}`;
+  });
+  return `evaluation at step ${step} over ${n} rows: ${shown.join(", ")}`;
 }

@@ -34,6 +34,7 @@ const PHASE_WORDS: Readonly<Record<Phase, string>> = {
   update: "updating",
   ema: "EMA",
   log: "logging",
+  eval: "evaluating",
   checkpoint: "saving",
 };
 

@@ -1,4 +1,5 @@
 /** What a running trainer tells the outside; the protocol wraps these, the tools print them. */
+import type { EvalReport } from "../eval/report.ts";
 import type { GroupRecord, LoopId, StepMetrics } from "../runs/records.ts";
 
 export type RunState =
@@ -24,6 +25,7 @@ export type Phase =
   | "update" // clip and AdamW
   | "ema"
   | "log"
+  | "eval" // held-out rows
   | "checkpoint";
 
 /** Seconds spent per phase in one step. */
@@ -43,4 +45,5 @@ export type TrainerEvent =
   | { readonly type: "group"; readonly group: GroupRecord }
   | { readonly type: "step"; readonly step: number; readonly metrics: StepMetrics; readonly phaseTimes: PhaseTimes }
   | { readonly type: "alarm"; readonly alarm: Alarm }
-  | { readonly type: "checkpoint"; readonly step: number; readonly bytes: number };
+  | { readonly type: "checkpoint"; readonly step: number; readonly bytes: number }
+  | { readonly type: "eval"; readonly report: EvalReport };

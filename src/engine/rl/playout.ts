@@ -2,12 +2,13 @@
  * One played group of a loop: what the policy did, what the partner answered, what it earned, and how to recompute the
  * log-probabilities of the same actions under other weights.
  */
+
+import type { TrainingRow } from "../data/training-row.ts";
 import type { Tensor } from "../gpu/tf.ts";
 import type { Weights } from "../model/weights.ts";
 import type { ImageFeatures } from "../policy/features.ts";
 import type { RewardTerm } from "../rewards/term.ts";
 import type { LoopId, RolloutRecord } from "../runs/records.ts";
-import type { TrainingRow } from "./training-row.ts";
 
 /** Fields of a rollout that are known before the update. */
 export type RolloutDraft = Omit<RolloutRecord, "advantage" | "actions" | "step" | "loop" | "group" | "index" | "id">;

@@ -3,7 +3,10 @@
  * nor worker nor file system.
  */
 import type { LabConfig } from "../config/table.ts";
+import type { RowSource } from "../data/training-row.ts";
 import { LabError } from "../errors.ts";
+import { evaluateRows } from "../eval/held-out.ts";
+import { storeEvaluation } from "../eval/store.ts";
 import { memorySnapshot, trimPool } from "../gpu/memory.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { weightsView } from "../model/weights.ts";
@@ -17,7 +20,6 @@ import type { StepContext } from "./context.ts";
 import type { PhaseTimes, TrainerEvent } from "./events.ts";
 import { Gate } from "./gate.ts";
 import { grpoStep } from "./grpo-step.ts";
-import type { RowSource } from "./training-row.ts";
 import { stateArrays, type TrainingState } from "./training-state.ts";
 
 export interface TrainerDeps {
@@ -28,6 +30,8 @@ export interface TrainerDeps {
   readonly rows: RowSource;
   /** Data-set indices of the training rows, at least one. */
   readonly trainRows: readonly number[];
+  /** Indices of the rows kept apart; evaluation takes the first of them. */
+  readonly heldOutRows: readonly number[];
   readonly scorer: CaptionScorer;
   readonly run: RunFolder;
   /** Steps done before, 0 for a fresh run. */
@@ -84,9 +88,13 @@ export class Trainer {
     const { config, run } = this.#deps;
     this.gate.play();
     try {
+      if (this.#step === 0) await this.#evaluate();
       while (this.#step < config.steps) {
         await this.gate.beforeStep();
         await this.#oneStep();
+        const { evalSteps } = config;
+        const due = evalSteps > 0 && (this.#step % evalSteps === 0 || this.#step === config.steps);
+        if (due) await this.#evaluate();
       }
       if (this.#lastCheckpoint < this.#step) await this.#checkpoint();
       await run.update({ state: "finished" });
@@ -156,6 +164,20 @@ export class Trainer {
       phase: (phase, loop) => this.gate.enter(phase, loop),
       signal: this.gate.signal,
     };
+  }
+
+  /** Scores held-out rows with the weights of now; does nothing when the run has no beat for it or no such rows. */
+  async #evaluate(): Promise<void> {
+    const { config, run, heldOutRows, emit } = this.#deps;
+    const rows = heldOutRows.slice(0, config.evalRows);
+    if (config.evalSteps === 0 || rows.length === 0) return;
+    emit({ type: "phase", step: this.#step, loop: null, phase: "eval" });
+    const context = this.#context(this.#step);
+    const scores = await evaluateRows({ ...context, rows: this.#deps.rows }, rows);
+    this.#deps.checkDevice();
+    trimPool();
+    const report = await storeEvaluation(run.store, run.id, this.#step, scores);
+    emit({ type: "eval", report });
   }
 
   async #checkpoint(): Promise<void> {

@@ -12,6 +12,7 @@ export const PHASE_NAMES: Readonly<Record<Phase, string>> = {
   update: "update",
   ema: "EMA",
   log: "log",
+  eval: "evaluation",
   checkpoint: "checkpoint",
 };
 

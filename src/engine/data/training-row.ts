@@ -1,4 +1,4 @@
-import type { RegionSummary, RgbImage } from "../data/sample.ts";
+import type { RegionSummary, RgbImage } from "./sample.ts";
 
 /** A row with its decoded picture and mask, as the data room hands it to the trainer. */
 export interface TrainingRow {
