@@ -4,6 +4,7 @@
 import type { LabConfig } from "../engine/config/table.ts";
 import type { GpuReport } from "../engine/gpu/device.ts";
 import type { Alarm, Phase, PhaseTimes, RunState, TrainerEvent } from "../engine/rl/events.ts";
+import type { PlannedBlock, Plan as RunPlan } from "../engine/rl/plan.ts";
 import type { RunManifest } from "../engine/runs/manifest.ts";
 import type { FolderRef, RequestId, WireError } from "./common.ts";
 
@@ -56,24 +57,7 @@ export interface ModelInfo {
   readonly gpu: GpuReport;
 }
 
-/** One block of the trainable tree (adapters of a layer, projector, mask decoder, …). */
-export interface TrainableBlock {
-  readonly block: string;
-  readonly tensors: readonly { readonly path: string; readonly shape: readonly number[] }[];
-  readonly parameters: number;
-}
-
-export interface RunPlan {
-  readonly trainable: readonly TrainableBlock[];
-  readonly trainableParameters: number;
-  readonly frozenParameters: number;
-  /** Bytes: weights, gradients, two Adam moments, EMA, reference copy. */
-  readonly bytes: Readonly<Record<"weights" | "trainable" | "gradients" | "moments" | "ema" | "reference", number>>;
-  readonly checkpointBytes: number;
-  /** Sentences that forbid the start; empty when it can run. */
-  readonly problems: readonly string[];
-  readonly warnings: readonly string[];
-}
+export type { PlannedBlock as TrainableBlock, RunPlan };
 
 export type FromTrainer =
   | { readonly type: "gpu"; readonly report: GpuReport | null; readonly error: WireError | null }

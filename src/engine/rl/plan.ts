@@ -7,6 +7,7 @@ import { type ShapedTrainable, trainableOf } from "./start-run.ts";
 
 const F32 = 4;
 
+/** One block of the trainable tree (adapters, projector, mask decoder, …). */
 export interface PlannedBlock {
   readonly block: string;
   readonly tensors: readonly { readonly path: string; readonly shape: readonly number[] }[];
@@ -17,8 +18,10 @@ export interface Plan {
   readonly trainable: readonly PlannedBlock[];
   readonly trainableParameters: number;
   readonly frozenParameters: number;
+  /** Bytes: weights, gradients, two Adam moments, EMA, reference copy. */
   readonly bytes: Readonly<Record<"weights" | "trainable" | "gradients" | "moments" | "ema" | "reference", number>>;
   readonly checkpointBytes: number;
+  /** Sentences that forbid the start; empty when it can run. */
   readonly problems: readonly string[];
   readonly warnings: readonly string[];
 }
