@@ -27,7 +27,21 @@ const headers = (dev: boolean) => ({
 
 export default defineConfig({
   base: "./",
-  plugins: [react()],
+  plugins: [
+    react(),
+    {
+      // Hosts that cannot set headers still get the policy.
+      name: "content-policy",
+      apply: "build",
+      transformIndexHtml: () => [
+        {
+          tag: "meta",
+          attrs: { "http-equiv": "Content-Security-Policy", content: csp(false) },
+          injectTo: "head-prepend",
+        },
+      ],
+    },
+  ],
   worker: { format: "es" },
   // Loaded on demand; without this the first visit to it in development reloads the page.
   optimizeDeps: { include: ["recharts"] },
