@@ -1,4 +1,7 @@
+import { ownKernels } from "../own-kernels.ts";
+import { suits } from "../own-op.ts";
 import { type Tensor, tf } from "../tf.ts";
+import { maskedSoftmax } from "./masked-softmax.ts";
 
 /** Added to the score of a key that must not be seen; finite, because WGSL has no infinity. */
 export const HIDDEN_SCORE = -1e9;
@@ -19,6 +22,11 @@ export function attention(q: Tensor, k: Tensor, v: Tensor, scale: number, mask?:
     const grouped = q.reshape([batch * keyHeads, groups * queryLength, width]);
     const keys = k.reshape([batch * keyHeads, keyLength, width]);
     const values = v.reshape([batch * keyHeads, keyLength, valueWidth]);
+    if (ownKernels() && suits(q, k, v, mask)) {
+      const products = tf.matMul(grouped, keys, false, true);
+      const weights = maskedSoftmax(products, queryHeads, queryLength, scale, mask);
+      return tf.matMul(weights as tf.Tensor3D, values).reshape([batch, queryHeads, queryLength, valueWidth]);
+    }
     let scores: Tensor = tf.matMul(grouped, keys, false, true).mul(scale);
     if (mask !== undefined) {
       const split = scores.reshape([batch, keyHeads * groups, queryLength, keyLength]);

@@ -1,3 +1,6 @@
+import { ownKernels } from "../own-kernels.ts";
+import { defineOp, suits, toTensor } from "../own-op.ts";
+import { pointProgram, runPoints } from "../rows-program.ts";
 import { type Tensor, tf } from "../tf.ts";
 
 /** cos and sin of the rotary angles, [B or 1, 1, T, d/2] each; owned by the caller. */
@@ -11,6 +14,9 @@ export interface RopeTable {
  * @param x [B, H, T, d]
  */
 export function applyRope(x: Tensor, table: RopeTable): Tensor {
+  if (ownKernels() && suits(x, table.cos, table.sin)) {
+    return ownRope({ x, cos: table.cos, sin: table.sin })[0] as Tensor;
+  }
   return tf.tidy(() => {
     const half = (x.shape[3] as number) / 2;
     const [a, b] = tf.split(x as tf.Tensor4D, [half, half], 3) as [Tensor, Tensor];
@@ -41,3 +47,41 @@ export function ropeTable(positions: readonly (readonly number[])[], headWidth: 
   const shape: [number, number, number, number] = [rows, 1, length, half];
   return { cos: tf.tensor4d(cos, shape), sin: tf.tensor4d(sin, shape) };
 }
+
+const ROPE = pointProgram({
+  name: "lab-rope",
+  inputs: { x: "f32", cos_table: "f32", sin_table: "f32" },
+  outputs: { result: "f32" },
+  uniforms: { size: "u32", pairs: "u32", length: "u32", heads: "u32", tableBatch: "u32", sign: "f32" },
+  body: `
+    let k = i % u.pairs;
+    let row = i / u.pairs;
+    let at = (row / (u.length * u.heads)) * u.tableBatch + (row % u.length) * u.pairs + k;
+    let c = cos_table[at];
+    let s = sin_table[at] * u.sign;
+    let first = row * 2u * u.pairs + k;
+    let second = first + u.pairs;
+    let a = x[first];
+    let b = x[second];
+    result[first] = a * c - b * s;
+    result[second] = b * c + a * s;`,
+});
+
+/** Rotates by the table's angles, or back with sign −1, which is also the gradient. */
+function rotate(x: tf.TensorInfo, cos: tf.TensorInfo, sin: tf.TensorInfo, sign: number): tf.TensorInfo {
+  const [, heads, length, width] = x.shape as [number, number, number, number];
+  const pairs = width / 2;
+  const tableBatch = cos.shape[0] === 1 ? 0 : length * pairs;
+  const size = tf.util.sizeFromShape(x.shape) / 2;
+  const uniforms = [pairs, length, heads, tableBatch, sign];
+  return runPoints(ROPE, [x, cos, sin], [{ shape: x.shape }], size, uniforms)[0] as tf.TensorInfo;
+}
+
+const ownRope = defineOp({
+  name: "LabRope",
+  saved: ["cos", "sin"],
+  forward({ x, cos, sin }) {
+    return [rotate(x as tf.TensorInfo, cos as tf.TensorInfo, sin as tf.TensorInfo, 1)];
+  },
+  gradient: ([dy], [cos, sin]) => ({ x: () => toTensor(rotate(dy as Tensor, cos as Tensor, sin as Tensor, -1)) }),
+});

@@ -1,0 +1,50 @@
+/** Sums over the rows of a matrix, the shape of every bias and norm gradient, without transpose or atomics. */
+import { flatGrid, type GpuProgram, release, runProgram } from "../program.ts";
+import type { tf } from "../tf.ts";
+
+/** Rows one thread adds up; longer matrices take a second round over the partial sums. */
+const CHUNK = 64;
+const LANES = 8;
+
+const term = (first: string, load: string): GpuProgram => ({
+  name: `lab-column-sum-${first}`,
+  inputs: { x: "f32", y: "f32", stats: "f32" },
+  outputs: { result: "f32" },
+  uniforms: { rows: "u32", width: "u32", chunk: "u32", chunks: "u32" },
+  workgroup: [LANES, 1],
+  body: `
+    let tile = (group.y * groups.x + group.x) * ${LANES}u + local.x;
+    let column = tile % u.width;
+    let part = tile / u.width;
+    if (part >= u.chunks) { return; }
+    let end = min((part + 1u) * u.chunk, u.rows);
+    var total = 0.0;
+    for (var row = part * u.chunk; row < end; row++) {
+      let at = row * u.width + column;
+      total += ${load};
+    }
+    result[part * u.width + column] = total;`,
+});
+
+const PLAIN = term("plain", "x[at]");
+/** x · (y − mean) · scale with [mean, scale] of each row in `stats`. */
+const NORMED = term("normed", "x[at] * (y[at] - stats[2u * row]) * stats[2u * row + 1u]");
+
+/** Σ_rows x [rows, width] → [width]; with `normed`, Σ x · (y − mean) · scale, [mean, scale] per row in `stats` [rows, 2]. */
+export function columnSum(
+  x: tf.TensorInfo,
+  rows: number,
+  width: number,
+  normed?: { readonly y: tf.TensorInfo; readonly stats: tf.TensorInfo },
+): tf.TensorInfo {
+  const chunks = Math.ceil(rows / CHUNK);
+  const grid = flatGrid(Math.ceil((chunks * width) / LANES));
+  const inputs = [x, normed?.y ?? x, normed?.stats ?? x];
+  const shape = chunks === 1 ? [width] : [chunks, width];
+  const program = normed === undefined ? PLAIN : NORMED;
+  const [sums] = runProgram(program, inputs, [{ shape }], [rows, width, CHUNK, chunks], grid) as [tf.TensorInfo];
+  if (chunks === 1) return sums;
+  const total = columnSum(sums, chunks, width);
+  release(sums);
+  return total;
+}

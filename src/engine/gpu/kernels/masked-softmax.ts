@@ -1,0 +1,105 @@
+/** The middle of attention as one dispatch each way: scale, mask and softmax of the score rows. */
+import { defineOp, toTensor } from "../own-op.ts";
+import { type RowProgram, runRows } from "../rows-program.ts";
+import type { Tensor, tf } from "../tf.ts";
+import { rowsOf } from "./norm.ts";
+
+/**
+ * softmax(scale · products + mask) over the last axis.
+ * @param products q kᵀ whose rows run over batch, query head and query position, [..., Tk]
+ * @param mask broadcastable to [B, heads, length, Tk]; not differentiated
+ * @returns same shape as `products`
+ */
+export function maskedSoftmax(products: Tensor, heads: number, length: number, scale: number, mask?: Tensor): Tensor {
+  const attributes = { heads, length, scale, masked: mask !== undefined };
+  const given = mask === undefined ? { products } : { products, mask };
+  return ownSoftmax(given, attributes)[0] as Tensor;
+}
+
+const SOFTMAX: RowProgram = {
+  name: "lab-masked-softmax",
+  inputs: { x: "f32", mask: "f32" },
+  outputs: { result: "f32" },
+  uniforms: {
+    rows: "u32",
+    width: "u32",
+    heads: "u32",
+    length: "u32",
+    masked: "u32",
+    maskBatch: "u32",
+    maskHead: "u32",
+    maskRow: "u32",
+    maskKey: "u32",
+    scale: "f32",
+  },
+  header: `
+    fn score(value: f32, at: u32) -> f32 {
+      var extra = 0.0;
+      if (u.masked != 0u) { extra = mask[at]; }
+      return u.scale * value + extra;
+    }`,
+  body: `
+    let base = row * u.width;
+    let above = row / u.length;
+    let m = (above / u.heads) * u.maskBatch + (above % u.heads) * u.maskHead + (row % u.length) * u.maskRow;
+    var top = -3.0e38;
+    for (var i = first; i < u.width; i += step) { top = max(top, score(x[base + i], m + i * u.maskKey)); }
+    top = largest(top, lane);
+    var total = 0.0;
+    for (var i = first; i < u.width; i += step) {
+      let e = exp(score(x[base + i], m + i * u.maskKey) - top);
+      result[base + i] = e;
+      total += e;
+    }
+    let inverse = 1.0 / sum(total, lane);
+    for (var i = first; i < u.width; i += step) { result[base + i] *= inverse; }`,
+};
+
+const SOFTMAX_GRAD: RowProgram = {
+  name: "lab-softmax-grad",
+  inputs: { dy: "f32", y: "f32" },
+  outputs: { result: "f32" },
+  uniforms: { rows: "u32", width: "u32", scale: "f32" },
+  body: `
+    let base = row * u.width;
+    var along = 0.0;
+    for (var i = first; i < u.width; i += step) { along += dy[base + i] * y[base + i]; }
+    along = sum(along, lane);
+    for (var i = first; i < u.width; i += step) {
+      result[base + i] = u.scale * y[base + i] * (dy[base + i] - along);
+    }`,
+};
+
+/** Element strides of a mask in [B, heads, length, Tk], 0 where it is shared. */
+function maskStrides(mask: tf.TensorInfo): number[] {
+  const shape = [1, 1, 1, 1, ...mask.shape].slice(-4);
+  let stride = 1;
+  const strides = [0, 0, 0, 0];
+  for (let axis = 3; axis >= 0; axis--) {
+    const size = shape[axis] as number;
+    strides[axis] = size === 1 ? 0 : stride;
+    stride *= size;
+  }
+  return strides;
+}
+
+const ownSoftmax = defineOp({
+  name: "LabMaskedSoftmax",
+  savedOutputs: [true],
+  forward(inputs, { heads, length, scale, masked }) {
+    const products = inputs.products as tf.TensorInfo;
+    const mask = inputs.mask ?? products;
+    const [rows, width] = rowsOf(products);
+    const strides = masked === true ? maskStrides(mask) : [0, 0, 0, 0];
+    const uniforms = [heads as number, length as number, Number(masked), ...strides, scale as number];
+    return runRows(SOFTMAX, [products, mask], [{ shape: products.shape }], rows, width, uniforms);
+  },
+  gradient([dy], [y], { scale }) {
+    const [rows, width] = rowsOf(y as Tensor);
+    const back = [dy as Tensor, y as Tensor];
+    return {
+      products: () =>
+        toTensor(runRows(SOFTMAX_GRAD, back, [{ shape: back[0]?.shape ?? [] }], rows, width, [scale as number])[0]),
+    };
+  },
+});

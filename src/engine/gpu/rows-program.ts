@@ -1,0 +1,111 @@
+/**
+ * Building blocks of kernels that work row by row over the last axis. On software adapters a row belongs to one thread,
+ * for a barrier costs a switch of all of them; on a GPU a workgroup shares the row and sums through workgroup memory in
+ * a fixed tree, so that both repeat bit for bit.
+ */
+import { onSoftwareAdapter } from "./own-kernels.ts";
+import { flatGrid, type GpuProgram, type OutputSpec, runProgram } from "./program.ts";
+import type { tf } from "./tf.ts";
+
+const GPU_THREADS = 64;
+/** Rows of a workgroup where each has one thread. */
+const SOFTWARE_ROWS = 8;
+
+/** A row kernel as it is written; `sum(x)` and `largest(x)` reduce over the row's threads. */
+export interface RowProgram extends Omit<GpuProgram, "workgroup"> {
+  /** Sees `row`, `first` and `step`: the row's elements are worked off as `for (var i = first; i < u.width; i += step)`. */
+  readonly body: string;
+}
+
+const made = new Map<string, GpuProgram>();
+
+function programOf(source: RowProgram): GpuProgram {
+  const name = `${source.name}-${onSoftwareAdapter() ? 1 : GPU_THREADS}`;
+  const known = made.get(name);
+  if (known !== undefined) return known;
+  const program = onSoftwareAdapter() ? oneThread(source, name) : oneWorkgroup(source, name);
+  made.set(name, program);
+  return program;
+}
+
+function oneThread(source: RowProgram, name: string): GpuProgram {
+  return {
+    ...source,
+    name,
+    workgroup: [SOFTWARE_ROWS, 1],
+    header: `
+      fn sum(value: f32, lane: u32) -> f32 { return value; }
+      fn largest(value: f32, lane: u32) -> f32 { return value; }
+      ${source.header ?? ""}`,
+    body: `
+      let lane = 0u; let first = 0u; let step = 1u;
+      let row = (group.y * groups.x + group.x) * ${SOFTWARE_ROWS}u + local.x;
+      if (row >= u.rows) { return; }
+      ${source.body}`,
+  };
+}
+
+function oneWorkgroup(source: RowProgram, name: string): GpuProgram {
+  const reduce = (fold: string): string => `
+      workgroupBarrier();
+      shared_values[lane] = value;
+      workgroupBarrier();
+      for (var span = ${GPU_THREADS / 2}u; span > 0u; span >>= 1u) {
+        if (lane < span) { shared_values[lane] = ${fold}; }
+        workgroupBarrier();
+      }
+      return shared_values[0];`;
+  return {
+    ...source,
+    name,
+    workgroup: [GPU_THREADS, 1],
+    header: `
+      var<workgroup> shared_values: array<f32, ${GPU_THREADS}>;
+      fn sum(value: f32, lane: u32) -> f32 {${reduce("shared_values[lane] + shared_values[lane + span]")}}
+      fn largest(value: f32, lane: u32) -> f32 {${reduce("max(shared_values[lane], shared_values[lane + span])")}}
+      ${source.header ?? ""}`,
+    body: `
+      let lane = local.x; let first = local.x; let step = ${GPU_THREADS}u;
+      let row = group.y * groups.x + group.x;
+      if (row >= u.rows) { return; }
+      ${source.body}`,
+  };
+}
+
+/** Records a row kernel; its first uniforms must be `rows` and `width`. */
+export function runRows(
+  source: RowProgram,
+  inputs: readonly tf.TensorInfo[],
+  outputs: readonly OutputSpec[],
+  rows: number,
+  width: number,
+  uniforms: readonly number[] = [],
+): tf.TensorInfo[] {
+  const groups = onSoftwareAdapter() ? Math.ceil(rows / SOFTWARE_ROWS) : rows;
+  return runProgram(programOf(source), inputs, outputs, [rows, width, ...uniforms], flatGrid(groups));
+}
+
+const POINTS = 64;
+
+/** Makes an element-wise program; the body sees `i` below `u.size`. */
+export function pointProgram(source: Omit<GpuProgram, "workgroup">): GpuProgram {
+  return {
+    ...source,
+    workgroup: [POINTS, 1],
+    body: `
+      let i = (group.y * groups.x + group.x) * ${POINTS}u + local.x;
+      if (i >= u.size) { return; }
+      ${source.body}`,
+  };
+}
+
+/** Records an element-wise program, whose first uniform must be `size`, over that many elements. */
+export function runPoints(
+  program: GpuProgram,
+  inputs: readonly tf.TensorInfo[],
+  outputs: readonly OutputSpec[],
+  size: number,
+  uniforms: readonly number[] = [],
+): tf.TensorInfo[] {
+  return runProgram(program, inputs, outputs, [size, ...uniforms], flatGrid(Math.ceil(size / POINTS)));
+}
