@@ -23,6 +23,18 @@ export default defineConfig({
           hookTimeout: 120_000,
         },
       },
+      {
+        // The built page in a real Chromium, driven from Node: one file, so one browser, at a time.
+        test: {
+          name: "browser",
+          include: ["tests/browser/**/*.test.ts"],
+          environment: "node",
+          fileParallelism: false,
+          pool: "forks",
+          testTimeout: 240_000,
+          hookTimeout: 240_000,
+        },
+      },
     ],
   },
 });

@@ -24,8 +24,18 @@ export interface WatchedPage {
   readonly consoleErrors: readonly string[];
 }
 
+export interface BrowserOptions {
+  readonly width: number;
+  readonly height: number;
+  readonly dark?: boolean;
+  /** False leaves WebGPU out, as in a browser that has none. */
+  readonly webgpu?: boolean;
+  /** Lets scripts into the page that its security policy forbids, for checkers. */
+  readonly bypassCSP?: boolean;
+}
+
 /** @throws LabError("unsupported") when there is no Chromium on this machine */
-export async function openBrowser(options: { width: number; height: number; dark?: boolean }): Promise<WatchedPage> {
+export async function openBrowser(options: BrowserOptions): Promise<WatchedPage> {
   const executablePath = ensureChromium();
   if (executablePath === null) {
     throw new LabError(
@@ -33,11 +43,13 @@ export async function openBrowser(options: { width: number; height: number; dark
       "No Chromium found: install one (Debian: apt-get install chromium) or set CHROMIUM",
     );
   }
-  const browser = await chromium.launch({ executablePath, headless: true, args: CHROMIUM_ARGS });
+  const args = CHROMIUM_ARGS.filter((arg) => options.webgpu !== false || arg !== "--enable-unsafe-webgpu");
+  const browser = await chromium.launch({ executablePath, headless: true, args });
   const context = await browser.newContext({
     viewport: { width: options.width, height: options.height },
     colorScheme: options.dark === true ? "dark" : "light",
     acceptDownloads: true,
+    bypassCSP: options.bypassCSP === true,
   });
   const page = await context.newPage();
   const consoleErrors: string[] = [];

@@ -1,0 +1,78 @@
+/** The automatic part of the accessibility check, on every screen in both themes. */
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { CHEAP_RUN, followTrainer, type OpenPage, openPage, show, untilEvent, untilReady } from "../support/page.ts";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+interface Violation {
+  readonly id: string;
+  readonly impact: string | null;
+  readonly nodes: readonly { readonly target: readonly unknown[]; readonly failureSummary?: string }[];
+}
+
+let lab: OpenPage;
+beforeAll(async () => {
+  // The checker is injected, which the page's own policy rightly forbids.
+  lab = await openPage({ screen: "train", ...CHEAP_RUN, steps: "1" }, { bypassCSP: true });
+  const events = await followTrainer(lab.page);
+  await lab.page.reload();
+  await untilReady(lab.page);
+  await lab.page.getByTestId("strip-start").click();
+  await untilEvent(events, 0, (event) => event.type === "state" && event.state === "finished");
+});
+afterAll(() => lab.close());
+
+/** Serious and critical violations as "rule: place (what)". */
+async function violations(): Promise<string[]> {
+  const { page } = lab;
+  await page.evaluate(axe);
+  const found = (await page.evaluate(() =>
+    (globalThis as unknown as { axe: { run(options: object): Promise<{ violations: Violation[] }> } }).axe
+      .run({ resultTypes: ["violations"], runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] })
+      .then((result) => result.violations),
+  )) as Violation[];
+  return found
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .flatMap(({ id, nodes }) =>
+      nodes.map((node) => `${id}: ${node.target.join(" ")} (${node.failureSummary?.split("\n")[1]?.trim() ?? ""})`),
+    );
+}
+
+describe.each(["light", "dark"] as const)("in the %s theme", (theme) => {
+  beforeAll(async () => {
+    await lab.page.emulateMedia({ colorScheme: theme });
+    await expect(lab.page.evaluate(() => document.documentElement.dataset.theme)).resolves.toBe(theme);
+  });
+
+  it.each(["data", "setup", "train", "rollouts", "runs"])("the screen %s passes", async (screen) => {
+    await show(lab.page, { screen });
+    await lab.page.waitForTimeout(500);
+    expect(await violations()).toEqual([]);
+  });
+
+  it("an open row passes", async () => {
+    await show(lab.page, { screen: "data" });
+    await lab.page.getByTestId("gallery").getByRole("button").first().click();
+    await lab.page.getByTestId("row-detail").waitFor();
+    expect(await violations()).toEqual([]);
+  });
+
+  it("the list of keys passes", async () => {
+    await show(lab.page, { screen: "runs" });
+    await lab.page.keyboard.press("?");
+    await lab.page.getByRole("dialog", { name: "Keys" }).waitFor();
+    await lab.page.waitForTimeout(300);
+    expect(await violations()).toEqual([]);
+    await lab.page.keyboard.press("Escape");
+  });
+
+  it("a narrow window passes", async () => {
+    await lab.page.setViewportSize({ width: 390, height: 844 });
+    await show(lab.page, { screen: "rollouts" });
+    await lab.page.waitForTimeout(500);
+    expect(await violations()).toEqual([]);
+    await lab.page.setViewportSize({ width: 1280, height: 860 });
+  });
+});

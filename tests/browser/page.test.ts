@@ -1,0 +1,134 @@
+/** The page as it opens, with keys alone, and in a browser without WebGPU. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type OpenPage, openPage, problems, show, untilReady } from "../support/page.ts";
+
+const SCREENS = ["data", "setup", "train", "rollouts", "runs"];
+
+describe("the page", () => {
+  let lab: OpenPage;
+  beforeAll(async () => {
+    lab = await openPage();
+    await untilReady(lab.page);
+  });
+  afterAll(() => lab.close());
+
+  it("opens with the demo rows and the pocket model, ready to start", async () => {
+    const { page } = lab;
+    expect(await page.getByTestId("data-counts").textContent()).toMatch(/\d+ rows/);
+    await expect.poll(() => page.getByTestId("gallery").getByRole("button").count()).toBeGreaterThan(5);
+    await show(page, { screen: "setup" });
+    expect(await page.getByTestId("model-facts").textContent()).toMatch(/Parameters/);
+    await expect.poll(() => page.getByTestId("start-reason").textContent()).toBe("Ready to start");
+    expect(await problems(page)).toEqual([]);
+  });
+
+  it("takes settings from the address and refuses bad ones with a sentence or the default", async () => {
+    const { page } = lab;
+    await show(page, { screen: "setup", groupSize: "6" });
+    expect(page.url()).toMatch(/groupSize=6/);
+    await show(page, { screen: "setup", groupSize: "0" });
+    await expect.poll(() => page.url()).not.toMatch(/groupSize=0/);
+  });
+
+  it.each(SCREENS)("shows the screen %s", async (screen) => {
+    await show(lab.page, { screen });
+    await expect.poll(() => lab.page.locator("main h1, main h2").count()).toBeGreaterThan(0);
+  });
+
+  describe("with keys alone", () => {
+    beforeAll(async () => {
+      await show(lab.page, { screen: "data" });
+      await lab.page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
+    });
+
+    it("reaches every screen of the rail by Tab, and opens one by Enter", async () => {
+      const { page } = lab;
+      const reached = new Set<string>();
+      for (let press = 0; press < 25 && reached.size < SCREENS.length; press++) {
+        await page.keyboard.press("Tab");
+        const id = await page.evaluate(() => document.activeElement?.getAttribute("data-testid") ?? "");
+        const screen = /^screen-(.+)$/.exec(id)?.[1];
+        if (screen === undefined) continue;
+        reached.add(screen);
+        if (screen === "runs") await page.keyboard.press("Enter");
+      }
+      expect([...reached]).toEqual(SCREENS);
+      await page.locator("main[data-screen=runs]").waitFor();
+    });
+
+    it("goes to a screen by G and its letter", async () => {
+      await lab.page.keyboard.press("g");
+      await lab.page.keyboard.press("s");
+      await lab.page.locator("main[data-screen=setup]").waitFor();
+      await lab.page.keyboard.press("g");
+      await lab.page.keyboard.press("d");
+      await lab.page.locator("main[data-screen=data]").waitFor();
+    });
+
+    it("lists the keys by ? and closes the list by Escape", async () => {
+      const dialog = lab.page.getByRole("dialog", { name: "Keys" });
+      await lab.page.keyboard.press("?");
+      await dialog.waitFor();
+      expect(await dialog.textContent()).toMatch(/Hold to hide masks/);
+      await lab.page.keyboard.press("Escape");
+      await dialog.waitFor({ state: "detached" });
+    });
+
+    it("opens a row by Enter, moves by arrows and closes by Escape", async () => {
+      const { page } = lab;
+      await page.locator("[data-testid=gallery] button[tabindex='0']").focus();
+      await page.keyboard.press("Enter");
+      const detail = page.getByTestId("row-detail");
+      await detail.waitFor();
+      expect(await detail.getByRole("heading").first().textContent()).toBe("Row 1");
+      await page.keyboard.press("ArrowRight");
+      await expect.poll(() => detail.getByRole("heading").first().textContent()).toBe("Row 2");
+      await page.keyboard.press("ArrowLeft");
+      await expect.poll(() => detail.getByRole("heading").first().textContent()).toBe("Row 1");
+      await page.keyboard.press("Escape");
+      await detail.waitFor({ state: "detached" });
+    });
+
+    it("searches by /", async () => {
+      await lab.page.keyboard.press("/");
+      expect(await lab.page.evaluate(() => document.activeElement?.getAttribute("aria-label"))).toBe("Search captions");
+      await lab.page.keyboard.type("zzzz");
+      await lab.page.getByText("No row fits the filter").waitFor();
+      await lab.page.keyboard.press("ControlOrMeta+a");
+      await lab.page.keyboard.press("Delete");
+    });
+  });
+
+  it("wrote no error to the console", () => {
+    expect(lab.consoleErrors).toEqual([]);
+  });
+});
+
+describe("without WebGPU the page", () => {
+  let lab: OpenPage;
+  beforeAll(async () => {
+    lab = await openPage({}, { webgpu: false });
+  });
+  afterAll(() => lab.close());
+
+  it("says so in one sentence and keeps Start from being pressed", async () => {
+    const { page } = lab;
+    const start = page.getByTestId("strip-start");
+    await expect.poll(() => start.getAttribute("title"), { timeout: 30_000 }).toMatch(/WebGPU/);
+    expect(await start.getAttribute("aria-disabled")).toBe("true");
+    const told = (await problems(page)).filter((text) => /WebGPU/.test(text));
+    expect(told.length).toBeLessThanOrEqual(1);
+  });
+
+  it("still shows rows and every screen", async () => {
+    const { page } = lab;
+    await expect.poll(() => page.getByTestId("gallery").getByRole("button").count()).toBeGreaterThan(5);
+    await page.getByTestId("gallery").getByRole("button").first().click();
+    await page.getByTestId("row-detail").waitFor();
+    for (const screen of SCREENS) {
+      await show(page, { screen });
+      await expect.poll(() => page.locator("main h1, main h2").count()).toBeGreaterThan(0);
+    }
+    expect(await page.getByText("went wrong").count()).toBe(0);
+  });
+});

@@ -1,0 +1,99 @@
+/** The built page in a real Chromium, for the browser tests. */
+import type { Page } from "playwright-core";
+import { type BrowserOptions, openBrowser, type WatchedPage } from "../../scripts/lib/browser.ts";
+import { servePage } from "../../scripts/lib/page-server.ts";
+
+/** The cheapest run that plays both loops; a software adapter needs seconds for a step. */
+export const CHEAP_RUN = {
+  steps: "2",
+  groupSize: "2",
+  maxNewTokens: "4",
+  partnerMaxTokens: "4",
+  loraRank: "4",
+  warmupSteps: "0",
+  saveSteps: "0",
+};
+
+export interface OpenPage extends WatchedPage {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Serves and opens the page at a hash, such as { screen: "setup" }. */
+export async function openPage(
+  hash: Readonly<Record<string, string>> = {},
+  options: Partial<BrowserOptions> = {},
+): Promise<OpenPage> {
+  const server = await servePage();
+  const watched = await openBrowser({ width: 1280, height: 860, ...options });
+  await watched.page.goto(`${server.url}#${new URLSearchParams(hash)}`);
+  return {
+    ...watched,
+    url: server.url,
+    async close() {
+      await watched.browser.close();
+      await server.close();
+    },
+  };
+}
+
+/** Waits until rows and model are there and the start button can be pressed. */
+export async function untilReady(page: Page, seconds = 120): Promise<void> {
+  await page.locator("[data-testid=strip-start]:not([aria-disabled])").waitFor({ timeout: seconds * 1000 });
+}
+
+const ROUTE_KEYS = ["run", "step", "rollout", "group", "row"];
+
+/** Goes to a place in the page as an edited address does; the settings in it stay. */
+export async function show(page: Page, place: Readonly<Record<string, string>>): Promise<void> {
+  const hash = new URLSearchParams(new URL(page.url()).hash.slice(1));
+  for (const key of ROUTE_KEYS) hash.delete(key);
+  for (const [key, value] of Object.entries(place)) hash.set(key, value);
+  await page.evaluate((text) => {
+    location.hash = text;
+  }, `#${hash}`);
+  if (place.screen !== undefined) await page.locator(`main[data-screen=${place.screen}]`).waitFor();
+}
+
+/** What the page lists as having failed. */
+export async function problems(page: Page): Promise<readonly string[]> {
+  return (await page.locator("[data-testid=problems] p").allTextContents()).map((text) => text.trim());
+}
+
+/** An event of the trainer without its arrays. */
+export interface RunEvent {
+  readonly type: string;
+  readonly step?: number;
+  readonly state?: string;
+  readonly metrics?: Readonly<Record<string, number>>;
+  readonly error?: { readonly message: string };
+}
+
+/** Follows the trainer's events across reloads; call before the page is opened again. */
+export async function followTrainer(page: Page): Promise<RunEvent[]> {
+  const events: RunEvent[] = [];
+  await page.exposeFunction("keepEvent", (event: RunEvent) => events.push(event));
+  await page.addInitScript(`addEventListener("lab:trainer", ({ detail }) => {
+    if (["state", "step", "checkpoint", "failed"].includes(detail.type)) keepEvent(detail);
+  })`);
+  return events;
+}
+
+/** Waits for an event after the first `from` ones. @throws Error when the run fails instead */
+export async function untilEvent(
+  events: readonly RunEvent[],
+  from: number,
+  wanted: (event: RunEvent) => boolean,
+  seconds = 200,
+): Promise<RunEvent> {
+  const deadline = Date.now() + seconds * 1000;
+  for (;;) {
+    const fresh = events.slice(from);
+    const found = fresh.find(wanted);
+    if (found !== undefined) return found;
+    const failed = fresh.find((event) => event.type === "failed");
+    if (failed !== undefined) throw new Error(`The run failed: ${failed.error?.message}`);
+    if (Date.now() > deadline) throw new Error(`No such event within ${seconds} s`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
