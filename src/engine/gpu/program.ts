@@ -30,6 +30,11 @@ export interface OutputSpec {
   readonly dtype?: "float32" | "int32";
 }
 
+/** An existing tensor that the program writes parts of; nothing else may share its buffer. */
+export interface OutputInto {
+  readonly into: tf.TensorInfo;
+}
+
 /** What we use of the backend beyond its public face. */
 interface Backend {
   readonly device: GPUDevice;
@@ -132,12 +137,14 @@ function writeUniforms(b: Backend, program: GpuProgram, values: readonly number[
 export function runProgram(
   program: GpuProgram,
   inputs: readonly tf.TensorInfo[],
-  outputs: readonly OutputSpec[],
+  outputs: readonly (OutputSpec | OutputInto)[],
   uniforms: readonly number[],
   grid: readonly [number, number, number],
 ): tf.TensorInfo[] {
   const b = backend();
-  const made = outputs.map(({ shape, dtype }) => b.makeTensorInfo([...shape], dtype ?? "float32"));
+  const made = outputs.map((output) =>
+    "into" in output ? output.into : b.makeTensorInfo([...output.shape], output.dtype ?? "float32"),
+  );
   if (made.some((info) => tf.util.sizeFromShape(info.shape) === 0)) {
     for (const info of made) {
       const size = tf.util.sizeFromShape(info.shape);
@@ -194,6 +201,11 @@ function toFloats(info: tf.TensorInfo): tf.TensorInfo {
   const size = tf.util.sizeFromShape(info.shape);
   const grid = flatGrid(Math.ceil(size / 64));
   return runProgram(TO_FLOATS, [info], [{ shape: info.shape }], [size], grid)[0] as tf.TensorInfo;
+}
+
+/** A float32 buffer of arbitrary contents, to be written with `into`. */
+export function unwritten(shape: readonly number[]): tf.TensorInfo {
+  return backend().makeTensorInfo([...shape], "float32");
 }
 
 /** Gives up an intermediate of a kernel. */

@@ -4,7 +4,7 @@
  * a fixed tree, so that both repeat bit for bit.
  */
 import { onSoftwareAdapter } from "./own-kernels.ts";
-import { flatGrid, type GpuProgram, type OutputSpec, runProgram } from "./program.ts";
+import { flatGrid, type GpuProgram, type OutputInto, type OutputSpec, runProgram } from "./program.ts";
 import type { tf } from "./tf.ts";
 
 const GPU_THREADS = 64;
@@ -76,7 +76,7 @@ function oneWorkgroup(source: RowProgram, name: string): GpuProgram {
 export function runRows(
   source: RowProgram,
   inputs: readonly tf.TensorInfo[],
-  outputs: readonly OutputSpec[],
+  outputs: readonly (OutputSpec | OutputInto)[],
   rows: number,
   width: number,
   uniforms: readonly number[] = [],

@@ -30,5 +30,8 @@ export function clipFactor(norm: number, maxNorm: number): number {
 /** A new set, every tensor times `factor`; the given set stays the caller's. */
 export function scaleGradients(grads: ParameterSet, factor: number): ParameterSet {
   // The factor goes in as a tensor: a NaN or zero written into shader text need not survive.
-  return mapSet(grads, (grad) => grad.mul(tf.scalar(factor)));
+  const scalar = tf.scalar(factor);
+  const scaled = mapSet(grads, (grad) => grad.mul(scalar));
+  scalar.dispose();
+  return scaled;
 }

@@ -1,5 +1,7 @@
 /** Moving average of the trainable weights: the partner of the two loops (reference: grpo.md §16). */
-import { type Tensor, tf } from "../gpu/tf.ts";
+import { moveTowards } from "../gpu/kernels/optimiser.ts";
+import { summarise } from "../gpu/kernels/summary.ts";
+import type { Tensor } from "../gpu/tf.ts";
 import type { ParameterSet } from "../model/weights.ts";
 import { mapSet, member } from "./parameter-sets.ts";
 
@@ -8,13 +10,7 @@ import { mapSet, member } from "./parameter-sets.ts";
  * Returns a new set that belongs to the caller; both given sets stay the caller's to dispose.
  */
 export function updateEma(ema: ParameterSet, params: ParameterSet, decay: number): ParameterSet {
-  return mapSet(ema, (average, name) =>
-    average.add(
-      member(params, name)
-        .sub(average)
-        .mul(1 - decay),
-    ),
-  );
+  return mapSet(ema, (average, name) => moveTowards(average, member(params, name), 1 - decay));
 }
 
 /** The same rule of plain numbers in double precision. */
@@ -36,17 +32,11 @@ export function effectiveSteps(decay: number): number {
 export async function emaDistance(ema: ParameterSet, params: ParameterSet): Promise<number> {
   const names = Object.keys(ema);
   if (names.length === 0) return 0;
-  const squares = tf.tidy(() =>
-    tf.stack(
-      names.map((name) =>
-        member(params, name)
-          .sub(ema[name] as Tensor)
-          .square()
-          .sum(),
-      ),
-    ),
+  const summary = summarise(
+    names.map((name) => member(params, name)),
+    names.map((name) => ema[name] as Tensor),
   );
-  const numbers = await squares.data();
-  squares.dispose();
-  return Math.sqrt(Array.from(numbers).reduce((a, b) => a + b, 0));
+  const numbers = await summary.data();
+  summary.dispose();
+  return Math.sqrt(names.reduce((sum, _, k) => sum + (numbers[3 * k] as number), 0));
 }

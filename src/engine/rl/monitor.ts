@@ -1,5 +1,6 @@
 /** What the gradients of a step look like, in one read-back, and what follows from it (reference: grpo.md §14). */
-import { type Tensor, tf } from "../gpu/tf.ts";
+import { summarise } from "../gpu/kernels/summary.ts";
+import type { Tensor } from "../gpu/tf.ts";
 import type { ParameterSet } from "../model/weights.ts";
 
 export interface GradientReport {
@@ -33,14 +34,7 @@ export async function inspectGradients(
 ): Promise<GradientReport> {
   const names = Object.keys(grads);
   if (names.length === 0) return { norm: 0, maxAbs: 0, blocks: {}, nonFinite: 0, nonFiniteTensors: [] };
-  const summary = tf.tidy(() =>
-    tf.stack(
-      names.flatMap((name) => {
-        const grad = grads[name] as Tensor;
-        return [grad.square().sum(), grad.abs().max(), tf.isFinite(grad).logicalNot().toFloat().sum()];
-      }),
-    ),
-  );
+  const summary = summarise(names.map((name) => grads[name] as Tensor));
   const numbers = await summary.data();
   summary.dispose();
 

@@ -4,7 +4,8 @@
  * a resumed run continues bit for bit (reference: grpo.md §17, §22).
  */
 import { LabError } from "../errors.ts";
-import { tf } from "../gpu/tf.ts";
+import { adamwUpdate } from "../gpu/kernels/optimiser.ts";
+import type { tf } from "../gpu/tf.ts";
 import type { ParameterSet } from "../model/weights.ts";
 import { copySet, disposeSet, member, zerosSet } from "./parameter-sets.ts";
 
@@ -124,12 +125,9 @@ export function applyAdamw(
       continue;
     }
     const { keep, stepSize, rootScale } = adamCoefficients(state.step + 1, lr, settings, !noDecay(name, param.rank));
-    [next[name], first[name], second[name]] = tf.tidy(() => {
-      const newM = m.mul(settings.beta1).add(grad.mul(1 - settings.beta1));
-      const newV = v.mul(settings.beta2).add(grad.square().mul(1 - settings.beta2));
-      const root = newV.sqrt().mul(rootScale).add(settings.eps);
-      return [param.mul(keep).sub(newM.div(root).mul(stepSize)), newM, newV];
-    }) as [tf.Tensor, tf.Tensor, tf.Tensor];
+    const { beta1, beta2, eps } = settings;
+    const numbers = { beta1, beta2, eps, keep, stepSize, rootScale };
+    [next[name], first[name], second[name]] = adamwUpdate(param, grad, m, v, numbers);
   }
   state.advance(first, second);
   return next;
