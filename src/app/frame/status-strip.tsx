@@ -87,7 +87,7 @@ function Facts(): ReactNode {
   if (runId === null) return <Readiness />;
   const moving = state === "running" || state === "pausing";
   return (
-    <dl className={styles.facts}>
+    <dl className={styles.facts} tabIndex={0}>
       <Fact name="step" value={`${formatCount(step)}/${formatCount(steps)}`} testId="step" />
       {moving && phase !== null && (
         <Fact name={loop === null ? "step ▸" : `loop ${loop} ▸`} value={PHASE_WORDS[phase]} wide />
@@ -105,7 +105,7 @@ function Readiness(): ReactNode {
   const model = useSession((session) => session.model?.name ?? null);
   const gpu = useSession((session) => session.gpu);
   return (
-    <dl className={styles.facts}>
+    <dl className={styles.facts} tabIndex={0}>
       <Fact name="rows" value={rows === 0 ? NONE : formatCount(rows)} />
       <Fact name="model" value={model ?? NONE} />
       <Fact
