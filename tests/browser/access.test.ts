@@ -43,7 +43,7 @@ async function violations(): Promise<string[]> {
 describe.each(["light", "dark"] as const)("in the %s theme", (theme) => {
   beforeAll(async () => {
     await lab.page.emulateMedia({ colorScheme: theme });
-    await expect(lab.page.evaluate(() => document.documentElement.dataset.theme)).resolves.toBe(theme);
+    await lab.page.locator(`html[data-theme=${theme}]`).waitFor({ state: "attached" });
   });
 
   it.each(["data", "setup", "train", "rollouts", "runs"])("the screen %s passes", async (screen) => {

@@ -47,13 +47,26 @@ describe("the page", () => {
       for (let press = 0; press < 25 && reached.size < SCREENS.length; press++) {
         await page.keyboard.press("Tab");
         const id = await page.evaluate(() => document.activeElement?.getAttribute("data-testid") ?? "");
-        const screen = /^screen-(.+)$/.exec(id)?.[1];
+        const screen = /^nav-(.+)$/.exec(id)?.[1];
         if (screen === undefined) continue;
         reached.add(screen);
         if (screen === "runs") await page.keyboard.press("Enter");
       }
       expect([...reached]).toEqual(SCREENS);
       await page.locator("main[data-screen=runs]").waitFor();
+    });
+
+    it("reaches the rows behind their filters with one stop", async () => {
+      const { page } = lab;
+      await show(page, { screen: "data" });
+      await page.locator("[data-testid=gallery] button").first().waitFor();
+      await page.getByLabel("Search captions").focus();
+      const stops: boolean[] = [];
+      for (let press = 0; press < 10; press++) {
+        await page.keyboard.press("Tab");
+        stops.push(await page.evaluate(() => document.activeElement?.closest("[data-testid=gallery] button") !== null));
+      }
+      expect(stops.filter(Boolean)).toHaveLength(1);
     });
 
     it("goes to a screen by G and its letter", async () => {
