@@ -53,28 +53,40 @@ function pixelDistance(thing: Thing, side: number, x: number, y: number): number
   );
 }
 
-/** @param side pixels of the square picture */
+/** Side at which the shadow's offset and softness are one number a pixel. */
+const SHADOW_SIDE = 256;
+
+/** @param side pixels of the square picture; the scene looks alike at every size */
 export function renderScene(scene: Scene, side: number): RgbImage {
   const data = new Uint8Array(side * side * 3);
   const [from, to] = scene.background;
+  const unit = side / SHADOW_SIDE;
+  const reach = 9 * unit;
+  const rgb = [0, 0, 0];
   for (let y = 0; y < side; y++) {
     for (let x = 0; x < side; x++) {
       const along =
         ((x - side / 2) * Math.cos(scene.backgroundTurn) + (y - side / 2) * Math.sin(scene.backgroundTurn)) / side +
         0.5;
       const blend = Math.min(1, Math.max(0, along));
-      let rgb = [0, 1, 2].map((c) => (from[c] as number) * (1 - blend) + (to[c] as number) * blend);
+      for (let c = 0; c < 3; c++) rgb[c] = (from[c] as number) * (1 - blend) + (to[c] as number) * blend;
       for (const thing of scene.things) {
+        // No outline reaches further than 1.3 radii, so most pixels need no distance.
+        const far = thing.radius * side * 1.3 + reach;
+        if (Math.abs(x - thing.x * side) > far || Math.abs(y - thing.y * side) > far) continue;
         const d = pixelDistance(thing, side, x, y);
-        if (d > 9) continue;
-        const shadow = 0.16 * Math.max(0, 1 - Math.max(0, pixelDistance(thing, side, x - 2, y - 4)) / 8);
-        rgb = rgb.map((v) => v * (1 - shadow));
+        if (d > reach) continue;
+        const behind = pixelDistance(thing, side, x - 2 * unit, y - 4 * unit);
+        const shadow = 0.16 * Math.max(0, 1 - Math.max(0, behind) / (8 * unit));
         const cover = Math.min(1, Math.max(0, 0.5 - d));
         const light = 1.06 - 0.16 * ((y / side - thing.y) / thing.radius + 1) * 0.5;
         const colour = COLOURS[thing.colour];
-        rgb = rgb.map((v, c) => v * (1 - cover) + Math.min(255, (colour[c] as number) * light) * cover);
+        for (let c = 0; c < 3; c++) {
+          const shaded = (rgb[c] as number) * (1 - shadow);
+          rgb[c] = shaded * (1 - cover) + Math.min(255, (colour[c] as number) * light) * cover;
+        }
       }
-      data.set(rgb.map(Math.round), (y * side + x) * 3);
+      for (let c = 0; c < 3; c++) data[(y * side + x) * 3 + c] = Math.round(rgb[c] as number);
     }
   }
   return { width: side, height: side, data };

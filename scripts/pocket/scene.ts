@@ -105,22 +105,65 @@ export function sizeWord(thing: Thing): "small" | "large" {
   return thing.radius < 0.145 ? "small" : "large";
 }
 
-/** A caption whose size, colour and place are each kept or dropped at random: from "a star" to "the small red star at the top left". */
-export function captionOf(thing: Thing, scene: Scene, dice: () => number): string {
+/** What a caption says of a thing; absent means not said. */
+export interface Description {
+  readonly thing: Thing;
+  readonly article: "a" | "the";
+  readonly size: boolean;
+  readonly colour: boolean;
+  readonly place: boolean;
+  readonly neighbour: Thing | null;
+}
+
+/** A description whose size, colour and place are each kept or dropped at random. */
+export function drawDescription(thing: Thing, scene: Scene, dice: () => number): Description {
   const detail = dice();
-  const words = [
-    ...(detail > 0.55 && dice() < 0.6 ? [sizeWord(thing)] : []),
-    ...(detail > 0.2 ? [thing.colour] : []),
-    thing.shape,
-  ];
-  const phrase = words.join(" ");
-  if (detail < 0.5) return `${dice() < 0.5 ? "a" : "the"} ${phrase}`;
+  const size = detail > 0.55 && dice() < 0.6;
+  const colour = detail > 0.2;
+  const plain = { thing, size, colour, place: false, neighbour: null };
+  if (detail < 0.5) return { ...plain, article: dice() < 0.5 ? "a" : "the" };
   const others = scene.things.filter((other) => other !== thing);
   const neighbour = others[Math.floor(dice() * others.length)];
   if (detail > 0.8 && neighbour !== undefined && Math.abs(neighbour.x - thing.x) > 0.2) {
-    const relation = thing.x < neighbour.x ? "left of" : "right of";
-    return `the ${phrase} ${relation} the ${neighbour.colour} ${neighbour.shape}`;
+    return { ...plain, article: "the", neighbour };
   }
-  const place = side(thing);
-  return `the ${phrase} ${place === "middle" ? "in the middle" : `at the ${place}`}`;
+  return { ...plain, article: "the", place: true };
+}
+
+/** From "a star" to "the small red star at the top left". */
+export function captionText({ thing, article, size, colour, place, neighbour }: Description): string {
+  const words = [...(size ? [sizeWord(thing)] : []), ...(colour ? [thing.colour] : []), thing.shape];
+  const phrase = `${article} ${words.join(" ")}`;
+  if (neighbour !== null) {
+    const relation = thing.x < neighbour.x ? "left of" : "right of";
+    return `${phrase} ${relation} the ${neighbour.colour} ${neighbour.shape}`;
+  }
+  const where = side(thing);
+  if (!place) return phrase;
+  return `${phrase} ${where === "middle" ? "in the middle" : `at the ${where}`}`;
+}
+
+/** Whether everything that is said is true of `other` too. */
+export function alsoFits({ thing, size, colour, place, neighbour }: Description, other: Thing): boolean {
+  return (
+    other.shape === thing.shape &&
+    (!size || sizeWord(other) === sizeWord(thing)) &&
+    (!colour || other.colour === thing.colour) &&
+    (!place || side(other) === side(thing)) &&
+    (neighbour === null || (other !== neighbour && other.x < neighbour.x === thing.x < neighbour.x))
+  );
+}
+
+/** A description that is true of nothing else in the scene, at random; the fullest one when none of a few draws is. */
+export function drawDiscriminating(thing: Thing, scene: Scene, dice: () => number): Description {
+  for (let attempt = 0; attempt < 8; attempt++) {
+    const drawn = drawDescription(thing, scene, dice);
+    if (!scene.things.some((other) => other !== thing && alsoFits(drawn, other))) return drawn;
+  }
+  return { thing, article: "the", size: true, colour: true, place: true, neighbour: null };
+}
+
+/** A caption from vague to discriminating. */
+export function captionOf(thing: Thing, scene: Scene, dice: () => number): string {
+  return captionText(drawDescription(thing, scene, dice));
 }

@@ -29,7 +29,8 @@ export interface DecodedMasks {
 }
 
 /**
- * Masks of B independent prompts on one image.
+ * Masks of B independent prompts on one image, or of B prompts with B feature maps.
+ * @param features batch 1, or one map per prompt
  * @param lang language prompts [B, C], C = hiddenDim
  */
 export function decodeMasks(
@@ -47,7 +48,9 @@ export function decodeMasks(
     probe?.("decoder.tokens_in", tokens);
     const source = features.f16.add(densePrompt(w));
     probe?.("decoder.src_in", source);
-    const keys = tf.tile(source.reshape([1, cells, channels]), [batch, 1, 1]);
+    const maps = features.f16.shape[0] as number;
+    const rows = source.reshape([maps, cells, channels]);
+    const keys = maps === batch ? rows : tf.tile(rows, [batch, 1, 1]);
     const positions = densePositions(w, height, width).reshape([1, cells, channels]);
     const transformer = `${DECODER}.transformer`;
     const { queries, keys: image } = twoWayTransformer(w, transformer, config, tokens, keys, positions, probe);

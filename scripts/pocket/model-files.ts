@@ -1,19 +1,10 @@
-/**
- * Writes the pocket model: a Sa2VA of the published layout, about half a million parameters, with a word-level tokenizer.
- *
- *   npx tsx scripts/build-pocket-model.ts [--seed N] [--out public/pocket/model]
- */
-import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { normal, STREAM } from "../src/engine/gpu/random.ts";
-import { parseSa2vaConfig } from "../src/engine/model/config.ts";
-import { writeSafetensors } from "../src/engine/model/safetensors-write.ts";
-import { expectedShapes } from "../src/engine/model/tensor-shapes.ts";
-import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
-import { root } from "./lib/ensure.mjs";
-import { writeFileList } from "./lib/file-list.ts";
-import { sam2Shapes } from "./pocket/sam2-shapes.ts";
-import { SPECIAL_TOKENS, vocabulary } from "./pocket/vocabulary.ts";
+/** Files of the pocket model that do not depend on training: sizes, tokenizer and initial values. */
+import { normal, STREAM } from "../../src/engine/gpu/random.ts";
+import { parseSa2vaConfig } from "../../src/engine/model/config.ts";
+import type { TensorToWrite } from "../../src/engine/model/safetensors-write.ts";
+import { sam2Shapes } from "../../src/engine/model/sam2-shapes.ts";
+import { expectedShapes } from "../../src/engine/model/tensor-shapes.ts";
+import { SPECIAL_TOKENS, vocabulary } from "./vocabulary.ts";
 
 const SIZES = { mlp: 64, iouHidden: 32, maskIn: 16 };
 
@@ -52,7 +43,7 @@ function configJson(vocabSize: number, eos: number, pad: number) {
       model_type: "qwen2",
       vocab_size: vocabSize,
       hidden_size: 64,
-      intermediate_size: 176,
+      intermediate_size: 128,
       num_hidden_layers: 2,
       num_attention_heads: 4,
       num_key_value_heads: 2,
@@ -72,9 +63,9 @@ function configJson(vocabSize: number, eos: number, pad: number) {
       global_att_blocks: [3],
       window_spec: [8, 4, 8, 4],
       window_pos_embed_bkg_spatial_size: [7, 7],
-      hidden_dim: 32,
+      hidden_dim: 64,
       decoder_depth: 2,
-      decoder_num_heads: 8,
+      decoder_num_heads: 4,
       decoder_mlp_dim: SIZES.mlp,
       iou_head_hidden_dim: SIZES.iouHidden,
       mask_in_chans: SIZES.maskIn,
@@ -118,48 +109,67 @@ function tokenizerFiles(words: readonly string[]): Record<string, unknown> {
   };
 }
 
-/** Initial values by role: norms 1, biases 0, embeddings and matrices normal with variance 1 / inputs. */
+/** Initial values by role: norms 1, biases 0, position tables sines, matrices normal with variance 1 / inputs. */
 function initialValues(name: string, shape: readonly number[], tensor: number, seed: number): Float32Array {
   const count = shape.reduce((product, size) => product * size, 1);
   const values = new Float32Array(count);
-  const isScale =
-    /norm[^.]*\.weight$|mlp1\.0\.weight$|\.(1|4)\.weight$|layernorm\.weight$|\.ls[12]$/.test(name) &&
-    shape.length === 1;
-  if (isScale) return values.fill(1);
+  if (shape.length === 1 && !name.endsWith(".bias")) return values.fill(1);
   if (name.endsWith(".bias")) return values;
-  // The last layer of a residual branch starts small, so that the random towers pass their input on.
-  const inputs = shape.length === 1 ? 1 : count / (shape[0] as number);
-  const table = /embed|token|class_|pe_layer/.test(name);
-  const spread = table ? (name.includes("pe_layer") ? 1 : 0.5) : Math.sqrt(1 / inputs);
-  for (let i = 0; i < count; i++) {
-    values[i] = spread * normal({ seed, step: 0, loop: 0, row: tensor, rollout: 0, position: i, stream: STREAM.init });
+  if (name.endsWith(".position_embedding")) return sinePlaces(shape[1] as number, shape[2] as number);
+  const draw = (i: number): number =>
+    normal({ seed, step: 0, loop: 0, row: tensor, rollout: 0, position: i, stream: STREAM.init });
+  const spread = spreadOf(name, count / (shape[0] as number));
+  for (let i = 0; i < count; i++) values[i] = spread * draw(i);
+  return values;
+}
+
+function spreadOf(name: string, inputs: number): number {
+  if (name.includes("pe_layer")) return 1;
+  if (/embed|token|class_/.test(name) && !/patch_embed/.test(name)) return 0.5;
+  // What a block adds starts small, so that the stream carries its input through the untrained towers.
+  const residual = /(attn\.proj|fc2|mlp\.layers\.1|o_proj|down_proj)\.weight$/.test(name) ? 0.5 : 1;
+  return residual * Math.sqrt(1 / inputs);
+}
+
+/** Places of a square grid as sines of both coordinates, the class token's first row zero. */
+function sinePlaces(rows: number, width: number): Float32Array {
+  const values = new Float32Array(rows * width);
+  const side = Math.sqrt(rows - 1);
+  const waves = width / 4;
+  for (let row = 1; row < rows; row++) {
+    const places = [((row - 1) % side) / side, Math.floor((row - 1) / side) / side];
+    places.forEach((place, axis) => {
+      for (let wave = 0; wave < waves; wave++) {
+        const angle = place * Math.PI * 2 ** ((4 * wave) / waves);
+        values[row * width + axis * 2 * waves + 2 * wave] = 0.5 * Math.sin(angle);
+        values[row * width + axis * 2 * waves + 2 * wave + 1] = 0.5 * Math.cos(angle);
+      }
+    });
   }
   return values;
 }
 
-await runTool(async () => {
-  const parsed = parseArguments(process.argv.slice(2), { seed: { takes: 1 }, out: { takes: 1 } });
-  const seed = whole(parsed, "seed", 0, 2 ** 32 - 1, 7);
-  const out = one(parsed, "out") ?? join(root, "public", "pocket", "model");
-  mkdirSync(out, { recursive: true });
+/** Text files of the model folder by name. */
+export function pocketFiles(): Record<string, string> {
+  const words = vocabulary();
+  const files = { "config.json": pocketConfigJson(), ...tokenizerFiles(words) };
+  return Object.fromEntries(
+    Object.entries(files).map(([name, value]) => [name, `${JSON.stringify(value, null, 1)}\n`]),
+  );
+}
 
+function pocketConfigJson() {
   const words = vocabulary();
   const id = (token: (typeof SPECIAL_TOKENS)[number]): number => words.length + SPECIAL_TOKENS.indexOf(token);
-  const json = configJson(words.length + SPECIAL_TOKENS.length, id("<|im_end|>"), id("<|endoftext|>"));
-  const config = parseSa2vaConfig(json);
+  return configJson(words.length + SPECIAL_TOKENS.length, id("<|im_end|>"), id("<|endoftext|>"));
+}
+
+/** Every tensor of the model with its initial values. */
+export function pocketTensors(seed: number): TensorToWrite[] {
+  const config = parseSa2vaConfig(pocketConfigJson());
   const shapes = [...expectedShapes(config), ...sam2Shapes(config.sam2, SIZES)];
   const seen = new Set<string>();
-  const tensors = shapes
+  return shapes
     .filter(([name]) => !seen.has(name) && seen.add(name))
     .map(([name, shape], index) => ({ name, shape, data: initialValues(name, shape, index, seed) }));
-  const parameters = tensors.reduce((sum, tensor) => sum + tensor.data.length, 0);
-
-  writeFileSync(join(out, "config.json"), `${JSON.stringify(json, null, 1)}\n`);
-  for (const [name, value] of Object.entries(tokenizerFiles(words))) {
-    writeFileSync(join(out, name), `${JSON.stringify(value, null, 1)}\n`);
-  }
-  writeFileSync(join(out, "model.safetensors"), writeSafetensors(tensors, { format: "pt" }));
-  writeFileList(out);
-  process.stdout.write(`${parameters} parameters in ${tensors.length} tensors, written to ${out}\n`);
-  return 0;
-});
+}

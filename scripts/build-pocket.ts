@@ -1,0 +1,235 @@
+/**
+ * Trains the pocket model from nothing on drawn scenes and writes it in the published layout.
+ *
+ *   npm run build-pocket -- [--steps N] [--seed S] [--out DIR] [--resume] [--pictures N] [--regions K] [--rate R]
+ *                           [--backend-module FILE]
+ *
+ * The model folder is written at every evaluation, so what exists can be used at any time. `--backend-module` names a
+ * module that registers and selects another TensorFlow.js backend in place of WebGPU.
+ */
+import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { LabError } from "../src/engine/errors.ts";
+import { type Tensor, tf } from "../src/engine/gpu/tf.ts";
+import { openSa2va, type Sa2vaModel } from "../src/engine/model/sa2va.ts";
+import { writeSafetensors } from "../src/engine/model/safetensors-write.ts";
+import type { Weights } from "../src/engine/model/weights.ts";
+import { meteorScorer } from "../src/engine/rewards/caption-scorer.ts";
+import { loadWordnet } from "../src/engine/rewards/wordnet.ts";
+import { sftBatch } from "../src/engine/sft/batch.ts";
+import { type Answered, answerHeldOut, clusterInterval } from "../src/engine/sft/evaluate.ts";
+import { SFT_DEFAULTS } from "../src/engine/sft/forward.ts";
+import { SftTrainer, type SftVectors } from "../src/engine/sft/trainer.ts";
+import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
+import { root } from "./lib/ensure.mjs";
+import { writeFileList } from "./lib/file-list.ts";
+import { nodeFolder, nodeSource } from "./lib/node-files.ts";
+import { openNodeDevice } from "./lib/node-gpu.ts";
+import { pocketFiles, pocketTensors } from "./pocket/model-files.ts";
+import { pocketPicture, runTowers, towerInputs } from "./pocket/samples.ts";
+
+/** Rows are padded to these, so that shapes, pipelines and the buffer pool stay the same from step to step. */
+const SHAPE = { captionTokens: 56, segmentTokens: 24, maskTarget: "area" } as const;
+const DRAWN_SIDE = 128;
+const HELD_OUT_SEED = 20_260_101;
+const HELD_OUT_SIDE = 256;
+const EVALUATE_EVERY = 250;
+const MAX_NEW_TOKENS = 16;
+/** What a model from nothing needs beyond the published losses; see docs/pocket-model.md. */
+const LOSS = {
+  ...SFT_DEFAULTS,
+  diceWeight: 1,
+  candidateShare: 0.08,
+  iouWeight: 0.5,
+  pointingWeight: 1,
+  trainEmbedding: true,
+} as const;
+
+const VECTORS = ["params", "ema", "m", "v"] as const;
+
+const OPTIONS = {
+  steps: { takes: 1 },
+  seed: { takes: 1 },
+  out: { takes: 1 },
+  pictures: { takes: 1 },
+  regions: { takes: 1 },
+  rate: { takes: 1 },
+  "final-pictures": { takes: 1 },
+  "backend-module": { takes: 1 },
+  resume: { takes: 0 },
+} as const;
+
+await runTool(async () => {
+  const parsed = parseArguments(process.argv.slice(2), OPTIONS);
+  const steps = whole(parsed, "steps", 0, 1_000_000, 3000);
+  const seed = whole(parsed, "seed", 0, 2 ** 32 - 1, 7);
+  const pictures = whole(parsed, "pictures", 1, 256, 4);
+  const regions = whole(parsed, "regions", 1, 16, 4);
+  const rate = Number(one(parsed, "rate") ?? 2e-3);
+  const finalPictures = whole(parsed, "final-pictures", 1, 10_000, 100);
+  const out = one(parsed, "out") ?? join(root, "public", "pocket", "model");
+  const work = `${out.replace(/\/+$/, "")}.training`;
+  for (const folder of [out, work]) mkdirSync(folder, { recursive: true });
+  if (!(rate > 0)) throw new LabError("bad-input", "--rate must be a number above 0", { subject: "rate" });
+
+  const check = await openBackend(one(parsed, "backend-module"));
+  const started = performance.now();
+  const say = (line: Record<string, unknown>): void => {
+    const seconds = Math.round((performance.now() - started) / 100) / 10;
+    const text = JSON.stringify({ ...line, seconds });
+    appendFileSync(join(work, "training.jsonl"), `${text}\n`);
+    process.stdout.write(`${text}\n`);
+  };
+
+  const resumed = parsed.has("resume") ? readState(work) : undefined;
+  writeModel(
+    out,
+    pocketTensors(seed).map(({ name, shape, data }) => ({ name, shape, data: data as Float32Array })),
+  );
+  const model = await openSa2va(await nodeFolder(out), "pocket");
+  const start = Object.fromEntries([...model.frozen, ...model.base].filter(([name]) => !/gaussian_matrix$/.test(name)));
+  const warmupSteps = Math.min(100, Math.ceil(steps / 10));
+  const trainer = new SftTrainer(
+    model,
+    start,
+    {
+      loss: LOSS,
+      learningRate: rate,
+      schedule: { kind: "cosine", warmupSteps, totalSteps: Math.max(steps, 1), floor: 0.02, cycles: 0.5 },
+      maxGradNorm: 1,
+      adam: { beta2: 0.99 },
+      emaDecay: 0.99,
+      loraScale: 0,
+    },
+    resumed,
+  );
+  const wordnet = await loadWordnet(await nodeSource(join(root, "public", "wordnet", "wordnet30.txt")));
+  const scorer = meteorScorer(wordnet);
+  say({
+    begin: tf.getBackend(),
+    parameters: model.parameters,
+    steps,
+    seed,
+    pictures,
+    regions,
+    rate,
+    at: trainer.steps,
+  });
+
+  const evaluate = async (count: number): Promise<void> => {
+    const held = Array.from({ length: count }, (_, at) => pocketPicture(HELD_OUT_SEED, at, 2, HELD_OUT_SIDE));
+    const own = trainer.weights("average");
+    const signal = new AbortController().signal;
+    const answers = await answerHeldOut(model, own, held, scorer, { maxNewTokens: MAX_NEW_TOKENS, signal });
+    await writeTrained(out, model, own);
+    tf.dispose(Object.values(own));
+    say({ heldOut: count, step: trainer.steps, ...summary(answers) });
+  };
+
+  while (trainer.steps < steps) {
+    const step = trainer.steps;
+    const drawn = Array.from({ length: pictures }, (_, at) =>
+      pocketPicture(seed, step * pictures + at, regions, DRAWN_SIDE),
+    );
+    const batch = sftBatch(
+      model,
+      1,
+      drawn.map((picture) => picture.regions),
+      SHAPE,
+    );
+    const pixels = towerInputs(model, drawn);
+    const features = (weights: Weights) => runTowers(model, weights, pixels);
+    const report = await trainer.step([{ batch, features }]);
+    tf.dispose([pixels.vision, pixels.sam]);
+    check();
+    if (!report.stepped)
+      throw new LabError("gpu", `The gradient of step ${step} is not finite; the last state is kept`);
+    if (step % 10 === 0) say({ step, ...rounded({ loss: report.loss, ...report.parts, gradNorm: report.gradNorm }) });
+    if (trainer.steps % EVALUATE_EVERY === 0 && trainer.steps < steps) {
+      writeState(work, await trainer.vectors());
+      await evaluate(24);
+    }
+  }
+  writeState(work, await trainer.vectors());
+  await evaluate(finalPictures);
+  trainer.dispose();
+  model.dispose();
+  writeFileList(out);
+  return 0;
+});
+
+/** @returns what throws when the device reported an error */
+async function openBackend(module: string | undefined): Promise<() => void> {
+  if (module !== undefined) {
+    await import(pathToFileURL(resolve(module)).href);
+    return () => undefined;
+  }
+  const device = await openNodeDevice();
+  return () => device.check();
+}
+
+function writeModel(out: string, tensors: { name: string; shape: readonly number[]; data: Float32Array }[]): void {
+  for (const [name, text] of Object.entries(pocketFiles())) writeFileSync(join(out, name), text);
+  replaceFile(join(out, "model.safetensors"), writeSafetensors(tensors, { format: "pt" }));
+  writeFileList(out);
+}
+
+async function writeTrained(out: string, model: Sa2vaModel, own: Readonly<Record<string, Tensor>>): Promise<void> {
+  const tensors = [];
+  for (const [name, tensor] of [...model.frozen, ...model.base]) {
+    const values = (await (own[name] ?? tensor).data()) as Float32Array;
+    tensors.push({ name, shape: tensor.shape, data: Float32Array.from(values) });
+  }
+  writeModel(out, tensors);
+}
+
+/** A reader never sees half a file. */
+function replaceFile(path: string, bytes: Uint8Array): void {
+  writeFileSync(`${path}.new`, bytes);
+  renameSync(`${path}.new`, path);
+}
+
+function writeState(work: string, state: SftVectors): void {
+  const size = state.params.length;
+  const all = new Float32Array(1 + 4 * size);
+  all[0] = state.step;
+  VECTORS.forEach((name, at) => {
+    all.set(state[name], 1 + at * size);
+  });
+  replaceFile(join(work, "state.f32"), new Uint8Array(all.buffer));
+}
+
+function readState(work: string): SftVectors {
+  const path = join(work, "state.f32");
+  if (!existsSync(path)) throw new LabError("bad-input", `${path} does not exist; there is nothing to resume`);
+  const bytes = readFileSync(path);
+  const all = new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
+  const size = (all.length - 1) / 4;
+  const [params, ema, m, v] = VECTORS.map((_, at) => all.slice(1 + at * size, 1 + (at + 1) * size));
+  return { step: all[0] as number, params, ema, m, v } as SftVectors;
+}
+
+function summary(answers: readonly Answered[]): Record<string, unknown> {
+  const clusters = answers.map((answer) => answer.picture);
+  const interval = (values: readonly number[]): readonly number[] => {
+    const { mean, low, high } = clusterInterval(values, clusters, 1);
+    return [mean, low, high].map((value) => Math.round(value * 1e4) / 1e4);
+  };
+  return {
+    iou: interval(answers.map((answer) => answer.iou)),
+    meteor: interval(answers.map((answer) => answer.meteor)),
+    exact: interval(answers.map((answer) => Number(answer.caption === answer.reference))),
+    over50: interval(answers.map((answer) => Number(answer.iou > 0.5))),
+    examples: answers.slice(0, 4).map(({ phrase, iou, reference, caption }) => ({
+      phrase,
+      iou: Math.round(iou * 100) / 100,
+      reference,
+      caption,
+    })),
+  };
+}
+
+function rounded(numbers: Readonly<Record<string, number>>): Record<string, number> {
+  return Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, Math.round(value * 1e4) / 1e4]));
+}

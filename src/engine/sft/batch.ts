@@ -1,0 +1,218 @@
+/** Pictures with described regions as the arrays a supervised step reads; host only. */
+import { LabError } from "../errors.ts";
+import { nearestMask } from "../model/preprocess/region-grid.ts";
+import type { Sa2vaModel } from "../model/sa2va.ts";
+import { captionPrompt, countCells, plainPhrase, regionCells, segmentPrompt } from "../policy/prompts.ts";
+import { encodeAnswer } from "../text/prompt.ts";
+
+/** One region of a picture and what is said about it. */
+export interface SftRegion {
+  /** 0/1 row-major at picture size. */
+  readonly mask: Uint8Array;
+  readonly height: number;
+  readonly width: number;
+  /** Answer of the caption task. */
+  readonly caption: string;
+  /** What the mask task asks for. */
+  readonly phrase: string;
+}
+
+export interface BatchShape {
+  /** Tokens that every row is padded to; the longest row when 0. Fixed numbers keep the shapes of a run fixed. */
+  readonly captionTokens: number;
+  readonly segmentTokens: number;
+  /** "nearest" as the published recipe shrinks masks; "area" has no shift against enlarged logits. */
+  readonly maskTarget: "nearest" | "area";
+}
+
+/** R = n·k regions of n pictures, k each. */
+export interface SftBatch {
+  readonly images: number;
+  readonly regions: number;
+  /** Tokens that all prompts of these pictures share, up to the end of the picture. */
+  readonly prefix: readonly number[];
+  readonly imageSpan: { readonly start: number; readonly end: number };
+  readonly caption: {
+    readonly length: number;
+    /** Inputs [R, length], padded with 0. */
+    readonly ids: readonly (readonly number[])[];
+    /** For every input the token of the last tile it is a copy of, or −1. */
+    readonly copies: readonly (readonly number[])[];
+    /** Next tokens, 0 where not supervised. */
+    readonly labels: readonly (readonly number[])[];
+    readonly labelled: readonly (readonly number[])[];
+  };
+  readonly segment: {
+    readonly length: number;
+    readonly ids: readonly (readonly number[])[];
+    /** Place of [SEG] in each row. */
+    readonly segAt: readonly number[];
+  };
+  /** Targets at stride 4, R of side². */
+  readonly maskSide: number;
+  readonly masks: readonly Float32Array[];
+  /** Share of each region in each token of the last tile, summing to 1. */
+  readonly cells: readonly Float32Array[];
+}
+
+/**
+ * @param tiles of each picture, the same for all of them
+ * @param pictures the regions of each picture, equally many
+ * @throws LabError("bad-input") when a region covers nothing or a row is longer than the shape allows
+ */
+export function sftBatch(
+  model: Sa2vaModel,
+  tiles: number,
+  pictures: readonly (readonly SftRegion[])[],
+  shape: BatchShape,
+): SftBatch {
+  const regions = pictures[0]?.length ?? 0;
+  if (regions === 0 || pictures.some((picture) => picture.length !== regions)) {
+    throw new LabError("internal", "Pictures of a batch must have equally many regions, at least one");
+  }
+  const rows = pictures.flat().map((region) => regionRow(model, tiles, region));
+  const first = rows[0] as RegionRow;
+  const end = first.imageSpan.end + 1;
+  const prefix = first.captionIds.slice(0, end);
+  for (const row of rows) {
+    const own = [row.captionIds.slice(0, end), row.segmentIds.slice(0, end)];
+    if (own.some((ids) => String(ids) !== String(prefix))) {
+      throw new LabError("internal", "The prompts of a picture differ before its end, so they cannot share it");
+    }
+  }
+  const captions = rows.map((row) => ({ ...row, ids: row.captionIds.slice(end, -1) }));
+  const segments = rows.map((row) => row.segmentIds.slice(end));
+  const captionLength = padded(
+    captions.map((row) => row.ids.length),
+    shape.captionTokens,
+  );
+  const segmentLength = padded(
+    segments.map((ids) => ids.length),
+    shape.segmentTokens,
+  );
+  const maskSide = model.config.sam2.imageSize / 4;
+  const grid = model.config.tokenGridSide;
+  return {
+    images: pictures.length,
+    regions,
+    prefix,
+    imageSpan: first.imageSpan,
+    caption: {
+      length: captionLength,
+      ids: captions.map(({ ids }) => fill(ids, captionLength, 0)),
+      copies: captions.map(({ ids, regionSpan, cells }) => {
+        const copies = new Array<number>(captionLength).fill(-1);
+        cells.forEach((cell, i) => {
+          copies[regionSpan.start - end + i] = cell;
+        });
+        if (ids.length < regionSpan.end - end) throw new LabError("internal", "A region lies outside its prompt");
+        return copies;
+      }),
+      labels: captions.map((row) => fill(labelsOf(row, end), captionLength, 0)),
+      labelled: captions.map((row) =>
+        fill(
+          row.ids.map((_, at) => Number(at + end + 1 >= row.answerStart)),
+          captionLength,
+          0,
+        ),
+      ),
+    },
+    segment: {
+      length: segmentLength,
+      ids: segments.map((ids) => fill(ids, segmentLength, 0)),
+      segAt: segments.map((ids) => ids.length - 1),
+    },
+    maskSide,
+    masks: pictures
+      .flat()
+      .map(({ mask, height, width }) =>
+        shape.maskTarget === "area"
+          ? shrink(mask, height, width, maskSide)
+          : Float32Array.from(nearestMask(mask, height, width, maskSide, maskSide)),
+      ),
+    cells: pictures.flat().map(({ mask, height, width }) => normalised(shrink(mask, height, width, grid))),
+  };
+}
+
+interface RegionRow {
+  readonly imageSpan: { readonly start: number; readonly end: number };
+  readonly regionSpan: { readonly start: number; readonly end: number };
+  readonly cells: readonly number[];
+  /** Prompt, caption and stop token. */
+  readonly captionIds: readonly number[];
+  readonly answerStart: number;
+  readonly segmentIds: readonly number[];
+}
+
+function regionRow(model: Sa2vaModel, tiles: number, region: SftRegion): RegionRow {
+  const cells = regionCells(model, region.mask, region.height, region.width, true);
+  if (countCells(cells) === 0) throw new LabError("bad-input", `The region "${region.caption}" covers no pixel`);
+  const prompt = captionPrompt(model, tiles, cells);
+  const answer = encodeAnswer(model.tokenizer, model.config.template, plainPhrase(region.caption));
+  return {
+    imageSpan: prompt.imageSpan,
+    regionSpan: prompt.regionSpans[0] as RegionRow["regionSpan"],
+    cells: Array.from(cells.keys()).filter((cell) => cells[cell] !== 0),
+    captionIds: [...prompt.ids, ...answer.ids],
+    answerStart: prompt.ids.length,
+    segmentIds: segmentPrompt(model, tiles, region.phrase).forcedIds,
+  };
+}
+
+function labelsOf(row: RegionRow, end: number): number[] {
+  return row.captionIds.slice(end + 1).map((id, at) => (at + end + 1 >= row.answerStart ? id : 0));
+}
+
+function padded(lengths: readonly number[], wanted: number): number {
+  const longest = Math.max(...lengths);
+  if (wanted !== 0 && longest > wanted) {
+    throw new LabError(
+      "bad-input",
+      `A prompt has ${longest} tokens after the picture, this run has room for ${wanted}`,
+    );
+  }
+  return wanted === 0 ? longest : wanted;
+}
+
+function fill(ids: readonly number[], length: number, value: number): number[] {
+  return [...ids, ...new Array<number>(length - ids.length).fill(value)];
+}
+
+/** Mean of the mask over each cell of a side × side grid, with exact shares of pixels cut by a border. */
+export function shrink(mask: Uint8Array, height: number, width: number, side: number): Float32Array {
+  const down = shares(height, side);
+  const across = shares(width, side);
+  const out = new Float32Array(side * side);
+  for (let y = 0; y < height; y++) {
+    for (let x = 0; x < width; x++) {
+      if (mask[y * width + x] === 0) continue;
+      for (const [row, tall] of down[y] as Share[]) {
+        for (const [column, wide] of across[x] as Share[]) {
+          const at = row * side + column;
+          out[at] = (out[at] as number) + tall * wide;
+        }
+      }
+    }
+  }
+  return out;
+}
+
+type Share = readonly [cell: number, share: number];
+
+/** For every pixel the cells it lies in and the part of each cell it fills. */
+function shares(pixels: number, cells: number): Share[][] {
+  const scale = cells / pixels;
+  return Array.from({ length: pixels }, (_, at) => {
+    const [from, to] = [at * scale, (at + 1) * scale];
+    const found: Share[] = [];
+    for (let cell = Math.floor(from + 1e-9); cell < to - 1e-9 && cell < cells; cell++) {
+      found.push([cell, Math.min(to, cell + 1) - Math.max(from, cell)]);
+    }
+    return found;
+  });
+}
+
+function normalised(values: Float32Array): Float32Array {
+  const sum = values.reduce((total, value) => total + value, 0);
+  return values.map((value) => value / sum);
+}

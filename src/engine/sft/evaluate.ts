@@ -1,0 +1,126 @@
+/** How well a model does both tasks on held-out regions, with intervals. */
+
+import type { RgbImage } from "../data/sample.ts";
+import { uniform } from "../gpu/random.ts";
+import type { Sa2vaModel } from "../model/sa2va.ts";
+import { type ParameterSet, weightsView } from "../model/weights.ts";
+import { disposeFeatures, encodeImage } from "../policy/features.ts";
+import { describeMasks, segmentPhrases } from "../policy/partner.ts";
+import type { CaptionScorer } from "../rewards/types.ts";
+import type { SftRegion } from "./batch.ts";
+
+export interface HeldOutPicture {
+  readonly rgb: RgbImage;
+  readonly regions: readonly SftRegion[];
+}
+
+export interface Answered {
+  readonly picture: number;
+  readonly region: number;
+  /** IoU of the mask drawn for the phrase. */
+  readonly iou: number;
+  /** METEOR of the greedy caption of the true mask against the region's caption. */
+  readonly meteor: number;
+  readonly phrase: string;
+  readonly reference: string;
+  readonly caption: string;
+}
+
+export interface AnswerSettings {
+  readonly maxNewTokens: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Both tasks on every region, each as the lab itself runs it: towers, forced answer, selected candidate at picture size;
+ * greedy caption of the true mask.
+ * @param own tensors in place of the model's, towers included
+ */
+export async function answerHeldOut(
+  model: Sa2vaModel,
+  own: ParameterSet,
+  pictures: readonly HeldOutPicture[],
+  scorer: CaptionScorer,
+  settings: AnswerSettings,
+): Promise<Answered[]> {
+  const merged = new Map([...model.frozen, ...model.base, ...Object.entries(own)]);
+  const view: Sa2vaModel = { ...model, frozen: merged };
+  const weights = weightsView(merged, {}, 0);
+  const answers: Answered[] = [];
+  for (const [index, { rgb, regions }] of pictures.entries()) {
+    const features = encodeImage(view, rgb, 1);
+    const { height, width } = rgb;
+    const phrases = regions.map((region) => region.phrase);
+    const drawn = await segmentPhrases(view, weights, features, phrases, height, width);
+    const captions = await describeMasks(
+      view,
+      weights,
+      features,
+      regions.map((region) => region.mask),
+      height,
+      width,
+      { maxNewTokens: settings.maxNewTokens, logitGuard: 30, keepTiny: true, signal: settings.signal },
+    );
+    disposeFeatures(features);
+    const pairs = regions.map((region, at) => ({ reference: region.caption, hypothesis: captions[at] ?? "" }));
+    const scores = await scorer.score(pairs);
+    regions.forEach((region, at) => {
+      answers.push({
+        picture: index,
+        region: at,
+        iou: overlap(drawn[at] ?? null, region.mask),
+        meteor: scores[at]?.reward ?? 0,
+        phrase: region.phrase,
+        reference: region.caption,
+        caption: captions[at] ?? "",
+      });
+    });
+  }
+  return answers;
+}
+
+function overlap(drawn: Uint8Array | null, truth: Uint8Array): number {
+  if (drawn === null) return 0;
+  let [both, either] = [0, 0];
+  truth.forEach((wanted, at) => {
+    const got = drawn[at] !== 0;
+    if (got && wanted !== 0) both++;
+    if (got || wanted !== 0) either++;
+  });
+  return either === 0 ? 0 : both / either;
+}
+
+export interface Interval {
+  readonly mean: number;
+  /** Bounds of the central 95 %. */
+  readonly low: number;
+  readonly high: number;
+}
+
+const RESAMPLES = 1000;
+
+/**
+ * Mean with a bootstrap interval over clusters: regions of one picture are not independent, so pictures are resampled.
+ * @param seed of the resampling
+ */
+export function clusterInterval(values: readonly number[], clusters: readonly number[], seed: number): Interval {
+  const sums = new Map<number, { sum: number; count: number }>();
+  values.forEach((value, at) => {
+    const own = sums.get(clusters[at] as number) ?? { sum: 0, count: 0 };
+    sums.set(clusters[at] as number, { sum: own.sum + value, count: own.count + 1 });
+  });
+  const groups = [...sums.values()];
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  const means = Array.from({ length: RESAMPLES }, (_, resample) => {
+    let [sum, count] = [0, 0];
+    for (let draw = 0; draw < groups.length; draw++) {
+      const at = uniform({ seed, step: resample, loop: 0, row: 0, rollout: 0, position: draw, stream: 2 });
+      const group = groups[Math.floor(at * groups.length)] as { sum: number; count: number };
+      sum += group.sum;
+      count += group.count;
+    }
+    return sum / count;
+  }).sort((a, b) => a - b);
+  const bound = (share: number): number => means[Math.floor(share * (RESAMPLES - 1))] as number;
+  return { mean, low: bound(0.025), high: bound(0.975) };
+}

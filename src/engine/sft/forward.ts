@@ -1,0 +1,221 @@
+/**
+ * Both tasks of several regions in one pass: a picture runs once through the towers and once through the language model
+ * as the prefix of all its prompts; regions follow as two right-padded batches behind it.
+ */
+import { type Tensor, tf } from "../gpu/tf.ts";
+import { embedTokens, type KvCache, languageForward, languageLogits } from "../model/language.ts";
+import { maskLoss } from "../model/mask-loss.ts";
+import { projectVisual } from "../model/projector.ts";
+import type { Sa2vaModel } from "../model/sa2va.ts";
+import { decodeMasks, selectMask } from "../model/sam2/mask-decoder.ts";
+import type { SamFeatures } from "../model/sam2/neck.ts";
+import { languagePrompt } from "../model/seg-prompt.ts";
+import type { Weights } from "../model/weights.ts";
+import type { SftBatch } from "./batch.ts";
+import { BCE_WEIGHT, candidateLoss, DICE_WEIGHT, pointingLoss, tokenLoss } from "./losses.ts";
+
+/** What the towers made of n pictures. */
+export interface PictureFeatures {
+  /** Pixel-shuffled vision tokens, [n · tiles, tokens, 4H]. */
+  readonly vision: Tensor;
+  /** Batch n. */
+  readonly sam: SamFeatures;
+}
+
+export interface SftSettings {
+  readonly tokenWeight: number;
+  readonly bceWeight: number;
+  readonly diceWeight: number;
+  /** Candidates: null trains the selected one alone, as published; else the share of those that are not the best. */
+  readonly candidateShare: number | null;
+  /** Weight of the IoU head's squared error; only with `candidateShare`. */
+  readonly iouWeight: number;
+  readonly pointingWeight: number;
+  /** Whether the embedding table gets a gradient, by a product that is only sensible for small vocabularies. */
+  readonly trainEmbedding: boolean;
+}
+
+/** The published recipe. */
+export const SFT_DEFAULTS: SftSettings = {
+  tokenWeight: 1,
+  bceWeight: BCE_WEIGHT,
+  diceWeight: DICE_WEIGHT,
+  candidateShare: null,
+  iouWeight: 0,
+  pointingWeight: 0,
+  trainEmbedding: false,
+};
+
+/** Names of the numbers in `SftLoss.parts`, in order. */
+export const PARTS = ["token", "bce", "dice", "iouError", "pointing"] as const;
+
+export interface SftLoss {
+  /** Scalar. */
+  readonly loss: Tensor;
+  /** Unweighted parts, [5] in the order of `PARTS`; 0 where a part is switched off. */
+  readonly parts: Tensor;
+}
+
+/**
+ * The weighted loss of a batch; differentiable in everything that `weights` holds as trainable.
+ * @throws LabError("bad-input") when the checkpoint lacks a tensor
+ */
+export function sftLoss(
+  model: Sa2vaModel,
+  weights: Weights,
+  features: PictureFeatures,
+  batch: SftBatch,
+  settings: SftSettings,
+): SftLoss {
+  const [loss, parts] = tf.tidy(() => {
+    const { images: n, regions: k } = batch;
+    const { language, tokensPerTile } = model.config;
+    const width = language.hiddenSize;
+    const visual = projectVisual(weights, features.vision).reshape([n, -1, width]);
+    const prefix = embed(model, weights, [batch.prefix], settings);
+    const head = languageForward(weights, language, splicePrefix(prefix, visual, batch));
+    const past = repeatCache(head.cache, k);
+
+    const logits = captionLogits(model, weights, batch, visual, past, settings);
+    const token = tokenLoss(
+      logits,
+      tf.tensor1d(batch.caption.labels.flat(), "int32"),
+      tf.tensor1d(batch.caption.labelled.flat()),
+    );
+
+    const seg = segStates(model, weights, batch, past, settings);
+    const decoded = decodeMasks(
+      weights,
+      model.config.sam2,
+      repeatFeatures(features.sam, k),
+      languagePrompt(weights, seg),
+    );
+    const side = batch.maskSide;
+    const truth = tf.tensor3d(joined(batch.masks), [n * k, side, side]);
+    const mask =
+      settings.candidateShare === null
+        ? { ...maskLoss(selectMask(decoded.masks, decoded.iou).mask, truth), iou: tf.scalar(0) }
+        : candidateLoss(decoded.masks, decoded.iou, truth, settings.candidateShare);
+    const pointing =
+      settings.pointingWeight === 0
+        ? tf.scalar(0)
+        : pointingLoss(
+            seg.reshape([n, k, width]),
+            lastTile(head.hidden, batch, tokensPerTile),
+            tf.tensor3d(joined(batch.cells), [n, k, tokensPerTile]),
+          );
+    const terms = [
+      token.mul(settings.tokenWeight),
+      mask.bce.mul(settings.bceWeight),
+      mask.dice.mul(settings.diceWeight),
+      mask.iou.mul(settings.iouWeight),
+      pointing.mul(settings.pointingWeight),
+    ];
+    const sum = terms.reduce((total, term) => total.add(term));
+    return [sum, tf.stack([token, mask.bce, mask.dice, mask.iou, pointing])];
+  }) as [Tensor, Tensor];
+  return { loss, parts };
+}
+
+/** Rows of the table: a gather, or, where the table trains, a product with rows of the identity. [rows, T, D] */
+function embed(
+  model: Sa2vaModel,
+  weights: Weights,
+  ids: readonly (readonly number[])[],
+  settings: SftSettings,
+): Tensor {
+  return tf.tidy(() => {
+    const length = ids[0]?.length ?? 0;
+    if (!settings.trainEmbedding) {
+      return embedTokens(weights, model.config.language, tf.tensor2d(ids.flat(), [ids.length, length], "int32"));
+    }
+    const table = weights.get(EMBEDDING) as tf.Tensor2D;
+    const hot = tf.oneHot(tf.tensor1d(ids.flat(), "int32"), table.shape[0]).toFloat() as tf.Tensor2D;
+    return tf.matMul(hot, table).reshape([ids.length, length, table.shape[1]]);
+  });
+}
+
+const EMBEDDING = "language_model.model.embed_tokens.weight";
+
+/** The shared text with each picture's tokens in their place: [n, P, D]. */
+function splicePrefix(text: Tensor, visual: Tensor, batch: SftBatch): Tensor {
+  const { start, end } = batch.imageSpan;
+  const width = text.shape[2] as number;
+  const cut = (from: number, to: number): Tensor =>
+    tf.tile(text.slice([0, from, 0], [1, to - from, width]), [batch.images, 1, 1]);
+  return tf.concat([cut(0, start), visual, cut(end, batch.prefix.length)], 1);
+}
+
+/** Logits over all places of the caption rows, [R · length, V]. */
+function captionLogits(
+  model: Sa2vaModel,
+  weights: Weights,
+  batch: SftBatch,
+  visual: Tensor,
+  past: KvCache,
+  settings: SftSettings,
+): Tensor {
+  const { images: n, regions: k, caption } = batch;
+  const tokens = model.config.tokensPerTile;
+  const [, all, width] = visual.shape as [number, number, number];
+  const tile = all === tokens ? visual : visual.slice([0, all - tokens, 0], [n, tokens, width]);
+  const pick = new Float32Array(n * k * caption.length * tokens);
+  const text = new Float32Array(n * k * caption.length);
+  caption.copies.forEach((copies, row) => {
+    copies.forEach((cell, at) => {
+      const place = row * caption.length + at;
+      if (cell < 0) text[place] = 1;
+      else pick[place * tokens + cell] = 1;
+    });
+  });
+  const copied = tf.matMul(tf.tensor3d(pick, [n, k * caption.length, tokens]), tile);
+  const words = embed(model, weights, caption.ids, settings).mul(tf.tensor3d(text, [n * k, caption.length, 1]));
+  const inputs = words.add(copied.reshape([n * k, caption.length, width]));
+  const { hidden } = languageForward(weights, model.config.language, inputs, { past });
+  return languageLogits(weights, hidden.reshape([-1, width]));
+}
+
+/** Final hidden states at [SEG], [R, D]. */
+function segStates(model: Sa2vaModel, weights: Weights, batch: SftBatch, past: KvCache, settings: SftSettings): Tensor {
+  const { ids, segAt, length } = batch.segment;
+  const { hidden } = languageForward(weights, model.config.language, embed(model, weights, ids, settings), { past });
+  const rows = segAt.length;
+  const pick = new Float32Array(rows * length);
+  segAt.forEach((at, row) => {
+    pick[row * length + at] = 1;
+  });
+  return tf.matMul(tf.tensor3d(pick, [rows, 1, length]), hidden).reshape([rows, -1]);
+}
+
+function lastTile(hidden: Tensor, batch: SftBatch, tokens: number): Tensor {
+  const [n, , width] = hidden.shape as [number, number, number];
+  return hidden.slice([0, batch.imageSpan.end - tokens, 0], [n, tokens, width]);
+}
+
+/** Each picture's cache once per region; a single picture's cache is shared as it is. */
+function repeatCache(cache: KvCache, times: number): KvCache {
+  return cache.map(({ k, v }) => ({ k: repeatRows(k, times), v: repeatRows(v, times) }));
+}
+
+function repeatFeatures(sam: SamFeatures, times: number): SamFeatures {
+  return { f16: repeatRows(sam.f16, times), f8: repeatRows(sam.f8, times), f4: repeatRows(sam.f4, times) };
+}
+
+/** Row i of n becomes rows i·times … i·times + times − 1; one row stays one, since every user shares a batch of 1. */
+function repeatRows(x: Tensor, times: number): Tensor {
+  const [count, ...rest] = x.shape as [number, ...number[]];
+  if (count === 1 || times === 1) return x;
+  return tf.tidy(() => {
+    const flat = x.reshape([count, -1]);
+    return tf.concat(new Array<Tensor>(times).fill(flat), 1).reshape([count * times, ...rest]);
+  });
+}
+
+function joined(parts: readonly Float32Array[]): Float32Array {
+  const length = parts[0]?.length ?? 0;
+  const all = new Float32Array(parts.length * length);
+  parts.forEach((part, at) => {
+    all.set(part, at * length);
+  });
+  return all;
+}

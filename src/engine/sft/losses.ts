@@ -1,0 +1,112 @@
+/**
+ * Supervised losses. The published recipe has cross-entropy of the answer's tokens and 2.0 · BCE + 0.5 · Dice of the
+ * selected mask (reference: sa2va.md §18). What a model built from nothing needs on top (candidates that differ, an IoU
+ * head that ranks them, a pointer that teaches [SEG] where to look) has its own functions and is off by default.
+ */
+import { type Tensor, tf } from "../gpu/tf.ts";
+
+/** Candidates a mask is chosen from; mask token 0 is never used. */
+const CANDIDATES = 3;
+
+/**
+ * Cross-entropy over labelled tokens.
+ * @param logits [N, V]
+ * @param labels [N] int32
+ * @param weights [N], 1 = supervised, 0 = ignored
+ * @returns scalar Σ w · (−log p) / Σ w
+ */
+export function tokenLoss(logits: Tensor, labels: Tensor, weights: Tensor): Tensor {
+  return tf.tidy(() => {
+    const hot = tf.oneHot(labels.toInt() as tf.Tensor1D, logits.shape[1] as number).toFloat();
+    const chosen = tf
+      .logSoftmax(logits as tf.Tensor2D)
+      .mul(hot)
+      .sum(1);
+    return chosen.mul(weights).sum().neg().div(weights.sum());
+  });
+}
+
+/** A function of tensors that the tape takes for a constant. */
+function constant(make: (x: Tensor) => Tensor): (x: Tensor) => Tensor {
+  return tf.customGrad((x) => ({ value: make(x as Tensor), gradFunc: () => tf.zerosLike(x as Tensor) })) as (
+    x: Tensor,
+  ) => Tensor;
+}
+
+export interface CandidateLoss {
+  /** 2-weighted sums are the caller's: cross-entropy, scalar. */
+  readonly bce: Tensor;
+  readonly dice: Tensor;
+  /** Mean squared error of the predicted IoU, scalar. */
+  readonly iou: Tensor;
+  /** IoU with the truth of each candidate at logit 0, [N, 3]; a constant. */
+  readonly realIou: Tensor;
+}
+
+/**
+ * Per-candidate losses: the best candidate of each mask counts in full, the others with a small share so that none
+ * starves; the IoU head regresses the real IoU of all of them.
+ * @param masks logits [N, 4, h, w]
+ * @param iou predicted IoU [N, 4]
+ * @param truth [N, h, w], 0..1
+ * @param share weight of each candidate that is not the best, 0..1/2
+ */
+export function candidateLoss(masks: Tensor, iou: Tensor, truth: Tensor, share: number): CandidateLoss {
+  const [bce, dice, error, realIou] = tf.tidy(() => {
+    const [count, , height, width] = masks.shape as [number, number, number, number];
+    const pixels = height * width;
+    const z = masks.slice([0, 1, 0, 0], [count, CANDIDATES, height, width]).reshape([count, CANDIDATES, pixels]);
+    const t = truth.reshape([count, 1, pixels]);
+    const crossEntropy = z.softplus().sub(z.mul(t)).mean(2);
+    const p = z.sigmoid();
+    const overlap = p.mul(t).sum(2).mul(2).add(1);
+    const dice = tf.scalar(1).sub(overlap.div(p.sum(2).add(t.sum(2)).add(1)));
+    const weigh = constant((cost) =>
+      tf.tidy(() => {
+        const best = tf.oneHot(cost.argMin(1).toInt() as tf.Tensor1D, CANDIDATES).toFloat();
+        return best.mul(1 - CANDIDATES * share).add(share);
+      }),
+    );
+    const weights = weigh(crossEntropy.mul(BCE_WEIGHT).add(dice.mul(DICE_WEIGHT)));
+    const real = constant((logits) =>
+      tf.tidy(() => {
+        const drawn = logits.greater(0).toFloat();
+        const wanted = t.greater(0.5).toFloat();
+        const both = drawn.mul(wanted).sum(2);
+        return both.div(drawn.sum(2).add(wanted.sum(2)).sub(both).maximum(1));
+      }),
+    )(z);
+    const predicted = iou.slice([0, 1], [count, CANDIDATES]);
+    return [
+      crossEntropy.mul(weights).sum().div(count),
+      dice.mul(weights).sum().div(count),
+      predicted.sub(real).square().mean(),
+      real,
+    ];
+  }) as [Tensor, Tensor, Tensor, Tensor];
+  return { bce, dice, iou: error, realIou };
+}
+
+/** Weights of the published recipe. */
+export const BCE_WEIGHT = 2;
+export const DICE_WEIGHT = 0.5;
+
+/**
+ * Cross-entropy between where a [SEG] state points and where its region is: a softmax over the picture's tokens of the
+ * scaled products of final hidden states. No parameters of its own.
+ * @param seg [n, k, D]
+ * @param visual [n, tokens, D]
+ * @param share of each region in each token, summing to 1, [n, k, tokens]
+ */
+export function pointingLoss(seg: Tensor, visual: Tensor, share: Tensor): Tensor {
+  return tf.tidy(() => {
+    const width = seg.shape[2] as number;
+    const scores = tf.matMul(seg, visual, false, true).div(Math.sqrt(width));
+    return tf
+      .logSoftmax(scores as tf.Tensor3D)
+      .mul(share)
+      .sum(2)
+      .mean()
+      .neg();
+  });
+}
