@@ -1,0 +1,160 @@
+/** Wrong files through the page's own file inputs: one sentence each, and what was good stays usable. */
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type BadFiles, type Fault, GOOD_ROWS, makeBadFiles, renameTensor } from "../fixtures/page/bad-files.ts";
+import {
+  followTrainer,
+  type OpenPage,
+  openPage,
+  problems,
+  type RunEvent,
+  show,
+  untilEvent,
+  untilReady,
+} from "../support/page.ts";
+
+let lab: OpenPage;
+let files: BadFiles;
+let events: RunEvent[];
+beforeAll(async () => {
+  files = await makeBadFiles();
+  lab = await openPage({ screen: "data", steps: "1", loops: "1", groupSize: "2", maxNewTokens: "4" });
+  events = await followTrainer(lab.page);
+  await lab.page.reload();
+  await untilReady(lab.page);
+});
+afterAll(async () => {
+  await lab.close();
+  files.remove();
+});
+
+/** Sentences of the list of skipped rows, with the file they belong to. */
+async function skipped(): Promise<readonly string[]> {
+  const { page } = lab;
+  await page.getByTestId("skipped").click();
+  const dialog = page.getByRole("dialog");
+  await dialog.locator("tbody tr[data-index]").first().waitFor();
+  const rows = await dialog.locator("tbody tr[data-index]").all();
+  const sentences = await Promise.all(
+    rows.map(async (row) => {
+      const cells = await row.locator("td").allTextContents();
+      return `${cells[0]}: ${cells[3]}`;
+    }),
+  );
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  return sentences;
+}
+
+describe("a folder of shards with", () => {
+  it.each<[string, Fault, number, RegExp]>([
+    [
+      "a shard that breaks off",
+      "truncated",
+      GOOD_ROWS,
+      /truncated\.arrow: .*(truncated|ends|cut|breaks|shorter|missing)/i,
+    ],
+    ["a shard of other columns", "schema", GOOD_ROWS, /schema\.arrow: .*schema\.arrow has .*(column|image|mask)/i],
+    ["text that is called .arrow", "text", GOOD_ROWS, /text\.arrow: .*Arrow/],
+    [
+      "a mask of another size",
+      "mask",
+      2 * GOOD_ROWS - 1,
+      /mask\.arrow: the mask is 4 x 3 pixels, the picture \d+ x \d+/,
+    ],
+    ["an empty caption", "caption", 2 * GOOD_ROWS - 1, /caption\.arrow: .*(caption is empty|no answer)/],
+  ])("%s names it once and keeps the good rows", async (_, fault, rows, sentence) => {
+    const { page } = lab;
+    await page.getByTestId("pick-shards").setInputFiles(files.folder(fault));
+    await expect.poll(() => page.getByTestId("data-counts").textContent()).toMatch(new RegExp(`^${rows} rows`));
+    const told = await skipped();
+    expect(told).toHaveLength(1);
+    expect(told[0]).toMatch(sentence);
+    expect(await page.getByTestId("gallery").getByRole("button").count()).toBe(rows);
+    await untilReady(page, 10);
+  });
+
+  it.each<Fault>(["text", "schema"])(
+    "nothing but %s says that no row can be used, and Start says why",
+    async (fault) => {
+      const { page } = lab;
+      await page.getByTestId("pick-shards").setInputFiles(files.alone(fault));
+      await page.getByText("No row of these files can be used").waitFor();
+      expect(await skipped()).toHaveLength(1);
+      expect(await page.getByTestId("strip-start").getAttribute("title")).toMatch(/No rows are loaded/);
+    },
+  );
+
+  it("good files again makes all well", async () => {
+    const { page } = lab;
+    await page.getByTestId("pick-shard-files").setInputFiles([join(files.folder("text"), "good.arrow")]);
+    await expect.poll(() => page.getByTestId("data-counts").textContent()).toMatch(new RegExp(`^${GOOD_ROWS} rows`));
+    expect(await page.getByTestId("skipped").count()).toBe(0);
+    await untilReady(page, 10);
+    expect(await problems(page)).toEqual([]);
+  });
+});
+
+describe("a model folder", () => {
+  /** Picks it, waits for its sentence and takes the sentence off the page. */
+  async function refused(folder: string): Promise<string> {
+    const { page } = lab;
+    await page.getByTestId("pick-model").setInputFiles(folder);
+    await expect.poll(() => problems(page), { timeout: 30_000 }).toHaveLength(1);
+    const [sentence] = await problems(page);
+    await page.getByTestId("problems").getByRole("button", { name: "Dismiss" }).click();
+    return sentence as string;
+  }
+
+  beforeAll(() => show(lab.page, { screen: "setup" }));
+
+  it("without its tokenizer is refused in one sentence", async () => {
+    const folder = files.model("no-tokenizer", (path) => rmSync(join(path, "tokenizer.json")));
+    expect(await refused(folder)).toMatch(/tokenizer\.json/);
+  });
+
+  it("without one of its tensors is refused by the tensor's name", async () => {
+    let name = "";
+    const folder = files.model("no-tensor", (path) => {
+      name = renameTensor(path);
+    });
+    expect(await refused(folder)).toContain(name);
+  });
+
+  it("without a config.json is refused before anything is read", async () => {
+    const folder = files.model("no-config", (path) => rmSync(join(path, "config.json")));
+    expect(await refused(folder)).toMatch(/no config\.json/);
+  });
+
+  it("that was refused leaves the model that was loaded, ready to train", async () => {
+    const { page } = lab;
+    expect(await page.getByTestId("model-facts").textContent()).toMatch(/pocket|model/i);
+    await untilReady(page, 10);
+    await page.getByTestId("strip-start").click();
+    await untilEvent(events, 0, (event) => event.type === "step");
+    await untilEvent(events, 0, (event) => event.type === "state" && event.state === "finished");
+    expect(await problems(page)).toEqual([]);
+  });
+
+  it("that is good takes its place", async () => {
+    const { page } = lab;
+    await show(page, { screen: "setup" });
+    await page.getByTestId("pick-model").setInputFiles(files.model("another-model", () => undefined));
+    await expect
+      .poll(
+        () =>
+          page
+            .getByTestId("model-facts")
+            .textContent()
+            .catch(() => ""),
+        { timeout: 30_000 },
+      )
+      .toMatch(/another-model/);
+    await untilReady(page, 30);
+  });
+});
+
+it("no wrong file writes an error to the console", () => {
+  expect(lab.consoleErrors).toEqual([]);
+});
