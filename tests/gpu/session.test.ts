@@ -1,5 +1,8 @@
 /** Pacing, stopping and failing: what a session does when a run does not simply end. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { nodeFolder } from "../../scripts/lib/node-files.ts";
+import { folderOf } from "../../src/engine/bytes/memory.ts";
+import type { ByteSource } from "../../src/engine/bytes/source.ts";
 import { memorySnapshot } from "../../src/engine/gpu/memory.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import type { Phase, TrainerEvent } from "../../src/engine/rl/events.ts";
@@ -108,6 +111,35 @@ describe("a stop", () => {
     const run = await lab.start();
     expect(await run.done).toBe("stopped");
     expect(await listCheckpoints(lab.store, run.manifest.id)).toEqual([]);
+    expect(memorySnapshot().tensors).toBe(baseline);
+  });
+});
+
+describe("a session", () => {
+  it("does one thing at a time", async () => {
+    const run = await lab.start({ steps: 1 });
+    await expect(lab.start()).rejects.toThrow(/A run is under way/);
+    await expect(lab.resume(run.manifest.id)).rejects.toThrow(/A run is under way/);
+    const folder = await nodeFolder(POCKET);
+    await expect(lab.session.openModel(folder, "other")).rejects.toThrow(/A run is under way/);
+    lab.session.trainer?.gate.stop();
+    expect(await run.done).toBe("stopped");
+    expect(memorySnapshot().tensors).toBe(baseline);
+  });
+
+  it("keeps its model when a folder is wrong, and frees it when another takes its place", async () => {
+    const { model } = lab.session;
+    const folder = await nodeFolder(POCKET);
+    const lacking = folderOf(
+      new Map(
+        folder.paths.flatMap((path) => (path === "tokenizer.json" ? [] : [[path, folder.get(path) as ByteSource]])),
+      ),
+    );
+    await expect(lab.session.openModel(lacking, "lacking")).rejects.toThrow(/tokenizer\.json/);
+    expect(lab.session.model).toBe(model);
+    expect(memorySnapshot().tensors).toBe(baseline);
+    await lab.session.openModel(folder, "again");
+    expect(lab.session.model?.name).toBe("again");
     expect(memorySnapshot().tensors).toBe(baseline);
   });
 });

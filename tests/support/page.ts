@@ -49,9 +49,7 @@ export async function show(page: Page, place: Readonly<Record<string, string>>):
   const hash = new URLSearchParams(new URL(page.url()).hash.slice(1));
   for (const key of ROUTE_KEYS) hash.delete(key);
   for (const [key, value] of Object.entries(place)) hash.set(key, value);
-  await page.evaluate((text) => {
-    location.hash = text;
-  }, `#${hash}`);
+  await page.evaluate(`location.hash = ${JSON.stringify(`#${hash}`)}`);
   if (place.screen !== undefined) await page.locator(`main[data-screen=${place.screen}]`).waitFor();
 }
 

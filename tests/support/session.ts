@@ -23,6 +23,9 @@ import { openRun } from "../../src/engine/runs/run-folder.ts";
 import type { RunStore } from "../../src/engine/runs/store.ts";
 import { useGpu as openGpu } from "./gpu.ts";
 
+/** Folder of the pocket model. */
+export const POCKET = join(root, "public", "pocket", "model");
+
 /** The cheapest settings that still play both loops with a spread of rewards. */
 export const CHEAP = {
   groupSize: 2,
@@ -117,7 +120,7 @@ export async function openTestLab(store: RunStore = memoryStore()): Promise<Test
       return metrics(run.manifest.id);
     },
   };
-  await session.openModel(await nodeFolder(join(root, "public", "pocket", "model")), "pocket");
+  await session.openModel(await nodeFolder(POCKET), "pocket");
   return lab;
 }
 

@@ -1,0 +1,64 @@
+/** How the sources are written, as far as a machine can tell. */
+import { describe, expect, it } from "vitest";
+import { codeOf, isTypeScript, trackedFiles } from "../support/sources.ts";
+
+const LONGEST = 400;
+/** Files that may be longer, and why. */
+const LONGER: Readonly<Record<string, string>> = {};
+
+const own = trackedFiles((path) => /^(src|workers|scripts|tests)\//.test(path) && isTypeScript(path));
+const shipped = own.filter(({ path }) => /^(src|workers)\//.test(path));
+const engine = own.filter(({ path }) => path.startsWith("src/engine/"));
+
+/** Places of a pattern in the code of files, comments and strings left out. */
+function places(files: typeof own, pattern: RegExp): string[] {
+  return files.flatMap(({ path, text }) =>
+    codeOf(text)
+      .split("\n")
+      .flatMap((line, n) => (pattern.test(line) ? [`${path}:${n + 1}`] : [])),
+  );
+}
+
+describe("sources", () => {
+  it("are found at all, and their code is told from their comments", () => {
+    expect(shipped.length).toBeGreaterThan(200);
+    expect(codeOf('const a = "any"; // any\n/* any\n*/ let b')).toBe('const a = "   ";       \n      \n   let b');
+  });
+
+  it("are short enough to be read at once", () => {
+    const lines = ({ text }: { readonly text: string }): number => text.split("\n").length - 1;
+    const long = shipped.filter((file) => lines(file) > LONGEST).map((file) => file.path);
+    expect(long.filter((path) => !(path in LONGER))).toEqual([]);
+    expect(
+      Object.keys(LONGER).filter((path) => !long.includes(path)),
+      "exceptions that are none",
+    ).toEqual([]);
+  });
+
+  it("have no type that means nothing", () => {
+    expect(places(own, /(?:[:<|&,(]|\bas|\bextends|=>?)\s*any\b(?!\s*[:(])/)).toEqual([]);
+  });
+
+  it("switch neither the compiler nor the rule against it off", () => {
+    const off = new RegExp(["@ts-" + "ignore", "@ts-" + "nocheck", "biome-ignore[^\\n]*noExplicitAny"].join("|"));
+    expect(own.filter(({ text }) => off.test(text)).map(({ path }) => path)).toEqual([]);
+  });
+
+  it("of the engine know neither page nor Node", () => {
+    expect(places(engine, /\b(?:document|localStorage|sessionStorage|process|Buffer)\s*\./)).toEqual([]);
+    expect(engine.filter(({ path }) => path.endsWith(".tsx")).map(({ path }) => path)).toEqual([]);
+  });
+
+  it("of the engine take time and chance from outside", () => {
+    expect(places(engine, /\bMath\.random\b|\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b/)).toEqual([]);
+  });
+
+  it("that are shipped print nothing", () => {
+    expect(places(shipped, /\bconsole\./)).toEqual([]);
+  });
+
+  it("of tests run all that is there", () => {
+    const tests = own.filter(({ path }) => path.startsWith("tests/"));
+    expect(places(tests, /\b(?:it|test|describe)\.(?:only|skip|todo)\b/)).toEqual([]);
+  });
+});
