@@ -9,11 +9,13 @@ import type { RegionSummary, RgbImage } from "../src/engine/data/sample.ts";
 import { describeSet } from "../src/engine/data/set-info.ts";
 import { listShards } from "../src/engine/data/shards.ts";
 import { LabError, toLabError } from "../src/engine/errors.ts";
+import { folderStore } from "../src/engine/runs/folder-store.ts";
 import { type RunLibrary, runLibrary } from "../src/engine/runs/library.ts";
 import { openOpfsStore } from "../src/engine/runs/opfs-store.ts";
+import { listRuns } from "../src/engine/runs/run-folder.ts";
 import type { RequestId } from "../src/protocol/common.ts";
 import type { FromData, SampleReply, SampleRequest, ToData } from "../src/protocol/data.ts";
-import { folderName, openFolders } from "./folders.ts";
+import { folderName, openFolder, openFolders } from "./folders.ts";
 import { wireError } from "./wire.ts";
 
 /** Decoded pixels kept: some 250 pictures of 640 x 480. */
@@ -29,6 +31,8 @@ const picture = pictureCache(decodeInBrowser, PICTURE_BYTES);
 let opened: OpenSet | null = null;
 let opening: { readonly controller: AbortController; readonly done: Promise<void> } | null = null;
 let library: Promise<RunLibrary> | null = null;
+/** Runs served with the page. */
+let recorded: { readonly library: RunLibrary; readonly ids: ReadonlySet<string> } | null = null;
 
 function send(message: FromData, transfer: Transferable[] = []): void {
   self.postMessage(message, transfer);
@@ -47,6 +51,11 @@ async function runs(): Promise<RunLibrary> {
     library = null;
     throw thrown;
   }
+}
+
+/** The library that holds a run: what is served with the page, else what is stored here. */
+async function holding(runId: string): Promise<RunLibrary> {
+  return recorded?.ids.has(runId) === true ? recorded.library : await runs();
 }
 
 async function open(message: Extract<ToData, { type: "open" }>, signal: AbortSignal): Promise<void> {
@@ -131,6 +140,12 @@ async function answer(message: Exclude<ToData, { type: "open" | "cancel-open" | 
       const { file, row } = rowOf(message.rowId);
       return send({ type: "raw-row", request, text: await rawRow(current().folder, file, row) });
     }
+    case "recorded": {
+      const store = folderStore(await openFolder({ kind: "built-in", baseUrl: message.baseUrl }));
+      const { runs: found } = await listRuns(store);
+      recorded = { library: runLibrary(store), ids: new Set(found.map((run) => run.id)) };
+      return send({ type: "recorded", request, runId: found[0]?.id ?? null });
+    }
     case "runs": {
       const { damaged, ...listed } = await (await runs()).list();
       send({ type: "runs", request, ...listed });
@@ -141,9 +156,13 @@ async function answer(message: Exclude<ToData, { type: "open" | "cancel-open" | 
       return;
     }
     case "run":
-      return send({ type: "run", request, ...(await (await runs()).open(message.runId)) });
+      return send({ type: "run", request, ...(await (await holding(message.runId)).open(message.runId)) });
     case "run-groups":
-      return send({ type: "run-groups", request, groups: await (await runs()).groups(message.runId, message.step) });
+      return send({
+        type: "run-groups",
+        request,
+        groups: await (await holding(message.runId)).groups(message.runId, message.step),
+      });
     case "delete-run":
       await (await runs()).remove(message.runId);
       return send({ type: "done", request });

@@ -1,7 +1,8 @@
 /** The trainer's two lines: rows from the data worker, scores from the reward worker. */
+
+import type { RowSource, TrainingRow } from "../src/engine/data/training-row.ts";
 import { LabError } from "../src/engine/errors.ts";
 import type { CaptionScorer, ScoredRollout } from "../src/engine/rewards/types.ts";
-import type { RowSource, TrainingRow } from "../src/engine/data/training-row.ts";
 import type { RequestId, WireError } from "../src/protocol/common.ts";
 import type { SampleReply, SampleRequest } from "../src/protocol/data.ts";
 import type { FromReward, ScoreRequest } from "../src/protocol/reward.ts";

@@ -16,6 +16,8 @@ export type ToData =
   | { readonly type: "image"; readonly request: RequestId; readonly rowId: string; readonly maxSide: number }
   /** Raw record of a row as JSON-able text, picture bytes left out. */
   | { readonly type: "raw-row"; readonly request: RequestId; readonly rowId: string }
+  /** A folder of runs served with the page, to be looked at only; answered with the id of its run, if there is one. */
+  | { readonly type: "recorded"; readonly request: RequestId; readonly baseUrl: string }
   | { readonly type: "runs"; readonly request: RequestId }
   | { readonly type: "run"; readonly request: RequestId; readonly runId: string }
   | { readonly type: "run-groups"; readonly request: RequestId; readonly runId: string; readonly step: number }
@@ -93,6 +95,7 @@ export type FromData =
     }
   | { readonly type: "run-groups"; readonly request: RequestId; readonly groups: readonly GroupRecord[] }
   | { readonly type: "exported"; readonly request: RequestId; readonly blob: Blob; readonly fileName: string }
+  | { readonly type: "recorded"; readonly request: RequestId; readonly runId: string | null }
   | { readonly type: "done"; readonly request: RequestId }
   | { readonly type: "failed"; readonly request: RequestId | null; readonly error: WireError };
 

@@ -28,6 +28,8 @@ export interface DataClient {
   image(rowId: string, maxSide: number): Promise<ImageBitmap>;
   /** The row's record as JSON text. */
   rawRow(rowId: string): Promise<string>;
+  /** Makes the runs of a served folder readable; null when it holds none. */
+  recorded(baseUrl: string): Promise<string | null>;
   runs(): Promise<StoredRuns>;
   run(runId: string): Promise<StoredRun>;
   runGroups(runId: string, step: number): Promise<readonly GroupRecord[]>;
@@ -85,6 +87,7 @@ export function createDataClient(worker: Pick<Worker, "postMessage" | "addEventL
       return picture;
     },
     rawRow: async (rowId) => (await ask({ type: "raw-row", rowId }, "raw-row")).text,
+    recorded: async (baseUrl) => (await ask({ type: "recorded", baseUrl }, "recorded")).runId,
     runs: () => ask({ type: "runs" }, "runs"),
     run: (runId) => ask({ type: "run", runId }, "run"),
     runGroups: async (runId, step) => (await ask({ type: "run-groups", runId, step }, "run-groups")).groups,

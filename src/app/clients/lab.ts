@@ -214,22 +214,30 @@ export async function resumeRun(runId: string): Promise<void> {
   beginRun(started.manifest, started.resumedAt, started.trainRows, started.heldOutRows);
 }
 
+/** Whether a folder is served with the page. A development server answers an absent file with the page itself. */
+async function isServed(baseUrl: string): Promise<boolean> {
+  const response = await fetch(new URL("files.json", baseUrl), { method: "HEAD" }).catch(() => null);
+  return response?.ok === true && !(response.headers.get("content-type") ?? "").includes("html");
+}
+
 /** Opens the pocket model and shard that come with the page; their absence is a sentence, not a fault. */
 export async function openDemo(): Promise<void> {
   const demo = async (path: string, open: (folder: FolderRef) => Promise<void>, what: string): Promise<void> => {
     const baseUrl = builtIn(path);
-    const response = await fetch(new URL("files.json", baseUrl), { method: "HEAD" }).catch(() => null);
-    // A development server answers an absent file with the page itself.
-    if (response?.ok !== true || (response.headers.get("content-type") ?? "").includes("html")) {
-      addProblem({
-        code: "bad-input",
-        message: `The built-in ${what} is not served with this page; open your own files instead`,
-        subject: path,
-      });
-      return;
-    }
-    await open({ kind: "built-in", baseUrl });
+    if (await isServed(baseUrl)) return open({ kind: "built-in", baseUrl });
+    addProblem({
+      code: "bad-input",
+      message: `The built-in ${what} is not served with this page; open your own files instead`,
+      subject: path,
+    });
   };
   report(demo("pocket/shards/", (folder) => openData([folder]), "demo shard"));
   report(demo("pocket/model/", openModel, "pocket model"));
+  report(openRecorded(builtIn("pocket/recorded/")));
+}
+
+/** Makes the recorded run the one that is shown before there is another; a page without one does without. */
+async function openRecorded(baseUrl: string): Promise<void> {
+  if (!(await isServed(baseUrl))) return;
+  sessionStore.setState({ recordedRun: await lab().data.recorded(baseUrl) });
 }

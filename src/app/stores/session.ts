@@ -44,6 +44,8 @@ export interface SessionState {
   readonly config: LabConfig;
   readonly preset: PresetName;
   readonly plan: RunPlan | null;
+  /** The run that is served with the page and shown until there is another. */
+  readonly recordedRun: string | null;
   readonly problems: readonly Problem[];
   readonly theme: Theme;
   readonly showAdvanced: boolean;
@@ -63,6 +65,7 @@ export const sessionStore = createStore<SessionState>()(() => ({
   config: presetConfig("demo"),
   preset: "demo",
   plan: null,
+  recordedRun: null,
   problems: [],
   theme: remembered("theme", "system", isTheme),
   showAdvanced: remembered("advanced", false, isFlag),

@@ -5,6 +5,7 @@ import { lab } from "../../clients/lab.ts";
 import { type MetricStore, metricStore } from "../../stores/metrics.ts";
 import { useRoute } from "../../stores/route.ts";
 import { useRun } from "../../stores/run.ts";
+import { useSession } from "../../stores/session.ts";
 import { GroupSource } from "./group-source.ts";
 
 /** The run the screens look at: the one of the address, else the one of this page. */
@@ -13,6 +14,8 @@ export interface ViewedRun {
   readonly manifest: RunManifest | null;
   /** Whether it is the run of this page, whose groups arrive as they are made. */
   readonly live: boolean;
+  /** Whether it came with the page. */
+  readonly recorded: boolean;
   readonly metrics: MetricStore;
   /** Steps with stored groups, ascending; of the live run those known so far. */
   readonly steps: readonly number[];
@@ -30,14 +33,15 @@ interface Stored {
 const source = new GroupSource((runId, step) => lab().data.runGroups(runId, step));
 const NO_GROUPS: readonly GroupRecord[] = [];
 
-/** Null when there is neither a run in the address nor one of this page. */
+/** The run of the address, else that of this page, else the recorded one; null when there is none of them. */
 export function useViewedRun(): ViewedRun | null {
   const asked = useRoute((route) => route.run);
   const liveId = useRun((run) => run.runId);
   const liveManifest = useRun((run) => run.manifest);
   const liveStep = useRun((run) => run.step);
   const groups = useRun((run) => run.groups);
-  const runId = asked ?? liveId;
+  const recorded = useSession((session) => session.recordedRun);
+  const runId = asked ?? liveId ?? recorded;
   const live = runId !== null && runId === liveId;
   const [stored, setStored] = useState<Stored | null>(null);
 
@@ -80,12 +84,13 @@ export function useViewedRun(): ViewedRun | null {
       runId,
       manifest: live ? liveManifest : (known?.manifest ?? null),
       live,
+      recorded: runId === recorded,
       metrics: metricStore(runId),
       steps: [...steps].sort((a, b) => a - b),
       loading: known === null,
       problem: known?.problem ?? null,
     };
-  }, [runId, live, liveManifest, liveStep, groups, stored]);
+  }, [runId, live, recorded, liveManifest, liveStep, groups, stored]);
 }
 
 export interface StepGroups {

@@ -3,16 +3,32 @@ import type { GroupRecord } from "../../../engine/runs/records.ts";
 import { advantageScale, GroupTitle } from "../../components/rollout/group-title.tsx";
 import { RolloutCard } from "../../components/rollout/rollout-card.tsx";
 import { sortRollouts } from "../../components/rollout/rollout-view.ts";
-import { groupKey } from "../../components/rollout/use-viewed-run.ts";
+import { groupKey, useStepGroups, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { navigate } from "../../stores/route.ts";
 import { useRun } from "../../stores/run.ts";
 import styles from "./train.module.css";
 
 const LAYERS = new Set(["given", "answer"] as const);
 
-/** The newest group of each loop; a rollout opens in the inspector while the run goes on. */
+/** Newest groups of this page's run; a rollout opens in the inspector while the run goes on. */
 export function LiveStrip(): ReactNode {
-  const groups = useRun((run) => run.groups);
+  return <Strip groups={useRun((run) => run.groups)} runId={null} />;
+}
+
+/** Last groups of a stored run. */
+export function StoredStrip({ run }: { readonly run: ViewedRun }): ReactNode {
+  const { groups } = useStepGroups(run, run.steps.at(-1) ?? null);
+  return <Strip groups={groups} runId={run.recorded ? null : run.runId} />;
+}
+
+/** The last group of each loop. @param runId the address' run, null for the one shown without */
+function Strip({
+  groups,
+  runId,
+}: {
+  readonly groups: readonly GroupRecord[];
+  readonly runId: string | null;
+}): ReactNode {
   const newest = useMemo(
     () =>
       ([1, 2] as const).flatMap((loop) => {
@@ -25,13 +41,14 @@ export function LiveStrip(): ReactNode {
   return (
     <section className={styles.strip} data-testid="live-strip" aria-label="Newest groups">
       {newest.map((group) => (
-        <StripGroup key={group.loop} group={group} />
+        <StripGroup key={group.loop} group={group} runId={runId} />
       ))}
     </section>
   );
 }
 
-function StripGroup({ group }: { readonly group: GroupRecord }): ReactNode {
+function StripGroup(props: { readonly group: GroupRecord; readonly runId: string | null }): ReactNode {
+  const { group, runId } = props;
   const rollouts = useMemo(() => sortRollouts(group.rollouts, "reward"), [group]);
   const scale = advantageScale(group);
   return (
@@ -47,7 +64,7 @@ function StripGroup({ group }: { readonly group: GroupRecord }): ReactNode {
             onOpen={() =>
               navigate({
                 screen: "rollouts",
-                run: null,
+                run: runId,
                 step: group.step,
                 group: groupKey(group),
                 rollout: rollout.id,

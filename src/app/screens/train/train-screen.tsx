@@ -14,7 +14,7 @@ import { linkTo, navigate, useRoute } from "../../stores/route.ts";
 import { isActive, useRun } from "../../stores/run.ts";
 import { useSession } from "../../stores/session.ts";
 import { Alarms } from "./alarms.tsx";
-import { LiveStrip } from "./live-strip.tsx";
+import { LiveStrip, StoredStrip } from "./live-strip.tsx";
 import { OVERVIEW } from "./overview.ts";
 import { PhaseBar } from "./phase-bar.tsx";
 import styles from "./train.module.css";
@@ -41,7 +41,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
     <>
       <header className={styles.head}>
         <h1>{run.manifest?.title ?? run.runId}</h1>
-        <span className={styles.kind}>{run.live ? "" : "stored run"}</span>
+        <span className={styles.kind}>{run.live ? "" : run.recorded ? "recorded run" : "stored run"}</span>
         <div className={styles.smoothing}>
           <span>Smoothing</span>
           <Slider
@@ -68,6 +68,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
         </p>
       )}
       <Charts from={0} to={4} source={run.metrics} smooth={smooth} onPick={open} key={`${run.runId} a`} />
+      {!run.live && <StoredStrip run={run} />}
       {run.live && (
         <>
           <LiveStrip />

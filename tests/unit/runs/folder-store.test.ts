@@ -1,0 +1,17 @@
+import { expect, it } from "vitest";
+import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
+import { folderStore } from "../../../src/engine/runs/folder-store.ts";
+
+it("reads runs of a folder as a store does, and refuses to change them", async () => {
+  const store = folderStore(
+    memoryFolder({ "a/run.json": "{}", "a/rollouts/step-000001.arrow": "xyz", "b/run.json": "[]" }),
+  );
+  expect(await store.readText("a/run.json")).toBe("{}");
+  expect(await store.size("a/rollouts/step-000001.arrow")).toBe(3);
+  expect(await store.size("a/none")).toBeNull();
+  expect((await store.list("a")).map((file) => file.path)).toEqual(["a/rollouts/step-000001.arrow", "a/run.json"]);
+  await expect(store.read("a/none")).rejects.toThrow(/not in the run store/);
+  for (const change of [store.write("a/run.json", ""), store.append("a/x", ""), store.remove("a")]) {
+    await expect(change).rejects.toThrow(/recorded run, which cannot be changed/);
+  }
+});
