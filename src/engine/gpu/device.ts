@@ -9,6 +9,7 @@ import { LabError } from "../errors.ts";
 import { installDeterministicMatMul } from "./determinism.ts";
 import { setAdapterKind } from "./own-kernels.ts";
 import { tf } from "./tf.ts";
+import { installViewTranspose } from "./views.ts";
 
 export interface GpuReport {
   readonly vendor: string;
@@ -86,6 +87,7 @@ export async function openDevice(gpu: GPU | undefined): Promise<EngineDevice> {
   const software = /swiftshader|llvmpipe|software/i.test(`${vendor} ${architecture} ${description}`);
   setAdapterKind(software);
   installDeterministicMatMul();
+  installViewTranspose();
   return {
     device,
     report: { vendor, architecture, description, software, features: [...device.features].sort(), limits },

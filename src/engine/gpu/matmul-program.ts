@@ -12,6 +12,8 @@ import type { tf } from "./tf.ts";
 export type Layout =
   /** Both read along K, four at a time: A [M, K], B [N, K], K a multiple of 4. */
   | "along-k"
+  /** The same with a second product of that kind added: a linear layer and its low-rank branch. */
+  | "along-k-twice"
   /** B [K, N] read four columns at a time, N a multiple of 4; A read one by one at any stride. */
   | "rows"
   /** Everything one by one at any stride. */
@@ -24,19 +26,13 @@ function lines(count: number, line: (i: number) => string): string {
   return Array.from({ length: count }, (_, i) => line(i)).join("\n");
 }
 
-/** One step of the inner loop for R rows. */
+/** The loop over K for R rows. */
 function innerLoop(layout: Layout, rows: number): string {
-  if (layout === "along-k") {
-    return `
-      ${lines(4, (c) => `let pb${c} = bBase + min(col + ${c}u, u.n - 1u) * u.sbn;`)}
-      for (var k = 0u; k < u.k; k++) {
-        ${lines(4, (c) => `let b${c} = b[pb${c} + k];`)}
-        ${lines(
-          rows,
-          (r) => `let a${r} = a[pa${r} + k];
-        c${r} += vec4f(dot(a${r}, b0), dot(a${r}, b1), dot(a${r}, b2), dot(a${r}, b3));`,
-        )}
-      }`;
+  if (layout === "along-k") return alongK(rows, "a", "b", "u.k", "sam", "sbn");
+  if (layout === "along-k-twice") {
+    return `${alongK(rows, "a", "b", "u.k", "sam", "sbn")}
+      ${lines(rows, (r) => `c${r} *= u.alpha;`)}
+      ${alongK(rows, "down", "up", "u.k2", "k2", "k2", "u.alpha2 * ")}`;
   }
   const load =
     layout === "rows"
@@ -46,6 +42,7 @@ function innerLoop(layout: Layout, rows: number): string {
   const columns = layout === "rows" ? "" : lines(4, (c) => `let pb${c} = min(col + ${c}u, u.n - 1u) * u.sbn;`);
   return `
       ${columns}
+      ${lines(rows, (r) => `let pa${r} = aBase + min(row + ${r}u, u.m - 1u) * u.sam;`)}
       for (var k = 0u; k < u.k; k++) {
         ${load}
         let ka = k * u.sak;
@@ -53,14 +50,42 @@ function innerLoop(layout: Layout, rows: number): string {
       }`;
 }
 
+/** Rows of `a` times rows of `b`, four elements of K at a time. */
+function alongK(
+  rows: number,
+  a: string,
+  b: string,
+  end: string,
+  aStride: string,
+  bStride: string,
+  factor = "",
+): string {
+  const [pa, pb] = a === "a" ? ["aBase + ", "bBase + "] : ["", ""];
+  return `{
+      ${lines(rows, (r) => `let qa${r} = ${pa}min(row + ${r}u, u.m - 1u) * u.${aStride};`)}
+      ${lines(4, (c) => `let qb${c} = ${pb}min(col + ${c}u, u.n - 1u) * u.${bStride};`)}
+      for (var k = 0u; k < ${end}; k++) {
+        ${lines(4, (c) => `let b${c} = ${b}[qb${c} + k];`)}
+        ${lines(
+          rows,
+          (r) => `let a${r} = ${a}[qa${r} + k];
+        c${r} += ${factor}vec4f(dot(a${r}, b0), dot(a${r}, b1), dot(a${r}, b2), dot(a${r}, b3));`,
+        )}
+      }
+    }`;
+}
+
 function program(layout: Layout, rows: number): GpuProgram {
+  const vectors = layout === "along-k" || layout === "along-k-twice";
+  const twice = layout === "along-k-twice";
   return {
     name: `lab-matmul-${layout}-${rows}`,
     inputs: {
-      a: layout === "along-k" ? "vec4<f32>" : "f32",
+      a: vectors ? "vec4<f32>" : "f32",
       b: layout === "any" ? "f32" : "vec4<f32>",
       bias: "f32",
       extra: "f32",
+      ...(twice ? { down: "vec4<f32>" as const, up: "vec4<f32>" as const } : {}),
     },
     outputs: { result: "f32" },
     // Strides and K count the elements of their buffer, i.e. groups of four where it holds vectors.
@@ -77,6 +102,7 @@ function program(layout: Layout, rows: number): GpuProgram {
       hasBias: "u32",
       hasExtra: "u32",
       alpha: "f32",
+      ...(twice ? { k2: "u32" as const, alpha2: "f32" as const } : {}),
     },
     workgroup: [LANES, 1],
     header: `
@@ -86,7 +112,7 @@ function program(layout: Layout, rows: number): GpuProgram {
           let j = col + c;
           if (j >= u.n) { return; }
           let at = (batch * u.m + row) * u.n + j;
-          var value = u.alpha * sum[c];
+          var value = ${twice ? "" : "u.alpha * "}sum[c];
           if (u.hasBias != 0u) { value += bias[j]; }
           if (u.hasExtra != 0u) { value += extra[at]; }
           result[at] = value;
@@ -102,7 +128,7 @@ function program(layout: Layout, rows: number): GpuProgram {
       if (row >= u.m) { return; }
       let aBase = batch * u.aBatch;
       let bBase = batch * u.bBatch;
-      ${lines(rows, (r) => `let pa${r} = aBase + min(row + ${r}u, u.m - 1u) * u.sam; var c${r} = vec4f(0);`)}
+      ${lines(rows, (r) => `var c${r} = vec4f(0);`)}
       ${innerLoop(layout, rows)}
       ${lines(rows, (r) => `put(row + ${r}u, col, batch, c${r});`)}`,
   };
@@ -136,10 +162,17 @@ export interface ProductExtras {
   readonly bias?: tf.TensorInfo | undefined;
   /** [batch, M, N], added. */
   readonly add?: tf.TensorInfo | undefined;
+  /** Adds alpha · a bᵀ with a [M, r] and b [N, r]; only where `canAddProduct`. */
+  readonly product?: { readonly a: tf.TensorInfo; readonly b: tf.TensorInfo; readonly alpha: number };
 }
 
 /** The largest batch one dispatch can hold. */
 export const MAX_BATCH = 65_535;
+
+/** True for single products A Bᵀ whose inner sizes are both read four at a time. */
+export function canAddProduct(k: number, rank: number): boolean {
+  return k % 4 === 0 && rank % 4 === 0;
+}
 
 function layoutOf({ n, k, transposeA, transposeB }: ProductShape): Layout {
   if (!transposeA && transposeB && k % 4 === 0) return "along-k";
@@ -160,9 +193,10 @@ export function runProduct(
   extras: ProductExtras = {},
 ): tf.TensorInfo {
   const { batch, m, n, k, transposeA, transposeB } = sizes;
-  const layout = layoutOf(sizes);
+  const { product } = extras;
+  const layout = product === undefined ? layoutOf(sizes) : "along-k-twice";
   const rows = m <= 2 ? 1 : 8;
-  const aWidth = layout === "along-k" ? 4 : 1;
+  const aWidth = layout === "along-k" || layout === "along-k-twice" ? 4 : 1;
   const bWidth = layout === "any" ? 1 : 4;
   const uniforms = [
     m,
@@ -177,10 +211,11 @@ export function runProduct(
     extras.bias === undefined ? 0 : 1,
     extras.add === undefined ? 0 : 1,
     extras.alpha ?? 1,
+    ...(product === undefined ? [] : [(product.a.shape[1] as number) / 4, product.alpha]),
   ];
   const groups = Math.ceil((Math.ceil(n / 4) * Math.ceil(m / rows)) / LANES);
   const [x, y] = flatGrid(groups);
   // A buffer that is not read still has to be bound; the operand itself will do.
-  const inputs = [a, b, extras.bias ?? a, extras.add ?? a];
+  const inputs = [a, b, extras.bias ?? a, extras.add ?? a, ...(product === undefined ? [] : [product.a, product.b])];
   return runProgram(programOf(layout, rows), inputs, [{ shape }], uniforms, [x, y, batch])[0] as tf.TensorInfo;
 }

@@ -54,6 +54,7 @@ interface Backend {
   endComputePassEncoder(): void;
   submitQueue(): void;
   disposeData(id: object): boolean;
+  incRef(id: object): void;
 }
 
 interface Compiled {
@@ -213,8 +214,9 @@ export function release(info: tf.TensorInfo): void {
   backend().disposeData(info.dataId);
 }
 
-/** Another shape of the same data for use inside a kernel; no copy, nothing to release. */
-export function viewOf(info: tf.TensorInfo, shape: readonly number[]): tf.TensorInfo {
+/** Another shape of the same data as a kernel's output; no copy. */
+export function shareData(info: tf.TensorInfo, shape: readonly number[]): tf.TensorInfo {
+  backend().incRef(info.dataId);
   return { dataId: info.dataId, shape: [...shape], dtype: info.dtype };
 }
 

@@ -90,9 +90,11 @@ export async function generate(
       }
       cache = out.cache;
       if (past !== undefined) disposeCache(past);
-      const width = out.hidden.shape[2] as number;
-      const chosen = pick.map((at, row) => tf.slice(out.hidden, [row, at, 0], [1, 1, width]).reshape([1, width]));
-      return languageLogits(weights, chosen.length === 1 ? (chosen[0] as Tensor) : tf.concat(chosen, 0));
+      const [, length, width] = out.hidden.shape as [number, number, number];
+      const places = out.hidden.reshape([-1, width]);
+      if (length === 1) return languageLogits(weights, places);
+      const chosen = pick.map((at, row) => row * length + at);
+      return languageLogits(weights, tf.gather(places, tf.tensor1d(chosen, "int32")));
     });
 
   try {

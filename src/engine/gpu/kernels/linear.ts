@@ -1,4 +1,4 @@
-import { type ProductShape, runProduct } from "../matmul-program.ts";
+import { canAddProduct, type ProductShape, runProduct } from "../matmul-program.ts";
 import { onSoftwareAdapter, ownKernels } from "../own-kernels.ts";
 import { defineOp, suits, toTensor } from "../own-op.ts";
 import { type Tensor, tf } from "../tf.ts";
@@ -24,9 +24,14 @@ export function linear(x: Tensor, weight: Tensor, bias?: Tensor, lora?: LowRank)
     const rows = x.reshape([-1, inSize]);
     const shape = [...x.shape.slice(0, -1), outSize];
     if (ownKernels() && onSoftwareAdapter() && suits(x, weight, bias, lora?.a, lora?.b)) {
-      const y = ownLinear({ x: rows, weight, ...(bias === undefined ? {} : { bias }) }, { alpha: 1 })[0] as Tensor;
-      if (lora === undefined) return y.reshape(shape);
+      const base = { x: rows, weight, ...(bias === undefined ? {} : { bias }) };
+      if (lora === undefined) return (ownLinear(base, { alpha: 1 })[0] as Tensor).reshape(shape);
       const [down] = ownLinear({ x: rows, weight: lora.a }, { alpha: 1 }) as [Tensor];
+      if (canAddProduct(inSize, lora.a.shape[0] as number)) {
+        const [sum] = ownLowRankLinear({ ...base, down, up: lora.b }, { scale: lora.scale }) as [Tensor];
+        return sum.reshape(shape);
+      }
+      const [y] = ownLinear(base, { alpha: 1 }) as [Tensor];
       const [sum] = ownLinear({ x: down, weight: lora.b, add: y }, { alpha: lora.scale }) as [Tensor];
       return sum.reshape(shape);
     }
@@ -52,19 +57,61 @@ const ownLinear = defineOp({
   },
   gradient([dy], [x, weight], attributes) {
     const [given, input, matrix] = [dy, x, weight] as [Tensor, Tensor, Tensor];
-    const { m, n, k } = linearSizes(input, matrix);
     const alpha = attributes.alpha as number;
-    const single = { batch: 1, aBatch: 1, bBatch: 1 };
-    const back: ProductShape = { ...single, m, n: k, k: n, transposeA: false, transposeB: false };
-    const outer: ProductShape = { ...single, m: n, n: k, k: m, transposeA: true, transposeB: false };
     return {
-      x: () => toTensor(runProduct(given, matrix, back, [m, k], { alpha })),
-      weight: () => toTensor(runProduct(given, input, outer, [n, k], { alpha })),
-      bias: () => toTensor(columnSum(given, m, n)),
+      x: () => inputGradient(given, matrix, alpha),
+      weight: () => weightGradient(given, input, alpha),
+      bias: () => biasGradient(given),
       add: () => given.clone(),
     };
   },
 });
+
+/** x Wᵀ (+ bias) + scale · down upᵀ, with down = x Aᵀ of the low-rank branch, as one dispatch. */
+const ownLowRankLinear = defineOp({
+  name: "LabLowRankLinear",
+  saved: ["x", "weight", "down", "up"],
+  forward(inputs, { scale }) {
+    const { x, weight, down, up } = inputs as Record<"x" | "weight" | "down" | "up", tf.TensorInfo>;
+    const sizes = linearSizes(x, weight);
+    const extras = { bias: inputs.bias, product: { a: down, b: up, alpha: scale as number } };
+    return [runProduct(x, weight, sizes, [sizes.m, sizes.n], extras)];
+  },
+  gradient([dy], [x, weight, down, up], attributes) {
+    const given = dy as Tensor;
+    const scale = attributes.scale as number;
+    return {
+      x: () => inputGradient(given, weight as Tensor, 1),
+      weight: () => weightGradient(given, x as Tensor, 1),
+      bias: () => biasGradient(given),
+      down: () => inputGradient(given, up as Tensor, scale),
+      up: () => weightGradient(given, down as Tensor, scale),
+    };
+  },
+});
+
+const SINGLE = { batch: 1, aBatch: 1, bBatch: 1 };
+
+/** alpha · dy W, [M, in]. */
+function inputGradient(dy: Tensor, weight: Tensor, alpha: number): Tensor {
+  const [m, k] = dy.shape as [number, number];
+  const n = weight.shape[1] as number;
+  const sizes: ProductShape = { ...SINGLE, m, n, k, transposeA: false, transposeB: false };
+  return toTensor(runProduct(dy, weight, sizes, [m, n], { alpha }));
+}
+
+/** alpha · dyᵀ x, [out, in]. */
+function weightGradient(dy: Tensor, x: Tensor, alpha: number): Tensor {
+  const [k, m] = dy.shape as [number, number];
+  const n = x.shape[1] as number;
+  const sizes: ProductShape = { ...SINGLE, m, n, k, transposeA: true, transposeB: false };
+  return toTensor(runProduct(dy, x, sizes, [m, n], { alpha }));
+}
+
+function biasGradient(dy: Tensor): Tensor {
+  const [rows, width] = dy.shape as [number, number];
+  return toTensor(columnSum(dy, rows, width));
+}
 
 function linearSizes(x: tf.TensorInfo, weight: tf.TensorInfo): ProductShape {
   const [m, k] = x.shape as [number, number];
