@@ -14,9 +14,10 @@ import {
   checkpointFiles,
   expectSameFiles,
   openTestLab,
+  POCKET,
   repeatable,
   type TestLab,
-  untilEvent,
+  untilPaused,
 } from "../support/session.ts";
 
 let lab: TestLab;
@@ -44,16 +45,16 @@ describe("pacing", () => {
       lab.watch = () => undefined;
     };
     const run = await lab.start();
-    await untilEvent(lab, isPaused);
+    await untilPaused(lab);
     expect(phases(lab.events)).toEqual(["1:1:sample"]);
     await quiet();
 
     lab.session.trainer?.gate.phase();
-    await untilEvent(lab, isPaused);
+    await untilPaused(lab);
     expect(phases(lab.events)).toEqual(["1:1:sample", "1:1:features"]);
 
     lab.session.trainer?.gate.step();
-    await untilEvent(lab, isPaused);
+    await untilPaused(lab);
     expect(lab.events.filter((event) => event.type === "step")).toHaveLength(1);
     expect(lab.session.trainer?.step).toBe(1);
     await quiet();
@@ -206,10 +207,6 @@ describe("a gradient that is not finite", () => {
     expect(memorySnapshot().tensors).toBe(baseline);
   });
 });
-
-function isPaused(event: TrainerEvent): boolean {
-  return event.type === "state" && event.state === "paused";
-}
 
 /** Nothing happens for a while. */
 async function quiet(): Promise<void> {

@@ -129,19 +129,12 @@ export function repeatable(row: StepMetrics): StepMetrics {
   return Object.fromEntries(Object.entries(row).filter(([name]) => name !== "step_time" && !name.startsWith("time/")));
 }
 
-/** Waits for the next event of a kind. @throws Error after a minute */
-export function untilEvent(lab: TestLab, wanted: (event: TrainerEvent) => boolean): Promise<void> {
-  const before = lab.watch;
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error("The event did not come within a minute")), 60_000);
-    lab.watch = (event, session) => {
-      before(event, session);
-      if (!wanted(event)) return;
-      clearTimeout(timer);
-      lab.watch = before;
-      resolve();
-    };
-  });
+/** Waits until the gate holds the run. @throws Error after a minute */
+export async function untilPaused(lab: TestLab): Promise<void> {
+  for (let waited = 0; lab.session.trainer?.gate.state !== "paused"; waited += 20) {
+    if (waited > 60_000) throw new Error("The run was not paused within a minute");
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
 }
 
 /** Files of a checkpoint by their name. */
