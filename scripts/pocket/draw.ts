@@ -71,8 +71,8 @@ export function renderScene(scene: Scene, side: number): RgbImage {
       const blend = Math.min(1, Math.max(0, along));
       for (let c = 0; c < 3; c++) rgb[c] = (from[c] as number) * (1 - blend) + (to[c] as number) * blend;
       for (const thing of scene.things) {
-        // No outline reaches further than 1.3 radii, so most pixels need no distance.
-        const far = thing.radius * side * 1.3 + reach;
+        // Beyond this even the slowest-growing distance (past a star's tip) is out of reach, so most pixels need none.
+        const far = thing.radius * side * 1.6 + reach;
         if (Math.abs(x - thing.x * side) > far || Math.abs(y - thing.y * side) > far) continue;
         const d = pixelDistance(thing, side, x, y);
         if (d > reach) continue;

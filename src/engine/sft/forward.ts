@@ -61,7 +61,7 @@ export interface SftLoss {
  * @throws LabError("bad-input") when the checkpoint lacks a tensor
  */
 export function sftLoss(
-  model: Sa2vaModel,
+  model: Pick<Sa2vaModel, "config">,
   weights: Weights,
   features: PictureFeatures,
   batch: SftBatch,
@@ -119,7 +119,7 @@ export function sftLoss(
 
 /** Rows of the table: a gather, or, where the table trains, a product with rows of the identity. [rows, T, D] */
 function embed(
-  model: Sa2vaModel,
+  model: Pick<Sa2vaModel, "config">,
   weights: Weights,
   ids: readonly (readonly number[])[],
   settings: SftSettings,
@@ -148,7 +148,7 @@ function splicePrefix(text: Tensor, visual: Tensor, batch: SftBatch): Tensor {
 
 /** Logits over all places of the caption rows, [R · length, V]. */
 function captionLogits(
-  model: Sa2vaModel,
+  model: Pick<Sa2vaModel, "config">,
   weights: Weights,
   batch: SftBatch,
   visual: Tensor,
@@ -176,7 +176,13 @@ function captionLogits(
 }
 
 /** Final hidden states at [SEG], [R, D]. */
-function segStates(model: Sa2vaModel, weights: Weights, batch: SftBatch, past: KvCache, settings: SftSettings): Tensor {
+function segStates(
+  model: Pick<Sa2vaModel, "config">,
+  weights: Weights,
+  batch: SftBatch,
+  past: KvCache,
+  settings: SftSettings,
+): Tensor {
   const { ids, segAt, length } = batch.segment;
   const { hidden } = languageForward(weights, model.config.language, embed(model, weights, ids, settings), { past });
   const rows = segAt.length;
