@@ -6,6 +6,7 @@ import torch
 import model
 import preprocess
 import sam2
+from resize import bicubic
 
 FIRST = 8
 
@@ -23,7 +24,7 @@ class Run:
         self.grids = [preprocess.nearest(mask, side, side) for mask in self.masks]
         self.tiles, self.grid = preprocess.tiles_of(folder.image, c)
         size = c["sam2_config"]["image_size"]
-        self.sam_u8 = np.asarray(folder.image.resize((size, size), preprocess.Image.BICUBIC))
+        self.sam_u8 = bicubic(folder.image, size, size)
         self.arrays = {}
         with torch.no_grad():
             kept = {}
@@ -39,7 +40,7 @@ class Run:
         self.arrays["golden_preprocess"] = {
             "pixel_values_corner": pixels[:, :, :FIRST, :FIRST],
             "tiles_u8": torch.from_numpy(self.tiles),
-            "sam_u8": torch.from_numpy(self.sam_u8.copy()),
+            "sam_u8": torch.from_numpy(self.sam_u8),
             "region_masks_u8": torch.from_numpy(np.stack(self.masks)),
             "region_masks_grid": torch.stack(self.grids),
         }

@@ -1,9 +1,10 @@
-"""Pictures, region masks and prompts of Sa2VA, written from the specification with Pillow and PyTorch."""
+"""Pictures, region masks and prompts of Sa2VA, written from the specification."""
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from PIL import Image
+
+from resize import bicubic
 
 MEAN = torch.tensor([0.485, 0.456, 0.406])
 STD = torch.tensor([0.229, 0.224, 0.225])
@@ -31,12 +32,12 @@ def tiles_of(image, config):
     if not config.get("dynamic_image_size", True):
         low = high = 1
     cols, rows = choose_grid(*image.size, low, high, tile)
-    whole = np.asarray(image.resize((tile * cols, tile * rows), Image.BICUBIC))
+    whole = bicubic(image, tile * cols, tile * rows)
     cut = [
         whole[r * tile : (r + 1) * tile, c * tile : (c + 1) * tile] for r in range(rows) for c in range(cols)
     ]
     if len(cut) > 1 and config.get("use_thumbnail", True):
-        cut.append(np.asarray(image.resize((tile, tile), Image.BICUBIC)))
+        cut.append(bicubic(image, tile, tile))
     return np.stack(cut), (cols, rows)
 
 

@@ -1,6 +1,7 @@
 /** SAM2's object pointer, which only tracking in video uses: computed for parity, from tensors the lab never loads. */
 import { linear } from "../gpu/kernels/linear.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
+import type { GoldenArrays } from "./golden-arrays.ts";
 import type { GoldenModel } from "./golden-model.ts";
 
 const SAM = "grounding_encoder.sam2_model";
@@ -19,13 +20,11 @@ export async function objectPointer(
   index: Tensor,
   score: Tensor,
 ): Promise<Tensor | undefined> {
-  if (model.folder.get("model.safetensors") === undefined) return undefined;
-  const stored = await model.arrays("model.safetensors");
   const names = LAYERS.flatMap((layer) =>
     ["weight", "bias"].map((part) => `${SAM}.obj_ptr_proj.layers.${layer}.${part}`),
   );
-  if (!names.every((name) => stored.has(name)) || !stored.has(`${SAM}.no_obj_ptr`)) return undefined;
-  const parts = await Promise.all([...names, `${SAM}.no_obj_ptr`].map((name) => stored.tensor(name)));
+  const parts = await storedTensors(model, [...names, `${SAM}.no_obj_ptr`]);
+  if (parts === undefined) return undefined;
   const chosen = (await index.data()) as Int32Array;
   const pointer = tf.tidy(() => {
     const [, , width] = tokens.shape as [number, number, number];
@@ -41,4 +40,13 @@ export async function objectPointer(
   });
   tf.dispose(parts);
   return pointer;
+}
+
+/** Tensors of the checkpoint by name, from whichever of its files holds them; undefined when one is not there. */
+async function storedTensors(model: GoldenModel, names: readonly string[]): Promise<Tensor[] | undefined> {
+  const paths = model.folder.paths.filter((path) => /^model[^/]*\.safetensors$/.test(path));
+  const files = await Promise.all(paths.map((path) => model.arrays(path)));
+  const holders = names.map((name) => files.find((file) => file.has(name)));
+  if (holders.includes(undefined)) return undefined;
+  return await Promise.all(names.map((name, at) => (holders[at] as GoldenArrays).tensor(name)));
 }

@@ -58,7 +58,7 @@ export async function* sa2vaTrainParity(folder: ByteFolder, _deps: ParityDeps): 
     const step = await segmentationStep(model, inputs, parameters, language.scale, captured);
     yield* lossRows(settings, inputs, step, captured);
     yield* gradientRows(inputs.golden, settings, step.gradients);
-    yield* pointRows(inputs, settings, captured);
+    yield* pointRows(inputs, settings);
     yield* updateRows(inputs, parameters, step.gradients);
     tf.dispose([...Object.values(step.gradients)]);
   } finally {
@@ -202,12 +202,15 @@ async function* gradientRows(
   yield compareArrays("train.seg.grad_global_norm", "norm", [Number(settings.grad_global_norm)], [norm], GRADIENT);
 }
 
-/** The point-sampled loss on the golden logits. */
-async function* pointRows(inputs: FrozenInputs, settings: Json, captured: Captured): AsyncGenerator<ParityRow> {
+/**
+ * The point-sampled loss. It starts from the golden logits: which points are the least certain is a choice, and rounding
+ * would make it differently where two of them are alike.
+ */
+async function* pointRows(inputs: FrozenInputs, settings: Json): AsyncGenerator<ParityRow> {
   const { golden } = inputs;
   if (!golden.has("points.selected")) return;
   const what = "point-sampled loss";
-  const mask = tf.tensor(await captured.read("low_res_mask", false), inputs.truth.shape);
+  const mask = tf.tensor(await golden.read("low_res_mask"), inputs.truth.shape);
   const [candidates, uniform] = [
     await golden.tensor("points.rand_oversample"),
     await golden.tensor("points.rand_uniform"),

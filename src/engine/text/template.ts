@@ -54,7 +54,20 @@ export function stopRule(tokenizer: Tokenizer, template: TemplateName): StopRule
   };
 }
 
-/** Decoded new tokens, special ones kept, without surrounding white space: the reference's "prediction". */
+/**
+ * Decoded new tokens, special ones kept, without surrounding white space: the reference's "prediction". What counts as
+ * white space is Python's rule, which has four separators among the control characters that `trim` keeps.
+ */
 export function prediction(tokenizer: Tokenizer, ids: readonly number[]): string {
-  return tokenizer.decode(ids, { keepSpecial: true }).trim();
+  const letters = [...tokenizer.decode(ids, { keepSpecial: true })];
+  const first = letters.findIndex((letter) => !isPythonSpace(letter));
+  if (first < 0) return "";
+  return letters.slice(first, letters.findLastIndex((letter) => !isPythonSpace(letter)) + 1).join("");
+}
+
+function isPythonSpace(letter: string): boolean {
+  const code = letter.codePointAt(0) as number;
+  if ((code >= 0x1c && code <= 0x1f) || code === 0x85) return true;
+  // The byte order mark is white space only in JavaScript.
+  return code !== 0xfeff && letter.trim() === "";
 }
