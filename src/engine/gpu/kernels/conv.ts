@@ -1,4 +1,11 @@
+import { onSoftwareAdapter, ownKernels } from "../own-kernels.ts";
+import { suits } from "../own-op.ts";
 import { type Tensor, tf } from "../tf.ts";
+import { linear } from "./linear.ts";
+import { gatherWindows, windowGrid } from "./patches.ts";
+
+/** Windows are gathered into at most this much memory. */
+const WINDOW_BYTES = 64 * 2 ** 20;
 
 /**
  * Convolution with a PyTorch weight.
@@ -7,6 +14,22 @@ import { type Tensor, tf } from "../tf.ts";
  * @returns [B, h', w', Cout]
  */
 export function conv2d(x: Tensor, weight: Tensor, bias: Tensor | undefined, stride: number, padding: number): Tensor {
+  if (ownKernels() && onSoftwareAdapter() && suits(x, weight, bias)) {
+    const [batch, height, width, channels] = x.shape as [number, number, number, number];
+    const [outSize, , kernelHeight, kernelWidth] = weight.shape as [number, number, number, number];
+    const windows = { kernelHeight, kernelWidth, stride, padding };
+    const [outHeight, outWidth] = windowGrid(height, width, windows);
+    const taps = channels * kernelHeight * kernelWidth;
+    const bytes = batch * outHeight * outWidth * taps * Float32Array.BYTES_PER_ELEMENT;
+    if (outHeight > 0 && outWidth > 0 && bytes <= WINDOW_BYTES) {
+      return tf.tidy(() => {
+        const cells = kernelHeight * kernelWidth * stride === 1 && padding === 0;
+        const rows = cells ? x.reshape([-1, channels]) : gatherWindows(x, windows);
+        const y = linear(rows, weight.reshape([outSize, taps]), bias);
+        return y.reshape([batch, outHeight, outWidth, outSize]);
+      });
+    }
+  }
   return tf.tidy(() => {
     const kernel = weight.transpose([2, 3, 1, 0]) as tf.Tensor4D;
     const y = tf.conv2d(x as tf.Tensor4D, kernel, stride, padding);
