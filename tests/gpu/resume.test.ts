@@ -1,5 +1,6 @@
 /** A run that was stopped and resumed is the run that was not. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { LabError } from "../../src/engine/errors.ts";
 import { memoryStore } from "../../src/engine/runs/memory-store.ts";
 import type { StepMetrics } from "../../src/engine/runs/records.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
@@ -69,6 +70,25 @@ describe("four steps, and two and two in a fresh session", () => {
     const resumed = await second.resume(halves);
     expect(await resumed.done).toBe("finished");
     expect((await second.metrics(halves)).map((row) => row.step)).toEqual([1, 2, 3, 4]);
+  });
+
+  it("have no gap where a step was stored in part", async () => {
+    let broken = false;
+    const append = store.append.bind(store);
+    store.append = async (path, content) => {
+      if (!broken && path.endsWith("metrics.jsonl") && String(content).startsWith('{"step":2')) {
+        broken = true;
+        throw new LabError("storage", "The tab was closed");
+      }
+      return append(path, content);
+    };
+    const run = await second.start({ steps: 2, saveSteps: 1 });
+    await expect(run.done).rejects.toThrow("The tab was closed");
+    store.append = append;
+    const resumed = await second.resume(run.manifest.id);
+    expect(resumed.resumedAt).toBe(1);
+    await resumed.done;
+    expect((await second.metrics(run.manifest.id)).map((row) => row.step)).toEqual([1, 2]);
   });
 
   it("are refused over other rows, without a checkpoint, and under an unknown name", async () => {
