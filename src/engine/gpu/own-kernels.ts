@@ -15,7 +15,7 @@ export function onSoftwareAdapter(): boolean {
 }
 
 /** Switches all own kernels; with `false` every function takes its stock-op path, which is the oracle of the tests. */
-export function useOwnKernels(on: boolean): void {
+export function switchOwnKernels(on: boolean): void {
   enabled = on;
 }
 

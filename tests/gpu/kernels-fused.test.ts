@@ -1,0 +1,164 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { gelu, swiglu } from "../../src/engine/gpu/kernels/activation.ts";
+import { attention, causalMask, HIDDEN_SCORE } from "../../src/engine/gpu/kernels/attention.ts";
+import { conv2d } from "../../src/engine/gpu/kernels/conv.ts";
+import { tokenScores } from "../../src/engine/gpu/kernels/logprob.ts";
+import { layerNorm, rmsNorm } from "../../src/engine/gpu/kernels/norm.ts";
+import { applyRope, ropeTable } from "../../src/engine/gpu/kernels/rope.ts";
+import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
+import { useGpu } from "../support/gpu.ts";
+import { expectLikeStock, randomTensor } from "../support/kernels.ts";
+
+beforeAll(async () => {
+  await useGpu();
+});
+
+type Two = [Tensor, Tensor];
+type Three = [Tensor, Tensor, Tensor];
+
+describe("norms", () => {
+  it.each([
+    [[1, 1], 1],
+    [[3, 7], 1],
+    [[2, 5, 64], 1],
+    [[130, 33], 1],
+    [[4, 16], 1e4],
+    [[4, 16], 1e-4],
+  ])("of %j scaled by %f", async (shape, scale) => {
+    const width = shape[shape.length - 1] as number;
+    const fresh = (): Three => [randomTensor(shape, 1, scale), randomTensor([width], 2), randomTensor([width], 3)];
+    const [x, weight, bias] = fresh();
+    bias.dispose();
+    await expectLikeStock(
+      (...[x, w]) => rmsNorm(x as Tensor, w as Tensor, 1e-6),
+      [x, weight],
+      2e-5,
+      width === 1 ? 1 : 0,
+    );
+    const norm = (...[x, w, b]: Tensor[]): Tensor => layerNorm(x as Tensor, w as Tensor, b as Tensor, 1e-6);
+    // A row of one element is all mean: its gradient is rounding error on both sides.
+    if (width > 1) await expectLikeStock(norm, fresh(), 1e-4);
+  });
+});
+
+describe("activations", () => {
+  it.each([1, 63, 1000])("of %i elements, tiny and huge ones too", async (size) => {
+    for (const scale of [1, 1e-6, 40]) {
+      await expectLikeStock((x) => gelu(x as Tensor), [randomTensor([size], 1, scale)]);
+      const two: Two = [randomTensor([size, 1], 1, scale), randomTensor([size, 1], 2)];
+      await expectLikeStock((...[g, u]) => swiglu(g as Tensor, u as Tensor), two);
+    }
+  });
+
+  it("keep their limits far out", async () => {
+    const far = tf.tidy(() => {
+      const x = tf.tensor1d([-1e30, -200, 200, 1e30]);
+      return tf.stack([gelu(x), swiglu(x, tf.onesLike(x))]);
+    });
+    const values = Array.from(await far.data());
+    for (const row of [values.slice(0, 4), values.slice(4)]) {
+      expect(Math.abs(row[1] as number)).toBeLessThan(1e-30);
+      expect(row[2]).toBe(200);
+      expect((row[3] as number) / 1e30).toBeCloseTo(1, 5);
+    }
+    far.dispose();
+  });
+});
+
+describe("the rotary embedding", () => {
+  it.each([
+    [1, 1, 1, 2],
+    [2, 3, 5, 8],
+    [3, 2, 7, 6],
+  ])("of %i rows, %i heads, %i places of width %i", async (batch, heads, length, width) => {
+    for (const rows of [1, batch]) {
+      const positions = Array.from({ length: rows }, (_, r) => Array.from({ length }, (_, t) => 3 * r + t));
+      const table = ropeTable(positions, width, 10_000);
+      await expectLikeStock((x) => applyRope(x as Tensor, table), [randomTensor([batch, heads, length, width], 1)]);
+      tf.dispose([table.cos, table.sin]);
+    }
+  });
+});
+
+describe("attention", () => {
+  it.each([
+    [1, 1, 1, 1, 1, 1],
+    [2, 4, 2, 5, 5, 16],
+    [3, 4, 1, 3, 9, 6],
+    [1, 2, 2, 33, 40, 8],
+  ])(
+    "of %i rows, %i query and %i key heads, %i over %i places of width %i",
+    async (batch, heads, keyHeads, tq, tk, d) => {
+      const fresh = (): Three => [
+        randomTensor([batch, heads, tq, d], 1),
+        randomTensor([batch, keyHeads, tk, d], 2),
+        randomTensor([batch, keyHeads, tk, d + 1], 3),
+      ];
+      const run =
+        (mask?: Tensor) =>
+        (...[q, k, v]: Tensor[]): Tensor =>
+          attention(q as Tensor, k as Tensor, v as Tensor, 0.4, mask);
+      await expectLikeStock(run(), fresh());
+      const causal = causalMask(tq, tk, tk - tq);
+      await expectLikeStock(run(causal), fresh());
+      const hidden = new Float32Array(batch * tk);
+      for (let row = 1; row < batch; row++) hidden[row * tk] = HIDDEN_SCORE;
+      const padding = tf.tensor4d(hidden, [batch, 1, 1, tk]);
+      const both = causal.add(padding);
+      await expectLikeStock(run(padding), fresh());
+      await expectLikeStock(run(both), fresh());
+      tf.dispose([causal, padding, both]);
+    },
+  );
+});
+
+describe("token scores", () => {
+  it.each([
+    [1, 2],
+    [5, 7],
+    [9, 351],
+  ])("of %i rows over %i tokens", async (rows, width) => {
+    for (const [temperature, guard, scale] of [
+      [1, Number.POSITIVE_INFINITY, 3],
+      [0.7, 30, 3],
+      [1.3, 2, 3],
+      [1, 30, 1000],
+    ] as const) {
+      const ids = tf.tensor1d(
+        Array.from({ length: rows }, (_, r) => (r * 5) % width),
+        "int32",
+      );
+      const score = (logits: Tensor): Tensor => {
+        const { logp, entropy } = tokenScores(logits, ids, temperature, guard);
+        return tf.stack([logp, entropy]);
+      };
+      await expectLikeStock((x) => score(x as Tensor), [randomTensor([rows, width], 4, scale)], 1e-4, 1e-2);
+      ids.dispose();
+    }
+  });
+
+  it("let no gradient through where the guard clips, and give certain tokens probability 1", async () => {
+    const ids = tf.tensor1d([0], "int32");
+    const logits = tf.tensor2d([[2, 5, -9, 1]]);
+    const slope = tf.tidy(() => tf.grad((x) => tokenScores(x as Tensor, ids, 1, 2).logp.sum())(logits));
+    const values = await slope.data();
+    expect([values[0], values[1], values[2]]).toEqual([0, 0, 0]);
+    expect(values[3]).not.toBe(0);
+    const sure = tokenScores(tf.tensor2d([[100, 0, 0]]), ids, 1, Number.POSITIVE_INFINITY);
+    expect([(await sure.logp.data())[0], (await sure.entropy.data())[0]]).toEqual([0, 0]);
+  });
+});
+
+describe("convolution", () => {
+  it.each([
+    [[1, 1, 1, 1], [1, 1, 1, 1], 1, 0],
+    [[2, 6, 6, 3], [5, 3, 3, 3], 3, 0],
+    [[1, 9, 7, 2], [4, 2, 3, 3], 2, 2],
+    [[1, 5, 5, 3], [4, 3, 1, 1], 1, 0],
+    [[1, 16, 16, 3], [8, 3, 7, 7], 4, 3],
+  ])("of %j with %j, stride %i, padding %i", async (shape, kernel, stride, padding) => {
+    const fresh: Three = [randomTensor(shape, 1), randomTensor(kernel, 2), randomTensor([kernel[0] as number], 3)];
+    // Square windows only: tfjs computes the width of its output from the window's height.
+    await expectLikeStock((...[x, w, b]) => conv2d(x as Tensor, w as Tensor, b as Tensor, stride, padding), fresh);
+  });
+});

@@ -1,0 +1,73 @@
+/** Own kernels against the stock ops on the same device: values, gradients and bits. */
+import { expect } from "vitest";
+import { setAdapterKind, switchOwnKernels } from "../../src/engine/gpu/own-kernels.ts";
+import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
+
+/** Repeatable normal numbers times `scale`. */
+export function randomTensor(shape: readonly number[], seed: number, scale = 1): Tensor {
+  return tf.tidy(() => tf.randomNormal([...shape], 0, 1, "float32", seed).mul(scale));
+}
+
+async function valuesAndGradients(
+  f: (...inputs: Tensor[]) => Tensor,
+  inputs: readonly Tensor[],
+): Promise<Float32Array[]> {
+  const tensors = tf.tidy(() => {
+    const weighted = (...given: Tensor[]): Tensor => {
+      const y = f(...given);
+      // Every element of the result gets another weight, so that no gradient cancels.
+      const weights = tf.range(0, y.size).mul(0.7).sin().add(0.3).reshape(y.shape);
+      return y.mul(weights).sum();
+    };
+    return [f(...inputs), ...tf.grads(weighted)([...inputs])];
+  });
+  const arrays: Float32Array[] = [];
+  for (const tensor of tensors) arrays.push((await tensor.data()) as Float32Array);
+  tf.dispose(tensors);
+  return arrays;
+}
+
+/** Largest difference, relative to the largest expected element or to `least` where that is more. */
+export function distance(found: Float32Array, expected: Float32Array, least = 1e-30): number {
+  expect(found.length).toBe(expected.length);
+  let [worst, size] = [0, least];
+  expected.forEach((value, i) => {
+    const error = Math.abs((found[i] as number) - value);
+    worst = Number.isNaN(error) ? Number.POSITIVE_INFINITY : Math.max(worst, error);
+    size = Math.max(size, Math.abs(value));
+  });
+  return worst / size;
+}
+
+/**
+ * Own values and gradients equal the stock ones within `tolerance` of the largest element, repeat bit for bit, leave no
+ * tensor behind, and do so in the form for software adapters as in the form for GPUs.
+ */
+export async function expectLikeStock(
+  f: (...inputs: Tensor[]) => Tensor,
+  inputs: readonly Tensor[],
+  tolerance = 2e-5,
+  least = 1e-30,
+): Promise<void> {
+  const before = tf.memory().numTensors;
+  try {
+    switchOwnKernels(false);
+    const expected = await valuesAndGradients(f, inputs);
+    switchOwnKernels(true);
+    for (const software of [true, false]) {
+      setAdapterKind(software);
+      const found = await valuesAndGradients(f, inputs);
+      const again = await valuesAndGradients(f, inputs);
+      found.forEach((array, i) => {
+        const what = `${software ? "software" : "GPU"} form, ${i === 0 ? "value" : `gradient ${i}`}`;
+        expect(distance(array, expected[i] as Float32Array, least), what).toBeLessThan(tolerance);
+        expect(again[i], what).toEqual(array);
+      });
+    }
+  } finally {
+    switchOwnKernels(true);
+    setAdapterKind(true);
+    tf.dispose([...inputs]);
+  }
+  expect(tf.memory().numTensors).toBe(before - inputs.length);
+}
