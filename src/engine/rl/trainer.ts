@@ -20,7 +20,7 @@ import type { StepContext } from "./context.ts";
 import type { PhaseTimes, TrainerEvent } from "./events.ts";
 import { Gate } from "./gate.ts";
 import { grpoStep } from "./grpo-step.ts";
-import { stateArrays, type TrainingState } from "./training-state.ts";
+import { NonFiniteGradient, stateArrays, type TrainingState } from "./training-state.ts";
 
 export interface TrainerDeps {
   readonly model: Sa2vaModel;
@@ -82,7 +82,8 @@ export class Trainer {
 
   /**
    * Runs to the last step. Returns "finished" or "stopped"; a stop inside a step drops that step and keeps the rest.
-   * @throws whatever a step throws beside being stopped; the last whole step is checkpointed first when possible
+   * @throws whatever a step throws beside being stopped. After a gradient that is not finite the weights are those of
+   *   the last whole step and are checkpointed first; after any other error they are not trusted
    */
   async run(): Promise<"finished" | "stopped"> {
     const { config, run } = this.#deps;
@@ -102,6 +103,7 @@ export class Trainer {
       return "finished";
     } catch (thrown) {
       if (!(thrown instanceof LabError && thrown.code === "cancelled")) {
+        if (thrown instanceof NonFiniteGradient && this.#lastCheckpoint < this.#step) await this.#checkpoint();
         await run.update({ state: "failed" });
         this.gate.setState("failed");
         throw thrown;

@@ -52,6 +52,13 @@ export function disposeState(state: TrainingState): void {
   state.adam.dispose();
 }
 
+/** The run stops at a gradient that is not finite; weights, moments and average are whole and those before the step. */
+export class NonFiniteGradient extends LabError {
+  constructor(message: string) {
+    super("gpu", message);
+  }
+}
+
 export interface UpdateReport {
   /** False when a gradient was not finite: nothing was changed. */
   readonly stepped: boolean;
@@ -63,7 +70,7 @@ export interface UpdateReport {
 /**
  * Clip by global norm, AdamW, schedule, moving average. Consumes `gradients`.
  * @param beforeEma called between update and moving average
- * @throws LabError("gpu") when a gradient is not finite and the run shall stop there; weights are as before
+ * @throws NonFiniteGradient when a gradient is not finite and the run shall stop there; weights are as before
  */
 export async function updateState(
   state: TrainingState,
@@ -81,7 +88,7 @@ export async function updateState(
     state.skippedSteps++;
     if (verdict === "halt") {
       const where = report.nonFiniteTensors.slice(0, 3).join(", ");
-      throw new LabError("gpu", `A gradient is not finite (${where}); the weights are those before this step`);
+      throw new NonFiniteGradient(`A gradient is not finite (${where}); the weights are those before this step`);
     }
     return {
       stepped: false,
