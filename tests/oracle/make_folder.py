@@ -68,7 +68,8 @@ def ellipse(size, random, least=0.15):
 def stored(name, tensor, how):
     if "mixed" in how and name.startswith("vision_model."):
         return tensor.bfloat16()
-    if "mixed" in how and (name.startswith(("mlp1.", "text_hidden_fcs.")) or ".mlp." in name or "lora_" in name):
+    halves = ("mlp1.", "text_hidden_fcs.", "language_model.model.embed_tokens.", "language_model.lm_head.")
+    if "mixed" in how and (name.startswith(halves) or ".mlp." in name or "lora_" in name):
         return tensor.half()
     return tensor
 
@@ -85,7 +86,7 @@ def write_weights(out, tensors, how):
         save_file({n: t for n, t in tensors.items() if files[n] == file}, out / file, {"format": "pt"})
     total = sum(t.nbytes for t in tensors.values())
     index = {"metadata": {"total_size": total}, "weight_map": files}
-    (out / "model.safetensors.index.json").write_text(json.dumps(index, indent=1))
+    (out / "model.safetensors.index.json").write_text(json.dumps(index))
 
 
 def cases_of(v):
@@ -99,6 +100,9 @@ def cases_of(v):
         {"name": "refseg", "text": f"<image>\nPlease segment {v['phrase']} in this image.", "answer": found + end},
         {"name": "regioncap", "text": marked, "answer": "a round disc on a green background" + end, "marks": True},
     ]
+    if v.get("short"):
+        cases[0] |= {"text": "<image>\nSegment it.", "answer": "[SEG] [SEG]" + end}
+        cases[1] |= {"text": f"<image>What is {regions}?", "answer": "a disc" + end}
     if v.get("extra_case"):
         cases.append({"name": "question", "text": "<image>\nWhat is it?\n\n 3 things", "answer": "No idea\n." + end})
     return [{"marks": False} | case for case in cases]
@@ -229,7 +233,7 @@ def main(name, seed, out):
         "greedy": {n: g for n, (g, _) in greedy.items()},
         "train": {"seg": seg, "adamw": adamw, "grpo": grpo},
     }
-    (out / "cases.json").write_text(json.dumps(described, indent=1))
+    (out / "cases.json").write_text(json.dumps(described))
     print(f"{out}: {len(run.tiles)} tiles, greedy {[g['prediction'] for g, _ in greedy.values()]}, margins {clear}")
 
 

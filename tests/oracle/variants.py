@@ -168,7 +168,8 @@ VARIANTS = {
     },
     # As small as its form allows, to be kept as a fixture.
     "fixture": {
-        "image": (71, 40),
+        "image": (59, 33),
+        "short": True,
         "force_image_size": 56,
         "max_dynamic_patch": 2,
         "ps_version": "v1",

@@ -1,0 +1,62 @@
+import { fileURLToPath } from "node:url";
+import { beforeAll, expect, test } from "vitest";
+import { nodeFolder } from "../../../scripts/lib/node-files.ts";
+import { loadDeps } from "../../../scripts/lib/parity-deps.ts";
+import { memorySource } from "../../../src/engine/bytes/memory.ts";
+import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
+import { tf } from "../../../src/engine/gpu/tf.ts";
+import type { ParityRow } from "../../../src/engine/parity/row.ts";
+import { sa2vaLlmParity } from "../../../src/engine/parity/sa2va-llm.ts";
+import { sa2vaSam2Parity } from "../../../src/engine/parity/sa2va-sam2.ts";
+import { sa2vaTextParity } from "../../../src/engine/parity/sa2va-text.ts";
+import { sa2vaTrainParity } from "../../../src/engine/parity/sa2va-train.ts";
+import { sa2vaVisionParity } from "../../../src/engine/parity/sa2va-vision.ts";
+
+const FOLDER = fileURLToPath(new URL(".", import.meta.url));
+
+beforeAll(async () => {
+  await tf.setBackend("cpu");
+});
+
+async function all(rows: AsyncIterable<ParityRow>): Promise<ParityRow[]> {
+  const list: ParityRow[] = [];
+  for await (const row of rows) list.push(row);
+  return list;
+}
+
+test("a model of other sizes, forms and stored types equals the independent implementation at every stage", async () => {
+  const folder = await nodeFolder(FOLDER);
+  const deps = await loadDeps();
+  const before = tf.memory().numTensors;
+  const counts: Record<string, number> = {};
+  for (const [name, rows] of Object.entries({
+    text: sa2vaTextParity(folder),
+    vision: sa2vaVisionParity(folder, deps),
+    language: sa2vaLlmParity(folder),
+    sam2: sa2vaSam2Parity(folder, deps),
+    train: sa2vaTrainParity(folder, deps),
+  })) {
+    const list = await all(rows);
+    expect(list.filter((row) => !row.pass)).toEqual([]);
+    counts[name] = list.length;
+  }
+  // Two [SEG]: every decoder array has two entries, and the greedy answer gives two masks.
+  const names = (await all(sa2vaSam2Parity(folder, deps))).map((row) => row.case);
+  expect(names).toContain("obj_ptr");
+  expect(names).toContain("generated.mask.1");
+  expect(Object.values(counts).reduce((sum, count) => sum + count, 0)).toBe(329);
+  expect(tf.memory().numTensors).toBe(before);
+});
+
+test("another adapter scale is a miss in the adapter's arrays only", async () => {
+  const folder = await nodeFolder(FOLDER);
+  const settings = { peft_type: "LORA", r: 2, lora_alpha: 7, target_modules: ["q_proj", "v_proj", "down_proj"] };
+  const bytes = new TextEncoder().encode(JSON.stringify(settings));
+  const changed: ByteFolder = {
+    paths: folder.paths,
+    get: (path) => (path === "adapter_config.json" ? memorySource(path, bytes) : folder.get(path)),
+  };
+  const missed = (await all(sa2vaLlmParity(changed))).filter((row) => !row.pass);
+  expect(missed.map((row) => row.what)).toContain("lora.logits");
+  expect(missed.some((row) => row.what.startsWith("base.") || row.case.startsWith("greedy"))).toBe(false);
+});

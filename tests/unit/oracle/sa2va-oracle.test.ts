@@ -1,0 +1,73 @@
+/**
+ * The independent PyTorch implementation against the stored golden sets, and the engine against folders it makes afresh.
+ * PYTHON names the interpreter; without one that has torch, numpy, Pillow, safetensors and tokenizers these tests are skipped.
+ */
+import { spawnSync } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { beforeAll, describe, expect, test } from "vitest";
+import { loadDeps } from "../../../scripts/lib/parity-deps.ts";
+import { findGoldenSets } from "../../../scripts/lib/parity-kinds.ts";
+import { tf } from "../../../src/engine/gpu/tf.ts";
+
+const ORACLE = fileURLToPath(new URL("../../oracle/", import.meta.url));
+const GOLDEN = fileURLToPath(new URL("../../golden/", import.meta.url));
+const PYTHON = process.env.PYTHON ?? "python3";
+const LIMIT_MS = 180_000;
+
+function python(...args: string[]): { readonly ok: boolean; readonly text: string } {
+  const run = spawnSync(PYTHON, args, { cwd: ORACLE, encoding: "utf8", timeout: LIMIT_MS });
+  return { ok: run.status === 0, text: `${run.stdout ?? ""}${run.stderr ?? ""}${run.error?.message ?? ""}` };
+}
+
+const found = python("-c", "import torch, numpy, PIL, safetensors, tokenizers");
+if (!found.ok) {
+  console.warn(
+    `Skipped: ${PYTHON} cannot import torch, numpy, Pillow, safetensors and tokenizers; set PYTHON to one that can`,
+  );
+}
+
+describe.skipIf(!found.ok)("independent implementation", () => {
+  beforeAll(async () => {
+    await tf.setBackend("cpu");
+  });
+
+  test.each(["sa2va-tiny-qwen2", "sa2va-tiny-variant"])(
+    "it reproduces the stored set %s",
+    (name) => {
+      const run = python("check_folder.py", join(GOLDEN, name));
+      expect(run.text).not.toContain("MISS");
+      expect(run.ok, run.text).toBe(true);
+      expect(run.text).toContain("ok   golden_train_seg");
+    },
+    LIMIT_MS,
+  );
+
+  test.each([
+    ["make_folder.py", ["--variant", "two-by-two", "--seed", "5"], 364],
+    ["make_ops.py", ["--seed", "11"], 48],
+  ] as const)(
+    "the engine equals a set that %s makes now",
+    async (script, args, count) => {
+      const folder = await mkdtemp(join(tmpdir(), "sa2va-oracle-"));
+      try {
+        const made = python(script, ...args, "--out", folder);
+        expect(made.ok, made.text).toBe(true);
+        const rows = [];
+        const deps = await loadDeps();
+        for (const set of await findGoldenSets(folder)) {
+          for (const check of set.kind.modules) {
+            for await (const row of await check.open(set.folder, deps)) rows.push(row);
+          }
+        }
+        expect(rows.filter((row) => !row.pass)).toEqual([]);
+        expect(rows.length).toBe(count);
+      } finally {
+        await rm(folder, { recursive: true });
+      }
+    },
+    LIMIT_MS,
+  );
+});
