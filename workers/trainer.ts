@@ -1,7 +1,9 @@
 /** Runs the trainer on this worker's own GPU device; wires messages to the session and nothing else. */
 
+import type { ByteFolder } from "../src/engine/bytes/source.ts";
 import { LabError } from "../src/engine/errors.ts";
 import { openDevice } from "../src/engine/gpu/device.ts";
+import type { Sa2vaModel } from "../src/engine/model/sa2va.ts";
 import { planRun } from "../src/engine/rl/plan.ts";
 import { Session, type StartedRun } from "../src/engine/rl/session.ts";
 import { openOpfsStore } from "../src/engine/runs/opfs-store.ts";
@@ -44,9 +46,7 @@ async function answer(message: Request): Promise<void> {
   switch (message.type) {
     case "open-model": {
       const name = folderName(message.folder);
-      const model = await lab.openModel(await openFolder(message.folder), name, ({ bytes, totalBytes, name: what }) =>
-        send({ type: "model-progress", loadedBytes: bytes, totalBytes, what }),
-      );
+      const model = await readModel(lab, await openFolder(message.folder), name);
       const { config, parameters, bytes } = model;
       return send({
         type: "model",
@@ -70,6 +70,18 @@ async function answer(message: Request): Promise<void> {
       return watch(request, await lab.start(message.config, message.rows, message.title, message.now));
     case "resume":
       return watch(request, await lab.resume(message.runId, message.rows));
+  }
+}
+
+/** Loads a model with progress; says so when a failure leaves the session without one. */
+async function readModel(lab: Session, folder: ByteFolder, name: string): Promise<Sa2vaModel> {
+  try {
+    return await lab.openModel(folder, name, ({ bytes, totalBytes, name: what }) =>
+      send({ type: "model-progress", loadedBytes: bytes, totalBytes, what }),
+    );
+  } catch (thrown) {
+    if (lab.model === undefined) send({ type: "model-closed" });
+    throw thrown;
   }
 }
 

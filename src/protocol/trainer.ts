@@ -68,6 +68,8 @@ export type FromTrainer =
       readonly what: string;
     }
   | { readonly type: "model"; readonly request: RequestId; readonly info: ModelInfo }
+  /** Reading a model broke off after the old one had been freed: none is loaded now. */
+  | { readonly type: "model-closed" }
   | { readonly type: "plan"; readonly request: RequestId; readonly plan: RunPlan }
   | {
       readonly type: "started";
