@@ -86,6 +86,9 @@ function listen(data: DataClient, trainer: TrainerClient): void {
         sessionStore.setState({ modelProgress: { loadedBytes, totalBytes, what } });
         break;
       }
+      case "model-closed":
+        sessionStore.setState({ model: null, plan: null });
+        break;
       case "failed":
         addProblem(event.error);
         break;
