@@ -67,6 +67,15 @@ export async function readCases(folder: ByteFolder): Promise<GoldenCases> {
   };
 }
 
+/**
+ * The case whose masks the SAM2 and training arrays belong to: the one named "refseg" where it has a [SEG], or else the
+ * first that has one.
+ */
+export function segmentedCase(cases: readonly GoldenCase[]): GoldenCase | undefined {
+  const found = cases.filter((item) => item.segPositions.length > 0);
+  return found.find((item) => item.name === "refseg") ?? found[0];
+}
+
 function parseCase(json: Record<string, unknown>, regionTokens: readonly number[]): GoldenCase {
   // A case that marks regions says which tile they are taken from; the others have null there.
   const marked = json.vp_overall_mask !== null && json.vp_overall_mask !== undefined;

@@ -14,7 +14,7 @@ import { disposeLanguageGolden, openLanguageGolden } from "./golden-language.ts"
 import { openGoldenModel } from "./golden-model.ts";
 import { Captured } from "./probes.ts";
 import type { ParityRow } from "./row.ts";
-import type { GoldenCase, GoldenGreedy } from "./sa2va-cases.ts";
+import { type GoldenCase, type GoldenGreedy, segmentedCase } from "./sa2va-cases.ts";
 import { answerLogProbs, decodeGreedy, embedCase, type LanguageGolden } from "./sa2va-llm-run.ts";
 import { grpoRows } from "./sa2va-llm-train.ts";
 
@@ -123,7 +123,7 @@ async function* greedyRows(
     : missed(name, "text", `got ${JSON.stringify(text)} instead of ${JSON.stringify(greedy.prediction)}`);
   if (greedy.logprobs.length > 0) yield compareArrays(name, "logprobs", greedy.logprobs, run.logps, FORWARD);
   // The SAM2 file holds the step logits of the first case with a mask.
-  const segmented = golden.cases.cases.find((candidate) => candidate.segPositions.length > 0);
+  const segmented = segmentedCase(golden.cases.cases);
   if (item !== segmented || folder.get(SAM2_FILE) === undefined) return;
   const sam = await openArrays(folder, SAM2_FILE);
   if (!sam.has("generated.step_logits")) return;

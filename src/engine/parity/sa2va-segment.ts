@@ -11,7 +11,7 @@ import { disposeLanguageGolden, openLanguageGolden } from "./golden-language.ts"
 import type { GoldenModel } from "./golden-model.ts";
 import { maskRow } from "./mask-row.ts";
 import type { ParityRow } from "./row.ts";
-import type { GoldenCase } from "./sa2va-cases.ts";
+import { type GoldenCase, segmentedCase } from "./sa2va-cases.ts";
 import { embedCase, type LanguageGolden } from "./sa2va-llm-run.ts";
 
 const LANGUAGE: Tolerance = { relative: 2e-4 };
@@ -25,7 +25,7 @@ export async function* segmentRows(
 ): AsyncGenerator<ParityRow> {
   const language = await openLanguageGolden(model);
   try {
-    const example = language.cases.cases.find((item) => item.segPositions.length > 0);
+    const example = segmentedCase(language.cases.cases);
     if (example === undefined) return;
     const hidden = hiddenAt(model, language, example, example.answerIds, example.segPositions);
     yield compareArrays("seg_hidden", "[SEG] states", await golden.read("seg_hidden"), await hidden.data(), LANGUAGE);

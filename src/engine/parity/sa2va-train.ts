@@ -21,7 +21,7 @@ import { disposeLanguageGolden, openLanguageGolden, parameterPath } from "./gold
 import { type GoldenModel, openGoldenModel, type ParityDeps } from "./golden-model.ts";
 import { Captured } from "./probes.ts";
 import type { ParityRow } from "./row.ts";
-import type { GoldenCase } from "./sa2va-cases.ts";
+import { type GoldenCase, segmentedCase } from "./sa2va-cases.ts";
 import { embedCase, type LanguageGolden } from "./sa2va-llm-run.ts";
 import { goldenRegions, PREPROCESS_FILE } from "./sa2va-preprocess.ts";
 
@@ -72,7 +72,7 @@ export async function* sa2vaTrainParity(folder: ByteFolder, _deps: ParityDeps): 
 
 async function frozenInputs(model: GoldenModel, language: LanguageGolden): Promise<FrozenInputs> {
   const golden = await model.arrays(FILE);
-  const example = language.cases.cases.find((item) => item.segPositions.length > 0);
+  const example = segmentedCase(language.cases.cases);
   if (example === undefined) throw new Error("cases.json has no case with a [SEG] in its answer");
   const size = model.config.sam2.imageSize;
   const bytes = Uint8Array.from(await (await model.arrays(PREPROCESS_FILE)).read("sam_u8"));
