@@ -48,6 +48,7 @@ describe.skipIf(!found.ok)("independent implementation", () => {
   test.each([
     ["make_folder.py", ["--variant", "two-by-two", "--seed", "5"], 364],
     ["make_ops.py", ["--seed", "11"], 48],
+    ["make_optim.py", ["--seed", "12"], 892],
   ] as const)(
     "the engine equals a set that %s makes now",
     async (script, args, count) => {
