@@ -131,6 +131,9 @@ function spreadOf(name: string, inputs: number): number {
   return residual * Math.sqrt(1 / inputs);
 }
 
+/** Height of the place sines: as large as what bright, even backgrounds put on every patch, or places stay unheard. */
+const PLACE_HEIGHT = 1.75;
+
 /** Places of a square grid as sines of both coordinates, the class token's first row zero. */
 function sinePlaces(rows: number, width: number): Float32Array {
   const values = new Float32Array(rows * width);
@@ -141,8 +144,8 @@ function sinePlaces(rows: number, width: number): Float32Array {
     places.forEach((place, axis) => {
       for (let wave = 0; wave < waves; wave++) {
         const angle = place * Math.PI * 2 ** ((4 * wave) / waves);
-        values[row * width + axis * 2 * waves + 2 * wave] = 0.5 * Math.sin(angle);
-        values[row * width + axis * 2 * waves + 2 * wave + 1] = 0.5 * Math.cos(angle);
+        values[row * width + axis * 2 * waves + 2 * wave] = PLACE_HEIGHT * Math.sin(angle);
+        values[row * width + axis * 2 * waves + 2 * wave + 1] = PLACE_HEIGHT * Math.cos(angle);
       }
     });
   }
@@ -171,5 +174,10 @@ export function pocketTensors(seed: number): TensorToWrite[] {
   const seen = new Set<string>();
   return shapes
     .filter(([name]) => !seen.has(name) && seen.add(name))
-    .map(([name, shape], index) => ({ name, shape, data: initialValues(name, shape, index, seed) }));
+    .map(([name, shape], index, all) => {
+      // Queries of the decoder's image attention start as its keys: alike then finds alike before anything is learned.
+      const twin = name.replace(/((?:cross|final)_attn_\w+)\.q_proj/, "$1.k_proj");
+      const from = twin === name ? index : all.findIndex(([other]) => other === twin);
+      return { name, shape, data: initialValues(name, shape, from, seed) };
+    });
 }

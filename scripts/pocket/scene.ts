@@ -94,7 +94,7 @@ export function drawScene(dice: () => number): Scene {
 }
 
 /** Where a thing is, in one word or two. */
-export function side(thing: Thing): string {
+export function side(thing: Pick<Thing, "x" | "y">): string {
   const across = thing.x < 0.38 ? "left" : thing.x > 0.62 ? "right" : "";
   const down = thing.y < 0.38 ? "top" : thing.y > 0.62 ? "bottom" : "";
   if (across === "" && down === "") return "middle";

@@ -15,7 +15,12 @@ export interface SftRegion {
   readonly caption: string;
   /** What the mask task asks for. */
   readonly phrase: string;
+  /** Words of the phrase that describe the region itself, for the naming loss. */
+  readonly words?: readonly string[];
 }
+
+/** Words that describe each token of a picture, for the naming loss; none = not supervised. Row-major tokens. */
+export type CellWords = readonly (readonly string[])[];
 
 export interface BatchShape {
   /** Tokens that every row is padded to; the longest row when 0. Fixed numbers keep the shapes of a run fixed. */
@@ -53,11 +58,24 @@ export interface SftBatch {
   readonly masks: readonly Float32Array[];
   /** Share of each region in each token of the last tile, summing to 1. */
   readonly cells: readonly Float32Array[];
+  /** The same on SAM2's stride-16 grid. */
+  readonly samCells: readonly Float32Array[];
+  /** Targets of the naming loss, or null without one. */
+  readonly naming: Naming | null;
+}
+
+/** Distributions over the vocabulary; rows of zeros are not supervised. */
+export interface Naming {
+  /** n · tokens rows of V. */
+  readonly cells: Float32Array;
+  /** R rows of V. */
+  readonly seg: Float32Array;
 }
 
 /**
  * @param tiles of each picture, the same for all of them
  * @param pictures the regions of each picture, equally many
+ * @param cellWords for the naming loss, tokens of the last tile of each picture
  * @throws LabError("bad-input") when a region covers nothing or a row is longer than the shape allows
  */
 export function sftBatch(
@@ -65,6 +83,7 @@ export function sftBatch(
   tiles: number,
   pictures: readonly (readonly SftRegion[])[],
   shape: BatchShape,
+  cellWords?: readonly CellWords[],
 ): SftBatch {
   const regions = pictures[0]?.length ?? 0;
   if (regions === 0 || pictures.some((picture) => picture.length !== regions)) {
@@ -131,7 +150,29 @@ export function sftBatch(
           : Float32Array.from(nearestMask(mask, height, width, maskSide, maskSide)),
       ),
     cells: pictures.flat().map(({ mask, height, width }) => normalised(shrink(mask, height, width, grid))),
+    samCells: pictures.flat().map(({ mask, height, width }) => normalised(shrink(mask, height, width, maskSide / 4))),
+    naming:
+      cellWords === undefined
+        ? null
+        : {
+            cells: wordRows(model, cellWords.flat()),
+            seg: wordRows(
+              model,
+              pictures.flat().map((region) => region.words ?? []),
+            ),
+          },
   };
+}
+
+/** Each row uniform over its words. */
+function wordRows(model: Sa2vaModel, rows: readonly (readonly string[])[]): Float32Array {
+  const vocabulary = model.config.language.vocabSize;
+  const out = new Float32Array(rows.length * vocabulary);
+  rows.forEach((words, row) => {
+    const ids = model.tokenizer.encode(words.join(" "));
+    for (const id of ids) out[row * vocabulary + id] = 1 / ids.length;
+  });
+  return out;
 }
 
 interface RegionRow {

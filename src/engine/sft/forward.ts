@@ -9,10 +9,11 @@ import { projectVisual } from "../model/projector.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { decodeMasks, selectMask } from "../model/sam2/mask-decoder.ts";
 import type { SamFeatures } from "../model/sam2/neck.ts";
+import { densePositions } from "../model/sam2/prompt-encoder.ts";
 import { languagePrompt } from "../model/seg-prompt.ts";
 import type { Weights } from "../model/weights.ts";
 import type { SftBatch } from "./batch.ts";
-import { BCE_WEIGHT, candidateLoss, DICE_WEIGHT, pointingLoss, tokenLoss } from "./losses.ts";
+import { BCE_WEIGHT, candidateLoss, DICE_WEIGHT, namingLoss, pointingLoss, tokenLoss } from "./losses.ts";
 
 /** What the towers made of n pictures. */
 export interface PictureFeatures {
@@ -31,6 +32,10 @@ export interface SftSettings {
   /** Weight of the IoU head's squared error; only with `candidateShare`. */
   readonly iouWeight: number;
   readonly pointingWeight: number;
+  /** Weight of the naming loss, for batches that carry its targets. */
+  readonly namingWeight: number;
+  /** Weight of the mean square of SAM2's stride-16 features, for towers that train: see docs/pocket-model.md. */
+  readonly featureWeight: number;
   /** Whether the embedding table gets a gradient, by a product that is only sensible for small vocabularies. */
   readonly trainEmbedding: boolean;
 }
@@ -43,16 +48,18 @@ export const SFT_DEFAULTS: SftSettings = {
   candidateShare: null,
   iouWeight: 0,
   pointingWeight: 0,
+  namingWeight: 0,
+  featureWeight: 0,
   trainEmbedding: false,
 };
 
 /** Names of the numbers in `SftLoss.parts`, in order. */
-export const PARTS = ["token", "bce", "dice", "iouError", "pointing"] as const;
+export const PARTS = ["token", "bce", "dice", "iouError", "pointing", "naming", "promptPointing"] as const;
 
 export interface SftLoss {
   /** Scalar. */
   readonly loss: Tensor;
-  /** Unweighted parts, [5] in the order of `PARTS`; 0 where a part is switched off. */
+  /** Unweighted parts, [7] in the order of `PARTS`; 0 where a part is switched off. */
   readonly parts: Tensor;
 }
 
@@ -84,12 +91,8 @@ export function sftLoss(
     );
 
     const seg = segStates(model, weights, batch, past, settings);
-    const decoded = decodeMasks(
-      weights,
-      model.config.sam2,
-      repeatFeatures(features.sam, k),
-      languagePrompt(weights, seg),
-    );
+    const lang = languagePrompt(weights, seg);
+    const decoded = decodeMasks(weights, model.config.sam2, repeatFeatures(features.sam, k), lang);
     const side = batch.maskSide;
     const truth = tf.tensor3d(joined(batch.masks), [n * k, side, side]);
     const mask =
@@ -104,17 +107,49 @@ export function sftLoss(
             lastTile(head.hidden, batch, tokensPerTile),
             tf.tensor3d(joined(batch.cells), [n, k, tokensPerTile]),
           );
+    const naming = namingTerm(weights, batch, lastTile(head.hidden, batch, tokensPerTile), seg, settings);
+    const promptPointing = promptTerm(weights, batch, features.sam.f16, lang, settings);
     const terms = [
       token.mul(settings.tokenWeight),
       mask.bce.mul(settings.bceWeight),
       mask.dice.mul(settings.diceWeight),
       mask.iou.mul(settings.iouWeight),
       pointing.mul(settings.pointingWeight),
+      naming.mul(settings.namingWeight),
+      promptPointing.mul(settings.pointingWeight),
     ];
+    if (settings.featureWeight > 0) terms.push(features.sam.f16.square().mean().mul(settings.featureWeight));
     const sum = terms.reduce((total, term) => total.add(term));
-    return [sum, tf.stack([token, mask.bce, mask.dice, mask.iou, pointing])];
+    return [sum, tf.stack([token, mask.bce, mask.dice, mask.iou, pointing, naming, promptPointing])];
   }) as [Tensor, Tensor];
   return { loss, parts };
+}
+
+/**
+ * The language prompt points too, at the decoder's own keys: SAM2's cells with their places. The keys count by direction
+ * alone: were their length free, they would outgrow the prompts, which the decoder then no longer hears.
+ */
+function promptTerm(w: Weights, batch: SftBatch, f16: Tensor, lang: Tensor, settings: SftSettings): Tensor {
+  if (settings.pointingWeight === 0) return tf.scalar(0);
+  const [n, height, width, channels] = f16.shape as [number, number, number, number];
+  const keys = f16.reshape([n, height * width, channels]).add(densePositions(w, height, width));
+  const directions = keys.div(keys.square().mean(-1, true).add(1e-6).sqrt());
+  const share = tf.tensor3d(joined(batch.samCells), [n, batch.regions, height * width]);
+  return pointingLoss(lang.reshape([n, batch.regions, channels]), directions, share);
+}
+
+/** Final states of picture tokens and of [SEG] read by the head: what covers a token, what was asked for. */
+function namingTerm(w: Weights, batch: SftBatch, visual: Tensor, seg: Tensor, settings: SftSettings): Tensor {
+  if (settings.namingWeight === 0 || batch.naming === null) return tf.scalar(0);
+  const { cells, seg: asked } = batch.naming;
+  const named = (states: Tensor, target: Float32Array): Tensor => {
+    const rows = states.reshape([-1, states.shape[states.rank - 1] as number]);
+    return namingLoss(
+      languageLogits(w, rows),
+      tf.tensor2d(target, [rows.shape[0] as number, target.length / (rows.shape[0] as number)]),
+    );
+  };
+  return named(visual, cells).add(named(seg, asked));
 }
 
 /** Rows of the table: a gather, or, where the table trains, a product with rows of the identity. [rows, T, D] */

@@ -110,3 +110,19 @@ export function pointingLoss(seg: Tensor, visual: Tensor, share: Tensor): Tensor
       .neg();
   });
 }
+
+/**
+ * Cross-entropy against distributions over the vocabulary; rows of zeros do not count.
+ * @param logits [N, V]
+ * @param target [N, V], each row summing to 1 or 0
+ */
+export function namingLoss(logits: Tensor, target: Tensor): Tensor {
+  return tf.tidy(() =>
+    tf
+      .logSoftmax(logits as tf.Tensor2D)
+      .mul(target)
+      .sum()
+      .neg()
+      .div(target.sum().maximum(1)),
+  );
+}

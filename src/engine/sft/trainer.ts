@@ -90,14 +90,17 @@ export class SftTrainer {
     return unpack(this.#layout, (which === "current" ? this.#params : this.#ema)[PACKED] as Tensor);
   }
 
-  /** One update from the mean loss of the micro-batches. A step whose gradient is not finite changes nothing. */
-  async step(micro: readonly MicroBatch[]): Promise<SftStepReport> {
+  /**
+   * One update from the mean loss of the micro-batches. A step whose gradient is not finite changes nothing.
+   * @param change loss settings of this step that differ from the run's
+   */
+  async step(micro: readonly MicroBatch[], change: Partial<SftSettings> = {}): Promise<SftStepReport> {
     const rate = learningRate(this.#settings.learningRate, this.#steps, this.#settings.schedule);
     const own = unpack(this.#layout, this.#params[PACKED] as Tensor);
     let gradient: Tensor | undefined;
     let numbers: Tensor | undefined;
     for (const one of micro) {
-      const { packed, values } = this.#gradient(own, one, 1 / micro.length);
+      const { packed, values } = this.#gradient(own, one, 1 / micro.length, { ...this.#settings.loss, ...change });
       gradient = sum(gradient, packed);
       numbers = sum(numbers, values);
     }
@@ -132,14 +135,19 @@ export class SftTrainer {
     this.#adam.dispose();
   }
 
-  #gradient(own: ParameterSet, micro: MicroBatch, share: number): { packed: Tensor; values: Tensor } {
+  #gradient(
+    own: ParameterSet,
+    micro: MicroBatch,
+    share: number,
+    settings: SftSettings,
+  ): { packed: Tensor; values: Tensor } {
     const names = this.#layout.map((place) => place.name);
     let values: Tensor | undefined;
     const { value, grads } = tf.engine().gradients(
       () => {
         const weights = weightsView(this.#stored, own, this.#settings.loraScale);
         const features = typeof micro.features === "function" ? micro.features(weights) : micro.features;
-        const { loss, parts } = sftLoss(this.#model, weights, features, micro.batch, this.#settings.loss);
+        const { loss, parts } = sftLoss(this.#model, weights, features, micro.batch, settings);
         values = tf.keep(tf.concat([loss.reshape([1]), parts], 0).mul(share));
         return loss.mul(share).asScalar();
       },

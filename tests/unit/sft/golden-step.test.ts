@@ -70,6 +70,8 @@ function goldenBatch(): SftBatch {
     masks: goldenRegions(model)
       .slice(0, rows.length)
       .map((rle) => Float32Array.from(nearestMask(decodeRle(rle), ...rle.size, maskSide, maskSide))),
+    naming: null,
+    samCells: each(new Float32Array((maskSide / 4) ** 2).fill((4 / maskSide) ** 2)),
     cells: each(new Float32Array(model.config.tokensPerTile).fill(1 / model.config.tokensPerTile)),
   };
 }
