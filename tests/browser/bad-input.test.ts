@@ -19,7 +19,14 @@ let files: BadFiles;
 let events: RunEvent[];
 beforeAll(async () => {
   files = await makeBadFiles();
-  lab = await openPage({ screen: "data", steps: "1", loops: "1", groupSize: "2", maxNewTokens: "4" });
+  lab = await openPage({
+    screen: "data",
+    steps: "1",
+    loops: "1",
+    groupSize: "2",
+    promptsPerStep: "1",
+    maxNewTokens: "4",
+  });
   events = await followTrainer(lab.page);
   await lab.page.reload();
   await untilReady(lab.page);

@@ -7,6 +7,7 @@ import { servePage } from "../../scripts/lib/page-server.ts";
 export const CHEAP_RUN = {
   steps: "2",
   groupSize: "2",
+  promptsPerStep: "1",
   maxNewTokens: "4",
   partnerMaxTokens: "4",
   loraRank: "4",

@@ -29,6 +29,7 @@ export const POCKET = join(root, "public", "pocket", "model");
 /** The cheapest settings that still play both loops with a spread of rewards. */
 export const CHEAP = {
   groupSize: 2,
+  promptsPerStep: 1,
   maxNewTokens: 4,
   partnerMaxTokens: 4,
   steps: 2,
