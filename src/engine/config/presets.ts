@@ -18,7 +18,7 @@ const POCKET: Partial<LabConfig> = {
   loraAlpha: 32,
   learningRate: 2e-4,
   emaDecay: 0.98,
-  promptsPerStep: 2,
+  promptsPerStep: 4,
   groupSize: 8,
   beta: 0.1,
   loop2Weight: 0.1,
