@@ -156,10 +156,10 @@ export class Session {
     const release = await this.#hold(id);
     try {
       const checkpoint = await readCheckpoint(store, id, step);
-      const state = resumeState(model, checkpoint);
+      const state = resumeState(model, manifest.config, checkpoint);
       await run.truncateAfter(step);
       await run.update({ state: "running" });
-      return this.#launch(run, checkpoint.config, state, list, selected, step, release);
+      return this.#launch(run, manifest.config, state, list, selected, step, release);
     } catch (thrown) {
       release();
       throw thrown;

@@ -67,8 +67,7 @@ export function startState(model: Sa2vaModel, config: LabConfig): TrainingState 
 }
 
 /** State of a run that goes on from a checkpoint of the same model. */
-export function resumeState(model: Sa2vaModel, checkpoint: CheckpointState): TrainingState {
-  const { config } = checkpoint;
+export function resumeState(model: Sa2vaModel, config: LabConfig, checkpoint: CheckpointState): TrainingState {
   return restoreState(
     startParameters(model, config),
     blocks(model, config),

@@ -6,6 +6,7 @@ import { isRecord } from "../bytes/json.ts";
 import { LabError } from "../errors.ts";
 import { listCheckpoints, removeCheckpointsAfter } from "./checkpoint-folder.ts";
 import type { RunManifest } from "./manifest.ts";
+import { parseManifest } from "./manifest-schema.ts";
 import { metricsLine, parseMetricsLine } from "./numbers-json.ts";
 import type { GroupRecord, StepMetrics } from "./records.ts";
 import { groupsFromArrow, groupsToArrow } from "./rollouts-arrow.ts";
@@ -201,10 +202,10 @@ async function readManifest(store: RunStore, id: string): Promise<RunManifest> {
     throw bad(`is not valid JSON (${(thrown as Error).message})`, thrown);
   }
   if (!isRecord(value) || value.format !== FORMAT) throw bad(`is not of the form ${FORMAT}`);
-  const complete = ["title", "created", "version", "state"].every((key) => typeof value[key] === "string");
-  const sections = ["config", "model", "data", "adapter"].every((key) => isRecord(value[key]));
-  if (!complete || !sections || value.id !== id) throw bad("lacks parts of a run's description");
-  return value as unknown as RunManifest;
+  const parsed = parseManifest(value);
+  if ("problem" in parsed) throw bad(`is no complete description of a run: ${parsed.problem}`);
+  if (parsed.manifest.id !== id) throw bad(`describes another run, "${parsed.manifest.id}"`);
+  return parsed.manifest;
 }
 
 function parseLine(line: string, place: string): StepMetrics {

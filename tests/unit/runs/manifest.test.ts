@@ -1,0 +1,40 @@
+import { describe, expect, it } from "vitest";
+import { defaultConfig } from "../../../src/engine/config/parse.ts";
+import { parseManifest } from "../../../src/engine/runs/manifest-schema.ts";
+
+const MANIFEST = {
+  format: "sa2va-lab-run/1",
+  id: "a-1",
+  title: "a",
+  created: "2026-01-01T00:00:00.000Z",
+  version: "0.1.0",
+  config: { ...defaultConfig(), steps: 7 },
+  model: { name: "m", hash: "h", parameters: 5, trainableParameters: 3 },
+  data: { name: "d", rows: 4, trainRows: 3, heldOutRows: 1, hash: "h" },
+  adapter: { vendor: "v", architecture: "", description: "", software: true },
+  state: "paused",
+};
+
+const problemOf = (change: object): string => {
+  const parsed = parseManifest({ ...MANIFEST, ...change });
+  return "problem" in parsed ? parsed.problem : "none";
+};
+
+describe("a stored manifest", () => {
+  it("comes back whole, also after a way through JSON", () => {
+    expect(parseManifest(JSON.parse(JSON.stringify(MANIFEST)))).toEqual({ manifest: MANIFEST });
+  });
+
+  it("of an older version takes the defaults of settings it did not know", () => {
+    const { evalSteps: _, ...older } = MANIFEST.config;
+    expect(parseManifest({ ...MANIFEST, config: older })).toEqual({ manifest: MANIFEST });
+  });
+
+  it("is refused with the place that is wrong", () => {
+    expect(problemOf({ state: "gone" })).toMatch(/"state"/);
+    expect(problemOf({ model: { ...MANIFEST.model, parameters: -1 } })).toMatch(/"model\.parameters"/);
+    expect(problemOf({ id: "../up" })).toMatch(/"id"/);
+    expect(problemOf({ adapter: undefined })).toMatch(/"adapter"/);
+    expect(problemOf({ config: { ...MANIFEST.config, groupSize: 1 } })).toMatch(/groupSize must be/);
+  });
+});
