@@ -27,7 +27,7 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
   app: /^(react|react-dom|zustand|radix-ui|uplot|recharts|@tanstack\/react-virtual)(\/|$)/,
   data: /^(apache-arrow|fzstd|lz4js)(\/|$)/,
   gpu: /^@tensorflow\/tfjs(-backend-webgpu)?$/,
-  runs: /^(apache-arrow|fflate)$/,
+  runs: /^(apache-arrow|fflate|zod\/mini)$/,
   text: /^@huggingface\/tokenizers$/,
 };
 
