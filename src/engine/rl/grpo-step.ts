@@ -12,10 +12,12 @@ import { LabError } from "../errors.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import { weightsView } from "../model/weights.ts";
 import { disposeFeatures } from "../policy/features.ts";
+import { countCells, regionCells } from "../policy/prompts.ts";
 import type { GroupRecord, LoopId } from "../runs/records.ts";
 import { addGradients, groupGradients, type LossReadback, logProbsOnly } from "./backward.ts";
 import type { StepContext } from "./context.ts";
 import { promptRow } from "./data-order.ts";
+import { drawRow } from "./draw-row.ts";
 import { type GroupScores, scoreGroups } from "./group-advantages.ts";
 import { groupRecord } from "./group-record.ts";
 import { playLoop1 } from "./loop1.ts";
@@ -124,7 +126,13 @@ async function playGroups(input: StepInput, loop: LoopId, playouts: Playout[]): 
   for (let group = 0; group < count; group++) {
     await context.phase("sample", loop);
     const drawn = promptRow(trainRows.length, (step - 1) * count + group, loop, config.seed);
-    const row = await rows(trainRows[drawn] as number);
+    const row = await drawRow(
+      rows,
+      trainRows,
+      drawn,
+      ({ mask, rgb: { height, width } }) =>
+        config.smallRegions === "force" || countCells(regionCells(context.model, mask, height, width, false)) > 0,
+    );
     playouts.push(await play(context, row, group));
   }
 }
