@@ -4,11 +4,11 @@
  */
 import { LabError } from "../errors.ts";
 import { attention, causalMask } from "../gpu/kernels/attention.ts";
-import { linear } from "../gpu/kernels/linear.ts";
 import { rmsNorm } from "../gpu/kernels/norm.ts";
 import { applyRope, ropeTable } from "../gpu/kernels/rope.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { LanguageConfig } from "./config.ts";
+import { matrixRows, timesMatrix } from "./linear-layer.ts";
 import type { Probe } from "./probe.ts";
 import { QWEN2 } from "./qwen2.ts";
 import type { Weights } from "./weights.ts";
@@ -76,7 +76,7 @@ export interface ForwardResult {
 
 /** Rows of the embedding: ids [B, T] int32 → [B, T, D]. Not differentiated: embeddings are frozen. */
 export function embedTokens(w: Weights, config: LanguageConfig, ids: Tensor): Tensor {
-  return tf.gather(w.get(FAMILIES[config.family].embedding), ids.toInt());
+  return matrixRows(w.matrix(FAMILIES[config.family].embedding), ids);
 }
 
 /**
@@ -133,7 +133,7 @@ export function languageForward(
  * none shares the embedding.
  */
 export function languageLogits(w: Weights, hidden: Tensor): Tensor {
-  return linear(hidden, w.find(HEAD) ?? w.get(QWEN2.embedding));
+  return timesMatrix(hidden, w.findMatrix(HEAD) ?? w.matrix(QWEN2.embedding));
 }
 
 /**

@@ -1,14 +1,8 @@
 /** Block layout of Qwen2: separate projections with bias on q, k, v; gated SiLU feed-forward (reference: sa2va.md §11). */
 import { swiglu } from "../gpu/kernels/activation.ts";
-import { linear } from "../gpu/kernels/linear.ts";
 import type { Tensor } from "../gpu/tf.ts";
 import type { BlockFamily } from "./language.ts";
-import type { Weights } from "./weights.ts";
-
-/** The linear layer `<path>` with its bias, if any, and its low-rank branch, if any. */
-function layer(w: Weights, path: string, x: Tensor): Tensor {
-  return linear(x, w.get(`${path}.weight`), w.find(`${path}.bias`), w.lora(path));
-}
+import { linearLayer } from "./linear-layer.ts";
 
 /** [B, T, H·d] → [B, H, T, d]. */
 function heads(x: Tensor, count: number): Tensor {
@@ -22,13 +16,13 @@ export const QWEN2: BlockFamily = {
   norms: ["input_layernorm", "post_attention_layernorm"],
   block: (index) => `language_model.model.layers.${index}`,
   project: (w, config, path, x) => ({
-    q: heads(layer(w, `${path}.self_attn.q_proj`, x), config.heads),
-    k: heads(layer(w, `${path}.self_attn.k_proj`, x), config.kvHeads),
-    v: heads(layer(w, `${path}.self_attn.v_proj`, x), config.kvHeads),
+    q: heads(linearLayer(w, `${path}.self_attn.q_proj`, x), config.heads),
+    k: heads(linearLayer(w, `${path}.self_attn.k_proj`, x), config.kvHeads),
+    v: heads(linearLayer(w, `${path}.self_attn.v_proj`, x), config.kvHeads),
   }),
-  output: (w, path, x) => layer(w, `${path}.self_attn.o_proj`, x),
+  output: (w, path, x) => linearLayer(w, `${path}.self_attn.o_proj`, x),
   mlp(w, path, x) {
-    const gated = swiglu(layer(w, `${path}.mlp.gate_proj`, x), layer(w, `${path}.mlp.up_proj`, x));
-    return layer(w, `${path}.mlp.down_proj`, gated);
+    const gated = swiglu(linearLayer(w, `${path}.mlp.gate_proj`, x), linearLayer(w, `${path}.mlp.up_proj`, x));
+    return linearLayer(w, `${path}.mlp.down_proj`, gated);
   },
 };

@@ -3,10 +3,10 @@ import { LabError } from "../errors.ts";
 import { gelu } from "../gpu/kernels/activation.ts";
 import { attention } from "../gpu/kernels/attention.ts";
 import { conv2d } from "../gpu/kernels/conv.ts";
-import { linear } from "../gpu/kernels/linear.ts";
 import { layerNorm, rmsNorm } from "../gpu/kernels/norm.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { Sa2vaConfig, VisionConfig } from "./config.ts";
+import { linearLayer } from "./linear-layer.ts";
 import type { Probe } from "./probe.ts";
 import { resizeBicubicClamped } from "./sam2/interpolation.ts";
 import type { Weights } from "./weights.ts";
@@ -62,8 +62,8 @@ function block(w: Weights, config: VisionConfig, path: string, x: Tensor): Tenso
   const mixed = selfAttention(w, config, `${path}.attn`, norm(w, config, `${path}.norm1`, x));
   const attended = x.add(mixed.mul(w.get(`${path}.ls1`)));
   const normed = norm(w, config, `${path}.norm2`, attended);
-  const inner = gelu(linear(normed, w.get(`${path}.mlp.fc1.weight`), w.get(`${path}.mlp.fc1.bias`)));
-  const outer = linear(inner, w.get(`${path}.mlp.fc2.weight`), w.get(`${path}.mlp.fc2.bias`));
+  const inner = gelu(linearLayer(w, `${path}.mlp.fc1`, normed));
+  const outer = linearLayer(w, `${path}.mlp.fc2`, inner);
   return attended.add(outer.mul(w.get(`${path}.ls2`)));
 }
 
@@ -71,11 +71,7 @@ function selfAttention(w: Weights, config: VisionConfig, path: string, x: Tensor
   const { heads, hiddenSize } = config;
   const [count, length] = x.shape as [number, number, number];
   const width = hiddenSize / heads;
-  const [q, k, v] = tf.split(linear(x, w.get(`${path}.qkv.weight`), w.find(`${path}.qkv.bias`)), 3, 2) as [
-    Tensor,
-    Tensor,
-    Tensor,
-  ];
+  const [q, k, v] = tf.split(linearLayer(w, `${path}.qkv`, x), 3, 2) as [Tensor, Tensor, Tensor];
   const separate = (rows: Tensor): Tensor => rows.reshape([count, length, heads, width]).transpose([0, 2, 1, 3]);
   // The norm spans all heads together, so it comes before they are separated.
   const normed = (rows: Tensor, name: string): Tensor =>
@@ -87,7 +83,7 @@ function selfAttention(w: Weights, config: VisionConfig, path: string, x: Tensor
     1 / Math.sqrt(width),
   );
   const joined = mixed.transpose([0, 2, 1, 3]).reshape([count, length, hiddenSize]);
-  return linear(joined, w.get(`${path}.proj.weight`), w.get(`${path}.proj.bias`));
+  return linearLayer(w, `${path}.proj`, joined);
 }
 
 function norm(w: Weights, config: VisionConfig, path: string, x: Tensor): Tensor {

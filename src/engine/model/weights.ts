@@ -10,10 +10,16 @@ import type { Tensor } from "../gpu/tf.ts";
 /** Trainable tensors by full path, e.g. `mlp1.1.weight` or `language_model.model.layers.0.self_attn.q_proj.lora_A.weight`. */
 export type ParameterSet = Readonly<Record<string, Tensor>>;
 
+/** A matrix that products and gathers read. */
+export type Matrix = Tensor;
+
 export interface Weights {
   /** Tensor of that published name; throws LabError("bad-input") when the checkpoint has none. */
   get(name: string): Tensor;
   find(name: string): Tensor | undefined;
+  /** Weight of a linear layer or an embedding, [out, in], in whatever form it is held. */
+  matrix(name: string): Matrix;
+  findMatrix(name: string): Matrix | undefined;
   /** Low-rank branch of the linear layer `<path>` (without ".weight"), or undefined when it has none. */
   lora(path: string): LowRank | undefined;
 }
@@ -24,14 +30,17 @@ export interface Weights {
  */
 export function weightsView(frozen: ReadonlyMap<string, Tensor>, trainable: ParameterSet, loraScale: number): Weights {
   const find = (name: string): Tensor | undefined => trainable[name] ?? frozen.get(name);
+  const get = (name: string): Tensor => {
+    const tensor = find(name);
+    if (tensor === undefined)
+      throw new LabError("bad-input", `The checkpoint has no tensor "${name}"`, { subject: name });
+    return tensor;
+  };
   return {
     find,
-    get(name) {
-      const tensor = find(name);
-      if (tensor === undefined)
-        throw new LabError("bad-input", `The checkpoint has no tensor "${name}"`, { subject: name });
-      return tensor;
-    },
+    get,
+    matrix: get,
+    findMatrix: find,
     lora(path) {
       const a = trainable[`${path}.lora_A.weight`];
       const b = trainable[`${path}.lora_B.weight`];

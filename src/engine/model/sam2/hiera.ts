@@ -2,9 +2,9 @@
 import { gelu } from "../../gpu/kernels/activation.ts";
 import { attention } from "../../gpu/kernels/attention.ts";
 import { conv2d } from "../../gpu/kernels/conv.ts";
-import { linear } from "../../gpu/kernels/linear.ts";
 import { layerNorm } from "../../gpu/kernels/norm.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
+import { linearLayer, linearPart } from "../linear-layer.ts";
 import type { Probe } from "../probe.ts";
 import type { Weights } from "../weights.ts";
 import { PATCH_STRIDE, type Sam2Config } from "./config.ts";
@@ -85,7 +85,7 @@ function hieraBlock(w: Weights, path: string, block: HieraBlock, x: Tensor): Ten
   const attended = tf.tidy(() => {
     const y = layerNorm(x, w.get(`${path}.norm1.weight`), w.get(`${path}.norm1.bias`), NORM_EPS);
     // The projection of the shortcut acts on the normed input.
-    const shortcut = block.pool ? maxPool2x2(project(w, `${path}.proj`, y)) : x;
+    const shortcut = block.pool ? maxPool2x2(linearLayer(w, `${path}.proj`, y)) : x;
     return shortcut.add(windowAttention(w, `${path}.attn`, block, y));
   });
   return tf.tidy(() => {
@@ -102,7 +102,7 @@ function mlp(w: Weights, path: string, x: Tensor): Tensor {
     const width = x.shape[3] as number;
     const hidden = w.get(`${path}.0.weight`).shape[0] as number;
     const parts = rowChunks(x.reshape([-1, width]), hidden * 4, (rows) =>
-      project(w, `${path}.1`, gelu(project(w, `${path}.0`, rows))),
+      linearLayer(w, `${path}.1`, gelu(linearLayer(w, `${path}.0`, rows))),
     );
     return parts.reshape(x.shape);
   });
@@ -118,7 +118,7 @@ function windowAttention(w: Weights, path: string, block: HieraBlock, x: Tensor)
     const queries = block.pool ? maxPool2x2(q) : q;
     const outSide: [number, number] = [queries.shape[1] as number, queries.shape[2] as number];
     const mixed = headAttention(queries, k, v, block.heads);
-    const projected = project(w, `${path}.proj`, mixed.reshape([count, ...outSide, -1]));
+    const projected = linearLayer(w, `${path}.proj`, mixed.reshape([count, ...outSide, -1]));
     const shrink = block.pool ? 2 : 1;
     return joinWindows(projected, batch, Math.floor(height / shrink), Math.floor(width / shrink), side, [
       height,
@@ -129,12 +129,8 @@ function windowAttention(w: Weights, path: string, block: HieraBlock, x: Tensor)
 
 /** The three parts of one stored linear, apart: joined they would be the largest array of the whole trunk. */
 function queryKeyValue(w: Weights, path: string, x: Tensor): [Tensor, Tensor, Tensor] {
-  const [weight, bias] = [w.get(`${path}.weight`), w.get(`${path}.bias`)];
-  const [rows, width] = weight.shape as [number, number];
-  const size = rows / 3;
-  const part = (index: number): Tensor =>
-    linear(x, weight.slice([index * size, 0], [size, width]), bias.slice([index * size], [size]));
-  return [part(0), part(1), part(2)];
+  const size = (w.matrix(`${path}.weight`).shape[0] as number) / 3;
+  return [0, 1, 2].map((index) => linearPart(w, path, x, index * size, size)) as [Tensor, Tensor, Tensor];
 }
 
 /** [N, h, w, C] ×3 → [N, hq·wq, C]; long queries go in chunks so that the scores stay below the limit. */
@@ -195,10 +191,6 @@ function joinWindows(
 /** 2×2 max pooling with stride 2, [B, h, w, C] → [B, h/2, w/2, C]. */
 export function maxPool2x2(x: Tensor): Tensor {
   return tf.maxPool(x as tf.Tensor4D, 2, 2, "valid");
-}
-
-function project(w: Weights, path: string, x: Tensor): Tensor {
-  return linear(x, w.get(`${path}.weight`), w.find(`${path}.bias`));
 }
 
 function rowChunks(x: Tensor, bytesPerRow: number, apply: (rows: Tensor) => Tensor): Tensor {

@@ -1,0 +1,36 @@
+/** The linear layers of the model by the path of their tensors, whatever form their weight is held in. */
+import { linear } from "../gpu/kernels/linear.ts";
+import { type Tensor, tf } from "../gpu/tf.ts";
+import type { Matrix, Weights } from "./weights.ts";
+
+/**
+ * y = x Wᵀ (+ bias) (+ low-rank branch) of the layer `<path>`: `<path>.weight` [out, in], `<path>.bias` if there is one.
+ * @param x [..., in]
+ * @returns [..., out]
+ */
+export function linearLayer(w: Weights, path: string, x: Tensor): Tensor {
+  return linear(x, w.matrix(`${path}.weight`), w.find(`${path}.bias`), w.lora(path));
+}
+
+/**
+ * The part of the layer `<path>` that gives `count` of its outputs from `first` on.
+ * @returns [..., count]
+ */
+export function linearPart(w: Weights, path: string, x: Tensor, first: number, count: number): Tensor {
+  const weight = w.matrix(`${path}.weight`);
+  return linear(x, matrixPart(weight, first, count), w.find(`${path}.bias`)?.slice([first], [count]));
+}
+
+/** x Wᵀ for a matrix without a layer around it (the head). @returns [..., out] */
+export function timesMatrix(x: Tensor, matrix: Matrix): Tensor {
+  return linear(x, matrix);
+}
+
+/** Rows `ids` of a matrix, [...ids.shape, in]. Not differentiated: embeddings are frozen. @param ids int32 */
+export function matrixRows(matrix: Matrix, ids: Tensor): Tensor {
+  return tf.gather(matrix, ids.toInt());
+}
+
+function matrixPart(matrix: Matrix, first: number, count: number): Matrix {
+  return matrix.slice([first, 0], [count, matrix.shape[1] as number]);
+}
