@@ -128,6 +128,35 @@ describe("one step with", () => {
     expect(row["loop2/ratio/mean"]).toBeCloseTo(1, 5);
   });
 
+  it.each(SETTINGS.maskPolicy.choices.map((choice) => choice.value))("mask policy %s", async (maskPolicy) => {
+    lab.events.length = 0;
+    const row = await oneStep({ loops: "2", maskPolicy, groupSize: 3, maskAnchor: "none", entropyCoefficient: 0 });
+    // The log-probabilities that the samplers computed on the CPU are those of the training pass.
+    expect(row["loop2/logp_train_vs_sampling/max"]).toBeLessThan(1e-3);
+    const [group] = lab.events.flatMap((event) => (event.type === "group" ? [event.group] : []));
+    expect(group?.rollouts).toHaveLength(3);
+    if (maskPolicy === "imitation") expect(row["loop2/imitation_loss"]).toBeGreaterThan(0);
+    // The decoder learns wherever it lies before the sampling point and the rewards differ.
+    const behind =
+      maskPolicy === "embedding" || (row["loop2/frac_reward_zero_std"] === 1 && maskPolicy !== "imitation");
+    expect((row["grad_norm/mask-decoder"] ?? 0) > 0).toBe(!behind);
+  });
+
+  it("an anchor at the start costs nothing in the first step, one at the truth does", async () => {
+    const atStart = await oneStep({ loops: "2", maskAnchor: "start", maskAnchorWeight: 2 });
+    expect(Math.abs(atStart["loop2/mask_anchor_loss"] ?? 1)).toBeLessThan(1e-5);
+    const atTruth = await oneStep({ loops: "2", maskAnchor: "truth", maskAnchorWeight: 1 });
+    expect(atTruth["loop2/mask_anchor_loss"]).toBeGreaterThan(0.01);
+    expect(atTruth["grad_norm/mask-decoder"]).toBeGreaterThan(0);
+  });
+
+  it("shuffled rewards leave the group's mean and spread as they are", async () => {
+    const plain = await oneStep({ loops: "1", groupSize: 4 });
+    const shuffled = await oneStep({ loops: "1", groupSize: 4, shuffleRewards: true });
+    expect(shuffled["loop1/reward"]).toBeCloseTo(plain["loop1/reward"] as number, 9);
+    expect(shuffled["loop1/group_std_mean"]).toBeCloseTo(plain["loop1/group_std_mean"] as number, 9);
+  });
+
   it("the notes' objective", async () => {
     const row = await oneStep({ objective: "notes", reference: "ema", beta: 0.1 });
     expect(row.skipped_steps).toBe(0);

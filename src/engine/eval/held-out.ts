@@ -15,7 +15,8 @@ import { candidatePolicy } from "../policy/candidate-policy.ts";
 import { captionBatch } from "../policy/caption-policy.ts";
 import { disposeFeatures, type FeatureCache, type ImageFeatures } from "../policy/features.ts";
 import { generate } from "../policy/generate.ts";
-import { describeMasks, segmentPhraseLogits, segmentPhrases } from "../policy/partner.ts";
+import { describeMasks, segmentPhrases } from "../policy/partner.ts";
+import { phraseOutput } from "../policy/phrase-output.ts";
 import { answerRule, captionPrompt, countCells, regionCells } from "../policy/prompts.ts";
 import { FULL_SAMPLING } from "../policy/sampler.ts";
 import type { CaptionScorer } from "../rewards/types.ts";
@@ -55,6 +56,9 @@ const EVAL_STREAM = 65;
 /** Draws do not depend on the run's seed, so that runs can be compared with each other. */
 const EVAL_SEED = 20_260_101;
 
+/** The candidates are all played, so nothing is drawn. */
+const NO_DRAWS = { normal: () => 0, uniform: () => 0.5 };
+
 /** Scores rows in order; rows whose mask covers no visual token are left out. */
 export async function evaluateRows(deps: EvalDeps, indices: readonly number[]): Promise<readonly RowScores[]> {
   const scores: RowScores[] = [];
@@ -90,10 +94,11 @@ async function evaluateRow(
   const overlaps = grounded.map((mask) => (mask === null ? 0 : maskIou(mask, row.mask).iou));
 
   // Loop 2: every candidate mask, described by the partner and weighted by its probability.
-  const decoded = segmentPhraseLogits(model, deps.policy, features, [truth]);
-  const acted = await candidatePolicy(config.candidateTemperature).act(decoded, 1, () => 0);
+  const output = phraseOutput(model, deps.policy, features, truth);
+  const acted = await candidatePolicy(config.candidateTemperature).act(output, 1, NO_DRAWS);
   const masks = await fullMasks(acted.logits, model, height, width);
-  tf.dispose([decoded.masks, decoded.iou, decoded.objectScore, acted.logits, acted.greedy]);
+  tf.dispose([acted.logits, acted.greedy]);
+  output.dispose();
   const told = await describeMasks(model, deps.partner, features, masks, height, width, {
     maxNewTokens: config.partnerMaxTokens,
     logitGuard: config.logitGuard,

@@ -17,7 +17,8 @@ export function candidatePolicy(temperature: number): MaskPolicy {
   return {
     name: "candidates",
     describes: "The policy chooses among SAM2's three candidate masks by predicted IoU",
-    async act(decoded) {
+    async act(output) {
+      const decoded = output.decoded();
       const logProbs = candidateLogProbs(decoded, temperature);
       const values = (await logProbs.data()) as Float32Array;
       logProbs.dispose();
@@ -32,7 +33,7 @@ export function candidatePolicy(temperature: number): MaskPolicy {
         actions: 1,
         weights: probabilities,
         logProbs(other) {
-          const logps = candidateLogProbs(other, temperature);
+          const logps = candidateLogProbs(other.decoded(), temperature);
           const entropies = tf.tidy(() => tf.tile(logps.exp().mul(logps).sum().neg().reshape([1, 1]), [CANDIDATES, 1]));
           return { logps: logps.reshape([CANDIDATES, 1]), entropies };
         },

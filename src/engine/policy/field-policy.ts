@@ -29,7 +29,8 @@ export function fieldPolicy(grid: number, relativeSigma: number): MaskPolicy {
   return {
     name: "field",
     describes: `The policy adds Gaussian noise to a ${grid} × ${grid} grid of mask logits`,
-    async act(decoded, count, normal) {
+    async act(output, count, draws) {
+      const decoded = output.decoded();
       const [, , height, width] = decoded.masks.shape as [number, number, number, number];
       if (height % grid !== 0 || width % grid !== 0) {
         throw new LabError(
@@ -48,7 +49,7 @@ export function fieldPolicy(grid: number, relativeSigma: number): MaskPolicy {
       tf.dispose([scores, spread]);
 
       const noise = new Float32Array(count * cells);
-      for (let n = 0; n < count; n++) for (let c = 0; c < cells; c++) noise[n * cells + c] = normal(n, c) * sigma;
+      for (let n = 0; n < count; n++) for (let c = 0; c < cells; c++) noise[n * cells + c] = draws.normal(n, c) * sigma;
       const [logits, action] = tf.tidy(() => {
         const field = tf.tensor4d(noise, [count, grid, grid, 1]);
         const enlarged = resizeBilinear(field, height, width).reshape([count, height, width]);
@@ -69,7 +70,7 @@ export function fieldPolicy(grid: number, relativeSigma: number): MaskPolicy {
         weights: null,
         logProbs(other) {
           const logps = tf.tidy(() => {
-            const mean = poolCells(bestCandidate(other, index), grid);
+            const mean = poolCells(bestCandidate(other.decoded(), index), grid);
             return action.sub(mean).div(sigma).square().mul(-0.5).add(constant);
           });
           return { logps, entropies: tf.fill([count, cells], entropy) };

@@ -5,6 +5,7 @@
  */
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { DecodedMasks } from "../model/sam2/mask-decoder.ts";
+import type { PhraseOutput } from "./phrase-output.ts";
 
 export interface MaskActions {
   /** N masks as logits at the decoder's resolution, [N, h, w]; > 0 is inside. Owned by the caller. */
@@ -20,16 +21,29 @@ export interface MaskActions {
   readonly actions: number;
   /** Probability of each rollout when the whole action set is played; null for independent samples. */
   readonly weights: readonly number[] | null;
-  /** Log-probabilities and entropies [N, T] of the same actions under another decoder output; differentiable. */
-  logProbs(decoded: DecodedMasks): { readonly logps: Tensor; readonly entropies: Tensor };
+  /** Log-probabilities and entropies [N, T] of the same actions under other weights; differentiable. */
+  logProbs(output: PhraseOutput): { readonly logps: Tensor; readonly entropies: Tensor };
+  /**
+   * For a policy that does not learn by policy gradient: a supervised loss (scalar, differentiable) that pulls the mask
+   * towards the sampled ones, weighted by `shares` [N] (≥ 0, sum 1).
+   */
+  readonly imitate?: (output: PhraseOutput, shares: readonly number[]) => Tensor;
   dispose(): void;
+}
+
+/** Counter-based draws of a group: a pure function of where the draw happens. */
+export interface MaskDraws {
+  normal(rollout: number, position: number): number;
+  /** In (0, 1). */
+  uniform(rollout: number, position: number): number;
 }
 
 export interface MaskPolicy {
   readonly name: string;
   /** One sentence for the inspector: what was sampled. */
   readonly describes: string;
-  act(decoded: DecodedMasks, count: number, normal: (rollout: number, cell: number) => number): Promise<MaskActions>;
+  /** @param count rollouts of the group; a policy that plays its whole action set ignores it */
+  act(output: PhraseOutput, count: number, draws: MaskDraws): Promise<MaskActions>;
 }
 
 /** The three candidates SAM2 offers for a language prompt; candidate 0 of the decoder is never used. */

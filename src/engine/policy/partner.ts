@@ -16,22 +16,23 @@ import { answerRule, captionPrompt, countCells, plainPhrase, regionCells, segmen
 import { FULL_SAMPLING } from "./sampler.ts";
 
 /**
- * Decoder output for N phrases about one picture. Their prompts share everything up to where the phrases begin, which
- * runs once; the rest is a right-padded batch. Differentiable in every trainable tensor.
+ * Prompts of the mask decoder [N, C] for N phrases about one picture: their [SEG] states through text_hidden_fcs. The
+ * texts share everything up to where the phrases begin, which runs once; the rest is a right-padded batch.
+ * Differentiable in every trainable tensor.
  */
-export function segmentPhraseLogits(
+export function phrasePrompts(
   model: Sa2vaModel,
   weights: Weights,
   features: ImageFeatures,
   phrases: readonly string[],
-): DecodedMasks {
+): Tensor {
   const prompts = phrases.map((phrase) => segmentPrompt(model, features.tiles, phrase));
   const first = prompts[0] as (typeof prompts)[number];
   const shared = sharedLength(
     prompts.map((prompt) => prompt.forcedIds),
     Number.POSITIVE_INFINITY,
   );
-  const [masks, iou, objectScore] = tf.tidy(() => {
+  return tf.tidy(() => {
     const visual = projectImage(weights, features);
     const prefix = embedPrompt(model, weights, first, first.forcedIds.slice(0, shared), visual, null);
     const tails = prompts.map((prompt) => {
@@ -45,7 +46,19 @@ export function segmentPhraseLogits(
     const atSeg = batch.tailLengths.map((length, row) =>
       tf.slice(hidden, [row, length - 1, 0], [1, 1, width]).reshape([1, width]),
     );
-    const language = languagePrompt(weights, atSeg.length === 1 ? (atSeg[0] as Tensor) : tf.concat(atSeg, 0));
+    return languagePrompt(weights, atSeg.length === 1 ? (atSeg[0] as Tensor) : tf.concat(atSeg, 0));
+  });
+}
+
+/** Decoder output for N phrases about one picture; differentiable in every trainable tensor. */
+export function segmentPhraseLogits(
+  model: Sa2vaModel,
+  weights: Weights,
+  features: ImageFeatures,
+  phrases: readonly string[],
+): DecodedMasks {
+  const [masks, iou, objectScore] = tf.tidy(() => {
+    const language = phrasePrompts(model, weights, features, phrases);
     const decoded = decodeMasks(weights, model.config.sam2, features.sam, language);
     return [decoded.masks, decoded.iou, decoded.objectScore];
   }) as [Tensor, Tensor, Tensor];

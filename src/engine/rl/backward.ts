@@ -14,6 +14,8 @@ export interface LossReadback {
   /** [N·T]. */
   readonly logps: Float32Array;
   readonly entropies: Float32Array;
+  /** Unweighted auxiliary losses by name. */
+  readonly auxiliary: Readonly<Record<string, number>>;
 }
 
 export interface GroupGradients {
@@ -46,10 +48,11 @@ export async function groupGradients(
     oldLogps: grid(oldLogps),
     refLogps: grid(refLogps),
     mask: tf.tensor2d(playout.mask, shape),
-    advantages: tf.tensor1d([...advantages]),
+    advantages: tf.tensor1d(playout.policyGradient === false ? advantages.map(() => 0) : [...advantages]),
     // Σ over the action set: N rows of weight p average to Σ p L when each carries N · p.
     rowWeights: playout.rowWeights === null ? null : tf.tensor1d(playout.rowWeights.map((p) => p * playout.rollouts)),
   };
+  const extras = playout.auxiliary ?? [];
   const kept: Tensor[] = [];
   const { value, grads } = tf.engine().gradients(
     () => {
@@ -59,9 +62,15 @@ export async function groupGradients(
         { ...rest, logps: scored.logps, entropies: scored.entropies, ...(rowWeights === null ? {} : { rowWeights }) },
         settings,
       );
-      kept.push(tf.keep(tf.stack([result.loss, result.policy, result.klPenalty])));
+      const values = (extras.length === 0 ? undefined : scored.auxiliary?.()) ?? [];
+      const loss = extras.reduce(
+        (sum, { weight }, i) => sum.add((values[i] as Tensor).mul(weight)),
+        result.loss as Tensor,
+      );
+      const parts = [loss, result.policy, result.klPenalty, ...values];
+      kept.push(tf.keep(tf.stack(parts.map((part) => part.reshape([])))));
       kept.push(tf.keep(scored.logps.clone()), tf.keep(scored.entropies.clone()));
-      return result.loss.mul(loopWeight).asScalar();
+      return loss.mul(loopWeight).asScalar();
     },
     names.map((name) => parameters[name] as Tensor),
     undefined,
@@ -75,10 +84,17 @@ export async function groupGradients(
     const gradient = grads[i] as Tensor | null | undefined;
     if (gradient !== null && gradient !== undefined) gradients[name] = gradient;
   });
-  const [loss = Number.NaN, policy = Number.NaN, klPenalty = Number.NaN] = scalars ?? [];
+  const [loss = Number.NaN, policy = Number.NaN, klPenalty = Number.NaN, ...values] = Array.from(scalars ?? []);
   return {
     gradients,
-    readback: { loss, policy, klPenalty, logps: logps as Float32Array, entropies: entropies as Float32Array },
+    readback: {
+      loss,
+      policy,
+      klPenalty,
+      logps: logps as Float32Array,
+      entropies: entropies as Float32Array,
+      auxiliary: Object.fromEntries(extras.map(({ name }, i) => [name, values[i] as number])),
+    },
   };
 }
 

@@ -1,9 +1,10 @@
 /** What a loop needs to play a group, and how the trainer watches and interrupts it. */
 import type { LabConfig } from "../config/table.ts";
-import { normal, STREAM, uniform } from "../gpu/random.ts";
+import { normal, type RandomKey, STREAM, uniform } from "../gpu/random.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import type { Weights } from "../model/weights.ts";
 import type { FeatureCache } from "../policy/features.ts";
+import type { MaskDraws } from "../policy/mask-policy.ts";
 import type { SamplerSettings } from "../policy/sampler.ts";
 import type { CaptionScorer } from "../rewards/types.ts";
 import type { LoopId } from "../runs/records.ts";
@@ -17,6 +18,8 @@ export interface StepContext {
   readonly policy: Weights;
   /** Weights that answer: the moving average. */
   readonly partner: Weights;
+  /** Weights the run began with: what an anchor holds on to. */
+  readonly start: Weights;
   readonly features: FeatureCache;
   readonly scorer: CaptionScorer;
   /** Reports the phase and waits while the run is paused; throws LabError("cancelled") when it is stopped. */
@@ -40,13 +43,20 @@ export function tokenDraws(
     uniform({ seed, step: context.step, loop, row: group, rollout, position, stream: STREAM.token });
 }
 
-/** Normal draws of a group's mask noise: one number per (rollout, cell). */
-export function maskDraws(
-  context: StepContext,
-  loop: LoopId,
-  group: number,
-): (rollout: number, cell: number) => number {
+/** Draws of a group's mask noise: one number per (rollout, cell). */
+export function maskDraws(context: StepContext, loop: LoopId, group: number): MaskDraws {
   const { seed } = context.config;
-  return (rollout, cell) =>
-    normal({ seed, step: context.step, loop, row: group, rollout, position: cell, stream: STREAM.mask });
+  const key = (rollout: number, position: number): RandomKey => ({
+    seed,
+    step: context.step,
+    loop,
+    row: group,
+    rollout,
+    position,
+    stream: STREAM.mask,
+  });
+  return {
+    normal: (rollout, position) => normal(key(rollout, position)),
+    uniform: (rollout, position) => uniform(key(rollout, position)),
+  };
 }

@@ -75,7 +75,7 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
     for (const loop of loops) {
       await context.phase("advantage", loop);
       const own = playouts.filter((playout) => playout.loop === loop);
-      const scores = scoreGroups(own, config);
+      const scores = scoreGroups(own, config, context.step);
       for (const [i, playout] of own.entries()) {
         const refLogps = needsReference(config) ? await referenceLogProbs(input, playout) : null;
         scored.push({ playout, scores: scores[i] as GroupScores, refLogps });

@@ -3,24 +3,20 @@
  */
 import { encodeRle } from "../data/rle-mask.ts";
 import type { TrainingRow } from "../data/training-row.ts";
-import { tf } from "../gpu/tf.ts";
+import { type Tensor, tf } from "../gpu/tf.ts";
+import { nearestMask } from "../model/preprocess/region-grid.ts";
 import { imageLogits, packMask } from "../model/sam2/postprocess.ts";
-import { candidatePolicy } from "../policy/candidate-policy.ts";
 import { disposeFeatures, type ImageFeatures } from "../policy/features.ts";
-import { fieldPolicy } from "../policy/field-policy.ts";
-import type { MaskActions, MaskPolicy } from "../policy/mask-policy.ts";
-import { describeMasks, segmentPhraseLogits } from "../policy/partner.ts";
+import { maskAnchor } from "../policy/mask-anchor.ts";
+import { maskPolicyOf } from "../policy/mask-policies.ts";
+import type { MaskActions } from "../policy/mask-policy.ts";
+import { describeMasks } from "../policy/partner.ts";
+import { phraseOutput } from "../policy/phrase-output.ts";
 import { segmentPrompt } from "../policy/prompts.ts";
 import type { RewardTerm } from "../rewards/term.ts";
 import { maskDraws, type StepContext } from "./context.ts";
 import { maskObservations, pairObservations } from "./observations.ts";
-import type { Playout } from "./playout.ts";
-
-export function maskPolicyOf(config: StepContext["config"]): MaskPolicy {
-  return config.maskPolicy === "field"
-    ? fieldPolicy(config.fieldGrid, config.fieldSigma)
-    : candidatePolicy(config.candidateTemperature);
-}
+import type { AuxiliaryLoss, Playout } from "./playout.ts";
 
 /** Plays one group: a few masks for the row's caption, each judged by what the partner says about it. */
 export async function playLoop2(context: StepContext, row: TrainingRow, group: number): Promise<Playout> {
@@ -29,10 +25,10 @@ export async function playLoop2(context: StepContext, row: TrainingRow, group: n
   let acted: MaskActions | undefined;
   try {
     await context.phase("generate", 2);
-    const decoded = segmentPhraseLogits(context.model, context.policy, features, [row.summary.caption]);
+    const output = phraseOutput(context.model, context.policy, features, row.summary.caption);
     acted = await maskPolicyOf(context.config)
-      .act(decoded, context.config.groupSize, maskDraws(context, 2, group))
-      .finally(() => tf.dispose([decoded.masks, decoded.iou, decoded.objectScore]));
+      .act(output, context.config.groupSize, maskDraws(context, 2, group))
+      .finally(() => output.dispose());
     return await judgeActions(context, row, group, features, acted);
   } catch (thrown) {
     acted?.dispose();
@@ -73,6 +69,16 @@ async function judgeActions(
   const terms = scored.map((score, n): readonly RewardTerm[] =>
     told[n] === null ? score.terms.map((term) => ({ ...term, note: "empty mask" })) : score.terms,
   );
+  const rewards = scored.map((score) => score.reward);
+  const anchor = await maskAnchor(
+    config,
+    () => phraseOutput(model, context.start, features, caption),
+    (side) => Float32Array.from(nearestMask(row.mask, height, width, side, side)),
+  );
+  const auxiliary: AuxiliaryLoss[] = [];
+  const { imitate } = acted;
+  if (anchor !== null) auxiliary.push({ name: "mask_anchor", weight: config.maskAnchorWeight });
+  if (imitate !== undefined) auxiliary.push({ name: "imitation", weight: 1 });
   const greedyRle = greedy === undefined ? null : encodeRle(greedy, height, width);
   return {
     loop: 2,
@@ -84,7 +90,7 @@ async function judgeActions(
     mask: new Float32Array(masks.length * acted.actions).fill(1),
     samplingLogps: acted.logps,
     rowWeights: acted.weights,
-    rewards: scored.map((score) => score.reward),
+    rewards,
     terms,
     drafts: masks.map((mask, n) => ({
       rowId: row.summary.id,
@@ -101,10 +107,28 @@ async function judgeActions(
       terms: terms[n] ?? [],
       truncated: false,
     })),
-    logProbs: (weights, own) => acted.logProbs(segmentPhraseLogits(model, weights, own, [caption])),
-    dispose: () => acted.dispose(),
+    policyGradient: imitate === undefined,
+    auxiliary,
+    logProbs: (weights, own) => {
+      const output = phraseOutput(model, weights, own, caption);
+      const losses = (): Tensor[] => [
+        ...(anchor === null ? [] : [anchor.loss(output)]),
+        ...(imitate === undefined ? [] : [imitate(output, rewardShares(rewards))]),
+      ];
+      return { ...acted.logProbs(output), auxiliary: losses };
+    },
+    dispose: () => {
+      acted.dispose();
+      anchor?.dispose();
+    },
     observations: { ...maskObservations(masks, row.mask), ...pairObservations(masks, told) },
   };
+}
+
+/** Each rollout's share of the group's reward; equal shares where nothing was earned. Missing rewards have none. */
+function rewardShares(rewards: readonly (number | null)[]): number[] {
+  const total = rewards.reduce<number>((sum, reward) => sum + (reward ?? 0), 0);
+  return rewards.map((reward) => (total > 0 ? (reward ?? 0) / total : 1 / rewards.length));
 }
 
 /** Logits [N, h, w] as 0/1 masks at image size. */

@@ -59,7 +59,7 @@ export function planRun(model: Sa2vaModel, config: LabConfig, device: EngineDevi
 function problemsOf(model: Sa2vaModel, config: LabConfig, device: EngineDevice): string[] {
   const problems: string[] = [];
   const maskSide = model.config.sam2.imageSize / 4;
-  if (config.loops !== "1" && config.maskPolicy === "field" && maskSide % config.fieldGrid !== 0) {
+  if (config.loops !== "1" && usesField(config) && maskSide % config.fieldGrid !== 0) {
     problems.push(`Field grid ${config.fieldGrid} must divide this model's mask side of ${maskSide} cells`);
   }
   const binding = device.report.limits.maxStorageBufferBindingSize ?? Number.POSITIVE_INFINITY;
@@ -90,4 +90,8 @@ function warningsOf(config: LabConfig, device: EngineDevice): string[] {
   if (config.objective === "notes")
     warnings.push("The notes' formula stops learning once the ratio leaves the clip range");
   return warnings;
+}
+
+function usesField(config: LabConfig): boolean {
+  return config.maskPolicy === "field" || config.maskPolicy === "imitation";
 }

@@ -18,6 +18,22 @@ export interface ActionLabel {
   readonly label: string;
 }
 
+/** A differentiable loss beside the policy's, with its weight in the loop's loss and its name in the metrics. */
+export interface AuxiliaryLoss {
+  readonly name: string;
+  readonly weight: number;
+}
+
+/** What other weights make of a playout's actions. */
+export interface ActionScores {
+  /** [N, T]. */
+  readonly logps: Tensor;
+  /** [N, T]. */
+  readonly entropies: Tensor;
+  /** Values of the playout's auxiliary losses, scalars in their order; computed when asked for. */
+  readonly auxiliary?: () => readonly Tensor[];
+}
+
 export interface Playout {
   readonly loop: LoopId;
   readonly group: number;
@@ -41,7 +57,10 @@ export interface Playout {
    * Log-probabilities [N, T] and entropies [N, T] of the same actions under other weights, from the row's features.
    * Differentiable in the trainable tensors behind `weights`; padded places hold any finite value.
    */
-  logProbs(weights: Weights, features: ImageFeatures): { readonly logps: Tensor; readonly entropies: Tensor };
+  logProbs(weights: Weights, features: ImageFeatures): ActionScores;
+  /** False where the actions are not learnt from by policy gradient, only by an auxiliary loss. */
+  readonly policyGradient?: boolean;
+  readonly auxiliary?: readonly AuxiliaryLoss[];
   /** Frees what `logProbs` holds. */
   dispose(): void;
   /** Counts for the metrics of this loop, e.g. "mask/area_mean"; averaged over groups. */

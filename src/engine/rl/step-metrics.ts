@@ -68,6 +68,7 @@ export function loopMetrics(
           settings,
         ),
         ...agreement(playout, readback.logps),
+        ...Object.fromEntries(Object.entries(readback.auxiliary).map(([name, value]) => [`${name}_loss`, value])),
       };
     }),
     put,

@@ -162,6 +162,7 @@ export class Trainer {
       step,
       policy: weightsView(model.frozen, state.params, state.loraScale),
       partner: weightsView(model.frozen, state.ema, state.loraScale),
+      start: weightsView(model.frozen, state.start, state.loraScale),
       features: this.#features,
       scorer,
       phase: (phase, loop) => this.gate.enter(phase, loop),

@@ -21,4 +21,12 @@ export const REWARD_SETTINGS = {
     help: "Reward when given and predicted mask are both empty",
     advanced: true,
   },
+  shuffleRewards: {
+    group: "reward",
+    kind: "flag",
+    label: "Shuffle rewards",
+    default: false,
+    help: "Control: permutes the rewards inside every group, so that nothing can be learnt from them",
+    advanced: true,
+  },
 } as const satisfies Record<string, Setting>;
