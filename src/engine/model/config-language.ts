@@ -1,12 +1,26 @@
 /** `llm_config`: sizes of the language model and which family its tensors follow (reference: sa2va.md §2, §11). */
-import { isRecord } from "../bytes/json.ts";
 import { LabError } from "../errors.ts";
 import type { Fields } from "./config-fields.ts";
+import { parseRope, type RopeConfig } from "./rope-scaling.ts";
 
 /** Families whose tensor names and forward pass exist here. */
-export type LanguageFamily = "qwen2";
+export type LanguageFamily = "qwen2" | "internlm2" | "phi3";
 
-const FAMILIES: Readonly<Record<string, LanguageFamily>> = { Qwen2ForCausalLM: "qwen2" };
+const ARCHITECTURES: Readonly<Record<string, LanguageFamily>> = {
+  Qwen2ForCausalLM: "qwen2",
+  InternLM2ForCausalLM: "internlm2",
+  Phi3ForCausalLM: "phi3",
+};
+/** What Hugging Face's configuration of a family takes for an absent `rms_norm_eps`. */
+const NORM_EPS: Readonly<Record<LanguageFamily, number>> = { qwen2: 1e-6, internlm2: 1e-6, phi3: 1e-5 };
+
+/** A limit on how far attention looks back. */
+export interface SlidingWindow {
+  /** Keys a query sees, itself included. */
+  readonly size: number;
+  /** The first layer it applies to. */
+  readonly firstLayer: number;
+}
 
 export interface LanguageConfig {
   readonly family: LanguageFamily;
@@ -18,41 +32,26 @@ export interface LanguageConfig {
   /** Channels of one head. */
   readonly headSize: number;
   readonly mlpSize: number;
+  /** Whether the projections to queries, keys and values have a bias (InternLM2: the output projection too). */
+  readonly attentionBias: boolean;
   readonly rmsNormEps: number;
-  readonly ropeTheta: number;
+  readonly rope: RopeConfig;
+  /** Undefined when every query sees all that came before. */
+  readonly window: SlidingWindow | undefined;
   /** Longest sequence the position embedding was trained for. */
   readonly maxPositions: number;
   /** The head is the embedding and is not stored. */
   readonly tiedHead: boolean;
-  /** Dynamic scaling would change the rotary base from this position on; undefined when nothing does. */
-  readonly ropeLimit: number | undefined;
 }
 
 /** @throws LabError("unsupported") for another family or rotary scaling, LabError("bad-config") for a wrong field */
 export function parseLanguageConfig(fields: Fields): LanguageConfig {
-  const architectures = fields.raw("architectures");
-  const named = Array.isArray(architectures) ? String(architectures[0]) : "no architecture";
-  const family = FAMILIES[named];
-  if (family === undefined) {
-    const known = Object.keys(FAMILIES).join(", ");
-    throw new LabError("unsupported", `config.json: the language model is ${named}; this lab runs ${known}`, {
-      subject: "llm_config.architectures",
-    });
-  }
-  if (fields.flag("use_sliding_window", false)) {
-    throw new LabError(
-      "unsupported",
-      "config.json: llm_config.use_sliding_window is on; only full attention is handled",
-      {
-        subject: "llm_config.use_sliding_window",
-      },
-    );
-  }
-  fields.oneOf("hidden_act", ["silu"], "silu");
+  const family = parseFamily(fields);
+  fields.oneOf("hidden_act", ["silu", "swish"], "silu");
   const hiddenSize = fields.whole("hidden_size");
   const heads = fields.whole("num_attention_heads");
   const kvHeads = fields.whole("num_key_value_heads", heads);
-  const headSize = hiddenSize / heads;
+  const headSize = fields.raw("head_dim") === undefined ? hiddenSize / heads : fields.whole("head_dim");
   if (!Number.isInteger(headSize) || headSize % 2 !== 0 || heads % kvHeads !== 0) {
     throw new LabError(
       "bad-config",
@@ -60,35 +59,55 @@ export function parseLanguageConfig(fields: Fields): LanguageConfig {
       { subject: "llm_config.num_attention_heads" },
     );
   }
+  if (fields.number("partial_rotary_factor", 1) !== 1) {
+    throw new LabError("unsupported", "config.json: llm_config.partial_rotary_factor other than 1 is not handled", {
+      subject: "llm_config.partial_rotary_factor",
+    });
+  }
   const maxPositions = fields.whole("max_position_embeddings", 32768);
+  const layers = fields.whole("num_hidden_layers");
   return {
     family,
     vocabSize: fields.whole("vocab_size"),
     hiddenSize,
-    layers: fields.whole("num_hidden_layers"),
+    layers,
     heads,
     kvHeads,
     headSize,
     mlpSize: fields.whole("intermediate_size"),
-    rmsNormEps: fields.number("rms_norm_eps", 1e-6),
-    ropeTheta: fields.number("rope_theta", 1e6),
+    attentionBias: family === "internlm2" ? fields.flag("bias", false) : family === "qwen2",
+    rmsNormEps: fields.number("rms_norm_eps", NORM_EPS[family]),
+    rope: parseRope(fields, headSize, maxPositions),
+    window: parseWindow(fields, family, layers),
     maxPositions,
     tiedHead: fields.flag("tie_word_embeddings", false),
-    ropeLimit: parseRopeScaling(fields.raw("rope_scaling")) === "dynamic" ? maxPositions : undefined,
   };
 }
 
-/** Dynamic scaling leaves sequences alone that fit the trained length; any other kind changes every angle. */
-function parseRopeScaling(value: unknown): "none" | "dynamic" {
-  if (value === undefined) return "none";
-  const type = isRecord(value) ? (value.rope_type ?? value.type) : value;
-  if (type === "default") return "none";
-  if (type === "dynamic") return "dynamic";
-  throw new LabError(
-    "unsupported",
-    `config.json: llm_config.rope_scaling of type ${JSON.stringify(type)} is not handled`,
-    {
-      subject: "llm_config.rope_scaling",
-    },
-  );
+/** The class named first in `architectures`, or else `model_type`, which is the family's own name. */
+function parseFamily(fields: Fields): LanguageFamily {
+  const architectures = fields.raw("architectures");
+  const named = Array.isArray(architectures) && architectures.length > 0 ? String(architectures[0]) : undefined;
+  const type = fields.raw("model_type");
+  const family =
+    named === undefined
+      ? Object.values(ARCHITECTURES).find((one) => one === type)
+      : Object.hasOwn(ARCHITECTURES, named)
+        ? ARCHITECTURES[named]
+        : undefined;
+  if (family !== undefined) return family;
+  const found = named ?? (typeof type === "string" ? type : "no architecture");
+  const known = Object.keys(ARCHITECTURES).join(", ");
+  throw new LabError("unsupported", `config.json: the language model is ${found}; this lab runs ${known}`, {
+    subject: "llm_config.architectures",
+  });
+}
+
+/** Qwen2 has a switch of its own and leaves the first layers alone; Phi-3 limits every layer when the size is given. */
+function parseWindow(fields: Fields, family: LanguageFamily, layers: number): SlidingWindow | undefined {
+  if (family === "internlm2" || fields.raw("sliding_window") === undefined) return undefined;
+  if (family === "phi3") return { size: fields.whole("sliding_window"), firstLayer: 0 };
+  if (!fields.flag("use_sliding_window", false)) return undefined;
+  const firstLayer = fields.integer("max_window_layers", layers);
+  return { size: fields.whole("sliding_window"), firstLayer };
 }

@@ -5,12 +5,13 @@
 import { LabError } from "../errors.ts";
 import { attention, causalMask } from "../gpu/kernels/attention.ts";
 import { rmsNorm } from "../gpu/kernels/norm.ts";
-import { applyRope, ropeTable } from "../gpu/kernels/rope.ts";
+import { angleTable, applyRope } from "../gpu/kernels/rope.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { LanguageConfig } from "./config.ts";
+import { EMBEDDING_NAMES, HEAD_NAMES, languageFamily } from "./language-families.ts";
 import { matrixRows, timesMatrix } from "./linear-layer.ts";
 import type { Probe } from "./probe.ts";
-import { QWEN2 } from "./qwen2.ts";
+import { ropeFrequencies } from "./rope-scaling.ts";
 import type { Weights } from "./weights.ts";
 
 /** Rotated keys and values of one layer. */
@@ -29,28 +30,8 @@ export function disposeCache(cache: KvCache): void {
   for (const { k, v } of cache) tf.dispose([k, v]);
 }
 
-/** All families here name the head alike. */
-const HEAD = "language_model.lm_head.weight";
-
 /** The largest storage binding every WebGPU device offers. */
 const SCORE_BYTES = 128 * 2 ** 20;
-
-/** What differs between families: names and layout of a block's projections. */
-export interface BlockFamily {
-  readonly embedding: string;
-  readonly finalNorm: string;
-  /** Path of a block, e.g. "language_model.model.layers.0". */
-  block(layer: number): string;
-  /** Names of the two norms below the block's path. */
-  readonly norms: readonly [attention: string, mlp: string];
-  /** Queries [B, Hq, T, d], keys and values [B, Hkv, T, d], before rotation. */
-  project(w: Weights, config: LanguageConfig, path: string, x: Tensor): { q: Tensor; k: Tensor; v: Tensor };
-  /** Output projection of the attention, [B, T, Hq·d] → [B, T, D]. */
-  output(w: Weights, path: string, x: Tensor): Tensor;
-  mlp(w: Weights, path: string, x: Tensor): Tensor;
-}
-
-const FAMILIES: Readonly<Record<LanguageConfig["family"], BlockFamily>> = { qwen2: QWEN2 };
 
 export interface ForwardOptions {
   /** Keys and values of what comes before; batch 1 is shared by all rows of x. It is not disposed. */
@@ -63,6 +44,11 @@ export interface ForwardOptions {
   readonly mask?: Tensor;
   /** Sees `layer{i}.q_rope`, `layer{i}.k_rope` and the residual stream `hidden.{i}` (0 = x, i = after layer i). */
   readonly probe?: Probe;
+  /**
+   * Length of the sequence that rotary scaling for long sequences goes by; by default the largest new position + 1. A
+   * prompt that is computed in parts gives the length of the whole.
+   */
+  readonly ropeLength?: number;
   /** Largest score array of one attention in bytes; longer sequences are worked off in runs of queries. */
   readonly scoreBytes?: number;
 }
@@ -76,7 +62,7 @@ export interface ForwardResult {
 
 /** Rows of the embedding: ids [B, T] int32 → [B, T, D]. Not differentiated: embeddings are frozen. */
 export function embedTokens(w: Weights, config: LanguageConfig, ids: Tensor): Tensor {
-  return matrixRows(w.matrix(FAMILIES[config.family].embedding), ids);
+  return matrixRows(w.matrix(languageFamily(config).embedding), ids);
 }
 
 /**
@@ -91,7 +77,7 @@ export function languageForward(
   x: Tensor,
   options: ForwardOptions = {},
 ): ForwardResult {
-  const family = FAMILIES[config.family];
+  const family = languageFamily(config);
   const [batch, length] = x.shape as [number, number, number];
   const { past, probe } = options;
   const pastLength = past?.[0]?.k.shape[2] ?? 0;
@@ -100,8 +86,9 @@ export function languageForward(
   const outputs = tf.tidy(() => {
     const start = options.offset ?? pastLength;
     const positions = options.positions ?? [Array.from({ length }, (_, at) => start + at)];
-    checkPositions(config, positions);
-    const rope = ropeTable(positions, config.headSize, config.ropeTheta);
+    const reached = positions.reduce((most, row) => row.reduce((top, at) => Math.max(top, at + 1), most), 0);
+    const { perPosition, amplitude } = ropeFrequencies(config.rope, config.headSize, options.ropeLength ?? reached);
+    const rope = angleTable(positions, perPosition, amplitude);
     const scale = 1 / Math.sqrt(config.headSize);
     let stream = x;
     for (let layer = 0; layer < config.layers; layer++) {
@@ -116,7 +103,8 @@ export function languageForward(
       const k = prepend(past?.[layer]?.k, fresh, batch);
       const v = prepend(past?.[layer]?.v, projected.v, batch);
       cache.push({ k, v });
-      const mixed = causalAttention(q, k, v, scale, options).transpose([0, 2, 1, 3]);
+      const reach = config.window !== undefined && layer >= config.window.firstLayer ? config.window.size : undefined;
+      const mixed = causalAttention(q, k, v, scale, options, reach).transpose([0, 2, 1, 3]);
       stream = stream.add(family.output(w, path, mixed.reshape([batch, length, config.heads * config.headSize])));
       const inner = rmsNorm(stream, w.get(`${path}.${family.norms[1]}.weight`), config.rmsNormEps);
       stream = stream.add(family.mlp(w, path, inner));
@@ -129,29 +117,43 @@ export function languageForward(
 }
 
 /**
- * Logits over the vocabulary: hidden [N, D] → [N, V]. The head is frozen and has no low-rank branch; a model that stores
- * none shares the embedding.
+ * Logits over the vocabulary: hidden [N, D] → [N, V]. A model that stores no head shares the embedding.
+ * @throws LabError("bad-input") when the weights have neither
  */
 export function languageLogits(w: Weights, hidden: Tensor): Tensor {
-  return timesMatrix(hidden, w.findMatrix(HEAD) ?? w.matrix(QWEN2.embedding));
+  for (const name of [...HEAD_NAMES, ...EMBEDDING_NAMES]) {
+    const head = w.findMatrix(name);
+    if (head !== undefined) return timesMatrix(hidden, head);
+  }
+  throw new LabError("bad-input", `The checkpoint has no tensor "${HEAD_NAMES.join('" or "')}"`, {
+    subject: HEAD_NAMES[0] as string,
+  });
 }
 
 /**
  * Attention of the last Tq of Tk places, cut into runs of queries so that no score array outgrows the limit; a run only
  * looks at the keys that causality leaves it.
  */
-function causalAttention(q: Tensor, k: Tensor, v: Tensor, scale: number, options: ForwardOptions): Tensor {
+function causalAttention(
+  q: Tensor,
+  k: Tensor,
+  v: Tensor,
+  scale: number,
+  options: ForwardOptions,
+  reach: number | undefined,
+): Tensor {
   const [batch, heads, length, width] = q.shape as [number, number, number, number];
   const [, keyHeads, keyLength, valueWidth] = v.shape as [number, number, number, number];
   const rowBytes = batch * heads * keyLength * Float32Array.BYTES_PER_ELEMENT;
   const run = Math.max(1, Math.floor((options.scoreBytes ?? SCORE_BYTES) / rowBytes));
-  if (run >= length)
-    return attention(q, k, v, scale, visibility(length, keyLength - length, keyLength, 0, options.mask));
+  if (run >= length) {
+    return attention(q, k, v, scale, visibility(length, keyLength - length, keyLength, 0, options.mask, reach));
+  }
   const parts: Tensor[] = [];
   for (let start = 0; start < length; start += run) {
     const count = Math.min(run, length - start);
     const seen = keyLength - length + start + count;
-    const mask = visibility(count, seen - count, seen, start, options.mask);
+    const mask = visibility(count, seen - count, seen, start, options.mask, reach);
     const queries = tf.slice(q, [0, 0, start, 0], [batch, heads, count, width]);
     const keys = tf.slice(k, [0, 0, 0, 0], [batch, keyHeads, seen, width]);
     const values = tf.slice(v, [0, 0, 0, 0], [batch, keyHeads, seen, valueWidth]);
@@ -170,8 +172,10 @@ function visibility(
   keyLength: number,
   start: number,
   extra: Tensor | undefined,
+  reach: number | undefined,
 ): Tensor | undefined {
-  const causal = length === 1 ? undefined : causalMask(length, keyLength, before);
+  const near = reach !== undefined && keyLength > reach;
+  const causal = length === 1 && !near ? undefined : causalMask(length, keyLength, before, near ? reach : undefined);
   if (extra === undefined) return causal;
   const [batch, heads, rows] = extra.shape as [number, number, number, number];
   const offset = rows === 1 ? 0 : start;
@@ -183,18 +187,6 @@ function prepend(past: Tensor | undefined, fresh: Tensor, batch: number): Tensor
   if (past === undefined) return fresh;
   const repeated = past.shape[0] === batch ? past : tf.tile(past, [batch, 1, 1, 1]);
   return tf.concat([repeated, fresh], 2);
-}
-
-function checkPositions(config: LanguageConfig, positions: readonly (readonly number[])[]): void {
-  const limit = config.ropeLimit;
-  if (limit === undefined || positions.every((row) => row.every((position) => position < limit))) return;
-  throw new LabError(
-    "unsupported",
-    `The sequence is longer than the ${limit} tokens this model handles without rescaling`,
-    {
-      subject: "llm_config.rope_scaling",
-    },
-  );
 }
 
 function checkForward(config: LanguageConfig, batch: number, length: number, options: ForwardOptions): void {
@@ -210,5 +202,15 @@ function checkForward(config: LanguageConfig, batch: number, length: number, opt
   const rowsFit = positions.length === 1 || positions.length === batch;
   if (!rowsFit || positions.some((row) => row.length !== length)) {
     throw new LabError("internal", `Positions do not fit a batch of ${batch} rows of ${length} tokens`);
+  }
+  // A window counts places in the cache, which padding moves away from positions.
+  const before = past?.[0]?.k.shape[2] ?? 0;
+  const longest = before + length;
+  if (config.window !== undefined && longest > config.window.size && positions.some((row) => row[0] !== before)) {
+    throw new LabError(
+      "unsupported",
+      `A batch of ${longest} places with padding is longer than the ${config.window.size} this model looks back`,
+      { subject: "llm_config.sliding_window" },
+    );
   }
 }

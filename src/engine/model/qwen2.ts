@@ -1,24 +1,29 @@
 /** Block layout of Qwen2: separate projections with bias on q, k, v; gated SiLU feed-forward (reference: sa2va.md §11). */
 import { swiglu } from "../gpu/kernels/activation.ts";
-import type { Tensor } from "../gpu/tf.ts";
-import type { BlockFamily } from "./language.ts";
+import { type BlockFamily, separateHeads } from "./language-family.ts";
 import { linearLayer } from "./linear-layer.ts";
-
-/** [B, T, H·d] → [B, H, T, d]. */
-function heads(x: Tensor, count: number): Tensor {
-  const [batch, length, width] = x.shape as [number, number, number];
-  return x.reshape([batch, length, count, width / count]).transpose([0, 2, 1, 3]);
-}
 
 export const QWEN2: BlockFamily = {
   embedding: "language_model.model.embed_tokens.weight",
+  head: "language_model.lm_head.weight",
   finalNorm: "language_model.model.norm.weight",
   norms: ["input_layernorm", "post_attention_layernorm"],
   block: (index) => `language_model.model.layers.${index}`,
+  linears({ hiddenSize, mlpSize, heads, kvHeads, headSize, attentionBias: bias }, path) {
+    return [
+      { path: `${path}.self_attn.q_proj`, inSize: hiddenSize, outSize: heads * headSize, bias },
+      { path: `${path}.self_attn.k_proj`, inSize: hiddenSize, outSize: kvHeads * headSize, bias },
+      { path: `${path}.self_attn.v_proj`, inSize: hiddenSize, outSize: kvHeads * headSize, bias },
+      { path: `${path}.self_attn.o_proj`, inSize: heads * headSize, outSize: hiddenSize, bias: false },
+      { path: `${path}.mlp.gate_proj`, inSize: hiddenSize, outSize: mlpSize, bias: false },
+      { path: `${path}.mlp.up_proj`, inSize: hiddenSize, outSize: mlpSize, bias: false },
+      { path: `${path}.mlp.down_proj`, inSize: mlpSize, outSize: hiddenSize, bias: false },
+    ];
+  },
   project: (w, config, path, x) => ({
-    q: heads(linearLayer(w, `${path}.self_attn.q_proj`, x), config.heads),
-    k: heads(linearLayer(w, `${path}.self_attn.k_proj`, x), config.kvHeads),
-    v: heads(linearLayer(w, `${path}.self_attn.v_proj`, x), config.kvHeads),
+    q: separateHeads(linearLayer(w, `${path}.self_attn.q_proj`, x), config.heads),
+    k: separateHeads(linearLayer(w, `${path}.self_attn.k_proj`, x), config.kvHeads),
+    v: separateHeads(linearLayer(w, `${path}.self_attn.v_proj`, x), config.kvHeads),
   }),
   output: (w, path, x) => linearLayer(w, `${path}.self_attn.o_proj`, x),
   mlp(w, path, x) {

@@ -5,6 +5,7 @@
  */
 import { LabError } from "../errors.ts";
 import type { Sa2vaConfig } from "./config.ts";
+import { languageLinears } from "./language-shapes.ts";
 import { loraShapes } from "./lora-factors.ts";
 
 /** Parts of the model that train together, in the order of the forward pass. */
@@ -111,7 +112,7 @@ function declaredCount(config: Sa2vaConfig, block: TrainableBlock, rank: number)
     case "seg-prompt":
       return 4;
     case "lora":
-      return rank === 0 ? 0 : 2 * LINEARS_PER_LAYER * config.language.layers;
+      return rank === 0 ? 0 : 2 * languageLinears(config.language).length;
     case "mask-decoder": {
       const attention = 4 * 2;
       const norm = 2;
@@ -128,8 +129,6 @@ function declaredCount(config: Sa2vaConfig, block: TrainableBlock, rank: number)
   }
 }
 
-/** q, k, v, o, gate, up and down. */
-const LINEARS_PER_LAYER = 7;
 const MASK_TOKENS = 4;
 const NO_POINT_AND_NO_MASK = 2;
 const POINT_EMBEDDINGS = 4;

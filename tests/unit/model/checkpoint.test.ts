@@ -109,7 +109,8 @@ describe("config.json", () => {
     const json = await config();
     const parsed = parseSa2vaConfig(json);
     expect(parsed).toMatchObject({ tileSize: 112, maxTiles: 4, tokensPerTile: 16, tokenGridSide: 4, psVersion: "v2" });
-    expect(parsed.language).toMatchObject({ family: "qwen2", heads: 6, kvHeads: 2, headSize: 8, ropeTheta: 1e6 });
+    expect(parsed.language).toMatchObject({ family: "qwen2", heads: 6, kvHeads: 2, headSize: 8 });
+    expect(parsed.language.rope).toEqual({ theta: 1e6, scaling: { kind: "none" } });
     const bare = { ...json, sam2_config: undefined, ps_version: undefined, use_thumbnail: undefined };
     expect(parseSa2vaConfig(bare).sam2).toMatchObject({ imageSize: 1024, embedDim: 144, hiddenDim: 256 });
     expect(parseSa2vaConfig({ ...json, template: "qwen-chat", dynamic_image_size: false })).toMatchObject({
@@ -121,8 +122,8 @@ describe("config.json", () => {
   it("names another language model and what is supported", async () => {
     const json = await config();
     const language = json.llm_config as Record<string, unknown>;
-    const other = { ...json, llm_config: { ...language, architectures: ["InternLM2ForCausalLM"] } };
-    expect(() => parseSa2vaConfig(other)).toThrow(/InternLM2ForCausalLM; this lab runs Qwen2ForCausalLM/);
+    const other = { ...json, llm_config: { ...language, architectures: ["GemmaForCausalLM"] } };
+    expect(() => parseSa2vaConfig(other)).toThrow(/GemmaForCausalLM; this lab runs Qwen2ForCausalLM, InternLM2/);
   });
 
   it.each([
@@ -137,13 +138,17 @@ describe("config.json", () => {
     expect(() => parseSa2vaConfig(json)).toThrow(message);
   });
 
-  it("accepts dynamic rotary scaling and refuses the others", async () => {
+  it("accepts dynamic rotary scaling and refuses unknown kinds", async () => {
     const json = await config();
     const withScaling = (type: string) => ({
       ...json,
       llm_config: { ...(json.llm_config as object), rope_scaling: { type, factor: 2 } },
     });
-    expect(parseSa2vaConfig(withScaling("dynamic")).language.ropeLimit).toBe(1024);
+    expect(parseSa2vaConfig(withScaling("dynamic")).language.rope.scaling).toEqual({
+      kind: "dynamic",
+      factor: 2,
+      limit: 1024,
+    });
     expect(() => parseSa2vaConfig(withScaling("yarn"))).toThrow(/yarn/);
   });
 });

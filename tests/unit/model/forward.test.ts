@@ -18,10 +18,11 @@ const CONFIG: LanguageConfig = {
   headSize: 4,
   mlpSize: 10,
   rmsNormEps: 1e-6,
-  ropeTheta: 1e4,
+  attentionBias: true,
+  rope: { theta: 1e4, scaling: { kind: "none" } },
+  window: undefined,
   maxPositions: 64,
   tiedHead: false,
-  ropeLimit: undefined,
 };
 
 let frozen: Map<string, Tensor>;
@@ -118,7 +119,8 @@ describe("the forward pass", () => {
     const { cache } = languageForward(view(), CONFIG, random([2, 3, 12]));
     expect(() => languageForward(view(), CONFIG, random([3, 1, 12]), { past: cache })).toThrow(/2 rows/);
     expect(() => languageForward(view(), CONFIG, random([1, 2, 12]), { positions: [[0]] })).toThrow(/Positions/);
-    expect(() => languageForward(view(), { ...CONFIG, ropeLimit: 2 }, random([1, 3, 12]))).toThrow(/longer than the 2/);
+    const narrow = { ...CONFIG, window: { size: 2, firstLayer: 0 } };
+    expect(() => languageForward(view(), narrow, random([1, 3, 12]), { positions: [[1, 2, 3]] })).toThrow(/looks back/);
   });
 });
 

@@ -39,12 +39,15 @@ export function attention(q: Tensor, k: Tensor, v: Tensor, scale: number, mask?:
 
 /**
  * Causal mask for queries at positions offset … offset+Tq−1 over keys 0 … Tk−1.
- * @returns [1, 1, Tq, Tk], 0 where key ≤ query position, HIDDEN_SCORE elsewhere
+ * @param reach keys a query sees at most, itself included; by default all before it
+ * @returns [1, 1, Tq, Tk], 0 where position − reach < key ≤ position of the query, HIDDEN_SCORE elsewhere
  */
-export function causalMask(queryLength: number, keyLength: number, offset: number): Tensor {
+export function causalMask(queryLength: number, keyLength: number, offset: number, reach?: number): Tensor {
   const values = new Float32Array(queryLength * keyLength);
   for (let row = 0; row < queryLength; row++) {
     values.fill(HIDDEN_SCORE, row * keyLength + Math.min(offset + row + 1, keyLength), (row + 1) * keyLength);
+    if (reach !== undefined)
+      values.fill(HIDDEN_SCORE, row * keyLength, row * keyLength + Math.max(0, offset + row + 1 - reach));
   }
   return tf.tensor4d(values, [1, 1, queryLength, keyLength]);
 }

@@ -29,18 +29,31 @@ export function applyRope(x: Tensor, table: RopeTable): Tensor {
  * @param positions per row, [B][T] or one shared row
  */
 export function ropeTable(positions: readonly (readonly number[])[], headWidth: number, theta: number): RopeTable {
-  const half = headWidth / 2;
+  const frequencies = Array.from({ length: headWidth / 2 }, (_, k) => theta ** ((-2 * k) / headWidth));
+  return angleTable(positions, frequencies, 1);
+}
+
+/**
+ * Angles position · frequency, with cos and sin multiplied by the amplitude, computed in double precision.
+ * @param positions per row, [B][T] or one shared row
+ * @param frequencies radians per position of each pair of channels, [d/2]
+ */
+export function angleTable(
+  positions: readonly (readonly number[])[],
+  frequencies: readonly number[],
+  amplitude: number,
+): RopeTable {
   const rows = positions.length;
   const length = positions[0]?.length ?? 0;
+  const half = frequencies.length;
   const cos = new Float32Array(rows * length * half);
   const sin = new Float32Array(rows * length * half);
   let at = 0;
   for (const row of positions) {
     for (const position of row) {
-      for (let k = 0; k < half; k++) {
-        const angle = position * theta ** ((-2 * k) / headWidth);
-        cos[at] = Math.cos(angle);
-        sin[at++] = Math.sin(angle);
+      for (const frequency of frequencies) {
+        cos[at] = amplitude * Math.cos(position * frequency);
+        sin[at++] = amplitude * Math.sin(position * frequency);
       }
     }
   }

@@ -1,0 +1,127 @@
+/**
+ * Rotary frequencies of the language families, plain and rescaled for long sequences (reference: sa2va.md §11). The
+ * length that decides is the largest position of a pass plus one, as in the published modules.
+ */
+import { LabError } from "../errors.ts";
+import { type Fields, fieldsOf } from "./config-fields.ts";
+
+export type RopeScaling =
+  | { readonly kind: "none" }
+  /** The base grows once a sequence is longer than `limit` tokens. */
+  | { readonly kind: "dynamic"; readonly factor: number; readonly limit: number }
+  /** All positions are divided by `factor`. */
+  | { readonly kind: "linear"; readonly factor: number }
+  /** Each frequency has its own divisor, another one above `limit` tokens; cos and sin are multiplied by `amplitude`. */
+  | {
+      readonly kind: "factors";
+      readonly short: readonly number[];
+      readonly long: readonly number[];
+      readonly limit: number;
+      readonly amplitude: number;
+    };
+
+export interface RopeConfig {
+  readonly theta: number;
+  readonly scaling: RopeScaling;
+}
+
+export interface RopeFrequencies {
+  /** Angle per position of each pair of channels, [d/2]. */
+  readonly perPosition: readonly number[];
+  /** What cos and sin are multiplied by. */
+  readonly amplitude: number;
+}
+
+/**
+ * @param width channels of a head, even
+ * @param length largest position of the pass + 1
+ */
+export function ropeFrequencies(rope: RopeConfig, width: number, length: number): RopeFrequencies {
+  const { scaling } = rope;
+  const plain = (theta: number): number[] => Array.from({ length: width / 2 }, (_, k) => theta ** ((-2 * k) / width));
+  switch (scaling.kind) {
+    case "none":
+      return { perPosition: plain(rope.theta), amplitude: 1 };
+    case "linear":
+      return { perPosition: plain(rope.theta).map((value) => value / scaling.factor), amplitude: 1 };
+    case "dynamic": {
+      if (length <= scaling.limit) return { perPosition: plain(rope.theta), amplitude: 1 };
+      const growth = (scaling.factor * length) / scaling.limit - (scaling.factor - 1);
+      return { perPosition: plain(rope.theta * growth ** (width / (width - 2))), amplitude: 1 };
+    }
+    case "factors": {
+      const divisors = length > scaling.limit ? scaling.long : scaling.short;
+      const perPosition = plain(rope.theta).map((value, k) => value / (divisors[k] as number));
+      return { perPosition, amplitude: scaling.amplitude };
+    }
+  }
+}
+
+/** Above this many tokens the frequencies change; undefined when they never do. */
+export function ropeSwitch(rope: RopeConfig): number | undefined {
+  return "limit" in rope.scaling ? rope.scaling.limit : undefined;
+}
+
+/**
+ * Reads `rope_theta` and `rope_scaling` of llm_config; newer files hold both in `rope_parameters`.
+ * @param headSize channels of a head
+ * @param maxPositions `max_position_embeddings`
+ * @throws LabError("unsupported") for another kind of scaling, LabError("bad-config") for a field that is wrong
+ */
+export function parseRope(fields: Fields, headSize: number, maxPositions: number): RopeConfig {
+  const merged = fields.raw("rope_parameters") === undefined ? undefined : fields.child("rope_parameters");
+  const theta = (merged?.raw("rope_theta") === undefined ? fields : merged).number("rope_theta", DEFAULT_THETA);
+  const value = fields.raw("rope_scaling");
+  if (merged === undefined && value === undefined) return { theta, scaling: { kind: "none" } };
+  const scaling = merged ?? (typeof value === "string" ? fieldsOf({ type: value }, "") : fields.child("rope_scaling"));
+  const type = String(scaling.raw("rope_type") ?? scaling.raw("type") ?? "default");
+  const limit = fields.whole("original_max_position_embeddings", maxPositions);
+  switch (type) {
+    case "default":
+      return { theta, scaling: { kind: "none" } };
+    case "linear":
+      return { theta, scaling: { kind: "linear", factor: scaling.number("factor", 1) } };
+    case "dynamic":
+      return { theta, scaling: { kind: "dynamic", factor: scaling.number("factor", 1), limit: maxPositions } };
+    case "su":
+    case "longrope":
+    case "yarn": {
+      // The yarn of Hugging Face's own modules interpolates by wavelength; only Phi-3's has a list of divisors.
+      if (scaling.raw("short_factor") === undefined) break;
+      const trained = scaling.whole("original_max_position_embeddings", limit);
+      const growth = scaling.number("factor", maxPositions / trained);
+      const given = scaling.raw("attention_factor");
+      const amplitude = given === undefined ? amplitudeOf(type, growth, trained) : scaling.number("attention_factor");
+      const short = factorList(scaling, "short_factor", headSize / 2);
+      const long = factorList(scaling, "long_factor", headSize / 2);
+      return { theta, scaling: { kind: "factors", short, long, limit: trained, amplitude } };
+    }
+  }
+  throw new LabError(
+    "unsupported",
+    `config.json: llm_config.rope_scaling of type ${JSON.stringify(type)} is not handled`,
+    { subject: "llm_config.rope_scaling" },
+  );
+}
+
+/** What Hugging Face's configurations of all three families take when the field is absent. */
+const DEFAULT_THETA = 10_000;
+
+function amplitudeOf(type: "su" | "longrope" | "yarn", growth: number, trained: number): number {
+  if (growth <= 1) return 1;
+  return type === "yarn" ? 0.1 * Math.log(growth) + 1 : Math.sqrt(1 + Math.log(growth) / Math.log(trained));
+}
+
+function factorList(fields: Fields, key: string, count: number): number[] {
+  const value = fields.raw(key);
+  const usable =
+    Array.isArray(value) && value.every((item) => typeof item === "number" && Number.isFinite(item) && item > 0);
+  if (!usable || value.length !== count) {
+    throw new LabError(
+      "bad-config",
+      `config.json: llm_config.rope_scaling.${key} must be a list of ${count} numbers above 0, one per pair of channels`,
+      { subject: `llm_config.rope_scaling.${key}` },
+    );
+  }
+  return value as number[];
+}
