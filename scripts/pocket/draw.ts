@@ -1,101 +1,117 @@
-/** Rasterises scenes through signed distances: smooth edges in the picture, an exact 0/1 mask per thing. */
+/** Composes scenes from drawings: the picture, and for every thing the pixels of it that can be seen. */
 import type { RgbImage } from "../../src/engine/data/sample.ts";
-import { COLOURS, type Scene, type Shape, type Thing } from "./scene.ts";
+import type { Scene, Thing } from "./scene.ts";
+import { SPRITE_SIDE, sprite } from "./sprites.ts";
 
-/** Signed distance (negative inside) of a unit-sized shape, at coordinates in units of its radius, y down. */
-function distance(shape: Shape, px: number, py: number): number {
-  const ax = Math.abs(px);
-  const ay = Math.abs(py);
-  const r = Math.hypot(px, py);
-  switch (shape) {
-    case "circle":
-      return r - 1;
-    case "ring":
-      return Math.abs(r - 0.72) - 0.27;
-    case "square":
-      return Math.max(ax, ay) - 0.85;
-    case "diamond":
-      return (ax + ay - 1.05) * Math.SQRT1_2;
-    case "cross":
-      return Math.max(Math.min(ax, ay) - 0.32, Math.max(ax, ay) - 0.98);
-    case "hexagon":
-      return Math.max(ax * 0.866 + ay * 0.5, ay) - 0.86;
-    case "triangle":
-      return Math.max(ax * 0.866 + (py - 0.15) * -0.5 - 0.47 + (py - 0.15), py - 0.75, ax * 0.89 - py * 0.45 - 0.48);
-    case "moon":
-      return Math.max(r - 1, 0.82 - Math.hypot(px - 0.5, py));
-    case "heart": {
-      const lobe = Math.hypot(ax - 0.46, py + 0.36) - 0.54;
-      const point = Math.max(ax * 0.76 + py * 0.65 - 0.656, -py - 0.1);
-      return Math.min(lobe, point);
-    }
-    case "star": {
-      const sector = (2 * Math.PI) / 5;
-      const angle = Math.atan2(px, -py);
-      const folded = Math.abs(angle - sector * Math.round(angle / sector));
-      const fx = r * Math.sin(folded);
-      const fy = r * Math.cos(folded);
-      return fx * Math.cos(0.314) + fy * Math.sin(0.314) - Math.sin(0.314) * 1.05;
-    }
-  }
+export interface DrawnScene {
+  readonly rgb: RgbImage;
+  /** For every thing 0/1 where it is what one sees; row-major at picture size. */
+  readonly masks: readonly Uint8Array[];
 }
 
-/** Distance in pixels from (x, y) to the thing's outline. */
-function pixelDistance(thing: Thing, side: number, x: number, y: number): number {
-  const dx = (x + 0.5) / side - thing.x;
-  const dy = (y + 0.5) / side - thing.y;
-  const cos = Math.cos(thing.turn);
-  const sin = Math.sin(thing.turn);
-  return (
-    distance(thing.shape, (dx * cos + dy * sin) / thing.radius, (dy * cos - dx * sin) / thing.radius) *
-    thing.radius *
-    side
-  );
-}
-
-/** Side at which the shadow's offset and softness are one number a pixel. */
-const SHADOW_SIDE = 256;
+/** Softness of the shadow a thing throws, and how far it falls, in shares of the picture's side. */
+const SHADOW = { down: 0.018, side: 0.008, dark: 0.2 } as const;
 
 /** @param side pixels of the square picture; the scene looks alike at every size */
-export function renderScene(scene: Scene, side: number): RgbImage {
+export function renderScene(scene: Scene, side: number): DrawnScene {
   const data = new Uint8Array(side * side * 3);
-  const [from, to] = scene.background;
-  const unit = side / SHADOW_SIDE;
-  const reach = 9 * unit;
-  const rgb = [0, 0, 0];
   for (let y = 0; y < side; y++) {
     for (let x = 0; x < side; x++) {
-      const along =
-        ((x - side / 2) * Math.cos(scene.backgroundTurn) + (y - side / 2) * Math.sin(scene.backgroundTurn)) / side +
-        0.5;
-      const blend = Math.min(1, Math.max(0, along));
-      for (let c = 0; c < 3; c++) rgb[c] = (from[c] as number) * (1 - blend) + (to[c] as number) * blend;
-      for (const thing of scene.things) {
-        // Beyond this even the slowest-growing distance (past a star's tip) is out of reach, so most pixels need none.
-        const far = thing.radius * side * 1.6 + reach;
-        if (Math.abs(x - thing.x * side) > far || Math.abs(y - thing.y * side) > far) continue;
-        const d = pixelDistance(thing, side, x, y);
-        if (d > reach) continue;
-        const behind = pixelDistance(thing, side, x - 2 * unit, y - 4 * unit);
-        const shadow = 0.16 * Math.max(0, 1 - Math.max(0, behind) / (8 * unit));
-        const cover = Math.min(1, Math.max(0, 0.5 - d));
-        const light = 1.06 - 0.16 * ((y / side - thing.y) / thing.radius + 1) * 0.5;
-        const colour = COLOURS[thing.colour];
-        for (let c = 0; c < 3; c++) {
-          const shaded = (rgb[c] as number) * (1 - shadow);
-          rgb[c] = shaded * (1 - cover) + Math.min(255, (colour[c] as number) * light) * cover;
-        }
-      }
-      for (let c = 0; c < 3; c++) data[(y * side + x) * 3 + c] = Math.round(rgb[c] as number);
+      const colour = scene.background((x + 0.5) / side, (y + 0.5) / side);
+      for (let c = 0; c < 3; c++) data[(y * side + x) * 3 + c] = Math.round(colour[c] as number);
     }
   }
-  return { width: side, height: side, data };
+  const masks = scene.things.map(() => new Uint8Array(side * side));
+  for (const [at, thing] of scene.things.entries()) {
+    const stamp = shrink(thing, side);
+    shade(data, side, stamp);
+    paste(data, side, stamp, (pixel) => {
+      masks.forEach((mask, other) => {
+        mask[pixel] = other === at ? 1 : 0;
+      });
+    });
+  }
+  return { rgb: { width: side, height: side, data }, masks };
 }
 
-/** 1 where the thing's outline lies outside the pixel's centre; row-major side·side. */
-export function renderMask(thing: Thing, side: number): Uint8Array {
-  const mask = new Uint8Array(side * side);
-  for (let y = 0; y < side; y++)
-    for (let x = 0; x < side; x++) mask[y * side + x] = pixelDistance(thing, side, x, y) < 0 ? 1 : 0;
-  return mask;
+/** A thing at its size: premultiplied RGBA, 0..1, with its place in the picture. */
+interface Stamp {
+  readonly left: number;
+  readonly top: number;
+  readonly width: number;
+  readonly pixels: Float32Array;
+}
+
+/** Every picture pixel is the mean of the part of the drawing it covers. */
+function shrink(thing: Thing, side: number): Stamp {
+  const source = sprite(thing.kind, thing.colour);
+  const scale = SPRITE_SIDE / (thing.size * side);
+  const [x0, y0] = [(thing.x - thing.size / 2) * side, (thing.y - thing.size / 2) * side];
+  const [left, top] = [Math.floor(x0), Math.floor(y0)];
+  const width = Math.ceil(thing.size * side) + 1;
+  const pixels = new Float32Array(width * width * 4);
+  const columns = Array.from({ length: width }, (_, x) => weights((left + x - x0) * scale, scale));
+  const rows = Array.from({ length: width }, (_, y) => weights((top + y - y0) * scale, scale));
+  for (let y = 0; y < width; y++) {
+    for (let x = 0; x < width; x++) {
+      const to = (y * width + x) * 4;
+      for (const [row, tall] of rows[y] as Weight[]) {
+        for (const [column, wide] of columns[x] as Weight[]) {
+          const from = (row * SPRITE_SIDE + (thing.mirrored ? SPRITE_SIDE - 1 - column : column)) * 4;
+          const cover = (tall * wide * (source[from + 3] as number)) / 255;
+          if (cover === 0) continue;
+          for (let c = 0; c < 3; c++)
+            pixels[to + c] = (pixels[to + c] as number) + cover * (source[from + c] as number);
+          pixels[to + 3] = (pixels[to + 3] as number) + cover;
+        }
+      }
+    }
+  }
+  return { left, top, width, pixels };
+}
+
+type Weight = readonly [cell: number, share: number];
+
+/** Cells of the drawing in [from, from + length) with their shares of it, which sum to 1 inside the drawing. */
+function weights(from: number, length: number): Weight[] {
+  const out: Weight[] = [];
+  for (let cell = Math.max(0, Math.floor(from)); cell < Math.min(SPRITE_SIDE, from + length); cell++) {
+    const share = Math.min(cell + 1, from + length) - Math.max(cell, from);
+    if (share > 0) out.push([cell, share / length]);
+  }
+  return out;
+}
+
+function shade(data: Uint8Array, side: number, { left, top, width, pixels }: Stamp): void {
+  const [dx, dy] = [Math.round(SHADOW.side * side), Math.round(SHADOW.down * side)];
+  paint(side, left + dx, top + dy, width, (pixel, from) => {
+    const light = 1 - SHADOW.dark * (pixels[from + 3] as number);
+    for (let c = 0; c < 3; c++) data[pixel * 3 + c] = Math.round((data[pixel * 3 + c] as number) * light);
+  });
+}
+
+function paste(data: Uint8Array, side: number, stamp: Stamp, seen: (pixel: number) => void): void {
+  const { left, top, width, pixels } = stamp;
+  paint(side, left, top, width, (pixel, from) => {
+    const cover = pixels[from + 3] as number;
+    if (cover === 0) return;
+    for (let c = 0; c < 3; c++) {
+      data[pixel * 3 + c] = Math.round((data[pixel * 3 + c] as number) * (1 - cover) + (pixels[from + c] as number));
+    }
+    if (cover >= 0.5) seen(pixel);
+  });
+}
+
+function paint(
+  side: number,
+  left: number,
+  top: number,
+  width: number,
+  at: (pixel: number, from: number) => void,
+): void {
+  for (let y = Math.max(0, -top); y < width && top + y < side; y++) {
+    for (let x = Math.max(0, -left); x < width && left + x < side; x++) {
+      at((top + y) * side + left + x, (y * width + x) * 4);
+    }
+  }
 }

@@ -9,62 +9,68 @@ import { pixelShuffle, visionTower } from "../../src/engine/model/vision.ts";
 import type { Weights } from "../../src/engine/model/weights.ts";
 import { type CellWords, type SftRegion, shrink } from "../../src/engine/sft/batch.ts";
 import type { PictureFeatures } from "../../src/engine/sft/forward.ts";
-import { renderMask, renderScene } from "./draw.ts";
-import {
-  captionText,
-  type Description,
-  drawDescription,
-  drawDiscriminating,
-  drawScene,
-  type Scene,
-  sceneDice,
-  side,
-  sizeWord,
-} from "./scene.ts";
+import { describe, drawDiscriminating, drawUnambiguous, drawVague, ownWords } from "./describe.ts";
+import { renderScene } from "./draw.ts";
+import { type Dice, drawScene, kindOf, place, type Scene, sceneDice, sizeOf, type Thing } from "./scene.ts";
 
-/** Share of grounding phrases that are true of one thing only. */
-const DISCRIMINATING = 0.85;
+/** Share of captions that tell their region apart; the others only name it, so that sampling has something to choose. */
+const DISCRIMINATING = 0.5;
 
 export interface PocketPicture {
   readonly rgb: RgbImage;
   readonly regions: readonly SftRegion[];
   readonly scene: Scene;
+  /** For every thing of the scene 0/1 where it is seen. */
+  readonly masks: readonly Uint8Array[];
+}
+
+export interface PocketWishes {
+  /** Share of captions that tell their region apart, 0..1. */
+  readonly discriminating?: number;
 }
 
 /**
  * @param regions described things; things come again when the scene has fewer
  * @param pixels side of picture and masks
  */
-export function pocketPicture(seed: number, index: number, regions: number, pixels: number): PocketPicture {
+export function pocketPicture(
+  seed: number,
+  index: number,
+  regions: number,
+  pixels: number,
+  { discriminating = DISCRIMINATING }: PocketWishes = {},
+): PocketPicture {
   const dice = sceneDice(seed, index);
   const scene = drawScene(dice);
+  const { rgb, masks } = renderScene(scene, pixels);
   const first = Math.floor(dice() * scene.things.length);
-  return {
-    scene,
-    rgb: renderScene(scene, pixels),
-    regions: Array.from({ length: regions }, (_, at) =>
-      region(scene, (first + at) % scene.things.length, pixels, dice),
-    ),
-  };
+  const own = Array.from({ length: regions }, (_, at) => {
+    const thing = (first + at) % scene.things.length;
+    return region(scene, thing, masks[thing] as Uint8Array, pixels, dice, discriminating);
+  });
+  return { scene, rgb, masks, regions: own };
 }
 
-function region(scene: Scene, index: number, pixels: number, dice: () => number): SftRegion {
-  const thing = scene.things[index] as Scene["things"][number];
-  const phrase = dice() < DISCRIMINATING ? drawDiscriminating(thing, scene, dice) : drawDescription(thing, scene, dice);
+/** Phrases are true of one thing only: for others no mask is the right one. */
+function region(
+  scene: Scene,
+  index: number,
+  mask: Uint8Array,
+  pixels: number,
+  dice: Dice,
+  discriminating: number,
+): SftRegion {
+  const thing = scene.things[index] as Thing;
+  const phrase = drawUnambiguous(thing, scene, dice);
+  const caption = dice() < discriminating ? drawDiscriminating(thing, scene, dice) : drawVague(thing, scene, dice);
   return {
-    mask: renderMask(thing, pixels),
+    mask,
     height: pixels,
     width: pixels,
-    caption: captionText(drawDescription(thing, scene, dice)),
-    phrase: captionText(phrase),
+    caption: describe(caption, dice),
+    phrase: describe(phrase, dice),
     words: ownWords(phrase),
   };
-}
-
-/** What a description says of its thing, without the neighbour's words. */
-function ownWords({ thing, size, colour, place }: Description): string[] {
-  const where = place ? side(thing).split(" ") : [];
-  return [thing.shape, ...(size ? [sizeWord(thing)] : []), ...(colour ? [thing.colour] : []), ...where];
 }
 
 /** A thing names a token of which it covers at least this share. */
@@ -74,13 +80,13 @@ const COVERS = 0.3;
 export function cellWords(picture: PocketPicture, grid: number): CellWords {
   const { things } = picture.scene;
   const { width } = picture.rgb;
-  const covered = things.map((thing) => shrink(renderMask(thing, width), width, width, grid));
+  const covered = picture.masks.map((mask) => shrink(mask, width, width, grid));
   return Array.from({ length: grid * grid }, (_, cell) => {
     const x = ((cell % grid) + 0.5) / grid;
     const y = (Math.floor(cell / grid) + 0.5) / grid;
-    const at = things.findIndex((_, index) => (covered[index]?.[cell] as number) >= COVERS);
-    const thing = things[at];
-    return [...side({ x, y }).split(" "), ...(thing === undefined ? [] : [thing.colour, thing.shape])];
+    const thing = things.find((_, index) => (covered[index]?.[cell] as number) >= COVERS);
+    const own = thing === undefined ? [] : [thing.colour, kindOf(thing).words[0] as string, sizeOf(thing)];
+    return [...place({ x, y }).split(" "), ...own];
   });
 }
 

@@ -1,169 +1,157 @@
-/** Random little scenes: a few coloured shapes on a soft background, with captions from vague to discriminating. */
+/** Random little scenes: two to four drawings on a background, most of them with doubles of one kind. */
 import { STREAM, uniform } from "../../src/engine/gpu/random.ts";
-
-export const SHAPES = [
-  "circle",
-  "square",
-  "triangle",
-  "star",
-  "heart",
-  "ring",
-  "cross",
-  "diamond",
-  "moon",
-  "hexagon",
-] as const;
-export type Shape = (typeof SHAPES)[number];
-
-export const COLOURS = {
-  red: [214, 56, 52],
-  orange: [238, 140, 44],
-  yellow: [240, 205, 70],
-  green: [66, 160, 82],
-  blue: [54, 112, 214],
-  purple: [140, 84, 190],
-  pink: [232, 128, 172],
-  white: [244, 244, 240],
-  black: [44, 46, 54],
-} as const satisfies Record<string, readonly [number, number, number]>;
-export type Colour = keyof typeof COLOURS;
+import { type Background, drawBackground } from "./background.ts";
+import { type Colour, KINDS, type Kind } from "./kinds.ts";
 
 export interface Thing {
-  readonly shape: Shape;
+  /** Index in KINDS. */
+  readonly kind: number;
   readonly colour: Colour;
-  /** Centre and radius in shares of the picture's side. */
+  /** Centre and side of the drawing's square in shares of the picture's side. */
   readonly x: number;
   readonly y: number;
-  readonly radius: number;
-  /** Radians. */
-  readonly turn: number;
+  readonly size: number;
+  /** Mirrored left to right. */
+  readonly mirrored: boolean;
 }
 
 export interface Scene {
-  /** Colours of the two ends of the background. */
-  readonly background: readonly [readonly number[], readonly number[]];
-  readonly backgroundTurn: number;
+  readonly background: Background;
+  /** Later ones lie over earlier ones. */
   readonly things: readonly Thing[];
 }
 
+export type Dice = () => number;
+
 /** A source of numbers in (0, 1) that belongs to one scene. */
-export function sceneDice(seed: number, scene: number): () => number {
+export function sceneDice(seed: number, scene: number): Dice {
   let position = 0;
   return () => uniform({ seed, step: scene, loop: 0, row: 0, rollout: 0, position: position++, stream: STREAM.data });
 }
 
-const pick = <T>(dice: () => number, from: readonly T[]): T => from[Math.floor(dice() * from.length)] as T;
+export const pick = <T>(dice: Dice, from: readonly T[]): T => from[Math.floor(dice() * from.length)] as T;
 
-const BACKGROUNDS: readonly (readonly number[])[] = [
-  [226, 214, 196],
-  [198, 216, 226],
-  [210, 222, 200],
-  [222, 204, 214],
-  [205, 205, 212],
-  [180, 190, 178],
-  [235, 228, 206],
-];
+export const kindOf = (thing: Pick<Thing, "kind">): Kind => KINDS[thing.kind] as Kind;
 
-/** Two to five things that do not overlap; in most scenes two share shape or colour, so that a vague caption fails. */
-export function drawScene(dice: () => number): Scene {
-  const count = 2 + Math.floor(dice() * 4);
-  const things: Thing[] = [];
-  for (let attempt = 0; things.length < count && attempt < 200; attempt++) {
-    const twin = things.length > 0 && dice() < 0.6 ? pick(dice, things) : undefined;
-    const sameShape = twin !== undefined && dice() < 0.6;
-    const shape = twin !== undefined && sameShape ? twin.shape : pick(dice, SHAPES);
-    const colour = twin !== undefined && !sameShape ? twin.colour : pick(dice, Object.keys(COLOURS) as Colour[]);
-    const radius = dice() < 0.5 ? 0.1 + 0.03 * dice() : 0.16 + 0.06 * dice();
-    const thing: Thing = {
-      shape,
-      colour,
-      radius,
-      x: radius + 0.02 + dice() * (0.96 - 2 * radius),
-      y: radius + 0.02 + dice() * (0.96 - 2 * radius),
-      turn: (dice() - 0.5) * 0.6,
-    };
-    const free = things.every(
-      (other) => Math.hypot(other.x - thing.x, other.y - thing.y) > other.radius + radius + 0.03,
-    );
-    const novel = !things.some(
-      (other) => other.shape === shape && other.colour === colour && side(other) === side(thing),
-    );
-    if (free && novel) things.push(thing);
-  }
-  return { background: [pick(dice, BACKGROUNDS), pick(dice, BACKGROUNDS)], backgroundTurn: dice() * Math.PI, things };
+/** Where things can stand: centres, and how far one may be moved each way. */
+interface Layout {
+  readonly slots: readonly (readonly [number, number])[];
+  readonly jitter: readonly [number, number];
+  readonly large: number;
 }
 
-/** Where a thing is, in one word or two. */
-export function side(thing: Pick<Thing, "x" | "y">): string {
+const QUARTERS: Layout = {
+  slots: [
+    [0.26, 0.27],
+    [0.74, 0.27],
+    [0.26, 0.73],
+    [0.74, 0.73],
+  ],
+  jitter: [0.04, 0.04],
+  large: 0.42,
+};
+const ROW: Layout = {
+  slots: [
+    [0.18, 0.5],
+    [0.5, 0.5],
+    [0.82, 0.5],
+  ],
+  jitter: [0.01, 0.28],
+  large: 0.34,
+};
+const COLUMN: Layout = { ...ROW, slots: ROW.slots.map(([x, y]) => [y, x]), jitter: [0.28, 0.01] };
+/** Two in opposite quarters and one in the middle. */
+const DIAGONAL: Layout = {
+  slots: [
+    [0.2, 0.2],
+    [0.5, 0.5],
+    [0.8, 0.8],
+    [0.2, 0.8],
+    [0.8, 0.2],
+  ],
+  jitter: [0.03, 0.03],
+  large: 0.35,
+};
+const LAYOUTS: readonly (readonly [share: number, layout: Layout])[] = [
+  [0.5, QUARTERS],
+  [0.7, ROW],
+  [0.85, COLUMN],
+  [1, DIAGONAL],
+];
+
+const SMALL = 0.235;
+/** Things below this side are called small. */
+export const SMALL_BELOW = 0.29;
+
+/** Share of scenes in which three things are of one kind, and of those with at least two. */
+const THREE_ALIKE = 0.3;
+const TWO_ALIKE = 0.85;
+
+/** Two to four things in places of their own; in most scenes two or three are of one kind, told apart by something else. */
+export function drawScene(dice: Dice): Scene {
+  const background = drawBackground(dice);
+  const draw = dice();
+  const layout = (LAYOUTS.find(([share]) => draw < share) ?? LAYOUTS[0])?.[1] as Layout;
+  const slots = shuffled(dice, layout.slots);
+  const alikeDraw = dice();
+  const alike = alikeDraw < THREE_ALIKE ? 3 : alikeDraw < TWO_ALIKE ? 2 : 1;
+  const count = Math.min(slots.length, Math.max(alike, 2 + Math.floor(dice() * 3)));
+  const things: Thing[] = [];
+  const kinds: number[] = [];
+  for (let at = 0; at < count; at++) {
+    const kind = at > 0 && at < alike ? (kinds[0] as number) : freshKind(dice, kinds);
+    kinds.push(kind);
+    things.push(drawThing(dice, kind, things, slots[at] as readonly [number, number], layout));
+  }
+  return { background, things: shuffled(dice, things) };
+}
+
+function drawThing(
+  dice: Dice,
+  kind: number,
+  before: readonly Thing[],
+  [x, y]: readonly [number, number],
+  layout: Layout,
+): Thing {
+  const double = before.filter((other) => other.kind === kind);
+  // Doubles differ in colour more often than not; else size or place has to tell them apart.
+  const used = double.map(({ colour }) => colour);
+  const all = (KINDS[kind] as Kind).colours;
+  const others = all.filter((colour) => !used.includes(colour));
+  const colour = double.length > 0 && dice() < 0.4 ? (used[0] as Colour) : pick(dice, others.length > 0 ? others : all);
+  const size = (dice() < 0.4 ? SMALL : layout.large) * (0.97 + 0.06 * dice());
+  const within = (centre: number, jitter: number): number =>
+    Math.min(0.99 - size / 2, Math.max(0.01 + size / 2, centre + (2 * dice() - 1) * jitter));
+  return {
+    kind,
+    colour,
+    size,
+    x: within(x, layout.jitter[0]),
+    y: within(y, layout.jitter[1]),
+    mirrored: dice() < 0.5,
+  };
+}
+
+function freshKind(dice: Dice, used: readonly number[]): number {
+  const free = KINDS.map((_, at) => at).filter((at) => !used.includes(at));
+  return pick(dice, free);
+}
+
+function shuffled<T>(dice: Dice, items: readonly T[]): T[] {
+  const out = [...items];
+  for (let at = out.length - 1; at > 0; at--) {
+    const other = Math.floor(dice() * (at + 1));
+    [out[at], out[other]] = [out[other] as T, out[at] as T];
+  }
+  return out;
+}
+
+/** Where a thing is, in one word or two; nearer to the middle than 0.12 of the side counts as middle. */
+export function place(thing: Pick<Thing, "x" | "y">): string {
   const across = thing.x < 0.38 ? "left" : thing.x > 0.62 ? "right" : "";
   const down = thing.y < 0.38 ? "top" : thing.y > 0.62 ? "bottom" : "";
   if (across === "" && down === "") return "middle";
   return [down, across].filter((word) => word !== "").join(" ");
 }
 
-export function sizeWord(thing: Thing): "small" | "large" {
-  return thing.radius < 0.145 ? "small" : "large";
-}
-
-/** What a caption says of a thing; absent means not said. */
-export interface Description {
-  readonly thing: Thing;
-  readonly article: "a" | "the";
-  readonly size: boolean;
-  readonly colour: boolean;
-  readonly place: boolean;
-  readonly neighbour: Thing | null;
-}
-
-/** A description whose size, colour and place are each kept or dropped at random. */
-export function drawDescription(thing: Thing, scene: Scene, dice: () => number): Description {
-  const detail = dice();
-  const size = detail > 0.55 && dice() < 0.6;
-  const colour = detail > 0.2;
-  const plain = { thing, size, colour, place: false, neighbour: null };
-  if (detail < 0.5) return { ...plain, article: dice() < 0.5 ? "a" : "the" };
-  const others = scene.things.filter((other) => other !== thing);
-  const neighbour = others[Math.floor(dice() * others.length)];
-  if (detail > 0.8 && neighbour !== undefined && Math.abs(neighbour.x - thing.x) > 0.2) {
-    return { ...plain, article: "the", neighbour };
-  }
-  return { ...plain, article: "the", place: true };
-}
-
-/** From "a star" to "the small red star at the top left". */
-export function captionText({ thing, article, size, colour, place, neighbour }: Description): string {
-  const words = [...(size ? [sizeWord(thing)] : []), ...(colour ? [thing.colour] : []), thing.shape];
-  const phrase = `${article} ${words.join(" ")}`;
-  if (neighbour !== null) {
-    const relation = thing.x < neighbour.x ? "left of" : "right of";
-    return `${phrase} ${relation} the ${neighbour.colour} ${neighbour.shape}`;
-  }
-  const where = side(thing);
-  if (!place) return phrase;
-  return `${phrase} ${where === "middle" ? "in the middle" : `at the ${where}`}`;
-}
-
-/** Whether everything that is said is true of `other` too. */
-export function alsoFits({ thing, size, colour, place, neighbour }: Description, other: Thing): boolean {
-  return (
-    other.shape === thing.shape &&
-    (!size || sizeWord(other) === sizeWord(thing)) &&
-    (!colour || other.colour === thing.colour) &&
-    (!place || side(other) === side(thing)) &&
-    (neighbour === null || (other !== neighbour && other.x < neighbour.x === thing.x < neighbour.x))
-  );
-}
-
-/** A description that is true of nothing else in the scene, at random; the fullest one when none of a few draws is. */
-export function drawDiscriminating(thing: Thing, scene: Scene, dice: () => number): Description {
-  for (let attempt = 0; attempt < 8; attempt++) {
-    const drawn = drawDescription(thing, scene, dice);
-    if (!scene.things.some((other) => other !== thing && alsoFits(drawn, other))) return drawn;
-  }
-  return { thing, article: "the", size: true, colour: true, place: true, neighbour: null };
-}
-
-/** A caption from vague to discriminating. */
-export function captionOf(thing: Thing, scene: Scene, dice: () => number): string {
-  return captionText(drawDescription(thing, scene, dice));
-}
+export const sizeOf = (thing: Pick<Thing, "size">): "small" | "large" => (thing.size < SMALL_BELOW ? "small" : "large");

@@ -1,5 +1,5 @@
-/** Words of the pocket tokenizer: what the prompts, drawn scenes and simple captions about them use. */
-import { COLOURS, SHAPES } from "./scene.ts";
+/** Words of the pocket tokenizer: what the prompts, the drawn scenes and captions about them use. */
+import { COLOURS, KINDS } from "./kinds.ts";
 
 /** In the order of a Qwen-based Sa2VA tokenizer; ids follow the words. */
 export const SPECIAL_TOKENS = [
@@ -25,11 +25,17 @@ export const SPECIAL_TOKENS = [
 const PROMPT = `user assistant Please give me a short description of the region in picture marked by region1 region2 region3
 There are part regions segment this image Sure it is can you describe detail . , : ? ! ' " - ( ) 1 2 3 4 5 6 7 8 9 10`;
 
-const PLACE = `a an the small large at left right top bottom middle of and with on in under over behind beside near between
+const PLACE = `a an the small little large big at left right top bottom middle of and with on in under over behind beside near between
 above below next to front back center corner side edge background foreground it its that this these his her their`;
 
 /** Distinct words, unknown first. */
 export function vocabulary(): string[] {
-  const words = [...PROMPT.split(/\s+/), ...PLACE.split(/\s+/), ...SHAPES, ...Object.keys(COLOURS)];
+  const words = [
+    ...PROMPT.split(/\s+/),
+    ...PLACE.split(/\s+/),
+    ...KINDS.flatMap(({ words, family }) => [...words, family]),
+    ...Object.keys(COLOURS),
+    "object",
+  ];
   return ["<unk>", ...new Set(words.filter((word) => word !== ""))];
 }

@@ -1,0 +1,40 @@
+/**
+ * Renders the drawings that the pocket scenes are composed from into one picture with transparency.
+ *
+ *   npx tsx scripts/build-pocket-sprites.ts
+ *
+ * The drawings are Microsoft's Fluent Emoji Flat (MIT), taken from @iconify-json/fluent-emoji-flat; licence beside the
+ * picture. Only somebody who changes the list of kinds needs to run this.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { Resvg } from "@resvg/resvg-js";
+import { LabError } from "../src/engine/errors.ts";
+import { runTool } from "./lib/arguments.ts";
+import { root } from "./lib/ensure.mjs";
+import { KINDS } from "./pocket/kinds.ts";
+import { COLUMNS, SPRITE_SIDE, SPRITES_PATH } from "./pocket/sprites.ts";
+
+interface IconSet {
+  readonly width: number;
+  readonly height: number;
+  readonly icons: Readonly<Record<string, { readonly body: string } | undefined>>;
+}
+
+await runTool(async () => {
+  const path = createRequire(import.meta.url).resolve("@iconify-json/fluent-emoji-flat/icons.json");
+  const set = JSON.parse(readFileSync(path, "utf8")) as IconSet;
+  const scale = SPRITE_SIDE / set.width;
+  const drawings = KINDS.map(({ icon }, at) => {
+    const body = set.icons[icon]?.body;
+    if (body === undefined) throw new LabError("bad-input", `${path} has no drawing "${icon}"`);
+    const [x, y] = [(at % COLUMNS) * SPRITE_SIDE, Math.floor(at / COLUMNS) * SPRITE_SIDE];
+    return `<g transform="translate(${x} ${y}) scale(${scale})">${body}</g>`;
+  });
+  const [width, height] = [COLUMNS * SPRITE_SIDE, Math.ceil(KINDS.length / COLUMNS) * SPRITE_SIDE];
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}">${drawings.join("")}</svg>`;
+  writeFileSync(join(root, SPRITES_PATH), new Resvg(svg).render().asPng());
+  process.stdout.write(`${KINDS.length} drawings in ${SPRITES_PATH}\n`);
+  return Promise.resolve(0);
+});
