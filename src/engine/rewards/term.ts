@@ -7,6 +7,7 @@ export interface RewardTerm {
   readonly weight: number;
   readonly iou?: { readonly intersection: number; readonly union: number };
   readonly meteor?: MeteorDetail;
+  readonly judge?: JudgeDetail;
   /** Why the value is missing, or a remark such as "empty mask". */
   readonly note?: string;
 }
@@ -22,4 +23,42 @@ export interface MeteorDetail {
   readonly fMean: number;
   readonly penalty: number;
   readonly score: number;
+}
+
+/** One question as it was answered. */
+export interface JudgeAnswer {
+  readonly type: "recognition" | "positive" | "negative";
+  readonly question: string;
+  readonly choices: readonly string[];
+  /** Text of the chosen answer; null when the reply fits none. */
+  readonly choice: string | null;
+  /** What it is worth; null for the recognition question. */
+  readonly points: number | null;
+}
+
+/** How a judge's term came about. Never holds a key or an address. */
+export interface JudgeDetail {
+  /** "questions": made from the reference; "dlc": written beforehand. */
+  readonly instrument: "questions" | "dlc";
+  readonly provider: string;
+  readonly model: string;
+  /** Hash of the prompts. */
+  readonly version: string;
+  /** −1 … 1 before it is brought to the range of the settings; null without a verdict. */
+  readonly score: number | null;
+  readonly positive: number | null;
+  readonly negative: number | null;
+  readonly recognised: boolean | null;
+  readonly answers: readonly JudgeAnswer[];
+  /** Raw replies in order, cut to a readable length. */
+  readonly raw: readonly string[];
+  /** Requests sent for this verdict, repeats included. */
+  readonly calls: number;
+  /** Every reply came from the cache. */
+  readonly cached: boolean;
+  readonly latencyMs: number;
+  /** In the currency of the prices that were set. */
+  readonly cost: number;
+  /** Kind of the failure that left it without a verdict; null with one. */
+  readonly failure: string | null;
 }

@@ -1,0 +1,97 @@
+/** What the two instruments share: asking for a reply that passes a check, from the cache or from the model. */
+import type { JudgeQuestion } from "../judge-score.ts";
+import type { CaptionPair } from "../types.ts";
+import { type ReplyCache, replyKey } from "./cache.ts";
+import type { Ask, Spent } from "./caller.ts";
+import { JudgeFailure } from "./failure.ts";
+import type { ChatRequest } from "./provider.ts";
+
+/** Two ways to judge, with two names: they give different numbers and are never mixed. */
+export type InstrumentName = "questions" | "dlc";
+
+/** Answers to questions about one caption, before they are scored. */
+export interface Examined {
+  readonly questions: readonly JudgeQuestion[];
+  /** What stands for the chosen answer, in the order of the questions. */
+  readonly responses: readonly string[];
+}
+
+export interface Instrument {
+  readonly name: InstrumentName;
+  /** @throws JudgeFailure, LabError("cancelled") */
+  examine(pair: CaptionPair, session: AskSession): Promise<Examined>;
+}
+
+/** Asking on behalf of one verdict. */
+export interface AskSession {
+  /**
+   * The reply that `read` accepts: from the cache, else from the model, which is asked a second time with the complaint
+   * when the first reply has another form.
+   * @throws JudgeFailure
+   */
+  reply<T>(request: ChatRequest, read: (text: string) => T): Promise<T>;
+}
+
+export interface AskDeps {
+  readonly ask: Ask;
+  readonly cache: ReplyCache;
+  readonly instrument: InstrumentName;
+  readonly model: string;
+  /** Of the prompts. */
+  readonly version: string;
+}
+
+/** What was asked for one verdict. */
+export interface AskRecord {
+  readonly spent: Spent;
+  /** Raw replies in order, those from the cache too. */
+  readonly raw: string[];
+  hits: number;
+}
+
+/** @param fresh leaves the cache out of it, for measuring how steady a judge is */
+export function askSession(deps: AskDeps, record: AskRecord, signal: AbortSignal, fresh: boolean): AskSession {
+  return {
+    async reply(request, read) {
+      const key = await replyKey(deps.instrument, deps.model, deps.version, request);
+      const known = fresh ? undefined : deps.cache.get(key);
+      if (known !== undefined) {
+        const value = accepted(known, read);
+        if (value !== null) {
+          record.hits++;
+          record.raw.push(known);
+          return value.value;
+        }
+      }
+      let reply = await deps.ask(request, record.spent, signal);
+      record.raw.push(reply.text);
+      let value: ReturnType<typeof read>;
+      try {
+        value = read(reply.text);
+      } catch (thrown) {
+        if (!(thrown instanceof JudgeFailure)) throw thrown;
+        const complaint = `${thrown.message}. Reply again, in exactly the form that was asked for.`;
+        const messages = [
+          ...request.messages,
+          { role: "assistant", content: reply.text.slice(0, 2000) },
+          { role: "user", content: complaint },
+        ] as const;
+        reply = await deps.ask({ ...request, messages }, record.spent, signal);
+        record.raw.push(reply.text);
+        value = read(reply.text);
+      }
+      if (!fresh) await deps.cache.put(key, reply.text);
+      return value;
+    },
+  };
+}
+
+/** A cached reply that an older reader took and today's does not is asked for again. */
+function accepted<T>(text: string, read: (text: string) => T): { readonly value: T } | null {
+  try {
+    return { value: read(text) };
+  } catch (thrown) {
+    if (thrown instanceof JudgeFailure) return null;
+    throw thrown;
+  }
+}

@@ -1,0 +1,155 @@
+/** A judge as the rewards see it: pairs of captions in, one term named "judge" each out; no verdict is null, never 0. */
+import { parseAnswer, scoreAnswers } from "../judge-score.ts";
+import type { JudgeAnswer, JudgeDetail, RewardTerm } from "../term.ts";
+import type { CaptionPair } from "../types.ts";
+import { type Budget, type BudgetLimits, budget } from "./budget.ts";
+import type { ReplyCache } from "./cache.ts";
+import { type CallerSettings, caller } from "./caller.ts";
+import type { Clock } from "./clock.ts";
+import { JudgeFailure, shorten } from "./failure.ts";
+import { type AskDeps, type AskRecord, askSession, type Examined, type Instrument } from "./instrument.ts";
+import { plainCaption } from "./prompts.ts";
+import type { JudgeProvider } from "./provider.ts";
+import { slots } from "./slots.ts";
+
+/** The range a score is brought to: as it is (−1 … 1), negative ones as 0, or moved to 0 … 1. */
+export type JudgeRange = "raw" | "clamp" | "rescale";
+
+export interface JudgeSettings extends CallerSettings {
+  /** Calls at a time. */
+  readonly parallel: number;
+  readonly budget: BudgetLimits;
+  readonly range: JudgeRange;
+  /** Of the prompts; stands with every score. */
+  readonly version: string;
+}
+
+export interface JudgeDeps {
+  readonly provider: JudgeProvider;
+  readonly instrument: Instrument;
+  readonly cache: ReplyCache;
+  readonly clock: Clock;
+  /** Uniform in (0, 1) for a call and its repeat. */
+  readonly jitter: (call: number, repeat: number) => number;
+}
+
+export interface JudgeOptions {
+  readonly signal?: AbortSignal;
+  /** Leaves the cache out, for calibration. */
+  readonly fresh?: boolean;
+}
+
+export interface CaptionJudge {
+  /**
+   * One term per pair, in order, weight 1.
+   * @throws LabError("cancelled") when the signal aborts; anything else that fails is a term whose value is null
+   */
+  terms(pairs: readonly CaptionPair[], options?: JudgeOptions): Promise<readonly RewardTerm[]>;
+  /** Calls and money so far. */
+  readonly spent: Pick<Budget, "calls" | "cost">;
+}
+
+const NEVER = new AbortController().signal;
+
+export function captionJudge(settings: JudgeSettings, deps: JudgeDeps): CaptionJudge {
+  const spending = budget(settings.budget);
+  const { provider, instrument, cache, clock, jitter } = deps;
+  const asking: AskDeps = {
+    ask: caller(settings, { provider, budget: spending, slots: slots(settings.parallel), clock, jitter }),
+    cache,
+    instrument: instrument.name,
+    model: provider.model,
+    version: settings.version,
+  };
+  const judgeOne = async (pair: CaptionPair, signal: AbortSignal, fresh: boolean): Promise<RewardTerm> => {
+    const record: AskRecord = { spent: { calls: 0, latency: 0, cost: 0 }, raw: [], hits: 0 };
+    const identity = {
+      instrument: instrument.name,
+      provider: provider.kind,
+      model: provider.model,
+      version: settings.version,
+    };
+    const detail = (outcome: Outcome): JudgeDetail => ({
+      ...identity,
+      ...outcome,
+      raw: record.raw.map(shorten),
+      calls: record.spent.calls,
+      cached: record.spent.calls === 0 && record.hits > 0,
+      latencyMs: record.spent.latency,
+      cost: record.spent.cost,
+    });
+    const term = { name: "judge", weight: 1 } as const;
+    // What says nothing is recognised as nothing, whatever the questions.
+    if (plainCaption(pair.hypothesis) === "") {
+      const outcome = { score: 0, positive: 0, negative: 0, recognised: false, answers: [], failure: null };
+      return { ...term, value: ranged(0, settings.range), judge: detail(outcome), note: "empty caption" };
+    }
+    try {
+      const examined = await instrument.examine(pair, askSession(asking, record, signal, fresh));
+      const outcome = outcomeOf(examined);
+      if (outcome.score !== null) {
+        return { ...term, value: ranged(outcome.score, settings.range), judge: detail(outcome) };
+      }
+      return { ...term, value: null, judge: detail(outcome), note: "the answers give no verdict" };
+    } catch (thrown) {
+      if (!(thrown instanceof JudgeFailure)) throw thrown;
+      if (thrown.raw !== "" && !record.raw.includes(thrown.raw)) record.raw.push(thrown.raw);
+      const outcome = { score: null, positive: null, negative: null, recognised: null, answers: [] };
+      return { ...term, value: null, judge: detail({ ...outcome, failure: thrown.kind }), note: thrown.message };
+    }
+  };
+  return {
+    spent: spending,
+    async terms(pairs, { signal = NEVER, fresh = false } = {}) {
+      // Rollouts that say the same are judged once.
+      const same = new Map<string, Promise<RewardTerm>>();
+      const all = pairs.map((pair) => {
+        const key = JSON.stringify([pair.reference, pair.hypothesis]);
+        const known = same.get(key);
+        if (known !== undefined) return known.then(repeated);
+        const own = judgeOne(pair, signal, fresh);
+        same.set(key, own);
+        return own;
+      });
+      // Every call ends before this does, also when one was stopped.
+      const settled = await Promise.allSettled(all);
+      return settled.map((outcome) => {
+        if (outcome.status === "rejected") throw outcome.reason;
+        return outcome.value;
+      });
+    },
+  };
+}
+
+type Outcome = Pick<JudgeDetail, "score" | "positive" | "negative" | "recognised" | "answers" | "failure">;
+
+function outcomeOf({ questions, responses }: Examined): Outcome {
+  const scored = scoreAnswers(questions, responses);
+  const recognised = scored.kind === "score" ? scored.recognised : null;
+  const answers = questions.map(({ type, question, choices }, at): JudgeAnswer => {
+    const parsed = parseAnswer(
+      responses[at] as string,
+      choices.map(([text]) => text),
+    );
+    const [choice, points] = (parsed.kind === "choice" ? choices[parsed.index] : undefined) ?? [null, 0];
+    const number = typeof points === "number" ? (recognised === false ? Math.min(0, points) : points) : null;
+    return { type, question, choices: choices.map(([text]) => text), choice, points: number };
+  });
+  if (scored.kind === "no-verdict") {
+    return { score: null, positive: null, negative: null, recognised, answers, failure: "wrong-form" };
+  }
+  const { score, positive, negative } = scored;
+  return { score, positive, negative, recognised, answers, failure: null };
+}
+
+/** A score of −1 … 1 in the range of the settings. */
+export function ranged(score: number, range: JudgeRange): number {
+  if (range === "rescale") return (score + 1) / 2;
+  return range === "clamp" ? Math.max(0, score) : score;
+}
+
+/** The same verdict for another rollout: nothing more was spent on it. */
+function repeated(term: RewardTerm): RewardTerm {
+  if (term.judge === undefined) return term;
+  return { ...term, judge: { ...term.judge, calls: 0, cost: 0, latencyMs: 0, cached: term.value !== null } };
+}
