@@ -6,7 +6,6 @@
 import type { LabConfig } from "../config/table.ts";
 import { maskIou } from "../data/rle-compare.ts";
 import type { RowSource, TrainingRow } from "../data/training-row.ts";
-import { uniform } from "../gpu/random.ts";
 import { tf } from "../gpu/tf.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { imageLogits, packMask } from "../model/sam2/postprocess.ts";
@@ -133,17 +132,24 @@ async function captionsOf(
   const prompt = captionPrompt(model, features.tiles, cells);
   const batch = captionBatch(model, deps.policy, features, prompt, greedy ? 1 : EVAL_DRAWS);
   const rule = answerRule(model);
-  const { completions } = await generate(model, deps.policy, batch, {
+  const [generated] = await generate(model, deps.policy, [batch], {
     maxNewTokens: config.maxNewTokens,
     sampler: { ...FULL_SAMPLING, guard: config.logitGuard },
     greedy,
-    uniform: (rollout, position) =>
-      uniform({ seed: EVAL_SEED, step: 0, loop: 1, row: index, rollout, position, stream: EVAL_STREAM }),
+    key: (_, rollout) => ({
+      seed: EVAL_SEED,
+      step: 0,
+      loop: 1,
+      row: index,
+      rollout,
+      position: 0,
+      stream: EVAL_STREAM,
+    }),
     stop: (ids) => rule.reached(ids),
     signal: deps.signal,
   });
   tf.dispose([batch.prefix, batch.tails]);
-  return completions.map((completion) => rule.answer(completion.ids));
+  return (generated?.completions ?? []).map((completion) => rule.answer(completion.ids));
 }
 
 async function fullMasks(logits: tf.Tensor, model: Sa2vaModel, height: number, width: number): Promise<Uint8Array[]> {

@@ -6,7 +6,8 @@ import type { Sa2vaModel } from "../model/sa2va.ts";
 import type { Weights } from "../model/weights.ts";
 import { embedIds, embedPrompt, projectImage } from "./embedding.ts";
 import type { ImageFeatures } from "./features.ts";
-import type { Completion, PromptBatch } from "./generate.ts";
+import type { Completion } from "./generate.ts";
+import type { PromptBatch } from "./prefill.ts";
 import type { CaptionPrompt } from "./prompts.ts";
 import type { SamplerSettings } from "./sampler.ts";
 
@@ -24,7 +25,7 @@ export function captionBatch(
     const last = tf.slice(whole, [0, length - 1, 0], [1, 1, width]);
     return [tf.slice(whole, [0, 0, 0], [1, length - 1, width]), tf.tile(last, [rollouts, 1, 1])];
   }) as [Tensor, Tensor];
-  return { prefix, tails, tailLengths: new Array<number>(rollouts).fill(1) };
+  return { prefix, tails, tailLengths: new Array<number>(rollouts).fill(1), promptIds: prompt.ids };
 }
 
 /**

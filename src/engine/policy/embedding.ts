@@ -7,7 +7,7 @@ import { spliceVisual } from "../model/splice.ts";
 import type { Weights } from "../model/weights.ts";
 import type { Prompt } from "../text/prompt.ts";
 import type { ImageFeatures } from "./features.ts";
-import type { PromptBatch } from "./generate.ts";
+import type { PromptBatch } from "./prefill.ts";
 import type { RegionCells } from "./prompts.ts";
 
 /** Embeddings [rows, T, D] of equally long id rows. */

@@ -1,28 +1,19 @@
 /**
- * Cached decoding of a batch of completions. Rows may share a long prefix (the picture's tokens), which is computed once
- * at batch 1; what differs per row is a right-padded tail, whose padding is hidden from every later query.
+ * Cached decoding of a batch of completions: all groups of a loop at once, each group's prompt computed once
+ * (policy/prefill.ts).
  *
  * Sampling happens on the CPU in double precision from the logits of each position (policy/sampler.ts), with one
- * counter-based draw per (rollout, position), so that a rollout can be replayed alone.
+ * counter-based draw per (group, rollout, position), so that a rollout can be replayed alone.
  */
 import { LabError } from "../errors.ts";
-import { HIDDEN_SCORE } from "../gpu/kernels/attention.ts";
+import { type RandomKey, uniform } from "../gpu/random.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import { disposeCache, type KvCache, languageForward, languageLogits } from "../model/language.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import type { Weights } from "../model/weights.ts";
 import { embedIds } from "./embedding.ts";
+import { disposePrefilled, hiddenPlaces, type PromptBatch, prefill, rowsOf } from "./prefill.ts";
 import { greedyToken, type SamplerSettings, sampleToken } from "./sampler.ts";
-
-/** Prompts of a batch as embeddings. */
-export interface PromptBatch {
-  /** [1, P, D], shared by all rows; P may be 0. */
-  readonly prefix: Tensor;
-  /** [B, L, D], right-padded; at least one position a row. */
-  readonly tails: Tensor;
-  /** Real length of each tail, 1 … L. */
-  readonly tailLengths: readonly number[];
-}
 
 export interface Completion {
   /** Generated ids, the end token included when one was reached. */
@@ -39,141 +30,115 @@ export interface GenerateOptions {
   readonly sampler: SamplerSettings;
   /** Takes the likeliest token instead of drawing one. */
   readonly greedy: boolean;
-  /** Uniform in (0, 1) for a row and position; unused when greedy. */
-  readonly uniform: (row: number, position: number) => number;
+  /** Address of a rollout's draws; the position counts on from the key's. Unused when greedy. */
+  readonly key: (group: number, rollout: number) => RandomKey;
   /** True when the ids generated so far end the answer. */
   readonly stop: (ids: readonly number[]) => boolean;
-  /** Ids the repetition penalty counts as seen, besides the generated ones. */
-  readonly promptIds?: readonly number[];
   /** Thrown through when aborted, between positions. */
   readonly signal?: AbortSignal;
 }
 
 export interface Generated {
   readonly completions: readonly Completion[];
-  /** NaN or infinite logits met; those rows were ended there. */
+  /** NaN logits met; those rows were ended there. */
   readonly nonFinite: number;
 }
 
 /**
- * Completes every row of the batch.
+ * Completes every row of every group; one result a group.
  * @throws LabError("cancelled") when the signal fires
  */
 export async function generate(
   model: Sa2vaModel,
   weights: Weights,
-  batch: PromptBatch,
+  groups: readonly PromptBatch[],
   options: GenerateOptions,
-): Promise<Generated> {
-  const rows = batch.tails.shape[0] as number;
-  const prefixLength = batch.prefix.shape[1] as number;
-  const tailLength = batch.tails.shape[1] as number;
-  const language = model.config.language;
-  const ids: number[][] = Array.from({ length: rows }, () => []);
-  const logps: number[][] = Array.from({ length: rows }, () => []);
-  const entropies: number[][] = Array.from({ length: rows }, () => []);
-  const ended = new Array<boolean>(rows).fill(false);
-  let nonFinite = 0;
+): Promise<Generated[]> {
+  const { language } = model.config;
+  const address = groups.flatMap((batch, group) => batch.tailLengths.map((_, rollout) => ({ group, rollout })));
+  const rows = address.length;
+  const ids: number[][] = address.map(() => []);
+  const logps: number[][] = address.map(() => []);
+  const entropies: number[][] = address.map(() => []);
+  const ended = address.map(() => false);
+  const broken = address.map(() => false);
+  const prefilled = prefill(weights, language, groups);
   let cache: KvCache | undefined;
 
-  const forward = (x: Tensor, positions: number[][], mask: Tensor | undefined, pick: readonly number[]): Tensor =>
+  const forward = (x: Tensor, position: number): Tensor =>
     tf.tidy(() => {
-      const past = cache;
+      const before = cache ?? (prefilled.past === undefined ? undefined : rowsOf(prefilled.past, prefilled.pastRow));
+      const { head, tail, tailStart, places } = prefilled;
+      const mask = hiddenPlaces(head, tailStart, tail, places, places + position + 1);
       const out = languageForward(weights, language, x, {
-        positions,
-        ...(past === undefined ? {} : { past }),
+        positions: head.map((length, row) => [length + (tail[row] as number) + position]),
+        ...(before === undefined ? {} : { past: before }),
         ...(mask === undefined ? {} : { mask }),
       });
       for (const layer of out.cache) {
         tf.keep(layer.k);
         tf.keep(layer.v);
       }
+      if (cache !== undefined) disposeCache(cache);
       cache = out.cache;
-      if (past !== undefined) disposeCache(past);
-      const [, length, width] = out.hidden.shape as [number, number, number];
-      const places = out.hidden.reshape([-1, width]);
-      if (length === 1) return languageLogits(weights, places);
-      const chosen = pick.map((at, row) => row * length + at);
-      return languageLogits(weights, tf.gather(places, tf.tensor1d(chosen, "int32")));
+      return languageLogits(weights, out.hidden.reshape([rows, -1]));
     });
 
   try {
-    if (prefixLength > 0) {
-      const positions = [Array.from({ length: prefixLength }, (_, i) => i)];
-      tf.dispose(forward(batch.prefix, positions, undefined, [prefixLength - 1]));
-    }
-    const tailPositions = batch.tailLengths.map((length) =>
-      Array.from({ length: tailLength }, (_, i) => prefixLength + Math.min(i, length - 1)),
-    );
-    let logits = forward(
-      batch.tails,
-      tailPositions,
-      undefined,
-      batch.tailLengths.map((length) => length - 1),
-    );
-
-    for (let position = 0; ; position++) {
+    for (let position = 0; position < options.maxNewTokens && !ended.every(Boolean); position++) {
+      // Rows that have ended keep decoding their last token; nothing reads it.
+      const x =
+        position === 0
+          ? prefilled.first.reshape([rows, 1, -1])
+          : embedIds(
+              model,
+              weights,
+              ids.map((own) => [own[own.length - 1] ?? 0]),
+            );
+      const logits = forward(x, position);
       const values = await logits.data();
-      tf.dispose(logits);
+      tf.dispose([logits, x]);
       if (options.signal?.aborted === true) throw new LabError("cancelled", "Generation was stopped");
       const width = values.length / rows;
-      for (let row = 0; row < rows; row++) {
-        if (ended[row] === true) continue;
+      address.forEach(({ group, rollout }, row) => {
+        if (ended[row] === true) return;
         const own = ids[row] as number[];
         const scores = values.subarray(row * width, (row + 1) * width) as Float32Array;
-        const seen = options.sampler.repetitionPenalty === 1 ? [] : [...(options.promptIds ?? []), ...own];
+        const seen =
+          options.sampler.repetitionPenalty === 1 ? [] : [...((groups[group] as PromptBatch).promptIds ?? []), ...own];
         const drawn = options.greedy
           ? greedyToken(scores, options.sampler, seen)
-          : sampleToken(scores, options.sampler, seen, options.uniform(row, position));
+          : sampleToken(scores, options.sampler, seen, drawAt(options.key(group, rollout), position));
         if (drawn.id < 0 || !Number.isFinite(drawn.logpFull)) {
-          nonFinite++;
+          broken[row] = true;
           ended[row] = true;
-          continue;
+          return;
         }
         own.push(drawn.id);
         (logps[row] as number[]).push(drawn.logpFull);
         (entropies[row] as number[]).push(drawn.entropy);
         if (options.stop(own)) ended[row] = true;
-      }
-      if (position + 1 >= options.maxNewTokens || ended.every(Boolean)) break;
-
-      // Rows that have ended keep decoding their last token; nothing reads it.
-      const next = ids.map((own) => own[own.length - 1] ?? 0);
-      const positions = batch.tailLengths.map((length) => [prefixLength + length + position]);
-      const total = prefixLength + tailLength + position + 1;
-      const mask = hidePadding(batch.tailLengths, prefixLength, tailLength, total);
-      const x = embedIds(
-        model,
-        weights,
-        next.map((id) => [id]),
-      );
-      logits = forward(x, positions, mask, new Array<number>(rows).fill(0));
-      tf.dispose(mask === undefined ? x : [x, mask]);
+      });
     }
   } finally {
+    disposePrefilled(prefilled);
     if (cache !== undefined) disposeCache(cache);
   }
 
-  const completions = ids.map((own, row) => ({
-    ids: own,
-    logps: logps[row] as number[],
-    entropies: entropies[row] as number[],
-    ended: options.stop(own),
-  }));
-  return { completions, nonFinite };
+  return groups.map((_, group) => {
+    const own = address.flatMap((place, row) => (place.group === group ? [row] : []));
+    return {
+      completions: own.map((row) => ({
+        ids: ids[row] as number[],
+        logps: logps[row] as number[],
+        entropies: entropies[row] as number[],
+        ended: options.stop(ids[row] as number[]),
+      })),
+      nonFinite: own.filter((row) => broken[row]).length,
+    };
+  });
 }
 
-/** Mask [B, 1, 1, total] that hides each row's tail padding, or undefined when no row is padded. */
-function hidePadding(
-  tailLengths: readonly number[],
-  prefixLength: number,
-  tailLength: number,
-  total: number,
-): Tensor | undefined {
-  if (tailLengths.every((length) => length === tailLength)) return undefined;
-  const values = new Float32Array(tailLengths.length * total);
-  tailLengths.forEach((length, row) => {
-    values.fill(HIDDEN_SCORE, row * total + prefixLength + length, row * total + prefixLength + tailLength);
-  });
-  return tf.tensor4d(values, [tailLengths.length, 1, 1, total]);
+function drawAt(key: RandomKey, position: number): number {
+  return uniform({ ...key, position: key.position + position });
 }

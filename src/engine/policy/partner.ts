@@ -2,6 +2,7 @@
  * Phrase → mask and mask → caption without sampling: what the partner answers, what evaluation measures, and, with a
  * tape, the part of loop 2 that the policy differentiates.
  */
+import { STREAM } from "../gpu/random.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import { languageForward } from "../model/language.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
@@ -12,7 +13,16 @@ import type { Weights } from "../model/weights.ts";
 import { embedIds, embedPrompt, padTails, projectImage, sharedLength } from "./embedding.ts";
 import type { ImageFeatures } from "./features.ts";
 import { generate } from "./generate.ts";
-import { answerRule, captionPrompt, countCells, plainPhrase, regionCells, segmentPrompt } from "./prompts.ts";
+import type { PromptBatch } from "./prefill.ts";
+import {
+  answerRule,
+  type CaptionPrompt,
+  captionPrompt,
+  countCells,
+  plainPhrase,
+  regionCells,
+  segmentPrompt,
+} from "./prompts.ts";
 import { FULL_SAMPLING } from "./sampler.ts";
 
 /**
@@ -103,6 +113,15 @@ export interface DescribeOptions {
   readonly signal: AbortSignal;
 }
 
+/** Masks of one picture, to be described. */
+export interface DescribedPicture {
+  readonly features: ImageFeatures;
+  /** 0/1, row-major, height · width each. */
+  readonly masks: readonly Uint8Array[];
+  readonly height: number;
+  readonly width: number;
+}
+
 /** Greedy captions of masks of one picture; null for a mask that covers no visual token. */
 export async function describeMasks(
   model: Sa2vaModel,
@@ -113,17 +132,62 @@ export async function describeMasks(
   width: number,
   options: DescribeOptions,
 ): Promise<(string | null)[]> {
-  const captions: (string | null)[] = masks.map(() => null);
-  const asked = masks.flatMap((mask, index) => {
-    const cells = regionCells(model, mask, height, width, options.keepTiny);
-    return countCells(cells) === 0 ? [] : [{ prompt: captionPrompt(model, features.tiles, cells), index }];
+  const [captions] = await describePictures(model, weights, [{ features, masks, height, width }], options);
+  return captions as (string | null)[];
+}
+
+/** The same for several pictures in one batch; one list a picture. */
+export async function describePictures(
+  model: Sa2vaModel,
+  weights: Weights,
+  pictures: readonly DescribedPicture[],
+  options: DescribeOptions,
+): Promise<(string | null)[][]> {
+  const captions = pictures.map(({ masks }) => masks.map((): string | null => null));
+  const asked = pictures.map(({ features, masks, height, width }) =>
+    masks.flatMap((mask, index) => {
+      const cells = regionCells(model, mask, height, width, options.keepTiny);
+      return countCells(cells) === 0 ? [] : [{ prompt: captionPrompt(model, features.tiles, cells), index }];
+    }),
+  );
+  const groups = pictures.flatMap((picture, at) => {
+    const own = asked[at] ?? [];
+    return own.length === 0 ? [] : [{ at, own, batch: describeBatch(model, weights, picture.features, own) }];
   });
-  const first = asked[0]?.prompt;
-  if (first === undefined) return captions;
+  if (groups.length === 0) return captions;
+  const rule = answerRule(model);
+  const generated = await generate(
+    model,
+    weights,
+    groups.map(({ batch }) => batch),
+    {
+      maxNewTokens: options.maxNewTokens,
+      sampler: { ...FULL_SAMPLING, guard: options.logitGuard },
+      greedy: true,
+      key: (row, rollout) => ({ seed: 0, step: 0, loop: 0, row, rollout, position: 0, stream: STREAM.token }),
+      stop: (ids) => rule.reached(ids),
+      signal: options.signal,
+    },
+  ).finally(() => tf.dispose(groups.flatMap(({ batch }) => [batch.prefix, batch.tails])));
+  groups.forEach(({ at, own }, group) => {
+    own.forEach(({ index }, row) => {
+      (captions[at] as (string | null)[])[index] = rule.answer(generated[group]?.completions[row]?.ids ?? []);
+    });
+  });
+  return captions;
+}
+
+/** Prompts of one picture's regions, which part where the picture's own tokens end. */
+function describeBatch(
+  model: Sa2vaModel,
+  weights: Weights,
+  features: ImageFeatures,
+  asked: readonly { readonly prompt: CaptionPrompt }[],
+): PromptBatch {
   // Region tokens have one id but different contents, so sharing ends with the picture's own tokens.
   const shared = sharedLength(
     asked.map((item) => item.prompt.ids),
-    first.imageSpan.end,
+    asked[0]?.prompt.imageSpan.end ?? 0,
   );
   const [prefix, ...tails] = tf.tidy(() => {
     const visual = projectImage(weights, features);
@@ -138,17 +202,5 @@ export async function describeMasks(
   }) as [Tensor, ...Tensor[]];
   const batch = padTails(prefix, tails);
   tf.dispose(tails);
-  const rule = answerRule(model);
-  const { completions } = await generate(model, weights, batch, {
-    maxNewTokens: options.maxNewTokens,
-    sampler: { ...FULL_SAMPLING, guard: options.logitGuard },
-    greedy: true,
-    uniform: () => 0.5,
-    stop: (ids) => rule.reached(ids),
-    signal: options.signal,
-  }).finally(() => tf.dispose([batch.prefix, batch.tails]));
-  asked.forEach(({ index }, n) => {
-    captions[index] = rule.answer(completions[n]?.ids ?? []);
-  });
-  return captions;
+  return batch;
 }

@@ -32,15 +32,9 @@ export function samplerSettings(config: LabConfig): SamplerSettings {
   return { temperature, topK, topP, minP, repetitionPenalty, guard: config.logitGuard };
 }
 
-/** Uniform draws of a group's tokens: one number per (rollout, position). */
-export function tokenDraws(
-  context: StepContext,
-  loop: LoopId,
-  group: number,
-): (rollout: number, position: number) => number {
-  const { seed } = context.config;
-  return (rollout, position) =>
-    uniform({ seed, step: context.step, loop, row: group, rollout, position, stream: STREAM.token });
+/** Address of a group's token draws: one number per (rollout, position). */
+export function tokenKey(context: StepContext, loop: LoopId, group: number, rollout: number): RandomKey {
+  return { seed: context.config.seed, step: context.step, loop, row: group, rollout, position: 0, stream: STREAM.token };
 }
 
 /** Draws of a group's mask noise: one number per (rollout, cell). */

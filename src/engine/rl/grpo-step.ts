@@ -7,7 +7,7 @@
  * forms and traps are listed in docs/decisions.md and tested against recorded numbers.
  */
 import type { LabConfig } from "../config/table.ts";
-import type { RowSource } from "../data/training-row.ts";
+import type { RowSource, TrainingRow } from "../data/training-row.ts";
 import { LabError } from "../errors.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import { weightsView } from "../model/weights.ts";
@@ -117,24 +117,26 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
   }
 }
 
-/** Draws the loop's prompts of this step and plays a group on each, into `playouts`. */
+/** Draws the loop's prompts of this step and plays a group on each, all together, into `playouts`. */
 async function playGroups(input: StepInput, loop: LoopId, playouts: Playout[]): Promise<void> {
   const { context, trainRows, rows } = input;
   const { config, step } = context;
   const count = config.accumulation * config.promptsPerStep;
-  const play = loop === 1 ? playLoop1 : playLoop2;
+  await context.phase("sample", loop);
+  const drawn: TrainingRow[] = [];
   for (let group = 0; group < count; group++) {
-    await context.phase("sample", loop);
-    const drawn = promptRow(trainRows.length, (step - 1) * count + group, loop, config.seed);
-    const row = await drawRow(
-      rows,
-      trainRows,
-      drawn,
-      ({ mask, rgb: { height, width } }) =>
-        config.smallRegions === "force" || countCells(regionCells(context.model, mask, height, width, false)) > 0,
+    const place = promptRow(trainRows.length, (step - 1) * count + group, loop, config.seed);
+    drawn.push(
+      await drawRow(
+        rows,
+        trainRows,
+        place,
+        ({ mask, rgb: { height, width } }) =>
+          config.smallRegions === "force" || countCells(regionCells(context.model, mask, height, width, false)) > 0,
+      ),
     );
-    playouts.push(await play(context, row, group));
   }
+  playouts.push(...(await (loop === 1 ? playLoop1 : playLoop2)(context, drawn)));
 }
 
 async function referenceLogProbs(input: StepInput, playout: Playout): Promise<Float32Array> {

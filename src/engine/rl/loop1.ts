@@ -6,29 +6,44 @@ import type { TrainingRow } from "../data/training-row.ts";
 import { tf } from "../gpu/tf.ts";
 import { captionBatch, captionLogProbs } from "../policy/caption-policy.ts";
 import { disposeFeatures, type ImageFeatures } from "../policy/features.ts";
-import { type Completion, generate } from "../policy/generate.ts";
+import { type Completion, type Generated, generate } from "../policy/generate.ts";
 import { segmentPhrases } from "../policy/partner.ts";
-import { answerRule, captionPrompt, regionCells } from "../policy/prompts.ts";
+import { answerRule, type CaptionPrompt, captionPrompt, regionCells } from "../policy/prompts.ts";
 import { iouTerm } from "../rewards/iou.ts";
 import { captionMask, padRows } from "./actions.ts";
-import { type StepContext, samplerSettings, tokenDraws } from "./context.ts";
+import { type StepContext, samplerSettings, tokenKey } from "./context.ts";
 import { captionObservations, maskObservations } from "./observations.ts";
 import type { Playout } from "./playout.ts";
 
-/** Plays one group: G captions of the row's mask, each judged by the mask the partner finds for it. */
-export async function playLoop1(context: StepContext, row: TrainingRow, group: number): Promise<Playout> {
-  const { model, config } = context;
-  const { height, width } = row.rgb;
-  await context.phase("features", 1);
-  const features = await context.features.get(row.summary.imageId, row.rgb);
-  const { prompt, completions, nonFinite, captions, masks } = await describeAndFind(
-    context,
-    row,
-    group,
-    features,
-  ).finally(() => disposeFeatures(features));
+/** A row with what the policy said about it and the masks that the partner found for that. */
+interface Described {
+  readonly row: TrainingRow;
+  readonly group: number;
+  readonly prompt: CaptionPrompt;
+  readonly completions: readonly Completion[];
+  readonly captions: readonly string[];
+  readonly masks: readonly (Uint8Array | null)[];
+  readonly nonFinite: number;
+}
 
-  await context.phase("reward", 1);
+/** Plays one group a row: G captions of the row's mask, each judged by the mask the partner finds for it. */
+export async function playLoop1(context: StepContext, rows: readonly TrainingRow[]): Promise<Playout[]> {
+  await context.phase("features", 1);
+  const features: ImageFeatures[] = [];
+  try {
+    for (const row of rows) features.push(await context.features.get(row.summary.imageId, row.rgb));
+    const described = await describeAndFind(context, rows, features);
+    await context.phase("reward", 1);
+    return described.map((item) => playoutOf(context, item));
+  } finally {
+    for (const own of features) disposeFeatures(own);
+  }
+}
+
+function playoutOf(context: StepContext, described: Described): Playout {
+  const { model, config } = context;
+  const { row, group, prompt, completions, captions, masks, nonFinite } = described;
+  const { height, width } = row.rgb;
   const given = { height, width, pixels: row.mask };
   const terms = masks.map((pixels) =>
     iouTerm(given, pixels === null ? null : { height, width, pixels }, {
@@ -79,29 +94,42 @@ export async function playLoop1(context: StepContext, row: TrainingRow, group: n
   };
 }
 
-/** Captions of the policy and the masks that the partner finds for them. */
-async function describeAndFind(context: StepContext, row: TrainingRow, group: number, features: ImageFeatures) {
+/** Captions of the policy, all groups in one batch, and the masks that the partner finds for them. */
+async function describeAndFind(
+  context: StepContext,
+  rows: readonly TrainingRow[],
+  features: readonly ImageFeatures[],
+): Promise<Described[]> {
   const { model, config } = context;
-  const { height, width } = row.rgb;
   await context.phase("generate", 1);
-  const cells = regionCells(model, row.mask, height, width, config.smallRegions === "force");
-  const prompt = captionPrompt(model, features.tiles, cells);
-  const batch = captionBatch(model, context.policy, features, prompt, config.groupSize);
+  const prompts = rows.map(({ mask, rgb: { height, width } }, group) => {
+    const cells = regionCells(model, mask, height, width, config.smallRegions === "force");
+    return captionPrompt(model, (features[group] as ImageFeatures).tiles, cells);
+  });
+  const batches = prompts.map((prompt, group) =>
+    captionBatch(model, context.policy, features[group] as ImageFeatures, prompt, config.groupSize),
+  );
   const rule = answerRule(model);
-  const { completions, nonFinite } = await generate(model, context.policy, batch, {
+  const generated = await generate(model, context.policy, batches, {
     maxNewTokens: config.maxNewTokens,
     sampler: samplerSettings(config),
     greedy: false,
-    uniform: tokenDraws(context, 1, group),
+    key: (group, rollout) => tokenKey(context, 1, group, rollout),
     stop: (ids) => rule.reached(ids),
-    promptIds: prompt.ids,
     signal: context.signal,
-  }).finally(() => tf.dispose([batch.prefix, batch.tails]));
-  const captions = completions.map((completion: Completion) => rule.answer(completion.ids));
+  }).finally(() => tf.dispose(batches.flatMap((batch) => [batch.prefix, batch.tails])));
 
   await context.phase("partner", 1);
-  const masks = await segmentPhrases(model, context.partner, features, captions, height, width);
-  return { prompt, completions, nonFinite, captions, masks };
+  return Promise.all(
+    rows.map(async (row, group): Promise<Described> => {
+      const { completions, nonFinite } = generated[group] as Generated;
+      const captions = completions.map((completion) => rule.answer(completion.ids));
+      const { height, width } = row.rgb;
+      const own = features[group] as ImageFeatures;
+      const masks = await segmentPhrases(model, context.partner, own, captions, height, width);
+      return { row, group, prompt: prompts[group] as CaptionPrompt, completions, captions, masks, nonFinite };
+    }),
+  );
 }
 
 export function toRle(mask: Uint8Array | null, height: number, width: number) {

@@ -10,7 +10,7 @@ import { disposeFeatures, type ImageFeatures } from "../policy/features.ts";
 import { maskAnchor } from "../policy/mask-anchor.ts";
 import { maskPolicyOf } from "../policy/mask-policies.ts";
 import type { MaskActions } from "../policy/mask-policy.ts";
-import { describeMasks } from "../policy/partner.ts";
+import { describePictures } from "../policy/partner.ts";
 import { phraseOutput } from "../policy/phrase-output.ts";
 import { segmentPrompt } from "../policy/prompts.ts";
 import type { RewardTerm } from "../rewards/term.ts";
@@ -18,51 +18,79 @@ import { maskDraws, type StepContext } from "./context.ts";
 import { maskObservations, pairObservations } from "./observations.ts";
 import type { AuxiliaryLoss, Playout } from "./playout.ts";
 
-/** Plays one group: a few masks for the row's caption, each judged by what the partner says about it. */
-export async function playLoop2(context: StepContext, row: TrainingRow, group: number): Promise<Playout> {
-  await context.phase("features", 2);
-  const features = await context.features.get(row.summary.imageId, row.rgb);
-  let acted: MaskActions | undefined;
+/** A row with the masks the policy made of its caption. */
+interface Acted {
+  readonly row: TrainingRow;
+  readonly group: number;
+  readonly features: ImageFeatures;
+  readonly actions: MaskActions;
+  /** 0/1 at image size. */
+  readonly masks: readonly Uint8Array[];
+  readonly greedy: Uint8Array | undefined;
+}
+
+/** Plays one group a row: a few masks for the row's caption, each judged by what the partner says about it. */
+export async function playLoop2(context: StepContext, rows: readonly TrainingRow[]): Promise<Playout[]> {
+  const features: ImageFeatures[] = [];
+  const acted: Acted[] = [];
+  const playouts: Playout[] = [];
   try {
+    await context.phase("features", 2);
+    for (const row of rows) features.push(await context.features.get(row.summary.imageId, row.rgb));
     await context.phase("generate", 2);
-    const output = phraseOutput(context.model, context.policy, features, row.summary.caption);
-    acted = await maskPolicyOf(context.config)
-      .act(output, context.config.groupSize, maskDraws(context, 2, group))
-      .finally(() => output.dispose());
-    return await judgeActions(context, row, group, features, acted);
+    for (const [group, row] of rows.entries()) {
+      acted.push(await act(context, row, group, features[group] as ImageFeatures));
+    }
+    await context.phase("partner", 2);
+    const told = await describePictures(
+      context.model,
+      context.partner,
+      acted.map((item) => ({ features: item.features, masks: item.masks, ...sides(item.row) })),
+      {
+        maxNewTokens: context.config.partnerMaxTokens,
+        logitGuard: context.config.logitGuard,
+        keepTiny: context.config.smallRegions === "force",
+        signal: context.signal,
+      },
+    );
+    await context.phase("reward", 2);
+    for (const [group, item] of acted.entries()) {
+      playouts.push(await judgeActions(context, item, told[group] as readonly (string | null)[]));
+    }
+    return playouts;
   } catch (thrown) {
-    acted?.dispose();
+    for (const playout of playouts) playout.dispose();
+    for (const item of acted.slice(playouts.length)) item.actions.dispose();
     throw thrown;
   } finally {
-    disposeFeatures(features);
+    for (const own of features) disposeFeatures(own);
   }
 }
 
-/** What the sampled masks look like at image size, what the partner says about them, and what that earns. */
-async function judgeActions(
-  context: StepContext,
-  row: TrainingRow,
-  group: number,
-  features: ImageFeatures,
-  acted: MaskActions,
-): Promise<Playout> {
+function sides(row: TrainingRow): { readonly height: number; readonly width: number } {
+  return { height: row.rgb.height, width: row.rgb.width };
+}
+
+async function act(context: StepContext, row: TrainingRow, group: number, features: ImageFeatures): Promise<Acted> {
   const { model, config } = context;
-  const { height, width } = row.rgb;
+  const { height, width } = sides(row);
+  const output = phraseOutput(model, context.policy, features, row.summary.caption);
+  const actions = await maskPolicyOf(config)
+    .act(output, config.groupSize, maskDraws(context, 2, group))
+    .finally(() => output.dispose());
+  const read = (logits: Tensor): Promise<Uint8Array[]> =>
+    readMasks(logits, model.config.sam2.imageSize, height, width).finally(() => logits.dispose());
+  const [masks, [greedy]] = await Promise.all([read(actions.logits), read(actions.greedy)]);
+  return { row, group, features, actions, masks, greedy };
+}
+
+/** What the partner's answers earn. */
+async function judgeActions(context: StepContext, item: Acted, told: readonly (string | null)[]): Promise<Playout> {
+  const { model, config } = context;
+  const { row, group, features, actions: acted, masks, greedy } = item;
+  const { height, width } = sides(row);
   const caption = row.summary.caption;
-  const masks = await readMasks(acted.logits, model.config.sam2.imageSize, height, width);
-  const [greedy] = await readMasks(acted.greedy, model.config.sam2.imageSize, height, width);
-  tf.dispose([acted.logits, acted.greedy]);
-
-  await context.phase("partner", 2);
-  const told = await describeMasks(model, context.partner, features, masks, height, width, {
-    maxNewTokens: config.partnerMaxTokens,
-    logitGuard: config.logitGuard,
-    keepTiny: config.smallRegions === "force",
-    signal: context.signal,
-  });
-
   const prompt = segmentPrompt(model, features.tiles, caption);
-  await context.phase("reward", 2);
   const scored = await context.scorer.score(
     told.map((hypothesis) => ({ reference: caption, hypothesis: hypothesis ?? "" })),
   );
