@@ -34,7 +34,15 @@ export function samplerSettings(config: LabConfig): SamplerSettings {
 
 /** Address of a group's token draws: one number per (rollout, position). */
 export function tokenKey(context: StepContext, loop: LoopId, group: number, rollout: number): RandomKey {
-  return { seed: context.config.seed, step: context.step, loop, row: group, rollout, position: 0, stream: STREAM.token };
+  return {
+    seed: context.config.seed,
+    step: context.step,
+    loop,
+    row: group,
+    rollout,
+    position: 0,
+    stream: STREAM.token,
+  };
 }
 
 /** Draws of a group's mask noise: one number per (rollout, cell). */

@@ -3,7 +3,7 @@
  */
 import { encodeRle } from "../data/rle-mask.ts";
 import type { TrainingRow } from "../data/training-row.ts";
-import { type Tensor, tf } from "../gpu/tf.ts";
+import type { Tensor } from "../gpu/tf.ts";
 import { nearestMask } from "../model/preprocess/region-grid.ts";
 import { imageLogits, packMask } from "../model/sam2/postprocess.ts";
 import { disposeFeatures, type ImageFeatures } from "../policy/features.ts";
@@ -80,8 +80,13 @@ async function act(context: StepContext, row: TrainingRow, group: number, featur
     .finally(() => output.dispose());
   const read = (logits: Tensor): Promise<Uint8Array[]> =>
     readMasks(logits, model.config.sam2.imageSize, height, width).finally(() => logits.dispose());
-  const [masks, [greedy]] = await Promise.all([read(actions.logits), read(actions.greedy)]);
-  return { row, group, features, actions, masks, greedy };
+  try {
+    const [masks, [greedy]] = await Promise.all([read(actions.logits), read(actions.greedy)]);
+    return { row, group, features, actions, masks, greedy };
+  } catch (thrown) {
+    actions.dispose();
+    throw thrown;
+  }
 }
 
 /** What the partner's answers earn. */
