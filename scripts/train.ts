@@ -12,7 +12,7 @@ import { openRegionSet } from "../src/engine/data/region-set.ts";
 import { decodeRle } from "../src/engine/data/rle.ts";
 import type { RowSource } from "../src/engine/data/training-row.ts";
 import { LabError } from "../src/engine/errors.ts";
-import { meteorScorer } from "../src/engine/rewards/caption-scorer.ts";
+import { rewardScorer } from "../src/engine/rewards/scorer.ts";
 import { loadWordnet } from "../src/engine/rewards/wordnet.ts";
 import { Session } from "../src/engine/rl/session.ts";
 import { one, type Parsed, parseArguments, runTool } from "./lib/arguments.ts";
@@ -90,16 +90,23 @@ await runTool(async () => {
   const device = await openNodeDevice();
   say(`${device.report.description || device.report.vendor}`);
   const wordnet = await loadWordnet(await nodeSource(join(root, "public", "wordnet", "wordnet30.txt")));
+  let held: string | null = null;
   const session = new Session({
     device,
     store: nodeStore(out),
     rows,
-    scorer: meteorScorer(wordnet),
+    scorer: rewardScorer({ wordnet }),
     now: () => performance.now() / 1000,
     emit(event) {
       if (event.type === "step") process.stdout.write(`${stepLine(event, json)}\n`);
       if (event.type === "eval") process.stdout.write(`${evalLine(event.report, json)}\n`);
       if (event.type === "alarm") say(`step ${event.alarm.step}: ${event.alarm.message}`);
+      if (event.type === "held") {
+        // Nobody is there to press play: the run ends as a stopped one, which can be resumed.
+        held = event.error.message;
+        say(`step ${event.step}: ${held}`);
+        session.trainer?.gate.stop();
+      }
       if (event.type === "checkpoint") say(`checkpoint at step ${event.step}, ${event.bytes} bytes`);
     },
   });
@@ -125,5 +132,6 @@ await runTool(async () => {
     session.dispose();
     device.close();
   }
+  if (held !== null) throw new LabError("held", held);
   return 0;
 });

@@ -2,10 +2,10 @@
 
 import type { RowSource, TrainingRow } from "../src/engine/data/training-row.ts";
 import { LabError } from "../src/engine/errors.ts";
-import type { CaptionScorer, ScoredRollout } from "../src/engine/rewards/types.ts";
+import type { RewardScorer, ScoredRollout } from "../src/engine/rewards/types.ts";
 import type { RequestId, WireError } from "../src/protocol/common.ts";
 import type { SampleReply, SampleRequest } from "../src/protocol/data.ts";
-import type { FromReward, ScoreRequest } from "../src/protocol/reward.ts";
+import type { FromReward, GroupRequest, ScoreRequest } from "../src/protocol/reward.ts";
 
 interface Waiting<T> {
   readonly resolve: (value: T) => void;
@@ -56,7 +56,7 @@ export function rowsOver(port: MessagePort): RowSource {
   return (index) => requests.ask((request) => port.postMessage({ request, index } satisfies SampleRequest));
 }
 
-export function scorerOver(port: MessagePort): CaptionScorer {
+export function scorerOver(port: MessagePort): RewardScorer {
   const requests = ledger<readonly ScoredRollout[]>();
   port.onmessage = ({ data }: MessageEvent<FromReward>) => {
     if (data.type === "scores") requests.settle(data.request, { value: data.scores });
@@ -66,5 +66,7 @@ export function scorerOver(port: MessagePort): CaptionScorer {
   return {
     score: (pairs) =>
       requests.ask((request) => port.postMessage({ type: "score", request, pairs } satisfies ScoreRequest)),
+    scoreGroup: (group, plan) =>
+      requests.ask((request) => port.postMessage({ type: "score-group", request, group, plan } satisfies GroupRequest)),
   };
 }

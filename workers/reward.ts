@@ -2,28 +2,31 @@
 import { memorySource } from "../src/engine/bytes/memory.ts";
 import { fetchBytes } from "../src/engine/data/blob-source.ts";
 import { LabError } from "../src/engine/errors.ts";
-import { meteorScorer } from "../src/engine/rewards/caption-scorer.ts";
-import type { CaptionScorer } from "../src/engine/rewards/types.ts";
+import { rewardScorer } from "../src/engine/rewards/scorer.ts";
+import type { RewardScorer } from "../src/engine/rewards/types.ts";
 import { loadWordnet } from "../src/engine/rewards/wordnet.ts";
-import type { FromReward, ScoreRequest, ToReward } from "../src/protocol/reward.ts";
+import type { FromReward, GroupRequest, ScoreRequest, ToReward } from "../src/protocol/reward.ts";
 import { wireError } from "./wire.ts";
 
 type Send = (message: FromReward) => void;
 
 const toPage: Send = (message) => self.postMessage(message);
-let scorer: Promise<CaptionScorer> | null = null;
+let scorer: Promise<RewardScorer> | null = null;
 
-async function loadScorer(url: string): Promise<CaptionScorer> {
+async function loadScorer(url: string): Promise<RewardScorer> {
   const bytes = await fetchBytes(url);
-  return meteorScorer(await loadWordnet(memorySource(url, bytes)));
+  return rewardScorer({ wordnet: await loadWordnet(memorySource(url, bytes)) });
 }
 
-async function score(message: ScoreRequest, send: Send): Promise<void> {
+async function score(message: ScoreRequest | GroupRequest, send: Send): Promise<void> {
   const { request } = message;
   try {
     if (scorer === null)
       throw new LabError("internal", "Captions were to be scored before the WordNet table was named");
-    send({ type: "scores", request, scores: await (await scorer).score(message.pairs) });
+    const own = await scorer;
+    const scores =
+      message.type === "score" ? await own.score(message.pairs) : await own.scoreGroup(message.group, message.plan);
+    send({ type: "scores", request, scores });
   } catch (thrown) {
     send({ type: "failed", request, error: wireError(thrown) });
   }
@@ -37,14 +40,14 @@ function connect(port: MessagePort, wordnetUrl: string): void {
     if (scorer === loading) scorer = null;
     toPage({ type: "failed", request: null, error: wireError(thrown) });
   });
-  port.onmessage = ({ data }: MessageEvent<ScoreRequest>) => {
+  port.onmessage = ({ data }: MessageEvent<ScoreRequest | GroupRequest>) => {
     void score(data, (answer) => port.postMessage(answer));
   };
 }
 
 self.onmessage = ({ data }: MessageEvent<ToReward>) => {
   if (data.type === "connect") connect(data.port, data.wordnetUrl);
-  else if (data.type === "score") void score(data, toPage);
+  else if (data.type === "score" || data.type === "score-group") void score(data, toPage);
   else {
     const type = String((data as { type?: unknown }).type);
     const error = wireError(new LabError("internal", `The reward worker knows no message "${type}"`));

@@ -7,7 +7,7 @@ import { decodeRle } from "../../src/engine/data/rle.ts";
 import { LabError } from "../../src/engine/errors.ts";
 import type { EngineDevice } from "../../src/engine/gpu/device.ts";
 import { switchOwnKernels } from "../../src/engine/gpu/own-kernels.ts";
-import { meteorScorer } from "../../src/engine/rewards/caption-scorer.ts";
+import { rewardScorer } from "../../src/engine/rewards/scorer.ts";
 import { loadWordnet } from "../../src/engine/rewards/wordnet.ts";
 import { Session } from "../../src/engine/rl/session.ts";
 import { memoryStore } from "../../src/engine/runs/memory-store.ts";
@@ -31,7 +31,9 @@ export async function* stepRows(device: EngineDevice, adapter: string, rounds: n
       if (summary === undefined) throw new LabError("internal", `There is no row ${index}`);
       return { summary, rgb: await decodeImage(sample.image), mask: decodeRle(sample.mask) };
     },
-    scorer: meteorScorer(await loadWordnet(await nodeSource(join(root, "public", "wordnet", "wordnet30.txt")))),
+    scorer: rewardScorer({
+      wordnet: await loadWordnet(await nodeSource(join(root, "public", "wordnet", "wordnet30.txt"))),
+    }),
     now: () => performance.now() / 1000,
     emit(event) {
       if (event.type !== "step") return;

@@ -8,6 +8,7 @@ export type ErrorCode =
   | "unsupported" // right in form, not handled here; the message says what would be
   | "gpu" // device error, device lost, no adapter
   | "cancelled" // the user stopped it
+  | "held" // a reward cannot be given now: the run pauses before anything of the step is kept, and can go on
   | "storage" // OPFS, quota, file system
   | "internal"; // an invariant of ours is broken
 

@@ -1,5 +1,6 @@
 /** Trainer ↔ reward worker over a MessagePort, and page → reward worker for set-up. */
-import type { CaptionPair, ScoredRollout } from "../engine/rewards/types.ts";
+import type { RewardPlan } from "../engine/rewards/composer/plan.ts";
+import type { CaptionPair, RolloutFacts, ScoredRollout } from "../engine/rewards/types.ts";
 import type { RequestId, WireError } from "./common.ts";
 
 export type ToReward =
@@ -8,13 +9,22 @@ export type ToReward =
       readonly port: MessagePort /** URL of the WordNet table. */;
       readonly wordnetUrl: string;
     }
-  /** Scores pairs for the page (try-outs). */
-  | ScoreRequest;
+  /** Scores pairs or groups for the page (try-outs, the bench). */
+  | ScoreRequest
+  | GroupRequest;
 
 export interface ScoreRequest {
   readonly type: "score";
   readonly request: RequestId;
   readonly pairs: readonly CaptionPair[];
+}
+
+/** The rollouts of one group, scored as the plan says. */
+export interface GroupRequest {
+  readonly type: "score-group";
+  readonly request: RequestId;
+  readonly group: readonly RolloutFacts[];
+  readonly plan: RewardPlan;
 }
 
 export type FromReward =

@@ -9,7 +9,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   text: ["bytes"],
   data: ["bytes"],
   gpu: ["bytes"],
-  rewards: ["bytes", "data"],
+  rewards: ["bytes", "config", "data"],
   model: ["bytes", "text", "data", "gpu"],
   policy: ["bytes", "config", "text", "data", "gpu", "model"],
   runs: ["bytes", "config", "data", "rewards"],

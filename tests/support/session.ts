@@ -10,8 +10,8 @@ import type { LabConfig } from "../../src/engine/config/table.ts";
 import { openRegionSet } from "../../src/engine/data/region-set.ts";
 import { decodeRle } from "../../src/engine/data/rle.ts";
 import type { RowSource } from "../../src/engine/data/training-row.ts";
-import { meteorScorer } from "../../src/engine/rewards/caption-scorer.ts";
-import type { CaptionScorer } from "../../src/engine/rewards/types.ts";
+import { rewardScorer } from "../../src/engine/rewards/scorer.ts";
+import type { RewardScorer } from "../../src/engine/rewards/types.ts";
 import { loadWordnet } from "../../src/engine/rewards/wordnet.ts";
 import type { TrainerEvent } from "../../src/engine/rl/events.ts";
 import type { RowList } from "../../src/engine/rl/row-selection.ts";
@@ -46,7 +46,7 @@ export function cheapConfig(changes: Partial<LabConfig> = {}): LabConfig {
 interface Pocket {
   readonly rows: RowSource;
   readonly list: RowList;
-  readonly scorer: CaptionScorer;
+  readonly scorer: RewardScorer;
 }
 
 let pocket: Promise<Pocket> | undefined;
@@ -55,7 +55,7 @@ async function readPocket(): Promise<Pocket> {
   const set = await openRegionSet(await nodeFolders([join(root, "public", "pocket", "shards")]));
   const wordnet = await loadWordnet(await nodeSource(join(root, "public", "wordnet", "wordnet30.txt")));
   return {
-    scorer: meteorScorer(wordnet),
+    scorer: rewardScorer({ wordnet }),
     list: { dataSet: "shards", rows: set.summaries.map((row) => [row.id, row.imageId] as const) },
     rows: async (index) => {
       const sample = await set.sample(index);

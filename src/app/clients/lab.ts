@@ -90,6 +90,7 @@ function listen(data: DataClient, trainer: TrainerClient): void {
         sessionStore.setState({ model: null, plan: null });
         break;
       case "failed":
+      case "held":
         addProblem(event.error);
         break;
       case "checkpoint":

@@ -1,11 +1,11 @@
 /** The place the page is at, followed from and written to the URL; settings that differ from the preset stand beside it. */
 import { useStore } from "zustand";
 import { createStore } from "zustand/vanilla";
-import { configDifference, parseConfig } from "../../engine/config/parse.ts";
+import { configDifference, isTextSetting, parseConfig } from "../../engine/config/parse.ts";
 import { presetConfig } from "../../engine/config/presets.ts";
 import { SETTINGS } from "../../engine/config/table.ts";
 import { FALLBACK, formatRoute, parseRoute, type Route } from "./route-text.ts";
-import { addProblem, isPreset, sessionStore } from "./session.ts";
+import { addProblem, isPreset, rememberedTexts, sessionStore } from "./session.ts";
 
 export { parseRoute, type Route, SCREENS, type Screen } from "./route-text.ts";
 
@@ -26,13 +26,18 @@ export function navigate(to: Partial<Route>): void {
 
 /** Link to a place, for anchors. */
 export function linkTo(to: Partial<Route>): string {
+  return formatRoute({ ...FALLBACK, ...to }, addressSettings(), sessionStore.getState().preset);
+}
+
+/** Settings that the address carries: what differs from the preset, but no texts, which may be code. */
+function addressSettings(): Readonly<Record<string, unknown>> {
   const { config, preset } = sessionStore.getState();
-  return formatRoute({ ...FALLBACK, ...to }, configDifference(config, presetConfig(preset)), preset);
+  const difference = Object.entries(configDifference(config, presetConfig(preset)));
+  return Object.fromEntries(difference.filter(([key]) => !isTextSetting(key)));
 }
 
 function writeHash(entry: boolean): void {
-  const { config, preset } = sessionStore.getState();
-  const hash = formatRoute(routeStore.getState(), configDifference(config, presetConfig(preset)), preset);
+  const hash = formatRoute(routeStore.getState(), addressSettings(), sessionStore.getState().preset);
   if (hash === location.hash) return;
   if (entry) history.pushState(OWN_ENTRY, "", hash);
   else history.replaceState(OWN_ENTRY, "", hash);
@@ -52,8 +57,8 @@ function readHash(): void {
   const params = new URLSearchParams(location.hash.replace(/^#/, ""));
   const named = params.get("preset") ?? "demo";
   const preset = isPreset(named) ? named : "demo";
-  const settings = [...params].filter(([name]) => name in SETTINGS);
-  const parsed = parseConfig(Object.fromEntries(settings), presetConfig(preset));
+  const settings = [...params].filter(([name]) => name in SETTINGS && !isTextSetting(name));
+  const parsed = parseConfig(Object.fromEntries(settings), { ...presetConfig(preset), ...rememberedTexts() });
   sessionStore.setState({ preset, config: parsed.config });
   for (const message of parsed.problems) {
     addProblem({

@@ -1,6 +1,7 @@
 /** What the page has loaded and chosen: device, data, model, settings, problems, theme. */
 import { useStore } from "zustand";
 import { createStore } from "zustand/vanilla";
+import { isTextSetting, parseConfig } from "../../engine/config/parse.ts";
 import { PRESETS, type PresetName, presetConfig } from "../../engine/config/presets.ts";
 import type { LabConfig } from "../../engine/config/table.ts";
 import type { RegionSummary } from "../../engine/data/sample.ts";
@@ -103,14 +104,26 @@ export function setShowAdvanced(showAdvanced: boolean): void {
   sessionStore.setState({ showAdvanced });
 }
 
-/** Takes all values of a preset. */
+/** Takes all values of a preset; texts that the person wrote stay. */
 export function choosePreset(preset: PresetName): void {
-  sessionStore.setState({ preset, config: presetConfig(preset) });
+  sessionStore.setState(({ config }) => ({ preset, config: { ...presetConfig(preset), ...textsOf(config) } }));
 }
 
 /** Replaces values of the configuration; the caller has checked them. */
 export function changeConfig(values: Partial<LabConfig>): void {
   sessionStore.setState(({ config }) => ({ config: { ...config, ...values } }));
+  if (Object.keys(values).some(isTextSetting)) remember("texts", textsOf(sessionStore.getState().config));
+}
+
+/** Settings of kind text, which the address does not carry, as the person left them at the last visit. */
+export function rememberedTexts(): Partial<LabConfig> {
+  const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+    typeof value === "object" && value !== null;
+  return textsOf(parseConfig(remembered("texts", {}, isRecord)).config);
+}
+
+function textsOf(config: LabConfig): Partial<LabConfig> {
+  return Object.fromEntries(Object.entries(config).filter(([key]) => isTextSetting(key)));
 }
 
 export function isPreset(name: string): name is PresetName {

@@ -28,6 +28,10 @@ export function parseSetting(
     if (raw === false || raw === "false" || raw === "0") return { value: false };
     return { problem: `${key} must be true or false, not "${String(raw)}"` };
   }
+  if (setting.kind === "text") {
+    if (typeof raw === "string" && raw.length <= setting.maxLength) return { value: raw };
+    return { problem: `${key} must be a text of at most ${setting.maxLength} characters` };
+  }
   const number =
     typeof raw === "number" ? raw : typeof raw === "string" && raw.trim() !== "" ? Number(raw) : Number.NaN;
   const whole = setting.kind === "float" || Number.isInteger(number);
@@ -74,6 +78,11 @@ export function requireConfig(
   const sentences = [...parsed.problems, ...unknown];
   if (sentences.length > 0) throw new LabError("bad-config", `${subject}: ${sentences.join("; ")}`, { subject });
   return parsed.config;
+}
+
+/** Settings of kind text, which links leave out: an address must not bring code along. */
+export function isTextSetting(key: string): boolean {
+  return key in SETTINGS && SETTINGS[key as SettingKey].kind === "text";
 }
 
 /** Settings that differ from `base`, in table order. */

@@ -8,6 +8,8 @@ interface Common {
   readonly trl?: string;
   /** Shown only when "all settings" is open. */
   readonly advanced?: true;
+  /** Screen that has its own control for it; the form of the Setup screen leaves it out. */
+  readonly home?: "rewards" | "judge";
 }
 
 export interface NumberSetting extends Common {
@@ -31,7 +33,15 @@ export interface FlagSetting extends Common {
   readonly default: boolean;
 }
 
-export type Setting = NumberSetting | ChoiceSetting | FlagSetting;
+/** A text: a list of words or the source of a function. It stays out of the page's address; the page remembers it. */
+export interface TextSetting extends Common {
+  readonly kind: "text";
+  readonly default: string;
+  /** In UTF-16 units. */
+  readonly maxLength: number;
+}
+
+export type Setting = NumberSetting | ChoiceSetting | FlagSetting | TextSetting;
 
 export const SETTING_GROUPS = {
   run: "Run",

@@ -32,7 +32,7 @@ ${presets.join("\n")}
 function row(key: string, setting: Setting): string {
   const cells = [
     `\`${key}\``,
-    `\`${setting.default}\``,
+    setting.default === "" ? "empty" : `\`${setting.default}\``,
     allowed(setting),
     setting.help,
     setting.trl === undefined ? "" : `\`${setting.trl}\``,
@@ -43,5 +43,6 @@ function row(key: string, setting: Setting): string {
 function allowed(setting: Setting): string {
   if (setting.kind === "choice") return setting.choices.map((option) => `\`${option.value}\``).join(", ");
   if (setting.kind === "flag") return "`true`, `false`";
+  if (setting.kind === "text") return `text, at most ${setting.maxLength} characters`;
   return `${setting.min} to ${setting.max}${setting.unit === undefined ? "" : ` ${setting.unit}`}`;
 }

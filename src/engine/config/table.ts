@@ -10,6 +10,7 @@ import { OBJECTIVE_SETTINGS } from "./groups/objective.ts";
 import { OPTIMISER_SETTINGS } from "./groups/optimiser.ts";
 import { PARTNER_SETTINGS } from "./groups/partner.ts";
 import { REWARD_SETTINGS } from "./groups/reward.ts";
+import { REWARD_WEIGHTS } from "./groups/reward-weights.ts";
 import { RUN_SETTINGS } from "./groups/run.ts";
 import { SAMPLING_SETTINGS } from "./groups/sampling.ts";
 import type { Setting } from "./setting.ts";
@@ -22,6 +23,7 @@ export const SETTINGS = {
   ...OBJECTIVE_SETTINGS,
   ...MASK_SETTINGS,
   ...REWARD_SETTINGS,
+  ...REWARD_WEIGHTS,
   ...OPTIMISER_SETTINGS,
   ...PARTNER_SETTINGS,
 } as const satisfies Record<string, Setting>;
@@ -34,7 +36,9 @@ type ValueOf<S> = S extends { kind: "choice"; choices: readonly { value: infer V
     : never
   : S extends { kind: "flag" }
     ? boolean
-    : number;
+    : S extends { kind: "text" }
+      ? string
+      : number;
 
 /** A complete, valid configuration: one value per row of the table. */
 export type LabConfig = { readonly [K in SettingKey]: ValueOf<(typeof SETTINGS)[K]> };

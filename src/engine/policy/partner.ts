@@ -7,7 +7,7 @@ import { type Tensor, tf } from "../gpu/tf.ts";
 import { languageForward } from "../model/language.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { type DecodedMasks, decodeMasks, selectMask } from "../model/sam2/mask-decoder.ts";
-import { imageLogits, packMask } from "../model/sam2/postprocess.ts";
+import { imageLogits, maskConfidence, packMask } from "../model/sam2/postprocess.ts";
 import { languagePrompt } from "../model/seg-prompt.ts";
 import type { Weights } from "../model/weights.ts";
 import { embedIds, embedPrompt, padTails, projectImage, sharedLength } from "./embedding.ts";
@@ -75,19 +75,28 @@ export function segmentPhraseLogits(
   return { masks, iou, objectScore };
 }
 
-/**
- * Masks at image size, 0/1 row-major, for each phrase; null for an empty phrase, which names nothing.
- */
-export async function segmentPhrases(
+/** Masks at image size, 0/1 row-major, for each phrase; null for an empty phrase, which names nothing. */
+export async function segmentPhrases(...args: Parameters<typeof findMasks>): Promise<(Uint8Array | null)[]> {
+  return (await findMasks(...args)).map((found) => found?.mask ?? null);
+}
+
+/** A mask at image size, 0/1 row-major, and its mean probability inside (null when it is empty). */
+export interface FoundMask {
+  readonly mask: Uint8Array;
+  readonly confidence: number | null;
+}
+
+/** What is found for each phrase; null for an empty phrase, which names nothing. */
+export async function findMasks(
   model: Sa2vaModel,
   weights: Weights,
   features: ImageFeatures,
   phrases: readonly string[],
   height: number,
   width: number,
-): Promise<(Uint8Array | null)[]> {
+): Promise<(FoundMask | null)[]> {
   const asked = phrases.flatMap((phrase, index) => (plainPhrase(phrase) === "" ? [] : [{ phrase, index }]));
-  const masks: (Uint8Array | null)[] = phrases.map(() => null);
+  const masks: (FoundMask | null)[] = phrases.map(() => null);
   if (asked.length === 0) return masks;
   const full = tf.tidy(() => {
     const decoded = segmentPhraseLogits(
@@ -101,7 +110,8 @@ export async function segmentPhrases(
   const logits = (await full.data()) as Float32Array;
   full.dispose();
   asked.forEach(({ index }, n) => {
-    masks[index] = packMask(logits.subarray(n * height * width, (n + 1) * height * width));
+    const own = logits.subarray(n * height * width, (n + 1) * height * width);
+    masks[index] = { mask: packMask(own), confidence: maskConfidence(own) };
   });
   return masks;
 }

@@ -1,3 +1,5 @@
+import type { Rle } from "../data/rle.ts";
+import type { RewardPlan } from "./composer/plan.ts";
 import type { RewardTerm } from "./term.ts";
 
 /** A caption pair to be scored: reference = the data set's text, hypothesis = generated text. */
@@ -6,13 +8,49 @@ export interface CaptionPair {
   readonly hypothesis: string;
 }
 
+/** What rewards may know of one rollout. */
+export interface RolloutFacts {
+  readonly loop: 1 | 2;
+  /** The data set's caption; null when an imported file has none. */
+  readonly reference: string | null;
+  /** Generated text: the policy's caption (loop 1) or caption′ (loop 2); null when the mask gave nothing to describe. */
+  readonly caption: string | null;
+  /** The data set's mask; null when an imported file has none. */
+  readonly given: Rle | null;
+  /** Loop 1: mask′ of the partner. Loop 2: the policy's mask. Null when no mask came out. */
+  readonly predicted: Rle | null;
+  /** Mean probability inside the predicted mask, 0..1; null when it was not measured. */
+  readonly confidence: number | null;
+  /** Hit the length limit without an end token. */
+  readonly truncated: boolean;
+}
+
 /** Reward of one rollout with its parts; `reward` is null when a needed part is missing. */
 export interface ScoredRollout {
   readonly reward: number | null;
   readonly terms: readonly RewardTerm[];
 }
 
-/** Scores caption pairs (METEOR, judge); lives in the reward worker of the page and inline under Node. */
+/** Scores caption pairs by METEOR alone. */
 export interface CaptionScorer {
   score(pairs: readonly CaptionPair[]): Promise<readonly ScoredRollout[]>;
+}
+
+/** Scores rollouts as a plan says; lives in the reward worker of the page and inline under Node. */
+export interface RewardScorer extends CaptionScorer {
+  /**
+   * @param group rollouts of one prompt and one loop
+   * @throws LabError("held") when a reward cannot be given and the run has to wait: a user's reward was stopped, or a
+   *   verdict is missing and the plan says pause
+   */
+  scoreGroup(group: readonly RolloutFacts[], plan: RewardPlan): Promise<readonly ScoredRollout[]>;
+}
+
+/** A term that is asked for elsewhere, such as a judge's verdict. */
+export interface CaptionTermSource {
+  /**
+   * One term per pair, in order; the weight is filled in by the composer. A verdict that failed is a term whose value
+   * is null and whose note says why, never 0.
+   */
+  terms(pairs: readonly CaptionPair[]): Promise<readonly RewardTerm[]>;
 }

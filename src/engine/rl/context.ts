@@ -6,7 +6,7 @@ import type { Weights } from "../model/weights.ts";
 import type { FeatureCache } from "../policy/features.ts";
 import type { MaskDraws } from "../policy/mask-policy.ts";
 import type { SamplerSettings } from "../policy/sampler.ts";
-import type { CaptionScorer } from "../rewards/types.ts";
+import type { RewardScorer } from "../rewards/types.ts";
 import type { LoopId } from "../runs/records.ts";
 import type { Phase } from "./events.ts";
 
@@ -21,7 +21,7 @@ export interface StepContext {
   /** Weights the run began with: what an anchor holds on to. */
   readonly start: Weights;
   readonly features: FeatureCache;
-  readonly scorer: CaptionScorer;
+  readonly scorer: RewardScorer;
   /** Reports the phase and waits while the run is paused; throws LabError("cancelled") when it is stopped. */
   phase(phase: Phase, loop: LoopId | null): Promise<void>;
   readonly signal: AbortSignal;

@@ -1,4 +1,5 @@
 /** What a running trainer tells the outside; the protocol wraps these, the tools print them. */
+import type { ErrorCode } from "../errors.ts";
 import type { EvalReport } from "../eval/report.ts";
 import type { GroupRecord, LoopId, StepMetrics } from "../runs/records.ts";
 
@@ -45,5 +46,11 @@ export type TrainerEvent =
   | { readonly type: "group"; readonly group: GroupRecord }
   | { readonly type: "step"; readonly step: number; readonly metrics: StepMetrics; readonly phaseTimes: PhaseTimes }
   | { readonly type: "alarm"; readonly alarm: Alarm }
+  /** A reward could not be given: the run pauses before the step; going on plays the step again. */
+  | {
+      readonly type: "held";
+      readonly step: number;
+      readonly error: { readonly code: ErrorCode; readonly message: string; readonly subject?: string };
+    }
   | { readonly type: "checkpoint"; readonly step: number; readonly bytes: number }
   | { readonly type: "eval"; readonly report: EvalReport };

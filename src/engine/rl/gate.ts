@@ -63,6 +63,15 @@ export class Gate {
     this.setState("pausing");
   }
 
+  /** Holds the trainer at the next border, with nothing of the broken-off step counted. */
+  hold(): void {
+    if (this.#state === "stopping") return;
+    this.#settle();
+    this.#current = undefined;
+    this.#updating = false;
+    this.#pace = "hold";
+  }
+
   stop(): void {
     this.setState("stopping");
     this.#abort.abort();

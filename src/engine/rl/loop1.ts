@@ -7,9 +7,9 @@ import { tf } from "../gpu/tf.ts";
 import { captionBatch, captionLogProbs } from "../policy/caption-policy.ts";
 import { disposeFeatures, type ImageFeatures } from "../policy/features.ts";
 import { type Completion, type Generated, generate } from "../policy/generate.ts";
-import { segmentPhrases } from "../policy/partner.ts";
+import { type FoundMask, findMasks } from "../policy/partner.ts";
 import { answerRule, type CaptionPrompt, captionPrompt, regionCells } from "../policy/prompts.ts";
-import { iouTerm } from "../rewards/iou.ts";
+import { rewardPlan } from "../rewards/composer/plan.ts";
 import { captionMask, padRows } from "./actions.ts";
 import { type StepContext, samplerSettings, tokenKey } from "./context.ts";
 import { captionObservations, maskObservations } from "./observations.ts";
@@ -22,7 +22,7 @@ interface Described {
   readonly prompt: CaptionPrompt;
   readonly completions: readonly Completion[];
   readonly captions: readonly string[];
-  readonly masks: readonly (Uint8Array | null)[];
+  readonly found: readonly (FoundMask | null)[];
   readonly nonFinite: number;
 }
 
@@ -34,22 +34,30 @@ export async function playLoop1(context: StepContext, rows: readonly TrainingRow
     for (const row of rows) features.push(await context.features.get(row.summary.imageId, row.rgb));
     const described = await describeAndFind(context, rows, features);
     await context.phase("reward", 1);
-    return described.map((item) => playoutOf(context, item));
+    return await Promise.all(described.map((item) => playoutOf(context, item)));
   } finally {
     for (const own of features) disposeFeatures(own);
   }
 }
 
-function playoutOf(context: StepContext, described: Described): Playout {
+async function playoutOf(context: StepContext, described: Described): Promise<Playout> {
   const { model, config } = context;
-  const { row, group, prompt, completions, captions, masks, nonFinite } = described;
+  const { row, group, prompt, completions, captions, found, nonFinite } = described;
   const { height, width } = row.rgb;
-  const given = { height, width, pixels: row.mask };
-  const terms = masks.map((pixels) =>
-    iouTerm(given, pixels === null ? null : { height, width, pixels }, {
-      shape: config.iouShape,
-      emptyPairValue: config.emptyPairReward,
-    }),
+  const masks = found.map((answer) => answer?.mask ?? null);
+  const predicted = masks.map((mask) => toRle(mask, height, width));
+  const scored = await context.scorer.scoreGroup(
+    completions.map((completion, n) => ({
+      loop: 1,
+      reference: row.summary.caption,
+      caption: captions[n] as string,
+      given: row.summary.mask,
+      predicted: predicted[n] ?? null,
+      // An empty mask has no inside: a confidence of nothing is worth nothing.
+      confidence: found[n]?.confidence ?? 0,
+      truncated: !completion.ended,
+    })),
+    rewardPlan(config),
   );
   const { mask, width: actions } = captionMask(completions, config.maskTruncated);
   return {
@@ -67,8 +75,8 @@ function playoutOf(context: StepContext, described: Described): Playout {
       actions,
     ),
     rowWeights: null,
-    rewards: terms.map((term) => term.value),
-    terms: terms.map((term) => [term]),
+    rewards: scored.map((score) => score.reward),
+    terms: scored.map((score) => score.terms),
     drafts: completions.map((completion, n) => ({
       rowId: row.summary.id,
       imageId: row.summary.imageId,
@@ -78,10 +86,10 @@ function playoutOf(context: StepContext, described: Described): Playout {
       referenceCaption: row.summary.caption,
       captionPrime: null,
       givenMask: row.summary.mask,
-      predictedMask: toRle(masks[n] ?? null, height, width),
+      predictedMask: predicted[n] ?? null,
       greedyMask: null,
-      reward: (terms[n] as (typeof terms)[number]).value,
-      terms: [terms[n] as (typeof terms)[number]],
+      reward: scored[n]?.reward ?? null,
+      terms: scored[n]?.terms ?? [],
       truncated: !completion.ended,
     })),
     logProbs: (weights, own) => captionLogProbs(model, weights, own, prompt, completions, samplerSettings(config)),
@@ -126,8 +134,8 @@ async function describeAndFind(
       const captions = completions.map((completion) => rule.answer(completion.ids));
       const { height, width } = row.rgb;
       const own = features[group] as ImageFeatures;
-      const masks = await segmentPhrases(model, context.partner, own, captions, height, width);
-      return { row, group, prompt: prompts[group] as CaptionPrompt, completions, captions, masks, nonFinite };
+      const found = await findMasks(model, context.partner, own, captions, height, width);
+      return { row, group, prompt: prompts[group] as CaptionPrompt, completions, captions, found, nonFinite };
     }),
   );
 }

@@ -5,7 +5,7 @@ import { encodeRle } from "../data/rle-mask.ts";
 import type { TrainingRow } from "../data/training-row.ts";
 import type { Tensor } from "../gpu/tf.ts";
 import { nearestMask } from "../model/preprocess/region-grid.ts";
-import { imageLogits, packMask } from "../model/sam2/postprocess.ts";
+import { imageLogits, maskConfidence, packMask } from "../model/sam2/postprocess.ts";
 import { disposeFeatures, type ImageFeatures } from "../policy/features.ts";
 import { maskAnchor } from "../policy/mask-anchor.ts";
 import { maskPolicyOf } from "../policy/mask-policies.ts";
@@ -13,7 +13,7 @@ import type { MaskActions } from "../policy/mask-policy.ts";
 import { describePictures } from "../policy/partner.ts";
 import { phraseOutput } from "../policy/phrase-output.ts";
 import { segmentPrompt } from "../policy/prompts.ts";
-import type { RewardTerm } from "../rewards/term.ts";
+import { rewardPlan } from "../rewards/composer/plan.ts";
 import { maskDraws, type StepContext } from "./context.ts";
 import { maskObservations, pairObservations } from "./observations.ts";
 import type { AuxiliaryLoss, Playout } from "./playout.ts";
@@ -26,6 +26,8 @@ interface Acted {
   readonly actions: MaskActions;
   /** 0/1 at image size. */
   readonly masks: readonly Uint8Array[];
+  /** Mean probability inside each mask; null for an empty one. */
+  readonly confidences: readonly (number | null)[];
   readonly greedy: Uint8Array | undefined;
 }
 
@@ -78,11 +80,19 @@ async function act(context: StepContext, row: TrainingRow, group: number, featur
   const actions = await maskPolicyOf(config)
     .act(output, config.groupSize, maskDraws(context, 2, group))
     .finally(() => output.dispose());
-  const read = (logits: Tensor): Promise<Uint8Array[]> =>
+  const read = (logits: Tensor) =>
     readMasks(logits, model.config.sam2.imageSize, height, width).finally(() => logits.dispose());
   try {
     const [masks, [greedy]] = await Promise.all([read(actions.logits), read(actions.greedy)]);
-    return { row, group, features, actions, masks, greedy };
+    return {
+      row,
+      group,
+      features,
+      actions,
+      masks: masks.map(({ mask }) => mask),
+      confidences: masks.map(({ confidence }) => confidence),
+      greedy: greedy?.mask,
+    };
   } catch (thrown) {
     actions.dispose();
     throw thrown;
@@ -92,15 +102,23 @@ async function act(context: StepContext, row: TrainingRow, group: number, featur
 /** What the partner's answers earn. */
 async function judgeActions(context: StepContext, item: Acted, told: readonly (string | null)[]): Promise<Playout> {
   const { model, config } = context;
-  const { row, group, features, actions: acted, masks, greedy } = item;
+  const { row, group, features, actions: acted, masks, confidences, greedy } = item;
   const { height, width } = sides(row);
   const caption = row.summary.caption;
   const prompt = segmentPrompt(model, features.tiles, caption);
-  const scored = await context.scorer.score(
-    told.map((hypothesis) => ({ reference: caption, hypothesis: hypothesis ?? "" })),
-  );
-  const terms = scored.map((score, n): readonly RewardTerm[] =>
-    told[n] === null ? score.terms.map((term) => ({ ...term, note: "empty mask" })) : score.terms,
+  const predicted = masks.map((mask) => encodeRle(mask, height, width));
+  const scored = await context.scorer.scoreGroup(
+    predicted.map((mask, n) => ({
+      loop: 2,
+      reference: caption,
+      caption: told[n] ?? null,
+      given: row.summary.mask,
+      predicted: mask,
+      // An empty mask has no inside: a confidence of nothing is worth nothing.
+      confidence: confidences[n] ?? 0,
+      truncated: false,
+    })),
+    rewardPlan(config),
   );
   const rewards = scored.map((score) => score.reward);
   const anchor = await maskAnchor(
@@ -124,8 +142,8 @@ async function judgeActions(context: StepContext, item: Acted, told: readonly (s
     samplingLogps: acted.logps,
     rowWeights: acted.weights,
     rewards,
-    terms,
-    drafts: masks.map((mask, n) => ({
+    terms: scored.map((score) => score.terms),
+    drafts: predicted.map((mask, n) => ({
       rowId: row.summary.id,
       imageId: row.summary.imageId,
       prompt: prompt.text,
@@ -134,10 +152,10 @@ async function judgeActions(context: StepContext, item: Acted, told: readonly (s
       referenceCaption: caption,
       captionPrime: told[n] ?? null,
       givenMask: row.summary.mask,
-      predictedMask: encodeRle(mask, height, width),
+      predictedMask: mask,
       greedyMask: greedyRle,
       reward: scored[n]?.reward ?? null,
-      terms: terms[n] ?? [],
+      terms: scored[n]?.terms ?? [],
       truncated: false,
     })),
     policyGradient: imitate === undefined,
@@ -158,10 +176,11 @@ async function judgeActions(context: StepContext, item: Acted, told: readonly (s
   };
 }
 
-/** Each rollout's share of the group's reward; equal shares where nothing was earned. Missing rewards have none. */
+/** Each rollout's share of the group's reward; equal shares where nothing was earned. Missing and negative ones have none. */
 function rewardShares(rewards: readonly (number | null)[]): number[] {
-  const total = rewards.reduce<number>((sum, reward) => sum + (reward ?? 0), 0);
-  return rewards.map((reward) => (total > 0 ? (reward ?? 0) / total : 1 / rewards.length));
+  const earned = rewards.map((reward) => Math.max(0, reward ?? 0));
+  const total = earned.reduce((sum, reward) => sum + reward, 0);
+  return earned.map((reward) => (total > 0 ? reward / total : 1 / rewards.length));
 }
 
 /** Logits [N, h, w] as 0/1 masks at image size. */
@@ -170,10 +189,13 @@ async function readMasks(
   samSize: number,
   height: number,
   width: number,
-): Promise<Uint8Array[]> {
+): Promise<{ readonly mask: Uint8Array; readonly confidence: number | null }[]> {
   const full = imageLogits(logits, samSize, height, width);
   const values = (await full.data()) as Float32Array;
   full.dispose();
   const area = height * width;
-  return Array.from({ length: values.length / area }, (_, n) => packMask(values.subarray(n * area, (n + 1) * area)));
+  return Array.from({ length: values.length / area }, (_, n) => {
+    const own = values.subarray(n * area, (n + 1) * area);
+    return { mask: packMask(own), confidence: maskConfidence(own) };
+  });
 }

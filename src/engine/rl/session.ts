@@ -12,7 +12,7 @@ import { trimPool } from "../gpu/memory.ts";
 import type { LoadProgress } from "../model/checkpoint.ts";
 import { openSa2va, type Sa2vaModel } from "../model/sa2va.ts";
 import { weightsHash } from "../model/weights-hash.ts";
-import type { CaptionScorer } from "../rewards/types.ts";
+import type { RewardScorer } from "../rewards/types.ts";
 import { listCheckpoints, readCheckpoint } from "../runs/checkpoint.ts";
 import { holdRun } from "../runs/lock.ts";
 import type { RunManifest } from "../runs/manifest.ts";
@@ -30,7 +30,7 @@ export interface SessionDeps {
   readonly device: EngineDevice;
   readonly store: RunStore;
   readonly rows: RowSource;
-  readonly scorer: CaptionScorer;
+  readonly scorer: RewardScorer;
   /** Seconds, monotonic. */
   readonly now: () => number;
   readonly emit: (event: TrainerEvent) => void;

@@ -34,10 +34,15 @@ export function loopMetrics(
   const rewards = groups.flatMap((group) => group.playout.rewards.filter((reward) => reward !== null));
   put("loss", sum(readbacks.map((readback) => readback.loss)));
   put("policy_loss", sum(readbacks.map((readback) => readback.policy)));
-  put("reward", mean(groups.map((group) => group.scores.mean)));
+  // Groups without any reward have no mean; they are counted, not averaged.
+  put("reward", mean(groups.map((group) => group.scores.mean).filter((value) => !Number.isNaN(value))));
   put("reward_std", deviation(rewards));
-  put("reward_min", Math.min(...rewards));
-  put("reward_max", Math.max(...rewards));
+  put("reward_min", rewards.length === 0 ? Number.NaN : Math.min(...rewards));
+  put("reward_max", rewards.length === 0 ? Number.NaN : Math.max(...rewards));
+  put(
+    "reward_missing",
+    mean(groups.flatMap((group) => group.playout.rewards.map((reward) => Number(reward === null)))),
+  );
   put("group_std_mean", mean(groups.map((group) => group.scores.std)));
   put("frac_reward_zero_std", mean(groups.map((group) => Number(group.scores.zeroSpread))));
   put("advantage_abs_mean", mean(groups.flatMap((group) => group.scores.advantages.map(Math.abs))));

@@ -11,7 +11,7 @@ import { memorySnapshot, trimPool } from "../gpu/memory.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { weightsView } from "../model/weights.ts";
 import { createFeatureCache, type FeatureCache } from "../policy/features.ts";
-import type { CaptionScorer } from "../rewards/types.ts";
+import type { RewardScorer } from "../rewards/types.ts";
 import { pruneCheckpoints, writeCheckpoint } from "../runs/checkpoint.ts";
 import type { GroupRecord } from "../runs/records.ts";
 import type { RunFolder } from "../runs/run-folder.ts";
@@ -32,7 +32,7 @@ export interface TrainerDeps {
   readonly trainRows: readonly number[];
   /** Indices of the rows kept apart; evaluation takes the first of them. */
   readonly heldOutRows: readonly number[];
-  readonly scorer: CaptionScorer;
+  readonly scorer: RewardScorer;
   readonly run: RunFolder;
   /** Steps done before, 0 for a fresh run. */
   readonly doneSteps: number;
@@ -92,7 +92,7 @@ export class Trainer {
       if (this.#step === 0) await this.#evaluate();
       while (this.#step < config.steps) {
         await this.gate.beforeStep();
-        await this.#oneStep();
+        if (!(await this.#wholeStep())) continue;
         const { evalSteps } = config;
         const due = evalSteps > 0 && (this.#step % evalSteps === 0 || this.#step === config.steps);
         if (due) await this.#evaluate();
@@ -114,6 +114,22 @@ export class Trainer {
       return "stopped";
     } finally {
       this.#features.clear();
+    }
+  }
+
+  /** A step, or a pause before it when a reward cannot be given: nothing of such a step has happened. */
+  async #wholeStep(): Promise<boolean> {
+    try {
+      await this.#oneStep();
+      return true;
+    } catch (thrown) {
+      if (!(thrown instanceof LabError && thrown.code === "held")) throw thrown;
+      const { code, message, subject } = thrown;
+      trimPool();
+      this.gate.hold();
+      const error = subject === undefined ? { code, message } : { code, message, subject };
+      this.#deps.emit({ type: "held", step: this.#step + 1, error });
+      return false;
     }
   }
 

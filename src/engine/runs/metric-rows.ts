@@ -137,6 +137,15 @@ export const METRIC_ROWS: readonly Metric[] = [
   row("loopK/reward_min", "Lowest reward of the step", "min r", "", "", 4),
   row("loopK/reward_max", "Highest reward of the step", "max r", "", "", 4),
   row(
+    "loopK/reward_missing",
+    "Share of rollouts without a reward, such as a verdict that the judge did not give",
+    "rollouts without r / rollouts",
+    SHARE,
+    "0; they take no part in their group",
+    3,
+    DOWN,
+  ),
+  row(
     "loopK/group_std_mean",
     "Spread within a group, averaged over the groups",
     "mean over groups of std of r",

@@ -45,7 +45,9 @@ describe("the table of settings", () => {
           ? ["", "nonsense"]
           : setting.kind === "flag"
             ? ["maybe", 2]
-            : ["", "x", null, Number.NaN, setting.min - 1, setting.max + 1];
+            : setting.kind === "text"
+              ? [null, 5, "x".repeat(setting.maxLength + 1)]
+              : ["", "x", null, Number.NaN, setting.min - 1, setting.max + 1];
       for (const value of wrong) {
         const parsed = parseSetting(key, value);
         expect("problem" in parsed ? parsed.problem : `accepted ${String(value)}`, key).toMatch(

@@ -76,6 +76,20 @@ function Control(props: {
       />
     );
   }
+  if (setting.kind === "text") {
+    return (
+      <input
+        id={id}
+        className={styles.text}
+        value={String(value)}
+        maxLength={setting.maxLength}
+        spellCheck={false}
+        data-testid={id}
+        aria-describedby={`${id}-help`}
+        onChange={(event) => put(name, event.currentTarget.value)}
+      />
+    );
+  }
   return <NumberField id={id} name={name} setting={setting} value={Number(value)} />;
 }
 

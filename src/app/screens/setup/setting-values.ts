@@ -13,6 +13,7 @@ export function valueText(key: SettingKey, value: number | string | boolean): st
   if (setting.kind === "flag") return value === true ? "on" : "off";
   if (setting.kind === "choice")
     return setting.choices.find((option) => option.value === value)?.label ?? String(value);
+  if (setting.kind === "text") return value === "" ? "empty" : String(value);
   return numberText(Number(value));
 }
 
@@ -35,13 +36,14 @@ export interface FieldGroup {
 export function fieldGroups(config: LabConfig, base: LabConfig, all: boolean): readonly FieldGroup[] {
   const shown = (key: SettingKey): boolean => {
     const setting: Setting = SETTINGS[key];
-    return all || setting.advanced !== true || config[key] !== base[key];
+    return setting.home === undefined && (all || setting.advanced !== true || config[key] !== base[key]);
   };
   return (Object.keys(SETTING_GROUPS) as SettingGroup[])
     .map((id) => {
       const own = SETTING_KEYS.filter((key) => SETTINGS[key].group === id);
       const keys = own.filter(shown);
-      return { id, title: SETTING_GROUPS[id], keys, hidden: own.length - keys.length };
+      const elsewhere = own.filter((key) => (SETTINGS[key] as Setting).home !== undefined).length;
+      return { id, title: SETTING_GROUPS[id], keys, hidden: own.length - keys.length - elsewhere };
     })
     .filter((group) => group.keys.length > 0);
 }

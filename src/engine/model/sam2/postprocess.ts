@@ -38,6 +38,17 @@ export function packMask(logits: Float32Array): Uint8Array {
   return mask;
 }
 
+/** Mean probability of the pixels inside a mask, from its logits at image size; null when none is inside. */
+export function maskConfidence(logits: Float32Array): number | null {
+  let [inside, sum] = [0, 0];
+  for (const logit of logits) {
+    if (!(logit > 0)) continue;
+    inside++;
+    sum += 1 / (1 + Math.exp(-logit));
+  }
+  return inside === 0 ? null : sum / inside;
+}
+
 export interface OverlapCounts {
   /** Pixels set in both, [G] f32; exact up to 2²⁴. */
   readonly intersection: Tensor;

@@ -1,0 +1,52 @@
+/** From the terms of a group to its rewards: weights filled in, missing verdicts treated as the plan says. */
+import { LabError } from "../../errors.ts";
+import { composeReward } from "../compose.ts";
+import type { RewardTerm } from "../term.ts";
+import type { ScoredRollout } from "../types.ts";
+import { actingWeights, type RewardPlan, type TermName, type TermWeights } from "./plan.ts";
+
+/**
+ * @param rows terms of each rollout of one group, weights not yet filled in; without a term "judge" there is no judge
+ * @throws LabError("held") when a verdict is missing and the plan says pause
+ */
+export function composeGroup(
+  rows: readonly (readonly RewardTerm[])[],
+  loop: 1 | 2,
+  plan: RewardPlan,
+): readonly ScoredRollout[] {
+  const judged = rows.some((terms) => terms.some((term) => term.name === "judge"));
+  const weights = actingWeights(plan.weights[loop], judged);
+  const failed = weights.judge === 0 ? undefined : rows.flat().find(isMissingVerdict);
+  if (failed === undefined) return rows.map((terms) => composed(terms, weights));
+  const reason = failed.note ?? "no verdict";
+  switch (plan.missingVerdict) {
+    case "drop":
+      return rows.map((terms) => composed(terms, weights));
+    case "group":
+      return rows.map((terms) => ({ ...composed(terms, weights), reward: null }));
+    case "meteor": {
+      // The whole group, or a rollout's reward would differ from its neighbours' by the judge alone.
+      const instead = actingWeights(weights, false);
+      return rows.map((terms) => composed(terms, instead));
+    }
+    case "pause":
+      throw new LabError(
+        "held",
+        `The judge gave no verdict (${reason}); nothing of this step was kept, go on when it answers again`,
+        { subject: "judge" },
+      );
+  }
+}
+
+function isMissingVerdict(term: RewardTerm): boolean {
+  return term.name === "judge" && term.value === null;
+}
+
+function composed(terms: readonly RewardTerm[], weights: TermWeights): ScoredRollout {
+  const weighted = terms.map((term) => ({ ...term, weight: weights[term.name as TermName] ?? 0 }));
+  // A weighted term that is not there at all is as missing as one without a value.
+  const absent = Object.entries(weights).some(
+    ([name, weight]) => weight !== 0 && !terms.some((term) => term.name === name),
+  );
+  return { reward: absent ? null : composeReward(weighted), terms: weighted };
+}

@@ -1,0 +1,81 @@
+/** The scorer of a run: METEOR and IoU here, the judge and the user's function where they live. */
+import { LabError } from "../errors.ts";
+import { captionReward, meteorTerm } from "./caption-scorer.ts";
+import { composeGroup } from "./composer/compose-group.ts";
+import type { RewardPlan } from "./composer/plan.ts";
+import { rolloutTerms } from "./composer/terms.ts";
+import { METEOR_DEFAULTS, Meteor } from "./meteor/meteor.ts";
+import type { RewardTerm } from "./term.ts";
+import type { CaptionTermSource, RewardScorer, RolloutFacts } from "./types.ts";
+import type { UserRewards } from "./user/user-rewards.ts";
+import type { Wordnet } from "./wordnet.ts";
+
+export interface ScorerParts {
+  readonly wordnet: Wordnet;
+  /** The judge as it is set up now; absent or null without one. */
+  readonly judge?: () => CaptionTermSource | null;
+  /** Runs user-written rewards; absent where there is no sandbox. */
+  readonly user?: UserRewards;
+}
+
+/** Keep one for a run; it remembers words. */
+export function rewardScorer({ wordnet, judge, user }: ScorerParts): RewardScorer {
+  const meteor = new Meteor(wordnet, METEOR_DEFAULTS);
+  return {
+    score: async (pairs) => pairs.map((pair) => captionReward({ meteor: meteorTerm(meteor, pair), judge: null })),
+    scoreGroup: async (group, plan) => {
+      const [first] = group;
+      if (first === undefined) return [];
+      const { loop } = first;
+      if (group.some((facts) => facts.loop !== loop)) {
+        throw new LabError("internal", "A group with rollouts of both loops was to be scored");
+      }
+      const rows = group.map((facts) => rolloutTerms(facts, plan, meteor));
+      append(rows, group, await judged(group, plan, judge?.() ?? null));
+      if (plan.weights[loop].user !== 0) append(rows, group, await userTerms(group, rows, plan, user));
+      return composeGroup(rows, loop, plan);
+    },
+  };
+}
+
+function append(rows: RewardTerm[][], group: readonly RolloutFacts[], terms: readonly RewardTerm[] | null): void {
+  if (terms === null) return;
+  if (terms.length !== group.length) {
+    throw new LabError("internal", `${group.length} rollouts got ${terms.length} values of one reward term`);
+  }
+  for (const [at, term] of terms.entries()) rows[at]?.push(term);
+}
+
+/** Verdicts, asked for only when they count; a rollout without text is judged like any other, as an empty caption. */
+async function judged(
+  group: readonly RolloutFacts[],
+  plan: RewardPlan,
+  judge: CaptionTermSource | null,
+): Promise<readonly RewardTerm[] | null> {
+  const loop = group[0]?.loop ?? 1;
+  if (judge === null || plan.weights[loop].judge === 0) return null;
+  const pairs = group.flatMap(({ reference, caption }) =>
+    reference === null ? [] : [{ reference, hypothesis: caption ?? "" }],
+  );
+  const verdicts = [...(await judge.terms(pairs))];
+  return group.map(({ reference }): RewardTerm => {
+    const verdict = reference === null ? undefined : verdicts.shift();
+    return verdict ?? { name: "judge", value: null, weight: 0, note: "no reference caption in the file" };
+  });
+}
+
+async function userTerms(
+  group: readonly RolloutFacts[],
+  rows: readonly (readonly RewardTerm[])[],
+  plan: RewardPlan,
+  user: UserRewards | undefined,
+): Promise<readonly RewardTerm[]> {
+  if (plan.user === null) {
+    throw new LabError("held", "The own reward has a weight but no function was written; write one or set it to 0", {
+      subject: "userReward",
+    });
+  }
+  if (user === undefined) throw new LabError("internal", "There is no sandbox for the own reward here");
+  const values = await user.run(plan.user, group, rows);
+  return values.map((value): RewardTerm => ({ name: "user", value, weight: 0 }));
+}
