@@ -4,11 +4,12 @@ import type { RolloutRecord } from "../../../engine/runs/records.ts";
 import { fixed, MISSING } from "../charts/format.ts";
 import { MeteorAlignment } from "./meteor-alignment.tsx";
 import styles from "./reward.module.css";
-import { compareMasks, type MaskComparison, termContribution, termName } from "./rollout-view.ts";
+import { compareMasks, type MaskComparison, splitTerms, termContribution, termName } from "./rollout-view.ts";
 
 /** How the reward came about, term by term. */
 export function RewardDetails({ rollout }: { readonly rollout: RolloutRecord }): ReactNode {
   const comparison = compareMasks(rollout);
+  const { rewarded, watched } = splitTerms(rollout.terms);
   return (
     <div className={styles.reward}>
       <table className={styles.termTable}>
@@ -22,14 +23,8 @@ export function RewardDetails({ rollout }: { readonly rollout: RolloutRecord }):
           </tr>
         </thead>
         <tbody>
-          {rollout.terms.map((term) => (
-            <tr key={term.name}>
-              <th scope="row">{termName(term.name)}</th>
-              <td>{fixed(term.value, 4)}</td>
-              <td>{fixed(term.weight, 2)}</td>
-              <td>{fixed(termContribution(term), 4)}</td>
-              <td className={styles.note}>{term.note ?? (term.value === null ? "not measured" : "")}</td>
-            </tr>
+          {rewarded.map((term) => (
+            <TermRow key={term.name} term={term} />
           ))}
           <tr className={styles.total}>
             <th scope="row">Reward</th>
@@ -39,6 +34,18 @@ export function RewardDetails({ rollout }: { readonly rollout: RolloutRecord }):
             <td className={styles.note}>{rollout.reward === null ? "missing, left out of the group" : ""}</td>
           </tr>
         </tbody>
+        {watched.length > 0 && (
+          <tbody className={styles.watched}>
+            <tr>
+              <th scope="rowgroup" colSpan={5}>
+                Watched, not rewarded
+              </th>
+            </tr>
+            {watched.map((term) => (
+              <TermRow key={term.name} term={term} />
+            ))}
+          </tbody>
+        )}
       </table>
       {rollout.terms.map((term) => (
         <TermDetail key={term.name} term={term} comparison={comparison} />
@@ -47,6 +54,18 @@ export function RewardDetails({ rollout }: { readonly rollout: RolloutRecord }):
         <IouDetail title="Mask against the given mask, not part of the reward" comparison={comparison} />
       )}
     </div>
+  );
+}
+
+function TermRow({ term }: { readonly term: RewardTerm }): ReactNode {
+  return (
+    <tr>
+      <th scope="row">{termName(term.name)}</th>
+      <td>{fixed(term.value, 4)}</td>
+      <td>{term.weight === 0 ? MISSING : fixed(term.weight, 2)}</td>
+      <td>{term.weight === 0 ? MISSING : fixed(termContribution(term), 4)}</td>
+      <td className={styles.note}>{term.note ?? (term.value === null ? "not measured" : "")}</td>
+    </tr>
   );
 }
 

@@ -4,7 +4,7 @@ import { fixed } from "../charts/format.ts";
 import { MaskFigure } from "../mask/mask-figure.tsx";
 import { AdvantageBar } from "./advantage-bar.tsx";
 import styles from "./rollout.module.css";
-import { differencePair, figureLabel, type LayerKey, layersOf, termName } from "./rollout-view.ts";
+import { differencePair, figureLabel, type LayerKey, layersOf, splitTerms, termName } from "./rollout-view.ts";
 
 export interface RolloutCardProps {
   readonly rollout: RolloutRecord;
@@ -51,7 +51,7 @@ export const RolloutCard = memo(function RolloutCard(props: RolloutCardProps): R
       </button>
       <div className={styles.cardFoot}>
         <ul className={styles.terms}>
-          {rollout.terms.map((term) => (
+          {splitTerms(rollout.terms).rewarded.map((term) => (
             <li key={term.name} title={term.note}>
               {termName(term.name)} <b>{fixed(term.value, 2)}</b>
             </li>

@@ -75,13 +75,32 @@ export function figureLabel(rollout: RolloutRecord): string {
   return `rollout ${rollout.index + 1}, IoU ${fixed(iou, 2)}, mask covers ${percent(share)} of the image`;
 }
 
-const TERM_NAMES: Readonly<Record<string, string>> = { iou: "IoU", meteor: "METEOR", judge: "Judge" };
+const TERM_NAMES: Readonly<Record<string, string>> = {
+  iou: "IoU",
+  meteor: "METEOR",
+  judge: "Judge",
+  confidence: "Mask confidence",
+  box: "Box IoU",
+  centre: "Centre",
+  user: "Own reward",
+  length: "Length cost",
+  repetition: "Repetition cost",
+  leak: "Leak cost",
+};
 
 export function termName(name: string): string {
   return TERM_NAMES[name] ?? name;
 }
 
-/** Part of the reward a term makes: value times its share of all weights that count. */
+/** Terms that make the reward, and those that are only watched. */
+export function splitTerms(terms: readonly RewardTerm[]): Readonly<Record<"rewarded" | "watched", RewardTerm[]>> {
+  return {
+    rewarded: terms.filter((term) => term.weight !== 0),
+    watched: terms.filter((term) => term.weight === 0),
+  };
+}
+
+/** Part of the reward a term makes. */
 export function termContribution(term: RewardTerm): number | null {
   return term.value === null ? null : term.value * term.weight;
 }
