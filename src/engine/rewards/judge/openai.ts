@@ -45,7 +45,7 @@ export function serverProvider(settings: ServerSettings, deps: ServerDeps): Judg
         const used = { ...dialect };
         const body = JSON.stringify(chatBody(settings.model, request, used));
         const answer = await post(endpoint.chatUrl, body, settings.key, signal, deps, redact);
-        if (answer.status >= 200 && answer.status < 300) return readReply(answer.text);
+        if (answer.status >= 200 && answer.status < 300) return readReply(answer.text, redact);
         const failure = statusFailure(answer.status, answer.text, answer.retryAfter);
         const refused = answer.status === 400 || answer.status === 422;
         if (!refused || !adapt(dialect, used, answer.text, request.schema !== null)) throw failure;
@@ -159,7 +159,7 @@ function parseBody(text: string): unknown {
 }
 
 /** The reply in a chat answer. @throws JudgeFailure("not-json" | "wrong-form") */
-function readReply(text: string): ChatReply {
+function readReply(text: string, redact: (text: string) => string): ChatReply {
   const value = parseBody(text);
   const choices = isRecord(value) && Array.isArray(value.choices) ? (value.choices as unknown[]) : [];
   const [first] = choices;
@@ -172,5 +172,10 @@ function readReply(text: string): ChatReply {
     const tokens = usage[name];
     return typeof tokens === "number" && Number.isFinite(tokens) && tokens >= 0 ? tokens : null;
   };
-  return { text: message.content, promptTokens: count("prompt_tokens"), completionTokens: count("completion_tokens") };
+  return {
+    // Once more: inside the JSON it may have been written in another form.
+    text: redact(message.content),
+    promptTokens: count("prompt_tokens"),
+    completionTokens: count("completion_tokens"),
+  };
 }

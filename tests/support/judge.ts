@@ -1,0 +1,107 @@
+/** A judge on a scripted server, with time that passes twenty times as fast. */
+import { memoryCache, type ReplyCache } from "../../src/engine/rewards/judge/cache.ts";
+import { type Clock, timerClock } from "../../src/engine/rewards/judge/clock.ts";
+import { dlcJudge } from "../../src/engine/rewards/judge/dlc-judge.ts";
+import type { Instrument } from "../../src/engine/rewards/judge/instrument.ts";
+import { type CaptionJudge, captionJudge, type JudgeSettings } from "../../src/engine/rewards/judge/judge.ts";
+import { serverProvider } from "../../src/engine/rewards/judge/openai.ts";
+import { DEFAULT_PROMPTS, promptVersion } from "../../src/engine/rewards/judge/prompts.ts";
+import { parseQuestionFile } from "../../src/engine/rewards/judge/question-file.ts";
+import { questionJudge } from "../../src/engine/rewards/judge/question-judge.ts";
+
+const FAST = 20;
+
+export interface FastClock extends Clock {
+  /** Milliseconds of every wait that was asked for. */
+  readonly waits: number[];
+}
+
+export function fastClock(): FastClock {
+  const began = Date.now();
+  const now = (): number => began + (Date.now() - began) * FAST;
+  const clock = timerClock(now);
+  const waits: number[] = [];
+  return {
+    waits,
+    now,
+    sleep: (milliseconds, signal) => {
+      waits.push(milliseconds);
+      return clock.sleep(milliseconds / FAST, signal);
+    },
+  };
+}
+
+export const version = await promptVersion(DEFAULT_PROMPTS);
+
+/** Questions that do not depend on a model. */
+export const WRITTEN = JSON.stringify([
+  {
+    questions: [
+      {
+        type: "recognition",
+        question: 'Is it likely that the object is a "car" or something similar?',
+        choices: [
+          ["Yes", "correct"],
+          ["No", "incorrect"],
+        ],
+      },
+      {
+        type: "positive",
+        question: "Which of the following is applicable?",
+        choices: [
+          ['"red" is not mentioned', 0],
+          ['"red" is mentioned', 1],
+        ],
+      },
+      {
+        type: "negative",
+        question: "Which of the following is applicable?",
+        choices: [
+          ['"wings" is not mentioned', 1],
+          ['"wings" is mentioned', -1],
+        ],
+      },
+    ],
+  },
+]);
+
+export interface TestJudge extends CaptionJudge {
+  readonly clock: FastClock;
+  readonly cache: ReplyCache;
+}
+
+export interface JudgeChanges extends Partial<Omit<JudgeSettings, "budget">> {
+  readonly calls?: number;
+  readonly cost?: number;
+  readonly cache?: ReplyCache;
+  readonly key?: string;
+  readonly model?: string;
+  readonly dlc?: boolean;
+}
+
+export function testJudge(url: string, changes: JudgeChanges = {}): TestJudge {
+  const { calls = 0, cost = 0, cache = memoryCache(), key = "", model = "reader-1", dlc = false, ...rest } = changes;
+  const clock = fastClock();
+  const instrument: Instrument = dlc
+    ? dlcJudge({ prompts: DEFAULT_PROMPTS, written: parseQuestionFile("written.json", WRITTEN) })
+    : questionJudge({ prompts: DEFAULT_PROMPTS, positives: 4, negatives: 2, maxTokens: 500 });
+  const judge = captionJudge(
+    {
+      timeout: 60_000,
+      retries: 3,
+      parallel: 4,
+      range: "raw",
+      version,
+      budget: { calls, cost, promptPrice: 1000, completionPrice: 1000 },
+      ...rest,
+    },
+    {
+      provider: serverProvider({ url, model, key }, { fetch, now: clock.now }),
+      instrument,
+      cache,
+      clock,
+      jitter: () => 0.5,
+    },
+  );
+  return { terms: judge.terms, spent: judge.spent, clock, cache };
+}
