@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { alignTokens, countChunks } from "../../../src/engine/rewards/meteor/align.ts";
-import { Meteor, remembered } from "../../../src/engine/rewards/meteor/meteor.ts";
+import { Lexicon } from "../../../src/engine/rewards/meteor/lexicon.ts";
+import { Meteor } from "../../../src/engine/rewards/meteor/meteor.ts";
 import { meteorTokens, pythonStrip } from "../../../src/engine/rewards/meteor/tokens.ts";
 import { parseWordnet } from "../../../src/engine/rewards/wordnet.ts";
 import { randomCaptions } from "./random-captions.ts";
@@ -77,11 +78,12 @@ test("only the hypothesis word is expanded, and the stem is looked up, not the w
 
 test("both sides are taken from the last word to the first", () => {
   const knowledge = { stem: (word: string) => word, synonyms: (word: string) => new Set([word]) };
-  expect(alignTokens(["a", "b", "a"], ["a", "a"], knowledge)).toEqual([
+  const lexicon = new Lexicon(knowledge, 10);
+  expect(alignTokens(["a", "b", "a"], ["a", "a"], lexicon)).toEqual([
     [0, 0, "exact"],
     [2, 1, "exact"],
   ]);
-  expect(alignTokens(["a"], ["a", "x", "a"], knowledge)).toEqual([[0, 2, "exact"]]);
+  expect(alignTokens(["a"], ["a", "x", "a"], lexicon)).toEqual([[0, 2, "exact"]]);
 });
 
 test("chunks count breaks on either side", () => {
@@ -108,12 +110,24 @@ test("parameters outside their range are refused", () => {
   }
 });
 
-test("the word cache keeps its bound and drops what was not used for longest", () => {
+test("words are worked out once, forgotten when they are not used, and never in the middle of a pair", () => {
   const asked: string[] = [];
-  const stem = remembered((word) => {
+  const stem = (word: string): string => {
     asked.push(word);
-    return word.length;
-  }, 2);
-  expect(["a", "bb", "a", "ccc", "a", "bb"].map(stem)).toEqual([1, 2, 1, 3, 1, 2]);
-  expect(asked).toEqual(["a", "bb", "ccc", "bb"]);
+    return word.slice(0, 2);
+  };
+  const lexicon = new Lexicon({ stem, synonyms: (word) => new Set([word]) }, 3);
+  const align = (hypothesis: string, reference: string): number =>
+    alignTokens(hypothesis.split(" "), reference.split(" "), lexicon).length;
+  expect(align("abc", "abd")).toBe(1);
+  expect(align("abc", "abd")).toBe(1);
+  expect(asked).toEqual(["abc", "abd"]);
+  // Far more words than are kept, in one pair: equal ones stay equal.
+  const many = Array.from({ length: 40 }, (_, n) => `w${n}x`);
+  expect(align(many.join(" "), [...many].reverse().join(" "))).toBe(40);
+  expect(align(many.map((word) => `${word}1`).join(" "), many.map((word) => `${word}2`).join(" "))).toBe(40);
+  expect(align("cde", "cdf")).toBe(1);
+  expect(align("cdg", "cdh")).toBe(1);
+  expect(align("abc", "abd")).toBe(1);
+  expect(asked.filter((word) => word === "abc")).toHaveLength(2);
 });

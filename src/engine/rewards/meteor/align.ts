@@ -1,20 +1,13 @@
+import type { Lexicon, Word } from "./lexicon.ts";
+
 /** How a pair of words was found. */
 export type MatchStage = "exact" | "stem" | "synonym";
 
 /** [hypothesis index, reference index, stage]. */
 export type Match = readonly [number, number, MatchStage];
 
-/** What the passes need to know about words. */
-export interface WordKnowledge {
-  stem(word: string): string;
-  /** The word itself and its one-word synonyms. */
-  synonyms(word: string): ReadonlySet<string>;
-}
-
-interface Word {
-  readonly index: number;
-  readonly text: string;
-}
+/** Number of the pass that is under way, over all alignments; words are marked with it. */
+let pass = 0;
 
 /**
  * Greedy alignment in three passes over what the passes before left: equal words, equal stems, synonyms
@@ -24,42 +17,77 @@ interface Word {
  *
  * @returns matches sorted by hypothesis index
  */
-export function alignTokens(
-  hypothesis: readonly string[],
-  reference: readonly string[],
-  knowledge: WordKnowledge,
-): Match[] {
-  const matches: Match[] = [];
-  let left = indexed(hypothesis);
-  let right = indexed(reference);
-  const pass = (stage: MatchStage, fits: (word: string) => (other: string) => boolean): void => {
-    for (let i = left.length - 1; i >= 0; i--) {
-      const word = left[i] as Word;
-      const test = fits(word.text);
-      for (let j = right.length - 1; j >= 0; j--) {
-        const other = right[j] as Word;
-        if (!test(other.text)) continue;
-        matches.push([word.index, other.index, stage]);
-        left.splice(i, 1);
-        right.splice(j, 1);
-        break;
-      }
-    }
-  };
-  const equal = (word: string) => (other: string) => word === other;
-  pass("exact", equal);
-  const stemmed = (words: readonly Word[]): Word[] =>
-    words.map(({ index, text }) => ({ index, text: knowledge.stem(text) }));
-  left = stemmed(left);
-  right = stemmed(right);
-  pass("stem", equal);
-  if (right.length > 0) {
-    pass("synonym", (word) => {
-      const set = knowledge.synonyms(word);
-      return (other) => set.has(other);
-    });
+export function alignTokens(hypothesis: readonly string[], reference: readonly string[], lexicon: Lexicon): Match[] {
+  lexicon.beginPair();
+  const left = hypothesis.map((text) => lexicon.word(text));
+  const right = reference.map((text) => lexicon.word(text));
+  /** Match of each hypothesis word; undefined = free. */
+  const found: (Match | undefined)[] = new Array(left.length);
+  const taken = new Uint8Array(right.length);
+  let free = Math.min(left.length, right.length);
+  free -= matchEqual(left, right, found, taken, "exact");
+  if (free > 0) {
+    for (let i = 0; i < left.length; i++) if (found[i] === undefined) left[i] = lexicon.stem(left[i] as Word);
+    for (let j = 0; j < right.length; j++) if (taken[j] === 0) right[j] = lexicon.stem(right[j] as Word);
+    free -= matchEqual(left, right, found, taken, "stem");
   }
-  return matches.sort((a, b) => a[0] - b[0]);
+  if (free > 0) matchSynonyms(left, right, found, taken, lexicon);
+  return found.filter((match) => match !== undefined);
+}
+
+/**
+ * Pairs free words that are equal. The places of a word in the reference form a chain from the last to the first, so
+ * that each look-up is one step. @returns the number of new matches
+ */
+function matchEqual(
+  left: readonly Word[],
+  right: readonly Word[],
+  found: (Match | undefined)[],
+  taken: Uint8Array,
+  stage: MatchStage,
+): number {
+  pass++;
+  const before = new Int32Array(right.length);
+  for (let j = 0; j < right.length; j++) {
+    if (taken[j] === 1) continue;
+    const word = right[j] as Word;
+    before[j] = word.pass === pass ? word.last : -1;
+    word.pass = pass;
+    word.last = j;
+  }
+  let count = 0;
+  for (let i = left.length - 1; i >= 0; i--) {
+    if (found[i] !== undefined) continue;
+    const word = left[i] as Word;
+    if (word.pass !== pass || word.last < 0) continue;
+    const j = word.last;
+    word.last = before[j] as number;
+    taken[j] = 1;
+    found[i] = [i, j, stage];
+    count++;
+  }
+  return count;
+}
+
+/** Pairs free words with free synonyms. Equal ones need no look: the pass before left none. */
+function matchSynonyms(
+  left: readonly Word[],
+  right: readonly Word[],
+  found: (Match | undefined)[],
+  taken: Uint8Array,
+  lexicon: Lexicon,
+): void {
+  for (let i = left.length - 1; i >= 0; i--) {
+    if (found[i] !== undefined) continue;
+    const synonyms = lexicon.synonyms(left[i] as Word);
+    if (synonyms === null) continue;
+    for (let j = right.length - 1; j >= 0; j--) {
+      if (taken[j] === 1 || !synonyms.has((right[j] as Word).text)) continue;
+      taken[j] = 1;
+      found[i] = [i, j, "synonym"];
+      break;
+    }
+  }
 }
 
 /** Runs of matches that are neighbours on both sides; 0 without a match. Matches sorted by hypothesis index. */
@@ -72,8 +100,4 @@ export function countChunks(matches: readonly Match[]): number {
     lastReference = reference;
   }
   return chunks;
-}
-
-function indexed(words: readonly string[]): Word[] {
-  return words.map((text, index) => ({ index, text }));
 }

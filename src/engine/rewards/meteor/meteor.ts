@@ -1,7 +1,8 @@
 import { LabError } from "../../errors.ts";
 import type { MeteorDetail } from "../term.ts";
 import type { Wordnet } from "../wordnet.ts";
-import { alignTokens, countChunks, type WordKnowledge } from "./align.ts";
+import { alignTokens, countChunks } from "./align.ts";
+import { Lexicon } from "./lexicon.ts";
 import { porterStem } from "./porter.ts";
 import { meteorTokens } from "./tokens.ts";
 
@@ -27,16 +28,14 @@ const CACHE_WORDS = 20_000;
  */
 export class Meteor {
   readonly parameters: MeteorParameters;
-  private readonly knowledge: WordKnowledge;
+  private readonly lexicon: Lexicon;
 
   /** @throws LabError("bad-config") when alpha or gamma lies outside 0..1 or beta is negative or not finite */
   constructor(wordnet: Wordnet, parameters: MeteorParameters = METEOR_DEFAULTS) {
     checkParameters(parameters);
     this.parameters = parameters;
-    this.knowledge = {
-      stem: remembered(porterStem, CACHE_WORDS),
-      synonyms: remembered((word) => wordnet.synonyms(word), CACHE_WORDS),
-    };
+    const knowledge = { stem: porterStem, synonyms: (word: string) => wordnet.synonyms(word) };
+    this.lexicon = new Lexicon(knowledge, CACHE_WORDS);
   }
 
   /** Score of two captions with its alignment; 0 when a side is empty or nothing matches, at most 1. */
@@ -63,7 +62,7 @@ export class Meteor {
   /** Score of token lists; tokens are taken as lower-cased already. */
   scoreTokens(reference: readonly string[], hypothesis: readonly string[]): MeteorDetail {
     const { alpha, beta, gamma } = this.parameters;
-    const matches = alignTokens(hypothesis, reference, this.knowledge);
+    const matches = alignTokens(hypothesis, reference, this.lexicon);
     const count = matches.length;
     const chunks = countChunks(matches);
     const ratio = (length: number): number => (length === 0 ? 0 : count / length);
@@ -92,17 +91,4 @@ function checkParameters({ alpha, beta, gamma }: MeteorParameters): void {
       `METEOR takes alpha and gamma from 0 to 1 and beta from 0 on, not ${alpha}, ${gamma} and ${beta}; nothing was scored`,
     );
   }
-}
-
-/** A function of a word that keeps its last results; the word that was not used for longest goes first. */
-export function remembered<T>(compute: (word: string) => T, limit: number): (word: string) => T {
-  const known = new Map<string, { readonly value: T }>();
-  return (word) => {
-    const hit = known.get(word);
-    const entry = hit ?? { value: compute(word) };
-    if (hit !== undefined) known.delete(word);
-    else if (known.size >= limit) known.delete(known.keys().next().value as string);
-    known.set(word, entry);
-    return entry.value;
-  };
 }

@@ -1,0 +1,68 @@
+/** Words that captions are made of, each with its stem and synonyms worked out once. */
+
+/** What METEOR needs to know about words. */
+export interface WordKnowledge {
+  stem(word: string): string;
+  /** The word itself and its one-word synonyms. */
+  synonyms(word: string): ReadonlySet<string>;
+}
+
+/** A word; two of the same text are the same object as long as one pair of captions is looked at. */
+export interface Word {
+  readonly text: string;
+  /** Undefined until it is asked for. */
+  stem: Word | undefined;
+  /** Synonyms without the word itself; null when it has none, undefined until they are asked for. */
+  others: ReadonlySet<string> | null | undefined;
+  /** Scratch of the alignment: the pass that wrote `last`, and the last free place of the word in that pass. */
+  pass: number;
+  last: number;
+}
+
+/**
+ * Keeps the words of the last captions: when `limit` different ones have come together, those that are not used again
+ * before as many more have come are forgotten.
+ */
+export class Lexicon {
+  readonly #knowledge: WordKnowledge;
+  readonly #limit: number;
+  #young = new Map<string, Word>();
+  #old = new Map<string, Word>();
+
+  constructor(knowledge: WordKnowledge, limit: number) {
+    this.#knowledge = knowledge;
+    this.#limit = limit;
+  }
+
+  /** Between two pairs of captions: the only moment at which words are forgotten. */
+  beginPair(): void {
+    if (this.#young.size < this.#limit) return;
+    this.#old = this.#young;
+    this.#young = new Map();
+  }
+
+  word(text: string): Word {
+    const known = this.#young.get(text);
+    if (known !== undefined) return known;
+    const word = this.#old.get(text) ?? { text, stem: undefined, others: undefined, pass: 0, last: -1 };
+    this.#young.set(text, word);
+    return word;
+  }
+
+  stem(word: Word): Word {
+    const known = word.stem;
+    // A stem forgotten and met again as a word would be another object of the same text: look it up by its text.
+    const stem = this.word(known === undefined ? this.#knowledge.stem(word.text) : known.text);
+    word.stem = stem;
+    return stem;
+  }
+
+  synonyms(word: Word): ReadonlySet<string> | null {
+    if (word.others === undefined) {
+      const others = new Set(this.#knowledge.synonyms(word.text));
+      others.delete(word.text);
+      word.others = others.size === 0 ? null : others;
+    }
+    return word.others;
+  }
+}
