@@ -2,7 +2,7 @@
  * Trains without a page: the same engine in Node on Dawn.
  *
  *   npm run train -- [--shards DIR…] [--model DIR] [--preset NAME] [--steps N] [--seed S] [--loops both|1|2]
- *                    [--config FILE] [--save-steps N] [--eval-steps N] [--resume RUN] --out DIR [--json]
+ *                    [--config FILE] [--save-steps N] [--eval-steps N] [--adapter DIR] [--resume RUN] --out DIR [--json]
  */
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -33,6 +33,7 @@ const OPTIONS = {
   config: { takes: 1 },
   "save-steps": { takes: 1 },
   "eval-steps": { takes: 1 },
+  adapter: { takes: 1 },
   resume: { takes: 1 },
   out: { takes: 1 },
   json: { takes: 0 },
@@ -113,6 +114,11 @@ await runTool(async () => {
   try {
     const modelPath = one(parsed, "model") ?? join(root, "public", "pocket", "model");
     await session.openModel(await nodeFolder(modelPath), basename(modelPath));
+    const adapterPath = one(parsed, "adapter");
+    if (adapterPath !== undefined) {
+      const { rank, scale, modules } = await session.openAdapter(await nodeFolder(adapterPath), basename(adapterPath));
+      say(`starts from ${adapterPath}: rank ${rank}, scale ${scale}, ${modules} further tensors`);
+    }
     const list = {
       dataSet: shards.map((path) => basename(path)).join(" + "),
       rows: set.summaries.map((summary) => [summary.id, summary.imageId] as const),

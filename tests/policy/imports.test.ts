@@ -15,12 +15,15 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   runs: ["bytes", "config", "data", "rewards"],
   eval: ["bytes", "config", "text", "data", "gpu", "model", "policy", "rewards", "runs"],
   rl: ["bytes", "config", "text", "data", "gpu", "model", "policy", "rewards", "runs", "eval"],
+  export: ["bytes", "config", "text", "data", "gpu", "model", "policy", "rewards", "runs"],
   sft: ["bytes", "config", "text", "data", "gpu", "model", "policy", "rewards", "runs", "eval", "rl"],
   parity: ["bytes", "config", "text", "data", "gpu", "model", "policy", "rewards", "runs", "eval", "rl", "sft"],
 };
 
 /** Files that may be imported across what the rooms allow: formats that know neither tensors nor devices. */
-const SHARED: Readonly<Record<string, RegExp>> = { runs: /^src\/engine\/model\/safetensors(-write)?\.ts$/ };
+const SHARED: Readonly<Record<string, RegExp>> = {
+  runs: /^src\/engine\/model\/(safetensors(-write)?|peft-names)\.ts$/,
+};
 
 /** Packages by the part that may use them; a part that is absent may use none. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {

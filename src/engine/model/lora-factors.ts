@@ -48,21 +48,3 @@ export function initLora(
     return { name, shape, values };
   });
 }
-
-const OURS = "language_model.";
-const PEFT = "base_model.model.";
-
-/** Sa2VA wraps only `language_model`, so an adapter file names paths inside it. */
-export function toPeftName(path: string): string {
-  if (!path.startsWith(OURS))
-    throw new LabError("internal", `"${path}" does not belong to the language model's adapter`);
-  return PEFT + path.slice(OURS.length);
-}
-
-/** @throws LabError("bad-input") for a name that is not PEFT's */
-export function fromPeftName(name: string): string {
-  if (!name.startsWith(PEFT)) {
-    throw new LabError("bad-input", `The adapter's tensor "${name}" does not begin with ${PEFT}`, { subject: name });
-  }
-  return OURS + name.slice(PEFT.length);
-}

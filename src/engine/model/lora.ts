@@ -1,10 +1,3 @@
-/** Low-rank adapters of the language model: factors and names, and their files. */
-export {
-  fromPeftName,
-  type HostTensor,
-  initLora,
-  type LoraShape,
-  loraShapes,
-  toPeftName,
-} from "./lora-factors.ts";
+/** Low-rank adapters of the language model: factors, and their files. */
+export { type HostTensor, initLora, type LoraShape, loraShapes } from "./lora-factors.ts";
 export { type Adapter, type AdapterSettings, readAdapter, writeAdapter } from "./lora-files.ts";

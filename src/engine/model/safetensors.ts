@@ -5,7 +5,7 @@
 import { isRecord } from "../bytes/json.ts";
 import type { ByteSource } from "../bytes/source.ts";
 import { LabError } from "../errors.ts";
-import { DTYPE_BYTES, isDtype, toFloat32 } from "./dtype.ts";
+import { DTYPE_BYTES, type Dtype, isDtype, toFloat32 } from "./dtype.ts";
 
 /** Same bound as the format's own reader. */
 const MAX_HEADER = 100_000_000;
@@ -32,6 +32,10 @@ export interface Safetensors {
   read(name: string): Promise<Float32Array<ArrayBuffer>>;
   /** The stored little-endian bytes. */
   readRaw(name: string): Promise<Uint8Array<ArrayBuffer>>;
+  /** Bytes [start, end) of the stored tensor. */
+  readRawRange(name: string, start: number, end: number): Promise<Uint8Array<ArrayBuffer>>;
+  /** The same as f32; both ends must lie between elements. */
+  readRange(name: string, start: number, end: number): Promise<Float32Array<ArrayBuffer>>;
 }
 
 interface Entry extends TensorInfo {
@@ -79,6 +83,21 @@ export async function openSafetensors(source: ByteSource): Promise<Safetensors> 
     const { start, end } = entry(name);
     return source.read(dataStart + start, dataStart + end);
   };
+  const readRawRange = async (name: string, from: number, to: number): Promise<Uint8Array<ArrayBuffer>> => {
+    const { start, end } = entry(name);
+    if (from < 0 || to < from || start + to > end) {
+      throw new LabError("internal", `Bytes ${from} to ${to} are not inside "${name}"`);
+    }
+    return source.read(dataStart + start + from, dataStart + start + to);
+  };
+  const readable = (name: string): Dtype => {
+    const { dtype } = entry(name);
+    if (isDtype(dtype)) return dtype;
+    const known = Object.keys(DTYPE_BYTES).join(", ");
+    throw new LabError("unsupported", `${source.name}: tensor "${name}" is ${dtype}, only ${known} can be read`, {
+      subject: name,
+    });
+  };
   return {
     source: source.name,
     names: [...entries.keys()],
@@ -89,16 +108,9 @@ export async function openSafetensors(source: ByteSource): Promise<Safetensors> 
       return { dtype, shape, bytes };
     },
     readRaw,
-    async read(name) {
-      const { dtype } = entry(name);
-      if (!isDtype(dtype)) {
-        const known = Object.keys(DTYPE_BYTES).join(", ");
-        throw new LabError("unsupported", `${source.name}: tensor "${name}" is ${dtype}, only ${known} can be read`, {
-          subject: name,
-        });
-      }
-      return toFloat32(await readRaw(name), dtype);
-    },
+    readRawRange,
+    read: async (name) => toFloat32(await readRaw(name), readable(name)),
+    readRange: async (name, from, to) => toFloat32(await readRawRange(name, from, to), readable(name)),
   };
 }
 

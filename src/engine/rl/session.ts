@@ -11,6 +11,7 @@ import type { EngineDevice } from "../gpu/device.ts";
 import { trimPool } from "../gpu/memory.ts";
 import type { LoadProgress } from "../model/checkpoint.ts";
 import { openSa2va, type Sa2vaModel } from "../model/sa2va.ts";
+import { readStartAdapter, type StartAdapter } from "../model/start-adapter.ts";
 import { weightsHash } from "../model/weights-hash.ts";
 import type { RewardScorer } from "../rewards/types.ts";
 import { listCheckpoints, readCheckpoint } from "../runs/checkpoint.ts";
@@ -19,8 +20,9 @@ import type { RunManifest } from "../runs/manifest.ts";
 import { createRun, openRun, type RunFolder } from "../runs/run-folder.ts";
 import type { RunStore } from "../runs/store.ts";
 import type { TrainerEvent } from "./events.ts";
+import { keepStart, keptStart } from "./kept-start.ts";
 import { type RowList, type SelectedRows, selectRows } from "./row-selection.ts";
-import { loraSettings, resumeState, startState, trainableOf } from "./start-run.ts";
+import { adapterObstacle, loraSettings, resumeState, startState, trainableOf } from "./start-run.ts";
 import { Trainer } from "./trainer.ts";
 import { disposeState, type TrainingState } from "./training-state.ts";
 
@@ -48,6 +50,7 @@ export interface StartedRun {
 export class Session {
   readonly #deps: SessionDeps;
   #model: { readonly model: Sa2vaModel; readonly hash: string } | undefined;
+  #adapter: StartAdapter | undefined;
   #trainer: Trainer | undefined;
 
   constructor(deps: SessionDeps) {
@@ -60,6 +63,11 @@ export class Session {
 
   get model(): Sa2vaModel | undefined {
     return this.#model?.model;
+  }
+
+  /** The adapter new runs start from. */
+  get adapter(): StartAdapter | undefined {
+    return this.#adapter;
   }
 
   /** The run under way. */
@@ -82,15 +90,35 @@ export class Session {
     const model = await openSa2va(folder, name, onProgress, undefined, () => {
       this.#model?.model.dispose();
       this.#model = undefined;
+      this.#adapter = undefined;
     });
     this.#deps.device.check();
     this.#model = { model, hash };
     return model;
   }
 
+  /**
+   * Reads an adapter folder for the loaded model; new runs and try-outs start from it.
+   * @throws LabError naming file and tensor; an adapter that was open before stays
+   */
+  async openAdapter(folder: ByteFolder, name: string): Promise<StartAdapter> {
+    const { model } = this.#idleModel();
+    this.#adapter = await readStartAdapter(folder, { language: model.config.language, base: model.base }, name);
+    return this.#adapter;
+  }
+
+  /** Runs start from fresh adapters again. */
+  closeAdapter(): void {
+    this.#idleModel();
+    this.#adapter = undefined;
+  }
+
   /** Starts a new run. @param created ISO time */
   async start(config: LabConfig, list: RowList, title: string, created: string): Promise<StartedRun> {
     const { model, hash } = this.#idleModel();
+    const start = this.#adapter;
+    const obstacle = start === undefined ? null : adapterObstacle(start, config);
+    if (obstacle !== null) throw new LabError("bad-config", obstacle, { subject: "loraRank" });
     const selected = selectRows(list, config);
     const trainable = trainableOf(model, config);
     const { vendor, architecture, description, software } = this.#deps.device.report;
@@ -107,6 +135,7 @@ export class Session {
         parameters: model.parameters,
         trainableParameters: trainable.reduce((sum, tensor) => sum + size(tensor.shape), 0),
       },
+      ...(start === undefined ? {} : { startAdapter: { name: start.name, hash: start.hash } }),
       data: await describeData(list, selected),
       adapter: { vendor, architecture, description, software },
       state: "running",
@@ -114,7 +143,8 @@ export class Session {
     const release = await this.#hold(manifest.id);
     try {
       const run = await createRun(this.#deps.store, manifest);
-      return this.#launch(run, config, startState(model, config), list, selected, 0, release);
+      if (start !== undefined) await keepStart(this.#deps.store, manifest.id, start);
+      return this.#launch(run, config, startState(model, config, start), list, selected, 0, release);
     } catch (thrown) {
       release();
       throw thrown;
@@ -156,7 +186,9 @@ export class Session {
     const release = await this.#hold(id);
     try {
       const checkpoint = await readCheckpoint(store, id, step);
-      const state = resumeState(model, manifest.config, checkpoint);
+      const start =
+        manifest.startAdapter === undefined ? undefined : await keptStart(store, id, model, manifest.startAdapter);
+      const state = resumeState(model, manifest.config, checkpoint, start);
       await run.truncateAfter(step);
       await run.update({ state: "running" });
       return this.#launch(run, manifest.config, state, list, selected, step, release);

@@ -5,6 +5,7 @@ import { STREAM, uniform } from "../gpu/random.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import { initLora, loraShapes } from "../model/lora.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
+import type { StartAdapter } from "../model/start-adapter.ts";
 import { type TrainableBlock, trainableSet } from "../model/trainable.ts";
 import type { ParameterSet } from "../model/weights.ts";
 import type { CheckpointState } from "../runs/checkpoint-state.ts";
@@ -43,8 +44,24 @@ export function loraSettings(model: Sa2vaModel, config: LabConfig): LoraSettings
   };
 }
 
-/** Published tensors and fresh adapters (A uniform, B zero) as a new parameter set owned by the caller. */
-function startParameters(model: Sa2vaModel, config: LabConfig): ParameterSet {
+/** Why a run with this configuration cannot start from the adapter; null when it can. */
+export function adapterObstacle(start: StartAdapter, config: LabConfig): string | null {
+  const scale = config.loraAlpha / config.loraRank;
+  if (start.rank !== config.loraRank) {
+    return `The adapter "${start.name}" has rank ${start.rank}, the run asks for ${config.loraRank}; set LoRA rank r to ${start.rank}`;
+  }
+  if (Math.abs(start.scale - scale) <= 1e-6 * start.scale) return null;
+  return `The adapter "${start.name}" is scaled by ${start.scale}, the run by ${scale}; set LoRA alpha to ${start.scale * start.rank}`;
+}
+
+/**
+ * Published tensors and fresh adapters (A uniform, B zero) as a new parameter set owned by the caller; what an opened
+ * adapter brings takes their place.
+ * @throws LabError("bad-config") when rank or scale are other than the adapter's
+ */
+export function startParameters(model: Sa2vaModel, config: LabConfig, start?: StartAdapter): ParameterSet {
+  const obstacle = start === undefined ? null : adapterObstacle(start, config);
+  if (obstacle !== null) throw new LabError("bad-config", obstacle, { subject: "loraRank" });
   const draw = (tensor: number, element: number): number =>
     uniform({ seed: config.seed, step: 0, loop: 0, row: tensor, rollout: 0, position: element, stream: STREAM.init });
   const adapters = new Map(
@@ -52,7 +69,7 @@ function startParameters(model: Sa2vaModel, config: LabConfig): ParameterSet {
   );
   const set: Record<string, Tensor> = {};
   for (const { path } of trainableOf(model, config)) {
-    const adapter = adapters.get(path);
+    const adapter = start?.tensors.get(path) ?? adapters.get(path);
     const published = model.base.get(path);
     if (adapter !== undefined) set[path] = tf.tensor(adapter.values, [...adapter.shape]);
     else if (published !== undefined) set[path] = published.clone();
@@ -62,14 +79,19 @@ function startParameters(model: Sa2vaModel, config: LabConfig): ParameterSet {
 }
 
 /** State of a fresh run. */
-export function startState(model: Sa2vaModel, config: LabConfig): TrainingState {
-  return freshState(startParameters(model, config), blocks(model, config), config.loraAlpha / config.loraRank);
+export function startState(model: Sa2vaModel, config: LabConfig, start?: StartAdapter): TrainingState {
+  return freshState(startParameters(model, config, start), blocks(model, config), config.loraAlpha / config.loraRank);
 }
 
-/** State of a run that goes on from a checkpoint of the same model. */
-export function resumeState(model: Sa2vaModel, config: LabConfig, checkpoint: CheckpointState): TrainingState {
+/** State of a run that goes on from a checkpoint of the same model and the same start. */
+export function resumeState(
+  model: Sa2vaModel,
+  config: LabConfig,
+  checkpoint: CheckpointState,
+  start?: StartAdapter,
+): TrainingState {
   return restoreState(
-    startParameters(model, config),
+    startParameters(model, config, start),
     blocks(model, config),
     config.loraAlpha / config.loraRank,
     checkpoint,

@@ -3,12 +3,19 @@
  * optimiser's moments, and the trainer's state, complete enough to go on bit for bit. The same state gives the same bytes.
  */
 import { LabError } from "../errors.ts";
+import {
+  ADAPTER_CONFIG,
+  ADAPTER_MODEL,
+  adapterConfigText,
+  isLora,
+  MODULES_FILE,
+  toPeftName,
+} from "../model/peft-names.ts";
 import { openSafetensors } from "../model/safetensors.ts";
 import { writeSafetensors } from "../model/safetensors-write.ts";
 import { checkpointPath, listCheckpoints, MARKER, removeCheckpoint } from "./checkpoint-folder.ts";
 import type { CheckpointState, TensorMap } from "./checkpoint-state.ts";
 import { exactJson, type Json } from "./numbers-json.ts";
-import { adapterConfig, isLora, toPeftName } from "./peft.ts";
 import type { RunStore } from "./store.ts";
 import { formatTrainerState, parseTrainerState } from "./trainer-state.ts";
 
@@ -38,10 +45,10 @@ export async function writeCheckpoint(store: RunStore, runId: string, state: Che
   const modules = [...state.params].filter(([name]) => !isLora(name));
   if (lora.length > 0) {
     if (state.lora === null) throw new LabError("internal", "There are LoRA tensors and no LoRA settings to store");
-    await write("adapter_config.json", adapterConfig(state.lora, state.baseModel));
-    await write("adapter_model.safetensors", tensorFile(lora.map(([name, tensor]) => [toPeftName(name), tensor])));
+    await write(ADAPTER_CONFIG, adapterConfigText(state.lora, state.baseModel?.name ?? null));
+    await write(ADAPTER_MODEL, tensorFile(lora.map(([name, tensor]) => [toPeftName(name), tensor])));
   }
-  await write("modules.safetensors", tensorFile(modules));
+  await write(MODULES_FILE, tensorFile(modules));
   if (state.ema !== null) await write("ema.safetensors", tensorFile(state.ema));
   await write("optimizer.safetensors", tensorFile(joinMoments(state.moments)));
   await write("trainer_state.json", formatTrainerState(state));
@@ -69,9 +76,9 @@ export async function readCheckpoint(store: RunStore, runId: string, step: numbe
 
   const path = `${folder}/trainer_state.json`;
   const { order, ...rest } = parseTrainerState(await store.readText(path), path);
-  const params = new Map(await tensors("modules.safetensors"));
-  if (await has("adapter_model.safetensors")) {
-    const adapter = await tensors("adapter_model.safetensors");
+  const params = new Map(await tensors(MODULES_FILE));
+  if (await has(ADAPTER_MODEL)) {
+    const adapter = await tensors(ADAPTER_MODEL);
     for (const name of order.filter(isLora)) {
       const tensor = adapter.get(toPeftName(name));
       if (tensor !== undefined) params.set(name, tensor);
@@ -94,7 +101,7 @@ export async function readCheckpoint(store: RunStore, runId: string, step: numbe
 }
 
 /** Every file the marker lists is there with its size. */
-async function checkFiles(store: RunStore, runId: string, step: number): Promise<void> {
+export async function checkFiles(store: RunStore, runId: string, step: number): Promise<void> {
   const path = `${checkpointPath(runId, step)}/${MARKER}`;
   if ((await store.size(path)) === null) {
     const known = await listCheckpoints(store, runId);

@@ -16,6 +16,7 @@ const MANIFEST = z.object({
   version: z.string(),
   config: z.record(z.string(), z.unknown()),
   model: z.object({ name: z.string(), hash: z.string(), parameters: count, trainableParameters: count }),
+  startAdapter: z.optional(z.object({ name: z.string(), hash: z.string() })),
   data: z.object({ name: z.string(), rows: count, trainRows: count, heldOutRows: count, hash: z.string() }),
   adapter: z.object({
     vendor: z.string(),
@@ -34,5 +35,7 @@ export function parseManifest(value: unknown): { readonly manifest: RunManifest 
     return { problem: `"${issue?.path.join(".") ?? ""}" is ${issue?.message ?? "not as it should be"}` };
   }
   const { config, problems } = parseConfig(parsed.data.config);
-  return problems.length > 0 ? { problem: problems.join("; ") } : { manifest: { ...parsed.data, config } };
+  if (problems.length > 0) return { problem: problems.join("; ") };
+  const { startAdapter, ...rest } = parsed.data;
+  return { manifest: { ...rest, ...(startAdapter === undefined ? {} : { startAdapter }), config } };
 }

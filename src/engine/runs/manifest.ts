@@ -16,6 +16,8 @@ export interface RunManifest {
     readonly parameters: number;
     readonly trainableParameters: number;
   };
+  /** The adapter the run started from; its files lie in `start/`. Absent for a fresh one. */
+  readonly startAdapter?: { readonly name: string; readonly hash: string };
   readonly data: {
     readonly name: string;
     readonly rows: number;

@@ -3,14 +3,8 @@ import { nodeFolder } from "../../../scripts/lib/node-files.ts";
 import { readJson } from "../../../src/engine/bytes/json.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import { openCheckpoint } from "../../../src/engine/model/checkpoint.ts";
-import {
-  fromPeftName,
-  initLora,
-  loraShapes,
-  readAdapter,
-  toPeftName,
-  writeAdapter,
-} from "../../../src/engine/model/lora.ts";
+import { initLora, loraShapes, readAdapter, writeAdapter } from "../../../src/engine/model/lora.ts";
+import { fromPeftName, toPeftName } from "../../../src/engine/model/peft-names.ts";
 import { openSafetensors } from "../../../src/engine/model/safetensors.ts";
 import { isTrainableBase, trainableSet } from "../../../src/engine/model/trainable.ts";
 
@@ -40,7 +34,8 @@ describe("adapters", () => {
     const path = "language_model.model.layers.0.self_attn.q_proj.lora_A.weight";
     expect(toPeftName(path)).toBe("base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight");
     expect(fromPeftName(toPeftName(path))).toBe(path);
-    expect(() => fromPeftName("model.x")).toThrow(/model.x/);
+    expect(fromPeftName("model.x")).toBeNull();
+    expect(() => toPeftName("mlp1.1.weight")).toThrow(/mlp1.1.weight/);
   });
 
   it("start without effect: A uniform within 1/√in, B zero", async () => {

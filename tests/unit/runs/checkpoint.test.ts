@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import { LabError } from "../../../src/engine/errors.ts";
+import { fromPeftName, toPeftName } from "../../../src/engine/model/peft-names.ts";
 import { openSafetensors } from "../../../src/engine/model/safetensors.ts";
 import {
   type CheckpointState,
@@ -11,7 +12,6 @@ import {
   writeCheckpoint,
 } from "../../../src/engine/runs/checkpoint.ts";
 import { memoryStore } from "../../../src/engine/runs/memory-store.ts";
-import { fromPeftName, toPeftName } from "../../../src/engine/runs/peft.ts";
 
 const Q = "language_model.model.layers.0.self_attn.q_proj";
 const SHAPES: readonly (readonly [string, readonly number[]])[] = [

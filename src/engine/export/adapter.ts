@@ -1,0 +1,62 @@
+/** A checkpoint as a folder that PEFT loads, the other trained modules beside it (reference: ecosystem.md §8.1, §10). */
+import { LabError } from "../errors.ts";
+import {
+  ADAPTER_CONFIG,
+  ADAPTER_MODEL,
+  adapterConfigText,
+  isLora,
+  MODULES_FILE,
+  toPeftName,
+} from "../model/peft-names.ts";
+import { writeSafetensors } from "../model/safetensors-write.ts";
+import type { RunManifest } from "../runs/manifest.ts";
+import type { TrainedTensors } from "../runs/trained.ts";
+import { type ExportFiles, wholeFile } from "./export-file.ts";
+
+/**
+ * adapter_config.json, adapter_model.safetensors, modules.safetensors and a card.
+ * @throws LabError("bad-input") when the run trained no adapter
+ */
+export async function* adapterFiles(manifest: RunManifest, trained: TrainedTensors): ExportFiles {
+  const { lora, tensors } = trained;
+  const named = [...tensors].map(([name, { shape, data }]) => ({ name, shape, data }));
+  const factors = named.filter(({ name }) => isLora(name));
+  const modules = named.filter(({ name }) => !isLora(name));
+  if (lora === null || factors.length === 0) {
+    throw new LabError("bad-input", `Run "${manifest.id}" trained no adapter`, { subject: manifest.id });
+  }
+  const meta = { format: "pt" };
+  yield wholeFile(ADAPTER_CONFIG, adapterConfigText(lora, manifest.model.name));
+  const renamed = factors.map((tensor) => ({ ...tensor, name: toPeftName(tensor.name) }));
+  yield wholeFile(ADAPTER_MODEL, writeSafetensors(renamed, meta));
+  yield wholeFile(MODULES_FILE, writeSafetensors(modules, meta));
+  yield wholeFile("README.md", adapterCard(manifest, trained));
+}
+
+function adapterCard(manifest: RunManifest, { step, side, lora }: TrainedTensors): string {
+  const { model, data, config } = manifest;
+  return `---
+base_model: ${JSON.stringify(model.name)}
+library_name: peft
+tags: [grpo, sa2va, lora]
+---
+
+# ${manifest.title}
+
+LoRA of rank ${lora?.r ?? 0} (alpha ${lora?.alpha ?? 0}) on the language model of ${model.name}, ${
+    side === "ema" ? "the moving average" : "the policy"
+  } after ${step} of ${config.steps} steps of dual-loop GRPO on ${data.name} (${data.trainRows} rows). Run \`${manifest.id}\`, started ${manifest.created}.
+
+Sa2VA wraps its \`language_model\`, so the adapter goes there, and the other trained tensors (projector, [SEG] prompt,
+SAM2's mask decoder and prompt encoder) are loaded by name:
+
+\`\`\`python
+from peft import PeftModel
+from safetensors.torch import load_file
+
+model.language_model = PeftModel.from_pretrained(model.language_model, folder)
+missing, unexpected = model.load_state_dict(load_file(f"{folder}/modules.safetensors"), strict=False)
+assert not unexpected
+\`\`\`
+`;
+}

@@ -1,0 +1,113 @@
+/**
+ * Whether a merged checkpoint says what base and adapter said: one drawn picture, a caption's next-token scores and a
+ * phrase's mask logits, by the base with the adapter beside it and by the merged files read back. The two models are never
+ * loaded at the same time.
+ */
+import type { ByteFolder } from "../bytes/source.ts";
+import { LabError } from "../errors.ts";
+import { type Tensor, tf } from "../gpu/tf.ts";
+import { languageForward, languageLogits } from "../model/language.ts";
+import type { FloatDtype } from "../model/narrow.ts";
+import { openSa2va, type Sa2vaModel } from "../model/sa2va.ts";
+import { weightsView } from "../model/weights.ts";
+import { embedPrompt, projectImage } from "../policy/embedding.ts";
+import { disposeFeatures, encodeImage } from "../policy/features.ts";
+import { segmentPhraseLogits } from "../policy/partner.ts";
+import { captionPrompt } from "../policy/prompts.ts";
+import type { TrainedTensors } from "../runs/trained.ts";
+
+/** Largest difference allowed, relative to the largest magnitude, by the element type that was written. */
+const TOLERANCE: Readonly<Record<FloatDtype, number>> = { F32: 1e-4, F16: 2e-2, BF16: 1e-1 };
+
+export interface MergeCheck {
+  /** Largest difference of the next-token scores, relative to their largest magnitude. */
+  readonly tokens: number;
+  /** The same of the mask logits. */
+  readonly masks: number;
+  readonly tolerance: number;
+}
+
+interface Answers {
+  readonly tokens: Float32Array;
+  readonly masks: Float32Array;
+}
+
+/**
+ * @throws LabError("internal") with the differences when they exceed the tolerance
+ */
+export async function checkMerged(
+  base: ByteFolder,
+  trained: TrainedTensors,
+  merged: ByteFolder,
+  dtype: FloatDtype | null,
+): Promise<MergeCheck> {
+  const tolerance = TOLERANCE[dtype ?? "F32"];
+  const before = await answersOf(base, trained);
+  const after = await answersOf(merged, null);
+  const check = {
+    tokens: difference(before.tokens, after.tokens),
+    masks: difference(before.masks, after.masks),
+    tolerance,
+  };
+  if (check.tokens <= tolerance && check.masks <= tolerance) return check;
+  throw new LabError(
+    "internal",
+    `The merged checkpoint answers otherwise than base and adapter (tokens ${check.tokens.toExponential(1)}, masks ` +
+      `${check.masks.toExponential(1)}, allowed ${tolerance}); it was not handed over`,
+  );
+}
+
+async function answersOf(folder: ByteFolder, trained: TrainedTensors | null): Promise<Answers> {
+  const model = await openSa2va(folder, "check");
+  const set: Record<string, Tensor> = {};
+  try {
+    for (const [name, tensor] of model.base) set[name] = tensor;
+    for (const [name, { shape, data }] of trained?.tensors ?? []) set[name] = tf.tensor(data, [...shape]);
+    const lora = trained?.lora ?? null;
+    return await answer(model, set, lora === null ? 0 : lora.alpha / lora.r);
+  } finally {
+    // Tensors of the base belong to the model.
+    tf.dispose(Object.entries(set).flatMap(([name, tensor]) => (model.base.get(name) === tensor ? [] : [tensor])));
+    model.dispose();
+  }
+}
+
+async function answer(model: Sa2vaModel, set: Readonly<Record<string, Tensor>>, scale: number): Promise<Answers> {
+  const weights = weightsView(model.frozen, set, scale);
+  const features = encodeImage(model, drawnPicture(), 1);
+  const side = model.config.tokenGridSide;
+  const cells = Uint8Array.from({ length: side * side }, (_, at) => (at % 3 === 0 ? 1 : 0));
+  const prompt = captionPrompt(model, features.tiles, cells);
+  const [tokens, masks] = tf.tidy(() => {
+    const x = embedPrompt(model, weights, prompt, prompt.ids, projectImage(weights, features), cells);
+    const { hidden } = languageForward(weights, model.config.language, x);
+    const [, length, width] = hidden.shape as [number, number, number];
+    const last = Math.min(4, length);
+    const places = tf.slice(hidden, [0, length - last, 0], [1, last, width]).reshape([last, width]);
+    const decoded = segmentPhraseLogits(model, weights, features, ["the bright corner"]);
+    return [languageLogits(weights, places), decoded.masks];
+  }) as [Tensor, Tensor];
+  disposeFeatures(features);
+  const values = await Promise.all([tokens.data(), masks.data()]);
+  tf.dispose([tokens, masks]);
+  return { tokens: values[0] as Float32Array, masks: values[1] as Float32Array };
+}
+
+/** 64 × 64, every pixel different from its neighbours. */
+function drawnPicture() {
+  const side = 64;
+  const data = Uint8Array.from({ length: side * side * 3 }, (_, at) => (at * 37 + Math.floor(at / 97) * 11) % 256);
+  return { width: side, height: side, data };
+}
+
+function difference(a: Float32Array, b: Float32Array): number {
+  if (a.length !== b.length) return Number.POSITIVE_INFINITY;
+  let [worst, largest] = [0, 0];
+  for (let at = 0; at < a.length; at++) {
+    const gap = Math.abs((a[at] as number) - (b[at] as number));
+    // NaN must not pass.
+    worst = gap > worst || Number.isNaN(gap) ? (Number.isNaN(gap) ? Number.POSITIVE_INFINITY : gap) : worst;
+    largest = Math.max(largest, Math.abs(a[at] as number));
+  }
+  return largest === 0 ? worst : worst / largest;
+}

@@ -1,0 +1,44 @@
+/** What an export consists of: files that are made when they are written, piece by piece, so that none is held whole. */
+
+export interface ExportFile {
+  /** Relative, "/" separated. */
+  readonly path: string;
+  /** The content from its start; may be asked for once. */
+  pieces(): AsyncIterable<Uint8Array<ArrayBuffer>>;
+}
+
+/** Files in the order in which they are to be written. */
+export type ExportFiles = AsyncIterable<ExportFile>;
+
+/** A file that is small enough to be made at once. */
+export function wholeFile(path: string, content: Uint8Array<ArrayBuffer> | string): ExportFile {
+  const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
+  return {
+    path,
+    async *pieces() {
+      yield bytes;
+    },
+  };
+}
+
+/** The same files below a folder. */
+export async function* below(folder: string, files: ExportFiles): ExportFiles {
+  for await (const file of files) yield { path: `${folder}/${file.path}`, pieces: () => file.pieces() };
+}
+
+/** All files in memory, for what is small. */
+export async function collectFiles(files: ExportFiles): Promise<Record<string, Uint8Array<ArrayBuffer>>> {
+  const found: Record<string, Uint8Array<ArrayBuffer>> = {};
+  for await (const file of files) {
+    const parts: Uint8Array<ArrayBuffer>[] = [];
+    for await (const piece of file.pieces()) parts.push(piece);
+    const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+    let at = 0;
+    for (const part of parts) {
+      whole.set(part, at);
+      at += part.length;
+    }
+    found[file.path] = whole;
+  }
+  return found;
+}

@@ -1,0 +1,198 @@
+/**
+ * The whole checkpoint with the adapter folded in, in the published layout. Tensors are read, merged and written one at
+ * a time: W + scale · B A in double precision, stored in single by default, because bf16 loses most of a small update
+ * (reference: ecosystem.md §10).
+ */
+import type { ByteFolder } from "../bytes/source.ts";
+import { LabError } from "../errors.ts";
+import { isDtype } from "../model/dtype.ts";
+import { type FloatDtype, fromFloat32 } from "../model/narrow.ts";
+import { openSafetensors, type Safetensors } from "../model/safetensors.ts";
+import { type StreamedTensor, streamedBytes, streamSafetensors } from "../model/safetensors-stream.ts";
+import type { TensorData } from "../runs/checkpoint-state.ts";
+import type { TrainedTensors } from "../runs/trained.ts";
+import { type ExportFile, type ExportFiles, wholeFile } from "./export-file.ts";
+
+export interface MergeOptions {
+  /** Element type of every float tensor; null keeps what the base stores and writes changed tensors as F32. */
+  readonly dtype: FloatDtype | null;
+  /** Bytes after which another shard is begun. */
+  readonly shardBytes?: number;
+  readonly onProgress?: (done: number, total: number) => void;
+  readonly signal?: AbortSignal;
+}
+
+const SHARD_BYTES = 2 * 2 ** 30;
+const PIECE = 16 * 2 ** 20;
+const WEIGHTS = /\.(safetensors|bin|pt|pth|gguf|onnx)$|\.index\.json$/;
+const NOT_OF_A_CHECKPOINT = /^(cases\.json|README\.md|adapter_config\.json|image\.png|\.)/;
+
+/**
+ * Configuration and tokenizer files as they are, then the shards, then their index.
+ * @throws LabError("bad-input") when a trained tensor has no counterpart in the base
+ */
+export async function* mergedFiles(base: ByteFolder, trained: TrainedTensors, options: MergeOptions): ExportFiles {
+  const holders = await openHolders(base);
+  checkFits(holders, trained);
+  for (const path of base.paths) {
+    const source = base.get(path);
+    if (source === undefined || path.includes("/") || WEIGHTS.test(path) || NOT_OF_A_CHECKPOINT.test(path)) continue;
+    yield wholeFile(path, await source.read(0, source.size));
+  }
+  const tensors = [...holders].map(([name, file]) => streamed(name, file, trained, options));
+  const shards = cutShards(tensors, options.shardBytes ?? SHARD_BYTES);
+  const total = tensors.length;
+  let done = 0;
+  const watched = (tensor: StreamedTensor): StreamedTensor => ({
+    ...tensor,
+    async *pieces() {
+      if (options.signal?.aborted === true) throw new LabError("cancelled", "The export was stopped; nothing is kept");
+      yield* tensor.pieces();
+      options.onProgress?.(++done, total);
+    },
+  });
+  const weightMap: Record<string, string> = {};
+  for (const [n, shard] of shards.entries()) {
+    const path =
+      shards.length === 1 ? "model.safetensors" : `model-${five(n + 1)}-of-${five(shards.length)}.safetensors`;
+    for (const { name } of shard) weightMap[name] = path;
+    yield { path, pieces: () => streamSafetensors(shard.map(watched)) } satisfies ExportFile;
+  }
+  if (shards.length > 1) {
+    const totalSize = tensors.reduce((sum, tensor) => sum + streamedBytes(tensor), 0);
+    const index = { metadata: { total_size: totalSize }, weight_map: weightMap };
+    yield wholeFile("model.safetensors.index.json", `${JSON.stringify(index, null, 2)}\n`);
+  }
+}
+
+/** Bytes of the weights that `mergedFiles` will write. */
+export async function mergedBytes(base: ByteFolder, trained: TrainedTensors, options: MergeOptions): Promise<number> {
+  const holders = await openHolders(base);
+  return [...holders].reduce((sum, [name, file]) => sum + streamedBytes(streamed(name, file, trained, options)), 0);
+}
+
+/** Which file holds each tensor, weight shards of the checkpoint only. */
+async function openHolders(base: ByteFolder): Promise<ReadonlyMap<string, Safetensors>> {
+  const shards = base.paths.filter((path) => /^model(-\d+-of-\d+)?\.safetensors$/.test(path));
+  const holders = new Map<string, Safetensors>();
+  for (const path of shards) {
+    const source = base.get(path);
+    if (source === undefined) continue;
+    const file = await openSafetensors(source);
+    for (const name of file.names) holders.set(name, file);
+  }
+  if (holders.size > 0) return holders;
+  throw new LabError("bad-input", "The base model's folder has no model.safetensors or shards of one", {
+    subject: "model.safetensors",
+  });
+}
+
+function checkFits(holders: ReadonlyMap<string, Safetensors>, { tensors }: TrainedTensors): void {
+  for (const [name, { shape }] of tensors) {
+    const factor = /^(.+)\.lora_([AB])\.weight$/.exec(name);
+    const target = factor === null ? name : `${factor[1]}.weight`;
+    const file = holders.get(target);
+    const bad = (why: string): LabError =>
+      new LabError("bad-input", `The base model does not fit the run: "${target}" ${why}`, { subject: target });
+    if (file === undefined) throw bad("is not in it");
+    const found = file.info(target).shape;
+    const fits =
+      factor === null
+        ? String(found) === String(shape)
+        : factor[2] === "A"
+          ? found[1] === shape[1]
+          : found[0] === shape[0];
+    if (!fits) throw bad(`is [${found.join(", ")}], the trained tensor "${name}" is [${shape.join(", ")}]`);
+  }
+}
+
+function streamed(name: string, file: Safetensors, trained: TrainedTensors, options: MergeOptions): StreamedTensor {
+  const { dtype, shape } = file.info(name);
+  if (!isDtype(dtype)) {
+    throw new LabError("unsupported", `${file.source}: tensor "${name}" is ${dtype}, which cannot be written`, {
+      subject: name,
+    });
+  }
+  const isFloat = dtype === "F32" || dtype === "F16" || dtype === "BF16";
+  const replaced = trained.tensors.get(name);
+  const factors = name.endsWith(".weight") ? lowRank(trained, name.slice(0, -".weight".length)) : null;
+  if (replaced === undefined && factors === null) {
+    const target = options.dtype !== null && isFloat ? options.dtype : dtype;
+    return { name, shape, dtype: target, pieces: () => copied(file, name, target === dtype ? null : options.dtype) };
+  }
+  const target = options.dtype ?? "F32";
+  return {
+    name,
+    shape,
+    dtype: target,
+    async *pieces() {
+      const values = replaced === undefined ? await file.read(name) : Float32Array.from(replaced.data);
+      if (factors !== null) addLowRank(values, factors.a, factors.b, factors.scale);
+      yield fromFloat32(values, target);
+    },
+  };
+}
+
+/** A stored tensor as it is, or in another element type, without holding it whole. */
+async function* copied(
+  file: Safetensors,
+  name: string,
+  dtype: FloatDtype | null,
+): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  const { bytes } = file.info(name);
+  for (let at = 0; at < bytes; at += PIECE) {
+    const end = Math.min(bytes, at + PIECE);
+    yield dtype === null
+      ? await file.readRawRange(name, at, end)
+      : fromFloat32(await file.readRange(name, at, end), dtype);
+  }
+}
+
+interface LowRankFactors {
+  readonly a: TensorData;
+  readonly b: TensorData;
+  readonly scale: number;
+}
+
+function lowRank({ tensors, lora }: TrainedTensors, path: string): LowRankFactors | null {
+  const [a, b] = [tensors.get(`${path}.lora_A.weight`), tensors.get(`${path}.lora_B.weight`)];
+  if (a === undefined || b === undefined || lora === null) return null;
+  return { a, b, scale: lora.alpha / lora.r };
+}
+
+/** values += scale · B A, each element summed in double precision. @param values [out, in], changed in place */
+export function addLowRank(values: Float32Array, a: TensorData, b: TensorData, scale: number): void {
+  const [rank, inSize] = a.shape as [number, number];
+  const outSize = b.shape[0] as number;
+  const row = new Float64Array(inSize);
+  for (let out = 0; out < outSize; out++) {
+    row.fill(0);
+    for (let k = 0; k < rank; k++) {
+      const factor = scale * (b.data[out * rank + k] as number);
+      if (factor === 0) continue;
+      const start = k * inSize;
+      for (let at = 0; at < inSize; at++) row[at] = (row[at] as number) + factor * (a.data[start + at] as number);
+    }
+    const start = out * inSize;
+    for (let at = 0; at < inSize; at++) values[start + at] = (values[start + at] as number) + (row[at] as number);
+  }
+}
+
+function cutShards(tensors: readonly StreamedTensor[], limit: number): StreamedTensor[][] {
+  const shards: StreamedTensor[][] = [];
+  let room = 0;
+  for (const tensor of tensors) {
+    const size = streamedBytes(tensor);
+    if (shards.length === 0 || size > room) {
+      shards.push([]);
+      room = limit;
+    }
+    (shards.at(-1) as StreamedTensor[]).push(tensor);
+    room -= size;
+  }
+  return shards;
+}
+
+function five(n: number): string {
+  return String(n).padStart(5, "0");
+}

@@ -1,0 +1,73 @@
+"""Logits of a checkpoint's language model with an adapter that the real PEFT loads or makes.
+
+  peft_logits.py load CHECKPOINT ADAPTER IDS       loads ADAPTER onto the language model
+  peft_logits.py make CHECKPOINT ADAPTER IDS RANK  makes a random adapter and saves it as ADAPTER
+  peft_logits.py plain CHECKPOINT - IDS            the language model alone
+
+IDS is a JSON list. Prints one JSON object: logits [T][V], and the adapter's scaling.
+"""
+import json
+import os
+import sys
+
+# Pictures are not needed; a build of torchvision that does not fit torch must not matter.
+sys.modules["torchvision"] = None
+
+import torch
+from peft import LoraConfig, PeftModel, get_peft_model
+from safetensors import safe_open
+from transformers import Phi3Config, Phi3ForCausalLM, Qwen2Config, Qwen2ForCausalLM
+
+FAMILIES = {
+    "Qwen2ForCausalLM": (Qwen2Config, Qwen2ForCausalLM, ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]),
+    "Phi3ForCausalLM": (Phi3Config, Phi3ForCausalLM, ["qkv_proj", "o_proj", "gate_up_proj", "down_proj"]),
+}
+
+
+def language_model(folder):
+    with open(os.path.join(folder, "config.json")) as file:
+        fields = json.load(file)["llm_config"]
+    config_class, model_class, targets = FAMILIES[fields["architectures"][0]]
+    known = {key: value for key, value in fields.items() if key not in ("architectures", "rope_scaling")}
+    if fields.get("rope_scaling"):
+        known["rope_scaling"] = fields["rope_scaling"]
+    model = model_class(config_class(**known)).eval()
+    state = {}
+    for name in sorted(os.listdir(folder)):
+        if not (name.startswith("model") and name.endswith(".safetensors")):
+            continue
+        with safe_open(os.path.join(folder, name), "pt") as file:
+            for key in file.keys():
+                if key.startswith("language_model."):
+                    state[key[len("language_model."):]] = file.get_tensor(key).float()
+    missing, unexpected = model.load_state_dict(state, strict=False)
+    assert not unexpected, unexpected
+    assert all("lm_head" in key for key in missing), missing
+    return model, targets
+
+
+def main():
+    mode, checkpoint, adapter, ids = sys.argv[1:5]
+    torch.manual_seed(7)
+    model, targets = language_model(checkpoint)
+    scaling = None
+    if mode == "load":
+        model = PeftModel.from_pretrained(model, adapter).eval()
+    elif mode == "make":
+        rank = int(sys.argv[5])
+        model = get_peft_model(
+            model,
+            LoraConfig(r=rank, lora_alpha=3 * rank, target_modules=targets, task_type="CAUSAL_LM", init_lora_weights=False),
+        ).eval()
+        model.save_pretrained(adapter)
+    if mode != "plain":
+        layer = next(module for module in model.modules() if hasattr(module, "scaling") and isinstance(module.scaling, dict))
+        scaling = layer.scaling["default"]
+        count = sum(1 for name, _ in model.named_parameters() if ".lora_A." in name)
+        assert count > 0
+    with torch.no_grad():
+        logits = model(input_ids=torch.tensor([json.loads(ids)])).logits[0]
+    print(json.dumps({"logits": logits.tolist(), "scaling": scaling}))
+
+
+main()

@@ -1,0 +1,111 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { nodeFolder } from "../../../scripts/lib/node-files.ts";
+import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
+import { checkMerged } from "../../../src/engine/export/check-merged.ts";
+import { collectFiles } from "../../../src/engine/export/export-file.ts";
+import { addLowRank, mergedBytes, mergedFiles } from "../../../src/engine/export/merged.ts";
+import { tf } from "../../../src/engine/gpu/tf.ts";
+import { openCheckpoint } from "../../../src/engine/model/checkpoint.ts";
+import { readAdapter } from "../../../src/engine/model/lora.ts";
+import type { TrainedTensors } from "../../../src/engine/runs/trained.ts";
+
+const FOLDERS = ["tests/golden/sa2va-tiny-qwen2", "tests/golden/sa2va-tiny-variant"] as const;
+
+/** The golden adapter and a moved projector as what a run has trained. */
+async function trainedOf(folder: string): Promise<TrainedTensors> {
+  const source = await nodeFolder(folder);
+  const { config } = await openCheckpoint(source);
+  const { rank, alpha, tensors } = await readAdapter(source, config.language);
+  const width = config.language.hiddenSize;
+  const moved = { shape: [width], data: Float32Array.from({ length: width }, (_, at) => Math.sin(at) / 4) };
+  return {
+    step: 1,
+    side: "policy",
+    lora: { r: rank, alpha, targets: [] },
+    tensors: new Map([
+      ...tensors.map(({ name, shape, values }) => [name, { shape, data: values }] as const),
+      ["mlp1.3.bias", moved] as const,
+    ]),
+  };
+}
+
+describe("merged checkpoints", () => {
+  beforeAll(async () => {
+    await tf.setBackend("cpu");
+  });
+
+  test.each(FOLDERS)("of %s answer as base and adapter do, whole or in shards", async (path) => {
+    const base = await nodeFolder(path);
+    const trained = await trainedOf(path);
+    const before = tf.memory().numTensors;
+    for (const shardBytes of [2 ** 31, 100_000]) {
+      const files = await collectFiles(mergedFiles(base, trained, { dtype: null, shardBytes }));
+      const shards = Object.keys(files).filter((name) => name.endsWith(".safetensors"));
+      if (shardBytes < 2 ** 31) expect(shards.length).toBeGreaterThan(1);
+      else expect(shards).toEqual(["model.safetensors"]);
+      const merged = memoryFolder(files);
+      const check = await checkMerged(base, trained, merged, null);
+      expect(Math.max(check.tokens, check.masks)).toBeLessThan(1e-5);
+      const [stored, again] = [await openCheckpoint(base), await openCheckpoint(merged)];
+      expect([...again.tensorNames].sort()).toEqual([...stored.tensorNames].sort());
+    }
+    expect(tf.memory().numTensors).toBe(before);
+  });
+
+  test("are refused when they answer otherwise", async () => {
+    const base = await nodeFolder(FOLDERS[0]);
+    const trained = await trainedOf(FOLDERS[0]);
+    const half: TrainedTensors = { ...trained, lora: { r: 4, alpha: (trained.lora?.alpha ?? 0) / 2, targets: [] } };
+    const files = await collectFiles(mergedFiles(base, half, { dtype: null }));
+    await expect(checkMerged(base, trained, memoryFolder(files), null)).rejects.toThrow(
+      /answers otherwise.*not handed/,
+    );
+  });
+
+  test.each(["F16", "BF16"] as const)("can be written as %s, with the bytes said before", async (dtype) => {
+    const base = await nodeFolder(FOLDERS[0]);
+    const trained = await trainedOf(FOLDERS[0]);
+    const files = await collectFiles(mergedFiles(base, trained, { dtype }));
+    const size = files["model.safetensors"]?.length ?? 0;
+    const said = await mergedBytes(base, trained, { dtype });
+    expect(size - said).toBeGreaterThan(0);
+    expect(size - said).toBeLessThan(100_000);
+    const check = await checkMerged(base, trained, memoryFolder(files), dtype);
+    expect(check.tokens).toBeGreaterThan(0);
+  });
+
+  test("name the tensor that does not fit", async () => {
+    const base = await nodeFolder(FOLDERS[0]);
+    const trained = await trainedOf(FOLDERS[0]);
+    const other = new Map(trained.tensors);
+    other.set("mlp1.3.bias", { shape: [7], data: new Float32Array(7) });
+    const options = { dtype: null } as const;
+    await expect(collectFiles(mergedFiles(base, { ...trained, tensors: other }, options))).rejects.toThrow(
+      /"mlp1.3.bias" is \[48\].*\[7\]/,
+    );
+    other.delete("mlp1.3.bias");
+    other.set("text_hidden_fcs.9.weight", { shape: [7], data: new Float32Array(7) });
+    await expect(collectFiles(mergedFiles(base, { ...trained, tensors: other }, options))).rejects.toThrow(
+      /"text_hidden_fcs.9.weight" is not in it/,
+    );
+  });
+
+  test("stop when they are told to", async () => {
+    const stop = new AbortController();
+    const base = await nodeFolder(FOLDERS[0]);
+    const trained = await trainedOf(FOLDERS[0]);
+    const onProgress = (done: number): void => {
+      if (done === 5) stop.abort();
+    };
+    const files = mergedFiles(base, trained, { dtype: null, onProgress, signal: stop.signal });
+    await expect(collectFiles(files)).rejects.toThrow(/stopped/);
+  });
+
+  test("add scale · B A", () => {
+    const values = Float32Array.of(1, 1, 1, 1, 1, 1);
+    const a = { shape: [2, 3], data: Float32Array.of(1, 2, 3, 4, 5, 6) };
+    const b = { shape: [2, 2], data: Float32Array.of(1, 0, 2, -1) };
+    addLowRank(values, a, b, 0.5);
+    expect(Array.from(values)).toEqual([1.5, 2, 2.5, 0, 0.5, 1]);
+  });
+});

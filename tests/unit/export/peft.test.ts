@@ -1,0 +1,133 @@
+/**
+ * Adapters in the real PEFT, both ways: what the lab writes loads there with the same logits, and what PEFT writes loads
+ * here. PYTHON names an interpreter with torch, transformers and peft; without one these tests are skipped.
+ */
+import { spawnSync } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { nodeFolder } from "../../../scripts/lib/node-files.ts";
+import { nodeStore } from "../../../scripts/lib/node-store.ts";
+import { writeOut } from "../../../scripts/lib/out-folder.ts";
+import { defaultConfig } from "../../../src/engine/config/parse.ts";
+import { adapterFiles } from "../../../src/engine/export/adapter.ts";
+import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
+import { openCheckpoint } from "../../../src/engine/model/checkpoint.ts";
+import { embedTokens, languageForward, languageLogits } from "../../../src/engine/model/language.ts";
+import { languageLinears } from "../../../src/engine/model/language-shapes.ts";
+import { type Adapter, initLora, readAdapter } from "../../../src/engine/model/lora.ts";
+import { weightsView } from "../../../src/engine/model/weights.ts";
+import { writeCheckpoint } from "../../../src/engine/runs/checkpoint.ts";
+import { createRun } from "../../../src/engine/runs/run-folder.ts";
+import { readTrained } from "../../../src/engine/runs/trained.ts";
+import { manifest } from "../runs/sample-run.ts";
+
+const SCRIPT = fileURLToPath(new URL("../../oracle/peft_logits.py", import.meta.url));
+const PYTHON = process.env.PYTHON ?? "python3";
+const LIMIT_MS = 180_000;
+const IDS = [5, 17, 200, 3, 3, 99, 250, 41];
+/** Folders of every language model family that transformers knows too. */
+const FOLDERS = ["tests/golden/sa2va-tiny-qwen2"];
+
+const check = spawnSync(PYTHON, [
+  "-c",
+  "import sys; sys.modules['torchvision'] = None; import torch, transformers, peft",
+]);
+if (check.status !== 0) console.warn(`Skipped: ${PYTHON} cannot import torch, transformers and peft`);
+
+function peft(...args: string[]): { readonly logits: number[][]; readonly scaling: number | null } {
+  const run = spawnSync(PYTHON, [SCRIPT, ...args], { encoding: "utf8", timeout: LIMIT_MS, maxBuffer: 2 ** 28 });
+  if (run.status !== 0) throw new Error(run.stderr);
+  return JSON.parse(run.stdout.trim().split("\n").at(-1) ?? "");
+}
+
+/** Logits [T·V] of token ids under our own forward pass. */
+async function ourLogits(folder: string, adapter: Pick<Adapter, "tensors" | "scale">): Promise<Float32Array> {
+  const checkpoint = await openCheckpoint(await nodeFolder(folder));
+  const weights = await checkpoint.load((name) => name.startsWith("language_model."));
+  const set: Record<string, Tensor> = {};
+  for (const { name, shape, values } of adapter.tensors) set[name] = tf.tensor(values, [...shape]);
+  const { language } = checkpoint.config;
+  const logits = tf.tidy(() => {
+    const view = weightsView(weights, set, adapter.scale);
+    const x = embedTokens(view, language, tf.tensor2d(IDS, [1, IDS.length], "int32"));
+    const { hidden } = languageForward(view, language, x);
+    return languageLogits(view, hidden.reshape([IDS.length, -1]));
+  });
+  const values = (await logits.data()) as Float32Array;
+  tf.dispose([logits, ...weights.values(), ...Object.values(set)]);
+  return values;
+}
+
+function largestDifference(ours: Float32Array, theirs: readonly (readonly number[])[]): number {
+  const flat = theirs.flat();
+  expect(flat.length).toBe(ours.length);
+  const largest = Math.max(...flat.map(Math.abs));
+  return flat.reduce((worst, value, at) => Math.max(worst, Math.abs(value - (ours[at] as number))), 0) / largest;
+}
+
+describe.skipIf(check.status !== 0)("the real PEFT", () => {
+  let scratch = "";
+  beforeAll(async () => {
+    await tf.setBackend("cpu");
+    scratch = await mkdtemp(join(tmpdir(), "peft-"));
+  });
+  afterAll(async () => rm(scratch, { recursive: true, force: true }));
+
+  test.each(FOLDERS)("loads what the lab exports for %s and says the same", { timeout: LIMIT_MS }, async (folder) => {
+    const { config } = await openCheckpoint(await nodeFolder(folder));
+    const rank = 3;
+    // B is not zero here: an adapter without effect would prove nothing.
+    const fresh = initLora(config.language, rank, (tensor, at) => ((tensor * 131 + at * 29) % 997) / 997 + 0.0005);
+    const factors = fresh.map((tensor, n) =>
+      tensor.name.includes(".lora_B.")
+        ? { ...tensor, values: tensor.values.map((_, at) => Math.sin(n + at * 0.7) * 0.3) }
+        : tensor,
+    );
+    const targets = languageLinears(config.language).map(({ path }) => path.slice(path.lastIndexOf(".") + 1));
+    const params = new Map(factors.map(({ name, shape, values }) => [name, { shape, data: values }] as const));
+    const store = nodeStore(join(scratch, "runs"));
+    const run = await createRun(store, manifest());
+    await writeCheckpoint(store, run.id, {
+      step: 1,
+      params,
+      ema: null,
+      moments: { m: params, v: params },
+      optimiserStep: 1,
+      lora: { r: rank, alpha: 5, targets },
+      config: defaultConfig(),
+      trainer: null,
+    });
+    const out = join(scratch, "adapter");
+    const trained = await readTrained(store, run.id, null, "policy");
+    await writeOut(out, (target) => target.add(adapterFiles(run.manifest(), trained)));
+    const theirs = peft("load", folder, out, JSON.stringify(IDS));
+    expect(theirs.scaling).toBeCloseTo(5 / 3, 12);
+    const ours = await ourLogits(folder, { tensors: factors, scale: 5 / 3 });
+    expect(largestDifference(ours, theirs.logits)).toBeLessThan(1e-4);
+    const plain = peft("plain", folder, "-", JSON.stringify(IDS));
+    expect(largestDifference(ours, plain.logits)).toBeGreaterThan(1e-2);
+    await rm(out, { recursive: true });
+    await store.remove(run.id);
+  });
+
+  test.each(FOLDERS)("makes an adapter for %s that the lab loads", { timeout: LIMIT_MS }, async (folder) => {
+    const { config } = await openCheckpoint(await nodeFolder(folder));
+    const out = join(scratch, "made");
+    const theirs = peft("make", folder, out, JSON.stringify(IDS), "5");
+    const adapter = await readAdapter(await nodeFolder(out), config.language);
+    expect(adapter).toMatchObject({ rank: 5, alpha: 15, scale: 3 });
+    expect(largestDifference(await ourLogits(folder, adapter), theirs.logits)).toBeLessThan(1e-4);
+    await rm(out, { recursive: true });
+  });
+
+  test("loads the golden adapter as we do", { timeout: LIMIT_MS }, async () => {
+    const folder = FOLDERS[0] as string;
+    const { config } = await openCheckpoint(await nodeFolder(folder));
+    const adapter = await readAdapter(await nodeFolder(folder), config.language);
+    const theirs = peft("load", folder, folder, JSON.stringify(IDS));
+    expect(largestDifference(await ourLogits(folder, adapter), theirs.logits)).toBeLessThan(1e-4);
+  });
+});
