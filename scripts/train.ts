@@ -2,7 +2,11 @@
  * Trains without a page: the same engine in Node on Dawn.
  *
  *   npm run train -- [--shards DIR…] [--model DIR] [--preset NAME] [--steps N] [--seed S] [--loops both|1|2]
- *                    [--config FILE] [--save-steps N] [--eval-steps N] [--adapter DIR] [--resume RUN] --out DIR [--json]
+ *                    [--config FILE] [--save-steps N] [--eval-steps N] [--eval-rows N] [--adapter DIR] [--resume RUN]
+ *                    --out DIR [--json]
+ *
+ * Without --eval-steps and without an evalSteps in --config the held-out rows are scored at the start, four times on the
+ * way and at the end; --eval-steps 0 turns that off.
  */
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -34,10 +38,14 @@ const OPTIONS = {
   "save-steps": { takes: 1 },
   "eval-steps": { takes: 1 },
   adapter: { takes: 1 },
+  "eval-rows": { takes: 1 },
   resume: { takes: 1 },
   out: { takes: 1 },
   json: { takes: 0 },
 } as const;
+
+/** Evaluations after the first when nothing is said about them. */
+const EVALUATIONS = 5;
 
 /** Preset, then file, then flags; each overrides the one before. */
 function configOf(parsed: Parsed) {
@@ -48,7 +56,8 @@ function configOf(parsed: Parsed) {
   }
   let config = presetConfig(preset as PresetName);
   const file = one(parsed, "config");
-  if (file !== undefined) config = requireConfig(readJson(file), config, file);
+  const given = file === undefined ? {} : readJson(file);
+  if (file !== undefined) config = requireConfig(given, config, file);
   const flags: Record<string, unknown> = {};
   for (const [flag, key] of [
     ["steps", "steps"],
@@ -56,11 +65,15 @@ function configOf(parsed: Parsed) {
     ["loops", "loops"],
     ["save-steps", "saveSteps"],
     ["eval-steps", "evalSteps"],
+    ["eval-rows", "evalRows"],
   ] as const) {
     const value = one(parsed, flag);
     if (value !== undefined) flags[key] = value;
   }
-  return requireConfig(flags, config, "command line");
+  const chosen = requireConfig(flags, config, "command line");
+  return chosen.evalSteps > 0 || "evalSteps" in flags || "evalSteps" in given
+    ? chosen
+    : { ...chosen, evalSteps: Math.ceil(chosen.steps / EVALUATIONS) };
 }
 
 function readJson(file: string): Record<string, unknown> {
