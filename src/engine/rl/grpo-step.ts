@@ -167,7 +167,7 @@ async function lossOf(
       group.playout,
       weightsView(model.frozen, state.params, state.loraScale),
       state.params,
-      state.names,
+      reachedNames(state, config, loop),
       features,
       group.scores.advantages,
       old,
@@ -176,6 +176,14 @@ async function lossOf(
       loop === 1 ? config.loop1Weight : config.loop2Weight,
     ),
   );
+}
+
+/** Blocks that speak; loop 2 may be kept out of them. */
+const LANGUAGE_BLOCKS: ReadonlySet<string> = new Set(["lora", "projector"]);
+
+function reachedNames(state: TrainingState, config: LabConfig, loop: LoopId): readonly string[] {
+  if (loop === 1 || config.loop2Reach === "all") return state.names;
+  return state.names.filter((name) => !LANGUAGE_BLOCKS.has(state.blockOf(name)));
 }
 
 async function withFeatures<T>(

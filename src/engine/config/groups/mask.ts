@@ -68,6 +68,17 @@ export const MASK_SETTINGS = {
     help: "Divides the logits before a coin is thrown for each pixel",
     advanced: true,
   },
+  loop2Reach: {
+    group: "mask",
+    kind: "choice",
+    label: "Loop 2 trains",
+    default: "all",
+    choices: [
+      choice("all", "Everything before the sampling point"),
+      choice("masks", "Only text_hidden_fcs, prompt encoder and mask decoder"),
+    ],
+    help: "Adam moves the language adapters by loop 2's noise as fast as by loop 1's signal; the second choice keeps them apart",
+  },
   maskAnchor: {
     group: "mask",
     kind: "choice",
