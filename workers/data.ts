@@ -163,6 +163,10 @@ async function answer(message: Exclude<ToData, { type: "open" | "cancel-open" | 
         request,
         groups: await (await holding(message.runId)).groups(message.runId, message.step),
       });
+    case "evaluations": {
+      const evaluations = await (await holding(message.runId)).evaluations(message.runId);
+      return send({ type: "evaluations", request, evaluations });
+    }
     case "delete-run":
       await (await runs()).remove(message.runId);
       return send({ type: "done", request });

@@ -1,7 +1,7 @@
 /** One line per step, as the tools print it. */
-import { EVAL_METRICS } from "../../src/engine/eval/held-out.ts";
-import type { EvalReport } from "../../src/engine/eval/report.ts";
+
 import type { TrainerEvent } from "../../src/engine/rl/events.ts";
+import { EVAL_METRICS, type EvalReport } from "../../src/engine/runs/evaluations.ts";
 import type { StepMetrics } from "../../src/engine/runs/records.ts";
 
 type StepEvent = Extract<TrainerEvent, { type: "step" }>;

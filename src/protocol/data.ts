@@ -5,6 +5,7 @@
  * Cloned: everything else (summaries and records are small).
  */
 import type { RegionSummary, SkippedRow } from "../engine/data/sample.ts";
+import type { StoredEvaluation } from "../engine/runs/evaluations.ts";
 import type { RunManifest } from "../engine/runs/manifest.ts";
 import type { GroupRecord, StepMetrics } from "../engine/runs/records.ts";
 import type { FolderRef, RequestId, WireError } from "./common.ts";
@@ -21,6 +22,7 @@ export type ToData =
   | { readonly type: "runs"; readonly request: RequestId }
   | { readonly type: "run"; readonly request: RequestId; readonly runId: string }
   | { readonly type: "run-groups"; readonly request: RequestId; readonly runId: string; readonly step: number }
+  | { readonly type: "evaluations"; readonly request: RequestId; readonly runId: string }
   | { readonly type: "delete-run"; readonly request: RequestId; readonly runId: string }
   | { readonly type: "rename-run"; readonly request: RequestId; readonly runId: string; readonly title: string }
   /** Zip of the whole run folder; answered by a Blob. */
@@ -94,6 +96,11 @@ export type FromData =
       readonly groupSteps: readonly number[];
     }
   | { readonly type: "run-groups"; readonly request: RequestId; readonly groups: readonly GroupRecord[] }
+  | {
+      readonly type: "evaluations";
+      readonly request: RequestId;
+      readonly evaluations: readonly StoredEvaluation[];
+    }
   | { readonly type: "exported"; readonly request: RequestId; readonly blob: Blob; readonly fileName: string }
   | { readonly type: "recorded"; readonly request: RequestId; readonly runId: string | null }
   | { readonly type: "done"; readonly request: RequestId }

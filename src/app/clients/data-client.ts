@@ -1,5 +1,6 @@
 /** Page side of the data worker: shards, pictures, stored runs. */
 import { LabError } from "../../engine/errors.ts";
+import type { StoredEvaluation } from "../../engine/runs/evaluations.ts";
 import type { GroupRecord } from "../../engine/runs/records.ts";
 import type { FolderRef, RequestId, WireError } from "../../protocol/common.ts";
 import type { DataSetInfo, FromData, ToData } from "../../protocol/data.ts";
@@ -33,6 +34,8 @@ export interface DataClient {
   runs(): Promise<StoredRuns>;
   run(runId: string): Promise<StoredRun>;
   runGroups(runId: string, step: number): Promise<readonly GroupRecord[]>;
+  /** Held-out evaluations of a run, oldest first. */
+  evaluations(runId: string): Promise<readonly StoredEvaluation[]>;
   exportRun(runId: string): Promise<{ readonly blob: Blob; readonly fileName: string }>;
   deleteRun(runId: string): Promise<void>;
   renameRun(runId: string, title: string): Promise<void>;
@@ -91,6 +94,7 @@ export function createDataClient(worker: Pick<Worker, "postMessage" | "addEventL
     runs: () => ask({ type: "runs" }, "runs"),
     run: (runId) => ask({ type: "run", runId }, "run"),
     runGroups: async (runId, step) => (await ask({ type: "run-groups", runId, step }, "run-groups")).groups,
+    evaluations: async (runId) => (await ask({ type: "evaluations", runId }, "evaluations")).evaluations,
     exportRun: (runId) => ask({ type: "export-run", runId }, "exported"),
     async deleteRun(runId) {
       await ask({ type: "delete-run", runId }, "done");

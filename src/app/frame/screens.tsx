@@ -1,7 +1,8 @@
 /** The screens of the rail, in the order of work. */
 import type { ComponentType, ReactNode } from "react";
-import { IconData, IconRollouts, IconRuns, IconSetup, IconTrain } from "../components/ui/icons.tsx";
+import { IconData, IconEval, IconRollouts, IconRuns, IconSetup, IconTrain } from "../components/ui/icons.tsx";
 import { DataScreen } from "../screens/data/data-screen.tsx";
+import { EvalScreen } from "../screens/eval/eval-screen.tsx";
 import { RolloutsScreen } from "../screens/rollouts/rollouts-screen.tsx";
 import { RunsScreen } from "../screens/runs/runs-screen.tsx";
 import { SetupScreen } from "../screens/setup/setup-screen.tsx";
@@ -21,6 +22,7 @@ export const SCREEN_LIST: readonly ScreenEntry[] = [
   { id: "setup", label: "Setup", key: "s", icon: <IconSetup size={18} /> },
   { id: "train", label: "Train", key: "t", icon: <IconTrain size={18} /> },
   { id: "rollouts", label: "Rollouts", key: "r", icon: <IconRollouts size={18} /> },
+  { id: "eval", label: "Eval", key: "e", icon: <IconEval size={18} /> },
   { id: "runs", label: "Runs", key: "n", icon: <IconRuns size={18} /> },
 ];
 
@@ -29,6 +31,7 @@ const COMPONENTS: Readonly<Record<Screen, ComponentType>> = {
   setup: SetupScreen,
   train: TrainScreen,
   rollouts: RolloutsScreen,
+  eval: EvalScreen,
   runs: RunsScreen,
 };
 

@@ -32,6 +32,8 @@ export interface RunStoreState {
   readonly alarms: readonly Alarm[];
   /** Of the last finished step; null before it. */
   readonly rolloutsPerMinute: number | null;
+  /** Held-out evaluations that arrived since the page opened. */
+  readonly evaluations: number;
   readonly trainRows: number;
   readonly heldOutRows: number;
 }
@@ -48,6 +50,7 @@ const EMPTY: RunStoreState = {
   lastCheckpoint: null,
   alarms: [],
   rolloutsPerMinute: null,
+  evaluations: 0,
   trainRows: 0,
   heldOutRows: 0,
 };
@@ -107,6 +110,9 @@ export function applyEvent(event: TrainerEvent, now: number): void {
       runStore.setState({
         alarms: [...before.alarms.filter((alarm) => alarm.id !== event.alarm.id), event.alarm].slice(-100),
       });
+      break;
+    case "eval":
+      runStore.setState({ evaluations: before.evaluations + 1 });
       break;
     case "checkpoint":
       runStore.setState({ lastCheckpoint: { step: event.step, at: now, bytes: event.bytes } });

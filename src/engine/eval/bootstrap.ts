@@ -1,12 +1,6 @@
 /** Percentile bootstrap over rows, with counter-based draws, so that an interval is a function of its numbers alone. */
 import { uniform } from "../gpu/random.ts";
-
-export interface Interval {
-  readonly mean: number;
-  /** 95 % interval of the mean. */
-  readonly low: number;
-  readonly high: number;
-}
+import type { Interval } from "../runs/evaluations.ts";
 
 /** Draws of whole samples. */
 const RESAMPLES = 2000;

@@ -5,6 +5,7 @@
  */
 import type { LabConfig } from "../config/table.ts";
 import { maskIou } from "../data/rle-compare.ts";
+import { encodeRle } from "../data/rle-mask.ts";
 import type { RowSource, TrainingRow } from "../data/training-row.ts";
 import { tf } from "../gpu/tf.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
@@ -19,23 +20,7 @@ import { phraseOutput } from "../policy/phrase-output.ts";
 import { answerRule, captionPrompt, countCells, regionCells } from "../policy/prompts.ts";
 import { FULL_SAMPLING } from "../policy/sampler.ts";
 import type { CaptionScorer } from "../rewards/types.ts";
-
-export const EVAL_METRICS = [
-  "loop1_sampled",
-  "loop1_greedy",
-  "loop2_sampled",
-  "loop2_greedy",
-  "grounding_iou",
-  "caption_meteor",
-] as const;
-export type EvalMetric = (typeof EVAL_METRICS)[number];
-
-/** One row's scores. */
-export type RowScores = Readonly<Record<EvalMetric, number>> & {
-  readonly rowId: string;
-  readonly caption: string;
-  readonly captionGreedy: string;
-};
+import type { RowScores } from "../runs/evaluations.ts";
 
 export interface EvalDeps {
   readonly model: Sa2vaModel;
@@ -112,6 +97,9 @@ async function evaluateRow(
     rowId: row.summary.id,
     caption: truth,
     captionGreedy: greedy ?? "",
+    maskPrime: grounded[0] ? encodeRle(grounded[0], height, width) : null,
+    maskGreedy: encodeRle(masks[best] as Uint8Array, height, width),
+    captionPrime: told[best] ?? "",
     loop1_greedy: overlaps[0] ?? 0,
     loop1_sampled: overlaps.slice(1).reduce((sum, iou) => sum + iou, 0) / EVAL_DRAWS,
     loop2_sampled: toldScores.reduce((sum, score, k) => sum + score * (weights[k] as number), 0),

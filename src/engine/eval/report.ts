@@ -1,16 +1,6 @@
 /** Row scores as the line that tools print and the run folder keeps. */
-import { bootstrapMean, type Interval, pairedDifference } from "./bootstrap.ts";
-import { EVAL_METRICS, type EvalMetric, type RowScores } from "./held-out.ts";
-
-export interface EvalReport {
-  readonly step: number;
-  readonly n: number;
-  readonly means: Readonly<Record<EvalMetric, number>>;
-  /** 95 % bootstrap interval of each mean. */
-  readonly ci: Readonly<Record<EvalMetric, readonly [number, number]>>;
-  /** Mean paired difference to the first evaluation of the run with its interval; null for the first itself. */
-  readonly difference: Readonly<Record<EvalMetric, Interval>> | null;
-}
+import { EVAL_METRICS, type EvalMetric, type EvalReport, type RowScores } from "../runs/evaluations.ts";
+import { bootstrapMean, pairedDifference } from "./bootstrap.ts";
 
 const SEED = 1;
 

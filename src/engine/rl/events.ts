@@ -1,6 +1,6 @@
 /** What a running trainer tells the outside; the protocol wraps these, the tools print them. */
 import type { ErrorCode } from "../errors.ts";
-import type { EvalReport } from "../eval/report.ts";
+import type { EvalReport } from "../runs/evaluations.ts";
 import type { GroupRecord, LoopId, StepMetrics } from "../runs/records.ts";
 
 export type RunState =

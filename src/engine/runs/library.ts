@@ -1,5 +1,6 @@
 /** The stored runs as the page lists, opens, renames, deletes and exports them. */
 import { LabError } from "../errors.ts";
+import { readEvaluations, type StoredEvaluation } from "./evaluations.ts";
 import { holdRun, type RunLocks } from "./lock.ts";
 import type { GroupRecord, StepMetrics } from "./records.ts";
 import { digestRun, listRuns, openRun, type RunDigest } from "./run-folder.ts";
@@ -20,6 +21,8 @@ export interface RunLibrary {
     readonly groupSteps: readonly number[];
   }>;
   groups(id: string, step: number): Promise<readonly GroupRecord[]>;
+  /** Held-out evaluations, oldest first. */
+  evaluations(id: string): Promise<readonly StoredEvaluation[]>;
   rename(id: string, title: string): Promise<void>;
   /** @throws LabError("storage") while the run is being trained */
   remove(id: string): Promise<void>;
@@ -47,6 +50,7 @@ export function runLibrary(store: RunStore, locks?: RunLocks | null): RunLibrary
       const run = await openRun(store, id);
       return { run: await digestRun(run), metrics: await run.readMetrics(), groupSteps: await run.groupSteps() };
     },
+    evaluations: (id) => readEvaluations(store, id),
     groups: async (id, step) => (await openRun(store, id)).readGroups(step),
     rename: async (id, title) => {
       await (await openRun(store, id)).update({ title });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { bootstrapMean, pairedDifference } from "../../../src/engine/eval/bootstrap.ts";
-import { EVAL_METRICS, type RowScores } from "../../../src/engine/eval/held-out.ts";
-import { readEvaluations, storeEvaluation } from "../../../src/engine/eval/store.ts";
+import { storeEvaluation } from "../../../src/engine/eval/store.ts";
 import { normal } from "../../../src/engine/gpu/random.ts";
+import { EVAL_METRICS, type RowScores, readEvaluations } from "../../../src/engine/runs/evaluations.ts";
 import { memoryStore } from "../../../src/engine/runs/memory-store.ts";
 
 const noise = (count: number, seed: number): number[] =>
@@ -14,6 +14,9 @@ const rows = (value: number): RowScores[] =>
   Array.from({ length: 4 }, (_, i) => ({
     rowId: String(i),
     caption: "",
+    captionPrime: "",
+    maskPrime: null,
+    maskGreedy: { size: [1, 1], counts: "1" },
     captionGreedy: "",
     ...(Object.fromEntries(EVAL_METRICS.map((metric) => [metric, value + i / 10])) as Record<
       (typeof EVAL_METRICS)[number],

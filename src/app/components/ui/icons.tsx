@@ -44,6 +44,7 @@ export const IconSetup = path(
 );
 export const IconTrain = path("M2 2v12h12M4.5 10.5l3-3.5 2.5 2 4-5.5");
 export const IconRollouts = path("M2.5 2.5h4.5v4.5H2.5zM9 2.5h4.5v4.5H9zM2.5 9h4.5v4.5H2.5zM9 9h4.5v4.5H9z");
+export const IconEval = path("M2.5 13.5v-4M6.2 13.5v-7M9.8 13.5v-5M13.5 13.5v-11M2 5l3.5-2.5");
 export const IconRuns = path("M8 4.5V8l2.5 1.5M2.5 8a5.5 5.5 0 1 0 1.7-4M2.5 2.5v2.2h2.2");
 export const IconWarning = path("M8 2.5l6 10.5H2zM8 6.5v3M8 11.3v.2");
 export const IconKeys = path("M1.5 4h13v8h-13zM4 6.5h.1M6.7 6.5h.1M9.3 6.5h.1M12 6.5h.1M5 9.5h6");

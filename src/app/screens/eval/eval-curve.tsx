@@ -1,0 +1,74 @@
+import { type ReactNode, useMemo } from "react";
+import { Area, CartesianGrid, ComposedChart, Line, ResponsiveContainer, Tooltip, XAxis, YAxis } from "recharts";
+import type { EvalMetric, StoredEvaluation } from "../../../engine/runs/evaluations.ts";
+import { fixed } from "../../components/charts/format.ts";
+import styles from "./eval.module.css";
+
+/** Mean of a score at each evaluation with its 95 % interval; loaded on its own because its library is large. */
+export default function EvalCurve(props: {
+  readonly list: readonly StoredEvaluation[];
+  readonly metric: EvalMetric;
+  readonly title: string;
+}): ReactNode {
+  const { list, metric, title } = props;
+  const points = useMemo(
+    () => list.map(({ report }) => ({ step: report.step, mean: report.means[metric], interval: report.ci[metric] })),
+    [list, metric],
+  );
+  const last = points.at(-1);
+  return (
+    <div
+      className={styles.curve}
+      role="img"
+      aria-label={`${title} over ${points.length} evaluations, ${fixed(points[0]?.mean, 3)} at first, ${fixed(last?.mean, 3)} at step ${last?.step ?? 0}`}
+    >
+      <ResponsiveContainer width="100%" height={190}>
+        <ComposedChart data={points} margin={{ top: 8, right: 12, bottom: 0, left: -14 }}>
+          <CartesianGrid vertical={false} stroke="var(--chart-grid)" />
+          <XAxis
+            dataKey="step"
+            type="number"
+            domain={["dataMin", "dataMax"]}
+            stroke="var(--chart-axis)"
+            fontSize={11}
+            tickLine={false}
+          />
+          <YAxis
+            domain={["auto", "auto"]}
+            tickFormatter={(value: number) => value.toFixed(2)}
+            stroke="var(--chart-axis)"
+            fontSize={11}
+            tickLine={false}
+            axisLine={false}
+          />
+          <Tooltip
+            contentStyle={{ background: "var(--raised)", border: "1px solid var(--line)", fontSize: 12 }}
+            labelFormatter={(value) => `After ${String(value)} steps`}
+            formatter={(value, name) => [
+              Array.isArray(value)
+                ? `${fixed(Number(value[0]), 3)} to ${fixed(Number(value[1]), 3)}`
+                : fixed(Number(value), 3),
+              name,
+            ]}
+          />
+          <Area
+            dataKey="interval"
+            name="95 % interval"
+            stroke="none"
+            fill="var(--run-1)"
+            fillOpacity={0.14}
+            isAnimationActive={false}
+          />
+          <Line
+            dataKey="mean"
+            name="mean"
+            stroke="var(--run-1)"
+            strokeWidth={2}
+            dot={{ r: 3, fill: "var(--run-1)" }}
+            isAnimationActive={false}
+          />
+        </ComposedChart>
+      </ResponsiveContainer>
+    </div>
+  );
+}

@@ -1,0 +1,119 @@
+import { type ReactNode, useMemo, useState } from "react";
+import type { EvalMetric, RowScores, StoredEvaluation } from "../../../engine/runs/evaluations.ts";
+import { fixed, signed } from "../../components/charts/format.ts";
+import type { MaskLayer } from "../../components/mask/layers.ts";
+import { MaskFigure } from "../../components/mask/mask-figure.tsx";
+import { Button } from "../../components/ui/button.tsx";
+import { Segmented } from "../../components/ui/controls.tsx";
+import { useSession } from "../../stores/session.ts";
+import styles from "./eval.module.css";
+
+const PAGE = 12;
+const ORDERS = [
+  { value: "gains", label: "Gains first" },
+  { value: "losses", label: "Losses first" },
+] as const;
+/** Differences below this are ties. */
+const TIE = 1e-6;
+
+interface Pair {
+  readonly before: RowScores;
+  readonly after: RowScores;
+  readonly change: number;
+}
+
+/** The rows behind a score, those that changed most first: what was said and drawn at the start and now. */
+export function EvalRows(props: {
+  readonly first: StoredEvaluation;
+  readonly last: StoredEvaluation;
+  readonly metric: EvalMetric;
+}): ReactNode {
+  const { first, last, metric } = props;
+  const [order, setOrder] = useState<"gains" | "losses">("gains");
+  const [shown, setShown] = useState(PAGE);
+  const pairs = useMemo(() => pairRows(first.rows, last.rows, metric), [first.rows, last.rows, metric]);
+  const sorted = useMemo(
+    () => [...pairs].sort((a, b) => (order === "gains" ? b.change - a.change : a.change - b.change)),
+    [pairs, order],
+  );
+  const wins = pairs.filter(({ change }) => change > TIE).length;
+  const losses = pairs.filter(({ change }) => change < -TIE).length;
+  return (
+    <section className={styles.rows}>
+      <header className={styles.rowsHead}>
+        <h2>
+          {wins} better, {losses} worse, {pairs.length - wins - losses} the same
+        </h2>
+        <Segmented label="Order" options={ORDERS} value={order} onChange={setOrder} />
+      </header>
+      <ol className={styles.grid}>
+        {sorted.slice(0, shown).map((pair) => (
+          <RowCard key={pair.after.rowId} pair={pair} metric={metric} />
+        ))}
+      </ol>
+      {shown < sorted.length && (
+        <Button kind="quiet" onClick={() => setShown(shown + 4 * PAGE)}>
+          Show {Math.min(4 * PAGE, sorted.length - shown)} more of {sorted.length}
+        </Button>
+      )}
+    </section>
+  );
+}
+
+function RowCard({ pair, metric }: { readonly pair: Pair; readonly metric: EvalMetric }): ReactNode {
+  const { before, after, change } = pair;
+  const given = useSession((session) => session.rows.find((row) => row.id === after.rowId)?.mask);
+  const [height, width] = after.maskGreedy.size;
+  const second = metric.startsWith("loop2") || metric === "grounding_iou";
+  const layers = (row: RowScores): MaskLayer[] => {
+    const drawn: MaskLayer | null = second
+      ? { role: "policy", mask: row.maskGreedy }
+      : row.maskPrime === null
+        ? null
+        : { role: "partner", mask: row.maskPrime };
+    return [
+      ...(given === undefined ? [] : [{ role: "given" as const, mask: given }]),
+      ...(drawn === null ? [] : [drawn]),
+    ];
+  };
+  const said = (row: RowScores): string => (second ? row.captionPrime : row.captionGreedy) || "–";
+  return (
+    <li className={styles.rowCard}>
+      <p className={styles.truth}>
+        <span>{after.caption}</span>
+        <b data-verdict={change > TIE ? "better" : change < -TIE ? "worse" : "open"}>{signed(change, 3)}</b>
+      </p>
+      <div className={styles.pair}>
+        {[
+          { row: before, when: "Start" },
+          { row: after, when: "Now" },
+        ].map(({ row, when }) => (
+          <div key={when}>
+            <MaskFigure
+              rowId={row.rowId}
+              width={width}
+              height={height}
+              layers={layers(row)}
+              label={`${when}: ${said(row)}, ${fixed(row[metric], 3)}`}
+              sync={`eval ${row.rowId}`}
+            />
+            <p className={styles.said}>
+              <small>
+                {when} <b>{fixed(row[metric], 2)}</b>
+              </small>
+              <span>{said(row)}</span>
+            </p>
+          </div>
+        ))}
+      </div>
+    </li>
+  );
+}
+
+function pairRows(first: readonly RowScores[], last: readonly RowScores[], metric: EvalMetric): Pair[] {
+  const before = new Map(first.map((row) => [row.rowId, row]));
+  return last.flatMap((after) => {
+    const start = before.get(after.rowId);
+    return start === undefined ? [] : [{ before: start, after, change: after[metric] - start[metric] }];
+  });
+}

@@ -1,0 +1,38 @@
+import type { ReactNode } from "react";
+import type { EvalReport, Interval } from "../../../engine/runs/evaluations.ts";
+import { fixed, signed } from "../../components/charts/format.ts";
+import styles from "./eval.module.css";
+import type { EvalMetricText } from "./eval-metrics.ts";
+
+/** A score at the start and now, and whether the paired difference is more than chance. */
+export function ScoreCard(props: {
+  readonly text: EvalMetricText;
+  readonly first: EvalReport;
+  readonly last: EvalReport;
+  readonly chosen: boolean;
+  readonly onChoose: () => void;
+}): ReactNode {
+  const { text, first, last, chosen, onChoose } = props;
+  const difference = last.difference?.[text.id] ?? null;
+  return (
+    <button type="button" className={styles.card} aria-pressed={chosen} title={text.help} onClick={onChoose}>
+      <span className={styles.cardTitle}>{text.title}</span>
+      <span className={styles.cardValue}>
+        <b>{fixed(last.means[text.id], 3)}</b>
+        {difference !== null && <small>from {fixed(first.means[text.id], 3)}</small>}
+      </span>
+      <span className={styles.cardDifference} data-verdict={verdict(difference)}>
+        {difference === null
+          ? "before the first step"
+          : `${signed(difference.mean, 3)} (${signed(difference.low, 3)} to ${signed(difference.high, 3)})`}
+      </span>
+    </button>
+  );
+}
+
+/** "better" or "worse" only where the 95 % interval leaves out 0. */
+export function verdict(difference: Interval | null): "better" | "worse" | "open" {
+  if (difference === null) return "open";
+  if (difference.low > 0) return "better";
+  return difference.high < 0 ? "worse" : "open";
+}
