@@ -19,6 +19,8 @@ export interface GpuProgram {
   /** Fields of `u`, in the order they are passed. */
   readonly uniforms: Readonly<Record<string, "u32" | "i32" | "f32">>;
   readonly workgroup: readonly [number, number];
+  /** WGSL extensions it enables, e.g. "subgroups"; the device must have been made with them. */
+  readonly enable?: readonly string[];
   /** Functions and workgroup variables; may be empty. */
   readonly header?: string;
   /** Body of the entry point; sees `group`, `local`, `groups` (vec3u), `u` and the buffers. */
@@ -75,6 +77,7 @@ export function shaderSource(program: GpuProgram): string {
   const buffer = (access: string, name: string, type: BufferType): string =>
     `@group(0) @binding(${binding++}) var<storage, ${access}> ${name}: array<${type}>;`;
   return [
+    ...(program.enable ?? []).map((extension) => `enable ${extension};`),
     `struct Uniforms { ${fields.join(" ")} }`,
     "@group(0) @binding(0) var<uniform> u: Uniforms;",
     ...Object.entries(program.inputs).map(([name, type]) => buffer("read", name, type)),
