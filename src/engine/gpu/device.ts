@@ -7,7 +7,7 @@
  */
 import { LabError } from "../errors.ts";
 import { installDeterministicMatMul } from "./determinism.ts";
-import { setAdapterKind } from "./own-kernels.ts";
+import { setAdapterKind, setSubgroupSize } from "./own-kernels.ts";
 import { tf } from "./tf.ts";
 import { installViewTranspose } from "./views.ts";
 
@@ -86,6 +86,9 @@ export async function openDevice(gpu: GPU | undefined): Promise<EngineDevice> {
   const { vendor, architecture, description } = adapter.info;
   const software = /swiftshader|llvmpipe|software/i.test(`${vendor} ${architecture} ${description}`);
   setAdapterKind(software);
+  const { subgroupMinSize, subgroupMaxSize } = adapter.info;
+  const fixed = device.features.has("subgroups") && subgroupMinSize === subgroupMaxSize;
+  setSubgroupSize(fixed ? (subgroupMinSize ?? 0) : 0);
   installDeterministicMatMul();
   installViewTranspose();
   return {

@@ -14,6 +14,18 @@ export function onSoftwareAdapter(): boolean {
   return software;
 }
 
+let lanes = 0;
+
+/** Told by the owner of the device: lanes of a subgroup where the device has them and their number is fixed, else 0. */
+export function setSubgroupSize(size: number): void {
+  lanes = size;
+}
+
+/** Lanes of every subgroup, 0 where subgroups are missing or of varying size. */
+export function subgroupSize(): number {
+  return lanes;
+}
+
 /** Switches all own kernels; with `false` every function takes its stock-op path, which is the oracle of the tests. */
 export function switchOwnKernels(on: boolean): void {
   enabled = on;

@@ -1,0 +1,247 @@
+/**
+ * WGSL of the register-blocked matrix products. No workgroup memory, no barrier, no atomic: a product repeats bit for bit.
+ * Sizes, strides and loop bounds are uniforms, so one pipeline serves all shapes of a layout and form; nothing is unrolled
+ * but the register tile (a constant loop costs llvmpipe seconds to compile).
+ *
+ * What a software adapter pays for is loads: every load of a lane is a gather, however the addresses lie. So a form is
+ * good that does many multiplications per load, and best where a subgroup's lanes load the rows of A once and hand them
+ * round. Limits: M, N, K up to 2³² elements an operand; sums run over K in order, in f32.
+ */
+import type { GpuProgram } from "./program.ts";
+
+/** How the operands lie in memory decides how they can be loaded. */
+export type Layout =
+  /** Both read along K, four at a time: A [M, K], B [N, K], K a multiple of 4. */
+  | "along-k"
+  /** The same with a second product of that kind added: a linear layer and its low-rank branch. */
+  | "along-k-twice"
+  /** B [K, N] read and the result written four columns at a time, N a multiple of 4; A read one by one at any stride. */
+  | "rows"
+  /** Everything one by one at any stride. */
+  | "any";
+
+/** How the result is shared out. */
+export interface Form {
+  readonly layout: Layout;
+  /** Rows of the result a thread keeps in registers. */
+  readonly rows: number;
+  /** Groups of four columns a thread keeps in registers. */
+  readonly groups: number;
+  /** Steps along K of one loop iteration, for what is read one by one. */
+  readonly unroll: number;
+  /** All threads of a workgroup share their rows; otherwise narrow results put several row blocks into a workgroup. */
+  readonly wide: boolean;
+  /** Lanes of a subgroup that load one row of A each and broadcast it; 0 for none. Needs `wide`. */
+  readonly broadcast: number;
+  /** Threads of a workgroup; equals `broadcast` where that is used. */
+  readonly lanes: number;
+}
+
+/** Fields of the uniform block, in order. Strides and K count the elements of their buffer: groups of four for vectors. */
+export const PRODUCT_UNIFORMS = [
+  "m",
+  "n",
+  "k",
+  "aRow",
+  "aInner",
+  "aBatch",
+  "aOffset",
+  "aRepeat",
+  "bInner",
+  "bColumn",
+  "bBatch",
+  "bOffset",
+  "bRepeat",
+  /** Batches that share one B. */
+  "bShare",
+  /** Products summed into one result. */
+  "repeats",
+  "outRow",
+  "outBatch",
+  "outOffset",
+  /** 1: add to what the result holds. */
+  "accumulate",
+  "hasBias",
+  "hasExtra",
+  /** Row r sees K below (r + reach) where `upTo` is 1, from (r − reach) on where `onwards` is 1. */
+  "upTo",
+  "onwards",
+  "reach",
+  /** Row r of the result is only wanted up to column r + reach where this is 1. */
+  "triangle",
+] as const;
+
+function lines(count: number, line: (i: number) => string): string {
+  return Array.from({ length: count }, (_, i) => line(i)).join("\n");
+}
+
+function grid(rows: number, columns: number, cell: (r: number, c: number) => string): string {
+  return lines(rows, (r) => lines(columns, (c) => cell(r, c)));
+}
+
+/** Registers of A: one a row, or one a block of rows that its lanes broadcast. */
+function loadsOf(form: Form, load: (index: number) => string): string {
+  const count = form.broadcast > 0 ? Math.ceil(form.rows / form.broadcast) : form.rows;
+  return lines(count, load);
+}
+
+function rowOf(form: Form, row: number): string {
+  const { broadcast } = form;
+  return broadcast > 0 ? `subgroupBroadcast(a${Math.floor(row / broadcast)}, ${row % broadcast}u)` : `a${row}`;
+}
+
+/** Addresses of the rows of A that this thread loads. */
+function rowAddresses(form: Form, stride: string, base: string): string {
+  const row = (i: number): string =>
+    form.broadcast > 0 ? `row + ${i * form.broadcast}u + local.x % ${form.broadcast}u` : `row + ${i}u`;
+  return loadsOf(form, (i) => `let pa${i} = ${base} + min(${row(i)}, u.m - 1u) * ${stride};`);
+}
+
+/** Rows of `a` times rows of `b`, four elements of K at a time; the K range of triangular operands is not for this. */
+function alongK(form: Form, a: string, b: string, end: string, strides: [string, string], factor: string): string {
+  const own = a === "a";
+  const columns = 4 * form.groups;
+  return `{
+      ${rowAddresses(form, strides[0], own ? "aBase" : "0u")}
+      ${lines(columns, (c) => `let pb${c} = ${own ? "bBase + " : ""}min(col + ${c}u, u.n - 1u) * ${strides[1]};`)}
+      for (var k = 0u; k < ${end}; k++) {
+        ${loadsOf(form, (i) => `let a${i} = ${a}[pa${i} + k];`)}
+        ${lines(columns, (c) => `let b${c} = ${b}[pb${c} + k];`)}
+        ${lines(
+          form.rows,
+          (r) => `{ let s = ${rowOf(form, r)};
+          ${lines(form.groups, (g) => `c${r}_${g} += ${factor}vec4f(${[0, 1, 2, 3].map((c) => `dot(s, b${4 * g + c})`).join(", ")});`)} }`,
+        )}
+      }
+    }`;
+}
+
+/** A one by one, B in groups of four columns. */
+function oneByOne(form: Form): string {
+  const vectors = form.layout === "rows";
+  const step = (offset: number): string => `{
+          let ka = (k + ${offset}u) * u.aInner;
+          let kb = (k + ${offset}u) * u.bInner;
+          ${loadsOf(form, (i) => `let a${i} = a[pa${i} + ka];`)}
+          ${lines(form.groups, (g) =>
+            vectors
+              ? `let b${g} = b[pb${g} + kb];`
+              : `let b${g} = vec4f(${[0, 1, 2, 3].map((c) => `b[pb${g}_${c} + kb]`).join(", ")});`,
+          )}
+          ${lines(form.rows, (r) => `{ let s = ${rowOf(form, r)}; ${lines(form.groups, (g) => `c${r}_${g} += s * b${g};`)} }`)}
+        }`;
+  const address = (g: number): string =>
+    vectors
+      ? `let pb${g} = bBase + rep * u.bRepeat + min(${columnOf(form, g)} / 4u, u.n / 4u - 1u);`
+      : lines(
+          4,
+          (c) => `let pb${g}_${c} = bBase + rep * u.bRepeat + min(${columnOf(form, g)} + ${c}u, u.n - 1u) * u.bColumn;`,
+        );
+  return `
+      let first = select(0u, max(row, u.reach) - u.reach, u.onwards != 0u);
+      let last = select(u.k, min(u.k, row + ${form.rows - 1}u + u.reach), u.upTo != 0u);
+      for (var rep = 0u; rep < u.repeats; rep++) {
+        ${rowAddresses(form, "u.aRow", "aBase + rep * u.aRepeat")}
+        ${lines(form.groups, address)}
+        var k = first;
+        ${form.unroll > 1 ? `for (; k + ${form.unroll - 1}u < last; k += ${form.unroll}u) { ${lines(form.unroll, step)} }` : ""}
+        for (; k < last; k++) ${step(0)}
+      }`;
+}
+
+/** First column of a thread's group; wide forms interleave the groups so that neighbours read neighbouring columns. */
+function columnOf(form: Form, group: number): string {
+  return form.wide && form.layout === "rows" ? `(col + ${4 * form.lanes * group}u)` : `(col + ${4 * group}u)`;
+}
+
+/** Where this thread's tile begins: `row` and `col`. Threads beyond the result stay, for the subgroup needs them. */
+function placement(form: Form): string {
+  const width = 4 * form.groups;
+  if (form.wide) {
+    const col =
+      form.layout === "rows"
+        ? `group.x * ${width * form.lanes}u + 4u * local.x`
+        : `(group.x * ${form.lanes}u + local.x) * ${width}u`;
+    return `
+      let row = group.y * ${form.rows}u;
+      let col = ${col};
+      if (u.triangle != 0u && group.x * ${width * form.lanes}u > row + ${form.rows - 1}u + u.reach) { return; }`;
+  }
+  return `
+      let tile = (group.y * groups.x + group.x) * ${form.lanes}u + local.x;
+      let tiles = (u.n + ${width - 1}u) / ${width}u;
+      let row = (tile / tiles) * ${form.rows}u;
+      let col = (tile % tiles) * ${width}u;
+      if (row >= u.m || (u.triangle != 0u && col > row + ${form.rows - 1}u + u.reach)) { return; }`;
+}
+
+const PUT_VECTORS = `
+      fn put(row: u32, col: u32, batch: u32, sum: vec4f) {
+        if (row >= u.m || col >= u.n) { return; }
+        let at = (batch * u.outBatch + u.outOffset + row * u.outRow + col) / 4u;
+        var value = u.alpha * sum;
+        if (u.hasBias != 0u) { value += bias[col / 4u]; }
+        if (u.hasExtra != 0u) { value += extra[at]; }
+        if (u.accumulate != 0u) { value += result[at]; }
+        result[at] = value;
+      }`;
+
+const putOneByOne = (factor: string): string => `
+      fn put(row: u32, col: u32, batch: u32, sum: vec4f) {
+        if (row >= u.m) { return; }
+        for (var c = 0u; c < 4u; c++) {
+          let j = col + c;
+          if (j >= u.n) { return; }
+          let at = batch * u.outBatch + u.outOffset + row * u.outRow + j;
+          var value = ${factor}sum[c];
+          if (u.hasBias != 0u) { value += bias[j]; }
+          if (u.hasExtra != 0u) { value += extra[at]; }
+          if (u.accumulate != 0u) { value += result[at]; }
+          result[at] = value;
+        }
+      }`;
+
+function innerLoop(form: Form): string {
+  const { layout, rows, groups } = form;
+  if (layout === "rows" || layout === "any") return oneByOne(form);
+  const main = alongK(form, "a", "b", "u.k", ["u.aRow", "u.bColumn"], "");
+  if (layout === "along-k") return main;
+  return `${main}
+      ${grid(rows, groups, (r, g) => `c${r}_${g} *= u.alpha;`)}
+      ${alongK(form, "down", "up", "u.k2", ["u.k2", "u.k2"], "u.alpha2 * ")}`;
+}
+
+/** The program of a form. */
+export function productProgram(form: Form): GpuProgram {
+  const { layout, rows, groups, broadcast, wide } = form;
+  const twice = layout === "along-k-twice";
+  const vectors = layout === "along-k" || twice;
+  const written = layout === "rows" ? "vec4<f32>" : "f32";
+  return {
+    name: `lab-matmul-${layout}-${rows}-${groups}-${wide ? "wide" : "narrow"}-${broadcast}-${form.lanes}`,
+    ...(broadcast > 0 ? { enable: ["subgroups"] } : {}),
+    inputs: {
+      a: vectors ? "vec4<f32>" : "f32",
+      b: layout === "any" ? "f32" : "vec4<f32>",
+      bias: written,
+      extra: written,
+      ...(twice ? { down: "vec4<f32>" as const, up: "vec4<f32>" as const } : {}),
+    },
+    outputs: { result: written },
+    uniforms: {
+      ...Object.fromEntries(PRODUCT_UNIFORMS.map((name) => [name, "u32" as const])),
+      alpha: "f32",
+      ...(twice ? { k2: "u32" as const, alpha2: "f32" as const } : {}),
+    },
+    workgroup: [form.lanes, 1],
+    header: layout === "rows" ? PUT_VECTORS : putOneByOne(twice ? "" : "u.alpha * "),
+    body: `
+      ${placement(form)}
+      let batch = group.z;
+      let aBase = u.aOffset + batch * u.aBatch;
+      let bBase = u.bOffset + (batch / u.bShare) * u.bBatch;
+      ${grid(rows, groups, (r, g) => `var c${r}_${g} = vec4f(0);`)}
+      ${innerLoop(form)}
+      ${grid(rows, groups, (r, g) => `put(row + ${r}u, ${columnOf(form, g)}, batch, c${r}_${g});`)}`,
+  };
+}
