@@ -5,7 +5,8 @@
 import { LabError } from "../errors.ts";
 import { attention, causalMask } from "../gpu/kernels/attention.ts";
 import { rmsNorm } from "../gpu/kernels/norm.ts";
-import { angleTable, applyRope } from "../gpu/kernels/rope.ts";
+import { angleTable, applyRope, type RopeTable } from "../gpu/kernels/rope.ts";
+import { recomputed } from "../gpu/recompute.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { LanguageConfig } from "./config.ts";
 import { EMBEDDING_NAMES, HEAD_NAMES, languageFamily } from "./language-families.ts";
@@ -89,31 +90,77 @@ export function languageForward(
     const reached = positions.reduce((most, row) => row.reduce((top, at) => Math.max(top, at + 1), most), 0);
     const { perPosition, amplitude } = ropeFrequencies(config.rope, config.headSize, options.ropeLength ?? reached);
     const rope = angleTable(positions, perPosition, amplitude);
-    const scale = 1 / Math.sqrt(config.headSize);
     let stream = x;
     for (let layer = 0; layer < config.layers; layer++) {
       probe?.(`hidden.${layer}`, stream);
-      const path = family.block(layer);
-      const normed = rmsNorm(stream, w.get(`${path}.${family.norms[0]}.weight`), config.rmsNormEps);
-      const projected = family.project(w, config, path, normed);
-      const q = applyRope(projected.q, rope);
-      const fresh = applyRope(projected.k, rope);
-      probe?.(`layer${layer}.q_rope`, q);
-      probe?.(`layer${layer}.k_rope`, fresh);
-      const k = prepend(past?.[layer]?.k, fresh, batch);
-      const v = prepend(past?.[layer]?.v, projected.v, batch);
+      const block = { w, config, layer, past: past?.[layer], rope, options };
+      const { x: next, k, v } = decoderBlock(block, stream);
       cache.push({ k, v });
-      const reach = config.window !== undefined && layer >= config.window.firstLayer ? config.window.size : undefined;
-      const mixed = causalAttention(q, k, v, scale, options, reach).transpose([0, 2, 1, 3]);
-      stream = stream.add(family.output(w, path, mixed.reshape([batch, length, config.heads * config.headSize])));
-      const inner = rmsNorm(stream, w.get(`${path}.${family.norms[1]}.weight`), config.rmsNormEps);
-      stream = stream.add(family.mlp(w, path, inner));
+      stream = next;
     }
     probe?.(`hidden.${config.layers}`, stream);
     const hidden = rmsNorm(stream, w.get(family.finalNorm), config.rmsNormEps);
     return { hidden, kept: cache.flatMap(({ k, v }) => [k, v]) };
   });
   return { hidden: outputs.hidden, cache };
+}
+
+interface Block {
+  readonly w: Weights;
+  readonly config: LanguageConfig;
+  readonly layer: number;
+  readonly past: LayerCache | undefined;
+  readonly rope: RopeTable;
+  readonly options: ForwardOptions;
+}
+
+/** One decoder block, with its inner activations kept for the backward pass or, when the weights say so, recomputed there. */
+function decoderBlock(block: Block, x: Tensor): LayerCache & { readonly x: Tensor } {
+  const { w, config, layer, past, options } = block;
+  const recompute = w.recompute;
+  if (recompute === undefined || options.probe !== undefined) return runBlock(block, x);
+  const held = past === undefined ? [x] : [x, past.k, past.v];
+  const { cos, sin } = block.rope;
+  const [next, k, v] = recomputed({
+    inputs: held,
+    parameters: recompute.trained(`${languageFamily(config).block(layer)}.`),
+    constants: options.mask === undefined ? [cos, sin] : [cos, sin, options.mask],
+    run(inputs, constants) {
+      const [stream, pastK, pastV] = inputs as [Tensor, Tensor?, Tensor?];
+      const [cosine, sine, mask] = constants as [Tensor, Tensor, Tensor?];
+      const out = runBlock(
+        {
+          ...block,
+          past: pastK === undefined || pastV === undefined ? undefined : { k: pastK, v: pastV },
+          rope: { ...block.rope, cos: cosine, sin: sine },
+          options: mask === undefined ? options : { ...options, mask },
+        },
+        stream,
+      );
+      return [out.x, out.k, out.v];
+    },
+  }) as [Tensor, Tensor, Tensor];
+  return { x: next, k, v };
+}
+
+function runBlock({ w, config, layer, past, rope, options }: Block, x: Tensor): LayerCache & { readonly x: Tensor } {
+  const family = languageFamily(config);
+  const [batch, length] = x.shape as [number, number, number];
+  const { probe } = options;
+  const path = family.block(layer);
+  const normed = rmsNorm(x, w.get(`${path}.${family.norms[0]}.weight`), config.rmsNormEps);
+  const projected = family.project(w, config, path, normed);
+  const q = applyRope(projected.q, rope);
+  const fresh = applyRope(projected.k, rope);
+  probe?.(`layer${layer}.q_rope`, q);
+  probe?.(`layer${layer}.k_rope`, fresh);
+  const k = prepend(past?.k, fresh, batch);
+  const v = prepend(past?.v, projected.v, batch);
+  const reach = config.window !== undefined && layer >= config.window.firstLayer ? config.window.size : undefined;
+  const mixed = causalAttention(q, k, v, 1 / Math.sqrt(config.headSize), options, reach).transpose([0, 2, 1, 3]);
+  const attended = x.add(family.output(w, path, mixed.reshape([batch, length, config.heads * config.headSize])));
+  const inner = rmsNorm(attended, w.get(`${path}.${family.norms[1]}.weight`), config.rmsNormEps);
+  return { x: attended.add(family.mlp(w, path, inner)), k, v };
 }
 
 /**

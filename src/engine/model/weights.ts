@@ -22,6 +22,20 @@ export interface Weights {
   findMatrix(name: string): Matrix | undefined;
   /** Low-rank branch of the linear layer `<path>` (without ".weight"), or undefined when it has none. */
   lora(path: string): LowRank | undefined;
+  /** Present when blocks of the decoder shall be recomputed in the backward pass instead of kept. */
+  readonly recompute?: Recompute;
+}
+
+export interface Recompute {
+  /** Trainable tensors whose path begins with `prefix`. */
+  trained(prefix: string): readonly Tensor[];
+}
+
+/** The same weights, with decoder blocks recomputed in the backward pass. @param trainable those behind the view */
+export function recomputing(weights: Weights, trainable: ParameterSet): Weights {
+  const trained = (prefix: string): readonly Tensor[] =>
+    Object.entries(trainable).flatMap(([path, tensor]) => (path.startsWith(prefix) ? [tensor] : []));
+  return { ...weights, recompute: { trained } };
 }
 
 /**

@@ -30,7 +30,7 @@ export function captionBatch(
 
 /**
  * log π and entropy of sampled captions under `weights`, [N, T]; the prompt runs once for the group and its gradient
- * sums over the rollouts. Same guard and temperature as the sampler, or the on-policy ratio would not be 1.
+ * sums over the rollouts. T is the longest completion, at least `actions`. Same guard and temperature as the sampler, or the on-policy ratio would not be 1.
  */
 export function captionLogProbs(
   model: Sa2vaModel,
@@ -39,9 +39,10 @@ export function captionLogProbs(
   prompt: CaptionPrompt,
   completions: readonly Completion[],
   sampler: SamplerSettings,
+  actions = 1,
 ): { readonly logps: Tensor; readonly entropies: Tensor } {
   const rows = completions.length;
-  const width = Math.max(1, ...completions.map((completion) => completion.ids.length));
+  const width = Math.max(actions, ...completions.map((completion) => completion.ids.length));
   const targets = completions.map((completion) => Array.from({ length: width }, (_, t) => completion.ids[t] ?? 0));
   const [logps, entropies] = tf.tidy(() => {
     const batch = captionBatch(model, weights, features, prompt, rows);

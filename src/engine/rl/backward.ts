@@ -1,34 +1,20 @@
-/** Loss and gradients of one played group: the only place where the tape runs. */
+/** Loss and gradients of one played group. */
+
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { ParameterSet, Weights } from "../model/weights.ts";
 import type { ImageFeatures } from "../policy/features.ts";
+import { type GroupGradients, lossTensors } from "./group-gradients.ts";
 import { policyLoss } from "./loss.ts";
 import type { LossSettings } from "./loss-types.ts";
+import { microGradients } from "./micro-batch.ts";
 import type { Playout } from "./playout.ts";
-
-/** What the update saw, read back once per group. */
-export interface LossReadback {
-  readonly loss: number;
-  readonly policy: number;
-  readonly klPenalty: number;
-  /** [N·T]. */
-  readonly logps: Float32Array;
-  readonly entropies: Float32Array;
-  /** Unweighted auxiliary losses by name. */
-  readonly auxiliary: Readonly<Record<string, number>>;
-}
-
-export interface GroupGradients {
-  /** d(weight · loss)/d parameter; tensors the loss does not reach are absent. Owned by the caller. */
-  readonly gradients: Readonly<Record<string, Tensor>>;
-  readonly readback: LossReadback;
-}
 
 /**
  * Forward and backward of one group.
  * @param names trainable tensors to differentiate, in a fixed order
  * @param oldLogps [N·T] denominator of the ratio; null = the weights themselves, so the ratio is exactly 1
  * @param loopWeight factor of this loop's loss
+ * @param microRows rollouts differentiated at once; 0 for all
  */
 export async function groupGradients(
   playout: Playout,
@@ -41,27 +27,22 @@ export async function groupGradients(
   refLogps: Float32Array | null,
   settings: LossSettings,
   loopWeight: number,
+  microRows = 0,
 ): Promise<GroupGradients> {
-  const shape: [number, number] = [playout.rollouts, playout.actions];
-  const grid = (values: Float32Array | null): Tensor | null => (values === null ? null : tf.tensor2d(values, shape));
-  const inputs = {
-    oldLogps: grid(oldLogps),
-    refLogps: grid(refLogps),
-    mask: tf.tensor2d(playout.mask, shape),
-    advantages: tf.tensor1d(playout.policyGradient === false ? advantages.map(() => 0) : [...advantages]),
-    // Σ over the action set: N rows of weight p average to Σ p L when each carries N · p.
-    rowWeights: playout.rowWeights === null ? null : tf.tensor1d(playout.rowWeights.map((p) => p * playout.rollouts)),
-  };
+  const inputs = lossTensors(playout, advantages, oldLogps, refLogps);
+  if (microRows > 0 && microRows < playout.rollouts && playout.splitsRows === true) {
+    return await microGradients(
+      { playout, weights, parameters, names, features, settings, loopWeight },
+      inputs,
+      microRows,
+    );
+  }
   const extras = playout.auxiliary ?? [];
   const kept: Tensor[] = [];
   const { value, grads } = tf.engine().gradients(
     () => {
       const scored = playout.logProbs(weights, features);
-      const { rowWeights, ...rest } = inputs;
-      const result = policyLoss(
-        { ...rest, logps: scored.logps, entropies: scored.entropies, ...(rowWeights === null ? {} : { rowWeights }) },
-        settings,
-      );
+      const result = policyLoss({ ...inputs, logps: scored.logps, entropies: scored.entropies }, settings);
       const values = (extras.length === 0 ? undefined : scored.auxiliary?.()) ?? [];
       const loss = extras.reduce(
         (sum, { weight }, i) => sum.add((values[i] as Tensor).mul(weight)),
@@ -104,22 +85,4 @@ export async function logProbsOnly(playout: Playout, weights: Weights, features:
   const values = (await logps.data()) as Float32Array;
   logps.dispose();
   return values;
-}
-
-/** Adds `more` into `sum`; consumes both. */
-export function addGradients(
-  sum: Readonly<Record<string, Tensor>>,
-  more: Readonly<Record<string, Tensor>>,
-): Record<string, Tensor> {
-  const total: Record<string, Tensor> = { ...sum };
-  for (const [name, gradient] of Object.entries(more)) {
-    const before = total[name];
-    if (before === undefined) {
-      total[name] = gradient;
-      continue;
-    }
-    total[name] = tf.tidy(() => before.add(gradient));
-    tf.dispose([before, gradient]);
-  }
-  return total;
 }

@@ -1,7 +1,7 @@
 /** A played group as the record that screens, run folder and exports share. */
 import type { ActionRecord, GroupRecord, RolloutRecord } from "../runs/records.ts";
-import type { LossReadback } from "./backward.ts";
 import type { GroupScores } from "./group-advantages.ts";
+import type { LossReadback } from "./group-gradients.ts";
 import { tokenDiagnostics } from "./loss-metrics.ts";
 import type { LossSettings } from "./loss-types.ts";
 import type { Playout } from "./playout.ts";

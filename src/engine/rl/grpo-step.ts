@@ -10,15 +10,16 @@ import type { LabConfig } from "../config/table.ts";
 import type { RowSource, TrainingRow } from "../data/training-row.ts";
 import { LabError } from "../errors.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
-import { weightsView } from "../model/weights.ts";
+import { recomputing, weightsView } from "../model/weights.ts";
 import { disposeFeatures } from "../policy/features.ts";
 import { countCells, regionCells } from "../policy/prompts.ts";
 import type { GroupRecord, LoopId } from "../runs/records.ts";
-import { addGradients, groupGradients, type LossReadback, logProbsOnly } from "./backward.ts";
+import { groupGradients, logProbsOnly } from "./backward.ts";
 import type { StepContext } from "./context.ts";
 import { promptRow } from "./data-order.ts";
 import { drawRow } from "./draw-row.ts";
 import { type GroupScores, scoreGroups } from "./group-advantages.ts";
+import { addGradients, type LossReadback } from "./group-gradients.ts";
 import { groupRecord } from "./group-record.ts";
 import { playLoop1 } from "./loop1.ts";
 import { playLoop2 } from "./loop2.ts";
@@ -161,11 +162,13 @@ async function lossOf(
 ) {
   const { context, state } = input;
   const { config, model } = context;
+  const plain = weightsView(model.frozen, state.params, state.loraScale);
+  const weights = config.recompute ? recomputing(plain, state.params) : plain;
   const old = config.objective === "notes" ? group.refLogps : (denominators.get(group.playout) ?? null);
   return await withFeatures(input, group.playout, (features) =>
     groupGradients(
       group.playout,
-      weightsView(model.frozen, state.params, state.loraScale),
+      weights,
       state.params,
       reachedNames(state, config, loop),
       features,
@@ -174,6 +177,7 @@ async function lossOf(
       group.refLogps,
       settings,
       loop === 1 ? config.loop1Weight : config.loop2Weight,
+      config.microRollouts,
     ),
   );
 }

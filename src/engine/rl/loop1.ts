@@ -92,7 +92,11 @@ async function playoutOf(context: StepContext, described: Described): Promise<Pl
       terms: scored[n]?.terms ?? [],
       truncated: !completion.ended,
     })),
-    logProbs: (weights, own) => captionLogProbs(model, weights, own, prompt, completions, samplerSettings(config)),
+    splitsRows: true,
+    logProbs: (weights, own, rows) => {
+      const chosen = rows === undefined ? completions : completions.slice(rows.from, rows.to);
+      return captionLogProbs(model, weights, own, prompt, chosen, samplerSettings(config), actions);
+    },
     dispose() {},
     observations: {
       ...captionObservations(captions, completions),

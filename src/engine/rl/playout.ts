@@ -34,6 +34,12 @@ export interface ActionScores {
   readonly auxiliary?: () => readonly Tensor[];
 }
 
+/** Rollouts [from, to) of a playout. */
+export interface RowRange {
+  readonly from: number;
+  readonly to: number;
+}
+
 export interface Playout {
   readonly loop: LoopId;
   readonly group: number;
@@ -54,10 +60,13 @@ export interface Playout {
   readonly terms: readonly (readonly RewardTerm[])[];
   readonly drafts: readonly RolloutDraft[];
   /**
-   * Log-probabilities [N, T] and entropies [N, T] of the same actions under other weights, from the row's features.
+   * Log-probabilities [N, T] and entropies [N, T] of the same actions under other weights, from the row's features; of
+   * `rows` alone when given and `splitsRows` is set.
    * Differentiable in the trainable tensors behind `weights`; padded places hold any finite value.
    */
-  logProbs(weights: Weights, features: ImageFeatures): ActionScores;
+  logProbs(weights: Weights, features: ImageFeatures, rows?: RowRange): ActionScores;
+  /** Whether `logProbs` can score some of the rollouts for the cost of these alone. */
+  readonly splitsRows?: boolean;
   /** False where the actions are not learnt from by policy gradient, only by an auxiliary loss. */
   readonly policyGradient?: boolean;
   readonly auxiliary?: readonly AuxiliaryLoss[];

@@ -1,7 +1,7 @@
 /** Metrics of one loop in one step, under TRL's names with the loop as prefix (meanings: runs/metric-table.ts). */
 import type { LoopId } from "../runs/records.ts";
-import type { LossReadback } from "./backward.ts";
 import type { GroupScores } from "./group-advantages.ts";
+import type { LossReadback } from "./group-gradients.ts";
 import { lossMetrics } from "./loss-metrics.ts";
 import type { LossSettings } from "./loss-types.ts";
 import type { Playout } from "./playout.ts";

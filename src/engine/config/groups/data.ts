@@ -24,6 +24,17 @@ export const DATA_SETTINGS = {
     trl: "gradient_accumulation_steps",
     help: "Micro-steps whose gradients are summed before one optimiser step",
   },
+  microRollouts: {
+    group: "data",
+    kind: "int",
+    label: "Rollouts per backward pass",
+    default: 0,
+    min: 0,
+    max: 64,
+    step: 1,
+    help: "Captions of a group whose gradient is taken at once; 0 takes all. Fewer need less memory and one more forward pass, the gradient is the same",
+    advanced: true,
+  },
   heldOutShare: {
     group: "data",
     kind: "float",

@@ -34,6 +34,14 @@ export const MODEL_SETTINGS = {
     step: 1,
     help: "Upper limit of image tiles for the vision tower; the strongest control of cost on photographs",
   },
+  recompute: {
+    group: "model",
+    kind: "flag",
+    label: "Recompute activations",
+    default: false,
+    trl: "gradient_checkpointing",
+    help: "Keeps only what enters each block of the language model and runs the block again in the backward pass: less memory, about a third more time",
+  },
   smallRegions: {
     group: "model",
     kind: "choice",

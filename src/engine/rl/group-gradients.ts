@@ -1,0 +1,61 @@
+/** What the backward pass of a group is given and what it returns. */
+import { type Tensor, tf } from "../gpu/tf.ts";
+import type { LossInputs } from "./loss.ts";
+import type { Playout } from "./playout.ts";
+
+/** What the update saw, read back once per group. */
+export interface LossReadback {
+  readonly loss: number;
+  readonly policy: number;
+  readonly klPenalty: number;
+  /** [N·T]. */
+  readonly logps: Float32Array;
+  readonly entropies: Float32Array;
+  /** Unweighted auxiliary losses by name. */
+  readonly auxiliary: Readonly<Record<string, number>>;
+}
+
+export interface GroupGradients {
+  /** d(weight · loss)/d parameter; tensors the loss does not reach are absent. Owned by the caller. */
+  readonly gradients: Readonly<Record<string, Tensor>>;
+  readonly readback: LossReadback;
+}
+
+/** The loss's constants; owned by the caller. */
+export type LossTensors = Omit<LossInputs, "logps" | "entropies">;
+
+export function lossTensors(
+  playout: Playout,
+  advantages: readonly number[],
+  oldLogps: Float32Array | null,
+  refLogps: Float32Array | null,
+): LossTensors {
+  const shape: [number, number] = [playout.rollouts, playout.actions];
+  const grid = (values: Float32Array | null): Tensor | null => (values === null ? null : tf.tensor2d(values, shape));
+  return {
+    oldLogps: grid(oldLogps),
+    refLogps: grid(refLogps),
+    mask: tf.tensor2d(playout.mask, shape),
+    advantages: tf.tensor1d(playout.policyGradient === false ? advantages.map(() => 0) : [...advantages]),
+    // Σ over the action set: N rows of weight p average to Σ p L when each carries N · p.
+    rowWeights: playout.rowWeights === null ? null : tf.tensor1d(playout.rowWeights.map((p) => p * playout.rollouts)),
+  };
+}
+
+/** Adds `more` into `sum`; consumes both. */
+export function addGradients(
+  sum: Readonly<Record<string, Tensor>>,
+  more: Readonly<Record<string, Tensor>>,
+): Record<string, Tensor> {
+  const total: Record<string, Tensor> = { ...sum };
+  for (const [name, gradient] of Object.entries(more)) {
+    const before = total[name];
+    if (before === undefined) {
+      total[name] = gradient;
+      continue;
+    }
+    total[name] = tf.tidy(() => before.add(gradient));
+    tf.dispose([before, gradient]);
+  }
+  return total;
+}

@@ -1,0 +1,118 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import type { LabConfig } from "../../src/engine/config/table.ts";
+import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
+import { recomputing, weightsView } from "../../src/engine/model/weights.ts";
+import { captionLogProbs } from "../../src/engine/policy/caption-policy.ts";
+import { FULL_SAMPLING } from "../../src/engine/policy/sampler.ts";
+import { captionMask } from "../../src/engine/rl/actions.ts";
+import { groupGradients } from "../../src/engine/rl/backward.ts";
+import { lossSettingsOf } from "../../src/engine/rl/loss-config.ts";
+import type { Playout } from "../../src/engine/rl/playout.ts";
+import { useGpu } from "../support/gpu.ts";
+import { cheapConfig } from "../support/session.ts";
+import { gradientGap, type TinyGroup, tinyGroup } from "../support/tiny-group.ts";
+
+let tiny: TinyGroup;
+
+beforeAll(async () => {
+  await useGpu();
+  tiny = await tinyGroup();
+});
+
+/** The tiny group as the loss sees it; what only records need is left out. */
+function playout(): Playout {
+  const { model, prompt, completions } = tiny;
+  const { mask, width: actions } = captionMask(completions, false);
+  return {
+    rollouts: completions.length,
+    actions,
+    mask,
+    rowWeights: null,
+    splitsRows: true,
+    logProbs: (weights, own, rows) => {
+      const chosen = rows === undefined ? completions : completions.slice(rows.from, rows.to);
+      return captionLogProbs(model, weights, own, prompt, chosen, FULL_SAMPLING, actions);
+    },
+  } as Playout;
+}
+
+async function gradients(changes: Partial<LabConfig>, microRows: number, recompute: boolean) {
+  const { model, set, features } = tiny;
+  const config = cheapConfig({ beta: 0.1, ...changes });
+  const group = playout();
+  const active = group.mask.reduce((sum, m) => sum + m, 0);
+  const settings = lossSettingsOf(config, 1, active);
+  const plain = weightsView(model.frozen, set, 2);
+  const weights = recompute ? recomputing(plain, set) : plain;
+  const reference = Float32Array.from(group.mask, (_, at) => -3 - Math.sin(at));
+  const before = tf.memory().numTensors;
+  const advantages = [1.2, -0.4, 0.3, -1.5, 0.4];
+  const names = Object.keys(set);
+  const result = await groupGradients(
+    group,
+    weights,
+    set,
+    names,
+    features,
+    advantages,
+    null,
+    reference,
+    settings,
+    0.7,
+    microRows,
+  );
+  const found = new Map<string, Float32Array>();
+  for (const [name, gradient] of Object.entries(result.gradients)) {
+    const values = (await gradient.data()) as Float32Array;
+    if (values.some((value) => value !== 0)) found.set(name, values);
+    gradient.dispose();
+  }
+  return { found, readback: result.readback, left: tf.memory().numTensors - before };
+}
+
+describe("micro-batches over rollouts", () => {
+  it.each([
+    ["the default loss", {}, 2, false],
+    ["one row at a time, with entropy", { entropyCoefficient: 0.05, lossType: "dapo" }, 1, false],
+    ["ratios per sequence, recomputed blocks", { importanceLevel: "sequence" }, 3, true],
+  ] as const)("give the same gradient: %s", async (_, changes, rows, recompute) => {
+    const whole = await gradients(changes, 0, false);
+    const split = await gradients(changes, rows, recompute);
+    expect(whole.found.size).toBeGreaterThan(20);
+    expect(gradientGap(whole.found, split.found)).toBeLessThan(2e-6);
+    expect(split.readback.loss).toBeCloseTo(whole.readback.loss, 5);
+    expect(split.readback.klPenalty).toBeCloseTo(whole.readback.klPenalty, 5);
+    const gap = split.readback.logps.map((value, at) => Math.abs(value - (whole.readback.logps[at] as number)));
+    const counted = gap.filter((_gap, at) => playout().mask[at] === 1);
+    expect(Math.max(...counted)).toBeLessThan(2e-6);
+    expect([whole.left, split.left]).toEqual([0, 0]);
+  });
+
+  it("take less memory at once", async () => {
+    const { model, set, features } = tiny;
+    const settings = lossSettingsOf(cheapConfig({ beta: 0 }), 1, 15);
+    const peak = async (rows: number): Promise<number> => {
+      let out: Record<string, Tensor> = {};
+      const profile = await tf.profile(async () => {
+        const result = await groupGradients(
+          playout(),
+          weightsView(model.frozen, set, 2),
+          set,
+          Object.keys(set),
+          features,
+          [1, -1, 0.5, -0.5, 0],
+          null,
+          null,
+          settings,
+          1,
+          rows,
+        );
+        out = { ...result.gradients };
+        return [];
+      });
+      tf.dispose(Object.values(out));
+      return profile.peakBytes;
+    };
+    expect(await peak(1)).toBeLessThan(await peak(0));
+  });
+});
