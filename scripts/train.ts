@@ -24,6 +24,7 @@ import { root } from "./lib/ensure.mjs";
 import { nodeFolder, nodeFolders, nodeSource } from "./lib/node-files.ts";
 import { openNodeDevice } from "./lib/node-gpu.ts";
 import { decodeImage } from "./lib/node-images.ts";
+import { nodeUserRewards } from "./lib/node-sandbox.ts";
 import { nodeStore } from "./lib/node-store.ts";
 import { evalLine, stepLine } from "./lib/step-line.ts";
 
@@ -105,11 +106,12 @@ await runTool(async () => {
   say(`${device.report.description || device.report.vendor}`);
   const wordnet = await loadWordnet(await nodeSource(join(root, "public", "wordnet", "wordnet30.txt")));
   let held: string | null = null;
+  const user = nodeUserRewards();
   const session = new Session({
     device,
     store: nodeStore(out),
     rows,
-    scorer: rewardScorer({ wordnet }),
+    scorer: rewardScorer({ wordnet, user }),
     now: () => performance.now() / 1000,
     emit(event) {
       if (event.type === "step") process.stdout.write(`${stepLine(event, json)}\n`);
@@ -149,6 +151,7 @@ await runTool(async () => {
     process.off("SIGINT", stop);
   } finally {
     session.dispose();
+    user.close();
     device.close();
   }
   if (held !== null) throw new LabError("held", held);

@@ -4,18 +4,22 @@ import { fetchBytes } from "../src/engine/data/blob-source.ts";
 import { LabError } from "../src/engine/errors.ts";
 import { rewardScorer } from "../src/engine/rewards/scorer.ts";
 import type { RewardScorer } from "../src/engine/rewards/types.ts";
+import { userRewards } from "../src/engine/rewards/user/watched.ts";
 import { loadWordnet } from "../src/engine/rewards/wordnet.ts";
 import type { FromReward, GroupRequest, ScoreRequest, ToReward } from "../src/protocol/reward.ts";
+import { openSandbox, watch } from "./sandbox-link.ts";
 import { wireError } from "./wire.ts";
 
 type Send = (message: FromReward) => void;
 
 const toPage: Send = (message) => self.postMessage(message);
+/** One sandbox for the page and the trainer; it is opened when a reward is first run. */
+const user = userRewards(openSandbox, watch);
 let scorer: Promise<RewardScorer> | null = null;
 
 async function loadScorer(url: string): Promise<RewardScorer> {
   const bytes = await fetchBytes(url);
-  return rewardScorer({ wordnet: await loadWordnet(memorySource(url, bytes)) });
+  return rewardScorer({ wordnet: await loadWordnet(memorySource(url, bytes)), user });
 }
 
 async function score(message: ScoreRequest | GroupRequest, send: Send): Promise<void> {

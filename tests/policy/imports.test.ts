@@ -30,6 +30,8 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
   app: /^(react|react-dom|zustand|radix-ui|uplot|recharts|@tanstack\/react-virtual)(\/|$)/,
   data: /^(apache-arrow|fzstd|lz4js)(\/|$)/,
   gpu: /^@tensorflow\/tfjs(-backend-webgpu)?$/,
+  rewards: /^(quickjs-emscripten-core|@jitl\/quickjs-wasmfile-release-sync|sucrase)$/,
+  workers: /^@jitl\/quickjs-wasmfile-release-sync\/wasm\?url$/,
   runs: /^(apache-arrow|fflate|zod\/mini)$/,
   text: /^@huggingface\/tokenizers$/,
 };

@@ -11,8 +11,8 @@ import { openRegionSet } from "../../src/engine/data/region-set.ts";
 import { decodeRle } from "../../src/engine/data/rle.ts";
 import type { RowSource } from "../../src/engine/data/training-row.ts";
 import { rewardScorer } from "../../src/engine/rewards/scorer.ts";
-import type { RewardScorer } from "../../src/engine/rewards/types.ts";
-import { loadWordnet } from "../../src/engine/rewards/wordnet.ts";
+import type { UserRewards } from "../../src/engine/rewards/user/user-rewards.ts";
+import { loadWordnet, type Wordnet } from "../../src/engine/rewards/wordnet.ts";
 import type { TrainerEvent } from "../../src/engine/rl/events.ts";
 import type { RowList } from "../../src/engine/rl/row-selection.ts";
 import { Session, type StartedRun } from "../../src/engine/rl/session.ts";
@@ -46,7 +46,7 @@ export function cheapConfig(changes: Partial<LabConfig> = {}): LabConfig {
 interface Pocket {
   readonly rows: RowSource;
   readonly list: RowList;
-  readonly scorer: RewardScorer;
+  readonly wordnet: Wordnet;
 }
 
 let pocket: Promise<Pocket> | undefined;
@@ -55,7 +55,7 @@ async function readPocket(): Promise<Pocket> {
   const set = await openRegionSet(await nodeFolders([join(root, "public", "pocket", "shards")]));
   const wordnet = await loadWordnet(await nodeSource(join(root, "public", "wordnet", "wordnet30.txt")));
   return {
-    scorer: rewardScorer({ wordnet }),
+    wordnet,
     list: { dataSet: "shards", rows: set.summaries.map((row) => [row.id, row.imageId] as const) },
     rows: async (index) => {
       const sample = await set.sample(index);
@@ -84,11 +84,12 @@ export interface TestLab {
 
 let created = 0;
 
-/** A fresh session with the pocket model freshly loaded. @param store where runs go; an own one in memory when absent */
-export async function openTestLab(store: RunStore = memoryStore()): Promise<TestLab> {
+/** A fresh session with the pocket model freshly loaded. @param store where runs go; an own one in memory when absent @param user runs user-written rewards */
+export async function openTestLab(store: RunStore = memoryStore(), user?: UserRewards): Promise<TestLab> {
   const device = await openGpu();
   pocket ??= readPocket();
-  const { rows, list, scorer } = await pocket;
+  const { rows, list, wordnet } = await pocket;
+  const scorer = rewardScorer(user === undefined ? { wordnet } : { wordnet, user });
   const events: TrainerEvent[] = [];
   const session = new Session({
     device,

@@ -14,6 +14,7 @@ import { openSa2va, type Sa2vaModel } from "../model/sa2va.ts";
 import { readStartAdapter, type StartAdapter } from "../model/start-adapter.ts";
 import { weightsHash } from "../model/weights-hash.ts";
 import type { RewardScorer } from "../rewards/types.ts";
+import { sealReward } from "../rewards/user/seal.ts";
 import { listCheckpoints, readCheckpoint } from "../runs/checkpoint.ts";
 import { holdRun } from "../runs/lock.ts";
 import type { RunManifest } from "../runs/manifest.ts";
@@ -114,7 +115,8 @@ export class Session {
   }
 
   /** Starts a new run. @param created ISO time */
-  async start(config: LabConfig, list: RowList, title: string, created: string): Promise<StartedRun> {
+  async start(settings: LabConfig, list: RowList, title: string, created: string): Promise<StartedRun> {
+    const config = await sealReward(settings);
     const { model, hash } = this.#idleModel();
     const start = this.#adapter;
     const obstacle = start === undefined ? null : adapterObstacle(start, config);
@@ -157,6 +159,7 @@ export class Session {
     const { store } = this.#deps;
     const run = await openRun(store, id);
     const manifest = run.manifest();
+    await sealReward(manifest.config);
     if (manifest.model.hash !== hash) {
       throw new LabError(
         "bad-input",

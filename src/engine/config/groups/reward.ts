@@ -102,7 +102,7 @@ export const REWARD_SETTINGS = {
     kind: "int",
     label: "Own reward may take",
     unit: "ms per rollout",
-    default: 250,
+    default: 1000,
     min: 1,
     max: 10_000,
     step: 10,

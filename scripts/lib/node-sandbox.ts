@@ -1,0 +1,35 @@
+/** User-written rewards under Node: a thread with an interpreter, opened when the first one is called. */
+import { Worker } from "node:worker_threads";
+import type { UserRewards } from "../../src/engine/rewards/user/user-rewards.ts";
+import { type SandboxLink, userRewards } from "../../src/engine/rewards/user/watched.ts";
+
+export interface NodeUserRewards extends UserRewards {
+  /** Ends the thread, if one is open. */
+  close(): void;
+}
+
+export function nodeUserRewards(): NodeUserRewards {
+  let worker: Worker | null = null;
+  const open = (): SandboxLink => {
+    const own = new Worker(new URL("./sandbox-thread.mjs", import.meta.url), { execArgv: [], env: {} });
+    // A tool that has finished must not wait for an idle sandbox.
+    own.unref();
+    worker = own;
+    return {
+      send: (request) => own.postMessage(request),
+      listen(reply, failed) {
+        own.removeAllListeners();
+        own.on("message", reply);
+        own.on("error", (error) => failed(error.message));
+      },
+      end: () => void own.terminate(),
+    };
+  };
+  const watch = {
+    set(callback: () => void, milliseconds: number) {
+      const timer = setTimeout(callback, milliseconds);
+      return () => clearTimeout(timer);
+    },
+  };
+  return { ...userRewards(open, watch), close: () => void worker?.terminate() };
+}

@@ -1,0 +1,21 @@
+/** Ties a configuration to the source of its own reward. */
+import type { LabConfig } from "../../config/table.ts";
+import { LabError } from "../../errors.ts";
+import { rewardHash } from "./source.ts";
+
+/**
+ * The configuration with the hash of its own reward filled in.
+ * @throws LabError("bad-config") when it names another hash: the source was changed after it was written down
+ */
+export async function sealReward(config: LabConfig): Promise<LabConfig> {
+  const hash = await rewardHash(config.userReward);
+  if (config.userRewardHash !== "" && config.userRewardHash !== hash) {
+    const found = hash === "" ? "there is none" : `its source has ${hash.slice(0, 12)}…`;
+    throw new LabError(
+      "bad-config",
+      `The settings name the own reward ${config.userRewardHash.slice(0, 12)}…, but ${found}; nothing was started`,
+      { subject: "userRewardHash" },
+    );
+  }
+  return { ...config, userRewardHash: hash };
+}

@@ -1,0 +1,95 @@
+/**
+ * Runs user-written rewards in a worker that can be thrown away: the interpreter ends what it can, and a watch ends the
+ * worker itself when even the interpreter does not answer.
+ */
+import { LabError } from "../../errors.ts";
+import type { UserRewardPlan } from "../composer/plan.ts";
+import { userInput } from "./input.ts";
+import type { SandboxReply, SandboxRequest } from "./protocol.ts";
+import type { UserRewards } from "./user-rewards.ts";
+
+/** A worker with an interpreter in it. */
+export interface SandboxLink {
+  send(request: SandboxRequest): void;
+  /** @param failed hears of a worker that came to harm outside any request */
+  listen(reply: (reply: SandboxReply) => void, failed: (cause: string) => void): void;
+  end(): void;
+}
+
+export interface Watch {
+  /** Calls back once after some milliseconds unless it is cleared before. */
+  set(callback: () => void, milliseconds: number): () => void;
+}
+
+/** Time for a worker to load its interpreter, and for a loaded machine beside the limit of a call. */
+const GRACE_MS = 10_000;
+/** Beside the limit of a call, once the interpreter has begun it. */
+const CALL_GRACE_MS = 1500;
+
+export function userRewards(open: () => SandboxLink, watch: Watch): UserRewards {
+  let link: SandboxLink | null = null;
+  let requests = 0;
+  let last: Promise<unknown> = Promise.resolve();
+
+  const ask = (request: SandboxRequest): Promise<SandboxReply> =>
+    new Promise((resolve) => {
+      const own = link ?? open();
+      link = own;
+      let clear = (): void => undefined;
+      let index: number | null = null;
+      const stopped = (kind: "time" | "broken", did: string): void => {
+        clear();
+        resolve({ type: "stopped", request: request.request, kind, did, index });
+      };
+      const wait = (milliseconds: number, did: string): void => {
+        clear();
+        clear = watch.set(() => stopped("time", did), milliseconds);
+      };
+      wait(GRACE_MS, "could not be begun: its sandbox did not answer");
+      own.listen(
+        (reply) => {
+          if (reply.request !== request.request) return;
+          if (reply.type !== "at") {
+            clear();
+            return resolve(reply);
+          }
+          index = reply.index;
+          wait(request.milliseconds + CALL_GRACE_MS, `ran longer than ${request.milliseconds} ms`);
+        },
+        (cause) => stopped("broken", `broke its sandbox (${cause})`),
+      );
+      own.send(request);
+    });
+
+  const runNow = async (plan: UserRewardPlan, rollouts: readonly string[]): Promise<readonly number[]> => {
+    const { code, milliseconds, mebibytes } = plan;
+    const reply = await ask({ request: ++requests, code, rollouts, milliseconds, mebibytes });
+    if (reply.type === "values") return reply.values;
+    // An interpreter that did not answer, or that has grown to its limit, is thrown away.
+    if (reply.type === "stopped" && ["time", "memory", "broken"].includes(reply.kind)) {
+      link?.end();
+      link = null;
+    }
+    throw stoppedError(reply);
+  };
+
+  return {
+    run: (plan, group, terms) => {
+      const rollouts = group.map((_, at) => JSON.stringify(userInput(group, terms, at)));
+      // One at a time: the worker has one interpreter, and its clock must not run while another call holds it.
+      const mine = last.then(() => runNow(plan, rollouts));
+      last = mine.catch(() => undefined);
+      return mine;
+    },
+  };
+}
+
+function stoppedError(reply: SandboxReply): LabError {
+  const stopped = reply.type === "stopped" ? reply : { did: "gave no answer", index: null };
+  const where = stopped.index === null ? "" : ` on rollout ${stopped.index + 1} of its group`;
+  return new LabError(
+    "held",
+    `The own reward ${stopped.did}${where}; it was stopped and nothing of this step was kept`,
+    { subject: "userReward" },
+  );
+}

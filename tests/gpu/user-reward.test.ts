@@ -1,0 +1,92 @@
+/** A run whose reward is written by a person: it trains by it, and pauses when it is stopped. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { nodeUserRewards } from "../../scripts/lib/node-sandbox.ts";
+import { memorySnapshot } from "../../src/engine/gpu/memory.ts";
+import type { TrainerEvent } from "../../src/engine/rl/events.ts";
+import { listCheckpoints } from "../../src/engine/runs/checkpoint-folder.ts";
+import { openTestLab, type TestLab, untilPaused } from "../support/session.ts";
+
+const user = nodeUserRewards();
+let lab: TestLab;
+let baseline: number;
+beforeAll(async () => {
+  lab = await openTestLab(undefined, user);
+  baseline = memorySnapshot().tensors;
+});
+afterEach(() => {
+  lab.watch = () => undefined;
+  lab.events.length = 0;
+});
+afterAll(() => {
+  lab.session.dispose();
+  user.close();
+});
+
+const OWN = { loop1Iou: 0, loop1User: 1, loop2Meteor: 0, loop2Judge: 0, loop2User: 1 } as const;
+const groups = (events: readonly TrainerEvent[]) =>
+  events.flatMap((event) => (event.type === "group" ? [event.group] : []));
+
+describe("a user's reward in a run", () => {
+  it("is what both loops train on, and stands in the stored settings with its hash", async () => {
+    const userReward = "function reward(r: any): number { return r.loop + r.group.index / 4 }";
+    const run = await lab.start({ ...OWN, userReward, steps: 1 });
+    expect(await run.done).toBe("finished");
+    const rewards = groups(lab.events).map((group) => group.rollouts.map((rollout) => rollout.reward));
+    expect(rewards).toEqual([
+      [1, 1.25],
+      [2, 2.25, 2.5],
+    ]);
+    const { config } = run.manifest;
+    expect([config.userReward, config.userRewardHash]).toEqual([userReward, expect.stringMatching(/^[0-9a-f]{64}$/)]);
+    await expect(lab.start({ ...OWN, userReward, userRewardHash: "0".repeat(64) })).rejects.toThrow(
+      /name the own reward 000000000000…, but its source has/,
+    );
+  });
+
+  it.each([
+    ["throws", "throw new Error('no')", /threw Error: no/],
+    ["loops forever", "for (;;);", /ran longer than 300 ms/],
+    ["returns NaN", "return NaN", /returned NaN, not a finite number/],
+    [
+      "reaches for the network",
+      "return fetch('https://example.org').length",
+      /reached for fetch; a reward has no network/,
+    ],
+  ])(
+    "that %s pauses the run before the step, which leaves nothing, and the run can be stopped",
+    async (_, body, message) => {
+      const run = await lab.start({ ...OWN, userReward: `function reward() { ${body} }`, userRewardMs: 300 });
+      await untilPaused(lab);
+      const held = lab.events.filter((event) => event.type === "held");
+      expect(held).toEqual([{ type: "held", step: 1, error: expect.objectContaining({ subject: "userReward" }) }]);
+      expect(held[0]?.error.message).toMatch(message);
+      expect(groups(lab.events)).toEqual([]);
+      lab.session.trainer?.gate.stop();
+      expect(await run.done).toBe("stopped");
+      expect(memorySnapshot().tensors).toBe(baseline);
+      expect(await lab.metrics(run.manifest.id)).toEqual([]);
+      expect(await listCheckpoints(lab.store, run.manifest.id)).toEqual([]);
+    },
+  );
+
+  it("that fails now and then lets the step be played again", async () => {
+    // The first play of loop 2 fails by a weight without a function; what is scored is the same in both plays.
+    let failures = 1;
+    const flaky = {
+      run: (...args: Parameters<typeof user.run>) =>
+        failures-- > 0 ? user.run({ ...args[0], code: "throw 1" }, args[1], args[2]) : user.run(...args),
+    };
+    const own = await openTestLab(undefined, flaky);
+    const userReward = "function reward(r) { return r.iou.value }";
+    const run = await own.start({ ...OWN, userReward, steps: 1 });
+    await untilPaused(own);
+    own.session.trainer?.gate.play();
+    expect(await run.done).toBe("finished");
+    const again = await lab.start({ ...OWN, userReward, steps: 1 });
+    await again.done;
+    const rewards = (events: readonly TrainerEvent[]) =>
+      groups(events).map((group) => group.rollouts.map((rollout) => [rollout.caption, rollout.reward]));
+    expect(rewards(own.events)).toEqual(rewards(lab.events));
+    own.session.dispose();
+  });
+});
