@@ -28,7 +28,7 @@ const groups = (events: readonly TrainerEvent[]) =>
 
 describe("a user's reward in a run", () => {
   it("is what both loops train on, and stands in the stored settings with its hash", async () => {
-    const userReward = "function reward(r: any): number { return r.loop + r.group.index / 4 }";
+    const userReward = "function reward(r: Rollout): number { return r.loop + r.group.index / 4 }";
     const run = await lab.start({ ...OWN, userReward, steps: 1 });
     expect(await run.done).toBe("finished");
     const rewards = groups(lab.events).map((group) => group.rollouts.map((rollout) => rollout.reward));

@@ -65,7 +65,7 @@ describe("a user's reward", () => {
     expect(
       await run(`
         interface Own { readonly value: number }
-        export function reward(r: any): number {
+        export function reward(r: Rollout): number {
           const own: Own = { value: r.iou.value };
           if (r.given.pixels.join("") !== "110000" || r.predicted.pixels.join("") !== "011000") return -1;
           if (!r.predicted.has(2, 0) || r.predicted.has(0, 0) || r.predicted.has(3, 0)) return -2;
