@@ -5,15 +5,9 @@ from pathlib import Path
 
 from PIL import Image
 from safetensors.torch import load_file
-from tokenizers import Tokenizer
 
+import tokens
 from model import Adapter
-
-NAMED = (
-    "<|endoftext|> <|im_start|> <|im_end|> <img> </img> <IMG_CONTEXT> <quad> </quad> <ref> </ref> <box> </box> "
-    "[SEG] <p> </p> <vp> </vp>"
-).split()
-
 
 class Folder:
     """Weights in float32 whatever they are stored in, configuration, tokenizer, adapter and picture of one folder."""
@@ -24,8 +18,13 @@ class Folder:
         index = self.path / "model.safetensors.index.json"
         files = sorted(set(self.json(index.name)["weight_map"].values())) if index.exists() else ["model.safetensors"]
         self.weights = {k: v.float() for f in files for k, v in load_file(self.path / f).items()}
-        self.tokenizer = Tokenizer.from_file(str(self.path / "tokenizer.json"))
-        self.ids = {name: self.tokenizer.token_to_id(name) for name in NAMED}
+        settings = self.json("tokenizer_config.json")
+        self.tokenizer = tokens.open_tokenizer(self.path, settings)
+        found = {name: self.tokenizer.id(name) for name in tokens.NAMED}
+        self.ids = {name: i for name, i in found.items() if i is not None}
+        self.eos = self.tokenizer.id(settings["eos_token"])
+        self.pad = self.tokenizer.id(settings["pad_token"])
+        self.begin = [self.tokenizer.id(settings["bos_token"])] if settings.get("add_bos_token") else []
         self.image = Image.open(self.path / "image.png").convert("RGB")
         settings = self.json("adapter_config.json")
         prefix, suffix = "base_model.model.", ".weight"
@@ -37,10 +36,14 @@ class Folder:
         return json.loads((self.path / name).read_text())
 
     def encode(self, text):
-        return self.tokenizer.encode(text, add_special_tokens=False).ids
+        return self.tokenizer.encode(text)
+
+    def prompt_ids(self, text):
+        """A whole sequence: begun with the token the tokenizer begins every text with, if any."""
+        return self.begin + self.encode(text)
 
     def decode(self, ids):
-        return self.tokenizer.decode(ids, skip_special_tokens=False)
+        return self.tokenizer.decode(ids)
 
     @property
     def limit(self):

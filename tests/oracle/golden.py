@@ -52,20 +52,21 @@ class Run:
         )
 
     def ids(self, case):
-        return self.folder.encode(self.prompt(case)), self.folder.encode(case["answer"])
+        return self.folder.prompt_ids(self.prompt(case)), self.folder.encode(case["answer"])
 
     def embed(self, case, ids, w=None):
         w = w or self.w
         grids = self.grids if case["marks"] else []
-        return model.embed(w, ids, self.folder.ids["<IMG_CONTEXT>"], model.projector(w, self.shuffled), grids)
+        return model.embed(w, self.config, ids, self.folder.ids["<IMG_CONTEXT>"], model.projector(w, self.shuffled), grids)
 
-    def hidden(self, case, ids, adapter=None, w=None, keep=lambda name, value: None):
+    def hidden(self, case, ids, adapter=None, w=None, keep=lambda name, value: None, start=None):
+        """Hidden states of all ids; those from `start` on entered one at a time, as in cached decoding."""
         w = w or self.w
-        return model.language(w, self.config, self.embed(case, ids, w), adapter, keep)
+        return model.language(w, self.config, self.embed(case, ids, w), adapter, keep, start)
 
     def scores(self, hidden, prompt, answer, w=None):
         """Logits of the last prompt position and all answer positions, and the answer's log-probabilities."""
-        logits = model.head(w or self.w, hidden[len(prompt) - 1 :])
+        logits = model.head(w or self.w, self.config, hidden[len(prompt) - 1 :])
         picked = logits[:-1].log_softmax(-1).gather(1, torch.tensor(answer)[:, None])[:, 0]
         return logits, picked
 
@@ -109,10 +110,10 @@ class Run:
         prompt, _ = self.ids(case)
         ids, steps, words = [], [], preprocess.STOP_WORDS[self.config["template"].replace("-", "_")]
         while len(ids) < self.folder.limit:
-            steps.append(model.head(self.w, self.hidden(case, prompt + ids)[-1]))
+            steps.append(model.head(self.w, self.config, self.hidden(case, prompt + ids, start=len(prompt))[-1]))
             ids.append(int(steps[-1].argmax()))
             text = self.folder.decode(ids).replace("\r", "").replace("\n", "")
-            if ids[-1] == self.folder.ids["<|im_end|>"] or any(text.endswith(word) for word in words):
+            if ids[-1] == self.folder.eos or any(text.endswith(word) for word in words):
                 break
         logits = torch.stack(steps)
         top = logits.topk(2, 1).values

@@ -3,7 +3,6 @@
 import argparse
 import json
 import math
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -13,26 +12,32 @@ from safetensors.torch import save_file
 
 import model
 import preprocess
+import tokens
 import training
 import weights
 from folder import Folder
 from golden import Run
 from variants import VARIANTS, settings
 
-TOKENIZER = Path(__file__).resolve().parent.parent / "golden" / "sa2va-tiny-qwen2"
-COPIED = (
-    "tokenizer.json vocab.json merges.txt added_tokens.json tokenizer_config.json special_tokens_map.json".split()
-)
 UPDATED = ("mlp1.1.weight", "mlp1.1.bias", "text_hidden_fcs.0.weight", "text_hidden_fcs.2.bias")
 MASK_TOKENS = "grounding_encoder.sam2_model.sam_mask_decoder.mask_tokens.weight"
 # Smallest distance between two choices (a token, a mask candidate) that rounding cannot turn around.
 CLEAR = 1e-3
 
 
-def configuration(v):
+FAMILIES = {"qwen2": "Qwen2ForCausalLM", "internlm2": "InternLM2ForCausalLM", "phi3": "Phi3ForCausalLM"}
+
+
+def configuration(v, vocabulary, ids):
     top = "template force_image_size min_dynamic_patch max_dynamic_patch use_thumbnail ps_version select_layer".split()
-    llm = {"architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2", "vocab_size": v.get("vocabulary", 337)}
-    llm |= v["llm"] | {"hidden_act": "silu", "max_position_embeddings": 2048, "rope_scaling": None}
+    family = v["family"]
+    llm = {"architectures": [FAMILIES[family]], "model_type": family, "vocab_size": v.get("vocabulary", vocabulary)}
+    llm |= {"hidden_act": "silu", "max_position_embeddings": 2048, "rope_scaling": None, "tie_word_embeddings": False}
+    if family == "qwen2":
+        llm |= {"use_sliding_window": False}
+    if family == "internlm2":
+        llm |= {"bias": False, "attn_implementation": "eager", "auto_map": {}}
+    llm |= v["llm"] | {"eos_token_id": ids["eos"], "pad_token_id": ids["pad"], "bos_token_id": ids["bos"]}
     return {
         "architectures": ["Sa2VAChatModel"],
         "model_type": "sa2va_chat",
@@ -41,9 +46,18 @@ def configuration(v):
         "downsample_ratio": 0.5,
         "tie_word_embeddings": False,
         "vision_config": {"model_type": "intern_vit_6b", "hidden_act": "gelu"} | v["vision"],
-        "llm_config": llm | {"tie_word_embeddings": False, "use_sliding_window": False, "eos_token_id": 322},
+        "llm_config": llm,
         "sam2_config": v["sam2"],
     }
+
+
+def write_tokenizer(v, out):
+    """The tokenizer's files; number of rows its ids need, and the ids of its roles."""
+    tokens.MAKERS[v["tokenizer"]](out)
+    named = json.loads((out / "tokenizer_config.json").read_text())
+    made = tokens.open_tokenizer(out, named)
+    roles = {role: named.get(f"{role}_token") for role in ("bos", "eos", "pad")}
+    return made.size, {role: None if token is None else made.id(token) for role, token in roles.items()}
 
 
 def picture(size, random):
@@ -68,8 +82,8 @@ def ellipse(size, random, least=0.15):
 def stored(name, tensor, how):
     if "mixed" in how and name.startswith("vision_model."):
         return tensor.bfloat16()
-    halves = ("mlp1.", "text_hidden_fcs.", "language_model.model.embed_tokens.", "language_model.lm_head.")
-    if "mixed" in how and (name.startswith(halves) or ".mlp." in name or "lora_" in name):
+    halves = ("mlp1.", "text_hidden_fcs.", "language_model.model.embed", "language_model.model.tok_", "language_model.lm_head.", "language_model.output.")
+    if "mixed" in how and (name.startswith(halves) or ".mlp." in name or ".feed_forward." in name or "lora_" in name):
         return tensor.half()
     return tensor
 
@@ -123,7 +137,7 @@ def wanted_answers(v, folder, random):
 @torch.no_grad()
 def teach(run, wanted):
     """The head whose greedy answers are the wanted ones; states do not depend on the head, so this is linear."""
-    head = run.w["language_model.lm_head.weight"]
+    head = run.w[model.head_name(run.w, run.config)]
     states, tokens = [], []
     for name, answer in wanted.items():
         prompt, _ = run.ids(run.cases[name])
@@ -146,9 +160,8 @@ def teach(run, wanted):
 def main(name, seed, out):
     v, random = settings(name), np.random.default_rng(seed)
     out.mkdir(parents=True, exist_ok=True)
-    for file in (f for f in COPIED if (TOKENIZER / f).exists()):
-        shutil.copyfile(TOKENIZER / file, out / file)
-    config = configuration(v)
+    vocabulary, roles = write_tokenizer(v, out)
+    config = configuration(v, vocabulary, roles)
     (out / "config.json").write_text(json.dumps(config, indent=1))
     image = picture(v["image"], random)
     image.save(out / "image.png")
@@ -156,7 +169,8 @@ def main(name, seed, out):
     write_weights(out, tensors, v["store"])
     factors = weights.adapter(config, v["lora"], seed + 1, tensors)
     lora = {"peft_type": "LORA", "r": v["lora"]["r"], "lora_alpha": v["lora"]["alpha"], "lora_dropout": 0.05}
-    lora |= {"target_modules": [f"{t}_proj" for t in v["lora"]["targets"].split()], "bias": "none"}
+    targets = weights.lora_layers(config, v["lora"]["targets"])
+    lora |= {"target_modules": [t.split(".")[-1] for t in targets], "bias": "none"}
     (out / "adapter_config.json").write_text(json.dumps(lora, indent=1))
     save_file({n: stored(n, t, v["store"]) for n, t in factors.items()}, out / "adapter_model.safetensors")
     rles, side = [], config["force_image_size"] // config["vision_config"]["patch_size"] // 2
@@ -164,7 +178,7 @@ def main(name, seed, out):
         mask = ellipse(v["image"], random)
         if preprocess.nearest(mask, side, side).any():
             rles.append(preprocess.rle_encode(mask))
-    generation = {"do_sample": False, "max_new_tokens": 24, "eos_token_id": 322, "pad_token_id": 320}
+    generation = {"do_sample": False, "max_new_tokens": 24, "eos_token_id": roles["eos"]}
     (out / "generation_config.json").write_text(json.dumps(generation, indent=1))
 
     cases = cases_of(v)
@@ -173,7 +187,7 @@ def main(name, seed, out):
     if v["greedy_cut"]:
         generation["max_new_tokens"] = len(wanted["refseg"])
         (out / "generation_config.json").write_text(json.dumps(generation, indent=1))
-    tensors["language_model.lm_head.weight"] = teach(run, wanted)
+    tensors[model.head_name(run.w, config)] = teach(run, wanted)
     write_weights(out, tensors, v["store"])
     run = Run(Folder(out), rles, cases)
 
@@ -189,7 +203,8 @@ def main(name, seed, out):
     advantages = torch.randn(len(answer), generator=draw)
     oversample = torch.rand(v["segs"], 3 * v["points"], 2, generator=draw)
     uniform = torch.rand(v["segs"], v["points"] // 4, 2, generator=draw)
-    layers = [f"lora.model.layers.0.self_attn.{p}_proj.lora_{ab}" for p in "qv" for ab in "AB"]
+    shown = weights.lora_layers(config, v["lora"]["targets"])[:2]
+    layers = [f"lora.model.layers.0.{layer}.lora_{ab}" for layer in shown for ab in "AB"]
     adam = v["update"] | {"betas": [0.9, 0.999], "eps": 1e-8}
     run.arrays["golden_train_seg"], seg, adamw = training.segmentation_step(
         run, advantages, oversample, uniform, adam, [*layers, *UPDATED, MASK_TOKENS]

@@ -1,9 +1,11 @@
-"""InternViT, projector, Qwen2 with low-rank adapters: plain functions over a dictionary of tensors."""
+"""InternViT, projector and the language models with low-rank adapters: plain functions over a dictionary of tensors."""
 
 import math
 
 import torch
 import torch.nn.functional as F
+
+from rope import frequencies
 
 
 def dense(w, name, x):
@@ -95,21 +97,84 @@ class Adapter:
         return y + F.linear(F.linear(x, a), self.factors[path + ".lora_B"]) * self.scale
 
 
-def rotate(x, theta):
-    """Half-split rotary embedding of [heads, T, d] at positions 0..T-1."""
-    length, size = x.shape[-2:]
-    frequency = 1.0 / theta ** (torch.arange(0, size, 2, dtype=torch.float32) / size)
+def rotate(x, c, width, start=None):
+    """
+    Half-split rotary embedding of [heads, T, d] at positions 0..T-1. Rescaling goes by the length at which a position was
+    computed: that of the whole, or, from `start` on, its own.
+    """
+    length = x.shape[-2]
+    first = length if start is None else start
+    lengths = [first] * first + list(range(first + 1, length + 1))
+    tables = {n: frequencies(c, width, n) for n in set(lengths)}
+    frequency = torch.stack([tables[n][0] for n in lengths])
+    amplitude = torch.tensor([tables[n][1] for n in lengths])[:, None]
     angle = torch.arange(length, dtype=torch.float32)[:, None] * frequency
+    cos, sin = angle.cos() * amplitude, angle.sin() * amplitude
     a, b = x.chunk(2, -1)
-    return torch.cat([a * angle.cos() - b * angle.sin(), b * angle.cos() + a * angle.sin()], -1)
+    return torch.cat([a * cos - b * sin, b * cos + a * sin], -1)
 
 
-def language(w, config, x, adapter=None, keep=lambda name, value: None):
+NAMES = {
+    "InternLM2ForCausalLM": {
+        "embed": "model.tok_embeddings",
+        "head": "output",
+        "norms": ("attention_norm", "ffn_norm"),
+        "out": "attention.wo",
+        "down": "feed_forward.w2",
+    },
+}
+NAMES["Qwen2ForCausalLM"] = NAMES["Phi3ForCausalLM"] = {
+    "embed": "model.embed_tokens",
+    "head": "lm_head",
+    "norms": ("input_layernorm", "post_attention_layernorm"),
+    "out": "self_attn.o_proj",
+    "down": "mlp.down_proj",
+}
+
+
+def names(config):
+    return NAMES[config["llm_config"]["architectures"][0]]
+
+
+def queries_keys_values(family, c, linear, b, y, d):
+    """[heads, T, d] each, from the family's own projections."""
+    heads, groups = c["num_attention_heads"], c["num_key_value_heads"]
+    if family == "InternLM2ForCausalLM":
+        # For every key head: its query heads one after another, then the key, then the value.
+        per = linear(b + "attention.wqkv", y).unflatten(-1, (groups, heads // groups + 2, d))
+        q, k, v = per[:, :, :-2].flatten(1, 2), per[:, :, -2], per[:, :, -1]
+    elif family == "Phi3ForCausalLM":
+        fused = linear(b + "self_attn.qkv_proj", y).unflatten(-1, (-1, d))
+        q, k, v = fused.split([heads, groups, groups], 1)
+    else:
+        q, k, v = (linear(f"{b}self_attn.{n}_proj", y).unflatten(-1, (-1, d)) for n in "qkv")
+    return q.transpose(0, 1), k.transpose(0, 1), v.transpose(0, 1)
+
+
+def gate_and_up(family, linear, b, y):
+    if family == "InternLM2ForCausalLM":
+        return linear(b + "feed_forward.w1", y), linear(b + "feed_forward.w3", y)
+    if family == "Phi3ForCausalLM":
+        return linear(b + "mlp.gate_up_proj", y).chunk(2, -1)
+    return linear(b + "mlp.gate_proj", y), linear(b + "mlp.up_proj", y)
+
+
+def unseen(length, window):
+    """True where a query (row) must not see a key (column): the future, and what a window leaves behind."""
+    place = torch.arange(length)
+    hidden = place[None, :] > place[:, None]
+    if window is not None:
+        hidden |= place[None, :] <= place[:, None] - window
+    return hidden
+
+
+def language(w, config, x, adapter=None, keep=lambda name, value: None, start=None):
     """Normed hidden states [T, D] of embeddings [T, D]."""
-    c = config["llm_config"]
-    heads, groups, eps = c["num_attention_heads"], c["num_key_value_heads"], c["rms_norm_eps"]
-    length = len(x)
-    hidden_future = torch.ones(length, length, dtype=torch.bool).triu(1)
+    c, family, called = config["llm_config"], config["llm_config"]["architectures"][0], names(config)
+    shared, eps = c["num_attention_heads"] // c["num_key_value_heads"], c["rms_norm_eps"]
+    width = c.get("head_dim") or c["hidden_size"] // c["num_attention_heads"]
+    window = c.get("sliding_window") if family == "Phi3ForCausalLM" else None
+    mask = unseen(len(x), window)
 
     def linear(name, y):
         out = dense(w, "language_model." + name, y)
@@ -118,20 +183,17 @@ def language(w, config, x, adapter=None, keep=lambda name, value: None):
     keep("hidden.0", x)
     for i in range(c["num_hidden_layers"]):
         b = f"model.layers.{i}."
-        y = rms_norm(w[f"language_model.{b}input_layernorm.weight"], x, eps)
-        q, k, v = (linear(f"{b}self_attn.{n}_proj", y) for n in "qkv")
-        q = rotate(q.unflatten(-1, (heads, -1)).transpose(0, 1), c["rope_theta"])
-        k = rotate(k.unflatten(-1, (groups, -1)).transpose(0, 1), c["rope_theta"])
-        v = v.unflatten(-1, (groups, -1)).transpose(0, 1)
+        first, second = (w[f"language_model.{b}{n}.weight"] for n in called["norms"])
+        q, k, v = queries_keys_values(family, c, linear, b, rms_norm(first, x, eps), width)
+        q, k = rotate(q, c, width, start), rotate(k, c, width, start)
         if i == 0:
             keep("layer0.q_rope", q)
             keep("layer0.k_rope", k)
-        shared = heads // groups
         k, v = k.repeat_interleave(shared, 0), v.repeat_interleave(shared, 0)
-        mixed = softmax_attention(q, k, v, hidden_future).transpose(0, 1).flatten(1)
-        x = x + linear(b + "self_attn.o_proj", mixed)
-        y = rms_norm(w[f"language_model.{b}post_attention_layernorm.weight"], x, eps)
-        x = x + linear(b + "mlp.down_proj", F.silu(linear(b + "mlp.gate_proj", y)) * linear(b + "mlp.up_proj", y))
+        mixed = softmax_attention(q, k, v, mask).transpose(0, 1).flatten(1)
+        x = x + linear(b + called["out"], mixed)
+        gate, up = gate_and_up(family, linear, b, rms_norm(second, x, eps))
+        x = x + linear(b + called["down"], F.silu(gate) * up)
         if i < c["num_hidden_layers"] - 1:
             keep(f"hidden.{i + 1}", x)
     x = rms_norm(w["language_model.model.norm.weight"], x, eps)
@@ -139,14 +201,24 @@ def language(w, config, x, adapter=None, keep=lambda name, value: None):
     return x
 
 
-def head(w, hidden):
-    return hidden @ w["language_model.lm_head.weight"].T
+def head_name(w, config):
+    """The tensor the logits are made with: a tied model stores only its embedding."""
+    name = f"language_model.{names(config)['head']}.weight"
+    return name if name in w else embedding_name(config)
 
 
-def embed(w, ids, context, visual, grids):
+def embedding_name(config):
+    return f"language_model.{names(config)['embed']}.weight"
+
+
+def head(w, config, hidden):
+    return hidden @ w[head_name(w, config)].T
+
+
+def embed(w, config, ids, context, visual, grids):
     """Token embeddings [T, D] with the visual tokens [tiles, n, D] and the regions' copies from the last tile."""
     ids = torch.as_tensor(ids, dtype=torch.long)
-    x = w["language_model.model.embed_tokens.weight"][ids]
+    x = w[embedding_name(config)][ids]
     parts = [visual.flatten(0, 1)] + [visual[-1][grid.flatten().bool()] for grid in grids]
     fill = torch.cat(parts)
     places = ids == context

@@ -107,4 +107,8 @@ def prompt_text(text, template, tiles, tokens_per_tile, regions):
     return f"<|im_start|>user\n{said}<|im_end|>\n<|im_start|>assistant\n"
 
 
-STOP_WORDS = {"qwen_chat": ["<|im_end|>", "<|endoftext|>"], "phi3_chat": ["<|end|>"]}
+STOP_WORDS = {
+    "qwen_chat": ["<|im_end|>", "<|endoftext|>"],
+    "internlm2_chat": ["<|im_end|>"],
+    "phi3_chat": ["<|end|>"],
+}

@@ -140,7 +140,7 @@ def grpo_step(run, case, completions, rewards, old, clip, beta):
     loss = (per_token.sum(1) / mask.sum(1)).mean()
     loss.backward()
     _, grads, norm = gradients(own, factors)
-    pad = run.folder.ids["<|endoftext|>"]
+    pad = run.folder.pad
     padded = [torch.tensor(c, dtype=torch.int32) for c in completions]
     out = {
         "prompt_ids": torch.tensor(prompt, dtype=torch.int32),

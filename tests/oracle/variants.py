@@ -1,6 +1,8 @@
 """Sizes and forms of the generated golden folders; what a variant does not name is the base's."""
 
 BASE = {
+    "family": "qwen2",
+    "tokenizer": "qwen",
     "template": "qwen_chat",
     "image": (168, 88),
     "force_image_size": 112,
@@ -49,7 +51,7 @@ BASE = {
         "memory_num_layers": 2,
         "memory_ff_dim": 64,
     },
-    "lora": {"r": 4, "alpha": 8, "targets": "q k v o gate up down"},
+    "lora": {"r": 4, "alpha": 8, "targets": "all"},
     "regions": 1,
     "segs": 1,
     "greedy_segs": 1,
@@ -82,7 +84,7 @@ VARIANTS = {
         "select_layer": -2,
         "llm": {"num_attention_heads": 4, "num_key_value_heads": 1, "num_hidden_layers": 3, "hidden_size": 32},
         "vision": {"num_hidden_layers": 3},
-        "lora": {"r": 8, "alpha": 4, "targets": "q k v o gate up down"},
+        "lora": {"r": 8, "alpha": 4, "targets": "all"},
         "group": 5,
         "completion": (3, 14),
     },
@@ -165,6 +167,82 @@ VARIANTS = {
         "phrase": "Größe: 3 cups, l'e\u0301te\u0301 東京 🙂",
         "extra_case": True,
         "vocabulary": 344,
+    },
+    # Slow tokenizer files only, as published folders of the Qwen family may have them.
+    "slow-files": {"image": (120, 80), "tokenizer": "qwen-files", "llm": {"num_attention_heads": 12, "num_key_value_heads": 2}},
+    "internlm2": {
+        "family": "internlm2",
+        "tokenizer": "bytes-bos",
+        "template": "internlm2_chat",
+        "llm": {"rms_norm_eps": 1e-5, "rope_scaling": {"type": "dynamic", "factor": 2.0}},
+    },
+    # A bias in the attention, one key head per query head, a sequence that the rotary base has to grow for. Completions
+    # are of one length, because the base goes by the longest of a batch.
+    "internlm2-long": {
+        "family": "internlm2",
+        "tokenizer": "pieces-internlm",
+        "template": "internlm2-chat",
+        "image": (90, 170),
+        "llm": {
+            "bias": True,
+            "num_attention_heads": 4,
+            "num_key_value_heads": 4,
+            "max_position_embeddings": 60,
+            "rope_scaling": {"type": "dynamic", "factor": 3.0},
+        },
+        "regions": 2,
+        "segs": 2,
+        "greedy_segs": 2,
+        "completion": (6, 7),
+        "store": "mixed-sharded",
+    },
+    "internlm2-unigram": {
+        "family": "internlm2",
+        "tokenizer": "pieces-unigram",
+        "template": "internlm2_chat",
+        "image": (101, 97),
+        "llm": {"num_attention_heads": 8, "num_key_value_heads": 1, "hidden_size": 64},
+    },
+    "phi3": {
+        "family": "phi3",
+        "tokenizer": "pieces-phi",
+        "template": "phi3_chat",
+        "llm": {
+            "num_key_value_heads": 6,
+            "rms_norm_eps": 1e-5,
+            "rope_theta": 1e4,
+            "original_max_position_embeddings": 512,
+            "rope_scaling": {"type": "su", "short_factor": [1.0, 1.1, 1.3, 2.0], "long_factor": [1.0, 2.5, 4.0, 8.0]},
+        },
+    },
+    # The divisors for long sequences, grouped heads, an attention that looks back 50 tokens, an uneven width.
+    "phi3-long": {
+        "family": "phi3",
+        "tokenizer": "pieces-phi",
+        "template": "phi3_chat",
+        "image": (211, 113),
+        "llm": {
+            "num_key_value_heads": 2,
+            "rope_theta": 1e4,
+            "sliding_window": 50,
+            "original_max_position_embeddings": 32,
+            "rope_scaling": {"type": "yarn", "short_factor": [1.0, 1.1, 1.3, 2.0], "long_factor": [1.0, 2.5, 4.0, 8.0]},
+        },
+        "lora": {"r": 3, "alpha": 5, "targets": "qkv gate_up"},
+        "regions": 3,
+        "segs": 2,
+        "greedy_segs": 3,
+        "store": "mixed",
+    },
+    # The newer name of the scaling, on a byte-level tokenizer that has none of the template's words.
+    "phi3-qwen-words": {
+        "family": "phi3",
+        "template": "phi3_chat",
+        "image": (97, 55),
+        "llm": {
+            "original_max_position_embeddings": 1024,
+            "rope_scaling": {"type": "longrope", "short_factor": [1.0, 1.2, 1.4, 1.6], "long_factor": [2.0, 3.0, 4.0, 8.0]},
+        },
     },
     # As small as its form allows, to be kept as a fixture.
     "fixture": {

@@ -4,17 +4,40 @@ import math
 
 import torch
 
+from model import names
 from sam2 import DECODER, PROMPT, S, TRUNK, block_plan
 
+# Short names of the linear layers that adapters are put on, in the order of the forward pass.
 LORA_LAYERS = {
-    "q": "self_attn.q_proj",
-    "k": "self_attn.k_proj",
-    "v": "self_attn.v_proj",
-    "o": "self_attn.o_proj",
-    "gate": "mlp.gate_proj",
-    "up": "mlp.up_proj",
-    "down": "mlp.down_proj",
+    "Qwen2ForCausalLM": {
+        "q": "self_attn.q_proj",
+        "k": "self_attn.k_proj",
+        "v": "self_attn.v_proj",
+        "o": "self_attn.o_proj",
+        "gate": "mlp.gate_proj",
+        "up": "mlp.up_proj",
+        "down": "mlp.down_proj",
+    },
+    "InternLM2ForCausalLM": {
+        "wqkv": "attention.wqkv",
+        "wo": "attention.wo",
+        "w1": "feed_forward.w1",
+        "w3": "feed_forward.w3",
+        "w2": "feed_forward.w2",
+    },
+    "Phi3ForCausalLM": {
+        "qkv": "self_attn.qkv_proj",
+        "o": "self_attn.o_proj",
+        "gate_up": "mlp.gate_up_proj",
+        "down": "mlp.down_proj",
+    },
 }
+
+
+def lora_layers(config, targets):
+    """Paths below a block; `targets` are short names, or "all"."""
+    known = LORA_LAYERS[config["llm_config"]["architectures"][0]]
+    return [known[t] for t in (known if targets == "all" else targets.split())]
 
 
 class Maker:
@@ -66,23 +89,38 @@ def vision(m, c):
         m.linear(b + "mlp.fc2", size, inner)
 
 
-def language(m, c):
+def language(m, config):
+    c, family, called = config["llm_config"], config["llm_config"]["architectures"][0], names(config)
     size, inner, p = c["hidden_size"], c["intermediate_size"], "language_model."
-    narrow = size // c["num_attention_heads"] * c["num_key_value_heads"]
-    m.normal(p + "model.embed_tokens.weight", c["vocab_size"], size)
-    m.normal(p + "lm_head.weight", c["vocab_size"], size, std=1 / math.sqrt(size))
+    width = c.get("head_dim") or size // c["num_attention_heads"]
+    wide, narrow = width * c["num_attention_heads"], width * c["num_key_value_heads"]
+    bias = c.get("bias", False)
+    m.normal(f"{p}{called['embed']}.weight", c["vocab_size"], size)
+    if not c["tie_word_embeddings"]:
+        m.normal(f"{p}{called['head']}.weight", c["vocab_size"], size, std=1 / math.sqrt(size))
     m.norm(p + "model.norm", size, False)
     for i in range(c["num_hidden_layers"]):
         b = f"{p}model.layers.{i}."
-        m.norm(b + "input_layernorm", size, False)
-        m.norm(b + "post_attention_layernorm", size, False)
-        m.linear(b + "self_attn.q_proj", size, size, gain=1.5)
-        m.linear(b + "self_attn.k_proj", narrow, size, gain=1.5)
-        m.linear(b + "self_attn.v_proj", narrow, size)
-        m.linear(b + "self_attn.o_proj", size, size, False)
-        m.linear(b + "mlp.gate_proj", inner, size, False)
-        m.linear(b + "mlp.up_proj", inner, size, False)
-        m.linear(b + "mlp.down_proj", size, inner, False)
+        for norm in called["norms"]:
+            m.norm(b + norm, size, False)
+        if family == "InternLM2ForCausalLM":
+            m.linear(b + "attention.wqkv", wide + 2 * narrow, size, bias, 1.5)
+            m.linear(b + "attention.wo", size, wide, bias)
+            for name, shape in (("w1", (inner, size)), ("w3", (inner, size)), ("w2", (size, inner))):
+                m.linear(b + "feed_forward." + name, *shape, False)
+        elif family == "Phi3ForCausalLM":
+            m.linear(b + "self_attn.qkv_proj", wide + 2 * narrow, size, False, 1.5)
+            m.linear(b + "self_attn.o_proj", size, wide, False)
+            m.linear(b + "mlp.gate_up_proj", 2 * inner, size, False)
+            m.linear(b + "mlp.down_proj", size, inner, False)
+        else:
+            m.linear(b + "self_attn.q_proj", wide, size, gain=1.5)
+            m.linear(b + "self_attn.k_proj", narrow, size, gain=1.5)
+            m.linear(b + "self_attn.v_proj", narrow, size)
+            m.linear(b + "self_attn.o_proj", size, wide, False)
+            m.linear(b + "mlp.gate_proj", inner, size, False)
+            m.linear(b + "mlp.up_proj", inner, size, False)
+            m.linear(b + "mlp.down_proj", size, inner, False)
 
 
 def trunk(m, c):
@@ -161,7 +199,7 @@ def make(config, seed):
     m.norm("mlp1.0", 4 * config["vision_config"]["hidden_size"])
     m.linear("mlp1.1", size, 4 * config["vision_config"]["hidden_size"])
     m.linear("mlp1.3", size, size)
-    language(m, config["llm_config"])
+    language(m, config)
     m.linear("text_hidden_fcs.0", size, size)
     m.linear("text_hidden_fcs.2", sam["hidden_dim"], size)
     trunk(m, sam)
@@ -173,8 +211,8 @@ def adapter(config, lora, seed, tensors):
     """Low-rank factors in PEFT's names; unlike fresh ones, B is not zero."""
     m = Maker(seed)
     for i in range(config["llm_config"]["num_hidden_layers"]):
-        for short in lora["targets"].split():
-            path = f"model.layers.{i}.{LORA_LAYERS[short]}"
+        for layer in lora_layers(config, lora["targets"]):
+            path = f"model.layers.{i}.{layer}"
             out, size = tensors[f"language_model.{path}.weight"].shape
             m.normal(f"base_model.model.{path}.lora_A.weight", lora["r"], size, std=1 / math.sqrt(size))
             m.normal(f"base_model.model.{path}.lora_B.weight", out, lora["r"], std=0.1)

@@ -13,41 +13,55 @@ export interface RawAddedToken {
   readonly normalized: boolean;
 }
 
+/** Where a folder may list added tokens; the first that has one says how it behaves. */
+export interface AddedTokenLists {
+  /** `added_tokens` of tokenizer.json. */
+  readonly library?: unknown;
+  /** `added_tokens_decoder` of tokenizer_config.json. */
+  readonly decoder?: unknown;
+  /** added_tokens.json: id by content. */
+  readonly ids?: Readonly<Record<string, unknown>>;
+}
+
 /**
- * The list of tokenizer.json, completed by added_tokens.json for tokens that only the latter has.
- * @throws LabError("bad-input") when the two files give a token different ids
+ * All added tokens of a folder, by id.
+ * @throws LabError("bad-input") when two files give a token different ids, or an entry has no text or id
  */
-export function parseAddedTokens(list: unknown, extra: Readonly<Record<string, unknown>>): RawAddedToken[] {
+export function parseAddedTokens(lists: AddedTokenLists): RawAddedToken[] {
   const tokens = new Map<string, RawAddedToken>();
-  for (const item of Array.isArray(list) ? list : []) {
-    if (!isRecord(item) || typeof item.content !== "string" || typeof item.id !== "number") {
-      throw new LabError("bad-input", "tokenizer.json has an added token without content or id", {
-        subject: "tokenizer.json",
-      });
+  const sources = new Map<string, string>();
+  const put = (source: string, content: unknown, id: unknown, settings: Readonly<Record<string, unknown>>): void => {
+    if (typeof content !== "string" || typeof id !== "number" || !Number.isInteger(id) || id < 0) {
+      throw new LabError("bad-input", `${source} has an added token without content or id`, { subject: source });
     }
-    tokens.set(item.content, {
-      id: item.id,
-      content: item.content,
-      special: item.special === true,
-      single_word: item.single_word === true,
-      lstrip: item.lstrip === true,
-      rstrip: item.rstrip === true,
-      normalized: item.normalized === true,
-    });
-  }
-  for (const [content, id] of Object.entries(extra)) {
     const known = tokens.get(content);
-    if (typeof id !== "number" || (known !== undefined && known.id !== id)) {
+    if (known !== undefined && known.id !== id) {
       throw new LabError(
         "bad-input",
-        `added_tokens.json gives "${content}" the id ${String(id)}, tokenizer.json ${known?.id}`,
-        {
-          subject: content,
-        },
+        `${source} gives the token "${content}" the id ${id}, ${sources.get(content)} gives it ${known.id}`,
+        { subject: content },
       );
     }
-    const plain = { special: true, single_word: false, lstrip: false, rstrip: false, normalized: false };
-    if (known === undefined) tokens.set(content, { id, content, ...plain });
+    if (known !== undefined) return;
+    sources.set(content, source);
+    tokens.set(content, {
+      id,
+      content,
+      special: settings.special === true,
+      single_word: settings.single_word === true,
+      lstrip: settings.lstrip === true,
+      rstrip: settings.rstrip === true,
+      normalized: settings.normalized === true,
+    });
+  };
+  for (const item of Array.isArray(lists.library) ? lists.library : []) {
+    const entry = isRecord(item) ? item : {};
+    put("tokenizer.json", entry.content, entry.id, entry);
   }
+  for (const [id, item] of Object.entries(isRecord(lists.decoder) ? lists.decoder : {})) {
+    const entry = isRecord(item) ? item : {};
+    put("tokenizer_config.json", entry.content, Number(id), entry);
+  }
+  for (const [content, id] of Object.entries(lists.ids ?? {})) put("added_tokens.json", content, id, { special: true });
   return [...tokens.values()].sort((a, b) => a.id - b.id);
 }

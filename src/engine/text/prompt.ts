@@ -67,15 +67,7 @@ export function buildPrompt(tokenizer: Tokenizer, shape: PromptShape, request: P
   const render = (context: (count: number) => string): string =>
     template.wrap(parts.join(`<img>${context(imageTokens)}</img>${regionSentence(regions, context)}`));
   const full = render((count) => "<IMG_CONTEXT>".repeat(count));
-  const ids = tokenizer.encode(full);
-  if (template.bos) {
-    if (tokenizer.special.bos === undefined) {
-      throw new LabError("bad-input", `Template ${shape.template} begins with a bos token, the tokenizer has none`, {
-        subject: "tokenizer_config.json",
-      });
-    }
-    ids.unshift(tokenizer.special.bos);
-  }
+  const ids = [...sequenceBegin(tokenizer, shape.template), ...tokenizer.encode(full)];
   const [imageSpan, ...regionSpans] = contextRuns(ids, tokenizer.special.imageContext);
   const lengths = [imageSpan, ...regionSpans].map((span) => (span === undefined ? 0 : span.end - span.start));
   if (imageSpan === undefined || String(lengths) !== String([imageTokens, ...regions])) {
@@ -86,6 +78,12 @@ export function buildPrompt(tokenizer: Tokenizer, shape: PromptShape, request: P
     );
   }
   return { ids, imageSpan, regionSpans, full, text: render((count) => `${count}×`) };
+}
+
+/** Ids in front of a whole sequence: the tokenizer's own, or where it is silent the template's. */
+function sequenceBegin(tokenizer: Tokenizer, template: TemplateName): readonly number[] {
+  const { bos } = tokenizer.special;
+  return tokenizer.start ?? (TEMPLATES[template].bos && bos !== undefined ? [bos] : []);
 }
 
 function regionSentence(regions: readonly number[], context: (count: number) => string): string {

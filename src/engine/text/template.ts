@@ -8,7 +8,7 @@ export interface ChatTemplate {
   readonly wrap: (input: string) => string;
   /** Texts that end an answer; the first is what a trained answer is closed with. */
   readonly stopWords: readonly [string, ...string[]];
-  /** Whether the sequence begins with the tokenizer's bos id. */
+  /** Whether the sequence begins with the bos id where the tokenizer's files do not say. */
   readonly bos: boolean;
 }
 

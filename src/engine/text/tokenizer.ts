@@ -1,12 +1,16 @@
 /**
- * Tokenizers of a checkpoint folder behind one interface: byte-level BPE and the other library models, or word-level for
- * tiny models (reference: sa2va.md §6.1).
+ * Tokenizers of a checkpoint folder behind one interface: byte-level BPE and the other library models, SentencePiece, or
+ * word-level for tiny models (reference: sa2va.md §6.1).
  */
 import { Tokenizer as LibraryTokenizer } from "@huggingface/tokenizers";
 import { isRecord, readJson } from "../bytes/json.ts";
 import type { ByteFolder } from "../bytes/source.ts";
 import { LabError } from "../errors.ts";
 import { parseAddedTokens, type RawAddedToken } from "./added-tokens.ts";
+import { byteLevelDefinition } from "./byte-level-files.ts";
+import { namedToken } from "./named-tokens.ts";
+import { openPieces } from "./pieces-tokenizer.ts";
+import { sequenceStart } from "./sequence-start.ts";
 import { openWordLevel } from "./word-level.ts";
 
 /** Ids the prompts are made of. */
@@ -27,6 +31,8 @@ export interface SpecialIds {
 export interface Tokenizer {
   /** Ids of a text; added tokens inside it are recognised, none is added. */
   encode(text: string): number[];
+  /** Ids every whole text begins with; undefined when the files say nothing about it. */
+  readonly start: readonly number[] | undefined;
   /** Text of ids; bytes that are no UTF-8 become U+FFFD. */
   decode(ids: readonly number[], options?: { readonly keepSpecial?: boolean }): string;
   /** @throws LabError("bad-input") when the vocabulary has no such token */
@@ -45,24 +51,48 @@ export interface TokenizerCore {
   readonly vocabSize: number;
 }
 
+/** Files one of which holds the vocabulary. */
+const VOCABULARIES = ["tokenizer.json", "tokenizer.model", "vocab.json"] as const;
+
 /**
- * Loads tokenizer.json with, where they exist, tokenizer_config.json and added_tokens.json.
+ * Loads the vocabulary from tokenizer.json, else from a SentencePiece tokenizer.model, else from vocab.json with
+ * merges.txt; roles and added tokens come from tokenizer_config.json, special_tokens_map.json and added_tokens.json.
  * @throws LabError naming the file or the token that is missing
  */
 export async function openTokenizer(folder: ByteFolder): Promise<Tokenizer> {
-  const definition = await readRecord(folder, "tokenizer.json");
+  const roles = (await readRecord(folder, "special_tokens_map.json")) ?? {};
+  const config = { ...roles, ...((await readRecord(folder, "tokenizer_config.json")) ?? {}) };
+  const ids = (await readRecord(folder, "added_tokens.json")) ?? {};
+  const definition = (await readRecord(folder, "tokenizer.json")) ?? (await readSlowFiles(folder));
+  const lists = { decoder: config.added_tokens_decoder, ids };
   if (definition === undefined) {
-    const hint = folder.get("tokenizer.model") === undefined ? "" : " (a SentencePiece tokenizer.model is not read)";
-    throw new LabError("bad-input", `The model folder has no tokenizer.json${hint}`, { subject: "tokenizer.json" });
+    const [, path] = VOCABULARIES;
+    const source = folder.get(path);
+    if (source === undefined) {
+      throw new LabError("bad-input", `The model folder has no tokenizer: none of ${VOCABULARIES.join(", ")}`, {
+        subject: VOCABULARIES[0],
+      });
+    }
+    const added = parseAddedTokens(lists);
+    return withSpecials(openPieces(await source.read(0, source.size), path, added, config), config, undefined);
   }
-  const config = (await readRecord(folder, "tokenizer_config.json")) ?? {};
-  const listed = (await readRecord(folder, "added_tokens.json")) ?? {};
-  const added = parseAddedTokens(definition.added_tokens, listed);
+  const added = parseAddedTokens({ ...lists, library: definition.added_tokens });
   const complete = { ...definition, added_tokens: added };
   const model = isRecord(definition.model) ? definition.model : {};
   const core =
     model.type === "WordLevel" ? openWordLevel(complete, added, config) : openLibrary(complete, added, config);
-  return withSpecials(core, config);
+  return withSpecials(core, config, definition.post_processor);
+}
+
+/** A slow Qwen2 tokenizer's two files, unless there is a SentencePiece model. */
+async function readSlowFiles(folder: ByteFolder): Promise<Record<string, unknown> | undefined> {
+  const vocab = folder.get("tokenizer.model") === undefined ? await readRecord(folder, "vocab.json") : undefined;
+  if (vocab === undefined) return undefined;
+  const merges = folder.get("merges.txt");
+  if (merges === undefined) {
+    throw new LabError("bad-input", "The model folder has a vocab.json but no merges.txt", { subject: "merges.txt" });
+  }
+  return byteLevelDefinition(vocab, new TextDecoder().decode(await merges.read(0, merges.size)));
 }
 
 async function readRecord(folder: ByteFolder, path: string): Promise<Record<string, unknown> | undefined> {
@@ -99,11 +129,18 @@ function openLibrary(
     decode: (ids, keepSpecial) =>
       ids.length === 0
         ? ""
-        : library.decode([...ids], { skip_special_tokens: !keepSpecial, clean_up_tokenization_spaces: false }),
+        : library.decode([...ids], {
+            skip_special_tokens: !keepSpecial,
+            clean_up_tokenization_spaces: config.clean_up_tokenization_spaces === true,
+          }),
   };
 }
 
-function withSpecials(core: TokenizerCore, config: Record<string, unknown>): Tokenizer {
+function withSpecials(
+  core: TokenizerCore,
+  config: Readonly<Record<string, unknown>>,
+  postProcessor: unknown,
+): Tokenizer {
   const id = (token: string): number => {
     const found = core.find(token);
     if (found === undefined) {
@@ -113,20 +150,17 @@ function withSpecials(core: TokenizerCore, config: Record<string, unknown>): Tok
     }
     return found;
   };
-  const named = (key: string): string | undefined => {
-    const value = config[key];
-    if (typeof value === "string") return value;
-    return isRecord(value) && typeof value.content === "string" ? value.content : undefined;
-  };
-  const eosToken = named("eos_token");
+  const eosToken = namedToken(config, "eos_token");
   if (eosToken === undefined) {
     throw new LabError("bad-input", "tokenizer_config.json names no eos_token", { subject: "tokenizer_config.json" });
   }
   const eos = id(eosToken);
-  const padToken = named("pad_token");
-  const bosToken = named("bos_token");
+  const padToken = namedToken(config, "pad_token");
+  const bosToken = namedToken(config, "bos_token");
+  const start = sequenceStart(config, postProcessor);
   return {
     encode: core.encode,
+    start: start === "unsaid" ? undefined : start === "nothing" ? [] : [id(start.token)],
     decode: (ids, options = {}) => core.decode(ids, options.keepSpecial ?? false),
     id,
     find: core.find,

@@ -2,6 +2,8 @@
 import { isRecord } from "../bytes/json.ts";
 import { LabError } from "../errors.ts";
 import type { RawAddedToken } from "./added-tokens.ts";
+import { cleanUp } from "./clean-up.ts";
+import { addedPattern } from "./split-added.ts";
 import type { TokenizerCore } from "./tokenizer.ts";
 
 type Text = (text: string) => string;
@@ -14,13 +16,6 @@ const SPLITS: Readonly<Record<string, Split>> = {
   Whitespace: (text) => text.match(WORDS_AND_MARKS) ?? [],
   WhitespaceSplit: (text) => text.split(/\s+/u).filter((piece) => piece !== ""),
 };
-
-/** Blanks that decoding drops when tokenizer_config.json asks for `clean_up_tokenization_spaces`. */
-const CLEAN_UP: readonly (readonly [RegExp, string])[] = [
-  [/ ([.?!,])/g, "$1"],
-  [/ ' /g, "'"],
-  [/ (n't|'m|'s|'ve|'re)/g, "$1"],
-];
 
 /**
  * @param definition tokenizer.json
@@ -46,7 +41,7 @@ export function openWordLevel(
   const normalise = normaliser(definition.normalizer);
   const split = preTokenizer(definition.pre_tokenizer);
   const unknown = typeof model.unk_token === "string" ? ids.get(model.unk_token) : undefined;
-  const boundary = added.length === 0 ? undefined : alternatives(added);
+  const boundary = addedPattern(added);
 
   const wordId = (word: string): number => {
     const id = words.get(word) ?? unknown;
@@ -76,15 +71,9 @@ export function openWordLevel(
         .filter((token) => token !== undefined);
       const text = pieces.join(" ");
       if (config.clean_up_tokenization_spaces !== true) return text;
-      return CLEAN_UP.reduce((cleaned, [pattern, by]) => cleaned.replace(pattern, by), text);
+      return cleanUp(text);
     },
   };
-}
-
-/** Longest first, so that no token hides one it is the beginning of. */
-function alternatives(added: readonly RawAddedToken[]): RegExp {
-  const contents = added.map((token) => token.content).sort((a, b) => b.length - a.length);
-  return new RegExp(`(${contents.map((text) => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")).join("|")})`, "u");
 }
 
 function normaliser(value: unknown): Text {

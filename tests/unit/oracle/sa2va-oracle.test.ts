@@ -1,6 +1,6 @@
 /**
  * The independent PyTorch implementation against the stored golden sets, and the engine against folders it makes afresh.
- * PYTHON names the interpreter; without one that has torch, numpy, Pillow, safetensors and tokenizers these tests are skipped.
+ * PYTHON names the interpreter; without one that has torch, numpy, Pillow, safetensors, tokenizers and sentencepiece these tests are skipped.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -22,10 +22,10 @@ function python(...args: string[]): { readonly ok: boolean; readonly text: strin
   return { ok: run.status === 0, text: `${run.stdout ?? ""}${run.stderr ?? ""}${run.error?.message ?? ""}` };
 }
 
-const found = python("-c", "import torch, numpy, PIL, safetensors, tokenizers");
+const found = python("-c", "import torch, numpy, PIL, safetensors, tokenizers, sentencepiece");
 if (!found.ok) {
   console.warn(
-    `Skipped: ${PYTHON} cannot import torch, numpy, Pillow, safetensors and tokenizers; set PYTHON to one that can`,
+    `Skipped: ${PYTHON} cannot import torch, numpy, Pillow, safetensors, tokenizers and sentencepiece; set PYTHON to one that can`,
   );
 }
 
@@ -47,6 +47,8 @@ describe.skipIf(!found.ok)("independent implementation", () => {
 
   test.each([
     ["make_folder.py", ["--variant", "two-by-two", "--seed", "5"], 364],
+    ["make_folder.py", ["--variant", "internlm2-long", "--seed", "3"], 348],
+    ["make_folder.py", ["--variant", "phi3-long", "--seed", "3"], 326],
     ["make_ops.py", ["--seed", "11"], 48],
     ["make_optim.py", ["--seed", "12"], 892],
   ] as const)(

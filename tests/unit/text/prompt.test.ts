@@ -53,9 +53,6 @@ describe("prompts", () => {
     expect(() => buildPrompt(tokenizer, shape, { text: "<image>", tiles: 1, regionTokenCounts: [0] })).toThrow(
       /Region 1/,
     );
-    expect(() =>
-      buildPrompt(tokenizer, { ...shape, template: "internlm2_chat" }, { text: "<image>", tiles: 1 }),
-    ).toThrow(/bos/);
   });
 
   it("stops on a stop word spelt as ordinary text, across line breaks", async () => {

@@ -1,0 +1,18 @@
+/** Tokens that have a role in tokenizer_config.json. */
+import { isRecord } from "../bytes/json.ts";
+
+const ROLES = ["bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"] as const;
+
+/** The token of a role, written as a text or as an object with one; undefined when there is none. */
+export function namedToken(
+  config: Readonly<Record<string, unknown>>,
+  role: (typeof ROLES)[number],
+): string | undefined {
+  const value = config[role];
+  if (typeof value === "string") return value;
+  return isRecord(value) && typeof value.content === "string" ? value.content : undefined;
+}
+
+export function namedTokens(config: Readonly<Record<string, unknown>>): string[] {
+  return ROLES.map((role) => namedToken(config, role)).filter((token) => token !== undefined);
+}

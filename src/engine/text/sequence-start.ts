@@ -1,0 +1,45 @@
+/** Which token, if any, a tokenizer begins every whole text with. Hugging Face spreads this over three places. */
+import { isRecord } from "../bytes/json.ts";
+import { LabError } from "../errors.ts";
+import { namedToken } from "./named-tokens.ts";
+
+/** Classes that begin texts with the bos token unless their configuration says otherwise. */
+const BEGINNING = /^(InternLM2?|Llama|CodeLlama)Tokenizer/;
+
+/** What a folder says about the beginning of texts. */
+export type SequenceStart = { readonly token: string } | "nothing" | "unsaid";
+
+/**
+ * Rules in order: `add_bos_token` where it is written; the template of tokenizer.json's post-processor; the class.
+ * @param postProcessor `post_processor` of tokenizer.json
+ * @throws LabError("bad-input") when texts shall begin with a token that has no name
+ */
+export function sequenceStart(config: Readonly<Record<string, unknown>>, postProcessor: unknown): SequenceStart {
+  const template = templateStart(postProcessor);
+  const switched = BEGINNING.test(String(config.tokenizer_class ?? ""));
+  // Only the classes that have the switch follow it down; a plain library tokenizer keeps to its own template.
+  if (config.add_bos_token === false && (switched || template === undefined)) return "nothing";
+  const byClass = template === undefined && switched;
+  if (config.add_bos_token !== true && !byClass) return template === undefined ? "unsaid" : { token: template };
+  const bos = namedToken(config, "bos_token") ?? template;
+  if (bos !== undefined) return { token: bos };
+  throw new LabError(
+    "bad-input",
+    "tokenizer_config.json asks for a bos token in front of texts but names no bos_token",
+    {
+      subject: "tokenizer_config.json",
+    },
+  );
+}
+
+/** The special token a template puts in front of a single text. */
+function templateStart(value: unknown): string | undefined {
+  if (!isRecord(value)) return undefined;
+  if (value.type === "Sequence" && Array.isArray(value.processors)) {
+    return value.processors.map(templateStart).find((token) => token !== undefined);
+  }
+  if (value.type !== "TemplateProcessing" || !Array.isArray(value.single)) return undefined;
+  const first: unknown = value.single[0];
+  const special = isRecord(first) ? first.SpecialToken : undefined;
+  return isRecord(special) && typeof special.id === "string" ? special.id : undefined;
+}

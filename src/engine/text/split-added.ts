@@ -1,0 +1,46 @@
+/** Cutting added tokens out of a text before the vocabulary sees it, as Hugging Face's slow tokenizers do. */
+import type { RawAddedToken } from "./added-tokens.ts";
+
+/** Longest first, so that no token hides one it is the beginning of. */
+export function addedPattern(added: readonly Pick<RawAddedToken, "content">[]): RegExp | undefined {
+  const contents = added.map((token) => token.content).filter((text) => text !== "");
+  if (contents.length === 0) return undefined;
+  contents.sort((a, b) => b.length - a.length);
+  return new RegExp(`(${contents.map((text) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&")).join("|")})`, "u");
+}
+
+/**
+ * Texts and ids of added tokens in order. A token may take the white space before or behind it, and one that must be a
+ * word of its own is left in the text where it is not.
+ */
+export function splitAdded(text: string, added: readonly RawAddedToken[]): (string | number)[] {
+  const pattern = addedPattern(added);
+  if (pattern === undefined) return text === "" ? [] : [text];
+  const known = new Map(added.map((token) => [token.content, token] as const));
+  const out: (string | number)[] = [];
+  let open = "";
+  let strip = false;
+  const parts = text.split(pattern);
+  const put = (value: string): void => {
+    open += strip && open === "" ? value.trimStart() : value;
+  };
+  parts.forEach((part, at) => {
+    // Odd parts are what the pattern's one capture matched.
+    const token = at % 2 === 1 ? known.get(part) : undefined;
+    if (token === undefined || (token.single_word && touchesWord(open, parts[at + 1] ?? ""))) {
+      put(part);
+      return;
+    }
+    const before = token.lstrip ? open.trimEnd() : open;
+    if (before !== "") out.push(before);
+    out.push(token.id);
+    open = "";
+    strip = token.rstrip;
+  });
+  if (open !== "") out.push(open);
+  return out;
+}
+
+function touchesWord(before: string, behind: string): boolean {
+  return (before !== "" && !before.endsWith(" ")) || (behind !== "" && !behind.startsWith(" "));
+}

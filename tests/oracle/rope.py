@@ -1,0 +1,27 @@
+"""Rotary frequencies, plain and rescaled for long sequences, written from the specification."""
+
+import math
+
+import torch
+
+
+def frequencies(c, width, length):
+    """Angle per position of each of the width / 2 pairs, and what cos and sin are multiplied by."""
+    k = torch.arange(0, width, 2, dtype=torch.float32) / width
+    theta, scaling = c["rope_theta"], c.get("rope_scaling")
+    if scaling is None:
+        return 1 / theta**k, 1.0
+    kind = scaling.get("rope_type") or scaling["type"]
+    longest = c["max_position_embeddings"]
+    if kind == "dynamic":
+        if length > longest:
+            theta = theta * (scaling["factor"] * length / longest - (scaling["factor"] - 1)) ** (width / (width - 2))
+        return 1 / theta**k, 1.0
+    trained = c["original_max_position_embeddings"]
+    divisors = torch.tensor(scaling["long_factor" if length > trained else "short_factor"])
+    growth, amplitude = longest / trained, 1.0
+    if growth > 1:
+        amplitude = 0.1 * math.log(growth) + 1
+        if kind != "yarn":
+            amplitude = math.sqrt(1 + math.log(growth) / math.log(trained))
+    return 1 / (divisors * theta**k), amplitude
