@@ -89,7 +89,7 @@ def operators(random, pick):
 
     def rotated(x):
         padded = torch.cat([torch.zeros(x.shape[1], start, size), x[0]], 1)
-        return model.rotate(padded, 1e6)[None, :, start:]
+        return model.rotate(padded, {"rope_theta": 1e6}, x.shape[-1])[None, :, start:]
 
     out["rope.q_out"], out["rope.k_out"] = q, k = rotated(q), rotated(k)
     k, v = k.repeat_interleave(shared, 1), v.repeat_interleave(shared, 1)

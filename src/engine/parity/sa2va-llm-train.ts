@@ -99,12 +99,14 @@ function groupLogProbs(golden: LanguageGolden, weights: Weights, group: Group): 
   const length = group.completions[0]?.length ?? 0;
   const [, ...regions] = contextRuns(group.prompt, golden.tokenizer.special.imageContext);
   const item = { regionTokens: regions.map(({ start, end }) => end - start) };
-  const prompt = languageForward(weights, language, embedCase(golden, weights, item, group.prompt));
+  // The pass is one sequence worked off in two parts.
+  const ropeLength = group.prompt.length + length;
+  const prompt = languageForward(weights, language, embedCase(golden, weights, item, group.prompt), { ropeLength });
   const last = tf.slice(prompt.hidden, [0, group.prompt.length - 1, 0], [1, 1, width]);
   const ids = group.completions.flat();
   const embedded = embedTokens(weights, language, tf.tensor2d(ids, [rows, length], "int32"));
   const inputs = tf.slice(embedded, [0, 0, 0], [rows, length - 1, width]);
-  const rest = languageForward(weights, language, inputs, { past: prompt.cache });
+  const rest = languageForward(weights, language, inputs, { past: prompt.cache, ropeLength });
   const hidden = tf.concat([tf.tile(last, [rows, 1, 1]), rest.hidden], 1).reshape([rows * length, width]);
   const scores = tokenScores(languageLogits(weights, hidden), tf.tensor1d(ids, "int32"), 1, Number.POSITIVE_INFINITY);
   return scores.logp.reshape([rows, length]);

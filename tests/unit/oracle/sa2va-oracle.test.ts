@@ -52,7 +52,7 @@ describe.skipIf(!found.ok)("independent implementation", () => {
     ["make_ops.py", ["--seed", "11"], 48],
     ["make_optim.py", ["--seed", "12"], 892],
   ] as const)(
-    "the engine equals a set that %s makes now",
+    "the engine equals a set that %s %j makes now",
     async (script, args, count) => {
       const folder = await mkdtemp(join(tmpdir(), "sa2va-oracle-"));
       try {
