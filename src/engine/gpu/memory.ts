@@ -2,13 +2,14 @@
  * Memory bookkeeping. Rule of ownership: a tensor made inside a step lives in a `tf.tidy` of that step; a tensor that
  * outlives it belongs to exactly one owner object with a `dispose()` (weights, parameter sets, optimiser, feature cache).
  */
+import { ownBufferBytes } from "./program.ts";
 import { tf } from "./tf.ts";
 
 export interface MemorySnapshot {
   readonly tensors: number;
   /** Bytes of live tensors. */
   readonly bytes: number;
-  /** Bytes of GPU buffers that are in use, as the backend counts them (0 on the CPU backend). */
+  /** Bytes of GPU buffers in use: the backend's by its own count (0 on the CPU backend), and packed weights. */
   readonly gpuBytes: number;
   /** GPU buffers in use plus those kept in the backend's pool. */
   readonly gpuBytesAllocated: number;
@@ -19,8 +20,8 @@ export function memorySnapshot(): MemorySnapshot {
   return {
     tensors: memory.numTensors,
     bytes: memory.numBytes,
-    gpuBytes: memory.numBytesInGPU ?? 0,
-    gpuBytesAllocated: memory.numBytesAllocatedInGPU ?? 0,
+    gpuBytes: (memory.numBytesInGPU ?? 0) + ownBufferBytes(),
+    gpuBytesAllocated: (memory.numBytesAllocatedInGPU ?? 0) + ownBufferBytes(),
   };
 }
 

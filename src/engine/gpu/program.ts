@@ -7,7 +7,7 @@
 import { LabError } from "../errors.ts";
 import { tf } from "./tf.ts";
 
-export type BufferType = "f32" | "vec4<f32>" | "i32";
+export type BufferType = "f32" | "vec4<f32>" | "i32" | "u32" | "vec2<u32>" | "vec4<u32>";
 
 /** A compute shader with read-only inputs, outputs and one uniform block; make one object per distinct code. */
 export interface GpuProgram {
@@ -26,6 +26,9 @@ export interface GpuProgram {
   /** Body of the entry point; sees `group`, `local`, `groups` (vec3u), `u` and the buffers. */
   readonly body: string;
 }
+
+/** What a program reads: a tensor, or an own buffer, which holds whatever the program declares. */
+export type ProgramInput = tf.TensorInfo | GPUBuffer;
 
 export interface OutputSpec {
   readonly shape: readonly number[];
@@ -140,7 +143,7 @@ function writeUniforms(b: Backend, program: GpuProgram, values: readonly number[
  */
 export function runProgram(
   program: GpuProgram,
-  inputs: readonly tf.TensorInfo[],
+  inputs: readonly ProgramInput[],
   outputs: readonly (OutputSpec | OutputInto)[],
   uniforms: readonly number[],
   grid: readonly [number, number, number],
@@ -160,6 +163,7 @@ export function runProgram(
   const types = Object.values(program.inputs);
   const converted: tf.TensorInfo[] = [];
   const read = inputs.map((info, i) => {
+    if (!("dataId" in info)) return info;
     // A cast from int32 or bool to float32 keeps the integer buffer under the new type.
     if (types[i] === "i32" || b.tensorMap.get(info.dataId)?.dtype === "float32") return info;
     const float = toFloats(info);
@@ -167,6 +171,7 @@ export function runProgram(
     return float;
   });
   const buffers = [...read, ...made].map((info) => {
+    if (!("dataId" in info)) return info;
     b.uploadToGPU(info.dataId);
     b.commandQueueOwnedIds.add(info.dataId);
     return b.tensorMap.get(info.dataId)?.resource as GPUBuffer;
@@ -221,6 +226,41 @@ export function release(info: tf.TensorInfo): void {
 export function shareData(info: tf.TensorInfo, shape: readonly number[]): tf.TensorInfo {
   backend().incRef(info.dataId);
   return { dataId: info.dataId, shape: [...shape], dtype: info.dtype };
+}
+
+let ownBytes = 0;
+
+/** Bytes of all own buffers that are alive; the backend does not count them. */
+export function ownBufferBytes(): number {
+  return ownBytes;
+}
+
+/** A storage buffer outside the backend's pool with these contents, in the caller's ownership. */
+export function makeBuffer(words: Uint32Array<ArrayBuffer>, label: string): GPUBuffer {
+  const { device, queue } = backend();
+  const size = words.byteLength;
+  const buffer = device.createBuffer({ label, size, usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST });
+  queue.writeBuffer(buffer, 0, words);
+  ownBytes += size;
+  return buffer;
+}
+
+/** Destroys own buffers, after handing in what was recorded with them. */
+export function dropBuffers(buffers: readonly GPUBuffer[]): void {
+  const b = backend();
+  if (b.commandEncoder !== null) {
+    b.endComputePassEncoder();
+    b.submitQueue();
+  }
+  for (const buffer of buffers) {
+    ownBytes -= buffer.size;
+    buffer.destroy();
+  }
+}
+
+/** Settles when the GPU has taken in everything written so far; keeps uploads from piling up in host memory. */
+export async function uploadsDone(): Promise<void> {
+  await backend().queue.onSubmittedWorkDone();
 }
 
 const MAX_GROUPS = 65_535;

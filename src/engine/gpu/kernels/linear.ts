@@ -46,6 +46,18 @@ export function linear(x: Tensor, weight: Tensor, bias?: Tensor, lora?: LowRank)
   });
 }
 
+/** y + scale · (x Aᵀ) Bᵀ of the low-rank branch, for a y that was made elsewhere. @param y [M, out] @param x [M, in] */
+export function addLowRank(y: Tensor, x: Tensor, lora: LowRank): Tensor {
+  return tf.tidy(() => {
+    if (ownKernels() && onSoftwareAdapter() && suits(x, y, lora.a, lora.b)) {
+      const [down] = ownLinear({ x, weight: lora.a }, { alpha: 1 }) as [Tensor];
+      return ownLinear({ x: down, weight: lora.b, add: y }, { alpha: lora.scale })[0] as Tensor;
+    }
+    const down = tf.matMul(x as tf.Tensor2D, lora.a as tf.Tensor2D, false, true);
+    return y.add(tf.matMul(down, lora.b as tf.Tensor2D, false, true).mul(lora.scale));
+  });
+}
+
 /** alpha · x Wᵀ (+ bias) (+ add) as one dispatch; a weight that needs no gradient costs none. */
 const ownLinear = defineOp({
   name: "LabLinear",

@@ -1,0 +1,52 @@
+/** The linear layer over a packed weight, on the tape: gradients for its input and its low-rank branch, none for itself. */
+import { addLowRank, type LowRank } from "../kernels/linear.ts";
+import { ownKernels } from "../own-kernels.ts";
+import { suits, toTensor } from "../own-op.ts";
+import { type Tensor, tf } from "../tf.ts";
+import { unpacked } from "./gather.ts";
+import type { PackedMatrix } from "./matrix.ts";
+import { packedBackward, packedForward } from "./product.ts";
+import { UNIT } from "./unpack.ts";
+
+/**
+ * y = x Wᵀ (+ bias) (+ low-rank branch in f32). Neither weight nor bias gets a gradient: a packed layer is frozen.
+ * @param x [..., in]
+ * @param bias [out]
+ * @returns [..., out]
+ */
+export function packedLinear(x: Tensor, matrix: PackedMatrix, bias?: Tensor, lora?: LowRank): Tensor {
+  return tf.tidy(() => {
+    const [outSize, inSize] = matrix.shape;
+    const rows = x.reshape([-1, inSize]);
+    const y = ownKernels() && suits(x) ? ownProduct(rows, matrix, bias) : stockProduct(rows, matrix, bias);
+    const sum = lora === undefined ? y : addLowRank(y, rows, lora);
+    return sum.reshape([...x.shape.slice(0, -1), outSize]);
+  });
+}
+
+/** The same through stock operations on the unpacked matrix: the oracle of the tests. */
+function stockProduct(rows: Tensor, matrix: PackedMatrix, bias: Tensor | undefined): Tensor {
+  const y: Tensor = tf.matMul(rows as tf.Tensor2D, unpacked(matrix) as tf.Tensor2D, false, true);
+  return bias === undefined ? y : y.add(bias);
+}
+
+function ownProduct(rows: Tensor, matrix: PackedMatrix, bias: Tensor | undefined): Tensor {
+  const inSize = matrix.shape[1];
+  const product = tf.customGrad((given) => {
+    const input = given as Tensor;
+    const missing = Math.ceil(inSize / UNIT) * UNIT - inSize;
+    // Packed rows are padded with zeros; the input is brought to whole units only where its size is an odd one.
+    const x =
+      missing === 0
+        ? input
+        : tf.pad(input as tf.Tensor2D, [
+            [0, 0],
+            [0, missing],
+          ]);
+    return {
+      value: toTensor(packedForward(x, matrix, bias)),
+      gradFunc: (dy: Tensor | Tensor[]) => toTensor(packedBackward(dy as Tensor, matrix)),
+    };
+  });
+  return product(rows);
+}

@@ -1,0 +1,102 @@
+/** A frozen matrix in own GPU buffers, in one of the packed forms; never a tensor (reference: webgpu.md §5). */
+import { LabError } from "../../errors.ts";
+import { dropBuffers, makeBuffer } from "../program.ts";
+import type { PackedRows } from "./quantise.ts";
+import { packRows } from "./quantise.ts";
+import { BLOCK_ELEMENTS, rowsPerBlock, type WeightStorage } from "./storage.ts";
+
+/** Rows that lie in one pair of buffers. */
+export interface PackedBlock {
+  /** Row of the matrix that the first row used of this block is. */
+  readonly first: number;
+  /** Rows used. */
+  readonly rows: number;
+  /** Rows of the buffers before the first one used. */
+  readonly skip: number;
+  readonly values: GPUBuffer;
+  /** Undefined where the form has no scales. */
+  readonly scales: GPUBuffer | undefined;
+  readonly unit: number;
+}
+
+export class PackedMatrix {
+  /** [out, in] */
+  readonly shape: readonly [number, number];
+  readonly storage: WeightStorage;
+  readonly blocks: readonly PackedBlock[];
+
+  constructor(shape: readonly [number, number], storage: WeightStorage, blocks: readonly PackedBlock[]) {
+    this.shape = shape;
+    this.storage = storage;
+    this.blocks = blocks;
+    if (blocks.reduce((sum, block) => sum + block.rows, 0) !== shape[0]) {
+      throw new LabError("internal", `The blocks of a packed matrix do not add up to its ${shape[0]} rows`);
+    }
+  }
+
+  /** Elements. */
+  get size(): number {
+    return this.shape[0] * this.shape[1];
+  }
+
+  /** Bytes of its buffers; 0 for nothing else than a part of another matrix's buffers is never given. */
+  get bytes(): number {
+    return this.#buffers().reduce((sum, buffer) => sum + buffer.size, 0);
+  }
+
+  /** `count` rows from `first` on, over the same buffers; owned by the whole matrix. */
+  part(first: number, count: number): PackedMatrix {
+    const end = first + count;
+    const blocks = this.blocks
+      .filter((block) => block.first < end && block.first + block.rows > first)
+      .map((block): PackedBlock => {
+        const from = Math.max(first, block.first);
+        const to = Math.min(end, block.first + block.rows);
+        return { ...block, first: from - first, rows: to - from, skip: block.skip + from - block.first };
+      });
+    return new PackedMatrix([count, this.shape[1]], this.storage, blocks);
+  }
+
+  dispose(): void {
+    dropBuffers(this.#buffers());
+  }
+
+  #buffers(): GPUBuffer[] {
+    return this.blocks.flatMap(({ values, scales }) => (scales === undefined ? [values] : [values, scales]));
+  }
+}
+
+/** Puts packed rows on the GPU. @param first row of the matrix they begin with */
+export function uploadBlock(packed: PackedRows, first: number, rows: number, label: string): PackedBlock {
+  return {
+    first,
+    rows,
+    skip: 0,
+    values: makeBuffer(packed.values, label),
+    scales: packed.scales.length === 0 ? undefined : makeBuffer(packed.scales, `${label} scales`),
+    unit: packed.unit,
+  };
+}
+
+/**
+ * Packs a whole matrix from host memory.
+ * @param values out · in finite elements
+ * @throws LabError("bad-input") for NaN or infinite elements
+ */
+export function packMatrix(
+  values: Float32Array<ArrayBuffer>,
+  shape: readonly [number, number],
+  storage: WeightStorage,
+  blockElements: number = BLOCK_ELEMENTS,
+): PackedMatrix {
+  const [rows, inSize] = shape;
+  const step = rowsPerBlock(storage, inSize, blockElements);
+  const blocks: PackedBlock[] = [];
+  for (let first = 0; first < rows; first += step) {
+    const count = Math.min(step, rows - first);
+    const packed = packRows(storage, values.subarray(first * inSize, (first + count) * inSize), count, inSize);
+    if (packed === undefined) throw new LabError("bad-input", "A matrix to be packed has NaN or infinite elements");
+    blocks.push(uploadBlock(packed, first, count, `packed ${storage}`));
+  }
+  return new PackedMatrix(shape, storage, blocks);
+}

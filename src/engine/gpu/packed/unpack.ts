@@ -1,0 +1,58 @@
+/** WGSL that turns stored words into eight elements; unpacking needs neither f16 arithmetic nor int32 tensors. */
+import type { BufferType } from "../program.ts";
+import { GROUP, hasScales, type WeightStorage } from "./storage.ts";
+
+/** Elements one unit of a row holds: what every program reads at once. */
+export const UNIT = 8;
+
+/** Units that share a scale. */
+export const UNITS_PER_SCALE = GROUP / UNIT;
+
+/** Element type of the buffer of values; a unit is one element, in f32 two. */
+export const VALUE_TYPE: Readonly<Record<WeightStorage, BufferType>> = {
+  f32: "vec4<f32>",
+  f16: "vec4<u32>",
+  q8: "vec2<u32>",
+  q4: "u32",
+};
+
+/** Inputs of a program that reads a block: `w`, and `scales` where there are some. */
+export function blockInputs(storage: WeightStorage): Record<string, BufferType> {
+  return hasScales(storage) ? { w: VALUE_TYPE[storage], scales: "u32" } : { w: VALUE_TYPE[storage] };
+}
+
+const HELPERS: Readonly<Record<WeightStorage, string>> = {
+  f32: "",
+  f16: "",
+  q8: `
+    fn bytes(v: u32) -> vec4f { return vec4f((vec4i(bitcast<i32>(v)) << vec4u(24u, 16u, 8u, 0u)) >> vec4u(24u)); }`,
+  q4: `
+    fn nibbles(v: u32) -> vec4f { return vec4f((vec4i(bitcast<i32>(v)) << vec4u(28u, 24u, 20u, 16u)) >> vec4u(28u)); }`,
+};
+
+/** Functions the snippets below call; `scale(i)` is the i-th scale of the block. */
+export function unpackHeader(storage: WeightStorage): string {
+  if (!hasScales(storage)) return HELPERS[storage];
+  return `${HELPERS[storage]}
+    fn scale(i: u32) -> f32 {
+      let pair = unpack2x16float(scales[i >> 1u]);
+      return select(pair.x, pair.y, (i & 1u) == 1u);
+    }`;
+}
+
+/** Statements that read unit `index` into \`<name>l\` and \`<name>h\`, the first and last four elements, before any scale. */
+export function readUnit(storage: WeightStorage, name: string, index: string): string {
+  const raw = `${name}r`;
+  switch (storage) {
+    case "f32":
+      return `let ${name}l = w[2u * (${index})]; let ${name}h = w[2u * (${index}) + 1u];`;
+    case "f16":
+      return `let ${raw} = w[${index}];
+        let ${name}l = vec4f(unpack2x16float(${raw}.x), unpack2x16float(${raw}.y));
+        let ${name}h = vec4f(unpack2x16float(${raw}.z), unpack2x16float(${raw}.w));`;
+    case "q8":
+      return `let ${raw} = w[${index}]; let ${name}l = bytes(${raw}.x); let ${name}h = bytes(${raw}.y);`;
+    case "q4":
+      return `let ${raw} = w[${index}]; let ${name}l = nibbles(${raw}); let ${name}h = nibbles(${raw} >> 16u);`;
+  }
+}
