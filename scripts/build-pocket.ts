@@ -15,6 +15,7 @@ import { type Tensor, tf } from "../src/engine/gpu/tf.ts";
 import { openSa2va, type Sa2vaModel } from "../src/engine/model/sa2va.ts";
 import { writeSafetensors } from "../src/engine/model/safetensors-write.ts";
 import type { Weights } from "../src/engine/model/weights.ts";
+import { tensorsOf } from "../src/engine/model/weights.ts";
 import { meteorScorer } from "../src/engine/rewards/caption-scorer.ts";
 import { loadWordnet } from "../src/engine/rewards/wordnet.ts";
 import { sftBatch } from "../src/engine/sft/batch.ts";
@@ -95,7 +96,9 @@ await runTool(async () => {
     pocketTensors(seed).map(({ name, shape, data }) => ({ name, shape, data: data as Float32Array })),
   );
   const model = await openSa2va(await nodeFolder(out), "pocket");
-  const start = Object.fromEntries([...model.frozen, ...model.base].filter(([name]) => !/gaussian_matrix$/.test(name)));
+  const start = Object.fromEntries(
+    [...tensorsOf(model.frozen), ...model.base].filter(([name]) => !/gaussian_matrix$/.test(name)),
+  );
   const warmupSteps = Math.min(100, Math.ceil(steps / 10));
   const trainer = new SftTrainer(
     model,
@@ -191,7 +194,7 @@ function writeModel(out: string, tensors: { name: string; shape: readonly number
 
 async function writeTrained(out: string, model: Sa2vaModel, own: Readonly<Record<string, Tensor>>): Promise<void> {
   const tensors = [];
-  for (const [name, tensor] of [...model.frozen, ...model.base]) {
+  for (const [name, tensor] of [...tensorsOf(model.frozen), ...model.base]) {
     const values = (await (own[name] ?? tensor).data()) as Float32Array;
     tensors.push({ name, shape: tensor.shape, data: Float32Array.from(values) });
   }

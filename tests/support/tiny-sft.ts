@@ -3,6 +3,7 @@ import { nodeFolder } from "../../scripts/lib/node-files.ts";
 import { pocketPicture } from "../../scripts/pocket/samples.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { openSa2va, type Sa2vaModel } from "../../src/engine/model/sa2va.ts";
+import { tensorsOf } from "../../src/engine/model/weights.ts";
 import { encodeImage, type ImageFeatures } from "../../src/engine/policy/features.ts";
 import type { SftRegion } from "../../src/engine/sft/batch.ts";
 
@@ -21,7 +22,7 @@ export async function tinySft(): Promise<TinySft> {
 
 /** Copies of the tensors that a test trains; owned by the caller. */
 export function trainables(model: Sa2vaModel, wanted: (name: string) => boolean): Record<string, Tensor> {
-  const all = [...model.frozen, ...model.base].filter(([name]) => wanted(name));
+  const all = [...tensorsOf(model.frozen), ...model.base].filter(([name]) => wanted(name));
   return Object.fromEntries(all.map(([name, tensor]) => [name, tensor.clone()]));
 }
 

@@ -258,6 +258,11 @@ export function dropBuffers(buffers: readonly GPUBuffer[]): void {
   }
 }
 
+/** Copies a tensor's values to the GPU and lets go of them; tfjs itself keeps them until a program first reads the tensor. */
+export function uploadNow(info: tf.TensorInfo): void {
+  backend().uploadToGPU(info.dataId);
+}
+
 /** Settles when the GPU has taken in everything written so far; keeps uploads from piling up in host memory. */
 export async function uploadsDone(): Promise<void> {
   await backend().queue.onSubmittedWorkDone();

@@ -2,7 +2,6 @@
 import { isRecord, readJson } from "../bytes/json.ts";
 import type { ByteFolder } from "../bytes/source.ts";
 import { LabError } from "../errors.ts";
-import { type Tensor, tf } from "../gpu/tf.ts";
 import { parseSa2vaConfig, type Sa2vaConfig } from "./config.ts";
 import { openSafetensors, type Safetensors } from "./safetensors.ts";
 import { sam2Shapes } from "./sam2-shapes.ts";
@@ -31,16 +30,8 @@ export interface Checkpoint {
   shape(name: string): readonly number[];
   /** Bytes of the tensors in the files. */
   readonly bytes: number;
-  /**
-   * Reads the tensors whose name passes the filter, one at a time, as f32. The caller owns them; after an error or an
-   * abort none is left behind.
-   * @throws LabError("cancelled") when the signal fires
-   */
-  load(
-    filter?: (name: string) => boolean,
-    onProgress?: (progress: LoadProgress) => void,
-    signal?: AbortSignal,
-  ): Promise<Map<string, Tensor>>;
+  /** The file that holds a tensor. @throws LabError("bad-input") when there is no such tensor */
+  holder(name: string): Safetensors;
 }
 
 /** Whether a tensor belongs to a part that pictures never use. */
@@ -74,27 +65,8 @@ export async function openCheckpoint(folder: ByteFolder): Promise<Checkpoint> {
     config,
     tensorNames,
     bytes: sumBytes(tensorNames),
+    holder,
     shape: (name) => holder(name).info(name).shape,
-    async load(filter = () => true, onProgress, signal) {
-      const names = tensorNames.filter(filter);
-      const totalBytes = sumBytes(names);
-      const loaded = new Map<string, Tensor>();
-      let bytes = 0;
-      try {
-        for (const name of names) {
-          if (signal?.aborted === true) throw new LabError("cancelled", "Loading the checkpoint was stopped");
-          const file = holder(name);
-          const info = file.info(name);
-          loaded.set(name, tf.tensor(await file.read(name), [...info.shape], "float32"));
-          bytes += info.bytes;
-          onProgress?.({ done: loaded.size, total: names.length, bytes, totalBytes, name });
-        }
-      } catch (thrown) {
-        tf.dispose([...loaded.values()]);
-        throw thrown;
-      }
-      return loaded;
-    },
   };
 }
 

@@ -1,5 +1,8 @@
 /** The linear layers of the model by the path of their tensors, whatever form their weight is held in. */
-import { linear } from "../gpu/kernels/linear.ts";
+import { type LowRank, linear } from "../gpu/kernels/linear.ts";
+import { packedRows } from "../gpu/packed/gather.ts";
+import { packedLinear } from "../gpu/packed/linear.ts";
+import { PackedMatrix } from "../gpu/packed/matrix.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { Matrix, Weights } from "./weights.ts";
 
@@ -9,7 +12,7 @@ import type { Matrix, Weights } from "./weights.ts";
  * @returns [..., out]
  */
 export function linearLayer(w: Weights, path: string, x: Tensor): Tensor {
-  return linear(x, w.matrix(`${path}.weight`), w.find(`${path}.bias`), w.lora(path));
+  return timesMatrix(x, w.matrix(`${path}.weight`), w.find(`${path}.bias`), w.lora(path));
 }
 
 /**
@@ -18,19 +21,20 @@ export function linearLayer(w: Weights, path: string, x: Tensor): Tensor {
  */
 export function linearPart(w: Weights, path: string, x: Tensor, first: number, count: number): Tensor {
   const weight = w.matrix(`${path}.weight`);
-  return linear(x, matrixPart(weight, first, count), w.find(`${path}.bias`)?.slice([first], [count]));
+  return timesMatrix(x, matrixPart(weight, first, count), w.find(`${path}.bias`)?.slice([first], [count]));
 }
 
-/** x Wᵀ for a matrix without a layer around it (the head). @returns [..., out] */
-export function timesMatrix(x: Tensor, matrix: Matrix): Tensor {
-  return linear(x, matrix);
+/** x Wᵀ (+ bias) (+ low-rank branch) with a matrix at hand (the head has no layer around it). @returns [..., out] */
+export function timesMatrix(x: Tensor, matrix: Matrix, bias?: Tensor, lora?: LowRank): Tensor {
+  return matrix instanceof PackedMatrix ? packedLinear(x, matrix, bias, lora) : linear(x, matrix, bias, lora);
 }
 
 /** Rows `ids` of a matrix, [...ids.shape, in]. Not differentiated: embeddings are frozen. @param ids int32 */
 export function matrixRows(matrix: Matrix, ids: Tensor): Tensor {
-  return tf.gather(matrix, ids.toInt());
+  return matrix instanceof PackedMatrix ? packedRows(matrix, ids) : tf.gather(matrix, ids.toInt());
 }
 
 function matrixPart(matrix: Matrix, first: number, count: number): Matrix {
+  if (matrix instanceof PackedMatrix) return matrix.part(first, count);
   return matrix.slice([first, 0], [count, matrix.shape[1] as number]);
 }

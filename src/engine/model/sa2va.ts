@@ -4,12 +4,15 @@
  */
 import type { ByteFolder } from "../bytes/source.ts";
 import { LabError } from "../errors.ts";
-import { type Tensor, tf } from "../gpu/tf.ts";
+import type { Tensor } from "../gpu/tf.ts";
 import { openTokenizer, type Tokenizer } from "../text/tokenizer.ts";
 import { type LoadProgress, openCheckpoint } from "./checkpoint.ts";
 import type { Sa2vaConfig } from "./config.ts";
 import type { TilingConfig } from "./preprocess/tiling.ts";
+import { ALL_F32, type StorageChoice } from "./storage-choice.ts";
 import { isTrainableBase } from "./trainable.ts";
+import { collectWeights, convertCheckpoint, type WeightPiece } from "./weight-pieces.ts";
+import { disposeWeights, type FrozenWeights, type Matrix, tensorsOf } from "./weights.ts";
 
 export interface Sa2vaModel {
   readonly name: string;
@@ -17,31 +20,49 @@ export interface Sa2vaModel {
   readonly tiling: TilingConfig;
   readonly tokenizer: Tokenizer;
   /** Never changed, shared by policy, partner and reference. */
-  readonly frozen: ReadonlyMap<string, Tensor>;
+  readonly frozen: FrozenWeights;
   /** Published tensors of the modules that train (projector, [SEG] prompt, mask decoder, prompt encoder). */
   readonly base: ReadonlyMap<string, Tensor>;
+  readonly storage: StorageChoice;
   readonly parameters: number;
   /** Bytes of the weight files. */
   readonly bytes: number;
   dispose(): void;
 }
 
+export interface OpenOptions {
+  /** Forms of the frozen matrices; f32 by default. */
+  readonly choice?: StorageChoice | undefined;
+  readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Called once folder, headers and tokenizer are found good: the moment to free another model. */
+  readonly beforeWeights?: (() => void) | undefined;
+  /** Elements of a block of rows; smaller in tests. */
+  readonly blockElements?: number | undefined;
+}
+
+/** What a model is but its weights. */
+export type ModelFacts = Pick<Sa2vaModel, "name" | "config" | "tokenizer" | "storage" | "bytes">;
+
 /**
  * Loads a model folder onto the current backend.
  * @param name shown to people and stored with runs
- * @param beforeWeights called once folder, headers and tokenizer are found good: the moment to free another model
  * @throws LabError naming the file, tensor or field that is wrong; nothing stays behind
  */
-export async function openSa2va(
-  folder: ByteFolder,
-  name: string,
-  onProgress?: (progress: LoadProgress) => void,
-  signal?: AbortSignal,
-  beforeWeights?: () => void,
-): Promise<Sa2vaModel> {
+export async function openSa2va(folder: ByteFolder, name: string, options: OpenOptions = {}): Promise<Sa2vaModel> {
   const checkpoint = await openCheckpoint(folder);
+  const { config, bytes } = checkpoint;
+  const tokenizer = await modelTokenizer(folder, config);
+  const storage = options.choice ?? ALL_F32;
+  options.beforeWeights?.();
+  const pieces = convertCheckpoint(checkpoint, { ...options, choice: storage });
+  return assembleSa2va({ name, config, tokenizer, storage, bytes }, pieces);
+}
+
+/** The tokenizer of a model folder. @throws LabError("bad-input") when it has ids the embedding has no row for */
+export async function modelTokenizer(folder: ByteFolder, config: Sa2vaConfig): Promise<Tokenizer> {
   const tokenizer = await openTokenizer(folder);
-  const rows = checkpoint.config.language.vocabSize;
+  const rows = config.language.vocabSize;
   if (tokenizer.vocabSize > rows) {
     throw new LabError(
       "bad-input",
@@ -49,27 +70,25 @@ export async function openSa2va(
       { subject: "tokenizer.json" },
     );
   }
-  beforeWeights?.();
-  const tensors = await checkpoint.load(() => true, onProgress, signal);
-  const frozen = new Map<string, Tensor>();
-  const base = new Map<string, Tensor>();
+  return tokenizer;
+}
+
+/** A model from its facts and the pieces of its weights. @throws what the pieces throw; nothing stays behind then */
+export async function assembleSa2va(facts: ModelFacts, pieces: AsyncIterable<WeightPiece>): Promise<Sa2vaModel> {
+  const weights = await collectWeights(pieces);
+  const frozen = new Map<string, Matrix>();
+  const trainable = new Map<string, Matrix>();
   let parameters = 0;
-  for (const [path, tensor] of tensors) {
-    (isTrainableBase(path) ? base : frozen).set(path, tensor);
-    parameters += tensor.size;
+  for (const [path, weight] of weights) {
+    (isTrainableBase(path) ? trainable : frozen).set(path, weight);
+    parameters += weight.size;
   }
-  const { config } = checkpoint;
   return {
-    name,
-    config,
-    tiling: config,
-    tokenizer,
+    ...facts,
+    tiling: facts.config,
     frozen,
-    base,
+    base: tensorsOf(trainable),
     parameters,
-    bytes: checkpoint.bytes,
-    dispose() {
-      tf.dispose([...frozen.values(), ...base.values()]);
-    },
+    dispose: () => disposeWeights(weights.values()),
   };
 }

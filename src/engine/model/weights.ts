@@ -5,16 +5,23 @@
  */
 import { LabError } from "../errors.ts";
 import type { LowRank } from "../gpu/kernels/linear.ts";
-import type { Tensor } from "../gpu/tf.ts";
+import { PackedMatrix } from "../gpu/packed/matrix.ts";
+import { type Tensor, tf } from "../gpu/tf.ts";
 
 /** Trainable tensors by full path, e.g. `mlp1.1.weight` or `language_model.model.layers.0.self_attn.q_proj.lora_A.weight`. */
 export type ParameterSet = Readonly<Record<string, Tensor>>;
 
-/** A matrix that products and gathers read. */
-export type Matrix = Tensor;
+/** A matrix that products and gathers read, as a tensor or packed. */
+export type Matrix = Tensor | PackedMatrix;
+
+/** Frozen weights by published name. */
+export type FrozenWeights = ReadonlyMap<string, Matrix>;
 
 export interface Weights {
-  /** Tensor of that published name; throws LabError("bad-input") when the checkpoint has none. */
+  /**
+   * Tensor of that published name; throws LabError("bad-input") when the checkpoint has none, LabError("internal") when
+   * it is held packed.
+   */
   get(name: string): Tensor;
   find(name: string): Tensor | undefined;
   /** Weight of a linear layer or an embedding, [out, in], in whatever form it is held. */
@@ -42,23 +49,52 @@ export function recomputing(weights: Weights, trainable: ParameterSet): Weights 
  * Trainable tensors in front of frozen ones. Nothing is copied.
  * @param loraScale alpha / r
  */
-export function weightsView(frozen: ReadonlyMap<string, Tensor>, trainable: ParameterSet, loraScale: number): Weights {
-  const find = (name: string): Tensor | undefined => trainable[name] ?? frozen.get(name);
-  const get = (name: string): Tensor => {
-    const tensor = find(name);
-    if (tensor === undefined)
+export function weightsView(frozen: FrozenWeights, trainable: ParameterSet, loraScale: number): Weights {
+  const findMatrix = (name: string): Matrix | undefined => trainable[name] ?? frozen.get(name);
+  const find = (name: string): Tensor | undefined => {
+    const found = findMatrix(name);
+    if (found instanceof PackedMatrix) throw new LabError("internal", `"${name}" is held packed and is no tensor`);
+    return found;
+  };
+  const present = <T>(name: string, found: T | undefined): T => {
+    if (found === undefined)
       throw new LabError("bad-input", `The checkpoint has no tensor "${name}"`, { subject: name });
-    return tensor;
+    return found;
   };
   return {
     find,
-    get,
-    matrix: get,
-    findMatrix: find,
+    findMatrix,
+    get: (name) => present(name, find(name)),
+    matrix: (name) => present(name, findMatrix(name)),
     lora(path) {
       const a = trainable[`${path}.lora_A.weight`];
       const b = trainable[`${path}.lora_B.weight`];
       return a === undefined || b === undefined ? undefined : { a, b, scale: loraScale };
     },
   };
+}
+
+/** Frees frozen weights, whatever form they have. */
+export function disposeWeights(weights: Iterable<Matrix>): void {
+  for (const weight of weights) {
+    if (weight instanceof PackedMatrix) weight.dispose();
+    else tf.dispose(weight);
+  }
+}
+
+/**
+ * The weights as tensors, for work that changes or stores all of them.
+ * @throws LabError("unsupported") when one is held packed
+ */
+export function tensorsOf(weights: FrozenWeights): Map<string, Tensor> {
+  const tensors = new Map<string, Tensor>();
+  for (const [name, weight] of weights) {
+    if (weight instanceof PackedMatrix) {
+      throw new LabError("unsupported", `"${name}" is held in ${weight.storage}; this needs all weights in f32`, {
+        subject: name,
+      });
+    }
+    tensors.set(name, weight);
+  }
+  return tensors;
 }

@@ -3,10 +3,11 @@ import { isRecord, readJson } from "../bytes/json.ts";
 import type { ByteFolder } from "../bytes/source.ts";
 import type { RgbImage } from "../data/sample.ts";
 import { LabError } from "../errors.ts";
-import { type Tensor, tf } from "../gpu/tf.ts";
 import { openCheckpoint } from "../model/checkpoint.ts";
 import type { Sa2vaConfig } from "../model/config.ts";
-import { type Weights, weightsView } from "../model/weights.ts";
+import { ALL_F32, type StorageChoice } from "../model/storage-choice.ts";
+import { collectWeights, convertCheckpoint } from "../model/weight-pieces.ts";
+import { disposeWeights, type FrozenWeights, type Weights, weightsView } from "../model/weights.ts";
 import { type GoldenArrays, openArrays } from "./golden-arrays.ts";
 
 /** What parity needs from its surroundings. */
@@ -22,7 +23,7 @@ export interface GoldenModel {
   readonly config: Sa2vaConfig;
   readonly cases: Json;
   /** All tensors of the checkpoint that pictures use. */
-  readonly frozen: ReadonlyMap<string, Tensor>;
+  readonly frozen: FrozenWeights;
   /** The checkpoint without adapter. */
   readonly weights: Weights;
   arrays(path: string): Promise<GoldenArrays>;
@@ -30,10 +31,10 @@ export interface GoldenModel {
 }
 
 /** @throws LabError naming the file that is missing or wrong */
-export async function openGoldenModel(folder: ByteFolder): Promise<GoldenModel> {
+export async function openGoldenModel(folder: ByteFolder, choice: StorageChoice = ALL_F32): Promise<GoldenModel> {
   const cases = await jsonFile(folder, "cases.json");
   const checkpoint = await openCheckpoint(folder);
-  const frozen = await checkpoint.load();
+  const frozen = await collectWeights(convertCheckpoint(checkpoint, { choice }));
   return {
     folder,
     config: checkpoint.config,
@@ -42,7 +43,7 @@ export async function openGoldenModel(folder: ByteFolder): Promise<GoldenModel> 
     weights: weightsView(frozen, {}, 0),
     arrays: (path) => openArrays(folder, path),
     dispose: () => {
-      tf.dispose([...frozen.values()]);
+      disposeWeights(frozen.values());
     },
   };
 }

@@ -5,7 +5,7 @@ import type { Sa2vaConfig } from "../model/config.ts";
 import { disposeCache, embedTokens, type KvCache, languageForward, languageLogits } from "../model/language.ts";
 import { projectVisual } from "../model/projector.ts";
 import { spliceVisual } from "../model/splice.ts";
-import type { ParameterSet, Weights } from "../model/weights.ts";
+import type { FrozenWeights, ParameterSet, Weights } from "../model/weights.ts";
 import { contextRuns } from "../text/prompt.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
 import type { GoldenCase, GoldenCases } from "./sa2va-cases.ts";
@@ -13,7 +13,7 @@ import type { GoldenCase, GoldenCases } from "./sa2va-cases.ts";
 export interface LanguageGolden {
   readonly config: Sa2vaConfig;
   readonly cases: GoldenCases;
-  readonly frozen: ReadonlyMap<string, Tensor>;
+  readonly frozen: FrozenWeights;
   /** Golden output of the pixel shuffle, [tiles, tokens, 4H]. */
   readonly shuffled: Tensor;
   /** Region grids, one per region. */

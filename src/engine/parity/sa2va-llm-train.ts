@@ -37,7 +37,7 @@ export async function* grpoRows(folder: ByteFolder, golden: LanguageGolden): Asy
   const group = await readGroup(arrays, golden.cases.train.grpo);
   const names = arrays.names.filter((name) => name.startsWith("grad."));
   const parameters: Record<string, Tensor> = { ...golden.adapter };
-  for (const [name, tensor] of golden.frozen) if (name.startsWith("mlp1.")) parameters[name] = tensor;
+  for (const name of golden.frozen.keys()) if (name.startsWith("mlp1.")) parameters[name] = golden.base.get(name);
   const paths = Object.keys(parameters);
   try {
     const reference = tf.tidy(() => groupLogProbs(golden, golden.base, group));

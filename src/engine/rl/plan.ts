@@ -1,7 +1,9 @@
 /** What a run would take before it starts: the trainable tree, bytes, and reasons why it cannot or should not run. */
 import type { LabConfig } from "../config/table.ts";
 import type { EngineDevice } from "../gpu/device.ts";
+import { PackedMatrix } from "../gpu/packed/matrix.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
+import type { Matrix } from "../model/weights.ts";
 import { needsReference } from "./loss-config.ts";
 import { type ShapedTrainable, trainableOf } from "./start-run.ts";
 
@@ -43,7 +45,7 @@ export function planRun(model: Sa2vaModel, config: LabConfig, device: EngineDevi
     trainableParameters,
     frozenParameters,
     bytes: {
-      weights: frozenParameters * F32,
+      weights: [...model.frozen.values()].reduce((sum, weight) => sum + heldBytes(weight), 0),
       trainable: trained,
       gradients: trained,
       moments: 2 * trained,
@@ -56,6 +58,16 @@ export function planRun(model: Sa2vaModel, config: LabConfig, device: EngineDevi
   };
 }
 
+/** Bytes a weight takes on the GPU. */
+function heldBytes(weight: Matrix): number {
+  return weight instanceof PackedMatrix ? weight.bytes : weight.size * F32;
+}
+
+/** Bytes a program binds of it at once: packed matrices are cut so that every adapter can bind their blocks. */
+function boundBytes(weight: Matrix): number {
+  return weight instanceof PackedMatrix ? 0 : weight.size * F32;
+}
+
 function problemsOf(model: Sa2vaModel, config: LabConfig, device: EngineDevice): string[] {
   const problems: string[] = [];
   const maskSide = model.config.sam2.imageSize / 4;
@@ -64,13 +76,16 @@ function problemsOf(model: Sa2vaModel, config: LabConfig, device: EngineDevice):
   }
   const binding = device.report.limits.maxStorageBufferBindingSize ?? Number.POSITIVE_INFINITY;
   const largest = [...model.frozen, ...model.base].reduce(
-    (most, [path, tensor]) => (tensor.size > most.size ? { path, size: tensor.size } : most),
-    { path: "", size: 0 },
+    (most, [path, weight]) => {
+      const bytes = boundBytes(weight);
+      return bytes > most.bytes ? { path, bytes } : most;
+    },
+    { path: "", bytes: 0 },
   );
-  if (largest.size * F32 > binding) {
+  if (largest.bytes > binding) {
     const mebibytes = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB`;
     problems.push(
-      `${largest.path} takes ${mebibytes(largest.size * F32)}, this adapter binds at most ${mebibytes(binding)} at once`,
+      `${largest.path} takes ${mebibytes(largest.bytes)}, this adapter binds at most ${mebibytes(binding)} at once`,
     );
   }
   return problems;

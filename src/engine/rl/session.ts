@@ -88,11 +88,16 @@ export class Session {
     if (this.#trainer !== undefined)
       throw new LabError("bad-input", "A run is under way; stop it before loading a model");
     const hash = await weightsHash(folder);
-    const model = await openSa2va(folder, name, onProgress, undefined, () => {
+    const beforeWeights = (): void => {
       this.#model?.model.dispose();
       this.#model = undefined;
+<<<<<<< HEAD
       this.#adapter = undefined;
     });
+=======
+    };
+    const model = await openSa2va(folder, name, { onProgress, beforeWeights });
+>>>>>>> 104e022 (Frozen weights may be packed; checkpoints are converted block by block)
     this.#deps.device.check();
     this.#model = { model, hash };
     return model;

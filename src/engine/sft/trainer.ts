@@ -2,7 +2,7 @@
 import { LabError } from "../errors.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
-import { type ParameterSet, weightsView } from "../model/weights.ts";
+import { type FrozenWeights, type ParameterSet, weightsView } from "../model/weights.ts";
 import { clipFactor, scaleGradients } from "../rl/clip.ts";
 import { rampedDecay, updateEma } from "../rl/ema.ts";
 import { inspectGradients } from "../rl/monitor.ts";
@@ -56,7 +56,7 @@ export class SftTrainer {
   readonly #model: Sa2vaModel;
   readonly #settings: SftTrainerSettings;
   readonly #layout: readonly PackedPlace[];
-  readonly #stored: ReadonlyMap<string, Tensor>;
+  readonly #stored: FrozenWeights;
   #params: ParameterSet;
   #ema: ParameterSet;
   #adam: AdamState;

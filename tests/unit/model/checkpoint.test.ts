@@ -3,10 +3,13 @@ import { nodeFolder } from "../../../scripts/lib/node-files.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
-import { isVideoOnly, openCheckpoint } from "../../../src/engine/model/checkpoint.ts";
+import { isVideoOnly, type LoadProgress, openCheckpoint } from "../../../src/engine/model/checkpoint.ts";
 import { parseSa2vaConfig } from "../../../src/engine/model/config.ts";
 import { openSafetensors } from "../../../src/engine/model/safetensors.ts";
 import { type TensorToWrite, writeSafetensors } from "../../../src/engine/model/safetensors-write.ts";
+import { ALL_F32 } from "../../../src/engine/model/storage-choice.ts";
+import { collectWeights, convertCheckpoint } from "../../../src/engine/model/weight-pieces.ts";
+import { disposeWeights } from "../../../src/engine/model/weights.ts";
 
 const GOLDEN = "tests/golden/sa2va-tiny-qwen2";
 
@@ -42,14 +45,17 @@ describe("a checkpoint folder", () => {
     expect(checkpoint.tensorNames.some(isVideoOnly)).toBe(false);
     expect(checkpoint.tensorNames).toContain("grounding_encoder.sam2_model.no_mem_embed");
     const seen: number[] = [];
-    const loaded = await checkpoint.load(
-      (name) => name.startsWith("mlp1."),
-      ({ bytes, totalBytes }) => seen.push(bytes / totalBytes),
+    const loaded = await collectWeights(
+      convertCheckpoint(checkpoint, {
+        choice: ALL_F32,
+        filter: (name) => name.startsWith("mlp1."),
+        onProgress: ({ bytes, totalBytes }) => seen.push(bytes / totalBytes),
+      }),
     );
     expect([...loaded.keys()].sort()).toEqual([0, 1, 3].flatMap((i) => [`mlp1.${i}.bias`, `mlp1.${i}.weight`]));
     expect(seen.at(-1)).toBe(1);
     expect(loaded.get("mlp1.1.weight")?.shape).toEqual(checkpoint.shape("mlp1.1.weight"));
-    tf.dispose([...loaded.values()]);
+    disposeWeights(loaded.values());
   });
 
   it("reads shards like one file", async () => {
@@ -93,7 +99,8 @@ describe("a checkpoint folder", () => {
     const checkpoint = await openCheckpoint(await nodeFolder(GOLDEN));
     const before = tf.memory().numTensors;
     const stop = new AbortController();
-    const loading = checkpoint.load(undefined, ({ done }) => (done === 3 ? stop.abort() : undefined), stop.signal);
+    const onProgress = ({ done }: LoadProgress): void => (done === 3 ? stop.abort() : undefined);
+    const loading = collectWeights(convertCheckpoint(checkpoint, { choice: ALL_F32, onProgress, signal: stop.signal }));
     await expect(loading).rejects.toMatchObject({ code: "cancelled" });
     expect(tf.memory().numTensors).toBe(before);
   });
