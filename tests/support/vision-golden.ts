@@ -5,15 +5,14 @@ import { openCheckpoint } from "../../src/engine/model/checkpoint.ts";
 import { normalisePixels } from "../../src/engine/model/preprocess/pixels.ts";
 import { projectVisual } from "../../src/engine/model/projector.ts";
 import { openSafetensors } from "../../src/engine/model/safetensors.ts";
-import { ALL_F32 } from "../../src/engine/model/storage-choice.ts";
 import { pixelShuffle, visionTower } from "../../src/engine/model/vision.ts";
-import { collectWeights, convertCheckpoint } from "../../src/engine/model/weight-pieces.ts";
-import { tensorsOf, weightsView } from "../../src/engine/model/weights.ts";
+import { loadTensors } from "../../src/engine/model/weight-pieces.ts";
+import { weightsView } from "../../src/engine/model/weights.ts";
 
 export async function visionErrors(folder: ByteFolder): Promise<Record<string, number>> {
   const checkpoint = await openCheckpoint(folder);
   const filter = (name: string): boolean => name.startsWith("vision_model.") || name.startsWith("mlp1.");
-  const frozen = tensorsOf(await collectWeights(convertCheckpoint(checkpoint, { choice: ALL_F32, filter })));
+  const frozen = await loadTensors(checkpoint, filter);
   const weights = weightsView(frozen, {}, 0);
   const tiles = await openSafetensors(folder.get("golden_preprocess.safetensors")!);
   const expected = await openSafetensors(folder.get("golden_vision.safetensors")!);

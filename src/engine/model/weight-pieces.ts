@@ -9,8 +9,8 @@ import { BLOCK_ELEMENTS, rowsPerBlock, type WeightStorage } from "../gpu/packed/
 import { uploadNow, uploadsDone } from "../gpu/program.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { Checkpoint, LoadProgress } from "./checkpoint.ts";
-import { packedForm, type StorageChoice } from "./storage-choice.ts";
-import { disposeWeights, type Matrix } from "./weights.ts";
+import { ALL_F32, packedForm, type StorageChoice } from "./storage-choice.ts";
+import { disposeWeights, type Matrix, tensorsOf } from "./weights.ts";
 
 /** An f32 tensor, or rows of a packed matrix. */
 export type WeightPiece =
@@ -80,7 +80,12 @@ export async function* convertCheckpoint(checkpoint: Checkpoint, options: Conver
       for (let first = 0; first < total; first += step) {
         stopIf(signal);
         const rows = Math.min(step, total - first);
-        const packed = packRows(storage, await file.readRange(name, first * rowBytes, (first + rows) * rowBytes), rows, inSize);
+        const packed = packRows(
+          storage,
+          await file.readRange(name, first * rowBytes, (first + rows) * rowBytes),
+          rows,
+          inSize,
+        );
         if (packed === undefined) throw notFinite();
         report(Math.round((info.bytes * (first + rows)) / total));
         yield { kind: "rows", name, shape, storage, first, rows, packed };
@@ -154,4 +159,12 @@ function toGpu(values: Float32Array<ArrayBuffer>, shape: readonly number[]): Ten
   const tensor = tf.tensor(values, [...shape], "float32");
   if (tf.getBackend() === "webgpu" && tensor.size > 0) uploadNow(tensor);
   return tensor;
+}
+
+/** Tensors of a checkpoint in f32, owned by the caller. @throws LabError("unsupported") when one is too large for a tensor */
+export async function loadTensors(
+  checkpoint: Checkpoint,
+  filter?: (name: string) => boolean,
+): Promise<Map<string, Tensor>> {
+  return tensorsOf(await collectWeights(convertCheckpoint(checkpoint, { choice: ALL_F32, filter })));
 }

@@ -91,13 +91,9 @@ export class Session {
     const beforeWeights = (): void => {
       this.#model?.model.dispose();
       this.#model = undefined;
-<<<<<<< HEAD
       this.#adapter = undefined;
-    });
-=======
     };
     const model = await openSa2va(folder, name, { onProgress, beforeWeights });
->>>>>>> 104e022 (Frozen weights may be packed; checkpoints are converted block by block)
     this.#deps.device.check();
     this.#model = { model, hash };
     return model;

@@ -18,6 +18,7 @@ import { openCheckpoint } from "../../../src/engine/model/checkpoint.ts";
 import { embedTokens, languageForward, languageLogits } from "../../../src/engine/model/language.ts";
 import { languageLinears } from "../../../src/engine/model/language-shapes.ts";
 import { type Adapter, initLora, readAdapter } from "../../../src/engine/model/lora.ts";
+import { loadTensors } from "../../../src/engine/model/weight-pieces.ts";
 import { weightsView } from "../../../src/engine/model/weights.ts";
 import { writeCheckpoint } from "../../../src/engine/runs/checkpoint.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
@@ -46,7 +47,7 @@ function peft(...args: string[]): { readonly logits: number[][]; readonly scalin
 /** Logits [T·V] of token ids under our own forward pass. */
 async function ourLogits(folder: string, adapter: Pick<Adapter, "tensors" | "scale">): Promise<Float32Array> {
   const checkpoint = await openCheckpoint(await nodeFolder(folder));
-  const weights = await checkpoint.load((name) => name.startsWith("language_model."));
+  const weights = await loadTensors(checkpoint, (name) => name.startsWith("language_model."));
   const set: Record<string, Tensor> = {};
   for (const { name, shape, values } of adapter.tensors) set[name] = tf.tensor(values, [...shape]);
   const { language } = checkpoint.config;
