@@ -5,7 +5,7 @@ import { LabError } from "../src/engine/errors.ts";
 import type { RewardScorer, ScoredRollout } from "../src/engine/rewards/types.ts";
 import type { RequestId, WireError } from "../src/protocol/common.ts";
 import type { SampleReply, SampleRequest } from "../src/protocol/data.ts";
-import type { FromReward, GroupRequest, ScoreRequest } from "../src/protocol/reward.ts";
+import type { FromReward, FromTrainerToReward, GroupRequest, ScoreRequest } from "../src/protocol/reward.ts";
 
 interface Waiting<T> {
   readonly resolve: (value: T) => void;
@@ -57,16 +57,38 @@ export function rowsOver(port: MessagePort): RowSource {
 }
 
 export function scorerOver(port: MessagePort): RewardScorer {
-  const requests = ledger<readonly ScoredRollout[]>();
+  const requests = ledger<FromReward>();
+  const post = (message: FromTrainerToReward): void => port.postMessage(message);
   port.onmessage = ({ data }: MessageEvent<FromReward>) => {
-    if (data.type === "scores") requests.settle(data.request, { value: data.scores });
-    else if (data.request === null) requests.failAll(data.error);
-    else requests.settle(data.request, { error: data.error });
+    if (data.type === "failed") {
+      if (data.request === null) requests.failAll(data.error);
+      else requests.settle(data.request, { error: data.error });
+    } else if ("request" in data && typeof data.request === "number") {
+      requests.settle(data.request, { value: data });
+    }
+  };
+  const scores = async (
+    signal: AbortSignal | undefined,
+    message: (request: RequestId) => ScoreRequest | GroupRequest,
+  ): Promise<readonly ScoredRollout[]> => {
+    let number = 0;
+    const cancel = (): void => post({ type: "cancel", request: number });
+    const asked = requests.ask((request) => {
+      number = request;
+      post(message(request));
+    });
+    signal?.addEventListener("abort", cancel);
+    const answer = await asked.finally(() => signal?.removeEventListener("abort", cancel));
+    if (answer.type === "scores") return answer.scores;
+    throw new LabError("internal", `The reward worker answered "${answer.type}" where scores were due`);
   };
   return {
-    score: (pairs) =>
-      requests.ask((request) => port.postMessage({ type: "score", request, pairs } satisfies ScoreRequest)),
-    scoreGroup: (group, plan) =>
-      requests.ask((request) => port.postMessage({ type: "score-group", request, group, plan } satisfies GroupRequest)),
+    score: (pairs) => scores(undefined, (request) => ({ type: "score", request, pairs })),
+    scoreGroup: (group, plan, signal) => scores(signal, (request) => ({ type: "score-group", request, group, plan })),
+    begin: async (config) => {
+      const answer = await requests.ask((request) => post({ type: "begin", request, config }));
+      if (answer.type === "begun") return answer.judge;
+      throw new LabError("internal", `The reward worker answered "${answer.type}" at the start of a run`);
+    },
   };
 }

@@ -1,4 +1,4 @@
-/** Scores captions beside the trainer: METEOR needs the WordNet table and processor time, neither of which should wait. */
+/** Scores captions beside the trainer: METEOR needs the WordNet table and processor time, a judge the network. */
 import { memorySource } from "../src/engine/bytes/memory.ts";
 import { fetchBytes } from "../src/engine/data/blob-source.ts";
 import { LabError } from "../src/engine/errors.ts";
@@ -6,34 +6,67 @@ import { rewardScorer } from "../src/engine/rewards/scorer.ts";
 import type { RewardScorer } from "../src/engine/rewards/types.ts";
 import { userRewards } from "../src/engine/rewards/user/watched.ts";
 import { loadWordnet } from "../src/engine/rewards/wordnet.ts";
-import type { FromReward, GroupRequest, ScoreRequest, ToReward } from "../src/protocol/reward.ts";
+import type { RequestId } from "../src/protocol/common.ts";
+import type { FromReward, FromTrainerToReward, ToReward } from "../src/protocol/reward.ts";
+import { workerJudgeHost } from "./judge-host.ts";
+import { modelsOf, tryJudge } from "./judge-try.ts";
 import { openSandbox, watch } from "./sandbox-link.ts";
 import { wireError } from "./wire.ts";
 
 type Send = (message: FromReward) => void;
+type Request = Exclude<Extract<ToReward | FromTrainerToReward, { readonly request: RequestId }>, { type: "cancel" }>;
 
 const toPage: Send = (message) => self.postMessage(message);
+const judgeHost = workerJudgeHost(toPage);
 /** One sandbox for the page and the trainer; it is opened when a reward is first run. */
 const user = userRewards(openSandbox, watch);
 let scorer: Promise<RewardScorer> | null = null;
 
 async function loadScorer(url: string): Promise<RewardScorer> {
   const bytes = await fetchBytes(url);
-  return rewardScorer({ wordnet: await loadWordnet(memorySource(url, bytes)), user });
+  return rewardScorer({ wordnet: await loadWordnet(memorySource(url, bytes)), judgeHost, user });
 }
 
-async function score(message: ScoreRequest | GroupRequest, send: Send): Promise<void> {
+async function ready(): Promise<RewardScorer> {
+  if (scorer === null) throw new LabError("internal", "Captions were to be scored before the WordNet table was named");
+  return scorer;
+}
+
+async function answer(message: Request, signal: AbortSignal): Promise<FromReward> {
   const { request } = message;
-  try {
-    if (scorer === null)
-      throw new LabError("internal", "Captions were to be scored before the WordNet table was named");
-    const own = await scorer;
-    const scores =
-      message.type === "score" ? await own.score(message.pairs) : await own.scoreGroup(message.group, message.plan);
-    send({ type: "scores", request, scores });
-  } catch (thrown) {
-    send({ type: "failed", request, error: wireError(thrown) });
+  switch (message.type) {
+    case "score":
+      return { type: "scores", request, scores: await (await ready()).score(message.pairs) };
+    case "score-group": {
+      const scores = await (await ready()).scoreGroup(message.group, message.plan, signal);
+      return { type: "scores", request, scores };
+    }
+    case "begin":
+      return { type: "begun", request, judge: await (await ready()).begin(message.config) };
+    case "judge-try":
+      return tryJudge(message, judgeHost, signal);
+    case "judge-models":
+      return { type: "models", request, models: await modelsOf(message.config, judgeHost, signal) };
+    case "judge-forget":
+      await judgeHost.forget();
+      return { type: "done", request };
+    default:
+      throw new LabError("internal", `The reward worker knows no message "${(message as { type: string }).type}"`);
   }
+}
+
+/** Answers requests of one side; each can be cancelled by its number. */
+function answering(send: Send): (message: Request | { readonly type: "cancel"; readonly request: RequestId }) => void {
+  const stops = new Map<RequestId, AbortController>();
+  return (message) => {
+    const { request } = message;
+    if (message.type === "cancel") return stops.get(request)?.abort();
+    const stop = new AbortController();
+    stops.set(request, stop);
+    answer(message, stop.signal)
+      .then(send, (thrown: unknown) => send({ type: "failed", request, error: wireError(thrown) }))
+      .finally(() => stops.delete(request));
+  };
 }
 
 function connect(port: MessagePort, wordnetUrl: string): void {
@@ -44,17 +77,15 @@ function connect(port: MessagePort, wordnetUrl: string): void {
     if (scorer === loading) scorer = null;
     toPage({ type: "failed", request: null, error: wireError(thrown) });
   });
-  port.onmessage = ({ data }: MessageEvent<ScoreRequest | GroupRequest>) => {
-    void score(data, (answer) => port.postMessage(answer));
-  };
+  const take = answering((message) => port.postMessage(message));
+  port.onmessage = ({ data }: MessageEvent<FromTrainerToReward>) => take(data);
 }
+
+const takeFromPage = answering(toPage);
 
 self.onmessage = ({ data }: MessageEvent<ToReward>) => {
   if (data.type === "connect") connect(data.port, data.wordnetUrl);
-  else if (data.type === "score" || data.type === "score-group") void score(data, toPage);
-  else {
-    const type = String((data as { type?: unknown }).type);
-    const error = wireError(new LabError("internal", `The reward worker knows no message "${type}"`));
-    toPage({ type: "failed", request: null, error });
-  }
+  else if (data.type === "judge-key") judgeHost.setKey(data.key);
+  else if (data.type === "page-reply") judgeHost.pageReply(data.id, data.text, data.problem);
+  else takeFromPage(data);
 };

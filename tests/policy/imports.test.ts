@@ -34,6 +34,7 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
   workers: /^@jitl\/quickjs-wasmfile-release-sync\/wasm\?url$/,
   runs: /^(apache-arrow|fflate|zod\/mini)$/,
   text: /^@huggingface\/tokenizers$/,
+  workers: /^@mlc-ai\/web-llm$/,
 };
 
 const files = trackedFiles((path) => /^(src|workers)\//.test(path) && isTypeScript(path));

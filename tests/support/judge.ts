@@ -96,7 +96,7 @@ export function testJudge(url: string, changes: JudgeChanges = {}): TestJudge {
       ...rest,
     },
     {
-      provider: serverProvider({ url, model, key }, { fetch, now: clock.now }),
+      provider: serverProvider({ url, model, key: () => key }, { fetch, now: clock.now }),
       instrument,
       cache,
       clock,

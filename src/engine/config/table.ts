@@ -4,6 +4,7 @@
  */
 
 import { DATA_SETTINGS } from "./groups/data.ts";
+import { JUDGE_SETTINGS } from "./groups/judge.ts";
 import { MASK_SETTINGS } from "./groups/mask.ts";
 import { MODEL_SETTINGS } from "./groups/model.ts";
 import { OBJECTIVE_SETTINGS } from "./groups/objective.ts";
@@ -24,6 +25,7 @@ export const SETTINGS = {
   ...MASK_SETTINGS,
   ...REWARD_SETTINGS,
   ...REWARD_WEIGHTS,
+  ...JUDGE_SETTINGS,
   ...OPTIMISER_SETTINGS,
   ...PARTNER_SETTINGS,
 } as const satisfies Record<string, Setting>;

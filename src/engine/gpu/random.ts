@@ -7,7 +7,7 @@
  */
 
 /** What a draw is for; different streams of one key are independent. */
-export const STREAM = { token: 0, mask: 1, data: 2, init: 3, curriculum: 4, shuffle: 5 } as const;
+export const STREAM = { token: 0, mask: 1, data: 2, init: 3, curriculum: 4, shuffle: 5, judge: 96 } as const;
 
 /** Address of one draw. Every part is a whole number in [0, 2³²), `loop` in [0, 256), `stream` in [0, 2²⁴). */
 export interface RandomKey {

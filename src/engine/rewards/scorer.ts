@@ -4,6 +4,7 @@ import { captionReward, meteorTerm } from "./caption-scorer.ts";
 import { composeGroup } from "./composer/compose-group.ts";
 import type { RewardPlan } from "./composer/plan.ts";
 import { rolloutTerms } from "./composer/terms.ts";
+import { type JudgeHost, type OpenJudge, openJudge } from "./judge/setup.ts";
 import { METEOR_DEFAULTS, Meteor } from "./meteor/meteor.ts";
 import type { RewardTerm } from "./term.ts";
 import type { CaptionTermSource, RewardScorer, RolloutFacts } from "./types.ts";
@@ -12,18 +13,21 @@ import type { Wordnet } from "./wordnet.ts";
 
 export interface ScorerParts {
   readonly wordnet: Wordnet;
-  /** The judge as it is set up now; absent or null without one. */
+  /** A judge that stands in for the one of the configuration. */
   readonly judge?: () => CaptionTermSource | null;
+  /** What a judge of the configuration needs; absent where none can be asked. */
+  readonly judgeHost?: JudgeHost;
   /** Runs user-written rewards; absent where there is no sandbox. */
   readonly user?: UserRewards;
 }
 
 /** Keep one for a run; it remembers words. */
-export function rewardScorer({ wordnet, judge, user }: ScorerParts): RewardScorer {
+export function rewardScorer({ wordnet, judge, judgeHost, user }: ScorerParts): RewardScorer {
   const meteor = new Meteor(wordnet, METEOR_DEFAULTS);
+  let opened: OpenJudge | null = null;
   return {
     score: async (pairs) => pairs.map((pair) => captionReward({ meteor: meteorTerm(meteor, pair), judge: null })),
-    scoreGroup: async (group, plan) => {
+    scoreGroup: async (group, plan, signal) => {
       const [first] = group;
       if (first === undefined) return [];
       const { loop } = first;
@@ -31,9 +35,18 @@ export function rewardScorer({ wordnet, judge, user }: ScorerParts): RewardScore
         throw new LabError("internal", "A group with rollouts of both loops was to be scored");
       }
       const rows = group.map((facts) => rolloutTerms(facts, plan, meteor));
-      append(rows, group, await judged(group, plan, judge?.() ?? null));
+      append(rows, group, await judged(group, plan, judge?.() ?? opened?.judge ?? null, signal));
       if (plan.weights[loop].user !== 0) append(rows, group, await userTerms(group, rows, plan, user));
       return composeGroup(rows, loop, plan);
+    },
+    begin: async (config) => {
+      opened = null;
+      if (config.judge === "off") return null;
+      if (judgeHost === undefined) {
+        throw new LabError("bad-config", "No judge can be asked here; switch it off", { subject: "judge" });
+      }
+      opened = await openJudge(config, judgeHost);
+      return opened?.description ?? null;
     },
   };
 }
@@ -51,13 +64,14 @@ async function judged(
   group: readonly RolloutFacts[],
   plan: RewardPlan,
   judge: CaptionTermSource | null,
+  signal: AbortSignal | undefined,
 ): Promise<readonly RewardTerm[] | null> {
   const loop = group[0]?.loop ?? 1;
   if (judge === null || plan.weights[loop].judge === 0) return null;
   const pairs = group.flatMap(({ reference, caption }) =>
     reference === null ? [] : [{ reference, hypothesis: caption ?? "" }],
   );
-  const verdicts = [...(await judge.terms(pairs))];
+  const verdicts = [...(await judge.terms(pairs, signal === undefined ? {} : { signal }))];
   return group.map(({ reference }): RewardTerm => {
     const verdict = reference === null ? undefined : verdicts.shift();
     return verdict ?? { name: "judge", value: null, weight: 0, note: "no reference caption in the file" };

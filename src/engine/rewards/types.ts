@@ -1,5 +1,7 @@
+import type { LabConfig } from "../config/table.ts";
 import type { Rle } from "../data/rle.ts";
 import type { RewardPlan } from "./composer/plan.ts";
+import type { JudgeDescription } from "./judge/setup.ts";
 import type { RewardTerm } from "./term.ts";
 
 /** A caption pair to be scored: reference = the data set's text, hypothesis = generated text. */
@@ -43,7 +45,13 @@ export interface RewardScorer extends CaptionScorer {
    * @throws LabError("held") when a reward cannot be given and the run has to wait: a user's reward was stopped, or a
    *   verdict is missing and the plan says pause
    */
-  scoreGroup(group: readonly RolloutFacts[], plan: RewardPlan): Promise<readonly ScoredRollout[]>;
+  scoreGroup(group: readonly RolloutFacts[], plan: RewardPlan, signal?: AbortSignal): Promise<readonly ScoredRollout[]>;
+  /**
+   * Before a run: opens its judge, with a budget of its own.
+   * @returns what the run folder says about it, null when the configuration has none
+   * @throws LabError("bad-config") when it cannot be used as it is set up
+   */
+  begin(config: LabConfig): Promise<JudgeDescription | null>;
 }
 
 /** A term that is asked for elsewhere, such as a judge's verdict. */
@@ -52,5 +60,5 @@ export interface CaptionTermSource {
    * One term per pair, in order; the weight is filled in by the composer. A verdict that failed is a term whose value
    * is null and whose note says why, never 0.
    */
-  terms(pairs: readonly CaptionPair[]): Promise<readonly RewardTerm[]>;
+  terms(pairs: readonly CaptionPair[], options?: { readonly signal?: AbortSignal }): Promise<readonly RewardTerm[]>;
 }

@@ -80,6 +80,16 @@ const RULES: readonly Rule[] = [
     },
   },
   {
+    id: "judge",
+    severity: "error",
+    check: (rows) => {
+      const total = (name: string): number => rows.reduce((sum, row) => sum + (row[name] ?? 0), 0);
+      const [failed, given] = [total("judge/failures"), total("judge/verdicts")];
+      if (failed === 0 || failed < 0.1 * (failed + given)) return null;
+      return `The judge gave no verdict on ${failed} of ${failed + given} captions of the last steps; open a rollout to see why`;
+    },
+  },
+  {
     id: "tensors",
     severity: "error",
     check: (rows) => {

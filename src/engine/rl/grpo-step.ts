@@ -21,6 +21,7 @@ import { drawRow } from "./draw-row.ts";
 import { type GroupScores, scoreGroups } from "./group-advantages.ts";
 import { addGradients, type LossReadback } from "./group-gradients.ts";
 import { groupRecord } from "./group-record.ts";
+import { judgeMetrics } from "./judge-metrics.ts";
 import { playLoop1 } from "./loop1.ts";
 import { playLoop2 } from "./loop2.ts";
 import { lossSettingsOf, needsReference } from "./loss-config.ts";
@@ -70,6 +71,7 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
   try {
     // sample → partner → score: o₁…o_G ~ π(·|q), R_i = reward(q, o_i)
     for (const loop of loops) await playGroups(input, loop, playouts);
+    Object.assign(metrics, judgeMetrics(playouts.flatMap((playout) => playout.terms)));
 
     // advantage: A_i = (R_i − mean R) / (std R + ε), double precision
     const scored: ScoredGroup[] = [];

@@ -58,6 +58,7 @@ async function playoutOf(context: StepContext, described: Described): Promise<Pl
       truncated: !completion.ended,
     })),
     rewardPlan(config),
+    context.signal,
   );
   const { mask, width: actions } = captionMask(completions, config.maskTruncated);
   return {

@@ -1,6 +1,8 @@
 /**
  * Loop 2: caption → mask (policy) → caption′ (partner); reward METEOR(caption, caption′), later joined by a judge.
  */
+
+import type { Rle } from "../data/rle.ts";
 import { encodeRle } from "../data/rle-mask.ts";
 import type { TrainingRow } from "../data/training-row.ts";
 import type { Tensor } from "../gpu/tf.ts";
@@ -14,6 +16,7 @@ import { describePictures } from "../policy/partner.ts";
 import { phraseOutput } from "../policy/phrase-output.ts";
 import { segmentPrompt } from "../policy/prompts.ts";
 import { rewardPlan } from "../rewards/composer/plan.ts";
+import type { ScoredRollout } from "../rewards/types.ts";
 import { maskDraws, type StepContext } from "./context.ts";
 import { maskObservations, pairObservations } from "./observations.ts";
 import type { AuxiliaryLoss, Playout } from "./playout.ts";
@@ -56,8 +59,11 @@ export async function playLoop2(context: StepContext, rows: readonly TrainingRow
       },
     );
     await context.phase("reward", 2);
+    const earned = await Promise.all(
+      acted.map((item, group) => score(context, item, told[group] as readonly (string | null)[])),
+    );
     for (const [group, item] of acted.entries()) {
-      playouts.push(await judgeActions(context, item, told[group] as readonly (string | null)[]));
+      playouts.push(await playoutOf(context, item, told[group] as readonly (string | null)[], earned[group] as Earned));
     }
     return playouts;
   } catch (thrown) {
@@ -99,18 +105,20 @@ async function act(context: StepContext, row: TrainingRow, group: number, featur
   }
 }
 
-/** What the partner's answers earn. */
-async function judgeActions(context: StepContext, item: Acted, told: readonly (string | null)[]): Promise<Playout> {
-  const { model, config } = context;
-  const { row, group, features, actions: acted, masks, confidences, greedy } = item;
+interface Earned {
+  readonly predicted: readonly Rle[];
+  readonly scored: readonly ScoredRollout[];
+}
+
+/** What the partner's answers earn; the groups of a step are scored together, since a judge takes its time. */
+async function score(context: StepContext, item: Acted, told: readonly (string | null)[]): Promise<Earned> {
+  const { row, masks, confidences } = item;
   const { height, width } = sides(row);
-  const caption = row.summary.caption;
-  const prompt = segmentPrompt(model, features.tiles, caption);
   const predicted = masks.map((mask) => encodeRle(mask, height, width));
   const scored = await context.scorer.scoreGroup(
     predicted.map((mask, n) => ({
       loop: 2,
-      reference: caption,
+      reference: row.summary.caption,
       caption: told[n] ?? null,
       given: row.summary.mask,
       predicted: mask,
@@ -118,8 +126,23 @@ async function judgeActions(context: StepContext, item: Acted, told: readonly (s
       confidence: confidences[n] ?? 0,
       truncated: false,
     })),
-    rewardPlan(config),
+    rewardPlan(context.config),
+    context.signal,
   );
+  return { predicted, scored };
+}
+
+async function playoutOf(
+  context: StepContext,
+  item: Acted,
+  told: readonly (string | null)[],
+  { predicted, scored }: Earned,
+): Promise<Playout> {
+  const { model, config } = context;
+  const { row, group, features, actions: acted, masks, greedy } = item;
+  const { height, width } = sides(row);
+  const caption = row.summary.caption;
+  const prompt = segmentPrompt(model, features.tiles, caption);
   const rewards = scored.map((score) => score.reward);
   const anchor = await maskAnchor(
     config,

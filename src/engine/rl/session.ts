@@ -23,6 +23,7 @@ import type { RunStore } from "../runs/store.ts";
 import type { TrainerEvent } from "./events.ts";
 import { keepStart, keptStart } from "./kept-start.ts";
 import { type RowList, type SelectedRows, selectRows } from "./row-selection.ts";
+import { recordJudge } from "./run-judge.ts";
 import { adapterObstacle, loraSettings, resumeState, startState, trainableOf } from "./start-run.ts";
 import { Trainer } from "./trainer.ts";
 import { disposeState, type TrainingState } from "./training-state.ts";
@@ -145,7 +146,9 @@ export class Session {
     };
     const release = await this.#hold(manifest.id);
     try {
+      const judge = await this.#deps.scorer.begin(config);
       const run = await createRun(this.#deps.store, manifest);
+      await recordJudge(run, judge, 0);
       if (start !== undefined) await keepStart(this.#deps.store, manifest.id, start);
       return this.#launch(run, config, startState(model, config, start), list, selected, 0, release);
     } catch (thrown) {
@@ -190,6 +193,10 @@ export class Session {
     const release = await this.#hold(id);
     try {
       const checkpoint = await readCheckpoint(store, id, step);
+      const change = await recordJudge(run, await this.#deps.scorer.begin(manifest.config), step);
+      if (change !== null) {
+        this.#deps.emit({ type: "alarm", alarm: { id: "judge-changed", step, severity: "warning", message: change } });
+      }
       const start =
         manifest.startAdapter === undefined ? undefined : await keptStart(store, id, model, manifest.startAdapter);
       const state = resumeState(model, manifest.config, checkpoint, start);

@@ -1,7 +1,7 @@
 import type { Metric } from "./metric-table.ts";
 
 /** name, meaning, formula, unit, healthy range, digits. */
-function row(
+export function row(
   name: string,
   meaning: string,
   formula: string,

@@ -2,7 +2,9 @@
  * The one table of metrics: hover texts, number formats, docs/metrics.md and the names in exports come from here.
  * `loopK` stands for loop1 and loop2; a name in angle brackets for any text without "/".
  */
+
 import { METRIC_ROWS } from "./metric-rows.ts";
+import { JUDGE_ROWS } from "./metric-rows-judge.ts";
 import type { StepMetrics } from "./records.ts";
 
 export interface Metric {
@@ -30,7 +32,7 @@ export interface DescribedMetric extends Metric {
   readonly pattern: string;
 }
 
-export const METRICS: readonly Metric[] = METRIC_ROWS;
+export const METRICS: readonly Metric[] = [...METRIC_ROWS, ...JUDGE_ROWS];
 
 const MATCHERS = METRICS.map((metric) => ({ metric, expression: matcher(metric.name) }));
 

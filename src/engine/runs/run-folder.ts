@@ -69,6 +69,8 @@ export async function listRuns(store: RunStore): Promise<RunListing> {
   const files = new Map<string, StoredFile[]>();
   for (const file of await store.list("")) {
     const id = file.path.split("/")[0] as string;
+    // Kept for all runs together, no run itself.
+    if (id.startsWith(".")) continue;
     const own = files.get(id) ?? [];
     own.push(file);
     files.set(id, own);

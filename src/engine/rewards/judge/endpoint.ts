@@ -10,10 +10,13 @@ export interface Endpoint {
   readonly place: string;
 }
 
+/** Names in an address that carry keys. */
+const SECRET = /^(?:(?:api|access|auth|subscription)[-_]?)?(?:key|token|secret|password|sig|code)$/i;
+
 /**
  * The two addresses behind what a person typed: a server ("http://localhost:11434"), its API ("…/v1") or the chat
  * address itself. A query is kept for the requests and shown nowhere.
- * @throws LabError("bad-config") when it is no http(s) address or carries a name and password
+ * @throws LabError("bad-config") when it is no http(s) address or carries a password or key
  */
 export function parseEndpoint(text: string): Endpoint {
   let url: URL;
@@ -25,6 +28,10 @@ export function parseEndpoint(text: string): Endpoint {
   if (url.protocol !== "http:" && url.protocol !== "https:") throw refused(`it begins with ${url.protocol}`);
   if (url.username !== "" || url.password !== "") {
     throw refused("it carries a name or password; give the key in its own field, where it is kept out of addresses");
+  }
+  const secret = [...url.searchParams.keys()].find((name) => SECRET.test(name));
+  if (secret !== undefined) {
+    throw refused(`its part "${secret}" looks like a key; give the key in its own field, where nothing stores it`);
   }
   url.hash = "";
   const path = url.pathname.replace(/\/+$/, "");

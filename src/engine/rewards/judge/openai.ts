@@ -9,8 +9,8 @@ export interface ServerSettings {
   /** As typed; see parseEndpoint. */
   readonly url: string;
   readonly model: string;
-  /** "" for servers that want none. Held in memory only. */
-  readonly key: string;
+  /** Asked for at every call, so that a key entered anew counts at once; "" for servers that want none. */
+  readonly key: () => string;
 }
 
 export interface ServerDeps {
@@ -33,18 +33,19 @@ interface Dialect {
  */
 export function serverProvider(settings: ServerSettings, deps: ServerDeps): JudgeProvider {
   const endpoint = parseEndpoint(settings.url);
-  const redact = redactor(settings.key);
   const dialect: Dialect = { format: "json_schema", limit: "max_tokens", temperature: true };
   return {
-    kind: "openai",
+    kind: "server",
     model: settings.model,
-    place: redact(endpoint.place),
+    place: redactor(settings.key())(endpoint.place),
     async complete(request, signal, onCall) {
       for (;;) {
         onCall();
         const used = { ...dialect };
         const body = JSON.stringify(chatBody(settings.model, request, used));
-        const answer = await post(endpoint.chatUrl, body, settings.key, signal, deps, redact);
+        const key = settings.key();
+        const redact = redactor(key);
+        const answer = await post(endpoint.chatUrl, body, key, signal, deps, redact);
         if (answer.status >= 200 && answer.status < 300) return readReply(answer.text, redact);
         const failure = statusFailure(answer.status, answer.text, answer.retryAfter);
         const refused = answer.status === 400 || answer.status === 422;
@@ -61,8 +62,8 @@ export async function listModels(
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const { modelsUrl } = parseEndpoint(settings.url);
-  const redact = redactor(settings.key);
-  const { status, text, retryAfter } = await post(modelsUrl, null, settings.key, signal, deps, redact);
+  const key = settings.key();
+  const { status, text, retryAfter } = await post(modelsUrl, null, key, signal, deps, redactor(key));
   if (status < 200 || status >= 300) throw statusFailure(status, text, retryAfter);
   const value = parseBody(text);
   const list = isRecord(value) && Array.isArray(value.data) ? value.data : Array.isArray(value) ? value : null;

@@ -21,7 +21,7 @@ export interface ChatReply {
   readonly completionTokens: number | null;
 }
 
-export type ProviderKind = "openai" | "webllm" | "chrome";
+export type ProviderKind = "server" | "webllm" | "chrome";
 
 export interface JudgeProvider {
   readonly kind: ProviderKind;

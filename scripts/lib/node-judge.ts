@@ -1,0 +1,69 @@
+/** A judge for the tools: its options, its key from the environment, its replies beside the runs. */
+import { readFileSync } from "node:fs";
+import type { LabConfig } from "../../src/engine/config/table.ts";
+import { LabError } from "../../src/engine/errors.ts";
+import { memoryCache, type ReplyCache } from "../../src/engine/rewards/judge/cache.ts";
+import { timerClock } from "../../src/engine/rewards/judge/clock.ts";
+import type { JudgeHost } from "../../src/engine/rewards/judge/setup.ts";
+import { judgeJitter } from "../../src/engine/rl/judge-jitter.ts";
+import { judgeCache } from "../../src/engine/runs/judge-cache.ts";
+import type { RunStore } from "../../src/engine/runs/store.ts";
+import { one, type Parsed } from "./arguments.ts";
+
+/** Environment variable with the judge's key; there is no option for it, since command lines are visible and kept. */
+export const KEY_VARIABLE = "JUDGE_API_KEY";
+
+export const JUDGE_OPTIONS = {
+  judge: { takes: 1 },
+  "judge-model": { takes: 1 },
+  "judge-kind": { takes: 1 },
+  "judge-questions": { takes: 1 },
+} as const;
+
+/**
+ * Settings that the options stand for: `--judge URL` switches the question judge on, `--judge-questions FILE` the
+ * DLC-style one; `--judge-kind questions|dlc` says it outright.
+ * @throws LabError("bad-input") when the file cannot be read
+ */
+export function judgeFlags(parsed: Parsed, before: Pick<LabConfig, "judge">): Record<string, unknown> {
+  const url = one(parsed, "judge");
+  const file = one(parsed, "judge-questions");
+  const kind = one(parsed, "judge-kind");
+  const model = one(parsed, "judge-model");
+  const named = kind ?? (file !== undefined ? "dlc" : before.judge === "off" ? "questions" : before.judge);
+  return {
+    ...(url === undefined ? {} : { judgeUrl: url, judgeProvider: "server", judge: named }),
+    ...(url === undefined && kind !== undefined ? { judge: kind } : {}),
+    ...(model === undefined ? {} : { judgeModel: model }),
+    ...(file === undefined ? {} : { judgeWritten: readText(file) }),
+  };
+}
+
+/** @param store where replies are kept; without one they last as long as the tool */
+export function nodeJudgeHost(store: RunStore | null, say: (text: string) => void): JudgeHost {
+  const key = process.env[KEY_VARIABLE] ?? "";
+  let cache: Promise<ReplyCache> | undefined;
+  return {
+    key: () => key,
+    fetch,
+    clock: timerClock(() => Date.now()),
+    jitter: judgeJitter(0),
+    cache: () => {
+      cache ??=
+        store === null
+          ? Promise.resolve(memoryCache())
+          : judgeCache(store, (thrown) => {
+              say(`The judge's replies are kept in memory only: ${thrown instanceof Error ? thrown.message : thrown}`);
+            });
+      return cache;
+    },
+  };
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (cause) {
+    throw new LabError("bad-input", `${file} cannot be read`, { subject: file, cause });
+  }
+}

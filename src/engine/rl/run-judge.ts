@@ -1,0 +1,42 @@
+/** `judge.json` of a run folder: which judge scored from which step on; never a key. */
+import type { JudgeDescription } from "../rewards/judge/setup.ts";
+import type { RunFolder } from "../runs/run-folder.ts";
+
+export interface JudgeEntry extends JudgeDescription {
+  /** First step it scored. */
+  readonly fromStep: number;
+}
+
+/**
+ * Notes the judge of a run that begins or goes on.
+ * @returns a sentence when a run goes on with another judge than before, else null
+ */
+export async function recordJudge(
+  run: RunFolder,
+  description: JudgeDescription | null,
+  doneSteps: number,
+): Promise<string | null> {
+  const path = `${run.id}/judge.json`;
+  const known =
+    (await run.store.size(path)) === null ? [] : (JSON.parse(await run.store.readText(path)) as JudgeEntry[]);
+  const before = known.at(-1);
+  if (description === null || (before !== undefined && same(before, description))) return null;
+  const entry: JudgeEntry = { fromStep: doneSteps + 1, ...description };
+  await run.store.write(path, `${JSON.stringify([...known, entry], null, 2)}\n`);
+  if (before === undefined) return null;
+  return `From step ${entry.fromStep} on another judge scores: ${name(description)} after ${name(before)}; rewards before and after cannot be compared`;
+}
+
+function same(a: JudgeDescription, b: JudgeDescription): boolean {
+  return (
+    a.instrument === b.instrument &&
+    a.provider === b.provider &&
+    a.model === b.model &&
+    a.version === b.version &&
+    a.range === b.range
+  );
+}
+
+function name({ model, version }: JudgeDescription): string {
+  return `${model}, prompts ${version}`;
+}
