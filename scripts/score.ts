@@ -1,5 +1,6 @@
 /**
- * `npm run score -- --pred FILE --ref FILE [--json]`
+ * `npm run score -- --pred FILE --ref FILE [--json] [--judge URL [--judge-model NAME] [--judge-questions FILE]
+ *                    [--judge-cache DIR] [--config FILE]]`
  *
  * METEOR of caption files or IoU of mask files, pair by pair and on average, as loop 2 and loop 1 reward them; the
  * reference is the ground truth. Two empty masks count 0 here. For the forms of files see lib/pair-file.ts.
@@ -11,7 +12,9 @@ import { Meteor } from "../src/engine/rewards/meteor/meteor.ts";
 import { loadWordnet } from "../src/engine/rewards/wordnet.ts";
 import { one, parseArguments, runTool } from "./lib/arguments.ts";
 import { nodeSource } from "./lib/node-files.ts";
+import { JUDGE_OPTIONS } from "./lib/node-judge.ts";
 import { type PairFile, readPairFile } from "./lib/pair-file.ts";
+import { scoreWithJudge } from "./lib/score-judge.ts";
 
 const WORDNET = fileURLToPath(new URL("../public/wordnet/wordnet30.txt", import.meta.url));
 
@@ -27,18 +30,15 @@ async function main(): Promise<number> {
     pred: { takes: 1 },
     ref: { takes: 1 },
     json: { takes: 0 },
-    judge: { takes: 1 },
+    config: { takes: 1 },
+    "judge-cache": { takes: 1 },
+    ...JUDGE_OPTIONS,
   });
-  if (options.has("judge")) {
-    throw new LabError(
-      "bad-input",
-      "--judge: calls to a judge are not available yet; without it captions get METEOR alone",
-    );
-  }
   const [predictedPath, referencePath] = [path("pred"), path("ref")];
   const predicted = await readPairFile(predictedPath);
   const reference = await readPairFile(referencePath);
   const kind = comparable(predicted, reference);
+  if (options.has("judge")) return scoreWithJudge(predicted, reference, options);
   const rows = kind === "captions" ? await meteorRows(predicted, reference) : iouRows(predicted, reference);
   const name = kind === "captions" ? "meteor" : "iou";
   const mean = rows.reduce((sum, row) => sum + row.score, 0) / rows.length;

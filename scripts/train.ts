@@ -2,11 +2,18 @@
  * Trains without a page: the same engine in Node on Dawn.
  *
  *   npm run train -- [--shards DIR…] [--model DIR] [--preset NAME] [--steps N] [--seed S] [--loops both|1|2]
+<<<<<<< HEAD
  *                    [--config FILE] [--save-steps N] [--eval-steps N] [--eval-rows N] [--adapter DIR] [--resume RUN]
  *                    --out DIR [--json]
  *
  * Without --eval-steps and without an evalSteps in --config the held-out rows are scored at the start, four times on the
  * way and at the end; --eval-steps 0 turns that off.
+=======
+ *                    [--config FILE] [--save-steps N] [--eval-steps N] [--adapter DIR] [--resume RUN] --out DIR [--json]
+ *                    [--judge URL] [--judge-model NAME] [--judge-kind questions|dlc] [--judge-questions FILE]
+ *
+ * A judge's key is taken from the environment variable JUDGE_API_KEY and goes nowhere but into requests to that judge.
+>>>>>>> 338f1d8 (A judge for npm run train and npm run score)
  */
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -24,6 +31,7 @@ import { root } from "./lib/ensure.mjs";
 import { nodeFolder, nodeFolders, nodeSource } from "./lib/node-files.ts";
 import { openNodeDevice } from "./lib/node-gpu.ts";
 import { decodeImage } from "./lib/node-images.ts";
+import { JUDGE_OPTIONS, judgeFlags, nodeJudgeHost } from "./lib/node-judge.ts";
 import { nodeUserRewards } from "./lib/node-sandbox.ts";
 import { nodeStore } from "./lib/node-store.ts";
 import { evalLine, stepLine } from "./lib/step-line.ts";
@@ -43,6 +51,7 @@ const OPTIONS = {
   resume: { takes: 1 },
   out: { takes: 1 },
   json: { takes: 0 },
+  ...JUDGE_OPTIONS,
 } as const;
 
 /** Evaluations after the first when nothing is said about them. */
@@ -59,7 +68,7 @@ function configOf(parsed: Parsed) {
   const file = one(parsed, "config");
   const given = file === undefined ? {} : readJson(file);
   if (file !== undefined) config = requireConfig(given, config, file);
-  const flags: Record<string, unknown> = {};
+  const flags: Record<string, unknown> = judgeFlags(parsed, config);
   for (const [flag, key] of [
     ["steps", "steps"],
     ["seed", "seed"],
@@ -105,13 +114,14 @@ await runTool(async () => {
   const device = await openNodeDevice();
   say(`${device.report.description || device.report.vendor}`);
   const wordnet = await loadWordnet(await nodeSource(join(root, "public", "wordnet", "wordnet30.txt")));
+  const store = nodeStore(out);
   let held: string | null = null;
   const user = nodeUserRewards();
   const session = new Session({
     device,
-    store: nodeStore(out),
+    store,
     rows,
-    scorer: rewardScorer({ wordnet, user }),
+    scorer: rewardScorer({ wordnet, judgeHost: nodeJudgeHost(store, say), user }),
     now: () => performance.now() / 1000,
     emit(event) {
       if (event.type === "step") process.stdout.write(`${stepLine(event, json)}\n`);

@@ -90,7 +90,7 @@ test("a bad argument or pair ends with code 2 and one sentence", async () => {
     [["--pred", masks, "--ref", join(folder, "none")], "there is no such file"],
     [["--pred", masks, "--ref", captions], "a.json has 1 masks, but"],
     [["--pred", masks, "--ref", turned], "pair 1: a mask of 3 x 4 pixels cannot be compared"],
-    [["--pred", masks, "--ref", masks, "--judge", "http://x"], "not available yet"],
+    [["--pred", masks, "--ref", masks, "--judge", "http://x"], "--judge scores captions"],
   ];
   for (const [words, cause] of cases) {
     const { code, out, err } = await score(...words);
