@@ -87,7 +87,8 @@ export function testJudge(url: string, changes: JudgeChanges = {}): TestJudge {
     : questionJudge({ prompts: DEFAULT_PROMPTS, positives: 4, negatives: 2, maxTokens: 500 });
   const judge = captionJudge(
     {
-      timeout: 60_000,
+      // A minute of real time: only a server that hangs is too slow, however busy the machine.
+      timeout: 1_200_000,
       retries: 3,
       parallel: 4,
       range: "raw",

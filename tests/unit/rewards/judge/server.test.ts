@@ -121,7 +121,7 @@ test.each<[string, Behaviour, string, number]>([
   ["no end of waiting", "hang", "timeout", 2],
 ])("%s every time leaves no verdict, which is not 0", async (_, behaviour, kind, calls) => {
   server.script(() => behaviour);
-  const judge = testJudge(server.url, { timeout: 1000 });
+  const judge = testJudge(server.url, behaviour === "hang" ? { timeout: 20_000 } : {});
   const terms = await judge.terms([same]);
   expect(terms[0]?.value).toBeNull();
   expect(terms[0]?.note).toMatch(/judge|model/i);
@@ -149,7 +149,7 @@ test("Retry-After holds back every call, also of other captions, and is waited o
   const judge = testJudge(server.url, { parallel: 1 });
   const terms = await judge.terms([same, half]);
   expect(terms.map(({ value }) => value)).toEqual([1, 4 / 5]);
-  expect(Math.max(...judge.clock.waits.filter((wait) => wait < 60_000))).toBeGreaterThan(38_000);
+  expect(Math.max(...judge.clock.waits.filter((wait) => wait < 1_000_000))).toBeGreaterThan(38_000);
 });
 
 test("a date in Retry-After is understood", async () => {
