@@ -2,18 +2,13 @@
  * Trains without a page: the same engine in Node on Dawn.
  *
  *   npm run train -- [--shards DIR…] [--model DIR] [--preset NAME] [--steps N] [--seed S] [--loops both|1|2]
-<<<<<<< HEAD
  *                    [--config FILE] [--save-steps N] [--eval-steps N] [--eval-rows N] [--adapter DIR] [--resume RUN]
+ *                    [--judge URL] [--judge-model NAME] [--judge-kind questions|dlc] [--judge-questions FILE]
  *                    --out DIR [--json]
  *
  * Without --eval-steps and without an evalSteps in --config the held-out rows are scored at the start, four times on the
- * way and at the end; --eval-steps 0 turns that off.
-=======
- *                    [--config FILE] [--save-steps N] [--eval-steps N] [--adapter DIR] [--resume RUN] --out DIR [--json]
- *                    [--judge URL] [--judge-model NAME] [--judge-kind questions|dlc] [--judge-questions FILE]
- *
- * A judge's key is taken from the environment variable JUDGE_API_KEY and goes nowhere but into requests to that judge.
->>>>>>> 338f1d8 (A judge for npm run train and npm run score)
+ * way and at the end; --eval-steps 0 turns that off. A judge's key is taken from the environment variable JUDGE_API_KEY
+ * and goes nowhere but into requests to that judge.
  */
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";

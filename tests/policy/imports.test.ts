@@ -31,10 +31,9 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
   data: /^(apache-arrow|fzstd|lz4js)(\/|$)/,
   gpu: /^@tensorflow\/tfjs(-backend-webgpu)?$/,
   rewards: /^(quickjs-emscripten-core|@jitl\/quickjs-wasmfile-release-sync|sucrase)$/,
-  workers: /^@jitl\/quickjs-wasmfile-release-sync\/wasm\?url$/,
+  workers: /^(@jitl\/quickjs-wasmfile-release-sync\/wasm\?url|@mlc-ai\/web-llm)$/,
   runs: /^(apache-arrow|fflate|zod\/mini)$/,
   text: /^@huggingface\/tokenizers$/,
-  workers: /^@mlc-ai\/web-llm$/,
 };
 
 const files = trackedFiles((path) => /^(src|workers)\//.test(path) && isTypeScript(path));
