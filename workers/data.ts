@@ -10,6 +10,7 @@ import { describeSet } from "../src/engine/data/set-info.ts";
 import { listShards } from "../src/engine/data/shards.ts";
 import { LabError, toLabError } from "../src/engine/errors.ts";
 import { folderStore } from "../src/engine/runs/folder-store.ts";
+import { importRollouts } from "../src/engine/runs/import-rollouts.ts";
 import { type RunLibrary, runLibrary } from "../src/engine/runs/library.ts";
 import { openOpfsStore } from "../src/engine/runs/opfs-store.ts";
 import { listRuns } from "../src/engine/runs/run-folder.ts";
@@ -20,6 +21,9 @@ import { wireError } from "./wire.ts";
 
 /** Decoded pixels kept: some 250 pictures of 640 x 480. */
 const PICTURE_BYTES = 256 * 2 ** 20;
+
+/** Largest file of rollouts that is taken in at once. */
+const MAX_ROLLOUT_BYTES = 256 * 2 ** 20;
 
 interface OpenSet {
   readonly folder: ByteFolder;
@@ -166,6 +170,16 @@ async function answer(message: Exclude<ToData, { type: "open" | "cancel-open" | 
     case "evaluations": {
       const evaluations = await (await holding(message.runId)).evaluations(message.runId);
       return send({ type: "evaluations", request, evaluations });
+    }
+    case "rollouts": {
+      const { file, name } = message;
+      if (file.size > MAX_ROLLOUT_BYTES) {
+        throw new LabError("bad-input", `${name} has ${file.size} bytes, more than ${MAX_ROLLOUT_BYTES}`, {
+          subject: name,
+        });
+      }
+      const bytes = new Uint8Array(await file.arrayBuffer());
+      return send({ type: "rollouts", request, groups: importRollouts(bytes, name) });
     }
     case "delete-run":
       await (await runs()).remove(message.runId);

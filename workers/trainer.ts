@@ -66,6 +66,8 @@ async function answer(message: Request): Promise<void> {
       if (lab.model === undefined) throw new LabError("bad-input", "No model is loaded; open a model folder first");
       return send({ type: "plan", request, plan: planRun(lab.model, message.config, lab.device) });
     }
+    case "bench":
+      return bench(lab, message);
     case "start":
       return watch(request, await lab.start(message.config, message.rows, message.title, message.now));
     case "resume":
@@ -92,6 +94,16 @@ function watch(request: RequestId, started: StartedRun): void {
   done.catch((thrown: unknown) => fail(null, thrown));
 }
 
+let benchStop = new AbortController();
+
+/** Samples for the reward bench until it is done or stopped. */
+async function bench(lab: Session, message: Extract<ToTrainer, { type: "bench" }>): Promise<void> {
+  const { request, config, indices, loops } = message;
+  benchStop = new AbortController();
+  await lab.bench(config, indices, loops, (group) => send({ type: "bench-group", group }), benchStop.signal);
+  send({ type: "bench-done", request });
+}
+
 async function control(type: "pause" | "play" | "step" | "phase" | "checkpoint" | "stop"): Promise<void> {
   const trainer = (await session)?.trainer;
   if (trainer === undefined) return;
@@ -103,6 +115,7 @@ self.onmessage = ({ data }: MessageEvent<ToTrainer>) => {
   if (data.type === "connect") {
     session = connect(data);
     session.catch(() => undefined); // reported as "gpu"; every later request fails with the same sentence
-  } else if ("request" in data) answer(data).catch((thrown: unknown) => fail(data.request, thrown));
+  } else if (data.type === "bench-stop") benchStop.abort();
+  else if ("request" in data) answer(data).catch((thrown: unknown) => fail(data.request, thrown));
   else control(data.type).catch((thrown: unknown) => fail(null, thrown));
 };

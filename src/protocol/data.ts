@@ -5,6 +5,7 @@
  * Cloned: everything else (summaries and records are small).
  */
 import type { RegionSummary, SkippedRow } from "../engine/data/sample.ts";
+import type { UnscoredGroup } from "../engine/rewards/bench/bench-group.ts";
 import type { StoredEvaluation } from "../engine/runs/evaluations.ts";
 import type { RunManifest } from "../engine/runs/manifest.ts";
 import type { GroupRecord, StepMetrics } from "../engine/runs/records.ts";
@@ -27,6 +28,8 @@ export type ToData =
   | { readonly type: "rename-run"; readonly request: RequestId; readonly runId: string; readonly title: string }
   /** Zip of the whole run folder; answered by a Blob. */
   | { readonly type: "export-run"; readonly request: RequestId; readonly runId: string }
+  /** Rollouts of a file for the reward bench (runs/import-rollouts.ts). */
+  | { readonly type: "rollouts"; readonly request: RequestId; readonly file: Blob; readonly name: string }
   /** Direct line trainer ↔ data for samples (see SampleRequest). */
   | { readonly type: "trainer-port"; readonly port: MessagePort };
 
@@ -103,6 +106,7 @@ export type FromData =
     }
   | { readonly type: "exported"; readonly request: RequestId; readonly blob: Blob; readonly fileName: string }
   | { readonly type: "recorded"; readonly request: RequestId; readonly runId: string | null }
+  | { readonly type: "rollouts"; readonly request: RequestId; readonly groups: readonly UnscoredGroup[] }
   | { readonly type: "done"; readonly request: RequestId }
   | { readonly type: "failed"; readonly request: RequestId | null; readonly error: WireError };
 

@@ -3,9 +3,11 @@
  */
 import type { LabConfig } from "../engine/config/table.ts";
 import type { GpuReport } from "../engine/gpu/device.ts";
+import type { BenchGroup } from "../engine/rewards/bench/bench-group.ts";
 import type { Alarm, Phase, PhaseTimes, RunState, TrainerEvent } from "../engine/rl/events.ts";
 import type { PlannedBlock, Plan as RunPlan } from "../engine/rl/plan.ts";
 import type { RunManifest } from "../engine/runs/manifest.ts";
+import type { LoopId } from "../engine/runs/records.ts";
 import type { FolderRef, RequestId, WireError } from "./common.ts";
 
 export type ToTrainer =
@@ -29,6 +31,15 @@ export type ToTrainer =
       readonly rows: RowSelection;
       readonly now: string;
     }
+  /** Samples groups of rows for the reward bench; groups arrive one by one, the answer ends them. */
+  | {
+      readonly type: "bench";
+      readonly request: RequestId;
+      readonly config: LabConfig;
+      readonly indices: readonly number[];
+      readonly loops: readonly LoopId[];
+    }
+  | { readonly type: "bench-stop" }
   | { readonly type: "pause" }
   | { readonly type: "play" }
   /** Runs exactly one step, then pauses. */
@@ -79,5 +90,7 @@ export type FromTrainer =
       readonly trainRows: number;
       readonly heldOutRows: number;
     }
+  | { readonly type: "bench-group"; readonly group: BenchGroup }
+  | { readonly type: "bench-done"; readonly request: RequestId }
   | TrainerEvent
   | { readonly type: "failed"; readonly request: RequestId | null; readonly error: WireError };

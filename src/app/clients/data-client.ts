@@ -1,5 +1,6 @@
 /** Page side of the data worker: shards, pictures, stored runs. */
 import { LabError } from "../../engine/errors.ts";
+import type { UnscoredGroup } from "../../engine/rewards/bench/bench-group.ts";
 import type { StoredEvaluation } from "../../engine/runs/evaluations.ts";
 import type { GroupRecord } from "../../engine/runs/records.ts";
 import type { FolderRef, RequestId, WireError } from "../../protocol/common.ts";
@@ -39,6 +40,8 @@ export interface DataClient {
   exportRun(runId: string): Promise<{ readonly blob: Blob; readonly fileName: string }>;
   deleteRun(runId: string): Promise<void>;
   renameRun(runId: string, title: string): Promise<void>;
+  /** Rollouts of a file for the reward bench, not yet scored. */
+  rollouts(file: Blob, name: string): Promise<readonly UnscoredGroup[]>;
   /** @returns the way to stop listening */
   onEvent(listener: (event: DataEvent) => void): () => void;
   /** Rejects everything under way and, when the worker is gone for good, whatever is asked later. */
@@ -102,6 +105,7 @@ export function createDataClient(worker: Pick<Worker, "postMessage" | "addEventL
     async renameRun(runId, title) {
       await ask({ type: "rename-run", runId, title }, "done");
     },
+    rollouts: async (file, name) => (await ask({ type: "rollouts", file, name }, "rollouts")).groups,
     onEvent(listener) {
       listeners.add(listener);
       return () => {

@@ -1,18 +1,22 @@
 /** The page's one lab: its workers, their clients, and the wiring of their events to the stores. */
 import { LabError } from "../../engine/errors.ts";
-import type { FolderRef, WireError } from "../../protocol/common.ts";
+import type { FolderRef } from "../../protocol/common.ts";
+import type { FromReward } from "../../protocol/reward.ts";
 import { forgetPictures, providePictures } from "../components/mask/picture-cache.ts";
+import { addBenchGroup } from "../stores/bench.ts";
 import { applyEvent, beginRun, isActive, runStore } from "../stores/run.ts";
 import { runTitle } from "../stores/run-title.ts";
 import { addProblem, sessionStore } from "../stores/session.ts";
 import { createDataClient, type DataClient } from "./data-client.ts";
 import { toWire } from "./requests.ts";
+import { createRewardClient, type RewardClient } from "./reward-client.ts";
 import { createTrainerClient, type TrainerClient } from "./trainer-client.ts";
 import { createWorkers } from "./workers.ts";
 
 interface Lab {
   readonly data: DataClient;
   readonly trainer: TrainerClient;
+  readonly reward: RewardClient;
 }
 
 let opened: Lab | null = null;
@@ -35,6 +39,7 @@ export function report(work: Promise<unknown>): void {
 export function startLab(): void {
   const workers = createWorkers(builtIn("wordnet/wordnet30.txt"), (name, error, forGood) => {
     if (name === "data") opened?.data.fail(error, forGood);
+    if (name === "reward") opened?.reward.fail(error, forGood);
     if (name === "trainer") {
       opened?.trainer.fail(error, forGood);
       runStore.setState(({ state }) => ({ state: state === "idle" ? state : "failed" }));
@@ -43,12 +48,13 @@ export function startLab(): void {
   });
   const data = createDataClient(workers.data);
   const trainer = createTrainerClient(workers.trainer);
-  opened = { data, trainer };
+  const reward = createRewardClient(workers.reward);
+  opened = { data, trainer, reward };
   providePictures((rowId, maxSide) => data.image(rowId, maxSide));
   listen(data, trainer);
   workers.reward.addEventListener("message", (message: MessageEvent) => {
-    const event = message.data as { readonly type: string; readonly error?: WireError };
-    if (event.type === "failed" && event.error !== undefined) addProblem(event.error);
+    const event = message.data as FromReward;
+    if (event.type === "failed" && event.request === null) addProblem(event.error);
   });
 }
 
@@ -88,6 +94,9 @@ function listen(data: DataClient, trainer: TrainerClient): void {
       }
       case "model-closed":
         sessionStore.setState({ model: null, plan: null });
+        break;
+      case "bench-group":
+        addBenchGroup(event.group);
         break;
       case "failed":
       case "held":

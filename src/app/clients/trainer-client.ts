@@ -1,11 +1,12 @@
 /** Page side of the trainer worker: model, plan, run control. */
 import type { LabConfig } from "../../engine/config/table.ts";
 import { LabError } from "../../engine/errors.ts";
+import type { LoopId } from "../../engine/runs/records.ts";
 import type { FolderRef, RequestId, WireError } from "../../protocol/common.ts";
 import type { FromTrainer, ModelInfo, RowSelection, RunPlan, ToTrainer } from "../../protocol/trainer.ts";
 import { Requests } from "./requests.ts";
 
-type Answer = Extract<FromTrainer, { readonly type: "model" | "plan" | "started" }>;
+type Answer = Extract<FromTrainer, { readonly type: "model" | "plan" | "started" | "bench-done" }>;
 export type Started = Omit<Extract<Answer, { readonly type: "started" }>, "type" | "request">;
 /** Everything the trainer says unasked. */
 export type TrainerMessage = Exclude<FromTrainer, Answer>;
@@ -16,6 +17,9 @@ export interface TrainerClient {
   /** @param now ISO time that the run folder records */
   start(config: LabConfig, rows: RowSelection, title: string, now: string): Promise<Started>;
   resume(runId: string, rows: RowSelection, now: string): Promise<Started>;
+  /** Samples groups for the reward bench; they arrive as events. Settles when all are there or it was stopped. */
+  bench(config: LabConfig, indices: readonly number[], loops: readonly LoopId[]): Promise<void>;
+  stopBench(): void;
   pause(): void;
   play(): void;
   /** One optimiser step, then pause. */
@@ -36,7 +40,7 @@ export function createTrainerClient(worker: Pick<Worker, "postMessage" | "addEve
 
   worker.addEventListener("message", (message: MessageEvent) => {
     const event = message.data as FromTrainer;
-    if (event.type === "model" || event.type === "plan" || event.type === "started") {
+    if (event.type === "model" || event.type === "plan" || event.type === "started" || event.type === "bench-done") {
       requests.answer(event.request, event);
     } else if (event.type === "failed" && event.request !== null) {
       requests.fail(event.request, event.error);
@@ -61,6 +65,10 @@ export function createTrainerClient(worker: Pick<Worker, "postMessage" | "addEve
     start: (config, rows, title, now) =>
       ask("started", (request) => ({ type: "start", request, config, rows, title, now })),
     resume: (runId, rows, now) => ask("started", (request) => ({ type: "resume", request, runId, rows, now })),
+    async bench(config, indices, loops) {
+      await ask("bench-done", (request) => ({ type: "bench", request, config, indices, loops }));
+    },
+    stopBench: () => post({ type: "bench-stop" }),
     pause: () => post({ type: "pause" }),
     play: () => post({ type: "play" }),
     step: () => post({ type: "step" }),

@@ -12,16 +12,21 @@ import { trimPool } from "../gpu/memory.ts";
 import type { LoadProgress } from "../model/checkpoint.ts";
 import { openSa2va, type Sa2vaModel } from "../model/sa2va.ts";
 import { readStartAdapter, type StartAdapter } from "../model/start-adapter.ts";
+import { weightsView } from "../model/weights.ts";
 import { weightsHash } from "../model/weights-hash.ts";
+import { createFeatureCache } from "../policy/features.ts";
+import type { BenchGroup } from "../rewards/bench/bench-group.ts";
 import type { RewardScorer } from "../rewards/types.ts";
 import { sealReward } from "../rewards/user/seal.ts";
 import { listCheckpoints, readCheckpoint } from "../runs/checkpoint.ts";
 import { holdRun } from "../runs/lock.ts";
 import type { RunManifest } from "../runs/manifest.ts";
+import type { LoopId } from "../runs/records.ts";
 import { createRun, openRun, type RunFolder } from "../runs/run-folder.ts";
 import type { RunStore } from "../runs/store.ts";
 import type { TrainerEvent } from "./events.ts";
 import { keepStart, keptStart } from "./kept-start.ts";
+import { sampleBench } from "./reward-bench.ts";
 import { type RowList, type SelectedRows, selectRows } from "./row-selection.ts";
 import { recordJudge } from "./run-judge.ts";
 import { adapterObstacle, loraSettings, resumeState, startState, trainableOf } from "./start-run.ts";
@@ -29,6 +34,9 @@ import { Trainer } from "./trainer.ts";
 import { disposeState, type TrainingState } from "./training-state.ts";
 
 export const VERSION = "0.1.0";
+
+/** Host bytes of frozen features that a bench keeps: it sees each row once. */
+const BENCH_FEATURE_BYTES = 64 * 2 ** 20;
 
 export interface SessionDeps {
   readonly device: EngineDevice;
@@ -54,6 +62,7 @@ export class Session {
   #model: { readonly model: Sa2vaModel; readonly hash: string } | undefined;
   #adapter: StartAdapter | undefined;
   #trainer: Trainer | undefined;
+  #sampling = false;
 
   constructor(deps: SessionDeps) {
     this.#deps = deps;
@@ -86,8 +95,10 @@ export class Session {
     name: string,
     onProgress?: (progress: LoadProgress) => void,
   ): Promise<Sa2vaModel> {
-    if (this.#trainer !== undefined)
-      throw new LabError("bad-input", "A run is under way; stop it before loading a model");
+    if (this.#trainer !== undefined || this.#sampling) {
+      const what = this.#sampling ? "The reward bench is sampling" : "A run is under way";
+      throw new LabError("bad-input", `${what}; stop it before loading a model`);
+    }
     const hash = await weightsHash(folder);
     const beforeWeights = (): void => {
       this.#model?.model.dispose();
@@ -209,6 +220,36 @@ export class Session {
     }
   }
 
+  /**
+   * Samples groups of rows with the weights a run would start from, for the reward bench.
+   * @throws LabError("cancelled") when the signal aborts
+   */
+  async bench(
+    config: LabConfig,
+    indices: readonly number[],
+    loops: readonly LoopId[],
+    onGroup: (group: BenchGroup) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { model } = this.#idleModel();
+    const { rows, scorer, device } = this.#deps;
+    const obstacle = this.#adapter === undefined ? null : adapterObstacle(this.#adapter, config);
+    if (obstacle !== null) throw new LabError("bad-config", obstacle, { subject: "loraRank" });
+    const state = startState(model, config, this.#adapter);
+    const features = createFeatureCache(model, config.maxTiles, BENCH_FEATURE_BYTES);
+    const start = weightsView(model.frozen, state.params, state.loraScale);
+    this.#sampling = true;
+    try {
+      const context = { model, config, policy: start, partner: start, start, features, scorer, signal };
+      await sampleBench({ context, rows, indices, loops, onGroup, checkDevice: () => device.check() });
+    } finally {
+      features.clear();
+      disposeState(state);
+      trimPool();
+      this.#sampling = false;
+    }
+  }
+
   /** Ends the run under way, if any, and frees everything. */
   dispose(): void {
     this.#trainer?.gate.stop();
@@ -260,6 +301,7 @@ export class Session {
 
   #idleModel(): { readonly model: Sa2vaModel; readonly hash: string } {
     if (this.#trainer !== undefined) throw new LabError("bad-input", "A run is under way; stop it first");
+    if (this.#sampling) throw new LabError("bad-input", "The reward bench is sampling; stop it first");
     if (this.#model === undefined) throw new LabError("bad-input", "No model is loaded; open a model folder first");
     return this.#model;
   }

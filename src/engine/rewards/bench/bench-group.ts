@@ -1,0 +1,37 @@
+import type { RewardTerm } from "../term.ts";
+import type { RolloutFacts } from "../types.ts";
+
+/** A rollout of the bench: what rewards may know of it, and what they make of it. */
+export interface BenchRollout {
+  /** Unique in the bench. */
+  readonly id: string;
+  readonly facts: RolloutFacts;
+  /** What the policy wrote, special tokens included; empty when an imported file has none. */
+  readonly completion: string;
+  /** Null when a needed term is missing. */
+  readonly reward: number | null;
+  readonly terms: readonly RewardTerm[];
+  readonly advantage: number;
+}
+
+/** The rollouts of one prompt. */
+export interface BenchGroup {
+  /** Unique in the bench. */
+  readonly key: string;
+  readonly loop: 1 | 2;
+  /** Row of the open data set, or the name that an imported file gives it. */
+  readonly rowId: string;
+  /** Probability of each rollout when they are the whole action set; null for independent samples. */
+  readonly weights: readonly number[] | null;
+  readonly rollouts: readonly BenchRollout[];
+  /** NaN when no rollout has a reward. */
+  readonly mean: number;
+  readonly std: number;
+  /** No two rewards differ: every advantage is 0. */
+  readonly zeroSpread: boolean;
+}
+
+/** A group before it is scored, or one that is scored anew. */
+export type UnscoredGroup = Pick<BenchGroup, "key" | "loop" | "rowId" | "weights"> & {
+  readonly rollouts: readonly Pick<BenchRollout, "id" | "facts" | "completion">[];
+};

@@ -1,0 +1,74 @@
+/**
+ * The sampling half of the reward bench: groups of rollouts of chosen rows from the loaded weights, scored as a run
+ * would score them, without a loss and without an update.
+ */
+
+import type { TrainingRow } from "../data/training-row.ts";
+import { LabError } from "../errors.ts";
+import type { BenchGroup } from "../rewards/bench/bench-group.ts";
+import type { RolloutFacts } from "../rewards/types.ts";
+import type { LoopId } from "../runs/records.ts";
+import { scoredGroup } from "./bench-scores.ts";
+import type { StepContext } from "./context.ts";
+import { playLoop1 } from "./loop1.ts";
+import { playLoop2 } from "./loop2.ts";
+import type { Playout } from "./playout.ts";
+
+export interface BenchInput {
+  readonly context: Omit<StepContext, "step" | "phase">;
+  readonly rows: (index: number) => Promise<TrainingRow>;
+  /** Data-set indices of the rows, in the order in which they are played. */
+  readonly indices: readonly number[];
+  readonly loops: readonly LoopId[];
+  /** Called with each group as soon as it is scored. */
+  readonly onGroup: (group: BenchGroup) => void;
+  /** Throws when the device reported an error. */
+  readonly checkDevice: () => void;
+}
+
+/**
+ * Plays every row once per loop. A row's draws depend on its place in the data set and the seed alone, so that a bench
+ * over part of a shard repeats what one over all of it says.
+ * @throws LabError("cancelled") when the signal aborts; groups that were handed out stay good
+ */
+export async function sampleBench(input: BenchInput): Promise<void> {
+  const { context, rows, indices, loops, onGroup, checkDevice } = input;
+  const stopIfAsked = async (): Promise<void> => {
+    if (context.signal.aborted) throw new LabError("cancelled", "The bench was stopped");
+  };
+  for (const index of indices) {
+    await stopIfAsked();
+    const row = await rows(index);
+    for (const loop of loops) {
+      await stopIfAsked();
+      const own: StepContext = { ...context, step: index + 1, phase: stopIfAsked };
+      const playouts = loop === 1 ? await playLoop1(own, [row]) : await playLoop2(own, [row]);
+      try {
+        checkDevice();
+        for (const playout of playouts) onGroup(benchGroup(own, playout));
+      } finally {
+        for (const playout of playouts) playout.dispose();
+      }
+    }
+  }
+}
+
+function benchGroup({ config, step }: StepContext, playout: Playout): BenchGroup {
+  const { loop, row, rowWeights, drafts } = playout;
+  const key = `${step}-${loop}`;
+  const scores = drafts.map((draft) => ({ reward: draft.reward, terms: draft.terms }));
+  const rollouts = drafts.map((draft, index) => {
+    const confidence = draft.terms.find((term) => term.name === "confidence")?.value ?? null;
+    const facts: RolloutFacts = {
+      loop,
+      reference: draft.referenceCaption,
+      caption: loop === 1 ? draft.caption : draft.captionPrime,
+      given: draft.givenMask,
+      predicted: draft.predictedMask,
+      confidence,
+      truncated: draft.truncated,
+    };
+    return { id: `${key}-${index}`, facts, completion: draft.completion };
+  });
+  return scoredGroup({ key, loop, rowId: row.summary.id, weights: rowWeights, rollouts }, scores, config);
+}

@@ -1,0 +1,141 @@
+/**
+ * Rollouts of other programs, or of a stored run, as groups for the reward bench: our own Arrow files, or one JSON
+ * object on each line.
+ */
+import { isRecord } from "../bytes/json.ts";
+import { parseRle, type Rle } from "../data/rle.ts";
+import { LabError, toLabError } from "../errors.ts";
+import type { BenchRollout, UnscoredGroup } from "../rewards/bench/bench-group.ts";
+import type { GroupRecord } from "./records.ts";
+import { groupsFromArrow } from "./rollouts-arrow.ts";
+
+/** Groups of a file, whichever of the two forms it has. @throws LabError("bad-input") naming file, line and cause */
+export function importRollouts(bytes: Uint8Array, name: string): readonly UnscoredGroup[] {
+  const groups = isText(bytes)
+    ? rolloutLines(new TextDecoder().decode(bytes), name)
+    : groupsFromArrow(bytes, name).map(fromRecord);
+  if (groups.length > 0) return groups;
+  throw new LabError("bad-input", `${name} holds no rollouts; what was there before is kept`, { subject: name });
+}
+
+/** Arrow streams begin with a continuation marker, Arrow files with their name; text with neither. */
+function isText(bytes: Uint8Array): boolean {
+  const marker = bytes[0] === 0xff && bytes[1] === 0xff;
+  const magic = String.fromCharCode(...bytes.subarray(0, 6)) === "ARROW1";
+  return !marker && !magic;
+}
+
+function fromRecord(group: GroupRecord): UnscoredGroup {
+  const key = `${group.step}-${group.loop}-${group.group}`;
+  return {
+    key,
+    loop: group.loop,
+    rowId: group.rowId,
+    weights: null,
+    rollouts: group.rollouts.map((rollout, index) => ({
+      id: `${key}-${index}`,
+      completion: rollout.completion,
+      facts: {
+        loop: rollout.loop,
+        reference: rollout.referenceCaption,
+        caption: rollout.loop === 1 ? rollout.caption : rollout.captionPrime,
+        given: rollout.givenMask,
+        predicted: rollout.predictedMask,
+        confidence: rollout.terms.find((term) => term.name === "confidence")?.value ?? null,
+        truncated: rollout.truncated,
+      },
+    })),
+  };
+}
+
+/**
+ * Lines such as {"row": "cars#3", "loop": 1, "caption": "a red car", "reference": "the car", "given": {"size", "counts"},
+ * "predicted": {…}, "confidence": 0.8, "group": "a"}. Only caption or predicted is needed; the names of our own columns
+ * (row_id, reference_caption, given_mask, predicted_mask, caption_prime) serve as well. Lines of one row, loop and group
+ * make a group, in order.
+ */
+function rolloutLines(text: string, name: string): readonly UnscoredGroup[] {
+  const groups = new Map<string, UnscoredGroup & { rollouts: Pick<BenchRollout, "id" | "facts" | "completion">[] }>();
+  for (const [at, line] of text
+    .replace(/^\ufeff/u, "")
+    .split(/\r?\n/u)
+    .entries()) {
+    if (line.trim() === "") continue;
+    const fail = (cause: string): LabError =>
+      new LabError("bad-input", `${name}, line ${at + 1}: ${cause}; nothing was taken from it`, { subject: name });
+    const record = parsed(line, fail);
+    const loop = record.loop ?? 1;
+    if (loop !== 1 && loop !== 2) throw fail(`loop is ${JSON.stringify(loop)}, neither 1 nor 2`);
+    const rowId = identity(record, ["row", "row_id"]) ?? `line ${at + 1}`;
+    const group = identity(record, ["group"]) ?? "";
+    const step = identity(record, ["step"]) ?? "";
+    const key = JSON.stringify([rowId, loop, step, group]);
+    const own = groups.get(key) ?? { key, loop, rowId, weights: null, rollouts: [] };
+    groups.set(key, own);
+    const facts = {
+      loop,
+      reference: textOf(record, ["reference", "reference_caption"], fail),
+      caption: textOf(record, loop === 1 ? ["caption"] : ["caption_prime", "caption"], fail),
+      given: mask(record, ["given", "given_mask"], fail),
+      predicted: mask(record, ["predicted", "predicted_mask", "mask"], fail),
+      confidence: share(record.confidence, fail),
+      truncated: record.truncated === true,
+    } as const;
+    if (facts.caption === null && facts.predicted === null)
+      throw fail("there is neither a caption nor a predicted mask");
+    const { given, predicted } = facts;
+    if (given !== null && predicted !== null && String(given.size) !== String(predicted.size)) {
+      throw fail(`the masks have sizes ${given.size.join(" x ")} and ${predicted.size.join(" x ")}`);
+    }
+    own.rollouts.push({
+      id: `${key}-${own.rollouts.length}`,
+      completion: textOf(record, ["completion"], fail) ?? "",
+      facts,
+    });
+  }
+  return [...groups.values()];
+}
+
+type Fail = (cause: string) => LabError;
+type Fields = Readonly<Record<string, unknown>>;
+
+function parsed(line: string, fail: Fail): Fields {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch (thrown) {
+    if (!(thrown instanceof SyntaxError)) throw thrown;
+    throw fail("it is not JSON");
+  }
+  if (isRecord(value)) return value;
+  throw fail("it is not a JSON object");
+}
+
+function identity(record: Fields, names: readonly string[]): string | null {
+  const value = names.map((name) => record[name]).find((found) => found !== undefined && found !== null);
+  return typeof value === "string" || typeof value === "number" ? String(value) : null;
+}
+
+function textOf(record: Fields, names: readonly string[], fail: Fail): string | null {
+  const name = names.find((candidate) => record[candidate] !== undefined && record[candidate] !== null);
+  if (name === undefined) return null;
+  const value = record[name];
+  if (typeof value === "string") return value;
+  throw fail(`${name} is no text`);
+}
+
+function mask(record: Fields, names: readonly string[], fail: Fail): Rle | null {
+  const name = names.find((candidate) => record[candidate] !== undefined && record[candidate] !== null);
+  if (name === undefined) return null;
+  try {
+    return parseRle(record[name]);
+  } catch (thrown) {
+    throw fail(`${name}: ${toLabError(thrown).message}`);
+  }
+}
+
+function share(value: unknown, fail: Fail): number | null {
+  if (value === undefined || value === null) return null;
+  if (typeof value === "number" && value >= 0 && value <= 1) return value;
+  throw fail("confidence is no number from 0 to 1");
+}
