@@ -143,24 +143,30 @@ function decoderBlock(block: Block, x: Tensor): LayerCache & { readonly x: Tenso
   return { x: next, k, v };
 }
 
-function runBlock({ w, config, layer, past, rope, options }: Block, x: Tensor): LayerCache & { readonly x: Tensor } {
-  const family = languageFamily(config);
-  const [batch, length] = x.shape as [number, number, number];
-  const { probe } = options;
-  const path = family.block(layer);
-  const normed = rmsNorm(x, w.get(`${path}.${family.norms[0]}.weight`), config.rmsNormEps);
-  const projected = family.project(w, config, path, normed);
-  const q = applyRope(projected.q, rope);
-  const fresh = applyRope(projected.k, rope);
-  probe?.(`layer${layer}.q_rope`, q);
-  probe?.(`layer${layer}.k_rope`, fresh);
-  const k = prepend(past?.k, fresh, batch);
-  const v = prepend(past?.v, projected.v, batch);
-  const reach = config.window !== undefined && layer >= config.window.firstLayer ? config.window.size : undefined;
-  const mixed = causalAttention(q, k, v, 1 / Math.sqrt(config.headSize), options, reach).transpose([0, 2, 1, 3]);
-  const attended = x.add(family.output(w, path, mixed.reshape([batch, length, config.heads * config.headSize])));
-  const inner = rmsNorm(attended, w.get(`${path}.${family.norms[1]}.weight`), config.rmsNormEps);
-  return { x: attended.add(family.mlp(w, path, inner)), k, v };
+/** Whatever a block makes inside is freed at its end, but for what the tape has kept. */
+function runBlock(block: Block, x: Tensor): LayerCache & { readonly x: Tensor } {
+  const { w, config, layer, past, rope, options } = block;
+  const [next, k, v] = tf.tidy(() => {
+    const family = languageFamily(config);
+    const [batch, length] = x.shape as [number, number, number];
+    const { probe } = options;
+    const path = family.block(layer);
+    const normed = rmsNorm(x, w.get(`${path}.${family.norms[0]}.weight`), config.rmsNormEps);
+    const projected = family.project(w, config, path, normed);
+    const q = applyRope(projected.q, rope);
+    const fresh = applyRope(projected.k, rope);
+    probe?.(`layer${layer}.q_rope`, q);
+    probe?.(`layer${layer}.k_rope`, fresh);
+    const keys = prepend(past?.k, fresh, batch);
+    const values = prepend(past?.v, projected.v, batch);
+    const reach = config.window !== undefined && layer >= config.window.firstLayer ? config.window.size : undefined;
+    const scale = 1 / Math.sqrt(config.headSize);
+    const mixed = causalAttention(q, keys, values, scale, options, reach).transpose([0, 2, 1, 3]);
+    const attended = x.add(family.output(w, path, mixed.reshape([batch, length, config.heads * config.headSize])));
+    const inner = rmsNorm(attended, w.get(`${path}.${family.norms[1]}.weight`), config.rmsNormEps);
+    return [attended.add(family.mlp(w, path, inner)), keys, values];
+  }) as [Tensor, Tensor, Tensor];
+  return { x: next, k, v };
 }
 
 /**
