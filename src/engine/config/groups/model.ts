@@ -34,6 +34,17 @@ export const MODEL_SETTINGS = {
     step: 1,
     help: "Upper limit of image tiles for the vision tower; the strongest control of cost on photographs",
   },
+  gpuMemory: {
+    group: "model",
+    kind: "float",
+    label: "Memory of the card",
+    unit: "GB",
+    default: 0,
+    min: 0,
+    max: 1024,
+    step: 1,
+    help: "What the graphics card has; a browser cannot ask. The plan then says whether the run fits and refuses one that does not; 0 leaves the question open",
+  },
   recompute: {
     group: "model",
     kind: "flag",

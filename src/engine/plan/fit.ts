@@ -1,0 +1,174 @@
+/** Whether a run fits a graphics card, what it would take part by part, and which single change would make it fit. */
+import type { LabConfig } from "../config/table.ts";
+import type { Sa2vaConfig } from "../model/config.ts";
+import type { StorageChoice } from "../model/storage-choice.ts";
+import { type GroupShape, type TransientForecast, transientForecast } from "./transient.ts";
+import { type TrainableForecast, trainableForecast, type WeightForecast, weightForecast } from "./weights.ts";
+import { stepSeconds, stepWork, type Throughput } from "./work.ts";
+
+const F32 = 4;
+const GB = 1e9;
+/** Words of template and question, beside picture and region. */
+const PROMPT_WORDS = 64;
+/** Drivers, the page's own drawing and the pool of freed buffers. */
+const RESERVE = 0.08;
+
+export interface Forecast {
+  readonly weights: WeightForecast;
+  readonly trainable: TrainableForecast;
+  readonly transient: TransientForecast;
+  readonly group: GroupShape;
+  /** Bytes by part, in the order in which they are shown. */
+  readonly parts: readonly { readonly part: ForecastPart; readonly bytes: number }[];
+  /** Bytes that stay on the device between steps. */
+  readonly held: number;
+  readonly peak: number;
+  /** Seconds of a step, null when the device's rate has not been measured. */
+  readonly stepSeconds: number | null;
+  readonly checkpointBytes: number;
+}
+
+export type ForecastPart =
+  | "frozen weights"
+  | "published tensors"
+  | "trained tensors"
+  | "moments"
+  | "EMA partner"
+  | "start of the run"
+  | "gradients"
+  | "features"
+  | "keys and values"
+  | "activations";
+
+/** @param rate of the device, null when it is not known */
+export function forecast(
+  model: Sa2vaConfig,
+  config: LabConfig,
+  choice: StorageChoice,
+  rate: Throughput | null = null,
+): Forecast {
+  const weights = weightForecast(model, choice);
+  const trainable = trainableForecast(model, config.loraRank);
+  const trained = F32 * trainable.parameters;
+  const group = groupShape(model, config);
+  const [captions, masks] = [config.loops !== "2", config.loops !== "1"];
+  const transient = transientForecast(model, group, {
+    rank: config.loraRank,
+    recompute: config.recompute,
+    microRollouts: config.microRollouts,
+    captions,
+    masks,
+  });
+  const work = stepWork(model, group, {
+    loops: captions && masks ? 2 : 1,
+    captions,
+    masks,
+    recompute: config.recompute,
+    microBatches: config.microRollouts > 0 && config.microRollouts < config.groupSize,
+    reference: config.beta > 0,
+    passes: config.iterations,
+    masksPerGroup: config.maskPolicy === "candidates" ? 3 : config.groupSize,
+    partnerTokens: config.partnerMaxTokens,
+    newPictures: 1,
+  });
+  // The published tensors are the start of everything but the adapter, which has no published form.
+  const startCopy = F32 * trainable.blocks.lora;
+  const heldParts: [ForecastPart, number][] = [
+    ["frozen weights", weights.frozenBytes],
+    ["published tensors", weights.publishedBytes],
+    ["trained tensors", trained],
+    ["moments", 2 * trained],
+    ["EMA partner", trained],
+    ["start of the run", startCopy],
+  ];
+  const held = heldParts.reduce((sum, [, bytes]) => sum + bytes, 0);
+  const passing: [ForecastPart, number][] = [
+    ["gradients", trained],
+    ["features", transient.features],
+    ["keys and values", transient.cache],
+    ["activations", transient.activations],
+  ];
+  return {
+    weights,
+    trainable,
+    transient,
+    group,
+    parts: [...heldParts, ...passing].map(([part, bytes]) => ({ part, bytes })),
+    held,
+    peak: held + trained + transient.peak,
+    stepSeconds: rate === null ? null : stepSeconds(work, rate),
+    checkpointBytes: 4 * trained,
+  };
+}
+
+/** The largest group the settings allow: all tiles, a region of a quarter of the grid. */
+export function groupShape(model: Sa2vaConfig, config: LabConfig): GroupShape {
+  const most = model.dynamicImageSize ? Math.min(config.maxTiles, model.maxTiles) : 1;
+  const tiles = most > 1 && model.useThumbnail ? most + 1 : most;
+  const region = Math.ceil(model.tokensPerTile / 4);
+  return {
+    tiles,
+    promptTokens: tiles * model.tokensPerTile + region + PROMPT_WORDS,
+    rollouts: config.groupSize,
+    newTokens: config.maxNewTokens,
+    groups: config.promptsPerStep * config.accumulation,
+  };
+}
+
+/** Bytes a run may take of a card. @param gigabytes as the card is sold; 0 when it is not known */
+export function budgetBytes(gigabytes: number): number {
+  return gigabytes <= 0 ? Number.POSITIVE_INFINITY : gigabytes * GB * (1 - RESERVE);
+}
+
+/** One change of the settings, with the peak it leads to. */
+export interface FitChange {
+  /** What to do, e.g. "Recompute activations". */
+  readonly label: string;
+  readonly values: Partial<LabConfig>;
+  readonly choice: StorageChoice;
+  readonly peak: number;
+}
+
+const STORAGES = ["f16", "q8", "q4"] as const;
+
+/**
+ * Single changes that bring the peak below the budget, mildest first; empty when it fits already or none is enough.
+ */
+export function fittingChanges(
+  model: Sa2vaConfig,
+  config: LabConfig,
+  choice: StorageChoice,
+  budget: number,
+): readonly FitChange[] {
+  if (forecast(model, config, choice).peak <= budget) return [];
+  return candidates(config, choice).flatMap(({ label, values, choice: storage }) => {
+    const { peak } = forecast(model, { ...config, ...values }, storage);
+    return peak <= budget ? [{ label, values, choice: storage, peak }] : [];
+  });
+}
+
+function candidates(config: LabConfig, choice: StorageChoice): Omit<FitChange, "peak">[] {
+  const change = (label: string, values: Partial<LabConfig>, storage = choice): Omit<FitChange, "peak"> => ({
+    label,
+    values,
+    choice: storage,
+  });
+  const list: Omit<FitChange, "peak">[] = [];
+  if (!config.recompute) list.push(change("Recompute activations", { recompute: true }));
+  const packed = ["f32", ...STORAGES].indexOf(choice.language);
+  for (const form of STORAGES.slice(Math.max(0, packed))) {
+    const label = `Hold frozen weights as ${form}`;
+    list.push(change(label, {}, { language: form, towers: choice.towers === "f32" ? "f16" : choice.towers }));
+  }
+  if (config.microRollouts !== 1) list.push(change("One rollout per backward pass", { microRollouts: 1 }));
+  for (let rank = config.loraRank >> 1; rank >= 4; rank >>= 1) {
+    list.push(change(`LoRA rank ${rank}`, { loraRank: rank, loraAlpha: (config.loraAlpha * rank) / config.loraRank }));
+  }
+  for (const tiles of [6, 3, 1]) {
+    if (tiles < config.maxTiles) list.push(change(`At most ${tiles} ${tiles === 1 ? "tile" : "tiles"}`, { maxTiles: tiles }));
+  }
+  if (config.groupSize > 4) list.push(change("Groups of 4", { groupSize: 4 }));
+  if (config.promptsPerStep > 1) list.push(change("One prompt per loop", { promptsPerStep: 1 }));
+  if (config.loops === "both") list.push(change("Loop 1 only", { loops: "1" }));
+  return list;
+}

@@ -1,0 +1,124 @@
+/**
+ * Memory a step takes on top of what is always held: features of the picture, keys and values, activations. The language
+ * model's share follows from its sizes; how often each array exists at the worst moment was measured on small models
+ * (tests/gpu/forecast.test.ts compares), so on large ones it is an estimate.
+ */
+import type { Sa2vaConfig } from "../model/config.ts";
+
+const F32 = 4;
+
+/** Copies of a block's per-token arrays and of its score arrays while it is differentiated, and of keys and values per row. */
+const TOKEN_COPIES = 7.25;
+const SCORE_COPIES = 3.1;
+const CACHE_COPIES = 11.4;
+/** A recomputed block against one that is kept: the weighted sums that carry its outputs' gradients. */
+const RECOMPUTE_COPIES = 1.45;
+const LOGIT_COPIES = 4;
+/** Arrays of the mask decoder at its finest grid, in channels of that grid times the decoder's width. */
+const DECODER_COPIES = 16;
+/** Arrays of SAM2's image encoder in units of its first stage. */
+const TOWER_COPIES = 40;
+
+/** What one group of rollouts looks like. */
+export interface GroupShape {
+  /** Tiles of the picture, the thumbnail included. */
+  readonly tiles: number;
+  /** Tokens before the first sampled one. */
+  readonly promptTokens: number;
+  readonly rollouts: number;
+  /** Longest completion. */
+  readonly newTokens: number;
+  /** Groups that are decoded together. */
+  readonly groups: number;
+}
+
+export interface TransientOptions {
+  readonly rank: number;
+  readonly recompute: boolean;
+  /** Rollouts differentiated at once, 0 for all. */
+  readonly microRollouts: number;
+  readonly captions: boolean;
+  readonly masks: boolean;
+}
+
+export interface TransientForecast {
+  readonly features: number;
+  readonly cache: number;
+  /** Worst of the towers' forward pass and the two loops' backward passes. */
+  readonly activations: number;
+  /** Keys and values and activations are not held at the same time; features are held with either. */
+  readonly peak: number;
+}
+
+/** Bytes of one picture's frozen features: vision tokens and three maps of SAM2. */
+export function featureBytes(config: Sa2vaConfig, tiles: number): number {
+  const maps = [4, 8, 16].reduce((sum, stride) => sum + (config.sam2.imageSize / stride) ** 2, 0);
+  const vision = tiles * config.tokensPerTile * 4 * config.vision.hiddenSize;
+  return F32 * (vision + maps * config.sam2.hiddenDim);
+}
+
+/** Bytes of keys and values while a loop's groups are decoded: each row holds its prompt's too. */
+export function cacheBytes(config: Sa2vaConfig, shape: GroupShape): number {
+  const { layers, kvHeads, headSize } = config.language;
+  const perToken = layers * 2 * kvHeads * headSize * F32;
+  const rows = shape.groups * shape.rollouts;
+  return perToken * (shape.groups * shape.promptTokens + rows * (shape.promptTokens + shape.newTokens));
+}
+
+export function transientForecast(
+  config: Sa2vaConfig,
+  shape: GroupShape,
+  options: TransientOptions,
+): TransientForecast {
+  const features = featureBytes(config, shape.tiles);
+  const cache = cacheBytes(config, shape);
+  const towers = F32 * TOWER_COPIES * (config.sam2.imageSize / 4) ** 2 * config.sam2.embedDim;
+  const rows = options.microRollouts > 0 ? Math.min(options.microRollouts, shape.rollouts) : shape.rollouts;
+  const captions = options.captions ? captionBytes(config, shape, rows, options) : 0;
+  const masks = options.masks ? maskBytes(config, shape, options) : 0;
+  const activations = Math.max(towers, captions, masks);
+  return { features, cache, activations, peak: features + Math.max(cache, activations) };
+}
+
+/** Backward pass over one group's captions: the prompt once, the rollouts behind it, the scores of their tokens. */
+export function captionBytes(
+  config: Sa2vaConfig,
+  shape: Pick<GroupShape, "promptTokens" | "newTokens">,
+  rows: number,
+  options: Pick<TransientOptions, "rank" | "recompute">,
+): number {
+  const { language } = config;
+  const prompt = blockFloats(config, shape.promptTokens, shape.promptTokens, 1, options.rank);
+  const reach = shape.promptTokens + shape.newTokens;
+  const tails = blockFloats(config, rows * shape.newTokens, reach, rows, options.rank);
+  const logits = LOGIT_COPIES * rows * shape.newTokens * language.vocabSize;
+  if (!options.recompute) return F32 * (language.layers * (prompt + tails) + logits);
+  const tokens = shape.promptTokens + rows * shape.newTokens;
+  const width = language.hiddenSize + 2 * language.kvHeads * language.headSize;
+  const kept = language.layers * (tokens * width + rows * reach * 2 * language.kvHeads * language.headSize);
+  // What the loss and the head made stays until the backward pass has ended.
+  return F32 * (RECOMPUTE_COPIES * Math.max(prompt, tails) + logits + kept);
+}
+
+/** Backward pass of one phrase: the language model over its prompt, then the mask decoder. */
+export function maskBytes(
+  config: Sa2vaConfig,
+  shape: Pick<GroupShape, "promptTokens">,
+  options: Pick<TransientOptions, "rank" | "recompute">,
+): number {
+  const { language, sam2 } = config;
+  const prompt = blockFloats(config, shape.promptTokens, shape.promptTokens, 1, options.rank);
+  const decoder = DECODER_COPIES * (sam2.imageSize / 4) ** 2 * sam2.hiddenDim;
+  if (!options.recompute) return F32 * (language.layers * prompt + decoder);
+  const width = language.hiddenSize + 2 * language.kvHeads * language.headSize;
+  return F32 * (RECOMPUTE_COPIES * prompt + decoder + language.layers * shape.promptTokens * width);
+}
+
+/** Elements of one differentiated decoder block. @param rows behind a shared prompt; 1 for the prompt itself */
+function blockFloats(config: Sa2vaConfig, tokens: number, reach: number, rows: number, rank: number): number {
+  const { hiddenSize, heads, kvHeads, headSize, mlpSize } = config.language;
+  const perToken = 4 * hiddenSize + 2 * heads * headSize + 2 * kvHeads * headSize + 3 * mlpSize + 7 * rank;
+  const scores = heads * tokens * reach;
+  const repeated = rows > 1 ? CACHE_COPIES * rows * reach * 2 * kvHeads * headSize : 0;
+  return TOKEN_COPIES * tokens * perToken + SCORE_COPIES * scores + repeated;
+}

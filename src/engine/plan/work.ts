@@ -1,0 +1,83 @@
+/** Arithmetic of a step, 2 operations a multiply-add (reference: sa2va.md §17), and the time it takes at a measured rate. */
+import type { Sa2vaConfig } from "../model/config.ts";
+import { modelShapes } from "./weights.ts";
+import type { GroupShape } from "./transient.ts";
+import { elements } from "./weights.ts";
+
+export interface WorkOptions {
+  readonly loops: number;
+  readonly captions: boolean;
+  readonly masks: boolean;
+  readonly recompute: boolean;
+  readonly microBatches: boolean;
+  readonly reference: boolean;
+  readonly passes: number;
+  /** Masks played in a group of loop 2. */
+  readonly masksPerGroup: number;
+  readonly partnerTokens: number;
+  /** Share of pictures whose features are not in the cache, 0 … 1. */
+  readonly newPictures: number;
+}
+
+/** Measured on the device. */
+export interface Throughput {
+  /** Floating-point operations a second of a matrix product of training's shape. */
+  readonly flops: number;
+  /** Seconds of one small operation. */
+  readonly dispatch: number;
+}
+
+/** Operations a token costs in the decoder's matrices, without attention and head. */
+export function tokenFlops(config: Sa2vaConfig): number {
+  const matrices = modelShapes(config).filter(
+    ([name, shape]) =>
+      name.startsWith("language_model.") &&
+      shape.length === 2 &&
+      !/\.(embed_tokens|tok_embeddings|lm_head|output)\.weight$/.test(name),
+  );
+  return 2 * matrices.reduce((sum, [, shape]) => sum + elements(shape), 0);
+}
+
+/** Both towers over one picture. */
+export function towerFlops(config: Sa2vaConfig, tiles: number): number {
+  const patches = (config.tileSize / config.vision.patchSize) ** 2 + 1;
+  const { layers, hiddenSize, mlpSize } = config.vision;
+  const perToken = 2 * layers * (4 * hiddenSize ** 2 + 2 * hiddenSize * mlpSize) + 4 * layers * patches * hiddenSize;
+  const { sam2 } = config;
+  const trunk = sam2.stages.reduce((sum, blocks, stage) => {
+    const width = sam2.embedDim * 2 ** stage;
+    const places = (sam2.imageSize / (4 * 2 ** stage)) ** 2;
+    const window = sam2.windowSpec[stage] ?? 8;
+    return sum + blocks * places * (2 * 12 * width ** 2 + 4 * window ** 2 * width);
+  }, 0);
+  return tiles * patches * perToken + 1.1 * trunk;
+}
+
+/** Operations and, as a count of small dispatches, overhead of one optimiser step. */
+export function stepWork(config: Sa2vaConfig, shape: GroupShape, options: WorkOptions) {
+  const { layers, heads, headSize, hiddenSize, vocabSize } = config.language;
+  const perToken = tokenFlops(config);
+  const attention = (tokens: number, reach: number): number => 4 * layers * heads * headSize * tokens * reach;
+  const prompt = shape.promptTokens * perToken + attention(shape.promptTokens, shape.promptTokens / 2);
+  const head = 2 * hiddenSize * vocabSize;
+  const completions = (rows: number, tokens: number): number =>
+    rows * tokens * (perToken + head) + attention(rows * tokens, shape.promptTokens + tokens / 2);
+  // A backward pass through frozen matrices costs about one more forward; recomputation another.
+  const backward = 2 + (options.recompute ? 1 : 0) + (options.microBatches ? 1 : 0) + (options.reference ? 1 : 0);
+  const caption = prompt + completions(shape.rollouts, shape.newTokens);
+  const describe = prompt + completions(options.masksPerGroup, options.partnerTokens);
+  const decoder = 2 * 0.0019e12 * (config.sam2.imageSize / 1024) ** 2 * (config.sam2.hiddenDim / 256) ** 2;
+  const loop1 = options.captions
+    ? caption + prompt + shape.rollouts * decoder + options.passes * backward * caption
+    : 0;
+  const loop2 = options.masks ? prompt + decoder + describe + options.passes * backward * (prompt + decoder) : 0;
+  const towers = options.newPictures * options.loops * towerFlops(config, shape.tiles);
+  const flops = shape.groups * (loop1 + loop2 + towers);
+  const decodeSteps = (options.captions ? shape.newTokens : 0) + (options.masks ? options.partnerTokens : 0);
+  const passes = shape.groups * options.loops * options.passes * (2 + backward);
+  return { flops, dispatches: 24 * layers * (decodeSteps + passes) };
+}
+
+export function stepSeconds(work: { readonly flops: number; readonly dispatches: number }, rate: Throughput): number {
+  return work.flops / rate.flops + work.dispatches * rate.dispatch;
+}

@@ -1,0 +1,151 @@
+import { describe, expect, it } from "vitest";
+import { requireConfig } from "../../../src/engine/config/parse.ts";
+import { presetConfig } from "../../../src/engine/config/presets.ts";
+import type { LabConfig } from "../../../src/engine/config/table.ts";
+import { parseSa2vaConfig } from "../../../src/engine/model/config.ts";
+import { ALL_F32, type StorageChoice } from "../../../src/engine/model/storage-choice.ts";
+import { budgetBytes, fittingChanges, forecast, groupShape } from "../../../src/engine/plan/fit.ts";
+import { trainableForecast, weightForecast } from "../../../src/engine/plan/weights.ts";
+import { stepSeconds, stepWork, tokenFlops, towerFlops } from "../../../src/engine/plan/work.ts";
+import { publishedConfig } from "./published.ts";
+
+const small = parseSa2vaConfig(publishedConfig("1B"));
+const large = parseSa2vaConfig(publishedConfig("4B"));
+const F16: StorageChoice = { language: "f16", towers: "f16" };
+const config = (changes: Partial<LabConfig>): LabConfig => requireConfig(changes, presetConfig("both"), "test");
+const millions = (count: number): number => Math.round(count / 1e4) / 100;
+
+describe("sizes of the published checkpoints", () => {
+  it("are counted part by part as their totals are", () => {
+    for (const [model, projector, language, embedding, seg] of [
+      [small, 4.48, 357.9, 271.81, 1.03],
+      [large, 12.6, 2774.77, 621.28, 4.72],
+    ] as const) {
+      const { parameters } = weightForecast(model, ALL_F32);
+      expect(Object.fromEntries(Object.entries(parameters).map(([part, count]) => [part, millions(count)]))).toEqual({
+        vision: 304.01,
+        projector,
+        language,
+        embedding,
+        "seg-prompt": seg,
+        "sam-encoder": 212.7,
+        "mask-decoder": 4.22,
+        "prompt-encoder": 0.01,
+      });
+    }
+  });
+
+  it("give the bytes of every storage", () => {
+    const total = (model: typeof small, choice: StorageChoice): number => {
+      const { frozenBytes, publishedBytes } = weightForecast(model, choice);
+      return (frozenBytes + publishedBytes) / 1e9;
+    };
+    // Without the parts for video: 4.62 GB and 15.74 GB.
+    expect(total(small, ALL_F32)).toBeCloseTo(4.62, 2);
+    expect(total(large, ALL_F32)).toBeCloseTo(15.74, 2);
+    expect(total(small, F16)).toBeGreaterThan(2.31);
+    expect(total(small, F16)).toBeLessThan(2.4);
+    expect(total(large, { language: "q8", towers: "f16" })).toBeLessThan(5);
+    expect(total(large, { language: "q4", towers: "f16" })).toBeLessThan(3.3);
+  });
+
+  it("give the trainable set of each rank", () => {
+    const at = (model: typeof small, rank: number): number[] => {
+      const { blocks, parameters } = trainableForecast(model, rank);
+      return [millions(blocks.lora), millions(parameters)];
+    };
+    expect(at(small, 128)).toEqual([70.39, 80.12]);
+    expect(at(small, 16)).toEqual([8.8, 18.54]);
+    expect(at(large, 128)).toEqual([239.47, 261.01]);
+    expect(at(large, 16)).toEqual([29.93, 51.47]);
+  });
+
+  it("give the work of a token, a tile and a picture", () => {
+    expect(tokenFlops(small) / 1e9).toBeCloseTo(0.716, 2);
+    expect(tokenFlops(large) / 1e9).toBeCloseTo(5.55, 1);
+    const [one, two] = [towerFlops(small, 1), towerFlops(small, 2)];
+    expect((two - one) / 1e12).toBeCloseTo(0.72, 1);
+    expect((one - (two - one)) / 1e12).toBeGreaterThan(1.5);
+    expect((one - (two - one)) / 1e12).toBeLessThan(2.2);
+  });
+});
+
+describe("the fit", () => {
+  const targets = config({ loraRank: 16, loraAlpha: 32, recompute: true, groupSize: 4, maxNewTokens: 48, maxTiles: 1 });
+
+  it("of 1B on 12 GB and of 4B on 24 GB is there in f16 and recomputed", () => {
+    const one = forecast(small, targets, F16);
+    expect(one.peak).toBeLessThan(budgetBytes(12));
+    const four = forecast(large, targets, F16);
+    expect(four.peak).toBeLessThan(budgetBytes(24));
+    expect(four.held).toBeGreaterThan(7.8e9);
+    // Not in f32 without recomputation.
+    expect(forecast(large, { ...targets, recompute: false }, ALL_F32).peak).toBeGreaterThan(budgetBytes(16));
+  });
+
+  it("adds up", () => {
+    const { parts, held, peak, transient, trainable } = forecast(small, targets, F16);
+    const of = (part: string): number => parts.find((one) => one.part === part)?.bytes ?? Number.NaN;
+    expect(of("moments")).toBe(8 * trainable.parameters);
+    expect(held).toBeCloseTo(
+      of("frozen weights") + of("published tensors") + 4 * of("trained tensors") + of("start of the run"),
+      0,
+    );
+    expect(peak).toBeCloseTo(held + of("gradients") + transient.peak, 0);
+    expect(peak).toBeLessThan(parts.reduce((sum, one) => sum + one.bytes, 0) + 1);
+  });
+
+  it("grows with what costs memory and shrinks with what saves it", () => {
+    const peak = (changes: Partial<LabConfig>, choice = F16): number =>
+      forecast(small, { ...targets, ...changes }, choice).peak;
+    const base = peak({});
+    expect(peak({ recompute: false })).toBeGreaterThan(base);
+    expect(peak({ loraRank: 128 })).toBeGreaterThan(base);
+    expect(peak({ maxTiles: 12 })).toBeGreaterThan(base);
+    expect(peak({ groupSize: 16, recompute: false })).toBeGreaterThan(peak({ groupSize: 4, recompute: false }));
+    expect(peak({ microRollouts: 1, groupSize: 16, maxNewTokens: 128 })).toBeLessThan(
+      peak({ groupSize: 16, maxNewTokens: 128 }),
+    );
+    expect(peak({}, ALL_F32)).toBeGreaterThan(base);
+    expect(peak({}, { language: "q4", towers: "q8" })).toBeLessThan(base);
+    expect(groupShape(small, { ...targets, maxTiles: 12 }).tiles).toBe(13);
+  });
+
+  it("names the single changes that would be enough", () => {
+    const wide = { ...targets, recompute: false };
+    const budget = forecast(large, targets, F16).peak + 1e8;
+    const changes = fittingChanges(large, wide, F16, budget);
+    expect(changes.map((change) => change.label)).toContain("Recompute activations");
+    for (const change of changes) {
+      expect(forecast(large, { ...wide, ...change.values }, change.choice).peak).toBe(change.peak);
+      expect(change.peak).toBeLessThanOrEqual(budget);
+    }
+    expect(fittingChanges(large, targets, F16, budget)).toEqual([]);
+    expect(fittingChanges(large, targets, ALL_F32, 1e9)).toEqual([]);
+    expect(budgetBytes(0)).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  it("takes longer with more work and on slower devices", () => {
+    const rate = { flops: 5e12, dispatch: 30e-6 };
+    const seconds = forecast(small, targets, F16, rate).stepSeconds as number;
+    expect(forecast(large, targets, F16, rate).stepSeconds).toBeGreaterThan(2 * seconds);
+    expect(forecast(small, targets, F16, { ...rate, flops: 5e11 }).stepSeconds).toBeGreaterThan(3 * seconds);
+    expect(forecast(small, targets, F16).stepSeconds).toBeNull();
+    const shape = groupShape(small, targets);
+    const options = {
+      loops: 2,
+      captions: true,
+      masks: true,
+      recompute: false,
+      microBatches: false,
+      reference: true,
+      passes: 1,
+      masksPerGroup: 3,
+      partnerTokens: 24,
+      newPictures: 1,
+    };
+    const work = stepWork(small, shape, options);
+    expect(stepWork(small, shape, { ...options, newPictures: 0 }).flops).toBeLessThan(work.flops);
+    expect(stepSeconds(work, rate)).toBeCloseTo(work.flops / 5e12 + work.dispatches * 30e-6, 9);
+  });
+});
