@@ -4,7 +4,6 @@ import type { ByteFolder } from "../src/engine/bytes/source.ts";
 import { LabError } from "../src/engine/errors.ts";
 import { openDevice } from "../src/engine/gpu/device.ts";
 import type { Sa2vaModel } from "../src/engine/model/sa2va.ts";
-import { planRun } from "../src/engine/rl/plan.ts";
 import { Session, type StartedRun } from "../src/engine/rl/session.ts";
 import { openOpfsStore } from "../src/engine/runs/opfs-store.ts";
 import type { RequestId } from "../src/protocol/common.ts";
@@ -62,10 +61,8 @@ async function answer(message: Request): Promise<void> {
         },
       });
     }
-    case "plan": {
-      if (lab.model === undefined) throw new LabError("bad-input", "No model is loaded; open a model folder first");
-      return send({ type: "plan", request, plan: planRun(lab.model, message.config, lab.device) });
-    }
+    case "plan":
+      return send({ type: "plan", request, plan: await lab.plan(message.config) });
     case "bench":
       return bench(lab, message);
     case "start":

@@ -1,10 +1,11 @@
 /** Whether a run fits a graphics card, what it would take part by part, and which single change would make it fit. */
 import type { LabConfig } from "../config/table.ts";
+import type { Throughput } from "../gpu/throughput.ts";
 import type { Sa2vaConfig } from "../model/config.ts";
 import type { StorageChoice } from "../model/storage-choice.ts";
 import { type GroupShape, type TransientForecast, transientForecast } from "./transient.ts";
 import { type TrainableForecast, trainableForecast, type WeightForecast, weightForecast } from "./weights.ts";
-import { stepSeconds, stepWork, type Throughput } from "./work.ts";
+import { stepSeconds, stepWork } from "./work.ts";
 
 const F32 = 4;
 const GB = 1e9;
@@ -165,7 +166,8 @@ function candidates(config: LabConfig, choice: StorageChoice): Omit<FitChange, "
     list.push(change(`LoRA rank ${rank}`, { loraRank: rank, loraAlpha: (config.loraAlpha * rank) / config.loraRank }));
   }
   for (const tiles of [6, 3, 1]) {
-    if (tiles < config.maxTiles) list.push(change(`At most ${tiles} ${tiles === 1 ? "tile" : "tiles"}`, { maxTiles: tiles }));
+    if (tiles < config.maxTiles)
+      list.push(change(`At most ${tiles} ${tiles === 1 ? "tile" : "tiles"}`, { maxTiles: tiles }));
   }
   if (config.groupSize > 4) list.push(change("Groups of 4", { groupSize: 4 }));
   if (config.promptsPerStep > 1) list.push(change("One prompt per loop", { promptsPerStep: 1 }));

@@ -1,8 +1,8 @@
 /** Arithmetic of a step, 2 operations a multiply-add (reference: sa2va.md §17), and the time it takes at a measured rate. */
+import type { Throughput } from "../gpu/throughput.ts";
 import type { Sa2vaConfig } from "../model/config.ts";
-import { modelShapes } from "./weights.ts";
 import type { GroupShape } from "./transient.ts";
-import { elements } from "./weights.ts";
+import { elements, modelShapes } from "./weights.ts";
 
 export interface WorkOptions {
   readonly loops: number;
@@ -17,14 +17,6 @@ export interface WorkOptions {
   readonly partnerTokens: number;
   /** Share of pictures whose features are not in the cache, 0 … 1. */
   readonly newPictures: number;
-}
-
-/** Measured on the device. */
-export interface Throughput {
-  /** Floating-point operations a second of a matrix product of training's shape. */
-  readonly flops: number;
-  /** Seconds of one small operation. */
-  readonly dispatch: number;
 }
 
 /** Operations a token costs in the decoder's matrices, without attention and head. */

@@ -2,10 +2,13 @@
 import type { LabConfig } from "../config/table.ts";
 import type { EngineDevice } from "../gpu/device.ts";
 import { PackedMatrix } from "../gpu/packed/matrix.ts";
+import type { Throughput } from "../gpu/throughput.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
+import type { StartAdapter } from "../model/start-adapter.ts";
 import type { Matrix } from "../model/weights.ts";
+import { budgetBytes, type Forecast, fittingChanges, forecast } from "../plan/fit.ts";
 import { needsReference } from "./loss-config.ts";
-import { type ShapedTrainable, trainableOf } from "./start-run.ts";
+import { adapterObstacle, type ShapedTrainable, trainableOf } from "./start-run.ts";
 
 const F32 = 4;
 
@@ -23,13 +26,41 @@ export interface Plan {
   /** Bytes: weights, gradients, two Adam moments, EMA, reference copy. */
   readonly bytes: Readonly<Record<"weights" | "trainable" | "gradients" | "moments" | "ema" | "reference", number>>;
   readonly checkpointBytes: number;
+  readonly fit: FitReport;
   /** Sentences that forbid the start; empty when it can run. */
   readonly problems: readonly string[];
   readonly warnings: readonly string[];
 }
 
+/** The forecast of a run's memory and time, and what would make it fit. */
+export interface FitReport {
+  readonly parts: Forecast["parts"];
+  /** Bytes that stay on the device between steps, and at the worst moment of one. */
+  readonly held: number;
+  readonly peak: number;
+  /** Bytes the run may take; null when the card's memory is not known. */
+  readonly budget: number | null;
+  /** Single changes that would bring the peak below the budget; `reload` when the model must be opened anew for it. */
+  readonly changes: readonly {
+    readonly label: string;
+    readonly values: Partial<LabConfig>;
+    readonly reload: boolean;
+    readonly peak: number;
+  }[];
+  /** Seconds of a step by the device's measured rate; null when it was not measured. */
+  readonly stepSeconds: number | null;
+  /** The largest group that was reckoned with. */
+  readonly group: Forecast["group"];
+}
+
+export interface PlanExtras {
+  /** The adapter a run would start from. */
+  readonly start?: StartAdapter | undefined;
+  readonly rate?: Throughput | undefined;
+}
+
 /** @throws LabError("bad-config") when the trainable set is not the declared one */
-export function planRun(model: Sa2vaModel, config: LabConfig, device: EngineDevice): Plan {
+export function planRun(model: Sa2vaModel, config: LabConfig, device: EngineDevice, extras: PlanExtras = {}): Plan {
   const tensors = trainableOf(model, config);
   const count = (list: readonly ShapedTrainable[]): number =>
     list.reduce((sum, tensor) => sum + tensor.shape.reduce((product, side) => product * side, 1), 0);
@@ -40,6 +71,7 @@ export function planRun(model: Sa2vaModel, config: LabConfig, device: EngineDevi
     const own = tensors.filter((tensor) => tensor.block === block);
     return { block, tensors: own.map(({ path, shape }) => ({ path, shape })), parameters: count(own) };
   });
+  const fit = fitReport(model, config, extras.rate);
   return {
     trainable,
     trainableParameters,
@@ -53,9 +85,43 @@ export function planRun(model: Sa2vaModel, config: LabConfig, device: EngineDevi
       reference: needsReference(config) ? trained : 0,
     },
     checkpointBytes: 4 * trained,
-    problems: problemsOf(model, config, device),
+    fit,
+    problems: [...problemsOf(model, config, device), ...startProblems(config, extras.start), ...fitProblems(fit)],
     warnings: warningsOf(config, device),
   };
+}
+
+function fitReport(model: Sa2vaModel, config: LabConfig, rate: Throughput | undefined): FitReport {
+  const said = forecast(model.config, config, model.storage, rate ?? null);
+  const budget = budgetBytes(config.gpuMemory);
+  const changes = fittingChanges(model.config, config, model.storage, budget).map(({ label, values, choice, peak }) => {
+    return { label, values, reload: choice !== model.storage, peak };
+  });
+  return {
+    parts: said.parts,
+    held: said.held,
+    peak: said.peak,
+    budget: Number.isFinite(budget) ? budget : null,
+    changes,
+    stepSeconds: said.stepSeconds,
+    group: said.group,
+  };
+}
+
+function fitProblems({ peak, budget, changes }: FitReport): string[] {
+  if (budget === null || peak <= budget) return [];
+  const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(bytes < 1e10 ? 2 : 1)} GB`;
+  const [first] = changes;
+  const remedy =
+    first === undefined
+      ? "no single change would be enough"
+      : `one change is enough: ${first.label} (${gigabytes(first.peak)})`;
+  return [`A step would take ${gigabytes(peak)} of the ${gigabytes(budget)} a run may use; ${remedy}`];
+}
+
+function startProblems(config: LabConfig, start: StartAdapter | undefined): string[] {
+  const obstacle = start === undefined ? null : adapterObstacle(start, config);
+  return obstacle === null ? [] : [obstacle];
 }
 
 /** Bytes a weight takes on the GPU. */

@@ -9,6 +9,7 @@ import type { RowSource } from "../data/training-row.ts";
 import { LabError } from "../errors.ts";
 import type { EngineDevice } from "../gpu/device.ts";
 import { trimPool } from "../gpu/memory.ts";
+import { measureThroughput, type Throughput } from "../gpu/throughput.ts";
 import type { LoadProgress } from "../model/checkpoint.ts";
 import { openSa2va, type Sa2vaModel } from "../model/sa2va.ts";
 import { readStartAdapter, type StartAdapter } from "../model/start-adapter.ts";
@@ -26,6 +27,7 @@ import { createRun, openRun, type RunFolder } from "../runs/run-folder.ts";
 import type { RunStore } from "../runs/store.ts";
 import type { TrainerEvent } from "./events.ts";
 import { keepStart, keptStart } from "./kept-start.ts";
+import { type Plan, planRun } from "./plan.ts";
 import { sampleBench } from "./reward-bench.ts";
 import { type RowList, type SelectedRows, selectRows } from "./row-selection.ts";
 import { recordJudge } from "./run-judge.ts";
@@ -61,6 +63,7 @@ export class Session {
   readonly #deps: SessionDeps;
   #model: { readonly model: Sa2vaModel; readonly hash: string } | undefined;
   #adapter: StartAdapter | undefined;
+  #rate: Promise<Throughput> | undefined;
   #trainer: Trainer | undefined;
   #sampling = false;
 
@@ -125,6 +128,20 @@ export class Session {
   closeAdapter(): void {
     this.#idleModel();
     this.#adapter = undefined;
+  }
+
+  /** What a run with this configuration would take; the device's rate is measured once, while nothing runs. */
+  async plan(config: LabConfig): Promise<Plan> {
+    const model = this.#model?.model;
+    if (model === undefined) throw new LabError("bad-input", "No model is loaded; open a model folder first");
+    if (this.#rate === undefined && this.#trainer === undefined) {
+      this.#rate = measureThroughput(this.#deps.now);
+      // Measured anew next time.
+      this.#rate.catch(() => {
+        this.#rate = undefined;
+      });
+    }
+    return planRun(model, config, this.#deps.device, { start: this.#adapter, rate: await this.#rate });
   }
 
   /** Starts a new run. @param created ISO time */

@@ -3,17 +3,9 @@ import type { RunPlan, TrainableBlock } from "../../../protocol/trainer.ts";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { useSession } from "../../stores/session.ts";
-import { formatBytes, formatCount, formatShare } from "../../styles/format.ts";
+import { formatCount, formatShare } from "../../styles/format.ts";
+import { FitTable } from "./fit.tsx";
 import styles from "./side.module.css";
-
-const PARTS: Readonly<Record<keyof RunPlan["bytes"], string>> = {
-  weights: "Weights",
-  trainable: "Trainable copy",
-  gradients: "Gradients",
-  moments: "Adam moments",
-  ema: "EMA partner",
-  reference: "Reference",
-};
 
 /** What a run with these settings trains and takes, before it starts. */
 export function Preflight(): ReactNode {
@@ -48,41 +40,9 @@ export function Preflight(): ReactNode {
           {sentence}
         </p>
       ))}
-      <Bytes plan={plan} />
+      <FitTable plan={plan} />
       <Trainable plan={plan} />
     </Panel>
-  );
-}
-
-function Bytes(props: { readonly plan: RunPlan }): ReactNode {
-  const { bytes, checkpointBytes } = props.plan;
-  const parts = Object.entries(PARTS) as [keyof RunPlan["bytes"], string][];
-  const total = parts.reduce((sum, [part]) => sum + bytes[part], 0);
-  return (
-    <table className={styles.bytes}>
-      <caption className="visually-hidden">Bytes per part</caption>
-      <tbody>
-        {parts.map(([part, label]) => (
-          <tr key={part}>
-            <th scope="row">{label}</th>
-            <td className={styles.bar} aria-hidden="true">
-              <span style={{ width: `${total > 0 ? (100 * bytes[part]) / total : 0}%` }} />
-            </td>
-            <td>{formatBytes(bytes[part])}</td>
-          </tr>
-        ))}
-        <tr className={styles.total}>
-          <th scope="row">In memory, without activations</th>
-          <td />
-          <td>{formatBytes(total)}</td>
-        </tr>
-        <tr>
-          <th scope="row">One checkpoint on disk</th>
-          <td />
-          <td>{formatBytes(checkpointBytes)}</td>
-        </tr>
-      </tbody>
-    </table>
   );
 }
 

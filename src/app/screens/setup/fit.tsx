@@ -1,0 +1,146 @@
+import { type ReactNode, useSyncExternalStore } from "react";
+import type { RunPlan } from "../../../protocol/trainer.ts";
+import { Button } from "../../components/ui/button.tsx";
+import { metricStore } from "../../stores/metrics.ts";
+import { useRun } from "../../stores/run.ts";
+import { changeConfig } from "../../stores/session.ts";
+import { formatBytes } from "../../styles/format.ts";
+import styles from "./fit.module.css";
+
+type Fit = RunPlan["fit"];
+
+/** Parts that stay on the card between steps; the others come and go within one. */
+const STAYING = [
+  "frozen weights",
+  "published tensors",
+  "trained tensors",
+  "moments",
+  "EMA partner",
+  "start of the run",
+];
+
+/** What a step takes of the card's memory and of the day, what would make it fit, and how it turned out. */
+export function FitTable(props: { readonly plan: RunPlan }): ReactNode {
+  const { fit, checkpointBytes } = props.plan;
+  const full = Math.max(fit.peak, fit.budget ?? 0);
+  return (
+    <section aria-label="Memory and time" data-testid="fit">
+      <Gauge fit={fit} full={full} />
+      <table className={styles.bytes}>
+        <caption className="visually-hidden">Bytes per part</caption>
+        <tbody>
+          {fit.parts.map(({ part, bytes }) => (
+            <tr key={part} data-stays={STAYING.includes(part)}>
+              <th scope="row">{part}</th>
+              <td className={styles.bar} aria-hidden="true">
+                <span style={{ width: `${full > 0 ? (100 * bytes) / full : 0}%` }} />
+              </td>
+              <td>{formatBytes(bytes)}</td>
+            </tr>
+          ))}
+          <tr className={styles.total}>
+            <th scope="row">Held between steps</th>
+            <td />
+            <td>{formatBytes(fit.held)}</td>
+          </tr>
+          <tr>
+            <th scope="row">At the worst moment, about</th>
+            <td />
+            <td>{formatBytes(fit.peak)}</td>
+          </tr>
+          <tr>
+            <th scope="row">A step, at this device's rate, about</th>
+            <td />
+            <td>{formatSeconds(fit.stepSeconds)}</td>
+          </tr>
+          <tr>
+            <th scope="row">One checkpoint on disk</th>
+            <td />
+            <td>{formatBytes(checkpointBytes)}</td>
+          </tr>
+        </tbody>
+      </table>
+      <p className={styles.basis}>
+        Reckoned for {fit.group.tiles} {fit.group.tiles === 1 ? "tile" : "tiles"}, a prompt of {fit.group.promptTokens}{" "}
+        tokens and {fit.group.groups} × {fit.group.rollouts} captions of up to {fit.group.newTokens}
+      </p>
+      <Changes fit={fit} />
+      <Reality fit={fit} />
+    </section>
+  );
+}
+
+/** Held and peak against what the card has; without a budget the bar only shows what stays. */
+function Gauge(props: { readonly fit: Fit; readonly full: number }): ReactNode {
+  const { fit, full } = props;
+  const share = (bytes: number): string => `${full > 0 ? (100 * bytes) / full : 0}%`;
+  const over = fit.budget !== null && fit.peak > fit.budget;
+  const said =
+    fit.budget === null
+      ? `About ${formatBytes(fit.peak)} at the worst moment; say what the card has (Memory of the card) to see whether it fits`
+      : `About ${formatBytes(fit.peak)} of ${formatBytes(fit.budget)} a run may use`;
+  return (
+    <div className={styles.gauge}>
+      <div className={styles.track} data-over={over} role="img" aria-label={said}>
+        <span className={styles.peak} style={{ width: share(fit.peak) }} />
+        <span className={styles.held} style={{ width: share(fit.held) }} />
+        {fit.budget !== null && <i className={styles.limit} style={{ left: share(fit.budget) }} />}
+      </div>
+      <p data-over={over}>{said}</p>
+    </div>
+  );
+}
+
+function Changes({ fit }: { readonly fit: Fit }): ReactNode {
+  if (fit.changes.length === 0) return null;
+  return (
+    <div className={styles.changes} data-testid="fit-changes">
+      <h3>One of these is enough</h3>
+      <ul>
+        {fit.changes.slice(0, 6).map(({ label, values, reload, peak }) => (
+          <li key={label}>
+            <span>
+              {label} <small>{formatBytes(peak)}</small>
+            </span>
+            {reload ? <small>open the model anew</small> : <Button onClick={() => changeConfig(values)}>Set</Button>}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+/** The forecast against the last steps of the run of this page. */
+function Reality({ fit }: { readonly fit: Fit }): ReactNode {
+  const runId = useRun((run) => run.runId);
+  const store = runId === null ? null : metricStore(runId);
+  const steps = useSyncExternalStore(
+    (changed) => (store === null ? () => undefined : store.subscribe(changed)),
+    () => store?.length ?? 0,
+  );
+  if (store === null || steps === 0) return null;
+  const [held, seconds] = [store.latest("memory/gpu_bytes"), store.latest("step_time")];
+  return (
+    <table className={styles.bytes} data-testid="fit-reality">
+      <caption>Forecast and the run so far</caption>
+      <tbody>
+        <tr>
+          <th scope="row">Held between steps</th>
+          <td>{formatBytes(fit.held)}</td>
+          <td>{formatBytes(held)}</td>
+        </tr>
+        <tr>
+          <th scope="row">A step</th>
+          <td>{formatSeconds(fit.stepSeconds)}</td>
+          <td>{formatSeconds(seconds)}</td>
+        </tr>
+      </tbody>
+    </table>
+  );
+}
+
+function formatSeconds(seconds: number | null): string {
+  if (seconds === null || !Number.isFinite(seconds)) return "–";
+  if (seconds < 120) return `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`;
+  return `${Math.round(seconds / 60)} min`;
+}
