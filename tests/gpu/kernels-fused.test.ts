@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { gelu, swiglu } from "../../src/engine/gpu/kernels/activation.ts";
 import { attention, causalMask, HIDDEN_SCORE } from "../../src/engine/gpu/kernels/attention.ts";
+import { setAttentionScratch } from "../../src/engine/gpu/kernels/attention-blocks.ts";
 import { conv2d } from "../../src/engine/gpu/kernels/conv.ts";
 import { tokenScores } from "../../src/engine/gpu/kernels/logprob.ts";
 import { layerNorm, rmsNorm } from "../../src/engine/gpu/kernels/norm.ts";
@@ -107,9 +108,38 @@ describe("attention", () => {
       const both = causal.add(padding);
       await expectLikeStock(run(padding), fresh());
       await expectLikeStock(run(both), fresh());
+      // Told of causality instead of masked, in runs of eight queries, with and without a window.
+      setAttentionScratch(1);
+      for (const order of [{}, { reach: 3 }]) {
+        for (const mask of [undefined, padding]) {
+          const ordered = (...[q, k, v]: Tensor[]): Tensor =>
+            attention(q as Tensor, k as Tensor, v as Tensor, 0.4, mask, order);
+          // A row that sees nothing at all has no answer to agree on.
+          if (mask === undefined || (order.reach === undefined && tk > tq)) await expectLikeStock(ordered, fresh());
+        }
+      }
+      setAttentionScratch();
       tf.dispose([causal, padding, both]);
     },
   );
+
+  it("uses memory that grows with the length, not with its square", async () => {
+    const peak = async (length: number): Promise<number> => {
+      const [q, k, v] = [1, 2, 3].map((seed) => randomTensor([1, 1, length, 4], seed)) as Three;
+      setAttentionScratch(64 * 1024);
+      const pool = (tf.backend() as unknown as { bufferManager: { numBytesUsed: number } }).bufferManager;
+      const before = pool.numBytesUsed;
+      const y = attention(q, k, v, 0.5, undefined, {});
+      const used = pool.numBytesUsed - before;
+      await y.data();
+      tf.dispose([q, k, v, y]);
+      setAttentionScratch();
+      return used;
+    };
+    const [short, long] = [await peak(512), await peak(2048)];
+    expect(long).toBeLessThan(4.5 * short);
+    expect(long).toBeLessThan(2048 * 2048);
+  });
 });
 
 describe("token scores", () => {

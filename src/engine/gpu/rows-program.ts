@@ -103,7 +103,7 @@ export function pointProgram(source: Omit<GpuProgram, "workgroup">): GpuProgram 
 export function runPoints(
   program: GpuProgram,
   inputs: readonly tf.TensorInfo[],
-  outputs: readonly OutputSpec[],
+  outputs: readonly (OutputSpec | OutputInto)[],
   size: number,
   uniforms: readonly number[] = [],
 ): tf.TensorInfo[] {

@@ -3,7 +3,7 @@
  * Training log-probabilities and cached decoding are this one function (reference: sa2va.md §10, §11).
  */
 import { LabError } from "../errors.ts";
-import { attention, causalMask } from "../gpu/kernels/attention.ts";
+import { attendsInBlocks, attention, causalMask } from "../gpu/kernels/attention.ts";
 import { rmsNorm } from "../gpu/kernels/norm.ts";
 import { angleTable, applyRope, type RopeTable } from "../gpu/kernels/rope.ts";
 import { recomputed } from "../gpu/recompute.ts";
@@ -195,6 +195,9 @@ function causalAttention(
   options: ForwardOptions,
   reach: number | undefined,
 ): Tensor {
+  if (attendsInBlocks(q, k, v, options.mask)) {
+    return attention(q, k, v, scale, options.mask, reach === undefined ? {} : { reach });
+  }
   const [batch, heads, length, width] = q.shape as [number, number, number, number];
   const [, keyHeads, keyLength, valueWidth] = v.shape as [number, number, number, number];
   const rowBytes = batch * heads * keyLength * Float32Array.BYTES_PER_ELEMENT;

@@ -1,10 +1,23 @@
-import { ownKernels } from "../own-kernels.ts";
+import { MAX_BATCH } from "../matmul-program.ts";
+import { onSoftwareAdapter, ownKernels } from "../own-kernels.ts";
 import { suits } from "../own-op.ts";
 import { type Tensor, tf } from "../tf.ts";
+import { attentionInBlocks } from "./attention-blocks.ts";
 import { maskedSoftmax } from "./masked-softmax.ts";
 
 /** Added to the score of a key that must not be seen; finite, because WGSL has no infinity. */
 export const HIDDEN_SCORE = -1e9;
+
+/** Hides later keys: query i sees keys up to Tk − Tq + i, and with `reach` only so many back, itself included. */
+export interface Causality {
+  readonly reach?: number;
+}
+
+/** True where `attention` works without a score array, so that its caller need not cut long sequences. */
+export function attendsInBlocks(q: Tensor, k: Tensor, v: Tensor, mask?: Tensor): boolean {
+  const [batch, heads] = q.shape as [number, number];
+  return ownKernels() && onSoftwareAdapter() && suits(q, k, v, mask) && batch * heads <= MAX_BATCH;
+}
 
 /**
  * softmax(scale · q kᵀ + mask) v with grouped queries: query heads j·g … j·g+g−1 share key/value head j, g = Hq/Hkv.
@@ -12,9 +25,25 @@ export const HIDDEN_SCORE = -1e9;
  * @param k [B, Hkv, Tk, d]
  * @param v [B, Hkv, Tk, dv]
  * @param mask added to the scores, broadcastable to [B, 1, Tq, Tk]; 0 = visible, HIDDEN_SCORE = not
+ * @param causal hides later keys as well; needs Tq ≤ Tk
  * @returns [B, Hq, Tq, dv]
  */
-export function attention(q: Tensor, k: Tensor, v: Tensor, scale: number, mask?: Tensor): Tensor {
+export function attention(q: Tensor, k: Tensor, v: Tensor, scale: number, mask?: Tensor, causal?: Causality): Tensor {
+  if (attendsInBlocks(q, k, v, mask)) {
+    return tf.tidy(() =>
+      attentionInBlocks(q, k, v, { scale, causal: causal !== undefined, reach: causal?.reach ?? 0 }, mask),
+    );
+  }
+  if (causal === undefined) return attentionByOps(q, k, v, scale, mask);
+  return tf.tidy(() => {
+    const [queries, keys] = [q.shape[2] as number, k.shape[2] as number];
+    const order = causalMask(queries, keys, keys - queries, causal.reach);
+    return attentionByOps(q, k, v, scale, mask === undefined ? order : order.add(mask));
+  });
+}
+
+/** The same with the scores in memory; the oracle, and the way of adapters whose stock products are good. */
+function attentionByOps(q: Tensor, k: Tensor, v: Tensor, scale: number, mask?: Tensor): Tensor {
   return tf.tidy(() => {
     const [batch, queryHeads, queryLength, width] = q.shape as [number, number, number, number];
     const [, keyHeads, keyLength, valueWidth] = v.shape as [number, number, number, number];
