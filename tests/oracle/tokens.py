@@ -179,7 +179,7 @@ class Pieces:
         """Text of ids that stand together: pieces, and special tokens that are pieces or have a role, as they are."""
         text, waiting, after_special = "", [], False
         for at, i in enumerate(run):
-            if self.name(i) in self.special or i in self.names:
+            if self.name(i) in self.special:
                 if not after_special and (self.internlm or at > 0):
                     text += " "
                 text += self.inner.decode(waiting) + self.name(i)
@@ -191,7 +191,6 @@ class Pieces:
         if self.internlm:
             for mark in (".", "?", "!", ",", "'", "n't", "'m", "'s", "'ve", "'re"):
                 text = text.replace(f" {mark} " if mark == "'" else f" {mark}", mark)
-            text = (text if text.startswith(" ") or self.name(run[0]).startswith("▁") else " " + text)[1:]
         return text
 
     def decode(self, ids):

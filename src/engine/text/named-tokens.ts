@@ -8,11 +8,20 @@ export function namedToken(
   config: Readonly<Record<string, unknown>>,
   role: (typeof ROLES)[number],
 ): string | undefined {
-  const value = config[role];
-  if (typeof value === "string") return value;
-  return isRecord(value) && typeof value.content === "string" ? value.content : undefined;
+  return textOf(config[role]);
 }
 
 export function namedTokens(config: Readonly<Record<string, unknown>>): string[] {
   return ROLES.map((role) => namedToken(config, role)).filter((token) => token !== undefined);
+}
+
+/** `additional_special_tokens`: special ones without a role. */
+export function furtherSpecialTokens(config: Readonly<Record<string, unknown>>): string[] {
+  const list = config.additional_special_tokens;
+  return (Array.isArray(list) ? list : []).map(textOf).filter((token) => token !== undefined);
+}
+
+function textOf(value: unknown): string | undefined {
+  if (typeof value === "string") return value;
+  return isRecord(value) && typeof value.content === "string" ? value.content : undefined;
 }

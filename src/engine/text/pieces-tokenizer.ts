@@ -5,7 +5,7 @@
  */
 import type { RawAddedToken } from "./added-tokens.ts";
 import { cleanUp } from "./clean-up.ts";
-import { namedTokens } from "./named-tokens.ts";
+import { furtherSpecialTokens, namedToken, namedTokens } from "./named-tokens.ts";
 import { openSentencePiece, type SentencePiece } from "./sentencepiece.ts";
 import { BLANK_MARK } from "./sentencepiece-normalise.ts";
 import { splitAdded } from "./split-added.ts";
@@ -22,7 +22,9 @@ export function openPieces(
   config: Readonly<Record<string, unknown>>,
 ): TokenizerCore {
   const pieces = openSentencePiece(data, name);
-  const roles = new Set(namedTokens(config));
+  const roles = namedTokens(config);
+  const further = new Set(furtherSpecialTokens(config));
+  const special = new Set([...roles, ...further]);
   const listed = new Map(added.map((token) => [token.content, token] as const));
   // Roles that are pieces, such as <s>, are cut out of a text like added tokens.
   const inherent = [...roles].filter((token) => !listed.has(token) && pieces.find(token) !== undefined);
@@ -30,36 +32,49 @@ export function openPieces(
   const ids = new Map(cuttable.map((token) => [token.content, token.id] as const));
   const names = new Map(cuttable.map((token) => [token.id, token.content] as const));
   const nameOf = (id: number): string | undefined => names.get(id) ?? pieces.piece(id);
-  const special = new Set([...roles, ...added.filter((token) => token.special).map((token) => token.content)]);
-  /** Tokens that stand alone between blanks in decoded text. */
+  const dropped = new Set([...special, ...added.filter((token) => token.special).map((token) => token.content)]);
+  /** Tokens that stand alone between blanks in decoded text: added ones, unless they have a role or are pieces too. */
   const apart = (token: string): boolean => {
     const found = listed.get(token);
-    return found !== undefined && !roles.has(token) && (!found.special || found.id >= pieces.size);
+    return found !== undefined && (!special.has(token) || (further.has(token) && found.id >= pieces.size));
   };
   const style = styleOf(config);
+  const unknown = namedToken(config, "unk_token") ?? "<unk>";
+  /** Without a blank in front, and keeping one that the text begins with: that goes behind other text. */
+  const encodeAsIs = (text: string): number[] => {
+    if (!/^[\u2581 ]/.test(text)) return pieces.encode(text, false);
+    return pieces.encode(unknown + text, false).slice(pieces.encode(unknown, false).length);
+  };
   const largest = cuttable.reduce((most, token) => Math.max(most, token.id), pieces.size - 1);
 
   return {
     vocabSize: largest + 1,
     find: (token) => ids.get(token) ?? pieces.find(token),
-    encode: (text) => encode(pieces, splitAdded(style.prefixOnce ? marked(text) : text, cuttable), style),
+    encode(text) {
+      const split = splitAdded(style.prefixOnce ? marked(text) : text, cuttable);
+      const encoded = style.prefixOnce ? encodeAsIs : (part: string) => pieces.encode(part);
+      const out = split.flatMap((part) => (typeof part === "number" ? [part] : encoded(part)));
+      // A text that begins with a token of a role needs no blank in front.
+      const [blank, next] = [out[0], out[1]];
+      const begins = style.prefixOnce && blank !== undefined && nameOf(blank) === BLANK_MARK && next === split[1];
+      return begins && special.has(nameOf(next as number) ?? "") ? out.slice(1) : out;
+    },
     decode(sequence, keepSpecial) {
       const known = sequence.map(nameOf).filter((token) => token !== undefined);
-      const kept = keepSpecial ? known : known.filter((token) => !special.has(token));
+      const kept = keepSpecial ? known : known.filter((token) => !dropped.has(token));
       const parts: string[] = [];
       let run: string[] = [];
-      const close = (): void => {
-        const text = run.length === 0 ? "" : style.join(pieces, run, special);
-        if (text !== "") parts.push(text);
-        run = [];
-      };
       for (const token of kept) {
-        if (apart(token)) {
-          close();
-          parts.push(token);
-        } else run.push(token);
+        if (!apart(token)) {
+          run.push(token);
+          continue;
+        }
+        const before = run.length === 0 ? "" : style.join(pieces, run, special);
+        parts.push(...(before === "" ? [token] : [before, token]));
+        run = [];
       }
-      close();
+      // Unlike the others, the last run counts even when its text is empty.
+      if (run.length > 0) parts.push(style.join(pieces, run, special));
       const text = parts.join(" ");
       return config.clean_up_tokenization_spaces === true ? cleanUp(text) : text;
     },
@@ -77,15 +92,6 @@ function styleOf(config: Readonly<Record<string, unknown>>): Style {
   if (String(config.tokenizer_class).startsWith("InternLM2")) return { prefixOnce: false, join: joinInternlm };
   const legacy = config.legacy !== false;
   return { prefixOnce: !legacy, join: (pieces, run, special) => joinLlama(pieces, run, special, legacy) };
-}
-
-function encode(pieces: SentencePiece, split: readonly (string | number)[], style: Style): number[] {
-  const out = split.flatMap((part) => (typeof part === "number" ? [part] : pieces.encode(part, !style.prefixOnce)));
-  const blank = pieces.find(BLANK_MARK);
-  // A text that begins with an added token needs no blank in front.
-  return style.prefixOnce && out[0] === blank && typeof split[1] === "number" && out[1] === split[1]
-    ? out.slice(1)
-    : out;
 }
 
 function marked(text: string): string {
@@ -106,10 +112,8 @@ function joinInternlm(pieces: SentencePiece, run: readonly string[], special: Re
     waiting.push(token);
     afterSpecial = false;
   }
-  const tidied = cleanUp(text + pieces.decode(waiting));
-  // One blank in front is always there to be taken off.
-  const prefixed = tidied.startsWith(" ") || run[0]?.startsWith(BLANK_MARK) === true ? tidied : ` ${tidied}`;
-  return prefixed.slice(1);
+  // The published class puts a blank in front of every text and takes it off again, so nothing comes of it.
+  return cleanUp(text + pieces.decode(waiting));
 }
 
 function joinLlama(

@@ -126,16 +126,18 @@ function ahead(a: Merge, b: Merge): boolean {
 
 /** Below the worst piece by this much: the score of a letter that is no piece. */
 const UNKNOWN_PENALTY = 10;
-/** A piece of the user's own scores a little less than the best piece for each of its bytes. */
+/**
+ * A piece of the user's own scores its bytes times the best score, less this. The library takes the best score from the
+ * smallest positive number on, so with the usual negative scores its own pieces practically always win.
+ */
 const OWN_DISCOUNT = 0.1;
+const SMALLEST = 2 ** -126;
 
 /** The cut whose scores add up to most, in single precision; the longest first piece wins a tie. */
 function unigrams({ ids, model }: Vocabulary): Cut {
   const normal = model.pieces.filter(({ kind }) => kind === PIECE.normal).map(({ score }) => score);
-  const [least, most] = normal.reduce(([low, high], score) => [Math.min(low, score), Math.max(high, score)], [
-    Number.POSITIVE_INFINITY,
-    Number.NEGATIVE_INFINITY,
-  ] as [number, number]);
+  const least = normal.reduce((low, score) => Math.min(low, score), Number.POSITIVE_INFINITY);
+  const most = normal.reduce((high, score) => Math.max(high, score), SMALLEST);
   const unknown = Math.fround(least - UNKNOWN_PENALTY);
   const longest = Math.max(0, ...[...ids.keys()].map((piece) => piece.length));
   const bytesOf = (text: string): number => new TextEncoder().encode(text).length;

@@ -35,6 +35,8 @@ const VARINT = 0;
 const FIXED64 = 1;
 const BYTES = 2;
 const FIXED32 = 5;
+/** A byte order mark is a letter like any other. */
+const UTF8 = new TextDecoder("utf-8", { ignoreBOM: true });
 const EMPTY = new Uint8Array(0);
 const ALGORITHMS: Readonly<Record<number, SentencePieceModel["algorithm"]>> = { 1: "unigram", 2: "bpe" };
 
@@ -69,7 +71,7 @@ export function parseSentencePiece(data: Uint8Array, name: string): SentencePiec
     algorithm,
     byteFallback: (trainer.get(35)?.value ?? 0) !== 0,
     whitespaceAsSuffix: (trainer.get(24)?.value ?? 0) !== 0,
-    unknownSurface: surface === undefined ? " \u2047 " : new TextDecoder().decode(surface),
+    unknownSurface: surface === undefined ? " \u2047 " : UTF8.decode(surface),
     normaliser: {
       charsMap: normaliser.get(2)?.bytes ?? EMPTY,
       addDummyPrefix: (normaliser.get(3)?.value ?? 1) !== 0,
@@ -85,7 +87,7 @@ function parsePiece(data: Uint8Array, fail: Fail): Piece {
   const of = lastOf(data, fail);
   const score = of.get(2)?.bytes ?? EMPTY;
   return {
-    text: new TextDecoder().decode(of.get(1)?.bytes ?? EMPTY),
+    text: UTF8.decode(of.get(1)?.bytes ?? EMPTY),
     score: score.length === 4 ? new DataView(score.buffer, score.byteOffset).getFloat32(0, true) : 0,
     kind: of.get(3)?.value ?? PIECE.normal,
   };

@@ -8,6 +8,9 @@ import type { SentencePieceModel } from "./sentencepiece-model.ts";
 /** Stands for a blank inside pieces. */
 export const BLANK_MARK = "\u2581";
 
+/** A byte order mark is a letter like any other. */
+const UTF8 = new TextDecoder("utf-8", { ignoreBOM: true });
+
 /** The longest replacement of the bytes from `at` on, with the number of bytes it takes the place of; or none. */
 type Rules = (bytes: Uint8Array, at: number) => { readonly text: string; readonly length: number } | undefined;
 
@@ -20,10 +23,15 @@ export function sentencePieceNormaliser(model: SentencePieceModel, verbatim: rea
   const kept = [...verbatim].sort((a, b) => b.length - a.length);
   const blank = escapeWhitespaces ? BLANK_MARK : " ";
 
+  const prefix = addDummyPrefix && !model.whitespaceAsSuffix ? blank : "";
+  const suffix = addDummyPrefix && model.whitespaceAsSuffix ? blank : "";
+
   return (text) => {
     let out = "";
     let afterBlank = removeExtraWhitespaces;
+    let onlyBlanks = removeExtraWhitespaces || text === "";
     for (const part of replaced(text, rules, kept)) {
+      if (part !== " ") onlyBlanks = false;
       let value = part;
       // Runs of blanks become one, and those at the beginning none.
       while (removeExtraWhitespaces && afterBlank && value.startsWith(" ")) value = value.slice(1);
@@ -31,12 +39,10 @@ export function sentencePieceNormaliser(model: SentencePieceModel, verbatim: rea
       out += value.replaceAll(" ", blank);
       afterBlank = value.endsWith(" ");
     }
-    if (removeExtraWhitespaces) {
-      while (out.endsWith(blank)) out = out.slice(0, -blank.length);
-    }
-    if (out === "") return "";
-    if (!addDummyPrefix) return out;
-    return model.whitespaceAsSuffix ? out + blank : blank + out;
+    if (onlyBlanks) return "";
+    out = prefix + out;
+    while (removeExtraWhitespaces && out.endsWith(blank)) out = out.slice(0, -blank.length);
+    return out + suffix;
   };
 }
 
@@ -45,7 +51,7 @@ function* replaced(text: string, rules: Rules | undefined, kept: readonly string
   const encoder = new TextEncoder();
   // A lone surrogate has no bytes of its own and becomes U+FFFD here as everywhere.
   const bytes = encoder.encode(text);
-  const clean = new TextDecoder().decode(bytes);
+  const clean = UTF8.decode(bytes);
   let at = 0;
   for (let place = 0; place < clean.length; ) {
     const own = kept.find((item) => clean.startsWith(item, place));
@@ -58,7 +64,7 @@ function* replaced(text: string, rules: Rules | undefined, kept: readonly string
       at += encoder.encode(value).length;
     } else {
       yield rule.text;
-      place += new TextDecoder().decode(bytes.subarray(at, at + rule.length)).length;
+      place += UTF8.decode(bytes.subarray(at, at + rule.length)).length;
       at += rule.length;
     }
   }
@@ -92,7 +98,7 @@ function readRules(charsMap: Uint8Array): Rules {
     }
     if (found === undefined) return undefined;
     const end = texts.indexOf(0, found.offset);
-    const text = new TextDecoder().decode(texts.subarray(found.offset, end < 0 ? texts.length : end));
+    const text = UTF8.decode(texts.subarray(found.offset, end < 0 ? texts.length : end));
     return { text, length: found.length };
   };
 }

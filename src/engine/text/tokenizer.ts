@@ -7,7 +7,9 @@ import { isRecord, readJson } from "../bytes/json.ts";
 import type { ByteFolder } from "../bytes/source.ts";
 import { LabError } from "../errors.ts";
 import { parseAddedTokens, type RawAddedToken } from "./added-tokens.ts";
+import { byteFallbackDecoder } from "./byte-fallback-decoder.ts";
 import { byteLevelDefinition } from "./byte-level-files.ts";
+import { cleanUp } from "./clean-up.ts";
 import { namedToken } from "./named-tokens.ts";
 import { openPieces } from "./pieces-tokenizer.ts";
 import { sequenceStart } from "./sequence-start.ts";
@@ -118,21 +120,35 @@ function openLibrary(
       cause: thrown,
     });
   }
-  let largest = -1;
-  for (const id of library.get_vocab(true).values()) largest = Math.max(largest, id);
-  for (const { id } of added) largest = Math.max(largest, id);
+  const model = isRecord(definition.model) ? definition.model : {};
+  if (model.type === "Unigram" && model.byte_fallback === true) {
+    throw new LabError("unsupported", "tokenizer.json is a unigram model with byte pieces, which cannot be loaded", {
+      subject: "tokenizer.json",
+    });
+  }
+  const vocabulary = new Map<string, number>(library.get_vocab(true));
+  for (const { content, id } of added) vocabulary.set(content, id);
+  const names = new Map([...vocabulary].map(([token, id]) => [id, token] as const));
+  const largest = [...vocabulary.values()].reduce((most, id) => Math.max(most, id), -1);
+  const special = new Set(added.filter((token) => token.special).map((token) => token.id));
+  const own = byteFallbackDecoder(definition.decoder);
+  const tidy = config.clean_up_tokenization_spaces === true;
   return {
     vocabSize: largest + 1,
     find: (token) => library.token_to_id(token),
     encode: (text) => (text === "" ? [] : library.encode(text, { add_special_tokens: false }).ids),
-    // The library refuses an empty list.
-    decode: (ids, keepSpecial) =>
-      ids.length === 0
-        ? ""
-        : library.decode([...ids], {
-            skip_special_tokens: !keepSpecial,
-            clean_up_tokenization_spaces: config.clean_up_tokenization_spaces === true,
-          }),
+    decode(ids, keepSpecial) {
+      // An embedding may have rows that no token belongs to.
+      const known = ids.filter((id) => names.has(id));
+      // The library refuses an empty list.
+      if (known.length === 0) return "";
+      if (own === undefined) {
+        return library.decode(known, { skip_special_tokens: !keepSpecial, clean_up_tokenization_spaces: tidy });
+      }
+      const kept = known.filter((id) => keepSpecial || !special.has(id));
+      const text = own(kept.map((id) => names.get(id) as string));
+      return tidy ? cleanUp(text) : text;
+    },
   };
 }
 
