@@ -31,11 +31,13 @@ import { pocketFiles, pocketTensors } from "./pocket/model-files.ts";
 import { cellWords, pocketPicture, runTowers, towerInputs } from "./pocket/samples.ts";
 
 /** Rows are padded to these, so that shapes, pipelines and the buffer pool stay the same from step to step. */
-const SHAPE = { captionTokens: 56, segmentTokens: 24, maskTarget: "area" } as const;
+const SHAPE = { captionTokens: 52, segmentTokens: 24, maskTarget: "area" } as const;
 const DRAWN_SIDE = 128;
 const HELD_OUT_SEED = 20_260_101;
 const HELD_OUT_SIDE = 256;
-const EVALUATE_EVERY = 250;
+const EVALUATE_EVERY = 500;
+/** Share of held-out captions that tell their region apart, as in the demo shards. */
+const HELD_OUT_CAPTIONS = { discriminating: 0.85 };
 const MAX_NEW_TOKENS = 16;
 /** What a model from nothing needs beyond the published losses; see docs/pocket-model.md. */
 const LOSS = {
@@ -70,10 +72,10 @@ const OPTIONS = {
 
 await runTool(async () => {
   const parsed = parseArguments(process.argv.slice(2), OPTIONS);
-  const steps = whole(parsed, "steps", 0, 1_000_000, 5000);
+  const steps = whole(parsed, "steps", 0, 1_000_000, 7000);
   const seed = whole(parsed, "seed", 0, 2 ** 32 - 1, 7);
-  const pictures = whole(parsed, "pictures", 1, 256, 4);
-  const regions = whole(parsed, "regions", 1, 16, 4);
+  const pictures = whole(parsed, "pictures", 1, 256, 6);
+  const regions = whole(parsed, "regions", 1, 16, 3);
   const rate = Number(one(parsed, "rate") ?? 2e-3);
   const finalPictures = whole(parsed, "final-pictures", 1, 10_000, 100);
   const out = one(parsed, "out") ?? join(root, "public", "pocket", "model");
@@ -128,7 +130,7 @@ await runTool(async () => {
   });
 
   const evaluate = async (count: number): Promise<void> => {
-    const held = Array.from({ length: count }, (_, at) => pocketPicture(HELD_OUT_SEED, at, 2, HELD_OUT_SIDE));
+    const held = Array.from({ length: count }, (_, at) => pocketPicture(HELD_OUT_SEED, at, 2, HELD_OUT_SIDE, HELD_OUT_CAPTIONS));
     const own = trainer.weights("average");
     const signal = new AbortController().signal;
     const answers = await answerHeldOut(model, own, held, scorer, { maxNewTokens: MAX_NEW_TOKENS, signal });

@@ -1,7 +1,6 @@
 /** Training pictures of the pocket model, drawn at the sizes the towers read, and its held-out pictures, drawn large. */
 import type { RgbImage } from "../../src/engine/data/sample.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
-import { resizeBicubic } from "../../src/engine/model/preprocess/pillow-bicubic.ts";
 import { normalisePixels } from "../../src/engine/model/preprocess/pixels.ts";
 import type { Sa2vaModel } from "../../src/engine/model/sa2va.ts";
 import { encodeSam } from "../../src/engine/model/sam2/neck.ts";
@@ -97,8 +96,8 @@ export function towerInputs(
 ): { readonly vision: Tensor; readonly sam: Tensor } {
   const stack = (side: number): Tensor => {
     const pixels = new Float32Array(pictures.length * side * side * 3);
-    pictures.forEach(({ rgb }, at) => {
-      const sized = rgb.width === side && rgb.height === side ? rgb : resizeBicubic(rgb, side, side);
+    pictures.forEach(({ rgb, scene }, at) => {
+      const sized = rgb.width === side ? rgb : renderScene(scene, side).rgb;
       pixels.set(normalisePixels(sized.data), at * side * side * 3);
     });
     return tf.tensor4d(pixels, [pictures.length, side, side, 3]);

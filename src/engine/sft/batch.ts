@@ -168,8 +168,12 @@ export function sftBatch(
 function wordRows(model: Sa2vaModel, rows: readonly (readonly string[])[]): Float32Array {
   const vocabulary = model.config.language.vocabSize;
   const out = new Float32Array(rows.length * vocabulary);
+  // Most tokens of a picture carry the same few words.
+  const known = new Map<string, readonly number[]>();
   rows.forEach((words, row) => {
-    const ids = model.tokenizer.encode(words.join(" "));
+    const text = words.join(" ");
+    const ids = known.get(text) ?? model.tokenizer.encode(text);
+    known.set(text, ids);
     for (const id of ids) out[row * vocabulary + id] = 1 / ids.length;
   });
   return out;
