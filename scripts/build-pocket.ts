@@ -18,10 +18,10 @@ import type { Weights } from "../src/engine/model/weights.ts";
 import { tensorsOf } from "../src/engine/model/weights.ts";
 import { meteorScorer } from "../src/engine/rewards/caption-scorer.ts";
 import { loadWordnet } from "../src/engine/rewards/wordnet.ts";
+import { SftTrainer, type SftVectors } from "../src/engine/scratch/trainer.ts";
 import { sftBatch } from "../src/engine/sft/batch.ts";
 import { type Answered, answerHeldOut, clusterInterval } from "../src/engine/sft/evaluate.ts";
 import { SFT_DEFAULTS } from "../src/engine/sft/forward.ts";
-import { SftTrainer, type SftVectors } from "../src/engine/sft/trainer.ts";
 import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { root } from "./lib/ensure.mjs";
 import { writeFileList } from "./lib/file-list.ts";
@@ -130,7 +130,9 @@ await runTool(async () => {
   });
 
   const evaluate = async (count: number): Promise<void> => {
-    const held = Array.from({ length: count }, (_, at) => pocketPicture(HELD_OUT_SEED, at, 2, HELD_OUT_SIDE, HELD_OUT_CAPTIONS));
+    const held = Array.from({ length: count }, (_, at) =>
+      pocketPicture(HELD_OUT_SEED, at, 2, HELD_OUT_SIDE, HELD_OUT_CAPTIONS),
+    );
     const own = trainer.weights("average");
     const signal = new AbortController().signal;
     const answers = await answerHeldOut(model, own, held, scorer, { maxNewTokens: MAX_NEW_TOKENS, signal });

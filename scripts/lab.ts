@@ -2,7 +2,7 @@
  * Drives the real page in headless Chromium: picks shards through the file input, starts a run, prints a line per step,
  * and leaves the exported run folder and pictures of every screen.
  *
- *   npm run lab -- --headless --shards DIR… [--model DIR] --steps N [--seed S] [--loops both|1|2] [--preset NAME]
+ *   npm run lab -- --headless --shards DIR… [--model DIR] --steps N [--seed S] [--mode rl|sft] [--loops both|1|2] [--preset NAME]
  *                  [--config FILE] --out DIR [--json] [--timeout SECONDS]
  */
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -25,6 +25,7 @@ const OPTIONS = {
   model: { takes: 1 },
   steps: { takes: 1 },
   seed: { takes: 1 },
+  mode: { takes: 1 },
   loops: { takes: 1 },
   preset: { takes: 1 },
   config: { takes: 1 },
@@ -62,7 +63,7 @@ function taskOf(words: readonly string[]): Task {
     for (const [key, value] of Object.entries(values)) settings[key] = String(value);
   }
   settings.steps = String(whole(parsed, "steps", 1, 100_000, Number(settings.steps ?? 3)));
-  for (const name of ["seed", "loops"] as const) {
+  for (const name of ["seed", "mode", "loops"] as const) {
     const value = one(parsed, name);
     if (value !== undefined) settings[name] = value;
   }

@@ -1,10 +1,10 @@
 /**
  * Trains without a page: the same engine in Node on Dawn.
  *
- *   npm run train -- [--shards DIR…] [--model DIR] [--preset NAME] [--steps N] [--seed S] [--loops both|1|2]
- *                    [--config FILE] [--save-steps N] [--eval-steps N] [--eval-rows N] [--adapter DIR] [--resume RUN]
- *                    [--judge URL] [--judge-model NAME] [--judge-kind questions|dlc] [--judge-questions FILE]
- *                    --out DIR [--json]
+ *   npm run train -- [--shards DIR…] [--model DIR] [--preset NAME] [--steps N] [--seed S] [--mode rl|sft]
+ *                    [--loops both|1|2] [--config FILE] [--save-steps N] [--eval-steps N] [--eval-rows N] [--adapter DIR]
+ *                    [--resume RUN] [--judge URL] [--judge-model NAME] [--judge-kind questions|dlc]
+ *                    [--judge-questions FILE] --out DIR [--json]
  *
  * Without --eval-steps and without an evalSteps in --config the held-out rows are scored at the start, four times on the
  * way and at the end; --eval-steps 0 turns that off. A judge's key is taken from the environment variable JUDGE_API_KEY
@@ -37,6 +37,7 @@ const OPTIONS = {
   preset: { takes: 1 },
   steps: { takes: 1 },
   seed: { takes: 1 },
+  mode: { takes: 1 },
   loops: { takes: 1 },
   config: { takes: 1 },
   "save-steps": { takes: 1 },
@@ -67,6 +68,7 @@ function configOf(parsed: Parsed) {
   for (const [flag, key] of [
     ["steps", "steps"],
     ["seed", "seed"],
+    ["mode", "mode"],
     ["loops", "loops"],
     ["save-steps", "saveSteps"],
     ["eval-steps", "evalSteps"],

@@ -15,9 +15,10 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   policy: ["bytes", "config", "text", "data", "gpu", "model"],
   runs: ["bytes", "config", "data", "rewards"],
   eval: ["bytes", "config", "text", "data", "gpu", "model", "policy", "rewards", "runs"],
-  rl: ["bytes", "config", "text", "data", "gpu", "model", "policy", "rewards", "runs", "eval", "plan"],
+  sft: ["bytes", "text", "data", "gpu", "model", "policy", "rewards"],
+  rl: ["bytes", "config", "text", "data", "gpu", "model", "policy", "rewards", "runs", "eval", "plan", "sft"],
   export: ["bytes", "config", "text", "data", "gpu", "model", "policy", "rewards", "runs"],
-  sft: ["bytes", "config", "text", "data", "gpu", "model", "policy", "rewards", "runs", "eval", "rl"],
+  scratch: ["bytes", "gpu", "model", "rl", "sft"],
   parity: ["bytes", "config", "text", "data", "gpu", "model", "policy", "rewards", "runs", "eval", "rl", "sft"],
 };
 

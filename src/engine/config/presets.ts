@@ -41,6 +41,12 @@ export const PRESETS = [
     values: { ...POCKET, loops: "2", loop2Weight: 1 },
   },
   {
+    name: "sft",
+    title: "Supervised",
+    summary: "The same tensors on the rows' own captions and masks, without rollouts",
+    values: { ...POCKET, mode: "sft", learningRate: 5e-4, promptsPerStep: 8 },
+  },
+  {
     name: "both",
     title: "Real checkpoint",
     summary: "Both loops with the rank, rate and decay meant for 1B and up",

@@ -50,6 +50,7 @@ export const SETTING_GROUPS = {
   sampling: "Sampling",
   objective: "Objective",
   mask: "Mask policy",
+  supervised: "Supervised",
   reward: "Rewards",
   optimiser: "Optimiser",
   partner: "Partner",

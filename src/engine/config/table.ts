@@ -14,6 +14,7 @@ import { REWARD_SETTINGS } from "./groups/reward.ts";
 import { REWARD_WEIGHTS } from "./groups/reward-weights.ts";
 import { RUN_SETTINGS } from "./groups/run.ts";
 import { SAMPLING_SETTINGS } from "./groups/sampling.ts";
+import { SUPERVISED_SETTINGS } from "./groups/supervised.ts";
 import type { Setting } from "./setting.ts";
 
 export const SETTINGS = {
@@ -23,6 +24,7 @@ export const SETTINGS = {
   ...SAMPLING_SETTINGS,
   ...OBJECTIVE_SETTINGS,
   ...MASK_SETTINGS,
+  ...SUPERVISED_SETTINGS,
   ...REWARD_SETTINGS,
   ...REWARD_WEIGHTS,
   ...JUDGE_SETTINGS,

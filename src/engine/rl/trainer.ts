@@ -20,6 +20,7 @@ import type { StepContext } from "./context.ts";
 import type { PhaseTimes, TrainerEvent } from "./events.ts";
 import { Gate } from "./gate.ts";
 import { grpoStep } from "./grpo-step.ts";
+import { sftStep } from "./sft-step.ts";
 import { NonFiniteGradient, stateArrays, type TrainingState } from "./training-state.ts";
 
 export interface TrainerDeps {
@@ -138,7 +139,7 @@ export class Trainer {
     const step = this.#step + 1;
     const began = now();
     const groups: GroupRecord[] = [];
-    const outcome = await grpoStep({
+    const outcome = await (config.mode === "sft" ? sftStep : grpoStep)({
       context: this.#context(step),
       state,
       rows: this.#deps.rows,
@@ -218,8 +219,10 @@ export class Trainer {
   }
 }
 
-/** Weighted sum of the loops' losses. */
+/** Weighted sum of the loops' losses, or the supervised loss. */
 function totalLoss(metrics: Readonly<Record<string, number>>, config: LabConfig): number {
+  const supervised = metrics["sft/loss"];
+  if (supervised !== undefined) return supervised;
   const first = metrics["loop1/loss"];
   const second = metrics["loop2/loss"];
   return (

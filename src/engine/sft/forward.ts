@@ -4,7 +4,7 @@
  */
 import { type Tensor, tf } from "../gpu/tf.ts";
 import { embedTokens, type KvCache, languageForward, languageLogits } from "../model/language.ts";
-import { maskLoss } from "../model/mask-loss.ts";
+import { type MaskLoss, maskLoss, pointMaskLoss, samplePoints } from "../model/mask-loss.ts";
 import { projectVisual } from "../model/projector.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { decodeMasks, selectMask } from "../model/sam2/mask-decoder.ts";
@@ -27,6 +27,8 @@ export interface SftSettings {
   readonly tokenWeight: number;
   readonly bceWeight: number;
   readonly diceWeight: number;
+  /** Where the mask losses of the selected candidate are taken, [R, P, 2] as (x, y) in 0..1; all pixels when null. */
+  readonly points: Tensor | null;
   /** Candidates: null trains the selected one alone, as published; else the share of those that are not the best. */
   readonly candidateShare: number | null;
   /** Weight of the IoU head's squared error; only with `candidateShare`. */
@@ -45,6 +47,7 @@ export const SFT_DEFAULTS: SftSettings = {
   tokenWeight: 1,
   bceWeight: BCE_WEIGHT,
   diceWeight: DICE_WEIGHT,
+  points: null,
   candidateShare: null,
   iouWeight: 0,
   pointingWeight: 0,
@@ -78,9 +81,7 @@ export function sftLoss(
     const { images: n, regions: k } = batch;
     const { language, tokensPerTile } = model.config;
     const width = language.hiddenSize;
-    const visual = projectVisual(weights, features.vision).reshape([n, -1, width]);
-    const prefix = embed(model, weights, [batch.prefix], settings);
-    const head = languageForward(weights, language, splicePrefix(prefix, visual, batch));
+    const { visual, head } = readPictures(model, weights, features, batch, settings);
     const past = repeatCache(head.cache, k);
 
     const logits = captionLogits(model, weights, batch, visual, past, settings);
@@ -97,7 +98,7 @@ export function sftLoss(
     const truth = tf.tensor3d(joined(batch.masks), [n * k, side, side]);
     const mask =
       settings.candidateShare === null
-        ? { ...maskLoss(selectMask(decoded.masks, decoded.iou).mask, truth), iou: tf.scalar(0) }
+        ? { ...selectedLoss(selectMask(decoded.masks, decoded.iou).mask, truth, settings.points), iou: tf.scalar(0) }
         : candidateLoss(decoded.masks, decoded.iou, truth, settings.candidateShare);
     const pointing =
       settings.pointingWeight === 0
@@ -123,6 +124,46 @@ export function sftLoss(
     return [sum, tf.stack([token, mask.bce, mask.dice, mask.iou, pointing, naming, promptPointing])];
   }) as [Tensor, Tensor];
   return { loss, parts };
+}
+
+/**
+ * Logits of the selected masks without a tape, [R, side, side]: what points are chosen by. Owned by the caller.
+ * @throws LabError("bad-input") when the checkpoint lacks a tensor
+ */
+export function selectedMasks(
+  model: Pick<Sa2vaModel, "config">,
+  weights: Weights,
+  features: PictureFeatures,
+  batch: SftBatch,
+): Tensor {
+  return tf.tidy(() => {
+    const { head } = readPictures(model, weights, features, batch, SFT_DEFAULTS);
+    const seg = segStates(model, weights, batch, repeatCache(head.cache, batch.regions), SFT_DEFAULTS);
+    const sam = repeatFeatures(features.sam, batch.regions);
+    const { masks, iou } = decodeMasks(weights, model.config.sam2, sam, languagePrompt(weights, seg));
+    return selectMask(masks, iou).mask.reshape([-1, batch.maskSide, batch.maskSide]);
+  });
+}
+
+/** Projected tokens [n, tokens, D] and the language model's states and cache of the prompts' common start. */
+function readPictures(
+  model: Pick<Sa2vaModel, "config">,
+  weights: Weights,
+  features: PictureFeatures,
+  batch: SftBatch,
+  settings: SftSettings,
+) {
+  const { language } = model.config;
+  const visual = projectVisual(weights, features.vision).reshape([batch.images, -1, language.hiddenSize]);
+  const prefix = embed(model, weights, [batch.prefix], settings);
+  return { visual, head: languageForward(weights, language, splicePrefix(prefix, visual, batch)) };
+}
+
+function selectedLoss(logits: Tensor, truth: Tensor, points: Tensor | null): MaskLoss {
+  const side = truth.shape[1] as number;
+  const maps = logits.reshape([-1, side, side]);
+  if (points === null) return maskLoss(maps, truth);
+  return pointMaskLoss(samplePoints(maps, points), samplePoints(truth, points));
 }
 
 /**

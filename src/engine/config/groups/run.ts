@@ -13,6 +13,14 @@ export const RUN_SETTINGS = {
     trl: "seed",
     help: "Fixes data order, sampling and adapter initialisation; the same seed on the same adapter repeats a run",
   },
+  mode: {
+    group: "run",
+    kind: "choice",
+    label: "Mode",
+    default: "rl",
+    choices: [choice("rl", "Dual-loop GRPO"), choice("sft", "Supervised (captions and masks of the data)")],
+    help: "Supervised steps train the same tensors on the rows' own captions and masks; nothing is sampled or rewarded",
+  },
   steps: {
     group: "run",
     kind: "int",
@@ -34,7 +42,7 @@ export const RUN_SETTINGS = {
       choice("1", "Loop 1: mask → caption"),
       choice("2", "Loop 2: caption → mask"),
     ],
-    help: "Which loop trains; both sums their weighted losses in every step",
+    help: "Which loop trains; both sums their weighted losses in every step. In supervised mode 1 is captions, 2 is masks",
   },
   loop1Weight: {
     group: "run",

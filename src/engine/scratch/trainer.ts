@@ -9,8 +9,8 @@ import { inspectGradients } from "../rl/monitor.ts";
 import { ADAM_DEFAULTS, type AdamSettings, AdamState, applyAdamw } from "../rl/optimiser.ts";
 import { disposeSet } from "../rl/parameter-sets.ts";
 import { learningRate, type ScheduleSettings } from "../rl/schedule.ts";
-import type { SftBatch } from "./batch.ts";
-import { PARTS, type PictureFeatures, type SftSettings, sftLoss } from "./forward.ts";
+import type { SftBatch } from "../sft/batch.ts";
+import { PARTS, type PictureFeatures, type SftSettings, sftLoss } from "../sft/forward.ts";
 import { PACKED, type PackedPlace, pack, packedLayout, unpack } from "./packed.ts";
 
 export interface SftTrainerSettings {

@@ -1,0 +1,80 @@
+/** Supervised runs through the trainer's own shell: they learn, return their memory, stop, resume and repeat. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { LabConfig } from "../../src/engine/config/table.ts";
+import { tf } from "../../src/engine/gpu/tf.ts";
+import { memoryStore } from "../../src/engine/runs/memory-store.ts";
+import { openRun } from "../../src/engine/runs/run-folder.ts";
+import { checkpointFiles, expectSameFiles, openTestLab, repeatable, type TestLab } from "../support/session.ts";
+
+const SUPERVISED = {
+  mode: "sft",
+  promptsPerStep: 1,
+  accumulation: 2,
+  steps: 4,
+  learningRate: 2e-3,
+  schedule: "constant",
+} as const satisfies Partial<LabConfig>;
+
+describe("supervised mode", () => {
+  const store = memoryStore();
+  let lab: TestLab;
+  beforeAll(async () => {
+    lab = await openTestLab(store);
+  });
+  afterAll(() => lab.session.dispose());
+
+  it("lowers both tasks' losses on the rows it sees, at a steady number of tensors", async () => {
+    const before = tf.memory().numTensors;
+    const rows = await lab.train({ ...SUPERVISED, maxRows: 1, heldOutShare: 0, steps: 8 });
+    const [first, last] = [rows[0], rows.at(-1)];
+    expect(last?.["sft/token_loss"]).toBeLessThan(0.8 * (first?.["sft/token_loss"] as number));
+    expect(last?.["sft/loss"]).toBeLessThan(first?.["sft/loss"] as number);
+    expect(last?.loss).toBe(last?.["sft/loss"]);
+    expect(new Set(rows.map((row) => row["memory/num_tensors"])).size).toBe(1);
+    expect(tf.memory().numTensors).toBe(before);
+  });
+
+  it("stops, resumes and ends with the weights of a run that did not stop", async () => {
+    const whole = await lab.start(SUPERVISED);
+    await whole.done;
+    lab.watch = (event, session) => {
+      if (event.type === "step" && event.step === 2) session.trainer?.gate.stop();
+    };
+    const cut = await lab.start(SUPERVISED);
+    expect(await cut.done).toBe("stopped");
+    lab.watch = () => undefined;
+    const resumed = await lab.resume(cut.manifest.id);
+    expect(resumed.resumedAt).toBe(2);
+    expect(await resumed.done).toBe("finished");
+    expectSameFiles(
+      await checkpointFiles(store, cut.manifest.id, SUPERVISED.steps),
+      await checkpointFiles(store, whole.manifest.id, SUPERVISED.steps),
+    );
+    const numbers = async (id: string) =>
+      (await lab.metrics(id)).map((row) => [row.step, repeatable(row)["sft/loss"], repeatable(row).grad_norm]);
+    expect(await numbers(cut.manifest.id)).toEqual(await numbers(whole.manifest.id));
+    // Nothing was played, so there is nothing to show.
+    expect(await (await openRun(store, whole.manifest.id)).readGroups(1)).toEqual([]);
+  });
+
+  it("trains captions alone or masks alone when asked to", async () => {
+    const [captions] = await lab.train({ ...SUPERVISED, steps: 1, loops: "1" });
+    expect(captions?.["sft/loss"]).toBe(captions?.["sft/token_loss"]);
+    expect(captions?.["sft/mask_bce"]).toBeUndefined();
+    expect(captions?.["grad_norm/mask decoder"] ?? 0).toBe(0);
+    const [masks] = await lab.train({ ...SUPERVISED, steps: 1, loops: "2" });
+    const { "sft/loss": loss, "sft/mask_bce": bce, "sft/mask_dice": dice } = masks as Record<string, number>;
+    expect(loss).toBeCloseTo(2 * (bce as number) + 0.5 * (dice as number), 4);
+    expect(masks?.["sft/token_loss"]).toBeUndefined();
+  });
+
+  it("takes large masks at points, and then weighs those the same", async () => {
+    const task = { ...SUPERVISED, steps: 1, loops: "2" } as const;
+    const [all] = await lab.train({ ...task, sftPoints: 4096 });
+    const [some] = await lab.train({ ...task, sftPoints: 256 });
+    const [whole, points] = [all?.["sft/mask_bce"] as number, some?.["sft/mask_bce"] as number];
+    // Three quarters of the points lie where the mask is least certain, so their mean is larger.
+    expect(points).toBeGreaterThan(whole);
+    expect(Number.isFinite(some?.grad_norm)).toBe(true);
+  });
+});
