@@ -68,6 +68,13 @@ describe("supervised mode", () => {
     expect(masks?.["sft/token_loss"]).toBeUndefined();
   });
 
+  it("has the same gradient with recomputed activations", async () => {
+    const [kept] = await lab.train({ ...SUPERVISED, steps: 1 });
+    const [again] = await lab.train({ ...SUPERVISED, steps: 1, recompute: true });
+    expect(again?.["sft/loss"]).toBeCloseTo(kept?.["sft/loss"] as number, 5);
+    expect((again?.grad_norm as number) / (kept?.grad_norm as number)).toBeCloseTo(1, 4);
+  });
+
   it("takes large masks at points, and then weighs those the same", async () => {
     const task = { ...SUPERVISED, steps: 1, loops: "2" } as const;
     const [all] = await lab.train({ ...task, sftPoints: 4096 });

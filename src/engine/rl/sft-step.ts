@@ -7,13 +7,13 @@ import type { LabConfig } from "../config/table.ts";
 import type { TrainingRow } from "../data/training-row.ts";
 import { STREAM, uniform } from "../gpu/random.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
-import { weightsView } from "../model/weights.ts";
+import { recomputing, weightsView } from "../model/weights.ts";
 import { disposeFeatures, type ImageFeatures } from "../policy/features.ts";
 import { type SftBatch, sftBatch } from "../sft/batch.ts";
 import { PARTS, SFT_DEFAULTS, type SftSettings, selectedMasks, sftLoss } from "../sft/forward.ts";
 import { drawPoints } from "../sft/points.ts";
-import { addGradients } from "./backward.ts";
 import { promptRow } from "./data-order.ts";
+import { addGradients } from "./group-gradients.ts";
 import type { StepInput, StepOutcome } from "./grpo-step.ts";
 import { updateState } from "./training-state.ts";
 
@@ -80,10 +80,11 @@ async function rowGradients(
   const { caption } = row.summary;
   const region = { mask: row.mask, height, width, caption, phrase: caption };
   const batch = sftBatch(model, features.tiles, [[region]], SHAPE);
-  const weights = weightsView(model.frozen, state.params, state.loraScale);
+  const plain = weightsView(model.frozen, state.params, state.loraScale);
+  const weights = config.recompute ? recomputing(plain, state.params) : plain;
   const draw = (_mask: number, position: number): number =>
     uniform({ seed: config.seed, step, loop: SUPERVISED, row: at, rollout: 0, position, stream: STREAM.mask });
-  const points = await pointsOf(batch, config, () => selectedMasks(model, weights, features, batch), draw);
+  const points = await pointsOf(batch, config, () => selectedMasks(model, plain, features, batch), draw);
   const kept: Tensor[] = [];
   const { value, grads } = tf.engine().gradients(
     () => {
