@@ -45,7 +45,7 @@ const LOSS = {
   diceWeight: 1,
   iouWeight: 0.5,
   pointingWeight: 1,
-  namingWeight: 1,
+  namingWeight: 2,
   featureWeight: 1e-3,
   trainEmbedding: true,
 } as const;
@@ -72,7 +72,7 @@ const OPTIONS = {
 
 await runTool(async () => {
   const parsed = parseArguments(process.argv.slice(2), OPTIONS);
-  const steps = whole(parsed, "steps", 0, 1_000_000, 7000);
+  const steps = whole(parsed, "steps", 0, 1_000_000, 10000);
   const seed = whole(parsed, "seed", 0, 2 ** 32 - 1, 7);
   const pictures = whole(parsed, "pictures", 1, 256, 6);
   const regions = whole(parsed, "regions", 1, 16, 3);

@@ -146,13 +146,10 @@ export function drawUnambiguous(thing: Thing, scene: Scene, dice: Dice): Descrip
   return options.length > 0 ? pick(dice, options) : drawDiscriminating(thing, scene, dice);
 }
 
-/** Words of a description that are about the thing itself, without the neighbour's. */
-export function ownWords(what: Description): string[] {
-  const { thing } = what;
-  return [
-    kindOf(thing).words[0] as string,
-    ...(what.size ? [sizeOf(thing)] : []),
-    ...(what.colour ? [thing.colour] : []),
-    ...(what.place ? place(thing).split(" ") : []),
-  ];
+/**
+ * Everything that could be said of a thing itself. The [SEG] state is to name all of it, said or not: then it has to find
+ * the thing in the picture, and the mask decoder hears where it is even when the phrase does not tell.
+ */
+export function allWords(thing: Thing): string[] {
+  return [kindOf(thing).words[0] as string, thing.colour, sizeOf(thing), ...place(thing).split(" ")];
 }

@@ -8,7 +8,7 @@ import { pixelShuffle, visionTower } from "../../src/engine/model/vision.ts";
 import type { Weights } from "../../src/engine/model/weights.ts";
 import { type CellWords, type SftRegion, shrink } from "../../src/engine/sft/batch.ts";
 import type { PictureFeatures } from "../../src/engine/sft/forward.ts";
-import { describe, drawDiscriminating, drawUnambiguous, drawVague, ownWords } from "./describe.ts";
+import { allWords, describe, drawDiscriminating, drawUnambiguous, drawVague } from "./describe.ts";
 import { renderScene } from "./draw.ts";
 import { type Dice, drawScene, kindOf, place, type Scene, sceneDice, sizeOf, type Thing } from "./scene.ts";
 
@@ -68,7 +68,7 @@ function region(
     width: pixels,
     caption: describe(caption, dice),
     phrase: describe(phrase, dice),
-    words: ownWords(phrase),
+    words: allWords(thing),
   };
 }
 
