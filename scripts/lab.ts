@@ -4,17 +4,21 @@
  *
  *   npm run lab -- --headless --shards DIR… [--model DIR] --steps N [--seed S] [--mode rl|sft] [--loops both|1|2] [--preset NAME]
  *                  [--config FILE] --out DIR [--json] [--timeout SECONDS]
+ *                  [--judge URL] [--judge-model NAME] [--judge-kind questions|dlc] [--judge-questions FILE]
+ *
+ * A judge's key is taken from the environment variable JUDGE_API_KEY and typed into the field of the Judge screen.
  */
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { unzipSync } from "fflate";
 import type { Page } from "playwright-core";
-import { requireConfig } from "../src/engine/config/parse.ts";
+import { isTextSetting, requireConfig } from "../src/engine/config/parse.ts";
 import { LabError } from "../src/engine/errors.ts";
 import type { FromTrainer } from "../src/protocol/trainer.ts";
 import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { openBrowser, type WatchedPage } from "./lib/browser.ts";
+import { JUDGE_OPTIONS, judgeFlags, KEY_VARIABLE } from "./lib/node-judge.ts";
 import { servePage } from "./lib/page-server.ts";
 import { photographScreens } from "./lib/screens.ts";
 import { stepLine } from "./lib/step-line.ts";
@@ -32,6 +36,7 @@ const OPTIONS = {
   out: { takes: 1 },
   json: { takes: 0 },
   timeout: { takes: 1 },
+  ...JUDGE_OPTIONS,
 } as const;
 
 interface Task {
@@ -67,6 +72,8 @@ function taskOf(words: readonly string[]): Task {
     const value = one(parsed, name);
     if (value !== undefined) settings[name] = value;
   }
+  const before = requireConfig(settings, undefined, "command line");
+  for (const [key, value] of Object.entries(judgeFlags(parsed, before))) settings[key] = String(value);
   requireConfig(settings, undefined, "command line");
   return {
     shards,
@@ -146,10 +153,14 @@ async function until(page: Page, what: string, ready: () => Promise<boolean>, se
 async function drive(watched: WatchedPage, url: string, task: Task): Promise<void> {
   const { page } = watched;
   const run = await followRun(page, task);
+  // Texts are not in the address: the page finds them where it remembers them from one visit to the next.
+  const all = Object.entries(task.settings);
+  const texts = Object.fromEntries(all.filter(([key]) => isTextSetting(key)));
+  await page.addInitScript(`localStorage.setItem("sa2va-lab/1", ${JSON.stringify(JSON.stringify({ texts }))})`);
   const settings = new URLSearchParams({
     screen: "data",
     ...(task.preset === undefined ? {} : { preset: task.preset }),
-    ...task.settings,
+    ...Object.fromEntries(all.filter(([key]) => !isTextSetting(key))),
   });
   await page.goto(`${url}#${settings}`);
   const enabled = () =>
@@ -173,6 +184,7 @@ async function drive(watched: WatchedPage, url: string, task: Task): Promise<voi
     await page.waitForTimeout(300);
     await until(page, "Loading the checkpoint", enabled, 1800);
   }
+  await enterKey(page);
   await page.getByTestId("strip-start").click();
   const timeout = new Promise<never>((_, reject) => {
     setTimeout(
@@ -187,6 +199,18 @@ async function drive(watched: WatchedPage, url: string, task: Task): Promise<voi
   mkdirSync(join(task.out, "screens"), { recursive: true });
   await photographScreens(page, join(task.out, "screens"));
   await exportRun(page, task.out);
+}
+
+/** Types the judge's key, if there is one, into the field a person would use. */
+async function enterKey(page: Page): Promise<void> {
+  const key = process.env[KEY_VARIABLE] ?? "";
+  if (key === "") return;
+  await page.getByTestId("nav-judge").click();
+  const field = page.getByTestId("judge-key");
+  // Judges inside the browser have no key.
+  if ((await field.count()) === 0) return;
+  await field.fill(key);
+  await page.getByTestId("judge-key-use").click();
 }
 
 /** Exports the newest run through the Runs screen and unpacks it. */

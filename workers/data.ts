@@ -181,6 +181,12 @@ async function answer(message: Exclude<ToData, { type: "open" | "cancel-open" | 
       const bytes = new Uint8Array(await file.arrayBuffer());
       return send({ type: "rollouts", request, groups: importRollouts(bytes, name) });
     }
+    case "thumbs":
+      return send({ type: "thumbs", request, thumbs: await (await holding(message.runId)).thumbs(message.runId) });
+    case "set-thumb": {
+      const { runId, rollout, thumb } = message;
+      return send({ type: "thumbs", request, thumbs: await (await holding(runId)).setThumb(runId, rollout, thumb) });
+    }
     case "delete-run":
       await (await runs()).remove(message.runId);
       return send({ type: "done", request });

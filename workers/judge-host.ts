@@ -8,11 +8,13 @@ import type { JudgeHost } from "../src/engine/rewards/judge/setup.ts";
 import { judgeJitter } from "../src/engine/rl/judge-jitter.ts";
 import { clearJudgeCache, judgeCache } from "../src/engine/runs/judge-cache.ts";
 import { openOpfsStore } from "../src/engine/runs/opfs-store.ts";
-import type { FromReward } from "../src/protocol/reward.ts";
+import type { FromJudge } from "../src/protocol/judge.ts";
 import { webllmProvider } from "./webllm-line.ts";
 import { wireError } from "./wire.ts";
 
 export interface WorkerJudgeHost extends JudgeHost {
+  /** The page's line, over which its model is asked and progress is told. */
+  connectPage(send: (message: FromJudge) => void): void;
   setKey(key: string): void;
   /** Answer of the page's model. */
   pageReply(id: number, text: string | null, problem: string): void;
@@ -24,8 +26,10 @@ interface Waiting {
   readonly reject: (failure: JudgeFailure) => void;
 }
 
-export function workerJudgeHost(send: (message: FromReward) => void): WorkerJudgeHost {
+export function workerJudgeHost(): WorkerJudgeHost {
   let key = "";
+  let toPage: ((message: FromJudge) => void) | null = null;
+  const send = (message: FromJudge): void => toPage?.(message);
   let cache: Promise<ReplyCache> | null = null;
   const waiting = new Map<number, Waiting>();
   let next = 1;
@@ -78,6 +82,9 @@ export function workerJudgeHost(send: (message: FromReward) => void): WorkerJudg
       }
     },
     inPage: async (kind, model) => (kind === "chrome" ? chrome : webllmProvider(model, send)),
+    connectPage: (line) => {
+      toPage = line;
+    },
     setKey: (given) => {
       key = given;
     },

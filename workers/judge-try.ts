@@ -1,14 +1,48 @@
 /** Asking a judge on behalf of the Judge screen: a try-out never touches the judge and the budget of a run. */
 import { LabError } from "../src/engine/errors.ts";
+import type { ReachReport } from "../src/engine/rewards/judge/diagnosis.ts";
 import { parseEndpoint } from "../src/engine/rewards/judge/endpoint.ts";
 import { listModels } from "../src/engine/rewards/judge/openai.ts";
 import { type JudgeHost, openJudge } from "../src/engine/rewards/judge/setup.ts";
 import type { RewardTerm } from "../src/engine/rewards/term.ts";
-import type { FromReward, JudgeTry, ReachReport } from "../src/protocol/reward.ts";
+import type { RequestId } from "../src/protocol/common.ts";
+import type { FromJudge, JudgeTry, ToJudge } from "../src/protocol/judge.ts";
+import type { WorkerJudgeHost } from "./judge-host.ts";
+import { wireError } from "./wire.ts";
 
-type Judged = Extract<FromReward, { readonly type: "judged" }>;
+/** Lays the page's line to the judge. */
+export function listenToPage(port: MessagePort, host: WorkerJudgeHost): void {
+  const send = (message: FromJudge): void => port.postMessage(message);
+  const stops = new Map<RequestId, AbortController>();
+  host.connectPage(send);
+  port.onmessage = ({ data }: MessageEvent<ToJudge>) => {
+    if (data.type === "judge-key") return host.setKey(data.key);
+    if (data.type === "page-reply") return host.pageReply(data.id, data.text, data.problem);
+    const { request } = data;
+    if (data.type === "cancel") return stops.get(request)?.abort();
+    const stop = new AbortController();
+    stops.set(request, stop);
+    answer(data, host, stop.signal)
+      .then(send, (thrown: unknown) => send({ type: "failed", request, error: wireError(thrown) }))
+      .finally(() => stops.delete(request));
+  };
+}
 
-export async function tryJudge(message: JudgeTry, host: JudgeHost, signal: AbortSignal): Promise<Judged> {
+type Question = Exclude<Extract<ToJudge, { readonly request: RequestId }>, { readonly type: "cancel" }>;
+
+async function answer(message: Question, host: WorkerJudgeHost, signal: AbortSignal): Promise<FromJudge> {
+  const { request } = message;
+  if (message.type === "judge-try") return tryJudge(message, host, signal);
+  if (message.type === "judge-models") {
+    return { type: "models", request, models: await modelsOf(message.config, host, signal) };
+  }
+  await host.forget();
+  return { type: "done", request };
+}
+
+type Judged = Extract<FromJudge, { readonly type: "judged" }>;
+
+async function tryJudge(message: JudgeTry, host: JudgeHost, signal: AbortSignal): Promise<Judged> {
   const { request, config, pairs, rounds } = message;
   const opened = await openJudge(config, host);
   if (opened === null) throw new LabError("bad-config", "The judge is off; choose an instrument first");
@@ -20,7 +54,7 @@ export async function tryJudge(message: JudgeTry, host: JudgeHost, signal: Abort
   return { type: "judged", request, judge: opened.description, rounds: scored, reach };
 }
 
-export async function modelsOf(config: JudgeTry["config"], host: JudgeHost, signal: AbortSignal) {
+async function modelsOf(config: JudgeTry["config"], host: JudgeHost, signal: AbortSignal) {
   return listModels(
     { url: config.judgeUrl, key: host.key },
     { fetch: host.fetch, now: host.clock.now },

@@ -9,7 +9,7 @@ import { loadWordnet } from "../src/engine/rewards/wordnet.ts";
 import type { RequestId } from "../src/protocol/common.ts";
 import type { FromReward, FromTrainerToReward, ToReward } from "../src/protocol/reward.ts";
 import { workerJudgeHost } from "./judge-host.ts";
-import { modelsOf, tryJudge } from "./judge-try.ts";
+import { listenToPage } from "./judge-try.ts";
 import { openSandbox, watch } from "./sandbox-link.ts";
 import { wireError } from "./wire.ts";
 
@@ -17,7 +17,7 @@ type Send = (message: FromReward) => void;
 type Request = Exclude<Extract<ToReward | FromTrainerToReward, { readonly request: RequestId }>, { type: "cancel" }>;
 
 const toPage: Send = (message) => self.postMessage(message);
-const judgeHost = workerJudgeHost(toPage);
+const judgeHost = workerJudgeHost();
 /** One sandbox for the page and the trainer; it is opened when a reward is first run. */
 const user = userRewards(openSandbox, watch);
 let scorer: Promise<RewardScorer> | null = null;
@@ -43,13 +43,6 @@ async function answer(message: Request, signal: AbortSignal): Promise<FromReward
     }
     case "begin":
       return { type: "begun", request, judge: await (await ready()).begin(message.config) };
-    case "judge-try":
-      return tryJudge(message, judgeHost, signal);
-    case "judge-models":
-      return { type: "models", request, models: await modelsOf(message.config, judgeHost, signal) };
-    case "judge-forget":
-      await judgeHost.forget();
-      return { type: "done", request };
     default:
       throw new LabError("internal", `The reward worker knows no message "${(message as { type: string }).type}"`);
   }
@@ -85,7 +78,6 @@ const takeFromPage = answering(toPage);
 
 self.onmessage = ({ data }: MessageEvent<ToReward>) => {
   if (data.type === "connect") connect(data.port, data.wordnetUrl);
-  else if (data.type === "judge-key") judgeHost.setKey(data.key);
-  else if (data.type === "page-reply") judgeHost.pageReply(data.id, data.text, data.problem);
+  else if (data.type === "judge-line") listenToPage(data.port, judgeHost);
   else takeFromPage(data);
 };

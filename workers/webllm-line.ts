@@ -1,7 +1,7 @@
 /** The reward worker's line to the worker that holds a language model. */
 import { JudgeFailure } from "../src/engine/rewards/judge/failure.ts";
 import type { ChatReply, JudgeProvider } from "../src/engine/rewards/judge/provider.ts";
-import type { FromReward } from "../src/protocol/reward.ts";
+import type { FromJudge } from "../src/protocol/judge.ts";
 import type { FromWebllm, ToWebllm } from "./webllm.ts";
 
 /** Small enough to share a GPU with training, large enough to keep to a JSON form. */
@@ -10,7 +10,7 @@ const DEFAULT_MODEL = "Qwen2.5-1.5B-Instruct-q4f16_1-MLC";
 let kept: { readonly model: string; readonly worker: Worker; readonly provider: Promise<JudgeProvider> } | null = null;
 
 /** The provider of a model, fetched and loaded at the first call; another model takes the place of the one before. */
-export async function webllmProvider(name: string, send: (message: FromReward) => void): Promise<JudgeProvider> {
+export async function webllmProvider(name: string, send: (message: FromJudge) => void): Promise<JudgeProvider> {
   const model = name === "" ? DEFAULT_MODEL : name;
   if (kept?.model === model) return kept.provider;
   kept?.worker.terminate();
@@ -31,7 +31,7 @@ interface Waiting {
   readonly reject: (failure: JudgeFailure) => void;
 }
 
-async function open(model: string, worker: Worker, send: (message: FromReward) => void): Promise<JudgeProvider> {
+async function open(model: string, worker: Worker, send: (message: FromJudge) => void): Promise<JudgeProvider> {
   const waiting = new Map<number, Waiting>();
   let next = 1;
   const post = (message: ToWebllm): void => worker.postMessage(message);

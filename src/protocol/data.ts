@@ -9,6 +9,7 @@ import type { UnscoredGroup } from "../engine/rewards/bench/bench-group.ts";
 import type { StoredEvaluation } from "../engine/runs/evaluations.ts";
 import type { RunManifest } from "../engine/runs/manifest.ts";
 import type { GroupRecord, StepMetrics } from "../engine/runs/records.ts";
+import type { Thumb, Thumbs } from "../engine/runs/thumbs.ts";
 import type { FolderRef, RequestId, WireError } from "./common.ts";
 
 export type ToData =
@@ -24,6 +25,15 @@ export type ToData =
   | { readonly type: "run"; readonly request: RequestId; readonly runId: string }
   | { readonly type: "run-groups"; readonly request: RequestId; readonly runId: string; readonly step: number }
   | { readonly type: "evaluations"; readonly request: RequestId; readonly runId: string }
+  | { readonly type: "thumbs"; readonly request: RequestId; readonly runId: string }
+  /** A person's verdict on a rollout; null takes it back. */
+  | {
+      readonly type: "set-thumb";
+      readonly request: RequestId;
+      readonly runId: string;
+      readonly rollout: string;
+      readonly thumb: Thumb | null;
+    }
   | { readonly type: "delete-run"; readonly request: RequestId; readonly runId: string }
   | { readonly type: "rename-run"; readonly request: RequestId; readonly runId: string; readonly title: string }
   /** Zip of the whole run folder; answered by a Blob. */
@@ -104,6 +114,7 @@ export type FromData =
       readonly request: RequestId;
       readonly evaluations: readonly StoredEvaluation[];
     }
+  | { readonly type: "thumbs"; readonly request: RequestId; readonly thumbs: Thumbs }
   | { readonly type: "exported"; readonly request: RequestId; readonly blob: Blob; readonly fileName: string }
   | { readonly type: "recorded"; readonly request: RequestId; readonly runId: string | null }
   | { readonly type: "rollouts"; readonly request: RequestId; readonly groups: readonly UnscoredGroup[] }

@@ -3,6 +3,7 @@ import { LabError } from "../../engine/errors.ts";
 import type { UnscoredGroup } from "../../engine/rewards/bench/bench-group.ts";
 import type { StoredEvaluation } from "../../engine/runs/evaluations.ts";
 import type { GroupRecord } from "../../engine/runs/records.ts";
+import type { Thumb, Thumbs } from "../../engine/runs/thumbs.ts";
 import type { FolderRef, RequestId, WireError } from "../../protocol/common.ts";
 import type { DataSetInfo, FromData, ToData } from "../../protocol/data.ts";
 import { Requests } from "./requests.ts";
@@ -37,6 +38,9 @@ export interface DataClient {
   runGroups(runId: string, step: number): Promise<readonly GroupRecord[]>;
   /** Held-out evaluations of a run, oldest first. */
   evaluations(runId: string): Promise<readonly StoredEvaluation[]>;
+  thumbs(runId: string): Promise<Thumbs>;
+  /** @param thumb null takes it back */
+  setThumb(runId: string, rollout: string, thumb: Thumb | null): Promise<Thumbs>;
   exportRun(runId: string): Promise<{ readonly blob: Blob; readonly fileName: string }>;
   deleteRun(runId: string): Promise<void>;
   renameRun(runId: string, title: string): Promise<void>;
@@ -98,6 +102,9 @@ export function createDataClient(worker: Pick<Worker, "postMessage" | "addEventL
     run: (runId) => ask({ type: "run", runId }, "run"),
     runGroups: async (runId, step) => (await ask({ type: "run-groups", runId, step }, "run-groups")).groups,
     evaluations: async (runId) => (await ask({ type: "evaluations", runId }, "evaluations")).evaluations,
+    thumbs: async (runId) => (await ask({ type: "thumbs", runId }, "thumbs")).thumbs,
+    setThumb: async (runId, rollout, thumb) =>
+      (await ask({ type: "set-thumb", runId, rollout, thumb }, "thumbs")).thumbs,
     exportRun: (runId) => ask({ type: "export-run", runId }, "exported"),
     async deleteRun(runId) {
       await ask({ type: "delete-run", runId }, "done");

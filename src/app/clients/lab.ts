@@ -4,10 +4,12 @@ import type { FolderRef } from "../../protocol/common.ts";
 import type { FromReward } from "../../protocol/reward.ts";
 import { forgetPictures, providePictures } from "../components/mask/picture-cache.ts";
 import { addBenchGroup } from "../stores/bench.ts";
+import { judgeStore } from "../stores/judge.ts";
 import { applyEvent, beginRun, isActive, runStore } from "../stores/run.ts";
 import { runTitle } from "../stores/run-title.ts";
 import { addProblem, sessionStore } from "../stores/session.ts";
 import { createDataClient, type DataClient } from "./data-client.ts";
+import { createJudgeClient, type JudgeClient } from "./judge-client.ts";
 import { toWire } from "./requests.ts";
 import { createRewardClient, type RewardClient } from "./reward-client.ts";
 import { createTrainerClient, type TrainerClient } from "./trainer-client.ts";
@@ -17,6 +19,7 @@ interface Lab {
   readonly data: DataClient;
   readonly trainer: TrainerClient;
   readonly reward: RewardClient;
+  readonly judge: JudgeClient;
 }
 
 let opened: Lab | null = null;
@@ -40,6 +43,7 @@ export function startLab(): void {
   const workers = createWorkers(builtIn("wordnet/wordnet30.txt"), (name, error, forGood) => {
     if (name === "data") opened?.data.fail(error, forGood);
     if (name === "reward") opened?.reward.fail(error, forGood);
+    if (name === "reward") opened?.judge.fail(error, forGood);
     if (name === "trainer") {
       opened?.trainer.fail(error, forGood);
       runStore.setState(({ state }) => ({ state: state === "idle" ? state : "failed" }));
@@ -49,7 +53,12 @@ export function startLab(): void {
   const data = createDataClient(workers.data);
   const trainer = createTrainerClient(workers.trainer);
   const reward = createRewardClient(workers.reward);
-  opened = { data, trainer, reward };
+  const judge = createJudgeClient(
+    workers.reward,
+    (text, share) => judgeStore.setState({ progress: { text, share } }),
+    addProblem,
+  );
+  opened = { data, trainer, reward, judge };
   providePictures((rowId, maxSide) => data.image(rowId, maxSide));
   listen(data, trainer);
   workers.reward.addEventListener("message", (message: MessageEvent) => {
@@ -193,12 +202,15 @@ function selection() {
 
 /** Why a run cannot start now, in one sentence, or null when it can. */
 export function startObstacle(): string | null {
-  const { dataInfo, rows, model, modelProgress, opening, gpuError, plan } = sessionStore.getState();
+  const { dataInfo, rows, model, modelProgress, opening, gpuError, plan, config } = sessionStore.getState();
   if (gpuError !== null) return gpuError.message;
   if (opening !== null) return "Rows are still being read";
   if (dataInfo === null || rows.length === 0) return "No rows are loaded; open shards or use the demo shard";
   if (modelProgress !== null) return "The model is still being loaded";
   if (model === null) return "No model is loaded; open a checkpoint folder or use the pocket model";
+  if (config.judge !== "off" && config.judgeProvider === "server" && config.judgeUrl === "") {
+    return "The judge is on but has no address; give one on the Judge screen or switch it off";
+  }
   return plan?.problems[0] ?? null;
 }
 

@@ -1,8 +1,17 @@
 /** The screens of the rail, in the order of work. */
 import type { ComponentType, ReactNode } from "react";
-import { IconData, IconEval, IconRollouts, IconRuns, IconSetup, IconTrain } from "../components/ui/icons.tsx";
+import {
+  IconData,
+  IconEval,
+  IconJudge,
+  IconRollouts,
+  IconRuns,
+  IconSetup,
+  IconTrain,
+} from "../components/ui/icons.tsx";
 import { DataScreen } from "../screens/data/data-screen.tsx";
 import { EvalScreen } from "../screens/eval/eval-screen.tsx";
+import { JudgeScreen } from "../screens/judge/judge-screen.tsx";
 import { RolloutsScreen } from "../screens/rollouts/rollouts-screen.tsx";
 import { RunsScreen } from "../screens/runs/runs-screen.tsx";
 import { SetupScreen } from "../screens/setup/setup-screen.tsx";
@@ -22,6 +31,7 @@ export const SCREEN_LIST: readonly ScreenEntry[] = [
   { id: "setup", label: "Setup", key: "s", icon: <IconSetup size={18} /> },
   { id: "train", label: "Train", key: "t", icon: <IconTrain size={18} /> },
   { id: "rollouts", label: "Rollouts", key: "r", icon: <IconRollouts size={18} /> },
+  { id: "judge", label: "Judge", key: "j", icon: <IconJudge size={18} /> },
   { id: "eval", label: "Eval", key: "e", icon: <IconEval size={18} /> },
   { id: "runs", label: "Runs", key: "n", icon: <IconRuns size={18} /> },
 ];
@@ -31,6 +41,7 @@ const COMPONENTS: Readonly<Record<Screen, ComponentType>> = {
   setup: SetupScreen,
   train: TrainScreen,
   rollouts: RolloutsScreen,
+  judge: JudgeScreen,
   eval: EvalScreen,
   runs: RunsScreen,
 };

@@ -5,6 +5,7 @@ import { holdRun, type RunLocks } from "./lock.ts";
 import type { GroupRecord, StepMetrics } from "./records.ts";
 import { digestRun, listRuns, openRun, type RunDigest } from "./run-folder.ts";
 import type { RunStore } from "./store.ts";
+import { readThumbs, type Thumb, type Thumbs, writeThumb } from "./thumbs.ts";
 import { zipRun } from "./zip.ts";
 
 export interface RunLibrary {
@@ -21,6 +22,10 @@ export interface RunLibrary {
     readonly groupSteps: readonly number[];
   }>;
   groups(id: string, step: number): Promise<readonly GroupRecord[]>;
+  /** What a person thinks of rollouts of the run, by their ids. */
+  thumbs(id: string): Promise<Thumbs>;
+  /** Keeps or takes back a thumb. @throws LabError("storage") for a run that can only be read */
+  setThumb(id: string, rollout: string, thumb: Thumb | null): Promise<Thumbs>;
   /** Held-out evaluations, oldest first. */
   evaluations(id: string): Promise<readonly StoredEvaluation[]>;
   rename(id: string, title: string): Promise<void>;
@@ -52,6 +57,8 @@ export function runLibrary(store: RunStore, locks?: RunLocks | null): RunLibrary
     },
     evaluations: (id) => readEvaluations(store, id),
     groups: async (id, step) => (await openRun(store, id)).readGroups(step),
+    thumbs: (id) => readThumbs(store, id),
+    setThumb: (id, rollout, thumb) => writeThumb(store, id, rollout, thumb),
     rename: async (id, title) => {
       await (await openRun(store, id)).update({ title });
     },

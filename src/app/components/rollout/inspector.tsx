@@ -11,6 +11,7 @@ import styles from "./details.module.css";
 import { LayerToggles } from "./layer-toggles.tsx";
 import { RewardDetails } from "./reward-details.tsx";
 import { differencePair, figureLabel, type LayerKey, layersOf } from "./rollout-view.ts";
+import { ThumbButtons } from "./thumbs.tsx";
 
 export interface InspectorProps {
   readonly group: GroupRecord;
@@ -20,6 +21,8 @@ export interface InspectorProps {
   readonly blinking: boolean;
   readonly onBlink: () => void;
   readonly sync: string;
+  /** Run whose folder keeps what the person thinks of the rollout; null for one that can only be read. */
+  readonly thumbs?: string | null;
   /** Further tabs, such as the row over time. */
   readonly more?: { readonly id: string; readonly label: string; readonly content: ReactNode };
 }
@@ -76,6 +79,7 @@ export function Inspector(props: InspectorProps): ReactNode {
           <span>
             advantage <b>{signed(rollout.advantage, 3)}</b>
           </span>
+          {props.thumbs != null && <ThumbButtons runId={props.thumbs} rollout={rollout} />}
           {rollout.truncated && <span className={styles.cut}>cut off at the length limit</span>}
         </header>
         <Tabs label="About this rollout" tabs={tabs} />

@@ -2,6 +2,7 @@ import type { ReactNode } from "react";
 import type { MeteorDetail, RewardTerm } from "../../../engine/rewards/term.ts";
 import type { RolloutRecord } from "../../../engine/runs/records.ts";
 import { fixed, MISSING } from "../charts/format.ts";
+import { JudgeAnswers } from "./judge-answers.tsx";
 import { MeteorAlignment } from "./meteor-alignment.tsx";
 import styles from "./reward.module.css";
 import { compareMasks, type MaskComparison, splitTerms, termContribution, termName } from "./rollout-view.ts";
@@ -76,6 +77,7 @@ function TermDetail(props: { readonly term: RewardTerm; readonly comparison: Mas
     const counted = comparison ?? { intersection, union, missed: 0, extra: union - intersection, iou: term.value ?? 0 };
     return <IouDetail title={termName(term.name)} comparison={{ ...counted, intersection, union }} />;
   }
+  if (term.judge !== undefined) return <JudgeAnswers detail={term.judge} />;
   return term.meteor === undefined ? null : <Meteor detail={term.meteor} />;
 }
 

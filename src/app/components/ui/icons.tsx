@@ -46,6 +46,13 @@ export const IconTrain = path("M2 2v12h12M4.5 10.5l3-3.5 2.5 2 4-5.5");
 export const IconRollouts = path("M2.5 2.5h4.5v4.5H2.5zM9 2.5h4.5v4.5H9zM2.5 9h4.5v4.5H2.5zM9 9h4.5v4.5H9z");
 export const IconEval = path("M2.5 13.5v-4M6.2 13.5v-7M9.8 13.5v-5M13.5 13.5v-11M2 5l3.5-2.5");
 export const IconRuns = path("M8 4.5V8l2.5 1.5M2.5 8a5.5 5.5 0 1 0 1.7-4M2.5 2.5v2.2h2.2");
+export const IconJudge = path("M8 2.5v11M5 13.5h6M3 4.5h10M3 4.5L1.5 9h3zM13 4.5L11.5 9h3z");
+export const IconThumbUp = path(
+  "M5 7.5v6H2.5v-6zM5 7.5l2.5-5c1 0 1.7.8 1.5 1.8L8.6 6.5h3.6c.8 0 1.4.8 1.2 1.6l-1 4c-.2.8-.8 1.4-1.6 1.4H5",
+);
+export const IconThumbDown = path(
+  "M5 8.5v-6H2.5v6zM5 8.5l2.5 5c1 0 1.7-.8 1.5-1.8l-.4-2.2h3.6c.8 0 1.4-.8 1.2-1.6l-1-4c-.2-.8-.8-1.4-1.6-1.4H5",
+);
 export const IconWarning = path("M8 2.5l6 10.5H2zM8 6.5v3M8 11.3v.2");
 export const IconKeys = path("M1.5 4h13v8h-13zM4 6.5h.1M6.7 6.5h.1M9.3 6.5h.1M12 6.5h.1M5 9.5h6");
 export const IconReset = path("M3 8a5 5 0 1 1 1.6 3.7M3 12.5V9.3h3.2");

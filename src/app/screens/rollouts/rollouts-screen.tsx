@@ -182,6 +182,7 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
                   blinking={blinking}
                   onBlink={() => setBlinking(!blinking)}
                   sync={SYNC}
+                  thumbs={run === null || run.recorded ? null : run.runId}
                   more={{
                     id: "history",
                     label: "This row over time",

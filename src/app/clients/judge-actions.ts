@@ -1,0 +1,103 @@
+/** What the Judge screen does. */
+import { TEST_PAIRS, TEST_QUESTIONS } from "../../engine/rewards/judge/test-pairs.ts";
+import type { CaptionPair } from "../../engine/rewards/types.ts";
+import { type JudgeState, judgeStore } from "../stores/judge.ts";
+import { sessionStore } from "../stores/session.ts";
+import { lab } from "./lab.ts";
+import { toWire } from "./requests.ts";
+
+/** Where a key is kept when a person asks for that; apart from all other choices, so that nothing else reads it. */
+const PLACE = "sa2va-lab/judge-key";
+
+/** Hands a key to the worker that uses it; the page forgets it unless the person wants it remembered. */
+export function setJudgeKey(key: string): void {
+  lab().judge.setKey(key);
+  judgeStore.setState({ keySet: key !== "" });
+  if (key === "") keepKey(false);
+  else if (judgeStore.getState().keepKey) store(key);
+}
+
+/** Remembers the next key that is entered on this device, or forgets the remembered one. */
+export function keepKey(keep: boolean): void {
+  judgeStore.setState({ keepKey: keep });
+  if (!keep) store(null);
+}
+
+/** Takes up a key that was remembered. */
+export function recallJudgeKey(): void {
+  try {
+    const key = localStorage.getItem(PLACE);
+    if (key === null) return;
+    judgeStore.setState({ keepKey: true });
+    setJudgeKey(key);
+  } catch {
+    // Storage may be refused; then nothing was remembered.
+  }
+}
+
+function store(key: string | null): void {
+  try {
+    if (key === null) localStorage.removeItem(PLACE);
+    else localStorage.setItem(PLACE, key);
+  } catch {
+    // Private windows refuse storage; the key lasts until the page closes.
+  }
+}
+
+let stop: AbortController | null = null;
+
+export function stopTrying(): void {
+  stop?.abort();
+}
+
+async function trying(
+  what: NonNullable<JudgeState["busy"]>,
+  work: (signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  stop?.abort();
+  const mine = new AbortController();
+  stop = mine;
+  judgeStore.setState({ busy: what, problem: null });
+  try {
+    await work(mine.signal);
+  } catch (thrown) {
+    const error = toWire(thrown);
+    if (error.code !== "cancelled") judgeStore.setState({ problem: error });
+  } finally {
+    if (stop === mine) judgeStore.setState({ busy: null, progress: null });
+  }
+}
+
+/** The real prompts on three fixed pairs, straight from the model. */
+export function testJudge(): Promise<void> {
+  const { config } = sessionStore.getState();
+  judgeStore.setState({ test: null });
+  return trying("test", async (signal) => {
+    const judged = await lab().judge.judge(
+      { ...config, judge: config.judge === "off" ? "questions" : config.judge, judgeWritten: TEST_QUESTIONS },
+      TEST_PAIRS,
+      { rounds: 1, fresh: true, signal },
+    );
+    judgeStore.setState({ test: { ...judged, pairs: TEST_PAIRS, url: config.judgeUrl } });
+  });
+}
+
+/** Every pair several times over, nothing from the cache. */
+export function calibrateJudge(pairs: readonly CaptionPair[], rounds: number): Promise<void> {
+  const { config } = sessionStore.getState();
+  judgeStore.setState({ calibration: null });
+  return trying("calibration", async (signal) => {
+    const judged = await lab().judge.judge(
+      { ...config, judge: config.judge === "off" ? "questions" : config.judge },
+      pairs,
+      { rounds, fresh: true, signal },
+    );
+    judgeStore.setState({ calibration: { ...judged, pairs } });
+  });
+}
+
+export function listJudgeModels(): Promise<void> {
+  return trying("models", async () => {
+    judgeStore.setState({ models: await lab().judge.models(sessionStore.getState().config) });
+  });
+}

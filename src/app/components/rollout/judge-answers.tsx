@@ -1,0 +1,57 @@
+import type { ReactNode } from "react";
+import type { JudgeDetail } from "../../../engine/rewards/term.ts";
+import { fixed, MISSING } from "../charts/format.ts";
+import styles from "./judge-answers.module.css";
+
+const INSTRUMENTS: Readonly<Record<JudgeDetail["instrument"], string>> = {
+  questions: "Question judge",
+  dlc: "DLC-style judge",
+};
+
+/** Every question with its answer and points, how the score came about, and what the model said word for word. */
+export function JudgeAnswers({ detail }: { readonly detail: JudgeDetail }): ReactNode {
+  const { answers, raw, score, recognised, cached, calls, latencyMs, cost, failure } = detail;
+  const counted = answers.flatMap(({ points }) => points ?? []);
+  const sum = counted.reduce((total, points) => total + points, 0);
+  return (
+    <section className={styles.judge}>
+      <h3>Judge</h3>
+      {score !== null && counted.length > 0 && (
+        <p className={styles.formula}>
+          {fixed(sum, 2)} points / {counted.length} questions = <b>{fixed(score, 4)}</b>
+          {recognised === false && ", the object was not recognised: no question can earn more than 0"}
+        </p>
+      )}
+      {failure !== null && <p className={styles.failure}>No verdict: {failure}</p>}
+      {answers.length > 0 && (
+        <ol className={styles.answers}>
+          {answers.map(({ type, question, choice, choices, points }, at) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: questions have no other identity and never move
+            <li key={at} title={choices.join("\n")}>
+              <span className={styles.kind}>{type}</span>
+              <span className={styles.question}>{question}</span>
+              <span className={styles.choice}>{choice ?? "fits no choice"}</span>
+              <b className={styles.points} data-sign={points === null ? 0 : Math.sign(points)}>
+                {points === null ? MISSING : fixed(points, 1)}
+              </b>
+            </li>
+          ))}
+        </ol>
+      )}
+      <p className={styles.facts}>
+        {INSTRUMENTS[detail.instrument]} · {detail.model} · prompts {detail.version} ·{" "}
+        {cached ? "from the cache" : `${calls} ${calls === 1 ? "call" : "calls"}, ${Math.round(latencyMs)} ms`}
+        {cost > 0 && ` · cost ${cost.toPrecision(3)}`}
+      </p>
+      {raw.length > 0 && (
+        <details className={styles.raw}>
+          <summary>Raw replies</summary>
+          {raw.map((text, at) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: replies have no other identity and never move
+            <pre key={at}>{text === "" ? "(empty)" : text}</pre>
+          ))}
+        </details>
+      )}
+    </section>
+  );
+}

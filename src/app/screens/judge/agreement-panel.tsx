@@ -1,0 +1,105 @@
+import type { ReactNode } from "react";
+import type { RolloutRecord } from "../../../engine/runs/records.ts";
+import { readThumbs } from "../../clients/thumb-actions.ts";
+import { fixed, percent, signed } from "../../components/charts/format.ts";
+import { termName } from "../../components/rollout/rollout-view.ts";
+import { Panel } from "../../components/ui/panel.tsx";
+import { linkTo } from "../../stores/route.ts";
+import { useThumbs } from "../../stores/thumbs.ts";
+import { agreements, captionPair, type Disagreement, disagreements } from "./agreement.ts";
+import styles from "./judge.module.css";
+import { useJudgedRollouts } from "./use-judged-rollouts.ts";
+
+const SHOWN = 12;
+
+/** Does the judge reward what a person likes, and where do it and METEOR part? */
+export function AgreementPanel(): ReactNode {
+  const { runId, groups } = useJudgedRollouts();
+  const thumbs = useThumbs(runId, readThumbs);
+  const rollouts = groups.flatMap((group) => group.rollouts);
+  return (
+    <>
+      <Panel title="Agreement with your thumbs">
+        <ThumbAgreement rollouts={rollouts} thumbs={thumbs} />
+      </Panel>
+      <Panel title="Where judge and METEOR disagree most">
+        <Disagreements runId={runId} found={disagreements(rollouts)} />
+      </Panel>
+    </>
+  );
+}
+
+function ThumbAgreement(props: {
+  readonly rollouts: readonly RolloutRecord[];
+  readonly thumbs: ReturnType<typeof useThumbs>;
+}): ReactNode {
+  const { rollouts, thumbs } = props;
+  const given = rollouts.filter((rollout) => thumbs[rollout.id] !== undefined);
+  const up = given.filter((rollout) => thumbs[rollout.id] === 1).length;
+  if (up === 0 || up === given.length) {
+    return (
+      <p className={styles.help} data-testid="no-thumbs">
+        Give some rollouts a thumb up and some a thumb down on the Rollouts screen; then this shows which numbers tell
+        the two apart{given.length > 0 && ` (${up} up, ${given.length - up} down so far)`}
+      </p>
+    );
+  }
+  return (
+    <div data-testid="thumb-agreement">
+      <p className={styles.help}>
+        {up} up, {given.length - up} down. Share of pairs in which what you liked scores higher; 50 % is chance
+      </p>
+      <dl className={styles.facts}>
+        {agreements(given, thumbs, ["judge", "meteor", "reward"]).map(({ name, share, pairs }) => (
+          <div key={name}>
+            <dt>{name === "reward" ? "Reward" : termName(name)}</dt>
+            <dd title={`${pairs} pairs`}>{percent(share)}</dd>
+          </div>
+        ))}
+      </dl>
+    </div>
+  );
+}
+
+function Disagreements(props: { readonly runId: string | null; readonly found: readonly Disagreement[] }): ReactNode {
+  const { runId, found } = props;
+  if (found.length < 3) {
+    return (
+      <p className={styles.help}>The rollouts of the run that is looked at have no judge to compare METEOR with yet</p>
+    );
+  }
+  return (
+    <table className={styles.table} data-testid="disagreements">
+      <thead>
+        <tr>
+          <th scope="col">Rollout</th>
+          <th scope="col">Captions</th>
+          <th scope="col">Judge</th>
+          <th scope="col">METEOR</th>
+          <th scope="col">Ranks apart</th>
+        </tr>
+      </thead>
+      <tbody>
+        {found.slice(0, SHOWN).map(({ rollout, judge, meteor, gap }) => {
+          const { id, step, loop, group, referenceCaption } = rollout;
+          return (
+            <tr key={id}>
+              <th scope="row">
+                <a href={linkTo({ screen: "rollouts", run: runId, step, rollout: id, group: `${loop}-${group}` })}>
+                  step {step}
+                </a>
+              </th>
+              <td className={styles.caption}>
+                {captionPair(rollout)?.hypothesis ?? "(empty)"}
+                <span className={styles.quote}>{referenceCaption}</span>
+              </td>
+              <td>{fixed(judge, 2)}</td>
+              <td>{fixed(meteor, 2)}</td>
+              <td title={gap > 0 ? "The judge likes it more" : "METEOR likes it more"}>{signed(gap, 2)}</td>
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,150 @@
+import { type ReactNode, useState } from "react";
+import type { RegionSummary } from "../../../engine/data/sample.ts";
+import type { CaptionPair } from "../../../engine/rewards/types.ts";
+import { calibrateJudge, stopTrying } from "../../clients/judge-actions.ts";
+import { report } from "../../clients/lab.ts";
+import { fixed } from "../../components/charts/format.ts";
+import { Button } from "../../components/ui/button.tsx";
+import { Segmented } from "../../components/ui/controls.tsx";
+import { Panel } from "../../components/ui/panel.tsx";
+import { type Calibration, useJudge } from "../../stores/judge.ts";
+import { useSession } from "../../stores/session.ts";
+import { noise, pairsOf, spreads } from "./agreement.ts";
+import styles from "./judge.module.css";
+import { useTryObstacle } from "./test-panel.tsx";
+import { useJudgedRollouts } from "./use-judged-rollouts.ts";
+
+const ROUNDS = ["2", "3", "5"] as const;
+const PAIRS = 10;
+
+/** The same captions several times over: a judge that does not agree with itself adds noise to every advantage. */
+export function CalibrationPanel(): ReactNode {
+  const [rounds, setRounds] = useState<(typeof ROUNDS)[number]>("3");
+  const { groups } = useJudgedRollouts();
+  const rows = useSession((session) => session.rows);
+  const busy = useJudge((state) => state.busy);
+  const calibration = useJudge((state) => state.calibration);
+  const stored = pairsOf(groups, PAIRS);
+  const pairs = stored.length >= 2 ? stored : madeUp(rows, PAIRS);
+  const obstacle = useTryObstacle() ?? (pairs.length === 0 ? "Open some rows first" : null);
+  return (
+    <Panel
+      title="Calibration"
+      aside={
+        busy === "calibration" ? (
+          <Button onClick={stopTrying}>Stop</Button>
+        ) : (
+          <Button
+            obstacle={obstacle}
+            data-testid="judge-calibrate"
+            onClick={() => report(calibrateJudge(pairs, Number(rounds)))}
+          >
+            Score {pairs.length} pairs
+          </Button>
+        )
+      }
+    >
+      <p className={styles.help}>
+        {stored.length >= 2
+          ? "Captions of the run that is looked at"
+          : "Captions of the open rows against themselves, cut short and exchanged"}
+        , each judged several times without the cache
+      </p>
+      <Segmented
+        label="How often each pair is judged"
+        options={ROUNDS.map((value) => ({ value, label: `${value} times` }))}
+        value={rounds}
+        onChange={setRounds}
+      />
+      {busy === "calibration" && (
+        <p className={styles.help} role="status">
+          Asking …
+        </p>
+      )}
+      {calibration !== null && <Result calibration={calibration} />}
+    </Panel>
+  );
+}
+
+function Result({ calibration }: { readonly calibration: Calibration }): ReactNode {
+  const all = spreads(calibration.rounds);
+  const { within, between } = noise(all);
+  const missing = all.reduce((sum, pair) => sum + pair.missing, 0);
+  return (
+    <div className={styles.result} data-testid="calibration-result">
+      <dl className={styles.facts}>
+        <div>
+          <dt>Spread of one pair</dt>
+          <dd>{fixed(within, 3)}</dd>
+        </div>
+        <div>
+          <dt>Spread between pairs</dt>
+          <dd>{fixed(between, 3)}</dd>
+        </div>
+        <div>
+          <dt>Without a verdict</dt>
+          <dd>{missing}</dd>
+        </div>
+      </dl>
+      <p className={styles.help}>
+        {within === null || between === null
+          ? "Too few verdicts to tell"
+          : within * 4 < between
+            ? "The judge agrees with itself: differences between captions are larger than its own noise"
+            : "The judge's own noise is not small beside the differences between captions; part of every advantage is chance"}
+      </p>
+      <table className={styles.table}>
+        <thead>
+          <tr>
+            <th scope="col">Prediction</th>
+            <th scope="col">Range −1 … 1</th>
+            <th scope="col">Mean</th>
+            <th scope="col">Std</th>
+          </tr>
+        </thead>
+        <tbody>
+          {calibration.pairs.map((pair, at) => {
+            const spread = all[at];
+            return (
+              <tr key={JSON.stringify(pair)}>
+                <th scope="row" title={pair.reference}>
+                  {pair.hypothesis.length > 90 ? `${pair.hypothesis.slice(0, 90)} …` : pair.hypothesis}
+                </th>
+                <td>
+                  <Bar values={spread?.values ?? []} />
+                </td>
+                <td>{spread?.mean === null ? "missing" : fixed(spread?.mean, 2)}</td>
+                <td>{fixed(spread?.std, 3)}</td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Bar({ values }: { readonly values: readonly number[] }): ReactNode {
+  if (values.length === 0) return null;
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const place = (value: number): number => 50 + 50 * value;
+  return (
+    <div className={styles.spread} role="img" aria-label={`${fixed(low, 2)} to ${fixed(high, 2)}`}>
+      <span style={{ left: `${Math.min(98, place(low))}%`, right: `${100 - place(high)}%` }} />
+    </div>
+  );
+}
+
+/** Without a run: captions whose place in the order is known. */
+function madeUp(rows: readonly RegionSummary[], most: number): CaptionPair[] {
+  const captions = [...new Set(rows.slice(0, 200).map((row) => row.caption))].filter((text) => text.trim() !== "");
+  const pairs: CaptionPair[] = [];
+  for (let n = 0; n < captions.length && pairs.length < most; n++) {
+    const reference = captions[n] as string;
+    const words = reference.split(/\s+/);
+    const half = words.slice(0, Math.ceil(words.length / 2)).join(" ");
+    const hypothesis = [reference, half, captions[(n + 1) % captions.length] as string][n % 3] as string;
+    pairs.push({ reference, hypothesis });
+  }
+  return pairs;
+}

@@ -1,0 +1,35 @@
+import type { ReactNode } from "react";
+import { isActive, useRun } from "../../stores/run.ts";
+import { AgreementPanel } from "./agreement-panel.tsx";
+import { CalibrationPanel } from "./calibration-panel.tsx";
+import { ConnectionPanel } from "./connection-panel.tsx";
+import styles from "./judge.module.css";
+import { LimitsPanel } from "./limits-panel.tsx";
+import { PromptsPanel } from "./prompts-panel.tsx";
+import { TestPanel } from "./test-panel.tsx";
+
+/** The language model that judges captions: where it runs, what it asks, and whether it can be believed. */
+export function JudgeScreen(): ReactNode {
+  const active = useRun((run) => isActive(run.state));
+  return (
+    <div className={styles.screen} data-testid="screen-judge">
+      <h1 className="visually-hidden">Judge</h1>
+      <div className={styles.column}>
+        {active && (
+          <p className={styles.note}>
+            The run in progress keeps the judge it started with; a new key counts at once, everything else with the next
+            run
+          </p>
+        )}
+        <ConnectionPanel />
+        <LimitsPanel />
+        <PromptsPanel />
+      </div>
+      <div className={styles.column}>
+        <TestPanel />
+        <CalibrationPanel />
+        <AgreementPanel />
+      </div>
+    </div>
+  );
+}

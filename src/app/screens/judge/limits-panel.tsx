@@ -1,0 +1,49 @@
+import { type ReactNode, useMemo } from "react";
+import { presetConfig } from "../../../engine/config/presets.ts";
+import type { SettingKey } from "../../../engine/config/table.ts";
+import { lab, report } from "../../clients/lab.ts";
+import { Button } from "../../components/ui/button.tsx";
+import { Panel } from "../../components/ui/panel.tsx";
+import { useSession } from "../../stores/session.ts";
+import { Field } from "../setup/field.tsx";
+import styles from "./judge.module.css";
+
+const KEYS: readonly SettingKey[] = [
+  "missingVerdict",
+  "judgeRange",
+  "judgeParallel",
+  "judgeTimeout",
+  "judgeRetries",
+  "judgeMaxCalls",
+  "judgeMaxCost",
+  "judgePromptPrice",
+  "judgeReplyPrice",
+  "judgeMaxTokens",
+];
+
+/** What the judge may take, and what happens when it gives no verdict. */
+export function LimitsPanel(): ReactNode {
+  const config = useSession((session) => session.config);
+  const preset = useSession((session) => session.preset);
+  const base = useMemo(() => presetConfig(preset), [preset]);
+  return (
+    <Panel
+      title="Limits"
+      aside={
+        <Button
+          kind="quiet"
+          title="Replies are kept by their content, so that a second run asks nothing; this forgets them"
+          onClick={() => report(lab().judge.forget())}
+        >
+          Empty the cache
+        </Button>
+      }
+    >
+      <div className={styles.fields}>
+        {KEYS.map((key) => (
+          <Field key={key} name={key} value={config[key]} base={base[key]} />
+        ))}
+      </div>
+    </Panel>
+  );
+}

@@ -1,0 +1,195 @@
+import { type ReactNode, useEffect, useState } from "react";
+import { presetConfig } from "../../../engine/config/presets.ts";
+import type { SettingKey } from "../../../engine/config/table.ts";
+import {
+  checkPrompts,
+  DEFAULT_PROMPTS,
+  type JudgePrompts,
+  type PromptName,
+  promptVersion,
+} from "../../../engine/rewards/judge/prompts.ts";
+import { parseQuestionFile } from "../../../engine/rewards/judge/question-file.ts";
+import { TEST_QUESTIONS } from "../../../engine/rewards/judge/test-pairs.ts";
+import { Button } from "../../components/ui/button.tsx";
+import { Panel } from "../../components/ui/panel.tsx";
+import { changeConfig, useSession } from "../../stores/session.ts";
+import { Field } from "../setup/field.tsx";
+import styles from "./judge.module.css";
+
+type TextKey = "judgeQuestionsPrompt" | "judgeAnswersPrompt" | "judgeDlcPrompt";
+
+const TEXTS: readonly { readonly name: PromptName; readonly key: TextKey; readonly title: string }[] = [
+  { name: "questions", key: "judgeQuestionsPrompt", title: "1 · Questions from the reference" },
+  { name: "answers", key: "judgeAnswersPrompt", title: "2 · Answers from the prediction" },
+  { name: "dlc", key: "judgeDlcPrompt", title: "One written question" },
+];
+
+const COUNTS: readonly SettingKey[] = ["judgePositives", "judgeNegatives"];
+
+/** What the judge is told; a hash of the texts stands with every score. */
+export function PromptsPanel(): ReactNode {
+  const config = useSession((session) => session.config);
+  const preset = useSession((session) => session.preset);
+  const { judge } = config;
+  const version = useVersion();
+  const base = presetConfig(preset);
+  return (
+    <Panel
+      title="Prompts and questions"
+      aside={
+        <span
+          className={styles.version}
+          title="Hash of the three texts, stored with every score"
+          data-testid="prompt-version"
+        >
+          {version}
+        </span>
+      }
+    >
+      {judge !== "dlc" && (
+        <div className={styles.fields}>
+          {COUNTS.map((key) => (
+            <Field key={key} name={key} value={config[key]} base={base[key]} />
+          ))}
+        </div>
+      )}
+      {TEXTS.filter(({ name }) => (name === "dlc") === (judge === "dlc")).map((text) => (
+        <Prompt key={text.key} name={text.name} setting={text.key} title={text.title} />
+      ))}
+      {judge === "dlc" && <Written />}
+    </Panel>
+  );
+}
+
+function useVersion(): string {
+  const {
+    judgeQuestionsPrompt: questions,
+    judgeAnswersPrompt: answers,
+    judgeDlcPrompt: dlc,
+  } = useSession((session) => session.config);
+  const [version, setVersion] = useState("");
+  useEffect(() => {
+    let current = true;
+    const prompts: JudgePrompts = {
+      questions: questions || DEFAULT_PROMPTS.questions,
+      answers: answers || DEFAULT_PROMPTS.answers,
+      dlc: dlc || DEFAULT_PROMPTS.dlc,
+    };
+    void promptVersion(prompts).then((hash) => {
+      if (current) setVersion(hash);
+    });
+    return () => {
+      current = false;
+    };
+  }, [questions, answers, dlc]);
+  return version;
+}
+
+function Prompt(props: { readonly name: PromptName; readonly setting: TextKey; readonly title: string }): ReactNode {
+  const { name, setting: key, title } = props;
+  const value = useSession((session) => session.config[key]);
+  const [draft, setDraft] = useState<string | null>(null);
+  const shown = draft ?? (value || DEFAULT_PROMPTS[name]);
+  const problem = promptProblem(name, shown);
+  return (
+    <details className={styles.prompt}>
+      <summary>
+        {title} {value !== "" && <span className={styles.changed}>edited</span>}
+      </summary>
+      <textarea
+        className={styles.text}
+        rows={12}
+        spellCheck={false}
+        aria-label={title}
+        aria-invalid={problem !== null}
+        data-testid={`prompt-${name}`}
+        value={shown}
+        onChange={(event) => {
+          const typed = event.currentTarget.value;
+          setDraft(typed);
+          if (promptProblem(name, typed) === null)
+            changeConfig({ [key]: typed === DEFAULT_PROMPTS[name] ? "" : typed });
+        }}
+        onBlur={() => setDraft(null)}
+      />
+      {problem !== null && (
+        <p className={styles.problem} role="alert">
+          {problem}
+        </p>
+      )}
+      <Button
+        kind="quiet"
+        obstacle={value === "" ? "It is the lab's own text" : null}
+        onClick={() => {
+          setDraft(null);
+          changeConfig({ [key]: "" });
+        }}
+      >
+        Back to the lab's own text
+      </Button>
+    </details>
+  );
+}
+
+function promptProblem(name: PromptName, text: string): string | null {
+  try {
+    checkPrompts({ [name]: text });
+    return null;
+  } catch (thrown) {
+    return thrown instanceof Error ? thrown.message : String(thrown);
+  }
+}
+
+/** Questions of the DLC-style judge as JSON. */
+function Written(): ReactNode {
+  const value = useSession((session) => session.config.judgeWritten);
+  const [draft, setDraft] = useState<string | null>(null);
+  const shown = draft ?? value;
+  const problem = shown.trim() === "" ? "The DLC-style judge needs questions" : writtenProblem(shown);
+  return (
+    <details className={styles.prompt} open>
+      <summary>Questions written beforehand</summary>
+      <textarea
+        className={styles.text}
+        rows={10}
+        spellCheck={false}
+        aria-label="Questions as JSON"
+        aria-invalid={problem !== null}
+        data-testid="judge-written"
+        value={shown}
+        onChange={(event) => {
+          const typed = event.currentTarget.value;
+          setDraft(typed);
+          if (typed.trim() === "" || writtenProblem(typed) === null) changeConfig({ judgeWritten: typed });
+        }}
+      />
+      {problem !== null && (
+        <p className={styles.problem} role="alert">
+          {problem}
+        </p>
+      )}
+      <p className={styles.help}>
+        A list of sets with the reference caption they belong to; a set without one serves every caption. Each begins
+        with a recognition question
+      </p>
+      <Button
+        kind="quiet"
+        onClick={() => {
+          setDraft(null);
+          changeConfig({ judgeWritten: JSON.stringify(JSON.parse(TEST_QUESTIONS), null, 1) });
+        }}
+      >
+        Fill in an example
+      </Button>
+    </details>
+  );
+}
+
+function writtenProblem(text: string): string | null {
+  try {
+    parseQuestionFile("The questions", text);
+    return null;
+  } catch (thrown) {
+    return thrown instanceof Error ? thrown.message : String(thrown);
+  }
+}

@@ -1,0 +1,139 @@
+import type { ReactNode } from "react";
+import { type Diagnosis, diagnose } from "../../../engine/rewards/judge/diagnosis.ts";
+import type { FailureKind } from "../../../engine/rewards/judge/failure.ts";
+import { inOrder } from "../../../engine/rewards/judge/test-pairs.ts";
+import { stopTrying, testJudge } from "../../clients/judge-actions.ts";
+import { report } from "../../clients/lab.ts";
+import { fixed } from "../../components/charts/format.ts";
+import { JudgeAnswers } from "../../components/rollout/judge-answers.tsx";
+import { Badge } from "../../components/ui/badge.tsx";
+import { Button } from "../../components/ui/button.tsx";
+import { Panel } from "../../components/ui/panel.tsx";
+import { type TestResult, useJudge } from "../../stores/judge.ts";
+import { useSession } from "../../stores/session.ts";
+import styles from "./judge.module.css";
+
+const EXPECTED = { same: "highest", close: "between", wrong: "lowest" } as const;
+
+/** Asks the judge about three fixed pairs and says plainly what is wrong when it does not answer. */
+export function TestPanel(): ReactNode {
+  const busy = useJudge((state) => state.busy);
+  const test = useJudge((state) => state.test);
+  const problem = useJudge((state) => state.problem);
+  const progress = useJudge((state) => state.progress);
+  const obstacle = useTryObstacle();
+  return (
+    <Panel
+      title="Test"
+      aside={
+        busy === "test" ? (
+          <Button onClick={stopTrying}>Stop</Button>
+        ) : (
+          <Button kind="primary" obstacle={obstacle} data-testid="judge-test" onClick={() => report(testJudge())}>
+            Test
+          </Button>
+        )
+      }
+    >
+      <p className={styles.help}>The real prompts on three fixed pairs of captions; nothing is taken from the cache</p>
+      {busy === "test" && (
+        <p className={styles.help} role="status">
+          {progress === null ? "Asking …" : `${progress.text} ${Math.round(progress.share * 100)} %`}
+        </p>
+      )}
+      {problem !== null && (
+        <p className={styles.problem} role="alert" data-testid="judge-problem">
+          {problem.message}
+        </p>
+      )}
+      {test !== null && <Result test={test} />}
+    </Panel>
+  );
+}
+
+/** Why no try-out can begin; null when one can. */
+export function useTryObstacle(): string | null {
+  const config = useSession((session) => session.config);
+  const busy = useJudge((state) => state.busy);
+  if (busy !== null) return "Another try-out is under way";
+  if (config.judgeProvider === "server" && config.judgeUrl === "") return "Give the judge's address first";
+  return null;
+}
+
+function Result({ test }: { readonly test: TestResult }): ReactNode {
+  const terms = test.rounds[0] ?? [];
+  const ordered = inOrder(terms.map((term) => term.value));
+  const failed = terms.find((term) => term.judge?.failure != null);
+  const diagnosis =
+    failed === undefined
+      ? null
+      : diagnose(failed.judge?.failure as FailureKind, {
+          origin: location.origin,
+          url: test.url,
+          model: test.judge.model,
+          reach: test.reach,
+        });
+  return (
+    <div className={styles.result} data-testid="judge-result">
+      {diagnosis !== null && <DiagnosisBox diagnosis={diagnosis} said={failed?.note ?? ""} />}
+      <table className={styles.table}>
+        <thead>
+          <tr>
+            <th scope="col">Pair</th>
+            <th scope="col">Prediction</th>
+            <th scope="col">Score</th>
+            <th scope="col">Latency</th>
+          </tr>
+        </thead>
+        <tbody>
+          {test.pairs.map((pair, at) => {
+            const term = terms[at];
+            return (
+              <tr key={pair.name} data-testid={`judge-pair-${pair.name}`}>
+                <th scope="row">
+                  {pair.name}
+                  <small>{EXPECTED[pair.name]}</small>
+                </th>
+                <td className={styles.caption}>{pair.hypothesis}</td>
+                <td>{term?.value === null ? "missing" : fixed(term?.value, 3)}</td>
+                <td>{term?.judge === undefined ? "–" : `${Math.round(term.judge.latencyMs)} ms`}</td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+      {ordered !== null && (
+        <p className={styles.verdict}>
+          {ordered ? <Badge tone="good">In order</Badge> : <Badge tone="warn">Not in order</Badge>}{" "}
+          {ordered
+            ? "The judge tells the same, the close and the wrong caption apart"
+            : "The judge answers but does not rank these captions as anyone would; take a larger model"}
+        </p>
+      )}
+      {test.pairs.map((pair, at) => {
+        const detail = terms[at]?.judge;
+        return detail === undefined ? null : (
+          <details key={pair.name} className={styles.answers}>
+            <summary>Questions, answers and raw replies: {pair.name}</summary>
+            <JudgeAnswers detail={detail} />
+          </details>
+        );
+      })}
+      <p className={styles.help}>
+        {test.judge.model} at {test.judge.place}, prompts {test.judge.version}
+      </p>
+    </div>
+  );
+}
+
+function DiagnosisBox(props: { readonly diagnosis: Diagnosis; readonly said: string }): ReactNode {
+  const { title, advice, line } = props.diagnosis;
+  return (
+    <div className={styles.diagnosis} role="alert" data-testid="judge-diagnosis">
+      <h3>{title}</h3>
+      <p>{advice}</p>
+      {line !== undefined && <code className={styles.line}>{line}</code>}
+      {props.said !== "" && <p className={styles.said}>{props.said}</p>}
+    </div>
+  );
+}

@@ -1,0 +1,174 @@
+/** What a failed call of a judge means for the person who set it up, in plain words, with the setting to change. */
+import type { FailureKind } from "./failure.ts";
+
+/** What was found out about a server that gave no answer. */
+export interface ReachReport {
+  /** Something answers at the address, although the page may not read it. Null when it was not tried. */
+  readonly answers: boolean | null;
+  /** State of the browser's permission for local servers; null where there is none. */
+  readonly localPermission: "granted" | "denied" | "prompt" | null;
+}
+
+export interface Circumstances {
+  /** Origin of the page. */
+  readonly origin: string;
+  readonly url: string;
+  readonly model: string;
+  readonly reach: ReachReport | null;
+}
+
+export interface Diagnosis {
+  readonly title: string;
+  /** One or two sentences: what is so, and what to do. */
+  readonly advice: string;
+  /** A line to copy: a command or a setting. */
+  readonly line?: string;
+}
+
+export function diagnose(kind: FailureKind, circumstances: Circumstances): Diagnosis {
+  const { url, model, origin } = circumstances;
+  switch (kind) {
+    case "unreachable":
+      return unreachable(circumstances);
+    case "timeout":
+      return {
+        title: "No answer in time",
+        advice:
+          "The server took the call and did not answer; a model that is still loading or too large is the usual cause. Raise “Longest call” or take a smaller model.",
+      };
+    case "rate-limited":
+      return {
+        title: "Too many calls",
+        advice: "The service asks for fewer calls (429); lower “Calls at a time” or wait until its limit has passed.",
+      };
+    case "server":
+      return {
+        title: "The server failed",
+        advice:
+          "It answered with an error of its own (5xx); its log says why. Running out of memory is the usual cause.",
+      };
+    case "bad-key":
+      return {
+        title: "Key refused",
+        advice: `The server refused the key or wants one (401 or 403). Enter it again; with Ollama a 403 means that ${origin} is not an allowed origin.`,
+        ...(serverName(url) === "Ollama" ? { line: `OLLAMA_ORIGINS=${origin} ollama serve` } : {}),
+      };
+    case "no-model":
+      return {
+        title: "No such model",
+        advice: `The server knows no model “${model}”, or has no such address; press “List models” and choose one, and check that the address ends in /v1.`,
+        ...(serverName(url) === "Ollama" ? { line: `ollama pull ${model}` } : {}),
+      };
+    case "bad-request":
+      return {
+        title: "Request refused",
+        advice: "The server understood the call and refused it; what it said is below.",
+      };
+    case "not-json":
+      return {
+        title: "Not JSON",
+        advice:
+          "The server answered, but not with JSON: either the address is that of a web page, or the model does not keep to the form. Try a larger model or one that supports structured output.",
+      };
+    case "wrong-form":
+      return {
+        title: "Not the form that was asked for",
+        advice:
+          "The model answers with JSON of another form; try a larger model or one that supports structured output.",
+      };
+    case "too-long":
+      return { title: "Answer too long", advice: "The address does not seem to be that of a chat server." };
+    case "budget":
+      return { title: "Budget used up", advice: "Raise the budget of calls or money to go on." };
+    case "no-questions":
+      return {
+        title: "No questions",
+        advice: "No questions were written for this caption; give some in the question file.",
+      };
+    case "unavailable":
+      return { title: "Not available here", advice: "This browser cannot run the model; take a server instead." };
+  }
+}
+
+function unreachable({ origin, url, reach }: Circumstances): Diagnosis {
+  const target = parse(url);
+  if (target === null) return { title: "No address", advice: "The address is not a web address." };
+  const local = isLoopback(target.hostname);
+  if (target.protocol === "http:" && !local) {
+    return {
+      title: "Address not allowed",
+      advice:
+        "The page reaches https addresses anywhere and http addresses on this machine only. Put https before the server, or bring it to this machine with a tunnel and use the local address.",
+      line: `ssh -N -L 8000:localhost:${target.port || "80"} ${target.hostname}`,
+    };
+  }
+  if (reach?.localPermission === "denied" && local) {
+    return {
+      title: "Local network not permitted",
+      advice:
+        "Chrome was told not to let this page reach servers on this machine; allow “Local network access” in the site's settings (the sign before the address) and try again.",
+    };
+  }
+  if (reach?.answers === true) {
+    const fix = corsSetting(url, origin);
+    return {
+      title: "CORS refused",
+      advice: `The server is there, but does not let pages of ${origin} read its answers. ${fix.advice}`,
+      ...(fix.line === undefined ? {} : { line: fix.line }),
+    };
+  }
+  if (reach?.localPermission === "prompt" && local) {
+    return {
+      title: "Local network not permitted yet",
+      advice: "Chrome asks whether this page may reach servers on this machine; press Test again and allow it.",
+    };
+  }
+  return {
+    title: "Nothing answers",
+    advice: `No server answered at ${target.host}, or it closed the connection in the middle. Start it, check the port, and try again.`,
+  };
+}
+
+/** How the usual servers are told to let a page in. */
+function corsSetting(url: string, origin: string): { readonly advice: string; readonly line?: string } {
+  switch (serverName(url)) {
+    case "Ollama":
+      return {
+        advice: "Start Ollama with this page as an allowed origin:",
+        line: `OLLAMA_ORIGINS=${origin} ollama serve`,
+      };
+    case "LM Studio":
+      return { advice: "In LM Studio open Developer, Server Settings, and switch “Enable CORS” on." };
+    case "vLLM":
+      return {
+        advice: "Start vLLM with this page as an allowed origin:",
+        line: `vllm serve … --allowed-origins '["${origin}"]'`,
+      };
+    default:
+      return {
+        advice: "Let it send these headers, also in answer to OPTIONS:",
+        line: `Access-Control-Allow-Origin: ${origin}  Access-Control-Allow-Headers: authorization, content-type`,
+      };
+  }
+}
+
+/** The usual servers by their usual ports. */
+function serverName(url: string): "Ollama" | "LM Studio" | "vLLM" | null {
+  const port = parse(url)?.port;
+  if (port === "11434") return "Ollama";
+  if (port === "1234") return "LM Studio";
+  return port === "8000" ? "vLLM" : null;
+}
+
+function parse(url: string): URL | null {
+  try {
+    return new URL(url.trim());
+  } catch {
+    // Not an address at all: said in words of its own.
+    return null;
+  }
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "127.0.0.1" || host === "[::1]" || host.endsWith(".localhost");
+}

@@ -1,0 +1,31 @@
+/** `thumbs.json` of a run folder: a person's own verdict on rollouts, to hold rewards against. */
+import { isRecord } from "../bytes/json.ts";
+import { LabError } from "../errors.ts";
+import type { RunStore } from "./store.ts";
+
+/** 1 up, -1 down. */
+export type Thumb = 1 | -1;
+/** By RolloutRecord.id. */
+export type Thumbs = Readonly<Record<string, Thumb>>;
+
+/** @throws LabError("bad-input") when the file is none of ours */
+export async function readThumbs(store: RunStore, id: string): Promise<Thumbs> {
+  const path = `${id}/thumbs.json`;
+  if ((await store.size(path)) === null) return {};
+  let value: unknown;
+  try {
+    value = JSON.parse(await store.readText(path));
+  } catch (cause) {
+    throw new LabError("bad-input", `${path} is not valid JSON; it is kept as it is`, { subject: path, cause });
+  }
+  const entries = isRecord(value) ? Object.entries(value) : [];
+  return Object.fromEntries(entries.filter((entry): entry is [string, Thumb] => entry[1] === 1 || entry[1] === -1));
+}
+
+/** @param thumb null takes it back */
+export async function writeThumb(store: RunStore, id: string, rollout: string, thumb: Thumb | null): Promise<Thumbs> {
+  const { [rollout]: _, ...others } = await readThumbs(store, id);
+  const thumbs: Thumbs = thumb === null ? others : { ...others, [rollout]: thumb };
+  await store.write(`${id}/thumbs.json`, `${JSON.stringify(thumbs, null, 2)}\n`);
+  return thumbs;
+}
