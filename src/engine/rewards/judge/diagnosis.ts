@@ -94,6 +94,8 @@ function unreachable({ origin, url, reach }: Circumstances): Diagnosis {
   const target = parse(url);
   if (target === null) return { title: "No address", advice: "The address is not a web address." };
   const local = isLoopback(target.hostname);
+  // A page of this machine needs no permission to reach this machine.
+  const asks = local && !isLoopback(parse(origin)?.hostname ?? "");
   if (target.protocol === "http:" && !local) {
     return {
       title: "Address not allowed",
@@ -102,7 +104,7 @@ function unreachable({ origin, url, reach }: Circumstances): Diagnosis {
       line: `ssh -N -L 8000:localhost:${target.port || "80"} ${target.hostname}`,
     };
   }
-  if (reach?.localPermission === "denied" && local) {
+  if (reach?.localPermission === "denied" && asks) {
     return {
       title: "Local network not permitted",
       advice:
@@ -117,7 +119,7 @@ function unreachable({ origin, url, reach }: Circumstances): Diagnosis {
       ...(fix.line === undefined ? {} : { line: fix.line }),
     };
   }
-  if (reach?.localPermission === "prompt" && local) {
+  if (reach?.localPermission === "prompt" && asks) {
     return {
       title: "Local network not permitted yet",
       advice: "Chrome asks whether this page may reach servers on this machine; press Test again and allow it.",
