@@ -50,12 +50,14 @@ export function CalibrationPanel(): ReactNode {
           : "Captions of the open rows against themselves, cut short and exchanged"}
         , each judged several times without the cache
       </p>
-      <Segmented
-        label="How often each pair is judged"
-        options={ROUNDS.map((value) => ({ value, label: `${value} times` }))}
-        value={rounds}
-        onChange={setRounds}
-      />
+      <div className={styles.panelTools}>
+        <Segmented
+          label="How often each pair is judged"
+          options={ROUNDS.map((value) => ({ value, label: `${value} times` }))}
+          value={rounds}
+          onChange={setRounds}
+        />
+      </div>
       {busy === "calibration" && (
         <p className={styles.help} role="status">
           Asking …

@@ -96,7 +96,9 @@ function Result({ test }: { readonly test: TestResult }): ReactNode {
                 </th>
                 <td className={styles.caption}>{pair.hypothesis}</td>
                 <td>{term?.value === null ? "missing" : fixed(term?.value, 3)}</td>
-                <td>{term?.judge === undefined ? "–" : `${Math.round(term.judge.latencyMs)} ms`}</td>
+                <td className={styles.number}>
+                  {term?.judge === undefined ? "–" : `${Math.round(term.judge.latencyMs)} ms`}
+                </td>
               </tr>
             );
           })}
@@ -106,7 +108,7 @@ function Result({ test }: { readonly test: TestResult }): ReactNode {
         <p className={styles.verdict}>
           {ordered ? <Badge tone="good">In order</Badge> : <Badge tone="warn">Not in order</Badge>}{" "}
           {ordered
-            ? "The judge tells the same, the close and the wrong caption apart"
+            ? "The judge puts the same, the close and the wrong caption in their order"
             : "The judge answers but does not rank these captions as anyone would; take a larger model"}
         </p>
       )}
