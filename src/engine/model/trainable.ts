@@ -26,6 +26,11 @@ export const TRAINABLE_BLOCKS: readonly TrainableBlock[] = [
   "prompt-encoder",
 ];
 
+/** Blocks of the language side: what loop 1 reaches. The others make masks. */
+export function isLanguageBlock(block: string): boolean {
+  return block.startsWith("lora") || block === "projector";
+}
+
 /** Norms; three of them stand in numbered sequences. */
 const NORM = /(norm[^.]*|^mlp1\.0|\.mask_downscaling\.[14]|\.output_upscaling\.1)\.weight$/;
 

@@ -184,12 +184,9 @@ async function lossOf(
   );
 }
 
-/** Blocks that speak; loop 2 may be kept out of them. */
-const LANGUAGE_BLOCKS: ReadonlySet<string> = new Set(["lora", "projector"]);
-
 function reachedNames(state: TrainingState, config: LabConfig, loop: LoopId): readonly string[] {
   if (loop === 1 || config.loop2Reach === "all") return state.names;
-  return state.names.filter((name) => !LANGUAGE_BLOCKS.has(state.blockOf(name)));
+  return state.names.filter((name) => !isLanguageBlock(state.blockOf(name)));
 }
 
 async function withFeatures<T>(

@@ -17,6 +17,8 @@ export interface AdamSettings {
   readonly weightDecay: number;
   /** Tensors without decay; biases and norms when absent. */
   readonly noDecay?: (name: string, rank: number) => boolean;
+  /** Factor of the rate for a tensor; 1 when absent. */
+  readonly rateFactor?: (name: string) => number;
   /** Tensors that this step leaves alone, moments included: e.g. modules no loss of the step reaches. */
   readonly skip?: (name: string) => boolean;
 }
@@ -124,7 +126,8 @@ export function applyAdamw(
       [next[name], first[name], second[name]] = [param.clone(), m.clone(), v.clone()];
       continue;
     }
-    const { keep, stepSize, rootScale } = adamCoefficients(state.step + 1, lr, settings, !noDecay(name, param.rank));
+    const rate = lr * (settings.rateFactor?.(name) ?? 1);
+    const { keep, stepSize, rootScale } = adamCoefficients(state.step + 1, rate, settings, !noDecay(name, param.rank));
     const { beta1, beta2, eps } = settings;
     const numbers = { beta1, beta2, eps, keep, stepSize, rootScale };
     [next[name], first[name], second[name]] = adamwUpdate(param, grad, m, v, numbers);

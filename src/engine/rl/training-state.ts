@@ -2,6 +2,7 @@
 import type { LabConfig } from "../config/table.ts";
 import { LabError } from "../errors.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
+import { isLanguageBlock } from "../model/trainable.ts";
 import type { ParameterSet } from "../model/weights.ts";
 import type { CheckpointState, TensorData, TensorMap } from "../runs/checkpoint-state.ts";
 import { clipFactor, scaleGradients } from "./clip.ts";
@@ -99,7 +100,7 @@ export async function updateState(
   const factor = config.maxGradNorm === 0 ? 1 : clipFactor(report.norm, config.maxGradNorm);
   const clipped = factor < 1 ? scaleGradients(gradients, factor) : gradients;
   if (clipped !== gradients) tf.dispose(Object.values(gradients));
-  const params = applyAdamw(state.params, clipped, state.adam, rate, adamOf(config));
+  const params = applyAdamw(state.params, clipped, state.adam, rate, adamOf(config, state.blockOf));
   tf.dispose(Object.values(clipped));
   disposeSet(state.params);
   state.params = params;
@@ -123,8 +124,14 @@ export async function updateState(
   };
 }
 
-function adamOf(config: LabConfig): AdamSettings {
-  return { beta1: config.adamBeta1, beta2: config.adamBeta2, eps: config.adamEps, weightDecay: config.weightDecay };
+function adamOf(config: LabConfig, blockOf: (name: string) => string): AdamSettings {
+  return {
+    beta1: config.adamBeta1,
+    beta2: config.adamBeta2,
+    eps: config.adamEps,
+    weightDecay: config.weightDecay,
+    rateFactor: (name) => (isLanguageBlock(blockOf(name)) ? 1 : config.maskRateFactor),
+  };
 }
 
 /** The state as a checkpoint's arrays; reads every tensor back. */

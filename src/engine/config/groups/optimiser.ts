@@ -13,6 +13,17 @@ export const OPTIMISER_SETTINGS = {
     trl: "learning_rate",
     help: "Peak rate of AdamW; 1e-5 suits 1B and up, the pocket model takes more",
   },
+  maskRateFactor: {
+    group: "optimiser",
+    kind: "float",
+    label: "Rate of mask modules",
+    unit: "× learning rate",
+    default: 1,
+    min: 0,
+    max: 10,
+    step: 0.05,
+    help: "Factor for text_hidden_fcs, prompt encoder and mask decoder, whose gradient in loop 2 is mostly noise",
+  },
   schedule: {
     group: "optimiser",
     kind: "choice",
