@@ -10,6 +10,7 @@ import type { LabConfig } from "../config/table.ts";
 import type { RowSource, TrainingRow } from "../data/training-row.ts";
 import { LabError } from "../errors.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
+import { isLanguageBlock } from "../model/trainable.ts";
 import { recomputing, weightsView } from "../model/weights.ts";
 import { disposeFeatures } from "../policy/features.ts";
 import { countCells, regionCells } from "../policy/prompts.ts";
