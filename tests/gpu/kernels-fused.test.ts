@@ -3,6 +3,7 @@ import { gelu, swiglu } from "../../src/engine/gpu/kernels/activation.ts";
 import { attention, causalMask, HIDDEN_SCORE } from "../../src/engine/gpu/kernels/attention.ts";
 import { setAttentionScratch } from "../../src/engine/gpu/kernels/attention-blocks.ts";
 import { conv2d } from "../../src/engine/gpu/kernels/conv.ts";
+import { headScores, setHeadScratch } from "../../src/engine/gpu/kernels/head-scores.ts";
 import { tokenScores } from "../../src/engine/gpu/kernels/logprob.ts";
 import { layerNorm, rmsNorm } from "../../src/engine/gpu/kernels/norm.ts";
 import { applyRope, ropeTable } from "../../src/engine/gpu/kernels/rope.ts";
@@ -176,6 +177,45 @@ describe("token scores", () => {
     expect(values[3]).not.toBe(0);
     const sure = tokenScores(tf.tensor2d([[100, 0, 0]]), ids, 1, Number.POSITIVE_INFINITY);
     expect([(await sure.logp.data())[0], (await sure.entropy.data())[0]]).toEqual([0, 0]);
+  });
+});
+
+describe("token scores over a long vocabulary", () => {
+  const ids = (rows: number, width: number): Tensor =>
+    tf.tensor1d(
+      Array.from({ length: rows }, (_, r) => (r * 2047) % width),
+      "int32",
+    );
+
+  it.each([
+    [1, 2049],
+    [2, 4100],
+  ])("of %i rows over %i tokens", async (rows, width) => {
+    const chosen = ids(rows, width);
+    for (const [temperature, guard, scale] of [
+      [0.7, 4, 3],
+      [1, 30, 1000],
+    ] as const) {
+      const score = (logits?: Tensor): Tensor =>
+        tf.stack(Object.values(tokenScores(logits as Tensor, chosen, temperature, guard)));
+      await expectLikeStock(score, [randomTensor([rows, width], 4, scale)], 1e-4, 1e-2);
+    }
+    chosen.dispose();
+  });
+
+  it.each([
+    [1, 5, 2049],
+    [3, 16, 4100],
+  ])("of %i hidden rows of width %i against a head of %i rows, block by block", async (rows, width, vocabulary) => {
+    setHeadScratch(rows * 4 * 2048);
+    const chosen = ids(rows, vocabulary);
+    for (const guard of [2]) {
+      const score = (...[hidden, head]: Tensor[]): Tensor =>
+        tf.stack(Object.values(headScores(hidden as Tensor, head as Tensor, chosen, 0.9, guard)));
+      await expectLikeStock(score, [randomTensor([rows, width], 4), randomTensor([vocabulary, width], 5)], 1e-4, 1e-2);
+    }
+    chosen.dispose();
+    setHeadScratch();
   });
 });
 

@@ -1,7 +1,13 @@
+/**
+ * Log-probability and entropy of chosen tokens. Layout: logits [N, V] row by row. A row of up to 2,048 entries belongs to
+ * one thread (software adapter) or workgroup; longer rows are cut into spans (kernels/logprob-spans.ts). Neither way keeps
+ * a softmax: the gradient makes it again from the row's log-sum-exp. f32. Equals clip, tf.logSoftmax, one-hot and sums.
+ */
 import { ownKernels } from "../own-kernels.ts";
 import { defineOp, suits, toTensor } from "../own-op.ts";
-import { type RowProgram, runRows } from "../rows-program.ts";
+import { type RowProgram, runPoints, runRows } from "../rows-program.ts";
 import { type Tensor, tf } from "../tf.ts";
+import { LOGIT, SLOPES, SPAN, scoresInSpans } from "./logprob-spans.ts";
 
 export interface TokenScores {
   /** log softmax(z/τ)[id], [N]. */
@@ -42,10 +48,7 @@ export function clipOpen(x: Tensor, bound: number): Tensor {
 }
 
 /** The largest float32, a bound no finite logit passes. */
-const NO_GUARD = 3.4028234e38;
-
-const LOGIT = `
-  fn logit(value: f32) -> f32 { return clamp(value, -u.guard, u.guard) / u.temperature; }`;
+export const NO_GUARD = 3.4028234e38;
 
 const SCORES: RowProgram = {
   name: "lab-token-scores",
@@ -76,27 +79,6 @@ const SCORES: RowProgram = {
     }`,
 };
 
-/** d/dz: dlogp · (onehot − p) − dentropy · p (log p + entropy), 0 where the guard clips. */
-const SCORES_GRAD: RowProgram = {
-  name: "lab-token-scores-grad",
-  inputs: { logits: "f32", ids: "i32", dlogp: "f32", dentropy: "f32", entropy: "f32", lse: "f32" },
-  outputs: { result: "f32" },
-  uniforms: { rows: "u32", width: "u32", temperature: "f32", guard: "f32" },
-  header: LOGIT,
-  body: `
-    let base = row * u.width;
-    let g = dlogp[row];
-    let h = dentropy[row];
-    let id = u32(ids[row]);
-    for (var i = first; i < u.width; i += step) {
-      let value = logits[base + i];
-      let l = logit(value) - lse[row];
-      let p = exp(l);
-      let d = g * (select(0.0, 1.0, i == id) - p) - h * p * (l + entropy[row]);
-      result[base + i] = select(0.0, d / u.temperature, abs(value) < u.guard);
-    }`,
-};
-
 const ownScores = defineOp({
   name: "LabTokenScores",
   saved: ["logits", "ids"],
@@ -104,18 +86,17 @@ const ownScores = defineOp({
   forward(inputs, { temperature, guard }) {
     const { logits, ids } = inputs as Record<"logits" | "ids", tf.TensorInfo>;
     const [rows, width] = logits.shape as [number, number];
+    const numbers = [temperature as number, guard as number];
+    if (width > SPAN) return scoresInSpans(logits, ids, temperature as number, guard as number);
     const column = { shape: [rows] };
-    return runRows(SCORES, [logits, ids], [column, column, column], rows, width, [
-      temperature as number,
-      guard as number,
-    ]);
+    return runRows(SCORES, [logits, ids], [column, column, column], rows, width, numbers);
   },
   gradient([dlogp, dentropy], [logits, ids, entropy, lse], { temperature, guard }) {
-    const [rows, width] = (logits as Tensor).shape as [number, number];
-    const inputs = [logits, ids, dlogp, dentropy, entropy, lse] as Tensor[];
-    const settings = [temperature as number, guard as number];
+    const z = logits as Tensor;
+    const inputs = [z, ids, dlogp, dentropy, entropy, lse] as Tensor[];
+    const uniforms = [z.shape[1] as number, 0, temperature as number, guard as number];
     return {
-      logits: () => toTensor(runRows(SCORES_GRAD, inputs, [{ shape: [rows, width] }], rows, width, settings)[0]),
+      logits: () => toTensor(runPoints(SLOPES, inputs, [{ shape: z.shape }], z.size, uniforms)[0]),
     };
   },
 });
