@@ -4,6 +4,8 @@
  */
 import { LabError } from "../errors.ts";
 import { attendsInBlocks, attention, causalMask } from "../gpu/kernels/attention.ts";
+import { headScores } from "../gpu/kernels/head-scores.ts";
+import { type TokenScores, tokenScores } from "../gpu/kernels/logprob.ts";
 import { rmsNorm } from "../gpu/kernels/norm.ts";
 import { angleTable, applyRope, type RopeTable } from "../gpu/kernels/rope.ts";
 import { recomputed } from "../gpu/recompute.ts";
@@ -181,6 +183,25 @@ export function languageLogits(w: Weights, hidden: Tensor): Tensor {
   throw new LabError("bad-input", `The checkpoint has no tensor "${HEAD_NAMES.join('" or "')}"`, {
     subject: HEAD_NAMES[0] as string,
   });
+}
+
+/**
+ * Log-probability of `ids` after each hidden state and entropy of the distribution, [N] each; over a long vocabulary
+ * without the logits in memory. @param hidden [N, D] @param temperature τ > 0 @param guard clip bound, Infinity for none
+ */
+export function languageScores(
+  w: Weights,
+  hidden: Tensor,
+  ids: Tensor,
+  temperature: number,
+  guard: number,
+): TokenScores {
+  for (const name of [...HEAD_NAMES, ...EMBEDDING_NAMES]) {
+    const head = w.findMatrix(name);
+    if (head instanceof tf.Tensor) return headScores(hidden, head, ids, temperature, guard);
+    if (head !== undefined) break;
+  }
+  return tokenScores(languageLogits(w, hidden), ids, temperature, guard);
 }
 
 /**

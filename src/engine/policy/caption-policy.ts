@@ -1,7 +1,6 @@
 /** The caption policy of loop 1: a group of captions of one marked region, and their log-probabilities. */
-import { tokenScores } from "../gpu/kernels/logprob.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
-import { languageForward, languageLogits } from "../model/language.ts";
+import { languageForward, languageScores } from "../model/language.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import type { Weights } from "../model/weights.ts";
 import { embedIds, embedPrompt, projectImage } from "./embedding.ts";
@@ -63,9 +62,9 @@ export function captionLogProbs(
             1,
           );
     const { hidden } = languageForward(weights, model.config.language, inputs, { past: cache });
-    const logits = languageLogits(weights, hidden.reshape([rows * width, -1]));
     const ids = tf.tensor1d(targets.flat(), "int32");
-    const scores = tokenScores(logits, ids, sampler.temperature, sampler.guard);
+    const places = hidden.reshape([rows * width, -1]);
+    const scores = languageScores(weights, places, ids, sampler.temperature, sampler.guard);
     return [scores.logp.reshape([rows, width]), scores.entropy.reshape([rows, width])];
   }) as [Tensor, Tensor];
   return { logps, entropies };
