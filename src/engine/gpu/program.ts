@@ -62,7 +62,8 @@ interface Backend {
   incRef(id: object): void;
 }
 
-interface Compiled {
+/** A pipeline with the layout its bind groups need. */
+export interface Compiled {
   readonly pipeline: GPUComputePipeline;
   readonly layout: GPUBindGroupLayout;
 }
@@ -94,7 +95,8 @@ export function shaderSource(program: GpuProgram): string {
   ].join("\n");
 }
 
-function compile(device: GPUDevice, program: GpuProgram): Compiled {
+/** The pipeline of a program on a device; compiled once. */
+export function compile(device: GPUDevice, program: GpuProgram): Compiled {
   const cache = compiled.get(device) ?? new Map<string, Compiled>();
   compiled.set(device, cache);
   const known = cache.get(program.name);
@@ -119,7 +121,8 @@ function compile(device: GPUDevice, program: GpuProgram): Compiled {
   return made;
 }
 
-function writeUniforms(b: Backend, program: GpuProgram, values: readonly number[]): GPUBuffer {
+/** The uniform block of a program, at least 16 bytes. */
+export function uniformBytes(program: GpuProgram, values: readonly number[]): ArrayBuffer {
   const types = Object.values(program.uniforms);
   if (types.length !== values.length) {
     throw new LabError("internal", `${program.name} takes ${types.length} uniforms, not ${values.length}`);
@@ -131,6 +134,11 @@ function writeUniforms(b: Backend, program: GpuProgram, values: readonly number[
     if (type === "f32") view.setFloat32(4 * i, value, true);
     else view.setInt32(4 * i, value, true);
   });
+  return bytes;
+}
+
+function writeUniforms(b: Backend, program: GpuProgram, values: readonly number[]): GPUBuffer {
+  const bytes = uniformBytes(program, values);
   const buffer = b.bufferManager.acquireBuffer(bytes.byteLength, GPUBufferUsage.COPY_DST | GPUBufferUsage.UNIFORM);
   b.queue.writeBuffer(buffer, 0, bytes);
   b.uniformPendingDisposal.push(buffer);
@@ -210,6 +218,31 @@ function toFloats(info: tf.TensorInfo): tf.TensorInfo {
   const size = tf.util.sizeFromShape(info.shape);
   const grid = flatGrid(Math.ceil(size / 64));
   return runProgram(TO_FLOATS, [info], [{ shape: info.shape }], [size], grid)[0] as tf.TensorInfo;
+}
+
+/** The device of the current backend. */
+export function backendDevice(): GPUDevice {
+  return backend().device;
+}
+
+/**
+ * Submits what is recorded and gives the buffer of a float32 tensor, for dispatches outside the backend's encoder. The
+ * buffer is the tensor's as long as that lives.
+ */
+export function bufferOf(info: tf.TensorInfo): GPUBuffer {
+  const b = backend();
+  const float = b.tensorMap.get(info.dataId)?.dtype === "float32";
+  if (!float) throw new LabError("internal", `A buffer of ${info.dtype} was asked for where float32 is read`);
+  b.uploadToGPU(info.dataId);
+  return b.tensorMap.get(info.dataId)?.resource as GPUBuffer;
+}
+
+/** Hands everything recorded so far to the queue, so that other command buffers come after it. */
+export function flushBackend(): void {
+  const b = backend();
+  if (b.commandEncoder === null) return;
+  b.endComputePassEncoder();
+  b.submitQueue();
 }
 
 /** A float32 buffer of arbitrary contents, to be written with `into`. */

@@ -60,12 +60,23 @@ export function philox(counter: Words, key: readonly [number, number]): Words {
   return [c0, c1, c2, c3];
 }
 
+/** An address as Philox takes it: the counter is `counter` followed by `position`. */
+export function drawAddress(key: RandomKey): {
+  readonly counter: readonly [number, number, number];
+  readonly key: readonly [number, number];
+  readonly position: number;
+} {
+  return {
+    counter: [key.step >>> 0, key.row >>> 0, key.rollout >>> 0],
+    key: [key.seed >>> 0, ((key.stream << 8) | (key.loop & 0xff)) >>> 0],
+    position: key.position >>> 0,
+  };
+}
+
 /** The 128 random bits of an address. */
 export function randomWords(key: RandomKey): Words {
-  return philox(
-    [key.step >>> 0, key.row >>> 0, key.rollout >>> 0, key.position >>> 0],
-    [key.seed >>> 0, ((key.stream << 8) | (key.loop & 0xff)) >>> 0],
-  );
+  const address = drawAddress(key);
+  return philox([...address.counter, address.position], address.key);
 }
 
 /**

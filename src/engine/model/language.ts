@@ -15,7 +15,7 @@ import { EMBEDDING_NAMES, HEAD_NAMES, languageFamily } from "./language-families
 import { matrixRows, timesMatrix } from "./linear-layer.ts";
 import type { Probe } from "./probe.ts";
 import { ropeFrequencies } from "./rope-scaling.ts";
-import type { Weights } from "./weights.ts";
+import type { Matrix, Weights } from "./weights.ts";
 
 /** Rotated keys and values of one layer. */
 export interface LayerCache {
@@ -172,17 +172,22 @@ function runBlock(block: Block, x: Tensor): LayerCache & { readonly x: Tensor } 
 }
 
 /**
- * Logits over the vocabulary: hidden [N, D] → [N, V]. A model that stores no head shares the embedding.
+ * The matrix of the output head; a model that stores none shares the embedding.
  * @throws LabError("bad-input") when the weights have neither
  */
-export function languageLogits(w: Weights, hidden: Tensor): Tensor {
+export function headMatrix(w: Weights): Matrix {
   for (const name of [...HEAD_NAMES, ...EMBEDDING_NAMES]) {
     const head = w.findMatrix(name);
-    if (head !== undefined) return timesMatrix(hidden, head);
+    if (head !== undefined) return head;
   }
   throw new LabError("bad-input", `The checkpoint has no tensor "${HEAD_NAMES.join('" or "')}"`, {
     subject: HEAD_NAMES[0] as string,
   });
+}
+
+/** Logits over the vocabulary: hidden [N, D] → [N, V]. */
+export function languageLogits(w: Weights, hidden: Tensor): Tensor {
+  return timesMatrix(hidden, headMatrix(w));
 }
 
 /**

@@ -15,6 +15,7 @@ import { openSa2va, type Sa2vaModel } from "../model/sa2va.ts";
 import { readStartAdapter, type StartAdapter } from "../model/start-adapter.ts";
 import { weightsView } from "../model/weights.ts";
 import { weightsHash } from "../model/weights-hash.ts";
+import { freeDecodeBuffers } from "../policy/decode-gpu.ts";
 import { createFeatureCache } from "../policy/features.ts";
 import type { BenchGroup } from "../rewards/bench/bench-group.ts";
 import type { RewardScorer } from "../rewards/types.ts";
@@ -304,6 +305,7 @@ export class Session {
     const done = trainer.run().finally(() => {
       this.#trainer = undefined;
       disposeState(state);
+      freeDecodeBuffers();
       trimPool();
       release();
     });

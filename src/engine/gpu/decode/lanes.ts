@@ -1,0 +1,105 @@
+/**
+ * Programs whose every result is a sum over a long axis, in the two forms adapters want: on a software adapter a result
+ * belongs to one thread, for barriers are dear there; on a GPU a workgroup shares it and sums in a fixed tree. Both
+ * repeat bit for bit.
+ */
+import type { GpuProgram } from "../program.ts";
+
+/** Threads that share a result on a GPU. */
+const SHARED_LANES = 64;
+/** Results of a workgroup where each has one thread: the width of llvmpipe's vectors. */
+const OWN_LANES = 8;
+
+/** What a body may add up over its lanes: `sum4(v: vec4f, lane)` and so on; `mass` and `before` are 64-bit, low word first. */
+export type Reduction = "sum4" | "sum" | "largest" | "least" | "count" | "mass" | "before";
+
+interface Fold {
+  readonly type: string;
+  readonly fold: (a: string, b: string) => string;
+}
+
+const FOLDS: Readonly<Record<Exclude<Reduction, "before">, Fold>> = {
+  sum4: { type: "vec4f", fold: (a, b) => `${a} + ${b}` },
+  sum: { type: "f32", fold: (a, b) => `${a} + ${b}` },
+  largest: { type: "f32", fold: (a, b) => `max(${a}, ${b})` },
+  least: { type: "u32", fold: (a, b) => `min(${a}, ${b})` },
+  count: { type: "u32", fold: (a, b) => `${a} + ${b}` },
+  mass: { type: "vec2u", fold: (a, b) => `add64(${a}, ${b})` },
+};
+
+/**
+ * The body sees `tile` (below `u.tiles`, the first uniform), `first` and `step` for its loop over the axis, `lane`, and
+ * `group`; it writes where `first == 0u`.
+ */
+export interface LaneProgram extends Omit<GpuProgram, "workgroup"> {
+  readonly reductions: readonly Reduction[];
+}
+
+export interface LanedProgram {
+  readonly program: GpuProgram;
+  /** Workgroups for `tiles` results. */
+  groups(tiles: number): number;
+}
+
+const made = new Map<string, LanedProgram>();
+
+/** The program in the form for software adapters or for GPUs. */
+export function laned(source: LaneProgram, software: boolean): LanedProgram {
+  const name = `${source.name}-${software ? 1 : SHARED_LANES}`;
+  const known = made.get(name);
+  if (known !== undefined) return known;
+  const { reductions, ...rest } = source;
+  const program: GpuProgram = {
+    ...rest,
+    name,
+    workgroup: [software ? OWN_LANES : SHARED_LANES, 1],
+    header: `${reductions.map((kind) => (software ? same(kind) : tree(kind))).join("\n")}\n${source.header ?? ""}`,
+    body: `
+      ${
+        software
+          ? `let lane = 0u; let first = 0u; let step = 1u; let tile = group.x * ${OWN_LANES}u + local.x;`
+          : `let lane = local.x; let first = local.x; let step = ${SHARED_LANES}u; let tile = group.x;`
+      }
+      if (tile >= u.tiles) { return; }
+      ${source.body}`,
+  };
+  const form: LanedProgram = { program, groups: (tiles) => (software ? Math.ceil(tiles / OWN_LANES) : tiles) };
+  made.set(name, form);
+  return form;
+}
+
+function same(kind: Reduction): string {
+  if (kind === "before") return "fn before(value: vec2u, lane: u32) -> vec2u { return vec2u(0); }";
+  const { type } = FOLDS[kind];
+  return `fn ${kind}(value: ${type}, lane: u32) -> ${type} { return value; }`;
+}
+
+/** The loop begins at a uniform, or llvmpipe would unroll it at every place it is called from. */
+function tree(kind: Reduction): string {
+  if (kind === "before") return BEFORE;
+  const { type, fold } = FOLDS[kind];
+  return `
+    var<workgroup> shared_${kind}: array<${type}, ${SHARED_LANES}>;
+    fn ${kind}(value: ${type}, lane: u32) -> ${type} {
+      workgroupBarrier();
+      shared_${kind}[lane] = value;
+      workgroupBarrier();
+      for (var span = ${SHARED_LANES / 2}u * min(u.tiles, 1u); span > 0u; span >>= 1u) {
+        if (lane < span) { shared_${kind}[lane] = ${fold(`shared_${kind}[lane]`, `shared_${kind}[lane + span]`)}; }
+        workgroupBarrier();
+      }
+      return workgroupUniformLoad(&shared_${kind}[0]);
+    }`;
+}
+
+/** Sum of what the lanes before this one hold. */
+const BEFORE = `
+  var<workgroup> shared_before: array<vec2u, ${SHARED_LANES}>;
+  fn before(value: vec2u, lane: u32) -> vec2u {
+    workgroupBarrier();
+    shared_before[lane] = value;
+    workgroupBarrier();
+    var sum = vec2u(0);
+    for (var i = 0u; i < lane; i++) { sum = add64(sum, shared_before[i]); }
+    return sum;
+  }`;

@@ -1,0 +1,96 @@
+/**
+ * The linear layers of a decoding step: a few rows (slots) times a long matrix [out, in]. A thread or workgroup computes
+ * 1 or 4 slots × 4 outputs, so that a weight is loaded once for all of them. One program serves every layer, low-rank
+ * factor and the head, because each further one costs a software adapter most of a second to compile. Sums run over the
+ * input in a fixed order whatever the batch, so a row's result does not depend on its neighbours.
+ * Oracle: gpu/kernels/linear.ts; tests/gpu/decode.test.ts.
+ */
+import type { GpuProgram } from "../program.ts";
+import type { LaneProgram } from "./lanes.ts";
+
+const lines = (count: number, line: (i: number) => string): string =>
+  Array.from({ length: count }, (_, i) => line(i)).join("\n");
+
+/**
+ * result[slot, resultFirst + j] (+)= scale · x[slot, xFirst …] · w[j] (+ bias[j]) for the four columns j of a tile; tiles
+ * count on from tile0. Strides and firsts of x are in groups of four.
+ * @param rows slots of a block, which the grid's y counts
+ */
+export function linearProgram(rows: number): LaneProgram {
+  return {
+    name: `lab-decode-linear-${rows}`,
+    inputs: { x: "vec4<f32>", w: "vec4<f32>", bias: "f32" },
+    outputs: { result: "f32" },
+    uniforms: {
+      tiles: "u32",
+      tile0: "u32",
+      k4: "u32",
+      n: "u32",
+      xStride: "u32",
+      xFirst: "u32",
+      resultStride: "u32",
+      resultFirst: "u32",
+      scale: "f32",
+      hasBias: "u32",
+      accumulate: "u32",
+    },
+    reductions: ["sum4"],
+    header: `
+      fn put(slot: u32, column: u32, sums: vec4f) {
+        for (var i = 0u; i < min(4u, u.n - column); i++) {
+          let at = slot * u.resultStride + u.resultFirst + column + i;
+          var value = u.scale * sums[i];
+          if (u.hasBias != 0u) { value += bias[column + i]; }
+          if (u.accumulate != 0u) { value += result[at]; }
+          result[at] = value;
+        }
+      }`,
+    body: `
+      let slot0 = group.y * ${rows}u;
+      let column = (tile + u.tile0) * 4u;
+      ${lines(4, (i) => `let q${i} = min(column + ${i}u, u.n - 1u) * u.k4;`)}
+      ${lines(rows, (r) => `let p${r} = (slot0 + ${r}u) * u.xStride + u.xFirst; var c${r} = vec4f(0);`)}
+      for (var k = first; k < u.k4; k += step) {
+        ${lines(4, (i) => `let w${i} = w[q${i} + k];`)}
+        ${lines(
+          rows,
+          (r) => `let a${r} = x[p${r} + k];
+          c${r} += vec4f(dot(a${r}, w0), dot(a${r}, w1), dot(a${r}, w2), dot(a${r}, w3));`,
+        )}
+      }
+      ${lines(rows, (r) => `c${r} = sum4(c${r}, lane);`)}
+      if (first == 0u) {
+        ${lines(rows, (r) => `put(slot0 + ${r}u, column, c${r});`)}
+      }`,
+  };
+}
+
+/** result[row0 + n, k] = w[n, k] + scale · Σ_r b[n, r] a[r, k]: a matrix with its low-rank branch folded in. */
+export const FOLD: GpuProgram = {
+  name: "lab-decode-fold",
+  inputs: { w: "vec4<f32>", a: "vec4<f32>", b: "f32" },
+  outputs: { result: "vec4<f32>" },
+  uniforms: { k4: "u32", row0: "u32", rank: "u32", scale: "f32" },
+  workgroup: [8, 1],
+  body: `
+    let k = group.x * 8u + local.x;
+    if (k >= u.k4) { return; }
+    var value = w[group.y * u.k4 + k];
+    for (var r = 0u; r < u.rank; r++) { value += u.scale * b[group.y * u.rank + r] * a[r * u.k4 + k]; }
+    result[(u.row0 + group.y) * u.k4 + k] = value;`,
+};
+
+/** result = silu(gate) · up, both columns of the same rows. One thread per four channels. */
+export const GATE: GpuProgram = {
+  name: "lab-decode-gate",
+  inputs: { pairs: "vec4<f32>" },
+  outputs: { result: "vec4<f32>" },
+  uniforms: { width4: "u32", stride4: "u32", gateFirst4: "u32", upFirst4: "u32" },
+  workgroup: [8, 1],
+  body: `
+    let c = group.x * 8u + local.x;
+    if (c >= u.width4) { return; }
+    let base = group.y * u.stride4 + c;
+    let g = pairs[base + u.gateFirst4];
+    result[group.y * u.width4 + c] = g / (1.0 + exp(-max(g, vec4f(-80.0)))) * pairs[base + u.upFirst4];`,
+};

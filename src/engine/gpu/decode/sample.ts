@@ -1,0 +1,225 @@
+/**
+ * Draws the next token of every slot from its logits, on the GPU. Same steps in the same order as the CPU sampler
+ * (policy/sampler.ts), which is the oracle: repetition penalty → guard clip → temperature → top-k → top-p → min-p → inverse
+ * of the cumulated distribution at a Philox draw (gpu/random.ts).
+ *
+ * Probabilities of the draw are whole numbers, exp(score − largest) in units of 2^-31 with 64-bit sums: sums of whole
+ * numbers do not depend on their order, so the draw is the same for one thread as for many. Against the CPU's doubles a
+ * drawn token can differ only where the draw falls within rounding (about 1e-7) of a border between two tokens.
+ */
+import type { LaneProgram } from "./lanes.ts";
+import { SLOT_HEADER } from "./state.ts";
+
+const ARITHMETIC = `
+  fn add64(a: vec2u, b: vec2u) -> vec2u {
+    let low = a.x + b.x;
+    return vec2u(low, a.y + b.y + select(0u, 1u, low < a.x));
+  }
+  fn subtract64(a: vec2u, b: vec2u) -> vec2u { return vec2u(a.x - b.x, a.y - b.y - select(0u, 1u, a.x < b.x)); }
+  fn below64(a: vec2u, b: vec2u) -> bool { return a.y < b.y || (a.y == b.y && a.x < b.x); }
+  fn multiplyHigh(a: u32, b: u32) -> u32 {
+    let a0 = a & 0xffffu; let a1 = a >> 16u;
+    let b0 = b & 0xffffu; let b1 = b >> 16u;
+    let cross = a1 * b0 + ((a0 * b0) >> 16u);
+    let middle = a0 * b1 + (cross & 0xffffu);
+    return a1 * b1 + (cross >> 16u) + (middle >> 16u);
+  }
+  /** a · b >> shift for a shift of 24 or 32, of a product below 2^96. */
+  fn scaled64(a: vec2u, b: u32, shift: u32) -> vec2u {
+    let w0 = a.x * b;
+    let inner = a.y * b;
+    let w1 = multiplyHigh(a.x, b) + inner;
+    let w2 = multiplyHigh(a.y, b) + select(0u, 1u, w1 < inner);
+    if (shift == 32u) { return vec2u(w1, w2); }
+    return vec2u((w0 >> 24u) | (w1 << 8u), (w1 >> 24u) | (w2 << 8u));
+  }
+  fn philox(counter: vec4u, key: vec2u) -> u32 {
+    var c = counter;
+    var k = key;
+    for (var round = 0u; round < u.rounds; round++) {
+      let high0 = multiplyHigh(0xd2511f53u, c.x);
+      let high1 = multiplyHigh(0xcd9e8d57u, c.z);
+      c = vec4u(high1 ^ c.y ^ k.x, 0xcd9e8d57u * c.z, high0 ^ c.w ^ k.y, 0xd2511f53u * c.x);
+      k += vec2u(0x9e3779b9u, 0xbb67ae85u);
+    }
+    return c.x;
+  }`;
+
+const SCORING = `
+  fn isNumber(z: f32) -> bool { return (bitcast<u32>(z) & 0x7fffffffu) <= 0x7f800000u; }
+  /** Clipped on the bits, for a compiler may assume that there are no infinities. */
+  fn guarded(z: f32) -> f32 {
+    let bits = bitcast<u32>(z);
+    if ((bits & 0x7fffffffu) <= bitcast<u32>(u.guard)) { return z; }
+    return select(u.guard, -u.guard, (bits >> 31u) != 0u);
+  }
+  fn full(at: u32) -> f32 { return guarded(logits[at]) / u.temperature; }
+  /** What the draw sees; of a token that is no number nothing. */
+  fn score(at: u32, row: u32, i: u32) -> f32 {
+    var z = logits[at];
+    if (u.words != 0u) {
+      if (((seen[row * u.words + (i >> 5u)] >> (i & 31u)) & 1u) != 0u) { z = select(z * u.penalty, z / u.penalty, z > 0.0); }
+    }
+    return guarded(z) / u.drawTemperature;
+  }
+  /** Orders like the number; both zeros are one. */
+  fn rank(value: f32) -> u32 {
+    var bits = bitcast<u32>(value);
+    if (bits == 0x80000000u) { bits = 0u; }
+    return select(bits | 0x80000000u, ~bits, (bits >> 31u) != 0u);
+  }
+  fn weight(value: f32, top: f32) -> u32 { return u32(exp(value - top) * 2147483648.0 + 0.5); }`;
+
+export const SAMPLE: LaneProgram = {
+  name: "lab-decode-sample",
+  inputs: { logits: "f32" },
+  outputs: { state: "u32", seen: "u32", drawn: "vec4<u32>" },
+  uniforms: {
+    tiles: "u32",
+    width: "u32",
+    rows: "u32",
+    greedy: "u32",
+    temperature: "f32",
+    drawTemperature: "f32",
+    guard: "f32",
+    topK: "u32",
+    /** (1 − top-p) · 2^32. */
+    rest: "u32",
+    minP: "f32",
+    penalty: "f32",
+    /** Words of a row's set of seen ids; 0 without a penalty. */
+    words: "u32",
+    rounds: "u32",
+  },
+  reductions: ["sum", "largest", "least", "count", "mass", "before"],
+  header: `${SLOT_HEADER}${ARITHMETIC}${SCORING}`,
+  body: `
+    let s = tile * SLOT_WORDS;
+    let row = state[s + ROW];
+    let base = tile * u.width;
+
+    // The full distribution: what the ratio of the loss is made of.
+    var top = -3.0e38;
+    var best = -3.0e38;
+    var strange = 0u;
+    for (var i = first; i < u.width; i += step) {
+      if (!isNumber(logits[base + i])) { strange++; continue; }
+      top = max(top, full(base + i));
+      best = max(best, score(base + i, row, i));
+    }
+    top = largest(top, lane);
+    best = largest(best, lane);
+    strange = count(strange, lane);
+    var total = 0.0;
+    var slope = 0.0;
+    for (var i = first; i < u.width; i += step) {
+      if (!isNumber(logits[base + i])) { continue; }
+      let z = full(base + i) - top;
+      let e = exp(z);
+      total += e;
+      slope += e * z;
+    }
+    total = sum(total, lane);
+    slope = sum(slope, lane);
+
+    var id = NO_TOKEN;
+    if (u.greedy != 0u) {
+      for (var i = first; i < u.width; i += step) {
+        if (isNumber(logits[base + i]) && score(base + i, row, i) == best) { id = min(id, i); }
+      }
+    } else {
+      // Kept are ranks above lowest, and of those equal to it the ones from index tieFrom on.
+      var lowest = 0u;
+      var tieFrom = 0u;
+      if (u.topK != 0u && u.topK < u.width) {
+        for (var bit = 1u << 31u; bit != 0u; bit >>= 1u) {
+          var many = 0u;
+          for (var i = first; i < u.width; i += step) {
+            if (isNumber(logits[base + i]) && rank(score(base + i, row, i)) >= (lowest | bit)) { many++; }
+          }
+          if (count(many, lane) >= u.topK) { lowest |= bit; }
+        }
+      }
+      if (u.rest != 0u) {
+        var all = vec2u(0);
+        for (var i = first; i < u.width; i += step) {
+          let value = score(base + i, row, i);
+          if (isNumber(logits[base + i]) && rank(value) >= lowest) { all = add64(all, vec2u(weight(value, best), 0u)); }
+        }
+        let limit = scaled64(mass(all, lane), u.rest, 32u);
+        var border = 0u;
+        var gone = vec2u(0);
+        for (var bit = 1u << 31u; bit != 0u; bit >>= 1u) {
+          var under = vec2u(0);
+          for (var i = first; i < u.width; i += step) {
+            let value = score(base + i, row, i);
+            let r = rank(value);
+            if (isNumber(logits[base + i]) && r >= lowest && r < (border | bit)) {
+              under = add64(under, vec2u(weight(value, best), 0u));
+            }
+          }
+          under = mass(under, lane);
+          if (!below64(limit, under)) { border |= bit; gone = under; }
+        }
+        // Of equal ones at the border as many go as still fit, those of lower index first.
+        var one = 0u;
+        for (var i = first; i < u.width; i += step) {
+          let value = score(base + i, row, i);
+          if (isNumber(logits[base + i]) && rank(value) == border) { one = weight(value, best); }
+        }
+        one = ~least(~one, lane);
+        let room = subtract64(limit, gone);
+        if (one != 0u && (room.y != 0u || room.x >= one)) {
+          let leave = select(room.x / one, 0xffffffffu, room.y != 0u);
+          for (var bit = 1u << 31u; bit != 0u; bit >>= 1u) {
+            var ties = 0u;
+            for (var i = first; i < u.width; i += step) {
+              if (isNumber(logits[base + i]) && i < (tieFrom | bit) && rank(score(base + i, row, i)) == border) { ties++; }
+            }
+            if (count(ties, lane) <= leave) { tieFrom |= bit; }
+          }
+        }
+        lowest = max(lowest, border);
+      }
+
+      let span = (u.width + step - 1u) / step;
+      let begin = min(u.width, first * span);
+      let end = min(u.width, begin + span);
+      var own = vec2u(0);
+      for (var i = begin; i < end; i++) {
+        let value = score(base + i, row, i);
+        let r = rank(value);
+        let kept = isNumber(logits[base + i]) && (r > lowest || (r == lowest && i >= tieFrom)) && exp(value - best) >= u.minP;
+        if (kept) { own = add64(own, vec2u(weight(value, best), 0u)); }
+      }
+      let all = mass(own, lane);
+      var running = before(own, lane);
+      let word = philox(
+        vec4u(state[s + DRAW], state[s + DRAW + 1u], state[s + DRAW + 2u], state[s + POSITION] + state[s + COUNT]),
+        vec2u(state[s + KEY], state[s + KEY + 1u]));
+      let goal = scaled64(all, ((word >> 9u) << 1u) | 1u, 24u);
+      if (!below64(goal, running) && below64(goal, add64(running, own))) {
+        for (var i = begin; i < end; i++) {
+          let value = score(base + i, row, i);
+          let r = rank(value);
+          let kept = isNumber(logits[base + i]) && (r > lowest || (r == lowest && i >= tieFrom)) && exp(value - best) >= u.minP;
+          if (kept) { running = add64(running, vec2u(weight(value, best), 0u)); }
+          if (below64(goal, running)) { id = i; break; }
+        }
+      }
+    }
+    id = least(id, lane);
+
+    if (first == 0u) {
+      let position = state[s + COUNT];
+      var entry = vec4u(id, 0u, 0u, strange);
+      if (id != NO_TOKEN) {
+        entry.y = bitcast<u32>(full(base + id) - top - log(total));
+        entry.z = bitcast<u32>(log(total) - slope / total);
+        if (u.words != 0u) { seen[row * u.words + (id >> 5u)] |= 1u << (id & 31u); }
+      }
+      drawn[position * u.rows + row] = entry;
+      state[s + ID] = min(id, u.width - 1u);
+      state[s + COUNT] = position + 1u;
+    }`,
+};

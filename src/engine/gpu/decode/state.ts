@@ -1,0 +1,43 @@
+/**
+ * What the decoding programs know of every slot of the batch, as words of one buffer. A slot is a place of the batch; it
+ * holds a row as long as that row generates, so that rows which have ended cost nothing.
+ */
+
+/** Words of a slot. */
+export const SLOT_WORDS = 12;
+
+/** Id of a slot that begins with the given embedding instead of a token. */
+export const NO_TOKEN = 0xffff_ffff;
+
+export interface Slot {
+  /** Row of the batch, which owns cache, embedding and results. */
+  readonly row: number;
+  /** Row of the prompt cache; it is seen at [0, head) and [tailStart, tailStart + tail). */
+  readonly pastRow: number;
+  readonly head: number;
+  readonly tail: number;
+  /** New tokens whose keys are stored already. */
+  readonly count: number;
+  /** Token to go on from. */
+  readonly id: number;
+  /** Philox counter without its last word, and key (gpu/random.ts). */
+  readonly counter: readonly [number, number, number];
+  readonly key: readonly [number, number];
+  /** Random position of the first new token. */
+  readonly position: number;
+}
+
+/** Field names in WGSL: `state[slot * SLOT_WORDS + HEAD]`. */
+export const SLOT_HEADER = `
+  const ROW = 0u; const PAST_ROW = 1u; const HEAD = 2u; const TAIL = 3u; const COUNT = 4u; const ID = 5u;
+  const DRAW = 6u; const KEY = 9u; const POSITION = 11u; const SLOT_WORDS = ${SLOT_WORDS}u;
+  const NO_TOKEN = ${NO_TOKEN}u;`;
+
+export function slotWords(slots: readonly Slot[]): Uint32Array<ArrayBuffer> {
+  const words = new Uint32Array(slots.length * SLOT_WORDS);
+  slots.forEach((slot, at) => {
+    const { row, pastRow, head, tail, count, id, counter, key, position } = slot;
+    words.set([row, pastRow, head, tail, count, id, ...counter, ...key, position], at * SLOT_WORDS);
+  });
+  return words;
+}

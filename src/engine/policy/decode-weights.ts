@@ -1,0 +1,212 @@
+/**
+ * The weights of a decoding step as GPU buffers, and whether the decoding programs can use them at all. Of a small model
+ * the low-rank branches are folded into copies of the matrices, layers with one input below each other, which halves the
+ * dispatches; of a large one nothing is copied and every branch is two more products.
+ */
+import { FOLD } from "../gpu/decode/products.ts";
+import type { OwnBuffers } from "../gpu/own-buffers.ts";
+import { bufferOf } from "../gpu/program.ts";
+import { Recording } from "../gpu/recording.ts";
+import { tf } from "../gpu/tf.ts";
+import type { LanguageConfig } from "../model/config-language.ts";
+import { type DecodeBlock, decodeBlock } from "../model/decode-layout.ts";
+import { headMatrix } from "../model/language.ts";
+import { languageFamily } from "../model/language-families.ts";
+import { languageLinears } from "../model/language-shapes.ts";
+import { ropeSwitch } from "../model/rope-scaling.ts";
+import type { Matrix, Weights } from "../model/weights.ts";
+
+/** result[:, first …] (+)= scale · x Wᵀ (+ bias), in one dispatch. */
+export interface BoundProduct {
+  readonly weight: GPUBuffer;
+  readonly bias: GPUBuffer | undefined;
+  readonly inSize: number;
+  readonly outSize: number;
+  /** First output. */
+  readonly first: number;
+  /** Low-rank branch: the first factor, then the second on what that gives. */
+  readonly lora:
+    | { readonly a: GPUBuffer; readonly b: GPUBuffer; readonly rank: number; readonly scale: number }
+    | undefined;
+}
+
+/** Linear layers of one input. */
+export interface BoundLayers {
+  readonly products: readonly BoundProduct[];
+  readonly outSize: number;
+}
+
+export interface BoundBlock {
+  readonly layout: DecodeBlock;
+  readonly norms: readonly [GPUBuffer, GPUBuffer];
+  readonly projections: BoundLayers;
+  readonly output: BoundLayers;
+  readonly gated: BoundLayers;
+  readonly down: BoundLayers;
+}
+
+export interface BoundModel {
+  readonly embedding: GPUBuffer;
+  readonly blocks: readonly BoundBlock[];
+  readonly finalNorm: GPUBuffer;
+  readonly head: GPUBuffer;
+  /** Rank of the widest branch that was not folded in. */
+  readonly rank: number;
+}
+
+/** Copies of matrices are made up to this many bytes. */
+export const FOLD_BYTES = 64 * 2 ** 20;
+
+/**
+ * Why a model cannot be decoded by the own programs, or undefined when it can.
+ * @param length places of the longest sequence
+ * @param bindingBytes largest buffer a program may read
+ */
+export function decodeObstacle(
+  weights: Weights,
+  config: LanguageConfig,
+  length: number,
+  bindingBytes: number,
+): string | undefined {
+  const { hiddenSize, mlpSize, headSize, heads } = config;
+  if (hiddenSize % 4 !== 0 || mlpSize % 4 !== 0 || headSize % 8 !== 0 || (heads * headSize) % 4 !== 0) {
+    return "sizes that are not read four at a time";
+  }
+  const change = ropeSwitch(config.rope);
+  if (change !== undefined && length > change) return "rotary angles that change with the length";
+  if (config.window !== undefined && length > config.window.size) return "a sliding window shorter than the sequence";
+  const paths = languageLinears(config).map(({ path }) => path);
+  if (paths.some((path) => (weights.lora(path)?.a.shape[0] ?? 0) % 4 !== 0))
+    return "a rank that is no multiple of four";
+  const matrices: Matrix[] = [
+    weights.matrix(languageFamily(config).embedding),
+    headMatrix(weights),
+    ...paths.map((path) => weights.matrix(`${path}.weight`)),
+  ];
+  const plain = matrices.every((matrix) => matrix instanceof tf.Tensor && matrix.dtype === "float32");
+  if (!plain) return "packed weights";
+  if (matrices.some((matrix) => 4 * matrix.size > bindingBytes)) return "a matrix above the adapter's largest binding";
+  return undefined;
+}
+
+/**
+ * Looks all buffers up; folds branches with work recorded into `encoder`.
+ * @param foldBytes copies of matrices allowed
+ */
+export function bindModel(
+  weights: Weights,
+  config: LanguageConfig,
+  device: GPUDevice,
+  buffers: OwnBuffers,
+  encoder: GPUCommandEncoder,
+  foldBytes: number,
+): BoundModel {
+  const bytes = languageLinears(config).reduce((sum, { inSize, outSize }) => sum + 4 * inSize * outSize, 0);
+  const layers =
+    bytes <= foldBytes
+      ? folding(weights, config, device, buffers, encoder)
+      : { of: referring(weights, config), end() {} };
+  const blocks = Array.from({ length: config.layers }, (_, layer): BoundBlock => {
+    const layout = decodeBlock(config, layer);
+    return {
+      layout,
+      norms: [bufferOf(weights.get(layout.norms[0])), bufferOf(weights.get(layout.norms[1]))],
+      projections: layers.of(`qkv ${layer}`, layout.projections),
+      output: layers.of(`output ${layer}`, [layout.output]),
+      gated: layers.of(`gated ${layer}`, layout.gated),
+      down: layers.of(`down ${layer}`, [layout.down]),
+    };
+  });
+  layers.end();
+  const family = languageFamily(config);
+  const products = blocks.flatMap((block) =>
+    [block.projections, block.output, block.gated, block.down].flatMap((group) => group.products),
+  );
+  return {
+    embedding: bufferOf(weights.matrix(family.embedding)),
+    blocks,
+    finalNorm: bufferOf(weights.get(family.finalNorm)),
+    head: bufferOf(headMatrix(weights)),
+    rank: Math.max(0, ...products.map(({ lora }) => lora?.rank ?? 0)),
+  };
+}
+
+type Layers = (name: string, paths: readonly string[]) => BoundLayers;
+
+function sizesByPath(config: LanguageConfig): (path: string) => { readonly inSize: number; readonly outSize: number } {
+  const known = new Map(languageLinears(config).map((linear) => [linear.path, linear]));
+  return (path) => known.get(path) ?? { inSize: 0, outSize: 0 };
+}
+
+/** The stored matrices themselves. */
+function referring(weights: Weights, config: LanguageConfig): Layers {
+  const sizeOf = sizesByPath(config);
+  return (_, paths) => {
+    let first = 0;
+    const products = paths.map((path): BoundProduct => {
+      const { inSize, outSize } = sizeOf(path);
+      const bias = weights.find(`${path}.bias`);
+      const lora = weights.lora(path);
+      const product = {
+        weight: bufferOf(weights.matrix(`${path}.weight`)),
+        bias: bias === undefined ? undefined : bufferOf(bias),
+        inSize,
+        outSize,
+        first,
+        lora:
+          lora === undefined
+            ? undefined
+            : { a: bufferOf(lora.a), b: bufferOf(lora.b), rank: lora.a.shape[0] as number, scale: lora.scale },
+      };
+      first += outSize;
+      return product;
+    });
+    return { products, outSize: first };
+  };
+}
+
+/** Copies with the branches folded in. */
+function folding(
+  weights: Weights,
+  config: LanguageConfig,
+  device: GPUDevice,
+  buffers: OwnBuffers,
+  encoder: GPUCommandEncoder,
+): { readonly of: Layers; end(): void } {
+  const sizeOf = sizesByPath(config);
+  const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST;
+  const empty = buffers.get("decode empty", 16, GPUBufferUsage.STORAGE);
+  const folds: ConstructorParameters<typeof Recording<null>>[3][number][] = [];
+  return {
+    of(name, paths) {
+      const inSize = sizeOf(paths[0] as string).inSize;
+      const outSize = paths.reduce((sum, path) => sum + sizeOf(path).outSize, 0);
+      const weight = buffers.get(`decode ${name}`, 4 * inSize * outSize, usage);
+      const hasBias = weights.find(`${paths[0]}.bias`) !== undefined;
+      const bias = hasBias ? buffers.get(`decode ${name} bias`, 4 * outSize, usage) : undefined;
+      let row0 = 0;
+      for (const path of paths) {
+        const rows = sizeOf(path).outSize;
+        const lora = weights.lora(path);
+        const [a, b] = lora === undefined ? [empty, empty] : [bufferOf(lora.a), bufferOf(lora.b)];
+        folds.push({
+          program: FOLD,
+          buffers: [bufferOf(weights.matrix(`${path}.weight`)), a, b, weight],
+          uniforms: [inSize / 4, row0, lora?.a.shape[0] ?? 0, lora?.scale ?? 0],
+          grid: () => [Math.ceil(inSize / 32), rows],
+        });
+        if (bias !== undefined) {
+          encoder.copyBufferToBuffer(bufferOf(weights.get(`${path}.bias`)), 0, bias, 4 * row0, 4 * rows);
+        }
+        row0 += rows;
+      }
+      return { products: [{ weight, bias, inSize, outSize, first: 0, lora: undefined }], outSize };
+    },
+    end() {
+      const recording = new Recording<null>(device, buffers, "decode fold uniforms", folds);
+      const pass = encoder.beginComputePass({ label: "fold low-rank branches" });
+      recording.encode(pass, null);
+      pass.end();
+    },
+  };
+}
