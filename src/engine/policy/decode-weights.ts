@@ -3,6 +3,7 @@
  * the low-rank branches are folded into copies of the matrices, layers with one input below each other, which halves the
  * dispatches; of a large one nothing is copied and every branch is two more products.
  */
+import { LabError } from "../errors.ts";
 import { FOLD } from "../gpu/decode/products.ts";
 import type { OwnBuffers } from "../gpu/own-buffers.ts";
 import { bufferOf } from "../gpu/program.ts";
@@ -123,12 +124,18 @@ export function bindModel(
     [block.projections, block.output, block.gated, block.down].flatMap((group) => group.products),
   );
   return {
-    embedding: bufferOf(weights.matrix(family.embedding)),
+    embedding: matrixBuffer(weights.matrix(family.embedding)),
     blocks,
     finalNorm: bufferOf(weights.get(family.finalNorm)),
-    head: bufferOf(headMatrix(weights)),
+    head: matrixBuffer(headMatrix(weights)),
     rank: Math.max(0, ...products.map(({ lora }) => lora?.rank ?? 0)),
   };
+}
+
+/** @throws LabError("internal") for packed weights, which `decodeObstacle` tells before */
+function matrixBuffer(matrix: Matrix): GPUBuffer {
+  if (matrix instanceof tf.Tensor) return bufferOf(matrix);
+  throw new LabError("internal", "Packed weights have no decoding programs");
 }
 
 type Layers = (name: string, paths: readonly string[]) => BoundLayers;
@@ -148,7 +155,7 @@ function referring(weights: Weights, config: LanguageConfig): Layers {
       const bias = weights.find(`${path}.bias`);
       const lora = weights.lora(path);
       const product = {
-        weight: bufferOf(weights.matrix(`${path}.weight`)),
+        weight: matrixBuffer(weights.matrix(`${path}.weight`)),
         bias: bias === undefined ? undefined : bufferOf(bias),
         inSize,
         outSize,
@@ -191,7 +198,7 @@ function folding(
         const [a, b] = lora === undefined ? [empty, empty] : [bufferOf(lora.a), bufferOf(lora.b)];
         folds.push({
           program: FOLD,
-          buffers: [bufferOf(weights.matrix(`${path}.weight`)), a, b, weight],
+          buffers: [matrixBuffer(weights.matrix(`${path}.weight`)), a, b, weight],
           uniforms: [inSize / 4, row0, lora?.a.shape[0] ?? 0, lora?.scale ?? 0],
           grid: () => [Math.ceil(inSize / 32), rows],
         });
