@@ -11,6 +11,10 @@ export interface BenchRow {
   /** Lowest and highest ratio of the rounds. */
   readonly ratio_range: readonly [number, number];
   readonly rounds: number;
+  /** Decoding: speed of sampled over that of greedy tokens. */
+  readonly ratio_greedy?: number;
+  /** Decoding: throughput of the group over that of a single row. */
+  readonly ratio_group?: number;
 }
 
 export function median(values: readonly number[]): number {

@@ -1,0 +1,156 @@
+/**
+ * Cached decoding of a small decoder (64 wide, 2 layers, 4 heads, SwiGLU 176, 512 tokens): our programs, which draw on
+ * the GPU and read back once per few tokens, against the stock ops. Greedily the stock side never reads back before the
+ * end either (arg max on the GPU), which is the best that stock ops can do; to sample it has to read the logits back.
+ * Times are milliseconds a token for the whole batch, prompt not included.
+ */
+import { switchOwnKernels } from "../../src/engine/gpu/own-kernels.ts";
+import { STREAM } from "../../src/engine/gpu/random.ts";
+import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
+import type { LanguageConfig } from "../../src/engine/model/config-language.ts";
+import {
+  disposeCache,
+  embedTokens,
+  type KvCache,
+  languageForward,
+  languageLogits,
+} from "../../src/engine/model/language.ts";
+import { languageLinears, languageShapes } from "../../src/engine/model/language-shapes.ts";
+import { type Weights, weightsView } from "../../src/engine/model/weights.ts";
+import type { GenerateOptions, RowAddress } from "../../src/engine/policy/completion.ts";
+import { decodeOnGpu } from "../../src/engine/policy/decode-gpu.ts";
+import { decodeOnHost } from "../../src/engine/policy/decode-host.ts";
+import { disposePrefilled, type Prefilled, prefill, rowsOf } from "../../src/engine/policy/prefill.ts";
+import { FULL_SAMPLING } from "../../src/engine/policy/sampler.ts";
+import { type BenchRow, benchRow, median } from "./measure.ts";
+
+const CONFIG: LanguageConfig = {
+  family: "qwen2",
+  vocabSize: 512,
+  hiddenSize: 64,
+  layers: 2,
+  heads: 4,
+  kvHeads: 2,
+  headSize: 16,
+  mlpSize: 176,
+  attentionBias: true,
+  rmsNormEps: 1e-6,
+  rope: { theta: 10_000, scaling: { kind: "none" } },
+  window: undefined,
+  maxPositions: 512,
+  tiedHead: false,
+};
+const PROMPT = 40;
+const TOKENS = 24;
+const GROUP = 8;
+const RANK = 16;
+
+interface Batch {
+  readonly weights: Weights;
+  readonly prompts: Prefilled;
+  readonly address: readonly RowAddress[];
+}
+
+/** Random weights: what is decoded does not change how long it takes. */
+function randomWeights(rank: number): Weights {
+  const random = (shape: readonly number[]): Tensor => tf.randomNormal([...shape], 0, 0.1, "float32", 1);
+  const frozen = new Map(languageShapes(CONFIG).map(([name, shape]) => [name, random(shape)] as const));
+  const adapters = rank === 0 ? [] : languageLinears(CONFIG);
+  const trainable = adapters.flatMap(({ path, inSize, outSize }): [string, Tensor][] => [
+    [`${path}.lora_A.weight`, random([rank, inSize])],
+    [`${path}.lora_B.weight`, random([outSize, rank])],
+  ]);
+  return weightsView(frozen, Object.fromEntries(trainable), 2);
+}
+
+function batchOf(weights: Weights, rows: number): Batch {
+  const { hiddenSize } = CONFIG;
+  const prefix = tf.randomNormal([1, PROMPT, hiddenSize], 0, 1, "float32", 2);
+  const tails = tf.randomNormal([rows, 1, hiddenSize], 0, 1, "float32", 3);
+  const prompts = prefill(weights, CONFIG, [{ prefix, tails, tailLengths: new Array<number>(rows).fill(1) }]);
+  const key = { seed: 1, step: 1, loop: 1, row: 0, position: 0, stream: STREAM.token };
+  const address = Array.from({ length: rows }, (_, rollout) => ({ key: { ...key, rollout }, promptIds: [] }));
+  return { weights, prompts, address };
+}
+
+const options = (greedy: boolean): GenerateOptions => ({
+  maxNewTokens: TOKENS,
+  sampler: FULL_SAMPLING,
+  greedy,
+  key: () => ({ seed: 1, step: 1, loop: 1, row: 0, rollout: 0, position: 0, stream: STREAM.token }),
+  stop: () => false,
+});
+
+/** Greedy decoding with stock ops that reads nothing back but the ids at the end. */
+async function stockGreedy({ weights, prompts }: Batch): Promise<void> {
+  const rows = prompts.head.length;
+  let cache: KvCache | undefined;
+  let x = prompts.first.reshape([rows, 1, -1]);
+  const ids: Tensor[] = [];
+  for (let position = 0; position < TOKENS; position++) {
+    const past = cache ?? rowsOf(prompts.past as KvCache, prompts.pastRow);
+    let fresh: KvCache = [];
+    const [id, next] = tf.tidy(() => {
+      const positions = [[PROMPT + position]];
+      const out = languageForward(weights, CONFIG, x, { past, positions });
+      const best = tf.argMax(languageLogits(weights, out.hidden.reshape([rows, -1])), 1);
+      for (const { k, v } of out.cache) {
+        tf.keep(k);
+        tf.keep(v);
+      }
+      fresh = out.cache;
+      return [best, embedTokens(weights, CONFIG, best.reshape([rows, 1]))];
+    }) as [Tensor, Tensor];
+    if (cache !== undefined) disposeCache(cache);
+    cache = fresh;
+    x.dispose();
+    x = next;
+    ids.push(id);
+  }
+  await tf.tidy(() => tf.stack(ids)).data();
+  tf.dispose([x, ...ids]);
+  if (cache !== undefined) disposeCache(cache);
+}
+
+type Contender = (batch: Batch) => Promise<unknown>;
+const own =
+  (greedy: boolean): Contender =>
+  ({ weights, prompts, address }) =>
+    decodeOnGpu(CONFIG, weights, prompts, address, options(greedy));
+const stockSampled: Contender = ({ weights, prompts, address }) =>
+  decodeOnHost(CONFIG, weights, prompts, address, options(false));
+
+/** @param rounds measurements of each contender, taken in turn; one more goes before, for compiling */
+export async function* decodeRows(adapter: string, rounds: number): AsyncGenerator<BenchRow> {
+  for (const rank of [0, RANK]) {
+    const weights = randomWeights(rank);
+    const [group, single] = [batchOf(weights, GROUP), batchOf(weights, 1)];
+    const runs: Readonly<Record<string, readonly [Batch, Contender, boolean]>> = {
+      "own greedy": [group, own(true), true],
+      "stock greedy": [group, stockGreedy, false],
+      "own sampled": [group, own(false), true],
+      "stock sampled": [group, stockSampled, false],
+      "own single": [single, own(true), true],
+      "stock single": [single, stockGreedy, false],
+    };
+    const times = new Map<string, number[]>(Object.keys(runs).map((name) => [name, []]));
+    for (let round = -1; round < rounds; round++) {
+      for (const [name, [batch, run, ours]] of Object.entries(runs)) {
+        switchOwnKernels(ours);
+        const start = performance.now();
+        await run(batch);
+        if (round >= 0) times.get(name)?.push((performance.now() - start) / TOKENS);
+      }
+    }
+    switchOwnKernels(true);
+    const of = (name: string): number[] => times.get(name) ?? [];
+    const ratio = (a: string, b: string): number => median(of(a).map((time, i) => time / (of(b)[i] as number)));
+    const suffix = rank === 0 ? "" : `, adapter of rank ${rank}`;
+    const row = (what: string, name: string): BenchRow =>
+      benchRow({ suite: "decode", case: `${what}${suffix}`, adapter }, of(`own ${name}`), of(`stock ${name}`));
+    yield row(`group of ${GROUP}, greedy`, "greedy");
+    yield { ...row(`group of ${GROUP}, sampled`, "sampled"), ratio_greedy: ratio("own greedy", "own sampled") };
+    yield { ...row("one row, greedy", "single"), ratio_group: GROUP * ratio("own single", "own greedy") };
+    for (const { prompts } of [group, single]) disposePrefilled(prompts);
+  }
+}
