@@ -4,6 +4,7 @@ import {
   IconData,
   IconEval,
   IconJudge,
+  IconRewards,
   IconRollouts,
   IconRuns,
   IconSetup,
@@ -12,6 +13,7 @@ import {
 import { DataScreen } from "../screens/data/data-screen.tsx";
 import { EvalScreen } from "../screens/eval/eval-screen.tsx";
 import { JudgeScreen } from "../screens/judge/judge-screen.tsx";
+import { RewardsScreen } from "../screens/rewards/rewards-screen.tsx";
 import { RolloutsScreen } from "../screens/rollouts/rollouts-screen.tsx";
 import { RunsScreen } from "../screens/runs/runs-screen.tsx";
 import { SetupScreen } from "../screens/setup/setup-screen.tsx";
@@ -29,6 +31,7 @@ export interface ScreenEntry {
 export const SCREEN_LIST: readonly ScreenEntry[] = [
   { id: "data", label: "Data", key: "d", icon: <IconData size={18} /> },
   { id: "setup", label: "Setup", key: "s", icon: <IconSetup size={18} /> },
+  { id: "rewards", label: "Rewards", key: "w", icon: <IconRewards size={18} /> },
   { id: "train", label: "Train", key: "t", icon: <IconTrain size={18} /> },
   { id: "rollouts", label: "Rollouts", key: "r", icon: <IconRollouts size={18} /> },
   { id: "judge", label: "Judge", key: "j", icon: <IconJudge size={18} /> },
@@ -39,6 +42,7 @@ export const SCREEN_LIST: readonly ScreenEntry[] = [
 const COMPONENTS: Readonly<Record<Screen, ComponentType>> = {
   data: DataScreen,
   setup: SetupScreen,
+  rewards: RewardsScreen,
   train: TrainScreen,
   rollouts: RolloutsScreen,
   judge: JudgeScreen,

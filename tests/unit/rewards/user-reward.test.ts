@@ -4,7 +4,8 @@ import { nodeUserRewards } from "../../../scripts/lib/node-sandbox.ts";
 import { encodeRle } from "../../../src/engine/data/rle.ts";
 import type { RewardTerm } from "../../../src/engine/rewards/term.ts";
 import type { RolloutFacts } from "../../../src/engine/rewards/types.ts";
-import { EXAMPLE_REWARD, rewardHash } from "../../../src/engine/rewards/user/source.ts";
+import { EXAMPLE_REWARD } from "../../../src/engine/rewards/user/guide.ts";
+import { rewardHash } from "../../../src/engine/rewards/user/hash.ts";
 
 const user = nodeUserRewards();
 afterAll(() => user.close());

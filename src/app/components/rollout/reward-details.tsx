@@ -78,7 +78,7 @@ function TermDetail(props: { readonly term: RewardTerm; readonly comparison: Mas
     return <IouDetail title={termName(term.name)} comparison={{ ...counted, intersection, union }} />;
   }
   if (term.judge !== undefined) return <JudgeAnswers detail={term.judge} />;
-  return term.meteor === undefined ? null : <Meteor detail={term.meteor} />;
+  return term.meteor === undefined ? null : <MeteorDetails detail={term.meteor} />;
 }
 
 /** Intersection and union as counts and as a bar of hit, missed and extra pixels. */
@@ -113,7 +113,8 @@ function IouDetail(props: { readonly title: string; readonly comparison: MaskCom
   );
 }
 
-function Meteor({ detail }: { readonly detail: MeteorDetail }): ReactNode {
+/** A METEOR score word by word, with its numbers. */
+export function MeteorDetails({ detail }: { readonly detail: MeteorDetail }): ReactNode {
   const numbers = [
     ["matches", String(detail.matches.length)],
     ["chunks", String(detail.chunks)],

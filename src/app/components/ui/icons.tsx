@@ -45,6 +45,7 @@ export const IconSetup = path(
 export const IconTrain = path("M2 2v12h12M4.5 10.5l3-3.5 2.5 2 4-5.5");
 export const IconRollouts = path("M2.5 2.5h4.5v4.5H2.5zM9 2.5h4.5v4.5H9zM2.5 9h4.5v4.5H2.5zM9 9h4.5v4.5H9z");
 export const IconEval = path("M2.5 13.5v-4M6.2 13.5v-7M9.8 13.5v-5M13.5 13.5v-11M2 5l3.5-2.5");
+export const IconRewards = path("M8 2v12M3.5 14h9M2 5.5h12M4 5.5L2 9.5h4zM12 5.5l-2 4h4z");
 export const IconRuns = path("M8 4.5V8l2.5 1.5M2.5 8a5.5 5.5 0 1 0 1.7-4M2.5 2.5v2.2h2.2");
 export const IconJudge = path("M8 2.5v11M5 13.5h6M3 4.5h10M3 4.5L1.5 9h3zM13 4.5L11.5 9h3z");
 export const IconThumbUp = path(

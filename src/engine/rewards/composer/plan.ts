@@ -33,7 +33,8 @@ export interface UserRewardPlan {
 }
 
 type Loop = 1 | 2;
-type WeightKey = Extract<keyof LabConfig, `loop${Loop}${string}`>;
+/** Settings whose value is a number. */
+type WeightKey = { [K in keyof LabConfig]: LabConfig[K] extends number ? K : never }[keyof LabConfig];
 
 /** Name of the setting that holds a term's weight. */
 export function weightKey(loop: Loop, term: TermName): WeightKey {

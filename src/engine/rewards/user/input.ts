@@ -3,7 +3,7 @@ import { type Rle, rleArea, rleBox, rleRuns } from "../../data/rle.ts";
 import type { RewardTerm } from "../term.ts";
 import type { RolloutFacts } from "../types.ts";
 
-/** Plain data for rollout `at` of a group; the words for people are in source.ts, ROLLOUT_TYPES. */
+/** Plain data for rollout `at` of a group; the words for people are in guide.ts, ROLLOUT_TYPES. */
 export function userInput(
   group: readonly RolloutFacts[],
   terms: readonly (readonly RewardTerm[])[],

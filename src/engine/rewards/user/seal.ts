@@ -1,7 +1,7 @@
 /** Ties a configuration to the source of its own reward. */
 import type { LabConfig } from "../../config/table.ts";
 import { LabError } from "../../errors.ts";
-import { rewardHash } from "./source.ts";
+import { rewardHash } from "./hash.ts";
 
 /**
  * The configuration with the hash of its own reward filled in.

@@ -1,11 +1,5 @@
-/** A user's source as plain JavaScript, and its identity. */
+/** A user's source as plain JavaScript. */
 import { transform } from "sucrase";
-import { sha256Hex } from "../../bytes/hash.ts";
-
-/** SHA-256 of the source in hexadecimal; the empty source has an empty hash. */
-export async function rewardHash(code: string): Promise<string> {
-  return code.trim() === "" ? "" : sha256Hex(new TextEncoder().encode(code));
-}
 
 /**
  * Types stripped, `export` turned into assignments; line numbers stay.
@@ -14,40 +8,3 @@ export async function rewardHash(code: string): Promise<string> {
 export function stripTypes(code: string): string {
   return transform(code, { transforms: ["typescript", "imports"], disableESTransforms: true, production: true }).code;
 }
-
-/** A first function that shows what there is. */
-export const EXAMPLE_REWARD = `// Called once per rollout; returns a finite number. Types are stripped, nothing outside can be reached.
-function reward(rollout: Rollout): number {
-  const words = rollout.caption.split(/\\s+/).filter(Boolean);
-  const iou = rollout.iou?.value ?? 0;
-  // Pays overlap, and a little for words that the reference has too.
-  const known = new Set(rollout.reference.toLowerCase().split(/\\s+/));
-  const shared = words.filter((word) => known.has(word.toLowerCase())).length;
-  return iou + 0.1 * (words.length === 0 ? 0 : shared / words.length);
-}
-`;
-
-/** What a reward is given, as TypeScript for people to read. */
-export const ROLLOUT_TYPES = `interface Rollout {
-  loop: 1 | 2;
-  caption: string;          // generated text, "" when there is none
-  reference: string;        // the data set's caption
-  given: Mask | null;       // the data set's mask
-  predicted: Mask | null;   // mask′ (loop 1) or the policy's mask (loop 2)
-  confidence: number | null; // mean probability inside the predicted mask
-  truncated: boolean;       // cut off at the length limit
-  iou: { value: number; intersection: number; union: number } | null;
-  meteor: {
-    score: number; precision: number; recall: number; fMean: number; penalty: number; chunks: number;
-    matches: [number, number, "exact" | "stem" | "synonym"][]; // word of caption, word of reference
-    hypothesis: string[]; reference: string[];
-  } | null;
-  terms: Record<string, number | null>; // every term's raw value
-  group: { index: number; size: number; captions: string[] };
-}
-interface Mask {
-  height: number; width: number; area: number;
-  box: [x: number, y: number, width: number, height: number];
-  pixels: Uint8Array;       // 0 or 1, row by row
-  has(x: number, y: number): boolean;
-}`;

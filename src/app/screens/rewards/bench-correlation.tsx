@@ -1,0 +1,171 @@
+import { type CSSProperties, type ReactNode, useMemo, useState } from "react";
+import type { BenchGroup } from "../../../engine/rewards/bench/bench-group.ts";
+import { correlation, type Measure, measureOf, summarise } from "../../../engine/rewards/bench/statistics.ts";
+import { fixed, MISSING } from "../../components/charts/format.ts";
+import { Segmented } from "../../components/ui/controls.tsx";
+import styles from "./bench.module.css";
+import { measureName, type Selection } from "./bench-view.ts";
+
+interface Props {
+  readonly groups: readonly BenchGroup[];
+  readonly measures: readonly Measure[];
+  readonly selection: Selection | null;
+  readonly onSelect: (selection: Selection) => void;
+}
+
+/** Compared with the data set, not with what is rewarded. */
+const TRUTH: readonly Measure[] = ["iou", "meteor"];
+
+/** How terms go together, with each other and with the two truths: overlap and caption against the data set. */
+export function BenchCorrelation(props: Props): ReactNode {
+  const { groups, measures, selection, onSelect } = props;
+  const [inside, setInside] = useState(true);
+  const varying = useMemo(() => measures.filter((measure) => summarise(groups, measure).std > 0), [groups, measures]);
+  if (varying.length < 2) return <p className={styles.quiet}>No two terms vary, so nothing can go together</p>;
+  return (
+    <section className={styles.section}>
+      <header className={styles.sectionHead}>
+        <h3>Correlation</h3>
+        <Segmented
+          label="Correlation over"
+          options={[
+            { value: "inside", label: "Inside groups" },
+            { value: "all", label: "Over all rollouts" },
+          ]}
+          value={inside ? "inside" : "all"}
+          onChange={(value) => setInside(value === "inside")}
+        />
+        <span className={styles.quiet}>
+          Advantages see only what differs inside a group; IoU and METEOR are the truths
+        </span>
+      </header>
+      <div className={styles.pairs}>
+        <div className={styles.scroll}>
+          <table className={styles.correlation} data-testid="bench-correlation">
+            <thead>
+              <tr>
+                <td />
+                {varying.map((measure) => (
+                  <th key={measure} scope="col" data-truth={TRUTH.includes(measure)}>
+                    {measureName(measure)}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {varying.map((a, row) => (
+                <tr key={a}>
+                  <th scope="row" data-truth={TRUTH.includes(a)}>
+                    {measureName(a)}
+                  </th>
+                  {varying.map((b, column) => (
+                    <td key={b}>
+                      {column < row && <Cell groups={groups} a={a} b={b} inside={inside} onSelect={onSelect} />}
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+        {selection?.kind === "pair" && <Scatter groups={groups} {...selection} />}
+      </div>
+    </section>
+  );
+}
+
+function Cell(props: {
+  readonly groups: readonly BenchGroup[];
+  readonly a: Measure;
+  readonly b: Measure;
+  readonly inside: boolean;
+  readonly onSelect: (selection: Selection) => void;
+}): ReactNode {
+  const { groups, a, b, inside, onSelect } = props;
+  const value = useMemo(() => correlation(groups, a, b, inside), [groups, a, b, inside]);
+  if (value === null) return <span className={styles.quiet}>{MISSING}</span>;
+  const style = { "--share": `${Math.round(Math.abs(value) * 70)}%` } as CSSProperties;
+  return (
+    <button
+      type="button"
+      className={styles.cell}
+      data-sign={value < 0 ? "less" : "more"}
+      style={style}
+      aria-label={`${measureName(a)} and ${measureName(b)}: ${fixed(value, 2)}`}
+      onClick={() => onSelect({ kind: "pair", a, b, inside })}
+    >
+      {fixed(value, 2)}
+    </button>
+  );
+}
+
+const SIDE = 220;
+const MARGIN = 26;
+
+/** Every rollout as a point of two measures. */
+function Scatter(props: {
+  readonly groups: readonly BenchGroup[];
+  readonly a: Measure;
+  readonly b: Measure;
+}): ReactNode {
+  const { groups, a, b } = props;
+  const points = useMemo(
+    () =>
+      groups.flatMap((group) =>
+        group.rollouts.flatMap((rollout) => {
+          const [x, y] = [measureOf(rollout, b), measureOf(rollout, a)];
+          return x === null || y === null ? [] : [{ id: rollout.id, x, y }];
+        }),
+      ),
+    [groups, a, b],
+  );
+  const range = (values: readonly number[]): readonly [number, number] => [
+    values.reduce((least, value) => Math.min(least, value), Number.POSITIVE_INFINITY),
+    values.reduce((most, value) => Math.max(most, value), Number.NEGATIVE_INFINITY),
+  ];
+  const [x0, x1] = range(points.map((point) => point.x));
+  const [y0, y1] = range(points.map((point) => point.y));
+  const place = (value: number, from: number, to: number): number =>
+    MARGIN + ((value - from) / (to - from || 1)) * (SIDE - 2 * MARGIN);
+  return (
+    <figure className={styles.scatter}>
+      <svg
+        viewBox={`0 0 ${SIDE} ${SIDE}`}
+        role="img"
+        aria-label={`${points.length} rollouts, ${measureName(b)} across and ${measureName(a)} upwards`}
+      >
+        <path d={`M${MARGIN} 8V${SIDE - MARGIN}H${SIDE - 8}`} fill="none" stroke="var(--line-control)" />
+        {points.map(({ id, x, y }) => (
+          <circle
+            key={id}
+            cx={place(x, x0, x1)}
+            cy={SIDE - place(y, y0, y1)}
+            r="3"
+            fill="var(--run-1)"
+            fillOpacity="0.55"
+          />
+        ))}
+        <g fontSize="10" fill="var(--chart-axis)">
+          <text x={MARGIN} y={SIDE - 12}>
+            {fixed(x0, 2)}
+          </text>
+          <text x={SIDE - 8} y={SIDE - 12} textAnchor="end">
+            {fixed(x1, 2)}
+          </text>
+          <text x={SIDE / 2} y={SIDE - 2} textAnchor="middle">
+            {measureName(b)}
+          </text>
+          <text x={MARGIN - 4} y={SIDE - MARGIN} textAnchor="end">
+            {fixed(y0, 2)}
+          </text>
+          <text x={MARGIN - 4} y="16" textAnchor="end">
+            {fixed(y1, 2)}
+          </text>
+        </g>
+      </svg>
+      <figcaption>
+        {measureName(a)} against {measureName(b)}
+      </figcaption>
+    </figure>
+  );
+}

@@ -1,0 +1,78 @@
+import { type ReactNode, useMemo, useState } from "react";
+import type { BenchGroup } from "../../../engine/rewards/bench/bench-group.ts";
+import { measuresOf, summarise } from "../../../engine/rewards/bench/statistics.ts";
+import { fixed, percent } from "../../components/charts/format.ts";
+import { Button } from "../../components/ui/button.tsx";
+import styles from "./bench.module.css";
+import { BenchCorrelation } from "./bench-correlation.tsx";
+import { BenchGroups } from "./bench-groups.tsx";
+import { BenchTerms } from "./bench-terms.tsx";
+import { type Selection, selectedGroups, selectionName } from "./bench-view.ts";
+import type { Trial } from "./try-out.tsx";
+
+/** What the groups of one loop say about their reward; every number leads to the rollouts behind it. */
+export function BenchFindings(props: {
+  readonly groups: readonly BenchGroup[];
+  readonly onTrial: (trial: Trial) => void;
+}): ReactNode {
+  const { groups, onTrial } = props;
+  const [selection, setSelection] = useState<Selection | null>(null);
+  const measures = useMemo(() => measuresOf(groups), [groups]);
+  const reward = useMemo(() => summarise(groups, "reward"), [groups]);
+  const selected = useMemo(() => selectedGroups(groups, selection), [groups, selection]);
+  return (
+    <div className={styles.findings}>
+      <dl className={styles.facts} data-testid="bench-facts">
+        <Fact name="Mean reward" value={fixed(reward.mean, 3)} />
+        <Fact name="Spread in a group" value={fixed(reward.withinStd, 3)} />
+        <Fact
+          name="Zero-advantage groups"
+          value={percent(reward.flatShare)}
+          warn={reward.flatShare > 0.5}
+          onPress={() => setSelection({ kind: "flat", measure: "reward" })}
+        />
+        <Fact
+          name="Rewards missing"
+          value={`${reward.missing} of ${reward.missing + reward.count}`}
+          warn={reward.missing > 0}
+          onPress={() => setSelection({ kind: "missing", measure: "reward" })}
+        />
+        <Fact name="Groups" value={String(groups.length)} onPress={() => setSelection(null)} />
+      </dl>
+      <BenchTerms groups={groups} measures={measures} selection={selection} onSelect={setSelection} />
+      <BenchCorrelation groups={groups} measures={measures} selection={selection} onSelect={setSelection} />
+      {selection !== null && (
+        <p className={styles.chosen} role="status" data-testid="bench-selection">
+          <b>{selectionName(selection)}</b> · {selected.length} of {groups.length} groups
+          <Button kind="quiet" onClick={() => setSelection(null)}>
+            Show all
+          </Button>
+        </p>
+      )}
+      <BenchGroups groups={selected} selection={selection} onTrial={onTrial} />
+    </div>
+  );
+}
+
+function Fact(props: {
+  readonly name: string;
+  readonly value: string;
+  readonly warn?: boolean;
+  readonly onPress?: () => void;
+}): ReactNode {
+  const { name, value, warn = false, onPress } = props;
+  return (
+    <div data-warn={warn}>
+      <dt>{name}</dt>
+      <dd>
+        {onPress === undefined ? (
+          value
+        ) : (
+          <button type="button" className={styles.number} onClick={onPress}>
+            {value}
+          </button>
+        )}
+      </dd>
+    </div>
+  );
+}

@@ -1,0 +1,170 @@
+import { type ReactNode, useMemo, useState } from "react";
+import type { BenchGroup } from "../../../engine/rewards/bench/bench-group.ts";
+import { type Order, rankGroups } from "../../../engine/rewards/bench/statistics.ts";
+import { fixed, signed } from "../../components/charts/format.ts";
+import { MaskFigure } from "../../components/mask/mask-figure.tsx";
+import { CaptionDiff } from "../../components/rollout/caption-diff.tsx";
+import { RewardDetails } from "../../components/rollout/reward-details.tsx";
+import { Button } from "../../components/ui/button.tsx";
+import { Select } from "../../components/ui/controls.tsx";
+import { useSession } from "../../stores/session.ts";
+import styles from "./bench.module.css";
+import { isSelected, recordOf, type Selection } from "./bench-view.ts";
+import type { Trial } from "./try-out.tsx";
+
+const PAGE = 12;
+
+/** The rows behind a number, best or worst first; one is open with its rollouts. */
+export function BenchGroups(props: {
+  readonly groups: readonly BenchGroup[];
+  readonly selection: Selection | null;
+  readonly onTrial: (trial: Trial) => void;
+}): ReactNode {
+  const { groups, selection, onTrial } = props;
+  const [order, setOrder] = useState<Order>("worst");
+  const [shown, setShown] = useState(PAGE);
+  const [open, setOpen] = useState<string | null>(null);
+  const ranked = useMemo(() => rankGroups(groups, order), [groups, order]);
+  return (
+    <section className={styles.section}>
+      <header className={styles.sectionHead}>
+        <h3>Rows</h3>
+        <Select
+          label="Order of rows"
+          testId="bench-order"
+          options={[
+            { value: "worst", label: "Worst first" },
+            { value: "best", label: "Best first" },
+            { value: "widest", label: "Widest spread first" },
+            { value: "flattest", label: "Least spread first" },
+          ]}
+          value={order}
+          onChange={setOrder}
+        />
+      </header>
+      <ul className={styles.groups} data-testid="bench-groups">
+        {ranked.slice(0, shown).map((group) => (
+          <li key={group.key}>
+            <button
+              type="button"
+              className={styles.group}
+              aria-expanded={open === group.key}
+              onClick={() => setOpen(open === group.key ? null : group.key)}
+            >
+              <span className={styles.rowName}>{group.rowId}</span>
+              <Dots group={group} selection={selection} />
+              <span>
+                mean <b>{fixed(group.mean, 3)}</b>
+              </span>
+              <span>
+                std <b>{fixed(group.std, 3)}</b>
+              </span>
+              <span className={styles.first}>{group.rollouts[0]?.facts.caption ?? "no caption"}</span>
+            </button>
+            {open === group.key && <Opened group={group} selection={selection} onTrial={onTrial} />}
+          </li>
+        ))}
+      </ul>
+      {ranked.length > shown && (
+        <Button onClick={() => setShown(shown + 4 * PAGE)}>Show more of {ranked.length}</Button>
+      )}
+    </section>
+  );
+}
+
+/** The rewards of a group on one line from the least to the greatest that occurs. */
+function Dots(props: { readonly group: BenchGroup; readonly selection: Selection | null }): ReactNode {
+  const { group, selection } = props;
+  const known = group.rollouts.filter((rollout) => rollout.reward !== null);
+  const least = Math.min(0, ...known.map((rollout) => rollout.reward as number));
+  const most = Math.max(1, ...known.map((rollout) => rollout.reward as number));
+  return (
+    <svg className={styles.dots} viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true">
+      <path d="M0 6H100" stroke="var(--line)" />
+      {known.map((rollout) => (
+        <rect
+          key={rollout.id}
+          x={2 + (((rollout.reward as number) - least) / (most - least)) * 95}
+          y="1.5"
+          width="1.6"
+          height="9"
+          fill={isSelected(group, rollout, selection) ? "var(--run-1)" : "var(--line-control)"}
+        />
+      ))}
+    </svg>
+  );
+}
+
+function Opened(props: {
+  readonly group: BenchGroup;
+  readonly selection: Selection | null;
+  readonly onTrial: (trial: Trial) => void;
+}): ReactNode {
+  const { group, selection, onTrial } = props;
+  const rows = useSession((session) => session.rows);
+  const isOpenRow = rows.some((row) => row.id === group.rowId);
+  const ordered = useMemo(
+    () => [...group.rollouts].sort((a, b) => (b.reward ?? -Infinity) - (a.reward ?? -Infinity)),
+    [group],
+  );
+  const [chosen, setChosen] = useState<string | null>(null);
+  const behind = ordered.find((rollout) => selection !== null && isSelected(group, rollout, selection));
+  const rollout = ordered.find(({ id }) => id === chosen) ?? behind ?? ordered[0];
+  if (rollout === undefined) return null;
+  const record = recordOf(group, rollout, group.rollouts.indexOf(rollout));
+  const [height, width] = record.givenMask.size;
+  const layers = [
+    ...(rollout.facts.given === null ? [] : [{ role: "given" as const, mask: rollout.facts.given }]),
+    ...(rollout.facts.predicted === null ? [] : [{ role: "partner" as const, mask: rollout.facts.predicted }]),
+  ];
+  return (
+    <div className={styles.opened}>
+      <div className={styles.members} role="group" aria-label="Rollouts of this group">
+        {ordered.map((own) => (
+          <button
+            key={own.id}
+            type="button"
+            className={styles.member}
+            aria-pressed={own.id === rollout.id}
+            data-behind={selection !== null && isSelected(group, own, selection)}
+            onClick={() => setChosen(own.id)}
+          >
+            <b>{fixed(own.reward, 3)}</b> <span>{signed(own.advantage, 2)}</span>
+          </button>
+        ))}
+      </div>
+      <div className={styles.inside}>
+        <div className={styles.picture}>
+          {isOpenRow ? (
+            <MaskFigure
+              rowId={group.rowId}
+              width={width}
+              height={height}
+              layers={layers}
+              label={`Given mask in blue and predicted mask in green of ${group.rowId}`}
+            />
+          ) : (
+            <p className={styles.quiet}>This row is not open, so its picture is not shown</p>
+          )}
+          {isOpenRow && (
+            <Button
+              onClick={() =>
+                onTrial({ rowId: group.rowId, caption: rollout.facts.caption ?? "", mask: rollout.facts.predicted })
+              }
+            >
+              Try it out
+            </Button>
+          )}
+        </div>
+        <div className={styles.reward}>
+          <CaptionDiff
+            name={group.loop === 1 ? "Caption of the policy" : "Caption′ of the partner"}
+            text={rollout.facts.caption ?? ""}
+            reference={rollout.facts.reference ?? ""}
+          />
+          <RewardDetails rollout={record} />
+        </div>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,187 @@
+import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import type { BenchGroup } from "../../../engine/rewards/bench/bench-group.ts";
+import { importBench, rescoreBench, sampleBench, stopBench } from "../../clients/bench.ts";
+import { report, startObstacle } from "../../clients/lab.ts";
+import { Button } from "../../components/ui/button.tsx";
+import { Segmented } from "../../components/ui/controls.tsx";
+import { Panel } from "../../components/ui/panel.tsx";
+import { useBench } from "../../stores/bench.ts";
+import { isActive, useRun } from "../../stores/run.ts";
+import { useSession } from "../../stores/session.ts";
+import styles from "./bench.module.css";
+import { BenchFindings } from "./bench-findings.tsx";
+import type { Trial } from "./try-out.tsx";
+
+type Loops = "both" | "1" | "2";
+
+/** A few rows are quick everywhere; the whole shard is one press away. */
+const FIRST_ROWS = 16;
+
+/** Rewards over a whole shard without training: sampled with the loaded model, or taken from a file. */
+export function BenchPanel({ onTrial }: { readonly onTrial: (trial: Trial) => void }): ReactNode {
+  const bench = useBench((state) => state);
+  const config = useSession((session) => session.config);
+  useRescoring();
+  return (
+    <Panel
+      title="Bench"
+      aside={
+        bench.groups.length > 0 && (
+          <span className={styles.aside} data-testid="bench-source">
+            {bench.source} · {bench.groups.length} groups
+          </span>
+        )
+      }
+    >
+      <Controls />
+      <Progress />
+      {bench.problem !== null && (
+        <p className={styles.problem} role="alert" data-testid="bench-problem">
+          {bench.problem}
+        </p>
+      )}
+      {bench.groups.length === 0 ? (
+        <p className={styles.quiet}>
+          Samples {config.groupSize} captions and masks a row with the loaded model and shows what every term makes of
+          them, before any training. Rollouts of other programs can be taken from a JSONL file, those of a run from its
+          Arrow files.
+        </p>
+      ) : (
+        <Findings groups={bench.groups} onTrial={onTrial} />
+      )}
+    </Panel>
+  );
+}
+
+/** Scores what is there anew when a weight or a form has changed. */
+function useRescoring(): void {
+  const config = useSession((session) => session.config);
+  const state = useBench((bench) => bench.state);
+  const scored = useRef(config);
+  useEffect(() => {
+    if (state === "sampling") scored.current = config;
+    if (scored.current === config || state === "sampling") return;
+    const timer = window.setTimeout(() => {
+      scored.current = config;
+      report(rescoreBench(config));
+    }, 250);
+    return () => window.clearTimeout(timer);
+  }, [config, state]);
+}
+
+function Controls(): ReactNode {
+  const rows = useSession((session) => session.rows);
+  const model = useSession((session) => session.model);
+  const groupSize = useSession((session) => session.config.groupSize);
+  const state = useBench((bench) => bench.state);
+  const running = useRun((run) => isActive(run.state));
+  const [loops, setLoops] = useState<Loops>("both");
+  const [count, setCount] = useState(FIRST_ROWS);
+  const file = useRef<HTMLInputElement>(null);
+  const wanted = Math.min(rows.length, Math.max(1, count));
+  const obstacle = running
+    ? "A run is under way; stop it first"
+    : model === null || rows.length === 0
+      ? (startObstacle() ?? "No rows are loaded")
+      : null;
+  const sample = (): void => {
+    // Spread over the shard, so that a few rows stand for all of them.
+    const indices = Array.from(
+      { length: wanted },
+      (_, at) => rows[Math.floor((at * rows.length) / wanted)]?.index ?? 0,
+    );
+    report(sampleBench(indices, loops === "both" ? [1, 2] : [Number(loops) as 1 | 2]));
+  };
+  return (
+    <div className={styles.controls}>
+      <Segmented
+        label="Loops"
+        options={[
+          { value: "both", label: "Both loops" },
+          { value: "1", label: "Loop 1" },
+          { value: "2", label: "Loop 2" },
+        ]}
+        value={loops}
+        onChange={setLoops}
+      />
+      <label className={styles.count}>
+        Rows
+        <input
+          inputMode="numeric"
+          data-testid="bench-rows"
+          value={count === 0 ? "" : String(count)}
+          onChange={(event) => setCount(Number(event.currentTarget.value.replace(/\D/g, "").slice(0, 7)))}
+          onBlur={() => setCount(wanted)}
+        />
+        of {rows.length}
+      </label>
+      <Button onClick={() => setCount(rows.length)}>Whole shard</Button>
+      <span className={styles.quiet}>G = {groupSize}</span>
+      <span className={styles.push} />
+      <Button onClick={() => file.current?.click()}>Open rollouts…</Button>
+      <input
+        ref={file}
+        type="file"
+        hidden
+        accept=".jsonl,.arrow,.json,.txt"
+        aria-label="File of rollouts"
+        data-testid="bench-file"
+        onChange={(event) => {
+          const picked = event.currentTarget.files?.[0];
+          event.currentTarget.value = "";
+          if (picked !== undefined) report(importBench(picked));
+        }}
+      />
+      {state === "sampling" ? (
+        <Button kind="danger" data-testid="bench-stop" onClick={stopBench}>
+          Stop
+        </Button>
+      ) : (
+        <Button kind="primary" data-testid="bench-start" obstacle={obstacle} onClick={sample}>
+          Sample {wanted} {wanted === 1 ? "row" : "rows"}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function Progress(): ReactNode {
+  const { state, done, total } = useBench((bench) => bench);
+  if (state === "idle") return null;
+  const what = state === "sampling" ? "Sampling" : "Scoring";
+  return (
+    <div className={styles.progress} role="status" data-testid="bench-progress">
+      <progress value={total === 0 ? undefined : done} max={Math.max(1, total)} aria-label={what} />
+      <span>
+        {what} {done} of {total} groups
+      </span>
+    </div>
+  );
+}
+
+function Findings(props: {
+  readonly groups: readonly BenchGroup[];
+  readonly onTrial: (trial: Trial) => void;
+}): ReactNode {
+  const { groups, onTrial } = props;
+  const has = (loop: 1 | 2): boolean => groups.some((group) => group.loop === loop);
+  const [asked, setLoop] = useState<1 | 2>(1);
+  const loop = has(asked) ? asked : has(1) ? 1 : 2;
+  const own = useMemo(() => groups.filter((group) => group.loop === loop), [groups, loop]);
+  return (
+    <>
+      {has(1) && has(2) && (
+        <Segmented
+          label="Loop shown"
+          options={[
+            { value: "1", label: "Loop 1: captions" },
+            { value: "2", label: "Loop 2: masks" },
+          ]}
+          value={String(loop) as "1" | "2"}
+          onChange={(value) => setLoop(Number(value) as 1 | 2)}
+        />
+      )}
+      <BenchFindings key={loop} groups={own} onTrial={onTrial} />
+    </>
+  );
+}

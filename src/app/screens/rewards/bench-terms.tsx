@@ -1,0 +1,123 @@
+import { type ReactNode, useMemo } from "react";
+import type { BenchGroup } from "../../../engine/rewards/bench/bench-group.ts";
+import { histogram, type Measure, summarise } from "../../../engine/rewards/bench/statistics.ts";
+import { fixed, percent } from "../../components/charts/format.ts";
+import styles from "./bench.module.css";
+import { measureName, type Selection } from "./bench-view.ts";
+
+const BINS = 16;
+
+/** Every term's distribution and spread, one line each; the reward first. */
+export function BenchTerms(props: {
+  readonly groups: readonly BenchGroup[];
+  readonly measures: readonly Measure[];
+  readonly selection: Selection | null;
+  readonly onSelect: (selection: Selection) => void;
+}): ReactNode {
+  const { groups, measures, selection, onSelect } = props;
+  return (
+    <div className={styles.scroll}>
+      <table className={styles.terms} data-testid="bench-terms">
+        <thead>
+          <tr>
+            <th scope="col">Term</th>
+            <th scope="col">Distribution</th>
+            <th scope="col">Mean</th>
+            <th scope="col" title="Standard deviation over all rollouts">
+              Std
+            </th>
+            <th scope="col" title="Mean standard deviation inside a group: all that advantages see">
+              In a group
+            </th>
+            <th scope="col" title="Share of groups in which it does not vary">
+              Flat groups
+            </th>
+            <th scope="col">Missing</th>
+          </tr>
+        </thead>
+        <tbody>
+          {measures.map((measure) => (
+            <Row key={measure} {...{ groups, measure, selection, onSelect }} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Row(props: {
+  readonly groups: readonly BenchGroup[];
+  readonly measure: Measure;
+  readonly selection: Selection | null;
+  readonly onSelect: (selection: Selection) => void;
+}): ReactNode {
+  const { groups, measure, selection, onSelect } = props;
+  const summary = useMemo(() => summarise(groups, measure), [groups, measure]);
+  const weight = groups[0]?.rollouts[0]?.terms.find((term) => term.name === measure)?.weight ?? 0;
+  return (
+    <tr data-rewarded={measure === "reward" || weight !== 0}>
+      <th scope="row">
+        {measureName(measure)}
+        {measure !== "reward" && <span>{weight === 0 ? "watched" : `weight ${fixed(weight, 2)}`}</span>}
+      </th>
+      <td>
+        <Bars {...{ groups, measure, selection, onSelect }} />
+      </td>
+      <td>{fixed(summary.mean, 3)}</td>
+      <td>{fixed(summary.std, 3)}</td>
+      <td>{fixed(summary.withinStd, 3)}</td>
+      <td>
+        <button type="button" className={styles.number} onClick={() => onSelect({ kind: "flat", measure })}>
+          {percent(summary.flatShare)}
+        </button>
+      </td>
+      <td>
+        {summary.missing === 0 ? (
+          "0"
+        ) : (
+          <button type="button" className={styles.number} onClick={() => onSelect({ kind: "missing", measure })}>
+            {summary.missing}
+          </button>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+/** A histogram whose bars are buttons. */
+function Bars(props: {
+  readonly groups: readonly BenchGroup[];
+  readonly measure: Measure;
+  readonly selection: Selection | null;
+  readonly onSelect: (selection: Selection) => void;
+}): ReactNode {
+  const { groups, measure, selection, onSelect } = props;
+  const bins = useMemo(() => histogram(groups, measure, BINS), [groups, measure]);
+  const most = Math.max(1, ...bins.map((bin) => bin.count));
+  const first = bins[0];
+  const last = bins.at(-1);
+  if (first === undefined || last === undefined) return <span className={styles.quiet}>nothing measured</span>;
+  return (
+    <div className={styles.histogram}>
+      <div className={styles.bars} role="group" aria-label={`${measureName(measure)}, ${bins.length} bins`}>
+        {bins.map((bin, at) => (
+          <button
+            key={bin.from}
+            type="button"
+            disabled={bin.count === 0}
+            aria-label={`${bin.count} from ${fixed(bin.from, 3)} to ${fixed(bin.to, 3)}`}
+            title={`${bin.count} from ${fixed(bin.from, 3)} to ${fixed(bin.to, 3)}`}
+            aria-pressed={selection?.kind === "bin" && selection.measure === measure && selection.bin.from === bin.from}
+            onClick={() => onSelect({ kind: "bin", measure, bin, last: at === bins.length - 1 })}
+          >
+            <i style={{ height: `${bin.count === 0 ? 0 : Math.max(6, (bin.count / most) * 100)}%` }} />
+          </button>
+        ))}
+      </div>
+      <div className={styles.range} aria-hidden="true">
+        <span>{fixed(first.from, 2)}</span>
+        <span>{fixed(last.to, 2)}</span>
+      </div>
+    </div>
+  );
+}

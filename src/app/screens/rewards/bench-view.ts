@@ -1,0 +1,87 @@
+/** What the bench shows: which groups and rollouts stand behind a number. */
+import { rleFromRuns } from "../../../engine/data/rle.ts";
+import type { BenchGroup, BenchRollout } from "../../../engine/rewards/bench/bench-group.ts";
+import { type Bin, inBin, isFlat, type Measure, measureOf } from "../../../engine/rewards/bench/statistics.ts";
+import type { RolloutRecord } from "../../../engine/runs/records.ts";
+import { fixed } from "../../components/charts/format.ts";
+import { termName } from "../../components/rollout/rollout-view.ts";
+
+/** A number that was pressed. */
+export type Selection =
+  | { readonly kind: "bin"; readonly measure: Measure; readonly bin: Bin; readonly last: boolean }
+  | { readonly kind: "missing"; readonly measure: Measure }
+  | { readonly kind: "flat"; readonly measure: Measure }
+  | { readonly kind: "pair"; readonly a: Measure; readonly b: Measure; readonly inside: boolean };
+
+export function measureName(measure: Measure): string {
+  return measure === "reward" ? "Reward" : termName(measure);
+}
+
+export function selectionName(selection: Selection): string {
+  switch (selection.kind) {
+    case "bin":
+      return `${measureName(selection.measure)} from ${fixed(selection.bin.from, 3)} to ${fixed(selection.bin.to, 3)}`;
+    case "missing":
+      return `${measureName(selection.measure)} missing`;
+    case "flat":
+      return selection.measure === "reward"
+        ? "Groups whose advantages are all 0"
+        : `Groups in which ${measureName(selection.measure)} does not vary`;
+    case "pair":
+      return `${measureName(selection.a)} against ${measureName(selection.b)}`;
+  }
+}
+
+/** Whether a rollout is behind the number. */
+export function isSelected(group: BenchGroup, rollout: BenchRollout, selection: Selection | null): boolean {
+  if (selection === null) return true;
+  switch (selection.kind) {
+    case "bin":
+      return inBin(measureOf(rollout, selection.measure), selection.bin, selection.last);
+    case "missing":
+      return measureOf(rollout, selection.measure) === null;
+    case "flat": {
+      const { measure } = selection;
+      if (measure === "reward") return group.zeroSpread;
+      return isFlat(group.rollouts.map((own) => measureOf(own, measure)).filter((value) => value !== null));
+    }
+    case "pair":
+      return measureOf(rollout, selection.a) !== null && measureOf(rollout, selection.b) !== null;
+  }
+}
+
+/** Groups with at least one rollout behind the number. */
+export function selectedGroups(groups: readonly BenchGroup[], selection: Selection | null): readonly BenchGroup[] {
+  return selection === null
+    ? groups
+    : groups.filter((group) => group.rollouts.some((rollout) => isSelected(group, rollout, selection)));
+}
+
+/** The rollout as the inspector's parts read it; a mask that an imported file lacks becomes an empty one. */
+export function recordOf(group: BenchGroup, rollout: BenchRollout, index: number): RolloutRecord {
+  const { facts, completion, reward, terms, advantage, id } = rollout;
+  const [height, width] = (facts.given ?? facts.predicted)?.size ?? [1, 1];
+  const caption = facts.caption ?? "";
+  return {
+    id,
+    step: 0,
+    loop: group.loop,
+    group: 0,
+    index,
+    rowId: group.rowId,
+    imageId: "",
+    prompt: "",
+    completion,
+    caption: group.loop === 1 ? caption : (facts.reference ?? ""),
+    referenceCaption: facts.reference ?? "",
+    captionPrime: group.loop === 2 ? facts.caption : null,
+    givenMask: facts.given ?? rleFromRuns([height * width], height, width),
+    predictedMask: facts.predicted,
+    greedyMask: null,
+    reward,
+    terms,
+    advantage,
+    actions: [],
+    truncated: facts.truncated,
+  };
+}

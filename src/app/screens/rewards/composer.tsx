@@ -1,0 +1,168 @@
+import { type ReactNode, useState } from "react";
+import { parseSetting } from "../../../engine/config/parse.ts";
+import { presetConfig } from "../../../engine/config/presets.ts";
+import { REWARD_PRESETS, type RewardPreset } from "../../../engine/config/reward-presets.ts";
+import type { NumberSetting } from "../../../engine/config/setting.ts";
+import { type LabConfig, SETTINGS, type SettingKey } from "../../../engine/config/table.ts";
+import {
+  actingWeights,
+  isCost,
+  rewardPlan,
+  TERMS,
+  type TermName,
+  weightKey,
+} from "../../../engine/rewards/composer/plan.ts";
+import { fixed } from "../../components/charts/format.ts";
+import { termName } from "../../components/rollout/rollout-view.ts";
+import { Panel } from "../../components/ui/panel.tsx";
+import { changeConfig, useSession } from "../../stores/session.ts";
+import { Field } from "../setup/field.tsx";
+import styles from "./composer.module.css";
+
+/** The matrix loop × term, presets of the design notes, and how the terms are made. */
+export function Composer(): ReactNode {
+  const config = useSession((session) => session.config);
+  const preset = useSession((session) => session.preset);
+  const base = presetConfig(preset);
+  return (
+    <Panel title="Composer" aside={<span className={styles.aside}>reward = Σ weight · value</span>}>
+      <div className={styles.presets} role="group" aria-label="Rewards of the design notes">
+        {REWARD_PRESETS.map((entry) => (
+          <button
+            key={entry.name}
+            type="button"
+            className={styles.preset}
+            aria-pressed={isChosen(entry, config)}
+            data-testid={`reward-preset-${entry.name}`}
+            onClick={() => changeConfig(entry.values)}
+          >
+            <b>{entry.title}</b>
+            <span>{entry.summary}</span>
+          </button>
+        ))}
+      </div>
+      <table className={styles.matrix} data-testid="reward-matrix">
+        <thead>
+          <tr>
+            <th scope="col">Term</th>
+            <th scope="col">
+              Loop 1<span>mask → caption → mask′</span>
+            </th>
+            <th scope="col">
+              Loop 2<span>caption → mask → caption′</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {TERMS.map((term) => (
+            <tr key={term} data-cost={isCost(term)}>
+              <th scope="row" title={SETTINGS[weightKey(1, term)].help}>
+                {termName(term)}
+                <span className={styles.what}>{SETTINGS[weightKey(1, term)].help}</span>
+              </th>
+              {([1, 2] as const).map((loop) => (
+                <td key={loop}>
+                  <Weight name={weightKey(loop, term)} value={config[weightKey(loop, term)]} cost={isCost(term)} />
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <Formulas config={config} />
+      <details className={styles.more}>
+        <summary>How the terms are made</summary>
+        <div className={styles.fields}>
+          {HOW.map((key) => (
+            <Field key={key} name={key} value={config[key]} base={base[key]} />
+          ))}
+        </div>
+      </details>
+    </Panel>
+  );
+}
+
+const HOW: readonly SettingKey[] = [
+  "iouShape",
+  "emptyPairReward",
+  "missingVerdict",
+  "lengthRatio",
+  "repetitionGram",
+  "leakWords",
+];
+
+function isChosen(preset: RewardPreset, config: LabConfig): boolean {
+  return Object.entries(preset.values).every(([key, value]) => config[key as SettingKey] === value);
+}
+
+/** What the weights come to, as one line a loop. */
+function Formulas({ config }: { readonly config: LabConfig }): ReactNode {
+  const plan = rewardPlan(config);
+  const judge = config.judge !== "off";
+  return (
+    <dl className={styles.formulas} data-testid="reward-formulas">
+      {([1, 2] as const).map((loop) => {
+        const acting = actingWeights(plan.weights[loop], judge);
+        const moved = acting !== plan.weights[loop];
+        return (
+          <div key={loop}>
+            <dt>Loop {loop}</dt>
+            <dd>
+              r = {formula(acting)}
+              {moved && <span className={styles.moved}>no judge is set up: METEOR takes its weight</span>}
+            </dd>
+          </div>
+        );
+      })}
+    </dl>
+  );
+}
+
+function formula(weights: Readonly<Record<TermName, number>>): string {
+  const parts = TERMS.filter((term) => weights[term] !== 0).map((term, at) => {
+    const weight = weights[term];
+    const size = Math.abs(weight) === 1 ? "" : `${fixed(Math.abs(weight), 2)} · `;
+    const sign = weight < 0 ? "− " : at === 0 ? "" : "+ ";
+    return `${sign}${size}${termName(term)}`;
+  });
+  return parts.length === 0 ? "nothing: every rollout stays without a reward" : parts.join(" ");
+}
+
+/** A weight as text, so that it can be cleared while it is typed; what is refused is said and not taken. */
+function Weight(props: { readonly name: SettingKey; readonly value: number; readonly cost: boolean }): ReactNode {
+  const { name, value, cost } = props;
+  const [draft, setDraft] = useState<string | null>(null);
+  const setting = SETTINGS[name] as NumberSetting;
+  const parsed = parseSetting(name, draft ?? value);
+  const problem = "problem" in parsed ? parsed.problem : null;
+  const put = (next: number): void => changeConfig({ [name]: next });
+  return (
+    <span className={styles.weight} data-zero={value === 0} title={problem ?? undefined}>
+      {cost && <i aria-hidden="true">−</i>}
+      <input
+        aria-label={setting.label}
+        aria-invalid={problem !== null}
+        inputMode="decimal"
+        autoComplete="off"
+        data-testid={`weight-${name}`}
+        value={draft ?? String(value)}
+        onFocus={(event) => event.currentTarget.select()}
+        onChange={(event) => {
+          const typed = event.currentTarget.value;
+          setDraft(typed);
+          const result = parseSetting(name, typed);
+          if ("value" in result) put(result.value as number);
+        }}
+        onBlur={() => setDraft(null)}
+        onKeyDown={(event) => {
+          const by = event.key === "ArrowUp" ? 1 : event.key === "ArrowDown" ? -1 : 0;
+          if (by === 0) return;
+          event.preventDefault();
+          setDraft(null);
+          const next = Math.round((value + by * setting.step) / setting.step) * setting.step;
+          put(Number(Math.min(setting.max, Math.max(setting.min, next)).toFixed(4)));
+        }}
+      />
+    </span>
+  );
+}

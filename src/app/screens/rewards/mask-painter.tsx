@@ -1,0 +1,103 @@
+import { type PointerEvent, type ReactNode, useCallback, useEffect, useRef, useState } from "react";
+import { decodeRle, encodeRle, type Rle } from "../../../engine/data/rle.ts";
+import { MaskFigure } from "../../components/mask/mask-figure.tsx";
+import { Button } from "../../components/ui/button.tsx";
+import { Segmented, Slider } from "../../components/ui/controls.tsx";
+import { grown, paintLine } from "./brush.ts";
+import styles from "./try-out.module.css";
+
+type Tool = "brush" | "eraser";
+
+/** A picture with the given mask and one that is painted by hand. */
+export function MaskPainter(props: {
+  readonly rowId: string;
+  readonly given: Rle;
+  readonly painted: Rle | null;
+  readonly onChange: (mask: Rle) => void;
+  readonly label: string;
+}): ReactNode {
+  const { rowId, given, painted, onChange, label } = props;
+  const [height, width] = given.size;
+  const [tool, setTool] = useState<Tool>("brush");
+  const [size, setSize] = useState(8);
+  const pixels = useRef<Uint8Array>(new Uint8Array(0));
+  const last = useRef<readonly [number, number] | null>(null);
+  const frame = useRef(0);
+  /** What was handed out last: a mask from elsewhere replaces what is being painted. */
+  const own = useRef<Rle | null>(null);
+
+  if (painted !== own.current || pixels.current.length !== width * height) {
+    own.current = painted;
+    pixels.current = painted === null ? new Uint8Array(width * height) : decodeRle(painted);
+  }
+  useEffect(() => () => cancelAnimationFrame(frame.current), []);
+
+  const hand = useCallback((): void => {
+    const mask = encodeRle(pixels.current, height, width);
+    own.current = mask;
+    onChange(mask);
+  }, [height, width, onChange]);
+
+  const paint = (event: PointerEvent<HTMLDivElement>): void => {
+    const box = event.currentTarget.getBoundingClientRect();
+    const at = [
+      ((event.clientX - box.left) / box.width) * width,
+      ((event.clientY - box.top) / box.height) * height,
+    ] as const;
+    const radius = (size / 200) * Math.max(width, height);
+    paintLine(pixels.current, width, height, last.current ?? at, at, radius, tool === "brush" ? 1 : 0);
+    last.current = at;
+    cancelAnimationFrame(frame.current);
+    frame.current = requestAnimationFrame(hand);
+  };
+  const replace = (next: Uint8Array): void => {
+    pixels.current = next;
+    hand();
+  };
+
+  const layers = [
+    { role: "given" as const, mask: given },
+    ...(painted === null ? [] : [{ role: "partner" as const, mask: painted }]),
+  ];
+  return (
+    <div className={styles.painter}>
+      <div className={styles.canvas}>
+        <MaskFigure rowId={rowId} width={width} height={height} layers={layers} label={label} />
+        <div
+          className={styles.paper}
+          data-testid="mask-paper"
+          onPointerDown={(event) => {
+            event.currentTarget.setPointerCapture(event.pointerId);
+            last.current = null;
+            paint(event);
+          }}
+          onPointerMove={(event) => {
+            if (event.currentTarget.hasPointerCapture(event.pointerId)) paint(event);
+          }}
+        />
+      </div>
+      <div className={styles.brushes}>
+        <Segmented
+          label="Tool"
+          options={[
+            { value: "brush", label: "Paint" },
+            { value: "eraser", label: "Erase" },
+          ]}
+          value={tool}
+          onChange={setTool}
+        />
+        <label className={styles.size}>
+          Size
+          <Slider label="Brush size" value={size} min={1} max={40} step={1} onChange={setSize} />
+        </label>
+      </div>
+      <div className={styles.brushes} role="group" aria-label="Mask as a whole">
+        <Button onClick={() => replace(decodeRle(given))}>As given</Button>
+        <Button onClick={() => replace(grown(pixels.current, width, height, 1))}>Grow</Button>
+        <Button onClick={() => replace(grown(pixels.current, width, height, -1))}>Shrink</Button>
+        <Button onClick={() => replace(new Uint8Array(width * height))}>Empty</Button>
+        <Button onClick={() => replace(new Uint8Array(width * height).fill(1))}>Full</Button>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,38 @@
+import { type ReactNode, useCallback, useRef, useState } from "react";
+import { isActive, useRun } from "../../stores/run.ts";
+import { BenchPanel } from "./bench-panel.tsx";
+import { Composer } from "./composer.tsx";
+import { OwnReward } from "./own-reward.tsx";
+import styles from "./rewards-screen.module.css";
+import { type Trial, TryOut } from "./try-out.tsx";
+
+/** Where a reward is made, argued with and tried on a whole shard before anything is trained by it. */
+export function RewardsScreen(): ReactNode {
+  const active = useRun((run) => isActive(run.state));
+  const [trial, setTrial] = useState<Trial | null>(null);
+  const side = useRef<HTMLDivElement>(null);
+  const tryOut = useCallback((next: Trial): void => {
+    setTrial(next);
+    side.current?.scrollIntoView({ block: "nearest", behavior: "smooth" });
+  }, []);
+  return (
+    <div className={styles.screen} data-testid="screen-rewards">
+      <h1 className="visually-hidden">Rewards</h1>
+      {active && (
+        <p className={styles.note}>
+          The run in progress keeps the rewards it started with; changes are for the next run
+        </p>
+      )}
+      <div className={styles.top}>
+        <div className={styles.column}>
+          <Composer />
+          <OwnReward />
+        </div>
+        <div className={styles.column} ref={side}>
+          <TryOut trial={trial} onTrial={setTrial} />
+        </div>
+      </div>
+      <BenchPanel onTrial={tryOut} />
+    </div>
+  );
+}

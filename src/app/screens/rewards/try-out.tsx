@@ -1,0 +1,185 @@
+import { type ReactNode, useCallback, useMemo, useState } from "react";
+import type { Rle } from "../../../engine/data/rle.ts";
+import type { RegionSummary } from "../../../engine/data/sample.ts";
+import type { ScoredRollout } from "../../../engine/rewards/types.ts";
+import { fixed, MISSING } from "../../components/charts/format.ts";
+import { MeteorDetails } from "../../components/rollout/reward-details.tsx";
+import { splitTerms, termContribution, termName } from "../../components/rollout/rollout-view.ts";
+import { Button } from "../../components/ui/button.tsx";
+import { IconChevron } from "../../components/ui/icons.tsx";
+import { Panel } from "../../components/ui/panel.tsx";
+import { useSession } from "../../stores/session.ts";
+import { MaskPainter } from "./mask-painter.tsx";
+import styles from "./try-out.module.css";
+import { useLiveScore } from "./use-live-score.ts";
+
+/** What is tried out: a row with a caption and a mask, both open to edits. */
+export interface Trial {
+  readonly rowId: string;
+  readonly caption: string;
+  readonly mask: Rle | null;
+}
+
+/** One row whose mask is painted and whose caption is written by hand; the reward of both loops moves along. */
+export function TryOut(props: { readonly trial: Trial | null; readonly onTrial: (trial: Trial) => void }): ReactNode {
+  const rows = useSession((session) => session.rows);
+  const chosen = props.trial === null ? rows[0] : rows.find((row) => row.id === props.trial?.rowId);
+  const row = chosen ?? rows[0];
+  if (row === undefined) {
+    return (
+      <Panel title="Try out">
+        <p className={styles.quiet}>Open shards to paint on their rows</p>
+      </Panel>
+    );
+  }
+  const trial = props.trial !== null && props.trial.rowId === row.id ? props.trial : trialOf(row);
+  return <Trying key={row.id} row={row} rows={rows} trial={trial} onTrial={props.onTrial} />;
+}
+
+function trialOf(row: RegionSummary): Trial {
+  return { rowId: row.id, caption: row.caption, mask: row.mask };
+}
+
+function Trying(props: {
+  readonly row: RegionSummary;
+  readonly rows: readonly RegionSummary[];
+  readonly trial: Trial;
+  readonly onTrial: (trial: Trial) => void;
+}): ReactNode {
+  const { row, rows, trial, onTrial } = props;
+  const config = useSession((session) => session.config);
+  const facts = useMemo(
+    () => ({
+      reference: row.caption,
+      caption: trial.caption,
+      given: row.mask,
+      predicted: trial.mask,
+      confidence: 1,
+      truncated: false,
+    }),
+    [row, trial],
+  );
+  const score = useLiveScore(facts, config);
+  const at = rows.indexOf(row);
+  const go = (by: number): void => {
+    const next = rows[(at + by + rows.length) % rows.length];
+    if (next !== undefined) onTrial(trialOf(next));
+  };
+  const paint = useCallback((mask: Rle): void => onTrial({ ...trial, mask }), [trial, onTrial]);
+  const terms = score.loops?.[1].terms ?? [];
+  const meteor = terms.find((term) => term.meteor !== undefined)?.meteor;
+  return (
+    <Panel
+      title="Try out"
+      aside={
+        <span className={styles.rows}>
+          <Button
+            kind="quiet"
+            icon={<IconChevron size={14} />}
+            className={styles.back ?? ""}
+            aria-label="Row before"
+            onClick={() => go(-1)}
+          />
+          <span>
+            Row {at + 1} of {rows.length}
+          </span>
+          <Button kind="quiet" icon={<IconChevron size={14} />} aria-label="Next row" onClick={() => go(1)} />
+        </span>
+      }
+    >
+      <MaskPainter
+        rowId={row.id}
+        given={row.mask}
+        painted={trial.mask}
+        onChange={paint}
+        label={`Row ${at + 1}: given mask in blue, painted mask in green, IoU ${fixed(terms.find((term) => term.name === "iou")?.value, 2)}`}
+      />
+      <label className={styles.caption}>
+        Generated caption
+        <textarea
+          rows={2}
+          data-testid="try-caption"
+          value={trial.caption}
+          onChange={(event) => onTrial({ ...trial, caption: event.currentTarget.value })}
+        />
+      </label>
+      <p className={styles.reference}>
+        <span>Reference</span> {row.caption}
+      </p>
+      {score.problem !== null && (
+        <p className={styles.problem} role="alert" data-testid="try-problem">
+          {score.problem}
+        </p>
+      )}
+      {score.loops !== null && (
+        <div className={styles.results} data-busy={score.busy} data-testid="try-results">
+          <Line loop={1} score={score.loops[1]} />
+          <Line loop={2} score={score.loops[2]} />
+        </div>
+      )}
+      {(config.loop1Confidence !== 0 || config.loop2Confidence !== 0) && (
+        <p className={styles.quiet}>A painted mask counts as certain: its confidence is 1</p>
+      )}
+      {config.judge !== "off" && (
+        <p className={styles.quiet}>The judge is not asked here; METEOR stands in its place</p>
+      )}
+      {terms.length > 0 && <Terms loops={score.loops} />}
+      {meteor !== undefined && <MeteorDetails detail={meteor} />}
+    </Panel>
+  );
+}
+
+/** "IoU 0.62 · METEOR 0.31 → 0.64". */
+function Line({ loop, score }: { readonly loop: 1 | 2; readonly score: ScoredRollout }): ReactNode {
+  const { rewarded } = splitTerms(score.terms);
+  return (
+    <p className={styles.line} data-testid={`try-loop${loop}`}>
+      <span>Loop {loop}</span>
+      <span className={styles.parts}>
+        {rewarded.length === 0
+          ? "no term has a weight"
+          : rewarded.map((term) => `${termName(term.name)} ${fixed(term.value, 2)}`).join(" · ")}
+      </span>
+      <b>{fixed(score.reward, 3)}</b>
+    </p>
+  );
+}
+
+function Terms({ loops }: { readonly loops: Readonly<Record<1 | 2, ScoredRollout>> | null }): ReactNode {
+  const [open, setOpen] = useState(true);
+  if (loops === null) return null;
+  return (
+    <details className={styles.terms} open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>All terms</summary>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Term</th>
+            <th scope="col">Value</th>
+            <th scope="col">in loop 1</th>
+            <th scope="col">in loop 2</th>
+          </tr>
+        </thead>
+        <tbody>
+          {loops[1].terms.map((term, at) => (
+            <tr key={term.name}>
+              <th scope="row">
+                {termName(term.name)}
+                {term.note !== undefined && <span className={styles.note}>{term.note}</span>}
+              </th>
+              <td>{fixed(term.value, 3)}</td>
+              {([1, 2] as const).map((loop) => {
+                const own = loops[loop].terms[at];
+                return (
+                  <td key={loop}>
+                    {own === undefined || own.weight === 0 ? MISSING : fixed(termContribution(own), 3)}
+                  </td>
+                );
+              })}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </details>
+  );
+}
