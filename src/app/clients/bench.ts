@@ -2,7 +2,9 @@
 import type { LabConfig } from "../../engine/config/table.ts";
 import { toLabError } from "../../engine/errors.ts";
 import type { BenchGroup, UnscoredGroup } from "../../engine/rewards/bench/bench-group.ts";
-import { rewardPlan } from "../../engine/rewards/composer/plan.ts";
+import { composeGroup } from "../../engine/rewards/composer/compose-group.ts";
+import { type RewardPlan, rewardPlan } from "../../engine/rewards/composer/plan.ts";
+import type { RewardTerm } from "../../engine/rewards/term.ts";
 import { scoredGroup } from "../../engine/rl/bench-scores.ts";
 import type { LoopId } from "../../engine/runs/records.ts";
 import { benchStore } from "../stores/bench.ts";
@@ -33,7 +35,7 @@ export async function importBench(file: File): Promise<void> {
   benchStore.setState({ state: "scoring", problem: null, done: 0, total: 0 });
   await ending(async () => {
     const groups = (await lab().data.rollouts(file, file.name)).map(completed);
-    await scoreAll(groups, sessionStore.getState().config);
+    await scoreAll(groups, sessionStore.getState().config, "keep");
     benchStore.setState({ source: file.name });
   });
 }
@@ -43,26 +45,58 @@ export async function rescoreBench(config: LabConfig): Promise<void> {
   const { groups, state } = benchStore.getState();
   if (groups.length === 0 || state === "sampling") return;
   benchStore.setState({ state: "scoring", problem: null });
-  await ending(() => scoreAll(groups, config));
+  await ending(() => scoreAll(groups, config, "keep"));
+}
+
+/** Asks the judge about every rollout that the bench holds; it may cost money, so it waits for a press. */
+export async function judgeBench(): Promise<void> {
+  const { groups, state } = benchStore.getState();
+  if (groups.length === 0 || state !== "idle") return;
+  const { config } = sessionStore.getState();
+  benchStore.setState({ state: "scoring", problem: null, done: 0, total: groups.length });
+  await ending(async () => {
+    await lab().reward.begin(config);
+    await scoreAll(groups, config, "ask");
+  });
 }
 
 let scoring = 0;
 
-/** Scores groups one by one; a newer call ends an older one. */
-async function scoreAll(groups: readonly UnscoredGroup[], config: LabConfig): Promise<void> {
+/**
+ * Scores groups one by one; a newer call ends an older one.
+ * @param judge whether the judge is asked, or verdicts given before are kept
+ */
+async function scoreAll(
+  groups: readonly (UnscoredGroup | BenchGroup)[],
+  config: LabConfig,
+  judge: "ask" | "keep",
+): Promise<void> {
   const mine = ++scoring;
   const plan = rewardPlan(config);
   const scored: BenchGroup[] = [];
   for (const group of groups) {
-    const scores = await lab().reward.scoreGroup(
-      group.rollouts.map((rollout) => rollout.facts),
-      plan,
-    );
+    const facts = group.rollouts.map((rollout) => rollout.facts);
+    const fresh = await lab().reward.scoreGroup(facts, judge === "ask" ? plan : withoutJudge(plan));
     if (mine !== scoring) return;
-    scored.push(scoredGroup(group, scores, config));
+    const kept = judge === "ask" ? [] : verdicts(group);
+    const terms = fresh.map((score, at) => [...score.terms, ...(kept[at] ?? [])]);
+    scored.push(scoredGroup(group, composeGroup(terms, group.loop, plan), config));
     if (scored.length % 16 === 0) benchStore.setState({ done: scored.length, total: groups.length });
   }
   benchStore.setState({ groups: scored, done: scored.length, total: scored.length });
+}
+
+/** Terms without a call to the judge; how they are weighed is said afterwards. */
+function withoutJudge(plan: RewardPlan): RewardPlan {
+  const { 1: first, 2: second } = plan.weights;
+  return { ...plan, weights: { 1: { ...first, judge: 0 }, 2: { ...second, judge: 0 } } };
+}
+
+/** Verdicts that a group has already. */
+function verdicts(group: UnscoredGroup | BenchGroup): readonly (readonly RewardTerm[])[] {
+  return group.rollouts.map((rollout) =>
+    "terms" in rollout ? rollout.terms.filter(({ name }) => name === "judge") : [],
+  );
 }
 
 let running = 0;

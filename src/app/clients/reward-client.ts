@@ -1,16 +1,20 @@
 /** Page side of the reward worker: try-outs and the bench. */
+
+import type { LabConfig } from "../../engine/config/table.ts";
 import { LabError } from "../../engine/errors.ts";
 import type { RewardPlan } from "../../engine/rewards/composer/plan.ts";
 import type { RolloutFacts, ScoredRollout } from "../../engine/rewards/types.ts";
 import type { WireError } from "../../protocol/common.ts";
-import type { FromReward, GroupRequest } from "../../protocol/reward.ts";
+import type { BeginRequest, FromReward, GroupRequest } from "../../protocol/reward.ts";
 import { Requests } from "./requests.ts";
 
-type Answer = Extract<FromReward, { readonly type: "scores" }>;
+type Answer = Extract<FromReward, { readonly type: "scores" | "begun" }>;
 
 export interface RewardClient {
   /** Rewards of one group as a plan gives them. @throws LabError("held") when the group cannot be scored */
   scoreGroup(group: readonly RolloutFacts[], plan: RewardPlan): Promise<readonly ScoredRollout[]>;
+  /** Opens the judge of a configuration. @throws LabError when it cannot be set up */
+  begin(config: LabConfig): Promise<void>;
   /** Rejects everything under way and, when the worker is gone for good, whatever is asked later. */
   fail(error: WireError, forGood: boolean): void;
 }
@@ -19,7 +23,7 @@ export function createRewardClient(worker: Pick<Worker, "postMessage" | "addEven
   const requests = new Requests<Answer>();
   worker.addEventListener("message", (message: MessageEvent) => {
     const event = message.data as FromReward;
-    if (event.type === "scores") requests.answer(event.request, event);
+    if (event.type === "scores" || event.type === "begun") requests.answer(event.request, event);
     else if (event.type === "failed" && event.request !== null) requests.fail(event.request, event.error);
   });
   return {
@@ -27,8 +31,11 @@ export function createRewardClient(worker: Pick<Worker, "postMessage" | "addEven
       const answer = await requests.ask((request) =>
         worker.postMessage({ type: "score-group", request, group, plan } satisfies GroupRequest),
       );
-      if (answer.scores.length === group.length) return answer.scores;
-      throw new LabError("internal", `${group.length} rollouts got ${answer.scores.length} scores`);
+      if (answer.type === "scores" && answer.scores.length === group.length) return answer.scores;
+      throw new LabError("internal", `${group.length} rollouts did not get as many scores`);
+    },
+    async begin(config) {
+      await requests.ask((request) => worker.postMessage({ type: "begin", request, config } satisfies BeginRequest));
     },
     fail: (error, forGood) => requests.failAll(error, forGood),
   };

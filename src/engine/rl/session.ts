@@ -258,6 +258,7 @@ export class Session {
     const start = weightsView(model.frozen, state.params, state.loraScale);
     this.#sampling = true;
     try {
+      await scorer.begin(config);
       const context = { model, config, policy: start, partner: start, start, features, scorer, signal };
       await sampleBench({ context, rows, indices, loops, onGroup, checkDevice: () => device.check() });
     } finally {

@@ -4,6 +4,7 @@ import { correlation, type Measure, measureOf, summarise } from "../../../engine
 import { fixed, MISSING } from "../../components/charts/format.ts";
 import { Segmented } from "../../components/ui/controls.tsx";
 import styles from "./bench.module.css";
+import look from "./bench-correlation.module.css";
 import { measureName, type Selection } from "./bench-view.ts";
 
 interface Props {
@@ -39,13 +40,13 @@ export function BenchCorrelation(props: Props): ReactNode {
           Advantages see only what differs inside a group; IoU and METEOR are the truths
         </span>
       </header>
-      <div className={styles.pairs}>
+      <div className={look.pairs}>
         <div className={styles.scroll}>
-          <table className={styles.correlation} data-testid="bench-correlation">
+          <table className={look.correlation} data-testid="bench-correlation">
             <thead>
               <tr>
                 <td />
-                {varying.map((measure) => (
+                {varying.slice(0, -1).map((measure) => (
                   <th key={measure} scope="col" data-truth={TRUTH.includes(measure)}>
                     {measureName(measure)}
                   </th>
@@ -53,14 +54,14 @@ export function BenchCorrelation(props: Props): ReactNode {
               </tr>
             </thead>
             <tbody>
-              {varying.map((a, row) => (
+              {varying.slice(1).map((a, row) => (
                 <tr key={a}>
                   <th scope="row" data-truth={TRUTH.includes(a)}>
                     {measureName(a)}
                   </th>
-                  {varying.map((b, column) => (
+                  {varying.slice(0, -1).map((b, column) => (
                     <td key={b}>
-                      {column < row && <Cell groups={groups} a={a} b={b} inside={inside} onSelect={onSelect} />}
+                      {column <= row && <Cell groups={groups} a={a} b={b} inside={inside} onSelect={onSelect} />}
                     </td>
                   ))}
                 </tr>
@@ -88,7 +89,7 @@ function Cell(props: {
   return (
     <button
       type="button"
-      className={styles.cell}
+      className={look.cell}
       data-sign={value < 0 ? "less" : "more"}
       style={style}
       aria-label={`${measureName(a)} and ${measureName(b)}: ${fixed(value, 2)}`}
@@ -128,7 +129,7 @@ function Scatter(props: {
   const place = (value: number, from: number, to: number): number =>
     MARGIN + ((value - from) / (to - from || 1)) * (SIDE - 2 * MARGIN);
   return (
-    <figure className={styles.scatter}>
+    <figure className={look.scatter}>
       <svg
         viewBox={`0 0 ${SIDE} ${SIDE}`}
         role="img"

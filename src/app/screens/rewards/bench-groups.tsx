@@ -9,6 +9,7 @@ import { Button } from "../../components/ui/button.tsx";
 import { Select } from "../../components/ui/controls.tsx";
 import { useSession } from "../../stores/session.ts";
 import styles from "./bench.module.css";
+import look from "./bench-groups.module.css";
 import { isSelected, recordOf, type Selection } from "./bench-view.ts";
 import type { Trial } from "./try-out.tsx";
 
@@ -42,16 +43,16 @@ export function BenchGroups(props: {
           onChange={setOrder}
         />
       </header>
-      <ul className={styles.groups} data-testid="bench-groups">
+      <ul className={look.groups} data-testid="bench-groups">
         {ranked.slice(0, shown).map((group) => (
           <li key={group.key}>
             <button
               type="button"
-              className={styles.group}
+              className={look.group}
               aria-expanded={open === group.key}
               onClick={() => setOpen(open === group.key ? null : group.key)}
             >
-              <span className={styles.rowName}>{group.rowId}</span>
+              <span className={look.rowName}>{group.rowId}</span>
               <Dots group={group} selection={selection} />
               <span>
                 mean <b>{fixed(group.mean, 3)}</b>
@@ -59,7 +60,7 @@ export function BenchGroups(props: {
               <span>
                 std <b>{fixed(group.std, 3)}</b>
               </span>
-              <span className={styles.first}>{group.rollouts[0]?.facts.caption ?? "no caption"}</span>
+              <span className={look.first}>{group.rollouts[0]?.facts.caption ?? "no caption"}</span>
             </button>
             {open === group.key && <Opened group={group} selection={selection} onTrial={onTrial} />}
           </li>
@@ -79,7 +80,7 @@ function Dots(props: { readonly group: BenchGroup; readonly selection: Selection
   const least = Math.min(0, ...known.map((rollout) => rollout.reward as number));
   const most = Math.max(1, ...known.map((rollout) => rollout.reward as number));
   return (
-    <svg className={styles.dots} viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true">
+    <svg className={look.dots} viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true">
       <path d="M0 6H100" stroke="var(--line)" />
       {known.map((rollout) => (
         <rect
@@ -118,23 +119,23 @@ function Opened(props: {
     ...(rollout.facts.predicted === null ? [] : [{ role: "partner" as const, mask: rollout.facts.predicted }]),
   ];
   return (
-    <div className={styles.opened}>
-      <div className={styles.members} role="group" aria-label="Rollouts of this group">
-        {ordered.map((own) => (
+    <div className={look.opened}>
+      <div className={look.members}>
+        {ordered.map((each) => (
           <button
-            key={own.id}
+            key={each.id}
             type="button"
-            className={styles.member}
-            aria-pressed={own.id === rollout.id}
-            data-behind={selection !== null && isSelected(group, own, selection)}
-            onClick={() => setChosen(own.id)}
+            className={look.member}
+            aria-pressed={each.id === rollout.id}
+            data-behind={selection !== null && isSelected(group, each, selection)}
+            onClick={() => setChosen(each.id)}
           >
-            <b>{fixed(own.reward, 3)}</b> <span>{signed(own.advantage, 2)}</span>
+            <b>{fixed(each.reward, 3)}</b> <span>{signed(each.advantage, 2)}</span>
           </button>
         ))}
       </div>
-      <div className={styles.inside}>
-        <div className={styles.picture}>
+      <div className={look.inside}>
+        <div className={look.picture}>
           {isOpenRow ? (
             <MaskFigure
               rowId={group.rowId}
@@ -156,7 +157,7 @@ function Opened(props: {
             </Button>
           )}
         </div>
-        <div className={styles.reward}>
+        <div className={look.reward}>
           <CaptionDiff
             name={group.loop === 1 ? "Caption of the policy" : "Caption′ of the partner"}
             text={rollout.facts.caption ?? ""}

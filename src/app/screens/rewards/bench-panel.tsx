@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import type { BenchGroup } from "../../../engine/rewards/bench/bench-group.ts";
-import { importBench, rescoreBench, sampleBench, stopBench } from "../../clients/bench.ts";
+import { importBench, judgeBench, rescoreBench, sampleBench, stopBench } from "../../clients/bench.ts";
 import { report, startObstacle } from "../../clients/lab.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented } from "../../components/ui/controls.tsx";
@@ -72,9 +72,11 @@ function useRescoring(): void {
 function Controls(): ReactNode {
   const rows = useSession((session) => session.rows);
   const model = useSession((session) => session.model);
+  const judgeSet = useSession((session) => session.config.judge !== "off");
   const groupSize = useSession((session) => session.config.groupSize);
   const state = useBench((bench) => bench.state);
   const running = useRun((run) => isActive(run.state));
+  const judged = useBench((bench) => bench.groups.length > 0 && bench.state === "idle") && judgeSet;
   const [loops, setLoops] = useState<Loops>("both");
   const [count, setCount] = useState(FIRST_ROWS);
   const file = useRef<HTMLInputElement>(null);
@@ -118,6 +120,11 @@ function Controls(): ReactNode {
       <Button onClick={() => setCount(rows.length)}>Whole shard</Button>
       <span className={styles.quiet}>G = {groupSize}</span>
       <span className={styles.push} />
+      {judged && (
+        <Button obstacle={running ? "A run is under way; stop it first" : null} onClick={() => report(judgeBench())}>
+          Ask the judge
+        </Button>
+      )}
       <Button onClick={() => file.current?.click()}>Open rollouts…</Button>
       <input
         ref={file}

@@ -3,6 +3,7 @@ import type { BenchGroup } from "../../../engine/rewards/bench/bench-group.ts";
 import { histogram, type Measure, summarise } from "../../../engine/rewards/bench/statistics.ts";
 import { fixed, percent } from "../../components/charts/format.ts";
 import styles from "./bench.module.css";
+import look from "./bench-terms.module.css";
 import { measureName, type Selection } from "./bench-view.ts";
 
 const BINS = 16;
@@ -17,7 +18,7 @@ export function BenchTerms(props: {
   const { groups, measures, selection, onSelect } = props;
   return (
     <div className={styles.scroll}>
-      <table className={styles.terms} data-testid="bench-terms">
+      <table className={look.terms} data-testid="bench-terms">
         <thead>
           <tr>
             <th scope="col">Term</th>
@@ -98,14 +99,14 @@ function Bars(props: {
   const last = bins.at(-1);
   if (first === undefined || last === undefined) return <span className={styles.quiet}>nothing measured</span>;
   return (
-    <div className={styles.histogram}>
-      <div className={styles.bars} role="group" aria-label={`${measureName(measure)}, ${bins.length} bins`}>
+    <div className={look.histogram}>
+      <div className={look.bars}>
         {bins.map((bin, at) => (
           <button
             key={bin.from}
             type="button"
             disabled={bin.count === 0}
-            aria-label={`${bin.count} from ${fixed(bin.from, 3)} to ${fixed(bin.to, 3)}`}
+            aria-label={`${measureName(measure)}: ${bin.count} from ${fixed(bin.from, 3)} to ${fixed(bin.to, 3)}`}
             title={`${bin.count} from ${fixed(bin.from, 3)} to ${fixed(bin.to, 3)}`}
             aria-pressed={selection?.kind === "bin" && selection.measure === measure && selection.bin.from === bin.from}
             onClick={() => onSelect({ kind: "bin", measure, bin, last: at === bins.length - 1 })}
@@ -114,7 +115,7 @@ function Bars(props: {
           </button>
         ))}
       </div>
-      <div className={styles.range} aria-hidden="true">
+      <div className={look.range} aria-hidden="true">
         <span>{fixed(first.from, 2)}</span>
         <span>{fixed(last.to, 2)}</span>
       </div>

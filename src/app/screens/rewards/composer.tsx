@@ -26,7 +26,7 @@ export function Composer(): ReactNode {
   const base = presetConfig(preset);
   return (
     <Panel title="Composer" aside={<span className={styles.aside}>reward = Σ weight · value</span>}>
-      <div className={styles.presets} role="group" aria-label="Rewards of the design notes">
+      <div className={styles.presets}>
         {REWARD_PRESETS.map((entry) => (
           <button
             key={entry.name}

@@ -86,12 +86,12 @@ export function MaskPainter(props: {
           value={tool}
           onChange={setTool}
         />
-        <label className={styles.size}>
+        <div className={styles.size}>
           Size
           <Slider label="Brush size" value={size} min={1} max={40} step={1} onChange={setSize} />
-        </label>
+        </div>
       </div>
-      <div className={styles.brushes} role="group" aria-label="Mask as a whole">
+      <div className={styles.brushes}>
         <Button onClick={() => replace(decodeRle(given))}>As given</Button>
         <Button onClick={() => replace(grown(pixels.current, width, height, 1))}>Grow</Button>
         <Button onClick={() => replace(grown(pixels.current, width, height, -1))}>Shrink</Button>
