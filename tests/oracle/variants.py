@@ -295,6 +295,35 @@ VARIANTS = {
 }
 
 
+_SMALL = VARIANTS["fixture"]
+VARIANTS["fixture-internlm2"] = _SMALL | {
+    "family": "internlm2",
+    "tokenizer": "pieces-internlm",
+    "template": "internlm2_chat",
+    "store": "mixed",
+    "vision": _SMALL["vision"] | {"norm_type": "layer_norm", "qk_normalization": False, "qkv_bias": True},
+    "llm": _SMALL["llm"]
+    | {"num_key_value_heads": 2, "rms_norm_eps": 1e-5, "bias": True, "rope_scaling": {"type": "dynamic", "factor": 2.0}},
+    "lora": {"r": 2, "alpha": 6, "targets": "wqkv w1 w2"},
+}
+VARIANTS["fixture-phi3"] = _SMALL | {
+    "family": "phi3",
+    "tokenizer": "pieces-phi",
+    "template": "phi3_chat",
+    "ps_version": "v2",
+    "llm": _SMALL["llm"]
+    | {
+        "num_key_value_heads": 4,
+        "rms_norm_eps": 1e-5,
+        "rope_theta": 1e4,
+        "sliding_window": 40,
+        "original_max_position_embeddings": 16,
+        "rope_scaling": {"type": "su", "short_factor": [1.0, 1.2, 1.5], "long_factor": [1.5, 3.0, 6.0]},
+    },
+    "lora": {"r": 2, "alpha": 6, "targets": "qkv gate_up"},
+}
+
+
 def settings(name):
     """The whole description of a variant."""
     chosen = {k: dict(v) if isinstance(v, dict) else v for k, v in BASE.items()}

@@ -34,13 +34,29 @@ describe.skipIf(!found.ok)("independent implementation", () => {
     await tf.setBackend("cpu");
   });
 
-  test.each(["sa2va-tiny-qwen2", "sa2va-tiny-variant"])(
+  test.each(["sa2va-tiny-qwen2", "sa2va-tiny-variant", "sa2va-tiny-internlm2", "sa2va-tiny-phi3"])(
     "it reproduces the stored set %s",
     (name) => {
       const run = python("check_folder.py", join(GOLDEN, name));
       expect(run.text).not.toContain("MISS");
       expect(run.ok, run.text).toBe(true);
       expect(run.text).toContain("ok   golden_train_seg");
+    },
+    LIMIT_MS,
+  );
+
+  const modules = python(
+    "-c",
+    "import sys; sys.modules['torchvision'] = None; import transformers, peft; peft.LoraConfig",
+  );
+  if (found.ok && !modules.ok) console.warn(`Skipped: ${PYTHON} cannot import transformers and peft`);
+  test.skipIf(!modules.ok)(
+    "its language models equal those of transformers, its adapters those of PEFT",
+    () => {
+      const run = python("check_language.py");
+      expect(run.text).not.toContain("MISS");
+      expect(run.ok, run.text).toBe(true);
+      expect(run.text.match(/^ok {3}/gm)?.length).toBe(8);
     },
     LIMIT_MS,
   );
