@@ -1,0 +1,151 @@
+/** Whole runs of `npm run train` with a judge: its key is nowhere afterwards, and a second run asks nothing. */
+import { execFile } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { root } from "../../scripts/lib/ensure.mjs";
+import { nodeStore } from "../../scripts/lib/node-store.ts";
+import { openRun } from "../../src/engine/runs/run-folder.ts";
+import { type JudgeServer, judgeServer } from "../support/judge-server.ts";
+import { CHEAP } from "../support/session.ts";
+
+const KEY = `zk-recognisable-${"0123456789abcdef"}`;
+let server: JudgeServer;
+const folder = mkdtempSync(join(tmpdir(), "judge-run-"));
+beforeAll(async () => {
+  server = await judgeServer();
+});
+afterAll(async () => {
+  await server.close();
+  rmSync(folder, { recursive: true });
+});
+
+interface Ended {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs the tool with the key in its environment. */
+function train(out: string, settings: Readonly<Record<string, unknown>>, steps = 1): Promise<Ended> {
+  const config = join(folder, "config.json");
+  writeFileSync(config, JSON.stringify({ ...CHEAP, evalSteps: 0, loops: "2", judgeTimeout: 20, ...settings }));
+  const words = ["--out", join(folder, out), "--steps", String(steps), "--json", "--config", config];
+  const program = [join(root, "node_modules/tsx/dist/cli.mjs"), join(root, "scripts/train.ts")];
+  return new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      [...program, ...words, "--judge", server.url],
+      { env: { ...process.env, JUDGE_API_KEY: KEY }, maxBuffer: 2 ** 26 },
+      (error, stdout, stderr) => resolve({ code: error === null ? 0 : Number(error.code), out: stdout, err: stderr }),
+    );
+  });
+}
+
+const steps = ({ out }: Ended): Record<string, number>[] =>
+  out
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Record<string, number>);
+
+/** Every file below a folder, the hidden ones too, as bytes read one to one. */
+function contents(path: string): { readonly name: string; readonly text: string }[] {
+  return readdirSync(path, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => {
+      const name = join(entry.parentPath, entry.name);
+      return { name, text: readFileSync(name, "latin1") };
+    });
+}
+
+const HEX = Buffer.from(KEY).toString("hex");
+const BASE64 = Buffer.from(KEY).toString("base64").slice(0, 24);
+const holdsKey = (text: string): boolean => [KEY, HEX, BASE64].some((form) => text.includes(form));
+
+describe("a run with a judge", () => {
+  let first: Ended;
+  it("composes 0.25 METEOR + 0.75 judge", async () => {
+    first = await train("good", {}, 2);
+    expect(first.err).not.toMatch(/no verdict/);
+    expect(first.code).toBe(0);
+    const lines = steps(first);
+    expect(lines).toHaveLength(2);
+    expect(lines.every((line) => line["judge/failures"] === 0 && (line["judge/verdicts"] as number) > 0)).toBe(true);
+    expect(lines.reduce((sum, line) => sum + (line["judge/calls"] as number), 0)).toBe(server.calls.length);
+    const id = contents(join(folder, "good"))
+      .find(({ name }) => name.endsWith("run.json"))
+      ?.name.split("/")
+      .at(-2);
+    const [group] = await (await openRun(nodeStore(join(folder, "good")), id as string)).readGroups(1);
+    for (const rollout of group?.rollouts ?? []) {
+      const value = (name: string): number => rollout.terms.find((term) => term.name === name)?.value as number;
+      expect(rollout.reward).toBeCloseTo(0.25 * value("meteor") + 0.75 * value("judge"), 12);
+      const judge = rollout.terms.find((term) => term.name === "judge")?.judge;
+      expect(judge).toMatchObject({ instrument: "questions", model: "reader-1", failure: null });
+      expect(judge?.version).toMatch(/^[0-9a-f]{16}$/);
+    }
+  });
+
+  it("sent its key in every call's header, and left it in no file, address, message or line of output", () => {
+    expect(server.calls.length).toBeGreaterThan(0);
+    for (const call of server.calls) {
+      expect(call.headers.authorization).toBe(`Bearer ${KEY}`);
+      expect(holdsKey(call.path + call.text)).toBe(false);
+    }
+    const files = contents(join(folder, "good"));
+    expect(files.map(({ name }) => name.split("/").at(-1))).toEqual(
+      expect.arrayContaining(["judge.json", "run.json", "metrics.jsonl", "step-000001.arrow", "replies.jsonl"]),
+    );
+    expect(files.filter(({ name, text }) => holdsKey(name) || holdsKey(text)).map(({ name }) => name)).toEqual([]);
+    expect(holdsKey(first.out + first.err)).toBe(false);
+  });
+
+  it("asks nothing when it is done again", async () => {
+    server.forget();
+    const again = await train("good", {}, 2);
+    expect(again.code).toBe(0);
+    expect(server.calls).toHaveLength(0);
+    const rewards = (ended: Ended): unknown[] =>
+      steps(ended).map((line) => (line.loop2 as unknown as Record<string, number>).reward);
+    expect(rewards(again)).toEqual(rewards(first));
+    expect(steps(again).every((line) => line["judge/calls"] === 0)).toBe(true);
+  });
+});
+
+describe("a run whose judge fails", () => {
+  const FAIL = { judgeRetries: 0 };
+  it("pauses when it shall, naming the reason, and not its key though the server repeats it", async () => {
+    server.script((_, { headers }) => ({
+      status: 401,
+      body: JSON.stringify({ error: { message: headers.authorization } }),
+    }));
+    const ended = await train("pause", { ...FAIL, missingVerdict: "pause" });
+    expect(ended.code).not.toBe(0);
+    expect(ended.err).toMatch(/no verdict.*refused the key \(status 401\): Bearer \[key\]/);
+    expect(ended.out).toBe("");
+    expect(holdsKey(ended.out + ended.err)).toBe(false);
+    expect(contents(join(folder, "pause")).filter(({ text }) => holdsKey(text))).toEqual([]);
+  });
+
+  it("goes on with METEOR when it shall, and counts what is missing", async () => {
+    server.script(() => ({ status: 500 }));
+    const ended = await train("meteor", { ...FAIL, missingVerdict: "meteor" });
+    expect(ended.code).toBe(0);
+    const [line] = steps(ended) as unknown as [Record<string, number> & { loop2: Record<string, number> }];
+    expect(line["judge/verdicts"]).toBe(0);
+    expect(line["judge/failures"]).toBeGreaterThan(0);
+    expect(line.loop2.reward_missing).toBe(0);
+    expect(line.loop2["rewards/judge/mean"]).toBeUndefined();
+    expect(ended.err).toMatch(/The judge gave no verdict on/);
+  });
+
+  it("leaves the group out when it shall: no reward, no gradient, never 0", async () => {
+    const ended = await train("group", { ...FAIL, missingVerdict: "group" });
+    expect(ended.code).toBe(0);
+    const [line] = steps(ended) as unknown as [Record<string, number> & { loop2: Record<string, number | string> }];
+    expect(line.loop2.reward_missing).toBe(1);
+    expect(line.loop2.reward).not.toBe(0);
+    expect(line.loop2.policy_loss).toBe(0);
+  });
+});
