@@ -1,0 +1,133 @@
+/**
+ * Measures a pocket model on scenes it has not seen, by the kind of phrase or caption.
+ *
+ *   npx tsx scripts/check-pocket.ts [--model DIR] [--seed N] [--scenes N] [--backend-module FILE]
+ */
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { maskIou } from "../src/engine/data/rle-compare.ts";
+import { openSa2va } from "../src/engine/model/sa2va.ts";
+import { weightsView } from "../src/engine/model/weights.ts";
+import { disposeFeatures, encodeImage } from "../src/engine/policy/features.ts";
+import { describeMasks, segmentPhrases } from "../src/engine/policy/partner.ts";
+import { meteorScorer } from "../src/engine/rewards/caption-scorer.ts";
+import { loadWordnet } from "../src/engine/rewards/wordnet.ts";
+import { clusterInterval } from "../src/engine/sft/evaluate.ts";
+import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
+import { root } from "./lib/ensure.mjs";
+import { nodeFolder, nodeSource } from "./lib/node-files.ts";
+import { openNodeDevice } from "./lib/node-gpu.ts";
+import { type Description, describe, drawDiscriminating, drawVague, tellsApart } from "./pocket/describe.ts";
+import { COLOURS, KINDS } from "./pocket/kinds.ts";
+import { pocketPicture } from "./pocket/samples.ts";
+import { sceneDice, type Thing } from "./pocket/scene.ts";
+
+const SIDE = 256;
+const OPTIONS = {
+  model: { takes: 1 },
+  seed: { takes: 1 },
+  scenes: { takes: 1 },
+  "backend-module": { takes: 1 },
+} as const;
+
+/** One number with the scene it was measured on, under the name of what was measured. */
+type Put = (name: string, value: number) => void;
+
+const BARE = { definite: true, family: false, size: false, colour: false, place: false, neighbour: null } as const;
+
+/** Phrases by their kind; only the vague ones may be true of more than one thing. */
+function phrasesFor(thing: Thing, scene: Parameters<typeof drawVague>[1], dice: () => number): [string, string][] {
+  const forms: [string, Description][] = [
+    ["kind", { ...BARE, thing }],
+    ["colour and kind", { ...BARE, thing, colour: true }],
+    ["size, colour and kind", { ...BARE, thing, size: true, colour: true }],
+    ["colour, kind and place", { ...BARE, thing, colour: true, place: true }],
+  ];
+  const known = forms
+    .filter(([, what]) => tellsApart(what, scene))
+    .map(([name, what]): [string, string] => [`phrase of ${name}`, describe(what, dice)]);
+  const rich = drawDiscriminating(thing, scene, dice);
+  const vague = drawVague(thing, scene, dice);
+  return [
+    ...known,
+    ...(rich.neighbour === null ? [] : [["phrase with a neighbour", describe(rich, dice)] as [string, string]]),
+    ["phrase as a discriminating caption", describe(rich, dice)],
+    [
+      tellsApart(vague, scene) ? "vague phrase, true of one thing" : "vague phrase, true of several",
+      describe(vague, dice),
+    ],
+  ];
+}
+
+await runTool(async () => {
+  const parsed = parseArguments(process.argv.slice(2), OPTIONS);
+  const seed = whole(parsed, "seed", 0, 2 ** 32 - 1, 777_001);
+  const scenes = whole(parsed, "scenes", 1, 100_000, 100);
+  const module = one(parsed, "backend-module");
+  const device = module === undefined ? await openNodeDevice() : undefined;
+  if (module !== undefined) await import(pathToFileURL(resolve(module)).href);
+  const model = await openSa2va(
+    await nodeFolder(one(parsed, "model") ?? join(root, "public", "pocket", "model")),
+    "pocket",
+  );
+  const weights = weightsView(new Map([...model.frozen, ...model.base]), {}, 0);
+  const scorer = meteorScorer(await loadWordnet(await nodeSource(join(root, "public", "wordnet", "wordnet30.txt"))));
+  const found = new Map<string, { values: number[]; scenes: number[] }>();
+
+  for (let index = 0; index < scenes; index++) {
+    const put: Put = (name, value) => {
+      const own = found.get(name) ?? { values: [], scenes: [] };
+      own.values.push(value);
+      own.scenes.push(index);
+      found.set(name, own);
+    };
+    const picture = pocketPicture(seed, index, 1, SIDE);
+    const { scene, masks } = picture;
+    const dice = sceneDice(seed + 1, index);
+    const features = encodeImage(model, picture.rgb, 1);
+    const asked = scene.things.flatMap((thing, at) => phrasesFor(thing, scene, dice).map((phrase) => ({ phrase, at })));
+    const drawn = await segmentPhrases(
+      model,
+      weights,
+      features,
+      asked.map(({ phrase }) => phrase[1]),
+      SIDE,
+      SIDE,
+    );
+    asked.forEach(({ phrase: [name], at }, i) => {
+      const overlaps = masks.map((mask) => maskIou(drawn[i] ?? new Uint8Array(SIDE * SIDE), mask).iou);
+      put(`${name}: IoU`, overlaps[at] as number);
+      put(
+        `${name}: the right thing most`,
+        Number(overlaps[at] === Math.max(...overlaps) && (overlaps[at] as number) > 0),
+      );
+    });
+    const settings = { maxNewTokens: 16, logitGuard: 30, keepTiny: true, signal: new AbortController().signal };
+    const captions = await describeMasks(model, weights, features, masks, SIDE, SIDE, settings);
+    const references = scene.things.map((thing) => describe(drawDiscriminating(thing, scene, dice), dice));
+    const scores = await scorer.score(
+      captions.map((text, i) => ({ hypothesis: text ?? "", reference: references[i] as string })),
+    );
+    scene.things.forEach((thing, i) => {
+      const words = (captions[i] ?? "").split(" ");
+      put("greedy caption: METEOR against a discriminating one", scores[i]?.reward ?? 0);
+      put(
+        "greedy caption: names the kind",
+        Number(KINDS[thing.kind]?.words.some((word) => words.includes(word)) ?? false),
+      );
+      // A neighbour's colour stands behind its thing, so the first one named is the thing's own.
+      const colour = words.find((word) => word in COLOURS);
+      if (colour !== undefined)
+        put("greedy caption: the right colour, where one is named", Number(colour === thing.colour));
+    });
+    disposeFeatures(features);
+  }
+  for (const [name, { values, scenes: clusters }] of [...found].sort()) {
+    const { mean, low, high } = clusterInterval(values, clusters, 1);
+    const numbers = [mean, low, high].map((value) => value.toFixed(3));
+    process.stdout.write(`${name.padEnd(62)} ${numbers[0]} (${numbers[1]} – ${numbers[2]}), n ${values.length}\n`);
+  }
+  model.dispose();
+  device?.close();
+  return 0;
+});
