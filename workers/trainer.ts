@@ -10,6 +10,7 @@ import type { RequestId } from "../src/protocol/common.ts";
 import type { FromTrainer, ToTrainer } from "../src/protocol/trainer.ts";
 import { folderName, openFolder } from "./folders.ts";
 import { rowsOver, scorerOver } from "./lines.ts";
+import { tryOuts } from "./try-outs.ts";
 import { wireError } from "./wire.ts";
 
 type Connect = Extract<ToTrainer, { type: "connect" }>;
@@ -28,10 +29,12 @@ async function connect(lines: Connect): Promise<Session> {
   });
   send({ type: "gpu", report: device.report, error: null });
   void device.lost.then((sentence) => fail(null, new LabError("gpu", sentence)));
+  const rows = rowsOver(lines.data);
+  tries.drawFrom(rows);
   return new Session({
     device,
     store: await openOpfsStore(),
-    rows: rowsOver(lines.data),
+    rows,
     scorer: scorerOver(lines.reward),
     now: () => performance.now() / 1000,
     emit: send,
@@ -65,6 +68,16 @@ async function answer(message: Request): Promise<void> {
       return send({ type: "plan", request, plan: await lab.plan(message.config) });
     case "bench":
       return bench(lab, message);
+    case "open-adapter": {
+      const adapter = await lab.openAdapter(await openFolder(message.folder), folderName(message.folder));
+      const { name, rank, scale, modules, tensors } = adapter;
+      return send({ type: "adapter", request, info: { name, rank, scale, factors: tensors.size - modules, modules } });
+    }
+    case "close-adapter":
+      lab.closeAdapter();
+      return send({ type: "adapter", request, info: null });
+    case "try-out":
+      return tries.answer(lab, message);
     case "start":
       return watch(request, await lab.start(message.config, message.rows, message.title, message.now));
     case "resume":
@@ -91,6 +104,7 @@ function watch(request: RequestId, started: StartedRun): void {
   done.catch((thrown: unknown) => fail(null, thrown));
 }
 
+const tries = tryOuts(send);
 let benchStop = new AbortController();
 
 /** Samples for the reward bench until it is done or stopped. */
@@ -113,6 +127,7 @@ self.onmessage = ({ data }: MessageEvent<ToTrainer>) => {
     session = connect(data);
     session.catch(() => undefined); // reported as "gpu"; every later request fails with the same sentence
   } else if (data.type === "bench-stop") benchStop.abort();
+  else if (data.type === "try-stop") tries.stop();
   else if ("request" in data) answer(data).catch((thrown: unknown) => fail(data.request, thrown));
   else control(data.type).catch((thrown: unknown) => fail(null, thrown));
 };

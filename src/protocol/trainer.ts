@@ -6,6 +6,7 @@ import type { GpuReport } from "../engine/gpu/device.ts";
 import type { BenchGroup } from "../engine/rewards/bench/bench-group.ts";
 import type { Alarm, Phase, PhaseTimes, RunState, TrainerEvent } from "../engine/rl/events.ts";
 import type { PlannedBlock, Plan as RunPlan } from "../engine/rl/plan.ts";
+import type { TryAnswer, TryPhase, TryTask, TryWeights } from "../engine/rl/try-out.ts";
 import type { RunManifest } from "../engine/runs/manifest.ts";
 import type { LoopId } from "../engine/runs/records.ts";
 import type { FolderRef, RequestId, WireError } from "./common.ts";
@@ -40,6 +41,18 @@ export type ToTrainer =
       readonly loops: readonly LoopId[];
     }
   | { readonly type: "bench-stop" }
+  /** Reads a PEFT adapter folder that new runs and try-outs start from. */
+  | { readonly type: "open-adapter"; readonly request: RequestId; readonly folder: FolderRef }
+  | { readonly type: "close-adapter"; readonly request: RequestId }
+  /** One question about a picture; progress arrives unasked, the answer ends it. */
+  | {
+      readonly type: "try-out";
+      readonly request: RequestId;
+      readonly picture: TryPicture;
+      readonly task: TryTask;
+      readonly weights: TryWeights;
+    }
+  | { readonly type: "try-stop" }
   | { readonly type: "pause" }
   | { readonly type: "play" }
   /** Runs exactly one step, then pauses. */
@@ -49,7 +62,26 @@ export type ToTrainer =
   | { readonly type: "checkpoint" }
   | { readonly type: "stop" };
 
-export type { Alarm, Phase, PhaseTimes, RunState };
+export type { Alarm, Phase, PhaseTimes, RunState, TryAnswer, TryPhase, TryTask, TryWeights };
+
+/** Longer own pictures are made smaller before the model sees them; regions are in pixels of what it sees. */
+export const MAX_OWN_SIDE = 4096;
+
+/** A row of the open data set, or an encoded picture of the person's own. */
+export type TryPicture =
+  | { readonly kind: "row"; readonly index: number }
+  | { readonly kind: "own"; readonly file: Blob };
+
+/** An adapter as the page shows it. */
+export interface AdapterInfo {
+  readonly name: string;
+  readonly rank: number;
+  /** What the branch is multiplied by. */
+  readonly scale: number;
+  /** Low-rank factors, and further trained tensors. */
+  readonly factors: number;
+  readonly modules: number;
+}
 
 /** The rows a run draws from; `ids` is in data-set order, the trainer does split and shuffling by seed. */
 export interface RowSelection {
@@ -82,6 +114,9 @@ export type FromTrainer =
   /** Reading a model broke off after the old one had been freed: none is loaded now. */
   | { readonly type: "model-closed" }
   | { readonly type: "plan"; readonly request: RequestId; readonly plan: RunPlan }
+  | { readonly type: "adapter"; readonly request: RequestId; readonly info: AdapterInfo | null }
+  | { readonly type: "try-phase"; readonly phase: TryPhase }
+  | { readonly type: "tried"; readonly request: RequestId; readonly answer: TryAnswer; readonly seconds: number }
   | {
       readonly type: "started";
       readonly request: RequestId;

@@ -8,6 +8,7 @@ import { judgeStore } from "../stores/judge.ts";
 import { applyEvent, beginRun, isActive, runStore } from "../stores/run.ts";
 import { runTitle } from "../stores/run-title.ts";
 import { addProblem, sessionStore } from "../stores/session.ts";
+import { tryStore } from "../stores/try-out.ts";
 import { createDataClient, type DataClient } from "./data-client.ts";
 import { createJudgeClient, type JudgeClient } from "./judge-client.ts";
 import { toWire } from "./requests.ts";
@@ -103,9 +104,13 @@ function listen(data: DataClient, trainer: TrainerClient): void {
       }
       case "model-closed":
         sessionStore.setState({ model: null, plan: null });
+        tryStore.setState({ adapter: null });
         break;
       case "bench-group":
         addBenchGroup(event.group);
+        break;
+      case "try-phase":
+        if (tryStore.getState().phase !== null) tryStore.setState({ phase: event.phase });
         break;
       case "failed":
       case "held":
@@ -177,6 +182,7 @@ export async function openModel(folder: FolderRef): Promise<void> {
   try {
     const model = await lab().trainer.openModel(folder);
     if (mine === newestModel) sessionStore.setState({ model, plan: null });
+    tryStore.setState({ adapter: null });
   } finally {
     if (mine === newestModel) sessionStore.setState({ modelProgress: null });
   }

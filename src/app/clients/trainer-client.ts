@@ -3,11 +3,25 @@ import type { LabConfig } from "../../engine/config/table.ts";
 import { LabError } from "../../engine/errors.ts";
 import type { LoopId } from "../../engine/runs/records.ts";
 import type { FolderRef, RequestId, WireError } from "../../protocol/common.ts";
-import type { FromTrainer, ModelInfo, RowSelection, RunPlan, ToTrainer } from "../../protocol/trainer.ts";
+import type {
+  AdapterInfo,
+  FromTrainer,
+  ModelInfo,
+  RowSelection,
+  RunPlan,
+  ToTrainer,
+  TryPicture,
+  TryTask,
+  TryWeights,
+} from "../../protocol/trainer.ts";
 import { Requests } from "./requests.ts";
 
-type Answer = Extract<FromTrainer, { readonly type: "model" | "plan" | "started" | "bench-done" }>;
+type Answer = Extract<
+  FromTrainer,
+  { readonly type: "model" | "plan" | "adapter" | "started" | "bench-done" | "tried" }
+>;
 export type Started = Omit<Extract<Answer, { readonly type: "started" }>, "type" | "request">;
+export type Tried = Pick<Extract<Answer, { readonly type: "tried" }>, "answer" | "seconds">;
 /** Everything the trainer says unasked. */
 export type TrainerMessage = Exclude<FromTrainer, Answer>;
 
@@ -20,6 +34,11 @@ export interface TrainerClient {
   /** Samples groups for the reward bench; they arrive as events. Settles when all are there or it was stopped. */
   bench(config: LabConfig, indices: readonly number[], loops: readonly LoopId[]): Promise<void>;
   stopBench(): void;
+  /** The adapter that runs and try-outs may start from; null closes it. */
+  openAdapter(folder: FolderRef | null): Promise<AdapterInfo | null>;
+  /** Asks the model about a picture; what it is busy with arrives as events. */
+  tryOut(picture: TryPicture, task: TryTask, weights: TryWeights): Promise<Tried>;
+  stopTryOut(): void;
   pause(): void;
   play(): void;
   /** One optimiser step, then pause. */
@@ -34,13 +53,26 @@ export interface TrainerClient {
   fail(error: WireError, forGood: boolean): void;
 }
 
+const ANSWERS: ReadonlySet<string> = new Set<Answer["type"]>([
+  "model",
+  "plan",
+  "adapter",
+  "started",
+  "bench-done",
+  "tried",
+]);
+
+function isAnswer(event: FromTrainer): event is Answer {
+  return ANSWERS.has(event.type);
+}
+
 export function createTrainerClient(worker: Pick<Worker, "postMessage" | "addEventListener">): TrainerClient {
   const requests = new Requests<Answer>();
   const listeners = new Set<(event: TrainerMessage) => void>();
 
   worker.addEventListener("message", (message: MessageEvent) => {
     const event = message.data as FromTrainer;
-    if (event.type === "model" || event.type === "plan" || event.type === "started" || event.type === "bench-done") {
+    if (isAnswer(event)) {
       requests.answer(event.request, event);
     } else if (event.type === "failed" && event.request !== null) {
       requests.fail(event.request, event.error);
@@ -69,6 +101,14 @@ export function createTrainerClient(worker: Pick<Worker, "postMessage" | "addEve
       await ask("bench-done", (request) => ({ type: "bench", request, config, indices, loops }));
     },
     stopBench: () => post({ type: "bench-stop" }),
+    async openAdapter(folder) {
+      const asked = (request: RequestId): ToTrainer =>
+        folder === null ? { type: "close-adapter", request } : { type: "open-adapter", request, folder };
+      return (await ask("adapter", asked)).info;
+    },
+    tryOut: (picture, task, weights) =>
+      ask("tried", (request) => ({ type: "try-out", request, picture, task, weights })),
+    stopTryOut: () => post({ type: "try-stop" }),
     pause: () => post({ type: "pause" }),
     play: () => post({ type: "play" }),
     step: () => post({ type: "step" }),

@@ -2,9 +2,9 @@
  * A place to train in: one device, at most one model, at most one run. The trainer worker of the page and the Node tools
  * both drive this; neither knows more than what is here.
  */
-import { sha256Hex } from "../bytes/hash.ts";
 import type { ByteFolder } from "../bytes/source.ts";
 import type { LabConfig } from "../config/table.ts";
+import type { RgbImage } from "../data/sample.ts";
 import type { RowSource } from "../data/training-row.ts";
 import { LabError } from "../errors.ts";
 import type { EngineDevice } from "../gpu/device.ts";
@@ -16,7 +16,7 @@ import { readStartAdapter, type StartAdapter } from "../model/start-adapter.ts";
 import { weightsView } from "../model/weights.ts";
 import { weightsHash } from "../model/weights-hash.ts";
 import { freeDecodeBuffers } from "../policy/decode-gpu.ts";
-import { createFeatureCache } from "../policy/features.ts";
+import { createFeatureCache, type FeatureCache } from "../policy/features.ts";
 import type { BenchGroup } from "../rewards/bench/bench-group.ts";
 import type { RewardScorer } from "../rewards/types.ts";
 import { sealReward } from "../rewards/user/seal.ts";
@@ -31,13 +31,17 @@ import { keepStart, keptStart } from "./kept-start.ts";
 import { type Plan, planRun } from "./plan.ts";
 import { sampleBench } from "./reward-bench.ts";
 import { type RowList, type SelectedRows, selectRows } from "./row-selection.ts";
+import { checkedRows, describeData, runId } from "./run-facts.ts";
 import { recordJudge } from "./run-judge.ts";
 import { adapterObstacle, loraSettings, resumeState, startState, trainableOf } from "./start-run.ts";
 import { Trainer } from "./trainer.ts";
 import { disposeState, type TrainingState } from "./training-state.ts";
+import { type TryAnswer, type TryContext, type TryTask, type TryWeights, tryOut } from "./try-out.ts";
 
 export const VERSION = "0.1.0";
 
+/** Host bytes of frozen features kept between try-outs: the same picture is asked about again. */
+const TRY_FEATURE_BYTES = 256 * 2 ** 20;
 /** Host bytes of frozen features that a bench keeps: it sees each row once. */
 const BENCH_FEATURE_BYTES = 64 * 2 ** 20;
 
@@ -64,6 +68,9 @@ export class Session {
   readonly #deps: SessionDeps;
   #model: { readonly model: Sa2vaModel; readonly hash: string } | undefined;
   #adapter: StartAdapter | undefined;
+  #live: TryContext["live"];
+  #trying = false;
+  #tryFeatures: FeatureCache | undefined;
   #rate: Promise<Throughput> | undefined;
   #trainer: Trainer | undefined;
   #sampling = false;
@@ -99,8 +106,9 @@ export class Session {
     name: string,
     onProgress?: (progress: LoadProgress) => void,
   ): Promise<Sa2vaModel> {
-    if (this.#trainer !== undefined || this.#sampling) {
-      const what = this.#sampling ? "The reward bench is sampling" : "A run is under way";
+    if (this.#trainer !== undefined || this.#sampling || this.#trying) {
+      const beside = this.#trying ? "The model is being tried out" : "The reward bench is sampling";
+      const what = this.#trainer === undefined ? beside : "A run is under way";
       throw new LabError("bad-input", `${what}; stop it before loading a model`);
     }
     const hash = await weightsHash(folder);
@@ -108,6 +116,7 @@ export class Session {
       this.#model?.model.dispose();
       this.#model = undefined;
       this.#adapter = undefined;
+      this.#tryFeatures = undefined;
     };
     const model = await openSa2va(folder, name, { onProgress, beforeWeights });
     this.#deps.device.check();
@@ -133,8 +142,7 @@ export class Session {
 
   /** What a run with this configuration would take; the device's rate is measured once, while nothing runs. */
   async plan(config: LabConfig): Promise<Plan> {
-    const model = this.#model?.model;
-    if (model === undefined) throw new LabError("bad-input", "No model is loaded; open a model folder first");
+    const { model } = this.#loaded();
     if (this.#rate === undefined && this.#trainer === undefined) {
       this.#rate = measureThroughput(this.#deps.now);
       // Measured anew next time.
@@ -276,6 +284,34 @@ export class Session {
     this.#model = undefined;
   }
 
+  /**
+   * Answers one question about a picture, beside training only while the run is paused.
+   * @throws LabError("cancelled") when the signal fires
+   */
+  async tryOut(
+    picture: { readonly id: string; readonly rgb: RgbImage },
+    task: TryTask,
+    from: TryWeights,
+    onPhase: TryContext["onPhase"],
+    signal: AbortSignal,
+  ): Promise<TryAnswer> {
+    if (this.#trainer !== undefined && this.#trainer.gate.state !== "paused")
+      throw new LabError("bad-input", "A run is under way; pause it before trying the model out");
+    const { model, hash } = this.#trainer === undefined ? this.#idleModel() : this.#loaded();
+    if (this.#trying) throw new LabError("bad-input", "The model is answering another question; stop it first");
+    this.#tryFeatures ??= createFeatureCache(model, model.tiling.maxTiles, TRY_FEATURE_BYTES);
+    this.#trying = true;
+    const { store, device } = this.#deps;
+    const context = { model, hash, adapter: this.#adapter, live: this.#live, store, features: this.#tryFeatures };
+    try {
+      const answer = await tryOut({ ...context, onPhase, signal }, picture.id, picture.rgb, task, from);
+      device.check();
+      return answer;
+    } finally {
+      this.#trying = false;
+    }
+  }
+
   #launch(
     run: RunFolder,
     config: LabConfig,
@@ -303,8 +339,10 @@ export class Session {
       checkDevice: () => device.check(),
     });
     this.#trainer = trainer;
+    this.#live = { runId: run.id, state };
     const done = trainer.run().finally(() => {
       this.#trainer = undefined;
+      this.#live = undefined;
       disposeState(state);
       freeDecodeBuffers();
       trimPool();
@@ -322,8 +360,13 @@ export class Session {
   #idleModel(): { readonly model: Sa2vaModel; readonly hash: string } {
     if (this.#trainer !== undefined) throw new LabError("bad-input", "A run is under way; stop it first");
     if (this.#sampling) throw new LabError("bad-input", "The reward bench is sampling; stop it first");
-    if (this.#model === undefined) throw new LabError("bad-input", "No model is loaded; open a model folder first");
-    return this.#model;
+    if (this.#trying) throw new LabError("bad-input", "The model is being tried out; wait for its answer or stop it");
+    return this.#loaded();
+  }
+
+  #loaded(): { readonly model: Sa2vaModel; readonly hash: string } {
+    if (this.#model !== undefined) return this.#model;
+    throw new LabError("bad-input", "No model is loaded; open a model folder first");
   }
 
   async #hold(id: string): Promise<() => void> {
@@ -331,43 +374,6 @@ export class Session {
     if (release === null) throw new LabError("bad-input", `Run "${id}" is under way in another tab`, { subject: id });
     return release;
   }
-}
-
-/** Rows by index, refused when another data set has been opened under the run. */
-function checkedRows(rows: RowSource, list: RowList): RowSource {
-  return async (index) => {
-    const row = await rows(index);
-    const expected = list.rows[index]?.[0];
-    if (row.summary.id === expected) return row;
-    throw new LabError(
-      "bad-input",
-      `Row ${index} of ${list.dataSet} is now another one; open the same shards and resume`,
-      {
-        subject: list.dataSet,
-      },
-    );
-  };
-}
-
-/** Folder name of a run: its title in plain letters and the second it began. */
-function runId(title: string, created: string): string {
-  const slug = title
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, "-")
-    .replace(/^-+|-+$/g, "")
-    .slice(0, 40);
-  return `${slug === "" ? "run" : slug}-${created.replace(/\D/g, "").slice(0, 14)}`;
-}
-
-async function describeData(list: RowList, selected: SelectedRows): Promise<RunManifest["data"]> {
-  const text = new TextEncoder().encode(JSON.stringify(list.rows));
-  return {
-    name: list.dataSet,
-    rows: list.rows.length,
-    trainRows: selected.train.length,
-    heldOutRows: selected.heldOut.length,
-    hash: await sha256Hex(text),
-  };
 }
 
 function size(shape: readonly number[]): number {

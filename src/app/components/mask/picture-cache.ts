@@ -14,6 +14,29 @@ export function providePictures(from: PictureSource): void {
   pictures.clear();
 }
 
+/** Pictures of the person's own, by the key that stands for a row's id. */
+const own = new Map<string, Blob>();
+/** Own pictures kept; a figure that shows an older one says that it is not available. */
+const OWN_CAPACITY = 8;
+
+/** Makes a picture of the person's own available under a key. */
+export function addOwnPicture(id: string, file: Blob): void {
+  own.delete(id);
+  own.set(id, file);
+  const oldest = own.keys().next();
+  if (own.size > OWN_CAPACITY && oldest.done !== true) own.delete(oldest.value);
+}
+
+async function ownPicture(file: Blob, maxSide: number): Promise<ImageBitmap> {
+  const whole = await createImageBitmap(file);
+  const scale = Math.min(1, maxSide / Math.max(whole.width, whole.height));
+  if (scale === 1) return whole;
+  const size = { resizeWidth: Math.round(whole.width * scale), resizeHeight: Math.round(whole.height * scale) };
+  const small = await createImageBitmap(whole, { ...size, resizeQuality: "high" });
+  whole.close();
+  return small;
+}
+
 /** Forgets all pictures, because the rows changed. */
 export function forgetPictures(): void {
   pictures.clear();
@@ -33,8 +56,9 @@ export function loadPicture(rowId: string, maxSide: number): Promise<ImageBitmap
     pictures.set(key, known);
     return known;
   }
+  const file = own.get(rowId);
   if (source === null) return Promise.reject(new Error("no source of pictures"));
-  const picture = source(rowId, maxSide);
+  const picture = file === undefined ? source(rowId, maxSide) : ownPicture(file, maxSide);
   pictures.set(key, picture);
   picture.catch(() => pictures.delete(key));
   const oldest = pictures.keys().next();

@@ -25,6 +25,15 @@ export function classifyPicked(files: readonly PickedFile[]): Classified {
   return { models, shards };
 }
 
+/** Files that hold a PEFT adapter and no model; null for anything else. */
+export function adapterOf(files: readonly PickedFile[]): FolderRef | null {
+  const names = new Set(files.map(({ path }) => baseName(path)));
+  if (!names.has("adapter_config.json") || names.has("config.json")) return null;
+  const [first] = files;
+  const top = first === undefined ? "" : topOf(first.path);
+  return picked(top || "adapter", files.every(({ path }) => topOf(path) === top) ? top : "", files);
+}
+
 function picked(name: string, root: string, files: readonly PickedFile[]): FolderRef {
   const inside = files.filter(({ path }) => isInside(folderOf(path), root));
   const cut = root === "" ? 0 : root.length + 1;

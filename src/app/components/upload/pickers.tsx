@@ -5,13 +5,14 @@ import { collectDropped, collectPicked } from "./collect.ts";
 import styles from "./pickers.module.css";
 import { takeFiles } from "./take-files.ts";
 
-export type PickKind = "shards" | "shard-files" | "model" | "model-files";
+export type PickKind = "shards" | "shard-files" | "model" | "model-files" | "adapter";
 
 const INPUTS: readonly { readonly kind: PickKind; readonly folder: boolean; readonly label: string }[] = [
   { kind: "shards", folder: true, label: "Folder of shards" },
   { kind: "shard-files", folder: false, label: "Shard files" },
   { kind: "model", folder: true, label: "Checkpoint folder" },
   { kind: "model-files", folder: false, label: "Checkpoint files" },
+  { kind: "adapter", folder: true, label: "Adapter folder" },
 ];
 
 const inputs = new Map<PickKind, HTMLInputElement>();
@@ -40,7 +41,7 @@ export function Pickers(): ReactNode {
             const files = collectPicked(event.currentTarget.files ?? new DataTransfer().files);
             // Emptied, so that the same folder can be picked again.
             event.currentTarget.value = "";
-            report(takeFiles(files, kind.startsWith("model") ? "model" : "any"));
+            report(takeFiles(files, kind === "adapter" ? "adapter" : kind.startsWith("model") ? "model" : "any"));
           }}
         />
       ))}
@@ -79,7 +80,7 @@ export function PageDrop(): ReactNode {
   if (!over) return null;
   return (
     <div className={styles.over} aria-hidden="true">
-      <p>Drop shards, a folder of shards or a checkpoint folder</p>
+      <p>Drop shards, a folder of shards, a checkpoint folder or an adapter folder</p>
     </div>
   );
 }

@@ -1,16 +1,22 @@
 import { LabError } from "../../../engine/errors.ts";
 import type { PickedFile } from "../../../protocol/common.ts";
+import { openAdapter } from "../../clients/adapters.ts";
 import { openData, openModel } from "../../clients/lab.ts";
 import { navigate } from "../../stores/route.ts";
 import { isActive, runStore } from "../../stores/run.ts";
-import { classifyPicked } from "./classify.ts";
+import { adapterOf, classifyPicked } from "./classify.ts";
 
 /**
  * Opens whatever the files are; `expected` is what the pressed button promised.
  * @throws LabError("bad-input") when the files hold nothing of it
  */
-export async function takeFiles(files: readonly PickedFile[], expected: "model" | "any"): Promise<void> {
+export async function takeFiles(files: readonly PickedFile[], expected: "model" | "adapter" | "any"): Promise<void> {
   if (files.length === 0) throw new LabError("bad-input", "Nothing was opened: the folder holds no files");
+  const adapter = adapterOf(files);
+  if (expected === "adapter" && adapter === null) {
+    throw new LabError("bad-input", "These files are no adapter: there is no adapter_config.json; nothing was changed");
+  }
+  if (adapter !== null && expected !== "model") return openAdapter(adapter);
   const { models, shards } = classifyPicked(files);
   const [model, second] = models;
   if (second !== undefined) {

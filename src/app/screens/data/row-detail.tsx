@@ -12,6 +12,7 @@ import { formatCount, formatShare } from "../../styles/format.ts";
 import { turnsOf } from "./conversation.ts";
 import { useLayers } from "./gallery.tsx";
 import styles from "./row-detail.module.css";
+import { TryOut } from "./try/try-out.tsx";
 
 /** One row in full: picture, words, raw record, mask text. */
 export function RowDetail(props: {
@@ -76,15 +77,17 @@ export function RowDetail(props: {
           onClick={() => navigate({ row: null })}
         />
       </header>
-      <MaskFigure
-        rowId={row.id}
-        width={row.width}
-        height={row.height}
-        layers={layers}
-        sync={`row ${row.id}`}
-        className={styles.picture ?? ""}
-        label={`Row ${row.index + 1}, mask covers ${share} of the picture`}
-      />
+      {tab !== "try" && (
+        <MaskFigure
+          rowId={row.id}
+          width={row.width}
+          height={row.height}
+          layers={layers}
+          sync={`row ${row.id}`}
+          className={styles.picture ?? ""}
+          label={`Row ${row.index + 1}, mask covers ${share} of the picture`}
+        />
+      )}
       <p className={styles.facts}>
         {row.category.map((name) => (
           <Badge key={name}>{name}</Badge>
@@ -100,6 +103,7 @@ export function RowDetail(props: {
         onChange={setTab}
         tabs={[
           { id: "words", label: "Caption", content: <Words row={row} raw={raw} /> },
+          { id: "try", label: "Try the model", content: <TryOut key={row.id} row={row} /> },
           { id: "raw", label: "Raw record", content: <Code text={raw ?? "Reading"} /> },
           {
             id: "rle",

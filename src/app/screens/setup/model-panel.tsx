@@ -1,12 +1,36 @@
 import type { ReactNode } from "react";
+import { closeAdapter } from "../../clients/adapters.ts";
 import { builtIn, openModel, report } from "../../clients/lab.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconFolder } from "../../components/ui/icons.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { pick } from "../../components/upload/pickers.tsx";
 import { useSession } from "../../stores/session.ts";
+import { useTry } from "../../stores/try-out.ts";
 import { formatBytes, formatCount } from "../../styles/format.ts";
 import styles from "./side.module.css";
+
+/** The adapter that runs start from, and the way to open one. */
+function AdapterLine(): ReactNode {
+  const adapter = useTry((state) => state.adapter);
+  const model = useSession((session) => session.model);
+  return (
+    <div className={styles.adapter} data-testid="adapter">
+      <p>
+        {adapter === null
+          ? "Runs start from a fresh adapter"
+          : `Runs start from ${adapter.name}: rank ${adapter.rank}, scale ${adapter.scale}, ${adapter.factors} factors, ${adapter.modules} further tensors`}
+      </p>
+      {adapter === null ? (
+        <Button obstacle={model === null ? "Load its model first" : null} onClick={() => pick("adapter")}>
+          Open adapter…
+        </Button>
+      ) : (
+        <Button onClick={() => report(closeAdapter())}>Close adapter</Button>
+      )}
+    </div>
+  );
+}
 
 /** The checkpoint in the trainer, and the ways to put another there. */
 export function ModelPanel(): ReactNode {
@@ -62,6 +86,7 @@ export function ModelPanel(): ReactNode {
           Use pocket model
         </Button>
       </div>
+      <AdapterLine />
     </Panel>
   );
 }

@@ -1,0 +1,77 @@
+import type { ReactNode } from "react";
+import { Button } from "../../../components/ui/button.tsx";
+import { IconClose } from "../../../components/ui/icons.tsx";
+import { boxRegion, type Region, type TrialPicture } from "./regions.ts";
+import styles from "./try-out.module.css";
+
+const SIDES = ["x", "y", "width", "height"] as const;
+
+/** Regions that will be described; boxes can be drawn on the picture or written as numbers. */
+export function RegionList(props: {
+  readonly picture: TrialPicture;
+  readonly regions: readonly Region[];
+  readonly onChange: (regions: readonly Region[]) => void;
+  readonly onAdd: () => void;
+}): ReactNode {
+  const { picture, regions, onChange, onAdd } = props;
+  const change = (id: string, next: (region: Region) => Region): void =>
+    onChange(regions.map((region) => (region.id === id ? next(region) : region)));
+  return (
+    <fieldset className={styles.regions}>
+      <legend>Regions</legend>
+      <ul>
+        {regions.map((region) => (
+          <li key={region.id}>
+            <label>
+              <input
+                type="checkbox"
+                checked={region.on}
+                onChange={(event) => {
+                  const on = event.currentTarget.checked;
+                  change(region.id, (before) => ({ ...before, on }));
+                }}
+              />
+              <span>{region.label}</span>
+            </label>
+            {region.box !== null && (
+              <span className={styles.numbers}>
+                {SIDES.map((name, side) => (
+                  <input
+                    key={name}
+                    type="number"
+                    min={0}
+                    aria-label={`${region.label}, ${name} in pixels`}
+                    title={`${name} in pixels`}
+                    value={region.box?.[side] ?? 0}
+                    onChange={(event) => {
+                      const value = event.currentTarget.valueAsNumber;
+                      change(region.id, (before) => {
+                        const [x, y, width, height] = before.box ?? [0, 0, 1, 1];
+                        const box = [x, y, width, height] as [number, number, number, number];
+                        box[side] = value;
+                        const { label, id, on } = before;
+                        return { ...boxRegion(picture, box, 0), id, label, on };
+                      });
+                    }}
+                  />
+                ))}
+                <Button
+                  kind="quiet"
+                  icon={<IconClose />}
+                  aria-label={`Remove ${region.label}`}
+                  onClick={() => onChange(regions.filter(({ id }) => id !== region.id))}
+                />
+              </span>
+            )}
+          </li>
+        ))}
+      </ul>
+      <div className={styles.line}>
+        <Button onClick={onAdd} data-testid="try-add-box">
+          Add a box
+        </Button>
+        <span className={styles.muted}>or drag on the picture</span>
+      </div>
+    </fieldset>
+  );
+}

@@ -1,0 +1,211 @@
+import { type ReactNode, useMemo, useRef, useState } from "react";
+import type { RegionSummary } from "../../../../engine/data/sample.ts";
+import { LabError } from "../../../../engine/errors.ts";
+import { MAX_OWN_SIDE } from "../../../../protocol/trainer.ts";
+import { lab, report } from "../../../clients/lab.ts";
+import type { MaskLayer } from "../../../components/mask/layers.ts";
+import { addOwnPicture } from "../../../components/mask/picture-cache.ts";
+import { Button } from "../../../components/ui/button.tsx";
+import { Segmented, Select } from "../../../components/ui/controls.tsx";
+import { isActive, useRun } from "../../../stores/run.ts";
+import { useSession } from "../../../stores/session.ts";
+import { tryStore, useTry } from "../../../stores/try-out.ts";
+import { Answer, type Shown, type TrialAnswer } from "./answer.tsx";
+import { BoxCanvas } from "./box-canvas.tsx";
+import { RegionList } from "./region-list.tsx";
+import { boxRegion, type Region, rowPicture, rowRegions, type TrialPicture } from "./regions.ts";
+import styles from "./try-out.module.css";
+import { useSides } from "./use-sides.ts";
+
+const TASKS = [
+  { value: "describe", label: "Describe regions" },
+  { value: "segment", label: "Segment phrases" },
+] as const;
+
+const PHASES = {
+  asked: "Asked",
+  weights: "Fetching the weights",
+  features: "Looking at the picture",
+  answer: "Answering",
+} as const;
+
+const MAX_NEW_TOKENS = 64;
+
+/** Asks the loaded model about this row's picture, or one of the person's own, outside training. */
+export function TryOut(props: { readonly row: RegionSummary }): ReactNode {
+  const { row } = props;
+  const rows = useSession((session) => session.rows);
+  const [picture, setPicture] = useState<TrialPicture>(() => rowPicture(row));
+  const [regions, setRegions] = useState<readonly Region[]>(() => rowRegions(row, rows));
+  const [task, setTask] = useState<"describe" | "segment">("describe");
+  const [phrases, setPhrases] = useState(row.caption);
+  const [sideName, setSide] = useState("base");
+  const [answer, setAnswer] = useState<TrialAnswer | null>(null);
+  const [shown, setShown] = useState<Shown>(0);
+  const drawn = useRef(0);
+  const sides = useSides();
+  const side = sides.find(({ value }) => value === sideName) ?? sides[0];
+  const phase = useTry((state) => state.phase);
+  const obstacle = useObstacle(task, regions, phrases);
+
+  const layers = useMemo((): readonly MaskLayer[] => {
+    if (task === "describe") return regions.flatMap(({ on, mask }) => (on ? [{ role: "given", mask } as const] : []));
+    const found = answer?.answer.kind === "segment" ? answer.answer.masks[shown] : null;
+    const given = "row" in picture.source ? [{ role: "given", mask: row.mask } as const] : [];
+    const role = answer?.side.endsWith("ema") === true ? "partner" : "policy";
+    return found === null || found === undefined ? given : [...given, { role, mask: found.mask }];
+  }, [task, regions, answer, shown, picture, row.mask]);
+
+  const own = async (file: File): Promise<void> => {
+    const size = await createImageBitmap(file).catch((cause: unknown) => {
+      throw new LabError("bad-input", `${file.name} cannot be decoded by this browser; the picture is kept`, { cause });
+    });
+    const id = `own ${file.name} ${file.size} ${file.lastModified}`;
+    addOwnPicture(id, file);
+    const scale = Math.min(1, MAX_OWN_SIDE / Math.max(size.width, size.height));
+    const next = {
+      id,
+      width: Math.round(size.width * scale),
+      height: Math.round(size.height * scale),
+      source: { file, name: file.name },
+    };
+    size.close();
+    drawn.current = 1;
+    setPicture(next);
+    setRegions([boxRegion(next, [next.width / 4, next.height / 4, next.width / 2, next.height / 2], 1)]);
+    setAnswer(null);
+    setPhrases("");
+  };
+  const back = (): void => {
+    setPicture(rowPicture(row));
+    setRegions(rowRegions(row, rows));
+    setAnswer(null);
+    setPhrases(row.caption);
+  };
+
+  const ask = async (): Promise<void> => {
+    if (side === undefined) return;
+    tryStore.setState({ phase: "asked" });
+    setAnswer(null);
+    try {
+      const chosen = regions.filter(({ on }) => on);
+      const lines = phrases.split("\n").flatMap((line) => (line.trim() === "" ? [] : [line.trim()]));
+      const { source } = picture;
+      const tried = await lab().trainer.tryOut(
+        "row" in source ? { kind: "row", index: source.row } : { kind: "own", file: source.file },
+        task === "segment"
+          ? { kind: "segment", phrases: lines }
+          : { kind: "describe", regions: chosen.map(({ mask }) => mask), maxNewTokens: MAX_NEW_TOKENS },
+        side.weights,
+      );
+      const labels = task === "segment" ? lines : chosen.map(({ label }) => label);
+      setAnswer({ ...tried, labels, side: side.value, sideLabel: side.label });
+      setShown(0);
+    } finally {
+      tryStore.setState({ phase: null });
+    }
+  };
+
+  const addBox = (box: Parameters<typeof boxRegion>[1]): void => {
+    drawn.current += 1;
+    const region = boxRegion(picture, box, drawn.current);
+    setRegions((before) => [...before, region]);
+  };
+  const fileName = "file" in picture.source ? picture.source.name : null;
+  return (
+    <section className={styles.try} aria-label="Try the model" data-testid="try-out">
+      <div className={styles.line}>
+        <Segmented label="Task" options={TASKS} value={task} onChange={setTask} />
+        <Select
+          label="Whose weights answer"
+          options={sides}
+          value={side?.value ?? "base"}
+          onChange={setSide}
+          testId="try-side"
+        />
+      </div>
+      <BoxCanvas
+        picture={picture}
+        layers={layers}
+        label={`${fileName ?? `Row ${row.index + 1}`}, ${layers.length} ${layers.length === 1 ? "mask" : "masks"} shown`}
+        onBox={task === "describe" ? addBox : null}
+      />
+      <div className={styles.line}>
+        <span className={styles.muted}>{fileName ?? "Picture of this row"}</span>
+        <OwnPicture onFile={(file) => report(own(file))} />
+        {fileName !== null && <Button onClick={back}>Back to the row</Button>}
+      </div>
+      {task === "describe" ? (
+        <RegionList
+          picture={picture}
+          regions={regions}
+          onChange={setRegions}
+          onAdd={() => addBox([picture.width / 4, picture.height / 4, picture.width / 2, picture.height / 2])}
+        />
+      ) : (
+        <label className={styles.phrases}>
+          <span>Phrases, one a line</span>
+          <textarea
+            rows={3}
+            value={phrases}
+            data-testid="try-phrases"
+            onChange={(event) => setPhrases(event.currentTarget.value)}
+          />
+        </label>
+      )}
+      <div className={styles.line}>
+        {phase === null ? (
+          <Button kind="primary" obstacle={obstacle} data-testid="try-ask" onClick={() => report(ask())}>
+            {task === "describe" ? "Describe" : "Segment"}
+          </Button>
+        ) : (
+          <Button data-testid="try-stop" onClick={() => lab().trainer.stopTryOut()}>
+            Cancel
+          </Button>
+        )}
+        <p className={styles.muted} role="status">
+          {phase === null ? (obstacle ?? "") : PHASES[phase]}
+        </p>
+      </div>
+      {answer !== null && (
+        <Answer answer={answer} shown={shown} onShow={setShown} truth={"row" in picture.source ? row.mask : null} />
+      )}
+    </section>
+  );
+}
+
+/** Why the model cannot be asked now, or null. */
+function useObstacle(task: string, regions: readonly Region[], phrases: string): string | null {
+  const model = useSession((session) => session.model);
+  const loading = useSession((session) => session.modelProgress);
+  const state = useRun((run) => run.state);
+  if (loading !== null) return "The model is still being loaded";
+  if (model === null) return "No model is loaded; open a checkpoint folder first";
+  if (isActive(state) && state !== "paused") return "A run is under way; pause it to try the model out";
+  if (task === "describe" && regions.every(({ on }) => !on)) return "Mark a region to be described";
+  if (task === "segment" && phrases.trim() === "") return "Write what shall be found";
+  return null;
+}
+
+function OwnPicture(props: { readonly onFile: (file: File) => void }): ReactNode {
+  const input = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <Button onClick={() => input.current?.click()}>Use an own picture…</Button>
+      <input
+        ref={input}
+        type="file"
+        hidden
+        accept="image/*"
+        aria-label="Own picture"
+        data-testid="try-picture"
+        onChange={(event) => {
+          const file = event.currentTarget.files?.[0];
+          // Emptied, so that the same picture can be chosen again.
+          event.currentTarget.value = "";
+          if (file !== undefined) props.onFile(file);
+        }}
+      />
+    </>
+  );
+}

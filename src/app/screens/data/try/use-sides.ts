@@ -1,0 +1,47 @@
+import { useEffect, useState } from "react";
+import type { TryWeights } from "../../../../protocol/trainer.ts";
+import { lab, report } from "../../../clients/lab.ts";
+import { isActive, useRun } from "../../../stores/run.ts";
+import { useTry } from "../../../stores/try-out.ts";
+
+export interface Side {
+  readonly value: string;
+  readonly label: string;
+  readonly weights: TryWeights;
+}
+
+/** Whose weights may answer: the published ones, the opened adapter, policy and partner of runs with weights to show. */
+export function useSides(): readonly Side[] {
+  const adapter = useTry((state) => state.adapter);
+  const live = useRun((run) => run.manifest);
+  const state = useRun((run) => run.state);
+  const [stored, setStored] = useState<readonly { readonly id: string; readonly title: string }[]>([]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a run that ended or was paused may have left a checkpoint
+  useEffect(() => {
+    let current = true;
+    report(
+      lab()
+        .data.runs()
+        .then(({ runs }) => {
+          if (!current) return;
+          const kept = runs.filter(({ checkpoints }) => checkpoints.length > 0);
+          setStored(kept.map(({ manifest }) => ({ id: manifest.id, title: manifest.title })));
+        }),
+    );
+    return () => {
+      current = false;
+    };
+  }, [state]);
+  const own = live !== null && isActive(state) ? [{ id: live.id, title: live.title }] : [];
+  const runs = [...own, ...stored.filter(({ id }) => own.every((run) => run.id !== id))].slice(0, 6);
+  return [
+    { value: "base", label: "Base model", weights: { from: "base" } },
+    ...(adapter === null
+      ? []
+      : [{ value: "adapter", label: `Adapter ${adapter.name}`, weights: { from: "adapter" } as const }]),
+    ...runs.flatMap(({ id, title }): Side[] => [
+      { value: `policy ${id}`, label: `Policy of ${title}`, weights: { from: "run", runId: id, side: "policy" } },
+      { value: `ema ${id}`, label: `Partner of ${title}`, weights: { from: "run", runId: id, side: "ema" } },
+    ]),
+  ];
+}
