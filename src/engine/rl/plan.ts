@@ -110,7 +110,8 @@ function fitReport(model: Sa2vaModel, config: LabConfig, rate: Throughput | unde
 
 function fitProblems({ peak, budget, changes }: FitReport): string[] {
   if (budget === null || peak <= budget) return [];
-  const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(bytes < 1e10 ? 2 : 1)} GB`;
+  const gigabytes = (bytes: number): string =>
+    bytes < 1e9 ? `${(bytes / 1e6).toPrecision(3)} MB` : `${(bytes / 1e9).toPrecision(3)} GB`;
   const [first] = changes;
   const remedy =
     first === undefined

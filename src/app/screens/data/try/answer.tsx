@@ -25,7 +25,12 @@ export function Answer(props: {
   const { answer: tried, shown, onShow, truth } = props;
   const { answer, labels, sideLabel, seconds } = tried;
   return (
-    <div className={styles.answer} data-testid="try-answer" aria-live="polite">
+    <div
+      className={styles.answer}
+      data-testid="try-answer"
+      aria-live="polite"
+      ref={(element) => element?.scrollIntoView({ block: "nearest" })}
+    >
       <h3>
         {sideLabel} <small>{seconds.toFixed(1)} s</small>
       </h3>

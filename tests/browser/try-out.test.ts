@@ -1,0 +1,74 @@
+/** The model asked outside training: regions of a row, phrases, an own picture; and the fit before a start. */
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { root } from "../../scripts/lib/ensure.mjs";
+import { type OpenPage, openPage, problems, show, untilReady } from "../support/page.ts";
+
+const ANSWER_MS = 180_000;
+
+describe("trying the model out", () => {
+  let lab: OpenPage;
+  beforeAll(async () => {
+    lab = await openPage({ screen: "data" });
+    await untilReady(lab.page);
+  });
+  afterAll(() => lab.close());
+
+  const ask = async (): Promise<string> => {
+    const { page } = lab;
+    await page.getByTestId("try-ask").click();
+    await page.getByTestId("try-answer").waitFor({ timeout: ANSWER_MS });
+    return (await page.getByTestId("try-answer").textContent()) ?? "";
+  };
+
+  it("describes the row's region and a box, each by itself", async () => {
+    const { page } = lab;
+    await page.getByTestId("gallery").getByRole("button").nth(2).click();
+    await page.getByRole("tab", { name: "Try the model" }).click();
+    await page.getByTestId("try-add-box").click();
+    await ask();
+    const captions = await page.getByTestId("try-answer").locator("dd").allTextContents();
+    expect(captions).toHaveLength(2);
+    // The pocket model knows the demo rows: the row's region is the blue ring.
+    expect(captions[0]).toMatch(/ring/);
+  });
+
+  it("segments phrases and compares with the row", async () => {
+    const { page } = lab;
+    await page.getByRole("radio", { name: "Segment phrases" }).click();
+    await page.getByTestId("try-phrases").fill("the blue ring\nthe red square");
+    const text = await ask();
+    const shown = [...text.matchAll(/IoU with the row ([\d.]+)/g)].map((found) => Number(found[1]));
+    expect(shown).toHaveLength(2);
+    expect(shown[0]).toBeGreaterThan(0.5);
+    expect(shown[1]).toBeLessThan(0.2);
+  });
+
+  it("takes a picture of one's own, with a box that was drawn", async () => {
+    const { page } = lab;
+    await page.getByTestId("try-picture").setInputFiles(join(root, "tests/golden/sa2va-tiny-qwen2/image.png"));
+    await page.getByRole("radio", { name: "Describe regions" }).click();
+    await page.getByRole("button", { name: "Remove Box 1" }).click();
+    const frame = await page.getByTestId("try-draw").boundingBox();
+    if (frame === null) throw new Error("The picture has no place on the page");
+    await page.mouse.move(frame.x + frame.width * 0.6, frame.y + frame.height * 0.3);
+    await page.mouse.down();
+    await page.mouse.move(frame.x + frame.width * 0.8, frame.y + frame.height * 0.7, { steps: 4 });
+    await page.mouse.up();
+    const numbers = await page.locator("[data-testid=try-out] input[type=number]").count();
+    expect(numbers).toBe(4);
+    await ask();
+    expect(await page.getByTestId("try-answer").locator("dd").count()).toBe(1);
+    expect(await problems(page)).toEqual([]);
+  });
+
+  it("says what does not fit the card and what would, and does not start", async () => {
+    const { page } = lab;
+    await show(page, { screen: "setup", gpuMemory: "0.02", recompute: "false" });
+    await expect.poll(() => page.getByTestId("start-reason").textContent()).toMatch(/would take .* MB of the .* MB/);
+    expect(await page.getByTestId("start").getAttribute("aria-disabled")).toBe("true");
+    await show(page, { screen: "setup", gpuMemory: "8" });
+    await expect.poll(() => page.getByTestId("start-reason").textContent()).toBe("Ready to start");
+    expect(lab.consoleErrors).toEqual([]);
+  });
+});
