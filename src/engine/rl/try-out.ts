@@ -7,6 +7,7 @@ import { type Tensor, tf } from "../gpu/tf.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import type { StartAdapter } from "../model/start-adapter.ts";
 import { type Weights, weightsView } from "../model/weights.ts";
+import { freeDecodeBuffers } from "../policy/decode-gpu.ts";
 import { disposeFeatures, type FeatureCache } from "../policy/features.ts";
 import { describeMasks, findMasks } from "../policy/partner.ts";
 import { openRun } from "../runs/run-folder.ts";
@@ -96,6 +97,8 @@ export async function tryOut(
     }
   } finally {
     dispose();
+    // A paused run goes on with its own.
+    if (context.live === undefined) freeDecodeBuffers();
     trimPool();
   }
 }
