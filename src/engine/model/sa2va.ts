@@ -59,7 +59,10 @@ export async function openSa2va(folder: ByteFolder, name: string, options: OpenO
   return assembleSa2va({ name, config, tokenizer, storage, bytes }, pieces);
 }
 
-/** The tokenizer of a model folder. @throws LabError("bad-input") when it has ids the embedding has no row for */
+/** Rows an embedding may have without a token: padding to round sizes takes a few hundred. */
+const SPARE_ROWS = 1024;
+
+/** The tokenizer of a model folder. @throws LabError("bad-input") when its ids are not those of the embedding's rows */
 export async function modelTokenizer(folder: ByteFolder, config: Sa2vaConfig): Promise<Tokenizer> {
   const tokenizer = await openTokenizer(folder);
   const rows = config.language.vocabSize;
@@ -67,6 +70,13 @@ export async function modelTokenizer(folder: ByteFolder, config: Sa2vaConfig): P
     throw new LabError(
       "bad-input",
       `The tokenizer has ids up to ${tokenizer.vocabSize - 1}, the embedding only ${rows} rows; nothing was loaded`,
+      { subject: "tokenizer.json" },
+    );
+  }
+  if (rows - tokenizer.vocabSize > SPARE_ROWS) {
+    throw new LabError(
+      "bad-input",
+      `The tokenizer knows ${tokenizer.vocabSize} ids, the embedding has ${rows} rows: it is not this model's; nothing was loaded`,
       { subject: "tokenizer.json" },
     );
   }
