@@ -1,0 +1,72 @@
+/** The reward bench on the pocket model: the same draws whatever else is sampled, stoppable, and it leaves nothing. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { memorySnapshot } from "../../src/engine/gpu/memory.ts";
+import type { BenchGroup } from "../../src/engine/rewards/bench/bench-group.ts";
+import { cheapConfig, openTestLab, type TestLab } from "../support/session.ts";
+
+let lab: TestLab;
+let baseline: number;
+beforeAll(async () => {
+  lab = await openTestLab();
+  baseline = memorySnapshot().tensors;
+});
+afterAll(() => lab.session.dispose());
+
+async function bench(indices: readonly number[], loops: readonly (1 | 2)[] = [1, 2], seed = 0): Promise<BenchGroup[]> {
+  const groups: BenchGroup[] = [];
+  const { signal } = new AbortController();
+  await lab.session.bench(cheapConfig({ seed }), indices, loops, (group) => groups.push(group), signal);
+  return groups;
+}
+
+describe("the reward bench", () => {
+  it("samples G captions and all masks of each row, scored with every term, and repeats itself", async () => {
+    const groups = await bench([0, 3]);
+    expect(groups.map((group) => [group.loop, group.rollouts.length])).toEqual([
+      [1, 2],
+      [2, 3],
+      [1, 2],
+      [2, 3],
+    ]);
+    for (const { rollouts } of groups) {
+      for (const { reward, terms } of rollouts) {
+        expect(reward).toBeGreaterThanOrEqual(0);
+        expect(terms.map((term) => term.name)).toEqual(
+          expect.arrayContaining(["iou", "meteor", "confidence", "box", "centre", "length", "repetition", "leak"]),
+        );
+      }
+    }
+    // A row's draws do not hang on which other rows are sampled.
+    expect(await bench([3])).toEqual(groups.slice(2));
+    expect(memorySnapshot().tensors).toBe(baseline);
+  });
+
+  it("draws other captions for another row and another seed", async () => {
+    const captions = (groups: readonly BenchGroup[]) =>
+      groups.map((group) => group.rollouts.map((rollout) => rollout.completion).join("|"));
+    const many = captions(await bench([0, 3, 5, 7], [1]));
+    expect(new Set(many).size).toBeGreaterThan(1);
+    expect(captions(await bench([0, 3, 5, 7], [1], 1))).not.toEqual(many);
+  });
+
+  it("stops when asked, keeps what is there, and lets nothing else in meanwhile", async () => {
+    const stop = new AbortController();
+    const groups: BenchGroup[] = [];
+    const work = lab.session.bench(
+      cheapConfig(),
+      [0, 1, 2, 3],
+      [1],
+      (group) => {
+        groups.push(group);
+        stop.abort();
+      },
+      stop.signal,
+    );
+    await expect(lab.start()).rejects.toThrow("The reward bench is sampling");
+    await expect(work).rejects.toMatchObject({ code: "cancelled" });
+    expect(groups).toHaveLength(1);
+    expect(memorySnapshot().tensors).toBe(baseline);
+    const run = await lab.start({ steps: 1 });
+    expect(await run.done).toBe("finished");
+  });
+});
