@@ -1,0 +1,180 @@
+/** The Rewards screen: composing, trying out, own rewards that misbehave, and the bench over pocket rows and photographs. */
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { root } from "../../scripts/lib/ensure.mjs";
+import { followTrainer, type OpenPage, openPage, problems, type RunEvent, show, untilReady } from "../support/page.ts";
+
+const PHOTOGRAPHS = join(root, "tests", "fixtures", "photographs", "data-00000-of-00001.arrow");
+
+let lab: OpenPage;
+let events: RunEvent[];
+/** Addresses that anything in the browser asked for outside the page's own. */
+const foreign: string[] = [];
+beforeAll(async () => {
+  lab = await openPage({ screen: "rewards", groupSize: "2", maxNewTokens: "4", partnerMaxTokens: "4", saveSteps: "0" });
+  lab.context.on("request", (request) => {
+    const { protocol, hostname } = new URL(request.url());
+    if (protocol.startsWith("http") && hostname !== "localhost") foreign.push(request.url());
+  });
+  events = await followTrainer(lab.page);
+  await lab.page.reload();
+  await untilReady(lab.page);
+});
+afterAll(() => lab.close());
+
+const text = (id: string): Promise<string | null> => lab.page.getByTestId(id).textContent();
+
+describe("the composer", () => {
+  it("takes the rewards of the notes and shows what they come to", async () => {
+    const { page } = lab;
+    await page.getByTestId("reward-preset-003").click();
+    expect(await text("reward-formulas")).toMatch(/Loop 1r = IoU \+ METEOR.*no judge.*Loop 2r = METEOR$/);
+    await page.getByTestId("reward-preset-000").click();
+    await expect.poll(() => text("reward-formulas")).toMatch(/Loop 1r = IoULoop 2r = METEOR/);
+    await page.getByTestId("weight-loop1LeakCost").fill("0.5");
+    await expect.poll(() => text("reward-formulas")).toMatch(/IoU − 0\.50 · Leak cost/);
+    await expect.poll(() => page.url()).toMatch(/loop1LeakCost=0\.5/);
+    await page.getByTestId("weight-loop1LeakCost").fill("-3");
+    expect(await page.getByTestId("weight-loop1LeakCost").getAttribute("aria-invalid")).toBe("true");
+    await page.getByTestId("weight-loop1LeakCost").fill("0");
+  });
+});
+
+describe("a try-out", () => {
+  it("follows the caption word by word and the painted mask", async () => {
+    const { page } = lab;
+    await expect.poll(() => text("try-loop1")).toMatch(/IoU 1\.00.*1\.000$/);
+    const best = await text("try-loop2");
+    await page.getByTestId("try-caption").fill("something else entirely");
+    await expect.poll(() => text("try-loop2")).toMatch(/METEOR 0\.00.*0\.000$/);
+    expect(best).not.toMatch(/0\.000$/);
+    await page.getByRole("button", { name: "Empty" }).click();
+    await expect.poll(() => text("try-loop1")).toMatch(/0\.000$/);
+    await page.getByRole("button", { name: "Full" }).click();
+    await expect.poll(() => text("try-loop1")).not.toMatch(/0\.000$/);
+    const full = await text("try-loop1");
+    await page.getByText("Erase", { exact: true }).click();
+    const paper = await page.getByTestId("mask-paper").boundingBox();
+    if (paper === null) throw new Error("There is no paper to paint on");
+    await page.mouse.move(paper.x + 5, paper.y + 5);
+    await page.mouse.down();
+    await page.mouse.move(paper.x + paper.width - 5, paper.y + 5, { steps: 4 });
+    await page.mouse.up();
+    await expect.poll(() => text("try-loop1")).not.toBe(full);
+  });
+});
+
+describe("an own reward", () => {
+  const OWN = "function reward(r: Rollout): number { return r.caption.length / 100 }";
+
+  it("is kept with its hash and moves the score", async () => {
+    const { page } = lab;
+    await page.getByTestId("try-caption").fill("0123456789");
+    await page.getByTestId("reward-source").fill(OWN);
+    await expect.poll(() => text("reward-hash")).toMatch(/^[0-9a-f]{12}$/);
+    await page.getByRole("button", { name: "Weigh 1 in loop 1" }).click();
+    await expect.poll(() => text("try-loop1")).toMatch(/Own reward 0\.10/);
+    expect(page.url()).not.toContain("caption.length");
+  });
+
+  it.each([
+    ["loops forever", "for (;;);", /ran longer than 300 ms/],
+    ["allocates without end", "const a = []; for (;;) a.push({ a: [] });", /asked for more than 64 MiB|ran longer/],
+    ["throws", "throw new Error('mine')", /threw Error: mine/],
+    ["returns NaN", "return NaN", /returned NaN, not a finite number/],
+    ["returns a text", "return '1'", /returned a string, not a number/],
+    ["reaches for fetch", "fetch('https://example.org/a'); return 1", /reached for fetch; a reward has no network/],
+    ["reaches for a socket", "new WebSocket('wss://example.org'); return 1", /reached for WebSocket/],
+    ["imports scripts", "importScripts('https://example.org/a.js'); return 1", /reached for importScripts/],
+  ])("that %s is stopped and named, and the next one runs", async (_, body, message) => {
+    const { page } = lab;
+    await page.evaluate(`location.hash += "&userRewardMs=300"`);
+    await page.getByTestId("reward-source").fill(`function reward() { ${body} }`);
+    await expect.poll(() => text("try-problem"), { timeout: 30_000 }).toMatch(message);
+    await page.getByTestId("reward-source").fill(OWN);
+    await expect.poll(() => text("try-loop1"), { timeout: 30_000 }).toMatch(/Own reward 0\.10/);
+  });
+
+  it("pauses a run that it cannot score, and the run can be stopped", async () => {
+    const { page } = lab;
+    await page.getByTestId("reward-source").fill("function reward() { return fetch('https://example.org/run') }");
+    await expect.poll(() => text("try-problem"), { timeout: 30_000 }).toMatch(/reached for fetch/);
+    await page.getByTestId("strip-start").click();
+    await expect.poll(() => events.some((event) => event.state === "paused"), { timeout: 120_000 }).toBe(true);
+    expect((await problems(page)).join()).toMatch(/The own reward reached for fetch; a reward has no network/);
+    expect(events.some((event) => event.type === "step")).toBe(false);
+    await page.getByTestId("stop").click();
+    await expect.poll(() => events.some((event) => event.state === "finished"), { timeout: 60_000 }).toBe(true);
+    await show(page, { screen: "rewards" });
+    await page.getByTestId("reward-preset-000").click();
+    expect(foreign).toEqual([]);
+  });
+});
+
+describe("the bench", () => {
+  it("samples pocket rows and leads from each number to the rollouts behind it", async () => {
+    const { page } = lab;
+    await page.getByTestId("bench-rows").fill("2");
+    await page.getByTestId("bench-start").click();
+    await page.getByTestId("bench-progress").waitFor();
+    await page.getByTestId("bench-progress").waitFor({ state: "detached", timeout: 200_000 });
+    expect(await text("bench-source")).toMatch(/4 groups$/);
+    expect(await text("bench-facts")).toMatch(/Zero-advantage groups.*%.*Rewards missing0 of 4/);
+    const terms = page.getByTestId("bench-terms");
+    expect(await terms.locator("tbody tr").count()).toBe(9);
+    await terms.locator("tbody tr").first().getByRole("button", { disabled: false }).first().click();
+    expect(await text("bench-selection")).toMatch(/Reward from .* of 2 groups/);
+    await page.locator("[data-testid=bench-groups] button").first().click();
+    await page.getByRole("button", { name: "Try it out" }).click();
+    await expect.poll(() => text("try-loop1")).toMatch(/IoU/);
+  });
+
+  it("scores anew when a weight moves", async () => {
+    const { page } = lab;
+    const before = await text("bench-facts");
+    await page.getByTestId("weight-loop1Centre").fill("2");
+    await expect.poll(() => text("bench-facts"), { timeout: 30_000 }).not.toBe(before);
+    await page.getByTestId("reward-preset-000").click();
+    await expect.poll(() => text("bench-facts"), { timeout: 30_000 }).toBe(before);
+  });
+
+  it("takes a file of rollouts, and refuses a wrong one without losing what is there", async () => {
+    const { page } = lab;
+    const lines = [
+      { row: "a", caption: "a red car", reference: "a red car" },
+      { row: "a", caption: "a blue bus", reference: "a red car" },
+      { row: "b", caption: "a red car", reference: "a red car" },
+      { row: "b", caption: "a red car", reference: "a red car" },
+    ];
+    await page.getByTestId("reward-preset-002").click();
+    await page.getByTestId("weight-loop1Meteor").fill("1");
+    await page.getByTestId("weight-loop1Iou").fill("0");
+    const buffer = Buffer.from(lines.map((line) => JSON.stringify(line)).join("\n"));
+    await page.getByTestId("bench-file").setInputFiles({ name: "other.jsonl", mimeType: "text/plain", buffer });
+    await expect.poll(() => text("bench-source"), { timeout: 30_000 }).toBe("other.jsonl · 2 groups");
+    // "a red car" has three words in one run: 1 - 0.5 / 27.
+    expect(await text("bench-facts")).toMatch(/Zero-advantage groups50 %Rewards missing0 of 4/);
+    expect(await page.getByTestId("bench-terms").locator("tbody tr").first().textContent()).toMatch(/0\.98/);
+    await page
+      .getByTestId("bench-file")
+      .setInputFiles({ name: "no.jsonl", mimeType: "text/plain", buffer: Buffer.from("{") });
+    await expect.poll(() => text("bench-problem")).toMatch(/^no\.jsonl, line 1: it is not JSON/);
+    expect(await text("bench-source")).toBe("other.jsonl · 2 groups");
+    await page.getByTestId("reward-preset-000").click();
+  });
+
+  it("samples real photographs", async () => {
+    const { page } = lab;
+    await show(page, { screen: "data" });
+    await page.getByTestId("pick-shard-files").setInputFiles([PHOTOGRAPHS]);
+    await expect.poll(() => text("data-counts"), { timeout: 30_000 }).toMatch(/^3 rows/);
+    await show(page, { screen: "rewards" });
+    await page.getByRole("radio", { name: "Loop 1", exact: true }).click();
+    await page.getByTestId("bench-rows").fill("1");
+    await page.getByTestId("bench-start").click();
+    await expect.poll(() => text("bench-source"), { timeout: 200_000 }).toMatch(/1 groups$/);
+    await page.getByTestId("bench-progress").waitFor({ state: "detached", timeout: 200_000 });
+    expect(await text("bench-facts")).toMatch(/Rewards missing0 of 2/);
+    expect(lab.consoleErrors).toEqual([]);
+  });
+});
