@@ -78,6 +78,7 @@ function ServerFields(): ReactNode {
       <p
         className={problem === null ? styles.help : styles.problem}
         id="judge-url-help"
+        data-testid="judge-url-help"
         role={problem === null ? undefined : "alert"}
       >
         {problem ??

@@ -113,7 +113,7 @@ function Prompt(props: { readonly name: PromptName; readonly setting: TextKey; r
         onBlur={() => setDraft(null)}
       />
       {problem !== null && (
-        <p className={styles.problem} role="alert">
+        <p className={styles.problem} role="alert" data-testid="prompt-problem">
           {problem}
         </p>
       )}
@@ -164,7 +164,7 @@ function Written(): ReactNode {
         }}
       />
       {problem !== null && (
-        <p className={styles.problem} role="alert">
+        <p className={styles.problem} role="alert" data-testid="prompt-problem">
           {problem}
         </p>
       )}

@@ -1,0 +1,240 @@
+/** The judge in the real page: tried out, trained with, and its key looked for everywhere afterwards. */
+import { readFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { unzipSync } from "fflate";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type JudgeServer, judgeServer } from "../support/judge-server.ts";
+import {
+  CHEAP_RUN,
+  followTrainer,
+  type OpenPage,
+  openPage,
+  type RunEvent,
+  show,
+  untilEvent,
+  untilReady,
+} from "../support/page.ts";
+
+const KEY = `zk-recognisable-${"0123456789abcdef"}`;
+let lab: OpenPage;
+let judge: JudgeServer;
+let mute: Server;
+let events: RunEvent[];
+/** Addresses of every request of page and workers, and everything the console said. */
+const seen: string[] = [];
+
+beforeAll(async () => {
+  judge = await judgeServer(["reader-1", "reader-2"]);
+  // A server that answers but lets no page read it.
+  mute = createServer((_, response) => void response.writeHead(200).end("{}"));
+  await new Promise<void>((resolve) => mute.listen(0, "127.0.0.1", resolve));
+  lab = await openPage({ screen: "judge", ...CHEAP_RUN, loops: "2", judgeRetries: "0" });
+  lab.context.on("request", (request) => seen.push(request.url(), JSON.stringify(request.postData() ?? "")));
+  lab.context.on("console", (message) => seen.push(message.text()));
+  events = await followTrainer(lab.page);
+  await lab.page.addInitScript(
+    `addEventListener("lab:trainer", ({ detail }) => { (globalThis.told ??= []).push(JSON.stringify(detail)) })`,
+  );
+  await lab.page.reload();
+  await untilReady(lab.page);
+});
+afterAll(async () => {
+  await lab.close();
+  await judge.close();
+  mute.close();
+});
+
+const pressTest = async (): Promise<void> => {
+  await lab.page.getByTestId("judge-test").click();
+  await lab.page.getByTestId("judge-result").or(lab.page.getByTestId("judge-problem")).first().waitFor();
+};
+
+describe("the Judge screen", () => {
+  it("tests a server on three pairs with scores, latency and raw replies", async () => {
+    const { page } = lab;
+    await page.getByTestId("judge-instrument").selectOption("questions");
+    await page.getByTestId("judge-url").fill(judge.url);
+    await page.getByTestId("judge-key").fill(KEY);
+    await page.getByTestId("judge-key-use").click();
+    expect(await page.getByTestId("judge-key").inputValue()).toBe("");
+    expect(await page.getByTestId("judge-key-state").textContent()).toMatch(/A key is set/);
+    await pressTest();
+    const row = (name: string): Promise<string | null> => page.getByTestId(`judge-pair-${name}`).textContent();
+    expect(await row("same")).toMatch(/1\.000\d+ ms/);
+    expect(await row("wrong")).toMatch(/0\.000\d+ ms/);
+    expect(await page.getByTestId("judge-result").textContent()).toMatch(/In order.*Raw replies/);
+    expect(judge.calls.every((call) => call.headers.authorization === `Bearer ${KEY}`)).toBe(true);
+  });
+
+  it("says what is wrong: a key refused, a reply that is no JSON, CORS, nothing there, an address with a key", async () => {
+    const { page } = lab;
+    const diagnosis = async (): Promise<string> => {
+      await pressTest();
+      return (await page.getByTestId("judge-diagnosis").textContent()) ?? "";
+    };
+    judge.script((_, { headers }) => ({ status: 401, body: `no: ${headers.authorization}` }));
+    expect(await diagnosis()).toMatch(/Key refused.*Bearer \[key\]/);
+    judge.script(() => ({ reply: "I like it" }));
+    expect(await diagnosis()).toMatch(/Not JSON/);
+    judge.script(() => ({ status: 404 }));
+    expect(await diagnosis()).toMatch(/No such model/);
+    judge.script(() => "good");
+    await page.getByTestId("judge-url").fill(`http://127.0.0.1:${(mute.address() as AddressInfo).port}`);
+    expect(await diagnosis()).toMatch(/CORS refused.*Access-Control-Allow-Origin: http:\/\/localhost/);
+    await page.getByTestId("judge-url").fill("http://127.0.0.1:9");
+    expect(await diagnosis()).toMatch(/Nothing answers/);
+    await page.getByTestId("judge-url").fill("http://192.168.7.7:8000");
+    expect(await diagnosis()).toMatch(/Address not allowed/);
+    await page.getByTestId("judge-url").fill("https://judge.example/v1?api_key=zk-typed-into-the-address");
+    expect(await page.getByTestId("judge-url-help").textContent()).toMatch(/looks like a key/);
+    expect(await page.evaluate("JSON.stringify(localStorage)")).not.toContain("zk-typed");
+    await page.getByTestId("judge-url").fill(judge.url);
+  });
+
+  it("shows how steady the judge is", async () => {
+    const { page } = lab;
+    await page.getByTestId("judge-calibrate").click();
+    const result = page.getByTestId("calibration-result");
+    await result.waitFor();
+    expect(await result.textContent()).toMatch(/Spread of one pair0\.000/);
+    expect(await result.locator("tbody tr").count()).toBeGreaterThan(2);
+  });
+
+  it("hashes the prompts and refuses one without its placeholders", async () => {
+    const { page } = lab;
+    const version = page.getByTestId("prompt-version");
+    const before = await version.textContent();
+    await page.locator("summary", { hasText: "Answers from the prediction" }).click();
+    const text = page.getByTestId("prompt-answers");
+    await text.fill("Answer {{questions}} about {{caption}}, and say nothing else.");
+    await expect.poll(() => version.textContent()).not.toBe(before);
+    await text.fill("Answer!");
+    expect(await page.getByTestId("prompt-problem").textContent()).toMatch(
+      /lacks \{\{caption\}\} and \{\{questions\}\}/,
+    );
+    await page.getByRole("button", { name: "Back to the lab's own text" }).last().click();
+    await expect.poll(() => version.textContent()).toBe(before);
+  });
+
+  it("fetches a model into the tab only when it is asked", async () => {
+    const { page } = lab;
+    const fetched = (): boolean => seen.some((url) => /webllm|web-llm/.test(url));
+    await page.getByTestId("judge-provider").selectOption("webllm");
+    await page.getByTestId("judge-model").fill("no-such-model");
+    expect(fetched()).toBe(false);
+    await pressTest();
+    expect(fetched()).toBe(true);
+    expect(await page.getByTestId("judge-problem").textContent()).toMatch(/no-such-model cannot be used in this tab/);
+    await page.getByTestId("judge-model").fill("");
+  });
+
+  it("asks the browser's own model through the page, where there is one", async () => {
+    const { page } = lab;
+    await page.getByTestId("judge-provider").selectOption("chrome");
+    await page.evaluate("delete globalThis.LanguageModel");
+    await pressTest();
+    expect(await page.getByTestId("judge-diagnosis").textContent()).toMatch(
+      /Not available here.*no built-in language model/,
+    );
+    // Stands in for the browser: this one has none.
+    await page.evaluate(`globalThis.LanguageModel = {
+      availability: async () => "available",
+      create: async () => ({
+        destroy() {},
+        prompt: async (text, { responseConstraint: schema }) => JSON.stringify(
+          "q1" in schema.properties
+            ? Object.fromEntries(schema.required.map((name) => [name, "A"]))
+            : { subject: "dog", attributes: [{ part: "dog", attribute: "colour", value: "brown" }], absent: [] },
+        ),
+      }),
+    }`);
+    await pressTest();
+    expect(await page.getByTestId("judge-result").textContent()).toMatch(/chrome-built-in at in this browser/);
+    expect(await page.getByTestId("judge-pair-same").textContent()).toMatch(/\d ms$/);
+    await page.getByTestId("judge-provider").selectOption("server");
+  });
+});
+
+describe("a run with the judge", () => {
+  it("is scored by it, and the reward tab shows its questions", async () => {
+    const { page } = lab;
+    await show(page, { screen: "judge" });
+    judge.forget();
+    const from = events.length;
+    await page.getByTestId("strip-start").click();
+    const step = await untilEvent(events, from, (event) => event.type === "step");
+    expect(step.metrics).toMatchObject({ "judge/failures": 0, "loop2/reward_missing": 0 });
+    expect(step.metrics?.["judge/verdicts"]).toBeGreaterThan(0);
+    await untilEvent(events, from, (event) => event.type === "state" && event.state === "finished");
+    await show(page, { screen: "rollouts", step: "1" });
+    const inspector = page.getByTestId("inspector");
+    await inspector.waitFor();
+    await inspector.getByRole("tab", { name: "Reward" }).click();
+    await expect.poll(() => inspector.textContent()).toMatch(/Judge.*Is it likely that the description is about/s);
+  });
+
+  it("is compared with METEOR and with the person's thumbs", async () => {
+    const { page } = lab;
+    await page.getByTestId("thumb-up").click();
+    await expect.poll(() => page.getByTestId("thumb-up").getAttribute("aria-pressed")).toBe("true");
+    await page.keyboard.press("ArrowRight");
+    await page.getByTestId("thumb-down").click();
+    await expect.poll(() => page.getByTestId("thumb-down").getAttribute("aria-pressed")).toBe("true");
+    await show(page, { screen: "judge" });
+    await page.getByTestId("thumb-agreement").waitFor();
+    expect(await page.getByTestId("thumb-agreement").textContent()).toMatch(/1 up, 1 down.*Judge\d+ %METEOR\d+ %/);
+  });
+
+  it("leaves its key in no file, address, message, storage, page or log", async () => {
+    const { page } = lab;
+    await show(page, { screen: "runs" });
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByTestId("export-run").first().click(),
+    ]);
+    const files = unzipSync(new Uint8Array(readFileSync(await download.path())));
+    expect(Object.keys(files).map((name) => name.split("/").at(-1))).toEqual(
+      expect.arrayContaining(["judge.json", "thumbs.json", "run.json", "step-000001.arrow"]),
+    );
+    const places: Record<string, string> = Object.fromEntries(
+      Object.entries(files).map(([name, bytes]) => [name, Buffer.from(bytes).toString("latin1")]),
+    );
+    places.requests = seen.join("\n");
+    places.calls = judge.calls.map((call) => call.path + call.text).join("\n");
+    places.address = page.url();
+    places.console = lab.consoleErrors.join("\n");
+    places.storage = await page.evaluate("JSON.stringify({ ...localStorage, ...sessionStorage })");
+    places.messages = await page.evaluate("(globalThis.told ?? []).join()");
+    places.page = await page.content();
+    // Everything below the origin's private file system, the judge's cache among it.
+    places.disk = await page.evaluate(`(async () => {
+      const texts = [];
+      const read = async (folder, path) => {
+        for await (const [name, handle] of folder.entries()) {
+          texts.push(path + name);
+          if (handle.kind === "directory") await read(handle, path + name + "/");
+          else texts.push(await (await handle.getFile()).text());
+        }
+      };
+      await read(await navigator.storage.getDirectory(), "");
+      return texts.join("\\n");
+    })()`);
+    expect(places.disk).toContain("replies.jsonl");
+    expect(places.messages?.length).toBeGreaterThan(1000);
+    expect(Object.entries(places).filter(([, text]) => text.includes(KEY) || text.includes("recognisable"))).toEqual(
+      [],
+    );
+  });
+
+  it("asks nothing when the same run is done again", async () => {
+    const { page } = lab;
+    judge.forget();
+    const from = events.length;
+    await page.getByTestId("strip-start").click();
+    const step = await untilEvent(events, from, (event) => event.type === "step");
+    expect(step.metrics?.["judge/calls"]).toBe(0);
+    await untilEvent(events, from, (event) => event.type === "state" && event.state === "finished");
+    expect(judge.calls).toHaveLength(0);
+  });
+});
