@@ -18,6 +18,7 @@ import { openRegionSet } from "../src/engine/data/region-set.ts";
 import { decodeRle } from "../src/engine/data/rle.ts";
 import type { RowSource } from "../src/engine/data/training-row.ts";
 import { LabError } from "../src/engine/errors.ts";
+import { openAgain } from "../src/engine/gpu/device.ts";
 import { rewardScorer } from "../src/engine/rewards/scorer.ts";
 import { loadWordnet } from "../src/engine/rewards/wordnet.ts";
 import { Session } from "../src/engine/rl/session.ts";
@@ -116,6 +117,7 @@ await runTool(async () => {
   const user = nodeUserRewards();
   const session = new Session({
     device,
+    reopen: () => openAgain(openNodeDevice),
     store,
     rows,
     scorer: rewardScorer({ wordnet, judgeHost: nodeJudgeHost(store, say), user }),

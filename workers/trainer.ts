@@ -2,7 +2,7 @@
 
 import type { ByteFolder } from "../src/engine/bytes/source.ts";
 import { LabError } from "../src/engine/errors.ts";
-import { openDevice } from "../src/engine/gpu/device.ts";
+import { type EngineDevice, openAgain, openDevice } from "../src/engine/gpu/device.ts";
 import type { Sa2vaModel } from "../src/engine/model/sa2va.ts";
 import { Session, type StartedRun } from "../src/engine/rl/session.ts";
 import { openOpfsStore } from "../src/engine/runs/opfs-store.ts";
@@ -28,17 +28,35 @@ async function connect(lines: Connect): Promise<Session> {
     throw thrown;
   });
   send({ type: "gpu", report: device.report, error: null });
-  void device.lost.then((sentence) => fail(null, new LabError("gpu", sentence)));
+  watchLoss(device);
   const rows = rowsOver(lines.data);
   tries.drawFrom(rows);
   return new Session({
     device,
+    reopen: async () => {
+      const again = await openAgain(() => openDevice(navigator.gpu));
+      send({ type: "gpu", report: again.report, error: null });
+      watchLoss(again);
+      return again;
+    },
     store: await openOpfsStore(),
     rows,
     scorer: scorerOver(lines.reward),
     now: () => performance.now() / 1000,
     emit: send,
   });
+}
+
+/** A run deals with the loss of its device itself. */
+function watchLoss(device: EngineDevice): void {
+  device.lost
+    .then(async (sentence) => {
+      const lab = await session;
+      if (lab?.trainer === undefined && lab?.device === device) {
+        fail(null, new LabError("gpu", `${sentence}; reload the page to go on`));
+      }
+    })
+    .catch((thrown: unknown) => fail(null, thrown));
 }
 
 async function answer(message: Request): Promise<void> {

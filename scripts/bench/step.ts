@@ -5,7 +5,7 @@ import { presetConfig } from "../../src/engine/config/presets.ts";
 import { openRegionSet } from "../../src/engine/data/region-set.ts";
 import { decodeRle } from "../../src/engine/data/rle.ts";
 import { LabError } from "../../src/engine/errors.ts";
-import type { EngineDevice } from "../../src/engine/gpu/device.ts";
+import { type EngineDevice, openAgain } from "../../src/engine/gpu/device.ts";
 import { switchOwnKernels } from "../../src/engine/gpu/own-kernels.ts";
 import { rewardScorer } from "../../src/engine/rewards/scorer.ts";
 import { loadWordnet } from "../../src/engine/rewards/wordnet.ts";
@@ -13,6 +13,7 @@ import { Session } from "../../src/engine/rl/session.ts";
 import { memoryStore } from "../../src/engine/runs/memory-store.ts";
 import { root } from "../lib/ensure.mjs";
 import { nodeFolder, nodeFolders, nodeSource } from "../lib/node-files.ts";
+import { openNodeDevice } from "../lib/node-gpu.ts";
 import { decodeImage } from "../lib/node-images.ts";
 import { type BenchRow, benchRow } from "./measure.ts";
 
@@ -24,6 +25,7 @@ export async function* stepRows(device: EngineDevice, adapter: string, rounds: n
   let before = performance.now();
   const session = new Session({
     device,
+    reopen: () => openAgain(openNodeDevice),
     store: memoryStore(),
     rows: async (index) => {
       const sample = await set.sample(index);

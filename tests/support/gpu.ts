@@ -10,6 +10,12 @@ export async function useGpu(): Promise<EngineDevice> {
   return opened;
 }
 
+/** Another device in place of the one of the file, which was lost. */
+export async function openGpuAgain(): Promise<EngineDevice> {
+  opened = await openNodeDevice();
+  return opened;
+}
+
 afterAll(() => {
   opened?.check();
   opened?.close();

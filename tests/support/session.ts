@@ -21,7 +21,7 @@ import { memoryStore } from "../../src/engine/runs/memory-store.ts";
 import type { StepMetrics } from "../../src/engine/runs/records.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
 import type { RunStore } from "../../src/engine/runs/store.ts";
-import { useGpu as openGpu } from "./gpu.ts";
+import { useGpu as openGpu, openGpuAgain } from "./gpu.ts";
 
 /** Folder of the pocket model. */
 export const POCKET = join(root, "public", "pocket", "model");
@@ -93,6 +93,7 @@ export async function openTestLab(store: RunStore = memoryStore(), user?: UserRe
   const events: TrainerEvent[] = [];
   const session = new Session({
     device,
+    reopen: openGpuAgain,
     store,
     rows,
     scorer,

@@ -28,6 +28,8 @@ export interface EngineDevice {
   check(): void;
   /** Settles with a sentence when the device is lost; never rejects. */
   readonly lost: Promise<string>;
+  /** That sentence, or undefined when the device is well: asked after an error, which may arrive before the loss is told. */
+  whyLost(): Promise<string | undefined>;
   /** Removes the backend and destroys the device. */
   close(): void;
 }
@@ -45,6 +47,9 @@ const WANTED_LIMITS = [
   "maxComputeWorkgroupSizeZ",
   "maxComputeWorkgroupsPerDimension",
 ] as const;
+
+/** How long an error may be ahead of the news that the device is lost. */
+const LOSS_DELAY_MS = 500;
 
 /**
  * Requests adapter and device, registers the tfjs backend "webgpu" on it and makes it current.
@@ -76,7 +81,7 @@ export async function openDevice(gpu: GPU | undefined): Promise<EngineDevice> {
 
   // The backend module registers itself on import when navigator.gpu exists, so it is imported only now.
   const { WebGPUBackend } = await import("@tensorflow/tfjs-backend-webgpu");
-  tf.removeBackend("webgpu");
+  if (tf.findBackendFactory("webgpu") !== null) tf.removeBackend("webgpu");
   type AdapterInfo = ConstructorParameters<typeof WebGPUBackend>[1];
   tf.registerBackend("webgpu", () => new WebGPUBackend(device, adapter.info as unknown as AdapterInfo), 3);
   if (!(await tf.setBackend("webgpu"))) throw new LabError("gpu", "TensorFlow.js refused the WebGPU device");
@@ -101,10 +106,28 @@ export async function openDevice(gpu: GPU | undefined): Promise<EngineDevice> {
       throw new LabError("gpu", `The GPU reported an error, so this work did not happen: ${message}`);
     },
     lost,
+    whyLost: () =>
+      Promise.race([lost, new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), LOSS_DELAY_MS))]),
     close() {
       closing = true;
-      tf.removeBackend("webgpu");
+      if (tf.findBackendFactory("webgpu") !== null) tf.removeBackend("webgpu");
       device.destroy();
     },
   };
+}
+
+/** A driver that was reset or a GPU process that was killed takes a moment to come back. */
+const TRIES = 5;
+const WAIT_MS = 1000;
+
+/** Opens a device in place of a lost one, trying for a few seconds. @throws what the last try threw */
+export async function openAgain(open: () => Promise<EngineDevice>): Promise<EngineDevice> {
+  for (let tried = 1; ; tried++) {
+    try {
+      return await open();
+    } catch (thrown) {
+      if (tried >= TRIES) throw thrown;
+      await new Promise((resolve) => setTimeout(resolve, WAIT_MS));
+    }
+  }
 }

@@ -57,8 +57,14 @@ export async function groupGradients(
     undefined,
     true,
   );
-  const [scalars, logps, entropies] = (await Promise.all(kept.map((tensor) => tensor.data()))) as Float32Array[];
-  tf.dispose([value, ...kept, ...Object.values(inputs).filter((tensor) => tensor !== null)]);
+  const used = [value, ...kept, ...Object.values(inputs).filter((tensor) => tensor !== null)];
+  const [scalars, logps, entropies] = (await Promise.all(kept.map((tensor) => tensor.data()))
+    .catch((thrown: unknown) => {
+      // A lost device: nobody will take the gradients.
+      tf.dispose([...grads]);
+      throw thrown;
+    })
+    .finally(() => tf.dispose(used))) as Float32Array[];
   const gradients: Record<string, Tensor> = {};
   names.forEach((name, i) => {
     // Not reached by this loss: the tape gives no tensor.
@@ -82,7 +88,5 @@ export async function groupGradients(
 /** Log-probabilities of the same actions without a tape, [N·T]; for reference and stored denominators. */
 export async function logProbsOnly(playout: Playout, weights: Weights, features: ImageFeatures): Promise<Float32Array> {
   const logps = tf.tidy(() => playout.logProbs(weights, features).logps);
-  const values = (await logps.data()) as Float32Array;
-  logps.dispose();
-  return values;
+  return (await logps.data().finally(() => logps.dispose())) as Float32Array;
 }

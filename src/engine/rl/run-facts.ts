@@ -2,6 +2,7 @@
 import { sha256Hex } from "../bytes/hash.ts";
 import type { RowSource } from "../data/training-row.ts";
 import { LabError } from "../errors.ts";
+import { holdRun } from "../runs/lock.ts";
 import type { RunManifest } from "../runs/manifest.ts";
 import type { RowList, SelectedRows } from "./row-selection.ts";
 
@@ -40,4 +41,35 @@ export async function describeData(list: RowList, selected: SelectedRows): Promi
     heldOutRows: selected.heldOut.length,
     hash: await sha256Hex(text),
   };
+}
+
+/**
+ * A run goes on only with the model and the rows it was begun with.
+ * @param hash of the model that is loaded
+ * @throws LabError("bad-input") naming what differs
+ */
+export function checkSameRun(manifest: RunManifest, hash: string, data: RunManifest["data"]): void {
+  const { id, title } = manifest;
+  if (manifest.model.hash !== hash) {
+    throw new LabError("bad-input", `Run "${title}" was trained on ${manifest.model.name}, another model is loaded`, {
+      subject: id,
+    });
+  }
+  if (manifest.data.hash !== data.hash) {
+    throw new LabError("bad-input", `Run "${title}" drew from ${manifest.data.name}, other rows are open now`, {
+      subject: id,
+    });
+  }
+}
+
+/** Numbers in all tensors together. */
+export function elements(tensors: readonly { readonly shape: readonly number[] }[]): number {
+  return tensors.reduce((sum, { shape }) => sum + shape.reduce((product, side) => product * side, 1), 0);
+}
+
+/** Takes the run's lock. @returns the way to give it back @throws LabError("bad-input") when another tab has it */
+export async function holdOrRefuse(id: string): Promise<() => void> {
+  const release = await holdRun(id);
+  if (release === null) throw new LabError("bad-input", `Run "${id}" is under way in another tab`, { subject: id });
+  return release;
 }

@@ -20,8 +20,7 @@ import { createFeatureCache, type FeatureCache } from "../policy/features.ts";
 import type { BenchGroup } from "../rewards/bench/bench-group.ts";
 import type { RewardScorer } from "../rewards/types.ts";
 import { sealReward } from "../rewards/user/seal.ts";
-import { listCheckpoints, readCheckpoint } from "../runs/checkpoint.ts";
-import { holdRun } from "../runs/lock.ts";
+import { readCheckpoint } from "../runs/checkpoint.ts";
 import type { RunManifest } from "../runs/manifest.ts";
 import type { LoopId } from "../runs/records.ts";
 import { createRun, openRun, type RunFolder } from "../runs/run-folder.ts";
@@ -29,11 +28,13 @@ import type { RunStore } from "../runs/store.ts";
 import type { TrainerEvent } from "./events.ts";
 import { keepStart, keptStart } from "./kept-start.ts";
 import { type Plan, planRun } from "./plan.ts";
+import { keepGoing, type RunEnd } from "./recovery.ts";
 import { sampleBench } from "./reward-bench.ts";
 import { type RowList, type SelectedRows, selectRows } from "./row-selection.ts";
-import { checkedRows, describeData, runId } from "./run-facts.ts";
+import { checkedRows, checkSameRun, describeData, elements, holdOrRefuse, runId } from "./run-facts.ts";
 import { recordJudge } from "./run-judge.ts";
 import { adapterObstacle, loraSettings, resumeState, startState, trainableOf } from "./start-run.ts";
+import { newestCheckpoint, storedState } from "./stored-state.ts";
 import { Trainer } from "./trainer.ts";
 import { disposeState, type TrainingState } from "./training-state.ts";
 import { type TryAnswer, type TryContext, type TryTask, type TryWeights, tryOut } from "./try-out.ts";
@@ -47,6 +48,8 @@ const BENCH_FEATURE_BYTES = 64 * 2 ** 20;
 
 export interface SessionDeps {
   readonly device: EngineDevice;
+  /** Opens another device when that one is lost in a run. */
+  readonly reopen: () => Promise<EngineDevice>;
   readonly store: RunStore;
   readonly rows: RowSource;
   readonly scorer: RewardScorer;
@@ -64,9 +67,16 @@ export interface StartedRun {
   readonly done: Promise<"finished" | "stopped">;
 }
 
+interface LoadedModel {
+  readonly model: Sa2vaModel;
+  readonly hash: string;
+  readonly folder: ByteFolder;
+}
+
 export class Session {
   readonly #deps: SessionDeps;
-  #model: { readonly model: Sa2vaModel; readonly hash: string } | undefined;
+  #device: EngineDevice;
+  #model: LoadedModel | undefined;
   #adapter: StartAdapter | undefined;
   #live: TryContext["live"];
   #trying = false;
@@ -77,10 +87,11 @@ export class Session {
 
   constructor(deps: SessionDeps) {
     this.#deps = deps;
+    this.#device = deps.device;
   }
 
   get device(): EngineDevice {
-    return this.#deps.device;
+    return this.#device;
   }
 
   get model(): Sa2vaModel | undefined {
@@ -119,8 +130,8 @@ export class Session {
       this.#tryFeatures = undefined;
     };
     const model = await openSa2va(folder, name, { onProgress, beforeWeights });
-    this.#deps.device.check();
-    this.#model = { model, hash };
+    this.#device.check();
+    this.#model = { model, hash, folder };
     return model;
   }
 
@@ -150,7 +161,7 @@ export class Session {
         this.#rate = undefined;
       });
     }
-    return planRun(model, config, this.#deps.device, { start: this.#adapter, rate: await this.#rate });
+    return planRun(model, config, this.#device, { start: this.#adapter, rate: await this.#rate });
   }
 
   /** Starts a new run. @param created ISO time */
@@ -162,7 +173,7 @@ export class Session {
     if (obstacle !== null) throw new LabError("bad-config", obstacle, { subject: "loraRank" });
     const selected = selectRows(list, config);
     const trainable = trainableOf(model, config);
-    const { vendor, architecture, description, software } = this.#deps.device.report;
+    const { vendor, architecture, description, software } = this.#device.report;
     const manifest: RunManifest = {
       format: "sa2va-lab-run/1",
       id: runId(title, created),
@@ -170,18 +181,13 @@ export class Session {
       created,
       version: VERSION,
       config,
-      model: {
-        name: model.name,
-        hash,
-        parameters: model.parameters,
-        trainableParameters: trainable.reduce((sum, tensor) => sum + size(tensor.shape), 0),
-      },
+      model: { name: model.name, hash, parameters: model.parameters, trainableParameters: elements(trainable) },
       ...(start === undefined ? {} : { startAdapter: { name: start.name, hash: start.hash } }),
       data: await describeData(list, selected),
       adapter: { vendor, architecture, description, software },
       state: "running",
     };
-    const release = await this.#hold(manifest.id);
+    const release = await holdOrRefuse(manifest.id);
     try {
       const judge = await this.#deps.scorer.begin(config);
       const run = await createRun(this.#deps.store, manifest);
@@ -201,33 +207,10 @@ export class Session {
     const run = await openRun(store, id);
     const manifest = run.manifest();
     await sealReward(manifest.config);
-    if (manifest.model.hash !== hash) {
-      throw new LabError(
-        "bad-input",
-        `Run "${manifest.title}" was trained on ${manifest.model.name}, another model is loaded`,
-        {
-          subject: id,
-        },
-      );
-    }
     const selected = selectRows(list, manifest.config);
-    const data = await describeData(list, selected);
-    if (data.hash !== manifest.data.hash) {
-      throw new LabError(
-        "bad-input",
-        `Run "${manifest.title}" drew from ${manifest.data.name}, other rows are open now`,
-        {
-          subject: id,
-        },
-      );
-    }
-    const step = (await listCheckpoints(store, id)).at(-1);
-    if (step === undefined) {
-      throw new LabError("bad-input", `Run "${manifest.title}" has no complete checkpoint to resume from`, {
-        subject: id,
-      });
-    }
-    const release = await this.#hold(id);
+    checkSameRun(manifest, hash, await describeData(list, selected));
+    const step = await newestCheckpoint(store, manifest);
+    const release = await holdOrRefuse(id);
     try {
       const checkpoint = await readCheckpoint(store, id, step);
       const change = await recordJudge(run, await this.#deps.scorer.begin(manifest.config), step);
@@ -258,7 +241,8 @@ export class Session {
     signal: AbortSignal,
   ): Promise<void> {
     const { model } = this.#idleModel();
-    const { rows, scorer, device } = this.#deps;
+    const { rows, scorer } = this.#deps;
+    const device = this.#device;
     const obstacle = this.#adapter === undefined ? null : adapterObstacle(this.#adapter, config);
     if (obstacle !== null) throw new LabError("bad-config", obstacle, { subject: "loraRank" });
     const state = startState(model, config, this.#adapter);
@@ -301,7 +285,8 @@ export class Session {
     if (this.#trying) throw new LabError("bad-input", "The model is answering another question; stop it first");
     this.#tryFeatures ??= createFeatureCache(model, model.tiling.maxTiles, TRY_FEATURE_BYTES);
     this.#trying = true;
-    const { store, device } = this.#deps;
+    const { store } = this.#deps;
+    const device = this.#device;
     const context = { model, hash, adapter: this.#adapter, live: this.#live, store, features: this.#tryFeatures };
     try {
       const answer = await tryOut({ ...context, onPhase, signal }, picture.id, picture.rgb, task, from);
@@ -321,29 +306,46 @@ export class Session {
     doneSteps: number,
     release: () => void,
   ): StartedRun {
-    const { scorer, now, emit, device } = this.#deps;
-    const model = this.#idleModel().model;
-    const trainer = new Trainer({
-      model,
-      config,
-      state,
-      rows: checkedRows(this.#deps.rows, list),
-      trainRows: selected.train,
-      heldOutRows: selected.heldOut,
-      scorer,
-      run,
-      doneSteps,
-      lora: loraSettings(model, config),
+    const { scorer, now, emit } = this.#deps;
+    const attempt = (own: TrainingState, done: number): (() => Promise<RunEnd>) => {
+      const { model } = this.#model as LoadedModel;
+      const before = this.#trainer;
+      const trainer = new Trainer({
+        model,
+        config,
+        state: own,
+        rows: checkedRows(this.#deps.rows, list),
+        trainRows: selected.train,
+        heldOutRows: selected.heldOut,
+        scorer,
+        run,
+        doneSteps: done,
+        lora: loraSettings(model, config),
+        now,
+        emit,
+        checkDevice: () => this.#device.check(),
+        whyLost: () => this.#device.whyLost(),
+      });
+      // A stop that came while there was no trainer to hear it.
+      if (before?.gate.signal.aborted === true) trainer.gate.stop();
+      this.#trainer = trainer;
+      this.#live = { runId: run.id, state: own };
+      return () => trainer.run().finally(() => disposeState(own));
+    };
+    const done = keepGoing(attempt(state, doneSteps), {
+      lost: () => this.#device.whyLost(),
+      pause: async () => {
+        await run.update({ state: "paused" });
+        this.#trainer?.gate.setState("finished");
+      },
+      restore: async (reason) => {
+        const from = await this.#reload(run, config, reason);
+        return attempt(from.state, from.step);
+      },
       now,
-      emit,
-      checkDevice: () => device.check(),
-    });
-    this.#trainer = trainer;
-    this.#live = { runId: run.id, state };
-    const done = trainer.run().finally(() => {
+    }).finally(() => {
       this.#trainer = undefined;
       this.#live = undefined;
-      disposeState(state);
       freeDecodeBuffers();
       trimPool();
       release();
@@ -357,25 +359,39 @@ export class Session {
     };
   }
 
-  #idleModel(): { readonly model: Sa2vaModel; readonly hash: string } {
+  /** Another device, the model on it, and the state of the newest checkpoint, or of the start where there is none. */
+  async #reload(
+    run: RunFolder,
+    config: LabConfig,
+    reason: string,
+  ): Promise<{ readonly state: TrainingState; readonly step: number }> {
+    const { store, emit, reopen } = this.#deps;
+    const { model: old, hash, folder } = this.#model as LoadedModel;
+    const failedAt = this.#trainer?.step ?? 0;
+    emit({ type: "state", state: "starting", step: failedAt });
+    old.dispose();
+    freeDecodeBuffers();
+    this.#model = undefined;
+    this.#rate = undefined;
+    this.#device.close();
+    this.#device = await reopen();
+    const model = await openSa2va(folder, old.name, {});
+    this.#model = { model, hash, folder };
+    const { state, step } = await storedState(store, run, model, config);
+    const message = `${reason}; it was opened again and the run goes on from step ${step}`;
+    emit({ type: "alarm", alarm: { id: "device-lost", step: failedAt + 1, severity: "warning", message } });
+    return { state, step };
+  }
+
+  #idleModel(): LoadedModel {
     if (this.#trainer !== undefined) throw new LabError("bad-input", "A run is under way; stop it first");
     if (this.#sampling) throw new LabError("bad-input", "The reward bench is sampling; stop it first");
     if (this.#trying) throw new LabError("bad-input", "The model is being tried out; wait for its answer or stop it");
     return this.#loaded();
   }
 
-  #loaded(): { readonly model: Sa2vaModel; readonly hash: string } {
+  #loaded(): LoadedModel {
     if (this.#model !== undefined) return this.#model;
     throw new LabError("bad-input", "No model is loaded; open a model folder first");
   }
-
-  async #hold(id: string): Promise<() => void> {
-    const release = await holdRun(id);
-    if (release === null) throw new LabError("bad-input", `Run "${id}" is under way in another tab`, { subject: id });
-    return release;
-  }
-}
-
-function size(shape: readonly number[]): number {
-  return shape.reduce((product, side) => product * side, 1);
 }

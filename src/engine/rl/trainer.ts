@@ -43,6 +43,8 @@ export interface TrainerDeps {
   readonly emit: (event: TrainerEvent) => void;
   /** Throws when the device reported an error since the last call. */
   readonly checkDevice: () => void;
+  /** The sentence of its loss, if the device is lost. */
+  readonly whyLost: () => Promise<string | undefined>;
 }
 
 /** Host bytes of frozen features kept between steps. */
@@ -105,6 +107,8 @@ export class Trainer {
     } catch (thrown) {
       if (!(thrown instanceof LabError && thrown.code === "cancelled")) {
         if (thrown instanceof NonFiniteGradient && this.#lastCheckpoint < this.#step) await this.#checkpoint();
+        // The session decides whether the run goes on; nothing of this device is worth storing.
+        if ((await this.#deps.whyLost()) !== undefined) throw thrown;
         await run.update({ state: "failed" });
         this.gate.setState("failed");
         throw thrown;

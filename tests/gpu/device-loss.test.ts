@@ -1,0 +1,96 @@
+/** A device that is lost in the middle of a step: the run goes on from its last checkpoint, or pauses with a sentence. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { memorySnapshot } from "../../src/engine/gpu/memory.ts";
+import { keepGoing, type Recovery } from "../../src/engine/rl/recovery.ts";
+import { openRun } from "../../src/engine/runs/run-folder.ts";
+import { checkpointFiles, expectSameFiles, openTestLab, repeatable, type TestLab } from "../support/session.ts";
+
+let lab: TestLab;
+beforeAll(async () => {
+  lab = await openTestLab();
+});
+afterEach(() => {
+  lab.watch = () => undefined;
+  lab.events.length = 0;
+});
+afterAll(() => lab.session.dispose());
+
+/** Destroys the device when the given step enters the given phase, as often as said. */
+function loseAt(step: number, phase: string, times: number): void {
+  let left = times;
+  lab.watch = (event, session) => {
+    if (event.type !== "phase" || event.step !== step || event.phase !== phase || left === 0) return;
+    left--;
+    session.device.device.destroy();
+  };
+}
+
+const alarms = (): string[] => lab.events.flatMap((event) => (event.type === "alarm" ? [event.alarm.message] : []));
+
+describe("a device that is lost in a step", () => {
+  it.each(["generate", "loss"])("(%s) is replaced, and the run ends as if nothing had happened", async (phase) => {
+    const plain = await lab.start({ steps: 3, saveSteps: 1 });
+    await plain.done;
+    const expected = await checkpointFiles(lab.store, plain.manifest.id, 3);
+    const tensors = memorySnapshot().tensors;
+    lab.events.length = 0;
+
+    loseAt(3, phase, 1);
+    const run = await lab.start({ steps: 3, saveSteps: 1 });
+    expect(await run.done).toBe("finished");
+    expectSameFiles(await checkpointFiles(lab.store, run.manifest.id, 3), expected);
+    const [one, two] = [await lab.metrics(plain.manifest.id), await lab.metrics(run.manifest.id)];
+    // Bytes depend on which of the kept tensors have been on the device yet.
+    const numbers = (row: (typeof one)[number]) =>
+      Object.fromEntries(Object.entries(repeatable(row)).filter(([name]) => !name.startsWith("memory/")));
+    expect(two.map(numbers)).toEqual(one.map(numbers));
+    expect(alarms().filter((message) => /lost.*goes on from step 2$/.test(message))).toHaveLength(1);
+    expect(memorySnapshot().tensors).toBe(tensors);
+    expect(lab.session.trainer).toBeUndefined();
+  });
+
+  it("before the first checkpoint makes the run begin again", async () => {
+    loseAt(1, "reward", 1);
+    const run = await lab.start({ steps: 1 });
+    expect(await run.done).toBe("finished");
+    expect((await lab.metrics(run.manifest.id)).map((row) => row.step)).toEqual([1]);
+  });
+
+  it("twice within a minute pauses the run with a sentence, to be resumed", async () => {
+    loseAt(2, "generate", 2);
+    const run = await lab.start({ steps: 2, saveSteps: 1 });
+    await expect(run.done).rejects.toThrow(/lost.*second time within a minute, so the run is paused/);
+    expect((await openRun(lab.store, run.manifest.id)).manifest().state).toBe("paused");
+    expect(lab.session.trainer).toBeUndefined();
+    expect(() => lab.session.device.check()).toThrow(/lost/);
+  });
+});
+
+describe("losses", () => {
+  const recovery = (times: readonly number[]): Recovery & { paused: number } => {
+    let at = 0;
+    const self = {
+      paused: 0,
+      lost: async () => "The device was lost",
+      restore: async () => () => Promise.reject(new Error("again")),
+      pause: async () => {
+        self.paused++;
+      },
+      now: () => times[at++] as number,
+    };
+    return self;
+  };
+
+  it("further apart than a minute are all got over", async () => {
+    const far = recovery([0, 61, 122, 123]);
+    await expect(keepGoing(() => Promise.reject(new Error("first")), far)).rejects.toThrow(/second time/);
+    expect(far.paused).toBe(1);
+  });
+
+  it("that nothing can be opened after pause the run too", async () => {
+    const dead = { ...recovery([0]), restore: () => Promise.reject(new Error("no adapter")) };
+    await expect(keepGoing(() => Promise.reject(new Error("first")), dead)).rejects.toThrow(
+      /no adapter; the run is paused/,
+    );
+  });
+});
