@@ -2,19 +2,20 @@
  * `npm run score -- --pred FILE --ref FILE [--json] [--judge URL [--judge-model NAME] [--judge-questions FILE]
  *                    [--judge-cache DIR] [--config FILE]]`
  *
- * METEOR of caption files or IoU of mask files, pair by pair and on average, as loop 2 and loop 1 reward them; the
- * reference is the ground truth. Two empty masks count 0 here. For the forms of files see lib/pair-file.ts.
+ * METEOR of caption files or IoU of mask files, pair by pair and on average, and below it what the rewards of the
+ * settings (loop 2 for captions, loop 1 for masks) make of the pair, term by term; the reference is the ground truth. Two empty masks count 0 here. For the forms of files see lib/pair-file.ts.
  */
 import { fileURLToPath } from "node:url";
 import { LabError } from "../src/engine/errors.ts";
 import { regionIou } from "../src/engine/rewards/iou.ts";
 import { Meteor } from "../src/engine/rewards/meteor/meteor.ts";
-import { loadWordnet } from "../src/engine/rewards/wordnet.ts";
+import { loadWordnet, type Wordnet } from "../src/engine/rewards/wordnet.ts";
 import { one, parseArguments, runTool } from "./lib/arguments.ts";
 import { nodeSource } from "./lib/node-files.ts";
 import { JUDGE_OPTIONS } from "./lib/node-judge.ts";
 import { type PairFile, readPairFile } from "./lib/pair-file.ts";
 import { scoreWithJudge } from "./lib/score-judge.ts";
+import { composedScores, termValues } from "./lib/score-terms.ts";
 
 const WORDNET = fileURLToPath(new URL("../public/wordnet/wordnet30.txt", import.meta.url));
 
@@ -39,21 +40,35 @@ async function main(): Promise<number> {
   const reference = await readPairFile(referencePath);
   const kind = comparable(predicted, reference);
   if (options.has("judge")) return scoreWithJudge(predicted, reference, options);
-  const rows = kind === "captions" ? await meteorRows(predicted, reference) : iouRows(predicted, reference);
+  const wordnet = await loadWordnet(await nodeSource(WORDNET, "wordnet30.txt"));
+  const rows = kind === "captions" ? meteorRows(predicted, reference, wordnet) : iouRows(predicted, reference);
+  const composed = await composedScores(predicted, reference, one(options, "config"), wordnet);
   const name = kind === "captions" ? "meteor" : "iou";
   const mean = rows.reduce((sum, row) => sum + row.score, 0) / rows.length;
   const print = (line: string): boolean => process.stdout.write(`${line}\n`);
   const json = options.has("json");
   for (const [pair, { score, ...rest }] of rows.entries()) {
-    if (json) print(JSON.stringify({ pair: pair + 1, [name]: score, ...rest }));
+    const own = composed[pair];
+    const reward = own?.reward ?? null;
+    const terms = own === undefined ? {} : termValues(own);
+    if (json) print(JSON.stringify({ pair: pair + 1, [name]: score, ...rest, reward, terms }));
     else {
       const details = Object.entries(rest).map(([key, value]) => `${key} ${shown(value)}`);
+      const others = Object.entries(terms).filter(([key]) => key !== name);
+      const parts = others.map(([key, value]) => `${key} ${value === null ? "missing" : shown(value)}`);
       print(`${pair + 1}  ${name} ${shown(score)}  ${details.join("  ")}`);
+      print(`   reward ${reward === null ? "missing" : shown(reward)}  ${parts.join("  ")}`);
     }
   }
-  print(
-    json ? JSON.stringify({ mean, term: name, pairs: rows.length }) : `mean ${name} ${shown(mean)} of ${rows.length}`,
-  );
+  const present = composed.flatMap(({ reward }) => reward ?? []);
+  const meanReward = present.length === 0 ? null : present.reduce((sum, reward) => sum + reward, 0) / present.length;
+  const missing = composed.length - present.length;
+  if (json) print(JSON.stringify({ mean, term: name, pairs: rows.length, reward: meanReward, missing }));
+  else {
+    print(`mean ${name} ${shown(mean)} of ${rows.length}`);
+    const without = missing === 0 ? "" : `, ${missing} without one`;
+    print(`mean reward ${meanReward === null ? "missing" : shown(meanReward)} of ${present.length}${without}`);
+  }
   return 0;
 
   function path(option: "pred" | "ref"): string {
@@ -71,9 +86,9 @@ function comparable(predicted: PairFile, reference: PairFile): "captions" | "mas
   return predicted.kind;
 }
 
-async function meteorRows(predicted: PairFile, reference: PairFile): Promise<Row[]> {
+function meteorRows(predicted: PairFile, reference: PairFile, wordnet: Wordnet): Row[] {
   if (predicted.kind !== "captions" || reference.kind !== "captions") return [];
-  const meteor = new Meteor(await loadWordnet(await nodeSource(WORDNET, "wordnet30.txt")));
+  const meteor = new Meteor(wordnet);
   return reference.items.map((caption, at) => {
     const detail = meteor.score(caption, predicted.items[at] as string);
     const { score, precision, recall, chunks } = detail;

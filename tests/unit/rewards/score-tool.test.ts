@@ -74,11 +74,41 @@ test("the tool prints pairs and mean, and one JSON object per line when asked", 
   expect(lines).toMatchObject([
     { pair: 1, meteor: 0.9814814814814815, chunks: 1 },
     { pair: 2, meteor: 0.25, precision: 0.5 },
-    { mean: (0.9814814814814815 + 0.25) / 2, term: "meteor", pairs: 2 },
+    { mean: (0.9814814814814815 + 0.25) / 2, term: "meteor", pairs: 2, missing: 0 },
   ]);
+  // The defaults reward captions by METEOR when no judge is set.
+  expect(lines[0]).toMatchObject({ reward: 0.9814814814814815, terms: { length: 0, repetition: 0, leak: 0 } });
+  expect(lines[0].terms).not.toHaveProperty("iou");
   const plain = await score("--pred", pred, "--ref", ref);
   expect(plain).toMatchObject({ code: 0, err: "" });
   expect(plain.out).toContain("mean meteor 0.615741 of 2");
+});
+
+test("the tool composes what a file of settings says, own reward and all", async () => {
+  const pred = await file("pm.json", '[{"size": [3, 4], "counts": "714"}, {"size": [3, 4], "counts": "<"}]');
+  const ref = await file("rm.json", '[{"size": [3, 4], "counts": "714"}, {"size": [3, 4], "counts": "714"}]');
+  const settings = { loop1Iou: 0.5, loop1User: 2, userReward: "export const reward = (r) => r.predicted.area / 4" };
+  const config = await file("own.json", JSON.stringify(settings));
+  const { code, out } = await score("--pred", pred, "--ref", ref, "--config", config, "--json");
+  expect(code).toBe(0);
+  expect(
+    out
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line)),
+  ).toMatchObject([
+    { iou: 1, reward: 1, terms: { iou: 1, box: 1, centre: 1, user: 0.25 } },
+    { iou: 0, reward: 0, terms: { iou: 0, box: 0, user: 0 } },
+    { mean: 0.5, reward: 0.5, missing: 0 },
+  ]);
+  const judged = await file("confidence.json", JSON.stringify({ loop1Confidence: 1 }));
+  const lacking = await score("--pred", pred, "--ref", ref, "--config", judged);
+  expect(lacking.out).toContain("reward missing");
+  expect(lacking.out).toContain("mean reward missing of 0, 2 without one");
+  const failing = await file("failing.json", JSON.stringify({ loop1User: 1, userReward: "throw new Error('mine')" }));
+  const stopped = await score("--pred", pred, "--ref", ref, "--config", failing);
+  expect(stopped.code).toBe(1);
+  expect(stopped.err).toMatch(/^The own reward threw Error: mine/);
 });
 
 test("a bad argument or pair ends with code 2 and one sentence", async () => {
