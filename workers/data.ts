@@ -16,6 +16,7 @@ import { openOpfsStore } from "../src/engine/runs/opfs-store.ts";
 import { listRuns } from "../src/engine/runs/run-folder.ts";
 import type { RequestId } from "../src/protocol/common.ts";
 import type { FromData, SampleReply, SampleRequest, ToData } from "../src/protocol/data.ts";
+import { exportZip } from "./exports.ts";
 import { folderName, openFolder, openFolders } from "./folders.ts";
 import { wireError } from "./wire.ts";
 
@@ -26,6 +27,7 @@ const PICTURE_BYTES = 256 * 2 ** 20;
 const MAX_ROLLOUT_BYTES = 256 * 2 ** 20;
 
 interface OpenSet {
+  readonly name: string;
   readonly folder: ByteFolder;
   readonly set: RegionSet;
   readonly byId: Map<string, RegionSummary>;
@@ -63,6 +65,7 @@ async function holding(runId: string): Promise<RunLibrary> {
 }
 
 async function open(message: Extract<ToData, { type: "open" }>, signal: AbortSignal): Promise<void> {
+  const name = message.folders.map(folderName).join(" + ");
   const folder = await openFolders(message.folders);
   const { shards } = await listShards(folder);
   const seen = new Set<string>();
@@ -76,12 +79,11 @@ async function open(message: Extract<ToData, { type: "open" }>, signal: AbortSig
     onRows: (rows, growing) => {
       for (const row of rows) byId.set(row.id, row);
       // Pictures of the first rows can be asked for while the rest is still being indexed.
-      opened = { folder, set: growing, byId };
+      opened = { name, folder, set: growing, byId };
       send({ type: "rows", rows });
     },
   });
-  opened = { folder, set, byId };
-  const name = message.folders.map(folderName).join(" + ");
+  opened = { name, folder, set, byId };
   send({ type: "opened", request: message.request, info: describeSet(set, name) });
 }
 
@@ -194,6 +196,11 @@ async function answer(message: Exclude<ToData, { type: "open" | "cancel-open" | 
       await (await runs()).rename(message.runId, message.title);
       return send({ type: "done", request });
     case "export-run": {
+      if (message.format !== "zip") {
+        const set = opened === null ? null : { name: opened.name, rows: opened.set };
+        const zipped = await exportZip(await openOpfsStore(), message.runId, message.format, set);
+        return send({ type: "exported", request, ...zipped });
+      }
       const blob = await (await runs()).zip(message.runId);
       return send({ type: "exported", request, blob, fileName: `${message.runId}.zip` });
     }

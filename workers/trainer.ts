@@ -10,6 +10,7 @@ import type { RequestId } from "../src/protocol/common.ts";
 import type { FromTrainer, ToTrainer } from "../src/protocol/trainer.ts";
 import { folderName, openFolder } from "./folders.ts";
 import { rowsOver, scorerOver } from "./lines.ts";
+import { mergeInto } from "./merge.ts";
 import { tryOuts } from "./try-outs.ts";
 import { wireError } from "./wire.ts";
 
@@ -94,6 +95,15 @@ async function answer(message: Request): Promise<void> {
     case "close-adapter":
       lab.closeAdapter();
       return send({ type: "adapter", request, info: null });
+    case "merge": {
+      lab.requireIdle();
+      const base = await openFolder(message.base);
+      const store = await openOpfsStore();
+      const { folder, tokens, masks } = await mergeInto(message.target, base, store, message.runId, (done, total) =>
+        send({ type: "merge-progress", done, total }),
+      );
+      return send({ type: "merged", request, folder, tokens, masks });
+    }
     case "try-out":
       return tries.answer(lab, message);
     case "start":

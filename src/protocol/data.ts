@@ -5,6 +5,7 @@
  * Cloned: everything else (summaries and records are small).
  */
 import type { RegionSummary, SkippedRow } from "../engine/data/sample.ts";
+import type { RunExport } from "../engine/export/export-names.ts";
 import type { UnscoredGroup } from "../engine/rewards/bench/bench-group.ts";
 import type { StoredEvaluation } from "../engine/runs/evaluations.ts";
 import type { RunManifest } from "../engine/runs/manifest.ts";
@@ -36,8 +37,13 @@ export type ToData =
     }
   | { readonly type: "delete-run"; readonly request: RequestId; readonly runId: string }
   | { readonly type: "rename-run"; readonly request: RequestId; readonly runId: string; readonly title: string }
-  /** Zip of the whole run folder; answered by a Blob. */
-  | { readonly type: "export-run"; readonly request: RequestId; readonly runId: string }
+  /** Zip of the whole run folder, or of one of its exports; answered by a Blob. */
+  | {
+      readonly type: "export-run";
+      readonly request: RequestId;
+      readonly runId: string;
+      readonly format: "zip" | RunExport;
+    }
   /** Rollouts of a file for the reward bench (runs/import-rollouts.ts). */
   | { readonly type: "rollouts"; readonly request: RequestId; readonly file: Blob; readonly name: string }
   /** Direct line trainer ↔ data for samples (see SampleRequest). */

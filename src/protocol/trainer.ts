@@ -53,6 +53,14 @@ export type ToTrainer =
       readonly weights: TryWeights;
     }
   | { readonly type: "try-stop" }
+  /** Writes a run's policy, folded into the base model, below a folder that the person chose. */
+  | {
+      readonly type: "merge";
+      readonly request: RequestId;
+      readonly runId: string;
+      readonly base: FolderRef;
+      readonly target: FileSystemDirectoryHandle;
+    }
   | { readonly type: "pause" }
   | { readonly type: "play" }
   /** Runs exactly one step, then pauses. */
@@ -115,6 +123,15 @@ export type FromTrainer =
   | { readonly type: "model-closed" }
   | { readonly type: "plan"; readonly request: RequestId; readonly plan: RunPlan }
   | { readonly type: "adapter"; readonly request: RequestId; readonly info: AdapterInfo | null }
+  | { readonly type: "merge-progress"; readonly done: number; readonly total: number }
+  /** Largest relative differences between the merged model and base with adapter. */
+  | {
+      readonly type: "merged";
+      readonly request: RequestId;
+      readonly folder: string;
+      readonly tokens: number;
+      readonly masks: number;
+    }
   | { readonly type: "try-phase"; readonly phase: TryPhase }
   | { readonly type: "tried"; readonly request: RequestId; readonly answer: TryAnswer; readonly seconds: number }
   | {

@@ -31,6 +31,7 @@ const SHARED: Readonly<Record<string, RegExp>> = {
 const PACKAGES: Readonly<Record<string, RegExp>> = {
   app: /^(react|react-dom|zustand|radix-ui|uplot|recharts|@tanstack\/react-virtual)(\/|$)/,
   data: /^(apache-arrow|fzstd|lz4js)(\/|$)/,
+  export: /^fflate$/,
   gpu: /^@tensorflow\/tfjs(-backend-webgpu)?$/,
   rewards: /^(quickjs-emscripten-core|@jitl\/quickjs-wasmfile-release-sync|sucrase)$/,
   workers: /^(@jitl\/quickjs-wasmfile-release-sync\/wasm\?url|@mlc-ai\/web-llm)$/,

@@ -1,5 +1,6 @@
 /** Page side of the data worker: shards, pictures, stored runs. */
 import { LabError } from "../../engine/errors.ts";
+import type { RunExport } from "../../engine/export/export-names.ts";
 import type { UnscoredGroup } from "../../engine/rewards/bench/bench-group.ts";
 import type { StoredEvaluation } from "../../engine/runs/evaluations.ts";
 import type { GroupRecord } from "../../engine/runs/records.ts";
@@ -41,7 +42,7 @@ export interface DataClient {
   thumbs(runId: string): Promise<Thumbs>;
   /** @param thumb null takes it back */
   setThumb(runId: string, rollout: string, thumb: Thumb | null): Promise<Thumbs>;
-  exportRun(runId: string): Promise<{ readonly blob: Blob; readonly fileName: string }>;
+  exportRun(runId: string, format: "zip" | RunExport): Promise<{ readonly blob: Blob; readonly fileName: string }>;
   deleteRun(runId: string): Promise<void>;
   renameRun(runId: string, title: string): Promise<void>;
   /** Rollouts of a file for the reward bench, not yet scored. */
@@ -105,7 +106,7 @@ export function createDataClient(worker: Pick<Worker, "postMessage" | "addEventL
     thumbs: async (runId) => (await ask({ type: "thumbs", runId }, "thumbs")).thumbs,
     setThumb: async (runId, rollout, thumb) =>
       (await ask({ type: "set-thumb", runId, rollout, thumb }, "thumbs")).thumbs,
-    exportRun: (runId) => ask({ type: "export-run", runId }, "exported"),
+    exportRun: (runId, format) => ask({ type: "export-run", runId, format }, "exported"),
     async deleteRun(runId) {
       await ask({ type: "delete-run", runId }, "done");
     },

@@ -109,6 +109,9 @@ function listen(data: DataClient, trainer: TrainerClient): void {
       case "bench-group":
         addBenchGroup(event.group);
         break;
+      case "merge-progress":
+        tryStore.setState({ merging: { done: event.done, total: event.total } });
+        break;
       case "try-phase":
         if (tryStore.getState().phase !== null) tryStore.setState({ phase: event.phase });
         break;
@@ -182,11 +185,20 @@ export async function openModel(folder: FolderRef): Promise<void> {
   try {
     const model = await lab().trainer.openModel(folder);
     if (mine === newestModel) sessionStore.setState({ model, plan: null });
+    modelFolder = folder;
     tryStore.setState({ adapter: null });
   } finally {
     if (mine === newestModel) sessionStore.setState({ modelProgress: null });
   }
   await refreshPlan();
+}
+
+let modelFolder: FolderRef | null = null;
+
+/** Where the loaded model was read from. @throws LabError when none is loaded */
+export function loadedFolder(): FolderRef {
+  if (sessionStore.getState().model !== null && modelFolder !== null) return modelFolder;
+  throw new LabError("bad-input", "No model is loaded; open the model that the run was trained on first");
 }
 
 let planAsked = 0;

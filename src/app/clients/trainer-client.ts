@@ -18,9 +18,10 @@ import { Requests } from "./requests.ts";
 
 type Answer = Extract<
   FromTrainer,
-  { readonly type: "model" | "plan" | "adapter" | "started" | "bench-done" | "tried" }
+  { readonly type: "model" | "plan" | "adapter" | "started" | "bench-done" | "tried" | "merged" }
 >;
 export type Started = Omit<Extract<Answer, { readonly type: "started" }>, "type" | "request">;
+export type Merged = Pick<Extract<Answer, { readonly type: "merged" }>, "folder" | "tokens" | "masks">;
 export type Tried = Pick<Extract<Answer, { readonly type: "tried" }>, "answer" | "seconds">;
 /** Everything the trainer says unasked. */
 export type TrainerMessage = Exclude<FromTrainer, Answer>;
@@ -39,6 +40,8 @@ export interface TrainerClient {
   /** Asks the model about a picture; what it is busy with arrives as events. */
   tryOut(picture: TryPicture, task: TryTask, weights: TryWeights): Promise<Tried>;
   stopTryOut(): void;
+  /** Writes a run's merged checkpoint below a folder; progress arrives as events. */
+  merge(runId: string, base: FolderRef, target: FileSystemDirectoryHandle): Promise<Merged>;
   pause(): void;
   play(): void;
   /** One optimiser step, then pause. */
@@ -60,6 +63,7 @@ const ANSWERS: ReadonlySet<string> = new Set<Answer["type"]>([
   "started",
   "bench-done",
   "tried",
+  "merged",
 ]);
 
 function isAnswer(event: FromTrainer): event is Answer {
@@ -108,6 +112,7 @@ export function createTrainerClient(worker: Pick<Worker, "postMessage" | "addEve
     },
     tryOut: (picture, task, weights) =>
       ask("tried", (request) => ({ type: "try-out", request, picture, task, weights })),
+    merge: (runId, base, target) => ask("merged", (request) => ({ type: "merge", request, runId, base, target })),
     stopTryOut: () => post({ type: "try-stop" }),
     pause: () => post({ type: "pause" }),
     play: () => post({ type: "play" }),

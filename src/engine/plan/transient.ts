@@ -57,12 +57,12 @@ export function featureBytes(config: Sa2vaConfig, tiles: number): number {
   return F32 * (vision + maps * config.sam2.hiddenDim);
 }
 
-/** Bytes of keys and values while a loop's groups are decoded: each row holds its prompt's too. */
+/** Bytes of keys and values while a loop's groups are decoded: a prompt's once a group, the new tokens' once a row. */
 export function cacheBytes(config: Sa2vaConfig, shape: GroupShape): number {
   const { layers, kvHeads, headSize } = config.language;
   const perToken = layers * 2 * kvHeads * headSize * F32;
   const rows = shape.groups * shape.rollouts;
-  return perToken * (shape.groups * shape.promptTokens + rows * (shape.promptTokens + shape.newTokens));
+  return perToken * (shape.groups * shape.promptTokens + rows * shape.newTokens);
 }
 
 export function transientForecast(

@@ -145,6 +145,11 @@ export class Session {
     return this.#adapter;
   }
 
+  /** @throws LabError when something is under way that another model on the device would disturb */
+  requireIdle(): void {
+    this.#idleModel();
+  }
+
   /** Runs start from fresh adapters again. */
   closeAdapter(): void {
     this.#idleModel();

@@ -1,9 +1,12 @@
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import type { RunSummary } from "../../../protocol/data.ts";
 import { bytes, fixed } from "../../components/charts/format.ts";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
+import { Select } from "../../components/ui/controls.tsx";
 import { linkTo } from "../../stores/route.ts";
+import { useTry } from "../../stores/try-out.ts";
+import { EXPORT_CHOICES, type ExportChoice } from "./export-run.ts";
 import type { Change } from "./run-difference.ts";
 import { RunTitle } from "./run-title.tsx";
 import styles from "./runs.module.css";
@@ -23,7 +26,7 @@ export interface RunRowProps {
   readonly exporting: boolean;
   readonly onRename: (title: string) => void;
   readonly onResume: () => void;
-  readonly onExport: () => void;
+  readonly onExport: (choice: ExportChoice) => void;
   readonly onDelete: () => void;
 }
 
@@ -31,6 +34,8 @@ export interface RunRowProps {
 export function RunRow(props: RunRowProps): ReactNode {
   const { run, live, active, changes, resumeObstacle, exporting } = props;
   const { manifest, rewards, checkpoints } = run;
+  const [choice, setChoice] = useState<ExportChoice>("zip");
+  const merging = useTry((state) => state.merging);
   const interrupted = manifest.state === "running" && !active;
   return (
     <tr data-live={live}>
@@ -71,8 +76,15 @@ export function RunRow(props: RunRowProps): ReactNode {
         <Button obstacle={resumeObstacle} onClick={props.onResume}>
           Resume
         </Button>
-        <Button data-testid="export-run" disabled={exporting} onClick={props.onExport}>
-          {exporting ? "Exporting" : "Export zip"}
+        <Select
+          label={`Form of the export of ${manifest.title}`}
+          options={EXPORT_CHOICES}
+          value={choice}
+          onChange={setChoice}
+          testId="export-format"
+        />
+        <Button data-testid="export-run" disabled={exporting} onClick={() => props.onExport(choice)}>
+          {!exporting ? "Export" : merging === null ? "Exporting" : `${merging.done} of ${merging.total}`}
         </Button>
         <Button kind="danger" obstacle={active ? "Stop it first" : null} onClick={props.onDelete}>
           Delete…

@@ -10,6 +10,7 @@ import { forgetMetrics } from "../../stores/metrics.ts";
 import { linkTo, navigate } from "../../stores/route.ts";
 import { isActive, useRun } from "../../stores/run.ts";
 import { useSession } from "../../stores/session.ts";
+import { type ExportChoice, exportRun } from "./export-run.ts";
 import { previousRun, runChanges } from "./run-difference.ts";
 import { RunRow } from "./run-row.tsx";
 import styles from "./runs.module.css";
@@ -27,17 +28,18 @@ export function RunsScreen(): ReactNode {
   useSession((session) => session.rows.length);
   const [stored, setStored] = useState<StoredRuns | null>(null);
   const [exporting, setExporting] = useState<string | null>(null);
+  const [exported, setExported] = useState<string | null>(null);
   const [deleting, setDeleting] = useState<RunSummary | null>(null);
   const read = useCallback(async () => setStored(await lab().data.runs()), []);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the list is read again when the run of this page moves on
   useEffect(() => report(read()), [read, state, checkpoint]);
 
   const change = (work: Promise<unknown>): void => report(work.finally(read));
-  const exportRun = async (runId: string): Promise<void> => {
+  const startExport = async (runId: string, choice: ExportChoice): Promise<void> => {
     setExporting(runId);
+    setExported(null);
     try {
-      const { blob, fileName } = await lab().data.exportRun(runId);
-      download(blob, fileName);
+      setExported(await exportRun(runId, choice));
     } finally {
       setExporting(null);
     }
@@ -60,6 +62,9 @@ export function RunsScreen(): ReactNode {
       <header className={styles.head}>
         <h1>Runs</h1>
         {stored !== null && <StorageMeter usage={stored.usage} quota={stored.quota} />}
+        <p role="status" className={styles.exported} data-testid="exported">
+          {exported ?? ""}
+        </p>
       </header>
       {stored !== null && runs.length === 0 ? (
         <Empty
@@ -104,7 +109,7 @@ export function RunsScreen(): ReactNode {
                     exporting={exporting === manifest.id}
                     onRename={(title) => change(lab().data.renameRun(manifest.id, title))}
                     onResume={() => report(resume(manifest.id))}
-                    onExport={() => report(exportRun(manifest.id))}
+                    onExport={(choice) => report(startExport(manifest.id, choice))}
                     onDelete={() => setDeleting(run)}
                   />
                 );
@@ -142,13 +147,4 @@ function resumeObstacle({ manifest, steps, checkpoints }: RunSummary): string | 
 
 function counted(count: number, thing: string): string {
   return `${count} ${thing}${count === 1 ? "" : "s"}`;
-}
-
-function download(blob: Blob, fileName: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = fileName;
-  link.click();
-  // The browser reads the blob after the click returns.
-  window.setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }

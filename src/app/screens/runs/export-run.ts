@@ -1,0 +1,47 @@
+/** What the export menu of a run does. */
+
+import { LabError } from "../../../engine/errors.ts";
+import { RUN_EXPORTS, type RunExport } from "../../../engine/export/export-names.ts";
+import { lab, loadedFolder } from "../../clients/lab.ts";
+import { saveBlob } from "../../clients/save-blob.ts";
+import { tryStore } from "../../stores/try-out.ts";
+
+export type ExportChoice = "zip" | RunExport | "merged";
+
+export const EXPORT_CHOICES: readonly { readonly value: ExportChoice; readonly label: string }[] = [
+  { value: "zip", label: "Whole run (zip)" },
+  ...(Object.entries(RUN_EXPORTS) as [RunExport, string][]).map(([value, label]) => ({ value, label })),
+  { value: "merged", label: "Merged checkpoint…" },
+];
+
+type PickDirectory = (options: { readonly mode: "readwrite" }) => Promise<FileSystemDirectoryHandle>;
+
+/** Makes the export and hands it over; a merged checkpoint is written into a folder that is asked for. */
+export async function exportRun(runId: string, choice: ExportChoice): Promise<string> {
+  if (choice !== "merged") {
+    const { blob, fileName } = await lab().data.exportRun(runId, choice);
+    saveBlob(blob, fileName);
+    return `${fileName} was saved`;
+  }
+  const base = loadedFolder();
+  const choose = (window as Window & { readonly showDirectoryPicker?: PickDirectory }).showDirectoryPicker;
+  if (choose === undefined) {
+    throw new LabError(
+      "unsupported",
+      "This browser cannot write into a folder; use npm run export for a merged checkpoint",
+    );
+  }
+  const target = await choose.call(window, { mode: "readwrite" }).catch((thrown: unknown) => {
+    if (thrown instanceof DOMException && thrown.name === "AbortError") {
+      throw new LabError("cancelled", "No folder was chosen; nothing was written");
+    }
+    throw thrown;
+  });
+  tryStore.setState({ merging: { done: 0, total: 0 } });
+  try {
+    const { folder, tokens, masks } = await lab().trainer.merge(runId, base, target);
+    return `${folder} was written and read back: next-token scores differ by ${tokens.toExponential(1)}, mask logits by ${masks.toExponential(1)}`;
+  } finally {
+    tryStore.setState({ merging: null });
+  }
+}

@@ -1,0 +1,11 @@
+/** Exports that need nothing but the run, by name, as people read them. */
+export const RUN_EXPORTS = {
+  peft: "Adapter of the policy (PEFT)",
+  "peft-ema": "Adapter of the partner (PEFT)",
+  csv: "Metrics as CSV",
+  tfevents: "TensorBoard events",
+  trl: "For TRL",
+  sa2va: "For Sa2VA's own code",
+} as const;
+
+export type RunExport = keyof typeof RUN_EXPORTS;

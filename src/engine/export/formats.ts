@@ -1,0 +1,41 @@
+/** The exports of a run that need nothing but the run, by name. */
+import { LabError } from "../errors.ts";
+import { listCheckpoints } from "../runs/checkpoint.ts";
+import type { RunFolder } from "../runs/run-folder.ts";
+import { readTrained } from "../runs/trained.ts";
+import { adapterFiles } from "./adapter.ts";
+import type { ExportFiles } from "./export-file.ts";
+import type { RunExport } from "./export-names.ts";
+import { type ExportSamples, sa2vaFiles } from "./sa2va.ts";
+import { csvFiles, tfeventsFiles } from "./tables.ts";
+import { trlFiles } from "./trl.ts";
+
+/**
+ * @param samples training rows for what takes them; null leaves them out
+ * @throws LabError("bad-input") when the run has no checkpoint and the format needs one
+ */
+export async function exportFiles(
+  run: RunFolder,
+  format: RunExport,
+  samples: ExportSamples | null,
+): Promise<ExportFiles> {
+  const trained = (side: "policy" | "ema") => readTrained(run.store, run.id, null, side);
+  switch (format) {
+    case "peft":
+      return adapterFiles(run.manifest(), await trained("policy"));
+    case "peft-ema":
+      return adapterFiles(run.manifest(), await trained("ema"));
+    case "csv":
+      return csvFiles(run);
+    case "tfevents":
+      return tfeventsFiles(run);
+    case "trl": {
+      const known = await listCheckpoints(run.store, run.id);
+      return trlFiles(run, known.length === 0 ? null : await trained("policy"));
+    }
+    case "sa2va":
+      return sa2vaFiles(run, await trained("policy"), null, samples);
+    default:
+      throw new LabError("internal", `There is no export "${format as string}"`);
+  }
+}

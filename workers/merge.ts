@@ -1,0 +1,72 @@
+/** A merged checkpoint written into a folder that the person chose, read back and checked before it counts. */
+import type { ByteFolder } from "../src/engine/bytes/source.ts";
+import { pickedFolder } from "../src/engine/data/blob-source.ts";
+import { LabError } from "../src/engine/errors.ts";
+import { adapterFiles } from "../src/engine/export/adapter.ts";
+import { checkMerged, type MergeCheck } from "../src/engine/export/check-merged.ts";
+import { below, type ExportFiles } from "../src/engine/export/export-file.ts";
+import { mergedFiles } from "../src/engine/export/merged.ts";
+import { weightsHash } from "../src/engine/model/weights-hash.ts";
+import { openRun } from "../src/engine/runs/run-folder.ts";
+import type { RunStore } from "../src/engine/runs/store.ts";
+import { readTrained } from "../src/engine/runs/trained.ts";
+
+/**
+ * @param onProgress tensors written and in all
+ * @throws LabError naming what does not fit or differs; the new folder is removed then
+ */
+export async function mergeInto(
+  target: FileSystemDirectoryHandle,
+  base: ByteFolder,
+  store: RunStore,
+  runId: string,
+  onProgress: (done: number, total: number) => void,
+): Promise<MergeCheck & { readonly folder: string }> {
+  const run = await openRun(store, runId);
+  const { model } = run.manifest();
+  if ((await weightsHash(base)) !== model.hash) {
+    throw new LabError("bad-input", `Run "${runId}" was trained on ${model.name}; open that model to merge`, {
+      subject: runId,
+    });
+  }
+  const trained = await readTrained(store, runId, null, "policy");
+  const folder = `${runId}-merged`;
+  const out = await target.getDirectoryHandle(folder, { create: true });
+  for await (const name of out.keys()) {
+    throw new LabError("bad-input", `${folder} already holds ${name}; nothing was written`, { subject: folder });
+  }
+  try {
+    await write(out, mergedFiles(base, trained, { dtype: null, onProgress }));
+    const check = await checkMerged(base, trained, await readBack(out), null);
+    await write(out, below("adapter", adapterFiles(run.manifest(), trained)));
+    return { ...check, folder };
+  } catch (thrown) {
+    await target.removeEntry(folder, { recursive: true });
+    throw thrown;
+  }
+}
+
+async function write(out: FileSystemDirectoryHandle, files: ExportFiles): Promise<void> {
+  for await (const file of files) {
+    const parts = file.path.split("/");
+    let folder = out;
+    for (const part of parts.slice(0, -1)) folder = await folder.getDirectoryHandle(part, { create: true });
+    const handle = await folder.getFileHandle(parts.at(-1) ?? "", { create: true });
+    const stream = await handle.createWritable();
+    try {
+      for await (const piece of file.pieces()) await stream.write(piece);
+    } catch (thrown) {
+      await stream.abort();
+      throw thrown;
+    }
+    await stream.close();
+  }
+}
+
+async function readBack(out: FileSystemDirectoryHandle): Promise<ByteFolder> {
+  const files: { path: string; file: Blob }[] = [];
+  for await (const [path, handle] of out.entries()) {
+    if (handle.kind === "file") files.push({ path, file: await (handle as FileSystemFileHandle).getFile() });
+  }
+  return pickedFolder(files);
+}
