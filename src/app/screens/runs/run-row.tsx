@@ -69,26 +69,28 @@ export function RunRow(props: RunRowProps): ReactNode {
       <td data-label="Checkpoints" className={styles.number}>
         {checkpoints.length === 0 ? "–" : checkpoints.join(", ")}
       </td>
-      <td className={styles.actions}>
-        <a className={styles.openLink} href={linkTo({ screen: "train", run: live ? null : manifest.id })}>
-          Open
-        </a>
-        <Button obstacle={resumeObstacle} onClick={props.onResume}>
-          Resume
-        </Button>
-        <Select
-          label={`Form of the export of ${manifest.title}`}
-          options={EXPORT_CHOICES}
-          value={choice}
-          onChange={setChoice}
-          testId="export-format"
-        />
-        <Button data-testid="export-run" disabled={exporting} onClick={() => props.onExport(choice)}>
-          {!exporting ? "Export" : merging === null ? "Exporting" : `${merging.done} of ${merging.total}`}
-        </Button>
-        <Button kind="danger" obstacle={active ? "Stop it first" : null} onClick={props.onDelete}>
-          Delete…
-        </Button>
+      <td>
+        <div className={styles.actions}>
+          <a className={styles.openLink} href={linkTo({ screen: "train", run: live ? null : manifest.id })}>
+            Open
+          </a>
+          <Button obstacle={resumeObstacle} onClick={props.onResume}>
+            Resume
+          </Button>
+          <Select
+            label={`Form of the export of ${manifest.title}`}
+            options={EXPORT_CHOICES}
+            value={choice}
+            onChange={setChoice}
+            testId="export-format"
+          />
+          <Button data-testid="export-run" disabled={exporting} onClick={() => props.onExport(choice)}>
+            {!exporting ? "Export" : merging === null ? "Exporting" : `${merging.done} of ${merging.total}`}
+          </Button>
+          <Button kind="danger" obstacle={active ? "Stop it first" : null} onClick={props.onDelete}>
+            Delete…
+          </Button>
+        </div>
       </td>
     </tr>
   );
