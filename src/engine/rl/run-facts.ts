@@ -1,10 +1,14 @@
 /** What a run's manifest says of its name and its data, and rows that stay those of the manifest. */
 import { sha256Hex } from "../bytes/hash.ts";
+import type { LabConfig } from "../config/table.ts";
 import type { RowSource } from "../data/training-row.ts";
 import { LabError } from "../errors.ts";
+import type { GpuReport } from "../gpu/device.ts";
+import type { Sa2vaModel } from "../model/sa2va.ts";
 import { holdRun } from "../runs/lock.ts";
 import type { RunManifest } from "../runs/manifest.ts";
 import type { RowList, SelectedRows } from "./row-selection.ts";
+import { trainableOf } from "./start-run.ts";
 
 /** Rows by index, refused when another data set has been opened under the run. */
 export function checkedRows(rows: RowSource, list: RowList): RowSource {
@@ -22,8 +26,27 @@ export function checkedRows(rows: RowSource, list: RowList): RowSource {
   };
 }
 
+/** What a new run's manifest says beside settings, model and data. */
+export function newRun(title: string, created: string, version: string, device: GpuReport) {
+  const { vendor, architecture, description, software } = device;
+  return {
+    format: "sa2va-lab-run/1",
+    id: runId(title, created),
+    title,
+    created,
+    version,
+    adapter: { vendor, architecture, description, software },
+    state: "running",
+  } as const;
+}
+
+/** Parameters of the model, and those that a configuration trains. */
+export function parameterCounts(model: Sa2vaModel, config: LabConfig) {
+  return { parameters: model.parameters, trainableParameters: elements(trainableOf(model, config)) };
+}
+
 /** Folder name of a run: its title in plain letters and the second it began. */
-export function runId(title: string, created: string): string {
+function runId(title: string, created: string): string {
   const slug = title
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
@@ -63,7 +86,7 @@ export function checkSameRun(manifest: RunManifest, hash: string, data: RunManif
 }
 
 /** Numbers in all tensors together. */
-export function elements(tensors: readonly { readonly shape: readonly number[] }[]): number {
+function elements(tensors: readonly { readonly shape: readonly number[] }[]): number {
   return tensors.reduce((sum, { shape }) => sum + shape.reduce((product, side) => product * side, 1), 0);
 }
 

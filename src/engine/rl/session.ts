@@ -31,9 +31,9 @@ import { type Plan, planRun } from "./plan.ts";
 import { keepGoing, type RunEnd } from "./recovery.ts";
 import { sampleBench } from "./reward-bench.ts";
 import { type RowList, type SelectedRows, selectRows } from "./row-selection.ts";
-import { checkedRows, checkSameRun, describeData, elements, holdOrRefuse, runId } from "./run-facts.ts";
+import { checkedRows, checkSameRun, describeData, holdOrRefuse, newRun, parameterCounts } from "./run-facts.ts";
 import { recordJudge } from "./run-judge.ts";
-import { adapterObstacle, loraSettings, resumeState, startState, trainableOf } from "./start-run.ts";
+import { adapterObstacle, loraSettings, resumeState, startState } from "./start-run.ts";
 import { newestCheckpoint, storedState } from "./stored-state.ts";
 import { Trainer } from "./trainer.ts";
 import { disposeState, type TrainingState } from "./training-state.ts";
@@ -177,20 +177,12 @@ export class Session {
     const obstacle = start === undefined ? null : adapterObstacle(start, config);
     if (obstacle !== null) throw new LabError("bad-config", obstacle, { subject: "loraRank" });
     const selected = selectRows(list, config);
-    const trainable = trainableOf(model, config);
-    const { vendor, architecture, description, software } = this.#device.report;
     const manifest: RunManifest = {
-      format: "sa2va-lab-run/1",
-      id: runId(title, created),
-      title,
-      created,
-      version: VERSION,
+      ...newRun(title, created, VERSION, this.#device.report),
       config,
-      model: { name: model.name, hash, parameters: model.parameters, trainableParameters: elements(trainable) },
+      model: { name: model.name, hash, ...parameterCounts(model, config) },
       ...(start === undefined ? {} : { startAdapter: { name: start.name, hash: start.hash } }),
       data: await describeData(list, selected),
-      adapter: { vendor, architecture, description, software },
-      state: "running",
     };
     const release = await holdOrRefuse(manifest.id);
     try {
