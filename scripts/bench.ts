@@ -1,13 +1,14 @@
 /**
- * `npm run bench -- [--suite kernels|decode|step] [--rounds N] [--json]`
+ * `npm run bench -- [--suite kernels|decode|step|meteor] [--rounds N] [--json]`
  *
  * How many times faster our kernels are than the stock ops of TensorFlow.js, measured in turn in one process: medians
- * over the rounds, and of the ratios of neighbouring rounds. `LAB_VK=lavapipe|swiftshader` chooses the driver.
+ * over the rounds, and of the ratios of neighbouring rounds. The suite meteor counts caption pairs a second instead. `LAB_VK=lavapipe|swiftshader` chooses the driver.
  */
 import { LabError } from "../src/engine/errors.ts";
 import { decodeRows } from "./bench/decode.ts";
 import { kernelRows } from "./bench/kernels.ts";
 import { printRow } from "./bench/measure.ts";
+import { meteorRows } from "./bench/meteor.ts";
 import { stepRows } from "./bench/step.ts";
 import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { openNodeDevice } from "./lib/node-gpu.ts";
@@ -19,10 +20,19 @@ await runTool(async () => {
     json: { takes: 0 },
   });
   const suite = one(options, "suite") ?? "kernels";
-  if (suite !== "kernels" && suite !== "decode" && suite !== "step") {
-    throw new LabError("bad-input", `--suite must be kernels, decode or step, not "${suite}"`, { subject: "suite" });
+  if (suite !== "kernels" && suite !== "decode" && suite !== "step" && suite !== "meteor") {
+    const message = `--suite must be kernels, decode, step or meteor, not "${suite}"`;
+    throw new LabError("bad-input", message, { subject: "suite" });
   }
   const rounds = whole(options, "rounds", 1, 1000, 5);
+  if (suite === "meteor") {
+    for await (const row of meteorRows(rounds)) {
+      const { words_per_caption: words, pairs_per_second: rate } = row;
+      const text = `METEOR, ${row.case}: ${Math.round(rate)} pairs a second and core, ${words.toFixed(0)} words a caption`;
+      process.stdout.write(`${options.has("json") ? JSON.stringify(row) : text}\n`);
+    }
+    return 0;
+  }
   const device = await openNodeDevice();
   try {
     const { description, vendor } = device.report;
