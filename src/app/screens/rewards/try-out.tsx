@@ -124,7 +124,11 @@ function Trying(props: {
         <p className={styles.quiet}>The judge is not asked here; METEOR stands in its place</p>
       )}
       {terms.length > 0 && <Terms loops={score.loops} />}
-      {meteor !== undefined && <MeteorDetails detail={meteor} />}
+      {meteor !== undefined && (
+        <div className={styles.meteor}>
+          <MeteorDetails detail={meteor} />
+        </div>
+      )}
     </Panel>
   );
 }
