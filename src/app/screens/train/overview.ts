@@ -17,7 +17,7 @@ const one = (spec: Omit<SeriesSpec, "loop">): SeriesSpec => ({ ...spec, loop: nu
 const share = [0, 1] as const;
 
 /** The curves that say most about a dual-loop run, reward first. */
-export const OVERVIEW: readonly ChartSpec[] = [
+const OVERVIEW: readonly ChartSpec[] = [
   {
     id: "reward",
     title: "Reward",
@@ -108,3 +108,30 @@ export const OVERVIEW: readonly ChartSpec[] = [
     ],
   },
 ];
+
+const SUPERVISED: readonly ChartSpec[] = [
+  {
+    id: "sft-loss",
+    title: "Supervised loss",
+    series: [one({ metrics: ["sft/loss"], label: "sum", colour: 0, decimals: 3 })],
+  },
+  {
+    id: "sft-token",
+    title: "Caption loss",
+    series: [one({ metrics: ["sft/token_loss"], label: "nats a token", colour: 0, decimals: 3 })],
+  },
+  {
+    id: "sft-mask",
+    title: "Mask losses",
+    series: [
+      one({ metrics: ["sft/mask_bce"], label: "BCE", colour: 0, decimals: 3 }),
+      one({ metrics: ["sft/mask_dice"], label: "Dice", colour: 1, decimals: 3 }),
+    ],
+  },
+  ...OVERVIEW.filter(({ id }) => id === "gradient" || id === "memory"),
+];
+
+/** Curves of a run by its mode; a supervised run has neither rewards nor rollouts. Runs of before modes have none. */
+export function overviewOf(mode: "rl" | "sft" | undefined): readonly ChartSpec[] {
+  return mode === "sft" ? SUPERVISED : OVERVIEW;
+}

@@ -1,6 +1,6 @@
 import { type ReactNode, useCallback } from "react";
 import { report, startObstacle, startRun } from "../../clients/lab.ts";
-import type { MetricSource } from "../../components/charts/chart-spec.ts";
+import type { ChartSpec, MetricSource } from "../../components/charts/chart-spec.ts";
 import { LiveChart } from "../../components/charts/live-chart.tsx";
 import { setSharedZoom } from "../../components/charts/zoom.ts";
 import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
@@ -15,7 +15,7 @@ import { isActive, useRun } from "../../stores/run.ts";
 import { useSession } from "../../stores/session.ts";
 import { Alarms } from "./alarms.tsx";
 import { LiveStrip, StoredStrip } from "./live-strip.tsx";
-import { OVERVIEW } from "./overview.ts";
+import { overviewOf } from "./overview.ts";
 import { PhaseBar } from "./phase-bar.tsx";
 import styles from "./train.module.css";
 
@@ -36,6 +36,8 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
   const smooth = useRoute((route) => route.smooth);
   const begun = useRun((state) => state.groups.length > 0 || state.step > 0);
   const starting = run.live && !begun;
+  const supervised = run.manifest?.config.mode === "sft";
+  const charts = overviewOf(run.manifest?.config.mode);
   const open = useCallback((step: number) => navigate({ screen: "rollouts", step, group: null, rollout: null }), []);
   return (
     <>
@@ -67,33 +69,32 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
           The first step is on its way; curves and rollouts appear here as soon as there is something to see
         </p>
       )}
-      <Charts from={0} to={4} source={run.metrics} smooth={smooth} onPick={open} key={`${run.runId} a`} />
+      <Charts specs={charts.slice(0, 4)} source={run.metrics} smooth={smooth} onPick={open} key={`${run.runId} a`} />
       {!run.live && <StoredStrip run={run} />}
       {run.live && (
         <>
           <LiveStrip />
-          {begun && (
+          {begun && !supervised && (
             <div className={styles.overlayBar}>
               <OverlayControls />
             </div>
           )}
         </>
       )}
-      <Charts from={4} to={8} source={run.metrics} smooth={smooth} onPick={open} key={`${run.runId} b`} />
+      <Charts specs={charts.slice(4)} source={run.metrics} smooth={smooth} onPick={open} key={`${run.runId} b`} />
     </>
   );
 }
 
 function Charts(props: {
-  readonly from: number;
-  readonly to: number;
+  readonly specs: readonly ChartSpec[];
   readonly source: MetricSource;
   readonly smooth: number;
   readonly onPick: (step: number) => void;
 }): ReactNode {
   return (
     <div className={styles.charts}>
-      {OVERVIEW.slice(props.from, props.to).map((spec) => (
+      {props.specs.map((spec) => (
         <LiveChart
           key={spec.id}
           spec={spec}
