@@ -97,7 +97,7 @@ describe("the forecast", () => {
       for (const recompute of [false, true]) {
         const plain = weightsView(model.frozen, set, 2);
         const weights = recompute ? recomputing(plain, set) : plain;
-        const options = { rank: 8, recompute };
+        const options = { rank: 8, recompute, blocks: true };
         for (const [said, loss] of [
           [
             captionBytes(model.config, shape, rows, options),

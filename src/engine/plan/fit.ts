@@ -41,12 +41,13 @@ export type ForecastPart =
   | "keys and values"
   | "activations";
 
-/** @param rate of the device, null when it is not known */
+/** @param rate of the device, null when it is not known @param blocks attention keeps no score arrays */
 export function forecast(
   model: Sa2vaConfig,
   config: LabConfig,
   choice: StorageChoice,
   rate: Throughput | null = null,
+  blocks = false,
 ): Forecast {
   const weights = weightForecast(model, choice);
   const trainable = trainableForecast(model, config.loraRank);
@@ -55,6 +56,7 @@ export function forecast(
   const [captions, masks] = [config.loops !== "2", config.loops !== "1"];
   const transient = transientForecast(model, group, {
     rank: config.loraRank,
+    blocks,
     recompute: config.recompute,
     microRollouts: config.microRollouts,
     captions,
@@ -140,10 +142,11 @@ export function fittingChanges(
   config: LabConfig,
   choice: StorageChoice,
   budget: number,
+  blocks = false,
 ): readonly FitChange[] {
-  if (forecast(model, config, choice).peak <= budget) return [];
+  if (forecast(model, config, choice, null, blocks).peak <= budget) return [];
   return candidates(config, choice).flatMap(({ label, values, choice: storage }) => {
-    const { peak } = forecast(model, { ...config, ...values }, storage);
+    const { peak } = forecast(model, { ...config, ...values }, storage, null, blocks);
     return peak <= budget ? [{ label, values, choice: storage, peak }] : [];
   });
 }

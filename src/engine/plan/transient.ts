@@ -11,6 +11,9 @@ const F32 = 4;
 const TOKEN_COPIES = 7.25;
 const SCORE_COPIES = 3.1;
 const CACHE_COPIES = 11.4;
+/** The same where attention works in blocks without a score array (gpu/kernels/attention.ts). */
+const BLOCK_SCORE_COPIES = 0.3;
+const BLOCK_CACHE_COPIES = 5.3;
 /** A recomputed block against one that is kept: the weighted sums that carry its outputs' gradients. */
 const RECOMPUTE_COPIES = 1.45;
 const LOGIT_COPIES = 4;
@@ -34,6 +37,8 @@ export interface GroupShape {
 
 export interface TransientOptions {
   readonly rank: number;
+  /** Attention works in blocks, as it does on software adapters; false keeps score arrays. */
+  readonly blocks: boolean;
   readonly recompute: boolean;
   /** Rollouts differentiated at once, 0 for all. */
   readonly microRollouts: number;
@@ -85,12 +90,12 @@ export function captionBytes(
   config: Sa2vaConfig,
   shape: Pick<GroupShape, "promptTokens" | "newTokens">,
   rows: number,
-  options: Pick<TransientOptions, "rank" | "recompute">,
+  options: Pick<TransientOptions, "rank" | "recompute" | "blocks">,
 ): number {
   const { language } = config;
-  const prompt = blockFloats(config, shape.promptTokens, shape.promptTokens, 1, options.rank);
+  const prompt = blockFloats(config, shape.promptTokens, shape.promptTokens, 1, options);
   const reach = shape.promptTokens + shape.newTokens;
-  const tails = blockFloats(config, rows * shape.newTokens, reach, rows, options.rank);
+  const tails = blockFloats(config, rows * shape.newTokens, reach, rows, options);
   const logits = LOGIT_COPIES * rows * shape.newTokens * language.vocabSize;
   if (!options.recompute) return F32 * (language.layers * (prompt + tails) + logits);
   const tokens = shape.promptTokens + rows * shape.newTokens;
@@ -104,10 +109,10 @@ export function captionBytes(
 export function maskBytes(
   config: Sa2vaConfig,
   shape: Pick<GroupShape, "promptTokens">,
-  options: Pick<TransientOptions, "rank" | "recompute">,
+  options: Pick<TransientOptions, "rank" | "recompute" | "blocks">,
 ): number {
   const { language, sam2 } = config;
-  const prompt = blockFloats(config, shape.promptTokens, shape.promptTokens, 1, options.rank);
+  const prompt = blockFloats(config, shape.promptTokens, shape.promptTokens, 1, options);
   const decoder = DECODER_COPIES * (sam2.imageSize / 4) ** 2 * sam2.hiddenDim;
   if (!options.recompute) return F32 * (language.layers * prompt + decoder);
   const width = language.hiddenSize + 2 * language.kvHeads * language.headSize;
@@ -115,10 +120,16 @@ export function maskBytes(
 }
 
 /** Elements of one differentiated decoder block. @param rows behind a shared prompt; 1 for the prompt itself */
-function blockFloats(config: Sa2vaConfig, tokens: number, reach: number, rows: number, rank: number): number {
+function blockFloats(
+  config: Sa2vaConfig,
+  tokens: number,
+  reach: number,
+  rows: number,
+  { rank, blocks }: Pick<TransientOptions, "rank" | "blocks">,
+): number {
   const { hiddenSize, heads, kvHeads, headSize, mlpSize } = config.language;
   const perToken = 4 * hiddenSize + 2 * heads * headSize + 2 * kvHeads * headSize + 3 * mlpSize + 7 * rank;
   const scores = heads * tokens * reach;
-  const repeated = rows > 1 ? CACHE_COPIES * rows * reach * 2 * kvHeads * headSize : 0;
-  return TOKEN_COPIES * tokens * perToken + SCORE_COPIES * scores + repeated;
+  const repeated = rows > 1 ? (blocks ? BLOCK_CACHE_COPIES : CACHE_COPIES) * rows * reach * 2 * kvHeads * headSize : 0;
+  return TOKEN_COPIES * tokens * perToken + (blocks ? BLOCK_SCORE_COPIES : SCORE_COPIES) * scores + repeated;
 }

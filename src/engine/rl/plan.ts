@@ -71,7 +71,7 @@ export function planRun(model: Sa2vaModel, config: LabConfig, device: EngineDevi
     const own = tensors.filter((tensor) => tensor.block === block);
     return { block, tensors: own.map(({ path, shape }) => ({ path, shape })), parameters: count(own) };
   });
-  const fit = fitReport(model, config, extras.rate);
+  const fit = fitReport(model, config, extras.rate, device.report.software);
   return {
     trainable,
     trainableParameters,
@@ -91,12 +91,14 @@ export function planRun(model: Sa2vaModel, config: LabConfig, device: EngineDevi
   };
 }
 
-function fitReport(model: Sa2vaModel, config: LabConfig, rate: Throughput | undefined): FitReport {
-  const said = forecast(model.config, config, model.storage, rate ?? null);
+function fitReport(model: Sa2vaModel, config: LabConfig, rate: Throughput | undefined, blocks: boolean): FitReport {
+  const said = forecast(model.config, config, model.storage, rate ?? null, blocks);
   const budget = budgetBytes(config.gpuMemory);
-  const changes = fittingChanges(model.config, config, model.storage, budget).map(({ label, values, choice, peak }) => {
-    return { label, values, reload: choice !== model.storage, peak };
-  });
+  const changes = fittingChanges(model.config, config, model.storage, budget, blocks).map(
+    ({ label, values, choice, peak }) => {
+      return { label, values, reload: choice !== model.storage, peak };
+    },
+  );
   return {
     parts: said.parts,
     held: said.held,
