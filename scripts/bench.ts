@@ -1,27 +1,33 @@
 /**
  * `npm run bench -- [--suite kernels|decode|step|meteor] [--rounds N] [--json]`
+ * `npm run bench -- --suite memory [--steps N]`
  *
  * How many times faster our kernels are than the stock ops of TensorFlow.js, measured in turn in one process: medians
- * over the rounds, and of the ratios of neighbouring rounds. The suite meteor counts caption pairs a second instead. `LAB_VK=lavapipe|swiftshader` chooses the driver.
+ * over the rounds, and of the ratios of neighbouring rounds. The suite meteor counts caption pairs a second instead, and
+ * memory prints what is held after every tenth of N small steps (500). `LAB_VK=lavapipe|swiftshader` chooses the driver.
  */
 import { LabError } from "../src/engine/errors.ts";
 import { decodeRows } from "./bench/decode.ts";
 import { kernelRows } from "./bench/kernels.ts";
 import { printRow } from "./bench/measure.ts";
+import { memoryRows } from "./bench/memory.ts";
 import { meteorRows } from "./bench/meteor.ts";
 import { stepRows } from "./bench/step.ts";
 import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { openNodeDevice } from "./lib/node-gpu.ts";
 
+const SUITES = ["kernels", "decode", "step", "meteor", "memory"] as const;
+
 await runTool(async () => {
   const options = parseArguments(process.argv.slice(2), {
     suite: { takes: 1 },
     rounds: { takes: 1 },
+    steps: { takes: 1 },
     json: { takes: 0 },
   });
   const suite = one(options, "suite") ?? "kernels";
-  if (suite !== "kernels" && suite !== "decode" && suite !== "step" && suite !== "meteor") {
-    const message = `--suite must be kernels, decode, step or meteor, not "${suite}"`;
+  if (!(SUITES as readonly string[]).includes(suite)) {
+    const message = `--suite must be one of ${SUITES.join(", ")}, not "${suite}"`;
     throw new LabError("bad-input", message, { subject: "suite" });
   }
   const rounds = whole(options, "rounds", 1, 1000, 5);
@@ -38,6 +44,12 @@ await runTool(async () => {
     const { description, vendor } = device.report;
     const adapter = description || vendor;
     process.stderr.write(`${adapter}\n`);
+    if (suite === "memory") {
+      for (const row of await memoryRows(device, adapter, whole(options, "steps", 1, 100_000, 500))) {
+        process.stdout.write(`${JSON.stringify(row)}\n`);
+      }
+      return 0;
+    }
     const rows =
       suite === "step"
         ? stepRows(device, adapter, rounds)

@@ -1,0 +1,95 @@
+/**
+ * Memory over many small steps of both loops on the pocket model: tensors, bytes on the GPU, buffers of the decoder and
+ * the process. After the first steps, which compile and fill pools, nothing may grow.
+ */
+import { join } from "node:path";
+import { requireConfig } from "../../src/engine/config/parse.ts";
+import { presetConfig } from "../../src/engine/config/presets.ts";
+import { openRegionSet } from "../../src/engine/data/region-set.ts";
+import { decodeRle } from "../../src/engine/data/rle.ts";
+import { LabError } from "../../src/engine/errors.ts";
+import { type EngineDevice, openAgain } from "../../src/engine/gpu/device.ts";
+import { decodeBytes } from "../../src/engine/policy/decode-gpu.ts";
+import { rewardScorer } from "../../src/engine/rewards/scorer.ts";
+import { loadWordnet } from "../../src/engine/rewards/wordnet.ts";
+import { Session } from "../../src/engine/rl/session.ts";
+import { memoryStore } from "../../src/engine/runs/memory-store.ts";
+import { root } from "../lib/ensure.mjs";
+import { nodeFolder, nodeFolders, nodeSource } from "../lib/node-files.ts";
+import { openNodeDevice } from "../lib/node-gpu.ts";
+import { decodeImage } from "../lib/node-images.ts";
+
+/** Memory after a step. */
+export interface MemoryRow {
+  readonly suite: "memory";
+  readonly case: string;
+  readonly adapter: string;
+  readonly step: number;
+  readonly tensors: number;
+  readonly gpu_bytes: number;
+  /** Of the backend's buffers, pooled ones included. */
+  readonly gpu_bytes_allocated: number;
+  /** Of the decoder's own buffers. */
+  readonly decode_bytes: number;
+  /** Of the process, after a collection where Node offers one (--expose-gc). */
+  readonly rss_bytes: number;
+}
+
+/** Steps of the cheapest settings that still play both loops. */
+const SETTINGS = {
+  groupSize: 2,
+  promptsPerStep: 1,
+  maxNewTokens: 6,
+  partnerMaxTokens: 6,
+  loraRank: 4,
+  loraAlpha: 8,
+  saveSteps: 0,
+  seed: 1,
+};
+
+/** @returns about ten rows, evenly over the steps */
+export async function memoryRows(device: EngineDevice, adapter: string, steps: number): Promise<MemoryRow[]> {
+  const set = await openRegionSet(await nodeFolders([join(root, "public", "pocket", "shards")]));
+  const rows: MemoryRow[] = [];
+  const every = Math.max(1, Math.floor(steps / 10));
+  const session = new Session({
+    device,
+    reopen: () => openAgain(openNodeDevice),
+    store: memoryStore(),
+    rows: async (index) => {
+      const sample = await set.sample(index);
+      const summary = set.summaries[index];
+      if (summary === undefined) throw new LabError("internal", `There is no row ${index}`);
+      return { summary, rgb: await decodeImage(sample.image), mask: decodeRle(sample.mask) };
+    },
+    scorer: rewardScorer({
+      wordnet: await loadWordnet(await nodeSource(join(root, "public", "wordnet", "wordnet30.txt"))),
+    }),
+    now: () => performance.now() / 1000,
+    emit(event) {
+      if (event.type !== "step" || event.step % every !== 0) return;
+      globalThis.gc?.();
+      rows.push({
+        suite: "memory",
+        case: "small steps, both loops, pocket model",
+        adapter,
+        step: event.step,
+        tensors: event.metrics["memory/num_tensors"] as number,
+        gpu_bytes: event.metrics["memory/gpu_bytes"] as number,
+        gpu_bytes_allocated: event.metrics["memory/gpu_bytes_allocated"] as number,
+        decode_bytes: decodeBytes(),
+        rss_bytes: process.memoryUsage.rss(),
+      });
+    },
+  });
+  try {
+    await session.openModel(await nodeFolder(join(root, "public", "pocket", "model")), "pocket");
+    const config = requireConfig({ ...SETTINGS, steps }, presetConfig("demo"), "bench");
+    const list = { dataSet: "shards", rows: set.summaries.map((row) => [row.id, row.imageId] as const) };
+    const run = await session.start(config, list, "memory", new Date(0).toISOString());
+    await run.done;
+  } finally {
+    session.dispose();
+  }
+  return rows;
+}
