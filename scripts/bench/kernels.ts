@@ -1,182 +1,94 @@
-/** Each own kernel against the stock ops it replaces, forward and, where it says so, with the gradient. */
-import { gelu, swiglu } from "../../src/engine/gpu/kernels/activation.ts";
-import { attention, causalMask } from "../../src/engine/gpu/kernels/attention.ts";
-import { conv2d } from "../../src/engine/gpu/kernels/conv.ts";
-import { linear } from "../../src/engine/gpu/kernels/linear.ts";
-import { tokenScores } from "../../src/engine/gpu/kernels/logprob.ts";
-import { layerNorm, rmsNorm } from "../../src/engine/gpu/kernels/norm.ts";
-import { adamwUpdate } from "../../src/engine/gpu/kernels/optimiser.ts";
-import { applyRope, ropeTable } from "../../src/engine/gpu/kernels/rope.ts";
-import { summarise } from "../../src/engine/gpu/kernels/summary.ts";
+/** Each own kernel against the stock ops it replaces and, where it has one, against jax-js. */
 import { switchOwnKernels } from "../../src/engine/gpu/own-kernels.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
-import { type BenchRow, benchRow } from "./measure.ts";
+import { type Case, cases } from "./cases.ts";
+import { decoderCase } from "./decoder.ts";
+import { type JaxLibrary, jaxContender, toJax } from "./jax.ts";
+import { type BenchRow, benchRow, inTurn, wallClock } from "./measure.ts";
 
-interface Case {
-  readonly name: string;
-  /** Shapes of normal float32 inputs. */
-  readonly inputs: readonly (readonly number[])[];
-  readonly run: (...inputs: Tensor[]) => Tensor;
-  /** Also differentiates with respect to all inputs. */
-  readonly gradient?: boolean;
-}
+/** Milliseconds a case may take for its rounds. */
+const BUDGET = 4000;
 
-const product =
-  (transposeA: boolean, transposeB: boolean) =>
-  (...[a, b]: Tensor[]): Tensor =>
-    tf.matMul(a as tf.Tensor3D, b as tf.Tensor3D, transposeA, transposeB);
-
-const ADAM = { beta1: 0.9, beta2: 0.999, eps: 1e-8, keep: 1, stepSize: 1e-3, rootScale: 1 };
-
-/** Cases that need a constant tensor make it once and leave it to the end of the process. */
-function cases(): Case[] {
-  const rope = ropeTable([Array.from({ length: 64 }, (_, i) => i)], 16, 10_000);
-  const causal = causalMask(64, 64, 0);
-  const ids = tf.tensor1d(new Int32Array(128).fill(7), "int32");
-  const low = (...[x, w, bias, a, b]: Tensor[]): Tensor =>
-    linear(x as Tensor, w as Tensor, bias, { a: a as Tensor, b: b as Tensor, scale: 2 });
-  const lowInputs = (rows: number): number[][] => [[rows, 64], [176, 64], [176], [16, 64], [176, 16]];
-  const attend = (...[q, k, v]: Tensor[]): Tensor => attention(q as Tensor, k as Tensor, v as Tensor, 0.25, causal);
-  const heads = [
-    [8, 4, 64, 16],
-    [8, 2, 64, 16],
-    [8, 2, 64, 16],
-  ];
-  const scores = (x?: Tensor): Tensor => tf.stack(Object.values(tokenScores(x as Tensor, ids, 1, 30)));
-  const norm = (...[x, w]: Tensor[]): Tensor => rmsNorm(x as Tensor, w as Tensor, 1e-6);
-  return [
-    {
-      name: "matmul A B, 64 x 64 over 64",
-      inputs: [
-        [1, 64, 64],
-        [1, 64, 64],
-      ],
-      run: product(false, false),
-    },
-    {
-      name: "matmul A B, 512 x 512 over 64",
-      inputs: [
-        [1, 512, 64],
-        [1, 64, 512],
-      ],
-      run: product(false, false),
-    },
-    {
-      name: "matmul A Bt, 512 x 351 over 64",
-      inputs: [
-        [1, 512, 64],
-        [1, 351, 64],
-      ],
-      run: product(false, true),
-    },
-    {
-      name: "matmul At B, 64 x 64 over 512",
-      inputs: [
-        [1, 512, 64],
-        [1, 512, 64],
-      ],
-      run: product(true, false),
-    },
-    {
-      name: "matmul A Bt, 256 x 512 over 512",
-      inputs: [
-        [1, 256, 512],
-        [1, 512, 512],
-      ],
-      run: product(false, true),
-    },
-    {
-      name: "matmul A Bt, one row, 1024 over 1024",
-      inputs: [
-        [1, 1, 1024],
-        [1, 1024, 1024],
-      ],
-      run: product(false, true),
-    },
-    {
-      name: "matmul A Bt, 16 of 128 x 127 over 16",
-      inputs: [
-        [16, 128, 16],
-        [16, 127, 16],
-      ],
-      run: product(false, true),
-    },
-    { name: "low-rank linear, 8 rows", inputs: lowInputs(8), run: low },
-    { name: "low-rank linear, 512 rows, with gradient", inputs: lowInputs(512), run: low, gradient: true },
-    { name: "RMSNorm 512 x 64", inputs: [[512, 64], [64]], run: norm },
-    { name: "RMSNorm 512 x 64, with gradient", inputs: [[512, 64], [64]], run: norm, gradient: true },
-    {
-      name: "LayerNorm 512 x 64, with gradient",
-      inputs: [[512, 64], [64], [64]],
-      run: (...[x, w, b]) => layerNorm(x as Tensor, w as Tensor, b as Tensor, 1e-6),
-      gradient: true,
-    },
-    { name: "GELU 90112, with gradient", inputs: [[512, 176]], run: (x) => gelu(x as Tensor), gradient: true },
-    {
-      name: "SwiGLU 90112, with gradient",
-      inputs: [
-        [512, 176],
-        [512, 176],
-      ],
-      run: (...[g, u]) => swiglu(g as Tensor, u as Tensor),
-      gradient: true,
-    },
-    { name: "RoPE 8 x 4 x 64 x 16", inputs: [[8, 4, 64, 16]], run: (x) => applyRope(x as Tensor, rope) },
-    { name: "causal attention 8 x 4 x 64 x 16", inputs: heads, run: attend },
-    { name: "causal attention 8 x 4 x 64 x 16, with gradient", inputs: heads, run: attend, gradient: true },
-    { name: "token scores 128 x 351, with gradient", inputs: [[128, 351]], run: scores, gradient: true },
-    {
-      name: "convolution 7 x 7 by 4, 128 x 128 x 3 to 16",
-      inputs: [[1, 128, 128, 3], [16, 3, 7, 7], [16]],
-      run: (...[x, w, b]) => conv2d(x as Tensor, w as Tensor, b as Tensor, 4, 3),
-    },
-    {
-      name: "AdamW 16384",
-      inputs: [[16384], [16384], [16384]],
-      run: (...[p, g, m]) => adamwUpdate(p as Tensor, g as Tensor, m as Tensor, (m as Tensor).square(), ADAM)[0],
-    },
-    { name: "norm and health of 16384", inputs: [[16384]], run: (x) => summarise([x as Tensor]) },
-  ];
-}
-
-/** Milliseconds of one call: enough calls to outweigh the read-back that ends them. */
-async function time(call: () => Tensor[], calls: number): Promise<number> {
-  const start = performance.now();
-  let last: Tensor[] = [];
-  for (let i = 0; i < calls; i++) {
-    tf.dispose(last);
-    last = call();
-  }
-  await Promise.all(last.map((tensor) => tensor.data()));
-  tf.dispose(last);
-  return (performance.now() - start) / calls;
-}
-
-/** @param rounds measurements of each contender, taken in turn */
-export async function* kernelRows(adapter: string, rounds: number): AsyncGenerator<BenchRow> {
-  for (const { name, inputs, run, gradient } of cases()) {
-    const tensors = inputs.map((shape, i) => tf.randomNormal([...shape], 0, 1, "float32", i + 1));
-    const call = (): Tensor[] =>
-      tf.tidy(() =>
-        gradient === true
-          ? tf.grads((...given: Tensor[]) =>
-              run(...given)
-                .square()
-                .sum(),
-            )(tensors)
-          : [run(...tensors)],
-      );
-    const times: Record<"own" | "stock", number[]> = { own: [], stock: [] };
-    for (let round = -1; round < rounds; round++) {
-      for (const contender of ["own", "stock"] as const) {
-        switchOwnKernels(contender === "own");
-        const value = await time(call, gradient === true ? 5 : 10);
-        // The first round compiles.
-        if (round >= 0) times[contender].push(value);
-      }
+/** A contender that runs tfjs code, with our kernels or without, and waits for the last result. */
+function tensorContender(own: boolean, call: () => Tensor[]): (calls: number) => Promise<void> {
+  return async (calls) => {
+    switchOwnKernels(own);
+    let last: Tensor[] = [];
+    for (let i = 0; i < calls; i++) {
+      tf.dispose(last);
+      last = call();
     }
+    // The queue works in order, so the first result's read-back may come before the last is done.
+    await last.at(-1)?.data();
+    tf.dispose(last);
     switchOwnKernels(true);
+  };
+}
+
+function normal(shape: readonly number[], seed: number): Tensor {
+  return tf.randomNormal([...shape], 0, 1, "float32", seed);
+}
+
+function callOf({ run, gradient }: Case, tensors: readonly Tensor[]): () => Tensor[] {
+  if (gradient !== true) return () => tf.tidy(() => [run(...tensors)].flat());
+  const loss = (...given: Tensor[]): Tensor => (run(...given) as Tensor).square().sum();
+  return () => tf.tidy(() => tf.grads(loss)([...tensors]));
+}
+
+/**
+ * @param rounds measurements of each contender, taken in turn
+ * @param peak floating-point operations a second of the adapter
+ * @param only measures cases whose name contains this
+ */
+export async function* kernelRows(
+  adapter: string,
+  rounds: number,
+  peak: number,
+  jax: JaxLibrary | undefined,
+  only = "",
+  clock = wallClock,
+): AsyncGenerator<BenchRow> {
+  for (const one of cases()) {
+    if (!one.name.includes(only)) continue;
+    const tensors = one.inputs.map((shape, i) => normal(shape, i + 1));
+    const call = callOf(one, tensors);
+    const arrays =
+      jax === undefined || one.jax === undefined
+        ? []
+        : await Promise.all((one.jaxInputs ?? one.inputs).map((shape, i) => jaxInput(jax, shape, i + 1)));
+    const peer = jax !== undefined && one.jax !== undefined ? { jaxjs: jaxContender(jax, one.jax, arrays) } : {};
+    const own = tensorContender(true, call);
+    const times = await inTurn({ own, stock: tensorContender(false, call), ...peer }, rounds, BUDGET, clock);
+    for (const array of arrays) array.dispose();
     tf.dispose(tensors);
-    yield benchRow({ suite: "kernels", case: name, adapter }, times.own, times.stock);
+    yield rowOf("kernels", one.name, adapter, times, one.flops, peak);
   }
+  const { name } = decoderCase;
+  if (!name.includes(only)) return;
+  const { own, jaxRun, dispose } = await decoderCase.open(jax);
+  const peer = jaxRun === undefined ? {} : { jaxjs: jaxRun };
+  const contenders = { own: tensorContender(true, own), stock: tensorContender(false, own), ...peer };
+  const times = await inTurn(contenders, rounds, 2 * BUDGET, clock);
+  dispose();
+  yield rowOf("kernels", name, adapter, times, undefined, peak);
+}
+
+async function jaxInput(jax: JaxLibrary, shape: readonly number[], seed: number): ReturnType<typeof toJax> {
+  const tensor = normal(shape, seed);
+  const array = await toJax(jax, tensor);
+  tensor.dispose();
+  return array;
+}
+
+function rowOf(
+  suite: string,
+  name: string,
+  adapter: string,
+  times: Awaited<ReturnType<typeof inTurn>>,
+  flops: number | undefined,
+  peak: number,
+): BenchRow {
+  const { own = [], stock = [], ...others } = times;
+  const row = benchRow({ suite, case: name, adapter }, own, stock, others);
+  return flops === undefined ? row : { ...row, peak_fraction: flops / (row.own_ms / 1000) / peak };
 }

@@ -1,0 +1,72 @@
+/** jax-js as a contender: its WebGPU backend on the same adapter, every function under `jit`. */
+import type * as Jax from "@jax-js/jax";
+import type { Tensor } from "../../src/engine/gpu/tf.ts";
+
+export type JaxLibrary = typeof Jax;
+export type JaxArray = Jax.Array;
+
+/** A function of jax-js arrays, which it consumes. */
+export type JaxFunction = (jax: JaxLibrary, ...inputs: JaxArray[]) => JaxArray;
+
+/** The iterator helpers jax-js uses, for Node 20, which lacks them. */
+function addIteratorHelpers(): void {
+  const prototype = Object.getPrototypeOf(Object.getPrototypeOf([][Symbol.iterator]())) as object;
+  const helpers = {
+    *map<T, R>(this: Iterable<T>, f: (value: T, index: number) => R) {
+      let i = 0;
+      for (const value of this) yield f(value, i++);
+    },
+    *filter<T>(this: Iterable<T>, f: (value: T, index: number) => boolean) {
+      let i = 0;
+      for (const value of this) if (f(value, i++)) yield value;
+    },
+    toArray<T>(this: Iterable<T>) {
+      return [...this];
+    },
+    some<T>(this: Iterable<T>, f: (value: T) => boolean) {
+      for (const value of this) if (f(value)) return true;
+      return false;
+    },
+    every<T>(this: Iterable<T>, f: (value: T) => boolean) {
+      for (const value of this) if (!f(value)) return false;
+      return true;
+    },
+  };
+  for (const [name, value] of Object.entries(helpers)) {
+    if (!(name in prototype)) Object.defineProperty(prototype, name, { value, configurable: true, writable: true });
+  }
+}
+
+/** jax-js on WebGPU, or undefined when it offers no such device here. Needs `navigator.gpu`. */
+export async function openJax(): Promise<JaxLibrary | undefined> {
+  addIteratorHelpers();
+  const jax = await import("@jax-js/jax");
+  const devices = await jax.init("webgpu");
+  if (!devices.includes("webgpu")) return undefined;
+  jax.defaultDevice("webgpu");
+  return jax;
+}
+
+/** Copies a tensor's values. */
+export async function toJax(jax: JaxLibrary, tensor: Tensor): Promise<JaxArray> {
+  const values = await tensor.data();
+  const array = tensor.dtype === "int32" ? Int32Array.from(values) : Float32Array.from(values);
+  return jax.numpy.array(array).reshape([...tensor.shape]);
+}
+
+/** A contender that runs the jitted function on the given arrays, which stay the caller's. */
+export function jaxContender(
+  jax: JaxLibrary,
+  run: JaxFunction,
+  inputs: readonly JaxArray[],
+): (calls: number) => Promise<void> {
+  const jitted = jax.jit((...given: JaxArray[]) => run(jax, ...given));
+  return async (calls) => {
+    let last: JaxArray | undefined;
+    for (let i = 0; i < calls; i++) {
+      last?.dispose();
+      last = jitted(...inputs.map((input) => input.ref)) as JaxArray;
+    }
+    await last?.data();
+  };
+}
