@@ -1,5 +1,5 @@
 /**
- * npm run parity -- --golden DIR [--json] [--backend webgpu|cpu]
+ * npm run parity -- --golden DIR [--json] [--backend webgpu|cpu] [--storage f32|f16|q8|q4]
  *
  * Runs golden sets through the engine and prints the largest absolute and relative error of every array or case.
  * DIR is one golden folder or a folder of them. Exit 0: everything within its tolerance; 1: a miss; 2: a bad argument.
@@ -8,7 +8,9 @@ import { parseArgs } from "node:util";
 import type { ByteFolder } from "../src/engine/bytes/source.ts";
 import { LabError, toLabError } from "../src/engine/errors.ts";
 import type { EngineDevice } from "../src/engine/gpu/device.ts";
+import { WEIGHT_STORAGES, type WeightStorage } from "../src/engine/gpu/packed/storage.ts";
 import type { ParityRow } from "../src/engine/parity/row.ts";
+import { withBudget } from "../src/engine/parity/storage-budget.ts";
 import { type Backend, startBackend } from "./lib/parity-backend.ts";
 import { loadDeps, type ScriptDeps } from "./lib/parity-deps.ts";
 import { findGoldenSets, type GoldenSet } from "./lib/parity-kinds.ts";
@@ -17,6 +19,7 @@ interface Options {
   readonly golden: string;
   readonly json: boolean;
   readonly backend: Backend;
+  readonly storage: WeightStorage;
 }
 
 interface Tally {
@@ -29,14 +32,29 @@ function readOptions(args: readonly string[]): Options {
     args: [...args],
     strict: true,
     allowPositionals: false,
-    options: { golden: { type: "string" }, json: { type: "boolean" }, backend: { type: "string" } },
+    options: {
+      golden: { type: "string" },
+      json: { type: "boolean" },
+      backend: { type: "string" },
+      storage: { type: "string" },
+    },
   });
-  const { golden, json, backend = "webgpu" } = values;
+  const { golden, json, backend = "webgpu", storage: wanted = "f32" } = values;
+  const storage = WEIGHT_STORAGES.find((known) => known === wanted);
+  if (storage === undefined) {
+    throw new LabError("bad-input", `--storage is "${wanted}", it must be one of ${WEIGHT_STORAGES.join(", ")}`);
+  }
   if (golden === undefined) throw new LabError("bad-input", "--golden DIR is missing: name a golden folder");
   if (backend !== "webgpu" && backend !== "cpu") {
     throw new LabError("bad-input", `--backend is "${backend}", it must be webgpu or cpu`);
   }
-  return { golden, json: json === true, backend };
+  if (storage !== "f32" && backend === "cpu") {
+    throw new LabError(
+      "bad-input",
+      `--storage ${storage} needs --backend webgpu: packed weights are read by GPU programs`,
+    );
+  }
+  return { golden, json: json === true, backend, storage };
 }
 
 async function main(): Promise<number> {
@@ -51,7 +69,8 @@ async function main(): Promise<number> {
   }
   const needsDevice = sets.some((set) => set.kind.gpu);
   const device = needsDevice ? await startBackend(options.backend) : undefined;
-  const deps = await loadDeps();
+  const { storage } = options;
+  const deps: ScriptDeps = { ...(await loadDeps()), storage: { language: storage, towers: storage } };
   const total: Tally = { passed: 0, failed: 0 };
   for (const set of sets) await runSet(set, deps, options, device, total);
   const sum = total.passed + total.failed;
@@ -78,7 +97,7 @@ async function runSet(
       for await (const row of await check.open(set.folder as ByteFolder, deps)) {
         device?.check();
         rows++;
-        report(set, row, options.json, total);
+        report(set, withBudget(row, options.storage), options.json, total);
       }
     } catch (thrown) {
       rows++;

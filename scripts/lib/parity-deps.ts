@@ -3,10 +3,13 @@ import { fileURLToPath } from "node:url";
 import { decode } from "fast-png";
 import type { RgbImage } from "../../src/engine/data/sample.ts";
 import { LabError } from "../../src/engine/errors.ts";
+import type { StorageChoice } from "../../src/engine/model/storage-choice.ts";
 
 /** What the parity checks get from outside the engine. */
 export interface ScriptDeps {
   readonly decodeImage: (bytes: Uint8Array) => Promise<RgbImage>;
+  /** Forms of frozen matrices; f32 when absent. */
+  readonly storage?: StorageChoice | undefined;
   /** The compiled WordNet table, when the checkout has one. */
   readonly wordnet: Uint8Array | undefined;
 }

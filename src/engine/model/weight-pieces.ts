@@ -39,6 +39,8 @@ export interface ConvertOptions {
   readonly signal?: AbortSignal | undefined;
   /** Elements of a block of rows; smaller in tests. */
   readonly blockElements?: number | undefined;
+  /** Pieces that need not be read again, by name and first row. */
+  readonly skip?: ((name: string, first: number) => boolean) | undefined;
 }
 
 /**
@@ -46,7 +48,7 @@ export interface ConvertOptions {
  * @throws LabError("bad-input") naming file and tensor where an element is NaN or infinite; LabError("cancelled")
  */
 export async function* convertCheckpoint(checkpoint: Checkpoint, options: ConvertOptions): AsyncGenerator<WeightPiece> {
-  const { choice, filter = () => true, onProgress, signal, blockElements = BLOCK_ELEMENTS } = options;
+  const { choice, filter = () => true, onProgress, signal, blockElements = BLOCK_ELEMENTS, skip } = options;
   const names = checkpoint.tensorNames.filter(filter);
   const totalBytes = names.reduce((sum, name) => sum + checkpoint.holder(name).info(name).bytes, 0);
   let bytes = 0;
@@ -68,10 +70,12 @@ export async function* convertCheckpoint(checkpoint: Checkpoint, options: Conver
     const storage = packedForm(name, info.shape, choice, blockElements);
     if (storage === undefined) {
       stopIf(signal);
-      const values = await file.read(name);
-      if (!allFinite(values)) throw notFinite();
-      report(info.bytes);
-      yield { kind: "tensor", name, shape: info.shape, values };
+      if (skip?.(name, 0) !== true) {
+        const values = await file.read(name);
+        if (!allFinite(values)) throw notFinite();
+        report(info.bytes);
+        yield { kind: "tensor", name, shape: info.shape, values };
+      }
     } else {
       const shape = info.shape as readonly [number, number];
       const [total, inSize] = shape;
@@ -79,6 +83,7 @@ export async function* convertCheckpoint(checkpoint: Checkpoint, options: Conver
       const step = rowsPerBlock(storage, inSize, blockElements);
       for (let first = 0; first < total; first += step) {
         stopIf(signal);
+        if (skip?.(name, first) === true) continue;
         const rows = Math.min(step, total - first);
         const packed = packRows(
           storage,

@@ -14,6 +14,8 @@ import { type GoldenArrays, openArrays } from "./golden-arrays.ts";
 export interface ParityDeps {
   /** PNG bytes to RGB pixels. */
   readonly decodeImage: (bytes: Uint8Array) => Promise<RgbImage>;
+  /** Forms of the frozen matrices; f32 when absent. */
+  readonly storage?: StorageChoice | undefined;
 }
 
 type Json = Record<string, unknown>;

@@ -46,9 +46,9 @@ interface FrozenInputs {
 }
 
 /** A row per number and array of the training file; none when the folder has no such file. */
-export async function* sa2vaTrainParity(folder: ByteFolder, _deps: ParityDeps): AsyncGenerator<ParityRow> {
+export async function* sa2vaTrainParity(folder: ByteFolder, deps: ParityDeps): AsyncGenerator<ParityRow> {
   if (folder.get(FILE) === undefined) return;
-  const model = await openGoldenModel(folder);
+  const model = await openGoldenModel(folder, deps.storage);
   const language = await openLanguageGolden(model);
   const captured = new Captured();
   const inputs = await frozenInputs(model, language);

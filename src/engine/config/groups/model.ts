@@ -53,6 +53,28 @@ export const MODEL_SETTINGS = {
     trl: "gradient_checkpointing",
     help: "Keeps only what enters each block of the language model and runs the block again in the backward pass: less memory, about a third more time",
   },
+  weightStorage: {
+    group: "model",
+    kind: "choice",
+    label: "Weight storage",
+    default: "f32",
+    choices: [
+      choice("f32", "f32, 4 bytes a weight"),
+      choice("f16", "f16, 2 bytes: nothing is lost of a bfloat16 checkpoint"),
+      choice("q8", "q8, 1.06 bytes"),
+      choice("q4", "q4, 0.56 bytes"),
+    ],
+    help: "How the frozen matrices are held on the GPU from the next loading on; adapters, everything that trains and all sums stay f32",
+  },
+  towerStorage: {
+    group: "model",
+    kind: "choice",
+    label: "Storage of the towers",
+    default: "same",
+    choices: [choice("same", "As the weights"), choice("f32", "f32"), choice("f16", "f16"), choice("q8", "q8"), choice("q4", "q4")],
+    help: "Another storage for the vision tower and SAM2's image encoder, which run once a picture",
+    advanced: true,
+  },
   smallRegions: {
     group: "model",
     kind: "choice",

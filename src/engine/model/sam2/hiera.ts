@@ -100,7 +100,7 @@ function hieraBlock(w: Weights, path: string, block: HieraBlock, x: Tensor): Ten
 function mlp(w: Weights, path: string, x: Tensor): Tensor {
   return tf.tidy(() => {
     const width = x.shape[3] as number;
-    const hidden = w.get(`${path}.0.weight`).shape[0] as number;
+    const hidden = w.matrix(`${path}.0.weight`).shape[0] as number;
     const parts = rowChunks(x.reshape([-1, width]), hidden * 4, (rows) =>
       linearLayer(w, `${path}.1`, gelu(linearLayer(w, `${path}.0`, rows))),
     );

@@ -1,0 +1,109 @@
+/**
+ * npm run precision -- [--golden DIR…] [--out FILE]
+ *
+ * Runs golden models with every weight storage and writes the errors against the recorded f32 numbers, by stage.
+ */
+import { writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { LabError } from "../src/engine/errors.ts";
+import { packedBytes, WEIGHT_STORAGES, type WeightStorage } from "../src/engine/gpu/packed/storage.ts";
+import type { ParityRow } from "../src/engine/parity/row.ts";
+import { BUDGETS, STAGES, type Stage, stageOf, withBudget } from "../src/engine/parity/storage-budget.ts";
+import { one, parseArguments, runTool } from "./lib/arguments.ts";
+import { root } from "./lib/ensure.mjs";
+import { openNodeDevice } from "./lib/node-gpu.ts";
+import { loadDeps } from "./lib/parity-deps.ts";
+import { findGoldenSets, type GoldenSet } from "./lib/parity-kinds.ts";
+
+const OPTIONS = { golden: { takes: "many" }, out: { takes: 1 } } as const;
+const DEFAULT_SETS = ["tests/golden/sa2va-tiny-qwen2", "tests/golden/sa2va-tiny-variant"];
+
+const TEXT = `# Precision of packed weights
+
+Made by \`npm run precision\`; do not edit by hand. Adapter: {adapter}.
+
+Linear layers, embedding and head of the frozen model can be held in f32, f16, q8 or q4; norms, biases, convolutions,
+adapters and everything that trains stay f32, and every sum is f32. f16 holds half-precision numbers under one power of
+two a block of rows, so weights that were stored in bfloat16 lose nothing unless they span more than 28 powers of two. q8
+and q4 hold whole numbers of 8 and 4 bits in groups of 32 along a row, each group under a half-precision scale.
+
+{bytes}
+
+## Errors against the recorded f32 numbers
+
+Largest error of any array of the stage in units of the array's largest element; for texts, masks and other choices, how
+many are not the same. The recorded models are small and random: no weight is redundant, so this is the worst case.
+
+{sections}
+
+## Budgets
+
+\`npm run parity -- --golden DIR --storage f16|q8|q4\` judges by these. "exact": nothing may differ; "reported": printed,
+never a miss.
+
+{budgets}
+`;
+
+async function rowsOf(set: GoldenSet, storage: WeightStorage): Promise<ParityRow[]> {
+  const deps = { ...(await loadDeps()), storage: { language: storage, towers: storage } };
+  const rows: ParityRow[] = [];
+  for (const check of set.kind.modules) {
+    for await (const row of await check.open(set.folder, deps)) rows.push(row);
+  }
+  return rows;
+}
+
+/** A cell: the largest error where the stage has arrays, and how many choices differ. */
+function cell(all: readonly ParityRow[], storage: WeightStorage, stage: Stage): string {
+  const rows = all.filter((row) => stageOf(row) === stage);
+  const choices = rows.filter((row) => row.tolerance.startsWith("exact"));
+  // Gradients that are zero but for rounding have no relative error; f32's own tolerance covers them.
+  const sized = rows.filter((row) => !row.tolerance.startsWith("exact") && !(row.pass && row.maxRel > 0.1));
+  const worst = sized.reduce((most, row) => Math.max(most, row.maxRel), 0);
+  const differ = choices.filter((row) => !row.pass).length;
+  const missed = rows.filter((row) => !withBudget(row, storage).pass).length;
+  const parts = [
+    ...(sized.length > 0 && Number.isFinite(worst) ? [worst.toExponential(1)] : []),
+    ...(choices.length > 0 ? [differ === 0 ? "equal" : `${differ} of ${choices.length} differ`] : []),
+    ...(missed > 0 ? [`**${missed} missed**`] : []),
+  ];
+  return parts.join(", ") || "–";
+}
+
+function table(head: readonly string[], lines: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
+  return [line(head), line(head.map(() => "---")), ...lines.map(line)].join("\n");
+}
+
+await runTool(async () => {
+  const parsed = parseArguments(process.argv.slice(2), OPTIONS);
+  const paths = parsed.get("golden") ?? DEFAULT_SETS.map((path) => join(root, path));
+  const found = (await Promise.all(paths.map(findGoldenSets))).flat();
+  const sets = found.filter((set) => set.kind.name === "sa2va");
+  if (sets.length === 0) throw new LabError("bad-input", "None of the folders is a whole golden model");
+  const device = await openNodeDevice();
+  const sections: string[] = [];
+  for (const set of sets) {
+    const lines = new Map<Stage, string[]>(STAGES.map((stage) => [stage, [stage]]));
+    for (const storage of WEIGHT_STORAGES) {
+      process.stderr.write(`${basename(set.path)} in ${storage}\n`);
+      const rows = await rowsOf(set, storage);
+      device.check();
+      for (const stage of STAGES) lines.get(stage)?.push(cell(rows, storage, stage));
+    }
+    sections.push(`### ${basename(set.path)}\n\n${table(["stage", ...WEIGHT_STORAGES], [...lines.values()])}`);
+  }
+  const packed = WEIGHT_STORAGES.filter((storage) => storage !== "f32");
+  const budgets = STAGES.map((stage) => [stage, ...packed.map((storage) => String(BUDGETS[storage][stage]))]);
+  const element = (storage: WeightStorage): string => (packedBytes(storage, [1024, 1024]) / 2 ** 20).toFixed(4);
+  const text = TEXT.replace(
+    "{bytes}",
+    table(["", ...WEIGHT_STORAGES], [["bytes an element", ...WEIGHT_STORAGES.map(element)]]),
+  )
+    .replace("{budgets}", table(["stage", ...packed], budgets))
+    .replace("{sections}", sections.join("\n\n"))
+    .replace("{adapter}", device.report.description || device.report.vendor);
+  writeFileSync(one(parsed, "out") ?? join(root, "docs", "precision.md"), text);
+  device.close();
+  return 0;
+});

@@ -1,0 +1,260 @@
+/**
+ * Conversions of checkpoints that were kept, so that the next visit loads in seconds. An entry is a folder of the store:
+ * config and tokenizer files as they were, parts of packed weights, a journal line for every part that is whole, and last
+ * the manifest; without a manifest the entry is unfinished and can be continued from its journal, or removed.
+ */
+import { sha256Hex } from "../bytes/hash.ts";
+import { isRecord } from "../bytes/json.ts";
+import { folderOf } from "../bytes/memory.ts";
+import type { ByteFolder, ByteSource } from "../bytes/source.ts";
+import { LabError } from "../errors.ts";
+import { WEIGHT_STORAGES, type WeightStorage } from "../gpu/packed/storage.ts";
+import type { StorageChoice } from "../model/storage-choice.ts";
+import type { WeightPiece } from "../model/weight-pieces.ts";
+import type { RunStore } from "../runs/store.ts";
+import { decodePieces, encodePart, type PartRecord } from "./parts.ts";
+
+const FORMAT = "sa2va-lab-weights/1";
+const MANIFEST = "manifest.json";
+const JOURNAL = "journal.jsonl";
+/** Files of a model folder that are kept beside the weights. */
+const FILES = "files";
+
+/** A part is written once this many bytes have come together. */
+const PART_BYTES = 32 * 2 ** 20;
+
+/** What a stored conversion was made from, and how. */
+export interface CacheKey {
+  /** `weightsHash` of the model folder. */
+  readonly source: string;
+  readonly choice: StorageChoice;
+  readonly blockElements: number;
+}
+
+export interface CachedModel extends CacheKey {
+  readonly id: string;
+  readonly name: string;
+  /** SHA-256 over the hashes of all parts, in order; null while the entry is unfinished. */
+  readonly content: string | null;
+  /** Bytes of the original weight files, and of the entry. */
+  readonly originalBytes: number;
+  readonly bytes: number;
+  /** Unfinished entries can be continued with the original folder, or removed. */
+  readonly finished: boolean;
+}
+
+/** An entry that is being written. */
+export interface CacheWriter {
+  /** Pieces that an earlier, interrupted conversion left, by `pieceKey`. */
+  readonly kept: ReadonlySet<string>;
+  add(piece: WeightPiece): Promise<void>;
+  /** Makes the entry whole. */
+  finish(): Promise<void>;
+}
+
+export function pieceKey(piece: { readonly name: string; readonly first?: number }): string {
+  return `${piece.name}@${piece.first ?? 0}`;
+}
+
+export class ModelCache {
+  readonly #store: RunStore;
+
+  constructor(store: RunStore) {
+    this.#store = store;
+  }
+
+  async list(): Promise<CachedModel[]> {
+    const files = await this.#store.list("");
+    const ids = [...new Set(files.map(({ path }) => path.split("/")[0] as string))];
+    const entries: CachedModel[] = [];
+    for (const id of ids) {
+      const bytes = files.filter(({ path }) => path.startsWith(`${id}/`)).reduce((sum, file) => sum + file.size, 0);
+      entries.push({ ...(await this.#describe(id)), bytes });
+    }
+    return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  /** The finished entry of that key. */
+  async find(key: CacheKey): Promise<CachedModel | undefined> {
+    const id = await entryId(key);
+    if ((await this.#store.size(`${id}/${MANIFEST}`)) === null) return undefined;
+    return this.#describe(id);
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.#store.remove(id);
+  }
+
+  /** Id of the entry of a key, whether there is one or not. */
+  idOf(key: CacheKey): Promise<string> {
+    return entryId(key);
+  }
+
+  /** Bytes free for new entries; Infinity when the place sets no limit. */
+  async room(): Promise<number> {
+    const { usage, quota } = await this.#store.usage();
+    return quota - usage;
+  }
+
+  /** Config and tokenizer files of an entry. */
+  async files(id: string): Promise<ByteFolder> {
+    const prefix = `${id}/${FILES}/`;
+    const found = new Map<string, ByteSource>();
+    for (const { path } of await this.#store.list(`${id}/${FILES}`)) {
+      const name = path.slice(prefix.length);
+      const source = await this.#store.open(path);
+      found.set(name, { name, size: source.size, read: (start, end) => source.read(start, end) });
+    }
+    return folderOf(found);
+  }
+
+  /**
+   * Pieces of a stored entry in the order they were written, every part checked against its hash.
+   * @param onPart bytes of the entry read so far
+   * @throws LabError("storage") when a part is damaged; the entry is removed then
+   */
+  async *pieces(
+    id: string,
+    name: string,
+    onPart?: (bytes: number) => void,
+    signal?: AbortSignal,
+  ): AsyncGenerator<WeightPiece> {
+    let read = 0;
+    const records = await this.#journal(id);
+    const { content } = await this.#describe(id);
+    if (content !== null && content !== (await contentHash(records))) throw await this.#damaged(id, name, JOURNAL, "has other contents");
+    for (const record of records) {
+      if (signal?.aborted === true) throw new LabError("cancelled", "Loading the stored model was stopped");
+      const bytes = await this.#readPart(id, name, record);
+      read += bytes.length;
+      yield* decodePieces(record, bytes);
+      onPart?.(read);
+    }
+  }
+
+  /**
+   * Begins or continues an entry.
+   * @param folder the model folder; its small files are copied
+   */
+  async write(key: CacheKey, name: string, originalBytes: number, folder: ByteFolder): Promise<CacheWriter> {
+    const id = await entryId(key);
+    const records = await this.#journal(id);
+    if (records.length === 0) await this.#begin(id, key, name, originalBytes, folder);
+    const kept = new Set(records.flatMap((record) => record.pieces.map((piece) => pieceKey(piece))));
+    const store = this.#store;
+    let waiting: WeightPiece[] = [];
+    let bytes = 0;
+    const flush = async (): Promise<void> => {
+      if (waiting.length === 0) return;
+      const { record, content } = await encodePart(records.length, waiting);
+      await store.write(`${id}/${record.file}`, content);
+      await store.append(`${id}/${JOURNAL}`, `${JSON.stringify(record)}\n`);
+      records.push(record);
+      waiting = [];
+      bytes = 0;
+    };
+    return {
+      kept,
+      async add(piece) {
+        waiting.push(piece);
+        bytes += 4 * (piece.kind === "tensor" ? piece.values.length : piece.packed.values.length);
+        if (bytes >= PART_BYTES) await flush();
+      },
+      async finish() {
+        await flush();
+        const content = await contentHash(records);
+        await store.write(`${id}/${MANIFEST}`, JSON.stringify({ content, parts: records.length }));
+      },
+    };
+  }
+
+  async #begin(id: string, key: CacheKey, name: string, originalBytes: number, folder: ByteFolder): Promise<void> {
+    await this.#store.remove(id);
+    for (const path of folder.paths) {
+      const source = folder.get(path);
+      if (source === undefined || !/^[^/]+\.(json|model|txt|jinja)$/.test(path) || /index\.json$/.test(path)) continue;
+      await this.#store.write(`${id}/${FILES}/${path}`, await source.read(0, source.size));
+    }
+    await this.#store.write(`${id}/entry.json`, JSON.stringify({ format: FORMAT, name, originalBytes, ...key }));
+  }
+
+  async #describe(id: string): Promise<CachedModel> {
+    const entry = await this.#json(`${id}/entry.json`);
+    const manifest = await this.#json(`${id}/${MANIFEST}`);
+    const choice = isRecord(entry?.choice) ? entry.choice : {};
+    return {
+      id,
+      name: typeof entry?.name === "string" ? entry.name : id,
+      source: String(entry?.source ?? ""),
+      choice: { language: form(choice.language), towers: form(choice.towers) },
+      blockElements: Number(entry?.blockElements ?? 0),
+      content: typeof manifest?.content === "string" ? manifest.content : null,
+      originalBytes: Number(entry?.originalBytes ?? 0),
+      bytes: 0,
+      finished: manifest !== undefined && entry?.format === FORMAT,
+    };
+  }
+
+  async #json(path: string): Promise<Record<string, unknown> | undefined> {
+    if ((await this.#store.size(path)) === null) return undefined;
+    return parsed(await this.#store.readText(path));
+  }
+
+  async #damaged(id: string, name: string, file: string, why: string): Promise<LabError> {
+    await this.#store.remove(id);
+    return new LabError(
+      "storage",
+      `The stored copy of ${name} is damaged (${file} ${why}) and was removed; open the model folder again`,
+      { subject: name },
+    );
+  }
+
+  /** Whole lines only: a crash may have cut the last one. */
+  async #journal(id: string): Promise<PartRecord[]> {
+    if ((await this.#store.size(`${id}/${JOURNAL}`)) === null) return [];
+    const records: PartRecord[] = [];
+    for (const line of (await this.#store.readText(`${id}/${JOURNAL}`)).split("\n").slice(0, -1)) {
+      const record = parsed(line);
+      if (record === undefined) break;
+      records.push(record as unknown as PartRecord);
+    }
+    return records;
+  }
+
+  async #readPart(id: string, name: string, record: PartRecord): Promise<Uint8Array<ArrayBuffer>> {
+    const path = `${id}/${record.file}`;
+    if ((await this.#store.size(path)) !== record.bytes) {
+      throw await this.#damaged(id, name, record.file, "has another size");
+    }
+    const bytes = await this.#store.read(path);
+    if ((await sha256Hex(bytes)) !== record.sha256) {
+      throw await this.#damaged(id, name, record.file, "has other contents");
+    }
+    // Words are read in place, which a slice at an odd offset does not allow.
+    return bytes.byteOffset % 4 === 0 ? bytes : bytes.slice();
+  }
+}
+
+async function entryId({ source, choice, blockElements }: CacheKey): Promise<string> {
+  const text = `${FORMAT} ${source} ${choice.language} ${choice.towers} ${blockElements}`;
+  return (await sha256Hex(new TextEncoder().encode(text))).slice(0, 32);
+}
+
+async function contentHash(records: readonly PartRecord[]): Promise<string> {
+  return await sha256Hex(new TextEncoder().encode(records.map((record) => record.sha256).join("\n")));
+}
+
+function form(value: unknown): WeightStorage {
+  return WEIGHT_STORAGES.find((storage) => storage === value) ?? "f32";
+}
+
+/** A JSON object, or undefined for text that was cut off while it was written. */
+function parsed(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) ? value : undefined;
+  } catch (thrown) {
+    if (thrown instanceof SyntaxError) return undefined;
+    throw thrown;
+  }
+}

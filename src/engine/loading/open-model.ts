@@ -1,0 +1,187 @@
+/** From a model folder, or a stored conversion of one, to a model on the GPU. */
+import type { ByteFolder } from "../bytes/source.ts";
+import type { LabConfig } from "../config/table.ts";
+import { LabError, toLabError } from "../errors.ts";
+import { BLOCK_ELEMENTS, type WeightStorage } from "../gpu/packed/storage.ts";
+import { tf } from "../gpu/tf.ts";
+import { type Checkpoint, type LoadProgress, openCheckpoint } from "../model/checkpoint.ts";
+import { parseSa2vaConfig } from "../model/config.ts";
+import { readJson } from "../bytes/json.ts";
+import { assembleSa2va, modelTokenizer, type Sa2vaModel } from "../model/sa2va.ts";
+import { ALL_F32, type StorageChoice, weightBytes } from "../model/storage-choice.ts";
+import { convertCheckpoint, type WeightPiece } from "../model/weight-pieces.ts";
+import { weightsHash } from "../model/weights-hash.ts";
+import { type CachedModel, type CacheKey, type CacheWriter, type ModelCache, pieceKey } from "./model-cache.ts";
+
+export interface OpenModelOptions {
+  readonly choice?: StorageChoice | undefined;
+  /** Where conversions are kept; none when absent. */
+  readonly cache?: ModelCache | undefined;
+  readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Called once everything but the weights is found good: the moment to free another model. */
+  readonly beforeWeights?: (() => void) | undefined;
+  /** Elements of a block of rows; smaller in tests. */
+  readonly blockElements?: number | undefined;
+}
+
+export interface OpenedModel {
+  readonly model: Sa2vaModel;
+  /** `weightsHash` of the folder it came from. */
+  readonly hash: string;
+  /** Whether the weights came from a stored conversion, were stored now, or neither, and then why. */
+  readonly cached: "read" | "written" | "none";
+  readonly note?: string;
+}
+
+/** Forms of the weights that the settings ask for. */
+export function storageChoice(config: Pick<LabConfig, "weightStorage" | "towerStorage">): StorageChoice {
+  const language = config.weightStorage as WeightStorage;
+  return { language, towers: config.towerStorage === "same" ? language : (config.towerStorage as WeightStorage) };
+}
+
+/** Bytes a checkpoint's weights take on the GPU (and a stored conversion on disk). */
+export function convertedBytes(
+  checkpoint: Pick<Checkpoint, "tensorNames" | "shape">,
+  choice: StorageChoice,
+  blockElements: number = BLOCK_ELEMENTS,
+): number {
+  return checkpoint.tensorNames.reduce(
+    (sum, name) => sum + weightBytes(name, checkpoint.shape(name), choice, blockElements),
+    0,
+  );
+}
+
+/**
+ * Opens a model folder; a conversion that was kept is read instead of the weight files, a new one is kept when there is
+ * room for it. After an error nothing half made stays; a stopped conversion can be continued.
+ * @throws LabError naming the file, tensor or field that is wrong
+ */
+export async function openModelFolder(
+  folder: ByteFolder,
+  name: string,
+  options: OpenModelOptions = {},
+): Promise<OpenedModel> {
+  const { cache, choice = ALL_F32, blockElements = BLOCK_ELEMENTS, beforeWeights } = options;
+  if (choice.language !== "f32" || choice.towers !== "f32") requireGpu();
+  const checkpoint = await openCheckpoint(folder);
+  const { config, bytes } = checkpoint;
+  const tokenizer = await modelTokenizer(folder, config);
+  const key: CacheKey = { source: await weightsHash(folder), choice, blockElements };
+  const facts = { name, config, tokenizer, storage: choice, bytes };
+  // In f32 a conversion is as large as its original or larger: there is nothing to gain from a copy.
+  const plain = choice.language === "f32" && choice.towers === "f32";
+  const converted = (skip?: (tensor: string, first: number) => boolean): AsyncGenerator<WeightPiece> =>
+    convertCheckpoint(checkpoint, { ...options, choice, blockElements, skip });
+  if (cache === undefined || plain) {
+    beforeWeights?.();
+    return { model: await assembleSa2va(facts, converted()), hash: key.source, cached: "none" };
+  }
+  const entry = await cache.find(key);
+  if (entry !== undefined) {
+    beforeWeights?.();
+    return { model: await assembleSa2va(facts, storedPieces(cache, entry, options)), hash: key.source, cached: "read" };
+  }
+  const needed = convertedBytes(checkpoint, choice, blockElements);
+  const room = await cache.room();
+  if (room < needed) {
+    beforeWeights?.();
+    const note = `The conversion was not kept: it takes ${needed} bytes and ${Math.max(0, room)} are free`;
+    return { model: await assembleSa2va(facts, converted()), hash: key.source, cached: "none", note };
+  }
+  beforeWeights?.();
+  const keeper = new Keeper(cache, await cache.idOf(key), await cache.write(key, name, bytes, folder));
+  try {
+    const model = await assembleSa2va(facts, keeper.through(name, converted));
+    const note = await keeper.finish();
+    if (note === undefined) return { model, hash: key.source, cached: "written" };
+    return { model, hash: key.source, cached: "none", note };
+  } catch (thrown) {
+    // What was stopped can be continued; what failed would only be in the way.
+    if (toLabError(thrown).code !== "cancelled") await keeper.drop();
+    throw thrown;
+  }
+}
+
+/** Opens a stored conversion without the folder it was made from. */
+export async function openCachedModel(
+  cache: ModelCache,
+  id: string,
+  options: Omit<OpenModelOptions, "cache" | "choice"> = {},
+): Promise<OpenedModel> {
+  const entry = (await cache.list()).find((candidate) => candidate.id === id && candidate.finished);
+  if (entry === undefined) throw new LabError("storage", "There is no stored model of that name any more", { subject: id });
+  requireGpu();
+  const files = await cache.files(id);
+  const source = files.get("config.json");
+  if (source === undefined) throw new LabError("storage", `The stored copy of ${entry.name} has no config.json`);
+  const config = parseSa2vaConfig(await readJson(source));
+  const tokenizer = await modelTokenizer(files, config);
+  options.beforeWeights?.();
+  const facts = { name: entry.name, config, tokenizer, storage: entry.choice, bytes: entry.originalBytes };
+  const model = await assembleSa2va(facts, storedPieces(cache, entry, options));
+  return { model, hash: entry.source, cached: "read" };
+}
+
+function requireGpu(): void {
+  if (tf.getBackend() === "webgpu") return;
+  throw new LabError("unsupported", "Packed weights are read by GPU programs; without WebGPU only f32 can be loaded");
+}
+
+/** Pieces of a stored entry, with progress. */
+function storedPieces(
+  cache: ModelCache,
+  entry: CachedModel,
+  { onProgress, signal }: Pick<OpenModelOptions, "onProgress" | "signal">,
+): AsyncGenerator<WeightPiece> {
+  const report = (bytes: number): void =>
+    onProgress?.({ done: 0, total: 0, bytes, totalBytes: entry.bytes, name: "stored weights" });
+  return cache.pieces(entry.id, entry.name, report, signal);
+}
+
+/** Stores pieces on their way; when the store fails, loading goes on without it. */
+class Keeper {
+  readonly #cache: ModelCache;
+  readonly #id: string;
+  readonly #writer: CacheWriter;
+  #note: string | undefined;
+
+  constructor(cache: ModelCache, id: string, writer: CacheWriter) {
+    this.#cache = cache;
+    this.#id = id;
+    this.#writer = writer;
+  }
+
+  /** What an interrupted conversion left, then the rest. */
+  async *through(
+    name: string,
+    convert: (skip: (tensor: string, first: number) => boolean) => AsyncIterable<WeightPiece>,
+  ): AsyncGenerator<WeightPiece> {
+    const { kept } = this.#writer;
+    if (kept.size > 0) yield* this.#cache.pieces(this.#id, name);
+    for await (const piece of convert((tensor, first) => kept.has(pieceKey({ name: tensor, first })))) {
+      yield piece;
+      await this.#try(() => this.#writer.add(piece));
+    }
+  }
+
+  /** A sentence when the conversion could not be kept. */
+  async finish(): Promise<string | undefined> {
+    await this.#try(() => this.#writer.finish());
+    return this.#note;
+  }
+
+  async drop(): Promise<void> {
+    await this.#cache.remove(this.#id);
+  }
+
+  async #try(work: () => Promise<void>): Promise<void> {
+    if (this.#note !== undefined) return;
+    try {
+      await work();
+    } catch (thrown) {
+      this.#note = `The conversion was not kept: ${toLabError(thrown, "storage").message}`;
+      await this.drop();
+    }
+  }
+}
