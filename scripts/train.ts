@@ -19,11 +19,14 @@ import { decodeRle } from "../src/engine/data/rle.ts";
 import type { RowSource } from "../src/engine/data/training-row.ts";
 import { LabError } from "../src/engine/errors.ts";
 import { openAgain } from "../src/engine/gpu/device.ts";
+import { ModelCache } from "../src/engine/loading/model-cache.ts";
+import { storageChoice, storageText } from "../src/engine/loading/storage-settings.ts";
 import { rewardScorer } from "../src/engine/rewards/scorer.ts";
 import { loadWordnet } from "../src/engine/rewards/wordnet.ts";
 import { Session } from "../src/engine/rl/session.ts";
 import { one, type Parsed, parseArguments, runTool } from "./lib/arguments.ts";
 import { root } from "./lib/ensure.mjs";
+import { loadingLine } from "./lib/loading-line.ts";
 import { nodeFolder, nodeFolders, nodeSource } from "./lib/node-files.ts";
 import { openNodeDevice } from "./lib/node-gpu.ts";
 import { decodeImage } from "./lib/node-images.ts";
@@ -43,6 +46,9 @@ const OPTIONS = {
   config: { takes: 1 },
   "save-steps": { takes: 1 },
   "eval-steps": { takes: 1 },
+  storage: { takes: 1 },
+  "tower-storage": { takes: 1 },
+  cache: { takes: 1 },
   adapter: { takes: 1 },
   "eval-rows": { takes: 1 },
   resume: { takes: 1 },
@@ -73,6 +79,8 @@ function configOf(parsed: Parsed) {
     ["loops", "loops"],
     ["save-steps", "saveSteps"],
     ["eval-steps", "evalSteps"],
+    ["storage", "weightStorage"],
+    ["tower-storage", "towerStorage"],
     ["eval-rows", "evalRows"],
   ] as const) {
     const value = one(parsed, flag);
@@ -113,12 +121,14 @@ await runTool(async () => {
   say(`${device.report.description || device.report.vendor}`);
   const wordnet = await loadWordnet(await nodeSource(join(root, "public", "wordnet", "wordnet30.txt")));
   const store = nodeStore(out);
+  const cachePath = one(parsed, "cache");
   let held: string | null = null;
   const user = nodeUserRewards();
   const session = new Session({
     device,
     reopen: () => openAgain(openNodeDevice),
     store,
+    models: cachePath === undefined ? undefined : new ModelCache(nodeStore(cachePath)),
     rows,
     scorer: rewardScorer({ wordnet, judgeHost: nodeJudgeHost(store, say), user }),
     now: () => performance.now() / 1000,
@@ -137,7 +147,12 @@ await runTool(async () => {
   });
   try {
     const modelPath = one(parsed, "model") ?? join(root, "public", "pocket", "model");
-    await session.openModel(await nodeFolder(modelPath), basename(modelPath));
+    const { model, cached, note } = await session.openModel(await nodeFolder(modelPath), basename(modelPath), {
+      choice: storageChoice(config),
+      onProgress: loadingLine(say),
+    });
+    say(`weights in ${storageText(model.storage)}${cached === "none" ? "" : `, conversion ${cached}`}`);
+    if (note !== undefined) say(note);
     const adapterPath = one(parsed, "adapter");
     if (adapterPath !== undefined) {
       const { rank, scale, modules } = await session.openAdapter(await nodeFolder(adapterPath), basename(adapterPath));

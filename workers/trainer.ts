@@ -1,9 +1,8 @@
 /** Runs the trainer on this worker's own GPU device; wires messages to the session and nothing else. */
 
-import type { ByteFolder } from "../src/engine/bytes/source.ts";
 import { LabError } from "../src/engine/errors.ts";
 import { type EngineDevice, openAgain, openDevice } from "../src/engine/gpu/device.ts";
-import type { Sa2vaModel } from "../src/engine/model/sa2va.ts";
+import { ModelCache } from "../src/engine/loading/model-cache.ts";
 import { Session, type StartedRun } from "../src/engine/rl/session.ts";
 import { openOpfsStore } from "../src/engine/runs/opfs-store.ts";
 import type { RequestId } from "../src/protocol/common.ts";
@@ -11,6 +10,7 @@ import type { FromTrainer, ToTrainer } from "../src/protocol/trainer.ts";
 import { folderName, openFolder } from "./folders.ts";
 import { rowsOver, scorerOver } from "./lines.ts";
 import { mergeInto } from "./merge.ts";
+import { loadModel, stopLoading } from "./models.ts";
 import { tryOuts } from "./try-outs.ts";
 import { wireError } from "./wire.ts";
 
@@ -21,9 +21,14 @@ const send = (message: FromTrainer): void => self.postMessage(message);
 const fail = (request: RequestId | null, thrown: unknown): void =>
   send({ type: "failed", request, error: wireError(thrown) });
 
-let session: Promise<Session> | undefined;
+interface Connected {
+  readonly lab: Session;
+  readonly models: ModelCache;
+}
 
-async function connect(lines: Connect): Promise<Session> {
+let session: Promise<Connected> | undefined;
+
+async function connect(lines: Connect): Promise<Connected> {
   const device = await openDevice(navigator.gpu).catch((thrown: unknown) => {
     send({ type: "gpu", report: null, error: wireError(thrown) });
     throw thrown;
@@ -32,7 +37,8 @@ async function connect(lines: Connect): Promise<Session> {
   watchLoss(device);
   const rows = rowsOver(lines.data);
   tries.drawFrom(rows);
-  return new Session({
+  const models = new ModelCache(await openOpfsStore("models"));
+  const lab = new Session({
     device,
     reopen: async () => {
       const again = await openAgain(() => openDevice(navigator.gpu));
@@ -41,18 +47,20 @@ async function connect(lines: Connect): Promise<Session> {
       return again;
     },
     store: await openOpfsStore(),
+    models,
     rows,
     scorer: scorerOver(lines.reward),
     now: () => performance.now() / 1000,
     emit: send,
   });
+  return { lab, models };
 }
 
 /** A run deals with the loss of its device itself. */
 function watchLoss(device: EngineDevice): void {
   device.lost
     .then(async (sentence) => {
-      const lab = await session;
+      const lab = (await session)?.lab;
       if (lab?.trainer === undefined && lab?.device === device) {
         fail(null, new LabError("gpu", `${sentence}; reload the page to go on`));
       }
@@ -62,27 +70,25 @@ function watchLoss(device: EngineDevice): void {
 
 async function answer(message: Request): Promise<void> {
   if (session === undefined) throw new LabError("internal", "The trainer was asked before its lines were laid");
-  const lab = await session;
+  const { lab, models } = await session;
   const { request } = message;
   switch (message.type) {
     case "open-model": {
-      const name = folderName(message.folder);
-      const model = await readModel(lab, await openFolder(message.folder), name);
-      const { config, parameters, bytes } = model;
-      return send({
-        type: "model",
-        request,
-        info: {
-          name,
-          family: config.language.family,
-          parameters,
-          bytes,
-          vocabulary: config.language.vocabSize,
-          visualTokensPerTile: config.tokensPerTile,
-          gpu: lab.device.report,
-        },
-      });
+      const { folder, choice } = message;
+      const info = await loadModel(lab, send, async (options) =>
+        lab.openModel(await openFolder(folder), folderName(folder), { ...options, choice }),
+      );
+      return send({ type: "model", request, info });
     }
+    case "open-stored": {
+      const info = await loadModel(lab, send, (options) => lab.openStored(message.id, options));
+      return send({ type: "model", request, info });
+    }
+    case "stored-models":
+      return send({ type: "stored-models", request, models: await models.list() });
+    case "remove-stored":
+      await models.remove(message.id);
+      return send({ type: "stored-models", request, models: await models.list() });
     case "plan":
       return send({ type: "plan", request, plan: await lab.plan(message.config) });
     case "bench":
@@ -113,18 +119,6 @@ async function answer(message: Request): Promise<void> {
   }
 }
 
-/** Loads a model with progress; says so when a failure leaves the session without one. */
-async function readModel(lab: Session, folder: ByteFolder, name: string): Promise<Sa2vaModel> {
-  try {
-    return await lab.openModel(folder, name, ({ bytes, totalBytes, name: what }) =>
-      send({ type: "model-progress", loadedBytes: bytes, totalBytes, what }),
-    );
-  } catch (thrown) {
-    if (lab.model === undefined) send({ type: "model-closed" });
-    throw thrown;
-  }
-}
-
 /** Announces a run that began, and what ends it. */
 function watch(request: RequestId, started: StartedRun): void {
   const { manifest, resumedAt, trainRows, heldOutRows, done } = started;
@@ -144,7 +138,7 @@ async function bench(lab: Session, message: Extract<ToTrainer, { type: "bench" }
 }
 
 async function control(type: "pause" | "play" | "step" | "phase" | "checkpoint" | "stop"): Promise<void> {
-  const trainer = (await session)?.trainer;
+  const trainer = (await session)?.lab.trainer;
   if (trainer === undefined) return;
   if (type === "checkpoint") trainer.askCheckpoint();
   else trainer.gate[type]();
@@ -156,6 +150,7 @@ self.onmessage = ({ data }: MessageEvent<ToTrainer>) => {
     session.catch(() => undefined); // reported as "gpu"; every later request fails with the same sentence
   } else if (data.type === "bench-stop") benchStop.abort();
   else if (data.type === "try-stop") tries.stop();
+  else if (data.type === "stop-loading") stopLoading();
   else if ("request" in data) answer(data).catch((thrown: unknown) => fail(data.request, thrown));
   else control(data.type).catch((thrown: unknown) => fail(null, thrown));
 };

@@ -4,6 +4,8 @@
 import type { LabConfig } from "../engine/config/table.ts";
 import type { GpuReport } from "../engine/gpu/device.ts";
 import type { BenchGroup } from "../engine/rewards/bench/bench-group.ts";
+import type { CachedModel } from "../engine/loading/model-cache.ts";
+import type { StorageChoice } from "../engine/model/storage-choice.ts";
 import type { Alarm, Phase, PhaseTimes, RunState, TrainerEvent } from "../engine/rl/events.ts";
 import type { PlannedBlock, Plan as RunPlan } from "../engine/rl/plan.ts";
 import type { TryAnswer, TryPhase, TryTask, TryWeights } from "../engine/rl/try-out.ts";
@@ -14,7 +16,18 @@ import type { FolderRef, RequestId, WireError } from "./common.ts";
 export type ToTrainer =
   /** Sent once, first: lines to the data and reward workers. */
   | { readonly type: "connect"; readonly data: MessagePort; readonly reward: MessagePort }
-  | { readonly type: "open-model"; readonly request: RequestId; readonly folder: FolderRef }
+  | {
+      readonly type: "open-model";
+      readonly request: RequestId;
+      readonly folder: FolderRef;
+      readonly choice: StorageChoice;
+    }
+  /** Asks for, opens or removes conversions of checkpoints that were kept. */
+  | { readonly type: "stored-models"; readonly request: RequestId }
+  | { readonly type: "open-stored"; readonly request: RequestId; readonly id: string }
+  | { readonly type: "remove-stored"; readonly request: RequestId; readonly id: string }
+  /** Ends the loading under way, which then fails as cancelled. */
+  | { readonly type: "stop-loading" }
   /** Sizes of the trainable set for a configuration, without starting. */
   | { readonly type: "plan"; readonly request: RequestId; readonly config: LabConfig }
   | {
@@ -106,7 +119,15 @@ export interface ModelInfo {
   readonly vocabulary: number;
   readonly visualTokensPerTile: number;
   readonly gpu: GpuReport;
+  readonly storage: StorageChoice;
+  /** Bytes of its weights on the GPU. */
+  readonly heldBytes: number;
+  /** Whether its conversion was read from or written to the page's storage, and why not. */
+  readonly cached: "read" | "written" | "none";
+  readonly note: string | null;
 }
+
+export type { CachedModel, StorageChoice };
 
 export type { PlannedBlock as TrainableBlock, RunPlan };
 
@@ -119,6 +140,7 @@ export type FromTrainer =
       readonly what: string;
     }
   | { readonly type: "model"; readonly request: RequestId; readonly info: ModelInfo }
+  | { readonly type: "stored-models"; readonly request: RequestId; readonly models: readonly CachedModel[] }
   /** Reading a model broke off after the old one had been freed: none is loaded now. */
   | { readonly type: "model-closed" }
   | { readonly type: "plan"; readonly request: RequestId; readonly plan: RunPlan }

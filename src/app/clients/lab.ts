@@ -1,7 +1,9 @@
 /** The page's one lab: its workers, their clients, and the wiring of their events to the stores. */
 import { LabError } from "../../engine/errors.ts";
+import { storageChoice } from "../../engine/loading/storage-settings.ts";
 import type { FolderRef } from "../../protocol/common.ts";
 import type { FromReward } from "../../protocol/reward.ts";
+import type { ModelInfo } from "../../protocol/trainer.ts";
 import { forgetPictures, providePictures } from "../components/mask/picture-cache.ts";
 import { addBenchGroup } from "../stores/bench.ts";
 import { judgeStore } from "../stores/judge.ts";
@@ -99,7 +101,8 @@ function listen(data: DataClient, trainer: TrainerClient): void {
         break;
       case "model-progress": {
         const { loadedBytes, totalBytes, what } = event;
-        sessionStore.setState({ modelProgress: { loadedBytes, totalBytes, what } });
+        const rate = loadRate(loadedBytes, performance.now() / 1000);
+        sessionStore.setState({ modelProgress: { loadedBytes, totalBytes, what, rate } });
         break;
       }
       case "model-closed":
@@ -179,26 +182,63 @@ export async function openData(folders: readonly FolderRef[]): Promise<void> {
 
 /** Reads a checkpoint folder into the trainer; what was there is kept when it fails. */
 export async function openModel(folder: FolderRef): Promise<void> {
+  await loadModel("Reading the folder", () =>
+    lab().trainer.openModel(folder, storageChoice(sessionStore.getState().config)),
+  );
+  sessionStore.setState({ modelFolder: folder });
+}
+
+/** Loads a conversion that the page keeps. */
+export async function openStoredModel(id: string): Promise<void> {
+  await loadModel("Reading the stored weights", () => lab().trainer.openStored(id));
+  sessionStore.setState({ modelFolder: null });
+}
+
+async function loadModel(what: string, load: () => Promise<ModelInfo>): Promise<void> {
   requireIdle("the loaded model");
   const mine = ++newestModel;
-  sessionStore.setState({ modelProgress: { loadedBytes: 0, totalBytes: 0, what: "Reading the folder" } });
+  loadStart = null;
+  sessionStore.setState({ modelProgress: { loadedBytes: 0, totalBytes: 0, what, rate: 0 } });
   try {
-    const model = await lab().trainer.openModel(folder);
+    const model = await load();
     if (mine === newestModel) sessionStore.setState({ model, plan: null });
-    modelFolder = folder;
     tryStore.setState({ adapter: null });
   } finally {
     if (mine === newestModel) sessionStore.setState({ modelProgress: null });
+    // A loading that was stopped leaves something that can be continued.
+    report(refreshStored());
   }
   await refreshPlan();
 }
 
-let modelFolder: FolderRef | null = null;
-
-/** Where the loaded model was read from. @throws LabError when none is loaded */
+/** Where the loaded model was read from. @throws LabError when none is loaded, or it came from a kept conversion */
 export function loadedFolder(): FolderRef {
-  if (sessionStore.getState().model !== null && modelFolder !== null) return modelFolder;
-  throw new LabError("bad-input", "No model is loaded; open the model that the run was trained on first");
+  const { model, modelFolder } = sessionStore.getState();
+  if (model !== null && modelFolder !== null) return modelFolder;
+  throw new LabError("bad-input", "No model folder is open; open the model that the run was trained on first");
+}
+
+let loadStart: { readonly bytes: number; readonly seconds: number } | null = null;
+
+/** Bytes a second since the first report of this loading. */
+function loadRate(bytes: number, seconds: number): number {
+  if (loadStart === null || bytes < loadStart.bytes) loadStart = { bytes, seconds };
+  const past = seconds - loadStart.seconds;
+  return past <= 0 ? 0 : (bytes - loadStart.bytes) / past;
+}
+
+async function refreshStored(): Promise<void> {
+  sessionStore.setState({ storedModels: await lab().trainer.storedModels() });
+}
+
+/** Stops the loading under way; what was converted so far is kept to go on from. */
+export function stopLoading(): void {
+  lab().trainer.stopLoading();
+}
+
+/** Deletes a stored conversion; the loaded model stays. */
+export async function removeStoredModel(id: string): Promise<void> {
+  sessionStore.setState({ storedModels: await lab().trainer.removeStored(id) });
 }
 
 let planAsked = 0;

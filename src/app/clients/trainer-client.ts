@@ -5,10 +5,12 @@ import type { LoopId } from "../../engine/runs/records.ts";
 import type { FolderRef, RequestId, WireError } from "../../protocol/common.ts";
 import type {
   AdapterInfo,
+  CachedModel,
   FromTrainer,
   ModelInfo,
   RowSelection,
   RunPlan,
+  StorageChoice,
   ToTrainer,
   TryPicture,
   TryTask,
@@ -18,7 +20,7 @@ import { Requests } from "./requests.ts";
 
 type Answer = Extract<
   FromTrainer,
-  { readonly type: "model" | "plan" | "adapter" | "started" | "bench-done" | "tried" | "merged" }
+  { readonly type: "model" | "stored-models" | "plan" | "adapter" | "started" | "bench-done" | "tried" | "merged" }
 >;
 export type Started = Omit<Extract<Answer, { readonly type: "started" }>, "type" | "request">;
 export type Merged = Pick<Extract<Answer, { readonly type: "merged" }>, "folder" | "tokens" | "masks">;
@@ -27,7 +29,14 @@ export type Tried = Pick<Extract<Answer, { readonly type: "tried" }>, "answer" |
 export type TrainerMessage = Exclude<FromTrainer, Answer>;
 
 export interface TrainerClient {
-  openModel(folder: FolderRef): Promise<ModelInfo>;
+  openModel(folder: FolderRef, choice: StorageChoice): Promise<ModelInfo>;
+  /** Conversions of checkpoints that the page keeps. */
+  storedModels(): Promise<readonly CachedModel[]>;
+  openStored(id: string): Promise<ModelInfo>;
+  /** Settles with those that are left. */
+  removeStored(id: string): Promise<readonly CachedModel[]>;
+  /** The loading under way then fails as cancelled. */
+  stopLoading(): void;
   plan(config: LabConfig): Promise<RunPlan>;
   /** @param now ISO time that the run folder records */
   start(config: LabConfig, rows: RowSelection, title: string, now: string): Promise<Started>;
@@ -58,6 +67,7 @@ export interface TrainerClient {
 
 const ANSWERS: ReadonlySet<string> = new Set<Answer["type"]>([
   "model",
+  "stored-models",
   "plan",
   "adapter",
   "started",
@@ -96,7 +106,13 @@ export function createTrainerClient(worker: Pick<Worker, "postMessage" | "addEve
   }
 
   return {
-    openModel: async (folder) => (await ask("model", (request) => ({ type: "open-model", request, folder }))).info,
+    openModel: async (folder, choice) =>
+      (await ask("model", (request) => ({ type: "open-model", request, folder, choice }))).info,
+    storedModels: async () => (await ask("stored-models", (request) => ({ type: "stored-models", request }))).models,
+    openStored: async (id) => (await ask("model", (request) => ({ type: "open-stored", request, id }))).info,
+    removeStored: async (id) =>
+      (await ask("stored-models", (request) => ({ type: "remove-stored", request, id }))).models,
+    stopLoading: () => post({ type: "stop-loading" }),
     plan: async (config) => (await ask("plan", (request) => ({ type: "plan", request, config }))).plan,
     start: (config, rows, title, now) =>
       ask("started", (request) => ({ type: "start", request, config, rows, title, now })),

@@ -6,9 +6,9 @@ import { PRESETS, type PresetName, presetConfig } from "../../engine/config/pres
 import type { LabConfig } from "../../engine/config/table.ts";
 import type { RegionSummary } from "../../engine/data/sample.ts";
 import type { GpuReport } from "../../engine/gpu/device.ts";
-import type { WireError } from "../../protocol/common.ts";
+import type { FolderRef, WireError } from "../../protocol/common.ts";
 import type { DataSetInfo } from "../../protocol/data.ts";
-import type { ModelInfo, RunPlan } from "../../protocol/trainer.ts";
+import type { CachedModel, ModelInfo, RunPlan } from "../../protocol/trainer.ts";
 import { remember, remembered } from "./saved.ts";
 
 export interface OpeningProgress {
@@ -22,6 +22,8 @@ export interface ModelProgress {
   readonly loadedBytes: number;
   readonly totalBytes: number;
   readonly what: string;
+  /** Bytes a second since the first ones; 0 while there is nothing to go by. */
+  readonly rate: number;
 }
 
 /** An error as it is listed until it is dismissed; the same sentence again only counts up. */
@@ -42,6 +44,10 @@ export interface SessionState {
   readonly opening: OpeningProgress | null;
   readonly model: ModelInfo | null;
   readonly modelProgress: ModelProgress | null;
+  /** Where the loaded model came from; null for a stored conversion. */
+  readonly modelFolder: FolderRef | null;
+  /** Conversions of checkpoints that the page keeps. */
+  readonly storedModels: readonly CachedModel[];
   readonly config: LabConfig;
   readonly preset: PresetName;
   readonly plan: RunPlan | null;
@@ -63,6 +69,8 @@ export const sessionStore = createStore<SessionState>()(() => ({
   opening: null,
   model: null,
   modelProgress: null,
+  modelFolder: null,
+  storedModels: [],
   config: presetConfig("demo"),
   preset: "demo",
   plan: null,

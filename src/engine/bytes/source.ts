@@ -6,6 +6,8 @@ export interface ByteSource {
   readonly name: string;
   /** Total bytes. */
   readonly size: number;
+  /** What tells this content from any other without reading it (a server's entity tag), where there is such a thing. */
+  readonly identity?: string;
   /** Bytes [start, end); throws LabError("bad-input") when the range lies outside the source. */
   read(start: number, end: number): Promise<Uint8Array<ArrayBuffer>>;
 }

@@ -50,7 +50,15 @@ export const PRESETS = [
     name: "both",
     title: "Real checkpoint",
     summary: "Both loops with the rank, rate and decay meant for 1B and up",
-    values: { weightStorage: "f16", learningRate: 1e-5, maxNewTokens: 64, partnerMaxTokens: 64, steps: 100, accumulation: 4, warmupSteps: 5 },
+    values: {
+      weightStorage: "f16",
+      learningRate: 1e-5,
+      maxNewTokens: 64,
+      partnerMaxTokens: 64,
+      steps: 100,
+      accumulation: 4,
+      warmupSteps: 5,
+    },
   },
   {
     name: "debug",

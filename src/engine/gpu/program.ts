@@ -280,11 +280,7 @@ export function makeBuffer(words: Uint32Array<ArrayBuffer>, label: string): GPUB
 
 /** Destroys own buffers, after handing in what was recorded with them. */
 export function dropBuffers(buffers: readonly GPUBuffer[]): void {
-  const b = backend();
-  if (b.commandEncoder !== null) {
-    b.endComputePassEncoder();
-    b.submitQueue();
-  }
+  submit(backend());
   for (const buffer of buffers) {
     ownBytes -= buffer.size;
     buffer.destroy();
@@ -298,7 +294,16 @@ export function uploadNow(info: tf.TensorInfo): void {
 
 /** Settles when the GPU has taken in everything written so far; keeps uploads from piling up in host memory. */
 export async function uploadsDone(): Promise<void> {
-  await backend().queue.onSubmittedWorkDone();
+  const b = backend();
+  submit(b);
+  await b.queue.onSubmittedWorkDone();
+}
+
+/** Hands in what has been recorded; staging buffers of uploads are freed with it. */
+function submit(b: Backend): void {
+  if (b.commandEncoder === null) return;
+  b.endComputePassEncoder();
+  b.submitQueue();
 }
 
 const MAX_GROUPS = 65_535;

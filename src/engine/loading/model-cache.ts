@@ -20,7 +20,7 @@ const JOURNAL = "journal.jsonl";
 /** Files of a model folder that are kept beside the weights. */
 const FILES = "files";
 
-/** A part is written once this many bytes have come together. */
+/** Bytes of a part, about. */
 const PART_BYTES = 32 * 2 ** 20;
 
 /** What a stored conversion was made from, and how. */
@@ -58,9 +58,12 @@ export function pieceKey(piece: { readonly name: string; readonly first?: number
 
 export class ModelCache {
   readonly #store: RunStore;
+  readonly #partBytes: number;
 
-  constructor(store: RunStore) {
+  /** @param partBytes a part is written once this many bytes have come together */
+  constructor(store: RunStore, partBytes: number = PART_BYTES) {
     this.#store = store;
+    this.#partBytes = partBytes;
   }
 
   async list(): Promise<CachedModel[]> {
@@ -122,7 +125,8 @@ export class ModelCache {
     let read = 0;
     const records = await this.#journal(id);
     const { content } = await this.#describe(id);
-    if (content !== null && content !== (await contentHash(records))) throw await this.#damaged(id, name, JOURNAL, "has other contents");
+    if (content !== null && content !== (await contentHash(records)))
+      throw await this.#damaged(id, name, JOURNAL, "has other contents");
     for (const record of records) {
       if (signal?.aborted === true) throw new LabError("cancelled", "Loading the stored model was stopped");
       const bytes = await this.#readPart(id, name, record);
@@ -142,6 +146,7 @@ export class ModelCache {
     if (records.length === 0) await this.#begin(id, key, name, originalBytes, folder);
     const kept = new Set(records.flatMap((record) => record.pieces.map((piece) => pieceKey(piece))));
     const store = this.#store;
+    const partBytes = this.#partBytes;
     let waiting: WeightPiece[] = [];
     let bytes = 0;
     const flush = async (): Promise<void> => {
@@ -158,7 +163,7 @@ export class ModelCache {
       async add(piece) {
         waiting.push(piece);
         bytes += 4 * (piece.kind === "tensor" ? piece.values.length : piece.packed.values.length);
-        if (bytes >= PART_BYTES) await flush();
+        if (bytes >= partBytes) await flush();
       },
       async finish() {
         await flush();

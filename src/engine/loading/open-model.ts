@@ -1,12 +1,12 @@
 /** From a model folder, or a stored conversion of one, to a model on the GPU. */
+
+import { readJson } from "../bytes/json.ts";
 import type { ByteFolder } from "../bytes/source.ts";
-import type { LabConfig } from "../config/table.ts";
 import { LabError, toLabError } from "../errors.ts";
-import { BLOCK_ELEMENTS, type WeightStorage } from "../gpu/packed/storage.ts";
+import { BLOCK_ELEMENTS } from "../gpu/packed/storage.ts";
 import { tf } from "../gpu/tf.ts";
 import { type Checkpoint, type LoadProgress, openCheckpoint } from "../model/checkpoint.ts";
 import { parseSa2vaConfig } from "../model/config.ts";
-import { readJson } from "../bytes/json.ts";
 import { assembleSa2va, modelTokenizer, type Sa2vaModel } from "../model/sa2va.ts";
 import { ALL_F32, type StorageChoice, weightBytes } from "../model/storage-choice.ts";
 import { convertCheckpoint, type WeightPiece } from "../model/weight-pieces.ts";
@@ -32,12 +32,6 @@ export interface OpenedModel {
   /** Whether the weights came from a stored conversion, were stored now, or neither, and then why. */
   readonly cached: "read" | "written" | "none";
   readonly note?: string;
-}
-
-/** Forms of the weights that the settings ask for. */
-export function storageChoice(config: Pick<LabConfig, "weightStorage" | "towerStorage">): StorageChoice {
-  const language = config.weightStorage as WeightStorage;
-  return { language, towers: config.towerStorage === "same" ? language : (config.towerStorage as WeightStorage) };
 }
 
 /** Bytes a checkpoint's weights take on the GPU (and a stored conversion on disk). */
@@ -89,8 +83,13 @@ export async function openModelFolder(
     const note = `The conversion was not kept: it takes ${needed} bytes and ${Math.max(0, room)} are free`;
     return { model: await assembleSa2va(facts, converted()), hash: key.source, cached: "none", note };
   }
+  const id = await cache.idOf(key);
+  const begun = await beginEntry(cache, key, id, name, bytes, folder);
   beforeWeights?.();
-  const keeper = new Keeper(cache, await cache.idOf(key), await cache.write(key, name, bytes, folder));
+  if (typeof begun === "string") {
+    return { model: await assembleSa2va(facts, converted()), hash: key.source, cached: "none", note: begun };
+  }
+  const keeper = new Keeper(cache, id, begun);
   try {
     const model = await assembleSa2va(facts, keeper.through(name, converted));
     const note = await keeper.finish();
@@ -110,7 +109,8 @@ export async function openCachedModel(
   options: Omit<OpenModelOptions, "cache" | "choice"> = {},
 ): Promise<OpenedModel> {
   const entry = (await cache.list()).find((candidate) => candidate.id === id && candidate.finished);
-  if (entry === undefined) throw new LabError("storage", "There is no stored model of that name any more", { subject: id });
+  if (entry === undefined)
+    throw new LabError("storage", "There is no stored model of that name any more", { subject: id });
   requireGpu();
   const files = await cache.files(id);
   const source = files.get("config.json");
@@ -121,6 +121,27 @@ export async function openCachedModel(
   const facts = { name: entry.name, config, tokenizer, storage: entry.choice, bytes: entry.originalBytes };
   const model = await assembleSa2va(facts, storedPieces(cache, entry, options));
   return { model, hash: entry.source, cached: "read" };
+}
+
+/** A writer, or a sentence why nothing can be kept. */
+async function beginEntry(
+  cache: ModelCache,
+  key: CacheKey,
+  id: string,
+  name: string,
+  bytes: number,
+  folder: ByteFolder,
+): Promise<CacheWriter | string> {
+  try {
+    return await cache.write(key, name, bytes, folder);
+  } catch (thrown) {
+    await cache.remove(id);
+    return notKept(thrown);
+  }
+}
+
+function notKept(thrown: unknown): string {
+  return `The conversion was not kept: ${toLabError(thrown, "storage").message}`;
 }
 
 function requireGpu(): void {
@@ -180,7 +201,7 @@ class Keeper {
     try {
       await work();
     } catch (thrown) {
-      this.#note = `The conversion was not kept: ${toLabError(thrown, "storage").message}`;
+      this.#note = notKept(thrown);
       await this.drop();
     }
   }

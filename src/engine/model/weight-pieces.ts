@@ -155,8 +155,10 @@ export async function collectWeights(pieces: AsyncIterable<WeightPiece>): Promis
       const rows = blocks.reduce((sum, block) => sum + block.rows, 0);
       new PackedMatrix([rows, shape[1]], storage, blocks).dispose();
     }
+    if (tf.getBackend() === "webgpu") await uploadsDone();
     throw thrown;
   }
+  if (tf.getBackend() === "webgpu") await uploadsDone();
   return weights;
 }
 

@@ -71,14 +71,16 @@ export const BUDGETS: Readonly<Record<Exclude<WeightStorage, "f32">, Readonly<Re
 /** The stage a row of a whole-model golden set belongs to. */
 export function stageOf(row: ParityRow): Stage {
   const { what } = row;
-  if (/^greedy/.test(row.case) && /^(ids|text|logprobs)$/.test(what)) return "greedy text";
-  if (/^generated/.test(what)) return "greedy text";
+  if (/^greedy/.test(row.case) && /^(ids|text)$/.test(what)) return "greedy text";
   if (/gradient|^grad\.|^norm$|clipping|after one step/.test(what)) return "gradients";
   if (/loss|cross-entropy/.test(what)) return "losses";
   if (what === "image encoder") return "image encoder";
-  if (/mask decoder|mask pixels/.test(what)) return "masks";
+  if (/^(mask decoder|mask pixels|logits (at|of) .*|training forward)$/.test(what)) {
+    return /logprob|lang_embed/.test(row.case) ? "language" : "masks";
+  }
   if (what === "vision tower and projector") return "vision";
-  if (/^(inputs_embeds|layer|base\.|lora\.|logprobs|ref_logprobs)/.test(what)) return "language";
+  if (/^(inputs_embeds|layer|base\.|lora\.|logprobs|ref_logprobs|generated|\[SEG\] states)/.test(what))
+    return "language";
   return "inputs";
 }
 

@@ -5,27 +5,23 @@
 import type { ByteFolder } from "../bytes/source.ts";
 import type { LabConfig } from "../config/table.ts";
 import type { RgbImage } from "../data/sample.ts";
-import type { RowSource } from "../data/training-row.ts";
 import { LabError } from "../errors.ts";
 import type { EngineDevice } from "../gpu/device.ts";
 import { trimPool } from "../gpu/memory.ts";
 import { measureThroughput, type Throughput } from "../gpu/throughput.ts";
-import type { LoadProgress } from "../model/checkpoint.ts";
-import { openSa2va, type Sa2vaModel } from "../model/sa2va.ts";
+import { type OpenedModel, type OpenModelOptions, openCachedModel, openModelFolder } from "../loading/open-model.ts";
+import { checkStorage } from "../loading/storage-settings.ts";
+import type { Sa2vaModel } from "../model/sa2va.ts";
 import { readStartAdapter, type StartAdapter } from "../model/start-adapter.ts";
 import { weightsView } from "../model/weights.ts";
-import { weightsHash } from "../model/weights-hash.ts";
 import { freeDecodeBuffers } from "../policy/decode-gpu.ts";
 import { createFeatureCache, type FeatureCache } from "../policy/features.ts";
 import type { BenchGroup } from "../rewards/bench/bench-group.ts";
-import type { RewardScorer } from "../rewards/types.ts";
 import { sealReward } from "../rewards/user/seal.ts";
 import { readCheckpoint } from "../runs/checkpoint.ts";
 import type { RunManifest } from "../runs/manifest.ts";
 import type { LoopId } from "../runs/records.ts";
 import { createRun, openRun, type RunFolder } from "../runs/run-folder.ts";
-import type { RunStore } from "../runs/store.ts";
-import type { TrainerEvent } from "./events.ts";
 import { keepStart, keptStart } from "./kept-start.ts";
 import { type Plan, planRun } from "./plan.ts";
 import { keepGoing, type RunEnd } from "./recovery.ts";
@@ -33,6 +29,7 @@ import { sampleBench } from "./reward-bench.ts";
 import { type RowList, type SelectedRows, selectRows } from "./row-selection.ts";
 import { checkedRows, checkSameRun, describeData, holdOrRefuse, newRun, parameterCounts } from "./run-facts.ts";
 import { recordJudge } from "./run-judge.ts";
+import type { LoadedModel, SessionDeps, StartedRun } from "./session-types.ts";
 import { adapterObstacle, loraSettings, resumeState, startState } from "./start-run.ts";
 import { newestCheckpoint, storedState } from "./stored-state.ts";
 import { Trainer } from "./trainer.ts";
@@ -46,32 +43,7 @@ const TRY_FEATURE_BYTES = 256 * 2 ** 20;
 /** Host bytes of frozen features that a bench keeps: it sees each row once. */
 const BENCH_FEATURE_BYTES = 64 * 2 ** 20;
 
-export interface SessionDeps {
-  readonly device: EngineDevice;
-  /** Opens another device when that one is lost in a run. */
-  readonly reopen: () => Promise<EngineDevice>;
-  readonly store: RunStore;
-  readonly rows: RowSource;
-  readonly scorer: RewardScorer;
-  /** Seconds, monotonic. */
-  readonly now: () => number;
-  readonly emit: (event: TrainerEvent) => void;
-}
-
-export interface StartedRun {
-  readonly manifest: RunManifest;
-  readonly resumedAt: number;
-  readonly trainRows: number;
-  readonly heldOutRows: number;
-  /** Settles when the run has ended, been stopped or failed. */
-  readonly done: Promise<"finished" | "stopped">;
-}
-
-interface LoadedModel {
-  readonly model: Sa2vaModel;
-  readonly hash: string;
-  readonly folder: ByteFolder;
-}
+export type { SessionDeps, StartedRun } from "./session-types.ts";
 
 export class Session {
   readonly #deps: SessionDeps;
@@ -115,24 +87,40 @@ export class Session {
   async openModel(
     folder: ByteFolder,
     name: string,
-    onProgress?: (progress: LoadProgress) => void,
-  ): Promise<Sa2vaModel> {
+    options: Omit<OpenModelOptions, "cache" | "beforeWeights"> = {},
+  ): Promise<OpenedModel> {
+    const { models } = this.#deps;
+    return this.#replaceModel((beforeWeights) =>
+      openModelFolder(folder, name, { ...options, cache: models, beforeWeights }),
+    );
+  }
+
+  /** Loads a stored conversion in place of the present model. @param id of `ModelCache.list` */
+  async openStored(
+    id: string,
+    options: Omit<OpenModelOptions, "cache" | "choice" | "beforeWeights"> = {},
+  ): Promise<OpenedModel> {
+    const { models } = this.#deps;
+    if (models === undefined) throw new LabError("storage", "No stored models are kept here");
+    return this.#replaceModel((beforeWeights) => openCachedModel(models, id, { ...options, beforeWeights }));
+  }
+
+  async #replaceModel(open: (beforeWeights: () => void) => Promise<OpenedModel>): Promise<OpenedModel> {
     if (this.#trainer !== undefined || this.#sampling || this.#trying) {
       const beside = this.#trying ? "The model is being tried out" : "The reward bench is sampling";
       const what = this.#trainer === undefined ? beside : "A run is under way";
       throw new LabError("bad-input", `${what}; stop it before loading a model`);
     }
-    const hash = await weightsHash(folder);
     const beforeWeights = (): void => {
       this.#model?.model.dispose();
       this.#model = undefined;
       this.#adapter = undefined;
       this.#tryFeatures = undefined;
     };
-    const model = await openSa2va(folder, name, { onProgress, beforeWeights });
+    const opened = await open(beforeWeights);
     this.#device.check();
-    this.#model = { model, hash, folder };
-    return model;
+    this.#model = { ...opened, reload: () => open(() => undefined) };
+    return opened;
   }
 
   /**
@@ -171,8 +159,10 @@ export class Session {
 
   /** Starts a new run. @param created ISO time */
   async start(settings: LabConfig, list: RowList, title: string, created: string): Promise<StartedRun> {
-    const config = await sealReward(settings);
     const { model, hash } = this.#idleModel();
+    // The record says how the weights are held, whatever the settings ask of the next loading.
+    const held = { weightStorage: model.storage.language, towerStorage: model.storage.towers };
+    const config = await sealReward({ ...settings, ...held });
     const start = this.#adapter;
     const obstacle = start === undefined ? null : adapterObstacle(start, config);
     if (obstacle !== null) throw new LabError("bad-config", obstacle, { subject: "loraRank" });
@@ -204,6 +194,7 @@ export class Session {
     const run = await openRun(store, id);
     const manifest = run.manifest();
     await sealReward(manifest.config);
+    checkStorage(manifest.title, manifest.config, model.storage);
     const selected = selectRows(list, manifest.config);
     checkSameRun(manifest, hash, await describeData(list, selected));
     const step = await newestCheckpoint(store, manifest);
@@ -363,7 +354,7 @@ export class Session {
     reason: string,
   ): Promise<{ readonly state: TrainingState; readonly step: number }> {
     const { store, emit, reopen } = this.#deps;
-    const { model: old, hash, folder } = this.#model as LoadedModel;
+    const { model: old, hash, reload } = this.#model as LoadedModel;
     const failedAt = this.#trainer?.step ?? 0;
     emit({ type: "state", state: "starting", step: failedAt });
     old.dispose();
@@ -372,8 +363,8 @@ export class Session {
     this.#rate = undefined;
     this.#device.close();
     this.#device = await reopen();
-    const model = await openSa2va(folder, old.name, {});
-    this.#model = { model, hash, folder };
+    const { model } = await reload();
+    this.#model = { model, hash, reload };
     const { state, step } = await storedState(store, run, model, config);
     const message = `${reason}; it was opened again and the run goes on from step ${step}`;
     emit({ type: "alarm", alarm: { id: "device-lost", step: failedAt + 1, severity: "warning", message } });

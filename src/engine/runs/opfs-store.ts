@@ -32,14 +32,17 @@ export interface StorageEstimator {
   estimate(): Promise<{ usage?: number; quota?: number }>;
 }
 
-/** The store of this origin. @throws LabError("storage") when the browser has or allows no private file system */
-export async function openOpfsStore(storage: StorageManager = navigator.storage): Promise<RunStore> {
+/** The store of this origin's runs or converted models. @throws LabError("storage") when the browser has or allows no private file system */
+export async function openOpfsStore(
+  folder: "runs" | "models" = "runs",
+  storage: StorageManager = navigator.storage,
+): Promise<RunStore> {
   try {
     const root = await storage.getDirectory();
-    return opfsStore(await root.getDirectoryHandle("runs", { create: true }), storage);
+    return opfsStore(await root.getDirectoryHandle(folder, { create: true }), storage);
   } catch (thrown) {
     const cause = thrown instanceof Error ? thrown.message : String(thrown);
-    throw new LabError("storage", `This browser keeps no files for the page (${cause}); runs cannot be stored`, {
+    throw new LabError("storage", `This browser keeps no files for the page (${cause}); ${folder} cannot be stored`, {
       cause: thrown,
     });
   }

@@ -1,14 +1,16 @@
 import type { ReactNode } from "react";
+import { sameStorage, storageChoice, storageText } from "../../../engine/loading/storage-settings.ts";
 import { closeAdapter } from "../../clients/adapters.ts";
-import { builtIn, openModel, report } from "../../clients/lab.ts";
+import { builtIn, openModel, report, stopLoading } from "../../clients/lab.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconFolder } from "../../components/ui/icons.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { pick } from "../../components/upload/pickers.tsx";
 import { useSession } from "../../stores/session.ts";
 import { useTry } from "../../stores/try-out.ts";
-import { formatBytes, formatCount } from "../../styles/format.ts";
+import { formatAge, formatBytes, formatCount } from "../../styles/format.ts";
 import styles from "./side.module.css";
+import { StoredModels } from "./stored-models.tsx";
 
 /** The adapter that runs start from, and the way to open one. */
 function AdapterLine(): ReactNode {
@@ -36,6 +38,8 @@ function AdapterLine(): ReactNode {
 export function ModelPanel(): ReactNode {
   const model = useSession((session) => session.model);
   const progress = useSession((session) => session.modelProgress);
+  const folder = useSession((session) => session.modelFolder);
+  const wanted = storageChoice(useSession((session) => session.config));
   const gpu = useSession((session) => session.gpu);
   const gpuError = useSession((session) => session.gpuError);
   return (
@@ -50,7 +54,10 @@ export function ModelPanel(): ReactNode {
           <p>
             {progress.what}
             {progress.totalBytes > 0 && `, ${formatBytes(progress.loadedBytes)} of ${formatBytes(progress.totalBytes)}`}
+            {progress.rate > 0 &&
+              `, ${formatBytes(progress.rate)}/s, ${formatAge((progress.totalBytes - progress.loadedBytes) / progress.rate)} left`}
           </p>
+          <Button onClick={stopLoading}>Stop loading</Button>
         </div>
       ) : model === null ? (
         <p className={styles.muted}>No model is loaded; drop a checkpoint folder anywhere on the page</p>
@@ -64,10 +71,15 @@ export function ModelPanel(): ReactNode {
           <dd>{formatCount(model.parameters)}</dd>
           <dt>Size</dt>
           <dd>{formatBytes(model.bytes)}</dd>
+          <dt>On the GPU</dt>
+          <dd>
+            {formatBytes(model.heldBytes)} in {storageText(model.storage)}
+          </dd>
           <dt>Visual tokens per tile</dt>
           <dd>{formatCount(model.visualTokensPerTile)}</dd>
         </dl>
       )}
+      {progress === null && model?.note && <p className={styles.muted}>{model.note}</p>}
       <p className={styles.gpu}>
         {gpuError !== null
           ? gpuError.message
@@ -85,8 +97,12 @@ export function ModelPanel(): ReactNode {
         <Button onClick={() => report(openModel({ kind: "built-in", baseUrl: builtIn("pocket/model/") }))}>
           Use pocket model
         </Button>
+        {model !== null && progress === null && folder !== null && !sameStorage(model.storage, wanted) && (
+          <Button onClick={() => report(openModel(folder))}>Load again in {storageText(wanted)}</Button>
+        )}
       </div>
       <AdapterLine />
+      <StoredModels />
     </Panel>
   );
 }

@@ -1,0 +1,44 @@
+import type { ReactNode } from "react";
+import { storageText } from "../../../engine/loading/storage-settings.ts";
+import { openStoredModel, removeStoredModel, report } from "../../clients/lab.ts";
+import { Button } from "../../components/ui/button.tsx";
+import { useSession } from "../../stores/session.ts";
+import { formatBytes } from "../../styles/format.ts";
+import styles from "./stored-models.module.css";
+
+/** Conversions of checkpoints that the page keeps: to be loaded in seconds, or deleted. */
+export function StoredModels(): ReactNode {
+  const models = useSession((session) => session.storedModels);
+  const busy = useSession((session) => session.modelProgress !== null);
+  if (models.length === 0) return null;
+  return (
+    <div className={styles.stored}>
+      <h3>Kept conversions</h3>
+      <ul>
+        {models.map(({ id, name, choice, bytes, finished }) => (
+          <li key={id}>
+            <span className={styles.name}>
+              {name}
+              <small>
+                {storageText(choice)}, {formatBytes(bytes)}
+                {finished ? "" : ", unfinished: open its folder again to go on"}
+              </small>
+            </span>
+            {finished && (
+              <Button disabled={busy} onClick={() => report(openStoredModel(id))}>
+                Load
+              </Button>
+            )}
+            <Button
+              disabled={busy}
+              onClick={() => report(removeStoredModel(id))}
+              aria-label={`Delete the conversion of ${name}`}
+            >
+              Delete
+            </Button>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

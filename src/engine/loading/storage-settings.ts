@@ -1,0 +1,35 @@
+/** What the settings say about the form of weights. */
+import type { LabConfig } from "../config/table.ts";
+import { LabError } from "../errors.ts";
+import type { WeightStorage } from "../gpu/packed/storage.ts";
+import type { StorageChoice } from "../model/storage-choice.ts";
+
+/** Forms of the frozen matrices that the settings ask for. */
+export function storageChoice(config: Pick<LabConfig, "weightStorage" | "towerStorage">): StorageChoice {
+  const language = config.weightStorage as WeightStorage;
+  return { language, towers: config.towerStorage === "same" ? language : (config.towerStorage as WeightStorage) };
+}
+
+/** A choice in words, e.g. "q8, towers in f16". */
+export function storageText({ language, towers }: StorageChoice): string {
+  return language === towers ? language : `${language}, towers in ${towers}`;
+}
+
+export function sameStorage(a: StorageChoice, b: StorageChoice): boolean {
+  return a.language === b.language && a.towers === b.towers;
+}
+
+/** @throws LabError("bad-input") when a run was trained on weights held otherwise than they are now */
+export function checkStorage(
+  title: string,
+  config: Pick<LabConfig, "weightStorage" | "towerStorage">,
+  held: StorageChoice,
+): void {
+  const trained = storageChoice(config);
+  if (sameStorage(trained, held)) return;
+  throw new LabError(
+    "bad-input",
+    `Run "${title}" was trained on weights in ${storageText(trained)}, the model is loaded in ${storageText(held)}; load it again with that storage`,
+    { subject: "weightStorage" },
+  );
+}
