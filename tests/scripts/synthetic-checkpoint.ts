@@ -1,0 +1,128 @@
+/**
+ * Writes a checkpoint of random weights with the names and shapes a configuration calls for, tensor by tensor, in shards
+ * with an index: real sizes without real weights.
+ */
+import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { parseSa2vaConfig } from "../../src/engine/model/config.ts";
+import { sam2Shapes } from "../../src/engine/model/sam2-shapes.ts";
+import { expectedShapes } from "../../src/engine/model/tensor-shapes.ts";
+
+type Json = Record<string, unknown>;
+
+export interface Written {
+  readonly bytes: number;
+  readonly parameters: number;
+  readonly shards: number;
+}
+
+/** Random numbers in ±1 that all tensors draw from, each at its own place. */
+const POOL = 2 ** 20;
+
+/** Parts that only video uses: they are in every published file and must not be read. */
+const VIDEO: readonly (readonly [name: string, shape: readonly number[]])[] = [
+  ["grounding_encoder.sam2_model.maskmem_tpos_enc", [7, 1, 1, 64]],
+  ["grounding_encoder.sam2_model.no_obj_ptr", [1, 256]],
+  ...[0, 1, 2, 3].map(
+    (layer) => [`grounding_encoder.sam2_model.memory_attention.layers.${layer}.linear1.weight`, [2048, 256]] as const,
+  ),
+];
+
+/** @param shardBytes a new shard begins beyond this */
+export function writeSynthetic(directory: string, config: Json, shardBytes: number): Written {
+  mkdirSync(directory, { recursive: true });
+  writeFileSync(join(directory, "config.json"), JSON.stringify(config));
+  const parsed = parseSa2vaConfig(config);
+  const tensors = [...expectedShapes(parsed), ...sam2Shapes(parsed.sam2, parsed.decoderSizes), ...VIDEO]
+    .map(([name, shape]) => ({ name, shape, count: shape.reduce((product, side) => product * side, 1) }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+  const width = (name: string): number => (/^(language_model|vision_model)\./.test(name) ? 2 : 4);
+  const shards: (typeof tensors)[] = [[]];
+  let filled = 0;
+  for (const tensor of tensors) {
+    if (filled > shardBytes) {
+      shards.push([]);
+      filled = 0;
+    }
+    (shards.at(-1) as typeof tensors).push(tensor);
+    filled += tensor.count * width(tensor.name);
+  }
+  const pool = randomPool();
+  const weightMap: Record<string, string> = {};
+  let bytes = 0;
+  shards.forEach((shard, index) => {
+    const number = (at: number): string => String(at).padStart(5, "0");
+    const file = `model-${number(index + 1)}-of-${number(shards.length)}.safetensors`;
+    const header: Json = {};
+    let at = 0;
+    for (const { name, shape, count } of shard) {
+      const end = at + count * width(name);
+      header[name] = { dtype: width(name) === 2 ? "BF16" : "F32", shape, data_offsets: [at, end] };
+      weightMap[name] = file;
+      at = end;
+    }
+    bytes += at;
+    const json = new TextEncoder().encode(
+      JSON.stringify(header).padEnd(8 * Math.ceil(JSON.stringify(header).length / 8)),
+    );
+    const handle = openSync(join(directory, file), "w");
+    const length = new Uint8Array(8);
+    new DataView(length.buffer).setBigUint64(0, BigInt(json.length), true);
+    writeSync(handle, length);
+    writeSync(handle, json);
+    for (const tensor of shard) writeTensor(handle, tensor.name, tensor.shape, tensor.count, width(tensor.name), pool);
+    closeSync(handle);
+  });
+  writeFileSync(
+    join(directory, "model.safetensors.index.json"),
+    JSON.stringify({ metadata: { total_size: bytes }, weight_map: weightMap }),
+  );
+  return { bytes, parameters: tensors.reduce((sum, { count }) => sum + count, 0), shards: shards.length };
+}
+
+function randomPool(): Float32Array {
+  let state = 0x9e3779b9;
+  return Float32Array.from({ length: POOL }, () => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return state / 2 ** 31;
+  });
+}
+
+/** Scale and offset that keep activations of a deep random model in range. */
+function spread(name: string, shape: readonly number[]): { readonly scale: number; readonly offset: number } {
+  if (/norm[^.]*\.weight$|layernorm\.weight$|^mlp1\.0\.weight$|output_upscaling\.1\.weight$/.test(name))
+    return { scale: 0.1, offset: 1 };
+  if (/\.ls[12]$/.test(name)) return { scale: 0.05, offset: 0.1 };
+  if (shape.length < 2) return { scale: 0.02, offset: 0 };
+  const inner = shape.slice(1).reduce((product, side) => product * side, 1);
+  return { scale: Math.sqrt(3 / inner), offset: 0 };
+}
+
+function writeTensor(
+  handle: number,
+  name: string,
+  shape: readonly number[],
+  count: number,
+  width: number,
+  pool: Float32Array,
+): void {
+  const { scale, offset } = spread(name, shape);
+  let place = 0;
+  for (const letter of name) place = (place * 31 + (letter.codePointAt(0) as number)) % POOL;
+  const values = new Float32Array(Math.min(count, POOL));
+  const bits = new Uint32Array(values.buffer);
+  const halves = new Uint16Array(values.length);
+  for (let start = 0; start < count; start += POOL) {
+    const size = Math.min(POOL, count - start);
+    const shift = place + 7919 * (start / POOL);
+    for (let i = 0; i < size; i++) values[i] = (pool[(i + shift) & (POOL - 1)] as number) * scale + offset;
+    if (width === 4) {
+      writeSync(handle, new Uint8Array(values.buffer, 0, 4 * size));
+    } else {
+      for (let i = 0; i < size; i++) halves[i] = (bits[i] as number) >>> 16;
+      writeSync(handle, new Uint8Array(halves.buffer, 0, 2 * size));
+    }
+  }
+}

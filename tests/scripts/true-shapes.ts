@@ -1,0 +1,131 @@
+/**
+ * npx tsx tests/scripts/true-shapes.ts [--storage f16|q8|q4] [--dir DIR] [--small]
+ *
+ * Makes a checkpoint with the true shapes of Sa2VA-1B, loads it through the page's path with host memory measured, loads
+ * it again from its kept conversion, and compares forward passes at true width with stock operations. Everything it made
+ * is deleted at the end. --small does the same with small sizes (that is what the tests run).
+ */
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { one, parseArguments, runTool } from "../../scripts/lib/arguments.ts";
+import { root } from "../../scripts/lib/ensure.mjs";
+import { nodeFolder } from "../../scripts/lib/node-files.ts";
+import { openNodeDevice } from "../../scripts/lib/node-gpu.ts";
+import { nodeStore } from "../../scripts/lib/node-store.ts";
+import { LabError } from "../../src/engine/errors.ts";
+import { memorySnapshot } from "../../src/engine/gpu/memory.ts";
+import { WEIGHT_STORAGES } from "../../src/engine/gpu/packed/storage.ts";
+import { ModelCache } from "../../src/engine/loading/model-cache.ts";
+import { convertedBytes, type OpenedModel, openModelFolder } from "../../src/engine/loading/open-model.ts";
+import { openCheckpoint } from "../../src/engine/model/checkpoint.ts";
+import { compareForward } from "./compare-forward.ts";
+import { writeSynthetic } from "./synthetic-checkpoint.ts";
+
+const GOLDEN = join(root, "tests/golden/sa2va-tiny-qwen2");
+const OPTIONS = { storage: { takes: 1 }, dir: { takes: 1 }, small: { takes: 0 } } as const;
+const MEGA = 1e6;
+
+/** config.json of Sa2VA-1B; with `small`, the golden model's. */
+export function trueConfig(small: boolean): Record<string, unknown> {
+  const golden = JSON.parse(readFileSync(join(GOLDEN, "config.json"), "utf8")) as Record<string, unknown>;
+  if (small) return golden;
+  const { sam2_config: _, ...rest } = golden;
+  return {
+    ...rest,
+    force_image_size: 448,
+    max_dynamic_patch: 12,
+    hidden_size: 896,
+    vision_config: {
+      ...(golden.vision_config as object),
+      image_size: 448,
+      hidden_size: 1024,
+      num_attention_heads: 16,
+      intermediate_size: 4096,
+      num_hidden_layers: 24,
+    },
+    llm_config: {
+      ...(golden.llm_config as object),
+      vocab_size: 151679,
+      hidden_size: 896,
+      intermediate_size: 4864,
+      num_hidden_layers: 24,
+      num_attention_heads: 14,
+      num_key_value_heads: 2,
+      max_position_embeddings: 32768,
+    },
+  };
+}
+
+/** Runs `work` and the largest resident size of the process meanwhile, in bytes. */
+async function watched<T>(
+  work: () => Promise<T>,
+): Promise<{ readonly value: T; readonly peak: number; readonly seconds: number }> {
+  let peak = process.memoryUsage().rss;
+  const look = (): void => {
+    peak = Math.max(peak, process.memoryUsage().rss);
+  };
+  const timer = setInterval(look, 20);
+  const start = performance.now();
+  try {
+    const value = await work();
+    look();
+    return { value, peak, seconds: (performance.now() - start) / 1000 };
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+await runTool(async () => {
+  const parsed = parseArguments(process.argv.slice(2), OPTIONS);
+  const wanted = one(parsed, "storage") ?? "f16";
+  const storage = WEIGHT_STORAGES.find((known) => known === wanted && known !== "f32");
+  if (storage === undefined) throw new LabError("bad-input", `--storage must be f16, q8 or q4, not "${wanted}"`);
+  const small = parsed.has("small");
+  const directory = one(parsed, "dir") ?? "/tmp/sa2va-true-shapes";
+  const say = (row: Record<string, unknown>): void => console.log(JSON.stringify(row));
+  let missed = 0;
+  try {
+    const model = join(directory, "model");
+    const written = writeSynthetic(model, trueConfig(small), small ? 200_000 : 1_000_000_000);
+    for (const file of ["tokenizer.json", "tokenizer_config.json", "added_tokens.json", "special_tokens_map.json"]) {
+      writeFileSync(join(model, file), readFileSync(join(GOLDEN, file)));
+    }
+    say({ made: { ...written, megabytes: written.bytes / MEGA } });
+    const device = await openNodeDevice();
+    const folder = await nodeFolder(model);
+    const choice = { language: storage, towers: storage };
+    const cache = new ModelCache(nodeStore(join(directory, "cache")));
+    const forecast = convertedBytes(await openCheckpoint(folder), choice);
+    const load = async (what: string): Promise<OpenedModel> => {
+      const [rss, held] = [process.memoryUsage().rss, memorySnapshot().gpuBytes];
+      const { value, peak, seconds } = await watched(() => openModelFolder(folder, "true shapes", { choice, cache }));
+      device.check();
+      const result = memorySnapshot().gpuBytes - held;
+      const beyond = (peak - rss - (device.report.software ? result : 0)) / MEGA;
+      say({
+        load: what,
+        cached: value.cached,
+        seconds,
+        gpuMegabytes: result / MEGA,
+        forecastMegabytes: forecast / MEGA,
+        hostMegabytesBeyond: beyond,
+      });
+      if (result !== forecast) missed++;
+      if (beyond > 600) missed++;
+      return value;
+    };
+    (await load("from the folder")).model.dispose();
+    const { model: loaded } = await load("from the kept conversion");
+    for await (const row of compareForward(loaded, folder, storage)) {
+      device.check();
+      if (!row.pass) missed++;
+      say({ ...row });
+    }
+    loaded.dispose();
+    device.close();
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+  say({ missed });
+  return missed === 0 ? 0 : 1;
+});
