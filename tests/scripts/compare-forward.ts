@@ -1,12 +1,13 @@
 /** Forward passes of a packed model against stock operations on the same weights, part by part. */
 import type { ByteFolder } from "../../src/engine/bytes/source.ts";
 import { switchOwnKernels } from "../../src/engine/gpu/own-kernels.ts";
+import type { PackedMatrix } from "../../src/engine/gpu/packed/matrix.ts";
 import type { WeightStorage } from "../../src/engine/gpu/packed/storage.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { openCheckpoint } from "../../src/engine/model/checkpoint.ts";
-import { headScores } from "../../src/engine/model/head-scores.ts";
 import { embedTokens, languageForward, languageLogits } from "../../src/engine/model/language.ts";
 import { matrixRows } from "../../src/engine/model/linear-layer.ts";
+import { packedScores } from "../../src/engine/model/packed-scores.ts";
 import type { Sa2vaModel } from "../../src/engine/model/sa2va.ts";
 import { hiera } from "../../src/engine/model/sam2/hiera.ts";
 import { visionTower } from "../../src/engine/model/vision.ts";
@@ -126,7 +127,7 @@ async function headRow(w: Weights, model: Sa2vaModel, ids: readonly number[]): P
   const states = noise([2, width], 9);
   const logits = await values(tf.tidy(() => languageLogits(w, states)));
   const chosen = tf.tensor1d([ids[5] as number, ids[11] as number], "int32");
-  const scores = headScores(w, states, total, chosen, 1, Number.POSITIVE_INFINITY, 4 * total);
+  const scores = packedScores(w.matrix(HEAD) as PackedMatrix, states, chosen, 1, Number.POSITIVE_INFINITY, 4 * total);
   const logp = await values(scores.logp);
   scores.entropy.dispose();
   const x = (await states.data()) as Float32Array;

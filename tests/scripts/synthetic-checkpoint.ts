@@ -2,13 +2,55 @@
  * Writes a checkpoint of random weights with the names and shapes a configuration calls for, tensor by tensor, in shards
  * with an index: real sizes without real weights.
  */
-import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
+import { root } from "../../scripts/lib/ensure.mjs";
 import { parseSa2vaConfig } from "../../src/engine/model/config.ts";
 import { sam2Shapes } from "../../src/engine/model/sam2-shapes.ts";
 import { expectedShapes } from "../../src/engine/model/tensor-shapes.ts";
 
 type Json = Record<string, unknown>;
+
+const GOLDEN = "tests/golden/sa2va-tiny-qwen2";
+
+/** Tokenizer files a made checkpoint borrows from the golden model. */
+export const TOKENIZER_FILES = [
+  "tokenizer.json",
+  "tokenizer_config.json",
+  "added_tokens.json",
+  "special_tokens_map.json",
+] as const;
+
+/** config.json of Sa2VA-1B; with `small`, the golden model's. */
+export function trueConfig(small: boolean): Record<string, unknown> {
+  const golden = JSON.parse(readFileSync(join(root, GOLDEN, "config.json"), "utf8")) as Record<string, unknown>;
+  if (small) return golden;
+  const { sam2_config: _, ...rest } = golden;
+  return {
+    ...rest,
+    force_image_size: 448,
+    max_dynamic_patch: 12,
+    hidden_size: 896,
+    vision_config: {
+      ...(golden.vision_config as object),
+      image_size: 448,
+      hidden_size: 1024,
+      num_attention_heads: 16,
+      intermediate_size: 4096,
+      num_hidden_layers: 24,
+    },
+    llm_config: {
+      ...(golden.llm_config as object),
+      vocab_size: 151679,
+      hidden_size: 896,
+      intermediate_size: 4864,
+      num_hidden_layers: 24,
+      num_attention_heads: 14,
+      num_key_value_heads: 2,
+      max_position_embeddings: 32768,
+    },
+  };
+}
 
 export interface Written {
   readonly bytes: number;

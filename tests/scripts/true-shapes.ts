@@ -19,42 +19,11 @@ import { ModelCache } from "../../src/engine/loading/model-cache.ts";
 import { convertedBytes, type OpenedModel, openModelFolder } from "../../src/engine/loading/open-model.ts";
 import { openCheckpoint } from "../../src/engine/model/checkpoint.ts";
 import { compareForward } from "./compare-forward.ts";
-import { writeSynthetic } from "./synthetic-checkpoint.ts";
+import { TOKENIZER_FILES, trueConfig, writeSynthetic } from "./synthetic-checkpoint.ts";
 
 const GOLDEN = join(root, "tests/golden/sa2va-tiny-qwen2");
 const OPTIONS = { storage: { takes: 1 }, dir: { takes: 1 }, small: { takes: 0 } } as const;
 const MEGA = 1e6;
-
-/** config.json of Sa2VA-1B; with `small`, the golden model's. */
-export function trueConfig(small: boolean): Record<string, unknown> {
-  const golden = JSON.parse(readFileSync(join(GOLDEN, "config.json"), "utf8")) as Record<string, unknown>;
-  if (small) return golden;
-  const { sam2_config: _, ...rest } = golden;
-  return {
-    ...rest,
-    force_image_size: 448,
-    max_dynamic_patch: 12,
-    hidden_size: 896,
-    vision_config: {
-      ...(golden.vision_config as object),
-      image_size: 448,
-      hidden_size: 1024,
-      num_attention_heads: 16,
-      intermediate_size: 4096,
-      num_hidden_layers: 24,
-    },
-    llm_config: {
-      ...(golden.llm_config as object),
-      vocab_size: 151679,
-      hidden_size: 896,
-      intermediate_size: 4864,
-      num_hidden_layers: 24,
-      num_attention_heads: 14,
-      num_key_value_heads: 2,
-      max_position_embeddings: 32768,
-    },
-  };
-}
 
 /** Runs `work` and the largest resident size of the process meanwhile, in bytes. */
 async function watched<T>(
@@ -87,7 +56,7 @@ await runTool(async () => {
   try {
     const model = join(directory, "model");
     const written = writeSynthetic(model, trueConfig(small), small ? 200_000 : 1_000_000_000);
-    for (const file of ["tokenizer.json", "tokenizer_config.json", "added_tokens.json", "special_tokens_map.json"]) {
+    for (const file of TOKENIZER_FILES) {
       writeFileSync(join(model, file), readFileSync(join(GOLDEN, file)));
     }
     say({ made: { ...written, megabytes: written.bytes / MEGA } });

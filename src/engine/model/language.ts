@@ -5,14 +5,16 @@
 import { LabError } from "../errors.ts";
 import { attendsInBlocks, attention, causalMask } from "../gpu/kernels/attention.ts";
 import { headScores } from "../gpu/kernels/head-scores.ts";
-import { type TokenScores, tokenScores } from "../gpu/kernels/logprob.ts";
+import type { TokenScores } from "../gpu/kernels/logprob.ts";
 import { rmsNorm } from "../gpu/kernels/norm.ts";
 import { angleTable, applyRope, type RopeTable } from "../gpu/kernels/rope.ts";
+import { PackedMatrix } from "../gpu/packed/matrix.ts";
 import { recomputed } from "../gpu/recompute.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { LanguageConfig } from "./config.ts";
 import { EMBEDDING_NAMES, HEAD_NAMES, languageFamily } from "./language-families.ts";
 import { matrixRows, timesMatrix } from "./linear-layer.ts";
+import { packedScores } from "./packed-scores.ts";
 import type { Probe } from "./probe.ts";
 import { ropeFrequencies } from "./rope-scaling.ts";
 import type { Matrix, Weights } from "./weights.ts";
@@ -201,12 +203,9 @@ export function languageScores(
   temperature: number,
   guard: number,
 ): TokenScores {
-  for (const name of [...HEAD_NAMES, ...EMBEDDING_NAMES]) {
-    const head = w.findMatrix(name);
-    if (head instanceof tf.Tensor) return headScores(hidden, head, ids, temperature, guard);
-    if (head !== undefined) break;
-  }
-  return tokenScores(languageLogits(w, hidden), ids, temperature, guard);
+  const head = headMatrix(w);
+  if (head instanceof PackedMatrix) return packedScores(head, hidden, ids, temperature, guard);
+  return headScores(hidden, head, ids, temperature, guard);
 }
 
 /**

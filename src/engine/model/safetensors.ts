@@ -7,6 +7,9 @@ import type { ByteSource } from "../bytes/source.ts";
 import { LabError } from "../errors.ts";
 import { DTYPE_BYTES, type Dtype, isDtype, toFloat32 } from "./dtype.ts";
 
+/** The first four bytes of a zip archive, as a little-endian number. */
+const ZIP = 0x04034b50n;
+
 /** Same bound as the format's own reader. */
 const MAX_HEADER = 100_000_000;
 
@@ -56,6 +59,7 @@ export async function openSafetensors(source: ByteSource): Promise<Safetensors> 
   if (source.size < 8) fail(`it has ${source.size} bytes, fewer than the eight of a header length`);
   const prefix = new DataView((await source.read(0, 8)).buffer);
   const declared = prefix.getBigUint64(0, true);
+  if ((declared & 0xffffffffn) === ZIP) fail("it is a zip archive under another name; unpack it first");
   if (declared > BigInt(MAX_HEADER)) fail("its header length is implausible (is it a Git LFS pointer or a page?)");
   const headerLength = Number(declared);
   const dataStart = 8 + headerLength;

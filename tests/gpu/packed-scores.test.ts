@@ -4,13 +4,11 @@ import { tokenScores } from "../../src/engine/gpu/kernels/logprob.ts";
 import { unpacked } from "../../src/engine/gpu/packed/gather.ts";
 import { type PackedMatrix, packMatrix } from "../../src/engine/gpu/packed/matrix.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
-import { headScores } from "../../src/engine/model/head-scores.ts";
-import { type Matrix, weightsView } from "../../src/engine/model/weights.ts";
+import { packedScores } from "../../src/engine/model/packed-scores.ts";
 import { useGpu } from "../support/gpu.ts";
 import { distance, randomTensor } from "../support/kernels.ts";
 
 const [PLACES, VOCABULARY, WIDTH] = [23, 301, 40];
-const HEAD = "language_model.lm_head.weight";
 
 beforeAll(async () => {
   await useGpu();
@@ -23,18 +21,17 @@ function heads(storage: "f32" | "f16" | "q8" | "q4"): PackedMatrix {
 }
 
 /** Values and gradient by hidden of Σ a·logp + b·entropy. */
-async function scored(head: Matrix, hidden: Tensor, ids: Tensor, logitBytes: number): Promise<Float32Array[]> {
-  const weights = weightsView(new Map([[HEAD, head]]), {}, 0);
+async function scored(head: PackedMatrix, hidden: Tensor, ids: Tensor, logitBytes: number): Promise<Float32Array[]> {
   const found = tf.tidy(() => {
     const loss = (x: Tensor): Tensor => {
-      const { logp, entropy } = headScores(weights, x, VOCABULARY, ids, 0.8, 30, logitBytes);
+      const { logp, entropy } = packedScores(head, x, ids, 0.8, 30, logitBytes);
       const factors = tf.range(0, PLACES).mul(0.7).sin();
       return logp
         .mul(factors)
         .add(entropy.mul(factors.mul(0.3)))
         .sum();
     };
-    const { logp, entropy } = headScores(weights, hidden, VOCABULARY, ids, 0.8, 30, logitBytes);
+    const { logp, entropy } = packedScores(head, hidden, ids, 0.8, 30, logitBytes);
     return [logp, entropy, tf.grad(loss)(hidden)];
   });
   const arrays: Float32Array[] = [];
@@ -56,7 +53,7 @@ describe("chosen log-probabilities", () => {
         Array.from({ length: PLACES }, (_, i) => (i * 97) % VOCABULARY),
         "int32",
       );
-      const expected = await scored(whole, hidden, ids, 2 ** 30);
+      const expected = await scored(matrix, hidden, ids, 2 ** 30);
       for (const logitBytes of [2 ** 30, 4 * VOCABULARY * 5, 1]) {
         const found = await scored(matrix, hidden, ids, logitBytes);
         found.forEach((array, i) => {

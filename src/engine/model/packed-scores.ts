@@ -1,11 +1,11 @@
-/** Log-probabilities of chosen tokens straight from hidden states, without logits for all places at once. */
+/** Log-probabilities of chosen tokens under a packed head, without logits for all places at once. */
 import { type TokenScores, tokenScores } from "../gpu/kernels/logprob.ts";
+import { packedLinear } from "../gpu/packed/linear.ts";
+import type { PackedMatrix } from "../gpu/packed/matrix.ts";
 import { recomputed } from "../gpu/recompute.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
-import { languageLogits } from "./language.ts";
-import type { Weights } from "./weights.ts";
 
-/** Logits of a run of places take at most this much; with 151,674 words that is 55 places. */
+/** Logits of a run of places take at most this much; with 151,679 words that is 55 places. */
 const LOGIT_BYTES = 32 * 2 ** 20;
 
 /**
@@ -13,28 +13,27 @@ const LOGIT_BYTES = 32 * 2 ** 20;
  * whose logits are dropped and, in the backward pass, made again: a published vocabulary takes 607 kB a place, so the
  * logits of a group would neither fit a binding nor memory (reference: sa2va.md §17).
  * @param hidden [N, D]
- * @param vocabulary rows of the head
  * @param ids [N] int32
  * @param logitBytes bytes of logits at a time
  * @returns both [N]
  */
-export function headScores(
-  w: Weights,
+export function packedScores(
+  head: PackedMatrix,
   hidden: Tensor,
-  vocabulary: number,
   ids: Tensor,
   temperature: number,
   guard: number,
   logitBytes: number = LOGIT_BYTES,
 ): TokenScores {
   const [places, width] = hidden.shape as [number, number];
-  const step = Math.max(1, Math.floor(logitBytes / (4 * vocabulary)));
+  const step = Math.max(1, Math.floor(logitBytes / (4 * head.shape[0])));
+  const score = (states: Tensor, chosen: Tensor): Tensor[] => {
+    const scores = tokenScores(packedLinear(states, head), chosen, temperature, guard);
+    return [scores.logp, scores.entropy];
+  };
   const [logp, entropy] = tf.tidy(() => {
     const list = ids.toInt();
-    if (places <= step) {
-      const scores = tokenScores(languageLogits(w, hidden), list, temperature, guard);
-      return [scores.logp, scores.entropy];
-    }
+    if (places <= step) return score(hidden, list);
     const runs: Tensor[][] = [];
     for (let from = 0; from < places; from += step) {
       const count = Math.min(step, places - from);
@@ -44,11 +43,7 @@ export function headScores(
           // The head is frozen and has no low-rank branch.
           parameters: [],
           constants: [list.slice([from], [count])],
-          run: ([states], [chosen]) =>
-            tf.tidy(() => {
-              const scores = tokenScores(languageLogits(w, states as Tensor), chosen as Tensor, temperature, guard);
-              return [scores.logp, scores.entropy];
-            }),
+          run: ([states], [chosen]) => tf.tidy(() => score(states as Tensor, chosen as Tensor)),
         }),
       );
     }
