@@ -3,9 +3,9 @@
  */
 import type { LabConfig } from "../engine/config/table.ts";
 import type { GpuReport } from "../engine/gpu/device.ts";
-import type { BenchGroup } from "../engine/rewards/bench/bench-group.ts";
 import type { CachedModel } from "../engine/loading/model-cache.ts";
 import type { StorageChoice } from "../engine/model/storage-choice.ts";
+import type { BenchGroup } from "../engine/rewards/bench/bench-group.ts";
 import type { Alarm, Phase, PhaseTimes, RunState, TrainerEvent } from "../engine/rl/events.ts";
 import type { PlannedBlock, Plan as RunPlan } from "../engine/rl/plan.ts";
 import type { TryAnswer, TryPhase, TryTask, TryWeights } from "../engine/rl/try-out.ts";
@@ -127,9 +127,7 @@ export interface ModelInfo {
   readonly note: string | null;
 }
 
-export type { CachedModel, StorageChoice };
-
-export type { PlannedBlock as TrainableBlock, RunPlan };
+export type { CachedModel, PlannedBlock as TrainableBlock, RunPlan, StorageChoice };
 
 export type FromTrainer =
   | { readonly type: "gpu"; readonly report: GpuReport | null; readonly error: WireError | null }
