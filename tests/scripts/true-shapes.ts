@@ -50,7 +50,7 @@ await runTool(async () => {
   const storage = WEIGHT_STORAGES.find((known) => known === wanted && known !== "f32");
   if (storage === undefined) throw new LabError("bad-input", `--storage must be f16, q8 or q4, not "${wanted}"`);
   const small = parsed.has("small");
-  const directory = one(parsed, "dir") ?? "/tmp/sa2va-true-shapes";
+  const directory = one(parsed, "dir") ?? "out/true-shapes";
   const say = (row: Record<string, unknown>): void => console.log(JSON.stringify(row));
   let missed = 0;
   try {
