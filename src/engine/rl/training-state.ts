@@ -130,7 +130,11 @@ function adamOf(config: LabConfig, blockOf: (name: string) => string): AdamSetti
     beta2: config.adamBeta2,
     eps: config.adamEps,
     weightDecay: config.weightDecay,
-    rateFactor: (name) => (isLanguageBlock(blockOf(name)) ? 1 : config.maskRateFactor),
+    rateFactor: (name) => {
+      const block = blockOf(name);
+      if (!isLanguageBlock(block)) return config.maskRateFactor;
+      return block === "projector" ? config.projectorRateFactor : 1;
+    },
   };
 }
 

@@ -13,6 +13,17 @@ export const OPTIMISER_SETTINGS = {
     trl: "learning_rate",
     help: "Peak rate of AdamW; 1e-5 suits 1B and up, the pocket model takes more",
   },
+  projectorRateFactor: {
+    group: "optimiser",
+    kind: "float",
+    label: "Rate of the projector",
+    unit: "× learning rate",
+    default: 1,
+    min: 0,
+    max: 10,
+    step: 0.05,
+    help: "Factor for mlp1, through which everything seen passes: its noise confuses kinds of things first",
+  },
   maskRateFactor: {
     group: "optimiser",
     kind: "float",
