@@ -17,6 +17,7 @@ const SMALL: Partial<LabConfig> = {
   groupSize: 8,
   maxNewTokens: 14,
   partnerMaxTokens: 14,
+  heldOutShare: 0.2,
   evalRows: 64,
 };
 
