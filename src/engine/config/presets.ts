@@ -13,10 +13,11 @@ export interface Preset {
 const SMALL: Partial<LabConfig> = {
   loraRank: 16,
   loraAlpha: 32,
-  promptsPerStep: 6,
+  promptsPerStep: 4,
   groupSize: 8,
-  maxNewTokens: 14,
-  partnerMaxTokens: 14,
+  maxNewTokens: 12,
+  partnerMaxTokens: 12,
+  steps: 40,
   heldOutShare: 0.2,
   evalRows: 64,
 };
