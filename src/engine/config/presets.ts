@@ -36,7 +36,7 @@ const POCKET: Partial<LabConfig> = {
   beta: 0.2,
   scaleRewards: "batch",
   maskPolicy: "field",
-  fieldSigma: 1,
+  fieldSigma: 1.5,
   maskAnchorWeight: 4,
   loop2Reach: "masks",
 };
