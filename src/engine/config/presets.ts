@@ -25,20 +25,21 @@ const SMALL: Partial<LabConfig> = {
 /**
  * What was seen to let the pocket model learn without losing its words or its masks; docs/learning.md has the table.
  * Advantages are scaled over the batch, so that groups whose captions are all good do not shout; the adapters learn fast,
- * the projector and the mask modules slowly; loop 2 stays out of the language modules.
+ * the projector and the mask modules slowly; loop 2 is light, its anchor heavy, because the anchor is also what holds the
+ * masks against the drift of the adapters.
  */
 const POCKET: Partial<LabConfig> = {
   ...SMALL,
   learningRate: 1.2e-3,
   projectorRateFactor: 0.02,
-  maskRateFactor: 0.02,
+  maskRateFactor: 0.005,
   emaDecay: 0.95,
   beta: 0.2,
   scaleRewards: "batch",
   maskPolicy: "field",
   fieldSigma: 1.5,
-  maskAnchorWeight: 4,
-  loop2Reach: "masks",
+  loop2Weight: 0.1,
+  maskAnchorWeight: 40,
 };
 
 /** IoU alone does not care what a thing is called as long as it is found; half the METEOR keeps the words people's. */
@@ -61,7 +62,14 @@ export const PRESETS = [
     name: "loop2",
     title: "Loop 2 only",
     summary: "Caption → mask → caption′, reward METEOR",
-    values: { ...POCKET, loops: "2" },
+    values: {
+      ...POCKET,
+      loops: "2",
+      loop2Weight: 1,
+      loop2Reach: "masks",
+      maskRateFactor: 0.1,
+      maskAnchorWeight: 4,
+    },
   },
   {
     name: "sft",
