@@ -213,6 +213,7 @@ function Nothing(props: {
   if (problem !== null) return <Empty title="These rollouts could not be read">{problem}</Empty>;
   if (loading || run.loading) return <p className={styles.quiet}>Reading…</p>;
   if (filtered) return <Empty title="No rollout matches the filters" />;
+  if (run.manifest?.config.mode === "sft") return <Empty title="A supervised run plays no rollouts" />;
   return <Empty title={run.live ? "The first rollouts are on their way" : "This run has no rollouts"} />;
 }
 
