@@ -1,19 +1,25 @@
 /**
  * Makes a run folder the recorded run that the page shows before there is another: everything but its checkpoints.
  *
- *   npx tsx scripts/record-run.ts --run DIR [--out public/pocket/recorded]
+ *   npx tsx scripts/record-run.ts --run DIR [--every N] [--out public/pocket/recorded]
+ *
+ * With --every only the first and each Nth step keep their rollouts; curves and evaluations are whole.
  */
-import { cpSync, existsSync, mkdirSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { LabError } from "../src/engine/errors.ts";
-import { one, parseArguments, runTool } from "./lib/arguments.ts";
+import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { root } from "./lib/ensure.mjs";
 import { writeFileList } from "./lib/file-list.ts";
 
 const PARTS = ["run.json", "metrics.jsonl", "eval.jsonl", "rollouts"];
 
 await runTool(async () => {
-  const parsed = parseArguments(process.argv.slice(2), { run: { takes: 1 }, out: { takes: 1 } });
+  const parsed = parseArguments(process.argv.slice(2), {
+    run: { takes: 1 },
+    every: { takes: 1 },
+    out: { takes: 1 },
+  });
   const run = resolve(one(parsed, "run") ?? "");
   if (!existsSync(join(run, "run.json"))) {
     throw new LabError("bad-input", `--run ${run} holds no run.json`, { subject: "run" });
@@ -24,6 +30,11 @@ await runTool(async () => {
   mkdirSync(place, { recursive: true });
   for (const part of PARTS) {
     if (existsSync(join(run, part))) cpSync(join(run, part), join(place, part), { recursive: true });
+  }
+  const every = whole(parsed, "every", 1, 1_000_000, 1);
+  for (const file of readdirSync(join(place, "rollouts"))) {
+    const step = Number(/(\d+)\.arrow$/.exec(file)?.[1] ?? Number.NaN);
+    if (step !== 1 && step % every !== 0) rmSync(join(place, "rollouts", file));
   }
   writeFileList(out);
   return 0;
