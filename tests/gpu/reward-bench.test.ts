@@ -15,7 +15,13 @@ afterAll(() => lab.session.dispose());
 async function bench(indices: readonly number[], loops: readonly (1 | 2)[] = [1, 2], seed = 0): Promise<BenchGroup[]> {
   const groups: BenchGroup[] = [];
   const { signal } = new AbortController();
-  await lab.session.bench(cheapConfig({ seed }), indices, loops, (group) => groups.push(group), signal);
+  await lab.session.bench(
+    cheapConfig({ seed, maskPolicy: "candidates", loop1RepetitionCost: 0 }),
+    indices,
+    loops,
+    (group) => groups.push(group),
+    signal,
+  );
   return groups;
 }
 

@@ -22,7 +22,16 @@ afterAll(() => {
   user.close();
 });
 
-const OWN = { loop1Iou: 0, loop1User: 1, loop2Meteor: 0, loop2Judge: 0, loop2User: 1 } as const;
+const OWN = {
+  loop1Iou: 0,
+  loop1Meteor: 0,
+  loop1RepetitionCost: 0,
+  loop1User: 1,
+  loop2Meteor: 0,
+  loop2Judge: 0,
+  loop2User: 1,
+  maskPolicy: "candidates",
+} as const;
 const groups = (events: readonly TrainerEvent[]) =>
   events.flatMap((event) => (event.type === "group" ? [event.group] : []));
 
