@@ -111,8 +111,8 @@ describe("the first step", () => {
     const chart = page.getByTestId("chart-reward");
     await expect.poll(() => chart.getByRole("img").first().getAttribute("aria-label")).not.toMatch(/no values yet/);
     expect(await page.getByTestId("step").textContent()).toMatch(/^[12]\s*\/\s*2$/);
-    // Two captions and SAM2's three candidates.
-    await expect.poll(() => page.getByTestId("live-strip").getByTestId("rollout-card").count()).toBe(5);
+    // Two captions and two masks.
+    await expect.poll(() => page.getByTestId("live-strip").getByTestId("rollout-card").count()).toBe(4);
   });
 
   it("opens rollout by rollout: reward terms and tokens", async () => {
