@@ -29,14 +29,16 @@ describe("trying the model out", () => {
     await ask();
     const captions = await page.getByTestId("try-answer").locator("dd").allTextContents();
     expect(captions).toHaveLength(2);
-    // The pocket model knows the demo rows: the row's region is the blue ring.
-    expect(captions[0]).toMatch(/ring/);
+    // The pocket model knows the demo rows: the row's region is the red chair.
+    expect(captions[0]).toMatch(/chair/);
   });
 
   it("segments phrases and compares with the row", async () => {
     const { page } = lab;
     await page.getByRole("radio", { name: "Segment phrases" }).click();
-    await page.getByTestId("try-phrases").fill("the blue ring\nthe red square");
+    await page
+      .getByTestId("try-phrases")
+      .fill("the red chair at the bottom left\nthe large green chair at the top right");
     const text = await ask();
     const shown = [...text.matchAll(/IoU with the row ([\d.]+)/g)].map((found) => Number(found[1]));
     expect(shown).toHaveLength(2);
