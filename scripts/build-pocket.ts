@@ -17,7 +17,6 @@ import { writeSafetensors } from "../src/engine/model/safetensors-write.ts";
 import type { Weights } from "../src/engine/model/weights.ts";
 import { tensorsOf } from "../src/engine/model/weights.ts";
 import { meteorScorer } from "../src/engine/rewards/caption-scorer.ts";
-import { loadWordnet } from "../src/engine/rewards/wordnet.ts";
 import { SftTrainer, type SftVectors } from "../src/engine/scratch/trainer.ts";
 import { sftBatch } from "../src/engine/sft/batch.ts";
 import { type Answered, answerHeldOut, clusterInterval } from "../src/engine/sft/evaluate.ts";
@@ -25,8 +24,9 @@ import { SFT_DEFAULTS } from "../src/engine/sft/forward.ts";
 import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { root } from "./lib/ensure.mjs";
 import { writeFileList } from "./lib/file-list.ts";
-import { nodeFolder, nodeSource } from "./lib/node-files.ts";
+import { nodeFolder } from "./lib/node-files.ts";
 import { openNodeDevice } from "./lib/node-gpu.ts";
+import { nodeWordnet } from "./lib/node-rows.ts";
 import { pocketFiles, pocketTensors } from "./pocket/model-files.ts";
 import { cellWords, pocketPicture, runTowers, towerInputs } from "./pocket/samples.ts";
 
@@ -116,7 +116,7 @@ await runTool(async () => {
     },
     resumed,
   );
-  const wordnet = await loadWordnet(await nodeSource(join(root, "public", "wordnet", "wordnet30.txt")));
+  const wordnet = await nodeWordnet();
   const scorer = meteorScorer(wordnet);
   say({
     begin: tf.getBackend(),

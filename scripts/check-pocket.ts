@@ -11,12 +11,12 @@ import { weightsView } from "../src/engine/model/weights.ts";
 import { disposeFeatures, encodeImage } from "../src/engine/policy/features.ts";
 import { describeMasks, segmentPhrases } from "../src/engine/policy/partner.ts";
 import { meteorScorer } from "../src/engine/rewards/caption-scorer.ts";
-import { loadWordnet } from "../src/engine/rewards/wordnet.ts";
 import { clusterInterval } from "../src/engine/sft/evaluate.ts";
 import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { root } from "./lib/ensure.mjs";
-import { nodeFolder, nodeSource } from "./lib/node-files.ts";
+import { nodeFolder } from "./lib/node-files.ts";
 import { openNodeDevice } from "./lib/node-gpu.ts";
+import { nodeWordnet } from "./lib/node-rows.ts";
 import { type Description, describe, drawDiscriminating, drawVague, tellsApart } from "./pocket/describe.ts";
 import { COLOURS, KINDS } from "./pocket/kinds.ts";
 import { pocketPicture } from "./pocket/samples.ts";
@@ -71,7 +71,7 @@ await runTool(async () => {
     "pocket",
   );
   const weights = weightsView(new Map([...model.frozen, ...model.base]), {}, 0);
-  const scorer = meteorScorer(await loadWordnet(await nodeSource(join(root, "public", "wordnet", "wordnet30.txt"))));
+  const scorer = meteorScorer(await nodeWordnet());
   const found = new Map<string, { values: number[]; scenes: number[] }>();
 
   for (let index = 0; index < scenes; index++) {

@@ -5,19 +5,16 @@
  * METEOR of caption files or IoU of mask files, pair by pair and on average, and below it what the rewards of the
  * settings (loop 2 for captions, loop 1 for masks) make of the pair, term by term; the reference is the ground truth. Two empty masks count 0 here. For the forms of files see lib/pair-file.ts.
  */
-import { fileURLToPath } from "node:url";
 import { LabError } from "../src/engine/errors.ts";
 import { regionIou } from "../src/engine/rewards/iou.ts";
 import { Meteor } from "../src/engine/rewards/meteor/meteor.ts";
-import { loadWordnet, type Wordnet } from "../src/engine/rewards/wordnet.ts";
+import type { Wordnet } from "../src/engine/rewards/wordnet.ts";
 import { one, parseArguments, runTool } from "./lib/arguments.ts";
-import { nodeSource } from "./lib/node-files.ts";
 import { JUDGE_OPTIONS } from "./lib/node-judge.ts";
+import { nodeWordnet } from "./lib/node-rows.ts";
 import { type PairFile, readPairFile } from "./lib/pair-file.ts";
 import { scoreWithJudge } from "./lib/score-judge.ts";
 import { composedScores, termValues } from "./lib/score-terms.ts";
-
-const WORDNET = fileURLToPath(new URL("../public/wordnet/wordnet30.txt", import.meta.url));
 
 /** Numbers of one pair; `score` is what the mean is taken of. */
 interface Row {
@@ -40,7 +37,7 @@ async function main(): Promise<number> {
   const reference = await readPairFile(referencePath);
   const kind = comparable(predicted, reference);
   if (options.has("judge")) return scoreWithJudge(predicted, reference, options);
-  const wordnet = await loadWordnet(await nodeSource(WORDNET, "wordnet30.txt"));
+  const wordnet = await nodeWordnet();
   const rows = kind === "captions" ? meteorRows(predicted, reference, wordnet) : iouRows(predicted, reference);
   const composed = await composedScores(predicted, reference, one(options, "config"), wordnet);
   const name = kind === "captions" ? "meteor" : "iou";

@@ -4,33 +4,28 @@
  *   npm run train -- [--shards DIR…] [--model DIR] [--preset NAME] [--steps N] [--seed S] [--mode rl|sft]
  *                    [--loops both|1|2] [--config FILE] [--save-steps N] [--eval-steps N] [--eval-rows N] [--adapter DIR]
  *                    [--resume RUN] [--judge URL] [--judge-model NAME] [--judge-kind questions|dlc]
- *                    [--judge-questions FILE] --out DIR [--json]
+ *                    [--judge-questions FILE] [--storage KIND] [--tower-storage KIND] [--cache DIR] --out DIR [--json]
  *
  * Without --eval-steps and without an evalSteps in --config the held-out rows are scored at the start, four times on the
  * way and at the end; --eval-steps 0 turns that off. A judge's key is taken from the environment variable JUDGE_API_KEY
  * and goes nowhere but into requests to that judge.
  */
 import { readFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename } from "node:path";
 import { requireConfig } from "../src/engine/config/parse.ts";
 import { PRESETS, type PresetName, presetConfig } from "../src/engine/config/presets.ts";
-import { openRegionSet } from "../src/engine/data/region-set.ts";
-import { decodeRle } from "../src/engine/data/rle.ts";
-import type { RowSource } from "../src/engine/data/training-row.ts";
 import { LabError } from "../src/engine/errors.ts";
 import { openAgain } from "../src/engine/gpu/device.ts";
 import { ModelCache } from "../src/engine/loading/model-cache.ts";
 import { storageChoice, storageText } from "../src/engine/loading/storage-settings.ts";
 import { rewardScorer } from "../src/engine/rewards/scorer.ts";
-import { loadWordnet } from "../src/engine/rewards/wordnet.ts";
 import { Session } from "../src/engine/rl/session.ts";
 import { one, type Parsed, parseArguments, runTool } from "./lib/arguments.ts";
-import { root } from "./lib/ensure.mjs";
 import { loadingLine } from "./lib/loading-line.ts";
-import { nodeFolder, nodeFolders, nodeSource } from "./lib/node-files.ts";
+import { nodeFolder } from "./lib/node-files.ts";
 import { openNodeDevice } from "./lib/node-gpu.ts";
-import { decodeImage } from "./lib/node-images.ts";
 import { JUDGE_OPTIONS, judgeFlags, nodeJudgeHost } from "./lib/node-judge.ts";
+import { nodeWordnet, openNodeRows, POCKET_MODEL } from "./lib/node-rows.ts";
 import { nodeUserRewards } from "./lib/node-sandbox.ts";
 import { nodeStore } from "./lib/node-store.ts";
 import { evalLine, stepLine } from "./lib/step-line.ts";
@@ -108,18 +103,11 @@ await runTool(async () => {
   const json = parsed.has("json");
   const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
-  const shards = parsed.get("shards") ?? [join(root, "public", "pocket", "shards")];
-  const set = await openRegionSet(await nodeFolders(shards));
+  const { set, rows, list } = await openNodeRows(parsed.get("shards"));
   say(`${set.summaries.length} rows, ${set.skipped.length} skipped`);
-  const rows: RowSource = async (index) => {
-    const sample = await set.sample(index);
-    const summary = set.summaries[index];
-    if (summary === undefined) throw new LabError("internal", `There is no row ${index}`);
-    return { summary, rgb: await decodeImage(sample.image), mask: decodeRle(sample.mask) };
-  };
   const device = await openNodeDevice();
   say(`${device.report.description || device.report.vendor}`);
-  const wordnet = await loadWordnet(await nodeSource(join(root, "public", "wordnet", "wordnet30.txt")));
+  const wordnet = await nodeWordnet();
   const store = nodeStore(out);
   const cachePath = one(parsed, "cache");
   let held: string | null = null;
@@ -146,7 +134,7 @@ await runTool(async () => {
     },
   });
   try {
-    const modelPath = one(parsed, "model") ?? join(root, "public", "pocket", "model");
+    const modelPath = one(parsed, "model") ?? POCKET_MODEL;
     const { model, cached, note } = await session.openModel(await nodeFolder(modelPath), basename(modelPath), {
       choice: storageChoice(config),
       onProgress: loadingLine(say),
@@ -158,10 +146,6 @@ await runTool(async () => {
       const { rank, scale, modules } = await session.openAdapter(await nodeFolder(adapterPath), basename(adapterPath));
       say(`starts from ${adapterPath}: rank ${rank}, scale ${scale}, ${modules} further tensors`);
     }
-    const list = {
-      dataSet: shards.map((path) => basename(path)).join(" + "),
-      rows: set.summaries.map((summary) => [summary.id, summary.imageId] as const),
-    };
     const resume = one(parsed, "resume");
     const created = new Date().toISOString();
     const run =

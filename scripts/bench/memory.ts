@@ -2,22 +2,16 @@
  * Memory over many small steps of both loops on the pocket model: tensors, bytes on the GPU, buffers of the decoder and
  * the process. After the first steps, which compile and fill pools, nothing may grow.
  */
-import { join } from "node:path";
 import { requireConfig } from "../../src/engine/config/parse.ts";
 import { presetConfig } from "../../src/engine/config/presets.ts";
-import { openRegionSet } from "../../src/engine/data/region-set.ts";
-import { decodeRle } from "../../src/engine/data/rle.ts";
-import { LabError } from "../../src/engine/errors.ts";
 import { type EngineDevice, openAgain } from "../../src/engine/gpu/device.ts";
 import { decodeBytes } from "../../src/engine/policy/decode-gpu.ts";
 import { rewardScorer } from "../../src/engine/rewards/scorer.ts";
-import { loadWordnet } from "../../src/engine/rewards/wordnet.ts";
 import { Session } from "../../src/engine/rl/session.ts";
 import { memoryStore } from "../../src/engine/runs/memory-store.ts";
-import { root } from "../lib/ensure.mjs";
-import { nodeFolder, nodeFolders, nodeSource } from "../lib/node-files.ts";
+import { nodeFolder } from "../lib/node-files.ts";
 import { openNodeDevice } from "../lib/node-gpu.ts";
-import { decodeImage } from "../lib/node-images.ts";
+import { nodeWordnet, openNodeRows, POCKET_MODEL } from "../lib/node-rows.ts";
 
 /** Memory after a step. */
 export interface MemoryRow {
@@ -49,22 +43,15 @@ const SETTINGS = {
 
 /** @returns about ten rows, evenly over the steps */
 export async function memoryRows(device: EngineDevice, adapter: string, steps: number): Promise<MemoryRow[]> {
-  const set = await openRegionSet(await nodeFolders([join(root, "public", "pocket", "shards")]));
+  const { rows: source, list } = await openNodeRows();
   const rows: MemoryRow[] = [];
   const every = Math.max(1, Math.floor(steps / 10));
   const session = new Session({
     device,
     reopen: () => openAgain(openNodeDevice),
     store: memoryStore(),
-    rows: async (index) => {
-      const sample = await set.sample(index);
-      const summary = set.summaries[index];
-      if (summary === undefined) throw new LabError("internal", `There is no row ${index}`);
-      return { summary, rgb: await decodeImage(sample.image), mask: decodeRle(sample.mask) };
-    },
-    scorer: rewardScorer({
-      wordnet: await loadWordnet(await nodeSource(join(root, "public", "wordnet", "wordnet30.txt"))),
-    }),
+    rows: source,
+    scorer: rewardScorer({ wordnet: await nodeWordnet() }),
     now: () => performance.now() / 1000,
     emit(event) {
       if (event.type !== "step" || event.step % every !== 0) return;
@@ -83,9 +70,8 @@ export async function memoryRows(device: EngineDevice, adapter: string, steps: n
     },
   });
   try {
-    await session.openModel(await nodeFolder(join(root, "public", "pocket", "model")), "pocket");
+    await session.openModel(await nodeFolder(POCKET_MODEL), "pocket");
     const config = requireConfig({ ...SETTINGS, steps }, presetConfig("demo"), "bench");
-    const list = { dataSet: "shards", rows: set.summaries.map((row) => [row.id, row.imageId] as const) };
     const run = await session.start(config, list, "memory", new Date(0).toISOString());
     await run.done;
   } finally {

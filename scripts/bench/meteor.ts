@@ -2,9 +2,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Meteor } from "../../src/engine/rewards/meteor/meteor.ts";
-import { loadWordnet } from "../../src/engine/rewards/wordnet.ts";
 import { root } from "../lib/ensure.mjs";
-import { nodeSource } from "../lib/node-files.ts";
+import { nodeWordnet } from "../lib/node-rows.ts";
 import { median } from "./measure.ts";
 
 /** Captions shorter than this, in words, are no region captions. */
@@ -30,7 +29,7 @@ interface Case {
 
 /** Every reference with every hypothesis, so that 20,000 pairs differ; once with words known and once with none. */
 export async function* meteorRows(rounds: number): AsyncGenerator<MeteorRow> {
-  const wordnet = await loadWordnet(await nodeSource(join(root, "public", "wordnet", "wordnet30.txt")));
+  const wordnet = await nodeWordnet();
   const file = readFileSync(join(root, "tests", "golden", "meteor", "pairs.json"), "utf8");
   const cases = (JSON.parse(file) as { readonly cases: readonly Case[] }).cases.filter(
     (item) => item.referenceLength >= LEAST_WORDS && item.hypothesisLength >= LEAST_WORDS,

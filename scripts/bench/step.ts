@@ -1,25 +1,19 @@
 /** Whole steps of dual-loop GRPO on the pocket model, every other one with the stock ops. */
-import { join } from "node:path";
 import { requireConfig } from "../../src/engine/config/parse.ts";
 import { presetConfig } from "../../src/engine/config/presets.ts";
-import { openRegionSet } from "../../src/engine/data/region-set.ts";
-import { decodeRle } from "../../src/engine/data/rle.ts";
-import { LabError } from "../../src/engine/errors.ts";
 import { type EngineDevice, openAgain } from "../../src/engine/gpu/device.ts";
 import { switchOwnKernels } from "../../src/engine/gpu/own-kernels.ts";
 import { rewardScorer } from "../../src/engine/rewards/scorer.ts";
-import { loadWordnet } from "../../src/engine/rewards/wordnet.ts";
 import { Session } from "../../src/engine/rl/session.ts";
 import { memoryStore } from "../../src/engine/runs/memory-store.ts";
-import { root } from "../lib/ensure.mjs";
-import { nodeFolder, nodeFolders, nodeSource } from "../lib/node-files.ts";
+import { nodeFolder } from "../lib/node-files.ts";
 import { openNodeDevice } from "../lib/node-gpu.ts";
-import { decodeImage } from "../lib/node-images.ts";
+import { nodeWordnet, openNodeRows, POCKET_MODEL } from "../lib/node-rows.ts";
 import { type BenchRow, benchRow } from "./measure.ts";
 
 /** @param rounds timed steps of each contender; one more of each goes before, for compiling */
 export async function* stepRows(device: EngineDevice, adapter: string, rounds: number): AsyncGenerator<BenchRow> {
-  const set = await openRegionSet(await nodeFolders([join(root, "public", "pocket", "shards")]));
+  const { rows, list } = await openNodeRows();
   const times: { own: number[]; stock: number[] } = { own: [], stock: [] };
   let step = 0;
   let before = performance.now();
@@ -27,15 +21,8 @@ export async function* stepRows(device: EngineDevice, adapter: string, rounds: n
     device,
     reopen: () => openAgain(openNodeDevice),
     store: memoryStore(),
-    rows: async (index) => {
-      const sample = await set.sample(index);
-      const summary = set.summaries[index];
-      if (summary === undefined) throw new LabError("internal", `There is no row ${index}`);
-      return { summary, rgb: await decodeImage(sample.image), mask: decodeRle(sample.mask) };
-    },
-    scorer: rewardScorer({
-      wordnet: await loadWordnet(await nodeSource(join(root, "public", "wordnet", "wordnet30.txt"))),
-    }),
+    rows,
+    scorer: rewardScorer({ wordnet: await nodeWordnet() }),
     now: () => performance.now() / 1000,
     emit(event) {
       if (event.type !== "step") return;
@@ -47,9 +34,8 @@ export async function* stepRows(device: EngineDevice, adapter: string, rounds: n
     },
   });
   try {
-    await session.openModel(await nodeFolder(join(root, "public", "pocket", "model")), "pocket");
+    await session.openModel(await nodeFolder(POCKET_MODEL), "pocket");
     const config = requireConfig({ steps: 2 * (rounds + 1), seed: 1, saveSteps: 0 }, presetConfig("demo"), "bench");
-    const list = { dataSet: "shards", rows: set.summaries.map((row) => [row.id, row.imageId] as const) };
     switchOwnKernels(true);
     before = performance.now();
     const run = await session.start(config, list, "demo", new Date(0).toISOString());

@@ -1,17 +1,14 @@
 /** Caption pairs with a judge: METEOR, the verdict and the reward of loop 2, pair by pair and on average. */
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { requireConfig } from "../../src/engine/config/parse.ts";
 import { LabError } from "../../src/engine/errors.ts";
 import { composeGroup } from "../../src/engine/rewards/composer/compose-group.ts";
 import { rewardPlan } from "../../src/engine/rewards/composer/plan.ts";
 import { openJudge } from "../../src/engine/rewards/judge/setup.ts";
 import { Meteor } from "../../src/engine/rewards/meteor/meteor.ts";
-import { loadWordnet } from "../../src/engine/rewards/wordnet.ts";
 import { one, type Parsed } from "./arguments.ts";
-import { root } from "./ensure.mjs";
-import { nodeSource } from "./node-files.ts";
 import { judgeFlags, nodeJudgeHost } from "./node-judge.ts";
+import { nodeWordnet } from "./node-rows.ts";
 import { nodeStore } from "./node-store.ts";
 import type { PairFile } from "./pair-file.ts";
 
@@ -38,7 +35,7 @@ export async function scoreWithJudge(predicted: PairFile, reference: PairFile, o
   say(`judge ${model} at ${place}, ${instrument}, prompts ${version}`);
 
   const pairs = reference.items.map((text, at) => ({ reference: text, hypothesis: predicted.items[at] as string }));
-  const meteor = new Meteor(await loadWordnet(await nodeSource(join(root, "public", "wordnet", "wordnet30.txt"))));
+  const meteor = new Meteor(await nodeWordnet());
   const verdicts = await opened.judge.terms(pairs);
   const rows = pairs.map(({ reference: truth, hypothesis }, at) => {
     const detail = meteor.score(truth, hypothesis);

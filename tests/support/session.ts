@@ -2,17 +2,15 @@
 import { join } from "node:path";
 import { expect } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
-import { nodeFolder, nodeFolders, nodeSource } from "../../scripts/lib/node-files.ts";
-import { decodeImage } from "../../scripts/lib/node-images.ts";
+import { nodeFolder } from "../../scripts/lib/node-files.ts";
+import { nodeWordnet, openNodeRows } from "../../scripts/lib/node-rows.ts";
 import { requireConfig } from "../../src/engine/config/parse.ts";
 import { presetConfig } from "../../src/engine/config/presets.ts";
 import type { LabConfig } from "../../src/engine/config/table.ts";
-import { openRegionSet } from "../../src/engine/data/region-set.ts";
-import { decodeRle } from "../../src/engine/data/rle.ts";
 import type { RowSource } from "../../src/engine/data/training-row.ts";
 import { rewardScorer } from "../../src/engine/rewards/scorer.ts";
 import type { UserRewards } from "../../src/engine/rewards/user/user-rewards.ts";
-import { loadWordnet, type Wordnet } from "../../src/engine/rewards/wordnet.ts";
+import type { Wordnet } from "../../src/engine/rewards/wordnet.ts";
 import type { TrainerEvent } from "../../src/engine/rl/events.ts";
 import type { RowList } from "../../src/engine/rl/row-selection.ts";
 import { Session, type StartedRun } from "../../src/engine/rl/session.ts";
@@ -52,18 +50,8 @@ interface Pocket {
 let pocket: Promise<Pocket> | undefined;
 
 async function readPocket(): Promise<Pocket> {
-  const set = await openRegionSet(await nodeFolders([join(root, "public", "pocket", "shards")]));
-  const wordnet = await loadWordnet(await nodeSource(join(root, "public", "wordnet", "wordnet30.txt")));
-  return {
-    wordnet,
-    list: { dataSet: "shards", rows: set.summaries.map((row) => [row.id, row.imageId] as const) },
-    rows: async (index) => {
-      const sample = await set.sample(index);
-      const summary = set.summaries[index];
-      if (summary === undefined) throw new Error(`There is no row ${index}`);
-      return { summary, rgb: await decodeImage(sample.image), mask: decodeRle(sample.mask) };
-    },
-  };
+  const { rows, list } = await openNodeRows();
+  return { rows, list, wordnet: await nodeWordnet() };
 }
 
 /** Calls back with every event, while the trainer is between two of its lines: pacing from here is deterministic. */

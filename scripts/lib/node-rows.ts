@@ -1,0 +1,43 @@
+/** Shards on disk as the rows a session trains on, and the files under public/ that every tool starts from. */
+import { basename, join } from "node:path";
+import { openRegionSet, type RegionSet } from "../../src/engine/data/region-set.ts";
+import { decodeRle } from "../../src/engine/data/rle.ts";
+import type { RowSource } from "../../src/engine/data/training-row.ts";
+import { LabError } from "../../src/engine/errors.ts";
+import { loadWordnet, type Wordnet } from "../../src/engine/rewards/wordnet.ts";
+import type { RowList } from "../../src/engine/rl/row-selection.ts";
+import { root } from "./ensure.mjs";
+import { nodeFolders, nodeSource } from "./node-files.ts";
+import { decodeImage } from "./node-images.ts";
+
+export const POCKET_MODEL = join(root, "public", "pocket", "model");
+export const POCKET_SHARDS = join(root, "public", "pocket", "shards");
+
+export interface NodeRows {
+  readonly set: RegionSet;
+  readonly rows: RowSource;
+  readonly list: RowList;
+}
+
+/** @param shards folders or files; the pocket shards when absent */
+export async function openNodeRows(shards: readonly string[] = [POCKET_SHARDS]): Promise<NodeRows> {
+  const set = await openRegionSet(await nodeFolders(shards));
+  return {
+    set,
+    list: {
+      dataSet: shards.map((path) => basename(path)).join(" + "),
+      rows: set.summaries.map((summary) => [summary.id, summary.imageId] as const),
+    },
+    rows: async (index) => {
+      const sample = await set.sample(index);
+      const summary = set.summaries[index];
+      if (summary === undefined) throw new LabError("internal", `There is no row ${index}`);
+      return { summary, rgb: await decodeImage(sample.image), mask: decodeRle(sample.mask) };
+    },
+  };
+}
+
+/** The table that METEOR's synonyms come from. */
+export async function nodeWordnet(): Promise<Wordnet> {
+  return await loadWordnet(await nodeSource(join(root, "public", "wordnet", "wordnet30.txt")));
+}
