@@ -11,7 +11,8 @@ it("reads runs of a folder as a store does, and refuses to change them", async (
   expect(await store.size("a/none")).toBeNull();
   expect((await store.list("a")).map((file) => file.path)).toEqual(["a/rollouts/step-000001.arrow", "a/run.json"]);
   await expect(store.read("a/none")).rejects.toThrow(/not in the run store/);
-  for (const change of [store.write("a/run.json", ""), store.append("a/x", ""), store.remove("a")]) {
-    await expect(change).rejects.toThrow(/recorded run, which cannot be changed/);
+  // One after another: a promise that is refused before anybody waits for it fails the whole run.
+  for (const change of [() => store.write("a/run.json", ""), () => store.append("a/x", ""), () => store.remove("a")]) {
+    await expect(change()).rejects.toThrow(/recorded run, which cannot be changed/);
   }
 });
