@@ -39,7 +39,7 @@ const POCKET: Partial<LabConfig> = {
   maskPolicy: "field",
   fieldSigma: 1.5,
   loop2Weight: 0.1,
-  maskAnchorWeight: 40,
+  maskAnchorWeight: 160,
 };
 
 /** IoU alone does not care what a thing is called as long as it is found; half the METEOR keeps the words people's. */
@@ -68,7 +68,7 @@ export const PRESETS = [
       loop2Weight: 1,
       loop2Reach: "masks",
       maskRateFactor: 0.1,
-      maskAnchorWeight: 4,
+      maskAnchorWeight: 16,
     },
   },
   {

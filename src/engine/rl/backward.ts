@@ -7,7 +7,7 @@ import { type GroupGradients, lossTensors } from "./group-gradients.ts";
 import { policyLoss } from "./loss.ts";
 import type { LossSettings } from "./loss-types.ts";
 import { microGradients } from "./micro-batch.ts";
-import type { Playout } from "./playout.ts";
+import type { AuxiliaryLoss, Playout } from "./playout.ts";
 
 /**
  * Forward and backward of one group.
@@ -37,18 +37,19 @@ export async function groupGradients(
       microRows,
     );
   }
-  const extras = playout.auxiliary ?? [];
+  let extras: readonly AuxiliaryLoss[] = [];
   const kept: Tensor[] = [];
   const { value, grads } = tf.engine().gradients(
     () => {
       const scored = playout.logProbs(weights, features);
       const result = policyLoss({ ...inputs, logps: scored.logps, entropies: scored.entropies }, settings);
-      const values = (extras.length === 0 ? undefined : scored.auxiliary?.()) ?? [];
+      extras = scored.auxiliary?.() ?? [];
+      // A mean over the groups of the step, as the policy's loss is.
       const loss = extras.reduce(
-        (sum, { weight }, i) => sum.add((values[i] as Tensor).mul(weight)),
+        (sum, { weight, value }) => sum.add(value.mul(weight / settings.accumulation)),
         result.loss as Tensor,
       );
-      const parts = [loss, result.policy, result.klPenalty, ...values];
+      const parts = [loss, result.policy, result.klPenalty, ...extras.map((extra) => extra.value)];
       kept.push(tf.keep(tf.stack(parts.map((part) => part.reshape([])))));
       kept.push(tf.keep(scored.logps.clone()), tf.keep(scored.entropies.clone()));
       return loss.mul(loopWeight).asScalar();

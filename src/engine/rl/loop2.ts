@@ -1,7 +1,7 @@
 /**
- * Loop 2: caption → mask (policy) → caption′ (partner); reward METEOR(caption, caption′), later joined by a judge.
+ * Loop 2: caption → mask (policy) → caption′ (partner); reward METEOR(caption, caption′), with a
+ * judge 0.25 METEOR and 0.75 its verdict.
  */
-
 import type { Rle } from "../data/rle.ts";
 import { encodeRle } from "../data/rle-mask.ts";
 import type { TrainingRow } from "../data/training-row.ts";
@@ -149,10 +149,7 @@ async function playoutOf(
     () => phraseOutput(model, context.start, features, caption),
     (side) => Float32Array.from(nearestMask(row.mask, height, width, side, side)),
   );
-  const auxiliary: AuxiliaryLoss[] = [];
   const { imitate } = acted;
-  if (anchor !== null) auxiliary.push({ name: "mask_anchor", weight: config.maskAnchorWeight });
-  if (imitate !== undefined) auxiliary.push({ name: "imitation", weight: 1 });
   const greedyRle = greedy === undefined ? null : encodeRle(greedy, height, width);
   return {
     loop: 2,
@@ -182,14 +179,17 @@ async function playoutOf(
       truncated: false,
     })),
     policyGradient: imitate === undefined,
-    auxiliary,
     logProbs: (weights, own) => {
       const output = phraseOutput(model, weights, own, caption);
-      const losses = (): Tensor[] => [
-        ...(anchor === null ? [] : [anchor.loss(output)]),
-        ...(imitate === undefined ? [] : [imitate(output, rewardShares(rewards))]),
+      const auxiliary = (): AuxiliaryLoss[] => [
+        ...(anchor === null
+          ? []
+          : [{ name: "mask_anchor", weight: config.maskAnchorWeight, value: anchor.loss(output) }]),
+        ...(imitate === undefined
+          ? []
+          : [{ name: "imitation", weight: 1, value: imitate(output, rewardShares(rewards)) }]),
       ];
-      return { ...acted.logProbs(output), auxiliary: losses };
+      return { ...acted.logProbs(output), auxiliary };
     },
     dispose: () => {
       acted.dispose();

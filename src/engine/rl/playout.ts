@@ -22,6 +22,8 @@ export interface ActionLabel {
 export interface AuxiliaryLoss {
   readonly name: string;
   readonly weight: number;
+  /** Scalar, unweighted. */
+  readonly value: Tensor;
 }
 
 /** What other weights make of a playout's actions. */
@@ -30,8 +32,8 @@ export interface ActionScores {
   readonly logps: Tensor;
   /** [N, T]. */
   readonly entropies: Tensor;
-  /** Values of the playout's auxiliary losses, scalars in their order; computed when asked for. */
-  readonly auxiliary?: () => readonly Tensor[];
+  /** Losses of this group beside the policy's, always the same ones; computed when asked for. */
+  readonly auxiliary?: () => readonly AuxiliaryLoss[];
 }
 
 /** Rollouts [from, to) of a playout. */
@@ -69,7 +71,6 @@ export interface Playout {
   readonly splitsRows?: boolean;
   /** False where the actions are not learnt from by policy gradient, only by an auxiliary loss. */
   readonly policyGradient?: boolean;
-  readonly auxiliary?: readonly AuxiliaryLoss[];
   /** Frees what `logProbs` holds. */
   dispose(): void;
   /** Counts for the metrics of this loop, e.g. "mask/area_mean"; averaged over groups. */

@@ -97,8 +97,8 @@ export const MASK_SETTINGS = {
     label: "Anchor weight",
     default: 2,
     min: 0,
-    max: 100,
+    max: 1000,
     step: 0.5,
-    help: "Factor of the anchor inside loop 2's loss",
+    help: "Factor of the anchor inside loop 2's loss; both are means over the groups of a step",
   },
 } as const satisfies Record<string, Setting>;
