@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { EngineDevice } from "../../src/engine/gpu/device.ts";
+import { countsBetween, gpuCounts } from "../../src/engine/gpu/counters.ts";
 import { memorySnapshot, trimPool } from "../../src/engine/gpu/memory.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import { useGpu } from "../support/gpu.ts";
@@ -34,5 +35,43 @@ describe("the GPU device", () => {
     expect(after.gpuBytesAllocated).toBeLessThan(before.gpuBytesAllocated);
     expect(after.gpuBytesAllocated).toBeGreaterThanOrEqual(after.gpuBytes);
     expect(Array.from(await tf.ones([3]).square().data())).toEqual([1, 1, 1]);
+  });
+
+  it("counts what it is asked for: own commands exactly, ops of the backend too", async () => {
+    const { device } = engine;
+    await tf.ones([3]).square().data();
+    const module = device.createShaderModule({ code: "@compute @workgroup_size(1) fn main() {}" });
+    const pipeline = device.createComputePipeline({ layout: "auto", compute: { module, entryPoint: "main" } });
+    let before = gpuCounts();
+    const [from, to] = [
+      device.createBuffer({ size: 64, usage: GPUBufferUsage.COPY_SRC }),
+      device.createBuffer({ size: 32, usage: GPUBufferUsage.COPY_DST | GPUBufferUsage.MAP_READ }),
+    ] as const;
+    const encoder = device.createCommandEncoder();
+    for (const dispatches of [2, 3]) {
+      const pass = encoder.beginComputePass();
+      pass.setPipeline(pipeline);
+      for (let made = 0; made < dispatches; made++) pass.dispatchWorkgroups(1);
+      pass.end();
+    }
+    encoder.copyBufferToBuffer(from, 0, to, 0, 32);
+    device.queue.submit([encoder.finish()]);
+    await to.mapAsync(GPUMapMode.READ);
+    expect(countsBetween(before, gpuCounts())).toEqual({
+      dispatches: 5,
+      submits: 1,
+      readBacks: 1,
+      buffers: 2,
+      bytes: 96,
+    });
+    for (const buffer of [from, to]) buffer.destroy();
+
+    const x = tf.ones([3]);
+    await x.data();
+    before = gpuCounts();
+    const y = tf.tidy(() => x.square().add(x).sqrt());
+    await y.data();
+    expect(countsBetween(before, gpuCounts())).toMatchObject({ dispatches: 3, readBacks: 1 });
+    tf.dispose([x, y]);
   });
 });

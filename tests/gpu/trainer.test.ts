@@ -69,6 +69,15 @@ describe("a run", () => {
     }
   });
 
+  it("updates with the same GPU calls in every step after the first, and counts every phase that works there", () => {
+    const calls = (row: StepMetrics | undefined): Record<string, number> =>
+      Object.fromEntries(Object.entries(row ?? {}).filter(([name]) => name.startsWith("gpu/update/")));
+    expect(calls(first[2])).toEqual(calls(first[1]));
+    for (const phase of ["generate", "partner", "loss", "update", "ema"]) {
+      for (const row of first) expect(row[`gpu/${phase}/dispatches`], phase).toBeGreaterThan(0);
+    }
+  });
+
   it("frees everything but the model", () => {
     const { tensors, bytes, gpuBytes, gpuBytesAllocated } = memorySnapshot();
     expect({ tensors, bytes }).toEqual(before);

@@ -1,5 +1,6 @@
 /** What a running trainer tells the outside; the protocol wraps these, the tools print them. */
 import type { ErrorCode } from "../errors.ts";
+import type { GpuCounts } from "../gpu/counters.ts";
 import type { EvalReport } from "../runs/evaluations.ts";
 import type { GroupRecord, LoopId, StepMetrics } from "../runs/records.ts";
 
@@ -31,6 +32,9 @@ export type Phase =
 
 /** Seconds spent per phase in one step. */
 export type PhaseTimes = Readonly<Partial<Record<Phase, number>>>;
+
+/** What was asked of the GPU per phase in one step. */
+export type PhaseCounts = Readonly<Partial<Record<Phase, GpuCounts>>>;
 
 export interface Alarm {
   readonly id: string;

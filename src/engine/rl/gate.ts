@@ -1,7 +1,8 @@
-/** The phase machine's gate: reports and times phases, holds the trainer while paused, ends it when stopped. */
+/** The phase machine's gate: reports, times and counts phases, holds the trainer while paused, ends it when stopped. */
 import { LabError } from "../errors.ts";
+import { addCounts, countsBetween, type GpuCounts, gpuCounts } from "../gpu/counters.ts";
 import type { LoopId } from "../runs/records.ts";
-import type { Phase, PhaseTimes, RunState } from "./events.ts";
+import type { Phase, PhaseCounts, PhaseTimes, RunState } from "./events.ts";
 
 export interface GateEvents {
   onState(state: RunState): void;
@@ -18,15 +19,23 @@ export class Gate {
   #current: Phase | undefined;
   #updating = false;
   #since = 0;
+  #counted: GpuCounts;
   #times: Partial<Record<Phase, number>> = {};
+  #counts: Partial<Record<Phase, GpuCounts>> = {};
   readonly #events: GateEvents;
   readonly #now: () => number;
+  readonly #count: () => GpuCounts;
   readonly #abort = new AbortController();
 
-  /** @param now seconds, monotonic */
-  constructor(events: GateEvents, now: () => number) {
+  /**
+   * @param now seconds, monotonic
+   * @param count of what was asked of the GPU so far
+   */
+  constructor(events: GateEvents, now: () => number, count: () => GpuCounts = gpuCounts) {
     this.#events = events;
     this.#now = now;
+    this.#count = count;
+    this.#counted = count();
   }
 
   get state(): RunState {
@@ -91,6 +100,7 @@ export class Gate {
     if (phase === "update") this.#updating = true;
     this.#current = phase;
     this.#since = this.#now();
+    this.#counted = this.#count();
     this.#events.onPhase(phase, loop);
   }
 
@@ -99,16 +109,17 @@ export class Gate {
     if (this.#pace === "hold") await this.#hold();
     this.#stopIfAsked();
     this.#times = {};
+    this.#counts = {};
     this.#current = undefined;
   }
 
-  /** Seconds per phase since the step began. */
-  endStep(): PhaseTimes {
+  /** Seconds and GPU calls per phase since the step began; a phase that was entered twice holds both. */
+  endStep(): { readonly times: PhaseTimes; readonly counts: PhaseCounts } {
     this.#settle();
     this.#current = undefined;
     this.#updating = false;
     if (this.#pace === "step") this.#pace = "hold";
-    return this.#times;
+    return { times: this.#times, counts: this.#counts };
   }
 
   #settle(): void {
@@ -116,6 +127,11 @@ export class Gate {
     const now = this.#now();
     this.#times[this.#current] = (this.#times[this.#current] ?? 0) + now - this.#since;
     this.#since = now;
+    const counted = this.#count();
+    const spent = countsBetween(this.#counted, counted);
+    const before = this.#counts[this.#current];
+    this.#counts[this.#current] = before === undefined ? spent : addCounts(before, spent);
+    this.#counted = counted;
   }
 
   async #hold(): Promise<void> {
@@ -127,6 +143,7 @@ export class Gate {
     });
     this.#wake = undefined;
     this.#since = this.#now();
+    this.#counted = this.#count();
     this.#stopIfAsked();
   }
 

@@ -17,9 +17,10 @@ import type { GroupRecord } from "../runs/records.ts";
 import type { RunFolder } from "../runs/run-folder.ts";
 import { type AlarmWatch, watchAlarms } from "./alarms.ts";
 import type { StepContext } from "./context.ts";
-import type { PhaseTimes, TrainerEvent } from "./events.ts";
+import type { TrainerEvent } from "./events.ts";
 import { Gate } from "./gate.ts";
 import { grpoStep } from "./grpo-step.ts";
+import { phaseMetrics } from "./phase-metrics.ts";
 import { sftStep } from "./sft-step.ts";
 import { NonFiniteGradient, stateArrays, type TrainingState } from "./training-state.ts";
 
@@ -165,10 +166,10 @@ export class Trainer {
     metrics["memory/gpu_bytes_allocated"] = memory.gpuBytesAllocated;
     metrics.epoch = (step * config.accumulation * config.promptsPerStep) / this.#deps.trainRows.length;
     await run.appendGroups(step, groups);
-    const phaseTimes = this.gate.endStep();
-    const timed = { ...metrics, ...timeMetrics(phaseTimes), step_time: now() - began };
+    const { times, counts } = this.gate.endStep();
+    const timed = { ...metrics, ...phaseMetrics(times, counts), step_time: now() - began };
     await run.appendStep(step, timed);
-    emit({ type: "step", step, metrics: timed, phaseTimes });
+    emit({ type: "step", step, metrics: timed, phaseTimes: times });
     for (const alarm of this.#alarms.observe(step, timed)) emit({ type: "alarm", alarm });
     // Last: a checkpoint whose step had no line in the metrics would leave a gap in a resumed run.
     const due = config.saveSteps > 0 && step % config.saveSteps === 0;
@@ -232,8 +233,4 @@ function totalLoss(metrics: Readonly<Record<string, number>>, config: LabConfig)
   return (
     (first === undefined ? 0 : config.loop1Weight * first) + (second === undefined ? 0 : config.loop2Weight * second)
   );
-}
-
-function timeMetrics(times: PhaseTimes): Record<string, number> {
-  return Object.fromEntries(Object.entries(times).map(([phase, seconds]) => [`time/${phase}`, seconds]));
 }

@@ -83,12 +83,31 @@ describe("the gate of the phase machine", () => {
     }
   });
 
-  it("times phases by its clock", async () => {
-    const { gate } = machine(0);
+  it("times and counts phases by its clocks, both visits of one together", async () => {
+    let [clock, made] = [0, 0];
+    const count = () => ({ dispatches: made, submits: 0, readBacks: 2 * made, buffers: 0, bytes: 100 * made });
+    const gate = new Gate({ onState: () => undefined, onPhase: () => undefined }, () => clock, count);
+    const work = (seconds: number, dispatches: number): void => {
+      clock += seconds;
+      made += dispatches;
+    };
     gate.play();
-    await gate.beforeStep();
-    await gate.enter("generate", 1);
-    await gate.enter("loss", 2);
-    expect(Object.keys(gate.endStep()).sort()).toEqual(["generate", "loss"]);
+    for (const times of [1, 2]) {
+      await gate.beforeStep();
+      work(5, 50); // before any phase: nobody's
+      await gate.enter("generate", 1);
+      work(2, 3 * times);
+      await gate.enter("loss", 2);
+      work(1, 7);
+      await gate.enter("generate", 2);
+      work(4, 1);
+      const { times: seconds, counts } = gate.endStep();
+      expect(seconds).toEqual({ generate: 6, loss: 1 });
+      const generate = 3 * times + 1;
+      expect(counts).toEqual({
+        generate: { dispatches: generate, submits: 0, readBacks: 2 * generate, buffers: 0, bytes: 100 * generate },
+        loss: { dispatches: 7, submits: 0, readBacks: 14, buffers: 0, bytes: 700 },
+      });
+    }
   });
 });
