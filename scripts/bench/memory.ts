@@ -25,7 +25,13 @@ export interface MemoryRow {
   readonly gpu_bytes_allocated: number;
   /** Of the decoder's own buffers. */
   readonly decode_bytes: number;
-  /** Of the process, after a collection where Node offers one (--expose-gc). */
+  /** JavaScript objects in use, after a collection where Node offers one (--expose-gc). */
+  readonly heap_bytes: number;
+  /** Memory outside the heap that objects hold on to, typed arrays included. */
+  readonly external_bytes: number;
+  /** Of those, the contents of typed arrays. */
+  readonly array_bytes: number;
+  /** Of the process: all of the above, freed pages not yet handed back, and the driver, which is the GPU here. */
   readonly rss_bytes: number;
 }
 
@@ -56,6 +62,7 @@ export async function memoryRows(device: EngineDevice, adapter: string, steps: n
     emit(event) {
       if (event.type !== "step" || event.step % every !== 0) return;
       globalThis.gc?.();
+      const { heapUsed, external, arrayBuffers, rss } = process.memoryUsage();
       rows.push({
         suite: "memory",
         case: "small steps, both loops, pocket model",
@@ -65,7 +72,10 @@ export async function memoryRows(device: EngineDevice, adapter: string, steps: n
         gpu_bytes: event.metrics["memory/gpu_bytes"] as number,
         gpu_bytes_allocated: event.metrics["memory/gpu_bytes_allocated"] as number,
         decode_bytes: decodeBytes(),
-        rss_bytes: process.memoryUsage.rss(),
+        heap_bytes: heapUsed,
+        external_bytes: external,
+        array_bytes: arrayBuffers,
+        rss_bytes: rss,
       });
     },
   });

@@ -15,12 +15,12 @@ function ofLoop(metrics: StepMetrics, loop: number): Record<string, number> | un
     : Object.fromEntries(own.map(([name, value]) => [name.slice(prefix.length), value]));
 }
 
-/** `{"step", "loop1", "loop2", "step_time", "phases", …}`, or a short sentence for people. */
-export function stepLine({ step, metrics, phaseTimes }: StepEvent, json: boolean): string {
+/** `{"step", "loop1", "loop2", "step_time", "phases", "costs", …}`, or a short sentence for people. */
+export function stepLine({ step, metrics, phaseTimes, costs }: StepEvent, json: boolean): string {
   const loops = { loop1: ofLoop(metrics, 1), loop2: ofLoop(metrics, 2) };
   if (json) {
     const rest = Object.fromEntries(Object.entries(metrics).filter(([name]) => !/^(loop[12]|time)\//.test(name)));
-    return JSON.stringify({ ...rest, step, ...loops, step_time: metrics.step_time, phases: phaseTimes });
+    return JSON.stringify({ ...rest, step, ...loops, step_time: metrics.step_time, phases: phaseTimes, costs });
   }
   const show = (value: number | undefined): string => (value === undefined ? "–" : value.toFixed(3));
   const reward = (["loop1", "loop2"] as const).map((loop) => `${loop} ${show(loops[loop]?.reward)}`).join("  ");

@@ -1,9 +1,10 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { countsBetween, gpuCounts, passClock } from "../../src/engine/gpu/counters.ts";
 import type { EngineDevice } from "../../src/engine/gpu/device.ts";
-import { countsBetween, gpuCounts } from "../../src/engine/gpu/counters.ts";
 import { memorySnapshot, trimPool } from "../../src/engine/gpu/memory.ts";
+import type { PassClock } from "../../src/engine/gpu/pass-clock.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
-import { useGpu } from "../support/gpu.ts";
+import { openGpuAgain, useGpu } from "../support/gpu.ts";
 
 let engine: EngineDevice;
 beforeAll(async () => {
@@ -36,42 +37,130 @@ describe("the GPU device", () => {
     expect(after.gpuBytesAllocated).toBeGreaterThanOrEqual(after.gpuBytes);
     expect(Array.from(await tf.ones([3]).square().data())).toEqual([1, 1, 1]);
   });
+});
 
-  it("counts what it is asked for: own commands exactly, ops of the backend too", async () => {
-    const { device } = engine;
-    await tf.ones([3]).square().data();
-    const module = device.createShaderModule({ code: "@compute @workgroup_size(1) fn main() {}" });
-    const pipeline = device.createComputePipeline({ layout: "auto", compute: { module, entryPoint: "main" } });
-    let before = gpuCounts();
-    const [from, to] = [
-      device.createBuffer({ size: 64, usage: GPUBufferUsage.COPY_SRC }),
-      device.createBuffer({ size: 32, usage: GPUBufferUsage.COPY_DST | GPUBufferUsage.MAP_READ }),
-    ] as const;
-    const encoder = device.createCommandEncoder();
-    for (const dispatches of [2, 3]) {
+/** A dispatch of nothing, and the means to record it. */
+function emptyProgram(device: GPUDevice): (dispatches: readonly number[], encoder: GPUCommandEncoder) => void {
+  const module = device.createShaderModule({ code: "@compute @workgroup_size(1) fn main() {}" });
+  const pipeline = device.createComputePipeline({ layout: "auto", compute: { module, entryPoint: "main" } });
+  return (dispatches, encoder) => {
+    for (const count of dispatches) {
       const pass = encoder.beginComputePass();
       pass.setPipeline(pipeline);
-      for (let made = 0; made < dispatches; made++) pass.dispatchWorkgroups(1);
+      for (let made = 0; made < count; made++) pass.dispatchWorkgroups(1);
       pass.end();
     }
+  };
+}
+
+describe("the counts of a device", () => {
+  it("are those of the commands it was given", async () => {
+    const { device } = engine;
+    await tf.ones([3]).square().data();
+    const record = emptyProgram(device);
+    const before = gpuCounts();
+    const [from, to] = [
+      device.createBuffer({ size: 64, usage: GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST }),
+      device.createBuffer({ size: 32, usage: GPUBufferUsage.COPY_DST | GPUBufferUsage.MAP_READ }),
+    ] as const;
+    const filled = device.createBuffer({ size: 8, usage: GPUBufferUsage.COPY_SRC, mappedAtCreation: true });
+    filled.unmap();
+    const words = Uint32Array.from([1, 2, 3, 4, 5]);
+    device.queue.writeBuffer(from, 0, words); // 20 bytes
+    device.queue.writeBuffer(from, 0, words, 3); // 8
+    device.queue.writeBuffer(from, 0, words, 1, 3); // 12
+    device.queue.writeBuffer(from, 0, words.buffer, 4, 12); // 12
+    const encoder = device.createCommandEncoder();
+    record([2, 3], encoder);
     encoder.copyBufferToBuffer(from, 0, to, 0, 32);
     device.queue.submit([encoder.finish()]);
-    await to.mapAsync(GPUMapMode.READ);
+    await to.mapAsync(GPUMapMode.READ, 8);
+    expect(Array.from(new Uint32Array(to.getMappedRange(8, 4)))).toEqual([4]);
     expect(countsBetween(before, gpuCounts())).toEqual({
       dispatches: 5,
       submits: 1,
       readBacks: 1,
-      buffers: 2,
-      bytes: 96,
+      readBytes: 24,
+      writtenBytes: 8 + 20 + 8 + 12 + 12,
+      buffers: 3,
+      bufferBytes: 104,
     });
-    for (const buffer of [from, to]) buffer.destroy();
+    for (const buffer of [from, to, filled]) buffer.destroy();
+    engine.check();
+  });
 
+  it("are those of the backend's operations", async () => {
     const x = tf.ones([3]);
-    await x.data();
-    before = gpuCounts();
+    await x.square().data();
+    const before = gpuCounts();
     const y = tf.tidy(() => x.square().add(x).sqrt());
     await y.data();
-    expect(countsBetween(before, gpuCounts())).toMatchObject({ dispatches: 3, readBacks: 1 });
+    expect(countsBetween(before, gpuCounts())).toMatchObject({
+      dispatches: 3,
+      submits: 1,
+      readBacks: 1,
+      readBytes: 12,
+    });
     tf.dispose([x, y]);
+  });
+
+  it("go on where they were on another device", async () => {
+    const [kept, backend] = [gpuCounts(), tf.getBackend()];
+    engine.close();
+    engine = await openGpuAgain();
+    expect(countsBetween(kept, gpuCounts()).dispatches).toBe(0);
+    const before = gpuCounts();
+    const encoder = engine.device.createCommandEncoder();
+    emptyProgram(engine.device)([4], encoder);
+    engine.device.queue.submit([encoder.finish()]);
+    expect(countsBetween(before, gpuCounts())).toMatchObject({ dispatches: 4, submits: 1 });
+    expect(tf.getBackend()).toBe(backend);
+    expect(Array.from(await tf.ones([2]).square().data())).toEqual([1, 1]);
+  });
+});
+
+describe("the clock of compute passes", () => {
+  it("files what the GPU did under the label of its moment, and nothing else", async ({ skip }) => {
+    const { device } = engine;
+    skip(!device.features.has("timestamp-query"), "the adapter has no timestamp queries");
+    const clock = passClock() as PassClock;
+    const x = tf.ones([256, 256]);
+    const product = async (): Promise<void> => {
+      const y = tf.tidy(() => tf.matMul(x, x));
+      await y.data();
+      y.dispose();
+    };
+    await product();
+    clock.restart();
+    clock.label("one");
+    await product();
+    clock.label(null);
+    await product();
+    clock.label("three");
+    for (let n = 0; n < 3; n++) await product();
+    clock.label(null);
+    const seconds = await clock.read();
+    expect([...seconds.keys()]).toEqual(["one", "three"]);
+    for (const worked of seconds.values()) expect(worked).toBeGreaterThan(0);
+    expect((await clock.read()).size).toBe(0);
+    x.dispose();
+    engine.check();
+  });
+
+  it("says nothing of labels with more passes than it can time", async ({ skip }) => {
+    const { device } = engine;
+    skip(!device.features.has("timestamp-query"), "the adapter has no timestamp queries");
+    const clock = passClock() as PassClock;
+    const record = emptyProgram(device);
+    const encoder = device.createCommandEncoder();
+    clock.restart();
+    clock.label("few");
+    record([1, 1], encoder);
+    clock.label("many");
+    record(new Array<number>(8192).fill(1), encoder);
+    clock.label(null);
+    device.queue.submit([encoder.finish()]);
+    expect([...(await clock.read()).keys()]).toEqual(["few"]);
+    engine.check();
   });
 });

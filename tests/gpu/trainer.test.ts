@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import { SETTINGS } from "../../src/engine/config/table.ts";
 import { memorySnapshot } from "../../src/engine/gpu/memory.ts";
+import { readPhases } from "../../src/engine/runs/phase-lines.ts";
 import type { StepMetrics } from "../../src/engine/runs/records.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
 import { openTestLab, repeatable, type TestLab } from "../support/session.ts";
@@ -32,11 +33,15 @@ async function oneStep(changes: Partial<LabConfig>): Promise<StepMetrics> {
 
 describe("a run", () => {
   let first: readonly StepMetrics[];
+  let firstId: string;
   const before = { tensors: 0, bytes: 0 };
   beforeAll(async () => {
     const { tensors, bytes } = memorySnapshot();
     Object.assign(before, { tensors, bytes });
-    first = await lab.train({ steps: 3 });
+    const run = await lab.start({ steps: 3 });
+    await run.done;
+    firstId = run.manifest.id;
+    first = await lab.metrics(firstId);
   });
 
   it("gives finite metrics of both loops", () => {
@@ -69,13 +74,24 @@ describe("a run", () => {
     }
   });
 
-  it("updates with the same GPU calls in every step after the first, and counts every phase that works there", () => {
-    const calls = (row: StepMetrics | undefined): Record<string, number> =>
-      Object.fromEntries(Object.entries(row ?? {}).filter(([name]) => name.startsWith("gpu/update/")));
-    expect(calls(first[2])).toEqual(calls(first[1]));
-    for (const phase of ["generate", "partner", "loss", "update", "ema"]) {
-      for (const row of first) expect(row[`gpu/${phase}/dispatches`], phase).toBeGreaterThan(0);
+  it("records what every phase cost, the same work for the same seed", async () => {
+    const phases = await readPhases(lab.store, firstId);
+    expect(phases.map(({ step }) => step)).toEqual([1, 2, 3]);
+    const told = lab.events.flatMap((event) => (event.type === "step" ? [event] : []));
+    expect(told.slice(0, 3).map(({ step, costs }) => ({ step, phases: costs }))).toEqual(phases);
+    for (const [at, { phases: costs }] of phases.entries()) {
+      for (const phase of ["generate", "partner", "loss", "update", "ema"]) {
+        expect(costs[phase]?.dispatches, phase).toBeGreaterThan(0);
+        expect(costs[phase]?.seconds, phase).toBe(first[at]?.[`time/${phase}`]);
+        if (lab.session.device.device.features.has("timestamp-query"))
+          expect(costs[phase]?.gpuSeconds, phase).toBeGreaterThan(0);
+      }
     }
+    const work = (of: typeof phases) =>
+      of.map((row) => Object.entries(row.phases).map(([phase, cost]) => [phase, cost.dispatches, cost.readBytes]));
+    const again = await lab.start({ steps: 3 });
+    await again.done;
+    expect(work(await readPhases(lab.store, again.manifest.id))).toEqual(work(phases));
   });
 
   it("frees everything but the model", () => {

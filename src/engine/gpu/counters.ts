@@ -1,21 +1,37 @@
 /**
  * Counts what is asked of our device: cheap enough to be always on, and the same on every adapter. The calls of the device
- * itself are counted, so stock ops, own programs and decoding all are in. Counts only grow, across devices too; whoever
+ * itself are watched, so stock ops, own programs and decoding all are in. Counts only grow, across devices too; whoever
  * wants those of a span takes the difference.
  */
+import { PassClock } from "./pass-clock.ts";
 
 export interface GpuCounts {
   readonly dispatches: number;
   /** Calls of queue.submit. */
   readonly submits: number;
-  /** Buffers mapped for reading. */
+  /** Buffers mapped for reading, and the bytes asked for. */
   readonly readBacks: number;
+  readonly readBytes: number;
+  /** Bytes handed over by the host: queue.writeBuffer, and buffers made with contents. */
+  readonly writtenBytes: number;
   /** GPU buffers made, and their bytes; buffers taken from a pool are not made. */
   readonly buffers: number;
-  readonly bytes: number;
+  readonly bufferBytes: number;
 }
 
-const total = { dispatches: 0, submits: 0, readBacks: 0, buffers: 0, bytes: 0 };
+export type CountName = keyof GpuCounts;
+
+const total: Record<CountName, number> = {
+  dispatches: 0,
+  submits: 0,
+  readBacks: 0,
+  readBytes: 0,
+  writtenBytes: 0,
+  buffers: 0,
+  bufferBytes: 0,
+};
+
+export const COUNT_NAMES = Object.keys(total) as readonly CountName[];
 
 /** Counts since this thread began. */
 export function gpuCounts(): GpuCounts {
@@ -29,43 +45,63 @@ export function countsBetween(before: GpuCounts, after: GpuCounts): GpuCounts {
 
 /** Sum of two counts, the second one times `factor`. */
 export function addCounts(one: GpuCounts, other: GpuCounts, factor = 1): GpuCounts {
-  return {
-    dispatches: one.dispatches + factor * other.dispatches,
-    submits: one.submits + factor * other.submits,
-    readBacks: one.readBacks + factor * other.readBacks,
-    buffers: one.buffers + factor * other.buffers,
-    bytes: one.bytes + factor * other.bytes,
-  };
+  const sum = { ...one } as Record<CountName, number>;
+  for (const name of COUNT_NAMES) sum[name] += factor * other[name];
+  return sum;
+}
+
+let clock: PassClock | undefined;
+
+/** Times compute passes of the newest device; undefined where it has no timestamp queries. */
+export function passClock(): PassClock | undefined {
+  return clock;
 }
 
 /** Starts counting on a new device, before anything else holds its queue or makes encoders. */
-export function countCalls(device: GPUDevice): void {
+export function watchDevice(device: GPUDevice): void {
+  const own = device.features.has("timestamp-query") ? new PassClock(device) : undefined;
+  clock = own;
   const queue: GPUQueue = device.queue;
   // Some implementations make a new wrapper at every read of `queue`; whoever reads it must get the watched one.
   Object.defineProperty(device, "queue", { value: queue, configurable: true });
-  const submit: GPUQueue["submit"] = queue.submit.bind(queue);
-  queue.submit = (buffers) => {
-    total.submits++;
-    return submit(buffers);
-  };
+  watchQueue(queue);
   const createBuffer: GPUDevice["createBuffer"] = device.createBuffer.bind(device);
   device.createBuffer = (descriptor) => {
     const buffer: GPUBuffer = createBuffer(descriptor);
     total.buffers++;
-    total.bytes += descriptor.size;
-    if ((descriptor.usage & GPUBufferUsage.MAP_READ) !== 0) countReads(buffer);
+    total.bufferBytes += descriptor.size;
+    if (descriptor.mappedAtCreation === true) total.writtenBytes += descriptor.size;
+    if ((descriptor.usage & GPUBufferUsage.MAP_READ) !== 0) watchReads(buffer);
     return buffer;
   };
   const createCommandEncoder: GPUDevice["createCommandEncoder"] = device.createCommandEncoder.bind(device);
   device.createCommandEncoder = (descriptor) => {
     const encoder: GPUCommandEncoder = createCommandEncoder(descriptor);
-    const beginComputePass: GPUCommandEncoder["beginComputePass"] = encoder.beginComputePass.bind(encoder);
-    encoder.beginComputePass = (given) => countDispatches(beginComputePass(given));
+    const begin: GPUCommandEncoder["beginComputePass"] = encoder.beginComputePass.bind(encoder);
+    encoder.beginComputePass = (given) => {
+      const timestampWrites = given?.timestampWrites ?? own?.next();
+      return watchPass(begin(timestampWrites === undefined ? given : { ...given, timestampWrites }));
+    };
     return encoder;
   };
 }
 
-function countDispatches(pass: GPUComputePassEncoder): GPUComputePassEncoder {
+function watchQueue(queue: GPUQueue): void {
+  const submit: GPUQueue["submit"] = queue.submit.bind(queue);
+  queue.submit = (buffers) => {
+    total.submits++;
+    return submit(buffers);
+  };
+  const writeBuffer = queue.writeBuffer.bind(queue);
+  queue.writeBuffer = ((buffer: GPUBuffer, offset: number, data: BufferSource, from?: number, size?: number) => {
+    // Start and size of a typed array count its elements.
+    const unit = "BYTES_PER_ELEMENT" in data ? (data.BYTES_PER_ELEMENT as number) : 1;
+    total.writtenBytes += size === undefined ? data.byteLength - (from ?? 0) * unit : size * unit;
+    return writeBuffer(buffer, offset, data, from, size);
+  }) as GPUQueue["writeBuffer"];
+}
+
+function watchPass(pass: GPUComputePassEncoder): GPUComputePassEncoder {
   const dispatch: GPUComputePassEncoder["dispatchWorkgroups"] = pass.dispatchWorkgroups.bind(pass);
   pass.dispatchWorkgroups = (x, y, z) => {
     total.dispatches++;
@@ -74,10 +110,11 @@ function countDispatches(pass: GPUComputePassEncoder): GPUComputePassEncoder {
   return pass;
 }
 
-function countReads(buffer: GPUBuffer): void {
+function watchReads(buffer: GPUBuffer): void {
   const mapAsync: GPUBuffer["mapAsync"] = buffer.mapAsync.bind(buffer);
   buffer.mapAsync = (mode, offset, size) => {
     total.readBacks++;
+    total.readBytes += size ?? buffer.size - (offset ?? 0);
     return mapAsync(mode, offset, size);
   };
 }

@@ -6,7 +6,7 @@
  * So every uncaptured error is recorded here and `check()` turns the first one into an exception.
  */
 import { LabError } from "../errors.ts";
-import { countCalls } from "./counters.ts";
+import { watchDevice } from "./counters.ts";
 import { installDeterministicMatMul } from "./determinism.ts";
 import { setAdapterKind, setSubgroupSize } from "./own-kernels.ts";
 import { tf } from "./tf.ts";
@@ -68,7 +68,7 @@ export async function openDevice(gpu: GPU | undefined): Promise<EngineDevice> {
   for (const name of WANTED_LIMITS) limits[name] = adapter.limits[name];
   const features = WANTED_FEATURES.filter((name) => adapter.features.has(name));
   const device = await adapter.requestDevice({ requiredFeatures: features, requiredLimits: limits });
-  countCalls(device);
+  watchDevice(device);
 
   let failure: string | undefined;
   let closing = false;

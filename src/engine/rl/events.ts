@@ -2,6 +2,7 @@
 import type { ErrorCode } from "../errors.ts";
 import type { GpuCounts } from "../gpu/counters.ts";
 import type { EvalReport } from "../runs/evaluations.ts";
+import type { PhaseCosts } from "../runs/phase-lines.ts";
 import type { GroupRecord, LoopId, StepMetrics } from "../runs/records.ts";
 
 export type RunState =
@@ -48,7 +49,13 @@ export type TrainerEvent =
   | { readonly type: "state"; readonly state: RunState; readonly step: number }
   | { readonly type: "phase"; readonly step: number; readonly loop: LoopId | null; readonly phase: Phase }
   | { readonly type: "group"; readonly group: GroupRecord }
-  | { readonly type: "step"; readonly step: number; readonly metrics: StepMetrics; readonly phaseTimes: PhaseTimes }
+  | {
+      readonly type: "step";
+      readonly step: number;
+      readonly metrics: StepMetrics;
+      readonly phaseTimes: PhaseTimes;
+      readonly costs: PhaseCosts;
+    }
   | { readonly type: "alarm"; readonly alarm: Alarm }
   /** A reward could not be given: the run pauses before the step; going on plays the step again. */
   | {

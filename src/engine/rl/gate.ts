@@ -1,12 +1,18 @@
 /** The phase machine's gate: reports, times and counts phases, holds the trainer while paused, ends it when stopped. */
 import { LabError } from "../errors.ts";
-import { addCounts, countsBetween, type GpuCounts, gpuCounts } from "../gpu/counters.ts";
+import { addCounts, countsBetween, type GpuCounts } from "../gpu/counters.ts";
 import type { LoopId } from "../runs/records.ts";
 import type { Phase, PhaseCounts, PhaseTimes, RunState } from "./events.ts";
 
 export interface GateEvents {
   onState(state: RunState): void;
   onPhase(phase: Phase, loop: LoopId | null): void;
+}
+
+/** Tells what was asked of the GPU so far, and is told what it is asked for from now on. */
+export interface GpuMeter {
+  counts(): GpuCounts;
+  label(phase: Phase | null): void;
 }
 
 /** What to do at the next border. */
@@ -24,18 +30,15 @@ export class Gate {
   #counts: Partial<Record<Phase, GpuCounts>> = {};
   readonly #events: GateEvents;
   readonly #now: () => number;
-  readonly #count: () => GpuCounts;
+  readonly #meter: GpuMeter;
   readonly #abort = new AbortController();
 
-  /**
-   * @param now seconds, monotonic
-   * @param count of what was asked of the GPU so far
-   */
-  constructor(events: GateEvents, now: () => number, count: () => GpuCounts = gpuCounts) {
+  /** @param now seconds, monotonic */
+  constructor(events: GateEvents, now: () => number, meter: GpuMeter) {
     this.#events = events;
     this.#now = now;
-    this.#count = count;
-    this.#counted = count();
+    this.#meter = meter;
+    this.#counted = meter.counts();
   }
 
   get state(): RunState {
@@ -76,7 +79,7 @@ export class Gate {
   hold(): void {
     if (this.#state === "stopping") return;
     this.#settle();
-    this.#current = undefined;
+    this.#leave();
     this.#updating = false;
     this.#pace = "hold";
   }
@@ -100,7 +103,8 @@ export class Gate {
     if (phase === "update") this.#updating = true;
     this.#current = phase;
     this.#since = this.#now();
-    this.#counted = this.#count();
+    this.#counted = this.#meter.counts();
+    this.#meter.label(phase);
     this.#events.onPhase(phase, loop);
   }
 
@@ -110,16 +114,21 @@ export class Gate {
     this.#stopIfAsked();
     this.#times = {};
     this.#counts = {};
-    this.#current = undefined;
+    this.#leave();
   }
 
   /** Seconds and GPU calls per phase since the step began; a phase that was entered twice holds both. */
   endStep(): { readonly times: PhaseTimes; readonly counts: PhaseCounts } {
     this.#settle();
-    this.#current = undefined;
+    this.#leave();
     this.#updating = false;
     if (this.#pace === "step") this.#pace = "hold";
     return { times: this.#times, counts: this.#counts };
+  }
+
+  #leave(): void {
+    this.#current = undefined;
+    this.#meter.label(null);
   }
 
   #settle(): void {
@@ -127,7 +136,7 @@ export class Gate {
     const now = this.#now();
     this.#times[this.#current] = (this.#times[this.#current] ?? 0) + now - this.#since;
     this.#since = now;
-    const counted = this.#count();
+    const counted = this.#meter.counts();
     const spent = countsBetween(this.#counted, counted);
     const before = this.#counts[this.#current];
     this.#counts[this.#current] = before === undefined ? spent : addCounts(before, spent);
@@ -143,7 +152,7 @@ export class Gate {
     });
     this.#wake = undefined;
     this.#since = this.#now();
-    this.#counted = this.#count();
+    this.#counted = this.#meter.counts();
     this.#stopIfAsked();
   }
 

@@ -13,14 +13,15 @@ import { weightsView } from "../model/weights.ts";
 import { createFeatureCache, type FeatureCache } from "../policy/features.ts";
 import type { RewardScorer } from "../rewards/types.ts";
 import { pruneCheckpoints, writeCheckpoint } from "../runs/checkpoint.ts";
+import { appendPhases } from "../runs/phase-lines.ts";
 import type { GroupRecord } from "../runs/records.ts";
 import type { RunFolder } from "../runs/run-folder.ts";
 import { type AlarmWatch, watchAlarms } from "./alarms.ts";
 import type { StepContext } from "./context.ts";
-import type { TrainerEvent } from "./events.ts";
+import type { PhaseTimes, TrainerEvent } from "./events.ts";
 import { Gate } from "./gate.ts";
 import { grpoStep } from "./grpo-step.ts";
-import { phaseMetrics } from "./phase-metrics.ts";
+import { DEVICE_METER, gpuTimes, phaseCosts, restartGpuTimes } from "./phase-costs.ts";
 import { sftStep } from "./sft-step.ts";
 import { NonFiniteGradient, stateArrays, type TrainingState } from "./training-state.ts";
 
@@ -71,6 +72,7 @@ export class Trainer {
         onPhase: (phase, loop) => deps.emit({ type: "phase", step: this.#step + 1, loop, phase }),
       },
       deps.now,
+      DEVICE_METER,
     );
   }
 
@@ -143,6 +145,7 @@ export class Trainer {
     const { config, state, run, emit, now } = this.#deps;
     const step = this.#step + 1;
     const began = now();
+    restartGpuTimes();
     const groups: GroupRecord[] = [];
     const outcome = await (config.mode === "sft" ? sftStep : grpoStep)({
       context: this.#context(step),
@@ -166,10 +169,13 @@ export class Trainer {
     metrics["memory/gpu_bytes_allocated"] = memory.gpuBytesAllocated;
     metrics.epoch = (step * config.accumulation * config.promptsPerStep) / this.#deps.trainRows.length;
     await run.appendGroups(step, groups);
+    const worked = await gpuTimes();
     const { times, counts } = this.gate.endStep();
-    const timed = { ...metrics, ...phaseMetrics(times, counts), step_time: now() - began };
+    const costs = phaseCosts(times, counts, worked);
+    const timed = { ...metrics, ...timeMetrics(times), step_time: now() - began };
     await run.appendStep(step, timed);
-    emit({ type: "step", step, metrics: timed, phaseTimes: times });
+    await appendPhases(run.store, run.id, { step, phases: costs });
+    emit({ type: "step", step, metrics: timed, phaseTimes: times, costs });
     for (const alarm of this.#alarms.observe(step, timed)) emit({ type: "alarm", alarm });
     // Last: a checkpoint whose step had no line in the metrics would leave a gap in a resumed run.
     const due = config.saveSteps > 0 && step % config.saveSteps === 0;
@@ -233,4 +239,8 @@ function totalLoss(metrics: Readonly<Record<string, number>>, config: LabConfig)
   return (
     (first === undefined ? 0 : config.loop1Weight * first) + (second === undefined ? 0 : config.loop2Weight * second)
   );
+}
+
+function timeMetrics(times: PhaseTimes): Record<string, number> {
+  return Object.fromEntries(Object.entries(times).map(([phase, seconds]) => [`time/${phase}`, seconds]));
 }

@@ -4,7 +4,6 @@
  */
 
 import { METRIC_ROWS } from "./metric-rows.ts";
-import { GPU_ROWS } from "./metric-rows-gpu.ts";
 import { JUDGE_ROWS } from "./metric-rows-judge.ts";
 import { SUPERVISED_ROWS } from "./metric-rows-supervised.ts";
 import type { StepMetrics } from "./records.ts";
@@ -34,7 +33,7 @@ export interface DescribedMetric extends Metric {
   readonly pattern: string;
 }
 
-export const METRICS: readonly Metric[] = [...METRIC_ROWS, ...JUDGE_ROWS, ...SUPERVISED_ROWS, ...GPU_ROWS];
+export const METRICS: readonly Metric[] = [...METRIC_ROWS, ...JUDGE_ROWS, ...SUPERVISED_ROWS];
 
 const MATCHERS = METRICS.map((metric) => ({ metric, expression: matcher(metric.name) }));
 

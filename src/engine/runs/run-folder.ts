@@ -1,6 +1,6 @@
 /**
- * A run folder: `run.json`, `metrics.jsonl`, `rollouts/step-000123.arrow`, `checkpoints/step-000100/`. Everything a
- * person sees about a finished run is read from here.
+ * A run folder: `run.json`, `metrics.jsonl`, `phases.jsonl`, `rollouts/step-000123.arrow`, `checkpoints/step-000100/`.
+ * Everything a person sees about a finished run is read from here.
  */
 import { isRecord } from "../bytes/json.ts";
 import { LabError } from "../errors.ts";
@@ -8,6 +8,7 @@ import { listCheckpoints, removeCheckpointsAfter } from "./checkpoint-folder.ts"
 import type { RunManifest } from "./manifest.ts";
 import { parseManifest } from "./manifest-schema.ts";
 import { metricsLine, parseMetricsLine } from "./numbers-json.ts";
+import { truncatePhases } from "./phase-lines.ts";
 import type { GroupRecord, StepMetrics } from "./records.ts";
 import { groupsFromArrow, groupsToArrow } from "./rollouts-arrow.ts";
 import { stepFromName, stepName } from "./step-name.ts";
@@ -141,6 +142,7 @@ function runFolder(store: RunStore, first: RunManifest): RunFolder {
       await store.write(metricsPath, kept.map((row) => `${metricsLine(row)}\n`).join(""));
       for (const later of await groupSteps()) if (later > step) await store.remove(rolloutPath(later));
       await removeCheckpointsAfter(store, id, step);
+      await truncatePhases(store, id, step);
     },
   };
 }

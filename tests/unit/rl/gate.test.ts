@@ -1,13 +1,17 @@
 import { describe, expect, it } from "vitest";
 import type { RunState } from "../../../src/engine/rl/events.ts";
-import { Gate } from "../../../src/engine/rl/gate.ts";
+import { Gate, type GpuMeter } from "../../../src/engine/rl/gate.ts";
+
+const ZERO = { dispatches: 0, submits: 0, readBacks: 0, readBytes: 0, writtenBytes: 0, buffers: 0, bufferBytes: 0 };
+const NO_GPU: GpuMeter = { counts: () => ZERO, label: () => undefined };
 
 /** A gate over a trainer that counts, with a clock that ticks once per phase. */
 function machine(steps: number) {
   const states: RunState[] = [];
   const log: string[] = [];
   let clock = 0;
-  const gate = new Gate({ onState: (state) => states.push(state), onPhase: (phase) => log.push(phase) }, () => clock++);
+  const events = { onState: (state: RunState) => states.push(state), onPhase: (phase: string) => log.push(phase) };
+  const gate = new Gate(events, () => clock++, NO_GPU);
   const run = async (): Promise<string> => {
     gate.play();
     try {
@@ -85,8 +89,12 @@ describe("the gate of the phase machine", () => {
 
   it("times and counts phases by its clocks, both visits of one together", async () => {
     let [clock, made] = [0, 0];
-    const count = () => ({ dispatches: made, submits: 0, readBacks: 2 * made, buffers: 0, bytes: 100 * made });
-    const gate = new Gate({ onState: () => undefined, onPhase: () => undefined }, () => clock, count);
+    const labels: (string | null)[] = [];
+    const meter: GpuMeter = {
+      counts: () => ({ ...ZERO, dispatches: made, readBacks: 2 * made, bufferBytes: 100 * made }),
+      label: (phase) => labels.push(phase),
+    };
+    const gate = new Gate({ onState: () => undefined, onPhase: () => undefined }, () => clock, meter);
     const work = (seconds: number, dispatches: number): void => {
       clock += seconds;
       made += dispatches;
@@ -105,9 +113,40 @@ describe("the gate of the phase machine", () => {
       expect(seconds).toEqual({ generate: 6, loss: 1 });
       const generate = 3 * times + 1;
       expect(counts).toEqual({
-        generate: { dispatches: generate, submits: 0, readBacks: 2 * generate, buffers: 0, bytes: 100 * generate },
-        loss: { dispatches: 7, submits: 0, readBacks: 14, buffers: 0, bytes: 700 },
+        generate: { ...ZERO, dispatches: generate, readBacks: 2 * generate, bufferBytes: 100 * generate },
+        loss: { ...ZERO, dispatches: 7, readBacks: 14, bufferBytes: 700 },
       });
     }
+    const step = [null, "generate", "loss", "generate", null];
+    expect(labels).toEqual([...step, ...step]);
+  });
+
+  it("counts nothing of what happens while it holds, or of a step that was broken off", async () => {
+    let made = 0;
+    const meter: GpuMeter = { counts: () => ({ ...ZERO, dispatches: made }), label: () => undefined };
+    const gate = new Gate({ onState: () => undefined, onPhase: () => undefined }, () => made, meter);
+    gate.play();
+    await gate.beforeStep();
+    await gate.enter("generate", 1);
+    made += 5;
+    gate.pause();
+    const entered = gate.enter("loss", 1);
+    await settle();
+    made += 1000; // somebody tries the model out meanwhile
+    gate.play();
+    await entered;
+    made += 2;
+    const { times, counts } = gate.endStep();
+    expect([times, counts.generate?.dispatches, counts.loss?.dispatches]).toEqual([{ generate: 5, loss: 2 }, 5, 2]);
+
+    await gate.beforeStep();
+    await gate.enter("generate", 1);
+    made += 7;
+    gate.hold();
+    gate.play();
+    await gate.beforeStep();
+    await gate.enter("generate", 1);
+    made += 3;
+    expect(gate.endStep().counts.generate?.dispatches).toBe(3);
   });
 });

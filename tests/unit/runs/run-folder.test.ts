@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { memoryStore } from "../../../src/engine/runs/memory-store.ts";
+import { appendPhases, type PhaseCost, readPhases } from "../../../src/engine/runs/phase-lines.ts";
 import { createRun, digestRun, listRuns, openRun } from "../../../src/engine/runs/run-folder.ts";
 import { group, manifest } from "./sample-run.ts";
 
@@ -42,6 +43,34 @@ test("rollouts of both loops share a step's file and come back exactly", async (
   await expect(run.readGroups(4)).rejects.toMatchObject({ code: "storage" });
 });
 
+const cost: PhaseCost = {
+  seconds: 0.25,
+  gpuSeconds: null,
+  dispatches: 12,
+  submits: 2,
+  readBacks: 1,
+  readBytes: 64,
+  writtenBytes: 640,
+  buffers: 3,
+  bufferBytes: 4096,
+};
+
+test("what phases cost comes back, and a line that a crash cut off does no harm", async () => {
+  const store = memoryStore();
+  await createRun(store, manifest());
+  expect(await readPhases(store, "brave-otter")).toEqual([]);
+  const lines = [
+    { step: 1, phases: { generate: cost, loss: { ...cost, gpuSeconds: 0.125 } } },
+    { step: 2, phases: {} },
+  ];
+  for (const line of lines) await appendPhases(store, "brave-otter", line);
+  await store.append("brave-otter/phases.jsonl", '{"step":3,"pha');
+  expect(await readPhases(store, "brave-otter")).toEqual(lines);
+  expect((await store.readText("brave-otter/phases.jsonl")).split("\n")[0]).toContain(
+    '"gpu_seconds":null,"dispatches":12',
+  );
+});
+
 test("a resume drops metrics, rollouts and checkpoints past its step and nothing else", async () => {
   const store = memoryStore();
   const run = await createRun(store, manifest());
@@ -49,12 +78,14 @@ test("a resume drops metrics, rollouts and checkpoints past its step and nothing
     await run.appendStep(step, { loss: step });
     await run.appendGroups(step, [group(step, 1, 0)]);
     await store.write(`brave-otter/checkpoints/step-00000${step}/complete.json`, "{}");
+    await appendPhases(store, "brave-otter", { step, phases: { loss: cost } });
   }
   await store.append("brave-otter/metrics.jsonl", '{"step":6,"lo');
   await run.truncateAfter(3);
   await run.appendStep(4, { loss: 40 });
   expect((await run.readMetrics()).map((row) => row.loss)).toEqual([1, 2, 3, 40]);
   expect(await run.groupSteps()).toEqual([1, 2, 3]);
+  expect((await readPhases(store, "brave-otter")).map(({ step }) => step)).toEqual([1, 2, 3]);
   expect((await digestRun(run)).checkpoints).toEqual([1, 2, 3]);
 });
 

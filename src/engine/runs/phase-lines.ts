@@ -1,0 +1,97 @@
+/**
+ * `phases.jsonl` of a run folder: what every step cost, phase by phase, one line a step. Apart from metrics.jsonl, because
+ * it depends on the machine and on what was kept from before: a resumed run repeats the metrics, not the costs.
+ */
+import { isRecord } from "../bytes/json.ts";
+import type { RunStore } from "./store.ts";
+
+/** What one phase of a step cost. */
+export interface PhaseCost {
+  readonly seconds: number;
+  /** Seconds the GPU worked, by timestamp queries; null where the adapter has none. */
+  readonly gpuSeconds: number | null;
+  readonly dispatches: number;
+  /** Command submissions. */
+  readonly submits: number;
+  /** Buffers mapped for reading, and their bytes. */
+  readonly readBacks: number;
+  readonly readBytes: number;
+  /** Bytes handed to the GPU. */
+  readonly writtenBytes: number;
+  /** GPU buffers made, those taken from the pool left out, and their bytes. */
+  readonly buffers: number;
+  readonly bufferBytes: number;
+}
+
+/** By the name of the phase. */
+export type PhaseCosts = Readonly<Record<string, PhaseCost>>;
+
+const KEYS: Readonly<Record<keyof PhaseCost, string>> = {
+  seconds: "seconds",
+  gpuSeconds: "gpu_seconds",
+  dispatches: "dispatches",
+  submits: "submits",
+  readBacks: "read_backs",
+  readBytes: "read_bytes",
+  writtenBytes: "written_bytes",
+  buffers: "buffers",
+  bufferBytes: "buffer_bytes",
+};
+const NAMES = Object.keys(KEYS) as (keyof PhaseCost)[];
+
+const pathOf = (runId: string): string => `${runId}/phases.jsonl`;
+
+export interface StepCosts {
+  readonly step: number;
+  readonly phases: PhaseCosts;
+}
+
+/** `{"step":1,"phases":{"loss":{"seconds":0.2,"gpu_seconds":0.1,"dispatches":310,…}}}`. */
+export function phaseLine({ step, phases }: StepCosts): string {
+  const rows = Object.entries(phases).map(([phase, cost]) => [
+    phase,
+    Object.fromEntries(NAMES.map((name) => [KEYS[name], cost[name]])),
+  ]);
+  return JSON.stringify({ step, phases: Object.fromEntries(rows) });
+}
+
+export async function appendPhases(store: RunStore, runId: string, costs: StepCosts): Promise<void> {
+  await store.append(pathOf(runId), `${phaseLine(costs)}\n`);
+}
+
+/** Costs of all steps, ascending; empty for runs without. Lines that cannot be read are left out: costs are no result. */
+export async function readPhases(store: RunStore, runId: string): Promise<readonly StepCosts[]> {
+  if ((await store.size(pathOf(runId))) === null) return [];
+  return (await store.readText(pathOf(runId))).split("\n").flatMap((line) => parsePhases(line) ?? []);
+}
+
+/** Drops the lines of steps past this one. */
+export async function truncatePhases(store: RunStore, runId: string, step: number): Promise<void> {
+  const lines = (await readPhases(store, runId)).filter((line) => line.step <= step);
+  if (lines.length > 0) await store.write(pathOf(runId), lines.map((line) => `${phaseLine(line)}\n`).join(""));
+  else if ((await store.size(pathOf(runId))) !== null) await store.remove(pathOf(runId));
+}
+
+function parsePhases(line: string): StepCosts | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    // The last line of a crash, and the empty text after the last line break.
+    return null;
+  }
+  if (!isRecord(value) || typeof value.step !== "number" || !isRecord(value.phases)) return null;
+  const phases: Record<string, PhaseCost> = {};
+  for (const [phase, stored] of Object.entries(value.phases)) {
+    if (!isRecord(stored)) return null;
+    const cost: Partial<Record<keyof PhaseCost, number | null>> = {};
+    for (const name of NAMES) {
+      const number = stored[KEYS[name]];
+      if (typeof number === "number") cost[name] = number;
+      else if (name === "gpuSeconds") cost[name] = null;
+      else return null;
+    }
+    phases[phase] = cost as PhaseCost;
+  }
+  return { step: value.step, phases };
+}
