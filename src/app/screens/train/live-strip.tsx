@@ -3,6 +3,7 @@ import type { GroupRecord } from "../../../engine/runs/records.ts";
 import { advantageScale, GroupTitle } from "../../components/rollout/group-title.tsx";
 import { RolloutCard } from "../../components/rollout/rollout-card.tsx";
 import { sortRollouts } from "../../components/rollout/rollout-view.ts";
+import { useSettled } from "../../components/rollout/use-settled.ts";
 import { groupKey, useStepGroups, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { navigate } from "../../stores/route.ts";
 import { useRun } from "../../stores/run.ts";
@@ -10,9 +11,18 @@ import styles from "./train.module.css";
 
 const LAYERS = new Set(["given", "answer"] as const);
 
+/** The groups of a small model follow each other faster than anybody looks; only the last of a burst is drawn. */
+const QUIET_MS = 400;
+const LONGEST_MS = 4000;
+
 /** Newest groups of this page's run; a rollout opens in the inspector while the run goes on. */
 export function LiveStrip(): ReactNode {
-  return <Strip groups={useRun((run) => run.groups)} runId={null} />;
+  const groups = useSettled(
+    useRun((run) => run.groups),
+    QUIET_MS,
+    LONGEST_MS,
+  );
+  return <Strip groups={groups} runId={null} />;
 }
 
 /** Last groups of a stored run. */
