@@ -2,7 +2,7 @@
  * Drives the real page in headless Chromium: picks shards through the file input, starts a run, prints a line per step,
  * and leaves the exported run folder and pictures of every screen.
  *
- *   npm run lab -- --headless --shards DIR… [--model DIR] --steps N [--seed S] [--mode rl|sft] [--loops both|1|2] [--preset NAME]
+ *   npm run lab -- --headless --shards DIR… [--model DIR | --checkpoint ADDRESS] [--hub URL] --steps N [--seed S] [--mode rl|sft] [--loops both|1|2] [--preset NAME]
  *                  [--config FILE] --out DIR [--json] [--timeout SECONDS]
  *                  [--judge URL] [--judge-model NAME] [--judge-kind questions|dlc] [--judge-questions FILE]
  *
@@ -18,6 +18,7 @@ import { LabError } from "../src/engine/errors.ts";
 import type { FromTrainer } from "../src/protocol/trainer.ts";
 import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { openBrowser, type WatchedPage } from "./lib/browser.ts";
+import { CHECKPOINT_OPTIONS, checkpointText } from "./lib/checkpoint-source.ts";
 import { JUDGE_OPTIONS, judgeFlags, KEY_VARIABLE } from "./lib/node-judge.ts";
 import { servePage } from "./lib/page-server.ts";
 import { photographScreens } from "./lib/screens.ts";
@@ -36,12 +37,15 @@ const OPTIONS = {
   out: { takes: 1 },
   json: { takes: 0 },
   timeout: { takes: 1 },
+  ...CHECKPOINT_OPTIONS,
   ...JUDGE_OPTIONS,
 } as const;
 
 interface Task {
   readonly shards: readonly string[];
   readonly model: string | undefined;
+  /** Address or repository, instead of a folder. */
+  readonly checkpoint: string | undefined;
   readonly settings: Readonly<Record<string, string>>;
   readonly preset: string | undefined;
   readonly out: string;
@@ -68,7 +72,7 @@ function taskOf(words: readonly string[]): Task {
     for (const [key, value] of Object.entries(values)) settings[key] = String(value);
   }
   settings.steps = String(whole(parsed, "steps", 1, 100_000, Number(settings.steps ?? 3)));
-  for (const name of ["seed", "mode", "loops"] as const) {
+  for (const name of ["seed", "mode", "loops", "hub"] as const) {
     const value = one(parsed, name);
     if (value !== undefined) settings[name] = value;
   }
@@ -78,6 +82,7 @@ function taskOf(words: readonly string[]): Task {
   return {
     shards,
     model: model === undefined ? undefined : folder(model, "--model"),
+    checkpoint: checkpointText(parsed),
     settings,
     preset: one(parsed, "preset"),
     out: resolve(out),
@@ -184,6 +189,7 @@ async function drive(watched: WatchedPage, url: string, task: Task): Promise<voi
     await page.waitForTimeout(300);
     await until(page, "Loading the checkpoint", enabled, 1800);
   }
+  if (task.checkpoint !== undefined) await loadByAddress(page, task.checkpoint, enabled);
   await enterKey(page);
   await page.getByTestId("strip-start").click();
   const timeout = new Promise<never>((_, reject) => {
@@ -199,6 +205,27 @@ async function drive(watched: WatchedPage, url: string, task: Task): Promise<voi
   mkdirSync(join(task.out, "screens"), { recursive: true });
   await photographScreens(page, join(task.out, "screens"));
   await exportRun(page, task.out);
+}
+
+/** Types an address into the Setup screen, reads its size out, and loads it. */
+async function loadByAddress(page: Page, address: string, enabled: () => Promise<boolean>): Promise<void> {
+  await page.getByTestId("nav-setup").click();
+  await page.getByTestId("open-address").click();
+  await page.getByTestId("address").fill(address);
+  await page.getByTestId("ask-address").click();
+  const load = page.getByTestId("load-address");
+  const known = async (): Promise<boolean> => {
+    const problem = await problemOn(page);
+    if (problem !== undefined) throw new LabError("bad-input", problem);
+    return (await load.count()) > 0;
+  };
+  await until(page, "Asking for the checkpoint's size", known, 120);
+  process.stderr.write(`${await page.getByTestId("address-size").textContent()}\n`);
+  await load.click();
+  await page.waitForTimeout(300);
+  await until(page, "Loading the checkpoint", enabled, 1800);
+  const problem = await problemOn(page);
+  if (problem !== undefined) throw new LabError("bad-input", problem);
 }
 
 /** Types the judge's key, if there is one, into the field a person would use. */

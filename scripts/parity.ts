@@ -1,16 +1,18 @@
 /**
- * npm run parity -- --golden DIR [--json] [--backend webgpu|cpu] [--storage f32|f16|q8|q4]
+ * npm run parity -- --golden DIR [--checkpoint ADDRESS [--hub URL]] [--json] [--backend webgpu|cpu] [--storage f32|f16|q8|q4]
  *
  * Runs golden sets through the engine and prints the largest absolute and relative error of every array or case.
- * DIR is one golden folder or a folder of them. Exit 0: everything within its tolerance; 1: a miss; 2: a bad argument.
+ * DIR is one golden folder or a folder of them; with --checkpoint the model's own files come from there. Exit 0: everything within its tolerance; 1: a miss; 2: a bad argument.
  */
 import { parseArgs } from "node:util";
 import type { ByteFolder } from "../src/engine/bytes/source.ts";
+import { requireConfig } from "../src/engine/config/parse.ts";
 import { LabError, toLabError } from "../src/engine/errors.ts";
 import type { EngineDevice } from "../src/engine/gpu/device.ts";
 import { WEIGHT_STORAGES, type WeightStorage } from "../src/engine/gpu/packed/storage.ts";
 import type { ParityRow } from "../src/engine/parity/row.ts";
 import { withBudget } from "../src/engine/parity/storage-budget.ts";
+import { remoteCheckpoint } from "./lib/checkpoint-source.ts";
 import { type Backend, startBackend } from "./lib/parity-backend.ts";
 import { loadDeps, type ScriptDeps } from "./lib/parity-deps.ts";
 import { findGoldenSets, type GoldenSet } from "./lib/parity-kinds.ts";
@@ -20,6 +22,8 @@ interface Options {
   readonly json: boolean;
   readonly backend: Backend;
   readonly storage: WeightStorage;
+  readonly checkpoint: string | undefined;
+  readonly hub: string;
 }
 
 interface Tally {
@@ -37,9 +41,12 @@ function readOptions(args: readonly string[]): Options {
       json: { type: "boolean" },
       backend: { type: "string" },
       storage: { type: "string" },
+      checkpoint: { type: "string" },
+      hub: { type: "string" },
     },
   });
-  const { golden, json, backend = "webgpu", storage: wanted = "f32" } = values;
+  const { golden, json, backend = "webgpu", storage: wanted = "f32", checkpoint } = values;
+  const { hub } = requireConfig(values.hub === undefined ? {} : { hub: values.hub }, undefined, "command line");
   const storage = WEIGHT_STORAGES.find((known) => known === wanted);
   if (storage === undefined) {
     throw new LabError("bad-input", `--storage is "${wanted}", it must be one of ${WEIGHT_STORAGES.join(", ")}`);
@@ -54,7 +61,7 @@ function readOptions(args: readonly string[]): Options {
       `--storage ${storage} needs --backend webgpu: packed weights are read by GPU programs`,
     );
   }
-  return { golden, json: json === true, backend, storage };
+  return { golden, json: json === true, backend, storage, checkpoint, hub };
 }
 
 async function main(): Promise<number> {
@@ -62,7 +69,7 @@ async function main(): Promise<number> {
   let sets: GoldenSet[];
   try {
     options = readOptions(process.argv.slice(2));
-    sets = await findGoldenSets(options.golden);
+    sets = await overCheckpoint(await findGoldenSets(options.golden), options);
   } catch (thrown) {
     console.error(toLabError(thrown).message);
     return 2;
@@ -81,6 +88,22 @@ async function main(): Promise<number> {
     );
   device?.close();
   return total.failed === 0 ? 0 : 1;
+}
+
+/** The sets with the files of a checkpoint on a server in the place of their own. */
+async function overCheckpoint(sets: GoldenSet[], { checkpoint, hub }: Options): Promise<GoldenSet[]> {
+  if (checkpoint === undefined) return sets;
+  const models = sets.filter(({ kind }) => kind.name === "sa2va");
+  if (models.length !== 1 || sets.length !== 1) {
+    throw new LabError("bad-input", "--checkpoint takes the place of one model: name one golden model with --golden", {
+      subject: "checkpoint",
+    });
+  }
+  const { folder: remote } = await remoteCheckpoint(checkpoint, hub, (text) => console.error(text));
+  return models.map((set) => {
+    const paths = [...new Set([...set.folder.paths, ...remote.paths])].sort();
+    return { ...set, folder: { paths, get: (path) => remote.get(path) ?? set.folder.get(path) } };
+  });
 }
 
 async function runSet(

@@ -1,7 +1,7 @@
 /**
  * Trains without a page: the same engine in Node on Dawn.
  *
- *   npm run train -- [--shards DIR…] [--model DIR] [--preset NAME] [--steps N] [--seed S] [--mode rl|sft]
+ *   npm run train -- [--shards DIR…] [--model DIR | --checkpoint ADDRESS] [--hub URL] [--preset NAME] [--steps N] [--seed S] [--mode rl|sft]
  *                    [--loops both|1|2] [--config FILE] [--save-steps N] [--eval-steps N] [--eval-rows N] [--adapter DIR]
  *                    [--resume RUN] [--judge URL] [--judge-model NAME] [--judge-kind questions|dlc]
  *                    [--judge-questions FILE] [--storage KIND] [--tower-storage KIND] [--cache DIR] --out DIR [--json]
@@ -21,6 +21,7 @@ import { storageChoice, storageText } from "../src/engine/loading/storage-settin
 import { rewardScorer } from "../src/engine/rewards/scorer.ts";
 import { Session } from "../src/engine/rl/session.ts";
 import { one, type Parsed, parseArguments, runTool } from "./lib/arguments.ts";
+import { CHECKPOINT_OPTIONS, checkpointText, localCheckpoint, remoteCheckpoint } from "./lib/checkpoint-source.ts";
 import { loadingLine } from "./lib/loading-line.ts";
 import { nodeFolder } from "./lib/node-files.ts";
 import { openNodeDevice } from "./lib/node-gpu.ts";
@@ -49,6 +50,7 @@ const OPTIONS = {
   resume: { takes: 1 },
   out: { takes: 1 },
   json: { takes: 0 },
+  ...CHECKPOINT_OPTIONS,
   ...JUDGE_OPTIONS,
 } as const;
 
@@ -77,6 +79,7 @@ function configOf(parsed: Parsed) {
     ["storage", "weightStorage"],
     ["tower-storage", "towerStorage"],
     ["eval-rows", "evalRows"],
+    ["hub", "hub"],
   ] as const) {
     const value = one(parsed, flag);
     if (value !== undefined) flags[key] = value;
@@ -100,6 +103,7 @@ await runTool(async () => {
   const out = one(parsed, "out");
   if (out === undefined) throw new LabError("bad-input", "--out DIR is needed", { subject: "out" });
   const config = configOf(parsed);
+  const address = checkpointText(parsed);
   const json = parsed.has("json");
   const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
@@ -134,9 +138,13 @@ await runTool(async () => {
     },
   });
   try {
-    const modelPath = one(parsed, "model") ?? POCKET_MODEL;
-    const { model, cached, note } = await session.openModel(await nodeFolder(modelPath), basename(modelPath), {
+    const source =
+      address === undefined
+        ? await localCheckpoint(one(parsed, "model") ?? POCKET_MODEL)
+        : await remoteCheckpoint(address, config.hub, say);
+    const { model, cached, note } = await session.openModel(source.folder, source.name, {
       choice: storageChoice(config),
+      keep: source.keep,
       onProgress: loadingLine(say),
     });
     say(`weights in ${storageText(model.storage)}${cached === "none" ? "" : `, conversion ${cached}`}`);

@@ -1,16 +1,35 @@
 import type { ByteFolder } from "../src/engine/bytes/source.ts";
 import { fetchedFolder, mergeFolders, pickedFolder } from "../src/engine/data/blob-source.ts";
+import type { OpenModelOptions } from "../src/engine/loading/open-model.ts";
+import { openRemote } from "../src/engine/loading/remote/folder.ts";
+import type { RemoteDeps } from "../src/engine/loading/remote/request.ts";
 import type { FolderRef } from "../src/protocol/common.ts";
 
-/** Last two parts of a built-in folder's URL ("pocket model"), or the name of what was picked. */
+/** Last two parts of a built-in folder's URL ("pocket model"), or the name of what was picked or asked for. */
 export function folderName(ref: FolderRef): string {
   if (ref.kind === "picked") return ref.name;
+  if (ref.kind === "remote") return ref.listing.name;
   const parts = new URL(ref.baseUrl).pathname.split("/").filter((part) => part !== "");
   return decodeURIComponent(parts.slice(-2).join(" "));
 }
 
-/** The files of a reference. @throws LabError("bad-input") when a built-in folder's list cannot be fetched */
+/** A model folder, what of its conversion is worth keeping, and the end of its connections. */
+export interface OpenedFolder {
+  readonly folder: ByteFolder;
+  readonly keep: NonNullable<OpenModelOptions["keep"]>;
+  close(): void;
+}
+
+/** @throws LabError when a built-in folder's list or the small files of a remote one cannot be fetched */
+export async function openModelRef(ref: FolderRef, deps: RemoteDeps = {}): Promise<OpenedFolder> {
+  if (ref.kind !== "remote") return { folder: await openFolder(ref), keep: "packed", close: () => undefined };
+  const { folder, known, close } = await openRemote(ref.listing, deps);
+  return { folder, keep: known ? "all" : "none", close };
+}
+
+/** The files of a reference. @throws LabError as `openModelRef` does */
 export async function openFolder(ref: FolderRef): Promise<ByteFolder> {
+  if (ref.kind === "remote") return (await openRemote(ref.listing)).folder;
   return ref.kind === "picked" ? pickedFolder(ref.files) : fetchedFolder(ref.baseUrl);
 }
 

@@ -7,7 +7,7 @@ import { Session, type StartedRun } from "../src/engine/rl/session.ts";
 import { openOpfsStore } from "../src/engine/runs/opfs-store.ts";
 import type { RequestId } from "../src/protocol/common.ts";
 import type { FromTrainer, ToTrainer } from "../src/protocol/trainer.ts";
-import { folderName, openFolder } from "./folders.ts";
+import { folderName, openFolder, openModelRef } from "./folders.ts";
 import { rowsOver, scorerOver } from "./lines.ts";
 import { mergeInto } from "./merge.ts";
 import { loadModel, stopLoading } from "./models.ts";
@@ -75,9 +75,10 @@ async function answer(message: Request): Promise<void> {
   switch (message.type) {
     case "open-model": {
       const { folder, choice } = message;
-      const info = await loadModel(lab, send, async (options) =>
-        lab.openModel(await openFolder(folder), folderName(folder), { ...options, choice }),
-      );
+      const info = await loadModel(lab, send, async (options, fetching) => {
+        const { folder: files, keep, close } = await openModelRef(folder, fetching);
+        return lab.openModel(files, folderName(folder), { ...options, choice, keep }).finally(close);
+      });
       return send({ type: "model", request, info });
     }
     case "open-stored": {

@@ -10,6 +10,7 @@ export type ErrorCode =
   | "cancelled" // the user stopped it
   | "held" // a reward cannot be given now: the run pauses before anything of the step is kept, and can go on
   | "storage" // OPFS, quota, file system
+  | "network" // a server did not answer or broke off; what arrived whole is kept, trying again may help
   | "internal"; // an invariant of ours is broken
 
 export class LabError extends Error {

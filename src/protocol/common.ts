@@ -1,4 +1,5 @@
 import type { ErrorCode } from "../engine/errors.ts";
+import type { RemoteListing } from "../engine/loading/remote/listing.ts";
 
 /** A LabError as it crosses a worker border. */
 export interface WireError {
@@ -13,13 +14,14 @@ export interface PickedFile {
   readonly file: Blob;
 }
 
-/** Where a folder of files comes from: the page's own origin (built-in demo) or the user's disk. */
+/** Where a folder of files comes from: the page's own origin (built-in demo), the user's disk, or a server that was asked. */
 export type FolderRef =
   | {
       readonly kind: "built-in" /** Absolute URL of the folder; it holds `files.json`, a list of {path, size}. */;
       readonly baseUrl: string;
     }
-  | { readonly kind: "picked"; readonly name: string; readonly files: readonly PickedFile[] };
+  | { readonly kind: "picked"; readonly name: string; readonly files: readonly PickedFile[] }
+  | { readonly kind: "remote"; readonly listing: RemoteListing };
 
 /** Answers carry the id of the request they belong to. */
 export type RequestId = number;

@@ -8,8 +8,8 @@ interface Common {
   readonly trl?: string;
   /** Shown only when "all settings" is open. */
   readonly advanced?: true;
-  /** Screen that has its own control for it; the form of the Setup screen leaves it out. */
-  readonly home?: "rewards" | "judge";
+  /** Screen that has its own control for it; the settings form leaves it out. */
+  readonly home?: "rewards" | "judge" | "setup";
 }
 
 export interface NumberSetting extends Common {

@@ -17,6 +17,11 @@ export interface OpenModelOptions {
   readonly choice?: StorageChoice | undefined;
   /** Where conversions are kept; none when absent. */
   readonly cache?: ModelCache | undefined;
+  /**
+   * What is kept: packed weights (default; in f32 a conversion is as large as its original or larger), everything (an
+   * original that had to be fetched), or nothing.
+   */
+  readonly keep?: "packed" | "all" | "none" | undefined;
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Called once everything but the weights is found good: the moment to free another model. */
@@ -48,7 +53,8 @@ export function convertedBytes(
 
 /**
  * Opens a model folder; a conversion that was kept is read instead of the weight files, a new one is kept when there is
- * room for it. After an error nothing half made stays; a stopped conversion can be continued.
+ * room for it. After an error nothing half made stays; a conversion that was stopped, or cut off by the network, can be
+ * continued.
  * @throws LabError naming the file, tensor or field that is wrong
  */
 export async function openModelFolder(
@@ -56,18 +62,18 @@ export async function openModelFolder(
   name: string,
   options: OpenModelOptions = {},
 ): Promise<OpenedModel> {
-  const { cache, choice = ALL_F32, blockElements = BLOCK_ELEMENTS, beforeWeights } = options;
+  const { choice = ALL_F32, blockElements = BLOCK_ELEMENTS, beforeWeights, keep = "packed" } = options;
   if (choice.language !== "f32" || choice.towers !== "f32") requireGpu();
   const checkpoint = await openCheckpoint(folder);
   const { config, bytes } = checkpoint;
   const tokenizer = await modelTokenizer(folder, config);
   const key: CacheKey = { source: await weightsHash(folder), choice, blockElements };
   const facts = { name, config, tokenizer, storage: choice, bytes };
-  // In f32 a conversion is as large as its original or larger: there is nothing to gain from a copy.
   const plain = choice.language === "f32" && choice.towers === "f32";
+  const cache = keep === "none" || (plain && keep === "packed") ? undefined : options.cache;
   const converted = (skip?: (tensor: string, first: number) => boolean): AsyncGenerator<WeightPiece> =>
     convertCheckpoint(checkpoint, { ...options, choice, blockElements, skip });
-  if (cache === undefined || plain) {
+  if (cache === undefined) {
     beforeWeights?.();
     return { model: await assembleSa2va(facts, converted()), hash: key.source, cached: "none" };
   }
@@ -96,8 +102,9 @@ export async function openModelFolder(
     if (note === undefined) return { model, hash: key.source, cached: "written" };
     return { model, hash: key.source, cached: "none", note };
   } catch (thrown) {
-    // What was stopped can be continued; what failed would only be in the way.
-    if (toLabError(thrown).code !== "cancelled") await keeper.drop();
+    // What was stopped or cut off can be continued; what is wrong would only be in the way.
+    const { code } = toLabError(thrown);
+    if (code !== "cancelled" && code !== "network") await keeper.drop();
     throw thrown;
   }
 }

@@ -24,7 +24,7 @@ export interface TensorInfo {
 export interface Safetensors {
   /** File name, for messages. */
   readonly source: string;
-  /** In the order of the header. */
+  /** In the order of their bytes, so that reading one after another goes through the file once. */
   readonly names: readonly string[];
   /** The header's `__metadata__`. */
   readonly metadata: Readonly<Record<string, string>>;
@@ -74,7 +74,7 @@ export async function openSafetensors(source: ByteSource): Promise<Safetensors> 
     if (name === "__metadata__") metadata = stringsOf(value);
     else entries.set(name, parseEntry(name, value, fail));
   }
-  checkLayout(entries, source.size - dataStart, fail);
+  const ordered = checkLayout(entries, source.size - dataStart, fail);
 
   const entry = (name: string): Entry => {
     const found = entries.get(name);
@@ -104,7 +104,7 @@ export async function openSafetensors(source: ByteSource): Promise<Safetensors> 
   };
   return {
     source: source.name,
-    names: [...entries.keys()],
+    names: ordered,
     metadata,
     has: (name) => entries.has(name),
     info(name) {
@@ -160,8 +160,8 @@ function parseEntry(name: string, value: unknown, fail: Fail): Entry {
   return { dtype, shape: shape as number[], bytes: end - start, start, end };
 }
 
-/** Ranges must lie inside the file and must not overlap. */
-function checkLayout(entries: ReadonlyMap<string, Entry>, dataSize: number, fail: Fail): void {
+/** Ranges must lie inside the file and must not overlap. @returns the names by their place in the file */
+function checkLayout(entries: ReadonlyMap<string, Entry>, dataSize: number, fail: Fail): string[] {
   const ordered = [...entries].sort(([, a], [, b]) => a.start - b.start || a.end - b.end);
   let reached = 0;
   let before = "";
@@ -175,4 +175,5 @@ function checkLayout(entries: ReadonlyMap<string, Entry>, dataSize: number, fail
       before = name;
     }
   }
+  return ordered.map(([name]) => name);
 }

@@ -67,6 +67,8 @@ export async function* convertCheckpoint(checkpoint: Checkpoint, options: Conver
       new LabError("bad-input", `${file.source}: tensor "${name}" holds NaN or infinite numbers; nothing was loaded`, {
         subject: name,
       });
+    // Whoever waits for the first tensor knows how much there is.
+    if (at === 0) report(0);
     const storage = packedForm(name, info.shape, choice, blockElements);
     if (storage === undefined) {
       stopIf(signal);

@@ -63,3 +63,4 @@ export const IconEye = path(
   "M1.5 8S4 3.5 8 3.5 14.5 8 14.5 8 12 12.5 8 12.5 1.5 8 1.5 8zM8 6a2 2 0 1 0 0 4 2 2 0 0 0 0-4z",
 );
 export const IconChevron = path("M6 4l4 4-4 4");
+export const IconGlobe = path("M8 2a6 6 0 1 1 0 12A6 6 0 0 1 8 2ZM2 8h12M8 2c4 4 4 8 0 12M8 2c-4 4-4 8 0 12");

@@ -1,14 +1,15 @@
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { sameStorage, storageChoice, storageText } from "../../../engine/loading/storage-settings.ts";
 import { closeAdapter } from "../../clients/adapters.ts";
 import { builtIn, openModel, report, stopLoading } from "../../clients/lab.ts";
 import { Button } from "../../components/ui/button.tsx";
-import { IconFolder } from "../../components/ui/icons.tsx";
+import { IconFolder, IconGlobe } from "../../components/ui/icons.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { pick } from "../../components/upload/pickers.tsx";
 import { useSession } from "../../stores/session.ts";
 import { useTry } from "../../stores/try-out.ts";
 import { formatAge, formatBytes, formatCount } from "../../styles/format.ts";
+import { AddressForm } from "./address-form.tsx";
 import styles from "./side.module.css";
 import { StoredModels } from "./stored-models.tsx";
 
@@ -34,6 +35,12 @@ function AdapterLine(): ReactNode {
   );
 }
 
+const WEIGHTS_FROM = {
+  read: "the kept conversion",
+  written: "their files, conversion kept",
+  none: "their files",
+} as const;
+
 /** The checkpoint in the trainer, and the ways to put another there. */
 export function ModelPanel(): ReactNode {
   const model = useSession((session) => session.model);
@@ -42,6 +49,7 @@ export function ModelPanel(): ReactNode {
   const wanted = storageChoice(useSession((session) => session.config));
   const gpu = useSession((session) => session.gpu);
   const gpuError = useSession((session) => session.gpuError);
+  const [byAddress, setByAddress] = useState(false);
   return (
     <Panel title="Loaded model">
       {progress !== null ? (
@@ -75,6 +83,8 @@ export function ModelPanel(): ReactNode {
           <dd>
             {formatBytes(model.heldBytes)} in {storageText(model.storage)}
           </dd>
+          <dt>Weights read from</dt>
+          <dd data-testid="weights-from">{WEIGHTS_FROM[model.cached]}</dd>
           <dt>Visual tokens per tile</dt>
           <dd>{formatCount(model.visualTokensPerTile)}</dd>
         </dl>
@@ -94,6 +104,14 @@ export function ModelPanel(): ReactNode {
           Open folder…
         </Button>
         <Button onClick={() => pick("model-files")}>Open files…</Button>
+        <Button
+          data-testid="open-address"
+          aria-expanded={byAddress}
+          icon={<IconGlobe />}
+          onClick={() => setByAddress(!byAddress)}
+        >
+          Open address…
+        </Button>
         <Button onClick={() => report(openModel({ kind: "built-in", baseUrl: builtIn("pocket/model/") }))}>
           Use pocket model
         </Button>
@@ -101,6 +119,7 @@ export function ModelPanel(): ReactNode {
           <Button onClick={() => report(openModel(folder))}>Load again in {storageText(wanted)}</Button>
         )}
       </div>
+      {byAddress && <AddressForm />}
       <AdapterLine />
       <StoredModels />
     </Panel>

@@ -81,6 +81,15 @@ export const MODEL_SETTINGS = {
     help: "Another storage for the vision tower and SAM2's image encoder, which run once a picture",
     advanced: true,
   },
+  hub: {
+    group: "model",
+    kind: "text",
+    label: "Model hub",
+    default: "https://huggingface.co",
+    maxLength: 300,
+    help: "Address below which a repository's name such as owner/name is looked up; asked only when a name is opened",
+    home: "setup",
+  },
   smallRegions: {
     group: "model",
     kind: "choice",

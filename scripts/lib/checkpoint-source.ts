@@ -1,0 +1,64 @@
+/** A checkpoint for a tool: a directory, or an address or repository whose files are fetched. */
+import { basename } from "node:path";
+import type { ByteFolder } from "../../src/engine/bytes/source.ts";
+import { LabError } from "../../src/engine/errors.ts";
+import type { OpenModelOptions } from "../../src/engine/loading/open-model.ts";
+import { remoteAddress } from "../../src/engine/loading/remote/address.ts";
+import { openRemote } from "../../src/engine/loading/remote/folder.ts";
+import { askRemote, type RemoteListing } from "../../src/engine/loading/remote/listing.ts";
+import { one, type Parsed } from "./arguments.ts";
+import { nodeFolder } from "./node-files.ts";
+
+/** Options of tools that take a checkpoint from a server. */
+export const CHECKPOINT_OPTIONS = { checkpoint: { takes: 1 }, hub: { takes: 1 } } as const;
+
+export interface CheckpointSource {
+  readonly folder: ByteFolder;
+  readonly name: string;
+  /** What of a conversion is worth keeping. */
+  readonly keep: NonNullable<OpenModelOptions["keep"]>;
+}
+
+/** The one of --model and --checkpoint that was given. @throws LabError("bad-input") when both were */
+export function checkpointText(parsed: Parsed): string | undefined {
+  const [model, checkpoint] = [one(parsed, "model"), one(parsed, "checkpoint")];
+  if (model !== undefined && checkpoint !== undefined) {
+    throw new LabError("bad-input", "--model and --checkpoint name two models; give one of them", {
+      subject: "checkpoint",
+    });
+  }
+  return checkpoint;
+}
+
+/** What a server has at an address, said in one line. @throws LabError as `askRemote` does */
+export async function askCheckpoint(
+  text: string,
+  hub: string,
+  say: (sentence: string) => void,
+): Promise<RemoteListing> {
+  const { listing } = await askRemote(remoteAddress(text, hub, "any"), { onRepeat: say });
+  const { files, bytes, ranges } = listing;
+  say(
+    `${listing.baseUrl}: ${files.length} files, ${(bytes / 1e6).toFixed(1)} MB${
+      ranges ? "" : "; the server sends no parts of files, so each is read from beginning to end"
+    }`,
+  );
+  return listing;
+}
+
+/** The files behind --checkpoint. */
+export async function remoteCheckpoint(
+  text: string,
+  hub: string,
+  say: (sentence: string) => void,
+): Promise<CheckpointSource> {
+  const listing = await askCheckpoint(text, hub, say);
+  const { folder, known } = await openRemote(listing, { onRepeat: say });
+  if (!known) say("The server tells no version of these weights, so their conversion is not kept");
+  return { folder, name: listing.name, keep: known ? "all" : "none" };
+}
+
+/** The files of a directory. */
+export async function localCheckpoint(path: string): Promise<CheckpointSource> {
+  return { folder: await nodeFolder(path), name: basename(path), keep: "packed" };
+}

@@ -1,0 +1,116 @@
+import { type FormEvent, type ReactNode, useState } from "react";
+import { SETTINGS } from "../../../engine/config/table.ts";
+import { report } from "../../clients/lab.ts";
+import { type AskedModel, askModel, keptBytes, openRemoteModel } from "../../clients/remote-model.ts";
+import { Button } from "../../components/ui/button.tsx";
+import { changeConfig, useSession } from "../../stores/session.ts";
+import { formatBytes } from "../../styles/format.ts";
+import styles from "./address-form.module.css";
+
+/** Opens a checkpoint by address: first its size is asked for and said, then a second press fetches it. */
+export function AddressForm(): ReactNode {
+  const hub = useSession((session) => session.config.hub);
+  const [text, setText] = useState("");
+  const [busy, setBusy] = useState(false);
+  const [asked, setAsked] = useState<AskedModel | null>(null);
+  const ask = async (): Promise<void> => {
+    setBusy(true);
+    setAsked(null);
+    try {
+      setAsked(await askModel(text));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <div className={styles.form}>
+      <form
+        className={styles.line}
+        onSubmit={(event: FormEvent) => {
+          event.preventDefault();
+          if (text.trim() !== "" && !busy) report(ask());
+        }}
+      >
+        <label className="visually-hidden" htmlFor="address">
+          Address of a checkpoint
+        </label>
+        <input
+          id="address"
+          className={styles.input}
+          data-testid="address"
+          placeholder="owner/name or https://…/folder/"
+          inputMode="url"
+          autoComplete="off"
+          spellCheck={false}
+          value={text}
+          aria-describedby="address-help"
+          onChange={(event) => {
+            setText(event.currentTarget.value);
+            setAsked(null);
+          }}
+        />
+        <Button
+          type="submit"
+          data-testid="ask-address"
+          obstacle={text.trim() === "" ? "Give an address first" : busy ? "The server is being asked" : null}
+        >
+          {busy ? "Asking…" : "Ask for its size"}
+        </Button>
+      </form>
+      <p className={styles.help} id="address-help">
+        A repository of the hub below (with @revision if not its main branch), or the folder of any server that lets
+        pages read it. Weights are fetched only when you press Load
+      </p>
+      <label className={styles.hub}>
+        <span>{SETTINGS.hub.label}</span>
+        <input
+          className={styles.input}
+          data-testid="hub"
+          inputMode="url"
+          autoComplete="off"
+          spellCheck={false}
+          value={hub}
+          maxLength={SETTINGS.hub.maxLength}
+          onChange={(event) => changeConfig({ hub: event.currentTarget.value })}
+        />
+      </label>
+      {asked !== null && <Found asked={asked} />}
+    </div>
+  );
+}
+
+/** What the server has, what will be kept of it, and the press that fetches it. */
+function Found(props: { readonly asked: AskedModel }): ReactNode {
+  const { asked } = props;
+  const { listing, room } = asked;
+  // Read anew when the storage is changed meanwhile.
+  useSession((session) => `${session.config.weightStorage} ${session.config.towerStorage}`);
+  const loading = useSession((session) => session.modelProgress !== null);
+  const kept = keptBytes(asked);
+  const host = new URL(listing.baseUrl).host;
+  return (
+    <div className={styles.found}>
+      <p data-testid="address-size">
+        {listing.name}: {listing.files.length} files, {formatBytes(listing.bytes)} from {host}
+      </p>
+      <p className={styles.help}>
+        {kept <= room
+          ? `A copy of ${formatBytes(kept)} is kept in this browser, so that the next visit fetches nothing`
+          : `A copy for the next visit would take ${formatBytes(kept)}, and ${formatBytes(room)} are free: none will be kept`}
+      </p>
+      {!listing.ranges && (
+        <p className={styles.warning} data-testid="address-ranges">
+          This server sends no parts of files: each is read from beginning to end, and what is stopped begins anew
+        </p>
+      )}
+      <Button
+        kind="primary"
+        data-testid="load-address"
+        disabled={loading}
+        onClick={() => report(openRemoteModel(listing))}
+      >
+        Load {formatBytes(listing.bytes)}
+      </Button>
+    </div>
+  );
+}

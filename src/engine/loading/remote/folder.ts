@@ -1,0 +1,64 @@
+/** A checkpoint on a server as a folder like any other. */
+import { sha256Hex } from "../../bytes/hash.ts";
+import { folderOf, memorySource } from "../../bytes/memory.ts";
+import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
+import { LabError } from "../../errors.ts";
+import { fetchSmall, type RemoteFile, type RemoteListing } from "./listing.ts";
+import { rangeSource } from "./range-source.ts";
+import type { RemoteDeps } from "./request.ts";
+import { type OpenStream, streamSource } from "./stream-source.ts";
+
+/** Places of a file that is told by its bytes, and how many are looked at in each. */
+const PLACES = 32;
+const PLACE_BYTES = 1024;
+
+export interface RemoteFolder {
+  readonly folder: ByteFolder;
+  /** False where nothing tells one version of the weights from the next: a conversion of them is not to be kept. */
+  readonly known: boolean;
+  /** Ends what is still open; a later read begins anew. */
+  close(): void;
+}
+
+/**
+ * Fetches the small files and makes sources of the weights, which are fetched as they are read.
+ * @throws LabError naming the file that is refused, cut off or of another size than was said
+ */
+export async function openRemote(listing: RemoteListing, deps: RemoteDeps = {}): Promise<RemoteFolder> {
+  const { baseUrl, files, ranges } = listing;
+  const sources = new Map<string, ByteSource>();
+  const open: OpenStream = { close: null };
+  let known = true;
+  for (const file of files) {
+    if (!file.path.endsWith(".safetensors")) {
+      sources.set(file.path, memorySource(file.path, await fetchSmall(file.path, baseUrl, deps)));
+      continue;
+    }
+    const place = { ...file, url: baseUrl + file.path };
+    const source = ranges ? rangeSource(place, deps, deps.ahead) : streamSource(place, deps, open);
+    if (file.version === null && !ranges) known = false;
+    sources.set(file.path, { ...source, identity: await identityOf(file, place.url, ranges, source, deps) });
+  }
+  return { folder: folderOf(sources), known, close: () => open.close?.() };
+}
+
+/** A version that the server gives, else a hash of pieces from all over the file, else of its header alone. */
+async function identityOf(
+  file: RemoteFile,
+  url: string,
+  ranges: boolean,
+  source: ByteSource,
+  deps: RemoteDeps,
+): Promise<string> {
+  if (file.version !== null) return file.version;
+  const { size } = file;
+  if (size < 8) throw new LabError("bad-input", `${file.path} has ${size} bytes and is no file of weights`);
+  if (!ranges) return sha256Hex(await source.read(0, Math.min(size, PLACES * PLACE_BYTES)));
+  const exact = rangeSource({ path: file.path, url, size }, deps, 0);
+  const parts: string[] = [String(size)];
+  for (let n = 0; n < PLACES; n++) {
+    const start = Math.floor((Math.max(0, size - PLACE_BYTES) * n) / (PLACES - 1));
+    parts.push(await sha256Hex(await exact.read(start, Math.min(size, start + PLACE_BYTES))));
+  }
+  return sha256Hex(new TextEncoder().encode(parts.join(" ")));
+}

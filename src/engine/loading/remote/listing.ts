@@ -1,0 +1,233 @@
+/** What a checkpoint on a server has and how large it is, found out before any weight is fetched. */
+import { isRecord } from "../../bytes/json.ts";
+import { LabError, toLabError } from "../../errors.ts";
+import { parseSa2vaConfig, type Sa2vaConfig } from "../../model/config.ts";
+import type { RemoteAddress } from "./address.ts";
+import { explained, type RemoteDeps, refused, repeated, request } from "./request.ts";
+
+const INDEX = "model.safetensors.index.json";
+const SINGLE = "model.safetensors";
+/** Files a checkpoint may have besides its weights; what a server does not have is left out. */
+const SIDE_FILES = [
+  "config.json",
+  "generation_config.json",
+  "tokenizer.json",
+  "tokenizer_config.json",
+  "tokenizer.model",
+  "added_tokens.json",
+  "special_tokens_map.json",
+  "chat_template.jinja",
+  "vocab.json",
+  "merges.txt",
+];
+/** Small files are read whole: anything larger is not one of them. */
+const MAX_SIDE_BYTES = 64 * 2 ** 20;
+
+export interface RemoteFile {
+  readonly path: string;
+  readonly size: number;
+  /** What a server or hub says tells this content from any other; null when it says nothing. */
+  readonly version: string | null;
+}
+
+/** A checkpoint folder on a server; a plain object that may cross a worker border. */
+export interface RemoteListing extends RemoteAddress {
+  readonly files: readonly RemoteFile[];
+  /** Bytes of all files. */
+  readonly bytes: number;
+  /** Whether the server sends parts of files; without, they are read from beginning to end. */
+  readonly ranges: boolean;
+}
+
+export interface Asked {
+  readonly listing: RemoteListing;
+  readonly config: Sa2vaConfig;
+}
+
+/**
+ * Asks for sizes and versions; of contents only config.json and the index of the weights are read.
+ * @throws LabError naming the file that is missing, refused, of unknown size, or a config.json of another model
+ */
+export async function askRemote(address: RemoteAddress, deps: RemoteDeps = {}): Promise<Asked> {
+  const { baseUrl, listUrl } = address;
+  try {
+    const listed = listUrl === null ? null : await hubFiles(listUrl, deps);
+    const find = async (path: string): Promise<RemoteFile | undefined> =>
+      listed === null ? fileFacts(path, baseUrl + path, deps) : listed.find((file) => file.path === path);
+    const config = await find("config.json");
+    if (config === undefined) {
+      throw new LabError("bad-input", `${baseUrl} is no checkpoint folder: there is no config.json`, {
+        subject: baseUrl,
+      });
+    }
+    const parsed = parseSa2vaConfig(await fetchJson("config.json", baseUrl, deps));
+    const sides = await Promise.all(SIDE_FILES.slice(1).map(find));
+    const index = await find(INDEX);
+    const shards = index === undefined ? [SINGLE] : shardNames(await fetchJson(INDEX, baseUrl, deps));
+    const weights: RemoteFile[] = [];
+    for (const path of shards) {
+      const file = await find(path);
+      if (file === undefined) throw missingWeights(path, index !== undefined, baseUrl);
+      weights.push(file);
+    }
+    const files = [config, ...sides, index, ...weights].filter((file) => file !== undefined);
+    const listing = {
+      ...address,
+      files,
+      bytes: files.reduce((sum, { size }) => sum + size, 0),
+      ranges: await sendsRanges(baseUrl + (weights[0] as RemoteFile).path, deps),
+    };
+    return { listing, config: parsed };
+  } catch (thrown) {
+    throw await explained(toLabError(thrown), `${baseUrl}config.json`, deps);
+  }
+}
+
+function missingWeights(path: string, indexed: boolean, baseUrl: string): LabError {
+  const why = indexed
+    ? `${INDEX} lists ${path}, which is not on the server`
+    : `there is neither ${SINGLE} nor ${INDEX}; other forms of weights cannot be read`;
+  return new LabError("bad-input", `${baseUrl} is no usable checkpoint folder: ${why}`, { subject: path });
+}
+
+function shardNames(json: unknown): string[] {
+  const map = isRecord(json) && isRecord(json.weight_map) ? json.weight_map : undefined;
+  if (map === undefined) throw new LabError("bad-input", `${INDEX} has no weight_map`, { subject: INDEX });
+  const names = [...new Set(Object.values(map).map(String))].sort();
+  const odd = names.find((name) => !/^\w[\w.-]*\.safetensors$/.test(name));
+  if (odd !== undefined || names.length === 0) {
+    throw new LabError("bad-input", `${INDEX} lists "${odd ?? "no file"}", which is no file of weights in the folder`, {
+      subject: INDEX,
+    });
+  }
+  return names;
+}
+
+/** The files of a repository as its hub lists them, or null when there is no such list. */
+async function hubFiles(url: string, deps: RemoteDeps): Promise<readonly RemoteFile[] | null> {
+  return repeated(url, deps, async () => {
+    const answer = await request(url, {}, deps);
+    const { status } = answer.response;
+    if (status !== 200) {
+      answer.close();
+      if (status === 401 || status === 403) throw refused(url, status);
+      return null;
+    }
+    const list = parsedJson(await wholeBody(url, answer.pieces()));
+    if (!Array.isArray(list)) return null;
+    return list.flatMap((entry: unknown): RemoteFile[] => {
+      if (!isRecord(entry) || entry.type !== "file" || typeof entry.path !== "string") return [];
+      const lfs = isRecord(entry.lfs) ? entry.lfs : undefined;
+      const size = lfs?.size ?? entry.size;
+      const id = lfs?.oid ?? entry.oid;
+      if (!isSize(size)) return [];
+      return [{ path: entry.path, size, version: typeof id === "string" ? id : null }];
+    });
+  });
+}
+
+/** Size and version of a file, or undefined when the server has none. */
+async function fileFacts(path: string, url: string, deps: RemoteDeps): Promise<RemoteFile | undefined> {
+  return repeated(url, deps, async () => {
+    const { response, close } = await request(url, { method: "HEAD" }, deps);
+    close();
+    const { status, headers } = response;
+    // Some stores answer 403 for what is not there; the first file, which must be there, tells the two apart.
+    if (status === 404 || status === 410 || (status === 403 && path !== "config.json")) return undefined;
+    if (status === 405 || status === 501) return partFacts(path, url, deps);
+    if (!response.ok) throw refused(url, status);
+    const size = headers.get("content-length");
+    if (size === null || !isSize(Number(size))) return partFacts(path, url, deps);
+    return { path, size: Number(size), version: versionOf(url, headers, Number(size)) };
+  });
+}
+
+/** The same from the answer to a request for the first byte. */
+async function partFacts(path: string, url: string, deps: RemoteDeps): Promise<RemoteFile | undefined> {
+  const { response, close } = await request(url, { headers: { Range: "bytes=0-0" } }, deps);
+  close();
+  const { status, headers } = response;
+  if (status === 404 || status === 410) return undefined;
+  if (!response.ok) throw refused(url, status);
+  const total = /\/(\d+)$/.exec(headers.get("content-range") ?? "")?.[1] ?? headers.get("content-length");
+  const size = Number(total ?? Number.NaN);
+  if (!isSize(size) || (status === 206 && headers.get("content-range") === null)) {
+    throw new LabError("bad-input", `The server does not say how large ${url} is; nothing was fetched`, {
+      subject: path,
+    });
+  }
+  return { path, size, version: versionOf(url, headers, size) };
+}
+
+/** Entity tags and dates are only good for the address they came from. */
+function versionOf(url: string, headers: Headers, size: number): string | null {
+  const mark = headers.get("etag") ?? headers.get("last-modified");
+  return mark === null ? null : `${url} ${size} ${mark}`;
+}
+
+/** Whether a request for the first byte is answered by one byte. */
+async function sendsRanges(url: string, deps: RemoteDeps): Promise<boolean> {
+  return repeated(url, deps, async () => {
+    const { response, close } = await request(url, { headers: { Range: "bytes=0-0" } }, deps);
+    close();
+    if (!response.ok) throw refused(url, response.status);
+    return response.status === 206;
+  });
+}
+
+/** A small file of a folder, whole. @throws LabError naming it */
+export async function fetchSmall(path: string, baseUrl: string, deps: RemoteDeps): Promise<Uint8Array<ArrayBuffer>> {
+  return repeated(path, deps, async () => {
+    const answer = await request(baseUrl + path, {}, deps);
+    if (answer.response.status !== 200) {
+      answer.close();
+      throw refused(baseUrl + path, answer.response.status);
+    }
+    return wholeBody(path, answer.pieces());
+  });
+}
+
+async function fetchJson(path: string, baseUrl: string, deps: RemoteDeps): Promise<unknown> {
+  const json = parsedJson(await fetchSmall(path, baseUrl, deps));
+  if (json !== undefined) return json;
+  throw new LabError("bad-input", `${baseUrl}${path} is not JSON: the address may lead to a page instead of files`, {
+    subject: path,
+  });
+}
+
+async function wholeBody(
+  path: string,
+  pieces: AsyncIterable<Uint8Array<ArrayBuffer>>,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const found: Uint8Array<ArrayBuffer>[] = [];
+  let bytes = 0;
+  for await (const piece of pieces) {
+    bytes += piece.length;
+    if (bytes > MAX_SIDE_BYTES) {
+      throw new LabError("bad-input", `${path} has more than ${MAX_SIDE_BYTES} bytes and was not read`, {
+        subject: path,
+      });
+    }
+    found.push(piece);
+  }
+  const all = new Uint8Array(bytes);
+  let at = 0;
+  for (const piece of found) {
+    all.set(piece, at);
+    at += piece.length;
+  }
+  return all;
+}
+
+function parsedJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes)) as unknown;
+  } catch {
+    // Not JSON: the callers say what that means.
+    return undefined;
+  }
+}
+
+function isSize(value: unknown): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+}

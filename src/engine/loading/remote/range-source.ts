@@ -1,0 +1,101 @@
+/** A file on a server that sends parts of it: each read fetches its range, small ones in a row share a request. */
+import { checkRange } from "../../bytes/memory.ts";
+import type { ByteSource } from "../../bytes/source.ts";
+import { LabError } from "../../errors.ts";
+import { explained, Passing, type RemoteDeps, refused, repeated, request } from "./request.ts";
+
+/** Bytes fetched at once when small reads follow each other; as many are held. */
+export const AHEAD = 8 * 2 ** 20;
+
+export interface RemotePlace {
+  /** Path inside the folder. */
+  readonly path: string;
+  readonly url: string;
+  /** Bytes. */
+  readonly size: number;
+}
+
+/**
+ * @param ahead bytes a small read fetches beyond what it asks for; 0 fetches exactly what is asked for
+ * @throws what a read throws: LabError("network") after all tries, LabError("bad-input") when the file changed meanwhile
+ */
+export function rangeSource(place: RemotePlace, deps: RemoteDeps, ahead: number = AHEAD): ByteSource {
+  const { path, url, size } = place;
+  let held = { start: 0, bytes: new Uint8Array() };
+  /** The version the first answer had. */
+  let version: string | null = null;
+  const changed = (why: string): LabError =>
+    new LabError("bad-input", `${path} changed on the server while it was read (${why}); open the address again`, {
+      subject: path,
+    });
+
+  const check = (response: Response, from: number): void => {
+    const { status, headers } = response;
+    if (status === 416) throw changed(`it no longer has ${size} bytes`);
+    if (status === 200) throw new Passing("the server sent the whole file where a part was asked for");
+    if (status !== 206) throw refused(url, status);
+    const said = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(headers.get("content-range") ?? "");
+    if (said !== null && Number(said[1]) !== from) {
+      throw new LabError("bad-input", `${path}: the server sent byte ${said[1]} where ${from} was asked for`, {
+        subject: path,
+      });
+    }
+    if (said !== null && said[2] !== "*" && Number(said[2]) !== size) throw changed(`${said[2]} bytes, not ${size}`);
+    const tag = headers.get("etag");
+    if (version !== null && tag !== null && tag !== version) throw changed("another entity tag");
+    version ??= tag;
+  };
+
+  /** Fills `into` with the bytes from `start` on; what broke off goes on where it was. */
+  const fill = async (into: Uint8Array, start: number): Promise<void> => {
+    let done = 0;
+    const attempt = async (): Promise<void> => {
+      const range = `bytes=${start + done}-${start + into.length - 1}`;
+      const answer = await request(url, { headers: { Range: range } }, deps);
+      try {
+        check(answer.response, start + done);
+        for await (const piece of answer.pieces()) {
+          if (done + piece.length > into.length) {
+            throw new LabError("bad-input", `${path}: the server sent more bytes than were asked for (${range})`, {
+              subject: path,
+            });
+          }
+          into.set(piece, done);
+          done += piece.length;
+        }
+      } finally {
+        answer.close();
+      }
+      if (done < into.length) throw new Passing(`the answer ended ${into.length - done} bytes early`);
+    };
+    try {
+      await repeated(path, deps, attempt, () => done);
+    } catch (thrown) {
+      throw thrown instanceof LabError ? await explained(thrown, url, deps) : thrown;
+    }
+  };
+
+  return {
+    name: path,
+    size,
+    read: async (start, end) => {
+      checkRange(path, size, start, end);
+      const out = new Uint8Array(end - start);
+      // What is held already, as far as it goes.
+      const offset = start - held.start;
+      const have = offset < 0 ? 0 : Math.max(0, Math.min(held.bytes.length - offset, out.length));
+      if (have > 0) out.set(held.bytes.subarray(offset, offset + have));
+      const from = start + have;
+      if (from === end) return out;
+      if (end - from > ahead) {
+        await fill(out.subarray(have), from);
+        return out;
+      }
+      const window = new Uint8Array(Math.min(size, Math.max(end, from + ahead)) - from);
+      await fill(window, from);
+      held = { start: from, bytes: window };
+      out.set(window.subarray(0, end - from), have);
+      return out;
+    },
+  };
+}

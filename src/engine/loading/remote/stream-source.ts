@@ -1,0 +1,95 @@
+/**
+ * A file on a server that sends whole files only: one answer is read from beginning to end and left open between reads.
+ * Going back means fetching from the beginning again, so readers should go forward.
+ */
+import { checkRange } from "../../bytes/memory.ts";
+import type { ByteSource } from "../../bytes/source.ts";
+import { LabError } from "../../errors.ts";
+import type { RemotePlace } from "./range-source.ts";
+import { type Answer, explained, Passing, type RemoteDeps, refused, repeated, request } from "./request.ts";
+
+/** Of all files of a folder at most one answer is open: browsers allow a handful of connections to a server. */
+export interface OpenStream {
+  close: (() => void) | null;
+}
+
+interface Flow {
+  readonly answer: Answer;
+  readonly pieces: AsyncGenerator<Uint8Array<ArrayBuffer>>;
+  /** Bytes that have passed. */
+  at: number;
+  /** Came with the last piece and is not used yet; begins at `at`. */
+  rest: Uint8Array<ArrayBuffer>;
+}
+
+/** @param open shared by the files of a folder */
+export function streamSource(place: RemotePlace, deps: RemoteDeps, open: OpenStream): ByteSource {
+  const { path, url, size } = place;
+  let flow: Flow | null = null;
+
+  const stop = (): void => {
+    flow?.answer.close();
+    flow = null;
+  };
+  const begin = async (): Promise<Flow> => {
+    open.close?.();
+    open.close = stop;
+    const answer = await request(url, {}, deps);
+    if (answer.response.status !== 200) {
+      answer.close();
+      throw refused(url, answer.response.status);
+    }
+    flow = { answer, pieces: answer.pieces(), at: 0, rest: new Uint8Array() };
+    return flow;
+  };
+  /** Moves on by as many bytes as the next piece has, at most `most`. */
+  const next = async (from: Flow, most: number): Promise<Uint8Array> => {
+    if (from.rest.length === 0) {
+      const { done, value } = await from.pieces.next();
+      if (done === true) throw new Passing(`the answer ended ${size - from.at} bytes early`);
+      from.rest = value;
+    }
+    const taken = from.rest.subarray(0, most);
+    from.rest = from.rest.subarray(taken.length);
+    from.at += taken.length;
+    return taken;
+  };
+
+  return {
+    name: path,
+    size,
+    read: async (start, end) => {
+      checkRange(path, size, start, end);
+      const out = new Uint8Array(end - start);
+      let done = 0;
+      /** Farthest byte of this read's tries: a file that always breaks off at one place is given up. */
+      let reached = 0;
+      const attempt = async (): Promise<void> => {
+        try {
+          const from = flow !== null && flow.at <= start + done ? flow : await begin();
+          while (from.at < start + done) {
+            await next(from, start + done - from.at);
+            reached = Math.max(reached, from.at);
+          }
+          while (done < out.length) {
+            const piece = await next(from, out.length - done);
+            out.set(piece, done);
+            done += piece.length;
+            reached = Math.max(reached, from.at);
+          }
+        } catch (thrown) {
+          stop();
+          throw thrown;
+        }
+      };
+      try {
+        if (out.length > 0) await repeated(path, deps, attempt, () => reached);
+      } catch (thrown) {
+        throw thrown instanceof LabError ? await explained(thrown, url, deps) : thrown;
+      }
+      // Nothing follows the last byte: the connection is not kept for it.
+      if (end === size) stop();
+      return out;
+    },
+  };
+}

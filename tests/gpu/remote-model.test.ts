@@ -1,0 +1,185 @@
+/** A checkpoint fetched from a server into a model: kept for the next visit, continued after a cut, never half kept when wrong. */
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { nodeFolder } from "../../scripts/lib/node-files.ts";
+import { nodeStore } from "../../scripts/lib/node-store.ts";
+import { memorySnapshot } from "../../src/engine/gpu/memory.ts";
+import { unpacked } from "../../src/engine/gpu/packed/gather.ts";
+import { PackedMatrix } from "../../src/engine/gpu/packed/matrix.ts";
+import type { Tensor } from "../../src/engine/gpu/tf.ts";
+import { ModelCache } from "../../src/engine/loading/model-cache.ts";
+import {
+  type OpenedModel,
+  type OpenModelOptions,
+  openCachedModel,
+  openModelFolder,
+} from "../../src/engine/loading/open-model.ts";
+import { remoteAddress } from "../../src/engine/loading/remote/address.ts";
+import { openRemote } from "../../src/engine/loading/remote/folder.ts";
+import { askRemote } from "../../src/engine/loading/remote/listing.ts";
+import type { Sa2vaModel } from "../../src/engine/model/sa2va.ts";
+import type { StorageChoice } from "../../src/engine/model/storage-choice.ts";
+import { type CheckpointServer, checkpointServer } from "../support/checkpoint-server.ts";
+import { useGpu } from "../support/gpu.ts";
+
+const GOLDEN = "tests/golden/sa2va-tiny-qwen2";
+const WEIGHTS = "model.safetensors";
+const Q8: StorageChoice = { language: "q8", towers: "f16" };
+const F32: StorageChoice = { language: "f32", towers: "f32" };
+
+let server: CheckpointServer;
+let directory: string;
+beforeAll(async () => {
+  await useGpu();
+  server = await checkpointServer(GOLDEN);
+  directory = await mkdtemp(join(tmpdir(), "lab-remote-"));
+});
+beforeEach(() => server.reset());
+afterAll(async () => {
+  await server.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+let used = 0;
+const emptyCache = (): ModelCache => new ModelCache(nodeStore(join(directory, String(used++))), 20_000);
+
+/** Asks, fetches and loads as a page does after the second press. */
+async function load(
+  cache: ModelCache,
+  choice: StorageChoice,
+  { signal, onProgress }: Partial<Pick<OpenModelOptions, "signal" | "onProgress">> = {},
+): Promise<OpenedModel> {
+  const deps = { pauses: [0, 0], ahead: 20_000, signal };
+  const { listing } = await askRemote(remoteAddress(server.url, ""), deps);
+  const { folder, known, close } = await openRemote(listing, deps);
+  const keep = known ? "all" : "none";
+  return openModelFolder(folder, listing.name, { choice, cache, keep, signal, onProgress }).finally(close);
+}
+
+/** Every weight of a model, by name. */
+async function weightsOf(model: Sa2vaModel): Promise<ReadonlyMap<string, Float32Array>> {
+  const found = new Map<string, Float32Array>();
+  for (const [name, weight] of [...model.frozen, ...model.base]) {
+    const whole = weight instanceof PackedMatrix ? unpacked(weight) : (weight as Tensor);
+    found.set(name, (await whole.data()) as Float32Array);
+    if (weight instanceof PackedMatrix) whole.dispose();
+  }
+  return found;
+}
+
+/** The weights as they come from the folder on disk. */
+async function expected(choice: StorageChoice): Promise<ReadonlyMap<string, Float32Array>> {
+  const { model } = await openModelFolder(await nodeFolder(GOLDEN), "golden", { choice });
+  const weights = await weightsOf(model);
+  model.dispose();
+  return weights;
+}
+
+describe("a checkpoint on a server", () => {
+  it.each([
+    ["packed", Q8],
+    ["in f32", F32],
+  ] as const)("loads %s as from disk, and the second time no weight is fetched", async (_, choice) => {
+    const cache = emptyCache();
+    const wanted = await expected(choice);
+    const before = memorySnapshot();
+    const first = await load(cache, choice);
+    expect(first.cached).toBe("written");
+    expect(await weightsOf(first.model)).toEqual(wanted);
+    first.model.dispose();
+    server.reset();
+    const second = await load(cache, choice);
+    expect(second).toMatchObject({ cached: "read", hash: first.hash });
+    expect(await weightsOf(second.model)).toEqual(wanted);
+    second.model.dispose();
+    // The header and what comes with it, of nearly two megabytes.
+    expect(server.weightBytes()).toBeLessThan(120_000);
+    server.reset();
+    const [entry] = await cache.list();
+    const third = await openCachedModel(cache, entry?.id ?? "");
+    expect(await weightsOf(third.model)).toEqual(wanted);
+    third.model.dispose();
+    expect(server.seen).toEqual([]);
+    expect(memorySnapshot().gpuBytes).toBe(before.gpuBytes);
+    expect(memorySnapshot().tensors).toBe(before.tensors);
+  });
+
+  it("that is cut off for good keeps what arrived whole, and goes on there", async () => {
+    const cache = emptyCache();
+    const before = memorySnapshot();
+    const size = (await readFile(join(GOLDEN, WEIGHTS))).length;
+    server.fault = (path, _, { range }) =>
+      path === WEIGHTS && (range?.[1] ?? 0) > 0.6 * size ? { cutAfter: 0 } : null;
+    await expect(load(cache, Q8)).rejects.toMatchObject({ code: "network", subject: WEIGHTS });
+    expect(await cache.list()).toMatchObject([{ finished: false, content: null }]);
+    expect(memorySnapshot().gpuBytes).toBe(before.gpuBytes);
+    expect(memorySnapshot().tensors).toBe(before.tensors);
+    server.reset();
+    const resumed = await load(cache, Q8);
+    expect(resumed.cached).toBe("written");
+    expect(server.weightBytes()).toBeLessThan(0.6 * size);
+    expect(await weightsOf(resumed.model)).toEqual(await expected(Q8));
+    expect(await cache.list()).toMatchObject([{ finished: true }]);
+    resumed.model.dispose();
+  });
+
+  it("that is stopped goes on the next time, also when whole files only are sent", async () => {
+    const cache = emptyCache();
+    server.manner = { ...server.manner, ranges: false };
+    const stop = new AbortController();
+    // It can come no farther than to the middle.
+    server.fault = (path, _, { range }) => (path === WEIGHTS && range === null ? { stallAfter: 1_000_000 } : null);
+    const onProgress = ({ bytes }: { bytes: number }): void => {
+      if (bytes > 400_000) setTimeout(() => stop.abort(), 20);
+    };
+    await expect(load(cache, Q8, { signal: stop.signal, onProgress })).rejects.toMatchObject({ code: "cancelled" });
+    const [entry] = await cache.list();
+    expect(entry).toMatchObject({ finished: false });
+    expect(entry?.bytes).toBeGreaterThan(20_000);
+    server.fault = () => null;
+    const resumed = await load(cache, Q8);
+    expect(await weightsOf(resumed.model)).toEqual(await expected(Q8));
+    resumed.model.dispose();
+  });
+
+  it("that holds other bytes than its header says leaves nothing behind", async () => {
+    const bytes = await readFile(join(GOLDEN, WEIGHTS));
+    const header = Number(bytes.readBigUInt64LE(0));
+    const nan = Buffer.from(bytes);
+    // The last element of the file, whatever its type has in its upper bits.
+    nan.fill(0xff, bytes.length - 4);
+    const lie = Buffer.from(bytes);
+    lie.writeBigUInt64LE(BigInt(header + 7), 0);
+    const zip = Buffer.from(bytes);
+    zip.write("PK\x03\x04", 0, "latin1");
+    for (const [body, sentence] of [
+      [nan, /model\.safetensors: tensor ".+" holds NaN/],
+      [lie, /model\.safetensors is not a usable safetensors file/],
+      [zip, /it is a zip archive under another name/],
+      [bytes.subarray(0, bytes.length - 1000), /model\.safetensors is not a usable .*cut off while it was copied/],
+    ] as const) {
+      server.reset();
+      server.fault = (path) => (path === WEIGHTS ? { body } : null);
+      const cache = emptyCache();
+      const before = memorySnapshot();
+      await expect(load(cache, Q8)).rejects.toMatchObject({
+        code: "bad-input",
+        message: expect.stringMatching(sentence),
+      });
+      expect(await cache.list()).toEqual([]);
+      expect(memorySnapshot().gpuBytes).toBe(before.gpuBytes);
+      expect(memorySnapshot().tensors).toBe(before.tensors);
+    }
+  });
+
+  it("whose version nobody tells is loaded and not kept", async () => {
+    server.manner = { ...server.manner, ranges: false, tag: "none" };
+    const cache = emptyCache();
+    const opened = await load(cache, Q8);
+    expect(opened.cached).toBe("none");
+    expect(await cache.list()).toEqual([]);
+    opened.model.dispose();
+  });
+});
