@@ -18,24 +18,21 @@ export interface MaskAnchor {
 const BCE_WEIGHT = 2;
 const DICE_WEIGHT = 0.5;
 
+/** Whether the settings ask for an anchor. */
+export function wantsAnchor(config: LabConfig): boolean {
+  return config.maskAnchor !== "none" && config.maskAnchorWeight !== 0;
+}
+
 /**
  * @param start output of the weights the run began with, for the same phrase; read, not kept
  * @param truth share of each decoder pixel that the region covers, row-major h·w
- * @returns null when the settings ask for none
  */
 export async function maskAnchor(
   config: LabConfig,
-  start: () => PhraseOutput,
+  start: PhraseOutput,
   truth: (side: number) => Float32Array,
-): Promise<MaskAnchor | null> {
-  if (config.maskAnchor === "none" || config.maskAnchorWeight === 0) return null;
-  const output = start();
-  try {
-    if (config.maskAnchor === "start") return startAnchor(output);
-    return await truthAnchor(output, truth);
-  } finally {
-    output.dispose();
-  }
+): Promise<MaskAnchor> {
+  return config.maskAnchor === "start" ? startAnchor(start) : await truthAnchor(start, truth);
 }
 
 /** KL(policy ‖ start) of every pixel as a coin, mean over the pixels of the three candidates, nats. */

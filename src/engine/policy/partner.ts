@@ -44,20 +44,33 @@ export function phrasePrompts(
   );
   return tf.tidy(() => {
     const visual = projectImage(weights, features);
+    const language = model.config.language;
+    if (prompts.length === 1) {
+      // Nobody to share with: one pass over the whole text instead of one over its beginning and one over its last token.
+      const { hidden } = languageForward(
+        weights,
+        language,
+        embedPrompt(model, weights, first, first.forcedIds, visual, null),
+      );
+      return languagePrompt(weights, placeOf(hidden, 0, first.forcedIds.length - 1));
+    }
     const prefix = embedPrompt(model, weights, first, first.forcedIds.slice(0, shared), visual, null);
     const tails = prompts.map((prompt) => {
       const own = embedIds(model, weights, [prompt.forcedIds.slice(shared)]);
       return own.reshape(own.shape.slice(1));
     });
     const batch = padTails(prefix, tails);
-    const { cache } = languageForward(weights, model.config.language, batch.prefix);
-    const { hidden } = languageForward(weights, model.config.language, batch.tails, { past: cache });
-    const width = hidden.shape[2] as number;
-    const atSeg = batch.tailLengths.map((length, row) =>
-      tf.slice(hidden, [row, length - 1, 0], [1, 1, width]).reshape([1, width]),
-    );
-    return languagePrompt(weights, atSeg.length === 1 ? (atSeg[0] as Tensor) : tf.concat(atSeg, 0));
+    const { cache } = languageForward(weights, language, batch.prefix);
+    const { hidden } = languageForward(weights, language, batch.tails, { past: cache });
+    const atSeg = batch.tailLengths.map((length, row) => placeOf(hidden, row, length - 1));
+    return languagePrompt(weights, tf.concat(atSeg, 0));
   });
+}
+
+/** Hidden state of one place, [1, D], of [B, T, D]. */
+function placeOf(hidden: Tensor, row: number, at: number): Tensor {
+  const width = hidden.shape[2] as number;
+  return tf.slice(hidden, [row, at, 0], [1, 1, width]).reshape([1, width]);
 }
 
 /** Decoder output for N phrases about one picture; differentiable in every trainable tensor. */

@@ -88,6 +88,11 @@ export async function groupGradients(
 
 /** Log-probabilities of the same actions without a tape, [N·T]; for reference and stored denominators. */
 export async function logProbsOnly(playout: Playout, weights: Weights, features: ImageFeatures): Promise<Float32Array> {
-  const logps = tf.tidy(() => playout.logProbs(weights, features).logps);
+  return await readLogProbs(() => playout.logProbs(weights, features));
+}
+
+/** Reads what `score` computes without keeping anything of it on the GPU, [N·T]. */
+export async function readLogProbs(score: () => { readonly logps: Tensor }): Promise<Float32Array> {
+  const logps = tf.tidy(() => score().logps);
   return (await logps.data().finally(() => logps.dispose())) as Float32Array;
 }

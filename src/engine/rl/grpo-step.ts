@@ -145,6 +145,7 @@ async function playGroups(input: StepInput, loop: LoopId, playouts: Playout[]): 
 
 async function referenceLogProbs(input: StepInput, playout: Playout): Promise<Float32Array> {
   const { context, state } = input;
+  if (context.config.reference === "start" && playout.startLogps != null) return playout.startLogps;
   const parameters = context.config.reference === "ema" ? state.ema : state.start;
   return await withFeatures(input, playout, (features) =>
     logProbsOnly(playout, weightsView(context.model.frozen, parameters, state.loraScale), features),

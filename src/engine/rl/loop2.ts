@@ -9,7 +9,7 @@ import type { Tensor } from "../gpu/tf.ts";
 import { nearestMask } from "../model/preprocess/region-grid.ts";
 import { imageLogits, maskConfidence, packMask } from "../model/sam2/postprocess.ts";
 import { disposeFeatures, type ImageFeatures } from "../policy/features.ts";
-import { maskAnchor } from "../policy/mask-anchor.ts";
+import { type MaskAnchor, maskAnchor, wantsAnchor } from "../policy/mask-anchor.ts";
 import { maskPolicyOf } from "../policy/mask-policies.ts";
 import type { MaskActions } from "../policy/mask-policy.ts";
 import { describePictures } from "../policy/partner.ts";
@@ -17,7 +17,9 @@ import { phraseOutput } from "../policy/phrase-output.ts";
 import { segmentPrompt } from "../policy/prompts.ts";
 import { rewardPlan } from "../rewards/composer/plan.ts";
 import type { ScoredRollout } from "../rewards/types.ts";
+import { readLogProbs } from "./backward.ts";
 import { maskDraws, type StepContext } from "./context.ts";
+import { needsReference } from "./loss-config.ts";
 import { maskObservations, pairObservations } from "./observations.ts";
 import type { AuxiliaryLoss, Playout } from "./playout.ts";
 
@@ -144,11 +146,7 @@ async function playoutOf(
   const caption = row.summary.caption;
   const prompt = segmentPrompt(model, features.tiles, caption);
   const rewards = scored.map((score) => score.reward);
-  const anchor = await maskAnchor(
-    config,
-    () => phraseOutput(model, context.start, features, caption),
-    (side) => Float32Array.from(nearestMask(row.mask, height, width, side, side)),
-  );
+  const { anchor, startLogps } = await askStart(context, item);
   const { imitate } = acted;
   const greedyRle = greedy === undefined ? null : encodeRle(greedy, height, width);
   return {
@@ -178,6 +176,7 @@ async function playoutOf(
       terms: scored[n]?.terms ?? [],
       truncated: false,
     })),
+    startLogps,
     policyGradient: imitate === undefined,
     logProbs: (weights, own) => {
       const output = phraseOutput(model, weights, own, caption);
@@ -197,6 +196,30 @@ async function playoutOf(
     },
     observations: { ...maskObservations(masks, row.mask), ...pairObservations(masks, told) },
   };
+}
+
+interface StartAnswer {
+  readonly anchor: MaskAnchor | null;
+  readonly startLogps: Float32Array | null;
+}
+
+/** What the weights of the run's beginning are asked for, by anchor and reference, in one pass. */
+async function askStart(context: StepContext, { row, features, actions }: Acted): Promise<StartAnswer> {
+  const { model, config } = context;
+  const anchored = wantsAnchor(config);
+  const referred = needsReference(config) && config.reference === "start";
+  if (!anchored && !referred) return { anchor: null, startLogps: null };
+  const { height, width } = sides(row);
+  const output = phraseOutput(model, context.start, features, row.summary.caption);
+  try {
+    // Decoded here, outside any tidy, because both need it.
+    if (anchored) output.decoded();
+    const logps = referred ? await readLogProbs(() => actions.logProbs(output)) : null;
+    const target = (side: number) => Float32Array.from(nearestMask(row.mask, height, width, side, side));
+    return { anchor: anchored ? await maskAnchor(config, output, target) : null, startLogps: logps };
+  } finally {
+    output.dispose();
+  }
 }
 
 /** Each rollout's share of the group's reward; equal shares where nothing was earned. Missing and negative ones have none. */

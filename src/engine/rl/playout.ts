@@ -67,6 +67,8 @@ export interface Playout {
    * Differentiable in the trainable tensors behind `weights`; padded places hold any finite value.
    */
   logProbs(weights: Weights, features: ImageFeatures, rows?: RowRange): ActionScores;
+  /** [N·T] log π of the weights the run began with, where the loop has asked them anyway. */
+  readonly startLogps?: Float32Array | null;
   /** Whether `logProbs` can score some of the rollouts for the cost of these alone. */
   readonly splitsRows?: boolean;
   /** False where the actions are not learnt from by policy gradient, only by an auxiliary loss. */
