@@ -8,7 +8,7 @@
  * driver. `--only` measures cases whose name contains TEXT; `--processor-time` counts
  * what the process used instead of what passed, which is what a crowded machine with a software adapter can tell;
  * `--write` puts the kernels' table into docs/performance.md. The suite meteor counts
- * caption pairs a second instead, and memory prints what is held after every tenth of N small steps (500).
+ * caption pairs a second instead, and memory prints what is held every 25 of N small steps (500).
  */
 import { join } from "node:path";
 import { LabError } from "../src/engine/errors.ts";

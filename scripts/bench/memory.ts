@@ -1,17 +1,20 @@
 /**
- * Memory over many small steps of both loops on the pocket model: tensors, bytes on the GPU, buffers of the decoder and
- * the process. After the first steps, which compile and fill pools, nothing may grow.
+ * Memory over many small steps of both loops on the pocket model: tensors, bytes on the GPU, and the memory of the
+ * process after a collection. After the first steps, which compile and fill pools and caches, nothing may grow.
  */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { requireConfig } from "../../src/engine/config/parse.ts";
 import { presetConfig } from "../../src/engine/config/presets.ts";
 import { type EngineDevice, openAgain } from "../../src/engine/gpu/device.ts";
-import { decodeBytes } from "../../src/engine/policy/decode-gpu.ts";
 import { rewardScorer } from "../../src/engine/rewards/scorer.ts";
 import { Session } from "../../src/engine/rl/session.ts";
-import { memoryStore } from "../../src/engine/runs/memory-store.ts";
+import { collectGarbage } from "../lib/garbage.ts";
 import { nodeFolder } from "../lib/node-files.ts";
 import { openNodeDevice } from "../lib/node-gpu.ts";
 import { nodeWordnet, openNodeRows, POCKET_MODEL } from "../lib/node-rows.ts";
+import { nodeStore } from "../lib/node-store.ts";
 
 /** Memory after a step. */
 export interface MemoryRow {
@@ -21,11 +24,13 @@ export interface MemoryRow {
   readonly step: number;
   readonly tensors: number;
   readonly gpu_bytes: number;
-  /** Of the backend's buffers, pooled ones included. */
+  /** Pooled ones included. */
   readonly gpu_bytes_allocated: number;
-  /** Of the decoder's own buffers. */
-  readonly decode_bytes: number;
-  /** JavaScript objects in use, after a collection where Node offers one (--expose-gc). */
+  /** Tensors that nobody owns by name. */
+  readonly nameless: number;
+  /** Frozen features in host memory, a cache that is bounded in bytes. */
+  readonly feature_bytes: number;
+  /** JavaScript objects in use, after a collection. */
   readonly heap_bytes: number;
   /** Memory outside the heap that objects hold on to, typed arrays included. */
   readonly external_bytes: number;
@@ -47,36 +52,43 @@ const SETTINGS = {
   seed: 1,
 };
 
-/** @returns about ten rows, evenly over the steps */
+/** @returns a row every 25 steps, or ten rows of a shorter run */
 export async function memoryRows(device: EngineDevice, adapter: string, steps: number): Promise<MemoryRow[]> {
   const { rows: source, list } = await openNodeRows();
-  const rows: MemoryRow[] = [];
-  const every = Math.max(1, Math.floor(steps / 10));
-  const session = new Session({
+  const rows: Promise<MemoryRow>[] = [];
+  const every = Math.min(25, Math.max(1, Math.floor(steps / 10)));
+  // On disk: a store in memory would grow with every step that is recorded.
+  const folder = await mkdtemp(join(tmpdir(), "memory-"));
+  const take = async (step: number): Promise<MemoryRow> => {
+    const { memory } = await session.system();
+    const features = memory.holdings.find(({ owner }) => owner === "features");
+    collectGarbage();
+    const { heapUsed, external, arrayBuffers, rss } = process.memoryUsage();
+    return {
+      suite: "memory",
+      case: "small steps, both loops, pocket model",
+      adapter,
+      step,
+      tensors: memory.tensors,
+      gpu_bytes: memory.gpuBytes,
+      gpu_bytes_allocated: memory.gpuBytesAllocated,
+      nameless: memory.holdings.find(({ owner }) => owner === "work")?.tensors ?? 0,
+      feature_bytes: features?.hostBytes ?? 0,
+      heap_bytes: heapUsed,
+      external_bytes: external,
+      array_bytes: arrayBuffers,
+      rss_bytes: rss,
+    };
+  };
+  const session: Session = new Session({
     device,
     reopen: () => openAgain(openNodeDevice),
-    store: memoryStore(),
+    store: nodeStore(folder),
     rows: source,
     scorer: rewardScorer({ wordnet: await nodeWordnet() }),
     now: () => performance.now() / 1000,
     emit(event) {
-      if (event.type !== "step" || event.step % every !== 0) return;
-      globalThis.gc?.();
-      const { heapUsed, external, arrayBuffers, rss } = process.memoryUsage();
-      rows.push({
-        suite: "memory",
-        case: "small steps, both loops, pocket model",
-        adapter,
-        step: event.step,
-        tensors: event.metrics["memory/num_tensors"] as number,
-        gpu_bytes: event.metrics["memory/gpu_bytes"] as number,
-        gpu_bytes_allocated: event.metrics["memory/gpu_bytes_allocated"] as number,
-        decode_bytes: decodeBytes(),
-        heap_bytes: heapUsed,
-        external_bytes: external,
-        array_bytes: arrayBuffers,
-        rss_bytes: rss,
-      });
+      if (event.type === "step" && event.step % every === 0) rows.push(take(event.step));
     },
   });
   try {
@@ -86,6 +98,7 @@ export async function memoryRows(device: EngineDevice, adapter: string, steps: n
     await run.done;
   } finally {
     session.dispose();
+    await rm(folder, { recursive: true, force: true });
   }
-  return rows;
+  return Promise.all(rows);
 }

@@ -78,7 +78,8 @@ export function trainableForecast(config: Sa2vaConfig, rank: number): TrainableF
   return { blocks, parameters: Object.values(blocks).reduce((sum, count) => sum + count, 0) };
 }
 
-function partOf(name: string): WeightPart {
+/** The part of the model a stored tensor belongs to. */
+export function partOf(name: string): WeightPart {
   const block = trainableBlock(name);
   if (block !== undefined) return block;
   if (name.startsWith("vision_model.")) return "vision";

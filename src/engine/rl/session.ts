@@ -22,6 +22,7 @@ import { readCheckpoint } from "../runs/checkpoint.ts";
 import type { RunManifest } from "../runs/manifest.ts";
 import type { LoopId } from "../runs/records.ts";
 import { createRun, openRun, type RunFolder } from "../runs/run-folder.ts";
+import { memoryReport, type SystemReport } from "./holdings.ts";
 import { keepStart, keptStart } from "./kept-start.ts";
 import { type Plan, planRun } from "./plan.ts";
 import { keepGoing, type RunEnd } from "./recovery.ts";
@@ -155,6 +156,14 @@ export class Session {
       });
     }
     return planRun(model, config, this.#device, { start: this.#adapter, rate: await this.#rate });
+  }
+
+  /** What is held, by its owner, and what the device was measured to do; may be asked at any moment. */
+  async system(): Promise<SystemReport> {
+    // A measurement that failed was told to whoever asked for the plan.
+    const rate = (await this.#rate?.catch(() => null)) ?? null;
+    const [model, state] = [this.#model?.model, this.#live?.state];
+    return { memory: memoryReport({ model, state, run: this.#trainer?.features, tries: this.#tryFeatures }), rate };
   }
 
   /** Starts a new run. @param created ISO time */

@@ -81,6 +81,11 @@ export class Trainer {
     return this.#step;
   }
 
+  /** Frozen features that are kept; the trainer's own. */
+  get features(): FeatureCache {
+    return this.#features;
+  }
+
   /** Writes a checkpoint at the end of the step that runs now. */
   askCheckpoint(): void {
     this.#checkpointAsked = true;
