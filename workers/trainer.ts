@@ -92,6 +92,8 @@ async function answer(message: Request): Promise<void> {
       return send({ type: "stored-models", request, models: await models.list() });
     case "plan":
       return send({ type: "plan", request, plan: await lab.plan(message.config) });
+    case "system":
+      return send({ type: "system", request, report: await lab.system() });
     case "bench":
       return bench(lab, message);
     case "open-adapter": {

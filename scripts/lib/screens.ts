@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 
-export const SCREENS = ["data", "setup", "rewards", "train", "rollouts", "judge", "eval", "runs"] as const;
+export const SCREENS = ["data", "setup", "rewards", "train", "rollouts", "judge", "eval", "runs", "system"] as const;
 
 const SIZES = [
   { name: "", width: 1440, height: 900 },

@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useState } from "react";
+import { type ReactNode, Suspense, useEffect, useState } from "react";
 import styles from "./app.module.css";
 import { PageDrop, Pickers } from "./components/upload/pickers.tsx";
 import { Announcer } from "./frame/announcer.tsx";
@@ -27,7 +27,9 @@ export function App(): ReactNode {
       <ProblemList onAll={() => setWarningsOpen(true)} />
       <main id="main" className={styles.main} tabIndex={-1} data-screen={screen}>
         <ErrorBoundary key={screen}>
-          <Screen />
+          <Suspense fallback={null}>
+            <Screen />
+          </Suspense>
         </ErrorBoundary>
       </main>
       <Announcer />

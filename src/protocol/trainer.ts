@@ -7,6 +7,7 @@ import type { CachedModel } from "../engine/loading/model-cache.ts";
 import type { StorageChoice } from "../engine/model/storage-choice.ts";
 import type { BenchGroup } from "../engine/rewards/bench/bench-group.ts";
 import type { Alarm, Phase, PhaseTimes, RunState, TrainerEvent } from "../engine/rl/events.ts";
+import type { SystemReport } from "../engine/rl/holdings.ts";
 import type { PlannedBlock, Plan as RunPlan } from "../engine/rl/plan.ts";
 import type { TryAnswer, TryPhase, TryTask, TryWeights } from "../engine/rl/try-out.ts";
 import type { RunManifest } from "../engine/runs/manifest.ts";
@@ -30,6 +31,8 @@ export type ToTrainer =
   | { readonly type: "stop-loading" }
   /** Sizes of the trainable set for a configuration, without starting. */
   | { readonly type: "plan"; readonly request: RequestId; readonly config: LabConfig }
+  /** What is held on the device, and what it was measured to do. */
+  | { readonly type: "system"; readonly request: RequestId }
   | {
       readonly type: "start";
       readonly request: RequestId;
@@ -127,7 +130,7 @@ export interface ModelInfo {
   readonly note: string | null;
 }
 
-export type { CachedModel, PlannedBlock as TrainableBlock, RunPlan, StorageChoice };
+export type { CachedModel, PlannedBlock as TrainableBlock, RunPlan, StorageChoice, SystemReport };
 
 export type FromTrainer =
   | { readonly type: "gpu"; readonly report: GpuReport | null; readonly error: WireError | null }
@@ -142,6 +145,7 @@ export type FromTrainer =
   /** Reading a model broke off after the old one had been freed: none is loaded now. */
   | { readonly type: "model-closed" }
   | { readonly type: "plan"; readonly request: RequestId; readonly plan: RunPlan }
+  | { readonly type: "system"; readonly request: RequestId; readonly report: SystemReport }
   | { readonly type: "adapter"; readonly request: RequestId; readonly info: AdapterInfo | null }
   | { readonly type: "merge-progress"; readonly done: number; readonly total: number }
   /** Largest relative differences between the merged model and base with adapter. */

@@ -46,11 +46,14 @@ describe.each(["light", "dark"] as const)("in the %s theme", (theme) => {
     await lab.page.locator(`html[data-theme=${theme}]`).waitFor({ state: "attached" });
   });
 
-  it.each(["data", "setup", "rewards", "train", "rollouts", "eval", "runs"])("the screen %s passes", async (screen) => {
-    await show(lab.page, { screen });
-    await lab.page.waitForTimeout(500);
-    expect(await violations()).toEqual([]);
-  });
+  it.each(["data", "setup", "rewards", "train", "rollouts", "eval", "runs", "system"])(
+    "the screen %s passes",
+    async (screen) => {
+      await show(lab.page, { screen });
+      await lab.page.waitForTimeout(500);
+      expect(await violations()).toEqual([]);
+    },
+  );
 
   it("an open row passes", async () => {
     await show(lab.page, { screen: "data" });

@@ -11,6 +11,7 @@ import type {
   RowSelection,
   RunPlan,
   StorageChoice,
+  SystemReport,
   ToTrainer,
   TryPicture,
   TryTask,
@@ -20,7 +21,18 @@ import { Requests } from "./requests.ts";
 
 type Answer = Extract<
   FromTrainer,
-  { readonly type: "model" | "stored-models" | "plan" | "adapter" | "started" | "bench-done" | "tried" | "merged" }
+  {
+    readonly type:
+      | "model"
+      | "stored-models"
+      | "plan"
+      | "system"
+      | "adapter"
+      | "started"
+      | "bench-done"
+      | "tried"
+      | "merged";
+  }
 >;
 export type Started = Omit<Extract<Answer, { readonly type: "started" }>, "type" | "request">;
 export type Merged = Pick<Extract<Answer, { readonly type: "merged" }>, "folder" | "tokens" | "masks">;
@@ -38,6 +50,8 @@ export interface TrainerClient {
   /** The loading under way then fails as cancelled. */
   stopLoading(): void;
   plan(config: LabConfig): Promise<RunPlan>;
+  /** What is held on the device now; answered in the middle of a step too. */
+  system(): Promise<SystemReport>;
   /** @param now ISO time that the run folder records */
   start(config: LabConfig, rows: RowSelection, title: string, now: string): Promise<Started>;
   resume(runId: string, rows: RowSelection, now: string): Promise<Started>;
@@ -69,6 +83,7 @@ const ANSWERS: ReadonlySet<string> = new Set<Answer["type"]>([
   "model",
   "stored-models",
   "plan",
+  "system",
   "adapter",
   "started",
   "bench-done",
@@ -114,6 +129,7 @@ export function createTrainerClient(worker: Pick<Worker, "postMessage" | "addEve
       (await ask("stored-models", (request) => ({ type: "remove-stored", request, id }))).models,
     stopLoading: () => post({ type: "stop-loading" }),
     plan: async (config) => (await ask("plan", (request) => ({ type: "plan", request, config }))).plan,
+    system: async () => (await ask("system", (request) => ({ type: "system", request }))).report,
     start: (config, rows, title, now) =>
       ask("started", (request) => ({ type: "start", request, config, rows, title, now })),
     resume: (runId, rows, now) => ask("started", (request) => ({ type: "resume", request, runId, rows, now })),

@@ -1,5 +1,5 @@
 /** The screens of the rail, in the order of work. */
-import type { ComponentType, ReactNode } from "react";
+import { type ComponentType, lazy, type ReactNode } from "react";
 import {
   IconData,
   IconEval,
@@ -8,6 +8,7 @@ import {
   IconRollouts,
   IconRuns,
   IconSetup,
+  IconSystem,
   IconTrain,
 } from "../components/ui/icons.tsx";
 import { DataScreen } from "../screens/data/data-screen.tsx";
@@ -37,7 +38,11 @@ export const SCREEN_LIST: readonly ScreenEntry[] = [
   { id: "judge", label: "Judge", key: "j", icon: <IconJudge size={18} /> },
   { id: "eval", label: "Eval", key: "e", icon: <IconEval size={18} /> },
   { id: "runs", label: "Runs", key: "n", icon: <IconRuns size={18} /> },
+  { id: "system", label: "System", key: "y", icon: <IconSystem size={18} /> },
 ];
+
+/** Not part of the first load: nobody's first screen. */
+const SystemScreen = lazy(() => import("../screens/system/system-screen.tsx"));
 
 const COMPONENTS: Readonly<Record<Screen, ComponentType>> = {
   data: DataScreen,
@@ -48,6 +53,7 @@ const COMPONENTS: Readonly<Record<Screen, ComponentType>> = {
   judge: JudgeScreen,
   eval: EvalScreen,
   runs: RunsScreen,
+  system: SystemScreen,
 };
 
 export function screenComponent(id: Screen): ComponentType {

@@ -3,7 +3,7 @@
  * reading and writing; unknown keys are ignored, bad values fall back.
  */
 
-export const SCREENS = ["data", "setup", "rewards", "train", "rollouts", "judge", "eval", "runs"] as const;
+export const SCREENS = ["data", "setup", "rewards", "train", "rollouts", "judge", "eval", "runs", "system"] as const;
 export type Screen = (typeof SCREENS)[number];
 
 export interface Route {

@@ -3,11 +3,14 @@ import { useStore } from "zustand";
 import { createStore } from "zustand/vanilla";
 import type { Alarm, Phase, PhaseTimes, RunState, TrainerEvent } from "../../engine/rl/events.ts";
 import type { RunManifest } from "../../engine/runs/manifest.ts";
+import type { StepCosts } from "../../engine/runs/phase-lines.ts";
 import type { GroupRecord, LoopId } from "../../engine/runs/records.ts";
 import { metricStore } from "./metrics.ts";
 
 /** Groups kept in memory; older ones are read back from the run folder. */
 export const MAX_GROUPS = 400;
+/** Steps whose costs are kept for medians. */
+const MAX_COSTS = 2000;
 
 export interface LastCheckpoint {
   readonly step: number;
@@ -26,6 +29,8 @@ export interface RunStoreState {
   readonly loop: LoopId | null;
   /** Seconds per phase of the last finished step. */
   readonly phaseTimes: PhaseTimes;
+  /** What the phases of this page's steps cost, newest last. */
+  readonly costs: readonly StepCosts[];
   /** Newest last, at most MAX_GROUPS. */
   readonly groups: readonly GroupRecord[];
   readonly lastCheckpoint: LastCheckpoint | null;
@@ -46,6 +51,7 @@ const EMPTY: RunStoreState = {
   phase: null,
   loop: null,
   phaseTimes: {},
+  costs: [],
   groups: [],
   lastCheckpoint: null,
   alarms: [],
@@ -78,6 +84,7 @@ export function beginRun(manifest: RunManifest, resumedAt: number, trainRows: nu
     manifest,
     state: before.state === "running" ? "running" : "starting",
     step: resumedAt,
+    costs: same ? before.costs.filter(({ step }) => step <= resumedAt) : [],
     groups: same ? before.groups.filter((group) => group.step <= resumedAt) : [],
     trainRows,
     heldOutRows,
@@ -102,6 +109,11 @@ export function applyEvent(event: TrainerEvent, now: number): void {
       runStore.setState({
         step: event.step,
         phaseTimes: event.phaseTimes,
+        // A device that was lost sets the run back to an earlier step.
+        costs: [
+          ...before.costs.filter(({ step }) => step < event.step),
+          { step: event.step, phases: event.costs },
+        ].slice(-MAX_COSTS),
         rolloutsPerMinute: rolloutRate(before.groups, event.step, event.phaseTimes) ?? before.rolloutsPerMinute,
       });
       break;

@@ -47,6 +47,9 @@ export const IconRollouts = path("M2.5 2.5h4.5v4.5H2.5zM9 2.5h4.5v4.5H9zM2.5 9h4
 export const IconEval = path("M2.5 13.5v-4M6.2 13.5v-7M9.8 13.5v-5M13.5 13.5v-11M2 5l3.5-2.5");
 export const IconRewards = path("M8 2v12M3.5 14h9M2 5.5h12M4 5.5L2 9.5h4zM12 5.5l-2 4h4z");
 export const IconRuns = path("M8 4.5V8l2.5 1.5M2.5 8a5.5 5.5 0 1 0 1.7-4M2.5 2.5v2.2h2.2");
+export const IconSystem = path(
+  "M4.5 4.5h7v7h-7zM6.5 6.5h3v3h-3zM6 2v2.5M10 2v2.5M6 11.5V14M10 11.5V14M2 6h2.5M2 10h2.5M11.5 6H14M11.5 10H14",
+);
 export const IconJudge = path("M8 2.5v11M5 13.5h6M3 4.5h10M3 4.5L1.5 9h3zM13 4.5L11.5 9h3z");
 export const IconThumbUp = path(
   "M5 7.5v6H2.5v-6zM5 7.5l2.5-5c1 0 1.7.8 1.5 1.8L8.6 6.5h3.6c.8 0 1.4.8 1.2 1.6l-1 4c-.2.8-.8 1.4-1.6 1.4H5",

@@ -1,0 +1,46 @@
+import { type ReactNode, useState } from "react";
+import type { SystemReport } from "../../../protocol/trainer.ts";
+import { report as list } from "../../clients/lab.ts";
+import { Button } from "../../components/ui/button.tsx";
+import { runStore } from "../../stores/run.ts";
+import { sessionStore } from "../../stores/session.ts";
+import { phaseRows } from "./medians.ts";
+import { browserName } from "./page-panel.tsx";
+import type { PageFacts } from "./use-system.ts";
+
+/** Everything on this screen as JSON, for a bug report: sizes and counts, no data, no settings, no keys. */
+export function CopyReport(props: { readonly report: SystemReport | null; readonly page: PageFacts }): ReactNode {
+  const [copied, setCopied] = useState(false);
+  const copy = async (): Promise<void> => {
+    await navigator.clipboard.writeText(reportText(props.report, props.page));
+    setCopied(true);
+  };
+  return (
+    <Button
+      kind="quiet"
+      title="Adapter, storage, costs and memory as JSON; no data and no keys"
+      onClick={() => list(copy())}
+    >
+      {copied ? "Copied" : "Copy report"}
+    </Button>
+  );
+}
+
+function reportText(report: SystemReport | null, { usage, quota, persisted }: PageFacts): string {
+  const { gpu, gpuError, model } = sessionStore.getState();
+  const rows = phaseRows(runStore.getState().costs);
+  const value = {
+    browser: browserName(),
+    isolated: globalThis.crossOriginIsolated,
+    threads: navigator.hardwareConcurrency,
+    storage: { usage, quota, persisted },
+    gpu,
+    gpuError: gpuError?.message ?? null,
+    rate: report?.rate ?? null,
+    model: model === null ? null : { family: model.family, parameters: model.parameters, storage: model.storage },
+    memory: report?.memory ?? null,
+    steps: runStore.getState().costs.length,
+    phases: rows === null ? null : { ...Object.fromEntries(rows.phases), "whole step": rows.total },
+  };
+  return `${JSON.stringify(value, null, 2)}\n`;
+}

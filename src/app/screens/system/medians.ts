@@ -1,0 +1,66 @@
+import type { PhaseCost, StepCosts } from "../../../engine/runs/phase-lines.ts";
+
+/** A number of a phase in the last step, and its median over the steps that entered the phase; null where unknown. */
+export interface LastAndMedian {
+  readonly last: number | null;
+  readonly median: number | null;
+}
+
+export type PhaseRow = Readonly<Record<keyof PhaseCost, LastAndMedian>>;
+
+const NAMES: readonly (keyof PhaseCost)[] = [
+  "seconds",
+  "gpuSeconds",
+  "dispatches",
+  "submits",
+  "readBacks",
+  "readBytes",
+  "writtenBytes",
+  "buffers",
+  "bufferBytes",
+];
+
+export function median(values: readonly number[]): number | null {
+  if (values.length === 0) return null;
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1
+    ? (sorted[middle] as number)
+    : ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
+}
+
+/** Sum over the phases of a step; unknown when it is unknown for any of them. */
+function wholeStep({ phases }: StepCosts): PhaseCost {
+  const costs = Object.values(phases);
+  const sum = (name: keyof PhaseCost): number | null =>
+    costs.some((cost) => cost[name] === null) ? null : costs.reduce((total, cost) => total + (cost[name] ?? 0), 0);
+  return Object.fromEntries(NAMES.map((name) => [name, sum(name)])) as unknown as PhaseCost;
+}
+
+function rowOf(last: PhaseCost | undefined, all: readonly PhaseCost[]): PhaseRow {
+  const entry = (name: keyof PhaseCost): LastAndMedian => ({
+    last: last?.[name] ?? null,
+    median: median(all.flatMap((cost) => cost[name] ?? [])),
+  });
+  return Object.fromEntries(NAMES.map((name) => [name, entry(name)])) as unknown as PhaseRow;
+}
+
+/** One row a phase that any step entered, and the whole step; null before the first step. */
+export function phaseRows(
+  steps: readonly StepCosts[],
+): { readonly phases: ReadonlyMap<string, PhaseRow>; readonly total: PhaseRow } | null {
+  const last = steps.at(-1);
+  if (last === undefined) return null;
+  const names = new Set(steps.flatMap(({ phases }) => Object.keys(phases)));
+  const phases = new Map<string, PhaseRow>();
+  for (const name of names) {
+    phases.set(
+      name,
+      rowOf(
+        last.phases[name],
+        steps.flatMap((step) => step.phases[name] ?? []),
+      ),
+    );
+  }
+  return { phases, total: rowOf(wholeStep(last), steps.map(wholeStep)) };
+}

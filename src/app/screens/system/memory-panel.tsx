@@ -1,0 +1,89 @@
+import { Fragment, type ReactNode } from "react";
+import type { SystemReport } from "../../../protocol/trainer.ts";
+import { Panel } from "../../components/ui/panel.tsx";
+import { useSession } from "../../stores/session.ts";
+import { formatBytes, formatCount, NONE } from "../../styles/format.ts";
+import { OWNER_GROUPS, OWNER_TEXTS } from "./owner-texts.ts";
+import styles from "./system.module.css";
+
+type Holding = SystemReport["memory"]["holdings"][number];
+
+/** In the order of a forward pass, then of an update. */
+const ORDER = Object.keys(OWNER_TEXTS);
+
+/** Who holds the memory, by name; what has no owner is the work of the step under way. */
+export function MemoryPanel({ report }: { readonly report: SystemReport | null }): ReactNode {
+  const broken = useSession((session) => session.gpuError !== null);
+  if (report === null) {
+    return (
+      <Panel title="Memory by owner">
+        <p className={styles.muted}>
+          {broken ? "Nothing is held: there is no GPU device" : "Shown as soon as the GPU device is open"}
+        </p>
+      </Panel>
+    );
+  }
+  const { memory } = report;
+  const size = ({ bytes, hostBytes }: Holding): number => bytes + hostBytes;
+  const most = Math.max(1, ...memory.holdings.map(size));
+  const groups = OWNER_GROUPS.map((group) => ({
+    ...group,
+    holdings: memory.holdings
+      .filter(({ owner }) => OWNER_TEXTS[owner].group === group.id)
+      .sort((a, b) => ORDER.indexOf(a.owner) - ORDER.indexOf(b.owner)),
+  })).filter(({ holdings }) => holdings.length > 0);
+  return (
+    <Panel title="Memory by owner">
+      {groups.length === 0 && <p className={styles.muted}>Nothing is held: no model is loaded</p>}
+      {groups.length > 0 && (
+        <table className={styles.table} data-testid="owners">
+          <thead>
+            <tr>
+              <th scope="col">Owner</th>
+              <th scope="col">Tensors</th>
+              <th scope="col">Bytes</th>
+            </tr>
+          </thead>
+          <tbody>
+            {groups.map(({ id, title, holdings }) => (
+              <Fragment key={id}>
+                <tr>
+                  <th scope="colgroup" colSpan={3} className={styles.group}>
+                    {title}
+                  </th>
+                </tr>
+                {holdings.map((holding) => (
+                  <tr key={holding.owner}>
+                    <th scope="row" className={styles.owner} title={OWNER_TEXTS[holding.owner].help}>
+                      {OWNER_TEXTS[holding.owner].label}
+                      <span className={`${styles.share} ${styles.whole}`} aria-hidden="true">
+                        <i style={{ width: `${(100 * size(holding)) / most}%` }} />
+                      </span>
+                    </th>
+                    <td>{holding.tensors === 0 ? NONE : formatCount(holding.tensors)}</td>
+                    <td>{size(holding) === 0 ? NONE : formatBytes(size(holding))}</td>
+                  </tr>
+                ))}
+              </Fragment>
+            ))}
+          </tbody>
+          <tfoot>
+            <tr className={`${styles.sum} ${styles.quiet}`}>
+              <th scope="row">Tensors, as the backend counts them</th>
+              <td>{formatCount(memory.tensors)}</td>
+              <td>{formatBytes(memory.bytes)}</td>
+            </tr>
+            <tr className={styles.quiet}>
+              <th scope="row">GPU buffers in use</th>
+              <td />
+              <td>{formatBytes(memory.gpuBytes)}</td>
+            </tr>
+          </tfoot>
+        </table>
+      )}
+      <p className={styles.note}>
+        Tensors reach the GPU with their first use, so its buffers can hold less than all tensors
+      </p>
+    </Panel>
+  );
+}

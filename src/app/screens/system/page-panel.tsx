@@ -1,0 +1,62 @@
+import type { ReactNode } from "react";
+import { Badge } from "../../components/ui/badge.tsx";
+import { Button } from "../../components/ui/button.tsx";
+import { Panel } from "../../components/ui/panel.tsx";
+import { formatBytes, formatCount, NONE } from "../../styles/format.ts";
+import styles from "./system.module.css";
+import type { PageFacts } from "./use-system.ts";
+
+/** The browser around the page: its storage, its processors, whether it is isolated. */
+export function PagePanel({ facts }: { readonly facts: PageFacts }): ReactNode {
+  const { usage, quota, persisted, persist } = facts;
+  const share = usage === null || quota === null || quota === 0 ? null : Math.min(1, usage / quota);
+  return (
+    <Panel
+      title="Storage and browser"
+      aside={
+        persisted === null ? undefined : persisted ? (
+          <Badge tone="good">Storage is kept</Badge>
+        ) : (
+          <Button kind="quiet" title="Otherwise it may be cleared when disk space runs short" onClick={persist}>
+            Ask to keep it
+          </Button>
+        )
+      }
+    >
+      {share !== null && (
+        <meter
+          className={styles.meter}
+          aria-label="Storage used"
+          min={0}
+          max={1}
+          low={0.8}
+          high={0.95}
+          optimum={0}
+          value={share}
+        />
+      )}
+      <dl className={styles.facts} data-testid="page-facts">
+        <dt>Storage used</dt>
+        <dd>
+          {formatBytes(usage)} of {formatBytes(quota)}
+        </dd>
+        <dt>Processor threads</dt>
+        <dd>{formatCount(navigator.hardwareConcurrency)}</dd>
+        <dt>Cross-origin isolation</dt>
+        <dd>{globalThis.crossOriginIsolated ? "yes, clocks are exact" : "no, clocks are rounded"}</dd>
+        <dt>Browser</dt>
+        <dd>{browserName() ?? NONE}</dd>
+      </dl>
+    </Panel>
+  );
+}
+
+/** Name and version as the browser tells them. */
+export function browserName(): string | null {
+  const found = /(Edg|OPR|Firefox|Chrome|Version)\/([\d.]+)/g;
+  const names: Readonly<Record<string, string>> = { Edg: "Edge", OPR: "Opera", Version: "Safari" };
+  const parts = [...navigator.userAgent.matchAll(found)];
+  // Chrome's relatives name Chrome first and themselves after it.
+  const last = parts.at(-1);
+  return last === undefined ? null : `${names[last[1] as string] ?? last[1]} ${last[2]}`;
+}

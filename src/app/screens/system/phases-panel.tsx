@@ -1,0 +1,167 @@
+import { type ReactNode, useId, useMemo, useState } from "react";
+import type { Phase } from "../../../engine/rl/events.ts";
+import type { PhaseCost } from "../../../engine/runs/phase-lines.ts";
+import { Badge } from "../../components/ui/badge.tsx";
+import { IconChevron } from "../../components/ui/icons.tsx";
+import { Panel } from "../../components/ui/panel.tsx";
+import { isActive, useRun } from "../../stores/run.ts";
+import { useSession } from "../../stores/session.ts";
+import { formatBytes, formatCount } from "../../styles/format.ts";
+import { PHASE_NAMES } from "../train/phases.ts";
+import { duration } from "./duration.ts";
+import { type PhaseRow, phaseRows } from "./medians.ts";
+import { PHASE_TEXTS } from "./phase-texts.ts";
+import styles from "./system.module.css";
+
+const COLUMNS: readonly {
+  readonly key: keyof PhaseCost;
+  readonly label: string;
+  readonly help: string;
+  readonly format: (value: number | null) => string;
+}[] = [
+  { key: "seconds", label: "Time", help: "By the clock of the machine, waiting included", format: duration },
+  { key: "gpuSeconds", label: "On the GPU", help: "Between timestamps at both ends of every pass", format: duration },
+  { key: "dispatches", label: "Dispatches", help: "Programs that were started", format: formatCount },
+  { key: "submits", label: "Submits", help: "Command buffers handed to the queue", format: formatCount },
+  { key: "readBacks", label: "Read-backs", help: "Buffers mapped for reading; each may wait", format: formatCount },
+  { key: "readBytes", label: "Read", help: "Bytes that came back from the GPU", format: formatBytes },
+  { key: "writtenBytes", label: "Written", help: "Bytes handed to the GPU", format: formatBytes },
+  { key: "buffers", label: "New buffers", help: "Made, not taken from the pool", format: formatCount },
+  { key: "bufferBytes", label: "Their bytes", help: "Size of the buffers that were made", format: formatBytes },
+];
+
+/** What every phase of a step asks of the GPU: the last step, and below it the median over the run. */
+export function PhasesPanel(): ReactNode {
+  const costs = useRun((run) => run.costs);
+  const step = useRun((run) => run.step);
+  const active = useRun((run) => isActive(run.state));
+  const now = useRun((run) => (run.state === "running" || run.state === "pausing" ? run.phase : null));
+  const rows = useMemo(() => phaseRows(costs), [costs]);
+  const [open, setOpen] = useState<string | null>(null);
+  const timed = useSession((session) => session.gpu === null || session.gpu.features.includes("timestamp-query"));
+  if (rows === null) {
+    return (
+      <Panel title="Phases of a step">
+        <p className={styles.muted}>
+          {active
+            ? "The first step is on its way; what it asked of the GPU appears here when it is done"
+            : "Time, dispatches, submits, read-backs and new buffers of every phase appear here with the first step of a run"}
+        </p>
+      </Panel>
+    );
+  }
+  const order = (Object.keys(PHASE_NAMES) as Phase[]).filter((phase) => rows.phases.has(phase));
+  const longest = Math.max(...order.map((phase) => rows.phases.get(phase)?.seconds.last ?? 0));
+  const median = costs.length === 1 ? "" : `, below it the median of ${costs.length} steps`;
+  return (
+    <Panel
+      title="Phases of a step"
+      aside={
+        <span className={styles.muted}>
+          Step {step}
+          {median}
+        </span>
+      }
+    >
+      {/* Wide content scrolls in its own frame, which the keyboard must reach. */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region */}
+      <section className={styles.scroll} tabIndex={0} aria-label="Costs of the phases">
+        <table className={styles.table} data-testid="phase-costs">
+          <thead>
+            <tr>
+              <th scope="col">Phase</th>
+              {COLUMNS.map(({ key, label, help }) => (
+                <th key={key} scope="col" title={help}>
+                  {label}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {order.map((phase) => (
+              <PhaseLines
+                key={phase}
+                phase={phase}
+                row={rows.phases.get(phase) as PhaseRow}
+                longest={longest}
+                medians={costs.length > 1}
+                now={now === phase}
+                open={open === phase}
+                onToggle={() => setOpen(open === phase ? null : phase)}
+              />
+            ))}
+          </tbody>
+          <tfoot>
+            <tr className={`${styles.sum} ${styles.bold}`}>
+              <th scope="row" className={styles.name}>
+                Whole step
+              </th>
+              <Cells row={rows.total} medians={costs.length > 1} />
+            </tr>
+          </tfoot>
+        </table>
+      </section>
+      {!timed && (
+        <p className={styles.note}>This adapter has no timestamp queries, so time on the GPU is not measured</p>
+      )}
+    </Panel>
+  );
+}
+
+function PhaseLines(props: {
+  readonly phase: Phase;
+  readonly row: PhaseRow;
+  readonly longest: number;
+  readonly medians: boolean;
+  readonly now: boolean;
+  readonly open: boolean;
+  readonly onToggle: () => void;
+}): ReactNode {
+  const { phase, row, longest, open } = props;
+  const words = useId();
+  const share = (value: number | null): string => `${longest > 0 ? (100 * (value ?? 0)) / longest : 0}%`;
+  return (
+    <>
+      <tr>
+        <th scope="row" className={styles.name}>
+          <button
+            type="button"
+            className={styles.phase}
+            data-now={props.now}
+            aria-expanded={open}
+            aria-controls={words}
+            onClick={props.onToggle}
+          >
+            <IconChevron size={12} />
+            <span>{PHASE_NAMES[phase]}</span>
+            {props.now && <Badge tone="accent">now</Badge>}
+          </button>
+          <span className={styles.share} aria-hidden="true">
+            <i style={{ width: share(row.seconds.last) }} />
+            <b style={{ width: share(Math.min(row.gpuSeconds.last ?? 0, row.seconds.last ?? 0)) }} />
+          </span>
+        </th>
+        <Cells row={row} medians={props.medians} />
+      </tr>
+      <tr id={words} className={styles.words} hidden={!open}>
+        <td colSpan={COLUMNS.length + 1}>
+          <p>{PHASE_TEXTS[phase]}</p>
+        </td>
+      </tr>
+    </>
+  );
+}
+
+function Cells({ row, medians }: { readonly row: PhaseRow; readonly medians: boolean }): ReactNode {
+  return COLUMNS.map(({ key, format }) => (
+    <td key={key} className={row[key].last === 0 ? styles.zero : undefined}>
+      {format(row[key].last)}
+      {medians && (
+        <small>
+          <span className="visually-hidden">median </span>
+          {format(row[key].median)}
+        </small>
+      )}
+    </td>
+  ));
+}

@@ -1,0 +1,32 @@
+import type { ReactNode } from "react";
+import { AdapterPanel } from "./adapter-panel.tsx";
+import { CopyReport } from "./copy-report.tsx";
+import { Figures } from "./figures.tsx";
+import { MemoryPanel } from "./memory-panel.tsx";
+import { PagePanel } from "./page-panel.tsx";
+import { PhasesPanel } from "./phases-panel.tsx";
+import styles from "./system.module.css";
+import { usePageFacts, useSystemReport } from "./use-system.ts";
+
+/** What runs underneath: the adapter, what a step asks of it phase by phase, and who holds its memory. */
+export default function SystemScreen(): ReactNode {
+  const report = useSystemReport();
+  const page = usePageFacts();
+  return (
+    <div className={styles.screen} data-testid="screen-system">
+      <header className={styles.head}>
+        <h1>System</h1>
+        <CopyReport report={report} page={page} />
+      </header>
+      <Figures report={report} />
+      <PhasesPanel />
+      <div className={styles.columns}>
+        <MemoryPanel report={report} />
+        <div className={styles.column}>
+          <AdapterPanel rate={report?.rate ?? null} />
+          <PagePanel facts={page} />
+        </div>
+      </div>
+    </div>
+  );
+}

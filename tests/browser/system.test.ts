@@ -1,0 +1,130 @@
+/** The System screen before, during and after a run, and where WebGPU is missing. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  CHEAP_RUN,
+  followTrainer,
+  type OpenPage,
+  openPage,
+  problems,
+  type RunEvent,
+  show,
+  untilEvent,
+  untilReady,
+} from "../support/page.ts";
+
+interface Cost {
+  readonly seconds: number;
+  readonly gpuSeconds: number | null;
+  readonly dispatches: number;
+  readonly submits: number;
+}
+
+let lab: OpenPage;
+let events: (RunEvent & { readonly costs?: Readonly<Record<string, Cost>> })[];
+beforeAll(async () => {
+  lab = await openPage({ screen: "system", ...CHEAP_RUN });
+  events = await followTrainer(lab.page);
+  await lab.page.reload();
+  await untilReady(lab.page);
+});
+afterAll(() => lab.close());
+
+/** Texts of the cells of a row of a table, by the text its first cell begins with. */
+async function cells(table: string, row: string): Promise<readonly string[]> {
+  const found = lab.page.getByTestId(table).locator("tr").filter({ hasText: row }).first().locator("td");
+  return await found.allTextContents();
+}
+
+describe("before a run", () => {
+  it("names adapter, features, limits and storage, and the parts of the model with their tensors", async () => {
+    const { page } = lab;
+    await expect.poll(() => page.getByTestId("adapter").textContent()).toMatch(/Vendor\S+.*GFLOP\/s.*µs/);
+    const screen = await page.getByTestId("screen-system").textContent();
+    expect(screen).toMatch(/timestamp-query/);
+    expect(screen).toMatch(/Largest binding[\d.]+ [MG]B/);
+    expect(await page.getByTestId("page-facts").textContent()).toMatch(/Storage used[\d.]+ [kMG]?B of [\d.]+ GB/);
+    expect((await cells("owners", "Vision tower"))[0]).toMatch(/^\d+$/);
+    const owned = await page.getByTestId("owners").locator("tbody td:nth-of-type(1)").allTextContents();
+    const [all] = await cells("owners", "Tensors, as the backend counts them");
+    expect(owned.reduce((sum, text) => sum + (Number(text) || 0), 0)).toBe(Number(all));
+    expect(await page.getByTestId("phase-costs").count()).toBe(0);
+  });
+});
+
+describe("with a run", () => {
+  it("shows what every phase cost, as the trainer told it, while the run goes on", async () => {
+    const { page } = lab;
+    await page.getByTestId("strip-start").click();
+    await page.locator("main[data-screen=train]").waitFor();
+    await show(page, { screen: "system" });
+    await page.getByTestId("owners").getByText("Moving average φ").waitFor();
+    const first = await untilEvent(events, 0, (event) => event.type === "step" && event.step === 1);
+    const { costs = {} } = first as (typeof events)[number];
+    expect(Object.keys(costs)).toEqual(expect.arrayContaining(["generate", "partner", "loss", "update", "ema"]));
+    await page.getByTestId("phase-costs").waitFor();
+    await untilEvent(events, 0, (event) => event.type === "state" && event.state === "finished");
+    const last = (events.findLast((event) => event.type === "step") ?? {}) as (typeof events)[number];
+    const loss = last.costs?.loss as Cost;
+    await expect
+      .poll(async () => (await cells("phase-costs", "loss and backward"))[2])
+      .toMatch(new RegExp(`^${loss.dispatches.toLocaleString("en-US")}median `));
+    expect((await cells("phase-costs", "loss and backward"))[3]).toMatch(new RegExp(`^${loss.submits}median `));
+    expect(loss.gpuSeconds).toBeGreaterThan(0);
+    const total = Object.values(last.costs ?? {}).reduce((sum, { dispatches }) => sum + dispatches, 0);
+    expect(await page.getByTestId("system-figures").textContent()).toContain(
+      `Dispatches a step${total.toLocaleString("en-US")}`,
+    );
+  });
+
+  it("explains a phase in a sentence when it is pressed", async () => {
+    const { page } = lab;
+    const phase = page.getByTestId("phase-costs").getByRole("button", { name: "EMA partner" });
+    const words = page.getByText("The moving average answers");
+    expect(await words.isVisible()).toBe(false);
+    await phase.click();
+    expect(await words.isVisible()).toBe(true);
+    await phase.press("Enter");
+    expect(await words.isVisible()).toBe(false);
+  });
+
+  it("gives the run's memory back in the end, and scrolls wide tables in their own frame at 390 px", async () => {
+    const { page } = lab;
+    await expect.poll(() => page.getByTestId("owners").getByText("Moving average φ").count()).toBe(0);
+    await page.setViewportSize({ width: 390, height: 844 });
+    const overflow = () => page.evaluate("document.querySelector('main').scrollWidth - innerWidth");
+    await expect.poll(overflow).toBeLessThanOrEqual(0);
+    await page.setViewportSize({ width: 1280, height: 860 });
+    expect(await problems(page)).toEqual([]);
+    expect(lab.consoleErrors).toEqual([]);
+  });
+
+  it("copies a report that names no data", async () => {
+    const { page } = lab;
+    await lab.context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    await page.getByRole("button", { name: "Copy report" }).click();
+    await page.getByRole("button", { name: "Copied" }).waitFor();
+    const report = JSON.parse((await page.evaluate("navigator.clipboard.readText()")) as string) as {
+      readonly phases: Readonly<Record<string, Readonly<Record<string, { readonly last: number }>>>>;
+      readonly memory: { readonly tensors: number };
+    };
+    expect(report.phases["whole step"]?.dispatches?.last).toBeGreaterThan(100);
+    expect(report.memory.tensors).toBeGreaterThan(0);
+    expect(JSON.stringify(report)).not.toMatch(/arrow|caption|judge/i);
+  });
+});
+
+describe("without WebGPU", () => {
+  it("says so with what helps, and still shows storage and browser", async () => {
+    const bare = await openPage({ screen: "system" }, { webgpu: false });
+    try {
+      const screen = bare.page.getByTestId("screen-system");
+      await screen.getByText("chrome://gpu").waitFor();
+      const text = await screen.textContent();
+      expect(text).toMatch(/WebGPU found no graphics adapter|offers no WebGPU/);
+      expect(text).toMatch(/Nothing is held/);
+      expect(text).toMatch(/Storage used[\d.]+ [kMG]?B of/);
+    } finally {
+      await bare.close();
+    }
+  });
+});
