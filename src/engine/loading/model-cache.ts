@@ -48,6 +48,8 @@ export interface CacheWriter {
   /** Pieces that an earlier, interrupted conversion left, by `pieceKey`. */
   readonly kept: ReadonlySet<string>;
   add(piece: WeightPiece): Promise<void>;
+  /** Writes what has come together so far, so that a later conversion can go on from here. */
+  pause(): Promise<void>;
   /** Makes the entry whole. */
   finish(): Promise<void>;
 }
@@ -93,7 +95,12 @@ export class ModelCache {
     return entryId(key);
   }
 
-  /** Bytes free for new entries; Infinity when the place sets no limit. */
+  /** Whether so many bytes can be written, found out without writing them. */
+  async fits(bytes: number): Promise<boolean> {
+    return (await this.room()) >= bytes && (await (this.#store.fits?.(bytes) ?? true));
+  }
+
+  /** Bytes free for new entries as far as the place tells; Infinity when it sets no limit. */
   async room(): Promise<number> {
     const { usage, quota } = await this.#store.usage();
     return quota - usage;
@@ -165,6 +172,7 @@ export class ModelCache {
         bytes += 4 * (piece.kind === "tensor" ? piece.values.length : piece.packed.values.length);
         if (bytes >= partBytes) await flush();
       },
+      pause: flush,
       async finish() {
         await flush();
         const content = await contentHash(records);

@@ -83,10 +83,11 @@ export async function openModelFolder(
     return { model: await assembleSa2va(facts, storedPieces(cache, entry, options)), hash: key.source, cached: "read" };
   }
   const needed = convertedBytes(checkpoint, choice, blockElements);
-  const room = await cache.room();
-  if (room < needed) {
+  if (!(await cache.fits(needed))) {
+    const room = Math.max(0, await cache.room());
     beforeWeights?.();
-    const note = `The conversion was not kept: it takes ${needed} bytes and ${Math.max(0, room)} are free`;
+    const free = room < needed ? `${room} are free` : "the browser grants less";
+    const note = `The conversion was not kept: it takes ${needed} bytes and ${free}`;
     return { model: await assembleSa2va(facts, converted()), hash: key.source, cached: "none", note };
   }
   const id = await cache.idOf(key);
@@ -104,7 +105,8 @@ export async function openModelFolder(
   } catch (thrown) {
     // What was stopped or cut off can be continued; what is wrong would only be in the way.
     const { code } = toLabError(thrown);
-    if (code !== "cancelled" && code !== "network") await keeper.drop();
+    if (code === "cancelled" || code === "network") await keeper.pause();
+    else await keeper.drop();
     throw thrown;
   }
 }
@@ -197,6 +199,10 @@ class Keeper {
   async finish(): Promise<string | undefined> {
     await this.#try(() => this.#writer.finish());
     return this.#note;
+  }
+
+  async pause(): Promise<void> {
+    await this.#try(() => this.#writer.pause());
   }
 
   async drop(): Promise<void> {

@@ -137,7 +137,31 @@ export function opfsStore(root: FileSystemDirectoryHandle, storage: StorageEstim
       }
     },
     usage: () => room(storage),
+    fits: (bytes) => fits(root, bytes),
   };
+}
+
+/** Name of the file that tries room out; the listing leaves such endings out. */
+const TRIAL = `room${NEW}`;
+
+/**
+ * Browsers tell sites a quota that is not the one they hold them to, so the room is tried: an empty file of that length
+ * is made and removed, which writes nothing.
+ */
+async function fits(root: FileSystemDirectoryHandle, bytes: number): Promise<boolean> {
+  try {
+    const handle = await (await root.getFileHandle(TRIAL, { create: true })).createSyncAccessHandle();
+    try {
+      handle.truncate(bytes);
+    } finally {
+      handle.close();
+      await optional(root.removeEntry(TRIAL));
+    }
+    return true;
+  } catch (thrown) {
+    // Anything else, such as another tab's trial, says nothing about the room; writing will tell.
+    return nameOf(thrown) !== "QuotaExceededError";
+  }
 }
 
 /** A path part as a name every file system takes: letters, digits, ".", "_" and "-" stay, all else is %XX of UTF-8. */

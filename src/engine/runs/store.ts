@@ -36,6 +36,8 @@ export interface RunStore {
   /** Removes the file or the folder with all it holds; nothing happens when there is none. "" is refused. */
   remove(prefix: string): Promise<void>;
   usage(): Promise<StoreUsage>;
+  /** Whether so many more bytes would be taken, where that can be tried without writing them. */
+  fits?(bytes: number): Promise<boolean>;
 }
 
 const ENCODER = new TextEncoder();

@@ -29,7 +29,10 @@ export function fakeOpfs(options: FakeOptions): {
     getSize: () => file.bytes.length,
     truncate: (size: number) => {
       change(`truncate ${name}`);
-      file.bytes = file.bytes.slice(0, size);
+      if (used(tree) - file.bytes.length + size > options.quota) throw new DOMException("full", "QuotaExceededError");
+      const sized = new Uint8Array(size);
+      sized.set(file.bytes.subarray(0, size));
+      file.bytes = sized;
     },
     write: (data: Uint8Array, { at }: { at: number }) => {
       change(`write ${name}`);

@@ -119,6 +119,16 @@ test("a full store says how much was needed and how much is free, and keeps the 
   }
 });
 
+test("the private file system tries room out whatever quota the browser tells, and leaves nothing of it", async () => {
+  const { root } = fakeOpfs({ move: true, quota: 1000 });
+  const store = opfsStore(root, { estimate: async () => ({ usage: 0, quota: 10 * 2 ** 30 }) });
+  await store.write("run/a", new Uint8Array(300));
+  expect(await store.fits?.(700)).toBe(true);
+  expect(await store.fits?.(701)).toBe(false);
+  expect((await store.list("")).map((file) => file.path)).toEqual(["run/a"]);
+  await store.write("run/b", new Uint8Array(700));
+});
+
 test("a finished write leaves no second file on disk", async () => {
   const store = await onDisk();
   await store.write("run/a", "x");

@@ -12,7 +12,7 @@ export function StoredModels(): ReactNode {
   const busy = useSession((session) => session.modelProgress !== null);
   if (models.length === 0) return null;
   return (
-    <div className={styles.stored}>
+    <div className={styles.stored} data-testid="stored-models">
       <h3>Kept conversions</h3>
       <ul>
         {models.map(({ id, name, choice, bytes, finished }) => (
@@ -21,7 +21,7 @@ export function StoredModels(): ReactNode {
               {name}
               <small>
                 {storageText(choice)}, {formatBytes(bytes)}
-                {finished ? "" : ", unfinished: open its folder again to go on"}
+                {finished ? "" : ", unfinished: open it again to go on"}
               </small>
             </span>
             {finished && (

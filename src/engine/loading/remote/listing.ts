@@ -20,6 +20,8 @@ const SIDE_FILES = [
   "vocab.json",
   "merges.txt",
 ];
+/** Somebody waits for the answer: fewer tries than for weights. */
+const PAUSES = [300, 1000];
 /** Small files are read whole: anything larger is not one of them. */
 const MAX_SIDE_BYTES = 64 * 2 ** 20;
 
@@ -48,7 +50,8 @@ export interface Asked {
  * Asks for sizes and versions; of contents only config.json and the index of the weights are read.
  * @throws LabError naming the file that is missing, refused, of unknown size, or a config.json of another model
  */
-export async function askRemote(address: RemoteAddress, deps: RemoteDeps = {}): Promise<Asked> {
+export async function askRemote(address: RemoteAddress, options: RemoteDeps = {}): Promise<Asked> {
+  const deps = { ...options, pauses: options.pauses ?? PAUSES };
   const { baseUrl, listUrl } = address;
   try {
     const listed = listUrl === null ? null : await hubFiles(listUrl, deps);

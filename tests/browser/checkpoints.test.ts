@@ -1,0 +1,229 @@
+/** Checkpoints in the page: by address and from disk, kept for the next visit, stopped and continued, deleted, refused. */
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { root } from "../../scripts/lib/ensure.mjs";
+import { type CheckpointServer, checkpointServer } from "../support/checkpoint-server.ts";
+import { type OpenPage, openPage, problems, untilReady } from "../support/page.ts";
+
+const GOLDEN = join(root, "tests", "golden", "sa2va-tiny-qwen2");
+const WEIGHTS = "model.safetensors";
+
+let lab: OpenPage;
+let server: CheckpointServer;
+beforeAll(async () => {
+  server = await checkpointServer(GOLDEN);
+  lab = await openPage({ screen: "setup", weightStorage: "q8", towerStorage: "f16" });
+  await untilReady(lab.page);
+});
+beforeEach(() => server.reset());
+afterAll(async () => {
+  await lab.close();
+  await server.close();
+});
+
+/** Types an address and presses the first button; gives what is said about its size. */
+async function ask(address: string): Promise<string> {
+  const { page } = lab;
+  const field = page.getByTestId("address");
+  if ((await field.count()) === 0) await page.getByTestId("open-address").click();
+  await field.fill(address);
+  await page.getByTestId("ask-address").click();
+  await page.getByTestId("address-size").waitFor({ timeout: 30_000 });
+  return (await page.getByTestId("address-size").textContent()) ?? "";
+}
+
+/** The one problem that is listed now, taken off the page. */
+async function problem(): Promise<string> {
+  const { page } = lab;
+  await expect.poll(() => problems(page), { timeout: 60_000 }).toHaveLength(1);
+  const [sentence] = await problems(page);
+  await page.getByTestId("problems").getByRole("button", { name: "Dismiss" }).click();
+  return sentence as string;
+}
+
+async function weightsFrom(name: string): Promise<string> {
+  const { page } = lab;
+  const facts = page.getByTestId("model-facts");
+  await expect
+    .poll(async () => ((await facts.count()) === 0 ? "" : facts.textContent()), { timeout: 60_000 })
+    .toContain(name);
+  return (await page.getByTestId("weights-from").textContent()) ?? "";
+}
+
+/** The list's line of a conversion. */
+const kept = (name: string) => lab.page.getByTestId("stored-models").locator("li", { hasText: name });
+
+/** Names of all files below the page's folder of models. */
+async function storedFiles(): Promise<readonly string[]> {
+  return lab.page.evaluate(async () => {
+    const names: string[] = [];
+    const visit = async (folder: FileSystemDirectoryHandle, path: string): Promise<void> => {
+      for await (const [name, handle] of folder.entries()) {
+        if (handle.kind === "directory") await visit(handle as FileSystemDirectoryHandle, `${path}${name}/`);
+        else names.push(path + name);
+      }
+    };
+    const top = await navigator.storage.getDirectory();
+    await visit(await top.getDirectoryHandle("models", { create: true }), "");
+    return names;
+  });
+}
+
+async function reload(): Promise<void> {
+  await lab.page.reload();
+  await untilReady(lab.page);
+}
+
+describe("a checkpoint by address", () => {
+  it("says its size before a weight is fetched", async () => {
+    expect(await ask(server.url)).toMatch(/^folder: \d files, 2\.0 MB from 127\.0\.0\.1:\d+$/);
+    expect(server.weightBytes()).toBe(1);
+    expect(await lab.page.getByTestId("load-address").textContent()).toBe("Load 2.0 MB");
+    expect(await problems(lab.page)).toEqual([]);
+  });
+
+  it("loads at the second press and is kept", async () => {
+    await lab.page.getByTestId("load-address").click();
+    expect(await weightsFrom("folder")).toBe("their files, conversion kept");
+    expect(server.weightBytes()).toBeGreaterThan(1_900_000);
+    await expect.poll(() => kept("folder").textContent()).toMatch(/q8, towers in f16, .*kB|MB/);
+  });
+
+  it("is read from the kept conversion at the next visit, and the server is not asked", async () => {
+    await reload();
+    await kept("folder").getByRole("button", { name: "Load" }).click();
+    expect(await weightsFrom("folder")).toBe("the kept conversion");
+    expect(server.seen).toEqual([]);
+  });
+
+  it("opened by its address again fetches the header of its weights only", async () => {
+    await reload();
+    await ask(server.url);
+    await lab.page.getByTestId("load-address").click();
+    expect(await weightsFrom("folder")).toBe("the kept conversion");
+    // One request that reads ahead: of a larger file it would be eight mebibytes.
+    const bodies = server.seen.filter(({ path, sent }) => path === WEIGHTS && sent > 1);
+    expect(bodies).toHaveLength(1);
+  });
+
+  it("is found below a hub, whose list tells sizes and versions", async () => {
+    await lab.page.getByTestId("hub").fill(server.hub);
+    expect(await ask("owner/tiny@v2")).toMatch(/^tiny@v2: \d files, 2\.0 MB/);
+    expect(server.seen.filter(({ method }) => method === "HEAD")).toEqual([]);
+    expect(server.seen.some(({ path }) => path === "tree")).toBe(true);
+  });
+
+  it("of a server that sends whole files only is announced as such and loads", async () => {
+    server.manner = { ...server.manner, ranges: false, tag: "date" };
+    await ask(server.url);
+    expect(await lab.page.getByTestId("address-ranges").textContent()).toMatch(/from beginning to end/);
+    await lab.page.getByTestId("load-address").click();
+    await expect.poll(() => kept("folder").count(), { timeout: 60_000 }).toBe(2);
+    expect(await problems(lab.page)).toEqual([]);
+  });
+
+  it("that is stopped in the middle is listed as unfinished and goes on where it was", async () => {
+    const { page } = lab;
+    const third = (path: string): { ETag: string } | undefined => (path === WEIGHTS ? { ETag: '"third"' } : undefined);
+    // Everything comes in one request of eight mebibytes: it falls silent in the middle.
+    server.manner = { ...server.manner, ranges: false };
+    server.fault = (path, _, { method, range }) => {
+      const headers = third(path);
+      if (headers === undefined) return null;
+      return method === "GET" && range === null ? { headers, stallAfter: 1_200_000 } : { headers };
+    };
+    await ask(server.url);
+    await page.getByTestId("load-address").click();
+    await expect
+      .poll(() => page.getByRole("progressbar").getAttribute("value"), { timeout: 60_000 })
+      .toMatch(/^\d{6,}$/);
+    await page.waitForTimeout(300);
+    await page.getByRole("button", { name: "Stop loading" }).click();
+    await expect.poll(() => kept("unfinished").count(), { timeout: 30_000 }).toBe(1);
+    const parts = (await storedFiles()).filter((name) => name.endsWith(".bin")).length;
+    expect(await problems(page)).toEqual([]);
+    server.reset();
+    server.fault = (path) => {
+      const headers = third(path);
+      return headers === undefined ? null : { headers };
+    };
+    await ask(server.url);
+    await page.getByTestId("load-address").click();
+    await expect.poll(() => kept("unfinished").count(), { timeout: 60_000 }).toBe(0);
+    expect(await weightsFrom("folder")).toBe("their files, conversion kept");
+    // What was kept stays, what was missing has become one more part.
+    expect((await storedFiles()).filter((name) => name.endsWith(".bin")).length).toBe(parts + 1);
+    await expect.poll(() => kept("folder").count()).toBe(3);
+  });
+
+  it.each<[string, () => void, RegExp]>([
+    [
+      "keeps pages out",
+      () => {
+        server.manner = { ...server.manner, cors: false };
+      },
+      /127\.0\.0\.1:\d+ is there, but does not let this page read its files \(CORS\)/,
+    ],
+    ["refuses", () => (server.fault = () => ({ status: 401 })), /refuses it \(401\).*private or gated/],
+    ["has nothing there", () => (server.fault = () => ({ status: 404 })), /there is no config\.json/],
+    ["sends a page", () => (server.fault = () => ({ body: "<html>" })), /config\.json is not JSON/],
+  ])("of a server that %s is refused in one sentence", async (_, spoil, sentence) => {
+    const { page } = lab;
+    spoil();
+    await page.getByTestId("address").fill(server.url);
+    await page.getByTestId("ask-address").click();
+    expect(await problem()).toMatch(sentence);
+    expect(await page.getByTestId("load-address").count()).toBe(0);
+  });
+
+  it("that turns out to be wrong on the way leaves nothing kept", async () => {
+    const before = await storedFiles();
+    server.fault = (path) => (path === WEIGHTS ? { body: "PK\u0003\u0004 and so on, a zip under another name" } : null);
+    await ask(server.url);
+    await lab.page.getByTestId("load-address").click();
+    expect(await problem()).toMatch(/model\.safetensors is not a usable safetensors file: it is a zip archive/);
+    expect(await storedFiles()).toEqual(before);
+    // The model that was there before is there still.
+    expect(await weightsFrom("folder")).toBe("their files, conversion kept");
+  });
+});
+
+describe("a checkpoint from disk", () => {
+  it("is kept, and the next time not converted again", async () => {
+    const { page } = lab;
+    await page.getByTestId("pick-model").setInputFiles(GOLDEN);
+    expect(await weightsFrom("sa2va-tiny-qwen2")).toBe("their files, conversion kept");
+    await reload();
+    await page.getByTestId("pick-model").setInputFiles(GOLDEN);
+    expect(await weightsFrom("sa2va-tiny-qwen2")).toBe("the kept conversion");
+  });
+
+  it("is deleted with one press, and all its files with it", async () => {
+    const before = (await storedFiles()).length;
+    await kept("sa2va-tiny-qwen2")
+      .getByRole("button", { name: /^Delete/ })
+      .click();
+    await expect.poll(() => kept("sa2va-tiny-qwen2").count()).toBe(0);
+    const after = await storedFiles();
+    expect(after.length).toBeLessThan(before - 4);
+    const folders = new Set(after.map((name) => name.split("/")[0]));
+    expect(folders.size).toBe(await lab.page.getByTestId("stored-models").locator("li").count());
+  });
+
+  it("for whose copy there is no room says so before anything is written, and loads", async () => {
+    const { page, context } = lab;
+    const before = await storedFiles();
+    const session = await context.newCDPSession(page);
+    const { origin } = new URL(page.url());
+    await session.send("Storage.overrideQuotaForOrigin", { origin, quotaSize: 100_000 });
+    await page.getByTestId("pick-model").setInputFiles(GOLDEN);
+    expect(await weightsFrom("sa2va-tiny-qwen2")).toBe("their files");
+    const panel = page.locator("section", { has: page.getByTestId("model-facts") });
+    expect(await panel.textContent()).toMatch(
+      /The conversion was not kept: it takes \d+ bytes and the browser grants less/,
+    );
+    expect(await storedFiles()).toEqual(before);
+    await session.send("Storage.overrideQuotaForOrigin", { origin });
+    expect(await problems(page)).toEqual([]);
+  });
+});
