@@ -6,6 +6,7 @@ import { conv2d } from "../../src/engine/gpu/kernels/conv.ts";
 import { headScores, setHeadScratch } from "../../src/engine/gpu/kernels/head-scores.ts";
 import { tokenScores } from "../../src/engine/gpu/kernels/logprob.ts";
 import { layerNorm, rmsNorm } from "../../src/engine/gpu/kernels/norm.ts";
+import { repeatRows } from "../../src/engine/gpu/kernels/repeat.ts";
 import { applyRope, ropeTable } from "../../src/engine/gpu/kernels/rope.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { useGpu } from "../support/gpu.ts";
@@ -64,6 +65,16 @@ describe("activations", () => {
       expect((row[3] as number) / 1e30).toBeCloseTo(1, 5);
     }
     far.dispose();
+  });
+});
+
+describe("one row for everybody", () => {
+  it.each([
+    [2, [1, 1]],
+    [7, [1, 2, 5, 3]],
+    [130, [1, 9, 4]],
+  ])("%i times %j", async (rows, shape) => {
+    await expectLikeStock((x) => repeatRows(x as Tensor, rows), [randomTensor(shape, 1)]);
   });
 });
 

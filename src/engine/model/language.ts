@@ -7,6 +7,7 @@ import { attendsInBlocks, attention, causalMask } from "../gpu/kernels/attention
 import { headScores } from "../gpu/kernels/head-scores.ts";
 import type { TokenScores } from "../gpu/kernels/logprob.ts";
 import { rmsNorm } from "../gpu/kernels/norm.ts";
+import { repeatRows } from "../gpu/kernels/repeat.ts";
 import { angleTable, applyRope, type RopeTable } from "../gpu/kernels/rope.ts";
 import { PackedMatrix } from "../gpu/packed/matrix.ts";
 import { recomputed } from "../gpu/recompute.ts";
@@ -266,7 +267,7 @@ function visibility(
 
 function prepend(past: Tensor | undefined, fresh: Tensor, batch: number): Tensor {
   if (past === undefined) return fresh;
-  const repeated = past.shape[0] === batch ? past : tf.tile(past, [batch, 1, 1, 1]);
+  const repeated = past.shape[0] === batch ? past : repeatRows(past, batch);
   return tf.concat([repeated, fresh], 2);
 }
 

@@ -1,4 +1,5 @@
 /** The caption policy of loop 1: a group of captions of one marked region, and their log-probabilities. */
+import { repeatRows } from "../gpu/kernels/repeat.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import { languageForward, languageScores } from "../model/language.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
@@ -22,7 +23,7 @@ export function captionBatch(
     const whole = embedPrompt(model, weights, prompt, prompt.ids, projectImage(weights, features), prompt.cells);
     const [, length, width] = whole.shape as [number, number, number];
     const last = tf.slice(whole, [0, length - 1, 0], [1, 1, width]);
-    return [tf.slice(whole, [0, 0, 0], [1, length - 1, width]), tf.tile(last, [rollouts, 1, 1])];
+    return [tf.slice(whole, [0, 0, 0], [1, length - 1, width]), repeatRows(last, rollouts)];
   }) as [Tensor, Tensor];
   return { prefix, tails, tailLengths: new Array<number>(rollouts).fill(1), promptIds: prompt.ids };
 }

@@ -6,6 +6,7 @@ import { gelu } from "../../gpu/kernels/activation.ts";
 import { conv2d, convTranspose2x2 } from "../../gpu/kernels/conv.ts";
 import { linear } from "../../gpu/kernels/linear.ts";
 import { layerNorm } from "../../gpu/kernels/norm.ts";
+import { repeatRows } from "../../gpu/kernels/repeat.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { Probe } from "../probe.ts";
 import type { Weights } from "../weights.ts";
@@ -50,7 +51,7 @@ export function decodeMasks(
     probe?.("decoder.src_in", source);
     const maps = features.f16.shape[0] as number;
     const rows = source.reshape([maps, cells, channels]);
-    const keys = maps === batch ? rows : tf.tile(rows, [batch, 1, 1]);
+    const keys = maps === batch ? rows : repeatRows(rows, batch);
     const positions = densePositions(w, height, width).reshape([1, cells, channels]);
     const transformer = `${DECODER}.transformer`;
     const { queries, keys: image } = twoWayTransformer(w, transformer, config, tokens, keys, positions, probe);
@@ -122,7 +123,7 @@ function promptTokens(w: Weights, lang: Tensor): Tensor {
       0,
     );
     const [count, width] = own.shape as [number, number];
-    return tf.concat([tf.tile(own.reshape([1, count, width]), [batch, 1, 1]), sparseTokens(w, lang)], 1);
+    return tf.concat([repeatRows(own.reshape([1, count, width]), batch), sparseTokens(w, lang)], 1);
   });
 }
 
