@@ -6,9 +6,7 @@ import { headScores } from "../../src/engine/gpu/kernels/head-scores.ts";
 import { linear } from "../../src/engine/gpu/kernels/linear.ts";
 import { tokenScores } from "../../src/engine/gpu/kernels/logprob.ts";
 import { layerNorm, rmsNorm } from "../../src/engine/gpu/kernels/norm.ts";
-import { adamwUpdate, moveTowards } from "../../src/engine/gpu/kernels/optimiser.ts";
 import { applyRope, ropeTable } from "../../src/engine/gpu/kernels/rope.ts";
-import { summarise } from "../../src/engine/gpu/kernels/summary.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import type { JaxFunction } from "./jax.ts";
 
@@ -130,20 +128,6 @@ function sum(f: (...inputs: Tensor[]) => Tensor[]): (...inputs: Tensor[]) => Ten
   return (...inputs) => tf.stack(f(...inputs));
 }
 
-const ADAM = { beta1: 0.9, beta2: 0.999, eps: 1e-8, keep: 1, stepSize: 1e-3, rootScale: 1 };
-
-/** AdamW, moving average and gradient norm of eight tensors, each [64, 176]. */
-function update(...tensors: Tensor[]): Tensor[] {
-  const [params, grads, means] = [tensors.slice(0, 8), tensors.slice(8, 16), tensors.slice(16)];
-  const results: Tensor[] = [summarise(grads)];
-  params.forEach((param, i) => {
-    const mean = means[i] as Tensor;
-    const [next, m, v] = adamwUpdate(param, grads[i] as Tensor, mean, mean, ADAM);
-    results.push(next, m, v, moveTowards(param, next, 0.001));
-  });
-  return results;
-}
-
 function layers(): Case[] {
   const rope = ropeTable([Array.from({ length: 64 }, (_, i) => i)], 16, 10_000);
   const low = (...[x, w, bias, a, b]: Tensor[]): Tensor =>
@@ -176,11 +160,6 @@ function layers(): Case[] {
       name: "convolution 7 x 7 by 4, 128 x 128 x 3 to 16",
       inputs: [[1, 128, 128, 3], [16, 3, 7, 7], [16]],
       run: (...[x, w, b]) => conv2d(x as Tensor, w as Tensor, b as Tensor, 4, 3),
-    },
-    {
-      name: "AdamW, average and norm of 8 x 11264",
-      inputs: Array.from({ length: 24 }, () => [64, 176]),
-      run: update,
     },
   ];
 }

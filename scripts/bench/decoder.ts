@@ -7,15 +7,16 @@ import { attention } from "../../src/engine/gpu/kernels/attention.ts";
 import { linear } from "../../src/engine/gpu/kernels/linear.ts";
 import { tokenScores } from "../../src/engine/gpu/kernels/logprob.ts";
 import { rmsNorm } from "../../src/engine/gpu/kernels/norm.ts";
-import { adamwUpdate } from "../../src/engine/gpu/kernels/optimiser.ts";
 import { applyRope, type RopeTable, ropeTable } from "../../src/engine/gpu/kernels/rope.ts";
+import { ownKernels } from "../../src/engine/gpu/own-kernels.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
+import { ADAM_DEFAULTS, AdamState, applyAdamw } from "../../src/engine/rl/optimiser.ts";
 import { type JaxArray, type JaxLibrary, toJax } from "./jax.ts";
 
 const [BATCH, LENGTH, WIDTH, HEADS, INNER, VOCABULARY, LAYERS] = [8, 64, 64, 4, 176, 512, 2];
 const DEPTH = WIDTH / HEADS;
 const EPS = 1e-6;
-const ADAM = { beta1: 0.9, beta2: 0.999, eps: 1e-8, keep: 1, stepSize: 1e-3, rootScale: 1 };
+const ADAM = { ...ADAM_DEFAULTS, stepSize: 1e-3 };
 
 /** Weights of a layer in order: norm, q, k, v, out, norm, gate, up, down; then the last norm and the head. */
 const LAYER: readonly (readonly number[])[] = [
@@ -153,17 +154,25 @@ export const decoderCase = {
     );
     const rope = ropeTable([Array.from({ length: LENGTH }, (_, i) => i)], DEPTH, 10_000);
     const weights = SHAPES.map((shape, i) => tf.randomNormal([...shape], 0, 0.1, "float32", i + 2));
-    const own = (): Tensor[] =>
-      tf.tidy(() => {
-        const grads = tf.grads((...given: Tensor[]) => loss(x, ids, rope, given))(weights);
-        return weights.flatMap((weight, i) => adamwUpdate(weight, grads[i] as Tensor, weight, weight.square(), ADAM));
-      });
+    const named = (list: readonly Tensor[]): Record<string, Tensor> =>
+      Object.fromEntries(list.map((tensor, i) => [String(i), tensor]));
+    const params = named(weights);
+    // Each contender keeps the moments as it left them.
+    const states = { own: AdamState.fresh(params), stock: AdamState.fresh(params) };
+    const own = (): Tensor[] => {
+      const grads = tf.tidy(() => tf.grads((...given: Tensor[]) => loss(x, ids, rope, given))(weights));
+      const next = applyAdamw(params, named(grads), ownKernels() ? states.own : states.stock, 1e-3, ADAM_DEFAULTS);
+      tf.dispose(grads);
+      return Object.values(next);
+    };
     const peer = jax === undefined ? undefined : await jaxStep(jax, x, ids, rope, weights);
     return {
       own,
       jaxRun: peer?.run,
       dispose() {
         tf.dispose([x, ids, rope.cos, rope.sin, ...weights]);
+        states.own.dispose();
+        states.stock.dispose();
         for (const array of peer?.held ?? []) array.dispose();
       },
     };

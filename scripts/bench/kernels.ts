@@ -5,6 +5,7 @@ import { type Case, cases } from "./cases.ts";
 import { decoderCase } from "./decoder.ts";
 import { type JaxLibrary, jaxContender, toJax } from "./jax.ts";
 import { type BenchRow, benchRow, inTurn, wallClock } from "./measure.ts";
+import { updateCase } from "./update.ts";
 
 /** Milliseconds a case may take for its rounds. */
 const BUDGET = 4000;
@@ -63,14 +64,23 @@ export async function* kernelRows(
     tf.dispose(tensors);
     yield rowOf("kernels", one.name, adapter, times, one.flops, peak);
   }
-  const { name } = decoderCase;
-  if (!name.includes(only)) return;
-  const { own, jaxRun, dispose } = await decoderCase.open(jax);
-  const peer = jaxRun === undefined ? {} : { jaxjs: jaxRun };
-  const contenders = { own: tensorContender(true, own), stock: tensorContender(false, own), ...peer };
-  const times = await inTurn(contenders, rounds, 2 * BUDGET, clock);
-  dispose();
-  yield rowOf("kernels", name, adapter, times, undefined, peak);
+  for (const { name, open } of [decoderCase, updateCase]) {
+    if (!name.includes(only)) continue;
+    const { own, jaxRun, dispose }: OpenCase = await open(jax);
+    const peer = jaxRun === undefined ? {} : { jaxjs: jaxRun };
+    const contenders = { own: tensorContender(true, own), stock: tensorContender(false, own), ...peer };
+    const times = await inTurn(contenders, rounds, 2 * BUDGET, clock);
+    dispose();
+    yield rowOf("kernels", name, adapter, times, undefined, peak);
+  }
+}
+
+/** A case that brings its own state along. */
+interface OpenCase {
+  /** One call; the last result ends it. */
+  readonly own: () => Tensor[];
+  readonly jaxRun?: ((calls: number) => Promise<void>) | undefined;
+  readonly dispose: () => void;
 }
 
 async function jaxInput(jax: JaxLibrary, shape: readonly number[], seed: number): ReturnType<typeof toJax> {

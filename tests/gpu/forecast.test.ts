@@ -15,7 +15,7 @@ import { segmentPhraseLogits } from "../../src/engine/policy/partner.ts";
 import { captionPrompt } from "../../src/engine/policy/prompts.ts";
 import { FULL_SAMPLING } from "../../src/engine/policy/sampler.ts";
 import { startState } from "../../src/engine/rl/start-run.ts";
-import { disposeState, updateState } from "../../src/engine/rl/training-state.ts";
+import { disposeState, gradientSum, updateState } from "../../src/engine/rl/training-state.ts";
 import { useGpu } from "../support/gpu.ts";
 import { cheapConfig, POCKET } from "../support/session.ts";
 import { TINY } from "../support/tiny-group.ts";
@@ -57,7 +57,9 @@ describe("the forecast", () => {
       const gradients = Object.fromEntries(
         state.names.map((name) => [name, tf.onesLike(state.params[name] as Tensor)]),
       );
-      await updateState(state, gradients, config, async () => undefined);
+      const sum = gradientSum(state);
+      sum.add(gradients);
+      await updateState(state, sum, config, async () => undefined);
       const held = bytesOf([model, state.params, state.ema, state.start, state.adam.m, state.adam.v]);
       expect(held / said.held, `rank ${rank}`).toBeGreaterThan(0.95);
       expect(held / said.held, `rank ${rank}`).toBeLessThan(1.05);

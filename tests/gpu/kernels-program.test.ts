@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { EngineDevice } from "../../src/engine/gpu/device.ts";
 import { columnSum } from "../../src/engine/gpu/kernels/column-sum.ts";
-import { adamwUpdate, moveTowards } from "../../src/engine/gpu/kernels/optimiser.ts";
 import { summarise } from "../../src/engine/gpu/kernels/summary.ts";
 import { setAdapterKind, switchOwnKernels } from "../../src/engine/gpu/own-kernels.ts";
 import { toTensor } from "../../src/engine/gpu/own-op.ts";
@@ -100,24 +99,6 @@ async function threeWays(run: () => Tensor[]): Promise<Float32Array[][]> {
   setAdapterKind(true);
   return results;
 }
-
-describe("kernels of the optimiser", () => {
-  it.each([[1], [77], [33, 65]])("equal the stock ops for %j", async (...shape) => {
-    const [param, grad, m] = [randomTensor(shape, 1), randomTensor(shape, 2), randomTensor(shape, 3)];
-    const v = tf.tidy(() => randomTensor(shape, 4).square());
-    const numbers = { beta1: 0.9, beta2: 0.999, eps: 1e-8, keep: 0.99, stepSize: 0.02, rootScale: 3 };
-    const [stock, ...own] = await threeWays(() => [
-      ...adamwUpdate(param, grad, m, v, numbers),
-      moveTowards(param, m, 0.001),
-    ]);
-    for (const result of own) {
-      result.forEach((array, i) => {
-        expect(distance(array, stock?.[i] as Float32Array)).toBeLessThan(5e-6);
-      });
-    }
-    tf.dispose([param, grad, m, v]);
-  });
-});
 
 describe("summaries", () => {
   it("tell squares, extremes and faults of small and large tensors, alone and as differences", async () => {

@@ -178,12 +178,8 @@ export function runProgram(
     converted.push(float);
     return float;
   });
-  const buffers = [...read, ...made].map((info) => {
-    if (!("dataId" in info)) return info;
-    b.uploadToGPU(info.dataId);
-    b.commandQueueOwnedIds.add(info.dataId);
-    return b.tensorMap.get(info.dataId)?.resource as GPUBuffer;
-  });
+  const buffers = [...read, ...made].map((info) => ("dataId" in info ? commandBuffer(b, info) : info));
+  for (const output of outputs) if ("into" in output) forgetValues(b, output.into);
   const bound = [writeUniforms(b, program, uniforms), ...buffers];
   const bindGroup = b.device.createBindGroup({
     layout,
@@ -201,6 +197,53 @@ export function runProgram(
   }
   for (const info of converted) release(info);
   return made;
+}
+
+/** The buffer of a tensor that a command being recorded uses; disposing of the tensor waits for the submit. */
+function commandBuffer(b: Backend, info: tf.TensorInfo): GPUBuffer {
+  b.uploadToGPU(info.dataId);
+  b.commandQueueOwnedIds.add(info.dataId);
+  return b.tensorMap.get(info.dataId)?.resource as GPUBuffer;
+}
+
+/** A read-back leaves its values with the tensor; they are out of date once the tensor is written in place. */
+function forgetValues(b: Backend, info: tf.TensorInfo): void {
+  const entry = b.tensorMap.get(info.dataId);
+  if (entry !== undefined) entry.values = null;
+}
+
+/** Part of a float32 tensor to be copied into part of another one. Places and counts in elements. */
+export interface BufferCopy {
+  readonly from: tf.TensorInfo;
+  readonly fromAt: number;
+  readonly into: tf.TensorInfo;
+  readonly intoAt: number;
+  readonly count: number;
+}
+
+/** Records copies in order; nothing else may share the buffers that are written. */
+export function copyBuffers(copies: readonly BufferCopy[]): void {
+  const b = backend();
+  const converted: tf.TensorInfo[] = [];
+  const ready = copies
+    .filter(({ count }) => count > 0)
+    .map((copy) => {
+      if (b.tensorMap.get(copy.from.dataId)?.dtype === "float32") return copy;
+      const from = toFloats(copy.from);
+      converted.push(from);
+      return { ...copy, from };
+    });
+  if (ready.length === 0) return;
+  const buffers = ready.map(({ from, into }) => [commandBuffer(b, from), commandBuffer(b, into)] as const);
+  b.ensureCommandEncoderReady();
+  b.endComputePassEncoder();
+  const encoder = b.commandEncoder as GPUCommandEncoder;
+  ready.forEach(({ fromAt, into, intoAt, count }, i) => {
+    const [source, target] = buffers[i] as readonly [GPUBuffer, GPUBuffer];
+    encoder.copyBufferToBuffer(source, 4 * fromAt, target, 4 * intoAt, 4 * count);
+    forgetValues(b, into);
+  });
+  for (const info of converted) release(info);
 }
 
 const TO_FLOATS: GpuProgram = {

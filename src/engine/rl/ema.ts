@@ -1,7 +1,12 @@
 /** Moving average of the trainable weights: the partner of the two loops (reference: grpo.md §16). */
+import { FlatLayout } from "../gpu/flat/layout.ts";
+import { gather, scatter } from "../gpu/flat/moves.ts";
+import { movePass } from "../gpu/flat/passes.ts";
 import { moveTowards } from "../gpu/kernels/optimiser.ts";
 import { summarise } from "../gpu/kernels/summary.ts";
-import type { Tensor } from "../gpu/tf.ts";
+import { ownKernels } from "../gpu/own-kernels.ts";
+import { suits } from "../gpu/own-op.ts";
+import { type Tensor, tf } from "../gpu/tf.ts";
 import type { ParameterSet } from "../model/weights.ts";
 import { mapSet, member } from "./parameter-sets.ts";
 
@@ -10,7 +15,33 @@ import { mapSet, member } from "./parameter-sets.ts";
  * Returns a new set that belongs to the caller; both given sets stay the caller's to dispose.
  */
 export function updateEma(ema: ParameterSet, params: ParameterSet, decay: number): ParameterSet {
-  return mapSet(ema, (average, name) => moveTowards(average, member(params, name), 1 - decay));
+  const { next, distance } = moveAverage(ema, params, decay);
+  distance?.dispose();
+  return next;
+}
+
+/**
+ * The same, with what `emaDistance` needs of the new average, where that costs nothing.
+ * @param layout of both sets, where the caller has one
+ */
+export function moveAverage(
+  ema: ParameterSet,
+  params: ParameterSet,
+  decay: number,
+  layout?: FlatLayout,
+): { readonly next: ParameterSet; readonly distance: Tensor | undefined } {
+  for (const name of Object.keys(ema)) member(params, name);
+  if (!ownKernels() || !suits(...Object.values(ema)) || Object.keys(ema).length === 0) {
+    const next = mapSet(ema, (average, name) => moveTowards(average, member(params, name), 1 - decay));
+    return { next, distance: undefined };
+  }
+  const places = layout ?? FlatLayout.of(ema);
+  const [averages, goals] = [gather(places, ema), gather(places, params)];
+  const { next, left } = movePass(places, averages, goals, 1 - decay);
+  const set = scatter(places, next);
+  tf.dispose([...averages, ...goals, ...next]);
+  if (layout === undefined) places.dispose();
+  return { next: set, distance: left };
 }
 
 /** The same rule of plain numbers in double precision. */
@@ -28,14 +59,16 @@ export function effectiveSteps(decay: number): number {
   return decay >= 1 ? Number.POSITIVE_INFINITY : 1 / (1 - decay);
 }
 
-/** Norm of params - ema over all tensors; one read-back. */
-export async function emaDistance(ema: ParameterSet, params: ParameterSet): Promise<number> {
+/** Norm of params - ema over all tensors; one read-back. @param known from `moveAverage`, consumed */
+export async function emaDistance(ema: ParameterSet, params: ParameterSet, known?: Tensor): Promise<number> {
   const names = Object.keys(ema);
   if (names.length === 0) return 0;
-  const summary = summarise(
-    names.map((name) => member(params, name)),
-    names.map((name) => ema[name] as Tensor),
-  );
+  const summary =
+    known ??
+    summarise(
+      names.map((name) => member(params, name)),
+      names.map((name) => ema[name] as Tensor),
+    );
   const numbers = await summary.data();
   summary.dispose();
   return Math.sqrt(names.reduce((sum, _, k) => sum + (numbers[3 * k] as number), 0));

@@ -41,21 +41,3 @@ export function lossTensors(
     rowWeights: playout.rowWeights === null ? null : tf.tensor1d(playout.rowWeights.map((p) => p * playout.rollouts)),
   };
 }
-
-/** Adds `more` into `sum`; consumes both. */
-export function addGradients(
-  sum: Readonly<Record<string, Tensor>>,
-  more: Readonly<Record<string, Tensor>>,
-): Record<string, Tensor> {
-  const total: Record<string, Tensor> = { ...sum };
-  for (const [name, gradient] of Object.entries(more)) {
-    const before = total[name];
-    if (before === undefined) {
-      total[name] = gradient;
-      continue;
-    }
-    total[name] = tf.tidy(() => before.add(gradient));
-    tf.dispose([before, gradient]);
-  }
-  return total;
-}

@@ -9,7 +9,6 @@
 import type { LabConfig } from "../config/table.ts";
 import type { RowSource, TrainingRow } from "../data/training-row.ts";
 import { LabError } from "../errors.ts";
-import { type Tensor, tf } from "../gpu/tf.ts";
 import { isLanguageBlock } from "../model/trainable.ts";
 import { recomputing, weightsView } from "../model/weights.ts";
 import { disposeFeatures } from "../policy/features.ts";
@@ -20,7 +19,7 @@ import type { StepContext } from "./context.ts";
 import { promptRow } from "./data-order.ts";
 import { drawRow } from "./draw-row.ts";
 import { type GroupScores, scoreGroups } from "./group-advantages.ts";
-import { addGradients, type LossReadback } from "./group-gradients.ts";
+import type { LossReadback } from "./group-gradients.ts";
 import { groupRecord } from "./group-record.ts";
 import { judgeMetrics } from "./judge-metrics.ts";
 import { playLoop1 } from "./loop1.ts";
@@ -29,7 +28,7 @@ import { lossSettingsOf, needsReference } from "./loss-config.ts";
 import type { LossSettings } from "./loss-types.ts";
 import type { Playout } from "./playout.ts";
 import { loopMetrics } from "./step-metrics.ts";
-import { type TrainingState, type UpdateReport, updateState } from "./training-state.ts";
+import { gradientSum, type TrainingState, type UpdateReport, updateState } from "./training-state.ts";
 
 export interface StepInput {
   readonly context: StepContext;
@@ -68,7 +67,7 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
   const loops = activeLoops(config);
   const metrics: Record<string, number> = {};
   const playouts: Playout[] = [];
-  let gradients: Record<string, Tensor> = {};
+  let gradients = gradientSum(state);
   try {
     // sample → partner → score: o₁…o_G ~ π(·|q), R_i = reward(q, o_i)
     for (const loop of loops) await playGroups(input, loop, playouts);
@@ -97,7 +96,7 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
         const readbacks: LossReadback[] = [];
         for (const group of own) {
           const result = await lossOf(input, group, settings, loop, denominators);
-          gradients = addGradients(gradients, result.gradients);
+          gradients.add(result.gradients);
           readbacks.push(result.readback);
           if (pass > 0) continue;
           denominators.set(group.playout, result.readback.logps);
@@ -109,14 +108,14 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
       // update: clip by global norm, AdamW; EMA: φ ← d φ + (1 − d) θ
       await context.phase("update", null);
       const consumed = gradients;
-      gradients = {};
+      gradients = gradientSum(state);
       update = await updateState(state, consumed, config, async () => context.phase("ema", null));
     }
     if (update === undefined) throw new LabError("internal", "A step without a pass over its rollouts");
     return { metrics: { ...metrics, ...update.metrics }, update };
   } finally {
     // What a stop or an error has left.
-    tf.dispose(Object.values(gradients));
+    gradients.dispose();
     for (const playout of playouts) playout.dispose();
   }
 }

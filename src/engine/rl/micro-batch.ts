@@ -3,12 +3,15 @@
  * derivative by these is taken once, from a forward pass without a tape, and then pulled through the model row range by row
  * range: the same sum, whatever the loss type, for the memory of one range and one more forward pass.
  */
+import { FlatLayout } from "../gpu/flat/layout.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { ParameterSet, Weights } from "../model/weights.ts";
 import type { ImageFeatures } from "../policy/features.ts";
-import { addGradients, type GroupGradients, type LossTensors } from "./group-gradients.ts";
+import { GradientSum } from "./gradient-sum.ts";
+import type { GroupGradients, LossTensors } from "./group-gradients.ts";
 import { policyLoss } from "./loss.ts";
 import type { LossSettings } from "./loss-types.ts";
+import { member } from "./parameter-sets.ts";
 import type { Playout, RowRange } from "./playout.ts";
 
 export interface MicroTask {
@@ -55,8 +58,12 @@ export async function microGradients(task: MicroTask, inputs: LossTensors, rows:
     return found ?? tf.zerosLike(at === 0 ? logps : entropies);
   }) as [Tensor, Tensor];
 
-  let gradients: Record<string, Tensor> = {};
-  for (const range of ranges) gradients = addGradients(gradients, rangeGradients(task, range, byLogp, byEntropy));
+  const layout = FlatLayout.of(Object.fromEntries(task.names.map((name) => [name, member(task.parameters, name)])));
+  const sum = new GradientSum(layout);
+  for (const range of ranges) sum.add(rangeGradients(task, range, byLogp, byEntropy));
+  const gradients = sum.tensors();
+  sum.dispose();
+  layout.dispose();
 
   const values = await Promise.all([...kept, logps, entropies].map((tensor) => tensor.data()));
   const [scalars, ownLogps, ownEntropies] = values as Float32Array[];

@@ -1,7 +1,9 @@
 /** What the gradients of a step look like, in one read-back, and what follows from it (reference: grpo.md §14). */
+import { summaryPass } from "../gpu/flat/passes.ts";
 import { summarise } from "../gpu/kernels/summary.ts";
-import type { Tensor } from "../gpu/tf.ts";
 import type { ParameterSet } from "../model/weights.ts";
+import { GradientSum } from "./gradient-sum.ts";
+import { disposeSet, member } from "./parameter-sets.ts";
 
 export interface GradientReport {
   /** Norm over all tensors together, before clipping; NaN or Infinity when something is not finite. */
@@ -29,24 +31,15 @@ export type GradientVerdict = "step" | "skip" | "halt";
  * @param blockOf name of the block a tensor belongs to, e.g. "projector" or "lora.layer.3"
  */
 export async function inspectGradients(
-  grads: ParameterSet,
+  grads: ParameterSet | GradientSum,
   blockOf: (name: string) => string,
 ): Promise<GradientReport> {
-  const names = Object.keys(grads);
-  if (names.length === 0) return { norm: 0, maxAbs: 0, blocks: {}, nonFinite: 0, nonFiniteTensors: [] };
-  const summary = summarise(names.map((name) => grads[name] as Tensor));
-  const numbers = await summary.data();
-  summary.dispose();
-
+  const rows = await summaryRows(grads);
+  if (rows.length === 0) return { norm: 0, maxAbs: 0, blocks: {}, nonFinite: 0, nonFiniteTensors: [] };
   const squares: Record<string, number> = {};
   const nonFiniteTensors: string[] = [];
   let [total, maxAbs, nonFinite] = [0, 0, 0];
-  names.forEach((name, k) => {
-    const [square, largest, bad] = [
-      numbers[3 * k] as number,
-      numbers[3 * k + 1] as number,
-      numbers[3 * k + 2] as number,
-    ];
+  for (const { name, square, largest, bad } of rows) {
     const block = blockOf(name);
     // A shader may lose a NaN in a sum; the count looks at the bits.
     const safe = bad > 0 && Number.isFinite(square) ? Number.NaN : square;
@@ -55,9 +48,37 @@ export async function inspectGradients(
     maxAbs = Math.max(maxAbs, largest);
     nonFinite += bad;
     if (bad > 0) nonFiniteTensors.push(name);
-  });
+  }
   const blocks = Object.fromEntries(Object.entries(squares).map(([block, square]) => [block, Math.sqrt(square)]));
   return { norm: Math.sqrt(total), maxAbs, blocks, nonFinite, nonFiniteTensors };
+}
+
+interface SummaryRow {
+  readonly name: string;
+  readonly square: number;
+  readonly largest: number;
+  readonly bad: number;
+}
+
+/** Σ g², max |g| and faulty elements of every tensor there is a gradient of. */
+async function summaryRows(grads: ParameterSet | GradientSum): Promise<SummaryRow[]> {
+  const sum = grads instanceof GradientSum ? grads : undefined;
+  const set = sum === undefined ? (grads as ParameterSet) : sum.flats === undefined ? sum.tensors() : {};
+  const names = sum?.names ?? Object.keys(set);
+  if (names.length === 0) return [];
+  const flats = sum?.flats;
+  const summary =
+    sum === undefined || flats === undefined
+      ? summarise(names.map((name) => member(set, name)))
+      : summaryPass(sum.layout, flats);
+  if (sum !== undefined) disposeSet(set);
+  const numbers = await summary.data();
+  summary.dispose();
+  return names.map((name, k) => {
+    const row = flats === undefined ? k : (sum?.layout.segment(name)?.index ?? k);
+    const [square, largest, bad] = numbers.slice(3 * row, 3 * row + 3) as unknown as [number, number, number];
+    return { name, square, largest, bad };
+  });
 }
 
 /** A gradient that is not finite is never stepped with. */

@@ -4,10 +4,17 @@
  * a resumed run continues bit for bit (reference: grpo.md §17, §22).
  */
 import { LabError } from "../errors.ts";
+import { FlatLayout } from "../gpu/flat/layout.ts";
+import { type Flats, gather, scatter } from "../gpu/flat/moves.ts";
+import { adamwPass } from "../gpu/flat/passes.ts";
 import { adamwUpdate } from "../gpu/kernels/optimiser.ts";
-import type { tf } from "../gpu/tf.ts";
+import { ownKernels } from "../gpu/own-kernels.ts";
+import { suits } from "../gpu/own-op.ts";
+import { type Tensor, tf } from "../gpu/tf.ts";
 import type { ParameterSet } from "../model/weights.ts";
-import { copySet, disposeSet, member, zerosSet } from "./parameter-sets.ts";
+import { scaleGradients } from "./clip.ts";
+import { GradientSum } from "./gradient-sum.ts";
+import { copySet, disposeSet, keepSet, member, zerosSet } from "./parameter-sets.ts";
 
 export interface AdamSettings {
   readonly beta1: number;
@@ -31,20 +38,22 @@ export function isBiasOrNorm(_name: string, rank: number): boolean {
   return rank < 2;
 }
 
-/** Moments of a parameter set; owns its tensors. */
+/** Moments of a parameter set; owns its tensors, which lie in arenas once a pass of own kernels has changed them. */
 export class AdamState {
   /** Updates done. */
   step: number;
-  #first: ParameterSet;
-  #second: ParameterSet;
+  /** Where the moments lie in arenas; the state's. */
+  readonly layout: FlatLayout;
+  #sets: { m: ParameterSet; v: ParameterSet } | undefined;
+  #flats: { m: Tensor[]; v: Tensor[] } | undefined;
 
   /** Takes over the two sets. */
   constructor(step: number, first: ParameterSet, second: ParameterSet) {
     if (!Number.isInteger(step) || step < 0)
       throw new LabError("bad-input", `The optimiser state has step ${step}, it must be a whole number from 0.`);
     this.step = step;
-    this.#first = first;
-    this.#second = second;
+    this.layout = FlatLayout.of(first);
+    this.#sets = { m: first, v: second };
   }
 
   /** Zero moments for these parameters. */
@@ -52,35 +61,63 @@ export class AdamState {
     return new AdamState(0, zerosSet(params), zerosSet(params));
   }
 
-  /** First moments; still owned by the state. */
+  /** First moments; still owned by the state, until its next update. */
   get m(): ParameterSet {
-    return this.#first;
+    return this.#asSets().m;
   }
 
-  /** Second moments; still owned by the state. */
+  /** Second moments; still owned by the state, until its next update. */
   get v(): ParameterSet {
-    return this.#second;
+    return this.#asSets().v;
+  }
+
+  #asSets(): { m: ParameterSet; v: ParameterSet } {
+    if (this.#sets === undefined) {
+      const flats = this.#flats ?? { m: [], v: [] };
+      const set = (which: Tensor[]): ParameterSet => keepSet(scatter(this.layout, which, true));
+      this.#sets = { m: set(flats.m), v: set(flats.v) };
+      tf.dispose([...flats.m, ...flats.v]);
+      this.#flats = undefined;
+    }
+    return this.#sets;
+  }
+
+  /** The moments in the arenas of `layout`, to be changed in place; still the state's. */
+  flats(): { readonly m: Flats; readonly v: Flats } {
+    if (this.#flats === undefined) {
+      const { m, v } = this.#asSets();
+      const flat = (set: ParameterSet): Tensor[] => gather(this.layout, set, true).map((tensor) => tf.keep(tensor));
+      this.#flats = { m: flat(m), v: flat(v) };
+      disposeSet(m);
+      disposeSet(v);
+      this.#sets = undefined;
+    }
+    return this.#flats;
   }
 
   /** The state after one more update: takes over the new sets and ends the old ones. */
   advance(first: ParameterSet, second: ParameterSet): void {
-    disposeSet(this.#first);
-    disposeSet(this.#second);
-    this.#first = first;
-    this.#second = second;
+    this.#end();
+    this.#sets = { m: first, v: second };
     this.step += 1;
   }
 
   /** An independent state, e.g. for a trial that may be thrown away. */
   copy(): AdamState {
-    return new AdamState(this.step, copySet(this.#first), copySet(this.#second));
+    return new AdamState(this.step, copySet(this.m), copySet(this.v));
   }
 
   dispose(): void {
-    disposeSet(this.#first);
-    disposeSet(this.#second);
-    this.#first = {};
-    this.#second = {};
+    this.#end();
+    this.#sets = { m: {}, v: {} };
+    this.layout.dispose();
+  }
+
+  #end(): void {
+    for (const set of Object.values(this.#sets ?? {})) disposeSet(set);
+    for (const flats of Object.values(this.#flats ?? {})) tf.dispose(flats);
+    this.#sets = undefined;
+    this.#flats = undefined;
   }
 }
 
@@ -107,31 +144,86 @@ export function adamCoefficients(step: number, lr: number, settings: AdamSetting
  * One update. Returns a new parameter set that belongs to the caller; `params` and `grads` stay the caller's to dispose;
  * the state advances in place. Tensors without a gradient, or skipped, come back unchanged.
  * @param lr rate of this step
+ * @param factor of every gradient, as clipping asks
  */
 export function applyAdamw(
   params: ParameterSet,
-  grads: ParameterSet,
+  grads: ParameterSet | GradientSum,
   state: AdamState,
   lr: number,
   settings: AdamSettings,
+  factor = 1,
 ): ParameterSet {
   const noDecay = settings.noDecay ?? isBiasOrNorm;
-  const next: Record<string, tf.Tensor> = {};
-  const first: Record<string, tf.Tensor> = {};
-  const second: Record<string, tf.Tensor> = {};
-  for (const [name, param] of Object.entries(params)) {
-    const grad = grads[name];
-    const [m, v] = [member(state.m, name), member(state.v, name)];
-    if (grad === undefined || settings.skip?.(name) === true) {
-      [next[name], first[name], second[name]] = [param.clone(), m.clone(), v.clone()];
-      continue;
-    }
+  const given = grads instanceof GradientSum ? grads : undefined;
+  const has = (name: string): boolean =>
+    settings.skip?.(name) !== true && (given?.has(name) ?? (grads as ParameterSet)[name] !== undefined);
+  const numbersOf = (name: string, rank: number): AdamCoefficients | undefined => {
+    if (!has(name)) return undefined;
     const rate = lr * (settings.rateFactor?.(name) ?? 1);
-    const { keep, stepSize, rootScale } = adamCoefficients(state.step + 1, rate, settings, !noDecay(name, param.rank));
-    const { beta1, beta2, eps } = settings;
-    const numbers = { beta1, beta2, eps, keep, stepSize, rootScale };
-    [next[name], first[name], second[name]] = adamwUpdate(param, grad, m, v, numbers);
+    return adamCoefficients(state.step + 1, rate, settings, !noDecay(name, rank));
+  };
+  const ready = ownKernels() && suits(...Object.values(params)) && (given === undefined || given.flats !== undefined);
+  if (ready) return applyFlat(params, grads, state, settings, factor, numbersOf);
+  const set = given === undefined ? (grads as ParameterSet) : given.tensors();
+  const next = applyStock(params, set, state, settings, factor, numbersOf);
+  if (given !== undefined) disposeSet(set);
+  return next;
+}
+
+type NumbersOf = (name: string, rank: number) => AdamCoefficients | undefined;
+
+function applyFlat(
+  params: ParameterSet,
+  grads: ParameterSet | GradientSum,
+  state: AdamState,
+  settings: AdamSettings,
+  factor: number,
+  numbersOf: NumbersOf,
+): ParameterSet {
+  const { layout } = state;
+  for (const name of Object.keys(params)) {
+    if (layout.segment(name) === undefined) throw new LabError("internal", `The optimiser has no moments of "${name}"`);
   }
+  for (const { segments } of layout.arenas) for (const { name } of segments) member(params, name);
+  const given = grads instanceof GradientSum ? grads.flats : undefined;
+  const own = given === undefined ? gather(layout, grads as ParameterSet) : [];
+  const before = gather(layout, params);
+  const { m, v } = state.flats();
+  const { rootScale } = adamCoefficients(state.step + 1, 0, settings, false);
+  const { beta1, beta2, eps } = settings;
+  const flats = { params: before, grads: given ?? own, first: m, second: v };
+  const after = adamwPass(layout, flats, { beta1, beta2, eps, rootScale }, factor, ({ name, shape }) =>
+    numbersOf(name, shape.length),
+  );
+  const next = scatter(layout, after);
+  tf.dispose([...own, ...before, ...after]);
+  state.step += 1;
+  return next;
+}
+
+/** Tensor by tensor in stock ops. */
+function applyStock(
+  params: ParameterSet,
+  grads: ParameterSet,
+  state: AdamState,
+  { beta1, beta2, eps }: AdamSettings,
+  factor: number,
+  numbersOf: NumbersOf,
+): ParameterSet {
+  const next: Record<string, Tensor> = {};
+  const first: Record<string, Tensor> = {};
+  const second: Record<string, Tensor> = {};
+  const scaled = factor === 1 ? grads : scaleGradients(grads, factor);
+  for (const [name, param] of Object.entries(params)) {
+    const [m, v] = [member(state.m, name), member(state.v, name)];
+    const numbers = numbersOf(name, param.rank);
+    [next[name], first[name], second[name]] =
+      numbers === undefined
+        ? [param.clone(), m.clone(), v.clone()]
+        : adamwUpdate(param, member(scaled, name), m, v, { beta1, beta2, eps, ...numbers });
+  }
+  if (scaled !== grads) disposeSet(scaled);
   state.advance(first, second);
   return next;
 }

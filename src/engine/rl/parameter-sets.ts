@@ -23,6 +23,12 @@ export function zerosSet(set: ParameterSet): ParameterSet {
   return mapSet(set, (tensor) => tf.zerosLike(tensor));
 }
 
+/** The same set, out of reach of the current tidy. */
+export function keepSet(set: ParameterSet): ParameterSet {
+  for (const tensor of Object.values(set)) tf.keep(tensor);
+  return set;
+}
+
 /** Ends every tensor of a set. */
 export function disposeSet(set: ParameterSet): void {
   tf.dispose(Object.values(set));

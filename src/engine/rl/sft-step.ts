@@ -13,9 +13,8 @@ import { type SftBatch, sftBatch } from "../sft/batch.ts";
 import { PARTS, SFT_DEFAULTS, type SftSettings, selectedMasks, sftLoss } from "../sft/forward.ts";
 import { drawPoints } from "../sft/points.ts";
 import { promptRow } from "./data-order.ts";
-import { addGradients } from "./group-gradients.ts";
 import type { StepInput, StepOutcome } from "./grpo-step.ts";
-import { updateState } from "./training-state.ts";
+import { gradientSum, updateState } from "./training-state.ts";
 
 /** Prompts end at their own length, and masks shrink as published. */
 const SHAPE = { captionTokens: 0, segmentTokens: 0, maskTarget: "nearest" } as const;
@@ -31,7 +30,7 @@ export async function sftStep(input: StepInput): Promise<StepOutcome> {
   const { context, state, trainRows } = input;
   const { config, step } = context;
   const count = config.accumulation * config.promptsPerStep;
-  let gradients: Record<string, Tensor> = {};
+  let gradients = gradientSum(state);
   const sums = new Map<string, number>();
   try {
     for (let at = 0; at < count; at++) {
@@ -43,7 +42,7 @@ export async function sftStep(input: StepInput): Promise<StepOutcome> {
       try {
         await context.phase("loss", null);
         const result = await rowGradients(input, row, features, at, 1 / count);
-        gradients = addGradients(gradients, result.gradients);
+        gradients.add(result.gradients);
         for (const [name, value] of Object.entries(result.numbers))
           sums.set(name, (sums.get(name) ?? 0) + value / count);
       } finally {
@@ -52,12 +51,12 @@ export async function sftStep(input: StepInput): Promise<StepOutcome> {
     }
     await context.phase("update", null);
     const consumed = gradients;
-    gradients = {};
+    gradients = gradientSum(state);
     const update = await updateState(state, consumed, config, async () => context.phase("ema", null));
     return { metrics: { ...Object.fromEntries(sums), ...update.metrics }, update };
   } finally {
     // What a stop or an error has left.
-    tf.dispose(Object.values(gradients));
+    gradients.dispose();
   }
 }
 

@@ -1,15 +1,20 @@
 /** Everything a step changes: trainable weights, their moving average, moments and counters; and how an update changes it. */
 import type { LabConfig } from "../config/table.ts";
 import { LabError } from "../errors.ts";
+import { FlatLayout } from "../gpu/flat/layout.ts";
+import { readSet } from "../gpu/flat/moves.ts";
+import { ownKernels } from "../gpu/own-kernels.ts";
+import { suits } from "../gpu/own-op.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import { isLanguageBlock } from "../model/trainable.ts";
 import type { ParameterSet } from "../model/weights.ts";
 import type { CheckpointState, TensorData, TensorMap } from "../runs/checkpoint-state.ts";
-import { clipFactor, scaleGradients } from "./clip.ts";
-import { emaDistance, rampedDecay, updateEma } from "./ema.ts";
+import { clipFactor } from "./clip.ts";
+import { emaDistance, moveAverage, rampedDecay } from "./ema.ts";
+import { GradientSum } from "./gradient-sum.ts";
 import { inspectGradients, judgeGradients } from "./monitor.ts";
 import { type AdamSettings, AdamState, applyAdamw } from "./optimiser.ts";
-import { copySet, disposeSet } from "./parameter-sets.ts";
+import { copySet, disposeSet, member } from "./parameter-sets.ts";
 import { learningRate } from "./schedule.ts";
 import { scheduleOf } from "./schedule-config.ts";
 
@@ -29,6 +34,11 @@ export interface TrainingState {
   /** Optimiser steps taken; skipped ones do not count. */
   optimiserSteps: number;
   skippedSteps: number;
+}
+
+/** An empty sum for the gradients of a step. */
+export function gradientSum(state: TrainingState): GradientSum {
+  return new GradientSum(state.adam.layout);
 }
 
 /** Takes over `params`; partner and reference start as copies. */
@@ -75,7 +85,20 @@ export interface UpdateReport {
  */
 export async function updateState(
   state: TrainingState,
-  gradients: Readonly<Record<string, Tensor>>,
+  gradients: GradientSum,
+  config: LabConfig,
+  beforeEma: () => Promise<void>,
+): Promise<UpdateReport> {
+  try {
+    return await update(state, gradients, config, beforeEma);
+  } finally {
+    gradients.dispose();
+  }
+}
+
+async function update(
+  state: TrainingState,
+  gradients: GradientSum,
   config: LabConfig,
   beforeEma: () => Promise<void>,
 ): Promise<UpdateReport> {
@@ -85,7 +108,6 @@ export async function updateState(
   const metrics: Record<string, number> = { grad_norm: report.norm, learning_rate: rate, ...blocks };
   const verdict = judgeGradients(report, { haltOnNonFinite: config.haltOnNan });
   if (verdict !== "step") {
-    tf.dispose(Object.values(gradients));
     state.skippedSteps++;
     if (verdict === "halt") {
       const where = report.nonFiniteTensors.slice(0, 3).join(", ");
@@ -98,19 +120,17 @@ export async function updateState(
     };
   }
   const factor = config.maxGradNorm === 0 ? 1 : clipFactor(report.norm, config.maxGradNorm);
-  const clipped = factor < 1 ? scaleGradients(gradients, factor) : gradients;
-  if (clipped !== gradients) tf.dispose(Object.values(gradients));
-  const params = applyAdamw(state.params, clipped, state.adam, rate, adamOf(config, state.blockOf));
-  tf.dispose(Object.values(clipped));
+  const params = applyAdamw(state.params, gradients, state.adam, rate, adamOf(config, state.blockOf), factor);
+  gradients.dispose();
   disposeSet(state.params);
   state.params = params;
   state.optimiserSteps++;
 
   await beforeEma();
   const decay = config.emaRamp ? rampedDecay(config.emaDecay, state.optimiserSteps) : config.emaDecay;
-  const ema = updateEma(state.ema, state.params, decay);
+  const { next, distance } = moveAverage(state.ema, state.params, decay, state.adam.layout);
   disposeSet(state.ema);
-  state.ema = ema;
+  state.ema = next;
   return {
     stepped: true,
     metrics: {
@@ -118,7 +138,7 @@ export async function updateState(
       grad_norm_clipped: Number(factor < 1),
       skipped_steps: state.skippedSteps,
       "ema/decay": decay,
-      "ema/distance": await emaDistance(state.ema, state.params),
+      "ema/distance": await emaDistance(state.ema, state.params, distance),
     },
     nonFinite: [],
   };
@@ -195,11 +215,18 @@ export function restoreState(
   };
 }
 
+/** Copies of the values of a set, which no tensor keeps. */
 async function arrays(set: ParameterSet): Promise<TensorMap> {
   const map = new Map<string, TensorData>();
-  for (const [name, tensor] of Object.entries(set)) {
+  const shapes = Object.entries(set).map(([name, { shape }]) => [name, shape] as const);
+  if (!ownKernels() || !suits(...Object.values(set))) {
     // data() leaves its result with the tensor; a copy keeps the checkpoint apart from it.
-    map.set(name, { shape: tensor.shape, data: Float32Array.from((await tensor.data()) as Float32Array) });
+    for (const [name, shape] of shapes) {
+      map.set(name, { shape, data: Float32Array.from((await member(set, name).data()) as Float32Array) });
+    }
+    return map;
   }
+  const values = await readSet(new FlatLayout(shapes), set);
+  for (const [name, shape] of shapes) map.set(name, { shape, data: values.get(name) as Float32Array });
   return map;
 }

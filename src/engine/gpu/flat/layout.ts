@@ -1,0 +1,137 @@
+/**
+ * Many tensors laid out one after another in a few long ones, so that a pass over all of them is one dispatch instead of
+ * one per tensor. Small tensors share an arena and are copied in and out; a large one is an arena by itself.
+ *
+ * A pass works off chunks: a chunk belongs to one tensor, and its sums are those of that tensor's own chunks in order,
+ * whatever lies beside it. What lies between two tensors of an arena is never read.
+ */
+import { type Tensor, tf } from "../tf.ts";
+
+/** Elements of a chunk at most. */
+export const CHUNK = 1024;
+/** Tensors of this size and more lie alone: their pass costs more than its dispatch. */
+const ALONE = 2 ** 18;
+/** Elements of a shared arena at most; bounds what is held twice while an arena is worked off. */
+const CAPACITY = 2 ** 22;
+/** Tensors begin at multiples of this. */
+const ALIGNMENT = 16;
+
+export interface Segment {
+  readonly name: string;
+  readonly shape: readonly number[];
+  readonly size: number;
+  /** Place among all segments of the layout, and so in every table. */
+  readonly index: number;
+  /** First element within the arena. */
+  readonly offset: number;
+}
+
+export interface Arena {
+  readonly segments: readonly Segment[];
+  /** Elements, with what lies between the tensors. */
+  readonly length: number;
+  /** Number of its first chunk among all chunks. */
+  readonly firstChunk: number;
+  readonly chunks: number;
+}
+
+/** Where every tensor of a set lies. Owns small tables on the device once a pass has asked for them. */
+export class FlatLayout {
+  readonly arenas: readonly Arena[];
+  /** Segments and chunks of all arenas together. */
+  readonly count: number;
+  readonly chunks: number;
+  readonly #byName = new Map<string, Segment>();
+  #chunkTables: Tensor[] = [];
+  #segmentTable: Tensor | undefined;
+
+  /** @param shapes of float32 tensors by name; empty tensors take no room */
+  constructor(shapes: Iterable<readonly [string, readonly number[]]>) {
+    const groups: Segment[][] = [];
+    let shared: Segment[] = [];
+    let index = 0;
+    for (const [name, shape] of shapes) {
+      const size = tf.util.sizeFromShape([...shape]);
+      if (size < ALONE && endOf(shared) + size > CAPACITY) shared = [];
+      const own = size >= ALONE ? [] : shared;
+      const segment = { name, shape, size, index: index++, offset: endOf(own) };
+      if (own.length === 0) groups.push(own);
+      own.push(segment);
+      this.#byName.set(name, segment);
+    }
+    let firstChunk = 0;
+    this.arenas = groups.map((segments): Arena => {
+      const chunks = segments.reduce((sum, { size }) => sum + Math.ceil(size / CHUNK), 0);
+      const arena = { segments, length: Math.max(1, endOf(segments)), firstChunk, chunks };
+      firstChunk += chunks;
+      return arena;
+    });
+    this.count = index;
+    this.chunks = firstChunk;
+  }
+
+  /** The layout of a set of tensors. */
+  static of(set: Readonly<Record<string, Tensor>>): FlatLayout {
+    return new FlatLayout(Object.entries(set).map(([name, { shape }]) => [name, shape] as const));
+  }
+
+  segment(name: string): Segment | undefined {
+    return this.#byName.get(name);
+  }
+
+  /** [chunks, 3] of an arena, int32: first element, elements, segment. Stays the layout's. */
+  chunkTable(arena: number): Tensor {
+    this.#makeTables();
+    return this.#chunkTables[arena] as Tensor;
+  }
+
+  /** [segments, 2], int32: first chunk among all, chunks. Stays the layout's. */
+  segmentTable(): Tensor {
+    this.#makeTables();
+    return this.#segmentTable as Tensor;
+  }
+
+  #makeTables(): void {
+    if (this.#segmentTable !== undefined) return;
+    const bySegment = new Int32Array(2 * this.count);
+    this.#chunkTables = this.arenas.map(({ segments, firstChunk, chunks }) => {
+      const rows: number[] = [];
+      for (const { index, offset, size } of segments) {
+        bySegment.set([firstChunk + rows.length / 3, Math.ceil(size / CHUNK)], 2 * index);
+        for (let at = 0; at < size; at += CHUNK) rows.push(offset + at, Math.min(CHUNK, size - at), index);
+      }
+      return tf.keep(tf.tensor2d(Int32Array.from(rows), [chunks, 3], "int32"));
+    });
+    this.#segmentTable = tf.keep(tf.tensor2d(bySegment, [this.count, 2], "int32"));
+  }
+
+  dispose(): void {
+    tf.dispose([...this.#chunkTables, ...(this.#segmentTable === undefined ? [] : [this.#segmentTable])]);
+    this.#chunkTables = [];
+    this.#segmentTable = undefined;
+  }
+}
+
+function endOf(segments: readonly Segment[]): number {
+  const last = segments[segments.length - 1];
+  return last === undefined ? 0 : Math.ceil((last.offset + last.size) / ALIGNMENT) * ALIGNMENT;
+}
+
+/** Stretches of neighbouring segments that are all wanted, as elements of their arena. */
+export function runsOf(
+  segments: readonly Segment[],
+  wanted: (name: string) => boolean,
+): { readonly begin: number; readonly end: number }[] {
+  const runs: { begin: number; end: number }[] = [];
+  let open = false;
+  for (const { name, offset, size } of segments) {
+    const last = runs[runs.length - 1];
+    if (!wanted(name)) open = false;
+    else if (open && last !== undefined) last.end = offset + size;
+    else {
+      runs.push({ begin: offset, end: offset + size });
+      open = true;
+    }
+  }
+  return runs;
+}

@@ -1,0 +1,81 @@
+/** Between sets of tensors and their arenas: plain copies of buffers, which need no program and no dispatch. */
+import { toTensor } from "../own-op.ts";
+import { type BufferCopy, copyBuffers, unwritten } from "../program.ts";
+import { type Tensor, tf } from "../tf.ts";
+import type { Arena, FlatLayout } from "./layout.ts";
+
+/** One tensor an arena, float32, [arena.length]. */
+export type Flats = readonly Tensor[];
+
+/** Tensors of a set that may lack some of the layout's. */
+export type PartialSet = Readonly<Record<string, Tensor | undefined>>;
+
+/** A tensor that is an arena by itself can be seen as one. */
+function alone({ segments, length }: Arena): boolean {
+  return segments.length === 1 && segments[0]?.size === length;
+}
+
+/** Copies that put the tensors of a set into an arena; absent ones leave what is there. */
+export function copiesInto(arena: Arena, set: PartialSet, flat: tf.TensorInfo): BufferCopy[] {
+  return arena.segments.flatMap(({ name, offset, size }): BufferCopy[] => {
+    const from = set[name];
+    return from === undefined ? [] : [{ from, fromAt: 0, into: flat, intoAt: offset, count: size }];
+  });
+}
+
+/**
+ * The arenas of a set, owned by the caller. A tensor that lies alone is shared, not copied, so the result must not be
+ * written unless `own` is given. Where a tensor is absent its place holds anything.
+ */
+export function gather(layout: FlatLayout, set: PartialSet, own = false): Tensor[] {
+  const copies: BufferCopy[] = [];
+  const flats = layout.arenas.map((arena) => {
+    const only = alone(arena) && !own ? set[arena.segments[0]?.name as string] : undefined;
+    if (only !== undefined) return only.reshape([arena.length]);
+    const flat = toTensor(unwritten([arena.length]));
+    copies.push(...copiesInto(arena, set, flat));
+    return flat;
+  });
+  copyBuffers(copies);
+  return flats;
+}
+
+/** The tensors of the arenas by name, owned by the caller; shared with an arena of one tensor unless `own` is given. */
+export function scatter(layout: FlatLayout, flats: Flats, own = false): Record<string, Tensor> {
+  const copies: BufferCopy[] = [];
+  const set: Record<string, Tensor> = {};
+  const byIndex: [string, Tensor][] = [];
+  layout.arenas.forEach((arena, a) => {
+    const flat = flats[a] as Tensor;
+    for (const { name, shape, size, offset, index } of arena.segments) {
+      if (alone(arena) && !own) {
+        byIndex[index] = [name, flat.reshape([...shape])];
+        continue;
+      }
+      const tensor = toTensor(unwritten(shape));
+      copies.push({ from: flat, fromAt: offset, into: tensor, intoAt: 0, count: size });
+      byIndex[index] = [name, tensor];
+    }
+  });
+  copyBuffers(copies);
+  for (const [name, tensor] of byIndex) set[name] = tensor;
+  return set;
+}
+
+/** The values of every tensor of a set, in its order: one read-back an arena. */
+export async function readSet(
+  layout: FlatLayout,
+  set: Readonly<Record<string, Tensor>>,
+): Promise<Map<string, Float32Array>> {
+  const flats = gather(layout, set);
+  const values = new Map(Object.keys(set).map((name) => [name, new Float32Array(0)]));
+  try {
+    for (const [a, { segments }] of layout.arenas.entries()) {
+      const read = (await (flats[a] as Tensor).data()) as Float32Array;
+      for (const { name, offset, size } of segments) values.set(name, read.slice(offset, offset + size));
+    }
+  } finally {
+    tf.dispose(flats);
+  }
+  return values;
+}

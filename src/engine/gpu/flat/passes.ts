@@ -1,0 +1,214 @@
+/**
+ * The passes of an update over all tensors of a layout: one dispatch an arena, and one to fold sums. Not differentiated.
+ * The order of every sum is fixed by the tensor's own chunks, so results do not depend on what else is in the arena.
+ */
+import type { AdamwNumbers } from "../kernels/optimiser.ts";
+import { toTensor } from "../own-op.ts";
+import { flatGrid, type GpuProgram, runProgram, unwritten } from "../program.ts";
+import { pointProgram, type RowProgram, runPoints, runRows } from "../rows-program.ts";
+import { type Tensor, tf } from "../tf.ts";
+import { CHUNK, type FlatLayout, type Segment } from "./layout.ts";
+import type { Flats } from "./moves.ts";
+
+const THREADS = 64;
+
+/** Steps of one chunk by a workgroup. */
+const ADAMW: GpuProgram = {
+  name: "lab-flat-adamw",
+  inputs: { param: "f32", grad: "f32", chunks: "i32", numbers: "f32" },
+  outputs: { next: "f32", first: "f32", second: "f32" },
+  uniforms: {
+    count: "u32",
+    beta1: "f32",
+    rest1: "f32",
+    beta2: "f32",
+    rest2: "f32",
+    eps: "f32",
+    rootScale: "f32",
+    factor: "f32",
+  },
+  workgroup: [THREADS, 1],
+  body: `
+    let chunk = group.y * groups.x + group.x;
+    if (chunk >= u.count) { return; }
+    let begin = u32(chunks[3u * chunk]);
+    let end = begin + u32(chunks[3u * chunk + 1u]);
+    let row = 3u * u32(chunks[3u * chunk + 2u]);
+    let moves = numbers[row] != 0.0;
+    let keep = numbers[row + 1u];
+    let stepSize = numbers[row + 2u];
+    for (var i = begin + local.x; i < end; i += ${THREADS}u) {
+      if (!moves) { next[i] = param[i]; continue; }
+      let g = grad[i] * u.factor;
+      let m = first[i] * u.beta1 + g * u.rest1;
+      let v = second[i] * u.beta2 + g * g * u.rest2;
+      first[i] = m;
+      second[i] = v;
+      next[i] = param[i] * keep - m / (sqrt(v) * u.rootScale + u.eps) * stepSize;
+    }`,
+};
+
+/** Of one tensor; undefined where it is left as it is, moments included. */
+export type SegmentNumbers = Pick<AdamwNumbers, "keep" | "stepSize"> | undefined;
+
+/**
+ * One AdamW update (1711.05101). Moments are changed in place; the new parameters belong to the caller.
+ * @param factor of every gradient, as clipping asks
+ */
+export function adamwPass(
+  layout: FlatLayout,
+  flats: { readonly params: Flats; readonly grads: Flats; readonly first: Flats; readonly second: Flats },
+  shared: Omit<AdamwNumbers, "keep" | "stepSize">,
+  factor: number,
+  numbersOf: (segment: Segment) => SegmentNumbers,
+): Tensor[] {
+  const rows = new Float32Array(3 * layout.count);
+  for (const { segments } of layout.arenas) {
+    for (const segment of segments) {
+      const numbers = numbersOf(segment);
+      if (numbers !== undefined) rows.set([1, numbers.keep, numbers.stepSize], 3 * segment.index);
+    }
+  }
+  const table = tf.tensor1d(rows);
+  const { beta1, beta2, eps, rootScale } = shared;
+  const next = layout.arenas.map(({ length, chunks }, a) => {
+    const inputs = [flats.params[a] as Tensor, flats.grads[a] as Tensor, layout.chunkTable(a), table];
+    const outputs = [{ shape: [length] }, { into: flats.first[a] as Tensor }, { into: flats.second[a] as Tensor }];
+    const uniforms = [chunks, beta1, 1 - beta1, beta2, 1 - beta2, eps, rootScale, factor];
+    return toTensor(runProgram(ADAMW, inputs, outputs, uniforms, flatGrid(chunks))[0]);
+  });
+  table.dispose();
+  return next;
+}
+
+const CHUNK_BOUNDS = `
+    let begin = u32(chunks[3u * row]);
+    let end = begin + u32(chunks[3u * row + 1u]);
+    var square = 0.0;
+    var top = 0.0;
+    var bad = 0.0;`;
+
+const WRITE_SUMS = `
+    square = sum(square, lane);
+    top = largest(top, lane);
+    bad = sum(bad, lane);
+    if (first == 0u) {
+      let at = 3u * (u.slot + row);
+      sums[at] = square;
+      sums[at + 1u] = top;
+      sums[at + 2u] = bad;
+    }`;
+
+const BROKEN = `
+  fn broken(value: f32) -> f32 { return select(0.0, 1.0, (bitcast<u32>(value) & 0x7f800000u) == 0x7f800000u); }`;
+
+/** Moves averages towards their goals and sums the squares of what is left between them. */
+const MOVE: RowProgram = {
+  name: "lab-flat-move",
+  inputs: { average: "f32", goal: "f32", chunks: "i32" },
+  outputs: { next: "f32", sums: "f32" },
+  uniforms: { rows: "u32", width: "u32", slot: "u32", share: "f32" },
+  body: `${CHUNK_BOUNDS}
+    for (var i = begin + first; i < end; i += step) {
+      let before = average[i];
+      let now = before + (goal[i] - before) * u.share;
+      let rest = goal[i] - now;
+      next[i] = now;
+      square += rest * rest;
+      top = max(top, abs(rest));
+    }${WRITE_SUMS}`,
+};
+
+const SUMS: RowProgram = {
+  name: "lab-flat-sums",
+  inputs: { x: "f32", y: "f32", chunks: "i32" },
+  outputs: { sums: "f32" },
+  uniforms: { rows: "u32", width: "u32", slot: "u32", minus: "u32" },
+  header: BROKEN,
+  body: `${CHUNK_BOUNDS}
+    for (var i = begin + first; i < end; i += step) {
+      var value = x[i];
+      if (u.minus != 0u) { value -= y[i]; }
+      square += value * value;
+      top = max(top, abs(value));
+      bad += broken(value);
+    }${WRITE_SUMS}`,
+};
+
+/** Folds the chunks of every segment. */
+const FOLD: RowProgram = {
+  name: "lab-flat-fold",
+  inputs: { parts: "f32", segments: "i32" },
+  outputs: { sums: "f32" },
+  uniforms: { rows: "u32", width: "u32", slot: "u32" },
+  body: `
+    let begin = u32(segments[2u * row]);
+    let end = begin + u32(segments[2u * row + 1u]);
+    var square = 0.0;
+    var top = 0.0;
+    var bad = 0.0;
+    for (var i = begin + first; i < end; i += step) {
+      square += parts[3u * i];
+      top = max(top, parts[3u * i + 1u]);
+      bad += parts[3u * i + 2u];
+    }${WRITE_SUMS}`,
+};
+
+function fold(layout: FlatLayout, parts: Tensor): Tensor {
+  const sums = toTensor(
+    runRows(FOLD, [parts, layout.segmentTable()], [{ shape: [layout.count, 3] }], layout.count, CHUNK, [0])[0],
+  );
+  parts.dispose();
+  return sums;
+}
+
+function unfolded(layout: FlatLayout): Tensor {
+  return toTensor(unwritten([layout.chunks, 3]));
+}
+
+/**
+ * average + share · (goal − average).
+ * @returns the new averages, and per segment Σ (goal − new)² and the largest |goal − new| in [segments, 3], whose last
+ *   column is 0; all the caller's
+ */
+export function movePass(
+  layout: FlatLayout,
+  averages: Flats,
+  goals: Flats,
+  share: number,
+): { readonly next: Tensor[]; readonly left: Tensor } {
+  const parts = unfolded(layout);
+  const next = layout.arenas.map(({ length, chunks, firstChunk }, a) => {
+    const inputs = [averages[a] as Tensor, goals[a] as Tensor, layout.chunkTable(a)];
+    const outputs = [{ shape: [length] }, { into: parts }];
+    return toTensor(runRows(MOVE, inputs, outputs, chunks, CHUNK, [firstChunk, share])[0]);
+  });
+  return { next, left: fold(layout, parts) };
+}
+
+/**
+ * Σ x², max |x| and the count of NaN and infinite elements of every segment, or of its difference to another.
+ * @returns [segments, 3], the caller's; rows of absent segments hold anything
+ */
+export function summaryPass(layout: FlatLayout, flats: Flats, minus?: Flats): Tensor {
+  const parts = unfolded(layout);
+  layout.arenas.forEach(({ chunks, firstChunk }, a) => {
+    const x = flats[a] as Tensor;
+    const inputs = [x, minus?.[a] ?? x, layout.chunkTable(a)];
+    runRows(SUMS, inputs, [{ into: parts }], chunks, CHUNK, [firstChunk, minus === undefined ? 0 : 1]);
+  });
+  return fold(layout, parts);
+}
+
+const ADD = pointProgram({
+  name: "lab-flat-add",
+  inputs: { more: "f32" },
+  outputs: { total: "f32" },
+  uniforms: { size: "u32", begin: "u32" },
+  body: "total[u.begin + i] += more[u.begin + i];",
+});
+
+/** Adds elements `begin` to `end` of one arena to those of another, in place. */
+export function addPass(total: Tensor, more: Tensor, begin: number, end: number): void {
+  runPoints(ADD, [more], [{ into: total }], end - begin, [begin]);
+}
