@@ -11,7 +11,7 @@ import { applyRope, type RopeTable, ropeTable } from "../../src/engine/gpu/kerne
 import { ownKernels } from "../../src/engine/gpu/own-kernels.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { ADAM_DEFAULTS, AdamState, applyAdamw } from "../../src/engine/rl/optimiser.ts";
-import { type JaxArray, type JaxLibrary, toJax } from "./jax.ts";
+import { type JaxArray, type JaxLibrary, settle, toJax } from "./jax.ts";
 
 const [BATCH, LENGTH, WIDTH, HEADS, INNER, VOCABULARY, LAYERS] = [8, 64, 64, 4, 176, 512, 2];
 const DEPTH = WIDTH / HEADS;
@@ -126,14 +126,12 @@ async function jaxStep(
     return results;
   });
   const run = async (calls: number): Promise<void> => {
-    let last: JaxArray[] = [];
     for (let i = 0; i < calls; i++) {
-      for (const array of last) array.dispose();
-      last = step(...held.map((array) => array.ref)) as JaxArray[];
+      const results = step(...held.map((array) => array.ref)) as JaxArray[];
+      // Our side reads nothing back between calls either: this waits, but for a step that takes far longer.
+      await settle(results);
+      for (const array of results) array.dispose();
     }
-    const end = last.pop();
-    for (const array of last) array.dispose();
-    await end?.data();
   };
   return { run, held };
 }

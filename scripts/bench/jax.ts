@@ -54,6 +54,14 @@ export async function toJax(jax: JaxLibrary, tensor: Tensor): Promise<JaxArray> 
   return jax.numpy.array(array).reshape([...tensor.shape]);
 }
 
+/**
+ * Makes jax-js do what it put off. It is lazy: a result that is disposed of unread is never computed, so whoever counts
+ * calls has to ask for every one of them.
+ */
+export async function settle(arrays: readonly JaxArray[]): Promise<void> {
+  await Promise.all(arrays.map((array) => array.blockUntilReady()));
+}
+
 /** A contender that runs the jitted function on the given arrays, which stay the caller's. */
 export function jaxContender(
   jax: JaxLibrary,
@@ -62,11 +70,11 @@ export function jaxContender(
 ): (calls: number) => Promise<void> {
   const jitted = jax.jit((...given: JaxArray[]) => run(jax, ...given));
   return async (calls) => {
-    let last: JaxArray | undefined;
-    for (let i = 0; i < calls; i++) {
-      last?.dispose();
-      last = jitted(...inputs.map((input) => input.ref)) as JaxArray;
-    }
+    const results: JaxArray[] = [];
+    for (let i = 0; i < calls; i++) results.push(jitted(...inputs.map((input) => input.ref)) as JaxArray);
+    const last = results[results.length - 1];
+    await settle(results);
+    for (const array of results) if (array !== last) array.dispose();
     await last?.data();
   };
 }

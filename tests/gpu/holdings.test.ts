@@ -41,8 +41,14 @@ describe("between steps", () => {
     for (const report of [first, second, third] as MemoryReport[]) {
       const trained = of(report, "trained");
       expect(trained?.tensors).toBeGreaterThan(0);
-      for (const owner of ["partner", "start", "first moments", "second moments"] as const) {
+      for (const owner of ["partner", "start"] as const) {
         expect(of(report, owner), owner).toMatchObject({ tensors: trained?.tensors, bytes: trained?.bytes });
+      }
+      // Moments lie one after another in few tensors, with little between them.
+      for (const owner of ["first moments", "second moments"] as const) {
+        const bytes = of(report, owner)?.bytes ?? 0;
+        expect(bytes, owner).toBeGreaterThanOrEqual(trained?.bytes ?? 0);
+        expect(bytes, owner).toBeLessThan(1.02 * (trained?.bytes ?? 0));
       }
       expect(of(report, "features")?.hostBytes).toBeGreaterThan(0);
       expect(of(report, "decoding")?.bytes).toBeGreaterThan(0);

@@ -23,6 +23,8 @@ export type Owner =
   | "start"
   | "first moments"
   | "second moments"
+  /** Where trained tensors lie in the moments' arenas. */
+  | "moment tables"
   /** Own buffers of generation, kept from batch to batch. */
   | "decoding"
   /** Free buffers that the backend keeps for the next operation. */
@@ -93,8 +95,10 @@ export function memoryReport(held: Held): MemoryReport {
     addSet("trained", params);
     addSet("partner", ema);
     addSet("start", start);
-    addSet("first moments", adam.m);
-    addSet("second moments", adam.v);
+    const { first, second, tables } = adam.held();
+    for (const tensor of first) addWeight("first moments", tensor);
+    for (const tensor of second) addWeight("second moments", tensor);
+    for (const tensor of tables) addWeight("moment tables", tensor);
   }
   const owned = [...found.values()].reduce((sum, { tensors }) => sum + tensors, 0);
   const generation = decodeBytes();

@@ -71,6 +71,15 @@ export class AdamState {
     return this.#asSets().v;
   }
 
+  /** Every tensor of the state, however the moments lie at the time. */
+  held(): { readonly first: Flats; readonly second: Flats; readonly tables: Flats } {
+    return {
+      first: this.#flats?.m ?? Object.values(this.#sets?.m ?? {}),
+      second: this.#flats?.v ?? Object.values(this.#sets?.v ?? {}),
+      tables: this.layout.tables,
+    };
+  }
+
   #asSets(): { m: ParameterSet; v: ParameterSet } {
     if (this.#sets === undefined) {
       const flats = this.#flats ?? { m: [], v: [] };

@@ -39,6 +39,11 @@ export const OWNER_TEXTS: Readonly<
   start: { group: "run", label: "Weights of the start", help: "The reference of KL and anchors" },
   "first moments": { group: "run", label: "First moments", help: "AdamW's mean of gradients" },
   "second moments": { group: "run", label: "Second moments", help: "AdamW's mean of squared gradients" },
+  "moment tables": {
+    group: "run",
+    label: "Tables of the update",
+    help: "Where each trained tensor lies in the moments",
+  },
   decoding: {
     group: "kept",
     label: "Buffers of generation",

@@ -91,6 +91,11 @@ export class FlatLayout {
     return this.#segmentTable as Tensor;
   }
 
+  /** The tables there are. */
+  get tables(): readonly Tensor[] {
+    return this.#segmentTable === undefined ? [] : [...this.#chunkTables, this.#segmentTable];
+  }
+
   #makeTables(): void {
     if (this.#segmentTable !== undefined) return;
     const bySegment = new Int32Array(2 * this.count);
@@ -106,7 +111,7 @@ export class FlatLayout {
   }
 
   dispose(): void {
-    tf.dispose([...this.#chunkTables, ...(this.#segmentTable === undefined ? [] : [this.#segmentTable])]);
+    tf.dispose([...this.tables]);
     this.#chunkTables = [];
     this.#segmentTable = undefined;
   }
