@@ -8,10 +8,11 @@
  *
  * Without --eval-steps and without an evalSteps in --config the held-out rows are scored at the start, four times on the
  * way and at the end; --eval-steps 0 turns that off. A judge's key is taken from the environment variable JUDGE_API_KEY
- * and goes nowhere but into requests to that judge.
+ * and goes nowhere but into requests to that judge. --cache keeps converted checkpoints and, as far as the setting
+ * featureDisk allows, frozen features in DIR.
  */
 import { readFileSync } from "node:fs";
-import { basename } from "node:path";
+import { basename, join } from "node:path";
 import { requireConfig } from "../src/engine/config/parse.ts";
 import { PRESETS, type PresetName, presetConfig } from "../src/engine/config/presets.ts";
 import { LabError } from "../src/engine/errors.ts";
@@ -98,6 +99,11 @@ function readJson(file: string): Record<string, unknown> {
   }
 }
 
+/** What the page keeps in the browser's storage: converted checkpoints and frozen features. */
+function kept(path: string) {
+  return { models: new ModelCache(nodeStore(join(path, "models"))), features: nodeStore(join(path, "features")) };
+}
+
 await runTool(async () => {
   const parsed = parseArguments(process.argv.slice(2), OPTIONS);
   const out = one(parsed, "out");
@@ -120,7 +126,7 @@ await runTool(async () => {
     device,
     reopen: () => openAgain(openNodeDevice),
     store,
-    models: cachePath === undefined ? undefined : new ModelCache(nodeStore(cachePath)),
+    ...(cachePath === undefined ? {} : kept(cachePath)),
     rows,
     scorer: rewardScorer({ wordnet, judgeHost: nodeJudgeHost(store, say), user }),
     now: () => performance.now() / 1000,

@@ -59,6 +59,12 @@ async function runs(): Promise<RunLibrary> {
   }
 }
 
+/** What the trainer keeps of the frozen towers. */
+async function featuresKept(): Promise<{ readonly bytes: number; readonly pictures: number }> {
+  const files = await (await openOpfsStore("features")).list("");
+  return { bytes: files.reduce((sum, { size }) => sum + size, 0), pictures: files.length };
+}
+
 /** The library that holds a run: what is served with the page, else what is stored here. */
 async function holding(runId: string): Promise<RunLibrary> {
   return recorded?.ids.has(runId) === true ? recorded.library : await runs();
@@ -154,7 +160,7 @@ async function answer(message: Exclude<ToData, { type: "open" | "cancel-open" | 
     }
     case "runs": {
       const { damaged, ...listed } = await (await runs()).list();
-      send({ type: "runs", request, ...listed });
+      send({ type: "runs", request, ...listed, features: await featuresKept() });
       if (damaged.length > 0) {
         const names = damaged.map((id) => `"${id}"`).join(", ");
         fail(null, new LabError("storage", `Stored runs ${names} are damaged and not listed; their files are kept`));
@@ -192,6 +198,11 @@ async function answer(message: Exclude<ToData, { type: "open" | "cancel-open" | 
     case "delete-run":
       await (await runs()).remove(message.runId);
       return send({ type: "done", request });
+    case "delete-features": {
+      const store = await openOpfsStore("features");
+      for (const { path } of await store.list("")) await store.remove(path);
+      return send({ type: "done", request });
+    }
     case "rename-run":
       await (await runs()).rename(message.runId, message.title);
       return send({ type: "done", request });

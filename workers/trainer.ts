@@ -48,6 +48,7 @@ async function connect(lines: Connect): Promise<Connected> {
     },
     store: await openOpfsStore(),
     models,
+    features: await openOpfsStore("features"),
     rows,
     scorer: scorerOver(lines.reward),
     now: () => performance.now() / 1000,

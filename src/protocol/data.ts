@@ -36,6 +36,8 @@ export type ToData =
       readonly thumb: Thumb | null;
     }
   | { readonly type: "delete-run"; readonly request: RequestId; readonly runId: string }
+  /** Removes the frozen features of all pictures. */
+  | { readonly type: "delete-features"; readonly request: RequestId }
   | { readonly type: "rename-run"; readonly request: RequestId; readonly runId: string; readonly title: string }
   /** Zip of the whole run folder, or of one of its exports; answered by a Blob. */
   | {
@@ -106,6 +108,8 @@ export type FromData =
       readonly runs: readonly RunSummary[];
       readonly usage: number;
       readonly quota: number;
+      /** Bytes of frozen features, and of how many pictures. */
+      readonly features: { readonly bytes: number; readonly pictures: number };
     }
   | {
       readonly type: "run";

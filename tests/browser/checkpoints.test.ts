@@ -3,7 +3,16 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { type CheckpointServer, checkpointServer } from "../support/checkpoint-server.ts";
-import { type OpenPage, openPage, problems, untilReady } from "../support/page.ts";
+import {
+  CHEAP_RUN,
+  followTrainer,
+  type OpenPage,
+  openPage,
+  problems,
+  show,
+  untilEvent,
+  untilReady,
+} from "../support/page.ts";
 
 const GOLDEN = join(root, "tests", "golden", "sa2va-tiny-qwen2");
 const WEIGHTS = "model.safetensors";
@@ -224,6 +233,31 @@ describe("a checkpoint from disk", () => {
     );
     expect(await storedFiles()).toEqual(before);
     await session.send("Storage.overrideQuotaForOrigin", { origin });
+    expect(await problems(page)).toEqual([]);
+  });
+});
+
+describe("frozen features", () => {
+  it("of a run are kept, counted on the Runs screen, and deleted with one press", async () => {
+    const { page } = lab;
+    await show(page, { screen: "setup", ...CHEAP_RUN, steps: "1", loops: "1", featureDisk: "1" });
+    const events = await followTrainer(page);
+    await reload();
+    await page.getByTestId("strip-start").click();
+    await untilEvent(events, 0, (event) => event.type === "state" && event.state === "finished");
+    await show(page, { screen: "runs" });
+    await expect.poll(() => page.getByTestId("kept-features").textContent()).toMatch(/features of \d+ pictures$/);
+    await page.getByTestId("delete-features").click();
+    await expect.poll(() => page.getByTestId("kept-features").count()).toBe(0);
+    const left = await page.evaluate(async () => {
+      const top = await (await navigator.storage.getDirectory()).getDirectoryHandle("features");
+      const names: string[] = [];
+      for await (const [, folder] of top.entries()) {
+        for await (const name of (folder as FileSystemDirectoryHandle).keys()) names.push(name);
+      }
+      return names;
+    });
+    expect(left).toEqual([]);
     expect(await problems(page)).toEqual([]);
   });
 });

@@ -8,6 +8,7 @@ import { requireConfig } from "../../src/engine/config/parse.ts";
 import { presetConfig } from "../../src/engine/config/presets.ts";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import type { RowSource } from "../../src/engine/data/training-row.ts";
+import type { FeatureFiles } from "../../src/engine/policy/feature-store.ts";
 import { rewardScorer } from "../../src/engine/rewards/scorer.ts";
 import type { UserRewards } from "../../src/engine/rewards/user/user-rewards.ts";
 import type { Wordnet } from "../../src/engine/rewards/wordnet.ts";
@@ -72,8 +73,12 @@ export interface TestLab {
 
 let created = 0;
 
-/** A fresh session with the pocket model freshly loaded. @param store where runs go; an own one in memory when absent @param user runs user-written rewards */
-export async function openTestLab(store: RunStore = memoryStore(), user?: UserRewards): Promise<TestLab> {
+/** A fresh session with the pocket model freshly loaded. @param store where runs go; an own one in memory when absent @param user runs user-written rewards @param features where frozen features are kept */
+export async function openTestLab(
+  store: RunStore = memoryStore(),
+  user?: UserRewards,
+  features?: FeatureFiles,
+): Promise<TestLab> {
   const device = await openGpu();
   pocket ??= readPocket();
   const { rows, list, wordnet } = await pocket;
@@ -83,6 +88,7 @@ export async function openTestLab(store: RunStore = memoryStore(), user?: UserRe
     device,
     reopen: openGpuAgain,
     store,
+    features,
     rows,
     scorer,
     now: () => performance.now() / 1000,

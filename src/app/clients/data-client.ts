@@ -45,6 +45,8 @@ export interface DataClient {
   exportRun(runId: string, format: "zip" | RunExport): Promise<{ readonly blob: Blob; readonly fileName: string }>;
   deleteRun(runId: string): Promise<void>;
   renameRun(runId: string, title: string): Promise<void>;
+  /** Removes the frozen features that runs have kept. */
+  deleteFeatures(): Promise<void>;
   /** Rollouts of a file for the reward bench, not yet scored. */
   rollouts(file: Blob, name: string): Promise<readonly UnscoredGroup[]>;
   /** @returns the way to stop listening */
@@ -112,6 +114,9 @@ export function createDataClient(worker: Pick<Worker, "postMessage" | "addEventL
     },
     async renameRun(runId, title) {
       await ask({ type: "rename-run", runId, title }, "done");
+    },
+    async deleteFeatures() {
+      await ask({ type: "delete-features" }, "done");
     },
     rollouts: async (file, name) => (await ask({ type: "rollouts", file, name }, "rollouts")).groups,
     onEvent(listener) {

@@ -9,7 +9,10 @@ export interface Preset {
   readonly values: Partial<LabConfig>;
 }
 
-/** Sizes that fit the small model that ships with the lab: its layers are narrower than rank 128. */
+/**
+ * Sizes that fit the small model that ships with the lab: its layers are narrower than rank 128, and its features are
+ * computed sooner than read.
+ */
 const SMALL: Partial<LabConfig> = {
   loraRank: 16,
   loraAlpha: 32,
@@ -20,6 +23,7 @@ const SMALL: Partial<LabConfig> = {
   steps: 40,
   heldOutShare: 0.2,
   evalRows: 64,
+  featureDisk: 0,
 };
 
 /**

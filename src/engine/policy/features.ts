@@ -1,6 +1,7 @@
 /**
  * Outputs of the frozen towers, which are most of a step's arithmetic and never change: computed once per image, kept in
- * host memory (least recently used first out, bounded in bytes) and put on the GPU only for the step that needs them.
+ * host memory (least recently used first out, bounded in bytes), behind it on disk where there is a shelf for them, and put
+ * on the GPU only for the step that needs them.
  * So GPU memory returns to its baseline after every step whatever the number of images seen.
  */
 import type { RgbImage } from "../data/sample.ts";
@@ -12,6 +13,7 @@ import type { Sa2vaModel } from "../model/sa2va.ts";
 import { encodeSam, type SamFeatures } from "../model/sam2/neck.ts";
 import { pixelShuffle, visionTower } from "../model/vision.ts";
 import { weightsView } from "../model/weights.ts";
+import { type FeatureShelf, type HostFeatures, type HostTensor, pictureKey } from "./feature-store.ts";
 
 /** Frozen features of one image on the GPU; owned by whoever got them from the cache. */
 export interface ImageFeatures {
@@ -20,20 +22,6 @@ export interface ImageFeatures {
   /** Pixel-shuffled vision tokens before the trainable projector, [tiles, tokens, 4H]. */
   readonly vision: Tensor;
   readonly sam: SamFeatures;
-}
-
-interface HostTensor {
-  readonly shape: readonly number[];
-  readonly values: Float32Array;
-}
-
-interface HostFeatures {
-  readonly tiles: number;
-  readonly vision: HostTensor;
-  readonly f16: HostTensor;
-  readonly f8: HostTensor;
-  readonly f4: HostTensor;
-  readonly bytes: number;
 }
 
 export interface FeatureCache {
@@ -53,12 +41,28 @@ export function disposeFeatures(features: ImageFeatures): void {
 /**
  * @param maxTiles upper limit of tiles, at most the checkpoint's own
  * @param maxBytes host bytes to keep
+ * @param openShelf opens what keeps features on disk when it is first needed; nothing is kept there when absent
  */
-export function createFeatureCache(model: Sa2vaModel, maxTiles: number, maxBytes: number): FeatureCache {
+export function createFeatureCache(
+  model: Sa2vaModel,
+  maxTiles: number,
+  maxBytes: number,
+  openShelf?: () => Promise<FeatureShelf | undefined>,
+): FeatureCache {
   const entries = new Map<string, HostFeatures>();
   let bytes = 0;
   let hits = 0;
   let misses = 0;
+  let opened: Promise<FeatureShelf | undefined> | undefined;
+  const remember = (imageId: string, host: HostFeatures): void => {
+    entries.set(imageId, host);
+    bytes += host.bytes;
+    for (const [oldest, entry] of entries) {
+      if (bytes <= maxBytes || entries.size === 1) break;
+      entries.delete(oldest);
+      bytes -= entry.bytes;
+    }
+  };
   return {
     get hits() {
       return hits;
@@ -82,15 +86,18 @@ export function createFeatureCache(model: Sa2vaModel, maxTiles: number, maxBytes
         return upload(known);
       }
       misses++;
+      opened ??= openShelf?.();
+      const shelf = await opened;
+      const picture = shelf === undefined ? "" : await pictureKey(rgb);
+      const shelved = await shelf?.read(picture);
+      if (shelved !== undefined) {
+        remember(imageId, shelved);
+        return upload(shelved);
+      }
       const features = encodeImage(model, rgb, maxTiles);
       const host = await download(features);
-      entries.set(imageId, host);
-      bytes += host.bytes;
-      for (const [oldest, entry] of entries) {
-        if (bytes <= maxBytes || entries.size === 1) break;
-        entries.delete(oldest);
-        bytes -= entry.bytes;
-      }
+      await shelf?.write(picture, host);
+      remember(imageId, host);
       return features;
     },
   };

@@ -4,6 +4,7 @@ import type { EngineDevice } from "../gpu/device.ts";
 import type { ModelCache } from "../loading/model-cache.ts";
 import type { OpenedModel } from "../loading/open-model.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
+import type { FeatureFiles } from "../policy/feature-store.ts";
 import type { RewardScorer } from "../rewards/types.ts";
 import type { RunManifest } from "../runs/manifest.ts";
 import type { RunStore } from "../runs/store.ts";
@@ -16,6 +17,8 @@ export interface SessionDeps {
   readonly store: RunStore;
   /** Where conversions of checkpoints are kept; nowhere when absent. */
   readonly models?: ModelCache | undefined;
+  /** Where frozen features are kept; nowhere when absent. */
+  readonly features?: FeatureFiles | undefined;
   readonly rows: RowSource;
   readonly scorer: RewardScorer;
   /** Seconds, monotonic. */

@@ -29,6 +29,7 @@ import { keepGoing, type RunEnd } from "./recovery.ts";
 import { sampleBench } from "./reward-bench.ts";
 import { type RowList, type SelectedRows, selectRows } from "./row-selection.ts";
 import { checkedRows, checkSameRun, describeData, holdOrRefuse, newRun, parameterCounts } from "./run-facts.ts";
+import { runFeatures } from "./run-features.ts";
 import { recordJudge } from "./run-judge.ts";
 import type { LoadedModel, SessionDeps, StartedRun } from "./session-types.ts";
 import { adapterObstacle, loraSettings, resumeState, startState } from "./start-run.ts";
@@ -305,7 +306,8 @@ export class Session {
   ): StartedRun {
     const { scorer, now, emit } = this.#deps;
     const attempt = (own: TrainingState, done: number): (() => Promise<RunEnd>) => {
-      const { model } = this.#model as LoadedModel;
+      const loaded = this.#model as LoadedModel;
+      const { model } = loaded;
       const before = this.#trainer;
       const trainer = new Trainer({
         model,
@@ -317,6 +319,7 @@ export class Session {
         scorer,
         run,
         doneSteps: done,
+        openShelf: () => runFeatures(this.#deps.features, loaded, config, this.#device.report, done, emit),
         lora: loraSettings(model, config),
         now,
         emit,

@@ -10,6 +10,7 @@ import { storeEvaluation } from "../eval/store.ts";
 import { memorySnapshot, trimPool } from "../gpu/memory.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { weightsView } from "../model/weights.ts";
+import type { FeatureShelf } from "../policy/feature-store.ts";
 import { createFeatureCache, type FeatureCache } from "../policy/features.ts";
 import type { RewardScorer } from "../rewards/types.ts";
 import { pruneCheckpoints, writeCheckpoint } from "../runs/checkpoint.ts";
@@ -39,6 +40,8 @@ export interface TrainerDeps {
   readonly run: RunFolder;
   /** Steps done before, 0 for a fresh run. */
   readonly doneSteps: number;
+  /** Opens what keeps frozen features on disk; nothing is kept there when absent. */
+  readonly openShelf?: (() => Promise<FeatureShelf | undefined>) | undefined;
   readonly lora: { readonly r: number; readonly alpha: number; readonly targets: readonly string[] };
   /** Seconds, monotonic. */
   readonly now: () => number;
@@ -65,7 +68,7 @@ export class Trainer {
     this.#deps = deps;
     this.#step = deps.doneSteps;
     this.#lastCheckpoint = deps.doneSteps;
-    this.#features = createFeatureCache(deps.model, deps.config.maxTiles, FEATURE_BYTES);
+    this.#features = createFeatureCache(deps.model, deps.config.maxTiles, FEATURE_BYTES, deps.openShelf);
     this.gate = new Gate(
       {
         onState: (state) => deps.emit({ type: "state", state, step: this.#step }),

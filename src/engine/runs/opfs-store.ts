@@ -32,9 +32,9 @@ export interface StorageEstimator {
   estimate(): Promise<{ usage?: number; quota?: number }>;
 }
 
-/** The store of this origin's runs or converted models. @throws LabError("storage") when the browser has or allows no private file system */
+/** The store of this origin's runs, converted models or frozen features. @throws LabError("storage") when the browser has or allows no private file system */
 export async function openOpfsStore(
-  folder: "runs" | "models" = "runs",
+  folder: "runs" | "models" | "features" = "runs",
   storage: StorageManager = navigator.storage,
 ): Promise<RunStore> {
   try {

@@ -61,7 +61,13 @@ export function RunsScreen(): ReactNode {
     <div className={styles.screen} data-testid="screen-runs">
       <header className={styles.head}>
         <h1>Runs</h1>
-        {stored !== null && <StorageMeter usage={stored.usage} quota={stored.quota} />}
+        {stored !== null && (
+          <StorageMeter
+            stored={stored}
+            running={isActive(state)}
+            onDeleteFeatures={() => change(lab().data.deleteFeatures())}
+          />
+        )}
         <p role="status" className={styles.exported} data-testid="exported">
           {exported ?? ""}
         </p>

@@ -1,9 +1,17 @@
 import type { ReactNode } from "react";
+import type { StoredRuns } from "../../clients/data-client.ts";
 import { bytes } from "../../components/charts/format.ts";
+import { Button } from "../../components/ui/button.tsx";
 import styles from "./runs.module.css";
 
-/** How much of the browser's storage is used. */
-export function StorageMeter({ usage, quota }: { readonly usage: number; readonly quota: number }): ReactNode {
+/** How much of the browser's storage is used, and the part of it that can be computed again. */
+export function StorageMeter(props: {
+  readonly stored: Pick<StoredRuns, "usage" | "quota" | "features">;
+  /** A run reads and adds features. */
+  readonly running: boolean;
+  readonly onDeleteFeatures: () => void;
+}): ReactNode {
+  const { usage, quota, features } = props.stored;
   const share = quota > 0 ? Math.min(1, usage / quota) : 0;
   return (
     <div className={styles.storage}>
@@ -11,6 +19,21 @@ export function StorageMeter({ usage, quota }: { readonly usage: number; readonl
         {bytes(usage)} of {bytes(quota)} used
       </span>
       <meter aria-label="Storage used" min={0} max={1} low={0.8} high={0.95} optimum={0} value={share} />
+      {features.pictures > 0 && (
+        <>
+          <span data-testid="kept-features">
+            {bytes(features.bytes)} of them features of {features.pictures} pictures
+          </span>
+          <Button
+            data-testid="delete-features"
+            obstacle={props.running ? "The run in progress uses them" : null}
+            title="They are computed again when a run needs them"
+            onClick={props.onDeleteFeatures}
+          >
+            Delete features
+          </Button>
+        </>
+      )}
     </div>
   );
 }

@@ -90,6 +90,18 @@ export const MODEL_SETTINGS = {
     help: "Address below which a repository's name such as owner/name is looked up; asked only when a name is opened",
     home: "setup",
   },
+  featureDisk: {
+    group: "model",
+    kind: "float",
+    label: "Features on disk",
+    unit: "GB",
+    default: 2,
+    min: 0,
+    max: 1000,
+    step: 1,
+    help: "Outputs of the frozen towers are kept up to this much, so that the next epoch and the next run need not compute them; 0 keeps none",
+    advanced: true,
+  },
   smallRegions: {
     group: "model",
     kind: "choice",

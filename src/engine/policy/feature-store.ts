@@ -1,0 +1,188 @@
+/**
+ * Frozen features on disk, so that the next epoch and the next run need not compute them: one file a picture, in a folder
+ * for everything that decides their bits. A file that is cut off or changed is never used; it is computed anew and replaced.
+ */
+import { sha256Hex } from "../bytes/hash.ts";
+import { isRecord } from "../bytes/json.ts";
+import type { RgbImage } from "../data/sample.ts";
+
+/** To be counted up whenever the towers' programs or the preparation of pictures change in any bit. */
+const FORMAT = "sa2va-lab-features/1";
+/** A header is shorter than this. */
+const MAX_HEADER = 4096;
+const NAMES = ["vision", "f16", "f8", "f4"] as const;
+
+export interface HostTensor {
+  readonly shape: readonly number[];
+  readonly values: Float32Array;
+}
+
+/** Features of a picture in host memory. */
+export interface HostFeatures {
+  readonly tiles: number;
+  readonly vision: HostTensor;
+  readonly f16: HostTensor;
+  readonly f8: HostTensor;
+  readonly f4: HostTensor;
+  readonly bytes: number;
+}
+
+/** What a store of runs can do, as far as it is needed here. */
+export interface FeatureFiles {
+  write(path: string, content: Uint8Array): Promise<void>;
+  read(path: string): Promise<Uint8Array<ArrayBuffer>>;
+  size(path: string): Promise<number | null>;
+  list(prefix: string): Promise<readonly { readonly path: string; readonly size: number }[]>;
+  remove(prefix: string): Promise<void>;
+}
+
+/** Everything that decides the bits of features besides the picture. */
+export interface FeatureOrigin {
+  /** Hash of the checkpoint. */
+  readonly model: string;
+  /** How its weights are held. */
+  readonly storage: unknown;
+  /** Size and number of tiles. */
+  readonly tiling: unknown;
+  /** The device: others differ in the last bits. */
+  readonly computedBy: unknown;
+}
+
+export interface FeatureShelf {
+  /** Features of a picture, or undefined when there are none or the file is damaged; what is written then replaces it. */
+  read(picture: string): Promise<HostFeatures | undefined>;
+  /** Keeps features when there is room; failures are told once, and nothing more is written then. */
+  write(picture: string, features: HostFeatures): Promise<void>;
+  /** Files read, written, and found damaged. */
+  readonly counts: { readonly read: number; readonly written: number; readonly damaged: number };
+}
+
+/** Name of a picture: SHA-256 over its size and all its pixels. */
+export async function pictureKey({ width, height, data }: RgbImage): Promise<string> {
+  const bytes = new Uint8Array(8 + data.length);
+  new DataView(bytes.buffer).setUint32(0, width);
+  new DataView(bytes.buffer).setUint32(4, height);
+  bytes.set(data, 8);
+  return sha256Hex(bytes);
+}
+
+/**
+ * @param maxBytes room for all features together. Where it is full, files that this shelf has not used give way, oldest
+ * name first; when all were used nothing more is written: a data set larger than the room would else push out every file
+ * right before it is needed again
+ * @param onFailure told once why nothing can be written
+ */
+export async function openFeatureShelf(
+  files: FeatureFiles,
+  origin: FeatureOrigin,
+  maxBytes: number,
+  onFailure: (thrown: unknown) => void,
+): Promise<FeatureShelf> {
+  const folder = (await sha256Hex(new TextEncoder().encode(JSON.stringify([FORMAT, origin])))).slice(0, 32);
+  const sizes = new Map((await files.list("")).map(({ path, size }) => [path, size] as const));
+  const used = new Set<string>();
+  const counts = { read: 0, written: 0, damaged: 0 };
+  let failed = false;
+  const pathOf = (picture: string): string => `${folder}/${picture}.bin`;
+  const remove = async (path: string): Promise<void> => {
+    await files.remove(path);
+    sizes.delete(path);
+  };
+  const taken = (): number => [...sizes.values()].reduce((sum, size) => sum + size, 0);
+  /** Other models' files first. @returns whether there is room now */
+  const makeRoom = async (needed: number): Promise<boolean> => {
+    const unused = [...sizes.keys()].filter((path) => !used.has(path));
+    const foreign = (path: string): number => (path.startsWith(`${folder}/`) ? 1 : 0);
+    unused.sort((a, b) => foreign(a) - foreign(b) || (a < b ? -1 : 1));
+    const rest = [...used].reduce((sum, path) => sum + (sizes.get(path) ?? 0), 0);
+    if (rest + needed > maxBytes) return false;
+    for (const path of unused) {
+      if (taken() + needed <= maxBytes) break;
+      await remove(path);
+    }
+    return true;
+  };
+
+  return {
+    counts,
+    async read(picture) {
+      const path = pathOf(picture);
+      if ((await files.size(path)) === null) return undefined;
+      const features = await files.read(path).then(decode, () => undefined);
+      if (features === undefined) {
+        // Also what cannot be read: the file that is written in its place takes the name.
+        counts.damaged++;
+        sizes.delete(path);
+        return undefined;
+      }
+      used.add(path);
+      counts.read++;
+      return features;
+    },
+    async write(picture, features) {
+      if (failed) return;
+      const path = pathOf(picture);
+      const content = await encode(features);
+      try {
+        if (!(await makeRoom(content.length))) return;
+        await files.write(path, content);
+        sizes.set(path, content.length);
+        used.add(path);
+        counts.written++;
+      } catch (thrown) {
+        failed = true;
+        onFailure(thrown);
+      }
+    },
+  };
+}
+
+async function encode(features: HostFeatures): Promise<Uint8Array<ArrayBuffer>> {
+  const body = new Uint8Array(features.bytes);
+  let at = 0;
+  for (const name of NAMES) {
+    const { values } = features[name];
+    body.set(new Uint8Array(values.buffer, values.byteOffset, values.byteLength), at);
+    at += values.byteLength;
+  }
+  const shapes = Object.fromEntries(NAMES.map((name) => [name, features[name].shape]));
+  const header = { format: FORMAT, tiles: features.tiles, shapes, sha256: await sha256Hex(body) };
+  const line = new TextEncoder().encode(`${JSON.stringify(header)}\n`);
+  const content = new Uint8Array(line.length + body.length);
+  content.set(line);
+  content.set(body, line.length);
+  return content;
+}
+
+/** Undefined for anything that is not whole and unchanged. */
+async function decode(content: Uint8Array<ArrayBuffer>): Promise<HostFeatures | undefined> {
+  const end = content.subarray(0, MAX_HEADER).indexOf(10);
+  const header = end < 0 ? undefined : parsed(new TextDecoder().decode(content.subarray(0, end)));
+  if (header?.format !== FORMAT || typeof header.tiles !== "number" || !isRecord(header.shapes)) return undefined;
+  // A copy: the numbers must lie at a multiple of four.
+  const body = content.slice(end + 1);
+  if ((await sha256Hex(body)) !== header.sha256) return undefined;
+  const tensors: Record<string, HostTensor> = {};
+  let at = 0;
+  for (const name of NAMES) {
+    const shape = header.shapes[name];
+    if (!Array.isArray(shape) || !shape.every((side) => Number.isSafeInteger(side) && side > 0)) return undefined;
+    const count = (shape as number[]).reduce((product, side) => product * side, 1);
+    if (at + 4 * count > body.length) return undefined;
+    tensors[name] = { shape: shape as number[], values: new Float32Array(body.buffer, at, count) };
+    at += 4 * count;
+  }
+  if (at !== body.length) return undefined;
+  const { vision, f16, f8, f4 } = tensors as Record<(typeof NAMES)[number], HostTensor>;
+  return { tiles: header.tiles, vision, f16, f8, f4, bytes: body.length };
+}
+
+function parsed(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) ? value : undefined;
+  } catch {
+    // Cut off or overwritten: as good as absent.
+    return undefined;
+  }
+}
