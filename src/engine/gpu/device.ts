@@ -10,6 +10,7 @@ import { watchDevice } from "./counters.ts";
 import { installDeterministicMatMul } from "./determinism.ts";
 import { setAdapterKind, setSubgroupSize } from "./own-kernels.ts";
 import { tf } from "./tf.ts";
+import { installSmallUploads } from "./uploads.ts";
 import { installViewTranspose } from "./views.ts";
 
 export interface GpuReport {
@@ -98,6 +99,7 @@ export async function openDevice(gpu: GPU | undefined): Promise<EngineDevice> {
   setSubgroupSize(fixed ? (subgroupMinSize ?? 0) : 0);
   installDeterministicMatMul();
   installViewTranspose();
+  installSmallUploads();
   return {
     device,
     report: { vendor, architecture, description, software, features: [...device.features].sort(), limits },

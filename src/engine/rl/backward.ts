@@ -1,5 +1,6 @@
 /** Loss and gradients of one played group. */
 
+import { readTogether } from "../gpu/read-back.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { ParameterSet, Weights } from "../model/weights.ts";
 import type { ImageFeatures } from "../policy/features.ts";
@@ -59,13 +60,13 @@ export async function groupGradients(
     true,
   );
   const used = [value, ...kept, ...Object.values(inputs).filter((tensor) => tensor !== null)];
-  const [scalars, logps, entropies] = (await Promise.all(kept.map((tensor) => tensor.data()))
+  const [scalars, logps, entropies] = await readTogether(kept)
     .catch((thrown: unknown) => {
       // A lost device: nobody will take the gradients.
       tf.dispose([...grads]);
       throw thrown;
     })
-    .finally(() => tf.dispose(used))) as Float32Array[];
+    .finally(() => tf.dispose(used));
   const gradients: Record<string, Tensor> = {};
   names.forEach((name, i) => {
     // Not reached by this loss: the tape gives no tensor.

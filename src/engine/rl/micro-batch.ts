@@ -4,6 +4,7 @@
  * range: the same sum, whatever the loss type, for the memory of one range and one more forward pass.
  */
 import { FlatLayout } from "../gpu/flat/layout.ts";
+import { readTogether } from "../gpu/read-back.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { ParameterSet, Weights } from "../model/weights.ts";
 import type { ImageFeatures } from "../policy/features.ts";
@@ -65,8 +66,7 @@ export async function microGradients(task: MicroTask, inputs: LossTensors, rows:
   sum.dispose();
   layout.dispose();
 
-  const values = await Promise.all([...kept, logps, entropies].map((tensor) => tensor.data()));
-  const [scalars, ownLogps, ownEntropies] = values as Float32Array[];
+  const [scalars, ownLogps, ownEntropies] = await readTogether([...kept, logps, entropies]);
   tf.dispose([value, byLogp, byEntropy, logps, entropies, ...kept]);
   tf.dispose(Object.values(inputs).filter((tensor) => tensor !== null));
   const [loss = Number.NaN, policy = Number.NaN, klPenalty = Number.NaN] = scalars ?? [];
