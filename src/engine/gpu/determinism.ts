@@ -2,11 +2,14 @@
  * The backend's BatchMatMul, replaced once per realm. On software adapters our register-blocked product takes every
  * float32 shape; elsewhere the stock programs stay, which use workgroup memory as a GPU likes it.
  *
+ * Neither lets one dispatch work for seconds (gpu/work-budget.ts).
+ *
  * Both keep results repeatable on one adapter: ours has no atomics, and the stock kernel is kept from splitting long inner
  * dimensions over workgroups that add with float atomics, whose order changes from run to run (reference: webgpu.md §2.2).
  */
 import { MAX_BATCH, type ProductShape, runProduct } from "./matmul-program.ts";
 import { onSoftwareAdapter, ownKernels } from "./own-kernels.ts";
+import { inRuns } from "./stock-product.ts";
 import { tf } from "./tf.ts";
 
 /** tfjs' own threshold, above which it would split the inner dimension. */
@@ -38,11 +41,16 @@ export function installDeterministicMatMul(): void {
         }
       }
       const inner = a.shape[a.shape.length - (attrs.transposeA ? 2 : 1)] as number;
-      if (inner < SPLIT_K_FROM) return stock.kernelFunc(params);
+      const columns = b.shape[b.shape.length - (attrs.transposeB ? 2 : 1)] as number;
+      const batch = Math.max(...[a, b].map(({ shape }) => tf.util.sizeFromShape(shape.slice(0, -2))));
+      const rows = { a, transposeA: attrs.transposeA, perRow: batch * columns * inner };
+      const product = (part: tf.TensorInfo): tf.TensorInfo =>
+        stock.kernelFunc({ ...params, inputs: { ...params.inputs, a: part } }) as tf.TensorInfo;
+      if (inner < SPLIT_K_FROM) return inRuns(rows, product);
       const chosen = tf.env().getNumber(FLAG);
       tf.env().set(FLAG, SMALL_OUTPUT_PROGRAM);
       try {
-        return stock.kernelFunc(params);
+        return inRuns(rows, product);
       } finally {
         tf.env().set(FLAG, chosen);
       }

@@ -11,6 +11,7 @@ import { type Form, type Layout, PRODUCT_UNIFORMS, productProgram } from "./matm
 import { subgroupSize } from "./own-kernels.ts";
 import { flatGrid, type GpuProgram, runProgram } from "./program.ts";
 import type { tf } from "./tf.ts";
+import { countWork, rowRuns } from "./work-budget.ts";
 
 /** Threads of a workgroup without subgroups: the width of llvmpipe's vectors, twice that of SwiftShader's. */
 const LANES = 8;
@@ -122,14 +123,43 @@ function layoutOf({ k, n, aPlace: a, bPlace: b, out, bound, repeats }: ProductSp
   return bRows && multiplesOf4(out.row, out.batch, out.offset) ? "rows" : "any";
 }
 
-/** Records a product of parts of tensors; returns `into` or a new tensor of `shape`. */
+/**
+ * Records a product of parts of tensors, in several dispatches where one would work too long; returns `into` or a new
+ * tensor of `shape`. Products with bounds, which attention has cut already, and with a second product are not cut.
+ */
 export function recordProduct(spec: ProductSpec, shape: readonly number[], extras: ProductExtras = {}): tf.TensorInfo {
+  const { m, n, k, aPlace, out, bound } = spec;
+  const layout = extras.product === undefined ? layoutOf(spec) : "along-k-twice";
+  // The form of the whole, so that the sums of a row do not depend on the cuts.
+  const form = formOf(layout, m, n);
+  const perRow = spec.batch * n * k * (spec.repeats ?? 1);
+  const cut = bound === undefined && extras.product === undefined;
+  let into = spec.into;
+  for (const { from, count } of cut ? rowRuns(m, perRow) : [{ from: 0, count: m }]) {
+    const part: ProductSpec = {
+      ...spec,
+      m: count,
+      aPlace: { ...aPlace, offset: (aPlace.offset ?? 0) + from * aPlace.line },
+      out: { ...out, offset: (out.offset ?? 0) + from * out.row },
+      ...(into === undefined ? {} : { into }),
+    };
+    into = recordForm(part, layout, form, shape, extras);
+    countWork(count * perRow);
+  }
+  return into as tf.TensorInfo;
+}
+
+function recordForm(
+  spec: ProductSpec,
+  layout: Layout,
+  form: Form,
+  shape: readonly number[],
+  extras: ProductExtras,
+): tf.TensorInfo {
   const { m, n, k, a, b, aPlace, bPlace, out, bound } = spec;
   const { product } = extras;
-  const layout = product === undefined ? layoutOf(spec) : "along-k-twice";
   const vectorsOfA = layout === "along-k" || layout === "along-k-twice" ? 4 : 1;
   const vectorsOfB = layout === "any" ? 1 : 4;
-  const form = formOf(layout, m, n);
   const values: Record<(typeof PRODUCT_UNIFORMS)[number], number> = {
     m,
     n,

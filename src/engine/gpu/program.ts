@@ -27,8 +27,16 @@ export interface GpuProgram {
   readonly body: string;
 }
 
-/** What a program reads: a tensor, or an own buffer, which holds whatever the program declares. */
-export type ProgramInput = tf.TensorInfo | GPUBuffer;
+/** Rows of a tensor as a program sees them: its buffer from a byte on that a binding may begin at. */
+export interface Part {
+  readonly of: tf.TensorInfo;
+  /** Multiples of 256. */
+  readonly from: number;
+  readonly bytes: number;
+}
+
+/** What a program reads: a tensor or a part of it, or an own buffer, which holds whatever the program declares. */
+export type ProgramInput = tf.TensorInfo | Part | GPUBuffer;
 
 export interface OutputSpec {
   readonly shape: readonly number[];
@@ -38,6 +46,8 @@ export interface OutputSpec {
 /** An existing tensor that the program writes parts of; nothing else may share its buffer. */
 export interface OutputInto {
   readonly into: tf.TensorInfo;
+  /** What the program sees of it; all by default. */
+  readonly part?: Part;
 }
 
 /** What we use of the backend beyond its public face. */
@@ -171,6 +181,9 @@ export function runProgram(
   const types = Object.values(program.inputs);
   const converted: tf.TensorInfo[] = [];
   const read = inputs.map((info, i) => {
+    if ("of" in info && b.tensorMap.get(info.of.dataId)?.dtype !== "float32") {
+      throw new LabError("internal", `${program.name} was given a part of something else than float32`);
+    }
     if (!("dataId" in info)) return info;
     // A cast from int32 or bool to float32 keeps the integer buffer under the new type.
     if (types[i] === "i32" || b.tensorMap.get(info.dataId)?.dtype === "float32") return info;
@@ -178,12 +191,18 @@ export function runProgram(
     converted.push(float);
     return float;
   });
-  const buffers = [...read, ...made].map((info) => ("dataId" in info ? commandBuffer(b, info) : info));
+  const written = outputs.map((output, i) =>
+    "into" in output && output.part !== undefined ? output.part : (made[i] as tf.TensorInfo),
+  );
+  const buffers = [...read, ...written].map((given): GPUBufferBinding => {
+    if ("of" in given) return { buffer: commandBuffer(b, given.of), offset: given.from, size: given.bytes };
+    return { buffer: "dataId" in given ? commandBuffer(b, given) : given };
+  });
   for (const output of outputs) if ("into" in output) forgetValues(b, output.into);
-  const bound = [writeUniforms(b, program, uniforms), ...buffers];
+  const bound = [{ buffer: writeUniforms(b, program, uniforms) }, ...buffers];
   const bindGroup = b.device.createBindGroup({
     layout,
-    entries: bound.map((buffer, binding) => ({ binding, resource: { buffer } })),
+    entries: bound.map((resource, binding) => ({ binding, resource })),
   });
   b.ensureCommandEncoderReady();
   b.computePassEncoder ??= (b.commandEncoder as GPUCommandEncoder).beginComputePass({});
