@@ -1,7 +1,7 @@
 /** The adapter's multiply-add rate, measured: many independent sums in registers, nothing loaded. */
 import { toTensor } from "../../src/engine/gpu/own-op.ts";
 import { type GpuProgram, runProgram } from "../../src/engine/gpu/program.ts";
-import type { Clock } from "./measure.ts";
+import type { Clock } from "./turns.ts";
 
 const THREADS = 64;
 const GROUPS = 64;
@@ -28,11 +28,11 @@ export async function peakRate(clock: Clock): Promise<number> {
   let best = 0;
   let turns = 256;
   for (let run = 0; run < 6; run++) {
-    const start = clock();
+    const start = await clock();
     const y = toTensor(runProgram(PEAK, [], [{ shape: [THREADS * GROUPS] }], [turns, 0.5], [GROUPS, 1, 1])[0]);
     await y.data();
     y.dispose();
-    const seconds = (clock() - start) / 1000;
+    const seconds = ((await clock()) - start) / 1000;
     if (run > 0) best = Math.max(best, (2 * 4 * SUMS * turns * THREADS * GROUPS) / seconds);
     if (seconds < 0.05) turns *= 4;
   }

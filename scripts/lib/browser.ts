@@ -32,6 +32,8 @@ export interface BrowserOptions {
   readonly webgpu?: boolean;
   /** Lets scripts into the page that its security policy forbids, for checkers. */
   readonly bypassCSP?: boolean;
+  /** Environment of the browser, added to the tool's own. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** @throws LabError("unsupported") when there is no Chromium on this machine */
@@ -44,7 +46,12 @@ export async function openBrowser(options: BrowserOptions): Promise<WatchedPage>
     );
   }
   const args = CHROMIUM_ARGS.filter((arg) => options.webgpu !== false || arg !== "--enable-unsafe-webgpu");
-  const browser = await chromium.launch({ executablePath, headless: true, args });
+  const browser = await chromium.launch({
+    executablePath,
+    headless: true,
+    args,
+    ...(options.env === undefined ? {} : { env: { ...process.env, ...options.env } }),
+  });
   const context = await browser.newContext({
     viewport: { width: options.width, height: options.height },
     colorScheme: options.dark === true ? "dark" : "light",

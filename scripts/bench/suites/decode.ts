@@ -4,25 +4,26 @@
  * end either (arg max on the GPU), which is the best that stock ops can do; to sample it has to read the logits back.
  * Times are milliseconds a token for the whole batch, prompt not included.
  */
-import { switchOwnKernels } from "../../src/engine/gpu/own-kernels.ts";
-import { STREAM } from "../../src/engine/gpu/random.ts";
-import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
-import type { LanguageConfig } from "../../src/engine/model/config-language.ts";
+import { switchOwnKernels } from "../../../src/engine/gpu/own-kernels.ts";
+import { STREAM } from "../../../src/engine/gpu/random.ts";
+import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
+import type { LanguageConfig } from "../../../src/engine/model/config-language.ts";
 import {
   disposeCache,
   embedTokens,
   type KvCache,
   languageForward,
   languageLogits,
-} from "../../src/engine/model/language.ts";
-import { languageLinears, languageShapes } from "../../src/engine/model/language-shapes.ts";
-import { type Weights, weightsView } from "../../src/engine/model/weights.ts";
-import type { GenerateOptions, RowAddress } from "../../src/engine/policy/completion.ts";
-import { decodeOnGpu } from "../../src/engine/policy/decode-gpu.ts";
-import { decodeOnHost } from "../../src/engine/policy/decode-host.ts";
-import { disposePrefilled, type Prefilled, prefill, rowsOf } from "../../src/engine/policy/prefill.ts";
-import { FULL_SAMPLING } from "../../src/engine/policy/sampler.ts";
-import { type BenchRow, benchRow, median } from "./measure.ts";
+} from "../../../src/engine/model/language.ts";
+import { languageLinears, languageShapes } from "../../../src/engine/model/language-shapes.ts";
+import { type Weights, weightsView } from "../../../src/engine/model/weights.ts";
+import type { GenerateOptions, RowAddress } from "../../../src/engine/policy/completion.ts";
+import { decodeOnGpu } from "../../../src/engine/policy/decode-gpu.ts";
+import { decodeOnHost } from "../../../src/engine/policy/decode-host.ts";
+import { disposePrefilled, type Prefilled, prefill, rowsOf } from "../../../src/engine/policy/prefill.ts";
+import { FULL_SAMPLING } from "../../../src/engine/policy/sampler.ts";
+import type { BenchContext } from "../context.ts";
+import { type BenchRow, benchRow, median } from "../row.ts";
 
 const CONFIG: LanguageConfig = {
   family: "qwen2",
@@ -44,6 +45,8 @@ const PROMPT = 40;
 const TOKENS = 24;
 const GROUP = 8;
 const RANK = 16;
+/** Runs of our decoder in one measurement. */
+const REPEATS = 3;
 
 interface Batch {
   readonly weights: Weights;
@@ -112,20 +115,26 @@ async function stockGreedy({ weights, prompts }: Batch): Promise<void> {
   if (cache !== undefined) disposeCache(cache);
 }
 
-type Contender = (batch: Batch) => Promise<unknown>;
+type Decode = (batch: Batch) => Promise<unknown>;
 const own =
-  (greedy: boolean): Contender =>
+  (greedy: boolean): Decode =>
   ({ weights, prompts, address }) =>
     decodeOnGpu(CONFIG, weights, prompts, address, options(greedy));
-const stockSampled: Contender = ({ weights, prompts, address }) =>
+const stockSampled: Decode = ({ weights, prompts, address }) =>
   decodeOnHost(CONFIG, weights, prompts, address, options(false));
 
-/** @param rounds measurements of each contender, taken in turn; one more goes before, for compiling */
-export async function* decodeRows(adapter: string, rounds: number): AsyncGenerator<BenchRow> {
-  for (const rank of [0, RANK]) {
+/** Rounds end when a rank's share of the time is used up; the first of each is always measured. */
+export async function* decodeRows(context: BenchContext): AsyncGenerator<BenchRow> {
+  const ranks = [0, RANK];
+  for (const [index, rank] of ranks.entries()) {
+    const left = context.deadline - performance.now();
+    if (left <= 0) {
+      context.leftOut(`decoding${suffixOf(rank)}`, "the time was up");
+      continue;
+    }
     const weights = randomWeights(rank);
     const [group, single] = [batchOf(weights, GROUP), batchOf(weights, 1)];
-    const runs: Readonly<Record<string, readonly [Batch, Contender, boolean]>> = {
+    const runs: Readonly<Record<string, readonly [Batch, Decode, boolean]>> = {
       "own greedy": [group, own(true), true],
       "stock greedy": [group, stockGreedy, false],
       "own sampled": [group, own(false), true],
@@ -133,24 +142,49 @@ export async function* decodeRows(adapter: string, rounds: number): AsyncGenerat
       "own single": [single, own(true), true],
       "stock single": [single, stockGreedy, false],
     };
-    const times = new Map<string, number[]>(Object.keys(runs).map((name) => [name, []]));
-    for (let round = -1; round < rounds; round++) {
-      for (const [name, [batch, run, ours]] of Object.entries(runs)) {
-        switchOwnKernels(ours);
-        const start = performance.now();
-        await run(batch);
-        if (round >= 0) times.get(name)?.push((performance.now() - start) / TOKENS);
-      }
-    }
-    switchOwnKernels(true);
-    const of = (name: string): number[] => times.get(name) ?? [];
-    const ratio = (a: string, b: string): number => median(of(a).map((time, i) => time / (of(b)[i] as number)));
-    const suffix = rank === 0 ? "" : `, adapter of rank ${rank}`;
-    const row = (what: string, name: string): BenchRow =>
-      benchRow({ suite: "decode", case: `${what}${suffix}`, adapter }, of(`own ${name}`), of(`stock ${name}`));
-    yield row(`group of ${GROUP}, greedy`, "greedy");
-    yield { ...row(`group of ${GROUP}, sampled`, "sampled"), ratio_greedy: ratio("own greedy", "own sampled") };
-    yield { ...row("one row, greedy", "single"), ratio_group: GROUP * ratio("own single", "own greedy") };
+    const times = await timesOf(runs, context, performance.now() + left / (ranks.length - index));
+    yield* rowsOfTimes(times, suffixOf(rank), context);
     for (const { prompts } of [group, single]) disposePrefilled(prompts);
   }
+}
+
+const suffixOf = (rank: number): string => (rank === 0 ? "" : `, adapter of rank ${rank}`);
+
+/** Milliseconds a token, one list for each run. */
+async function timesOf(
+  runs: Readonly<Record<string, readonly [Batch, Decode, boolean]>>,
+  { clock, rounds }: BenchContext,
+  end: number,
+): Promise<Map<string, number[]>> {
+  const times = new Map<string, number[]>(Object.keys(runs).map((name) => [name, []]));
+  try {
+    // The first round compiles and is not counted.
+    for (let round = -1; round < rounds && (round < 1 || performance.now() < end); round++) {
+      for (const [name, [batch, run, ours]] of Object.entries(runs)) {
+        switchOwnKernels(ours);
+        // Ours are short, and a clock of processor time is coarse.
+        const repeats = ours ? REPEATS : 1;
+        const start = await clock();
+        for (let i = 0; i < repeats; i++) await run(batch);
+        if (round >= 0) times.get(name)?.push(((await clock()) - start) / TOKENS / repeats);
+      }
+    }
+  } finally {
+    switchOwnKernels(true);
+  }
+  return times;
+}
+
+function* rowsOfTimes(times: Map<string, number[]>, suffix: string, context: BenchContext): Generator<BenchRow> {
+  const { adapter, where } = context;
+  const of = (name: string): number[] => times.get(name) ?? [];
+  const ratio = (a: string, b: string): number => median(of(a).map((time, i) => time / (of(b)[i] as number)));
+  const row = (what: string, name: string): BenchRow =>
+    benchRow(
+      { suite: "decode", case: `${what}${suffix}`, adapter, where },
+      { own: of(`own ${name}`), stock: of(`stock ${name}`) },
+    );
+  yield row(`group of ${GROUP}, greedy`, "greedy");
+  yield { ...row(`group of ${GROUP}, sampled`, "sampled"), ratio_greedy: ratio("own greedy", "own sampled") };
+  yield { ...row("one row, greedy", "single"), ratio_group: GROUP * ratio("own single", "own greedy") };
 }

@@ -5,16 +5,16 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { requireConfig } from "../../src/engine/config/parse.ts";
-import { presetConfig } from "../../src/engine/config/presets.ts";
-import { type EngineDevice, openAgain } from "../../src/engine/gpu/device.ts";
-import { rewardScorer } from "../../src/engine/rewards/scorer.ts";
-import { Session } from "../../src/engine/rl/session.ts";
-import { collectGarbage } from "../lib/garbage.ts";
-import { nodeFolder } from "../lib/node-files.ts";
-import { openNodeDevice } from "../lib/node-gpu.ts";
-import { nodeWordnet, openNodeRows, POCKET_MODEL } from "../lib/node-rows.ts";
-import { nodeStore } from "../lib/node-store.ts";
+import { requireConfig } from "../../../src/engine/config/parse.ts";
+import { presetConfig } from "../../../src/engine/config/presets.ts";
+import { type EngineDevice, openAgain } from "../../../src/engine/gpu/device.ts";
+import { rewardScorer } from "../../../src/engine/rewards/scorer.ts";
+import { Session } from "../../../src/engine/rl/session.ts";
+import { collectGarbage } from "../../lib/garbage.ts";
+import { nodeFolder } from "../../lib/node-files.ts";
+import { openNodeDevice } from "../../lib/node-gpu.ts";
+import { nodeWordnet, openNodeRows, POCKET_MODEL } from "../../lib/node-rows.ts";
+import { nodeStore } from "../../lib/node-store.ts";
 
 /** Memory after a step. */
 export interface MemoryRow {

@@ -1,10 +1,10 @@
 /** Caption pairs per second and core: METEOR with tokenising and alignment, on pairs of the real recorded captions. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { Meteor } from "../../src/engine/rewards/meteor/meteor.ts";
-import { root } from "../lib/ensure.mjs";
-import { nodeWordnet } from "../lib/node-rows.ts";
-import { median } from "./measure.ts";
+import { Meteor } from "../../../src/engine/rewards/meteor/meteor.ts";
+import { root } from "../../lib/ensure.mjs";
+import { nodeWordnet } from "../../lib/node-rows.ts";
+import { median } from "../row.ts";
 
 /** Captions shorter than this, in words, are no region captions. */
 const LEAST_WORDS = 15;

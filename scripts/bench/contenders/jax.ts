@@ -1,6 +1,6 @@
 /** jax-js as a contender: its WebGPU backend on the same adapter, every function under `jit`. */
 import type * as Jax from "@jax-js/jax";
-import type { Tensor } from "../../src/engine/gpu/tf.ts";
+import type { Tensor } from "../../../src/engine/gpu/tf.ts";
 
 export type JaxLibrary = typeof Jax;
 export type JaxArray = Jax.Array;
@@ -62,19 +62,28 @@ export async function settle(arrays: readonly JaxArray[]): Promise<void> {
   await Promise.all(arrays.map((array) => array.blockUntilReady()));
 }
 
-/** A contender that runs the jitted function on the given arrays, which stay the caller's. */
-export function jaxContender(
+/**
+ * The function under `jit` as a contender; the arrays stay the caller's.
+ * @param gradient differentiates the sum of squares with respect to all inputs
+ */
+export function jaxPeer(
   jax: JaxLibrary,
   run: JaxFunction,
   inputs: readonly JaxArray[],
+  gradient: boolean,
 ): (calls: number) => Promise<void> {
-  const jitted = jax.jit((...given: JaxArray[]) => run(jax, ...given));
+  const forward = (...given: JaxArray[]): JaxArray => run(jax, ...given);
+  const loss = (...given: JaxArray[]): JaxArray => jax.numpy.sum(jax.numpy.square(forward(...given)));
+  const argnums = inputs.map((_, i) => i);
+  const jitted = jax.jit(gradient ? jax.grad(loss, { argnums }) : forward) as (
+    ...given: JaxArray[]
+  ) => JaxArray | JaxArray[];
   return async (calls) => {
     const results: JaxArray[] = [];
-    for (let i = 0; i < calls; i++) results.push(jitted(...inputs.map((input) => input.ref)) as JaxArray);
-    const last = results[results.length - 1];
+    for (let i = 0; i < calls; i++) results.push(...[jitted(...inputs.map((input) => input.ref))].flat());
     await settle(results);
-    for (const array of results) if (array !== last) array.dispose();
+    const last = results.pop();
+    for (const array of results) array.dispose();
     await last?.data();
   };
 }

@@ -2,16 +2,18 @@
  * Forward, backward and AdamW of a small decoder: width 64, 2 layers, 4 heads, SwiGLU 176, vocabulary 512, 8 × 64 tokens
  * (reference: webgpu.md §6.2), written once with our functions, which stock ops can stand in for, and once with jax-js.
  */
-import { swiglu } from "../../src/engine/gpu/kernels/activation.ts";
-import { attention } from "../../src/engine/gpu/kernels/attention.ts";
-import { linear } from "../../src/engine/gpu/kernels/linear.ts";
-import { tokenScores } from "../../src/engine/gpu/kernels/logprob.ts";
-import { rmsNorm } from "../../src/engine/gpu/kernels/norm.ts";
-import { applyRope, type RopeTable, ropeTable } from "../../src/engine/gpu/kernels/rope.ts";
-import { ownKernels } from "../../src/engine/gpu/own-kernels.ts";
-import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
-import { ADAM_DEFAULTS, AdamState, applyAdamw } from "../../src/engine/rl/optimiser.ts";
-import { type JaxArray, type JaxLibrary, settle, toJax } from "./jax.ts";
+import { swiglu } from "../../../src/engine/gpu/kernels/activation.ts";
+import { attention } from "../../../src/engine/gpu/kernels/attention.ts";
+import { linear } from "../../../src/engine/gpu/kernels/linear.ts";
+import { tokenScores } from "../../../src/engine/gpu/kernels/logprob.ts";
+import { rmsNorm } from "../../../src/engine/gpu/kernels/norm.ts";
+import { applyRope, type RopeTable, ropeTable } from "../../../src/engine/gpu/kernels/rope.ts";
+import { ownKernels } from "../../../src/engine/gpu/own-kernels.ts";
+import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
+import { ADAM_DEFAULTS, AdamState, applyAdamw } from "../../../src/engine/rl/optimiser.ts";
+import { type JaxArray, type JaxLibrary, settle, toJax } from "../contenders/jax.ts";
+import { tensorContender } from "../contenders/tensors.ts";
+import type { OpenedCase } from "./opened.ts";
 
 const [BATCH, LENGTH, WIDTH, HEADS, INNER, VOCABULARY, LAYERS] = [8, 64, 64, 4, 176, 512, 2];
 const DEPTH = WIDTH / HEADS;
@@ -136,43 +138,41 @@ async function jaxStep(
   return { run, held };
 }
 
-export const decoderCase = {
-  name: "decoder 2 x 64, 8 x 64 tokens: forward, backward, AdamW",
+export const DECODER = "decoder 2 x 64, 8 x 64 tokens: forward, backward, AdamW";
 
-  async open(jax: JaxLibrary | undefined): Promise<{
-    /** One step, new weights and moments. */
-    own: () => Tensor[];
-    jaxRun: ((calls: number) => Promise<void>) | undefined;
-    dispose: () => void;
-  }> {
-    const x = tf.randomNormal([BATCH * LENGTH, WIDTH], 0, 1, "float32", 1);
-    const ids = tf.tensor1d(
-      Int32Array.from({ length: BATCH * LENGTH }, (_, i) => (i * 37) % VOCABULARY),
-      "int32",
-    );
-    const rope = ropeTable([Array.from({ length: LENGTH }, (_, i) => i)], DEPTH, 10_000);
-    const weights = SHAPES.map((shape, i) => tf.randomNormal([...shape], 0, 0.1, "float32", i + 2));
-    const named = (list: readonly Tensor[]): Record<string, Tensor> =>
-      Object.fromEntries(list.map((tensor, i) => [String(i), tensor]));
-    const params = named(weights);
-    // Each contender keeps the moments as it left them.
-    const states = { own: AdamState.fresh(params), stock: AdamState.fresh(params) };
-    const own = (): Tensor[] => {
-      const grads = tf.tidy(() => tf.grads((...given: Tensor[]) => loss(x, ids, rope, given))(weights));
-      const next = applyAdamw(params, named(grads), ownKernels() ? states.own : states.stock, 1e-3, ADAM_DEFAULTS);
-      tf.dispose(grads);
-      return Object.values(next);
-    };
-    const peer = jax === undefined ? undefined : await jaxStep(jax, x, ids, rope, weights);
-    return {
-      own,
-      jaxRun: peer?.run,
-      dispose() {
-        tf.dispose([x, ids, rope.cos, rope.sin, ...weights]);
-        states.own.dispose();
-        states.stock.dispose();
-        for (const array of peer?.held ?? []) array.dispose();
-      },
-    };
-  },
-};
+/** The step on fresh weights, for everyone who takes part. */
+export async function openDecoder(jax: JaxLibrary | undefined): Promise<OpenedCase> {
+  const x = tf.randomNormal([BATCH * LENGTH, WIDTH], 0, 1, "float32", 1);
+  const ids = tf.tensor1d(
+    Int32Array.from({ length: BATCH * LENGTH }, (_, i) => (i * 37) % VOCABULARY),
+    "int32",
+  );
+  const rope = ropeTable([Array.from({ length: LENGTH }, (_, i) => i)], DEPTH, 10_000);
+  const weights = SHAPES.map((shape, i) => tf.randomNormal([...shape], 0, 0.1, "float32", i + 2));
+  const named = (list: readonly Tensor[]): Record<string, Tensor> =>
+    Object.fromEntries(list.map((tensor, i) => [String(i), tensor]));
+  const params = named(weights);
+  // Each contender keeps the moments as it left them.
+  const states = { own: AdamState.fresh(params), stock: AdamState.fresh(params) };
+  const call = (): Tensor[] => {
+    const grads = tf.tidy(() => tf.grads((...given: Tensor[]) => loss(x, ids, rope, given))(weights));
+    const state = ownKernels() ? states.own : states.stock;
+    const next = applyAdamw(params, named(grads), state, ADAM.stepSize, ADAM_DEFAULTS);
+    tf.dispose(grads);
+    return Object.values(next);
+  };
+  const peer = jax === undefined ? undefined : await jaxStep(jax, x, ids, rope, weights);
+  return {
+    contenders: {
+      own: tensorContender(true, call),
+      stock: tensorContender(false, call),
+      ...(peer === undefined ? {} : { jaxjs: peer.run }),
+    },
+    async dispose() {
+      tf.dispose([x, ids, rope.cos, rope.sin, ...weights]);
+      states.own.dispose();
+      states.stock.dispose();
+      for (const array of peer?.held ?? []) array.dispose();
+    },
+  };
+}

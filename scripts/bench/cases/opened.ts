@@ -1,0 +1,112 @@
+/** A case with its inputs in place, ready to be timed. */
+import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
+import { type JaxArray, type JaxLibrary, jaxPeer, toJax } from "../contenders/jax.ts";
+import { type OrtLibrary, type OrtPeer, ortPeer } from "../contenders/ort.ts";
+import { tensorContender } from "../contenders/tensors.ts";
+import type { Contender } from "../row.ts";
+import type { Calls } from "../turns.ts";
+import type { Case } from "./case.ts";
+
+export interface OpenedCase {
+  readonly contenders: Readonly<Partial<Record<Contender, Calls>>>;
+  /** Of onnxruntime-web's result: root mean square of its difference from ours, relative to ours. */
+  readonly ortError?: number | undefined;
+  dispose(): Promise<void>;
+}
+
+export interface Peers {
+  readonly jax?: JaxLibrary | undefined;
+  readonly ort?: OrtLibrary | undefined;
+  /** Told when a peer cannot take part in this case. */
+  readonly leftOut: (what: string, why: string) => void;
+}
+
+/** Draws the inputs and hands each contender the same values. */
+export async function openCase(one: Case, peers: Peers): Promise<OpenedCase> {
+  const inputs = one.inputs.map((shape, i) => tf.randomNormal([...shape], 0, 1, "float32", i + 1));
+  const call = callOf(one, inputs);
+  const contenders: Partial<Record<Contender, Calls>> = {
+    own: tensorContender(true, call),
+    stock: tensorContender(false, call),
+  };
+  let arrays: JaxArray[] = [];
+  if (peers.jax !== undefined && one.jax !== undefined) {
+    arrays = await jaxInputs(peers.jax, one, inputs);
+    contenders.jaxjs = jaxPeer(peers.jax, one.jax, arrays, one.gradient === true);
+  }
+  const ort = await openOrtPeer(one, inputs, call, peers);
+  if (ort !== undefined) contenders.ort = ort.peer.run;
+  return {
+    contenders,
+    ortError: ort?.error,
+    async dispose() {
+      for (const array of arrays) array.dispose();
+      await ort?.peer.dispose();
+      tf.dispose(inputs);
+    },
+  };
+}
+
+function callOf({ run, gradient }: Case, inputs: readonly Tensor[]): () => Tensor[] {
+  if (gradient !== true) return () => tf.tidy(() => [run(...inputs)].flat());
+  const loss = (...given: Tensor[]): Tensor => (run(...given) as Tensor).square().sum();
+  return () => tf.tidy(() => tf.grads(loss)([...inputs]));
+}
+
+async function jaxInputs(jax: JaxLibrary, { jaxLayout }: Case, inputs: readonly Tensor[]): Promise<JaxArray[]> {
+  const arrays: JaxArray[] = [];
+  for (const input of inputs) {
+    const turned = tf.tidy(() => jaxLayout?.(input) ?? input.clone());
+    arrays.push(await toJax(jax, turned));
+    turned.dispose();
+  }
+  return arrays;
+}
+
+async function openOrtPeer(
+  { ort: operator, gradient }: Case,
+  inputs: readonly Tensor[],
+  call: () => Tensor[],
+  { ort, leftOut }: Peers,
+): Promise<{ readonly peer: OrtPeer; readonly error: number } | undefined> {
+  if (ort === undefined || operator === undefined || gradient === true) return undefined;
+  const turned = takeOut(() => operator.inputs?.(...inputs) ?? inputs.map((x) => x.clone()));
+  try {
+    const peer = await ortPeer(ort, operator, turned);
+    const theirs = await peer.values();
+    return { peer, error: relativeError(await firstValues(call, operator.result), theirs) };
+  } catch (thrown) {
+    leftOut("onnxruntime-web", `${operator.type}: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+    return undefined;
+  } finally {
+    tf.dispose(turned.filter((x) => x !== null));
+  }
+}
+
+/** Runs in a tidy and keeps what comes out, nulls included. */
+function takeOut(make: () => (Tensor | null)[]): (Tensor | null)[] {
+  let results: (Tensor | null)[] = [];
+  tf.tidy(() => {
+    results = make();
+    return results.filter((x) => x !== null);
+  });
+  return results;
+}
+
+async function firstValues(call: () => Tensor[], layout: (result: Tensor) => Tensor = (x) => x): Promise<Float32Array> {
+  const first = tf.tidy(() => layout(call()[0] as Tensor));
+  const values = Float32Array.from(await first.data());
+  first.dispose();
+  return values;
+}
+
+/** Root mean square of the difference over that of `ours`; Infinity for another number of values. */
+export function relativeError(ours: Float32Array, theirs: Float32Array): number {
+  if (ours.length !== theirs.length) return Number.POSITIVE_INFINITY;
+  let [apart, all] = [0, 0];
+  for (const [i, value] of ours.entries()) {
+    apart += (value - (theirs[i] as number)) ** 2;
+    all += value ** 2;
+  }
+  return Math.sqrt(apart / all);
+}

@@ -1,0 +1,71 @@
+/** Each own kernel against the stock ops it replaces and, where they have one, jax-js' and onnxruntime-web's. */
+import { cases } from "../cases/all.ts";
+import type { Case } from "../cases/case.ts";
+import { type OpenedCase, openCase } from "../cases/opened.ts";
+import { openUpdate, UPDATES } from "../cases/update.ts";
+import type { BenchContext } from "../context.ts";
+import { type BenchRow, benchRow } from "../row.ts";
+import { inTurn } from "../turns.ts";
+
+/** Of an even share of the time that is left, what a case may take: many need less than theirs. */
+const SHARE = 2;
+/** Milliseconds a case is given at most, and at least. */
+const MOST = 20_000;
+const LEAST = 1500;
+/** Part of the measured rate that the slowest contender reaches, for guessing what would take too long. */
+const SLOWEST = 0.02;
+/** Relative difference of two results that are the same but for rounding. */
+const SAME = 1e-3;
+
+interface Plan {
+  readonly name: string;
+  readonly flops?: number | undefined;
+  readonly open: (context: BenchContext) => Promise<OpenedCase>;
+}
+
+/** Updates stand before the large products, which go first when the time is short. */
+function plans(): Plan[] {
+  const usual = cases().map(
+    (one: Case): Plan => ({
+      name: one.name,
+      flops: one.flops,
+      open: (context) =>
+        openCase(one, { ...context, leftOut: (who, why) => context.leftOut(`${who}, ${one.name}`, why) }),
+    }),
+  );
+  const updates = UPDATES.map(
+    (one): Plan => ({
+      name: one.name,
+      open: ({ jax, openPocket }) => openUpdate(one, jax, openPocket),
+    }),
+  );
+  const large = usual.filter(({ name }) => name.includes("of 1024"));
+  return [...usual.filter((plan) => !large.includes(plan)), ...updates, ...large];
+}
+
+export async function* kernelRows(context: BenchContext): AsyncGenerator<BenchRow> {
+  const { adapter, where, rounds, clock, deadline, peak, leftOut } = context;
+  const wanted = plans().filter(({ name }) => name.includes(context.only));
+  for (const [index, plan] of wanted.entries()) {
+    const left = deadline - performance.now();
+    if (left <= 0) {
+      leftOut(plan.name, "the time was up");
+      continue;
+    }
+    const budget = Math.min(MOST, Math.max(LEAST, (SHARE * left) / (wanted.length - index)));
+    const slowest = ((plan.flops ?? 0) / (SLOWEST * peak)) * 1000;
+    if (slowest > Math.max(budget, left / 4)) {
+      leftOut(plan.name, `stock ops would need some ${Math.round(slowest / 1000)} s a call on this adapter`);
+      continue;
+    }
+    const opened = await plan.open(context);
+    try {
+      const times = await inTurn(opened.contenders, { rounds, budget, clock });
+      const row = benchRow({ suite: "kernels", case: plan.name, adapter, where }, times, plan.flops, peak);
+      const { ortError = 0 } = opened;
+      yield ortError > SAME ? { ...row, ort_error: ortError } : row;
+    } finally {
+      await opened.dispose();
+    }
+  }
+}
