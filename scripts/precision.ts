@@ -16,7 +16,7 @@ import { loadDeps } from "./lib/parity-deps.ts";
 import { findGoldenSets, type GoldenSet } from "./lib/parity-kinds.ts";
 
 const OPTIONS = { golden: { takes: "many" }, out: { takes: 1 } } as const;
-const DEFAULT_SETS = ["tests/golden/sa2va-tiny-qwen2", "tests/golden/sa2va-tiny-variant"];
+const DEFAULT_SETS = ["qwen2", "variant", "internlm2", "phi3"].map((name) => `tests/golden/sa2va-tiny-${name}`);
 
 const TEXT = `# Precision of packed weights
 

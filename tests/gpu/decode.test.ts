@@ -69,9 +69,11 @@ async function decode(
   const address = groups.flatMap(({ tailLengths, promptIds }, group) =>
     tailLengths.map((_, rollout) => ({ key: options.key(group, rollout), promptIds: promptIds ?? [] })),
   );
-  const prompts = prefill(model.weights, model.config, groups);
+  const longest = Math.max(...shapes.map(({ prefix, tails }) => prefix + Math.max(...tails)));
+  const ropeLength = options.oneLength === true ? longest + options.maxNewTokens : undefined;
+  const prompts = prefill(model.weights, model.config, groups, ropeLength);
   try {
-    return await where(model.config, model.weights, prompts, address, options);
+    return await where(model.config, model.weights, prompts, address, options, ropeLength);
   } finally {
     disposePrefilled(prompts);
     tf.dispose(groups.flatMap(({ prefix, tails }) => [prefix, tails]));
@@ -137,7 +139,8 @@ describe("decoding on the GPU gives the rows of the CPU sampler", () => {
   it.each<LanguageFamily>(["qwen2", "internlm2", "phi3"])(
     "for %s with branches that are not folded in",
     async (family) => {
-      const where: typeof decodeOnGpu = (...given) => decodeOnGpu(given[0], given[1], given[2], given[3], given[4], 0);
+      const where: typeof decodeOnGpu = (...given) =>
+        decodeOnGpu(given[0], given[1], given[2], given[3], given[4], given[5], 0);
       await expectLikeHost(tinyConfig(family), 8, MIXED, {}, [true], where);
     },
   );
@@ -150,6 +153,14 @@ describe("decoding on the GPU gives the rows of the CPU sampler", () => {
     await expectLikeHost(tinyConfig("qwen2"), 8, [{ prefix: 3, tails: [1] }]);
     await expectLikeHost(tinyConfig("qwen2"), 0, [{ prefix: 0, tails: [1, 1] }]);
     await expectLikeHost(tinyConfig("qwen2", { tiedHead: true }), 0, GROUP);
+  });
+
+  it.each<[string, LanguageConfig["rope"]["scaling"]]>([
+    ["factors", { kind: "factors", limit: 12, short: [1, 1, 1, 1], long: [1.5, 2, 4, 8], amplitude: 1.1 }],
+    ["a growing base", { kind: "dynamic", factor: 2, limit: 12 }],
+  ])("where rotary scaling by %s sets in on the way, all tokens rotated alike", async (_, scaling) => {
+    const config = tinyConfig("phi3", { rope: { theta: 1e4, scaling } });
+    await expectLikeHost(config, 4, MIXED, { oneLength: true });
   });
 
   it("greedily", async () => {

@@ -30,7 +30,9 @@ def language_model(folder):
     config_class, model_class, targets = FAMILIES[fields["architectures"][0]]
     known = {key: value for key, value in fields.items() if key not in ("architectures", "rope_scaling")}
     if fields.get("rope_scaling"):
-        known["rope_scaling"] = fields["rope_scaling"]
+        # Newer releases of transformers look for the length beside the factors.
+        length = {key: fields[key] for key in ("original_max_position_embeddings",) if key in fields}
+        known["rope_scaling"] = fields["rope_scaling"] | length
     model = model_class(config_class(**known)).eval()
     state = {}
     for name in sorted(os.listdir(folder)):

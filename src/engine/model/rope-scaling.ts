@@ -57,6 +57,17 @@ export function ropeFrequencies(rope: RopeConfig, width: number, length: number)
   }
 }
 
+/** Numbers of the sequences that are rotated alike, by their lengths: below the limit all, above it all of one length. */
+export function rotatedAlike(rope: RopeConfig, lengths: readonly number[]): number[][] {
+  const groups = new Map<number, number[]>();
+  for (const [at, length] of lengths.entries()) {
+    const beyond = "limit" in rope.scaling && length > rope.scaling.limit;
+    const key = !beyond ? 0 : rope.scaling.kind === "dynamic" ? length : Number.POSITIVE_INFINITY;
+    groups.set(key, [...(groups.get(key) ?? []), at]);
+  }
+  return [...groups.values()];
+}
+
 /** Above this many tokens the frequencies change; undefined when they never do. */
 export function ropeSwitch(rope: RopeConfig): number | undefined {
   return "limit" in rope.scaling ? rope.scaling.limit : undefined;

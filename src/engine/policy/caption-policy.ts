@@ -30,7 +30,9 @@ export function captionBatch(
 
 /**
  * log π and entropy of sampled captions under `weights`, [N, T]; the prompt runs once for the group and its gradient
- * sums over the rollouts. T is the longest completion, at least `actions`. Same guard and temperature as the sampler, or the on-policy ratio would not be 1.
+ * sums over the rollouts. T is the longest completion, at least `actions`. Same guard, temperature and rotation as the
+ * sampler, or the on-policy ratio would not be 1.
+ * @param maxNewTokens what the sampler was allowed; by default T, as in a pass over whole sequences
  */
 export function captionLogProbs(
   model: Sa2vaModel,
@@ -40,13 +42,15 @@ export function captionLogProbs(
   completions: readonly Completion[],
   sampler: SamplerSettings,
   actions = 1,
+  maxNewTokens?: number,
 ): { readonly logps: Tensor; readonly entropies: Tensor } {
   const rows = completions.length;
   const width = Math.max(actions, ...completions.map((completion) => completion.ids.length));
   const targets = completions.map((completion) => Array.from({ length: width }, (_, t) => completion.ids[t] ?? 0));
   const [logps, entropies] = tf.tidy(() => {
     const batch = captionBatch(model, weights, features, prompt, rows);
-    const { cache } = languageForward(weights, model.config.language, batch.prefix);
+    const ropeLength = prompt.ids.length + (maxNewTokens ?? width);
+    const { cache } = languageForward(weights, model.config.language, batch.prefix, { ropeLength });
     // Inputs are the last prompt token and all sampled tokens but the last: position t predicts token t.
     const inputs =
       width === 1
@@ -62,7 +66,7 @@ export function captionLogProbs(
             ],
             1,
           );
-    const { hidden } = languageForward(weights, model.config.language, inputs, { past: cache });
+    const { hidden } = languageForward(weights, model.config.language, inputs, { past: cache, ropeLength });
     const ids = tf.tensor1d(targets.flat(), "int32");
     const places = hidden.reshape([rows * width, -1]);
     const scores = languageScores(weights, places, ids, sampler.temperature, sampler.guard);

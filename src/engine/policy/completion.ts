@@ -19,6 +19,12 @@ export interface GenerateOptions {
   readonly greedy: boolean;
   /** Address of a rollout's draws; the position counts on from the key's. Unused when greedy. */
   readonly key: (group: number, rollout: number) => RandomKey;
+  /**
+   * Rotates every token as in a sequence of the greatest length it may reach, so that one pass over a finished completion
+   * finds the same log-probabilities. Without it rotation follows the length token by token, as in the published code;
+   * the two differ only where rotary scaling for long sequences sets in on the way.
+   */
+  readonly oneLength?: boolean;
   /** True when the ids generated so far end the answer. */
   readonly stop: (ids: readonly number[]) => boolean;
   /** Thrown through when aborted, between positions. */

@@ -63,6 +63,7 @@ export async function decodeOnGpu(
   prompts: Prefilled,
   address: readonly RowAddress[],
   options: GenerateOptions,
+  ropeLength?: number,
   foldBytes: number = FOLD_BYTES,
 ): Promise<RowResult[]> {
   const device = backendDevice();
@@ -72,7 +73,7 @@ export async function decodeOnGpu(
   const sizes = sizesOf(prompts, options.maxNewTokens);
   const encoder = device.createCommandEncoder({ label: "decode weights" });
   const bound = bindModel(weights, language, device, buffers, encoder, foldBytes);
-  const own = ownBuffers(buffers, language, prompts, sizes, address, options, bound);
+  const own = ownBuffers(buffers, language, prompts, sizes, address, options, bound, ropeLength);
   const step = decodeStep(language, bound, own, sizes, options.sampler, options.greedy, software);
   const recording = new Recording<DecodeLoad>(device, buffers, "decode uniforms", step);
   flushBackend();
@@ -205,6 +206,7 @@ function ownBuffers(
   address: readonly RowAddress[],
   options: GenerateOptions,
   bound: BoundModel,
+  ropeLength: number | undefined,
 ): DecodeBuffers {
   const { hiddenSize, mlpSize, heads, kvHeads, headSize, vocabSize, layers } = config;
   const { rows, slots, capacity, keys } = sizes;
@@ -218,7 +220,7 @@ function ownBuffers(
   const seen = make("seen ids", (rows + 1) * words);
   const angles = make("angles", keys * headSize);
   const queue = backendDevice().queue;
-  queue.writeBuffer(angles, 0, anglesOf(config, keys));
+  queue.writeBuffer(angles, 0, anglesOf(config, keys, ropeLength));
   if (words > 0) queue.writeBuffer(seen, 0, seenIds(address, words));
   const empty = buffers.get("decode empty", 16, GPUBufferUsage.STORAGE);
   return {
@@ -252,8 +254,8 @@ function ownBuffers(
 }
 
 /** cos and sin of every position from 0 on, [positions, 2, d/2]. */
-function anglesOf(config: LanguageConfig, positions: number): Float32Array<ArrayBuffer> {
-  const { perPosition, amplitude } = ropeFrequencies(config.rope, config.headSize, positions);
+function anglesOf(config: LanguageConfig, positions: number, ropeLength = positions): Float32Array<ArrayBuffer> {
+  const { perPosition, amplitude } = ropeFrequencies(config.rope, config.headSize, ropeLength);
   const half = perPosition.length;
   const values = new Float32Array(positions * 2 * half);
   for (let position = 0; position < positions; position++) {

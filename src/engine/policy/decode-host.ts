@@ -22,6 +22,7 @@ export async function decodeOnHost(
   prompts: Prefilled,
   address: readonly RowAddress[],
   options: GenerateOptions,
+  ropeLength?: number,
 ): Promise<RowResult[]> {
   const rows = address.length;
   const ids: number[][] = address.map(() => []);
@@ -38,6 +39,7 @@ export async function decodeOnHost(
       const mask = hiddenPlaces(head, tailStart, tail, places, places + position + 1);
       const out = languageForward(weights, language, x, {
         positions: head.map((length, row) => [length + (tail[row] as number) + position]),
+        ...(ropeLength === undefined ? {} : { ropeLength }),
         ...(before === undefined ? {} : { past: before }),
         ...(mask === undefined ? {} : { mask }),
       });

@@ -62,19 +62,21 @@ export const FOLD_BYTES = 64 * 2 ** 20;
  * Why a model cannot be decoded by the own programs, or undefined when it can.
  * @param length places of the longest sequence
  * @param bindingBytes largest buffer a program may read
+ * @param oneLength whether all tokens are rotated as in a sequence of one length
  */
 export function decodeObstacle(
   weights: Weights,
   config: LanguageConfig,
   length: number,
   bindingBytes: number,
+  oneLength = false,
 ): string | undefined {
   const { hiddenSize, mlpSize, headSize, heads } = config;
   if (hiddenSize % 4 !== 0 || mlpSize % 4 !== 0 || headSize % 8 !== 0 || (heads * headSize) % 4 !== 0) {
     return "sizes that are not read four at a time";
   }
   const change = ropeSwitch(config.rope);
-  if (change !== undefined && length > change) return "rotary angles that change with the length";
+  if (!oneLength && change !== undefined && length > change) return "rotary angles that change with the length";
   if (config.window !== undefined && length > config.window.size) return "a sliding window shorter than the sequence";
   const paths = languageLinears(config).map(({ path }) => path);
   if (paths.some((path) => (weights.lora(path)?.a.shape[0] ?? 0) % 4 !== 0))

@@ -7,6 +7,7 @@
  */
 import { ownKernels } from "../gpu/own-kernels.ts";
 import { backendDevice } from "../gpu/program.ts";
+import { rotatedAlike } from "../model/rope-scaling.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import type { Weights } from "../model/weights.ts";
 import type { Completion, Generated, GenerateOptions, RowAddress } from "./completion.ts";
@@ -27,6 +28,30 @@ export async function generate(
   groups: readonly PromptBatch[],
   options: GenerateOptions,
 ): Promise<Generated[]> {
+  if (options.oneLength !== true) return generateTogether(model, weights, groups, options);
+  const lengths = groups.map(
+    ({ prefix, tailLengths }) => (prefix.shape[1] as number) + Math.max(...tailLengths) + options.maxNewTokens,
+  );
+  const results: Generated[] = [];
+  for (const alike of rotatedAlike(model.config.language.rope, lengths)) {
+    const own = alike.map((group) => groups[group] as PromptBatch);
+    const key: GenerateOptions["key"] = (group, rollout) => options.key(alike[group] as number, rollout);
+    const ropeLength = Math.max(...alike.map((group) => lengths[group] as number));
+    const made = await generateTogether(model, weights, own, { ...options, key }, ropeLength);
+    alike.forEach((group, at) => {
+      results[group] = made[at] as Generated;
+    });
+  }
+  return results;
+}
+
+async function generateTogether(
+  model: Sa2vaModel,
+  weights: Weights,
+  groups: readonly PromptBatch[],
+  options: GenerateOptions,
+  ropeLength?: number,
+): Promise<Generated[]> {
   const address = groups.flatMap((batch, group) =>
     batch.tailLengths.map((_, rollout): RowAddress & { readonly group: number } => ({
       group,
@@ -34,10 +59,10 @@ export async function generate(
       promptIds: batch.promptIds ?? [],
     })),
   );
-  const prompts = prefill(weights, model.config.language, groups);
+  const prompts = prefill(weights, model.config.language, groups, ropeLength);
   try {
     const decode = suitsGpu(model, weights, prompts, options) ? decodeOnGpu : decodeOnHost;
-    const rows = await decode(model.config.language, weights, prompts, address, options);
+    const rows = await decode(model.config.language, weights, prompts, address, options, ropeLength);
     return groups.map((_, group) => {
       const own = rows.filter((_row, at) => address[at]?.group === group);
       return {
@@ -58,5 +83,5 @@ function suitsGpu(model: Sa2vaModel, weights: Weights, prompts: Prefilled, optio
   const length =
     Math.max(...prompts.head.map((head, row) => head + (prompts.tail[row] as number))) + options.maxNewTokens;
   const { maxStorageBufferBindingSize: most } = backendDevice().limits;
-  return decodeObstacle(weights, model.config.language, length, most) === undefined;
+  return decodeObstacle(weights, model.config.language, length, most, options.oneLength) === undefined;
 }

@@ -5,6 +5,7 @@
 import { STREAM } from "../gpu/random.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import { languageForward } from "../model/language.ts";
+import { rotatedAlike } from "../model/rope-scaling.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { type DecodedMasks, decodeMasks, selectMask } from "../model/sam2/mask-decoder.ts";
 import { imageLogits, maskConfidence, packMask } from "../model/sam2/postprocess.ts";
@@ -21,6 +22,7 @@ import {
   countCells,
   plainPhrase,
   regionCells,
+  type SegmentPrompt,
   segmentPrompt,
 } from "./prompts.ts";
 import { FULL_SAMPLING } from "./sampler.ts";
@@ -37,6 +39,33 @@ export function phrasePrompts(
   phrases: readonly string[],
 ): Tensor {
   const prompts = phrases.map((phrase) => segmentPrompt(model, features.tiles, phrase));
+  const parts = rotatedAlike(
+    model.config.language.rope,
+    prompts.map((prompt) => prompt.forcedIds.length),
+  );
+  if (parts.length <= 1) return promptsTogether(model, weights, features, prompts);
+  return tf.tidy(() => {
+    const made = parts.map((part) =>
+      promptsTogether(
+        model,
+        weights,
+        features,
+        part.map((at) => prompts[at] as SegmentPrompt),
+      ),
+    );
+    const order = parts.flat();
+    const places = phrases.map((_, at) => order.indexOf(at));
+    return tf.gather(tf.concat(made, 0), tf.tensor1d(places, "int32"));
+  });
+}
+
+/** The same for phrases whose texts are rotated alike. */
+function promptsTogether(
+  model: Sa2vaModel,
+  weights: Weights,
+  features: ImageFeatures,
+  prompts: readonly SegmentPrompt[],
+): Tensor {
   const first = prompts[0] as (typeof prompts)[number];
   const shared = sharedLength(
     prompts.map((prompt) => prompt.forcedIds),
@@ -60,8 +89,9 @@ export function phrasePrompts(
       return own.reshape(own.shape.slice(1));
     });
     const batch = padTails(prefix, tails);
-    const { cache } = languageForward(weights, language, batch.prefix);
-    const { hidden } = languageForward(weights, language, batch.tails, { past: cache });
+    const ropeLength = Math.max(...prompts.map((prompt) => prompt.forcedIds.length));
+    const { cache } = languageForward(weights, language, batch.prefix, { ropeLength });
+    const { hidden } = languageForward(weights, language, batch.tails, { past: cache, ropeLength });
     const atSeg = batch.tailLengths.map((length, row) => placeOf(hidden, row, length - 1));
     return languagePrompt(weights, tf.concat(atSeg, 0));
   });

@@ -43,8 +43,17 @@ export function disposePrefilled(prefilled: Prefilled): void {
   prefilled.first.dispose();
 }
 
-/** Runs the prompts of all groups together, padded to the longest. The result belongs to the caller. */
-export function prefill(weights: Weights, language: LanguageConfig, groups: readonly PromptBatch[]): Prefilled {
+/**
+ * Runs the prompts of all groups together, padded to the longest. The result belongs to the caller.
+ * @param ropeLength length that rotary scaling goes by; by default that of each pass
+ */
+export function prefill(
+  weights: Weights,
+  language: LanguageConfig,
+  groups: readonly PromptBatch[],
+  ropeLength?: number,
+): Prefilled {
+  const scaled = ropeLength === undefined ? {} : { ropeLength };
   const prefixLengths = groups.map((group) => group.prefix.shape[1] as number);
   const groupOf = groups.flatMap((group, g) => group.tailLengths.map(() => g));
   const tailLengths = groups.flatMap((group) => group.tailLengths);
@@ -68,7 +77,7 @@ export function prefill(weights: Weights, language: LanguageConfig, groups: read
         groups.map((group) => group.prefix),
         longest,
       );
-      past = languageForward(weights, language, prefixes).cache;
+      past = languageForward(weights, language, prefixes, scaled).cache;
     }
     if (tailPlaces > 0) {
       const own = past === undefined ? undefined : rowsOf(past, groupOf);
@@ -77,6 +86,7 @@ export function prefill(weights: Weights, language: LanguageConfig, groups: read
       );
       const hidden = hiddenPlaces(head, longest, tail, longest + tailPlaces);
       past = languageForward(weights, language, tf.slice(tails, [0, 0, 0], [rows, tailPlaces, width]), {
+        ...scaled,
         positions,
         ...(own === undefined ? {} : { past: own }),
         ...(hidden === undefined ? {} : { mask: hidden }),

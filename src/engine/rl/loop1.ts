@@ -96,7 +96,8 @@ async function playoutOf(context: StepContext, described: Described): Promise<Pl
     splitsRows: true,
     logProbs: (weights, own, rows) => {
       const chosen = rows === undefined ? completions : completions.slice(rows.from, rows.to);
-      return captionLogProbs(model, weights, own, prompt, chosen, samplerSettings(config), actions);
+      const sampler = samplerSettings(config);
+      return captionLogProbs(model, weights, own, prompt, chosen, sampler, actions, config.maxNewTokens);
     },
     dispose() {},
     observations: {
@@ -127,6 +128,7 @@ async function describeAndFind(
     maxNewTokens: config.maxNewTokens,
     sampler: samplerSettings(config),
     greedy: false,
+    oneLength: true,
     key: (group, rollout) => tokenKey(context, 1, group, rollout),
     stop: (ids) => rule.reached(ids),
     signal: context.signal,

@@ -156,7 +156,13 @@ function readPictures(
   const { language } = model.config;
   const visual = projectVisual(weights, features.vision).reshape([batch.images, -1, language.hiddenSize]);
   const prefix = embed(model, weights, [batch.prefix], settings);
-  return { visual, head: languageForward(weights, language, splicePrefix(prefix, visual, batch)) };
+  const spliced = splicePrefix(prefix, visual, batch);
+  return { visual, head: languageForward(weights, language, spliced, { ropeLength: ropeLength(batch) }) };
+}
+
+/** Rotary scaling goes by the longest padded row of a batch, as it does in the published code. */
+function ropeLength(batch: SftBatch): number {
+  return batch.prefix.length + Math.max(batch.caption.length, batch.segment.length);
 }
 
 function selectedLoss(logits: Tensor, truth: Tensor, points: Tensor | null): MaskLoss {
@@ -247,7 +253,7 @@ function captionLogits(
   const copied = tf.matMul(tf.tensor3d(pick, [n, k * caption.length, tokens]), tile);
   const words = embed(model, weights, caption.ids, settings).mul(tf.tensor3d(text, [n * k, caption.length, 1]));
   const inputs = words.add(copied.reshape([n * k, caption.length, width]));
-  const { hidden } = languageForward(weights, model.config.language, inputs, { past });
+  const { hidden } = languageForward(weights, model.config.language, inputs, { past, ropeLength: ropeLength(batch) });
   return languageLogits(weights, hidden.reshape([-1, width]));
 }
 
@@ -260,8 +266,11 @@ function segStates(
   settings: SftSettings,
 ): Tensor {
   const { ids, segAt, length } = batch.segment;
-  const { hidden } = languageForward(weights, model.config.language, embed(model, weights, ids, settings), { past });
   const rows = segAt.length;
+  const { hidden } = languageForward(weights, model.config.language, embed(model, weights, ids, settings), {
+    past,
+    ropeLength: ropeLength(batch),
+  });
   const pick = new Float32Array(rows * length);
   segAt.forEach((at, row) => {
     pick[row * length + at] = 1;

@@ -9,7 +9,12 @@ import { openCheckpoint } from "../../../src/engine/model/checkpoint.ts";
 import { readAdapter } from "../../../src/engine/model/lora.ts";
 import type { TrainedTensors } from "../../../src/engine/runs/trained.ts";
 
-const FOLDERS = ["tests/golden/sa2va-tiny-qwen2", "tests/golden/sa2va-tiny-variant"] as const;
+const FOLDERS = [
+  "tests/golden/sa2va-tiny-qwen2",
+  "tests/golden/sa2va-tiny-variant",
+  "tests/golden/sa2va-tiny-internlm2",
+  "tests/golden/sa2va-tiny-phi3",
+] as const;
 
 /** The golden adapter and a moved projector as what a run has trained. */
 async function trainedOf(folder: string): Promise<TrainedTensors> {

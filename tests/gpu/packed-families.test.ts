@@ -1,0 +1,60 @@
+/** Packed weights on the models of all families: errors within the budgets of docs/precision.md, the same texts in f16. */
+import { fileURLToPath } from "node:url";
+import { beforeAll, describe, expect, it } from "vitest";
+import { loadDeps } from "../../scripts/lib/parity-deps.ts";
+import { findGoldenSets } from "../../scripts/lib/parity-kinds.ts";
+import { memorySnapshot } from "../../src/engine/gpu/memory.ts";
+import type { WeightStorage } from "../../src/engine/gpu/packed/storage.ts";
+import type { ParityRow } from "../../src/engine/parity/row.ts";
+import { BUDGETS, stageOf, withBudget } from "../../src/engine/parity/storage-budget.ts";
+import { useGpu } from "../support/gpu.ts";
+
+const GOLDEN = fileURLToPath(new URL("../golden/", import.meta.url));
+let check: () => void;
+beforeAll(async () => {
+  const device = await useGpu();
+  check = () => device.check();
+});
+
+/** Rows of one module of the parity, with weights held so. */
+async function rowsOf(family: string, module: string, storage: WeightStorage): Promise<ParityRow[]> {
+  const deps = { ...(await loadDeps()), storage: { language: storage, towers: storage } };
+  const rows: ParityRow[] = [];
+  for (const set of await findGoldenSets(`${GOLDEN}sa2va-tiny-${family}`)) {
+    for (const part of set.kind.modules) {
+      if (part.name === module) for await (const row of await part.open(set.folder, deps)) rows.push(row);
+    }
+  }
+  check();
+  return rows;
+}
+
+const missed = (rows: readonly ParityRow[], storage: WeightStorage): readonly ParityRow[] =>
+  rows.filter((row) => !withBudget(row, storage).pass);
+
+describe.each(["qwen2", "internlm2", "phi3"])("sa2va-tiny-%s", (family) => {
+  it("in f16 says the same texts, with language and masks within their budgets", async () => {
+    const before = memorySnapshot().gpuBytes;
+    const language = await rowsOf(family, "sa2va-llm", "f16");
+    expect(missed(language, "f16")).toEqual([]);
+    const texts = language.filter((row) => stageOf(row) === "greedy text");
+    expect(texts.length).toBeGreaterThan(0);
+    // The row's own tolerance, not a budget.
+    expect(texts.filter((row) => !row.pass)).toEqual([]);
+    expect(missed(await rowsOf(family, "sa2va-sam2", "f16"), "f16")).toEqual([]);
+    expect(memorySnapshot().gpuBytes).toBe(before);
+  });
+
+  it.each(["q8", "q4"] as const)(
+    "in %s keeps the language model within its budget, and not by far",
+    async (storage) => {
+      const rows = await rowsOf(family, "sa2va-llm", storage);
+      expect(missed(rows, storage)).toEqual([]);
+      const worst = Math.max(
+        ...rows.filter((row) => stageOf(row) === "language" && Number.isFinite(row.maxRel)).map((row) => row.maxRel),
+      );
+      // Weights were packed at all, and the budget is no blank cheque.
+      expect(worst).toBeGreaterThan((BUDGETS[storage].language as number) / 30);
+    },
+  );
+});

@@ -1,0 +1,190 @@
+/**
+ * Sequences that cross the length at which rotary scaling sets in: what is computed in parts equals one undivided pass,
+ * whose numbers the golden sets of the two families prove (there every prompt or none lies beyond the limit).
+ */
+import { beforeAll, describe, expect, it } from "vitest";
+import { nodeFolder } from "../../../scripts/lib/node-files.ts";
+import { pocketPicture } from "../../../scripts/pocket/samples.ts";
+import { tokenScores } from "../../../src/engine/gpu/kernels/logprob.ts";
+import { STREAM } from "../../../src/engine/gpu/random.ts";
+import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
+import { languageForward, languageLogits } from "../../../src/engine/model/language.ts";
+import { rotatedAlike } from "../../../src/engine/model/rope-scaling.ts";
+import { openSa2va, type Sa2vaModel } from "../../../src/engine/model/sa2va.ts";
+import { type Weights, weightsView } from "../../../src/engine/model/weights.ts";
+import { captionBatch, captionLogProbs } from "../../../src/engine/policy/caption-policy.ts";
+import { embedIds, embedPrompt, projectImage } from "../../../src/engine/policy/embedding.ts";
+import { disposeFeatures, encodeImage, type ImageFeatures } from "../../../src/engine/policy/features.ts";
+import { type Completion, generate } from "../../../src/engine/policy/generate.ts";
+import { phrasePrompts } from "../../../src/engine/policy/partner.ts";
+import { captionPrompt, segmentPrompt } from "../../../src/engine/policy/prompts.ts";
+import { FULL_SAMPLING } from "../../../src/engine/policy/sampler.ts";
+import { sftBatch } from "../../../src/engine/sft/batch.ts";
+import { SFT_DEFAULTS, sftLoss } from "../../../src/engine/sft/forward.ts";
+
+beforeAll(() => tf.setBackend("cpu"));
+
+/** The model with another limit; all else, the amplitude included, stays. */
+function limited(model: Sa2vaModel, limit: number): Sa2vaModel {
+  const { language } = model.config;
+  const { scaling } = language.rope;
+  expect(["factors", "dynamic"]).toContain(scaling.kind);
+  const rope = { ...language.rope, scaling: { ...scaling, limit } as typeof scaling };
+  return { ...model, config: { ...model.config, language: { ...language, rope } } };
+}
+
+const NEVER = 1e6;
+const COMPLETIONS: readonly Completion[] = [
+  [11, 12, 13, 14, 15, 16],
+  [21, 22],
+  [31, 32, 33, 34],
+].map((ids) => ({
+  ids,
+  logps: [],
+  entropies: [],
+  ended: true,
+}));
+
+async function numbers(tensor: Tensor): Promise<Float32Array> {
+  const values = (await tensor.data()) as Float32Array;
+  tensor.dispose();
+  return values;
+}
+
+function gap(a: Float32Array, b: Float32Array): number {
+  expect(a.length).toBe(b.length);
+  return a.reduce((worst, value, at) => Math.max(worst, Math.abs(value - (b[at] as number))), 0);
+}
+
+describe.each(["phi3", "internlm2"])("%s", (family) => {
+  let model: Sa2vaModel;
+  let weights: Weights;
+  let features: ImageFeatures;
+  let regions: ReturnType<typeof pocketPicture>["regions"];
+  beforeAll(async () => {
+    model = await openSa2va(await nodeFolder(`tests/golden/sa2va-tiny-${family}`), family);
+    weights = weightsView(new Map([...model.frozen, ...model.base]), {}, 0);
+    const picture = pocketPicture(3, 1, 2, 128);
+    regions = picture.regions;
+    features = encodeImage(model, picture.rgb, 1);
+    return () => {
+      disposeFeatures(features);
+      model.dispose();
+    };
+  });
+  const prompt = () => captionPrompt(model, features.tiles, new Uint8Array(model.config.tokenGridSide ** 2).fill(1));
+
+  it("scores captions as one pass over whole sequences does", async () => {
+    const { ids } = prompt();
+    const width = 6;
+    const whole = (own: Sa2vaModel): Promise<Float32Array> =>
+      numbers(
+        tf.tidy(() => {
+          const text = embedPrompt(own, weights, prompt(), ids, projectImage(weights, features), prompt().cells);
+          const rows = COMPLETIONS.map((row) => Array.from({ length: width }, (_, t) => row.ids[t] ?? 0));
+          const x = tf.concat([tf.tile(text, [rows.length, 1, 1]), embedIds(own, weights, rows)], 1);
+          const { hidden } = languageForward(weights, own.config.language, x);
+          const size = hidden.shape[2] as number;
+          const places = tf.slice(hidden, [0, ids.length - 1, 0], [rows.length, width, size]).reshape([-1, size]);
+          const target = tf.tensor1d(rows.flat(), "int32");
+          return tokenScores(languageLogits(weights, places), target, 1, Number.POSITIVE_INFINITY).logp;
+        }),
+      );
+    const scored = async (own: Sa2vaModel): Promise<Float32Array> => {
+      const sampler = { ...FULL_SAMPLING, guard: Number.POSITIVE_INFINITY };
+      const found = captionLogProbs(own, weights, features, prompt(), COMPLETIONS, sampler);
+      found.entropies.dispose();
+      return numbers(found.logps);
+    };
+    // One token into the completion, in the middle of it, at its end, and not reached.
+    for (const beyond of [0, 3, 5]) {
+      const crossing = limited(model, ids.length + beyond);
+      expect(gap(await scored(crossing), await whole(crossing))).toBeLessThan(2e-5);
+      expect(gap(await scored(crossing), await scored(limited(model, NEVER))), "the limit matters").toBeGreaterThan(
+        1e-3,
+      );
+    }
+    const short = limited(model, ids.length + 6);
+    expect(await scored(short)).toEqual(await scored(limited(model, NEVER)));
+  });
+
+  it("samples with the log-probabilities that training finds", async () => {
+    const { ids } = prompt();
+    const maxNewTokens = 6;
+    const crossing = limited(model, ids.length + 2);
+    const sampled = async (oneLength: boolean): Promise<number> => {
+      const batch = captionBatch(crossing, weights, features, prompt(), 3);
+      const [made] = await generate(crossing, weights, [batch], {
+        maxNewTokens,
+        sampler: FULL_SAMPLING,
+        greedy: false,
+        oneLength,
+        key: (row, rollout) => ({ seed: 5, step: 1, loop: 1, row, rollout, position: 0, stream: STREAM.token }),
+        stop: (own) => own.length === 4,
+      });
+      tf.dispose([batch.prefix, batch.tails]);
+      const completions = made?.completions ?? [];
+      const found = captionLogProbs(crossing, weights, features, prompt(), completions, FULL_SAMPLING, 1, maxNewTokens);
+      found.entropies.dispose();
+      const logps = await numbers(found.logps);
+      expect(completions.map((completion) => completion.ids.length)).toEqual([4, 4, 4]);
+      return gap(Float32Array.from(completions.flatMap((completion) => completion.logps)), logps);
+    };
+    expect(await sampled(true)).toBeLessThan(2e-5);
+    // Token by token, as the published code generates, early tokens are rotated as in a short sequence.
+    expect(await sampled(false)).toBeGreaterThan(1e-4);
+  });
+
+  it("reads phrases on both sides of the limit as each one alone", async () => {
+    const phrases = ["a red circle beside the large blue square at the top", "red", "the circle", "a large circle"];
+    const lengths = phrases.map((phrase) => segmentPrompt(model, features.tiles, phrase).forcedIds.length);
+    const limit = Math.floor((Math.min(...lengths) + Math.max(...lengths)) / 2);
+    const crossing = limited(model, limit);
+    expect(rotatedAlike(crossing.config.language.rope, lengths).length).toBeGreaterThan(1);
+    const together = await numbers(phrasePrompts(crossing, weights, features, phrases));
+    const alone = await Promise.all(
+      phrases.map((phrase) => numbers(phrasePrompts(crossing, weights, features, [phrase]))),
+    );
+    expect(gap(together, Float32Array.from(alone.flatMap((values) => [...values])))).toBeLessThan(2e-5);
+    const never = await numbers(phrasePrompts(limited(model, NEVER), weights, features, phrases));
+    expect(gap(together, never)).toBeGreaterThan(1e-4);
+  });
+
+  it("is supervised as in sequences that lie beyond the limit altogether", async () => {
+    const shape = { captionTokens: 0, segmentTokens: 0, maskTarget: "area" } as const;
+    const batch = sftBatch(model, features.tiles, [regions], shape);
+    const parts = async (limit: number): Promise<Float32Array> => {
+      const found = sftLoss(limited(model, limit), weights, features, batch, SFT_DEFAULTS);
+      found.loss.dispose();
+      return numbers(found.parts);
+    };
+    if (model.config.language.rope.scaling.kind === "dynamic") {
+      // The base grows with the length over the limit: only what crosses and what does not can be told apart.
+      expect(gap(await parts(batch.prefix.length), await parts(NEVER))).toBeGreaterThan(1e-4);
+    } else {
+      expect(gap(await parts(batch.prefix.length), await parts(1))).toBe(0);
+      expect(gap(await parts(batch.prefix.length), await parts(NEVER))).toBeGreaterThan(1e-4);
+    }
+    const longest = batch.prefix.length + Math.max(batch.caption.length, batch.segment.length);
+    expect(await parts(longest)).toEqual(await parts(NEVER));
+  });
+});
+
+it("sequences are sorted by how they are rotated", () => {
+  const lengths = [5, 12, 9, 10, 13];
+  const rope = (kind: "factors" | "dynamic" | "none") => ({
+    theta: 1e4,
+    scaling:
+      kind === "none"
+        ? { kind }
+        : kind === "dynamic"
+          ? { kind, factor: 2, limit: 10 }
+          : { kind, limit: 10, short: [1], long: [2], amplitude: 1 },
+  });
+  expect(rotatedAlike(rope("none"), lengths)).toEqual([[0, 1, 2, 3, 4]]);
+  expect(rotatedAlike(rope("factors"), lengths)).toEqual([
+    [0, 2, 3],
+    [1, 4],
+  ]);
+  expect(rotatedAlike(rope("dynamic"), lengths)).toEqual([[0, 2, 3], [1], [4]]);
+});
