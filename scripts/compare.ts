@@ -2,13 +2,16 @@
  * What runs did to held-out rows, as one table: each run's start, its paired difference at the end with the 95 %
  * bootstrap interval, the share of groups that taught nothing, and the mean gradient norm of each module.
  *
- *   npm run compare -- RUN… [--json]       RUN is a run folder, or a folder of run folders
+ *   npm run compare -- RUN… [--json] [--curve FILE]
+ *
+ * RUN is a run folder, or a folder of run folders. --curve writes the evaluations over the steps as an SVG picture.
  */
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { LabError } from "../src/engine/errors.ts";
 import { EVAL_METRICS, type EvalMetric, type EvalReport } from "../src/engine/runs/evaluations.ts";
-import { runTool } from "./lib/arguments.ts";
+import { one, parseArguments, runTool } from "./lib/arguments.ts";
+import { curveSvg } from "./lib/curve-svg.ts";
 
 interface RunRow {
   readonly run: string;
@@ -23,6 +26,7 @@ interface RunRow {
   readonly gradNorm: Readonly<Record<string, number>>;
   /** Median seconds a step. */
   readonly stepTime: number;
+  readonly evaluations: readonly EvalReport[];
 }
 
 function runFolders(path: string): string[] {
@@ -63,6 +67,7 @@ function readRun(folder: string): RunRow | null {
     zeroSpread: means(/^loop[12]\/frac_reward_zero_std$/),
     gradNorm: means(/^grad_norm\/[^/]+$/),
     stepTime: times[Math.floor(times.length / 2)] ?? Number.NaN,
+    evaluations,
   };
 }
 
@@ -99,17 +104,21 @@ function table(rows: readonly RunRow[]): string {
 }
 
 await runTool(async () => {
-  const args = process.argv.slice(2);
-  const paths = args.filter((arg) => !arg.startsWith("--"));
-  const unknown = args.find((arg) => arg.startsWith("--") && arg !== "--json");
-  if (unknown !== undefined) throw new LabError("bad-input", `There is no option ${unknown}`, { subject: unknown });
+  const words = process.argv.slice(2);
+  const options = words.findIndex((word) => word.startsWith("--"));
+  const paths = options < 0 ? words : words.slice(0, options);
+  const parsed = parseArguments(options < 0 ? [] : words.slice(options), { json: { takes: 0 }, curve: { takes: 1 } });
   if (paths.length === 0) throw new LabError("bad-input", "Name at least one run folder", { subject: "RUN" });
   const rows = paths.flatMap(runFolders).flatMap((folder) => {
     const row = readRun(folder);
     if (row === null) process.stderr.write(`${folder} has fewer than two evaluations and is left out\n`);
     return row === null ? [] : [row];
   });
-  if (args.includes("--json")) for (const row of rows) process.stdout.write(`${JSON.stringify(row)}\n`);
+  const curve = one(parsed, "curve");
+  if (curve !== undefined) {
+    writeFileSync(curve, curveSvg(rows.map(({ seed, evaluations }) => ({ name: `seed ${seed}`, evaluations }))));
+  }
+  if (parsed.has("json")) for (const row of rows) process.stdout.write(`${JSON.stringify(row)}\n`);
   else process.stdout.write(`${table(rows)}\n`);
   return rows.length > 0 ? 0 : 1;
 });

@@ -1,0 +1,98 @@
+/** Evaluations of several runs as one picture: a panel a metric, a line a run, the difference to the run's own start. */
+import { EVAL_METRICS, type EvalMetric, type EvalReport } from "../../src/engine/runs/evaluations.ts";
+
+export interface RunCurve {
+  readonly name: string;
+  /** In order of their steps; the first one is the start and has no difference. */
+  readonly evaluations: readonly EvalReport[];
+}
+
+const PANEL = { width: 300, height: 170, left: 46, top: 30, right: 12, bottom: 26 } as const;
+const COLUMNS = 3;
+/** Told apart by people who see few colours, and on paper. */
+const COLOURS = ["#0b5cad", "#c2410c", "#15803d", "#7e22ce", "#52525b", "#a16207"] as const;
+const TITLES: Readonly<Record<EvalMetric, string>> = {
+  loop1_sampled: "loop 1, sampled",
+  loop1_greedy: "loop 1, greedy",
+  loop2_sampled: "loop 2, sampled",
+  loop2_greedy: "loop 2, greedy",
+  grounding_iou: "phrase to mask, IoU",
+  caption_meteor: "mask to caption, METEOR",
+};
+
+/** An SVG document; whiskers are the 95 % interval of the last evaluation. All panels share one scale. */
+export function curveSvg(runs: readonly RunCurve[]): string {
+  const points = runs.flatMap(({ evaluations }) => evaluations.flatMap(({ difference }) => difference ?? []));
+  const values = points.flatMap((point) => EVAL_METRICS.flatMap((metric) => [point[metric].low, point[metric].high]));
+  const scale = {
+    low: Math.min(-0.05, ...values),
+    high: Math.max(0.05, ...values),
+    steps: Math.max(1, ...runs.map(({ evaluations }) => evaluations.at(-1)?.step ?? 0)),
+  };
+  const rows = Math.ceil(EVAL_METRICS.length / COLUMNS);
+  const [width, height] = [COLUMNS * PANEL.width, rows * PANEL.height + 26];
+  const panels = EVAL_METRICS.map((metric, i) => {
+    const [x, y] = [(i % COLUMNS) * PANEL.width, Math.floor(i / COLUMNS) * PANEL.height];
+    return `<g transform="translate(${x} ${y})">${panel(metric, runs, scale)}</g>`;
+  });
+  const legend = runs.map(
+    ({ name }, i) =>
+      `<g transform="translate(${PANEL.left + i * 150} ${height - 10})"><line x2="22" y1="-4" y2="-4" stroke="${colour(i)}" stroke-width="2"/><text x="28" fill="#333">${escaped(name)}</text></g>`,
+  );
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="sans-serif" font-size="11">`,
+    "<title>Held-out rows: difference to the start over training steps</title>",
+    `<rect width="${width}" height="${height}" fill="#fff"/>`,
+    ...panels,
+    ...legend,
+    "</svg>",
+    "",
+  ].join("\n");
+}
+
+interface Scale {
+  readonly low: number;
+  readonly high: number;
+  readonly steps: number;
+}
+
+function panel(metric: EvalMetric, runs: readonly RunCurve[], { low, high, steps }: Scale): string {
+  const x = (step: number) => (PANEL.left + (step / steps) * (PANEL.width - PANEL.left - PANEL.right)).toFixed(1);
+  const y = (value: number) =>
+    (PANEL.top + ((high - value) / (high - low)) * (PANEL.height - PANEL.top - PANEL.bottom)).toFixed(1);
+  const grid = ticks(low, high).map(
+    (tick) =>
+      `<line x1="${x(0)}" x2="${x(steps)}" y1="${y(tick)}" y2="${y(tick)}" stroke="${tick === 0 ? "#777" : "#ddd"}"/><text x="${PANEL.left - 6}" y="${Number(y(tick)) + 4}" text-anchor="end" fill="#444">${tick === 0 ? "0" : tick.toFixed(2)}</text>`,
+  );
+  const ends = [0, steps].map(
+    (step) => `<text x="${x(step)}" y="${PANEL.height - 10}" text-anchor="middle" fill="#444">${step}</text>`,
+  );
+  const lines = runs.map(({ evaluations }, i) => {
+    const line = evaluations.map(({ step, difference }) => `${x(step)},${y(difference?.[metric].mean ?? 0)}`);
+    const last = evaluations.at(-1);
+    const interval = last?.difference?.[metric];
+    // Side by side, so that whiskers of runs with one end do not hide each other.
+    const at = (Number(x(last?.step ?? 0)) - 4 * (runs.length - 1 - i)).toFixed(1);
+    const whisker =
+      interval === undefined
+        ? ""
+        : `<line x1="${at}" x2="${at}" y1="${y(interval.low)}" y2="${y(interval.high)}" stroke="${colour(i)}" stroke-opacity="0.5"/>`;
+    return `<polyline points="${line.join(" ")}" fill="none" stroke="${colour(i)}" stroke-width="2"/>${whisker}`;
+  });
+  const title = `<text x="${PANEL.left}" y="18" fill="#111" font-weight="600">${TITLES[metric]}</text>`;
+  return [title, ...grid, ...ends, ...lines].join("");
+}
+
+function ticks(low: number, high: number): number[] {
+  const step = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5].find((size) => (high - low) / size <= 6) ?? 1;
+  const first = Math.ceil(low / step);
+  return Array.from({ length: Math.floor(high / step) - first + 1 }, (_, i) => (first + i) * step);
+}
+
+function colour(run: number): string {
+  return COLOURS[run % COLOURS.length] as string;
+}
+
+function escaped(text: string): string {
+  return text.replace(/&/g, "&amp;").replace(/</g, "&lt;");
+}
