@@ -1,0 +1,47 @@
+/** Host memory over steps: what a step allocates is collectable once the step is over. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { collectGarbage } from "../../scripts/lib/garbage.ts";
+import { nodeStore } from "../../scripts/lib/node-store.ts";
+import { openTestLab } from "../support/session.ts";
+
+const STEPS = 10;
+/** Pipelines are compiled and pools filled by then. */
+const SETTLED = 4;
+/** A step's smallest picture takes more. */
+const SLACK = 32 * 2 ** 10;
+
+it("typed arrays of a step are gone after it, but for the cache of features, which says its size", async () => {
+  // On disk: a store in memory would grow with what is recorded.
+  const folder = await mkdtemp(join(tmpdir(), "host-memory-"));
+  const lab = await openTestLab(nodeStore(folder));
+  const samples: Promise<{ readonly features: number; readonly others: number }>[] = [];
+  lab.watch = (event, session) => {
+    if (event.type !== "step") return;
+    // Groups and metrics that the test would keep are none of the trainer's.
+    lab.events.length = 0;
+    samples.push(
+      session.system().then(({ memory }) => {
+        const features = memory.holdings.find(({ owner }) => owner === "features")?.hostBytes ?? 0;
+        collectGarbage();
+        return { features, others: process.memoryUsage().arrayBuffers - features };
+      }),
+    );
+  };
+  try {
+    const run = await lab.start({ steps: STEPS });
+    await run.done;
+    const found = await Promise.all(samples);
+    expect(found).toHaveLength(STEPS);
+    const settled = found.slice(SETTLED - 1);
+    const first = settled[0]?.others as number;
+    for (const { others } of settled) expect(others - first).toBeLessThan(SLACK);
+    // The cache does grow meanwhile, so the test would see arrays that are kept.
+    expect((found.at(-1)?.features as number) - (settled[0]?.features as number)).toBeGreaterThan(10 * SLACK);
+  } finally {
+    lab.session.dispose();
+    await rm(folder, { recursive: true, force: true });
+  }
+});
