@@ -5,6 +5,7 @@
  * So GPU memory returns to its baseline after every step whatever the number of images seen.
  */
 import type { RgbImage } from "../data/sample.ts";
+import { readTogether } from "../gpu/read-back.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import { resizeBicubic } from "../model/preprocess/pillow-bicubic.ts";
 import { normalisePixels } from "../model/preprocess/pixels.ts";
@@ -124,17 +125,18 @@ export function encodeImage(model: Sa2vaModel, rgb: RgbImage, maxTiles: number):
   return { tiles: cut.count, vision, sam };
 }
 
+/** Features up to this size are read back in one piece, for which they are copied together on the GPU first. */
+const TOGETHER_BYTES = 8 * 2 ** 20;
+
 async function download(features: ImageFeatures): Promise<HostFeatures> {
-  const read = async (tensor: Tensor): Promise<HostTensor> => ({
-    shape: tensor.shape,
-    values: (await tensor.data()) as Float32Array,
-  });
-  const [vision, f16, f8, f4] = await Promise.all([
-    read(features.vision),
-    read(features.sam.f16),
-    read(features.sam.f8),
-    read(features.sam.f4),
-  ]);
+  const tensors = [features.vision, features.sam.f16, features.sam.f8, features.sam.f4];
+  const size = tensors.reduce((sum, tensor) => sum + 4 * tensor.size, 0);
+  const arrays =
+    size <= TOGETHER_BYTES
+      ? await readTogether(tensors)
+      : ((await Promise.all(tensors.map((tensor) => tensor.data()))) as Float32Array[]);
+  const host = tensors.map(({ shape }, at): HostTensor => ({ shape, values: arrays[at] as Float32Array }));
+  const [vision, f16, f8, f4] = host as [HostTensor, HostTensor, HostTensor, HostTensor];
   const bytes = [vision, f16, f8, f4].reduce((sum, tensor) => sum + tensor.values.byteLength, 0);
   return { tiles: features.tiles, vision, f16, f8, f4, bytes };
 }
