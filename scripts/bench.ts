@@ -6,7 +6,7 @@
  * How many times faster our kernels are than the stock ops of TensorFlow.js, than jax-js and, in Chromium, than
  * onnxruntime-web, measured in turn in one process or page: medians over the rounds, and of the ratios of neighbouring
  * rounds. `LAB_VK=lavapipe|swiftshader` chooses the driver, in Chromium too. `--budget` ends rounds early and leaves the
- * last cases out, saying which; `--only` measures cases whose name contains TEXT; `--processor-time` counts what the
+ * last cases out, saying which; `--only` measures cases whose name contains TEXT, or one of several parted by "|"; `--processor-time` counts what the
  * process or browser used instead of what passed, which is what a crowded machine with a software adapter can tell;
  * `--write` puts the suite's table into docs/performance.md. The suite meteor counts caption pairs a second instead, and
  * memory prints what is held every 25 of N small steps (500).

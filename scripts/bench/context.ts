@@ -20,7 +20,7 @@ export interface BenchContext {
   readonly rounds: number;
   /** When the suite's time is used up, on the clock of `performance.now`, in milliseconds. */
   readonly deadline: number;
-  /** Cases are measured whose name contains this. */
+  /** Cases are measured whose name contains one of these parts, separated by "|". */
   readonly only: string;
   /** Floating-point operations a second of the adapter, measured. */
   readonly peak: number;
@@ -31,6 +31,9 @@ export interface BenchContext {
   /** Said of every case or contender that is not measured: which, and why. */
   readonly leftOut: (what: string, why: string) => void;
 }
+
+/** Whether a case is asked for. */
+export const isWanted = (name: string, only: string): boolean => only.split("|").some((part) => name.includes(part));
 
 /** What crosses from the tool to the page, as JSON. */
 export interface BenchOptions {

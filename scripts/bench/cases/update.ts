@@ -16,6 +16,7 @@ import {
 } from "../../../src/engine/rl/training-state.ts";
 import { type JaxArray, type JaxLibrary, settle, toJax } from "../contenders/jax.ts";
 import { tensorContender } from "../contenders/tensors.ts";
+import type { BenchContext } from "../context.ts";
 import type { Pocket } from "../pocket.ts";
 import type { OpenedCase } from "./opened.ts";
 
@@ -51,14 +52,18 @@ export const UPDATES: readonly UpdateCase[] = [
   },
 ];
 
+/** Tensors of one jitted function; with hundreds it compiles for minutes. */
+const MOST_JITTED = 32;
+
 const MOMENTS = { beta1: 0.9, beta2: 0.999, eps: 1e-8, rate: 1e-4, decay: 0.999 };
 
 export async function openUpdate(
-  { shapes: shapesOf }: UpdateCase,
-  jax: JaxLibrary | undefined,
-  openPocket: () => Promise<Pocket>,
+  { name, shapes: shapesOf }: UpdateCase,
+  { jax, openPocket, leftOut }: Pick<BenchContext, "jax" | "openPocket" | "leftOut">,
 ): Promise<OpenedCase> {
   const shapes = await shapesOf(openPocket);
+  const many = shapes.length > MOST_JITTED;
+  if (many && jax !== undefined) leftOut(`jax-js, ${name}`, `one jitted function of ${shapes.length} tensors`);
   const drawn = (seed: number): Record<string, Tensor> =>
     Object.fromEntries(shapes.map((shape, i) => [`t${i}`, tf.randomNormal([...shape], 0, 1, "float32", seed + i)]));
   const gradients = drawn(1);
@@ -72,7 +77,7 @@ export async function openUpdate(
     await updateState(state, sum, config, async () => undefined);
     return [];
   };
-  const peer = jax === undefined ? undefined : await jaxUpdate(jax, Object.values(gradients));
+  const peer = jax === undefined || many ? undefined : await jaxUpdate(jax, Object.values(gradients));
   return {
     contenders: {
       own: tensorContender(true, update(states.own)),

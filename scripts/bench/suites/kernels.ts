@@ -3,7 +3,7 @@ import { cases } from "../cases/all.ts";
 import type { Case } from "../cases/case.ts";
 import { type OpenedCase, openCase } from "../cases/opened.ts";
 import { openUpdate, UPDATES } from "../cases/update.ts";
-import type { BenchContext } from "../context.ts";
+import { type BenchContext, isWanted } from "../context.ts";
 import { type BenchRow, benchRow } from "../row.ts";
 import { inTurn } from "../turns.ts";
 
@@ -36,7 +36,7 @@ function plans(): Plan[] {
   const updates = UPDATES.map(
     (one): Plan => ({
       name: one.name,
-      open: ({ jax, openPocket }) => openUpdate(one, jax, openPocket),
+      open: (context) => openUpdate(one, context),
     }),
   );
   const large = usual.filter(({ name }) => name.includes("of 1024"));
@@ -45,7 +45,7 @@ function plans(): Plan[] {
 
 export async function* kernelRows(context: BenchContext): AsyncGenerator<BenchRow> {
   const { adapter, where, rounds, clock, deadline, peak, leftOut } = context;
-  const wanted = plans().filter(({ name }) => name.includes(context.only));
+  const wanted = plans().filter(({ name }) => isWanted(name, context.only));
   for (const [index, plan] of wanted.entries()) {
     const left = deadline - performance.now();
     if (left <= 0) {

@@ -1,7 +1,7 @@
 /** Whole steps: of a small decoder, which jax-js can do too, and of dual-loop GRPO, every other one with stock ops. */
 import { switchOwnKernels } from "../../../src/engine/gpu/own-kernels.ts";
 import { DECODER, openDecoder } from "../cases/decoder.ts";
-import type { BenchContext } from "../context.ts";
+import { type BenchContext, isWanted } from "../context.ts";
 import type { Pocket } from "../pocket.ts";
 import { type BenchRow, benchRow } from "../row.ts";
 import { inTurn } from "../turns.ts";
@@ -13,12 +13,12 @@ const GRPO_SHARE = 0.6;
 
 export async function* stepRows(context: BenchContext): AsyncGenerator<BenchRow> {
   const { adapter, where, rounds, clock, deadline, only, jax, leftOut } = context;
-  if (GRPO.includes(only)) {
+  if (isWanted(GRPO, only)) {
     const end = performance.now() + GRPO_SHARE * (deadline - performance.now());
     const times = await grpoTimes({ ...context, deadline: end }, await context.openPocket());
     yield benchRow({ suite: "step", case: GRPO, adapter, where }, times);
   }
-  if (!DECODER.includes(only)) return;
+  if (!isWanted(DECODER, only)) return;
   const left = deadline - performance.now();
   if (left <= 0) {
     leftOut(DECODER, "the time was up");

@@ -1,4 +1,5 @@
 /** First steps of everyone, each in a process or browser of its own, one after the other. */
+import { isWanted } from "../context.ts";
 import { type BenchRow, benchRow, type Times } from "../row.ts";
 import { FIRST_CASES, type FirstTask } from "../suites/first.ts";
 import type { BenchPlace, Listener } from "./place.ts";
@@ -29,7 +30,7 @@ export async function firstRows(
 ): Promise<void> {
   for (const what of ["decoder", "grpo"] as const) {
     const name = FIRST_CASES[what];
-    if (!name.includes(limits.only)) continue;
+    if (!isWanted(name, limits.only)) continue;
     const times: { -readonly [who in keyof Times]: number[] } = {};
     let longest = 0;
     for (const who of TAKING_PART[what]) {
