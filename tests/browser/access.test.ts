@@ -46,7 +46,7 @@ describe.each(["light", "dark"] as const)("in the %s theme", (theme) => {
     await lab.page.locator(`html[data-theme=${theme}]`).waitFor({ state: "attached" });
   });
 
-  it.each(["data", "setup", "rewards", "train", "rollouts", "eval", "runs", "system"])(
+  it.each(["data", "setup", "rewards", "train", "rollouts", "judge", "eval", "runs", "system"])(
     "the screen %s passes",
     async (screen) => {
       await show(lab.page, { screen });

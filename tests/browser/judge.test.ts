@@ -238,3 +238,79 @@ describe("a run with the judge", () => {
     expect(judge.calls).toHaveLength(0);
   });
 });
+
+describe("the bench of rewards", () => {
+  it("asks the judge when told, about every rollout once", async () => {
+    const { page } = lab;
+    judge.forget();
+    await show(page, { screen: "rewards" });
+    const rollouts = [
+      { row: "a", loop: 2, caption: "a green lorry", reference: "a green lorry" },
+      { row: "a", loop: 2, caption: "a purple goat", reference: "a green lorry" },
+    ];
+    const buffer = Buffer.from(rollouts.map((rollout) => JSON.stringify(rollout)).join("\n"));
+    await page.getByTestId("bench-file").setInputFiles({ name: "two.jsonl", mimeType: "text/plain", buffer });
+    const term = page.getByTestId("bench-terms").getByRole("row", { name: /judge/i });
+    await expect.poll(() => page.getByTestId("bench-source").textContent(), { timeout: 30_000 }).toMatch(/^two\.jsonl/);
+    expect(judge.calls).toHaveLength(0);
+    await page.getByRole("button", { name: "Ask the judge" }).click();
+    // 1 for the caption that is the reference, 0 for one that is another thing.
+    await expect.poll(() => term.textContent(), { timeout: 30_000 }).toMatch(/0\.500/);
+    const asked = judge.calls.length;
+    expect(asked).toBeGreaterThanOrEqual(2);
+    expect(judge.calls.every((call) => call.headers.authorization === `Bearer ${KEY}`)).toBe(true);
+    // Verdicts are kept when weights move, and by the cache when it is asked again.
+    await page.getByRole("button", { name: "Ask the judge" }).click();
+    await page.getByTestId("weight-loop2Judge").fill("0.5");
+    await expect.poll(() => page.getByRole("button", { name: "Ask the judge" }).isEnabled()).toBe(true);
+    expect(judge.calls).toHaveLength(asked);
+    expect(await term.textContent()).toMatch(/0\.500/);
+  });
+});
+
+describe("a key", () => {
+  const stored = (): Promise<string | null> =>
+    lab.page.evaluate("localStorage.getItem('sa2va-lab/judge-key')") as Promise<string | null>;
+  const reopen = async (): Promise<string> => {
+    await lab.page.reload();
+    await untilReady(lab.page);
+    return (await lab.page.getByTestId("judge-key-state").textContent()) ?? "";
+  };
+  const enter = async (key: string): Promise<void> => {
+    await lab.page.getByTestId("judge-key").fill(key);
+    await lab.page.getByTestId("judge-key-use").click();
+  };
+
+  it("is gone with the page unless the person wants it remembered", async () => {
+    await show(lab.page, { screen: "judge" });
+    await enter("zk-first");
+    expect(await stored()).toBeNull();
+    expect(await reopen()).not.toMatch(/A key is set/);
+  });
+
+  it("is remembered when asked, used on the next visit, and forgotten at once when unticked", async () => {
+    const { page } = lab;
+    await page.getByTestId("judge-keep").click();
+    // What was entered before is not taken up behind the person's back.
+    expect(await stored()).toBeNull();
+    await enter("zk-second");
+    expect(await stored()).toBe("zk-second");
+    expect(await reopen()).toMatch(/A key is set/);
+    judge.forget();
+    await pressTest();
+    expect(judge.calls.every((call) => call.headers.authorization === "Bearer zk-second")).toBe(true);
+    await page.getByTestId("judge-keep").click();
+    expect(await stored()).toBeNull();
+    expect(await reopen()).not.toMatch(/A key is set/);
+  });
+
+  it("is forgotten on this device too by Forget key", async () => {
+    const { page } = lab;
+    await page.getByTestId("judge-keep").click();
+    await enter("zk-third");
+    expect(await stored()).toBe("zk-third");
+    await page.getByRole("button", { name: "Forget key" }).click();
+    expect(await stored()).toBeNull();
+    expect(await page.getByTestId("judge-keep").getAttribute("aria-checked")).toBe("false");
+  });
+});

@@ -28,10 +28,28 @@ export interface OrtPeer {
  */
 export async function openOrt(wasmUrl: string): Promise<OrtLibrary> {
   const ort = await import("onnxruntime-web/webgpu");
+  const narrow = await deviceWithoutSubgroups();
+  if (narrow !== undefined) ort.env.webgpu.device = narrow;
   ort.env.wasm.wasmPaths = { wasm: wasmUrl };
   ort.env.wasm.numThreads = 1;
   ort.env.logLevel = "error";
   return ort;
+}
+
+/** Lanes that the library's attention counts on; with fewer it skips keys and gives wrong results. */
+const LANES = 16;
+
+/** A device for adapters of narrow subgroups, as software adapters are; others take the one the library makes. */
+async function deviceWithoutSubgroups(): Promise<GPUDevice | undefined> {
+  const adapter = await navigator.gpu.requestAdapter({ powerPreference: "high-performance" });
+  if (adapter === null || (adapter.info.subgroupMinSize ?? LANES) >= LANES) return undefined;
+  const requiredLimits: Record<string, number> = {};
+  for (const name in adapter.limits) {
+    const value = adapter.limits[name as keyof GPUSupportedLimits];
+    if (typeof value === "number") requiredLimits[name] = value;
+  }
+  const requiredFeatures = [...adapter.features].filter((name) => name !== "subgroups") as GPUFeatureName[];
+  return await adapter.requestDevice({ requiredFeatures, requiredLimits });
 }
 
 /** A session of the operator on these inputs, copied once; the given tensors stay the caller's. */
