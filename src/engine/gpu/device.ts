@@ -8,6 +8,7 @@
 import { LabError } from "../errors.ts";
 import { watchDevice } from "./counters.ts";
 import { installDeterministicMatMul } from "./determinism.ts";
+import { installElementwise } from "./elementwise.ts";
 import { setAdapterKind, setSubgroupSize } from "./own-kernels.ts";
 import { tf } from "./tf.ts";
 import { installSmallUploads } from "./uploads.ts";
@@ -100,6 +101,7 @@ export async function openDevice(gpu: GPU | undefined): Promise<EngineDevice> {
   installDeterministicMatMul();
   installViewTranspose();
   installSmallUploads();
+  installElementwise();
   return {
     device,
     report: { vendor, architecture, description, software, features: [...device.features].sort(), limits },

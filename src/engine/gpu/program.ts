@@ -40,7 +40,7 @@ export type ProgramInput = tf.TensorInfo | Part | GPUBuffer;
 
 export interface OutputSpec {
   readonly shape: readonly number[];
-  readonly dtype?: "float32" | "int32";
+  readonly dtype?: "float32" | "int32" | "bool";
 }
 
 /** An existing tensor that the program writes parts of; nothing else may share its buffer. */

@@ -1,0 +1,153 @@
+/**
+ * Arithmetic and comparisons of two float32 tensors, in place of the backend's own: those compile a program for every
+ * operation, rank and way of broadcasting, some seventy in a first training step, ours six for all. Shapes, strides and
+ * the operation are uniforms; every element is computed by the same instruction, so results do not change.
+ */
+import { ownKernels } from "./own-kernels.ts";
+import { flatGrid, type GpuProgram, runProgram } from "./program.ts";
+import { tf } from "./tf.ts";
+
+/** Kernels of the backend in the order of their numbers in the programs. */
+const ARITHMETIC = ["Add", "Sub", "Multiply", "RealDiv", "Maximum", "Minimum"] as const;
+const COMPARISONS = ["Greater", "GreaterEqual", "Less", "LessEqual", "Equal", "NotEqual"] as const;
+type Kind = "arithmetic" | "comparison";
+
+/** One axis of a result, with the distance of its neighbours in both operands: 0 where an operand is repeated. */
+export interface BroadcastAxis {
+  readonly size: number;
+  readonly a: number;
+  readonly b: number;
+}
+
+const THREADS = 64;
+/** Elements a thread works off at most, one after another, where there are many. */
+const RUN = 4;
+
+/** Every way is computed and one chosen: that costs a vector machine less than a branch. NaN wins over every number. */
+const VALUES: Readonly<Record<Kind, string>> = {
+  arithmetic: `
+        let low = select(select(x + y, x - y, u.operation == 1u), select(x * y, x / y, u.operation == 3u), u.operation > 1u);
+        let ends = select(max(x, y), min(x, y), u.operation == 5u);
+        let high = select(ends, x + y, broken(x) || broken(y));
+        result[i] = select(low, high, u.operation > 3u);`,
+  comparison: `
+        let low = select(select(x > y, x >= y, u.operation == 1u), select(x < y, x <= y, u.operation == 3u), u.operation > 1u);
+        result[i] = i32(select(low, (x == y) != (u.operation == 5u), u.operation > 3u));`,
+};
+
+const HEADER = "fn broken(value: f32) -> bool { return (bitcast<u32>(value) & 0x7fffffffu) > 0x7f800000u; }";
+
+/** The program of results of up to `rank` axes. */
+function programOf(kind: Kind, rank: 1 | 2 | 4): GpuProgram {
+  const axes = Array.from({ length: rank }, (_, axis) => axis);
+  // From the innermost axis outwards; the outermost takes what is left.
+  const split = axes
+    .slice(1)
+    .reverse()
+    .map((axis) => `let i${axis} = rest % u.size${axis}; rest = rest / u.size${axis};`);
+  const place = (operand: string): string =>
+    axes.map((axis) => `${axis === 0 ? "rest" : `i${axis}`} * u.${operand}${axis}`).join(" + ");
+  const fields = [
+    "size",
+    "operation",
+    "run",
+    ...axes.slice(1).map((axis) => `size${axis}`),
+    ...axes.map((axis) => `a${axis}`),
+    ...axes.map((axis) => `b${axis}`),
+  ];
+  return {
+    name: `lab-elementwise-${kind}-${rank}`,
+    inputs: { a: "f32", b: "f32" },
+    outputs: { result: kind === "comparison" ? "i32" : "f32" },
+    uniforms: Object.fromEntries(fields.map((field) => [field, "u32" as const])),
+    workgroup: [THREADS, 1],
+    header: HEADER,
+    body: `
+      let begin = (group.y * groups.x + group.x) * ${THREADS}u * u.run + local.x;
+      for (var n = 0u; n < u.run; n++) {
+        let i = begin + n * ${THREADS}u;
+        if (i >= u.size) { return; }
+        ${rank > 1 ? "var rest = i;" : "let rest = i;"}
+        ${split.join(" ")}
+        let x = a[${place("a")}];
+        let y = b[${place("b")}];${VALUES[kind]}
+      }`,
+  };
+}
+
+const programs = (kind: Kind): Readonly<Record<1 | 2 | 4, GpuProgram>> => ({
+  1: programOf(kind, 1),
+  2: programOf(kind, 2),
+  4: programOf(kind, 4),
+});
+const PROGRAMS = { arithmetic: programs("arithmetic"), comparison: programs("comparison") };
+
+/** The axes of a result of two operands, those joined that both walk in one stride; undefined when they do not broadcast. */
+export function broadcastAxes(a: readonly number[], b: readonly number[]): BroadcastAxis[] | undefined {
+  const rank = Math.max(a.length, b.length);
+  const axes: BroadcastAxis[] = [];
+  let [strideA, strideB] = [1, 1];
+  for (let back = 1; back <= rank; back++) {
+    const [sizeA, sizeB] = [a[a.length - back] ?? 1, b[b.length - back] ?? 1];
+    if (sizeA !== sizeB && sizeA !== 1 && sizeB !== 1) return undefined;
+    const size = Math.max(sizeA, sizeB);
+    const axis = { size, a: sizeA === 1 ? 0 : strideA, b: sizeB === 1 ? 0 : strideB };
+    [strideA, strideB] = [strideA * sizeA, strideB * sizeB];
+    if (size === 1) continue;
+    const inner = axes[0];
+    const joins = inner !== undefined && axis.a === inner.a * inner.size && axis.b === inner.b * inner.size;
+    if (joins) axes[0] = { size: size * inner.size, a: inner.a, b: inner.b };
+    else axes.unshift(axis);
+  }
+  return axes;
+}
+
+function run(kind: Kind, operation: number, a: tf.TensorInfo, b: tf.TensorInfo): tf.TensorInfo | undefined {
+  if (a.dtype !== "float32" || b.dtype !== "float32") return undefined;
+  if (tf.util.sizeFromShape(a.shape) * tf.util.sizeFromShape(b.shape) === 0) return undefined;
+  const axes = broadcastAxes(a.shape, b.shape);
+  if (axes === undefined || axes.length > 4) return undefined;
+  const rank = axes.length <= 1 ? 1 : axes.length === 2 ? 2 : 4;
+  const padded = [...Array.from({ length: rank - axes.length }, () => ({ size: 1, a: 0, b: 0 })), ...axes];
+  const size = padded.reduce((product, axis) => product * axis.size, 1);
+  const length = Math.max(a.shape.length, b.shape.length);
+  const shape = Array.from({ length }, (_, axis) => {
+    const back = length - axis;
+    return Math.max(a.shape[a.shape.length - back] ?? 1, b.shape[b.shape.length - back] ?? 1);
+  });
+  const each = size > THREADS * 256 ? RUN : 1;
+  const uniforms = [
+    size,
+    operation,
+    each,
+    ...padded.slice(1).map((axis) => axis.size),
+    ...padded.map((axis) => axis.a),
+    ...padded.map((axis) => axis.b),
+  ];
+  const output = { shape, dtype: kind === "comparison" ? ("bool" as const) : ("float32" as const) };
+  const grid = flatGrid(Math.ceil(size / (THREADS * each)));
+  return runProgram(PROGRAMS[kind][rank], [a, b], [output], uniforms, grid)[0];
+}
+
+let installed = false;
+
+/** Wraps the backend's operations once per realm; calling it again does nothing. */
+export function installElementwise(): void {
+  if (installed) return;
+  installed = true;
+  for (const [operation, name] of ARITHMETIC.entries()) wrap(name, "arithmetic", operation);
+  for (const [operation, name] of COMPARISONS.entries()) wrap(name, "comparison", operation);
+}
+
+function wrap(name: string, kind: Kind, operation: number): void {
+  const stock = tf.getKernel(name, "webgpu");
+  if (stock === undefined) return;
+  tf.unregisterKernel(name, "webgpu");
+  tf.registerKernel({
+    ...stock,
+    kernelFunc(params) {
+      const { a, b } = params.inputs as { a: tf.TensorInfo; b: tf.TensorInfo };
+      return (ownKernels() ? run(kind, operation, a, b) : undefined) ?? stock.kernelFunc(params);
+    },
+  });
+}
