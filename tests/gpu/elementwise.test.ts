@@ -36,7 +36,7 @@ const SHAPES: readonly (readonly [readonly number[], readonly number[]])[] = [
     [70, 257],
     [70, 257],
   ],
-  [[70, 257], [257]],
+  [[30, 257], [257]],
 ];
 
 describe("element-wise operations", () => {
