@@ -169,6 +169,8 @@ export class Session {
 
   /** Starts a new run. @param created ISO time */
   async start(settings: LabConfig, list: RowList, title: string, created: string): Promise<StartedRun> {
+    // A measurement under way would be disturbed, and counted as work of the first step; whoever asked hears of a failure.
+    await this.#rate?.catch(() => undefined);
     const { model, hash } = this.#idleModel();
     // The record says how the weights are held, whatever the settings ask of the next loading.
     const held = { weightStorage: model.storage.language, towerStorage: model.storage.towers };
