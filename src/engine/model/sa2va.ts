@@ -5,7 +5,7 @@
 import type { ByteFolder } from "../bytes/source.ts";
 import { LabError } from "../errors.ts";
 import type { Tensor } from "../gpu/tf.ts";
-import { openTokenizer, type Tokenizer } from "../text/tokenizer.ts";
+import { openTokenizer, type Tokenizer, vocabularyFile } from "../text/tokenizer.ts";
 import { type LoadProgress, openCheckpoint } from "./checkpoint.ts";
 import type { Sa2vaConfig } from "./config.ts";
 import type { TilingConfig } from "./preprocess/tiling.ts";
@@ -66,18 +66,19 @@ const SPARE_ROWS = 1024;
 export async function modelTokenizer(folder: ByteFolder, config: Sa2vaConfig): Promise<Tokenizer> {
   const tokenizer = await openTokenizer(folder);
   const rows = config.language.vocabSize;
+  const file = vocabularyFile(folder);
   if (tokenizer.vocabSize > rows) {
     throw new LabError(
       "bad-input",
-      `The tokenizer has ids up to ${tokenizer.vocabSize - 1}, the embedding only ${rows} rows; nothing was loaded`,
-      { subject: "tokenizer.json" },
+      `${file}: the tokenizer has ids up to ${tokenizer.vocabSize - 1}, the embedding only ${rows} rows; nothing was loaded`,
+      { subject: file },
     );
   }
   if (rows - tokenizer.vocabSize > SPARE_ROWS) {
     throw new LabError(
       "bad-input",
-      `The tokenizer knows ${tokenizer.vocabSize} ids, the embedding has ${rows} rows: it is not this model's; nothing was loaded`,
-      { subject: "tokenizer.json" },
+      `${file}: the tokenizer knows ${tokenizer.vocabSize} ids, the embedding has ${rows} rows: it is not this model's; nothing was loaded`,
+      { subject: file },
     );
   }
   return tokenizer;

@@ -56,6 +56,11 @@ export interface TokenizerCore {
 /** Files one of which holds the vocabulary. */
 const VOCABULARIES = ["tokenizer.json", "tokenizer.model", "vocab.json"] as const;
 
+/** The file of a folder that its vocabulary is read from. */
+export function vocabularyFile(folder: ByteFolder): string {
+  return VOCABULARIES.find((path) => folder.get(path) !== undefined) ?? VOCABULARIES[0];
+}
+
 /**
  * Loads the vocabulary from tokenizer.json, else from a SentencePiece tokenizer.model, else from vocab.json with
  * merges.txt; roles and added tokens come from tokenizer_config.json, special_tokens_map.json and added_tokens.json.
