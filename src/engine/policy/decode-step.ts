@@ -1,8 +1,12 @@
 /** One decoding step of a batch as a list of prepared dispatches: a token in, the next one drawn. */
 import { EMBED, MIX, NORM, ROTATE, scoresProgram } from "../gpu/decode/attend.ts";
 import { laned } from "../gpu/decode/lanes.ts";
+import { PACKED_STEP, packedEmbedProgram, packedLinearProgram } from "../gpu/decode/packed-products.ts";
 import { GATE, linearProgram } from "../gpu/decode/products.ts";
 import { SAMPLE } from "../gpu/decode/sample.ts";
+import { PackedMatrix } from "../gpu/packed/matrix.ts";
+import { buffersOf } from "../gpu/packed/product.ts";
+import { paddedWidth } from "../gpu/packed/storage.ts";
 import type { Prepared } from "../gpu/recording.ts";
 import type { LanguageConfig } from "../model/config-language.ts";
 import type { BoundLayers, BoundModel, BoundProduct } from "./decode-weights.ts";
@@ -97,6 +101,7 @@ export function decodeStep(
   /** One product, in as many dispatches as its size asks for. */
   const product = (x: GPUBuffer, result: GPUBuffer, stride: number, add: boolean, given: BoundProduct): void => {
     const { inSize, outSize, first, weight, bias } = given;
+    if (weight instanceof PackedMatrix) return packedProduct(x, result, stride, add, given, weight);
     const { program, groups } = laned(linearProgram(block), software);
     const tiles = Math.ceil(outSize / 4);
     const most = Math.max(1, Math.floor(DISPATCH_WORK / (4 * inSize * sizes.slots)));
@@ -112,6 +117,33 @@ export function decodeStep(
       });
     }
   };
+  /** The same over packed blocks of rows. */
+  const packedProduct = (
+    x: GPUBuffer,
+    result: GPUBuffer,
+    stride: number,
+    add: boolean,
+    { inSize, first, bias }: BoundProduct,
+    { storage, blocks }: PackedMatrix,
+  ): void => {
+    const { program, groups } = laned(packedLinearProgram(storage, block), software);
+    const most = Math.max(1, Math.floor(DISPATCH_WORK / (4 * inSize * sizes.slots)));
+    const units = [inSize / PACKED_STEP, paddedWidth(storage, inSize) / PACKED_STEP];
+    for (const part of blocks) {
+      const tiles = Math.ceil(part.rows / 4);
+      for (let tile0 = 0; tile0 < tiles; tile0 += most) {
+        const count = Math.min(most, tiles - tile0);
+        const place = [part.skip, part.first, part.rows, stride, first];
+        const flags = [Number(bias !== undefined), Number(add)];
+        list.push({
+          program,
+          buffers: [x, ...buffersOf(part), bias ?? buffers.empty, result],
+          uniforms: [count, tile0, ...units, ...place, part.unit, ...flags],
+          grid: ({ slots }) => [groups(count), Math.ceil(slots / block)],
+        });
+      }
+    }
+  };
   /** Linear layers of one input with their branches; `add` keeps what the result held. */
   const layers = (x: GPUBuffer, given: BoundLayers, result: GPUBuffer, add: boolean): void => {
     for (const { lora, ...plain } of given.products) {
@@ -125,12 +157,25 @@ export function decodeStep(
     }
   };
 
-  list.push({
-    program: EMBED,
-    buffers: [model.embedding, buffers.given, buffers.state, buffers.x],
-    uniforms: [hiddenSize / 4],
-    grid: ({ slots }) => [Math.ceil(hiddenSize / 32), slots],
-  });
+  const table = model.embedding;
+  if (table instanceof PackedMatrix) {
+    const units = [hiddenSize / PACKED_STEP, paddedWidth(table.storage, hiddenSize) / PACKED_STEP];
+    for (const part of table.blocks) {
+      list.push({
+        program: packedEmbedProgram(table.storage),
+        buffers: [...buffersOf(part), buffers.given, buffers.state, buffers.x],
+        uniforms: [...units, part.skip, part.first, part.rows, part.unit],
+        grid: ({ slots }) => [Math.ceil(hiddenSize / 64), slots],
+      });
+    }
+  } else {
+    list.push({
+      program: EMBED,
+      buffers: [table, buffers.given, buffers.state, buffers.x],
+      uniforms: [hiddenSize / 4],
+      grid: ({ slots }) => [Math.ceil(hiddenSize / 32), slots],
+    });
+  }
   const cacheUniforms = [headSize / 4, heads, kvHeads, sizes.tailStart, sizes.places, sizes.capacity, sizes.keys];
   const lanes = software ? 8 : 64;
   model.blocks.forEach((own, layer) => {

@@ -4,11 +4,13 @@
  * dispatches; of a large one nothing is copied and every branch is two more products.
  */
 import { LabError } from "../errors.ts";
+import { PACKED_STEP } from "../gpu/decode/packed-products.ts";
 import { FOLD } from "../gpu/decode/products.ts";
 import type { OwnBuffers } from "../gpu/own-buffers.ts";
+import { PackedMatrix } from "../gpu/packed/matrix.ts";
 import { bufferOf } from "../gpu/program.ts";
 import { Recording } from "../gpu/recording.ts";
-import { tf } from "../gpu/tf.ts";
+import type { Tensor } from "../gpu/tf.ts";
 import type { LanguageConfig } from "../model/config-language.ts";
 import { type DecodeBlock, decodeBlock } from "../model/decode-layout.ts";
 import { headMatrix } from "../model/language.ts";
@@ -17,9 +19,12 @@ import { languageLinears } from "../model/language-shapes.ts";
 import { ropeSwitch } from "../model/rope-scaling.ts";
 import type { Matrix, Weights } from "../model/weights.ts";
 
-/** result[:, first …] (+)= scale · x Wᵀ (+ bias), in one dispatch. */
+/** A matrix as a step reads it: f32 rows in one buffer, or packed blocks. */
+export type BoundMatrix = GPUBuffer | PackedMatrix;
+
+/** result[:, first …] (+)= scale · x Wᵀ (+ bias), in one dispatch, or one a block. */
 export interface BoundProduct {
-  readonly weight: GPUBuffer;
+  readonly weight: BoundMatrix;
   readonly bias: GPUBuffer | undefined;
   readonly inSize: number;
   readonly outSize: number;
@@ -47,10 +52,10 @@ export interface BoundBlock {
 }
 
 export interface BoundModel {
-  readonly embedding: GPUBuffer;
+  readonly embedding: BoundMatrix;
   readonly blocks: readonly BoundBlock[];
   readonly finalNorm: GPUBuffer;
-  readonly head: GPUBuffer;
+  readonly head: BoundMatrix;
   /** Rank of the widest branch that was not folded in. */
   readonly rank: number;
 }
@@ -86,9 +91,12 @@ export function decodeObstacle(
     headMatrix(weights),
     ...paths.map((path) => weights.matrix(`${path}.weight`)),
   ];
-  const plain = matrices.every((matrix) => matrix instanceof tf.Tensor && matrix.dtype === "float32");
-  if (!plain) return "packed weights";
-  if (matrices.some((matrix) => 4 * matrix.size > bindingBytes)) return "a matrix above the adapter's largest binding";
+  const packed = matrices.filter((matrix) => matrix instanceof PackedMatrix);
+  if (packed.some(({ shape }) => shape[1] % PACKED_STEP !== 0)) return "sizes that are not read eight at a time";
+  const plain = matrices.filter((matrix): matrix is Tensor => !(matrix instanceof PackedMatrix));
+  if (plain.some((matrix) => matrix.dtype !== "float32")) return "weights of another type";
+  const bytes = [...plain.map((matrix) => 4 * matrix.size), ...packed.flatMap((matrix) => matrix.blockBytes)];
+  if (bytes.some((one) => one > bindingBytes)) return "a matrix above the adapter's largest binding";
   return undefined;
 }
 
@@ -105,8 +113,10 @@ export function bindModel(
   foldBytes: number,
 ): BoundModel {
   const bytes = languageLinears(config).reduce((sum, { inSize, outSize }) => sum + 4 * inSize * outSize, 0);
+  // A copy of a packed matrix would undo the packing.
+  const packed = languageLinears(config).some(({ path }) => weights.matrix(`${path}.weight`) instanceof PackedMatrix);
   const layers =
-    bytes <= foldBytes
+    bytes <= foldBytes && !packed
       ? folding(weights, config, device, buffers, encoder)
       : { of: referring(weights, config), end() {} };
   const blocks = Array.from({ length: config.layers }, (_, layer): BoundBlock => {
@@ -126,18 +136,22 @@ export function bindModel(
     [block.projections, block.output, block.gated, block.down].flatMap((group) => group.products),
   );
   return {
-    embedding: matrixBuffer(weights.matrix(family.embedding)),
+    embedding: boundMatrix(weights.matrix(family.embedding)),
     blocks,
     finalNorm: bufferOf(weights.get(family.finalNorm)),
-    head: matrixBuffer(headMatrix(weights)),
+    head: boundMatrix(headMatrix(weights)),
     rank: Math.max(0, ...products.map(({ lora }) => lora?.rank ?? 0)),
   };
 }
 
-/** @throws LabError("internal") for packed weights, which `decodeObstacle` tells before */
+function boundMatrix(matrix: Matrix): BoundMatrix {
+  return matrix instanceof PackedMatrix ? matrix : bufferOf(matrix);
+}
+
+/** @throws LabError("internal") for packed weights, of which no copies are made */
 function matrixBuffer(matrix: Matrix): GPUBuffer {
-  if (matrix instanceof tf.Tensor) return bufferOf(matrix);
-  throw new LabError("internal", "Packed weights have no decoding programs");
+  if (matrix instanceof PackedMatrix) throw new LabError("internal", "Packed weights are not folded");
+  return bufferOf(matrix);
 }
 
 type Layers = (name: string, paths: readonly string[]) => BoundLayers;
@@ -157,7 +171,7 @@ function referring(weights: Weights, config: LanguageConfig): Layers {
       const bias = weights.find(`${path}.bias`);
       const lora = weights.lora(path);
       const product = {
-        weight: matrixBuffer(weights.matrix(`${path}.weight`)),
+        weight: boundMatrix(weights.matrix(`${path}.weight`)),
         bias: bias === undefined ? undefined : bufferOf(bias),
         inSize,
         outSize,

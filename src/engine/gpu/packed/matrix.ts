@@ -44,6 +44,11 @@ export class PackedMatrix {
     return this.#buffers().reduce((sum, buffer) => sum + buffer.size, 0);
   }
 
+  /** Bytes of each block's values. */
+  get blockBytes(): readonly number[] {
+    return this.blocks.map(({ values }) => values.size);
+  }
+
   /** `count` rows from `first` on, over the same buffers; owned by the whole matrix. */
   part(first: number, count: number): PackedMatrix {
     const end = first + count;

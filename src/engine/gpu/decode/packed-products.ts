@@ -1,0 +1,110 @@
+/**
+ * The linear layers and the embedding of a decoding step over packed weights: as gpu/decode/products.ts, with eight
+ * elements of a row unpacked at a time. One dispatch a block of rows.
+ * Oracle: gpu/packed/product.ts; tests/gpu/decode-packed.test.ts.
+ */
+import { hasScales, type WeightStorage } from "../packed/storage.ts";
+import { blockInputs, readUnit, UNIT, UNITS_PER_SCALE, unpackHeader } from "../packed/unpack.ts";
+import type { GpuProgram } from "../program.ts";
+import type { LaneProgram } from "./lanes.ts";
+import { SLOT_HEADER } from "./state.ts";
+
+/** Input sizes must be a multiple of this. */
+export const PACKED_STEP = UNIT;
+
+const lines = (count: number, line: (i: number) => string): string =>
+  Array.from({ length: count }, (_, i) => line(i)).join("\n");
+
+/**
+ * result[slot, resultFirst + first + j] (+)= factor · x[slot] · w[j] (+ bias[first + j]) for the rows j of a block.
+ * @param rows slots of a block of slots, which the grid's y counts
+ */
+export function packedLinearProgram(storage: WeightStorage, rows: number): LaneProgram {
+  const four = [0, 1, 2, 3];
+  const scaled = hasScales(storage);
+  const scales = four.map((c) => `scale((q${c} + unit) / ${UNITS_PER_SCALE}u)`).join(", ");
+  return {
+    name: `lab-decode-packed-${storage}-${rows}`,
+    inputs: { x: "vec4<f32>", ...blockInputs(storage), bias: "f32" },
+    outputs: { result: "f32" },
+    uniforms: {
+      tiles: "u32",
+      tile0: "u32",
+      /** Units of an input and of a stored row, which may be padded. */
+      units: "u32",
+      rowUnits: "u32",
+      skip: "u32",
+      first: "u32",
+      n: "u32",
+      resultStride: "u32",
+      resultFirst: "u32",
+      factor: "f32",
+      hasBias: "u32",
+      accumulate: "u32",
+    },
+    reductions: ["sum4"],
+    header: `${unpackHeader(storage)}
+      fn put(slot: u32, column: u32, sums: vec4f) {
+        for (var i = 0u; i < min(4u, u.n - column); i++) {
+          let at = slot * u.resultStride + u.resultFirst + u.first + column + i;
+          var value = u.factor * sums[i];
+          if (u.hasBias != 0u) { value += bias[u.first + column + i]; }
+          if (u.accumulate != 0u) { value += result[at]; }
+          result[at] = value;
+        }
+      }`,
+    body: `
+      let slot0 = group.y * ${rows}u;
+      let column = (tile + u.tile0) * 4u;
+      ${lines(4, (c) => `let q${c} = (u.skip + min(column + ${c}u, u.n - 1u)) * u.rowUnits;`)}
+      ${lines(rows, (r) => `let p${r} = (slot0 + ${r}u) * 2u * u.units; var c${r} = vec4f(0);`)}
+      for (var unit = first; unit < u.units; unit += step) {
+        ${lines(4, (c) => readUnit(storage, `b${c}`, `q${c} + unit`))}
+        ${scaled ? `let s = vec4f(${scales});` : ""}
+        ${lines(
+          rows,
+          (r) => `{ let al = x[p${r} + 2u * unit]; let ah = x[p${r} + 2u * unit + 1u];
+          c${r} += ${scaled ? "s * " : ""}vec4f(${four.map((c) => `dot(al, b${c}l) + dot(ah, b${c}h)`).join(", ")}); }`,
+        )}
+      }
+      ${lines(rows, (r) => `c${r} = sum4(c${r}, lane);`)}
+      if (first == 0u) {
+        ${lines(rows, (r) => `put(slot0 + ${r}u, column, c${r});`)}
+      }`,
+  };
+}
+
+/**
+ * x[slot] = embedding of the slot's token where it lies in this block, or, with the first block, of its row's first place.
+ * One thread per eight channels.
+ */
+export function packedEmbedProgram(storage: WeightStorage): GpuProgram {
+  const scale = hasScales(storage) ? `u.factor * scale(q / ${UNITS_PER_SCALE}u)` : "u.factor";
+  return {
+    name: `lab-decode-packed-embed-${storage}`,
+    inputs: { ...blockInputs(storage), given: "vec4<f32>", state: "u32" },
+    outputs: { x: "vec4<f32>" },
+    uniforms: { units: "u32", rowUnits: "u32", skip: "u32", first: "u32", rows: "u32", factor: "f32" },
+    workgroup: [8, 1],
+    header: `${SLOT_HEADER}\n${unpackHeader(storage)}`,
+    body: `
+      let unit = group.x * 8u + local.x;
+      if (unit >= u.units) { return; }
+      let s = group.y * SLOT_WORDS;
+      let id = state[s + ID];
+      let at = (group.y * u.units + unit) * 2u;
+      if (id == NO_TOKEN) {
+        if (u.first != 0u) { return; }
+        let start = (state[s + ROW] * u.units + unit) * 2u;
+        x[at] = given[start];
+        x[at + 1u] = given[start + 1u];
+        return;
+      }
+      if (id < u.first || id >= u.first + u.rows) { return; }
+      let q = (u.skip + id - u.first) * u.rowUnits + unit;
+      ${readUnit(storage, "b", "q")}
+      let f = ${scale};
+      x[at] = f * bl;
+      x[at + 1u] = f * bh;`,
+  };
+}
