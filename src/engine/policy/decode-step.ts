@@ -101,7 +101,10 @@ export function decodeStep(
   /** One product, in as many dispatches as its size asks for. */
   const product = (x: GPUBuffer, result: GPUBuffer, stride: number, add: boolean, given: BoundProduct): void => {
     const { inSize, outSize, first, weight, bias } = given;
-    if (weight instanceof PackedMatrix) return packedProduct(x, result, stride, add, given, weight);
+    if (weight instanceof PackedMatrix) {
+      packedProduct(x, result, stride, add, given, weight);
+      return;
+    }
     const { program, groups } = laned(linearProgram(block), software);
     const tiles = Math.ceil(outSize / 4);
     const most = Math.max(1, Math.floor(DISPATCH_WORK / (4 * inSize * sizes.slots)));
