@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { memorySnapshot } from "../../src/engine/gpu/memory.ts";
 import { keepGoing, type Recovery } from "../../src/engine/rl/recovery.ts";
+import { readPhases } from "../../src/engine/runs/phase-lines.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
 import { checkpointFiles, expectSameFiles, openTestLab, repeatable, type TestLab } from "../support/session.ts";
 
@@ -44,6 +45,13 @@ describe("a device that is lost in a step", () => {
     const numbers = (row: (typeof one)[number]) =>
       Object.fromEntries(Object.entries(repeatable(row)).filter(([name]) => !name.startsWith("memory/")));
     expect(two.map(numbers)).toEqual(one.map(numbers));
+    // Counts go on over both devices; features are computed anew on the second, everything else is the same work.
+    const work = async (id: string) =>
+      (await readPhases(lab.store, id)).map(({ step, phases }) => {
+        const { generate, partner, loss, update, ema } = phases;
+        return [step, [generate, partner, loss, update, ema].map((cost) => [cost?.dispatches, cost?.readBytes])];
+      });
+    expect(await work(run.manifest.id)).toEqual(await work(plain.manifest.id));
     expect(alarms().filter((message) => /lost.*goes on from step 2$/.test(message))).toHaveLength(1);
     expect(memorySnapshot().tensors).toBe(tensors);
     expect(lab.session.trainer).toBeUndefined();
