@@ -8,6 +8,7 @@ import { PackedMatrix } from "../gpu/packed/matrix.ts";
 import { buffersOf } from "../gpu/packed/product.ts";
 import { paddedWidth } from "../gpu/packed/storage.ts";
 import type { Prepared } from "../gpu/recording.ts";
+import { DISPATCH_WORK } from "../gpu/work-budget.ts";
 import type { LanguageConfig } from "../model/config-language.ts";
 import type { BoundLayers, BoundModel, BoundProduct } from "./decode-weights.ts";
 import type { SamplerSettings } from "./sampler.ts";
@@ -72,8 +73,6 @@ export function slotBlock(rows: number): number {
   return rows === 1 ? 1 : 4;
 }
 
-/** Multiplications of one dispatch at most: slow adapters must stay below their watchdog. */
-const DISPATCH_WORK = 2 ** 31;
 const PHILOX_ROUNDS = 10;
 
 export function decodeStep(
