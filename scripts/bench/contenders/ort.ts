@@ -23,13 +23,13 @@ export interface OrtPeer {
 }
 
 /**
- * The library with its WebGPU provider ready. For pages: under Node the provider does not start.
+ * The library with its WebGPU provider ready. For pages: under Node the provider does not start. Called after every
+ * other device of the page was made.
  * @param wasmUrl where its WebAssembly part is served
  */
 export async function openOrt(wasmUrl: string): Promise<OrtLibrary> {
   const ort = await import("onnxruntime-web/webgpu");
-  const narrow = await deviceWithoutSubgroups();
-  if (narrow !== undefined) ort.env.webgpu.device = narrow;
+  await withholdNarrowSubgroups();
   ort.env.wasm.wasmPaths = { wasm: wasmUrl };
   ort.env.wasm.numThreads = 1;
   ort.env.logLevel = "error";
@@ -39,17 +39,19 @@ export async function openOrt(wasmUrl: string): Promise<OrtLibrary> {
 /** Lanes that the library's attention counts on; with fewer it skips keys and gives wrong results. */
 const LANES = 16;
 
-/** A device for adapters of narrow subgroups, as software adapters are; others take the one the library makes. */
-async function deviceWithoutSubgroups(): Promise<GPUDevice | undefined> {
-  const adapter = await navigator.gpu.requestAdapter({ powerPreference: "high-performance" });
-  if (adapter === null || (adapter.info.subgroupMinSize ?? LANES) >= LANES) return undefined;
-  const requiredLimits: Record<string, number> = {};
-  for (const name in adapter.limits) {
-    const value = adapter.limits[name as keyof GPUSupportedLimits];
-    if (typeof value === "number") requiredLimits[name] = value;
-  }
-  const requiredFeatures = [...adapter.features].filter((name) => name !== "subgroups") as GPUFeatureName[];
-  return await adapter.requestDevice({ requiredFeatures, requiredLimits });
+/**
+ * Keeps subgroups from the devices that are made from now on where they are narrow, as on software adapters. The
+ * library makes its device itself and takes every feature there is.
+ */
+async function withholdNarrowSubgroups(): Promise<void> {
+  const adapter = await navigator.gpu.requestAdapter();
+  if (adapter === null || (adapter.info.subgroupMinSize ?? LANES) >= LANES) return;
+  const kind = Object.getPrototypeOf(adapter) as GPUAdapter;
+  const original = kind.requestDevice;
+  kind.requestDevice = function (this: GPUAdapter, descriptor) {
+    const requiredFeatures = [...(descriptor?.requiredFeatures ?? [])].filter((name) => !name.startsWith("subgroup"));
+    return original.call(this, { ...descriptor, requiredFeatures });
+  };
 }
 
 /** A session of the operator on these inputs, copied once; the given tensors stay the caller's. */
