@@ -175,29 +175,49 @@ function placement(form: Form): string {
       if (row >= u.m || (u.triangle != 0u && col > row + ${form.rows - 1}u + u.reach)) { return; }`;
 }
 
+/**
+ * A thread first writes its sums, then adds bias and extra to what it wrote, in a loop whose end only the device knows:
+ * written out for every register these loads were most of a program, and took llvmpipe seconds to compile.
+ */
 const PUT_VECTORS = `
       fn put(row: u32, col: u32, batch: u32, sum: vec4f) {
         if (row >= u.m || col >= u.n) { return; }
         let at = (batch * u.outBatch + u.outOffset + row * u.outRow + col) / 4u;
         var value = u.alpha * sum;
-        if (u.hasBias != 0u) { value += bias[col / 4u]; }
-        if (u.hasExtra != 0u) { value += extra[at]; }
         if (u.accumulate != 0u) { value += result[at]; }
         result[at] = value;
+      }
+      fn finish(row: u32, first: u32, batch: u32, rows: u32, step: u32, columns: u32) {
+        for (var r = row; r < min(row + rows, u.m); r++) {
+          for (var col = first; col < min(first + columns, u.n); col += step) {
+            let at = (batch * u.outBatch + u.outOffset + r * u.outRow + col) / 4u;
+            var value = result[at];
+            if (u.hasBias != 0u) { value += bias[col / 4u]; }
+            if (u.hasExtra != 0u) { value += extra[at]; }
+            result[at] = value;
+          }
+        }
       }`;
 
 const putOneByOne = (factor: string): string => `
       fn put(row: u32, col: u32, batch: u32, sum: vec4f) {
-        if (row >= u.m) { return; }
-        for (var c = 0u; c < 4u; c++) {
-          let j = col + c;
-          if (j >= u.n) { return; }
-          let at = batch * u.outBatch + u.outOffset + row * u.outRow + j;
+        if (row >= u.m || col >= u.n) { return; }
+        for (var c = 0u; c < min(4u, u.n - col); c++) {
+          let at = batch * u.outBatch + u.outOffset + row * u.outRow + col + c;
           var value = ${factor}sum[c];
-          if (u.hasBias != 0u) { value += bias[j]; }
-          if (u.hasExtra != 0u) { value += extra[at]; }
           if (u.accumulate != 0u) { value += result[at]; }
           result[at] = value;
+        }
+      }
+      fn finish(row: u32, first: u32, batch: u32, rows: u32, step: u32, columns: u32) {
+        for (var r = row; r < min(row + rows, u.m); r++) {
+          for (var j = first; j < min(first + columns, u.n); j++) {
+            let at = batch * u.outBatch + u.outOffset + r * u.outRow + j;
+            var value = result[at];
+            if (u.hasBias != 0u) { value += bias[j]; }
+            if (u.hasExtra != 0u) { value += extra[at]; }
+            result[at] = value;
+          }
         }
       }`;
 
@@ -214,6 +234,8 @@ function innerLoop(form: Form): string {
 /** The program of a form. */
 export function productProgram(form: Form): GpuProgram {
   const { layout, rows, groups, broadcast, wide } = form;
+  // Distance of a thread's groups of columns.
+  const step = wide && layout === "rows" ? 4 * form.lanes : 4;
   const twice = layout === "along-k-twice";
   const vectors = layout === "along-k" || twice;
   const written = layout === "rows" ? "vec4<f32>" : "f32";
@@ -242,6 +264,7 @@ export function productProgram(form: Form): GpuProgram {
       let bBase = u.bOffset + (batch / u.bShare) * u.bBatch;
       ${grid(rows, groups, (r, g) => `var c${r}_${g} = vec4f(0);`)}
       ${innerLoop(form)}
-      ${grid(rows, groups, (r, g) => `put(row + ${r}u, ${columnOf(form, g)}, batch, c${r}_${g});`)}`,
+      ${grid(rows, groups, (r, g) => `put(row + ${r}u, ${columnOf(form, g)}, batch, c${r}_${g});`)}
+      if (u.hasBias + u.hasExtra != 0u) { finish(row, col, batch, ${rows}u, ${step}u, ${step * groups}u); }`,
   };
 }
