@@ -22,7 +22,7 @@ export function StorageMeter(props: {
       {features.pictures > 0 && (
         <>
           <span data-testid="kept-features">
-            {bytes(features.bytes)} of them features of {features.pictures} pictures
+            {bytes(features.bytes)} of them features of {features.pictures} picture{features.pictures === 1 ? "" : "s"}
           </span>
           <Button
             data-testid="delete-features"
