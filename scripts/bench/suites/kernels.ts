@@ -1,7 +1,8 @@
 /** Each own kernel against the stock ops it replaces and, where they have one, jax-js' and onnxruntime-web's. */
-import { cases } from "../cases/all.ts";
+import { layerCases, mainCases } from "../cases/all.ts";
 import type { Case } from "../cases/case.ts";
 import { type OpenedCase, openCase } from "../cases/opened.ts";
+import { largeProducts } from "../cases/products.ts";
 import { openUpdate, UPDATES } from "../cases/update.ts";
 import { type BenchContext, isWanted } from "../context.ts";
 import { type BenchRow, benchRow } from "../row.ts";
@@ -23,24 +24,17 @@ interface Plan {
   readonly open: (context: BenchContext) => Promise<OpenedCase>;
 }
 
-/** Updates stand before the large products, which go first when the time is short. */
+/** In the order in which they are measured: when the time is up, the last ones are left out. */
 function plans(): Plan[] {
-  const usual = cases().map(
-    (one: Case): Plan => ({
-      name: one.name,
-      flops: one.flops,
-      open: (context) =>
-        openCase(one, { ...context, leftOut: (who, why) => context.leftOut(`${who}, ${one.name}`, why) }),
-    }),
-  );
-  const updates = UPDATES.map(
-    (one): Plan => ({
-      name: one.name,
-      open: (context) => openUpdate(one, context),
-    }),
-  );
-  const large = usual.filter(({ name }) => name.includes("of 1024"));
-  return [...usual.filter((plan) => !large.includes(plan)), ...updates, ...large];
+  const updates = UPDATES.map((one): Plan => ({ name: one.name, open: (context) => openUpdate(one, context) }));
+  return [...mainCases().map(planOf), ...updates, ...layerCases().map(planOf), ...largeProducts().map(planOf)];
+}
+
+function planOf(one: Case): Plan {
+  const { name, flops } = one;
+  const open = (context: BenchContext): Promise<OpenedCase> =>
+    openCase(one, { ...context, leftOut: (who, why) => context.leftOut(`${who}, ${name}`, why) });
+  return { name, flops, open };
 }
 
 export async function* kernelRows(context: BenchContext): AsyncGenerator<BenchRow> {
