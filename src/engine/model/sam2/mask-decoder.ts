@@ -95,7 +95,9 @@ export function selectMask(masks: Tensor, iou: Tensor): SelectedMask {
   const mask = tf.tidy(() => {
     const [batch, , height, width] = masks.shape as [number, number, number, number];
     const three = masks.slice([0, 1, 0, 0], [batch, MASK_TOKENS - 1, height, width]);
-    return three.mul(chosen(iou).reshape([batch, MASK_TOKENS - 1, 1, 1])).sum(1);
+    // A product with the one-hot choice: exact, and many times faster than the backend's sum over a middle axis.
+    const choice = chosen(iou).reshape([batch, 1, MASK_TOKENS - 1]);
+    return tf.matMul(choice, three.reshape([batch, MASK_TOKENS - 1, -1])).reshape([batch, height, width]);
   });
   return { mask, index };
 }
