@@ -37,6 +37,8 @@ const SHAPES: readonly (readonly [readonly number[], readonly number[]])[] = [
     [70, 257],
   ],
   [[30, 257], [257]],
+  [[97, 101], [101]],
+  [[127], [80, 3, 127]],
 ];
 
 describe("element-wise operations", () => {

@@ -10,6 +10,7 @@ import { watchDevice } from "./counters.ts";
 import { installDeterministicMatMul } from "./determinism.ts";
 import { installElementwise } from "./elementwise.ts";
 import { setAdapterKind, setSubgroupSize } from "./own-kernels.ts";
+import { installReductions } from "./reductions.ts";
 import { tf } from "./tf.ts";
 import { installSmallUploads } from "./uploads.ts";
 import { installViewTranspose } from "./views.ts";
@@ -102,6 +103,7 @@ export async function openDevice(gpu: GPU | undefined): Promise<EngineDevice> {
   installViewTranspose();
   installSmallUploads();
   installElementwise();
+  installReductions();
   return {
     device,
     report: { vendor, architecture, description, software, features: [...device.features].sort(), limits },

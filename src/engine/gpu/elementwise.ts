@@ -4,7 +4,8 @@
  * the operation are uniforms; every element is computed by the same instruction, so results do not change.
  *
  * Large results keep the stock programs: where operands repeat those read several elements at once and are twice as
- * fast. Where none repeats both take the same time on software adapters; on a GPU ours is not measured.
+ * fast, but for the one that waits at a barrier. Where none repeats both take the same time on software adapters; on a
+ * GPU ours is not measured.
  */
 import { onSoftwareAdapter, ownKernels } from "./own-kernels.ts";
 import { flatGrid, type GpuProgram, runProgram } from "./program.ts";
@@ -107,6 +108,16 @@ export function broadcastAxes(a: readonly number[], b: readonly number[]): Broad
   return axes;
 }
 
+/** Elements of a vector up to which the stock program keeps it in workgroup memory. */
+const SHARED = 127;
+
+/** Whether the stock program waits at a barrier for a short vector, which on a software adapter takes ten times as long. */
+function stockShares(a: readonly number[], b: readonly number[]): boolean {
+  const short = (one: readonly number[], other: readonly number[]): boolean =>
+    one.length <= 1 && other.length > 1 && (one[0] ?? 1) <= SHARED;
+  return short(a, b) || short(b, a);
+}
+
 function run(kind: Kind, operation: number, a: tf.TensorInfo, b: tf.TensorInfo): tf.TensorInfo | undefined {
   if (a.dtype !== "float32" || b.dtype !== "float32") return undefined;
   if (tf.util.sizeFromShape(a.shape) * tf.util.sizeFromShape(b.shape) === 0) return undefined;
@@ -115,7 +126,7 @@ function run(kind: Kind, operation: number, a: tf.TensorInfo, b: tf.TensorInfo):
   const rank = axes.length <= 1 ? 1 : axes.length === 2 ? 2 : 4;
   const padded = [...Array.from({ length: rank - axes.length }, () => ({ size: 1, a: 0, b: 0 })), ...axes];
   const size = padded.reduce((product, axis) => product * axis.size, 1);
-  if (size > SMALL && (rank > 1 || !onSoftwareAdapter())) return undefined;
+  if (size > SMALL && !(onSoftwareAdapter() && (rank === 1 || stockShares(a.shape, b.shape)))) return undefined;
   const length = Math.max(a.shape.length, b.shape.length);
   const shape = Array.from({ length }, (_, axis) => {
     const back = length - axis;
