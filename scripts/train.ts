@@ -6,8 +6,8 @@
  *                    [--resume RUN] [--judge URL] [--judge-model NAME] [--judge-kind questions|dlc]
  *                    [--judge-questions FILE] [--storage KIND] [--tower-storage KIND] [--cache DIR] --out DIR [--json]
  *
- * Without --eval-steps and without an evalSteps in --config the held-out rows are scored at the start, four times on the
- * way and at the end; --eval-steps 0 turns that off. A judge's key is taken from the environment variable JUDGE_API_KEY
+ * Unless --eval-steps and --eval-rows or their namesakes in --config say otherwise, at least 64 held-out rows are scored
+ * at the start, four times on the way and at the end; --eval-steps 0 turns that off. A judge's key is taken from the environment variable JUDGE_API_KEY
  * and goes nowhere but into requests to that judge. --cache keeps converted checkpoints and, as far as the setting
  * featureDisk allows, frozen features in DIR.
  */
@@ -55,8 +55,9 @@ const OPTIONS = {
   ...JUDGE_OPTIONS,
 } as const;
 
-/** Evaluations after the first when nothing is said about them. */
+/** Evaluations after the first, and their rows, when nothing is said about them: there is no page that would wait. */
 const EVALUATIONS = 5;
+const EVALUATED_ROWS = 64;
 
 /** Preset, then file, then flags; each overrides the one before. */
 function configOf(parsed: Parsed) {
@@ -86,9 +87,12 @@ function configOf(parsed: Parsed) {
     if (value !== undefined) flags[key] = value;
   }
   const chosen = requireConfig(flags, config, "command line");
-  return chosen.evalSteps > 0 || "evalSteps" in flags || "evalSteps" in given
-    ? chosen
-    : { ...chosen, evalSteps: Math.ceil(chosen.steps / EVALUATIONS) };
+  const said = (key: string): boolean => key in flags || key in given;
+  return {
+    ...chosen,
+    evalSteps: said("evalSteps") ? chosen.evalSteps : Math.ceil(chosen.steps / EVALUATIONS),
+    evalRows: said("evalRows") ? chosen.evalRows : Math.max(EVALUATED_ROWS, chosen.evalRows),
+  };
 }
 
 function readJson(file: string): Record<string, unknown> {
