@@ -7,9 +7,9 @@
  *                    [--judge-questions FILE] [--storage KIND] [--tower-storage KIND] [--cache DIR] --out DIR [--json]
  *
  * Unless --eval-steps and --eval-rows or their namesakes in --config say otherwise, at least 64 held-out rows are scored
- * at the start, four times on the way and at the end; --eval-steps 0 turns that off. A judge's key is taken from the environment variable JUDGE_API_KEY
- * and goes nowhere but into requests to that judge. --cache keeps converted checkpoints and, as far as the setting
- * featureDisk allows, frozen features in DIR.
+ * at the start, four times on the way and at the end; --eval-steps 0 turns that off. A judge's key is taken from the
+ * environment variable JUDGE_API_KEY and goes nowhere but into requests to that judge. --cache keeps converted checkpoints
+ * and, as far as the setting featureDisk allows, frozen features in DIR.
  */
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";

@@ -26,6 +26,7 @@ beforeAll(async () => {
     groupSize: "2",
     promptsPerStep: "1",
     maxNewTokens: "4",
+    evalSteps: "0",
   });
   events = await followTrainer(lab.page);
   await lab.page.reload();

@@ -11,7 +11,14 @@ let events: RunEvent[];
 /** Addresses that anything in the browser asked for outside the page's own. */
 const foreign: string[] = [];
 beforeAll(async () => {
-  lab = await openPage({ screen: "rewards", groupSize: "2", maxNewTokens: "4", partnerMaxTokens: "4", saveSteps: "0" });
+  lab = await openPage({
+    screen: "rewards",
+    groupSize: "2",
+    maxNewTokens: "4",
+    partnerMaxTokens: "4",
+    saveSteps: "0",
+    evalSteps: "0",
+  });
   lab.context.on("request", (request) => {
     const { protocol, hostname } = new URL(request.url());
     if (protocol.startsWith("http") && hostname !== "localhost") foreign.push(request.url());

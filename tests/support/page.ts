@@ -13,6 +13,7 @@ export const CHEAP_RUN = {
   loraRank: "4",
   warmupSteps: "0",
   saveSteps: "0",
+  evalSteps: "0",
 };
 
 export interface OpenPage extends WatchedPage {

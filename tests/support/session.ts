@@ -34,6 +34,7 @@ export const CHEAP = {
   steps: 2,
   warmupSteps: 0,
   saveSteps: 0,
+  evalSteps: 0,
   loraRank: 4,
   loraAlpha: 8,
 } as const satisfies Partial<LabConfig>;
