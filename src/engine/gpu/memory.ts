@@ -2,7 +2,7 @@
  * Memory bookkeeping. Rule of ownership: a tensor made inside a step lives in a `tf.tidy` of that step; a tensor that
  * outlives it belongs to exactly one owner object with a `dispose()` (weights, parameter sets, optimiser, feature cache).
  */
-import { ownBufferBytes } from "./program.ts";
+import { ownBufferBytes } from "./own-buffers.ts";
 import { tf } from "./tf.ts";
 
 export interface MemorySnapshot {

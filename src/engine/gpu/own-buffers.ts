@@ -1,8 +1,36 @@
-/**
- * GPU buffers that are ours and not a tensor's, by name. They outlive the work that fills them: a buffer is made again
- * only when more is asked of it than it holds, so equal work allocates nothing.
- */
+/** GPU buffers that are ours and not a tensor's; the backend neither pools nor counts them. */
+import { backendDevice, flushBackend } from "./program.ts";
 
+let ownBytes = 0;
+
+/** Bytes of all buffers made by `makeBuffer` that are alive. */
+export function ownBufferBytes(): number {
+  return ownBytes;
+}
+
+/** A storage buffer outside the backend's pool with these contents, in the caller's ownership. */
+export function makeBuffer(words: Uint32Array<ArrayBuffer>, label: string): GPUBuffer {
+  const device = backendDevice();
+  const size = words.byteLength;
+  const buffer = device.createBuffer({ label, size, usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST });
+  device.queue.writeBuffer(buffer, 0, words);
+  ownBytes += size;
+  return buffer;
+}
+
+/** Destroys such buffers, after handing in what was recorded with them. */
+export function dropBuffers(buffers: readonly GPUBuffer[]): void {
+  flushBackend();
+  for (const buffer of buffers) {
+    ownBytes -= buffer.size;
+    buffer.destroy();
+  }
+}
+
+/**
+ * Buffers by name that outlive the work that fills them: one is made again only when more is asked of it than it holds, so
+ * equal work allocates nothing.
+ */
 export class OwnBuffers {
   readonly #device: GPUDevice;
   readonly #buffers = new Map<string, GPUBuffer>();

@@ -299,7 +299,7 @@ export function bufferOf(info: tf.TensorInfo): GPUBuffer {
   return b.tensorMap.get(info.dataId)?.resource as GPUBuffer;
 }
 
-/** Hands everything recorded so far to the queue, so that other command buffers come after it. */
+/** Hands everything recorded so far to the queue: other command buffers come after it, staging buffers are freed with it. */
 export function flushBackend(): void {
   const b = backend();
   if (b.commandEncoder === null) return;
@@ -323,32 +323,6 @@ export function shareData(info: tf.TensorInfo, shape: readonly number[]): tf.Ten
   return { dataId: info.dataId, shape: [...shape], dtype: info.dtype };
 }
 
-let ownBytes = 0;
-
-/** Bytes of all own buffers that are alive; the backend does not count them. */
-export function ownBufferBytes(): number {
-  return ownBytes;
-}
-
-/** A storage buffer outside the backend's pool with these contents, in the caller's ownership. */
-export function makeBuffer(words: Uint32Array<ArrayBuffer>, label: string): GPUBuffer {
-  const { device, queue } = backend();
-  const size = words.byteLength;
-  const buffer = device.createBuffer({ label, size, usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST });
-  queue.writeBuffer(buffer, 0, words);
-  ownBytes += size;
-  return buffer;
-}
-
-/** Destroys own buffers, after handing in what was recorded with them. */
-export function dropBuffers(buffers: readonly GPUBuffer[]): void {
-  submit(backend());
-  for (const buffer of buffers) {
-    ownBytes -= buffer.size;
-    buffer.destroy();
-  }
-}
-
 /** Copies a tensor's values to the GPU and lets go of them; tfjs itself keeps them until a program first reads the tensor. */
 export function uploadNow(info: tf.TensorInfo): void {
   backend().uploadToGPU(info.dataId);
@@ -356,16 +330,8 @@ export function uploadNow(info: tf.TensorInfo): void {
 
 /** Settles when the GPU has taken in everything written so far; keeps uploads from piling up in host memory. */
 export async function uploadsDone(): Promise<void> {
-  const b = backend();
-  submit(b);
-  await b.queue.onSubmittedWorkDone();
-}
-
-/** Hands in what has been recorded; staging buffers of uploads are freed with it. */
-function submit(b: Backend): void {
-  if (b.commandEncoder === null) return;
-  b.endComputePassEncoder();
-  b.submitQueue();
+  flushBackend();
+  await backend().queue.onSubmittedWorkDone();
 }
 
 const MAX_GROUPS = 65_535;

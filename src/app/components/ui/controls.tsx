@@ -1,6 +1,6 @@
-/** Small form controls of one look: choice of few, slider, switch, select. */
+/** Small form controls of one look: choice of few, slider, switch, select, line of text. */
 import { Slider as RadixSlider, Switch as RadixSwitch, ToggleGroup } from "radix-ui";
-import type { ReactNode } from "react";
+import type { ComponentProps, ReactNode } from "react";
 import styles from "./controls.module.css";
 
 export interface Option<V extends string> {
@@ -116,5 +116,17 @@ export function Select<V extends string>(props: {
         </option>
       ))}
     </select>
+  );
+}
+
+/** A line of text that is not prose: an address, a name, a key. */
+export function TextInput({ className, ...props }: ComponentProps<"input">): ReactNode {
+  return (
+    <input
+      autoComplete="off"
+      spellCheck={false}
+      {...props}
+      className={[styles.text, className].filter(Boolean).join(" ")}
+    />
   );
 }

@@ -6,7 +6,7 @@ import { keepKey, listJudgeModels, setJudgeKey } from "../../clients/judge-actio
 import { report } from "../../clients/lab.ts";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
-import { Select, Switch } from "../../components/ui/controls.tsx";
+import { Select, Switch, TextInput } from "../../components/ui/controls.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { useJudge } from "../../stores/judge.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
@@ -56,14 +56,12 @@ function ServerFields(): ReactNode {
   return (
     <>
       <label htmlFor="judge-url">Address</label>
-      <input
+      <TextInput
         id="judge-url"
         className={styles.input}
         data-testid="judge-url"
         placeholder="http://localhost:11434/v1"
         inputMode="url"
-        autoComplete="off"
-        spellCheck={false}
         value={draft ?? judgeUrl}
         aria-invalid={problem !== null}
         aria-describedby="judge-url-help"
@@ -86,14 +84,12 @@ function ServerFields(): ReactNode {
       </p>
       <label htmlFor="judge-model">Model</label>
       <div className={styles.withButton}>
-        <input
+        <TextInput
           id="judge-model"
           className={styles.input}
           data-testid="judge-model"
           placeholder="the first one the server lists"
           list="judge-models"
-          autoComplete="off"
-          spellCheck={false}
           value={judgeModel}
           onChange={(event) => changeConfig({ judgeModel: event.currentTarget.value })}
         />
@@ -143,13 +139,12 @@ function KeyField(): ReactNode {
     <>
       <label htmlFor="judge-key">Key</label>
       <form className={styles.withButton} onSubmit={take}>
-        <input
+        <TextInput
           id="judge-key"
           ref={field}
           className={styles.input}
           data-testid="judge-key"
           type="password"
-          autoComplete="off"
           placeholder={keySet ? "a key is set" : "none"}
           aria-describedby="judge-key-help"
         />
@@ -183,13 +178,11 @@ function WebllmFields(): ReactNode {
   return (
     <>
       <label htmlFor="judge-model">Model</label>
-      <input
+      <TextInput
         id="judge-model"
         className={styles.input}
         data-testid="judge-model"
         placeholder="Qwen2.5-1.5B-Instruct-q4f16_1-MLC"
-        autoComplete="off"
-        spellCheck={false}
         value={model}
         onChange={(event) => changeConfig({ judgeModel: event.currentTarget.value })}
       />

@@ -3,6 +3,7 @@ import { SETTINGS } from "../../../engine/config/table.ts";
 import { report } from "../../clients/lab.ts";
 import { type AskedModel, askModel, keptBytes, openRemoteModel } from "../../clients/remote-model.ts";
 import { Button } from "../../components/ui/button.tsx";
+import { TextInput } from "../../components/ui/controls.tsx";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import { formatBytes } from "../../styles/format.ts";
 import styles from "./address-form.module.css";
@@ -34,14 +35,12 @@ export function AddressForm(): ReactNode {
         <label className="visually-hidden" htmlFor="address">
           Address of a checkpoint
         </label>
-        <input
+        <TextInput
           id="address"
           className={styles.input}
           data-testid="address"
           placeholder="owner/name or https://…/folder/"
           inputMode="url"
-          autoComplete="off"
-          spellCheck={false}
           value={text}
           aria-describedby="address-help"
           onChange={(event) => {
@@ -61,14 +60,13 @@ export function AddressForm(): ReactNode {
         A repository of the hub below (with @revision if not its main branch), or the folder of any server that lets
         pages read it. Weights are fetched only when you press Load
       </p>
-      <label className={styles.hub}>
+      <label className={styles.hub} htmlFor="hub">
         <span>{SETTINGS.hub.label}</span>
-        <input
+        <TextInput
           className={styles.input}
+          id="hub"
           data-testid="hub"
           inputMode="url"
-          autoComplete="off"
-          spellCheck={false}
           value={hub}
           maxLength={SETTINGS.hub.maxLength}
           onChange={(event) => changeConfig({ hub: event.currentTarget.value })}

@@ -1,6 +1,6 @@
 /** A frozen matrix in own GPU buffers, in one of the packed forms; never a tensor (reference: webgpu.md §5). */
 import { LabError } from "../../errors.ts";
-import { dropBuffers, makeBuffer } from "../program.ts";
+import { dropBuffers, makeBuffer } from "../own-buffers.ts";
 import type { PackedRows } from "./quantise.ts";
 import { packRows } from "./quantise.ts";
 import { BLOCK_ELEMENTS, rowsPerBlock, type WeightStorage } from "./storage.ts";
