@@ -45,7 +45,7 @@ describe("norms", () => {
 });
 
 describe("activations", () => {
-  it.each([1, 63, 1000])("of %i elements, tiny and huge ones too", async (size) => {
+  it.each([1, 63, 1000, 9001, 40_004])("of %i elements, tiny and huge ones too", async (size) => {
     for (const scale of [1, 1e-6, 40]) {
       await expectLikeStock((x) => gelu(x as Tensor), [randomTensor([size], 1, scale)]);
       const two: Two = [randomTensor([size, 1], 1, scale), randomTensor([size, 1], 2)];

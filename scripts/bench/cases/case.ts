@@ -8,7 +8,7 @@ export interface Case {
   /** Shapes of normal float32 inputs. */
   readonly inputs: readonly (readonly number[])[];
   readonly run: (...inputs: Tensor[]) => Tensor | Tensor[];
-  /** Also differentiates the sum of squares with respect to all inputs. */
+  /** Also computes the gradients of all inputs for a drawn gradient of the result, as a layer of a training step has to. */
   readonly gradient?: boolean;
   /** Floating-point operations of a call, without those of the gradient. */
   readonly flops?: number;

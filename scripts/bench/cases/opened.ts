@@ -24,15 +24,17 @@ export interface Peers {
 /** Draws the inputs and hands each contender the same values. */
 export async function openCase(one: Case, peers: Peers): Promise<OpenedCase> {
   const inputs = one.inputs.map((shape, i) => tf.randomNormal([...shape], 0, 1, "float32", i + 1));
-  const call = callOf(one, inputs);
+  const dy = one.gradient === true ? slopesOf(one, inputs) : undefined;
+  const call = callOf(one, inputs, dy);
   const contenders: Partial<Record<Contender, Calls>> = {
     own: tensorContender(true, call),
     stock: tensorContender(false, call),
   };
   let arrays: JaxArray[] = [];
   if (peers.jax !== undefined && one.jax !== undefined) {
-    arrays = await jaxInputs(peers.jax, one, inputs);
-    contenders.jaxjs = jaxPeer(peers.jax, one.jax, arrays, one.gradient === true);
+    arrays = await jaxInputs(peers.jax, one, dy === undefined ? inputs : [...inputs, dy]);
+    const slopes = dy === undefined ? undefined : arrays.at(-1);
+    contenders.jaxjs = jaxPeer(peers.jax, one.jax, arrays.slice(0, inputs.length), slopes);
   }
   const ort = await openOrtPeer(one, inputs, call, peers);
   if (ort !== undefined) contenders.ort = ort.peer.run;
@@ -42,15 +44,27 @@ export async function openCase(one: Case, peers: Peers): Promise<OpenedCase> {
     async dispose() {
       for (const array of arrays) array.dispose();
       await ort?.peer.dispose();
-      tf.dispose(inputs);
+      tf.dispose(dy === undefined ? inputs : [...inputs, dy]);
     },
   };
 }
 
-function callOf({ run, gradient }: Case, inputs: readonly Tensor[]): () => Tensor[] {
-  if (gradient !== true) return () => tf.tidy(() => [run(...inputs)].flat());
-  const loss = (...given: Tensor[]): Tensor => (run(...given) as Tensor).square().sum();
-  return () => tf.tidy(() => tf.grads(loss)([...inputs]));
+/** A drawn gradient of the case's result. */
+function slopesOf({ run }: Case, inputs: readonly Tensor[]): Tensor {
+  return tf.tidy(() => {
+    const { shape } = run(...inputs) as Tensor;
+    return tf.randomNormal([...shape], 0, 1, "float32", inputs.length + 1);
+  });
+}
+
+/** Everyone computes the result and all gradients, and nothing around them: what a layer of a training step does. */
+function callOf({ run }: Case, inputs: readonly Tensor[], dy: Tensor | undefined): () => Tensor[] {
+  if (dy === undefined) return () => tf.tidy(() => [run(...inputs)].flat());
+  return () =>
+    tf.tidy(() => {
+      const { value, grads } = tf.engine().gradients(() => run(...inputs) as Tensor, [...inputs], dy);
+      return [value, ...grads];
+    });
 }
 
 async function jaxInputs(jax: JaxLibrary, { jaxLayout }: Case, inputs: readonly Tensor[]): Promise<JaxArray[]> {

@@ -30,6 +30,7 @@ function scores(rows: number, width: number, gradient: boolean): Case {
     },
     gradient,
     jax: chosen(rows),
+    jaxLayout: (x) => (x.rank === 1 ? x.reshape([rows, 1]) : x.clone()),
   };
 }
 

@@ -64,23 +64,24 @@ export async function settle(arrays: readonly JaxArray[]): Promise<void> {
 
 /**
  * The function under `jit` as a contender; the arrays stay the caller's.
- * @param gradient differentiates the sum of squares with respect to all inputs
+ * @param dy a gradient of the result in as many elements: the result and the gradients of all inputs are computed
  */
 export function jaxPeer(
   jax: JaxLibrary,
   run: JaxFunction,
   inputs: readonly JaxArray[],
-  gradient: boolean,
+  dy?: JaxArray,
 ): (calls: number) => Promise<void> {
   const forward = (...given: JaxArray[]): JaxArray => run(jax, ...given);
-  const loss = (...given: JaxArray[]): JaxArray => jax.numpy.sum(jax.numpy.square(forward(...given)));
-  const argnums = inputs.map((_, i) => i);
-  const jitted = jax.jit(gradient ? jax.grad(loss, { argnums }) : forward) as (
-    ...given: JaxArray[]
-  ) => JaxArray | JaxArray[];
+  const both = (slope: JaxArray, ...given: JaxArray[]): JaxArray[] => {
+    const [y, back] = jax.vjp(forward, given);
+    return [y.ref, ...(back(slope) as JaxArray[])];
+  };
+  const jitted = jax.jit(dy === undefined ? forward : both) as (...given: JaxArray[]) => JaxArray | JaxArray[];
+  const given = dy === undefined ? inputs : [dy, ...inputs];
   return async (calls) => {
     const results: JaxArray[] = [];
-    for (let i = 0; i < calls; i++) results.push(...[jitted(...inputs.map((input) => input.ref))].flat());
+    for (let i = 0; i < calls; i++) results.push(...[jitted(...given.map((input) => input.ref))].flat());
     await settle(results);
     const last = results.pop();
     for (const array of results) array.dispose();

@@ -3,13 +3,15 @@
  * operation, rank and way of broadcasting, some seventy in a first training step, ours six for all. Shapes, strides and
  * the operation are uniforms; every element is computed by the same instruction, so results do not change.
  *
- * Large results keep the stock programs: where operands repeat those read several elements at once and are twice as
- * fast, but for the one that waits at a barrier. Where none repeats both take the same time on software adapters; on a
- * GPU ours is not measured.
+ * Large results on software adapters: operands that lie like the result, or are a single number, are read four elements
+ * at a time, several groups a thread, which takes the time of the stock program's vectors. Where operands repeat
+ * otherwise the stock programs are kept, which are twice as fast as ours, but for the one that waits at a barrier. On a
+ * GPU large results are the stock programs'.
  */
 import { onSoftwareAdapter, ownKernels } from "./own-kernels.ts";
 import { flatGrid, type GpuProgram, runProgram } from "./program.ts";
 import { tf } from "./tf.ts";
+import { runLength } from "./vector-points.ts";
 
 /** Kernels of the backend in the order of their numbers in the programs. */
 const ARITHMETIC = ["Add", "Sub", "Multiply", "RealDiv", "Maximum", "Minimum"] as const;
@@ -34,17 +36,59 @@ const VALUES: Readonly<Record<Kind, string>> = {
   arithmetic: `
         let low = select(select(x + y, x - y, u.operation == 1u), select(x * y, x / y, u.operation == 3u), u.operation > 1u);
         let ends = select(max(x, y), min(x, y), u.operation == 5u);
-        let high = select(ends, x + y, broken(x) || broken(y));
-        result[i] = select(low, high, u.operation > 3u);`,
+        let high = select(ends, x + y, broken(x) | broken(y));
+        let value = select(low, high, u.operation > 3u);`,
   comparison: `
         let low = select(select(x > y, x >= y, u.operation == 1u), select(x < y, x <= y, u.operation == 3u), u.operation > 1u);
-        result[i] = i32(select(low, (x == y) != (u.operation == 5u), u.operation > 3u));`,
+        let equal = select(x == y, x != y, u.operation == 5u);
+        let value = select(I(0), I(1), select(low, equal, u.operation > 3u));`,
 };
 
-const HEADER = "fn broken(value: f32) -> bool { return (bitcast<u32>(value) & 0x7fffffffu) > 0x7f800000u; }";
+/** The types of what is computed at once: one element or four. */
+const header = (four: boolean): string => `
+  alias U = ${four ? "vec4u" : "u32"};
+  alias I = ${four ? "vec4i" : "i32"};
+  fn broken(value: ${four ? "vec4f" : "f32"}) -> ${four ? "vec4<bool>" : "bool"} {
+    return (bitcast<U>(value) & U(0x7fffffffu)) > U(0x7f800000u);
+  }`;
+
+function sourceOf(kind: Kind, rank: 1 | 2 | 4, fields: readonly string[], body: string): GpuProgram {
+  return {
+    name: `lab-elementwise-${kind}-${rank}`,
+    inputs: { a: "f32", b: "f32" },
+    outputs: { result: kind === "comparison" ? "i32" : "f32" },
+    uniforms: Object.fromEntries(["size", "operation", "run", ...fields].map((field) => [field, "u32" as const])),
+    workgroup: [THREADS, 1],
+    header: header(rank === 1),
+    body: `
+      let begin = (group.y * groups.x + group.x) * ${THREADS}u * u.run + local.x;
+      for (var n = 0u; n < u.run; n++) {
+        let i = begin + n * ${THREADS}u;${body}
+      }`,
+  };
+}
+
+/**
+ * The program of operands that are a single number or lie like the result: four neighbours at a time. Of the last ones
+ * some may be the last element again, which is then written several times with the same value.
+ */
+function alongOf(kind: Kind): GpuProgram {
+  const cells = [0, 1, 2, 3];
+  return sourceOf(
+    kind,
+    1,
+    ["a0", "b0"],
+    `
+        if (4u * i >= u.size) { return; }
+        ${cells.map((c) => `let i${c} = min(4u * i + ${c}u, u.size - 1u);`).join(" ")}
+        let x = vec4f(${cells.map((c) => `a[i${c} * u.a0]`).join(", ")});
+        let y = vec4f(${cells.map((c) => `b[i${c} * u.b0]`).join(", ")});${VALUES[kind]}
+        ${cells.map((c) => `result[i${c}] = value[${c}];`).join(" ")}`,
+  );
+}
 
 /** The program of results of up to `rank` axes. */
-function programOf(kind: Kind, rank: 1 | 2 | 4): GpuProgram {
+function programOf(kind: Kind, rank: 2 | 4): GpuProgram {
   const axes = Array.from({ length: rank }, (_, axis) => axis);
   // From the innermost axis outwards; the outermost takes what is left.
   const split = axes
@@ -54,35 +98,26 @@ function programOf(kind: Kind, rank: 1 | 2 | 4): GpuProgram {
   const place = (operand: string): string =>
     axes.map((axis) => `${axis === 0 ? "rest" : `i${axis}`} * u.${operand}${axis}`).join(" + ");
   const fields = [
-    "size",
-    "operation",
-    "run",
     ...axes.slice(1).map((axis) => `size${axis}`),
     ...axes.map((axis) => `a${axis}`),
     ...axes.map((axis) => `b${axis}`),
   ];
-  return {
-    name: `lab-elementwise-${kind}-${rank}`,
-    inputs: { a: "f32", b: "f32" },
-    outputs: { result: kind === "comparison" ? "i32" : "f32" },
-    uniforms: Object.fromEntries(fields.map((field) => [field, "u32" as const])),
-    workgroup: [THREADS, 1],
-    header: HEADER,
-    body: `
-      let begin = (group.y * groups.x + group.x) * ${THREADS}u * u.run + local.x;
-      for (var n = 0u; n < u.run; n++) {
-        let i = begin + n * ${THREADS}u;
+  return sourceOf(
+    kind,
+    rank,
+    fields,
+    `
         if (i >= u.size) { return; }
-        ${rank > 1 ? "var rest = i;" : "let rest = i;"}
+        var rest = i;
         ${split.join(" ")}
         let x = a[${place("a")}];
         let y = b[${place("b")}];${VALUES[kind]}
-      }`,
-  };
+        result[i] = value;`,
+  );
 }
 
 const programs = (kind: Kind): Readonly<Record<1 | 2 | 4, GpuProgram>> => ({
-  1: programOf(kind, 1),
+  1: alongOf(kind),
   2: programOf(kind, 2),
   4: programOf(kind, 4),
 });
@@ -123,16 +158,31 @@ function run(kind: Kind, operation: number, a: tf.TensorInfo, b: tf.TensorInfo):
   if (tf.util.sizeFromShape(a.shape) * tf.util.sizeFromShape(b.shape) === 0) return undefined;
   const axes = broadcastAxes(a.shape, b.shape);
   if (axes === undefined || axes.length > 4) return undefined;
-  const rank = axes.length <= 1 ? 1 : axes.length === 2 ? 2 : 4;
-  const padded = [...Array.from({ length: rank - axes.length }, () => ({ size: 1, a: 0, b: 0 })), ...axes];
-  const size = padded.reduce((product, axis) => product * axis.size, 1);
-  if (size > SMALL && !(onSoftwareAdapter() && (rank === 1 || stockShares(a.shape, b.shape)))) return undefined;
+  const size = axes.reduce((product, axis) => product * axis.size, 1);
+  const large = onSoftwareAdapter() && (axes.length <= 1 || stockShares(a.shape, b.shape));
+  if (size > SMALL && !large) return undefined;
   const length = Math.max(a.shape.length, b.shape.length);
   const shape = Array.from({ length }, (_, axis) => {
     const back = length - axis;
     return Math.max(a.shape[a.shape.length - back] ?? 1, b.shape[b.shape.length - back] ?? 1);
   });
-  const each = size > THREADS * 256 ? RUN : 1;
+  return record(kind, operation, a, b, axes, shape);
+}
+
+/** @param axes at most four */
+function record(
+  kind: Kind,
+  operation: number,
+  a: tf.TensorInfo,
+  b: tf.TensorInfo,
+  axes: readonly BroadcastAxis[],
+  shape: readonly number[],
+): tf.TensorInfo | undefined {
+  const rank = axes.length <= 1 ? 1 : axes.length === 2 ? 2 : 4;
+  const padded = [...Array.from({ length: rank - axes.length }, () => ({ size: 1, a: 0, b: 0 })), ...axes];
+  const size = padded.reduce((product, axis) => product * axis.size, 1);
+  const groups = rank === 1 ? Math.ceil(size / 4) : size;
+  const each = rank === 1 ? runLength(groups) : size > THREADS * 256 ? RUN : 1;
   const uniforms = [
     size,
     operation,
@@ -142,8 +192,19 @@ function run(kind: Kind, operation: number, a: tf.TensorInfo, b: tf.TensorInfo):
     ...padded.map((axis) => axis.b),
   ];
   const output = { shape, dtype: kind === "comparison" ? ("bool" as const) : ("float32" as const) };
-  const grid = flatGrid(Math.ceil(size / (THREADS * each)));
+  const grid = flatGrid(Math.ceil(groups / (THREADS * each)));
   return runProgram(PROGRAMS[kind][rank], [a, b], [output], uniforms, grid)[0];
+}
+
+/**
+ * A tensor repeated to a shape it broadcasts to, as the larger of it and itself: no program of its own, and no tensor of
+ * ones to be filled, uploaded and multiplied by. Undefined for what our programs do not do.
+ */
+export function repeated(x: tf.TensorInfo, shape: readonly number[]): tf.TensorInfo | undefined {
+  if (x.dtype !== "float32" || tf.util.sizeFromShape([...shape]) === 0) return undefined;
+  const axes = broadcastAxes(x.shape, shape)?.map(({ size, a }) => ({ size, a, b: a }));
+  if (axes === undefined || axes.length > 4) return undefined;
+  return record("arithmetic", ARITHMETIC.indexOf("Maximum"), x, x, axes, shape);
 }
 
 let installed = false;
@@ -154,6 +215,22 @@ export function installElementwise(): void {
   installed = true;
   for (const [operation, name] of ARITHMETIC.entries()) wrap(name, "arithmetic", operation);
   for (const [operation, name] of COMPARISONS.entries()) wrap(name, "comparison", operation);
+  wrapSquare();
+}
+
+/** x² as x · x, which is the same number. */
+function wrapSquare(): void {
+  const stock = tf.getKernel("Square", "webgpu");
+  if (stock === undefined) return;
+  tf.unregisterKernel("Square", "webgpu");
+  tf.registerKernel({
+    ...stock,
+    kernelFunc(params) {
+      const { x } = params.inputs as { x: tf.TensorInfo };
+      const own = ownKernels() ? run("arithmetic", ARITHMETIC.indexOf("Multiply"), x, x) : undefined;
+      return own ?? stock.kernelFunc(params);
+    },
+  });
 }
 
 function wrap(name: string, kind: Kind, operation: number): void {

@@ -1,5 +1,4 @@
 /** Registers an own kernel with its gradient, so that tfjs' tape treats it like a stock op (reference: webgpu.md §3.2). */
-import { pointProgram, runPoints } from "./rows-program.ts";
 import { type Tensor, tf } from "./tf.ts";
 
 export type Infos = Readonly<Record<string, tf.TensorInfo>>;
@@ -52,25 +51,4 @@ export function toTensor(info: tf.TensorInfo | undefined): Tensor {
 /** Programs take any shape of at least one element in float32; everything else keeps the stock ops. */
 export function suits(...tensors: readonly (Tensor | undefined)[]): boolean {
   return tensors.every((tensor) => tensor === undefined || (tensor.dtype === "float32" && tensor.size > 0));
-}
-
-/** Element-wise program of same-sized float32 inputs, as `result[i] = expression` with `<name>[i]` for the inputs. */
-export function pointwise(
-  name: string,
-  inputs: readonly string[],
-  expression: string,
-  header = "",
-): (tensors: readonly tf.TensorInfo[]) => tf.TensorInfo {
-  const program = pointProgram({
-    name,
-    inputs: Object.fromEntries(inputs.map((input) => [input, "f32" as const])),
-    outputs: { result: "f32" },
-    uniforms: { size: "u32" },
-    header,
-    body: `result[i] = ${expression};`,
-  });
-  return (tensors) => {
-    const shape = (tensors[0] as tf.TensorInfo).shape;
-    return runPoints(program, tensors, [{ shape }], tf.util.sizeFromShape(shape))[0] as tf.TensorInfo;
-  };
 }

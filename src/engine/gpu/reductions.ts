@@ -3,9 +3,11 @@
  * result a workgroup with barriers, each of which a software adapter pays with a switch of all threads, and transposes
  * first when the axes are not the last ones.
  */
+import { repeated } from "./elementwise.ts";
 import { onSoftwareAdapter, ownKernels } from "./own-kernels.ts";
+import { toTensor } from "./own-op.ts";
 import { pointProgram, runPoints } from "./rows-program.ts";
-import { tf } from "./tf.ts";
+import { type Tensor, tf } from "./tf.ts";
 
 /** Long sums of few results keep the stock program, which shares them out. */
 const LONGEST_ALONE = 4096;
@@ -61,7 +63,7 @@ let installed = false;
 export function installReductions(): void {
   if (installed) return;
   installed = true;
-  for (const name of ["Sum", "Mean"]) {
+  for (const name of ["Sum", "Mean"] as const) {
     const stock = tf.getKernel(name, "webgpu");
     if (stock === undefined) continue;
     tf.unregisterKernel(name, "webgpu");
@@ -73,5 +75,32 @@ export function installReductions(): void {
         return run(x, axis, keepDims === true, name === "Mean") ?? stock.kernelFunc(params);
       },
     });
+    spreadGradient(name);
   }
+}
+
+/** The gradient of a sum repeats what comes in; the stock one multiplies it with ones that the host fills and uploads. */
+function spreadGradient(name: "Sum" | "Mean"): void {
+  const stock = tf.getGradient(name);
+  if (stock === undefined) return;
+  tf.unregisterGradient(name);
+  tf.registerGradient({
+    ...stock,
+    gradFunc(dy, saved, attrs) {
+      const [x, given] = [saved[0], Array.isArray(dy) ? dy[0] : dy] as [Tensor, Tensor];
+      const thunks = stock.gradFunc(dy, saved, attrs);
+      if (!ownKernels() || !onSoftwareAdapter() || x.dtype !== "float32") return thunks;
+      const { axis } = attrs as unknown as { axis?: number | number[] | null };
+      const axes = tf.util.parseAxisParam(axis ?? x.shape.map((_, at) => at), x.shape);
+      const kept = x.shape.map((side, at) => (axes.includes(at) ? 1 : side));
+      const length = axes.reduce((product, at) => product * (x.shape[at] as number), 1);
+      return {
+        x() {
+          const part = name === "Mean" ? given.div(length) : given;
+          const spread = repeated(part.reshape(kept), x.shape);
+          return spread === undefined ? (thunks.x as () => Tensor)() : toTensor(spread);
+        },
+      };
+    },
+  });
 }

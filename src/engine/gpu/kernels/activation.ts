@@ -1,7 +1,8 @@
 /** Activations as one dispatch each way. */
 import { ownKernels } from "../own-kernels.ts";
-import { defineOp, pointwise, suits, toTensor } from "../own-op.ts";
+import { defineOp, suits, toTensor } from "../own-op.ts";
 import { type Tensor, tf } from "../tf.ts";
+import { runVectors, type VectorProgram } from "../vector-points.ts";
 
 /** x · Φ(x) in the exact erf form. */
 export function gelu(x: Tensor): Tensor {
@@ -21,49 +22,69 @@ export function swiglu(gate: Tensor, up: Tensor): Tensor {
   return tf.tidy(() => silu(gate).mul(up));
 }
 
-/** The error function by Abramowitz and Stegun 7.1.26, |error| ≤ 1.5e-7, as the backend's own Erf has it. */
-const ERF = `
-  fn erf(value: f32) -> f32 {
-    let x = abs(value);
-    let t = 1.0 / (1.0 + 0.3275911 * x);
+/**
+ * Φ by the error function of Abramowitz and Stegun 7.1.26, as the backend's own Erf has it: |error| ≤ 0.8e-7. Its
+ * e^(−x²/2) is also the normal density of the gradient.
+ */
+const NORMAL = `
+  fn bell(x: V) -> V { return exp(-min(0.5 * x * x, V(80.0))); }
+  fn normal(x: V, bell: V) -> V {
+    let t = 1.0 / (1.0 + 0.23164189 * abs(x));
     let poly = ((((1.061405429 * t - 1.453152027) * t + 1.421413741) * t - 0.284496736) * t + 0.254829592) * t;
-    return sign(value) * (1.0 - poly * exp(-min(x * x, 80.0)));
+    let tail = 0.5 * poly * bell;
+    return select(tail, 1.0 - tail, x >= V(0.0));
   }`;
 
-const GELU = pointwise("lab-gelu", ["x"], "0.5 * x[i] * (1.0 + erf(x[i] * 0.7071067811865476))", ERF);
-const GELU_GRAD = pointwise(
-  "lab-gelu-grad",
-  ["dy", "x"],
-  `dy[i] * (0.5 * (1.0 + erf(x[i] * 0.7071067811865476))
-    + x[i] * 0.3989422804014327 * exp(-min(0.5 * x[i] * x[i], 80.0)))`,
-  ERF,
-);
+const GELU: VectorProgram = {
+  name: "lab-gelu",
+  inputs: ["x"],
+  outputs: ["y"],
+  header: NORMAL,
+  body: "let y = x * normal(x, bell(x));",
+};
+const GELU_GRAD: VectorProgram = {
+  name: "lab-gelu-grad",
+  inputs: ["dy", "x"],
+  outputs: ["dx"],
+  header: NORMAL,
+  body: "let b = bell(x); let dx = dy * (normal(x, b) + 0.3989422804014327 * x * b);",
+};
 
 const ownGelu = defineOp({
   name: "LabGelu",
   saved: ["x"],
-  forward: ({ x }) => [GELU([x as tf.TensorInfo])],
-  gradient: ([dy], [x]) => ({ x: () => toTensor(GELU_GRAD([dy as Tensor, x as Tensor])) }),
+  forward: ({ x }) => runVectors(GELU, [x as tf.TensorInfo]),
+  gradient: ([dy], [x]) => ({ x: () => toTensor(runVectors(GELU_GRAD, [dy as Tensor, x as Tensor])[0]) }),
 });
 
 /** Kept from overflow: exp(88.8) is no float32. */
-const SIGMOID = "fn sigmoid(x: f32) -> f32 { return 1.0 / (1.0 + exp(min(-x, 87.0))); }";
+const SIGMOID = "fn sigmoid(x: V) -> V { return 1.0 / (1.0 + exp(min(-x, V(87.0)))); }";
 
-const SWIGLU = pointwise("lab-swiglu", ["gate", "up"], "gate[i] * sigmoid(gate[i]) * up[i]", SIGMOID);
-const SWIGLU_UP = pointwise("lab-swiglu-up", ["dy", "gate"], "dy[i] * gate[i] * sigmoid(gate[i])", SIGMOID);
-const SWIGLU_GATE = pointwise(
-  "lab-swiglu-gate",
-  ["dy", "gate", "up"],
-  "dy[i] * up[i] * sigmoid(gate[i]) * (1.0 + gate[i] * (1.0 - sigmoid(gate[i])))",
-  SIGMOID,
-);
+const SWIGLU: VectorProgram = {
+  name: "lab-swiglu",
+  inputs: ["gate", "up"],
+  outputs: ["y"],
+  header: SIGMOID,
+  body: "let y = gate * sigmoid(gate) * up;",
+};
+const SWIGLU_GRAD: VectorProgram = {
+  name: "lab-swiglu-grad",
+  inputs: ["dy", "gate", "up"],
+  outputs: ["dgate", "dup"],
+  header: SIGMOID,
+  body: `
+    let s = sigmoid(gate);
+    let dup = dy * gate * s;
+    let dgate = dy * up * s * (1.0 + gate * (1.0 - s));`,
+};
 
 const ownSwiglu = defineOp({
   name: "LabSwiglu",
   saved: ["gate", "up"],
-  forward: ({ gate, up }) => [SWIGLU([gate as tf.TensorInfo, up as tf.TensorInfo])],
-  gradient: ([dy], [gate, up]) => ({
-    gate: () => toTensor(SWIGLU_GATE([dy as Tensor, gate as Tensor, up as Tensor])),
-    up: () => toTensor(SWIGLU_UP([dy as Tensor, gate as Tensor])),
-  }),
+  forward: ({ gate, up }) => runVectors(SWIGLU, [gate as tf.TensorInfo, up as tf.TensorInfo]),
+  gradient([dy], [gate, up]) {
+    const both = runVectors(SWIGLU_GRAD, [dy as Tensor, gate as Tensor, up as Tensor]).map(toTensor);
+    const [dgate, dup] = both as [Tensor, Tensor];
+    return { gate: () => dgate, up: () => dup };
+  },
 });
