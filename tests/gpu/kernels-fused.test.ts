@@ -68,11 +68,13 @@ describe("activations", () => {
   });
 });
 
-describe("one row for everybody", () => {
+describe("repeated rows", () => {
   it.each([
     [2, [1, 1]],
     [7, [1, 2, 5, 3]],
     [130, [1, 9, 4]],
+    [3, [2, 1]],
+    [5, [3, 2, 7, 3]],
   ])("%i times %j", async (rows, shape) => {
     await expectLikeStock((x) => repeatRows(x as Tensor, rows), [randomTensor(shape, 1)]);
   });

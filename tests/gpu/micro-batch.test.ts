@@ -1,12 +1,15 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
-import { recomputing, weightsView } from "../../src/engine/model/weights.ts";
+import { recomputing, type Weights, weightsView } from "../../src/engine/model/weights.ts";
 import { captionLogProbs } from "../../src/engine/policy/caption-policy.ts";
 import { FULL_SAMPLING } from "../../src/engine/policy/sampler.ts";
 import { captionMask } from "../../src/engine/rl/actions.ts";
-import { groupGradients } from "../../src/engine/rl/backward.ts";
+import { lossGradients } from "../../src/engine/rl/backward.ts";
+import type { GroupGradients } from "../../src/engine/rl/group-gradients.ts";
 import { lossSettingsOf } from "../../src/engine/rl/loss-config.ts";
+import type { LossSettings } from "../../src/engine/rl/loss-types.ts";
+import { microGradients, splits } from "../../src/engine/rl/micro-batch.ts";
 import type { Playout } from "../../src/engine/rl/playout.ts";
 import { useGpu } from "../support/gpu.ts";
 import { cheapConfig } from "../support/session.ts";
@@ -36,8 +39,25 @@ function playout(): Playout {
   } as Playout;
 }
 
+/** The group's gradient, all of it at once for 0 rows. */
+async function gradientsOf(
+  advantages: readonly number[],
+  refLogps: Float32Array | null,
+  weights: Weights,
+  settings: LossSettings,
+  loopWeight: number,
+  rows: number,
+): Promise<GroupGradients> {
+  const { set, features } = tiny;
+  const own = playout();
+  const shared = { weights, parameters: set, names: Object.keys(set), settings, loopWeight };
+  const group = { playout: own, advantages, oldLogps: null, refLogps };
+  if (splits(own, rows)) return await microGradients({ ...shared, group, features }, rows);
+  return await lossGradients({ ...shared, groups: [group], score: (view) => [own.logProbs(view, features)] });
+}
+
 async function gradients(changes: Partial<LabConfig>, microRows: number, recompute: boolean) {
-  const { model, set, features } = tiny;
+  const { model, set } = tiny;
   const config = cheapConfig({ beta: 0.1, ...changes });
   const group = playout();
   const active = group.mask.reduce((sum, m) => sum + m, 0);
@@ -47,27 +67,15 @@ async function gradients(changes: Partial<LabConfig>, microRows: number, recompu
   const reference = Float32Array.from(group.mask, (_, at) => -3 - Math.sin(at));
   const before = tf.memory().numTensors;
   const advantages = [1.2, -0.4, 0.3, -1.5, 0.4];
-  const names = Object.keys(set);
-  const result = await groupGradients(
-    group,
-    weights,
-    set,
-    names,
-    features,
-    advantages,
-    null,
-    reference,
-    settings,
-    0.7,
-    microRows,
-  );
+  const result = await gradientsOf(advantages, reference, weights, settings, 0.7, microRows);
   const found = new Map<string, Float32Array>();
   for (const [name, gradient] of Object.entries(result.gradients)) {
     const values = (await gradient.data()) as Float32Array;
     if (values.some((value) => value !== 0)) found.set(name, values);
     gradient.dispose();
   }
-  return { found, readback: result.readback, left: tf.memory().numTensors - before };
+  const [readback] = result.readbacks as [GroupGradients["readbacks"][number]];
+  return { found, readback, left: tf.memory().numTensors - before };
 }
 
 describe("micro-batches over rollouts", () => {
@@ -89,24 +97,13 @@ describe("micro-batches over rollouts", () => {
   });
 
   it("take less memory at once", async () => {
-    const { model, set, features } = tiny;
+    const { model, set } = tiny;
     const settings = lossSettingsOf(cheapConfig({ beta: 0 }), 1, 15);
     const peak = async (rows: number): Promise<number> => {
       let out: Record<string, Tensor> = {};
       const profile = await tf.profile(async () => {
-        const result = await groupGradients(
-          playout(),
-          weightsView(model.frozen, set, 2),
-          set,
-          Object.keys(set),
-          features,
-          [1, -1, 0.5, -0.5, 0],
-          null,
-          null,
-          settings,
-          1,
-          rows,
-        );
+        const weights = weightsView(model.frozen, set, 2);
+        const result = await gradientsOf([1, -1, 0.5, -0.5, 0], null, weights, settings, 1, rows);
         out = { ...result.gradients };
         return [];
       });

@@ -17,6 +17,7 @@ const SMALL: Partial<LabConfig> = {
   loraRank: 16,
   loraAlpha: 32,
   promptsPerStep: 4,
+  groupsAtOnce: 0,
   groupSize: 8,
   maxNewTokens: 12,
   partnerMaxTokens: 12,

@@ -16,7 +16,7 @@ import { captionBatch } from "../policy/caption-policy.ts";
 import { disposeFeatures, type FeatureCache, type ImageFeatures } from "../policy/features.ts";
 import { generate } from "../policy/generate.ts";
 import { describeMasks, segmentPhrases } from "../policy/partner.ts";
-import { phraseOutput } from "../policy/phrase-output.ts";
+import { type PhraseOutput, phraseOutputs } from "../policy/phrase-output.ts";
 import { answerRule, captionPrompt, countCells, regionCells } from "../policy/prompts.ts";
 import { FULL_SAMPLING } from "../policy/sampler.ts";
 import type { CaptionScorer } from "../rewards/types.ts";
@@ -78,11 +78,12 @@ async function evaluateRow(
   const overlaps = grounded.map((mask) => (mask === null ? 0 : maskIou(mask, row.mask).iou));
 
   // Loop 2: every candidate mask, described by the partner and weighted by its probability.
-  const output = phraseOutput(model, deps.policy, features, truth);
+  const outputs = phraseOutputs(model, deps.policy, [{ features, phrase: truth }]);
+  const [output] = outputs.all as readonly [PhraseOutput];
   const acted = await candidatePolicy(config.candidateTemperature).act(output, 1, NO_DRAWS);
   const masks = await fullMasks(acted.logits, model, height, width);
   tf.dispose([acted.logits, acted.greedy]);
-  output.dispose();
+  outputs.dispose();
   const told = await describeMasks(model, deps.partner, features, masks, height, width, {
     maxNewTokens: config.partnerMaxTokens,
     logitGuard: config.logitGuard,

@@ -32,6 +32,7 @@ export function candidatePolicy(temperature: number): MaskPolicy {
         entropies: new Float32Array(CANDIDATES).fill(entropy),
         actions: 1,
         weights: probabilities,
+        readsMasks: true,
         logProbs(other) {
           const logps = candidateLogProbs(other.decoded(), temperature);
           const entropies = tf.tidy(() => tf.tile(logps.exp().mul(logps).sum().neg().reshape([1, 1]), [CANDIDATES, 1]));

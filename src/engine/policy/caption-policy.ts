@@ -1,15 +1,16 @@
-/** The caption policy of loop 1: a group of captions of one marked region, and their log-probabilities. */
+/** The caption policy of loop 1: groups of captions of marked regions, and their log-probabilities. */
 import { repeatRows } from "../gpu/kernels/repeat.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
-import { languageForward, languageScores } from "../model/language.ts";
+import { languageScores } from "../model/language.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import type { Weights } from "../model/weights.ts";
-import { embedIds, embedPrompt, projectImage } from "./embedding.ts";
+import { embedIds, embedPrompt, projectImage, projectImages } from "./embedding.ts";
 import type { ImageFeatures } from "./features.ts";
 import type { Completion } from "./generate.ts";
 import type { PromptBatch } from "./prefill.ts";
 import type { CaptionPrompt } from "./prompts.ts";
 import type { SamplerSettings } from "./sampler.ts";
+import { batchesOf, statesBehind } from "./shared-prompts.ts";
 
 /** Prompt of a group: everything but its last token is shared, the last one is each rollout's tail. */
 export function captionBatch(
@@ -28,12 +29,23 @@ export function captionBatch(
   return { prefix, tails, tailLengths: new Array<number>(rollouts).fill(1), promptIds: prompt.ids };
 }
 
-/**
- * log π and entropy of sampled captions under `weights`, [N, T]; the prompt runs once for the group and its gradient
- * sums over the rollouts. T is the longest completion, at least `actions`. Same guard, temperature and rotation as the
- * sampler, or the on-policy ratio would not be 1.
- * @param maxNewTokens what the sampler was allowed; by default T, as in a pass over whole sequences
- */
+/** A group of captions of one region. */
+export interface CaptionGroup {
+  readonly features: ImageFeatures;
+  readonly prompt: CaptionPrompt;
+  /** As many in every group that is scored together. */
+  readonly completions: readonly Completion[];
+  /** Least width T of the group's result; by default its longest completion. */
+  readonly actions?: number;
+}
+
+/** Of each action of each rollout, [N, T]. */
+export interface CaptionScores {
+  readonly logps: Tensor;
+  readonly entropies: Tensor;
+}
+
+/** See `captionScores`, for one group. */
 export function captionLogProbs(
   model: Sa2vaModel,
   weights: Weights,
@@ -43,34 +55,111 @@ export function captionLogProbs(
   sampler: SamplerSettings,
   actions = 1,
   maxNewTokens?: number,
-): { readonly logps: Tensor; readonly entropies: Tensor } {
-  const rows = completions.length;
-  const width = Math.max(actions, ...completions.map((completion) => completion.ids.length));
-  const targets = completions.map((completion) => Array.from({ length: width }, (_, t) => completion.ids[t] ?? 0));
-  const [logps, entropies] = tf.tidy(() => {
-    const batch = captionBatch(model, weights, features, prompt, rows);
-    const ropeLength = prompt.ids.length + (maxNewTokens ?? width);
-    const { cache } = languageForward(weights, model.config.language, batch.prefix, { ropeLength });
+): CaptionScores {
+  const [scores] = captionScores(model, weights, [{ features, prompt, completions, actions }], sampler, maxNewTokens);
+  return scores as CaptionScores;
+}
+
+/**
+ * log π and entropy of sampled captions under `weights`, [N, T] a group; each prompt runs once for its group and its
+ * gradient sums over the rollouts. T is the group's longest completion, at least `actions`. Same guard, temperature and
+ * rotation as the sampler, or the on-policy ratio would not be 1.
+ * @param maxNewTokens what the sampler was allowed; by default T, as in a pass over whole sequences
+ */
+export function captionScores(
+  model: Sa2vaModel,
+  weights: Weights,
+  groups: readonly CaptionGroup[],
+  sampler: SamplerSettings,
+  maxNewTokens?: number,
+): CaptionScores[] {
+  const sized = groups.map(({ actions = 1, ...group }): SizedGroup => {
+    const width = Math.max(actions, ...group.completions.map(({ ids }) => ids.length));
+    return { ...group, width, ropeLength: group.prompt.ids.length + (maxNewTokens ?? width) };
+  });
+  const lengths = sized.map(({ prompt, width, ropeLength }) => Math.max(ropeLength, prompt.ids.length + width));
+  const scores: CaptionScores[] = [];
+  for (const alike of batchesOf(model.config.language, lengths)) {
+    const own = scoresTogether(
+      model,
+      weights,
+      alike.map((at) => sized[at] as SizedGroup),
+      sampler,
+    );
+    alike.forEach((at, n) => {
+      scores[at] = own[n] as CaptionScores;
+    });
+  }
+  return scores;
+}
+
+interface SizedGroup extends Omit<CaptionGroup, "actions"> {
+  readonly width: number;
+  readonly ropeLength: number;
+}
+
+function scoresTogether(
+  model: Sa2vaModel,
+  weights: Weights,
+  groups: readonly SizedGroup[],
+  sampler: SamplerSettings,
+): CaptionScores[] {
+  const width = Math.max(...groups.map((group) => group.width));
+  const ropeLength = Math.max(...groups.map((group) => group.ropeLength));
+  const targets = groups.flatMap(({ completions }) =>
+    completions.map(({ ids }) => Array.from({ length: width }, (_, t) => ids[t] ?? 0)),
+  );
+  const rows = targets.length;
+  return tf.tidy(() => {
+    const visuals = projectImages(
+      weights,
+      groups.map(({ features }) => features),
+    );
+    const starts = groups.map(({ prompt }, at) => {
+      const whole = embedPrompt(model, weights, prompt, prompt.ids, visuals[at] as Tensor, prompt.cells);
+      const [, length, size] = whole.shape as [number, number, number];
+      return {
+        prefix: tf.slice(whole, [0, 0, 0], [1, length - 1, size]),
+        last: tf.slice(whole, [0, length - 1, 0], [1, 1, size]),
+      };
+    });
+    const lasts = starts.length === 1 ? (starts[0]?.last as Tensor) : tf.concat(starts.map(({ last }) => last));
     // Inputs are the last prompt token and all sampled tokens but the last: position t predicts token t.
-    const inputs =
+    const first = repeatRows(lasts, rows / groups.length);
+    const sampled =
       width === 1
-        ? batch.tails
-        : tf.concat(
-            [
-              batch.tails,
-              embedIds(
-                model,
-                weights,
-                targets.map((row) => row.slice(0, -1)),
-              ),
-            ],
-            1,
-          );
-    const { hidden } = languageForward(weights, model.config.language, inputs, { past: cache, ropeLength });
+        ? []
+        : [
+            embedIds(
+              model,
+              weights,
+              targets.map((row) => row.slice(0, -1)),
+            ),
+          ];
+    const hidden = statesBehind(
+      weights,
+      model.config.language,
+      starts.map(({ prefix }) => prefix),
+      sampled.length === 0 ? first : tf.concat([first, ...sampled], 1),
+      ropeLength,
+    );
     const ids = tf.tensor1d(targets.flat(), "int32");
-    const places = hidden.reshape([rows * width, -1]);
-    const scores = languageScores(weights, places, ids, sampler.temperature, sampler.guard);
-    return [scores.logp.reshape([rows, width]), scores.entropy.reshape([rows, width])];
-  }) as [Tensor, Tensor];
-  return { logps, entropies };
+    const { logp, entropy } = languageScores(
+      weights,
+      hidden.reshape([rows * width, -1]),
+      ids,
+      sampler.temperature,
+      sampler.guard,
+    );
+    let from = 0;
+    return groups.map((group): CaptionScores => {
+      const count = group.completions.length;
+      from += count;
+      const cut = (values: Tensor): Tensor => {
+        const grid = values.reshape([rows, width]);
+        return groups.length === 1 ? grid : tf.slice(grid, [from - count, 0], [count, group.width]);
+      };
+      return { logps: cut(logp), entropies: cut(entropy) };
+    }) as unknown as tf.TensorContainer;
+  }) as unknown as CaptionScores[];
 }

@@ -46,6 +46,7 @@ export function embeddingPolicy(relativeSigma: number): MaskPolicy {
         entropies: new Float32Array(count * width).fill(entropy),
         actions: width,
         weights: null,
+        readsMasks: false,
         logProbs(other) {
           const logps = tf.tidy(() => action.sub(other.language).div(sigma).square().mul(-0.5).add(constant));
           return { logps, entropies: tf.fill([count, width], entropy) };

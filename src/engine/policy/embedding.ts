@@ -23,6 +23,21 @@ export function projectImage(weights: Weights, features: ImageFeatures): Tensor 
   return projectVisual(weights, features.vision);
 }
 
+/** The same of several pictures in one pass, [tiles, tokens, D] each. */
+export function projectImages(weights: Weights, pictures: readonly ImageFeatures[]): Tensor[] {
+  const [first] = pictures;
+  if (first === undefined || pictures.length === 1) return pictures.map((picture) => projectImage(weights, picture));
+  return tf.tidy(() => {
+    const all = projectVisual(weights, tf.concat(pictures.map(({ vision }) => vision)));
+    const [, tokens, width] = all.shape as [number, number, number];
+    let from = 0;
+    return pictures.map(({ tiles }) => {
+      from += tiles;
+      return tf.slice(all, [from - tiles, 0, 0], [tiles, tokens, width]);
+    });
+  });
+}
+
 /**
  * Embeddings of prompt ids with the visual tokens written in.
  * @param ids the prompt's ids, or those followed by an answer

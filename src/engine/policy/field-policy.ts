@@ -68,6 +68,7 @@ export function fieldPolicy(grid: number, relativeSigma: number): MaskPolicy {
         entropies: new Float32Array(count * cells).fill(entropy),
         actions: cells,
         weights: null,
+        readsMasks: true,
         logProbs(other) {
           const logps = tf.tidy(() => {
             const mean = poolCells(bestCandidate(other.decoded(), index), grid);

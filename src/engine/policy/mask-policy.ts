@@ -21,6 +21,8 @@ export interface MaskActions {
   readonly actions: number;
   /** Probability of each rollout when the whole action set is played; null for independent samples. */
   readonly weights: readonly number[] | null;
+  /** Whether log-probabilities depend on the decoded masks, not on the [SEG] state alone. */
+  readonly readsMasks: boolean;
   /** Log-probabilities and entropies [N, T] of the same actions under other weights; differentiable. */
   logProbs(output: PhraseOutput): { readonly logps: Tensor; readonly entropies: Tensor };
   /**

@@ -4,104 +4,17 @@
  */
 import { STREAM } from "../gpu/random.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
-import { languageForward } from "../model/language.ts";
-import { rotatedAlike } from "../model/rope-scaling.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { type DecodedMasks, decodeMasks, selectMask } from "../model/sam2/mask-decoder.ts";
 import { imageLogits, maskConfidence, packMask } from "../model/sam2/postprocess.ts";
-import { languagePrompt } from "../model/seg-prompt.ts";
 import type { Weights } from "../model/weights.ts";
-import { embedIds, embedPrompt, padTails, projectImage, sharedLength } from "./embedding.ts";
+import { embedPrompt, padTails, projectImage, sharedLength } from "./embedding.ts";
 import type { ImageFeatures } from "./features.ts";
 import { generate } from "./generate.ts";
+import { type AskedPicture, phrasePromptsOf, samTogether } from "./phrase-prompts.ts";
 import type { PromptBatch } from "./prefill.ts";
-import {
-  answerRule,
-  type CaptionPrompt,
-  captionPrompt,
-  countCells,
-  plainPhrase,
-  regionCells,
-  type SegmentPrompt,
-  segmentPrompt,
-} from "./prompts.ts";
+import { answerRule, type CaptionPrompt, captionPrompt, countCells, plainPhrase, regionCells } from "./prompts.ts";
 import { FULL_SAMPLING } from "./sampler.ts";
-
-/**
- * Prompts of the mask decoder [N, C] for N phrases about one picture: their [SEG] states through text_hidden_fcs. The
- * texts share everything up to where the phrases begin, which runs once; the rest is a right-padded batch.
- * Differentiable in every trainable tensor.
- */
-export function phrasePrompts(
-  model: Sa2vaModel,
-  weights: Weights,
-  features: ImageFeatures,
-  phrases: readonly string[],
-): Tensor {
-  const prompts = phrases.map((phrase) => segmentPrompt(model, features.tiles, phrase));
-  const parts = rotatedAlike(
-    model.config.language.rope,
-    prompts.map((prompt) => prompt.forcedIds.length),
-  );
-  if (parts.length <= 1) return promptsTogether(model, weights, features, prompts);
-  return tf.tidy(() => {
-    const made = parts.map((part) =>
-      promptsTogether(
-        model,
-        weights,
-        features,
-        part.map((at) => prompts[at] as SegmentPrompt),
-      ),
-    );
-    const order = parts.flat();
-    const places = phrases.map((_, at) => order.indexOf(at));
-    return tf.gather(tf.concat(made, 0), tf.tensor1d(places, "int32"));
-  });
-}
-
-/** The same for phrases whose texts are rotated alike. */
-function promptsTogether(
-  model: Sa2vaModel,
-  weights: Weights,
-  features: ImageFeatures,
-  prompts: readonly SegmentPrompt[],
-): Tensor {
-  const first = prompts[0] as (typeof prompts)[number];
-  const shared = sharedLength(
-    prompts.map((prompt) => prompt.forcedIds),
-    Number.POSITIVE_INFINITY,
-  );
-  return tf.tidy(() => {
-    const visual = projectImage(weights, features);
-    const language = model.config.language;
-    if (prompts.length === 1) {
-      // Nobody to share with: one pass over the whole text instead of one over its beginning and one over its last token.
-      const { hidden } = languageForward(
-        weights,
-        language,
-        embedPrompt(model, weights, first, first.forcedIds, visual, null),
-      );
-      return languagePrompt(weights, placeOf(hidden, 0, first.forcedIds.length - 1));
-    }
-    const prefix = embedPrompt(model, weights, first, first.forcedIds.slice(0, shared), visual, null);
-    const tails = prompts.map((prompt) => {
-      const own = embedIds(model, weights, [prompt.forcedIds.slice(shared)]);
-      return own.reshape(own.shape.slice(1));
-    });
-    const batch = padTails(prefix, tails);
-    const ropeLength = Math.max(...prompts.map((prompt) => prompt.forcedIds.length));
-    const { cache } = languageForward(weights, language, batch.prefix, { ropeLength });
-    const { hidden } = languageForward(weights, language, batch.tails, { past: cache, ropeLength });
-    const atSeg = batch.tailLengths.map((length, row) => placeOf(hidden, row, length - 1));
-    return languagePrompt(weights, tf.concat(atSeg, 0));
-  });
-}
-
-/** Hidden state of one place, [1, D], of [B, T, D]. */
-function placeOf(hidden: Tensor, row: number, at: number): Tensor {
-  const width = hidden.shape[2] as number;
-  return tf.slice(hidden, [row, at, 0], [1, 1, width]).reshape([1, width]);
-}
 
 /** Decoder output for N phrases about one picture; differentiable in every trainable tensor. */
 export function segmentPhraseLogits(
@@ -110,9 +23,15 @@ export function segmentPhraseLogits(
   features: ImageFeatures,
   phrases: readonly string[],
 ): DecodedMasks {
+  return segmentPictures(model, weights, [{ features, phrases }]);
+}
+
+/** The same for several pictures with equally many phrases each, picture after picture. */
+export function segmentPictures(model: Sa2vaModel, weights: Weights, pictures: readonly AskedPicture[]): DecodedMasks {
   const [masks, iou, objectScore] = tf.tidy(() => {
-    const language = phrasePrompts(model, weights, features, phrases);
-    const decoded = decodeMasks(weights, model.config.sam2, features.sam, language);
+    const language = phrasePromptsOf(model, weights, pictures);
+    const sam = samTogether(pictures.map(({ features }) => features));
+    const decoded = decodeMasks(weights, model.config.sam2, sam, language);
     return [decoded.masks, decoded.iou, decoded.objectScore];
   }) as [Tensor, Tensor, Tensor];
   return { masks, iou, objectScore };
@@ -129,6 +48,12 @@ export interface FoundMask {
   readonly confidence: number | null;
 }
 
+/** A picture, what is asked for in it, and its size. */
+export interface SearchedPicture extends AskedPicture {
+  readonly height: number;
+  readonly width: number;
+}
+
 /** What is found for each phrase; null for an empty phrase, which names nothing. */
 export async function findMasks(
   model: Sa2vaModel,
@@ -138,25 +63,53 @@ export async function findMasks(
   height: number,
   width: number,
 ): Promise<(FoundMask | null)[]> {
-  const asked = phrases.flatMap((phrase, index) => (plainPhrase(phrase) === "" ? [] : [{ phrase, index }]));
-  const masks: (FoundMask | null)[] = phrases.map(() => null);
-  if (asked.length === 0) return masks;
+  const [found] = await findInPictures(model, weights, [{ features, phrases, height, width }]);
+  return found as (FoundMask | null)[];
+}
+
+/** The same for several pictures in one batch; one list a picture. */
+export async function findInPictures(
+  model: Sa2vaModel,
+  weights: Weights,
+  pictures: readonly SearchedPicture[],
+): Promise<(FoundMask | null)[][]> {
+  const asked = pictures
+    .map((picture, at) => ({
+      ...picture,
+      at,
+      named: picture.phrases.flatMap((phrase, index) => (plainPhrase(phrase) === "" ? [] : [index])),
+    }))
+    .filter(({ named }) => named.length > 0);
+  const found = pictures.map(({ phrases }) => phrases.map((): FoundMask | null => null));
+  if (asked.length === 0) return found;
+  const most = Math.max(...asked.map(({ named }) => named.length));
   const full = tf.tidy(() => {
-    const decoded = segmentPhraseLogits(
+    const decoded = segmentPictures(
       model,
       weights,
-      features,
-      asked.map((item) => item.phrase),
+      asked.map(({ features, phrases, named }) => {
+        const own = named.map((index) => phrases[index] as string);
+        // The batch wants equally many: a picture that names less is asked its first phrase again.
+        return { features, phrases: Array.from({ length: most }, (_, n) => own[n] ?? (own[0] as string)) };
+      }),
     );
-    return imageLogits(selectMask(decoded.masks, decoded.iou).mask, model.config.sam2.imageSize, height, width);
+    const { mask } = selectMask(decoded.masks, decoded.iou);
+    const [, side, across] = mask.shape as [number, number, number];
+    return asked.map(({ named, height, width }, n) => {
+      const own = asked.length === 1 ? mask : tf.slice(mask, [n * most, 0, 0], [named.length, side, across]);
+      return imageLogits(own, model.config.sam2.imageSize, height, width);
+    });
   });
-  const logits = (await full.data()) as Float32Array;
-  full.dispose();
-  asked.forEach(({ index }, n) => {
-    const own = logits.subarray(n * height * width, (n + 1) * height * width);
-    masks[index] = { mask: packMask(own), confidence: maskConfidence(own) };
+  const values = await Promise.all(full.map((logits) => logits.data() as Promise<Float32Array>)).finally(() =>
+    tf.dispose(full),
+  );
+  asked.forEach(({ at, named, height, width }, n) => {
+    named.forEach((index, row) => {
+      const own = (values[n] as Float32Array).subarray(row * height * width, (row + 1) * height * width);
+      (found[at] as (FoundMask | null)[])[index] = { mask: packMask(own), confidence: maskConfidence(own) };
+    });
   });
-  return masks;
+  return found;
 }
 
 export interface DescribeOptions {

@@ -1,42 +1,79 @@
-/** What a set of weights makes of one phrase about one picture, as far as it is asked for. */
+/** What a set of weights makes of one phrase about a picture, as far as it is asked for; of several pictures in one batch. */
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { type DecodedMasks, decodeMasks } from "../model/sam2/mask-decoder.ts";
 import type { Weights } from "../model/weights.ts";
 import type { ImageFeatures } from "./features.ts";
-import { phrasePrompts } from "./partner.ts";
+import { phrasePromptsOf, samTogether } from "./phrase-prompts.ts";
 
 export interface PhraseOutput {
   /** The [SEG] state as a prompt of the mask decoder, [1, C]. */
   readonly language: Tensor;
-  /** Masks for the phrase; decoded at the first call and kept. */
+  /**
+   * Masks for the phrase; decoded at the first call and kept, together with those of the other pictures. A first call
+   * inside a tidy would leave nothing to later ones.
+   */
   decoded(): DecodedMasks;
   /** Masks for other prompts [N, C] on the same picture; owned by the caller. */
   decode(language: Tensor): DecodedMasks;
+}
+
+/** Outputs that were made together and are freed together. */
+export interface PhraseOutputs {
+  /** One a picture. */
+  readonly all: readonly PhraseOutput[];
   /** Frees what was computed; not needed where a tape or a tidy owns it. */
   dispose(): void;
 }
 
+export interface PhraseAbout {
+  readonly features: ImageFeatures;
+  readonly phrase: string;
+}
+
 /** Differentiable in every trainable tensor behind `weights`. */
-export function phraseOutput(
-  model: Sa2vaModel,
-  weights: Weights,
-  features: ImageFeatures,
-  phrase: string,
-): PhraseOutput {
-  const language = phrasePrompts(model, weights, features, [phrase]);
-  const decode = (prompts: Tensor): DecodedMasks => decodeMasks(weights, model.config.sam2, features.sam, prompts);
-  let decoded: DecodedMasks | undefined;
+export function phraseOutputs(model: Sa2vaModel, weights: Weights, about: readonly PhraseAbout[]): PhraseOutputs {
+  const together = tf.tidy(() =>
+    phrasePromptsOf(
+      model,
+      weights,
+      about.map(({ features, phrase }) => ({ features, phrases: [phrase] })),
+    ),
+  );
+  const decode = (features: readonly ImageFeatures[], prompts: Tensor): DecodedMasks =>
+    tf.tidy(() => ({ ...decodeMasks(weights, model.config.sam2, samTogether(features), prompts) }));
+  const languages = about.length === 1 ? [together] : about.map((_, at) => rowOf(together, at));
+  let kept: DecodedMasks[] | undefined;
+  const decodeAll = (): DecodedMasks[] => {
+    const whole = decode(
+      about.map(({ features }) => features),
+      together,
+    );
+    if (about.length === 1) return [whole];
+    const parts = about.map((_, at): DecodedMasks => {
+      const { masks, iou, objectScore } = whole;
+      return { masks: rowOf(masks, at), iou: rowOf(iou, at), objectScore: rowOf(objectScore, at) };
+    });
+    tf.dispose({ ...whole });
+    return parts;
+  };
   return {
-    language,
-    decode,
-    decoded() {
-      decoded ??= decode(language);
-      return decoded;
-    },
+    all: about.map(({ features }, at) => ({
+      language: languages[at] as Tensor,
+      decode: (prompts) => decode([features], prompts),
+      decoded() {
+        kept ??= decodeAll();
+        return kept[at] as DecodedMasks;
+      },
+    })),
     dispose() {
-      language.dispose();
-      if (decoded !== undefined) tf.dispose([decoded.masks, decoded.iou, decoded.objectScore]);
+      tf.dispose([together, ...languages, ...(kept ?? []).flatMap((own) => Object.values(own) as Tensor[])]);
     },
   };
+}
+
+/** Row `at` of [B, …] as [1, …]. */
+function rowOf(x: Tensor, at: number): Tensor {
+  const [, ...rest] = x.shape;
+  return tf.slice(x, [at, ...rest.map(() => 0)], [1, ...rest]);
 }

@@ -46,6 +46,7 @@ export function pixelPolicy(temperature: number): MaskPolicy {
         entropies: await entropiesOf(own, temperature, count),
         actions: cells,
         weights: null,
+        readsMasks: true,
         logProbs(other) {
           const flat = bestCandidate(other.decoded(), index).reshape([1, cells]);
           return {

@@ -132,7 +132,7 @@ export function hiddenPlaces(
 }
 
 /** Batches [b, T, D] of different T one below the other, right-padded or cut to `length`. */
-function padded(parts: readonly Tensor[], length: number): Tensor {
+export function padded(parts: readonly Tensor[], length: number): Tensor {
   const fitted = parts.map((part) => {
     const [rows, own, width] = part.shape as [number, number, number];
     if (own > length) return tf.slice(part, [0, 0, 0], [rows, length, width]);

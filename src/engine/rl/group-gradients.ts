@@ -1,9 +1,9 @@
-/** What the backward pass of a group is given and what it returns. */
+/** What a backward pass is given of each group and what it returns. */
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { LossInputs } from "./loss.ts";
 import type { Playout } from "./playout.ts";
 
-/** What the update saw, read back once per group. */
+/** What the update saw of a group. */
 export interface LossReadback {
   readonly loss: number;
   readonly policy: number;
@@ -18,18 +18,24 @@ export interface LossReadback {
 export interface GroupGradients {
   /** d(weight · loss)/d parameter; tensors the loss does not reach are absent. Owned by the caller. */
   readonly gradients: Readonly<Record<string, Tensor>>;
-  readonly readback: LossReadback;
+  /** One a group. */
+  readonly readbacks: readonly LossReadback[];
+}
+
+/** A group as the loss sees it. */
+export interface LossGroup {
+  readonly playout: Playout;
+  readonly advantages: readonly number[];
+  /** [N·T] denominator of the ratio; null = the weights themselves, so the ratio is exactly 1. */
+  readonly oldLogps: Float32Array | null;
+  /** [N·T] under the reference; null without one. */
+  readonly refLogps: Float32Array | null;
 }
 
 /** The loss's constants; owned by the caller. */
 export type LossTensors = Omit<LossInputs, "logps" | "entropies">;
 
-export function lossTensors(
-  playout: Playout,
-  advantages: readonly number[],
-  oldLogps: Float32Array | null,
-  refLogps: Float32Array | null,
-): LossTensors {
+export function lossTensors({ playout, advantages, oldLogps, refLogps }: LossGroup): LossTensors {
   const shape: [number, number] = [playout.rollouts, playout.actions];
   const grid = (values: Float32Array | null): Tensor | null => (values === null ? null : tf.tensor2d(values, shape));
   return {

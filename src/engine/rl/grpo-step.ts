@@ -11,22 +11,24 @@ import type { RowSource, TrainingRow } from "../data/training-row.ts";
 import { LabError } from "../errors.ts";
 import { isLanguageBlock } from "../model/trainable.ts";
 import { recomputing, weightsView } from "../model/weights.ts";
-import { disposeFeatures } from "../policy/features.ts";
+import { disposeFeatures, type ImageFeatures } from "../policy/features.ts";
 import { countCells, regionCells } from "../policy/prompts.ts";
 import type { GroupRecord, LoopId } from "../runs/records.ts";
-import { groupGradients, logProbsOnly } from "./backward.ts";
+import { lossGradients, readLogProbs } from "./backward.ts";
 import type { StepContext } from "./context.ts";
 import { promptRow } from "./data-order.ts";
 import { drawRow } from "./draw-row.ts";
 import { type GroupScores, scoreGroups } from "./group-advantages.ts";
-import type { LossReadback } from "./group-gradients.ts";
+import { inBatches } from "./group-batches.ts";
+import type { GroupGradients, LossGroup, LossReadback } from "./group-gradients.ts";
 import { groupRecord } from "./group-record.ts";
 import { judgeMetrics } from "./judge-metrics.ts";
 import { playLoop1 } from "./loop1.ts";
 import { playLoop2 } from "./loop2.ts";
 import { lossSettingsOf, needsReference } from "./loss-config.ts";
 import type { LossSettings } from "./loss-types.ts";
-import type { Playout } from "./playout.ts";
+import { microGradients, splits } from "./micro-batch.ts";
+import type { PlayedLoop, Playout } from "./playout.ts";
 import { loopMetrics } from "./step-metrics.ts";
 import { gradientSum, type TrainingState, type UpdateReport, updateState } from "./training-state.ts";
 
@@ -47,6 +49,7 @@ export interface StepOutcome {
 
 /** A group with everything the loss needs beside the weights. */
 interface ScoredGroup {
+  readonly played: PlayedLoop;
   readonly playout: Playout;
   readonly scores: GroupScores;
   readonly refLogps: Float32Array | null;
@@ -66,22 +69,22 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
   const { config } = context;
   const loops = activeLoops(config);
   const metrics: Record<string, number> = {};
-  const playouts: Playout[] = [];
+  const loopsPlayed: PlayedLoop[] = [];
   let gradients = gradientSum(state);
   try {
     // sample → partner → score: o₁…o_G ~ π(·|q), R_i = reward(q, o_i)
-    for (const loop of loops) await playGroups(input, loop, playouts);
-    Object.assign(metrics, judgeMetrics(playouts.flatMap((playout) => playout.terms)));
+    for (const loop of loops) loopsPlayed.push(await playGroups(input, loop));
+    Object.assign(metrics, judgeMetrics(loopsPlayed.flatMap(({ playouts }) => playouts.flatMap(({ terms }) => terms))));
 
     // advantage: A_i = (R_i − mean R) / (std R + ε), double precision
     const scored: ScoredGroup[] = [];
-    for (const loop of loops) {
+    for (const [at, loop] of loops.entries()) {
       await context.phase("advantage", loop);
-      const own = playouts.filter((playout) => playout.loop === loop);
-      const scores = scoreGroups(own, config, context.step);
-      for (const [i, playout] of own.entries()) {
-        const refLogps = needsReference(config) ? await referenceLogProbs(input, playout) : null;
-        scored.push({ playout, scores: scores[i] as GroupScores, refLogps });
+      const played = loopsPlayed[at] as PlayedLoop;
+      const scores = scoreGroups(played.playouts, config, context.step);
+      const references = needsReference(config) ? await referenceLogProbs(input, played) : [];
+      for (const [i, playout] of played.playouts.entries()) {
+        scored.push({ played, playout, scores: scores[i] as GroupScores, refLogps: references[i] ?? null });
       }
     }
 
@@ -94,14 +97,16 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
         const own = scored.filter((group) => group.playout.loop === loop);
         const settings = lossSettingsOf(config, own.length, activeActions(own));
         const readbacks: LossReadback[] = [];
-        for (const group of own) {
-          const result = await lossOf(input, group, settings, loop, denominators);
+        for (const some of inBatches(own, config.microRollouts > 0 ? 1 : config.groupsAtOnce)) {
+          const result = await lossOf(input, some, settings, loop, denominators);
           gradients.add(result.gradients);
-          readbacks.push(result.readback);
+          readbacks.push(...result.readbacks);
           if (pass > 0) continue;
-          denominators.set(group.playout, result.readback.logps);
-          const { playout, scores, refLogps } = group;
-          input.onGroup(groupRecord(context.step, playout, scores, result.readback, refLogps, settings));
+          for (const [at, { playout, scores, refLogps }] of some.entries()) {
+            const readback = result.readbacks[at] as LossReadback;
+            denominators.set(playout, readback.logps);
+            input.onGroup(groupRecord(context.step, playout, scores, readback, refLogps, settings));
+          }
         }
         if (pass === 0) Object.assign(metrics, loopMetrics(loop, own, readbacks, settings));
       }
@@ -116,12 +121,12 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
   } finally {
     // What a stop or an error has left.
     gradients.dispose();
-    for (const playout of playouts) playout.dispose();
+    for (const { playouts } of loopsPlayed) for (const playout of playouts) playout.dispose();
   }
 }
 
-/** Draws the loop's prompts of this step and plays a group on each, all together, into `playouts`. */
-async function playGroups(input: StepInput, loop: LoopId, playouts: Playout[]): Promise<void> {
+/** Draws the loop's prompts of this step and plays a group on each, all together. */
+async function playGroups(input: StepInput, loop: LoopId): Promise<PlayedLoop> {
   const { context, trainRows, rows } = input;
   const { config, step } = context;
   const count = config.accumulation * config.promptsPerStep;
@@ -139,50 +144,65 @@ async function playGroups(input: StepInput, loop: LoopId, playouts: Playout[]): 
       ),
     );
   }
-  playouts.push(...(await (loop === 1 ? playLoop1 : playLoop2)(context, drawn)));
+  return await (loop === 1 ? playLoop1 : playLoop2)(context, drawn);
 }
 
-async function referenceLogProbs(input: StepInput, playout: Playout): Promise<Float32Array> {
+/** Log-probabilities of the actions under the reference, [N·T] a group. */
+async function referenceLogProbs(input: StepInput, played: PlayedLoop): Promise<readonly Float32Array[]> {
   const { context, state } = input;
-  if (context.config.reference === "start" && playout.startLogps != null) return playout.startLogps;
-  const parameters = context.config.reference === "ema" ? state.ema : state.start;
-  return await withFeatures(input, playout, (features) =>
-    logProbsOnly(playout, weightsView(context.model.frozen, parameters, state.loraScale), features),
-  );
+  const { config, model } = context;
+  const parameters = config.reference === "ema" ? state.ema : state.start;
+  const weights = weightsView(model.frozen, parameters, state.loraScale);
+  const found: Float32Array[] = [];
+  for (const groups of inBatches([...played.playouts.keys()], config.groupsAtOnce)) {
+    const playouts = groups.map((group) => played.playouts[group] as Playout);
+    const known = config.reference === "start" ? playouts.flatMap(({ startLogps }) => startLogps ?? []) : [];
+    if (known.length === playouts.length) found.push(...known);
+    else {
+      const score = (features: readonly ImageFeatures[]) => readLogProbs(() => played.score(weights, groups, features));
+      found.push(...(await withFeatures(input, playouts, score)));
+    }
+  }
+  return found;
 }
 
 /**
- * Loss and gradient of one group. In the first pass the ratio's denominator is the weights themselves, with the gradient
- * stopped, so it is exactly 1; later passes divide by the first pass' log-probabilities. The notes' formula divides by
- * the reference instead.
+ * Loss and gradient of a few groups of a loop. In the first pass the ratio's denominator is the weights themselves, with
+ * the gradient stopped, so it is exactly 1; later passes divide by the first pass' log-probabilities. The notes' formula
+ * divides by the reference instead.
  */
 async function lossOf(
   input: StepInput,
-  group: ScoredGroup,
+  groups: readonly ScoredGroup[],
   settings: LossSettings,
   loop: LoopId,
   denominators: ReadonlyMap<Playout, Float32Array>,
-) {
+): Promise<GroupGradients> {
   const { context, state } = input;
   const { config, model } = context;
   const plain = weightsView(model.frozen, state.params, state.loraScale);
   const weights = config.recompute ? recomputing(plain, state.params) : plain;
-  const old = config.objective === "notes" ? group.refLogps : (denominators.get(group.playout) ?? null);
-  return await withFeatures(input, group.playout, (features) =>
-    groupGradients(
-      group.playout,
-      weights,
-      state.params,
-      reachedNames(state, config, loop),
-      features,
-      group.scores.advantages,
-      old,
-      group.refLogps,
-      settings,
-      loop === 1 ? config.loop1Weight : config.loop2Weight,
-      config.microRollouts,
-    ),
-  );
+  const own = groups.map(({ playout, scores: { advantages }, refLogps }): LossGroup => {
+    const oldLogps = config.objective === "notes" ? refLogps : (denominators.get(playout) ?? null);
+    return { playout, advantages, oldLogps, refLogps };
+  });
+  const playouts = groups.map(({ playout }) => playout);
+  const [first] = groups as readonly [ScoredGroup];
+  const shared = {
+    weights,
+    parameters: state.params,
+    names: reachedNames(state, config, loop),
+    settings,
+    loopWeight: loop === 1 ? config.loop1Weight : config.loop2Weight,
+  };
+  return await withFeatures(input, playouts, (features) => {
+    if (splits(first.playout, config.microRollouts)) {
+      const task = { ...shared, group: own[0] as LossGroup, features: features[0] as ImageFeatures };
+      return microGradients(task, config.microRollouts);
+    }
+    const places = playouts.map((playout) => first.played.playouts.indexOf(playout));
+    return lossGradients({ ...shared, groups: own, score: (view) => first.played.score(view, places, features) });
+  });
 }
 
 function reachedNames(state: TrainingState, config: LabConfig, loop: LoopId): readonly string[] {
@@ -192,14 +212,15 @@ function reachedNames(state: TrainingState, config: LabConfig, loop: LoopId): re
 
 async function withFeatures<T>(
   input: StepInput,
-  playout: Playout,
-  use: (features: Awaited<ReturnType<StepContext["features"]["get"]>>) => Promise<T>,
+  playouts: readonly Playout[],
+  use: (features: readonly ImageFeatures[]) => Promise<T>,
 ): Promise<T> {
-  const features = await input.context.features.get(playout.row.summary.imageId, playout.row.rgb);
+  const features: ImageFeatures[] = [];
   try {
+    for (const { row } of playouts) features.push(await input.context.features.get(row.summary.imageId, row.rgb));
     return await use(features);
   } finally {
-    disposeFeatures(features);
+    for (const own of features) disposeFeatures(own);
   }
 }
 

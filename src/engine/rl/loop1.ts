@@ -4,16 +4,17 @@
 import { encodeRle } from "../data/rle-mask.ts";
 import type { TrainingRow } from "../data/training-row.ts";
 import { tf } from "../gpu/tf.ts";
-import { captionBatch, captionLogProbs } from "../policy/caption-policy.ts";
+import { captionBatch, captionLogProbs, captionScores } from "../policy/caption-policy.ts";
 import { disposeFeatures, type ImageFeatures } from "../policy/features.ts";
 import { type Completion, type Generated, generate } from "../policy/generate.ts";
-import { type FoundMask, findMasks } from "../policy/partner.ts";
+import { type FoundMask, findInPictures } from "../policy/partner.ts";
 import { answerRule, type CaptionPrompt, captionPrompt, regionCells } from "../policy/prompts.ts";
 import { rewardPlan } from "../rewards/composer/plan.ts";
 import { captionMask, padRows } from "./actions.ts";
 import { type StepContext, samplerSettings, tokenKey } from "./context.ts";
+import { inBatches } from "./group-batches.ts";
 import { captionObservations, maskObservations } from "./observations.ts";
-import type { Playout } from "./playout.ts";
+import type { PlayedLoop, Playout } from "./playout.ts";
 
 /** A row with what the policy said about it and the masks that the partner found for that. */
 interface Described {
@@ -27,14 +28,30 @@ interface Described {
 }
 
 /** Plays one group a row: G captions of the row's mask, each judged by the mask the partner finds for it. */
-export async function playLoop1(context: StepContext, rows: readonly TrainingRow[]): Promise<Playout[]> {
+export async function playLoop1(context: StepContext, rows: readonly TrainingRow[]): Promise<PlayedLoop> {
   await context.phase("features", 1);
   const features: ImageFeatures[] = [];
   try {
     for (const row of rows) features.push(await context.features.get(row.summary.imageId, row.rgb));
     const described = await describeAndFind(context, rows, features);
     await context.phase("reward", 1);
-    return await Promise.all(described.map((item) => playoutOf(context, item)));
+    const playouts = await Promise.all(described.map((item) => playoutOf(context, item)));
+    const { model, config } = context;
+    return {
+      playouts,
+      score: (weights, groups, own) =>
+        captionScores(
+          model,
+          weights,
+          groups.map((group, at) => {
+            const { prompt, completions } = described[group] as Described;
+            const { actions } = playouts[group] as Playout;
+            return { features: own[at] as ImageFeatures, prompt, completions, actions };
+          }),
+          samplerSettings(config),
+          config.maxNewTokens,
+        ),
+    };
   } finally {
     for (const own of features) disposeFeatures(own);
   }
@@ -135,16 +152,20 @@ async function describeAndFind(
   }).finally(() => tf.dispose(batches.flatMap((batch) => [batch.prefix, batch.tails])));
 
   await context.phase("partner", 1);
-  return Promise.all(
-    rows.map(async (row, group): Promise<Described> => {
-      const { completions, nonFinite } = generated[group] as Generated;
-      const captions = completions.map((completion) => rule.answer(completion.ids));
-      const { height, width } = row.rgb;
-      const own = features[group] as ImageFeatures;
-      const found = await findMasks(model, context.partner, own, captions, height, width);
-      return { row, group, prompt: prompts[group] as CaptionPrompt, completions, captions, found, nonFinite };
-    }),
-  );
+  const said = generated.map(({ completions }) => completions.map(({ ids }) => rule.answer(ids)));
+  const pictures = rows.map(({ rgb: { height, width } }, group) => {
+    return { features: features[group] as ImageFeatures, phrases: said[group] as string[], height, width };
+  });
+  const found: (FoundMask | null)[][] = [];
+  for (const some of inBatches(pictures, config.groupsAtOnce)) {
+    found.push(...(await findInPictures(model, context.partner, some)));
+  }
+  return rows.map((row, group): Described => {
+    const { completions, nonFinite } = generated[group] as Generated;
+    const captions = said[group] as string[];
+    const prompt = prompts[group] as CaptionPrompt;
+    return { row, group, prompt, completions, captions, found: found[group] as (FoundMask | null)[], nonFinite };
+  });
 }
 
 export function toRle(mask: Uint8Array | null, height: number, width: number) {

@@ -5,29 +5,35 @@
 import type { Rle } from "../data/rle.ts";
 import { encodeRle } from "../data/rle-mask.ts";
 import type { TrainingRow } from "../data/training-row.ts";
-import type { Tensor } from "../gpu/tf.ts";
+import { type Tensor, tf } from "../gpu/tf.ts";
 import { nearestMask } from "../model/preprocess/region-grid.ts";
 import { imageLogits, maskConfidence, packMask } from "../model/sam2/postprocess.ts";
+import type { Weights } from "../model/weights.ts";
 import { disposeFeatures, type ImageFeatures } from "../policy/features.ts";
 import { type MaskAnchor, maskAnchor, wantsAnchor } from "../policy/mask-anchor.ts";
 import { maskPolicyOf } from "../policy/mask-policies.ts";
 import type { MaskActions } from "../policy/mask-policy.ts";
 import { describePictures } from "../policy/partner.ts";
-import { phraseOutput } from "../policy/phrase-output.ts";
+import { type PhraseAbout, type PhraseOutput, type PhraseOutputs, phraseOutputs } from "../policy/phrase-output.ts";
 import { segmentPrompt } from "../policy/prompts.ts";
 import { rewardPlan } from "../rewards/composer/plan.ts";
 import type { ScoredRollout } from "../rewards/types.ts";
 import { readLogProbs } from "./backward.ts";
 import { maskDraws, type StepContext } from "./context.ts";
+import { inBatches } from "./group-batches.ts";
 import { needsReference } from "./loss-config.ts";
 import { maskObservations, pairObservations } from "./observations.ts";
-import type { AuxiliaryLoss, Playout } from "./playout.ts";
+import type { ActionScores, AuxiliaryLoss, PlayedLoop, Playout } from "./playout.ts";
 
-/** A row with the masks the policy made of its caption. */
-interface Acted {
+/** A row with its picture on the GPU. */
+interface Pictured {
   readonly row: TrainingRow;
   readonly group: number;
   readonly features: ImageFeatures;
+}
+
+/** A row with the masks the policy made of its caption. */
+interface Acted extends Pictured {
   readonly actions: MaskActions;
   /** 0/1 at image size. */
   readonly masks: readonly Uint8Array[];
@@ -37,26 +43,26 @@ interface Acted {
 }
 
 /** Plays one group a row: a few masks for the row's caption, each judged by what the partner says about it. */
-export async function playLoop2(context: StepContext, rows: readonly TrainingRow[]): Promise<Playout[]> {
+export async function playLoop2(context: StepContext, rows: readonly TrainingRow[]): Promise<PlayedLoop> {
+  const { model, config } = context;
   const features: ImageFeatures[] = [];
   const acted: Acted[] = [];
-  const playouts: Playout[] = [];
+  const starts: StartAnswer[] = [];
   try {
     await context.phase("features", 2);
     for (const row of rows) features.push(await context.features.get(row.summary.imageId, row.rgb));
+    const pictures = rows.map((row, group): Pictured => ({ row, group, features: features[group] as ImageFeatures }));
     await context.phase("generate", 2);
-    for (const [group, row] of rows.entries()) {
-      acted.push(await act(context, row, group, features[group] as ImageFeatures));
-    }
+    for (const some of inBatches(pictures, config.groupsAtOnce)) await actOn(context, some, acted);
     await context.phase("partner", 2);
     const told = await describePictures(
-      context.model,
+      model,
       context.partner,
       acted.map((item) => ({ features: item.features, masks: item.masks, ...sides(item.row) })),
       {
-        maxNewTokens: context.config.partnerMaxTokens,
-        logitGuard: context.config.logitGuard,
-        keepTiny: context.config.smallRegions === "force",
+        maxNewTokens: config.partnerMaxTokens,
+        logitGuard: config.logitGuard,
+        keepTiny: config.smallRegions === "force",
         signal: context.signal,
       },
     );
@@ -64,13 +70,29 @@ export async function playLoop2(context: StepContext, rows: readonly TrainingRow
     const earned = await Promise.all(
       acted.map((item, group) => score(context, item, told[group] as readonly (string | null)[])),
     );
-    for (const [group, item] of acted.entries()) {
-      playouts.push(await playoutOf(context, item, told[group] as readonly (string | null)[], earned[group] as Earned));
-    }
-    return playouts;
+    for (const some of inBatches(acted, config.groupsAtOnce)) await askStart(context, some, starts);
+    const playouts = acted.map((item, group) =>
+      playoutOf(
+        context,
+        item,
+        told[group] as readonly (string | null)[],
+        earned[group] as Earned,
+        starts[group] as StartAnswer,
+      ),
+    );
+    return {
+      playouts,
+      score: (weights, groups, own) => {
+        const items = groups.map((group) => acted[group] as Acted);
+        return scoreMasks(context, weights, own, items, (at) => {
+          const group = groups[at] as number;
+          return { ...(starts[group] as StartAnswer), rewards: (playouts[group] as Playout).rewards };
+        });
+      },
+    };
   } catch (thrown) {
-    for (const playout of playouts) playout.dispose();
-    for (const item of acted.slice(playouts.length)) item.actions.dispose();
+    for (const item of acted) item.actions.dispose();
+    for (const start of starts) start.anchor?.dispose();
     throw thrown;
   } finally {
     for (const own of features) disposeFeatures(own);
@@ -81,30 +103,46 @@ function sides(row: TrainingRow): { readonly height: number; readonly width: num
   return { height: row.rgb.height, width: row.rgb.width };
 }
 
-async function act(context: StepContext, row: TrainingRow, group: number, features: ImageFeatures): Promise<Acted> {
+/** Draws the masks of a few groups in one batch, into `acted`. */
+async function actOn(context: StepContext, pictures: readonly Pictured[], acted: Acted[]): Promise<void> {
   const { model, config } = context;
-  const { height, width } = sides(row);
-  const output = phraseOutput(model, context.policy, features, row.summary.caption);
-  const actions = await maskPolicyOf(config)
-    .act(output, config.groupSize, maskDraws(context, 2, group))
-    .finally(() => output.dispose());
-  const read = (logits: Tensor) =>
-    readMasks(logits, model.config.sam2.imageSize, height, width).finally(() => logits.dispose());
+  const outputs = phraseOutputs(model, context.policy, pictures.map(asked));
+  const fresh: MaskActions[] = [];
+  const maps: Tensor[] = [];
   try {
-    const [masks, [greedy]] = await Promise.all([read(actions.logits), read(actions.greedy)]);
-    return {
-      row,
-      group,
-      features,
-      actions,
-      masks: masks.map(({ mask }) => mask),
-      confidences: masks.map(({ confidence }) => confidence),
-      greedy: greedy?.mask,
-    };
+    for (const [at, { group }] of pictures.entries()) {
+      const output = outputs.all[at] as PhraseOutput;
+      const actions = await maskPolicyOf(config).act(output, config.groupSize, maskDraws(context, 2, group));
+      fresh.push(actions);
+      maps.push(actions.logits, actions.greedy);
+    }
+    const read = await Promise.all(
+      pictures.map(async (picture, at): Promise<Acted> => {
+        const actions = fresh[at] as MaskActions;
+        const { height, width } = sides(picture.row);
+        const of = (logits: Tensor) => readMasks(logits, model.config.sam2.imageSize, height, width);
+        const [masks, [greedy]] = await Promise.all([of(actions.logits), of(actions.greedy)]);
+        return {
+          ...picture,
+          actions,
+          masks: masks.map(({ mask }) => mask),
+          confidences: masks.map(({ confidence }) => confidence),
+          greedy: greedy?.mask,
+        };
+      }),
+    );
+    acted.push(...read);
   } catch (thrown) {
-    actions.dispose();
+    for (const actions of fresh) actions.dispose();
     throw thrown;
+  } finally {
+    tf.dispose(maps);
+    outputs.dispose();
   }
+}
+
+function asked({ features, row }: Pictured): PhraseAbout {
+  return { features, phrase: row.summary.caption };
 }
 
 interface Earned {
@@ -134,20 +172,19 @@ async function score(context: StepContext, item: Acted, told: readonly (string |
   return { predicted, scored };
 }
 
-async function playoutOf(
+function playoutOf(
   context: StepContext,
   item: Acted,
   told: readonly (string | null)[],
   { predicted, scored }: Earned,
-): Promise<Playout> {
-  const { model, config } = context;
+  start: StartAnswer,
+): Playout {
+  const { model } = context;
   const { row, group, features, actions: acted, masks, greedy } = item;
   const { height, width } = sides(row);
   const caption = row.summary.caption;
   const prompt = segmentPrompt(model, features.tiles, caption);
   const rewards = scored.map((score) => score.reward);
-  const { anchor, startLogps } = await askStart(context, item);
-  const { imitate } = acted;
   const greedyRle = greedy === undefined ? null : encodeRle(greedy, height, width);
   return {
     loop: 2,
@@ -176,26 +213,56 @@ async function playoutOf(
       terms: scored[n]?.terms ?? [],
       truncated: false,
     })),
-    startLogps,
-    policyGradient: imitate === undefined,
+    startLogps: start.startLogps,
+    policyGradient: acted.imitate === undefined,
     logProbs: (weights, own) => {
-      const output = phraseOutput(model, weights, own, caption);
-      const auxiliary = (): AuxiliaryLoss[] => [
-        ...(anchor === null
-          ? []
-          : [{ name: "mask_anchor", weight: config.maskAnchorWeight, value: anchor.loss(output) }]),
-        ...(imitate === undefined
-          ? []
-          : [{ name: "imitation", weight: 1, value: imitate(output, rewardShares(rewards)) }]),
-      ];
-      return { ...acted.logProbs(output), auxiliary };
+      const [scores] = scoreMasks(context, weights, [own], [item], () => ({ ...start, rewards }));
+      return scores as ActionScores;
     },
     dispose: () => {
       acted.dispose();
-      anchor?.dispose();
+      start.anchor?.dispose();
     },
     observations: { ...maskObservations(masks, row.mask), ...pairObservations(masks, told) },
   };
+}
+
+/** The groups' actions under other weights, in one batch; differentiable. */
+function scoreMasks(
+  { model, config }: StepContext,
+  weights: Weights,
+  features: readonly ImageFeatures[],
+  items: readonly Acted[],
+  known: (at: number) => Pick<StartAnswer, "anchor"> & Pick<Playout, "rewards">,
+): ActionScores[] {
+  const about = items.map((item, at) => asked({ ...item, features: features[at] as ImageFeatures }));
+  const outputs = phraseOutputs(model, weights, about);
+  decodeFor(
+    outputs,
+    items,
+    items.some((_, at) => known(at).anchor !== null),
+  );
+  return items.map(({ actions }, at) => {
+    const output = outputs.all[at] as PhraseOutput;
+    const { anchor, rewards } = known(at);
+    const { imitate } = actions;
+    const auxiliary = (): AuxiliaryLoss[] => [
+      ...(anchor === null
+        ? []
+        : [{ name: "mask_anchor", weight: config.maskAnchorWeight, value: anchor.loss(output) }]),
+      ...(imitate === undefined
+        ? []
+        : [{ name: "imitation", weight: 1, value: imitate(output, rewardShares(rewards)) }]),
+    ];
+    return { ...actions.logProbs(output), auxiliary };
+  });
+}
+
+/** Decodes masks that will be looked at, before any tidy of those who look. */
+function decodeFor(outputs: PhraseOutputs, items: readonly Acted[], anchored: boolean): void {
+  if (anchored || items.some(({ actions }) => actions.readsMasks || actions.imitate !== undefined)) {
+    outputs.all[0]?.decoded();
+  }
 }
 
 interface StartAnswer {
@@ -203,22 +270,29 @@ interface StartAnswer {
   readonly startLogps: Float32Array | null;
 }
 
-/** What the weights of the run's beginning are asked for, by anchor and reference, in one pass. */
-async function askStart(context: StepContext, { row, features, actions }: Acted): Promise<StartAnswer> {
+/** What the weights of the run's beginning are asked for, by anchor and reference, in one pass; into `answers`. */
+async function askStart(context: StepContext, items: readonly Acted[], answers: StartAnswer[]): Promise<void> {
   const { model, config } = context;
   const anchored = wantsAnchor(config);
   const referred = needsReference(config) && config.reference === "start";
-  if (!anchored && !referred) return { anchor: null, startLogps: null };
-  const { height, width } = sides(row);
-  const output = phraseOutput(model, context.start, features, row.summary.caption);
+  if (!anchored && !referred) {
+    answers.push(...items.map(() => ({ anchor: null, startLogps: null })));
+    return;
+  }
+  const outputs = phraseOutputs(model, context.start, items.map(asked));
   try {
-    // Decoded here, outside any tidy, because both need it.
-    if (anchored) output.decoded();
-    const logps = referred ? await readLogProbs(() => actions.logProbs(output)) : null;
-    const target = (side: number) => Float32Array.from(nearestMask(row.mask, height, width, side, side));
-    return { anchor: anchored ? await maskAnchor(config, output, target) : null, startLogps: logps };
+    decodeFor(outputs, items, anchored);
+    const told = referred
+      ? await readLogProbs(() => items.map(({ actions }, at) => actions.logProbs(outputs.all[at] as PhraseOutput)))
+      : [];
+    for (const [at, { row }] of items.entries()) {
+      const { height, width } = sides(row);
+      const target = (side: number) => Float32Array.from(nearestMask(row.mask, height, width, side, side));
+      const anchor = anchored ? await maskAnchor(config, outputs.all[at] as PhraseOutput, target) : null;
+      answers.push({ anchor, startLogps: told[at] ?? null });
+    }
   } finally {
-    output.dispose();
+    outputs.dispose();
   }
 }
 

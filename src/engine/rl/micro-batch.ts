@@ -9,14 +9,14 @@ import { type Tensor, tf } from "../gpu/tf.ts";
 import type { ParameterSet, Weights } from "../model/weights.ts";
 import type { ImageFeatures } from "../policy/features.ts";
 import { GradientSum } from "./gradient-sum.ts";
-import type { GroupGradients, LossTensors } from "./group-gradients.ts";
+import { type GroupGradients, type LossGroup, lossTensors } from "./group-gradients.ts";
 import { policyLoss } from "./loss.ts";
 import type { LossSettings } from "./loss-types.ts";
 import { member } from "./parameter-sets.ts";
 import type { Playout, RowRange } from "./playout.ts";
 
 export interface MicroTask {
-  readonly playout: Playout;
+  readonly group: LossGroup;
   readonly weights: Weights;
   readonly parameters: ParameterSet;
   readonly names: readonly string[];
@@ -25,9 +25,16 @@ export interface MicroTask {
   readonly loopWeight: number;
 }
 
-/** @param inputs the loss's constants; disposed here. @param rows rollouts at once, at least 1 */
-export async function microGradients(task: MicroTask, inputs: LossTensors, rows: number): Promise<GroupGradients> {
-  const { playout, weights, features, settings, loopWeight } = task;
+/** Whether a group's gradient is taken some rollouts at a time. @param rows rollouts at once, 0 for all */
+export function splits({ rollouts, splitsRows }: Playout, rows: number): boolean {
+  return rows > 0 && rows < rollouts && splitsRows === true;
+}
+
+/** @param rows rollouts at once, at least 1 */
+export async function microGradients(task: MicroTask, rows: number): Promise<GroupGradients> {
+  const { group, weights, features, settings, loopWeight } = task;
+  const { playout } = group;
+  const inputs = lossTensors(group);
   const ranges = Array.from({ length: Math.ceil(playout.rollouts / rows) }, (_, at): RowRange => {
     return { from: at * rows, to: Math.min(playout.rollouts, (at + 1) * rows) };
   });
@@ -70,22 +77,20 @@ export async function microGradients(task: MicroTask, inputs: LossTensors, rows:
   tf.dispose([value, byLogp, byEntropy, logps, entropies, ...kept]);
   tf.dispose(Object.values(inputs).filter((tensor) => tensor !== null));
   const [loss = Number.NaN, policy = Number.NaN, klPenalty = Number.NaN] = scalars ?? [];
-  return {
-    gradients,
-    readback: {
-      loss,
-      policy,
-      klPenalty,
-      logps: ownLogps as Float32Array,
-      entropies: ownEntropies as Float32Array,
-      auxiliary: {},
-    },
+  const readback = {
+    loss,
+    policy,
+    klPenalty,
+    logps: ownLogps as Float32Array,
+    entropies: ownEntropies as Float32Array,
+    auxiliary: {},
   };
+  return { gradients, readbacks: [readback] };
 }
 
 /** Gradient of Σ logp · dL/dlogp + Σ H · dL/dH over one range of rows. */
 function rangeGradients(
-  { playout, weights, parameters, names, features }: MicroTask,
+  { group: { playout }, weights, parameters, names, features }: MicroTask,
   range: RowRange,
   byLogp: Tensor,
   byEntropy: Tensor,

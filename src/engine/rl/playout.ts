@@ -73,8 +73,18 @@ export interface Playout {
   readonly splitsRows?: boolean;
   /** False where the actions are not learnt from by policy gradient, only by an auxiliary loss. */
   readonly policyGradient?: boolean;
-  /** Frees what `logProbs` holds. */
+  /** Frees what the scores need. */
   dispose(): void;
   /** Counts for the metrics of this loop, e.g. "mask/area_mean"; averaged over groups. */
   readonly observations: Readonly<Record<string, number>>;
+}
+
+/** A loop's groups of one step. */
+export interface PlayedLoop {
+  readonly playouts: readonly Playout[];
+  /**
+   * What `logProbs` gives for several groups, in one batch.
+   * @param groups places in `playouts`, with the features of each one's picture
+   */
+  score(weights: Weights, groups: readonly number[], features: readonly ImageFeatures[]): readonly ActionScores[];
 }

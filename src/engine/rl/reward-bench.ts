@@ -42,7 +42,7 @@ export async function sampleBench(input: BenchInput): Promise<void> {
     for (const loop of loops) {
       await stopIfAsked();
       const own: StepContext = { ...context, step: index + 1, phase: stopIfAsked };
-      const playouts = loop === 1 ? await playLoop1(own, [row]) : await playLoop2(own, [row]);
+      const { playouts } = loop === 1 ? await playLoop1(own, [row]) : await playLoop2(own, [row]);
       try {
         checkDevice();
         for (const playout of playouts) onGroup(benchGroup(own, playout));

@@ -2,6 +2,7 @@
  * Both tasks of several regions in one pass: a picture runs once through the towers and once through the language model
  * as the prefix of all its prompts; regions follow as two right-padded batches behind it.
  */
+import { repeatRows } from "../gpu/kernels/repeat.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import { embedTokens, type KvCache, languageForward, languageLogits } from "../model/language.ts";
 import { type MaskLoss, maskLoss, pointMaskLoss, samplePoints } from "../model/mask-loss.ts";
@@ -93,7 +94,7 @@ export function sftLoss(
 
     const seg = segStates(model, weights, batch, past, settings);
     const lang = languagePrompt(weights, seg);
-    const decoded = decodeMasks(weights, model.config.sam2, repeatFeatures(features.sam, k), lang);
+    const decoded = decodeMasks(weights, model.config.sam2, features.sam, lang);
     const side = batch.maskSide;
     const truth = tf.tensor3d(joined(batch.masks), [n * k, side, side]);
     const mask =
@@ -139,8 +140,7 @@ export function selectedMasks(
   return tf.tidy(() => {
     const { head } = readPictures(model, weights, features, batch, SFT_DEFAULTS);
     const seg = segStates(model, weights, batch, repeatCache(head.cache, batch.regions), SFT_DEFAULTS);
-    const sam = repeatFeatures(features.sam, batch.regions);
-    const { masks, iou } = decodeMasks(weights, model.config.sam2, sam, languagePrompt(weights, seg));
+    const { masks, iou } = decodeMasks(weights, model.config.sam2, features.sam, languagePrompt(weights, seg));
     return selectMask(masks, iou).mask.reshape([-1, batch.maskSide, batch.maskSide]);
   });
 }
@@ -285,21 +285,8 @@ function lastTile(hidden: Tensor, batch: SftBatch, tokens: number): Tensor {
 
 /** Each picture's cache once per region; a single picture's cache is shared as it is. */
 function repeatCache(cache: KvCache, times: number): KvCache {
+  if (cache[0]?.k.shape[0] === 1) return cache;
   return cache.map(({ k, v }) => ({ k: repeatRows(k, times), v: repeatRows(v, times) }));
-}
-
-function repeatFeatures(sam: SamFeatures, times: number): SamFeatures {
-  return { f16: repeatRows(sam.f16, times), f8: repeatRows(sam.f8, times), f4: repeatRows(sam.f4, times) };
-}
-
-/** Row i of n becomes rows i·times … i·times + times − 1; one row stays one, since every user shares a batch of 1. */
-function repeatRows(x: Tensor, times: number): Tensor {
-  const [count, ...rest] = x.shape as [number, ...number[]];
-  if (count === 1 || times === 1) return x;
-  return tf.tidy(() => {
-    const flat = x.reshape([count, -1]);
-    return tf.concat(new Array<Tensor>(times).fill(flat), 1).reshape([count * times, ...rest]);
-  });
 }
 
 function joined(parts: readonly Float32Array[]): Float32Array {

@@ -16,7 +16,7 @@ import { captionBatch, captionLogProbs } from "../../../src/engine/policy/captio
 import { embedIds, embedPrompt, projectImage } from "../../../src/engine/policy/embedding.ts";
 import { disposeFeatures, encodeImage, type ImageFeatures } from "../../../src/engine/policy/features.ts";
 import { type Completion, generate } from "../../../src/engine/policy/generate.ts";
-import { phrasePrompts } from "../../../src/engine/policy/partner.ts";
+import { phrasePrompts } from "../../../src/engine/policy/phrase-prompts.ts";
 import { captionPrompt, segmentPrompt } from "../../../src/engine/policy/prompts.ts";
 import { FULL_SAMPLING } from "../../../src/engine/policy/sampler.ts";
 import { sftBatch } from "../../../src/engine/sft/batch.ts";

@@ -35,6 +35,17 @@ export const DATA_SETTINGS = {
     help: "Captions of a group whose gradient is taken at once; 0 takes all. Fewer need less memory and one more forward pass, the gradient is the same",
     advanced: true,
   },
+  groupsAtOnce: {
+    group: "data",
+    kind: "int",
+    label: "Groups at once",
+    default: 1,
+    min: 0,
+    max: 64,
+    step: 1,
+    help: "Groups of a step that policy, partner, reference and backward pass take in one batch; 0 takes all. Faster where a group leaves the GPU idle, memory grows with it, results are the same up to rounding. Captions are always sampled all together; rollouts taken one by one go group by group",
+    advanced: true,
+  },
   heldOutShare: {
     group: "data",
     kind: "float",

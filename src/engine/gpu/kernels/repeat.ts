@@ -4,19 +4,29 @@ import { type Tensor, tf } from "../tf.ts";
 import { columnSum } from "./column-sum.ts";
 
 /**
- * Repeats a tensor along its first axis, which has size 1. The gradient is one sum over the rows; the one of `tf.tile`,
- * the stock way, cuts out and adds every copy by itself.
- * @param x [1, …]
- * @param rows copies, at least 1
- * @returns [rows, …]
+ * Repeats every row of a tensor: row i becomes rows i·times … i·times + times − 1. The gradient is one sum over the copies;
+ * the one of `tf.tile`, the stock way, cuts out and adds every copy by itself.
+ * @param x [n, …]
+ * @param times copies, at least 1
+ * @returns [n · times, …]
  */
-export function repeatRows(x: Tensor, rows: number): Tensor {
-  if (rows === 1) return x;
-  const copies = [rows, ...x.shape.slice(1).map(() => 1)];
-  if (!ownKernels() || !suits(x)) return tf.tile(x, copies);
+export function repeatRows(x: Tensor, times: number): Tensor {
+  if (times === 1) return x;
+  const [rows, ...rest] = x.shape as [number, ...number[]];
+  const [width, shape] = [x.size / rows, [rows * times, ...rest]];
+  const copied = (given: Tensor): Tensor =>
+    rows === 1
+      ? tf.tile(given, [times, ...rest.map(() => 1)])
+      : tf.tile(given.reshape([rows, 1, width]), [1, times, 1]).reshape(shape);
+  if (!ownKernels() || !suits(x)) return tf.tidy(() => copied(x));
   const repeat = tf.customGrad((given) => ({
-    value: tf.tile(given as Tensor, copies),
-    gradFunc: (gradient: Tensor) => tf.tidy(() => toTensor(columnSum(gradient, rows, x.size)).reshape(x.shape)),
+    value: tf.tidy(() => copied(given as Tensor)),
+    gradFunc: (gradient: Tensor) =>
+      tf.tidy(() =>
+        rows === 1
+          ? toTensor(columnSum(gradient, times, width)).reshape(x.shape)
+          : gradient.reshape([rows, times, width]).sum(1).reshape(x.shape),
+      ),
   }));
   return repeat(x);
 }

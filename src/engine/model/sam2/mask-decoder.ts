@@ -30,8 +30,8 @@ export interface DecodedMasks {
 }
 
 /**
- * Masks of B independent prompts on one image, or of B prompts with B feature maps.
- * @param features batch 1, or one map per prompt
+ * Masks of B independent prompts on one picture, or on several with equally many prompts each, one picture after the other.
+ * @param features batch n, one map a picture; n divides B
  * @param lang language prompts [B, C], C = hiddenDim
  */
 export function decodeMasks(
@@ -51,7 +51,7 @@ export function decodeMasks(
     probe?.("decoder.src_in", source);
     const maps = features.f16.shape[0] as number;
     const rows = source.reshape([maps, cells, channels]);
-    const keys = maps === batch ? rows : repeatRows(rows, batch);
+    const keys = repeatRows(rows, batch / maps);
     const positions = densePositions(w, height, width).reshape([1, cells, channels]);
     const transformer = `${DECODER}.transformer`;
     const { queries, keys: image } = twoWayTransformer(w, transformer, config, tokens, keys, positions, probe);
@@ -133,8 +133,10 @@ function promptTokens(w: Weights, lang: Tensor): Tensor {
 function upscale(w: Weights, image: Tensor, features: SamFeatures, probe: Probe | undefined): Tensor {
   return tf.tidy(() => {
     const path = `${DECODER}.output_upscaling`;
+    // The map of a single picture is added to every row as it is.
+    const times = features.f4.shape[0] === 1 ? 1 : (image.shape[0] as number) / (features.f4.shape[0] as number);
     const skip = (name: string, x: Tensor): Tensor =>
-      conv2d(x, w.get(`${DECODER}.${name}.weight`), w.get(`${DECODER}.${name}.bias`), 1, 0);
+      repeatRows(conv2d(x, w.get(`${DECODER}.${name}.weight`), w.get(`${DECODER}.${name}.bias`), 1, 0), times);
     const s1 = skip("conv_s1", features.f8);
     const s0 = skip("conv_s0", features.f4);
     probe?.("feat_s1", s1);

@@ -1,0 +1,137 @@
+/** Phrases about pictures as prompts of the mask decoder. */
+import { type Tensor, tf } from "../gpu/tf.ts";
+import { languageForward } from "../model/language.ts";
+import { rotatedAlike } from "../model/rope-scaling.ts";
+import type { Sa2vaModel } from "../model/sa2va.ts";
+import type { SamFeatures } from "../model/sam2/neck.ts";
+import { languagePrompt } from "../model/seg-prompt.ts";
+import type { Weights } from "../model/weights.ts";
+import { embedIds, embedPrompt, projectImages, sharedLength } from "./embedding.ts";
+import type { ImageFeatures } from "./features.ts";
+import { padded } from "./prefill.ts";
+import { type SegmentPrompt, segmentPrompt } from "./prompts.ts";
+import { batchesOf, placesOf, statesBehind } from "./shared-prompts.ts";
+
+/** A picture and what is asked for in it. */
+export interface AskedPicture {
+  readonly features: ImageFeatures;
+  /** At least one; equally many for all pictures that are asked together. */
+  readonly phrases: readonly string[];
+}
+
+/**
+ * Prompts of the mask decoder [N, C] for N phrases about one picture: their [SEG] states through text_hidden_fcs. The
+ * texts share everything up to where the phrases begin, which runs once; the rest is a right-padded batch.
+ * Differentiable in every trainable tensor.
+ */
+export function phrasePrompts(
+  model: Sa2vaModel,
+  weights: Weights,
+  features: ImageFeatures,
+  phrases: readonly string[],
+): Tensor {
+  return phrasePromptsOf(model, weights, [{ features, phrases }]);
+}
+
+/** The same for several pictures with equally many phrases each, picture after picture. */
+export function phrasePromptsOf(model: Sa2vaModel, weights: Weights, pictures: readonly AskedPicture[]): Tensor {
+  const prompts = pictures.map(({ features, phrases }) =>
+    phrases.map((phrase) => segmentPrompt(model, features.tiles, phrase)),
+  );
+  const { language } = model.config;
+  const longest = prompts.map((own) => Math.max(...own.map(({ forcedIds }) => forcedIds.length)));
+  const alike = rotatedAlike(
+    language.rope,
+    prompts.flat().map(({ forcedIds }) => forcedIds.length),
+  );
+  if (alike.length <= 1 && batchesOf(language, longest).length <= 1) {
+    const all = pictures.map(({ features }) => features);
+    return promptsTogether(model, weights, all, prompts);
+  }
+  return tf.tidy(() =>
+    tf.concat(
+      pictures.map(({ features }, at) => promptsApart(model, weights, features, prompts[at] as SegmentPrompt[])),
+    ),
+  );
+}
+
+/** One picture's prompts, those that are rotated alike together. */
+function promptsApart(
+  model: Sa2vaModel,
+  weights: Weights,
+  features: ImageFeatures,
+  prompts: readonly SegmentPrompt[],
+): Tensor {
+  const parts = rotatedAlike(
+    model.config.language.rope,
+    prompts.map((prompt) => prompt.forcedIds.length),
+  );
+  const made = parts.map((part) =>
+    promptsTogether(model, weights, [features], [part.map((at) => prompts[at] as SegmentPrompt)]),
+  );
+  const order = parts.flat();
+  const places = prompts.map((_, at) => order.indexOf(at));
+  return tf.gather(tf.concat(made, 0), tf.tensor1d(places, "int32"));
+}
+
+/** Prompts that are rotated alike, [pictures][N]. */
+function promptsTogether(
+  model: Sa2vaModel,
+  weights: Weights,
+  pictures: readonly ImageFeatures[],
+  prompts: readonly (readonly SegmentPrompt[])[],
+): Tensor {
+  const language = model.config.language;
+  const lengths = prompts.map((own) => own.map(({ forcedIds }) => forcedIds.length));
+  const ropeLength = Math.max(...lengths.flat());
+  return tf.tidy(() => {
+    const visuals = projectImages(weights, pictures);
+    const embedded = (at: number, upTo: (own: readonly SegmentPrompt[]) => number): Tensor => {
+      const own = prompts[at] as readonly SegmentPrompt[];
+      const [first] = own as [SegmentPrompt];
+      return embedPrompt(model, weights, first, first.forcedIds.slice(0, upTo(own)), visuals[at] as Tensor, null);
+    };
+    if (prompts[0]?.length === 1) {
+      // Nobody to share with: one pass over whole texts instead of one over beginnings and one over last tokens.
+      const whole = prompts.map((_, at) => embedded(at, ([only]) => (only as SegmentPrompt).forcedIds.length));
+      const { hidden } = languageForward(weights, language, padded(whole, ropeLength), { ropeLength });
+      return languagePrompt(
+        weights,
+        placesOf(
+          hidden,
+          lengths.map(([only]) => (only as number) - 1),
+        ),
+      );
+    }
+    const shared = prompts.map((own) =>
+      sharedLength(
+        own.map((prompt) => prompt.forcedIds),
+        Number.POSITIVE_INFINITY,
+      ),
+    );
+    const prefixes = prompts.map((_, at) => embedded(at, () => shared[at] as number));
+    const ends = prompts.flatMap((own, at) => own.map(({ forcedIds }) => forcedIds.slice(shared[at])));
+    const longest = Math.max(...ends.map((ids) => ids.length));
+    const tails = embedIds(
+      model,
+      weights,
+      ends.map((ids) => Array.from({ length: longest }, (_, at) => ids[at] ?? 0)),
+    );
+    const hidden = statesBehind(weights, language, prefixes, tails, ropeLength);
+    return languagePrompt(
+      weights,
+      placesOf(
+        hidden,
+        ends.map((ids) => ids.length - 1),
+      ),
+    );
+  });
+}
+
+/** SAM2's maps of several pictures one below the other; those of a single one are given back as they are. */
+export function samTogether(pictures: readonly ImageFeatures[]): SamFeatures {
+  const [first] = pictures;
+  if (first !== undefined && pictures.length === 1) return first.sam;
+  const joined = (map: keyof SamFeatures): Tensor => tf.concat(pictures.map(({ sam }) => sam[map]));
+  return { f16: joined("f16"), f8: joined("f8"), f4: joined("f4") };
+}
