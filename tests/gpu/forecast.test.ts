@@ -9,7 +9,7 @@ import { ALL_F32 } from "../../src/engine/model/storage-choice.ts";
 import { recomputing, weightsView } from "../../src/engine/model/weights.ts";
 import { forecast } from "../../src/engine/plan/fit.ts";
 import { captionBytes, featureBytes, maskBytes } from "../../src/engine/plan/transient.ts";
-import { captionLogProbs } from "../../src/engine/policy/caption-policy.ts";
+import { type CaptionScores, captionLogProbs, captionScores } from "../../src/engine/policy/caption-policy.ts";
 import { encodeImage } from "../../src/engine/policy/features.ts";
 import { segmentPhraseLogits } from "../../src/engine/policy/partner.ts";
 import { captionPrompt } from "../../src/engine/policy/prompts.ts";
@@ -104,6 +104,14 @@ describe("the forecast", () => {
           [
             captionBytes(model.config, shape, rows, options),
             () => captionLogProbs(model, weights, features, prompt, completions, FULL_SAMPLING).logps.sum(),
+          ],
+          [
+            2 * captionBytes(model.config, shape, rows, options),
+            () => {
+              const group = { features, prompt, completions };
+              const [one, two] = captionScores(model, weights, [group, group], FULL_SAMPLING);
+              return (one as CaptionScores).logps.add((two as CaptionScores).logps).sum();
+            },
           ],
           [
             maskBytes(model.config, shape, options),

@@ -59,6 +59,7 @@ export function forecast(
     blocks,
     recompute: config.recompute,
     microRollouts: config.microRollouts,
+    groupsAtOnce: config.groupsAtOnce,
     captions,
     masks,
   });
@@ -158,6 +159,7 @@ function candidates(config: LabConfig, choice: StorageChoice): Omit<FitChange, "
     choice: storage,
   });
   const list: Omit<FitChange, "peak">[] = [];
+  if (config.groupsAtOnce !== 1) list.push(change("One group at once", { groupsAtOnce: 1 }));
   if (!config.recompute) list.push(change("Recompute activations", { recompute: true }));
   const packed = ["f32", ...STORAGES].indexOf(choice.language);
   for (const form of STORAGES.slice(Math.max(0, packed))) {

@@ -22,7 +22,7 @@ const DECODER_COPIES = 16;
 /** Arrays of SAM2's image encoder in units of its first stage. */
 const TOWER_COPIES = 40;
 
-/** What one group of rollouts looks like. */
+/** What the groups of a loop look like. */
 export interface GroupShape {
   /** Tiles of the picture, the thumbnail included. */
   readonly tiles: number;
@@ -42,6 +42,8 @@ export interface TransientOptions {
   readonly recompute: boolean;
   /** Rollouts differentiated at once, 0 for all. */
   readonly microRollouts: number;
+  /** Groups in one backward pass, 0 for all; one where rollouts are taken apart. */
+  readonly groupsAtOnce: number;
   readonly captions: boolean;
   readonly masks: boolean;
 }
@@ -51,7 +53,7 @@ export interface TransientForecast {
   readonly cache: number;
   /** Worst of the towers' forward pass and the two loops' backward passes. */
   readonly activations: number;
-  /** Keys and values and activations are not held at the same time; features are held with either. */
+  /** Features and keys and values while groups are played, or some features and activations in a backward pass. */
   readonly peak: number;
 }
 
@@ -75,14 +77,17 @@ export function transientForecast(
   shape: GroupShape,
   options: TransientOptions,
 ): TransientForecast {
-  const features = featureBytes(config, shape.tiles);
+  const picture = featureBytes(config, shape.tiles);
+  // A loop's pictures are all there while its groups are played.
+  const features = shape.groups * picture;
   const cache = cacheBytes(config, shape);
   const towers = F32 * TOWER_COPIES * (config.sam2.imageSize / 4) ** 2 * config.sam2.embedDim;
   const rows = options.microRollouts > 0 ? Math.min(options.microRollouts, shape.rollouts) : shape.rollouts;
-  const captions = options.captions ? captionBytes(config, shape, rows, options) : 0;
-  const masks = options.masks ? maskBytes(config, shape, options) : 0;
+  const atOnce = options.microRollouts > 0 ? 1 : Math.min(options.groupsAtOnce || shape.groups, shape.groups);
+  const captions = options.captions ? atOnce * captionBytes(config, shape, rows, options) : 0;
+  const masks = options.masks ? atOnce * maskBytes(config, shape, options) : 0;
   const activations = Math.max(towers, captions, masks);
-  return { features, cache, activations, peak: features + Math.max(cache, activations) };
+  return { features, cache, activations, peak: Math.max(features + cache, atOnce * picture + activations) };
 }
 
 /** Backward pass over one group's captions: the prompt once, the rollouts behind it, the scores of their tokens. */

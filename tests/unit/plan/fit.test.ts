@@ -106,6 +106,10 @@ describe("the fit", () => {
     expect(peak({ microRollouts: 1, groupSize: 16, maxNewTokens: 128 })).toBeLessThan(
       peak({ groupSize: 16, maxNewTokens: 128 }),
     );
+    const several = { promptsPerStep: 4, maxNewTokens: 128 };
+    expect(peak({ ...several, groupsAtOnce: 0 })).toBeGreaterThan(peak({ ...several, groupsAtOnce: 2 }));
+    expect(peak({ ...several, groupsAtOnce: 2 })).toBeGreaterThan(peak(several));
+    expect(peak({ ...several, groupsAtOnce: 0, microRollouts: 1 })).toBe(peak({ ...several, microRollouts: 1 }));
     expect(peak({}, ALL_F32)).toBeGreaterThan(base);
     expect(peak({}, { language: "q4", towers: "q8" })).toBeLessThan(base);
     expect(groupShape(small, { ...targets, maxTiles: 12 }).tiles).toBe(13);
