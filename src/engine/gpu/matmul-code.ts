@@ -59,6 +59,9 @@ export const PRODUCT_UNIFORMS = [
   "outRow",
   "outBatch",
   "outOffset",
+  /** Rows and groups of the form: bounds that a compiler does not know, so that it does not unroll the loops that write. */
+  "tileRows",
+  "tileGroups",
   /** 1: add to what the result holds. */
   "accumulate",
   "hasBias",
@@ -175,30 +178,21 @@ function placement(form: Form): string {
       if (row >= u.m || (u.triangle != 0u && col > row + ${form.rows - 1}u + u.reach)) { return; }`;
 }
 
-/**
- * A thread first writes its sums, then adds bias and extra to what it wrote, in a loop whose end only the device knows:
- * written out for every register these loads were most of a program, and took llvmpipe seconds to compile.
- */
 const PUT_VECTORS = `
       fn put(row: u32, col: u32, batch: u32, sum: vec4f) {
         if (row >= u.m || col >= u.n) { return; }
         let at = (batch * u.outBatch + u.outOffset + row * u.outRow + col) / 4u;
         var value = u.alpha * sum;
         if (u.accumulate != 0u) { value += result[at]; }
+        if (u.hasBias != 0u) { value += bias[col / 4u]; }
+        if (u.hasExtra != 0u) { value += extra[at]; }
         result[at] = value;
-      }
-      fn finish(row: u32, first: u32, batch: u32, rows: u32, step: u32, columns: u32) {
-        for (var r = row; r < min(row + rows, u.m); r++) {
-          for (var col = first; col < min(first + columns, u.n); col += step) {
-            let at = (batch * u.outBatch + u.outOffset + r * u.outRow + col) / 4u;
-            var value = result[at];
-            if (u.hasBias != 0u) { value += bias[col / 4u]; }
-            if (u.hasExtra != 0u) { value += extra[at]; }
-            result[at] = value;
-          }
-        }
       }`;
 
+/**
+ * A thread first writes its sums, then adds bias and extra to what it wrote, in a loop whose end only the device knows:
+ * written out for every register these loads were most of a program, and took llvmpipe seconds to compile.
+ */
 const putOneByOne = (factor: string): string => `
       fn put(row: u32, col: u32, batch: u32, sum: vec4f) {
         if (row >= u.m || col >= u.n) { return; }
@@ -209,7 +203,7 @@ const putOneByOne = (factor: string): string => `
           result[at] = value;
         }
       }
-      fn finish(row: u32, first: u32, batch: u32, rows: u32, step: u32, columns: u32) {
+      fn finish(row: u32, first: u32, batch: u32, rows: u32, columns: u32) {
         for (var r = row; r < min(row + rows, u.m); r++) {
           for (var j = first; j < min(first + columns, u.n); j++) {
             let at = batch * u.outBatch + u.outOffset + r * u.outRow + j;
@@ -220,6 +214,35 @@ const putOneByOne = (factor: string): string => `
           }
         }
       }`;
+
+/** Rows whose numbers are written out one after another when a tile is written; see `writeTile`. */
+const ROWS_AT_ONCE = 2;
+
+/**
+ * Hands the tile's registers to `put` in a loop that chooses among them. Written out for every row, the stores took
+ * llvmpipe longer to compile than the product itself; chosen row by row, narrow products took a tenth longer.
+ */
+function writeTile(form: Form): string {
+  const { rows, groups, layout } = form;
+  const together = layout === "rows" || rows === 1 ? 1 : ROWS_AT_ONCE;
+  const chosen = (row: number, g: number): string => {
+    const later = Array.from({ length: rows / together - 1 }, (_, i) => together * (i + 1));
+    return `var s${g} = c${row}_${g};
+          ${later.map((r) => `s${g} = select(s${g}, c${r + row}_${g}, r == ${r}u);`).join(" ")}`;
+  };
+  const sum = groups === 1 ? "s0" : "select(s0, s1, g == 1u)";
+  const column = groups === 1 ? "col" : `col + g * ${form.wide && layout === "rows" ? 4 * form.lanes : 4}u`;
+  const row = (offset: number): string => {
+    const put = `put(row + r + ${offset}u, ${column}, batch, ${sum});`;
+    return `{
+          ${lines(groups, (g) => chosen(offset, g))}
+          ${groups === 1 ? put : `for (var g = 0u; g < u.tileGroups; g++) { ${put} }`}
+        }`;
+  };
+  return `for (var r = 0u; r < u.tileRows; r += ${together}u) {
+        ${lines(together, row)}
+      }`;
+}
 
 function innerLoop(form: Form): string {
   const { layout, rows, groups } = form;
@@ -234,8 +257,6 @@ function innerLoop(form: Form): string {
 /** The program of a form. */
 export function productProgram(form: Form): GpuProgram {
   const { layout, rows, groups, broadcast, wide } = form;
-  // Distance of a thread's groups of columns.
-  const step = wide && layout === "rows" ? 4 * form.lanes : 4;
   const twice = layout === "along-k-twice";
   const vectors = layout === "along-k" || twice;
   const written = layout === "rows" ? "vec4<f32>" : "f32";
@@ -264,7 +285,7 @@ export function productProgram(form: Form): GpuProgram {
       let bBase = u.bOffset + (batch / u.bShare) * u.bBatch;
       ${grid(rows, groups, (r, g) => `var c${r}_${g} = vec4f(0);`)}
       ${innerLoop(form)}
-      ${grid(rows, groups, (r, g) => `put(row + ${r}u, ${columnOf(form, g)}, batch, c${r}_${g});`)}
-      if (u.hasBias + u.hasExtra != 0u) { finish(row, col, batch, ${rows}u, ${step}u, ${step * groups}u); }`,
+      ${writeTile(form)}
+      ${layout === "rows" ? "" : `if (u.hasBias + u.hasExtra != 0u) { finish(row, col, batch, ${rows}u, ${4 * groups}u); }`}`,
   };
 }

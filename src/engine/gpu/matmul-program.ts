@@ -176,6 +176,8 @@ function recordForm(
     bRepeat: (bPlace.repeat ?? 0) / vectorsOfB,
     bShare: spec.share ?? 1,
     repeats: spec.repeats ?? 1,
+    tileRows: form.rows,
+    tileGroups: form.groups,
     outRow: out.row,
     outBatch: out.batch,
     outOffset: out.offset ?? 0,
