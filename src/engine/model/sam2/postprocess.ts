@@ -12,8 +12,7 @@ export function samSizeLogits(lowRes: Tensor, samSize: number): Tensor {
 }
 
 /**
- * Logits at image size, enlarged in two bilinear steps through SAM2's input size as the reference does. Forward only:
- * the gradient tfjs has for this resize ignores half-pixel centres.
+ * Logits at image size, enlarged in two bilinear steps through SAM2's input size as the reference does.
  * @param lowRes [G, h, w]
  * @returns [G, height, width]
  */
