@@ -239,9 +239,10 @@ describe("convolution", () => {
     [[1, 9, 7, 2], [4, 2, 3, 3], 2, 2],
     [[1, 5, 5, 3], [4, 3, 1, 1], 1, 0],
     [[1, 16, 16, 3], [8, 3, 7, 7], 4, 3],
+    [[2, 9, 7, 2], [4, 2, 3, 2], 2, 1],
+    [[1, 9, 7, 2], [4, 2, 2, 5], 1, 0],
   ])("of %j with %j, stride %i, padding %i", async (shape, kernel, stride, padding) => {
     const fresh: Three = [randomTensor(shape, 1), randomTensor(kernel, 2), randomTensor([kernel[0] as number], 3)];
-    // Square windows only: tfjs computes the width of its output from the window's height.
     await expectLikeStock((...[x, w, b]) => conv2d(x as Tensor, w as Tensor, b as Tensor, stride, padding), fresh);
   });
 });

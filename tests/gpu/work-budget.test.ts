@@ -1,6 +1,7 @@
 /** Products that would work too long are cut into dispatches of whole rows, with the same numbers. */
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { countsBetween, type GpuCounts, gpuCounts } from "../../src/engine/gpu/counters.ts";
+import { conv2d } from "../../src/engine/gpu/kernels/conv.ts";
 import { linear } from "../../src/engine/gpu/kernels/linear.ts";
 import { setAdapterKind } from "../../src/engine/gpu/own-kernels.ts";
 import { packedLinear } from "../../src/engine/gpu/packed/linear.ts";
@@ -114,6 +115,60 @@ describe.each([true, false])("with the programs of software adapters: %s", (soft
       expect(distance(cut.values, whole.values), `product ${n}`).toBeLessThan(software ? 1e-30 : 1e-6);
     }
     tf.dispose([x, w, dy, a, b, at as Tensor, bt as Tensor]);
+  });
+});
+
+describe("convolutions of the backend", () => {
+  type Shape = readonly [number, number, number, number];
+  const cases: readonly (readonly [shape: Shape, kernel: Shape, stride: number, padding: number])[] = [
+    [[1, 9, 7, 3], [5, 3, 1, 1], 1, 0],
+    [[3, 9, 7, 3], [5, 3, 3, 3], 1, 1],
+    [[2, 17, 13, 2], [4, 2, 3, 3], 2, 2],
+    [[1, 33, 20, 3], [8, 3, 7, 7], 4, 3],
+    [[2, 12, 8, 3], [6, 3, 4, 4], 4, 0],
+    [[1, 2, 5, 1], [2, 1, 2, 2], 1, 3],
+    [[1, 1, 1, 1], [1, 1, 1, 1], 1, 0],
+    [[2, 70, 3, 1], [3, 1, 5, 2], 1, 1],
+  ];
+
+  it.each(cases)(
+    "of %j with %j, stride %i, padding %i, their gradients too",
+    async (shape, kernel, stride, padding) => {
+      setAdapterKind(false);
+      const [x, w] = [randomTensor(shape, 1), randomTensor(kernel, 2)];
+      const convolve = (...[a, b]: Tensor[]): Tensor => conv2d(a as Tensor, b as Tensor, undefined, stride, padding);
+      const y = convolve(x, w);
+      const dy = randomTensor(y.shape, 3);
+      const work = [
+        () => convolve(x, w),
+        () => tf.grads(convolve)([x, w], dy)[0] as Tensor,
+        () => tf.grads(convolve)([x, w], dy)[1] as Tensor,
+      ];
+      const [, rows, columns, outSize] = y.shape as [number, number, number, number];
+      const perRow = (columns * outSize * w.size) / kernel[0];
+      const perImage = rows * perRow;
+      for (const [n, one] of work.entries()) {
+        setDispatchWork();
+        const whole = await counted(one);
+        // One row, one and a half, all but one, and one image at a time.
+        for (const budget of [1, 1.5 * perRow, perImage - 1, perImage]) {
+          setDispatchWork(budget);
+          const cut = await counted(one);
+          const least = n === 0 ? 1e-6 : 1e-5;
+          expect(distance(cut.values, whole.values), `${n}, budget ${budget}`).toBeLessThan(least);
+          const several = kernel[2] > 1 && budget < shape[0] * perImage && rows > 1;
+          if (several) expect(cut.counts.dispatches).toBeGreaterThan(whole.counts.dispatches);
+        }
+      }
+      tf.dispose([x, w, y, dy]);
+    },
+  );
+
+  it("that are uncut in published models stay so, the widest is cut", () => {
+    // The neck's first level over 256 x 256 cells, from 144 to 256 channels, is a product of 65,536 rows.
+    expect(rowRuns(65_536, 144 * 256).length).toBe(2);
+    // Patches of 14 x 14 x 3 to 1,024 channels, 32 rows of 32.
+    expect(rowRuns(32, 32 * 1024 * 588, 1)).toHaveLength(1);
   });
 });
 

@@ -29,11 +29,12 @@ export interface RowRange {
 /**
  * The rows of a product in runs that keep to the budget, as even as whole steps allow; one run where it is small.
  * @param perRow multiply-adds of one row
+ * @param least rows whose multiples the runs begin at, and that one has at least
  */
-export function rowRuns(rows: number, perRow: number): RowRange[] {
-  const most = Math.max(ROW_STEP, Math.floor(budget / Math.max(1, perRow) / ROW_STEP) * ROW_STEP);
+export function rowRuns(rows: number, perRow: number, least = ROW_STEP): RowRange[] {
+  const most = Math.max(least, Math.floor(budget / Math.max(1, perRow) / least) * least);
   if (rows <= most) return [{ from: 0, count: rows }];
-  const step = Math.ceil(rows / Math.ceil(rows / most) / ROW_STEP) * ROW_STEP;
+  const step = Math.ceil(rows / Math.ceil(rows / most) / least) * least;
   return Array.from({ length: Math.ceil(rows / step) }, (_, run) => {
     const from = run * step;
     return { from, count: Math.min(step, rows - from) };

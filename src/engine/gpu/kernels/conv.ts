@@ -3,6 +3,7 @@ import { suits } from "../own-op.ts";
 import { type Tensor, tf } from "../tf.ts";
 import { linear } from "./linear.ts";
 import { gatherWindows, windowGrid } from "./patches.ts";
+import { stockConv2d } from "./stock-conv.ts";
 
 /** Windows are gathered into at most this much memory. */
 const WINDOW_BYTES = 64 * 2 ** 20;
@@ -31,8 +32,7 @@ export function conv2d(x: Tensor, weight: Tensor, bias: Tensor | undefined, stri
     }
   }
   return tf.tidy(() => {
-    const kernel = weight.transpose([2, 3, 1, 0]) as tf.Tensor4D;
-    const y = tf.conv2d(x as tf.Tensor4D, kernel, stride, padding);
+    const y = stockConv2d(x as tf.Tensor4D, weight as tf.Tensor4D, stride, padding);
     return bias === undefined ? y : y.add(bias);
   });
 }
