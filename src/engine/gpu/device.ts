@@ -6,10 +6,13 @@
  * So every uncaptured error is recorded here and `check()` turns the first one into an exception.
  */
 import { LabError } from "../errors.ts";
+import { installConcatenate } from "./concatenate.ts";
 import { watchDevice } from "./counters.ts";
 import { installDeterministicMatMul } from "./determinism.ts";
 import { installElementwise } from "./elementwise.ts";
+import { installFlattened } from "./flattened.ts";
 import { setAdapterKind, setSubgroupSize } from "./own-kernels.ts";
+import { installRearrange } from "./rearrange.ts";
 import { installReductions } from "./reductions.ts";
 import { tf } from "./tf.ts";
 import { installSmallUploads } from "./uploads.ts";
@@ -100,6 +103,9 @@ export async function openDevice(gpu: GPU | undefined): Promise<EngineDevice> {
   const fixed = device.features.has("subgroups") && subgroupMinSize === subgroupMaxSize;
   setSubgroupSize(fixed ? (subgroupMinSize ?? 0) : 0);
   installDeterministicMatMul();
+  installRearrange();
+  installConcatenate();
+  installFlattened();
   installViewTranspose();
   installSmallUploads();
   installElementwise();
