@@ -22,7 +22,7 @@ const NAMES = [
     "Relu6",
   ],
   ...["Round", "Rsqrt", "Select", "Sigmoid", "Sign", "Sin", "Softplus", "Sqrt", "Square", "SquaredDifference", "Step"],
-  ...["Tanh"],
+  ...["Tanh", "OnesLike", "ZerosLike"],
 ];
 
 let installed = false;
