@@ -31,7 +31,10 @@ export interface Form {
   readonly unroll: number;
   /** All threads of a workgroup share their rows; otherwise narrow results put several row blocks into a workgroup. */
   readonly wide: boolean;
-  /** Lanes of a subgroup that load one row of A each and broadcast it; 0 for none. Needs `wide`. */
+  /**
+   * Lanes of a subgroup that load one row of A each and broadcast it; 0 for none. Needs `wide`. With one row, the lanes
+   * load the steps of one iteration (`unroll`, which may not be more) instead.
+   */
   readonly broadcast: number;
   /** Threads of a workgroup; equals `broadcast` where that is used. */
   readonly lanes: number;
@@ -96,7 +99,7 @@ function rowOf(form: Form, row: number): string {
 /** Addresses of the rows of A that this thread loads. */
 function rowAddresses(form: Form, stride: string, base: string): string {
   const row = (i: number): string =>
-    form.broadcast > 0 ? `row + ${i * form.broadcast}u + local.x % ${form.broadcast}u` : `row + ${i}u`;
+    form.broadcast > 0 && form.rows > 1 ? `row + ${i * form.broadcast}u + local.x % ${form.broadcast}u` : `row + ${i}u`;
   return loadsOf(form, (i) => `let pa${i} = ${base} + min(${row(i)}, u.m - 1u) * ${stride};`);
 }
 
@@ -122,16 +125,22 @@ function alongK(form: Form, a: string, b: string, end: string, strides: [string,
 /** A one by one, B in groups of four columns. */
 function oneByOne(form: Form): string {
   const vectors = form.layout === "rows";
-  const step = (offset: number): string => `{
-          let ka = (k + ${offset}u) * u.aInner;
+  const { unroll } = form;
+  const together = form.rows === 1 && form.broadcast > 0 && unroll > 1;
+  const first = together ? `let lanesA = a[pa0 + (k + local.x % ${unroll}u) * u.aInner];` : "";
+  const loads = (lane: number | undefined, ka: string): string =>
+    lane === undefined
+      ? loadsOf(form, (i) => `let a${i} = a[pa${i} + ${ka}];`)
+      : `let a0 = subgroupBroadcast(lanesA, ${lane}u);`;
+  const step = (offset: number, lane?: number): string => `{
           let kb = (k + ${offset}u) * u.bInner;
-          ${loadsOf(form, (i) => `let a${i} = a[pa${i} + ka];`)}
+          ${loads(lane, `(k + ${offset}u) * u.aInner`)}
           ${lines(form.groups, (g) =>
             vectors
               ? `let b${g} = b[pb${g} + kb];`
               : `let b${g} = vec4f(${[0, 1, 2, 3].map((c) => `b[pb${g}_${c} + kb]`).join(", ")});`,
           )}
-          ${lines(form.rows, (r) => `{ let s = ${rowOf(form, r)}; ${lines(form.groups, (g) => `c${r}_${g} += s * b${g};`)} }`)}
+          ${lines(form.rows, (r) => `{ let s = ${form.rows === 1 ? "a0" : rowOf(form, r)}; ${lines(form.groups, (g) => `c${r}_${g} += s * b${g};`)} }`)}
         }`;
   const address = (g: number): string =>
     vectors
@@ -147,7 +156,7 @@ function oneByOne(form: Form): string {
         ${rowAddresses(form, "u.aRow", "aBase + rep * u.aRepeat")}
         ${lines(form.groups, address)}
         var k = first;
-        ${form.unroll > 1 ? `for (; k + ${form.unroll - 1}u < last; k += ${form.unroll}u) { ${lines(form.unroll, step)} }` : ""}
+        ${unroll > 1 ? `for (; k + ${unroll - 1}u < last; k += ${unroll}u) { ${first} ${lines(unroll, (i) => step(i, together ? i : undefined))} }` : ""}
         for (; k < last; k++) ${step(0)}
       }`;
 }
@@ -261,7 +270,7 @@ export function productProgram(form: Form): GpuProgram {
   const vectors = layout === "along-k" || twice;
   const written = layout === "rows" ? "vec4<f32>" : "f32";
   return {
-    name: `lab-matmul-${layout}-${rows}-${groups}-${wide ? "wide" : "narrow"}-${broadcast}-${form.lanes}`,
+    name: `lab-matmul-${layout}-${rows}-${groups}-${form.unroll}-${wide ? "wide" : "narrow"}-${broadcast}-${form.lanes}`,
     ...(broadcast > 0 ? { enable: ["subgroups"] } : {}),
     inputs: {
       a: vectors ? "vec4<f32>" : "f32",

@@ -97,19 +97,19 @@ function programOf(form: Form): GpuProgram {
 /** The fastest form known for a result of m × n. */
 function formOf(layout: Layout, m: number, n: number): Form {
   const narrow: Form = { layout, rows: 8, groups: 1, unroll: 1, wide: false, broadcast: 0, lanes: LANES };
-  if (m <= 2) {
-    const single = { ...narrow, rows: 1 };
-    return layout === "rows" ? { ...single, wide: true, unroll: 4, groups: n >= 64 ? 2 : 1 } : single;
-  }
-  if (layout === "any" || m > MAX_GROUPS * narrow.rows) return narrow;
   const size = subgroupSize();
-  const groups = layout === "rows" ? 2 : 1;
-  const lanes = size === 4 || size === 8 ? size : LANES;
+  const broadcast = size === 4 || size === 8 ? size : 0;
+  const lanes = broadcast === 0 ? LANES : size;
+  const groups = layout === "rows" || (layout === "any" && size === 4) ? 2 : 1;
   // Fewer columns would leave lanes without work.
-  if (n < (groups === 2 ? 6 : 3) * lanes) return narrow;
-  // With four lanes the loads a broadcast saves are worth no more than it costs, where A is read one by one.
-  const broadcast = size === 8 || (size === 4 && groups === 1) ? size : 0;
-  return { ...narrow, groups, wide: true, broadcast, lanes };
+  const wide = n >= (groups === 2 ? 6 : 3) * lanes && m <= MAX_GROUPS * narrow.rows;
+  if (m === 1 || (m === 2 && !wide)) {
+    const single = { ...narrow, rows: 1 };
+    // Elsewhere nothing was faster than four columns a thread, each lane with its own A.
+    if (layout !== "rows") return single;
+    return { ...single, wide: true, unroll: 4, groups: n >= 64 ? 2 : 1, broadcast, lanes };
+  }
+  return wide ? { ...narrow, groups, wide, broadcast, lanes } : narrow;
 }
 
 function multiplesOf4(...numbers: readonly (number | undefined)[]): boolean {
