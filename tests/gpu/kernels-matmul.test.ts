@@ -45,6 +45,14 @@ const SIZES = [
   [6, 24, 39, 16],
   [1, 3, 4, 2500],
   [1, 70, 68, 130],
+  [1, 1, 102, 9],
+  [1, 1, 64, 7],
+  [2, 2, 100, 12],
+  [1, 3, 101, 21],
+  [1, 8, 351, 10],
+  [2, 9, 61, 8],
+  [1, 16, 40, 64],
+  [1, 31, 36, 20],
 ] as const;
 
 describe("the matrix product", () => {
@@ -61,6 +69,48 @@ describe("the matrix product", () => {
           expect(distance(values, await inDouble(a, b, [batch, m, n, k], tA, tB))).toBeLessThan(5e-6);
           expect(await again.data()).toEqual(values);
           tf.dispose([a, b, y, again]);
+        }
+      }
+    }
+  });
+
+  it.each([
+    [1, 100, 12],
+    [8, 351, 9],
+    [19, 40, 16],
+  ])("%i x %i over %i: what is no number stays in its row and column, tiny and huge stay apart", async (m, n, k) => {
+    for (const transposed of [false, true]) {
+      const given = (rows: number, columns: number, seed: number): Promise<Float32Array> =>
+        tf.tidy(() => randomTensor([rows, columns], seed)).data() as Promise<Float32Array>;
+      const [x, y] = [await given(m, k, 1), await given(k, n, 2)];
+      x.forEach((value, i) => {
+        x[i] = value * (Math.floor(i / k) % 2 === 0 ? 1e30 : 1e-30);
+      });
+      const [badRow, badColumn] = [m - 1, n - 2];
+      x[badRow * k + k - 1] = Number.NaN;
+      y[(k - 1) * n + badColumn] = Number.POSITIVE_INFINITY;
+      const product = tf.tidy(() => {
+        const right = tf.tensor2d(y, [k, n]);
+        return transposed
+          ? tf.matMul(tf.tensor2d(x, [m, k]), tf.transpose(right), false, true)
+          : tf.matMul(tf.tensor2d(x, [m, k]), right);
+      });
+      const found = await product.data();
+      product.dispose();
+      for (let i = 0; i < m; i++) {
+        for (let j = 0; j < n; j++) {
+          const value = found[i * n + j] as number;
+          if (i === badRow || j === badColumn) {
+            expect(Number.isFinite(value), `${i}, ${j}`).toBe(false);
+            continue;
+          }
+          let [sum, size] = [0, 0];
+          for (let l = 0; l < k; l++) {
+            const term = (x[i * k + l] as number) * (y[l * n + j] as number);
+            sum += term;
+            size += Math.abs(term);
+          }
+          expect(Math.abs(value - sum) / size, `${i}, ${j}`).toBeLessThan(1e-6);
         }
       }
     }

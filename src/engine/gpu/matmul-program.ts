@@ -3,9 +3,10 @@
  *
  * out[b] (+)= alpha · Σ_repeats A[b] B[b / share] (+ bias per column) (+ add)
  *
- * Forms (measurements: docs/performance.md): one row a thread for one or two rows, where every load of B is used once; eight
- * rows by four or eight columns elsewhere, with A handed round in the subgroup where the adapter has subgroups of 4 or 8
- * lanes; results too narrow to fill a subgroup put several row blocks into one workgroup.
+ * Forms (measurements: docs/performance.md): one row a thread for one row, where every load of B is used once; elsewhere
+ * eight rows by four or eight columns, or sixteen by four where both operands are read along K, with A handed round in
+ * the subgroup where the adapter has subgroups of 4 or 8 lanes; results too narrow to fill a subgroup put several row
+ * blocks into one workgroup.
  */
 import { type Form, type Layout, PRODUCT_UNIFORMS, productProgram } from "./matmul-code.ts";
 import { subgroupSize } from "./own-kernels.ts";
@@ -109,7 +110,10 @@ function formOf(layout: Layout, m: number, n: number): Form {
     if (layout !== "rows") return single;
     return { ...single, wide: true, unroll: 4, groups: n >= 64 ? 2 : 1, broadcast, lanes };
   }
-  return wide ? { ...narrow, groups, wide, broadcast, lanes } : narrow;
+  if (!wide) return narrow;
+  // Sixteen rows load B half as often as eight; where B is read by rows, that was worth nothing.
+  const tall = m > 8 && (layout === "along-k" || layout === "along-k-twice");
+  return { ...narrow, rows: tall ? 16 : 8, groups, wide, broadcast, lanes };
 }
 
 function multiplesOf4(...numbers: readonly (number | undefined)[]): boolean {
