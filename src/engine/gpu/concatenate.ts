@@ -4,8 +4,9 @@
  * into the result one group after the other.
  */
 import { onSoftwareAdapter, ownKernels } from "./own-kernels.ts";
-import type { GpuProgram } from "./program.ts";
+import { type GpuProgram, unwritten } from "./program.ts";
 import { pointProgram, runPoints } from "./rows-program.ts";
+import { stridedCopy } from "./strided-copy.ts";
 import { tf } from "./tf.ts";
 
 /** Operands of the two programs; with the result the second one takes all buffers that every device has. */
@@ -13,6 +14,9 @@ const FEW = 3;
 const MANY = 7;
 /** Elements up to which the time of a dispatch hides how it reads. */
 const SMALL = 8192;
+
+/** Elements from which on software adapters copying operand by operand is faster, though it is more dispatches. */
+const COPIED = 4096;
 
 /** The operands' rows, `width<n>` elements each, side by side in rows of `total` elements from `from` on. */
 function programOf(count: number): GpuProgram {
@@ -58,6 +62,7 @@ function run(given: readonly tf.TensorInfo[], axis: number): tf.TensorInfo | und
   if (operands.length < 2 || (tf.util.sizeFromShape(shape) > SMALL && !onSoftwareAdapter())) return undefined;
   const rows = tf.util.sizeFromShape(shape.slice(0, at));
   const total = tf.util.sizeFromShape(shape.slice(at));
+  if (onSoftwareAdapter() && rows * total > COPIED) return copyBeside(operands, shape, rows, total);
   const count = operands.length <= FEW ? FEW : MANY;
   let made: tf.TensorInfo | undefined;
   let from = 0;
@@ -72,6 +77,27 @@ function run(given: readonly tf.TensorInfo[], axis: number): tf.TensorInfo | und
     from += width;
   }
   return made;
+}
+
+/** The operands copied into the result one after the other, in runs. */
+function copyBeside(
+  operands: readonly tf.TensorInfo[],
+  shape: readonly number[],
+  rows: number,
+  total: number,
+): tf.TensorInfo {
+  const into = unwritten(shape);
+  let toAt = 0;
+  for (const operand of operands) {
+    const width = tf.util.sizeFromShape(operand.shape) / rows;
+    const axes = [
+      { size: rows, from: width, to: total },
+      { size: width, from: 1, to: 1 },
+    ];
+    stridedCopy(operand, { into }, { axes, fromAt: 0, toAt });
+    toAt += width;
+  }
+  return into;
 }
 
 let installed = false;

@@ -3,10 +3,12 @@
  * which compile one for every rank and permutation, some twenty-five in a first training step. Each only moves numbers:
  * an element of the result is an element of the operand at some stride along every axis, or the padding.
  *
+ * On software adapters what needs no padding is copied in runs instead (gpu/strided-copy.ts).
  * Large results keep the stock programs on a GPU, where those read neighbouring elements together.
  */
 import { onSoftwareAdapter, ownKernels } from "./own-kernels.ts";
 import { pointProgram, runPoints } from "./rows-program.ts";
+import { stridedCopy, stridesOf } from "./strided-copy.ts";
 import { tf } from "./tf.ts";
 
 /** One axis of a result. */
@@ -48,10 +50,6 @@ const PROGRAM = pointProgram({
     result[i] = select(u.padding, x[select(0u, at, inside)], inside);`,
 });
 
-function stridesOf(shape: readonly number[]): number[] {
-  return shape.map((_, axis) => tf.util.sizeFromShape(shape.slice(axis + 1)));
-}
-
 const whole = (size: number, stride: number): MoveAxis => ({ size, stride, low: 0, count: size });
 const isWhole = ({ size, low, count }: MoveAxis): boolean => low === 0 && count === size;
 
@@ -84,6 +82,12 @@ function move(
 ): tf.TensorInfo | undefined {
   const size = tf.util.sizeFromShape([...shape]);
   if (!suits(x, size)) return undefined;
+  if (onSoftwareAdapter() && axes.every(isWhole)) {
+    const to = stridesOf(axes.map((axis) => axis.size));
+    const copied = axes.map((axis, at) => ({ size: axis.size, from: axis.stride, to: to[at] as number }));
+    const made = stridedCopy(x, { shape }, { axes: copied, fromAt: offset, toAt: 0 });
+    if (made !== undefined) return made;
+  }
   const joined = joinAxes(axes);
   if (joined.length > RANK) return undefined;
   const all = [...Array.from({ length: RANK - joined.length }, () => whole(1, 0)), ...joined];
