@@ -312,11 +312,6 @@ export function unwritten(shape: readonly number[]): tf.TensorInfo {
   return backend().makeTensorInfo([...shape], "float32");
 }
 
-/** Whether a tensor has not been on the GPU yet. */
-export function isOnHost(info: tf.TensorInfo): boolean {
-  return (backend().tensorMap.get(info.dataId)?.resource ?? null) === null;
-}
-
 /** Gives up an intermediate of a kernel. */
 export function release(info: tf.TensorInfo): void {
   backend().disposeData(info.dataId);

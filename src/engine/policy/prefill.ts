@@ -4,6 +4,7 @@
  * token is left out: decoding begins with it.
  */
 import { HIDDEN_SCORE } from "../gpu/kernels/attention.ts";
+import { repeatRows } from "../gpu/kernels/repeat.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { LanguageConfig } from "../model/config.ts";
 import { disposeCache, type KvCache, languageForward } from "../model/language.ts";
@@ -109,6 +110,10 @@ export function prefill(
 export function rowsOf(cache: KvCache, rows: readonly number[]): KvCache {
   const [stored] = (cache[0] as KvCache[number]).k.shape as [number];
   if (stored === 1 || (stored === rows.length && rows.every((row, at) => row === at))) return cache;
+  const times = rows.length / stored;
+  if (Number.isInteger(times) && rows.every((row, at) => row === Math.floor(at / times))) {
+    return cache.map(({ k, v }) => ({ k: repeatRows(k, times), v: repeatRows(v, times) }));
+  }
   const index = tf.tensor1d([...rows], "int32");
   return cache.map(({ k, v }) => ({ k: tf.gather(k, index), v: tf.gather(v, index) }));
 }
