@@ -1,4 +1,4 @@
-/** Transposes, cuts, joins and repetitions by our program, against the stock ones: not one bit may differ. */
+/** Transposes, cuts, joins and repetitions in runs, against the stock ones: not one bit may differ. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { switchOwnKernels } from "../../src/engine/gpu/own-kernels.ts";
 import { uploadNow } from "../../src/engine/gpu/program.ts";
@@ -102,7 +102,7 @@ describe("moves of elements", () => {
     );
   });
 
-  it("of whole numbers and flags are the backend's, and exact", async () => {
+  it("of whole numbers and flags are exact", async () => {
     const ids = tf.tensor2d([1, 2, 3, 2 ** 23, 5, 6], [2, 3], "int32");
     const turned = tf.tidy(() => tf.transpose(ids).greater(2));
     expect(Array.from(await turned.data())).toEqual([0, 1, 0, 1, 1, 1]);
