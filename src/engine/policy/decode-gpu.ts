@@ -5,6 +5,7 @@
  * tests/gpu/decode.test.ts.
  */
 import { LabError } from "../errors.ts";
+import { roomFor } from "../gpu/decode/slot-block.ts";
 import { NO_TOKEN, SLOT_WORDS, type Slot, slotWords } from "../gpu/decode/state.ts";
 import { OwnBuffers } from "../gpu/own-buffers.ts";
 import { onSoftwareAdapter } from "../gpu/own-kernels.ts";
@@ -15,14 +16,7 @@ import type { LanguageConfig } from "../model/config-language.ts";
 import { ropeFrequencies } from "../model/rope-scaling.ts";
 import type { Weights } from "../model/weights.ts";
 import type { GenerateOptions, RowAddress, RowResult } from "./completion.ts";
-import {
-  type DecodeBuffers,
-  type DecodeLoad,
-  type DecodeSizes,
-  decodeStep,
-  seenWords,
-  slotBlock,
-} from "./decode-step.ts";
+import { type DecodeBuffers, type DecodeLoad, type DecodeSizes, decodeStep, seenWords } from "./decode-step.ts";
 import { type BoundModel, bindModel, FOLD_BYTES } from "./decode-weights.ts";
 import type { Prefilled } from "./prefill.ts";
 
@@ -150,11 +144,10 @@ function take(row: Row, drawn: Uint8Array, entry: number, stop: GenerateOptions[
 
 function sizesOf(prompts: Prefilled, capacity: number): DecodeSizes {
   const rows = prompts.head.length;
-  const block = slotBlock(rows);
   const longest = Math.max(...prompts.head.map((head, row) => head + (prompts.tail[row] as number)));
   return {
     rows,
-    slots: Math.ceil(rows / block) * block,
+    slots: roomFor(rows),
     capacity,
     places: prompts.places,
     tailStart: prompts.tailStart,

@@ -4,6 +4,8 @@ import { laned } from "../gpu/decode/lanes.ts";
 import { PACKED_STEP, packedEmbedProgram, packedLinearProgram } from "../gpu/decode/packed-products.ts";
 import { GATE, linearProgram } from "../gpu/decode/products.ts";
 import { SAMPLE } from "../gpu/decode/sample.ts";
+import { slotBlock } from "../gpu/decode/slot-block.ts";
+import { subgroupSize } from "../gpu/own-kernels.ts";
 import { PackedMatrix } from "../gpu/packed/matrix.ts";
 import { buffersOf } from "../gpu/packed/product.ts";
 import { paddedWidth } from "../gpu/packed/storage.ts";
@@ -68,11 +70,6 @@ export interface DecodeBuffers {
   }[];
 }
 
-/** Slots a product works on at once. */
-export function slotBlock(rows: number): number {
-  return rows === 1 ? 1 : 4;
-}
-
 const PHILOX_ROUNDS = 10;
 
 export function decodeStep(
@@ -85,7 +82,7 @@ export function decodeStep(
   software: boolean,
 ): Prepared<DecodeLoad>[] {
   const { hiddenSize, mlpSize, heads, kvHeads, headSize, vocabSize } = config;
-  const block = slotBlock(sizes.rows);
+  const block = slotBlock(sizes.slots, software, subgroupSize());
   const list: Prepared<DecodeLoad>[] = [];
 
   const norm = (weight: GPUBuffer): void => {
@@ -115,7 +112,7 @@ export function decodeStep(
         program,
         buffers: [x, weight, bias ?? buffers.empty, result],
         uniforms: [count, tile0, inSize / 4, outSize, inSize / 4, 0, stride, first, scale, ...flags],
-        grid: ({ slots }) => [groups(count), Math.ceil(slots / block)],
+        grid: ({ slots }) => [groups(count), Math.ceil(slots / block.slots)],
       });
     }
   };
@@ -141,7 +138,7 @@ export function decodeStep(
           program,
           buffers: [x, ...buffersOf(part), bias ?? buffers.empty, result],
           uniforms: [count, tile0, ...units, ...place, part.unit, ...flags],
-          grid: ({ slots }) => [groups(count), Math.ceil(slots / block)],
+          grid: ({ slots }) => [groups(count), Math.ceil(slots / block.slots)],
         });
       }
     }
@@ -206,10 +203,10 @@ export function decodeStep(
       program: scoresProgram(lanes),
       buffers: [buffers.query, cache.pastKeys, cache.ownKeys, buffers.state, buffers.scores],
       uniforms: [...cacheUniforms, 1 / Math.sqrt(headSize)],
-      grid: ({ slots, keys }) => [Math.ceil(keys / lanes), slots * heads],
+      grid: ({ slots, keys }) => [Math.ceil(keys / (2 * lanes)), slots * heads],
     });
     const mix = laned(MIX, software);
-    const tiles = (heads * headSize) / 4;
+    const tiles = (heads * headSize) / 8;
     list.push({
       program: mix.program,
       buffers: [buffers.scores, cache.pastValues, cache.ownValues, buffers.state, buffers.mixed],

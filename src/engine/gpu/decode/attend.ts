@@ -104,22 +104,6 @@ export const ROTATE: GpuProgram = {
     }`,
 };
 
-/** Where key j of a slot lies: below `pastCount` in the prompt's cache, else in the own one; in units of d/4 elements. */
-const PLACES = `${SLOT_HEADER}
-  fn keyCount(slot: u32) -> u32 {
-    let s = slot * SLOT_WORDS;
-    return state[s + HEAD] + state[s + TAIL] + state[s + COUNT] + 1u;
-  }
-  fn pastCount(slot: u32) -> u32 { return state[slot * SLOT_WORDS + HEAD] + state[slot * SLOT_WORDS + TAIL]; }
-  fn pastPlace(slot: u32, keyHead: u32, j: u32) -> u32 {
-    let s = slot * SLOT_WORDS;
-    let place = select(u.tailStart + j - state[s + HEAD], j, j < state[s + HEAD]);
-    return ((state[s + PAST_ROW] * u.keyHeads + keyHead) * u.places + place) * u.d4;
-  }
-  fn ownPlace(slot: u32, keyHead: u32, j: u32) -> u32 {
-    return ((state[slot * SLOT_WORDS + ROW] * u.keyHeads + keyHead) * u.capacity + j - pastCount(slot)) * u.d4;
-  }`;
-
 const CACHE_UNIFORMS = {
   d4: "u32",
   heads: "u32",
@@ -130,64 +114,103 @@ const CACHE_UNIFORMS = {
   stride: "u32",
 } as const;
 
-/** scores[slot · head, key] = scale · q · k, one thread per key, `lanes` of them in a workgroup. */
+/**
+ * Of a slot and a query head: key j lies at `pastKey(j)` of the prompt's cache where j < split, else at `ownKey + j − split`
+ * of the own one, both in keys; there are `count`. What the state says is read once, for a load costs more than all else.
+ */
+const PLACES = `
+    let s = slot * SLOT_WORDS;
+    let headKeys = state[s + HEAD];
+    let split = headKeys + state[s + TAIL];
+    let count = split + state[s + COUNT] + 1u;
+    let keyHead = head / (u.heads / u.keyHeads);
+    let pastHead = (state[s + PAST_ROW] * u.keyHeads + keyHead) * u.places;
+    let pastTail = pastHead + u.tailStart - headKeys;
+    let ownKey = (state[s + ROW] * u.keyHeads + keyHead) * u.capacity;`;
+
+/**
+ * scores[slot · head, key] = scale · q · k. A thread takes two keys, a workgroup twice `lanes`: the query is loaded once
+ * for both.
+ */
 export const scoresProgram = (lanes: number): GpuProgram => ({
   name: `lab-decode-scores-${lanes}`,
   inputs: { q: "vec4<f32>", past: "vec4<f32>", own: "vec4<f32>", state: "u32" },
   outputs: { scores: "f32" },
   uniforms: { ...CACHE_UNIFORMS, scale: "f32" },
   workgroup: [lanes, 1],
-  header: PLACES,
+  header: SLOT_HEADER,
   body: `
-    let j = group.x * ${lanes}u + local.x;
     let slot = group.y / u.heads;
     let head = group.y % u.heads;
-    if (j >= keyCount(slot)) { return; }
-    let keyHead = head / (u.heads / u.keyHeads);
+    ${PLACES}
+    let j0 = group.x * ${2 * lanes}u + local.x;
+    let j1 = j0 + ${lanes}u;
+    if (j0 >= count) { return; }
     let query = group.y * u.d4;
-    var total = 0.0;
-    if (j < pastCount(slot)) {
-      let at = pastPlace(slot, keyHead, j);
-      for (var i = 0u; i < u.d4; i++) { total += dot(q[query + i], past[at + i]); }
-    } else {
-      let at = ownPlace(slot, keyHead, j);
-      for (var i = 0u; i < u.d4; i++) { total += dot(q[query + i], own[at + i]); }
+    var before = vec2f(0);
+    if (j0 < split) {
+      let last = min(j1, split - 1u);
+      let a0 = select(pastTail, pastHead, j0 < headKeys) + j0;
+      let a1 = select(pastTail, pastHead, last < headKeys) + last;
+      for (var i = 0u; i < u.d4; i++) {
+        let x = q[query + i];
+        before += vec2f(dot(x, past[a0 * u.d4 + i]), dot(x, past[a1 * u.d4 + i]));
+      }
     }
-    scores[group.y * u.stride + j] = total * u.scale;`,
+    var after = vec2f(0);
+    if (j0 >= split || (j1 >= split && j1 < count)) {
+      let a0 = ownKey + max(j0, split) - split;
+      let a1 = ownKey + min(j1, count - 1u) - split;
+      for (var i = 0u; i < u.d4; i++) {
+        let x = q[query + i];
+        after += vec2f(dot(x, own[a0 * u.d4 + i]), dot(x, own[a1 * u.d4 + i]));
+      }
+    }
+    let at = group.y * u.stride;
+    scores[at + j0] = select(after.x, before.x, j0 < split) * u.scale;
+    if (j1 < count) { scores[at + j1] = select(after.y, before.y, j1 < split) * u.scale; }`,
 });
 
-/** result[slot, head, 4 channels] = softmax(scores) · v. */
+/** result[slot, head, 8 channels] = softmax(scores) · v. */
 export const MIX: LaneProgram = {
   name: "lab-decode-mix",
   inputs: { scores: "f32", past: "vec4<f32>", own: "vec4<f32>", state: "u32" },
   outputs: { result: "vec4<f32>" },
   uniforms: { tiles: "u32", ...CACHE_UNIFORMS },
   reductions: ["largest", "sum", "sum4"],
-  header: PLACES,
+  header: SLOT_HEADER,
   body: `
     let slot = group.y;
-    let head = tile / u.d4;
-    let c = tile % u.d4;
-    let keyHead = head / (u.heads / u.keyHeads);
-    let count = keyCount(slot);
-    let split = pastCount(slot);
+    let head = 2u * tile / u.d4;
+    let c = 2u * tile % u.d4;
+    ${PLACES}
     let base = (slot * u.heads + head) * u.stride;
     var top = -3.0e38;
     for (var j = first; j < count; j += step) { top = max(top, scores[base + j]); }
     top = largest(top, lane);
     var total = 0.0;
-    var mixed = vec4f(0);
+    var low = vec4f(0);
+    var high = vec4f(0);
     for (var j = first; j < split; j += step) {
       let e = exp(scores[base + j] - top);
       total += e;
-      mixed += e * past[pastPlace(slot, keyHead, j) + c];
+      let at = (select(pastTail, pastHead, j < headKeys) + j) * u.d4 + c;
+      low += e * past[at];
+      high += e * past[at + 1u];
     }
     for (var j = split + first; j < count; j += step) {
       let e = exp(scores[base + j] - top);
       total += e;
-      mixed += e * own[ownPlace(slot, keyHead, j) + c];
+      let at = (ownKey + j - split) * u.d4 + c;
+      low += e * own[at];
+      high += e * own[at + 1u];
     }
     total = sum(total, lane);
-    mixed = sum4(mixed, lane);
-    if (first == 0u) { result[slot * u.tiles + tile] = mixed / total; }`,
+    low = sum4(low, lane);
+    high = sum4(high, lane);
+    if (first == 0u) {
+      let at = 2u * (slot * u.tiles + tile);
+      result[at] = low / total;
+      result[at + 1u] = high / total;
+    }`,
 };

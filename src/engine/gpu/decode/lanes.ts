@@ -33,6 +33,11 @@ const FOLDS: Readonly<Record<Exclude<Reduction, "before">, Fold>> = {
  */
 export interface LaneProgram extends Omit<GpuProgram, "workgroup"> {
   readonly reductions: readonly Reduction[];
+  /**
+   * Lanes of a subgroup, which is then the workgroup on a software adapter: its threads hand values round, so those beyond
+   * the last tile stay, and the body sees `inside`, false for them. Not for the form for GPUs.
+   */
+  readonly subgroup?: number;
 }
 
 export interface LanedProgram {
@@ -45,25 +50,27 @@ const made = new Map<string, LanedProgram>();
 
 /** The program in the form for software adapters or for GPUs. */
 export function laned(source: LaneProgram, software: boolean): LanedProgram {
-  const name = `${source.name}-${software ? 1 : SHARED_LANES}`;
+  const { reductions, subgroup, ...rest } = source;
+  const lanes = subgroup ?? OWN_LANES;
+  const name = `${source.name}-${software ? 1 : SHARED_LANES}${subgroup === undefined ? "" : `-${subgroup}`}`;
   const known = made.get(name);
   if (known !== undefined) return known;
-  const { reductions, ...rest } = source;
   const program: GpuProgram = {
     ...rest,
     name,
-    workgroup: [software ? OWN_LANES : SHARED_LANES, 1],
+    ...(subgroup === undefined ? {} : { enable: ["subgroups"] }),
+    workgroup: [software ? lanes : SHARED_LANES, 1],
     header: `${reductions.map((kind) => (software ? same(kind) : tree(kind))).join("\n")}\n${source.header ?? ""}`,
     body: `
       ${
         software
-          ? `let lane = 0u; let first = 0u; let step = 1u; let tile = group.x * ${OWN_LANES}u + local.x;`
+          ? `let lane = 0u; let first = 0u; let step = 1u; let tile = group.x * ${lanes}u + local.x;`
           : `let lane = local.x; let first = local.x; let step = ${SHARED_LANES}u; let tile = group.x;`
       }
-      if (tile >= u.tiles) { return; }
+      ${subgroup === undefined ? "if (tile >= u.tiles) { return; } let inside = true;" : "let inside = tile < u.tiles;"}
       ${source.body}`,
   };
-  const form: LanedProgram = { program, groups: (tiles) => (software ? Math.ceil(tiles / OWN_LANES) : tiles) };
+  const form: LanedProgram = { program, groups: (tiles) => (software ? Math.ceil(tiles / lanes) : tiles) };
   made.set(name, form);
   return form;
 }

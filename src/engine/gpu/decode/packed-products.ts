@@ -7,6 +7,8 @@ import { hasScales, type WeightStorage } from "../packed/storage.ts";
 import { blockInputs, readUnit, UNIT, UNITS_PER_SCALE, unpackHeader } from "../packed/unpack.ts";
 import type { GpuProgram } from "../program.ts";
 import type { LaneProgram } from "./lanes.ts";
+import { putAll } from "./products.ts";
+import { type SlotBlock, blockInputs as slotInputs } from "./slot-block.ts";
 import { SLOT_HEADER } from "./state.ts";
 
 /** Input sizes must be a multiple of this. */
@@ -17,14 +19,17 @@ const lines = (count: number, line: (i: number) => string): string =>
 
 /**
  * result[slot, resultFirst + first + j] (+)= factor · x[slot] · w[j] (+ bias[first + j]) for the rows j of a block.
- * @param rows slots of a block of slots, which the grid's y counts
+ * The grid's y counts blocks of slots.
  */
-export function packedLinearProgram(storage: WeightStorage, rows: number): LaneProgram {
+export function packedLinearProgram(storage: WeightStorage, block: SlotBlock): LaneProgram {
+  const { slots, subgroup } = block;
+  const x = slotInputs(block, (slot) => `${slot} * 2u * u.units`);
   const four = [0, 1, 2, 3];
   const scaled = hasScales(storage);
   const scales = four.map((c) => `scale((q${c} + unit) / ${UNITS_PER_SCALE}u)`).join(", ");
   return {
-    name: `lab-decode-packed-${storage}-${rows}`,
+    name: `lab-decode-packed-${storage}-${slots}`,
+    ...(subgroup === undefined ? {} : { subgroup }),
     inputs: { x: "vec4<f32>", ...blockInputs(storage), bias: "f32" },
     outputs: { result: "f32" },
     uniforms: {
@@ -54,22 +59,25 @@ export function packedLinearProgram(storage: WeightStorage, rows: number): LaneP
         }
       }`,
     body: `
-      let slot0 = group.y * ${rows}u;
+      let slot0 = group.y * ${slots}u;
       let column = (tile + u.tile0) * 4u;
       ${lines(4, (c) => `let q${c} = (u.skip + min(column + ${c}u, u.n - 1u)) * u.rowUnits;`)}
-      ${lines(rows, (r) => `let p${r} = (slot0 + ${r}u) * 2u * u.units; var c${r} = vec4f(0);`)}
+      ${x.addresses}
+      ${lines(slots, (r) => `var c${r} = vec4f(0);`)}
       for (var unit = first; unit < u.units; unit += step) {
         ${lines(4, (c) => readUnit(storage, `b${c}`, `q${c} + unit`))}
         ${scaled ? `let s = vec4f(${scales});` : ""}
+        ${x.load("low", "2u * unit")}
+        ${x.load("high", "2u * unit + 1u")}
         ${lines(
-          rows,
-          (r) => `{ let al = x[p${r} + 2u * unit]; let ah = x[p${r} + 2u * unit + 1u];
+          slots,
+          (r) => `{ let al = ${x.value("low", r)}; let ah = ${x.value("high", r)};
           c${r} += ${scaled ? "s * " : ""}vec4f(${four.map((c) => `dot(al, b${c}l) + dot(ah, b${c}h)`).join(", ")}); }`,
         )}
       }
-      ${lines(rows, (r) => `c${r} = sum4(c${r}, lane);`)}
-      if (first == 0u) {
-        ${lines(rows, (r) => `put(slot0 + ${r}u, column, c${r});`)}
+      ${lines(slots, (r) => `c${r} = sum4(c${r}, lane);`)}
+      if (first == 0u && inside) {
+        ${putAll(slots)}
       }`,
   };
 }

@@ -1,24 +1,27 @@
 /**
  * The linear layers of a decoding step: a few rows (slots) times a long matrix [out, in]. A thread or workgroup computes
- * 1 or 4 slots × 4 outputs, so that a weight is loaded once for all of them. One program serves every layer, low-rank
+ * 1, 4 or 8 slots × 4 outputs, so that a weight is loaded once for all of them. One program serves every layer, low-rank
  * factor and the head, because each further one costs a software adapter most of a second to compile. Sums run over the
  * input in a fixed order whatever the batch, so a row's result does not depend on its neighbours.
  * Oracle: gpu/kernels/linear.ts; tests/gpu/decode.test.ts.
  */
 import type { GpuProgram } from "../program.ts";
 import type { LaneProgram } from "./lanes.ts";
+import { blockInputs, type SlotBlock } from "./slot-block.ts";
 
 const lines = (count: number, line: (i: number) => string): string =>
   Array.from({ length: count }, (_, i) => line(i)).join("\n");
 
 /**
  * result[slot, resultFirst + j] (+)= scale · x[slot, xFirst …] · w[j] (+ bias[j]) for the four columns j of a tile; tiles
- * count on from tile0. Strides and firsts of x are in groups of four.
- * @param rows slots of a block, which the grid's y counts
+ * count on from tile0. Strides and firsts of x are in groups of four. The grid's y counts blocks of slots.
  */
-export function linearProgram(rows: number): LaneProgram {
+export function linearProgram(block: SlotBlock): LaneProgram {
+  const { slots, subgroup } = block;
+  const inputs = blockInputs(block, (slot) => `${slot} * u.xStride + u.xFirst`);
   return {
-    name: `lab-decode-linear-${rows}`,
+    name: `lab-decode-linear-${slots}`,
+    ...(subgroup === undefined ? {} : { subgroup }),
     inputs: { x: "vec4<f32>", w: "vec4<f32>", bias: "f32" },
     outputs: { result: "f32" },
     uniforms: {
@@ -46,23 +49,35 @@ export function linearProgram(rows: number): LaneProgram {
         }
       }`,
     body: `
-      let slot0 = group.y * ${rows}u;
+      let slot0 = group.y * ${slots}u;
       let column = (tile + u.tile0) * 4u;
       ${lines(4, (i) => `let q${i} = min(column + ${i}u, u.n - 1u) * u.k4;`)}
-      ${lines(rows, (r) => `let p${r} = (slot0 + ${r}u) * u.xStride + u.xFirst; var c${r} = vec4f(0);`)}
+      ${inputs.addresses}
+      ${lines(slots, (r) => `var c${r} = vec4f(0);`)}
       for (var k = first; k < u.k4; k += step) {
         ${lines(4, (i) => `let w${i} = w[q${i} + k];`)}
+        ${inputs.load("a", "k")}
         ${lines(
-          rows,
-          (r) => `let a${r} = x[p${r} + k];
-          c${r} += vec4f(dot(a${r}, w0), dot(a${r}, w1), dot(a${r}, w2), dot(a${r}, w3));`,
+          slots,
+          (r) => `{ let a = ${inputs.value("a", r)};
+          c${r} += vec4f(dot(a, w0), dot(a, w1), dot(a, w2), dot(a, w3)); }`,
         )}
       }
-      ${lines(rows, (r) => `c${r} = sum4(c${r}, lane);`)}
-      if (first == 0u) {
-        ${lines(rows, (r) => `put(slot0 + ${r}u, column, c${r});`)}
+      ${lines(slots, (r) => `c${r} = sum4(c${r}, lane);`)}
+      if (first == 0u && inside) {
+        ${putAll(slots)}
       }`,
   };
+}
+
+/** Hands the sums of all slots to `put` in a loop that chooses among them: written out, each costs a compiler as much as the product. */
+export function putAll(slots: number): string {
+  if (slots === 1) return "put(slot0, column, c0);";
+  return `for (var r = 0u; r < ${slots}u * min(u.tiles, 1u); r++) {
+          var sums = c0;
+          ${lines(slots - 1, (r) => `sums = select(sums, c${r + 1}, r == ${r + 1}u);`)}
+          put(slot0 + r, column, sums);
+        }`;
 }
 
 /** result[row0 + n, k] = w[n, k] + scale · Σ_r b[n, r] a[r, k]: a matrix with its low-rank branch folded in. */
