@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { gelu, swiglu } from "../../src/engine/gpu/kernels/activation.ts";
 import { attention, causalMask, HIDDEN_SCORE } from "../../src/engine/gpu/kernels/attention.ts";
-import { setAttentionScratch } from "../../src/engine/gpu/kernels/attention-blocks.ts";
+import { setAttentionScratch } from "../../src/engine/gpu/kernels/attention-runs.ts";
 import { conv2d } from "../../src/engine/gpu/kernels/conv.ts";
 import { headScores, setHeadScratch } from "../../src/engine/gpu/kernels/head-scores.ts";
 import { tokenScores } from "../../src/engine/gpu/kernels/logprob.ts";

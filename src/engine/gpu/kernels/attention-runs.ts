@@ -1,0 +1,184 @@
+/** Runs of queries whose attention scores fit a scratch array, and the products of a run. */
+import { type ProductSpec, recordProduct } from "../matmul-program.ts";
+import { unwritten } from "../program.ts";
+import type { tf } from "../tf.ts";
+
+/** Scores of one run at most; a run has at least eight queries all the same. */
+const SCRATCH_BYTES = 8 * 2 ** 20;
+
+export interface AttentionForm {
+  readonly scale: number;
+  /** Query i sees keys up to Tk − Tq + i. */
+  readonly causal: boolean;
+  /** With `causal`: only so many keys back, itself included; 0 = all. */
+  readonly reach: number;
+}
+
+/** Scratch of a run in bytes; tests make it small. */
+let scratchBytes = SCRATCH_BYTES;
+export function setAttentionScratch(bytes = SCRATCH_BYTES): void {
+  scratchBytes = bytes;
+}
+
+export interface Run {
+  /** First query and how many. */
+  readonly start: number;
+  readonly count: number;
+  /** First key any of them sees, and how many from there. */
+  readonly from: number;
+  readonly width: number;
+  /** Last key the first query sees, counted from `from`. */
+  readonly last: number;
+}
+
+export interface Sizes {
+  readonly heads: number;
+  readonly keyHeads: number;
+  readonly queries: number;
+  readonly keys: number;
+  readonly d: number;
+  readonly dv: number;
+}
+
+export function sizesOf(q: tf.TensorInfo, v: tf.TensorInfo): Sizes {
+  const [batch, heads, queries, d] = q.shape as [number, number, number, number];
+  const [, keyHeads, keys, dv] = v.shape as [number, number, number, number];
+  return { heads: batch * heads, keyHeads: batch * keyHeads, queries, keys, d, dv };
+}
+
+export function runsOf({ heads, queries, keys }: Sizes, { causal, reach }: AttentionForm): Run[] {
+  const fitting = Math.floor(scratchBytes / (heads * keys * Float32Array.BYTES_PER_ELEMENT));
+  const step = Math.max(8, fitting - (fitting % 8));
+  const before = keys - queries;
+  const runs: Run[] = [];
+  for (let start = 0; start < queries; start += step) {
+    const count = Math.min(step, queries - start);
+    const first = causal && reach > 0 ? Math.max(0, before + start + 1 - reach) : 0;
+    const from = first - (first % 4);
+    const end = causal ? before + start + count : keys;
+    runs.push({ start, count, from, width: end - from, last: before + start - from });
+  }
+  return runs;
+}
+
+/** rows of `left` times rows of `right` over their common width: the scores, or the gradient of the weights. */
+export function scores(
+  s: Sizes,
+  run: Run,
+  causal: boolean,
+  left: tf.TensorInfo,
+  right: tf.TensorInfo,
+  into: tf.TensorInfo,
+): void {
+  const inner = left.shape[3] as number;
+  const spec: ProductSpec = {
+    m: run.count,
+    n: run.width,
+    k: inner,
+    batch: s.heads,
+    share: s.heads / s.keyHeads,
+    a: left,
+    aPlace: { line: inner, step: 1, batch: s.queries * inner, offset: run.start * inner },
+    b: right,
+    bPlace: { line: inner, step: 1, batch: s.keys * inner, offset: run.from * inner },
+    out: { row: run.width, batch: run.count * run.width },
+    into,
+    ...(causal ? { bound: { kind: "triangle", reach: run.last } } : {}),
+  };
+  recordProduct(s.queries === 1 ? groupedRows(spec, s) : spec, []);
+}
+
+/** weights [heads, count, width] times rows of `right` [keys, inner] into the run's rows of `into`. */
+export function mix(
+  s: Sizes,
+  run: Run,
+  causal: boolean,
+  weights: tf.TensorInfo,
+  right: tf.TensorInfo,
+  into: tf.TensorInfo,
+): void {
+  const inner = right.shape[3] as number;
+  const spec: ProductSpec = {
+    m: run.count,
+    n: inner,
+    k: run.width,
+    batch: s.heads,
+    share: s.heads / s.keyHeads,
+    a: weights,
+    aPlace: { line: run.width, step: 1, batch: run.count * run.width },
+    b: right,
+    bPlace: { line: 1, step: inner, batch: s.keys * inner, offset: run.from * inner },
+    out: { row: inner, batch: s.queries * inner, offset: run.start * inner },
+    into,
+    ...(causal ? { bound: { kind: "upTo", reach: run.last + 1 } } : {}),
+  };
+  recordProduct(s.queries === 1 ? groupedRows(spec, s) : spec, []);
+}
+
+/** A single query place sees all keys, so the query heads of a group are the rows of one product. */
+export function groupedRows({ bound: _, ...spec }: ProductSpec, s: Sizes): ProductSpec {
+  const group = s.heads / s.keyHeads;
+  const aPlace = { ...spec.aPlace, batch: group * spec.aPlace.line };
+  return { ...spec, m: group, batch: s.keyHeads, share: 1, aPlace, out: { ...spec.out, batch: group * spec.out.row } };
+}
+
+/** weightsᵀ times the run's rows of `right`, summed over the query heads of a group, into the run's keys of `into`. */
+export function gather(
+  s: Sizes,
+  run: Run,
+  causal: boolean,
+  weights: tf.TensorInfo,
+  right: tf.TensorInfo,
+  into: tf.TensorInfo,
+  accumulate: boolean,
+): void {
+  const inner = right.shape[3] as number;
+  const group = s.heads / s.keyHeads;
+  const block = run.count * run.width;
+  const spec: ProductSpec = {
+    m: run.width,
+    n: inner,
+    k: run.count,
+    batch: s.keyHeads,
+    repeats: group,
+    a: weights,
+    aPlace: { line: 1, step: run.width, batch: group * block, repeat: block },
+    b: right,
+    bPlace: {
+      line: 1,
+      step: inner,
+      batch: group * s.queries * inner,
+      offset: run.start * inner,
+      repeat: s.queries * inner,
+    },
+    out: { row: inner, batch: s.keys * inner, offset: run.from * inner },
+    into,
+    accumulate,
+    ...(causal ? { bound: { kind: "onwards", reach: run.last } } : {}),
+  };
+  recordProduct(spec, []);
+}
+
+export interface Inputs {
+  readonly q: tf.TensorInfo;
+  readonly k: tf.TensorInfo;
+  readonly v: tf.TensorInfo;
+  readonly mask: tf.TensorInfo | undefined;
+}
+
+export function scratchFor(s: Sizes, runs: readonly Run[]): tf.TensorInfo {
+  return unwritten([s.heads * Math.max(...runs.map((run) => run.count * run.width))]);
+}
+
+/** Element strides of a mask in [B, heads, Tq, Tk], 0 where it is shared. */
+export function maskStrides(mask: tf.TensorInfo): [number, number, number, number] {
+  const shape = [1, 1, 1, 1, ...mask.shape].slice(-4);
+  let stride = 1;
+  const strides: [number, number, number, number] = [0, 0, 0, 0];
+  for (let axis = 3; axis >= 0; axis--) {
+    const size = shape[axis] as number;
+    strides[axis] = size === 1 ? 0 : stride;
+    stride *= size;
+  }
+  return strides;
+}

@@ -1,0 +1,98 @@
+/** Attention with narrow heads, whose programs keep a query or a key in registers, against stock operations. */
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { attention, causalMask, HIDDEN_SCORE } from "../../src/engine/gpu/kernels/attention.ts";
+import { setAttentionScratch } from "../../src/engine/gpu/kernels/attention-runs.ts";
+import { setSubgroupSize, subgroupSize } from "../../src/engine/gpu/own-kernels.ts";
+import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
+import { useGpu } from "../support/gpu.ts";
+import { expectLikeStock, randomTensor } from "../support/kernels.ts";
+
+let lanes = 0;
+beforeAll(async () => {
+  await useGpu();
+  lanes = subgroupSize();
+});
+afterEach(() => {
+  setSubgroupSize(lanes);
+  setAttentionScratch();
+});
+
+type Three = [Tensor, Tensor, Tensor];
+type Sizes = readonly [batch: number, heads: number, keyHeads: number, queries: number, keys: number, width: number];
+
+const CASES: readonly Sizes[] = [
+  [1, 1, 1, 5, 5, 4],
+  [2, 4, 2, 9, 9, 16],
+  [2, 6, 2, 13, 21, 8],
+  [1, 2, 1, 33, 40, 12],
+  [1, 3, 3, 9, 70, 16],
+  [2, 2, 2, 8, 8, 32],
+  [1, 2, 2, 17, 17, 36],
+];
+
+const fresh = ([batch, heads, keyHeads, tq, tk, d]: Sizes, scale = 1): Three => [
+  randomTensor([batch, heads, tq, d], 1, scale),
+  randomTensor([batch, keyHeads, tk, d], 2, scale),
+  randomTensor([batch, keyHeads, tk, d], 3),
+];
+
+/** Of every shape a caller may give, the first keys of each row but the first hidden. */
+function masks([batch, heads, , tq, tk]: Sizes): Tensor[] {
+  return tf.tidy(() => {
+    const hidden = new Float32Array(batch * tk);
+    for (let row = 1; row < batch; row++) hidden[row * tk] = HIDDEN_SCORE;
+    const padding = tf.tensor4d(hidden, [batch, 1, 1, tk]);
+    return [padding, causalMask(tq, tk, tk - tq).add(padding), randomTensor([batch, heads, tq, tk], 4)];
+  });
+}
+
+describe.each([true, false])("narrow heads, with the lanes of subgroups: %s", (subgroups) => {
+  it.each(CASES)("%i rows, %i query and %i key heads, %i over %i places of width %i", async (...sizes) => {
+    if (!subgroups) setSubgroupSize(0);
+    const given = masks(sizes);
+    const run =
+      (mask?: Tensor, order?: { reach?: number }) =>
+      (...[q, k, v]: Tensor[]): Tensor =>
+        attention(q as Tensor, k as Tensor, v as Tensor, 0.4, mask, order);
+    for (const scratch of [undefined, 1]) {
+      setAttentionScratch(scratch);
+      for (const mask of [undefined, ...given]) await expectLikeStock(run(mask), fresh(sizes));
+      for (const order of [{}, { reach: 3 }, { reach: 1000 }])
+        await expectLikeStock(run(undefined, order), fresh(sizes));
+    }
+    tf.dispose(given);
+  });
+
+  it("keep the weights of huge and of tiny scores", async () => {
+    if (!subgroups) setSubgroupSize(0);
+    for (const scale of [60, 1e-10]) {
+      const run = (...[q, k, v]: Tensor[]): Tensor =>
+        attention(q as Tensor, k as Tensor, v as Tensor, 1, undefined, {});
+      await expectLikeStock(run, fresh([1, 2, 1, 20, 24, 16], scale), 1e-4, 10);
+    }
+  });
+});
+
+describe("narrow heads", () => {
+  it("have the gradient of finite differences", async () => {
+    const sizes: Sizes = [1, 2, 1, 6, 7, 4];
+    const inputs = fresh(sizes);
+    const value = (...[q, k, v]: Tensor[]): Tensor =>
+      attention(q as Tensor, k as Tensor, v as Tensor, 0.5, undefined, { reach: 4 })
+        .square()
+        .sum();
+    const grads = tf.tidy(() => tf.grads(value)(inputs));
+    for (const [n, input] of inputs.entries()) {
+      const way = randomTensor(input.shape, 10 + n);
+      const [up, down, along] = tf.tidy(() => {
+        const at = (step: number): Tensor => value(...inputs.map((x, i) => (i === n ? x.add(way.mul(step)) : x)));
+        return [at(1e-2), at(-1e-2), (grads[n] as Tensor).mul(way).sum()];
+      }) as Three;
+      const slope = (((await up.data())[0] as number) - ((await down.data())[0] as number)) / 2e-2;
+      const found = (await along.data())[0] as number;
+      expect(Math.abs(found - slope)).toBeLessThan(2e-3 * (1 + Math.abs(slope)));
+      tf.dispose([way, up, down, along]);
+    }
+    tf.dispose([...inputs, ...grads]);
+  });
+});
