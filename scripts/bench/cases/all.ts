@@ -2,6 +2,7 @@
 import { attentions } from "./attentions.ts";
 import type { Case } from "./case.ts";
 import { layers } from "./layers.ts";
+import { moves } from "./moves.ts";
 import { lowRank, products } from "./products.ts";
 import { scoring } from "./scores.ts";
 
@@ -11,5 +12,5 @@ export function mainCases(): Case[] {
 }
 
 export function layerCases(): Case[] {
-  return [...lowRank(), ...layers()];
+  return [...lowRank(), ...layers(), ...moves()];
 }
