@@ -39,6 +39,16 @@ const SHAPES: readonly (readonly [readonly number[], readonly number[]])[] = [
   [[30, 257], [257]],
   [[97, 101], [101]],
   [[127], [80, 3, 127]],
+  [[1024, 64], [64]],
+  [[4], [3000, 1, 4]],
+  [
+    [5, 1, 8],
+    [1, 1, 8],
+  ],
+  [
+    [1, 3, 4],
+    [700, 3, 4],
+  ],
 ];
 
 describe("element-wise operations", () => {

@@ -69,20 +69,24 @@ function sourceOf(kind: Kind, rank: 1 | 2 | 4, fields: readonly string[], body: 
 }
 
 /**
- * The program of operands that are a single number or lie like the result: four neighbours at a time. Of the last ones
- * some may be the last element again, which is then written several times with the same value.
+ * The program of operands that are a single number, lie like the result, or are one row of it, repeated: four neighbours at
+ * a time. Of the last ones some may be the last element again, which is then written several times with the same value.
  */
 function alongOf(kind: Kind): GpuProgram {
   const cells = [0, 1, 2, 3];
   return sourceOf(
     kind,
     1,
-    ["a0", "b0"],
+    ["a0", "b0", "row_a", "row_b"],
     `
-        if (4u * i >= u.size) { return; }
-        ${cells.map((c) => `let i${c} = min(4u * i + ${c}u, u.size - 1u);`).join(" ")}
-        let x = vec4f(${cells.map((c) => `a[i${c} * u.a0]`).join(", ")});
-        let y = vec4f(${cells.map((c) => `b[i${c} * u.b0]`).join(", ")});${VALUES[kind]}
+        let at = 4u * i;
+        if (at >= u.size) { return; }
+        ${cells.map((c) => `let i${c} = min(at + ${c}u, u.size - 1u);`).join(" ")}
+        var before_a = 0u; var before_b = 0u;
+        if (u.row_a < u.size) { before_a = at - at % u.row_a; }
+        if (u.row_b < u.size) { before_b = at - at % u.row_b; }
+        let x = vec4f(${cells.map((c) => `a[(i${c} - before_a) * u.a0]`).join(", ")});
+        let y = vec4f(${cells.map((c) => `b[(i${c} - before_b) * u.b0]`).join(", ")});${VALUES[kind]}
         ${cells.map((c) => `result[i${c}] = value[${c}];`).join(" ")}`,
   );
 }
@@ -143,6 +147,13 @@ export function broadcastAxes(a: readonly number[], b: readonly number[]): Broad
   return axes;
 }
 
+/** Whether every operand is the result's rows or one row for all of them, in rows that vectors of four do not straddle. */
+function repeatsRows(axes: readonly BroadcastAxis[]): boolean {
+  const [outer, inner] = axes;
+  if (axes.length !== 2 || outer === undefined || inner === undefined || inner.size % 4 !== 0) return false;
+  return inner.a === 1 && inner.b === 1 && [outer.a, outer.b].every((step) => step === 0 || step === inner.size);
+}
+
 /** Elements of a vector up to which the stock program keeps it in workgroup memory. */
 const SHARED = 127;
 
@@ -178,19 +189,19 @@ function record(
   axes: readonly BroadcastAxis[],
   shape: readonly number[],
 ): tf.TensorInfo | undefined {
-  const rank = axes.length <= 1 ? 1 : axes.length === 2 ? 2 : 4;
-  const padded = [...Array.from({ length: rank - axes.length }, () => ({ size: 1, a: 0, b: 0 })), ...axes];
-  const size = padded.reduce((product, axis) => product * axis.size, 1);
+  const rows = repeatsRows(axes);
+  const rank = rows || axes.length <= 1 ? 1 : axes.length === 2 ? 2 : 4;
+  const size = axes.reduce((product, axis) => product * axis.size, 1);
+  const padded = [...Array.from({ length: Math.max(0, rank - axes.length) }, () => ({ size: 1, a: 0, b: 0 })), ...axes];
   const groups = rank === 1 ? Math.ceil(size / 4) : size;
   const each = rank === 1 ? runLength(groups) : size > THREADS * 256 ? RUN : 1;
-  const uniforms = [
-    size,
-    operation,
-    each,
-    ...padded.slice(1).map((axis) => axis.size),
-    ...padded.map((axis) => axis.a),
-    ...padded.map((axis) => axis.b),
-  ];
+  const [outer, inner] = [axes[0], axes.at(-1)] as const;
+  const row = (step: number | undefined): number => (rows && step === 0 ? (inner?.size ?? size) : size);
+  const strides =
+    rank === 1
+      ? [inner?.a ?? 0, inner?.b ?? 0, row(outer?.a), row(outer?.b)]
+      : [...padded.slice(1).map((axis) => axis.size), ...padded.map((axis) => axis.a), ...padded.map((axis) => axis.b)];
+  const uniforms = [size, operation, each, ...strides];
   const output = { shape, dtype: kind === "comparison" ? ("bool" as const) : ("float32" as const) };
   const grid = flatGrid(Math.ceil(groups / (THREADS * each)));
   return runProgram(PROGRAMS[kind][rank], [a, b], [output], uniforms, grid)[0];
