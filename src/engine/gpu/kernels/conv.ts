@@ -26,7 +26,7 @@ export function conv2d(x: Tensor, weight: Tensor, bias: Tensor | undefined, stri
       return tf.tidy(() => {
         const cells = kernelHeight * kernelWidth * stride === 1 && padding === 0;
         const rows = cells ? x.reshape([-1, channels]) : gatherWindows(x, windows);
-        const y = linear(rows, weight.reshape([outSize, taps]), bias);
+        const y = linear(rows, weight.transpose([0, 2, 3, 1]).reshape([outSize, taps]), bias);
         return y.reshape([batch, outHeight, outWidth, outSize]);
       });
     }

@@ -18,9 +18,9 @@ export function windowGrid(height: number, width: number, windows: Windows): [nu
 }
 
 /**
- * The window of every output cell as a row in the order of a PyTorch weight: channel, then row, then column.
+ * The window of every output cell as a row, in the order of the map: row, then column, then channel.
  * @param x [B, h, w, C]; zero outside
- * @returns [B·h'·w', C·kh·kw]
+ * @returns [B·h'·w', kh·kw·C]
  */
 export function gatherWindows(x: Tensor, windows: Windows): Tensor {
   const [, height, width, channels] = x.shape as [number, number, number, number];
@@ -40,25 +40,31 @@ const FIELDS = {
   padding: "i32",
 } as const;
 
+const CELLS = [0, 1, 2, 3];
+
+/**
+ * One thread a row of a window, whose columns and channels lie one after another in the map: four elements at a time, the
+ * last ones the last again, so that only the thread's place is divided out.
+ */
 const GATHER = pointProgram({
   name: "lab-gather-windows",
   inputs: { x: "f32" },
   outputs: { result: "f32" },
   uniforms: FIELDS,
   body: `
-    let area = u.kernelHeight * u.kernelWidth;
-    let taps = u.channels * area;
-    let cell = i / taps;
-    let tap = i % taps;
-    let channel = tap / area;
-    let row = i32((cell / u.outWidth) % u.outHeight * u.stride + (tap % area) / u.kernelWidth) - u.padding;
-    let column = i32(cell % u.outWidth * u.stride + tap % u.kernelWidth) - u.padding;
-    var value = 0.0;
-    if (row >= 0 && column >= 0 && row < i32(u.height) && column < i32(u.width)) {
-      let map = cell / (u.outWidth * u.outHeight);
-      value = x[((map * u.height + u32(row)) * u.width + u32(column)) * u.channels + channel];
-    }
-    result[i] = value;`,
+    let cell = i / u.kernelHeight;
+    let row = i32(cell / u.outWidth % u.outHeight * u.stride + i % u.kernelHeight) - u.padding;
+    let within = row >= 0 && row < i32(u.height);
+    let map = cell / (u.outWidth * u.outHeight);
+    let line = i32(u.width * u.channels);
+    let source = (map * u.height + u32(clamp(row, 0, i32(u.height) - 1))) * u.width * u.channels;
+    let begin = (i32(cell % u.outWidth * u.stride) - u.padding) * i32(u.channels);
+    let length = u.kernelWidth * u.channels;
+    for (var n = 0u; n < length; n += 4u) {
+      ${CELLS.map((c) => `let n${c} = min(n + ${c}u, length - 1u); let p${c} = begin + i32(n${c});`).join("\n")}
+      ${CELLS.map((c) => `let v${c} = x[source + u32(clamp(p${c}, 0, line - 1))];`).join("\n")}
+      ${CELLS.map((c) => `result[i * length + n${c}] = select(0.0, v${c}, within && p${c} >= 0 && p${c} < line);`).join("\n")}
+    }`,
 });
 
 /** The gradient: every input element adds up the taps that read it. */
@@ -72,7 +78,7 @@ const SPREAD = pointProgram({
     let column = i32(i / u.channels % u.width) + u.padding;
     let row = i32(i / (u.channels * u.width) % u.height) + u.padding;
     let map = i / (u.channels * u.width * u.height);
-    let area = u.kernelHeight * u.kernelWidth;
+    let taps = u.channels * u.kernelHeight * u.kernelWidth;
     var total = 0.0;
     for (var down = 0u; down < u.kernelHeight; down++) {
       let y = row - i32(down);
@@ -81,7 +87,7 @@ const SPREAD = pointProgram({
         let x = column - i32(along);
         if (x < 0 || x % i32(u.stride) != 0 || x / i32(u.stride) >= i32(u.outWidth)) { continue; }
         let cell = (map * u.outHeight + u32(y) / u.stride) * u.outWidth + u32(x) / u.stride;
-        total += dy[(cell * u.channels + channel) * area + down * u.kernelWidth + along];
+        total += dy[cell * taps + (down * u.kernelWidth + along) * u.channels + channel];
       }
     }
     result[i] = total;`,
@@ -106,7 +112,7 @@ const ownWindows = defineOp({
     const [outHeight, outWidth] = windowGrid(sizes.height, sizes.width, sizes);
     const rows = (x.shape[0] as number) * outHeight * outWidth;
     const taps = sizes.channels * sizes.kernelHeight * sizes.kernelWidth;
-    return runPoints(GATHER, [x], [{ shape: [rows, taps] }], rows * taps, uniformsOf(sizes));
+    return runPoints(GATHER, [x], [{ shape: [rows, taps] }], rows * sizes.kernelHeight, uniformsOf(sizes));
   },
   gradient([dy], _saved, attributes) {
     const sizes = attributes as unknown as Sizes;
