@@ -8,11 +8,10 @@ import { recordProduct } from "../matmul-program.ts";
 import { onSoftwareAdapter, ownKernels } from "../own-kernels.ts";
 import { defineOp, suits, toTensor } from "../own-op.ts";
 import { release, unwritten } from "../program.ts";
-import { runPoints } from "../rows-program.ts";
 import { type Tensor, tf } from "../tf.ts";
 import { linear } from "./linear.ts";
 import { NO_GUARD, type TokenScores, tokenScores } from "./logprob.ts";
-import { SLOPES_IN_PLACE, SPAN, SpanFold } from "./logprob-spans.ts";
+import { SPAN, SpanFold, slopesOf } from "./logprob-spans.ts";
 
 /** Logits of one block at most. Below this size they are simply kept. */
 const SCRATCH_BYTES = 8 * 2 ** 20;
@@ -84,7 +83,7 @@ function blockLogits(hidden: tf.TensorInfo, head: tf.TensorInfo, { base, width }
 function eachSlopes(
   saved: readonly Tensor[],
   dys: readonly Tensor[],
-  settings: number[],
+  settings: readonly [temperature: number, guard: number],
   use: (slopes: tf.TensorInfo, block: Block, index: number) => void,
 ): void {
   const [hidden, head, ids, entropy, lse] = saved as [Tensor, Tensor, Tensor, Tensor, Tensor];
@@ -94,9 +93,8 @@ function eachSlopes(
   const scratch = unwritten([rows * (blocks[0] as Block).width]);
   blocks.forEach((block, index) => {
     blockLogits(hidden, head, block, scratch);
-    const inputs = [ids, dlogp, dentropy, entropy, lse];
-    const uniforms = [block.width, block.base, ...settings];
-    runPoints(SLOPES_IN_PLACE, inputs, [{ into: scratch }], rows * block.width, uniforms);
+    const inputs = [ids, dlogp, dentropy, entropy, lse] as const;
+    slopesOf({ into: scratch }, inputs, [rows, block.width], block.base, ...settings);
     use(scratch, block, index);
   });
   release(scratch);
@@ -123,7 +121,7 @@ const ownHeadScores = defineOp({
   gradient(dys, saved, { temperature, guard }) {
     const [hidden, head] = saved as [Tensor, Tensor];
     const [rows, inner] = hidden.shape as [number, number];
-    const settings = [temperature as number, guard as number];
+    const settings = [temperature as number, guard as number] as const;
     return {
       hidden() {
         const into = unwritten(hidden.shape);

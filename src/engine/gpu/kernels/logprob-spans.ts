@@ -2,11 +2,11 @@
  * Token scores over a long vocabulary. Layout: a block of logits [N, width] that begins at entry `base` of the vocabulary;
  * blocks may be computed one after the other into one scratch array, so that N × V never exists.
  * Plan: every span of 2,048 entries gives its largest logit z, Σ e^(z−top) and Σ e^(z−top)(z−top) to one thread or
- * workgroup; a second dispatch folds the spans of a row in order. The gradient goes element by element.
+ * workgroup; a second dispatch folds the spans of a row in order. The gradient goes by pieces of rows.
  * Limits: rows × spans below 2³². Numerics: f32, fixed order, no atomics; ids beyond the vocabulary count as its last.
  */
-import { release, unwritten } from "../program.ts";
-import { pointProgram, type RowProgram, runRows } from "../rows-program.ts";
+import { flatGrid, type GpuProgram, type OutputInto, release, runProgram, unwritten } from "../program.ts";
+import { type RowProgram, runRows } from "../rows-program.ts";
 import type { tf } from "../tf.ts";
 
 /** Entries of a span. */
@@ -88,28 +88,88 @@ const FOLD: RowProgram = {
     }`,
 };
 
-/** d/dz: dlogp · (onehot − p) − dentropy · p (log p + entropy), 0 where the guard clips; from `source` into `result`. */
-function slopes(name: string, source: string, inputs: Record<string, "f32">): ReturnType<typeof pointProgram> {
-  return pointProgram({
+/** Threads that share a piece of a row, and groups of four entries each works off at most. */
+const THREADS = 32;
+const MOST = 16;
+
+const CELLS = [0, 1, 2, 3];
+const four = (entry: (c: number) => string): string => `vec4f(${CELLS.map(entry).join(", ")})`;
+
+/**
+ * d/dz: dlogp · (onehot − p) − dentropy · p (log p + entropy), 0 where the guard clips; from `source` into `result`. A
+ * workgroup takes a piece of one row, so that what the row has is loaded once a thread; of a row's last four entries some
+ * may be the last again, read before it is written.
+ */
+function slopesProgram(name: string, source: string, inputs: Record<string, "f32">): GpuProgram {
+  return {
     name,
     inputs: { ...inputs, ids: "i32", dlogp: "f32", dentropy: "f32", entropy: "f32", lse: "f32" },
     outputs: { result: "f32" },
-    uniforms: { size: "u32", width: "u32", base: "u32", temperature: "f32", guard: "f32" },
-    header: LOGIT,
+    uniforms: {
+      rows: "u32",
+      width: "u32",
+      base: "u32",
+      run: "u32",
+      pieces: "u32",
+      temperature: "f32",
+      guard: "f32",
+    },
+    workgroup: [THREADS, 1],
     body: `
-      let row = i / u.width;
-      let value = ${source}[i];
-      let l = logit(value) - lse[row];
-      let p = exp(l);
-      let chosen = select(0.0, 1.0, u.base + i % u.width == u32(ids[row]));
-      let d = dlogp[row] * (chosen - p) - dentropy[row] * p * (l + entropy[row]);
-      result[i] = select(0.0, d / u.temperature, abs(value) < u.guard);`,
-  });
+      let piece = group.y * groups.x + group.x;
+      let row = piece / u.pieces;
+      if (row >= u.rows) { return; }
+      let line = row * u.width;
+      let begin = (piece % u.pieces) * u.run * ${THREADS}u + local.x;
+      let id = u32(ids[row]);
+      let gained = dlogp[row];
+      let spread = dentropy[row];
+      let level = entropy[row];
+      let sum = lse[row];
+      for (var n = 0u; n < u.run; n++) {
+        let first = 4u * (begin + n * ${THREADS}u);
+        if (first >= u.width) { return; }
+        ${CELLS.map((c) => `let i${c} = min(first + ${c}u, u.width - 1u);`).join(" ")}
+        let value = ${four((c) => `${source}[line + i${c}]`)};
+        let l = clamp(value, vec4f(-u.guard), vec4f(u.guard)) / u.temperature - sum;
+        let p = exp(l);
+        let chosen = select(vec4f(0), vec4f(1), vec4u(${CELLS.map((c) => `i${c}`).join(", ")}) + u.base == vec4u(id));
+        let d = gained * (chosen - p) - spread * p * (l + level);
+        let slope = select(vec4f(0), d / u.temperature, abs(value) < vec4f(u.guard));
+        ${CELLS.map((c) => `result[line + i${c}] = slope[${c}];`).join(" ")}
+      }`,
+  };
 }
 
-export const SLOPES = slopes("lab-token-slopes", "logits", { logits: "f32" });
-/** The same in place. */
-export const SLOPES_IN_PLACE = slopes("lab-token-slopes-in-place", "result", {});
+const SLOPES = slopesProgram("lab-token-slopes", "logits", { logits: "f32" });
+const SLOPES_IN_PLACE = slopesProgram("lab-token-slopes-in-place", "result", {});
+
+/** What the gradient of token scores reads besides the logits: ids, dlogp, dentropy, entropy, log-sum-exp, [N] each. */
+export type SlopeInputs = readonly [tf.TensorInfo, tf.TensorInfo, tf.TensorInfo, tf.TensorInfo, tf.TensorInfo];
+
+/**
+ * Gradient of the logits of entries base … base + width − 1 of the vocabulary.
+ * @param logits [N, width], or where they lie and shall be overwritten
+ */
+export function slopesOf(
+  logits: tf.TensorInfo | OutputInto,
+  inputs: SlopeInputs,
+  [rows, width]: readonly [number, number],
+  base: number,
+  temperature: number,
+  guard: number,
+): tf.TensorInfo {
+  const fours = Math.ceil(width / 4);
+  const run = Math.min(MOST, Math.ceil(fours / THREADS));
+  const pieces = Math.ceil(fours / (THREADS * run));
+  const uniforms = [rows, width, base, run, pieces, temperature, guard];
+  const grid = flatGrid(rows * pieces);
+  const results =
+    "into" in logits
+      ? runProgram(SLOPES_IN_PLACE, inputs, [logits], uniforms, grid)
+      : runProgram(SLOPES, [logits, ...inputs], [{ shape: [rows, width] }], uniforms, grid);
+  return results[0] as tf.TensorInfo;
+}
 
 /** Folds blocks of logits, given one after the other, into the scores of their rows. */
 export class SpanFold {

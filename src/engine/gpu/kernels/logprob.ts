@@ -5,9 +5,9 @@
  */
 import { ownKernels } from "../own-kernels.ts";
 import { defineOp, suits, toTensor } from "../own-op.ts";
-import { type RowProgram, runPoints, runRows } from "../rows-program.ts";
+import { type RowProgram, runRows } from "../rows-program.ts";
 import { type Tensor, tf } from "../tf.ts";
-import { LOGIT, SLOPES, SPAN, scoresInSpans } from "./logprob-spans.ts";
+import { LOGIT, SPAN, scoresInSpans, slopesOf } from "./logprob-spans.ts";
 
 export interface TokenScores {
   /** log softmax(z/τ)[id], [N]. */
@@ -93,10 +93,10 @@ const ownScores = defineOp({
   },
   gradient([dlogp, dentropy], [logits, ids, entropy, lse], { temperature, guard }) {
     const z = logits as Tensor;
-    const inputs = [z, ids, dlogp, dentropy, entropy, lse] as Tensor[];
-    const uniforms = [z.shape[1] as number, 0, temperature as number, guard as number];
+    const inputs = [ids, dlogp, dentropy, entropy, lse] as [Tensor, Tensor, Tensor, Tensor, Tensor];
+    const sizes = z.shape as [number, number];
     return {
-      logits: () => toTensor(runPoints(SLOPES, inputs, [{ shape: z.shape }], z.size, uniforms)[0]),
+      logits: () => toTensor(slopesOf(z, inputs, sizes, 0, temperature as number, guard as number)),
     };
   },
 });
