@@ -9,7 +9,7 @@ import { encodeRle } from "../data/rle-mask.ts";
 import type { RowSource, TrainingRow } from "../data/training-row.ts";
 import { tf } from "../gpu/tf.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
-import { imageLogits, packMask } from "../model/sam2/postprocess.ts";
+import { type FoundMask, readMasks } from "../model/sam2/postprocess.ts";
 import type { Weights } from "../model/weights.ts";
 import { candidatePolicy } from "../policy/candidate-policy.ts";
 import { captionBatch } from "../policy/caption-policy.ts";
@@ -81,7 +81,8 @@ async function evaluateRow(
   const outputs = phraseOutputs(model, deps.policy, [{ features, phrase: truth }]);
   const [output] = outputs.all as readonly [PhraseOutput];
   const acted = await candidatePolicy(config.candidateTemperature).act(output, 1, NO_DRAWS);
-  const masks = await fullMasks(acted.logits, model, height, width);
+  const [found] = await readMasks([{ lowRes: acted.logits, height, width }], model.config.sam2.imageSize);
+  const masks = (found as FoundMask[]).map(({ mask }) => mask);
   tf.dispose([acted.logits, acted.greedy]);
   outputs.dispose();
   const told = await describeMasks(model, deps.partner, features, masks, height, width, {
@@ -139,12 +140,4 @@ async function captionsOf(
   });
   tf.dispose([batch.prefix, batch.tails]);
   return (generated?.completions ?? []).map((completion) => rule.answer(completion.ids));
-}
-
-async function fullMasks(logits: tf.Tensor, model: Sa2vaModel, height: number, width: number): Promise<Uint8Array[]> {
-  const full = imageLogits(logits, model.config.sam2.imageSize, height, width);
-  const values = (await full.data()) as Float32Array;
-  full.dispose();
-  const area = height * width;
-  return Array.from({ length: values.length / area }, (_, n) => packMask(values.subarray(n * area, (n + 1) * area)));
 }

@@ -6,7 +6,7 @@ import { STREAM } from "../gpu/random.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { type DecodedMasks, decodeMasks, selectMask } from "../model/sam2/mask-decoder.ts";
-import { imageLogits, maskConfidence, packMask } from "../model/sam2/postprocess.ts";
+import { type FoundMask, readMasks } from "../model/sam2/postprocess.ts";
 import type { Weights } from "../model/weights.ts";
 import { embedPrompt, padTails, projectImage, sharedLength } from "./embedding.ts";
 import type { ImageFeatures } from "./features.ts";
@@ -40,12 +40,6 @@ export function segmentPictures(model: Sa2vaModel, weights: Weights, pictures: r
 /** Masks at image size, 0/1 row-major, for each phrase; null for an empty phrase, which names nothing. */
 export async function segmentPhrases(...args: Parameters<typeof findMasks>): Promise<(Uint8Array | null)[]> {
   return (await findMasks(...args)).map((found) => found?.mask ?? null);
-}
-
-/** A mask at image size, 0/1 row-major, and its mean probability inside (null when it is empty). */
-export interface FoundMask {
-  readonly mask: Uint8Array;
-  readonly confidence: number | null;
 }
 
 /** A picture, what is asked for in it, and its size. */
@@ -83,7 +77,7 @@ export async function findInPictures(
   const found = pictures.map(({ phrases }) => phrases.map((): FoundMask | null => null));
   if (asked.length === 0) return found;
   const most = Math.max(...asked.map(({ named }) => named.length));
-  const full = tf.tidy(() => {
+  const maps = tf.tidy(() => {
     const decoded = segmentPictures(
       model,
       weights,
@@ -94,19 +88,15 @@ export async function findInPictures(
       }),
     );
     const { mask } = selectMask(decoded.masks, decoded.iou);
+    if (asked.length === 1) return [mask];
     const [, side, across] = mask.shape as [number, number, number];
-    return asked.map(({ named, height, width }, n) => {
-      const own = asked.length === 1 ? mask : tf.slice(mask, [n * most, 0, 0], [named.length, side, across]);
-      return imageLogits(own, model.config.sam2.imageSize, height, width);
-    });
+    return asked.map(({ named }, n) => tf.slice(mask, [n * most, 0, 0], [named.length, side, across]));
   });
-  const values = await Promise.all(full.map((logits) => logits.data() as Promise<Float32Array>)).finally(() =>
-    tf.dispose(full),
-  );
-  asked.forEach(({ at, named, height, width }, n) => {
+  const sized = asked.map(({ height, width }, n) => ({ lowRes: maps[n] as Tensor, height, width }));
+  const read = await readMasks(sized, model.config.sam2.imageSize).finally(() => tf.dispose(maps));
+  asked.forEach(({ at, named }, n) => {
     named.forEach((index, row) => {
-      const own = (values[n] as Float32Array).subarray(row * height * width, (row + 1) * height * width);
-      (found[at] as (FoundMask | null)[])[index] = { mask: packMask(own), confidence: maskConfidence(own) };
+      (found[at] as (FoundMask | null)[])[index] = read[n]?.[row] as FoundMask;
     });
   });
   return found;

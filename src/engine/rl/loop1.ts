@@ -4,10 +4,11 @@
 import { encodeRle } from "../data/rle-mask.ts";
 import type { TrainingRow } from "../data/training-row.ts";
 import { tf } from "../gpu/tf.ts";
+import type { FoundMask } from "../model/sam2/postprocess.ts";
 import { captionBatch, captionLogProbs, captionScores } from "../policy/caption-policy.ts";
 import { disposeFeatures, type ImageFeatures } from "../policy/features.ts";
 import { type Completion, type Generated, generate } from "../policy/generate.ts";
-import { type FoundMask, findInPictures } from "../policy/partner.ts";
+import { findInPictures } from "../policy/partner.ts";
 import { answerRule, type CaptionPrompt, captionPrompt, regionCells } from "../policy/prompts.ts";
 import { rewardPlan } from "../rewards/composer/plan.ts";
 import { captionMask, padRows } from "./actions.ts";

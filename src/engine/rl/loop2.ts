@@ -7,7 +7,7 @@ import { encodeRle } from "../data/rle-mask.ts";
 import type { TrainingRow } from "../data/training-row.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import { nearestMask } from "../model/preprocess/region-grid.ts";
-import { imageLogits, maskConfidence, packMask } from "../model/sam2/postprocess.ts";
+import { type FoundMask, readMasks } from "../model/sam2/postprocess.ts";
 import type { Weights } from "../model/weights.ts";
 import { disposeFeatures, type ImageFeatures } from "../policy/features.ts";
 import { type MaskAnchor, maskAnchor, wantsAnchor } from "../policy/mask-anchor.ts";
@@ -116,21 +116,20 @@ async function actOn(context: StepContext, pictures: readonly Pictured[], acted:
       fresh.push(actions);
       maps.push(actions.logits, actions.greedy);
     }
-    const read = await Promise.all(
-      pictures.map(async (picture, at): Promise<Acted> => {
-        const actions = fresh[at] as MaskActions;
-        const { height, width } = sides(picture.row);
-        const of = (logits: Tensor) => readMasks(logits, model.config.sam2.imageSize, height, width);
-        const [masks, [greedy]] = await Promise.all([of(actions.logits), of(actions.greedy)]);
-        return {
-          ...picture,
-          actions,
-          masks: masks.map(({ mask }) => mask),
-          confidences: masks.map(({ confidence }) => confidence),
-          greedy: greedy?.mask,
-        };
-      }),
+    const sized = pictures.flatMap(({ row }, at) =>
+      [fresh[at]?.logits, fresh[at]?.greedy].map((lowRes) => ({ lowRes: lowRes as Tensor, ...sides(row) })),
     );
+    const found = await readMasks(sized, model.config.sam2.imageSize);
+    const read = pictures.map((picture, at): Acted => {
+      const [masks, [greedy]] = found.slice(2 * at) as [FoundMask[], FoundMask[]];
+      return {
+        ...picture,
+        actions: fresh[at] as MaskActions,
+        masks: masks.map(({ mask }) => mask),
+        confidences: masks.map(({ confidence }) => confidence),
+        greedy: greedy?.mask,
+      };
+    });
     acted.push(...read);
   } catch (thrown) {
     for (const actions of fresh) actions.dispose();
@@ -301,21 +300,4 @@ function rewardShares(rewards: readonly (number | null)[]): number[] {
   const earned = rewards.map((reward) => Math.max(0, reward ?? 0));
   const total = earned.reduce((sum, reward) => sum + reward, 0);
   return earned.map((reward) => (total > 0 ? reward / total : 1 / rewards.length));
-}
-
-/** Logits [N, h, w] as 0/1 masks at image size. */
-async function readMasks(
-  logits: Parameters<typeof imageLogits>[0],
-  samSize: number,
-  height: number,
-  width: number,
-): Promise<{ readonly mask: Uint8Array; readonly confidence: number | null }[]> {
-  const full = imageLogits(logits, samSize, height, width);
-  const values = (await full.data()) as Float32Array;
-  full.dispose();
-  const area = height * width;
-  return Array.from({ length: values.length / area }, (_, n) => {
-    const own = values.subarray(n * area, (n + 1) * area);
-    return { mask: packMask(own), confidence: maskConfidence(own) };
-  });
 }

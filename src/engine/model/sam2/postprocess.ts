@@ -1,5 +1,7 @@
 /** From low-resolution mask logits to masks at image size, and their overlap with a truth (reference: sa2va.md §15). */
+import { maskBits, pixelsOf } from "../../gpu/kernels/mask-bits.ts";
 import { resizeBilinear } from "../../gpu/kernels/resize.ts";
+import { readTogether } from "../../gpu/read-back.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 
 /**
@@ -37,15 +39,41 @@ export function packMask(logits: Float32Array): Uint8Array {
   return mask;
 }
 
-/** Mean probability of the pixels inside a mask, from its logits at image size; null when none is inside. */
-export function maskConfidence(logits: Float32Array): number | null {
-  let [inside, sum] = [0, 0];
-  for (const logit of logits) {
-    if (!(logit > 0)) continue;
-    inside++;
-    sum += 1 / (1 + Math.exp(-logit));
-  }
-  return inside === 0 ? null : sum / inside;
+/** A mask at image size, 0/1 row-major, and its mean probability inside (null when it is empty). */
+export interface FoundMask {
+  readonly mask: Uint8Array;
+  readonly confidence: number | null;
+}
+
+/** Masks that are to be read back, with the size of their picture. */
+export interface SizedLogits {
+  /** Low-resolution logits [G, h, w]; not disposed. */
+  readonly lowRes: Tensor;
+  readonly height: number;
+  readonly width: number;
+}
+
+/**
+ * Masks at the sizes of several pictures, by one read-back of their bits; one list an entry.
+ * @param samSize SAM2's input size
+ */
+export async function readMasks(entries: readonly SizedLogits[], samSize: number): Promise<FoundMask[][]> {
+  const tensors = tf.tidy(() =>
+    entries.flatMap(({ lowRes, height, width }) => {
+      const { words, sums } = maskBits(imageLogits(lowRes, samSize, height, width));
+      return [words, sums];
+    }),
+  );
+  const arrays = await readTogether(tensors).finally(() => tf.dispose(tensors));
+  return entries.map(({ lowRes, height, width }, at) => {
+    const [words, sums] = arrays.slice(2 * at) as [Float32Array, Float32Array];
+    const each = words.length / (lowRes.shape[0] as number);
+    return Array.from({ length: lowRes.shape[0] as number }, (_, n): FoundMask => {
+      const [inside, sure] = sums.subarray(3 * n) as unknown as [number, number];
+      const mask = pixelsOf(words.subarray(n * each, (n + 1) * each), height * width);
+      return { mask, confidence: inside === 0 ? null : sure / inside };
+    });
+  });
 }
 
 export interface OverlapCounts {
@@ -56,17 +84,15 @@ export interface OverlapCounts {
 }
 
 /**
- * Pixel counts for IoU, left on the GPU so that one small read-back per group is enough.
+ * Pixel counts for IoU, left on the GPU.
  * @param logits [G, h, w] at image size
  * @param truth [h, w], 0 or 1
  */
 export function maskIouCounts(logits: Tensor, truth: Tensor): OverlapCounts {
   const [intersection, union] = tf.tidy(() => {
-    const count = logits.shape[0] as number;
-    const predicted = logits.greater(0).toFloat().reshape([count, -1]);
-    const target = truth.toFloat().reshape([1, -1]);
-    const both = predicted.mul(target).sum(1);
-    return [both, predicted.sum(1).add(target.sum()).sub(both)];
+    const { sums } = maskBits(logits, truth);
+    const [inside, , both] = tf.unstack(sums, 1) as [Tensor, Tensor, Tensor];
+    return [both, inside.add(truth.toFloat().sum()).sub(both)];
   }) as [Tensor, Tensor];
   return { intersection, union };
 }
