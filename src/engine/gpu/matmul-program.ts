@@ -116,6 +116,19 @@ function formOf(layout: Layout, m: number, n: number): Form {
   return { ...narrow, rows: tall ? 16 : 8, groups, wide, broadcast, lanes };
 }
 
+/** Programs that products of a training step on a software adapter are made of. */
+export function usualProducts(): GpuProgram[] {
+  const [rows, wide, narrow] = [512, 64, 16];
+  const forms = [
+    formOf("along-k-twice", rows, wide),
+    ...(["along-k", "rows"] as const).flatMap((layout) => [formOf(layout, rows, wide), formOf(layout, rows, narrow)]),
+    formOf("any", rows, narrow),
+    formOf("along-k", 8, wide),
+    formOf("rows", 1, wide),
+  ];
+  return forms.map(programOf);
+}
+
 function multiplesOf4(...numbers: readonly (number | undefined)[]): boolean {
   return numbers.every((value) => (value ?? 0) % 4 === 0);
 }

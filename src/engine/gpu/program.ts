@@ -105,12 +105,10 @@ export function shaderSource(program: GpuProgram): string {
   ].join("\n");
 }
 
-/** The pipeline of a program on a device; compiled once. */
-export function compile(device: GPUDevice, program: GpuProgram): Compiled {
-  const cache = compiled.get(device) ?? new Map<string, Compiled>();
-  compiled.set(device, cache);
-  const known = cache.get(program.name);
-  if (known !== undefined) return known;
+function describe(
+  device: GPUDevice,
+  program: GpuProgram,
+): { readonly layout: GPUBindGroupLayout; readonly descriptor: GPUComputePipelineDescriptor } {
   const kinds: GPUBufferBindingType[] = [
     "uniform",
     ...Object.keys(program.inputs).map(() => "read-only-storage" as const),
@@ -118,17 +116,44 @@ export function compile(device: GPUDevice, program: GpuProgram): Compiled {
   ];
   const entries = kinds.map((type, binding) => ({ binding, visibility: GPUShaderStage.COMPUTE, buffer: { type } }));
   const layout = device.createBindGroupLayout({ label: program.name, entries });
-  const pipeline = device.createComputePipeline({
-    label: program.name,
-    layout: device.createPipelineLayout({ bindGroupLayouts: [layout] }),
-    compute: {
-      module: device.createShaderModule({ label: program.name, code: shaderSource(program) }),
-      entryPoint: "main",
-    },
-  });
-  const made = { pipeline, layout };
+  const module = device.createShaderModule({ label: program.name, code: shaderSource(program) });
+  const pipelineLayout = device.createPipelineLayout({ bindGroupLayouts: [layout] });
+  return {
+    layout,
+    descriptor: { label: program.name, layout: pipelineLayout, compute: { module, entryPoint: "main" } },
+  };
+}
+
+function compiledOn(device: GPUDevice): Map<string, Compiled> {
+  const cache = compiled.get(device) ?? new Map<string, Compiled>();
+  compiled.set(device, cache);
+  return cache;
+}
+
+/** The pipeline of a program on a device; compiled once. */
+export function compile(device: GPUDevice, program: GpuProgram): Compiled {
+  const cache = compiledOn(device);
+  const known = cache.get(program.name);
+  if (known !== undefined) return known;
+  const { layout, descriptor } = describe(device, program);
+  const made = { pipeline: device.createComputePipeline(descriptor), layout };
   cache.set(program.name, made);
   return made;
+}
+
+/**
+ * Has programs compiled beside other work, where the driver can; whoever needs one before that compiles as ever. Settles
+ * when all are there or given up, and never rejects: what does not compile is reported by the device, at the latest when
+ * it is used.
+ */
+export async function compileAhead(device: GPUDevice, programs: readonly GpuProgram[]): Promise<void> {
+  const cache = compiledOn(device);
+  const ahead = async (program: GpuProgram): Promise<void> => {
+    const { layout, descriptor } = describe(device, program);
+    const pipeline = await device.createComputePipelineAsync(descriptor);
+    if (!cache.has(program.name)) cache.set(program.name, { pipeline, layout });
+  };
+  await Promise.allSettled(programs.filter(({ name }) => !cache.has(name)).map(ahead));
 }
 
 /** The uniform block of a program, at least 16 bytes. */

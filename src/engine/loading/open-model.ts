@@ -5,6 +5,7 @@ import type { ByteFolder } from "../bytes/source.ts";
 import { LabError, toLabError } from "../errors.ts";
 import { BLOCK_ELEMENTS } from "../gpu/packed/storage.ts";
 import { tf } from "../gpu/tf.ts";
+import { compileUsualPrograms } from "../gpu/usual-programs.ts";
 import { type Checkpoint, type LoadProgress, openCheckpoint } from "../model/checkpoint.ts";
 import { parseSa2vaConfig } from "../model/config.ts";
 import { assembleSa2va, modelTokenizer, type Sa2vaModel } from "../model/sa2va.ts";
@@ -64,6 +65,7 @@ export async function openModelFolder(
 ): Promise<OpenedModel> {
   const { choice = ALL_F32, blockElements = BLOCK_ELEMENTS, beforeWeights, keep = "packed" } = options;
   if (choice.language !== "f32" || choice.towers !== "f32") requireGpu();
+  void compileUsualPrograms();
   const checkpoint = await openCheckpoint(folder);
   const { config, bytes } = checkpoint;
   const tokenizer = await modelTokenizer(folder, config);
@@ -121,6 +123,7 @@ export async function openCachedModel(
   if (entry === undefined)
     throw new LabError("storage", "There is no stored model of that name any more", { subject: id });
   requireGpu();
+  void compileUsualPrograms();
   const files = await cache.files(id);
   const source = files.get("config.json");
   if (source === undefined) throw new LabError("storage", `The stored copy of ${entry.name} has no config.json`);

@@ -1,0 +1,32 @@
+/**
+ * The dearest programs of sampling and training, compiled while weights are read. A driver that compiles at creation has
+ * them done by the first step, on several threads where it has them; one that compiles at the first dispatch no longer
+ * holds up the thread that records.
+ */
+import { EMBED, MIX, NORM, ROTATE, scoresProgram } from "./decode/attend.ts";
+import { laned } from "./decode/lanes.ts";
+import { FOLD, GATE, linearProgram } from "./decode/products.ts";
+import { SAMPLE } from "./decode/sample.ts";
+import { slotBlock } from "./decode/slot-block.ts";
+import { usualProducts } from "./matmul-program.ts";
+import { onSoftwareAdapter, ownKernels, subgroupSize } from "./own-kernels.ts";
+import { backendDevice, compileAhead, type GpuProgram } from "./program.ts";
+
+/** Slots of a group of eight rollouts. */
+const SLOTS = 8;
+
+/** Programs of decoding f32 weights and, on software adapters, of matrix products; the rest compiles quickly. */
+export function usualPrograms(): GpuProgram[] {
+  const software = onSoftwareAdapter();
+  const decoding = [NORM, linearProgram(slotBlock(SLOTS, software, subgroupSize())), MIX, SAMPLE];
+  return [
+    ...(software ? usualProducts() : []),
+    ...decoding.map((program) => laned(program, software).program),
+    ...[FOLD, EMBED, ROTATE, scoresProgram(software ? 8 : 64), GATE],
+  ];
+}
+
+/** Begins to compile them; does nothing without own kernels. Settles when they are there. */
+export async function compileUsualPrograms(): Promise<void> {
+  if (ownKernels()) await compileAhead(backendDevice(), usualPrograms());
+}
