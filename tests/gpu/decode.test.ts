@@ -192,18 +192,25 @@ describe("decoding on the GPU gives the rows of the CPU sampler", () => {
 });
 
 describe("a row", () => {
-  it("has the same numbers alone as among others", async () => {
+  it.each<[string, readonly number[], number]>([
+    ["two of five", [2, 3], 5],
+    ["one of five", [4], 5],
+    ["three of nine", [0, 4, 8], 9],
+    ["one of three", [1], 3],
+  ])("has the same numbers alone as among others: %s", async (_, rollouts, rows) => {
     const model = tinyLanguage(tinyConfig("qwen2"), 8);
-    const together = await decode(model, GROUP, {}, decodeOnGpu);
-    const prompts = promptsOf(model.config.hiddenSize, GROUP);
+    const shapes: readonly Shape[] = [{ prefix: 9, tails: new Array<number>(rows).fill(1) }];
+    const together = await decode(model, shapes, {}, decodeOnGpu);
+    const prompts = promptsOf(model.config.hiddenSize, shapes);
     const [group] = prompts as [PromptBatch];
-    const two = { ...group, tails: tf.slice(group.tails, [2, 0, 0], [2, 1, -1]), tailLengths: [1, 1] };
-    const prefilled = prefill(model.weights, model.config, [two]);
-    const address = [2, 3].map((rollout) => ({ key: keyOf(0, rollout), promptIds: [] }));
+    const tails = tf.tidy(() => tf.gather(group.tails, tf.tensor1d([...rollouts], "int32")));
+    const few = { ...group, tails, tailLengths: rollouts.map(() => 1) };
+    const prefilled = prefill(model.weights, model.config, [few]);
+    const address = rollouts.map((rollout) => ({ key: keyOf(0, rollout), promptIds: [] }));
     const alone = await decodeOnGpu(model.config, model.weights, prefilled, address, OPTIONS);
-    expect(alone).toEqual(together.slice(2, 4));
+    expect(alone).toEqual(rollouts.map((rollout) => together[rollout]));
     disposePrefilled(prefilled);
-    tf.dispose([two.tails, group.tails, group.prefix]);
+    tf.dispose([tails, group.tails, group.prefix]);
     model.dispose();
   });
 
