@@ -3,16 +3,24 @@
  * would score them, without a loss and without an update.
  */
 
+import type { LabConfig } from "../config/table.ts";
 import type { TrainingRow } from "../data/training-row.ts";
 import { LabError } from "../errors.ts";
+import { trimPool } from "../gpu/memory.ts";
+import type { Sa2vaModel } from "../model/sa2va.ts";
+import type { StartAdapter } from "../model/start-adapter.ts";
+import { weightsView } from "../model/weights.ts";
+import { createFeatureCache } from "../policy/features.ts";
 import type { BenchGroup } from "../rewards/bench/bench-group.ts";
-import type { RolloutFacts } from "../rewards/types.ts";
+import type { RewardScorer, RolloutFacts } from "../rewards/types.ts";
 import type { LoopId } from "../runs/records.ts";
 import { scoredGroup } from "./bench-scores.ts";
 import type { StepContext } from "./context.ts";
 import { playLoop1 } from "./loop1.ts";
 import { playLoop2 } from "./loop2.ts";
 import type { Playout } from "./playout.ts";
+import { adapterObstacle, startState } from "./start-run.ts";
+import { disposeState } from "./training-state.ts";
 
 export interface BenchInput {
   readonly context: Omit<StepContext, "step" | "phase">;
@@ -24,6 +32,41 @@ export interface BenchInput {
   readonly onGroup: (group: BenchGroup) => void;
   /** Throws when the device reported an error. */
   readonly checkDevice: () => void;
+}
+
+/** Host bytes of frozen features that a bench keeps: it sees each row once. */
+const BENCH_FEATURE_BYTES = 64 * 2 ** 20;
+
+/** What a bench starts from. */
+export interface BenchStart {
+  readonly model: Sa2vaModel;
+  readonly config: LabConfig;
+  /** Loaded beside the model, where there is one. */
+  readonly adapter: StartAdapter | undefined;
+  readonly scorer: RewardScorer;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Samples with the weights a run of these settings would start from, and frees everything it made.
+ * @throws LabError("cancelled") when the signal aborts, LabError("bad-config") when the adapter does not fit the settings
+ */
+export async function benchFromStart(start: BenchStart, input: Omit<BenchInput, "context">): Promise<void> {
+  const { model, config, adapter, scorer, signal } = start;
+  const obstacle = adapter === undefined ? null : adapterObstacle(adapter, config);
+  if (obstacle !== null) throw new LabError("bad-config", obstacle, { subject: "loraRank" });
+  const state = startState(model, config, adapter);
+  const features = createFeatureCache(model, config.maxTiles, BENCH_FEATURE_BYTES);
+  const weights = weightsView(model.frozen, state.params, state.loraScale);
+  try {
+    await scorer.begin(config);
+    const context = { model, config, policy: weights, partner: weights, start: weights, features, scorer, signal };
+    await sampleBench({ ...input, context });
+  } finally {
+    features.clear();
+    disposeState(state);
+    trimPool();
+  }
 }
 
 /**

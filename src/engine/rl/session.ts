@@ -13,7 +13,6 @@ import { type OpenedModel, type OpenModelOptions, openCachedModel, openModelFold
 import { checkStorage } from "../loading/storage-settings.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { readStartAdapter, type StartAdapter } from "../model/start-adapter.ts";
-import { weightsView } from "../model/weights.ts";
 import { freeDecodeBuffers } from "../policy/decode-gpu.ts";
 import { createFeatureCache, type FeatureCache } from "../policy/features.ts";
 import type { BenchGroup } from "../rewards/bench/bench-group.ts";
@@ -26,7 +25,7 @@ import { memoryReport, type SystemReport } from "./holdings.ts";
 import { keepStart, keptStart } from "./kept-start.ts";
 import { type Plan, planRun } from "./plan.ts";
 import { keepGoing, type RunEnd } from "./recovery.ts";
-import { sampleBench } from "./reward-bench.ts";
+import { benchFromStart } from "./reward-bench.ts";
 import { type RowList, type SelectedRows, selectRows } from "./row-selection.ts";
 import { checkedRows, checkSameRun, describeData, holdOrRefuse, newRun, parameterCounts } from "./run-facts.ts";
 import { runFeatures } from "./run-features.ts";
@@ -42,8 +41,6 @@ export const VERSION = "0.1.0";
 
 /** Host bytes of frozen features kept between try-outs: the same picture is asked about again. */
 const TRY_FEATURE_BYTES = 256 * 2 ** 20;
-/** Host bytes of frozen features that a bench keeps: it sees each row once. */
-const BENCH_FEATURE_BYTES = 64 * 2 ** 20;
 
 export type { SessionDeps, StartedRun } from "./session-types.ts";
 
@@ -243,20 +240,11 @@ export class Session {
     const { model } = this.#idleModel();
     const { rows, scorer } = this.#deps;
     const device = this.#device;
-    const obstacle = this.#adapter === undefined ? null : adapterObstacle(this.#adapter, config);
-    if (obstacle !== null) throw new LabError("bad-config", obstacle, { subject: "loraRank" });
-    const state = startState(model, config, this.#adapter);
-    const features = createFeatureCache(model, config.maxTiles, BENCH_FEATURE_BYTES);
-    const start = weightsView(model.frozen, state.params, state.loraScale);
     this.#sampling = true;
     try {
-      await scorer.begin(config);
-      const context = { model, config, policy: start, partner: start, start, features, scorer, signal };
-      await sampleBench({ context, rows, indices, loops, onGroup, checkDevice: () => device.check() });
+      const from = { model, config, adapter: this.#adapter, scorer, signal };
+      await benchFromStart(from, { rows, indices, loops, onGroup, checkDevice: () => device.check() });
     } finally {
-      features.clear();
-      disposeState(state);
-      trimPool();
       this.#sampling = false;
     }
   }

@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest";
+import { curveSvg } from "../../../scripts/lib/curve-svg.ts";
+import { EVAL_METRICS, type EvalReport, type Interval } from "../../../src/engine/runs/evaluations.ts";
+
+const all = <T>(value: T) => Object.fromEntries(EVAL_METRICS.map((metric) => [metric, value])) as Record<never, T>;
+
+function report(step: number, difference: Interval | null): EvalReport {
+  return {
+    step,
+    n: 64,
+    means: all(0.5),
+    ci: all([0.4, 0.6] as const),
+    difference: difference === null ? null : all(difference),
+  } as EvalReport;
+}
+
+const run = (name: string, gain: number) => ({
+  name,
+  evaluations: [
+    report(0, null),
+    report(10, { mean: gain / 2, low: gain / 2 - 0.02, high: gain / 2 + 0.02 }),
+    report(20, { mean: gain, low: gain - 0.03, high: gain + 0.03 }),
+  ],
+});
+
+/** y of every point of every run's line, panel by panel. */
+function heights(svg: string): number[][] {
+  return [...svg.matchAll(/<polyline points="([^"]+)"/g)].map(([, points]) =>
+    (points as string).split(" ").map((point) => Number(point.split(",")[1])),
+  );
+}
+
+describe("the picture of evaluations", () => {
+  it("has a panel a metric, a line a run, and higher points for larger gains", () => {
+    const svg = curveSvg([run("one", 0.12), run("two", -0.04)]);
+    const lines = heights(svg);
+    expect(lines).toHaveLength(2 * EVAL_METRICS.length);
+    for (const [at, line] of lines.entries()) {
+      const [start, middle, end] = line as [number, number, number];
+      if (at % 2 === 0) expect(start > middle && middle > end).toBe(true);
+      else expect(start < middle && middle < end).toBe(true);
+    }
+    // All lines begin where their run began, at no difference.
+    expect(new Set(lines.map(([start]) => start)).size).toBe(1);
+    expect(svg.match(/stroke-opacity="0.5"/g)).toHaveLength(2 * EVAL_METRICS.length);
+    expect(svg).toContain("mask to caption, METEOR");
+  });
+
+  it("shares one scale, keeps whiskers inside it and escapes names", () => {
+    const svg = curveSvg([run("a < b & c", 0.4)]);
+    expect(svg).toContain("a &lt; b &amp; c");
+    const whiskers = [...svg.matchAll(/y1="([\d.-]+)" y2="([\d.-]+)" stroke="#0b5cad" stroke-opacity/g)];
+    for (const [, low, high] of whiskers) {
+      expect(Number(high)).toBeGreaterThanOrEqual(30);
+      expect(Number(low)).toBeGreaterThan(Number(high));
+    }
+    expect(whiskers).toHaveLength(EVAL_METRICS.length);
+  });
+
+  it("of a run that has only begun is empty, not broken", () => {
+    const svg = curveSvg([{ name: "new", evaluations: [report(0, null)] }]);
+    expect(svg).not.toContain("NaN");
+    expect(heights(svg)).toHaveLength(EVAL_METRICS.length);
+  });
+});
