@@ -13,7 +13,32 @@ import type { tf } from "../tf.ts";
 export const SPAN = 2048;
 
 export const LOGIT = `
-  fn logit(value: f32) -> f32 { return clamp(value, -u.guard, u.guard) / u.temperature; }`;
+  fn logit(value: f32) -> f32 { return clamp(value, -u.guard, u.guard) / u.temperature; }
+  fn logits4(value: vec4f) -> vec4f { return clamp(value, vec4f(-u.guard), vec4f(u.guard)) / u.temperature; }`;
+
+const CELLS = [0, 1, 2, 3];
+const four = (entry: (c: number) => string): string => `vec4f(${CELLS.map(entry).join(", ")})`;
+
+/**
+ * Gives `top`, `total` and `slope` of the entries from `start` to `end` of the row that begins at `line`: the largest logit
+ * z, Σ e^(z−top) and Σ e^(z−top)(z−top). Four entries at a time; beyond the end the last one again, which counts nothing.
+ */
+export const ROW_SUMS = `
+    var tops = vec4f(-3.0e38);
+    for (var i = start + 4u * first; i < end; i += 4u * step) {
+      tops = max(tops, logits4(${four((c) => `logits[line + min(i + ${c}u, end - 1u)]`)}));
+    }
+    let top = largest(max(max(tops.x, tops.y), max(tops.z, tops.w)), lane);
+    var totals = vec4f(0);
+    var slopes = vec4f(0);
+    for (var i = start + 4u * first; i < end; i += 4u * step) {
+      let z = logits4(${four((c) => `logits[line + min(i + ${c}u, end - 1u)]`)}) - top;
+      let e = select(vec4f(0), exp(z), vec4u(i, i + 1u, i + 2u, i + 3u) < vec4u(end));
+      totals += e;
+      slopes += e * z;
+    }
+    let total = sum((totals.x + totals.y) + (totals.z + totals.w), lane);
+    let slope = sum((slopes.x + slopes.y) + (slopes.z + slopes.w), lane);`;
 
 /** Folds spans into what their row needs. */
 const SPANS: RowProgram = {
@@ -38,19 +63,7 @@ const SPANS: RowProgram = {
     let start = span * ${SPAN}u;
     let end = min(u.width, start + ${SPAN}u);
     let line = n * u.width;
-    var top = -3.0e38;
-    for (var i = start + first; i < end; i += step) { top = max(top, logit(logits[line + i])); }
-    top = largest(top, lane);
-    var total = 0.0;
-    var slope = 0.0;
-    for (var i = start + first; i < end; i += step) {
-      let z = logit(logits[line + i]) - top;
-      let e = exp(z);
-      total += e;
-      slope += e * z;
-    }
-    total = sum(total, lane);
-    slope = sum(slope, lane);
+    ${ROW_SUMS}
     if (first == 0u) {
       let at = 3u * (n * u.slots + u.slot + span);
       parts[at] = top;
@@ -91,9 +104,6 @@ const FOLD: RowProgram = {
 /** Threads that share a piece of a row, and groups of four entries each works off at most. */
 const THREADS = 32;
 const MOST = 16;
-
-const CELLS = [0, 1, 2, 3];
-const four = (entry: (c: number) => string): string => `vec4f(${CELLS.map(entry).join(", ")})`;
 
 /**
  * d/dz: dlogp · (onehot − p) − dentropy · p (log p + entropy), 0 where the guard clips; from `source` into `result`. A

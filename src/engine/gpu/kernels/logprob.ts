@@ -7,7 +7,7 @@ import { ownKernels } from "../own-kernels.ts";
 import { defineOp, suits, toTensor } from "../own-op.ts";
 import { type RowProgram, runRows } from "../rows-program.ts";
 import { type Tensor, tf } from "../tf.ts";
-import { LOGIT, SPAN, scoresInSpans, slopesOf } from "./logprob-spans.ts";
+import { LOGIT, ROW_SUMS, SPAN, scoresInSpans, slopesOf } from "./logprob-spans.ts";
 
 export interface TokenScores {
   /** log softmax(z/τ)[id], [N]. */
@@ -57,22 +57,12 @@ const SCORES: RowProgram = {
   uniforms: { rows: "u32", width: "u32", temperature: "f32", guard: "f32" },
   header: LOGIT,
   body: `
-    let base = row * u.width;
-    var top = -3.0e38;
-    for (var i = first; i < u.width; i += step) { top = max(top, logit(logits[base + i])); }
-    top = largest(top, lane);
-    var total = 0.0;
-    var slope = 0.0;
-    for (var i = first; i < u.width; i += step) {
-      let z = logit(logits[base + i]) - top;
-      let e = exp(z);
-      total += e;
-      slope += e * z;
-    }
-    total = sum(total, lane);
-    slope = sum(slope, lane);
+    let line = row * u.width;
+    let start = 0u;
+    let end = u.width;
+    ${ROW_SUMS}
     if (first == 0u) {
-      let z = logit(logits[base + min(u32(ids[row]), u.width - 1u)]) - top;
+      let z = logit(logits[line + min(u32(ids[row]), u.width - 1u)]) - top;
       logp[row] = z - log(total);
       entropy[row] = log(total) - slope / total;
       lse[row] = top + log(total);
