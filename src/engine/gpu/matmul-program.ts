@@ -126,7 +126,7 @@ export function usualProducts(): GpuProgram[] {
     formOf("along-k", 8, wide),
     formOf("rows", 1, wide),
   ];
-  return forms.map(programOf);
+  return [...new Set(forms.map(programOf))];
 }
 
 function multiplesOf4(...numbers: readonly (number | undefined)[]): boolean {
