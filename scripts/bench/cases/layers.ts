@@ -2,6 +2,7 @@
 import { gelu, swiglu } from "../../../src/engine/gpu/kernels/activation.ts";
 import { conv2d } from "../../../src/engine/gpu/kernels/conv.ts";
 import { layerNorm, rmsNorm } from "../../../src/engine/gpu/kernels/norm.ts";
+import { resizeBilinear } from "../../../src/engine/gpu/kernels/resize.ts";
 import { applyRope, ropeTable } from "../../../src/engine/gpu/kernels/rope.ts";
 import type { Tensor } from "../../../src/engine/gpu/tf.ts";
 import type { JaxFunction } from "../contenders/jax.ts";
@@ -99,6 +100,11 @@ export function layers(): Case[] {
     layer(4096, 144, false),
     ...activations(),
     { name: "RoPE 8 x 4 x 64 x 16", inputs: [[8, 4, 64, 16]], run: (x) => applyRope(x as Tensor, rope) },
+    {
+      name: "bilinear resize 8 x 64 x 64 to 256 x 256",
+      inputs: [[8, 64, 64, 1]],
+      run: (x) => resizeBilinear(x as Tensor, 256, 256),
+    },
     convolution("7 x 7 by 4, 128 x 128 x 3 to 16", [[1, 128, 128, 3], [16, 3, 7, 7], [16]], 4, 3),
     convolution("3 x 3, 64 x 64 x 16 to 32", [[1, 64, 64, 16], [32, 16, 3, 3], [32]], 1, 1),
   ];

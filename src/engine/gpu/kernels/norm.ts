@@ -23,6 +23,21 @@ export function layerNorm(x: Tensor, weight: Tensor, bias: Tensor, eps: number):
   });
 }
 
+const CELLS = [0, 1, 2, 3];
+/** Elements i … i+3 of a row; beyond its end the last one again. */
+const four = (array: string, base = ""): string =>
+  `vec4f(${CELLS.map((c) => `${array}[${base}min(i + ${c}u, u.width - 1u)]`).join(", ")})`;
+/** Of four such elements, 0 for those beyond the end. */
+const HEADER = `
+  fn within(i: u32, value: vec4f) -> vec4f {
+    return select(vec4f(0), value, vec4u(i, i + 1u, i + 2u, i + 3u) < vec4u(u.width));
+  }
+  fn total(value: vec4f) -> f32 { return (value.x + value.y) + (value.z + value.w); }`;
+const EACH = "for (var i = 4u * first; i < u.width; i += 4u * step)";
+/** Those beyond the end write the last one again. */
+const put = (value: string): string =>
+  CELLS.map((c) => `result[base + min(i + ${c}u, u.width - 1u)] = ${value}[${c}];`).join(" ");
+
 /** With `layer`: mean taken off and bias added. */
 function forwardProgram(layer: boolean): RowProgram {
   return {
@@ -30,15 +45,18 @@ function forwardProgram(layer: boolean): RowProgram {
     inputs: { x: "f32", weight: "f32", bias: "f32" },
     outputs: { result: "f32", stats: "f32" },
     uniforms: { rows: "u32", width: "u32", eps: "f32" },
+    header: HEADER,
     body: `
       let base = row * u.width;
-      var mean = 0.0;
-      ${layer ? `for (var i = first; i < u.width; i += step) { mean += x[base + i]; } mean = sum(mean, lane) / f32(u.width);` : ""}
-      var square = 0.0;
-      for (var i = first; i < u.width; i += step) { let d = x[base + i] - mean; square += d * d; }
-      let scale = inverseSqrt(sum(square, lane) / f32(u.width) + u.eps);
-      for (var i = first; i < u.width; i += step) {
-        result[base + i] = (x[base + i] - mean) * scale * weight[i]${layer ? " + bias[i]" : ""};
+      var sums = vec4f(0);
+      ${layer ? `${EACH} { sums += within(i, ${four("x", "base + ")}); }` : ""}
+      let mean = ${layer ? "sum(total(sums), lane) / f32(u.width)" : "0.0"};
+      var squares = vec4f(0);
+      ${EACH} { let d = within(i, ${four("x", "base + ")} - mean); squares += d * d; }
+      let scale = inverseSqrt(sum(total(squares), lane) / f32(u.width) + u.eps);
+      ${EACH} {
+        let y = (${four("x", "base + ")} - mean) * scale * ${four("weight")}${layer ? ` + ${four("bias")}` : ""};
+        ${put("y")}
       }
       if (first == 0u) { stats[2u * row] = mean; stats[2u * row + 1u] = scale; }`,
   };
@@ -51,22 +69,24 @@ function backwardProgram(layer: boolean): RowProgram {
     inputs: { dy: "f32", x: "f32", weight: "f32", stats: "f32" },
     outputs: { result: "f32" },
     uniforms: { rows: "u32", width: "u32" },
+    header: HEADER,
     body: `
       let base = row * u.width;
       let mean = stats[2u * row];
       let scale = stats[2u * row + 1u];
-      var along = 0.0;
-      var level = 0.0;
-      for (var i = first; i < u.width; i += step) {
-        let g = dy[base + i] * weight[i];
-        along += g * (x[base + i] - mean) * scale;
-        level += g;
+      var alongs = vec4f(0);
+      var levels = vec4f(0);
+      ${EACH} {
+        let g = within(i, ${four("dy", "base + ")} * ${four("weight")});
+        alongs += g * (${four("x", "base + ")} - mean) * scale;
+        levels += g;
       }
-      along = sum(along, lane) / f32(u.width);
-      ${layer ? "level = sum(level, lane) / f32(u.width);" : "level = 0.0;"}
-      for (var i = first; i < u.width; i += step) {
-        let normed = (x[base + i] - mean) * scale;
-        result[base + i] = scale * (dy[base + i] * weight[i] - level - normed * along);
+      let along = sum(total(alongs), lane) / f32(u.width);
+      let level = ${layer ? "sum(total(levels), lane) / f32(u.width)" : "0.0"};
+      ${EACH} {
+        let normed = (${four("x", "base + ")} - mean) * scale;
+        let dx = scale * (${four("dy", "base + ")} * ${four("weight")} - level - normed * along);
+        ${put("dx")}
       }`,
   };
 }
