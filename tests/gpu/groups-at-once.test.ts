@@ -1,6 +1,7 @@
 /** Groups taken in one batch against the same groups one by one: same samples, same numbers up to rounding. */
 import { beforeAll, describe, expect, it } from "vitest";
 import type { LabConfig } from "../../src/engine/config/table.ts";
+import { EVAL_METRICS, type StoredEvaluation } from "../../src/engine/runs/evaluations.ts";
 import type { StepMetrics } from "../../src/engine/runs/records.ts";
 import { useGpu } from "../support/gpu.ts";
 import { openTestLab, repeatable, type TestLab } from "../support/session.ts";
@@ -47,5 +48,26 @@ describe("groups at once", () => {
     expect(first?.gap, first?.name).toBeLessThan(2e-4);
     // The second step has seen an update, whose roundings differ.
     expect(second?.gap, second?.name).toBeLessThan(0.05);
+  });
+});
+
+describe("held-out rows at once", () => {
+  it("score as one by one", async () => {
+    const scores = async (groupsAtOnce: number) => {
+      const run = await lab.start({ steps: 1, promptsPerStep: 1, evalSteps: 1, evalRows: 11, groupsAtOnce });
+      await run.done;
+      const text = new TextDecoder().decode(await lab.store.read(`${run.manifest.id}/eval.jsonl`));
+      const [first] = text.split("\n").map((line) => JSON.parse(line) as StoredEvaluation);
+      return (first as StoredEvaluation).rows;
+    };
+    const [apart, together] = [await scores(1), await scores(0)];
+    expect(together).toHaveLength(11);
+    const said = (rows: typeof apart) =>
+      rows.map(({ rowId, captionGreedy, captionPrime }) => [rowId, captionGreedy, captionPrime]);
+    expect(said(together)).toEqual(said(apart));
+    for (const metric of EVAL_METRICS) {
+      const gaps = together.map((row, at) => Math.abs(row[metric] - (apart[at]?.[metric] ?? Number.NaN)));
+      expect(Math.max(...gaps), metric).toBeLessThan(2e-3);
+    }
   });
 });
