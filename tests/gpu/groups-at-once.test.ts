@@ -1,7 +1,7 @@
 /** Groups taken in one batch against the same groups one by one: same samples, same numbers up to rounding. */
 import { beforeAll, describe, expect, it } from "vitest";
 import type { LabConfig } from "../../src/engine/config/table.ts";
-import { EVAL_METRICS, type StoredEvaluation } from "../../src/engine/runs/evaluations.ts";
+import { EVAL_METRICS, readEvaluations, type StoredEvaluation } from "../../src/engine/runs/evaluations.ts";
 import type { StepMetrics } from "../../src/engine/runs/records.ts";
 import { useGpu } from "../support/gpu.ts";
 import { openTestLab, repeatable, type TestLab } from "../support/session.ts";
@@ -56,8 +56,7 @@ describe("held-out rows at once", () => {
     const scores = async (groupsAtOnce: number) => {
       const run = await lab.start({ steps: 1, promptsPerStep: 1, evalSteps: 1, evalRows: 11, groupsAtOnce });
       await run.done;
-      const text = new TextDecoder().decode(await lab.store.read(`${run.manifest.id}/eval.jsonl`));
-      const [first] = text.split("\n").map((line) => JSON.parse(line) as StoredEvaluation);
+      const [first] = await readEvaluations(lab.store, run.manifest.id);
       return (first as StoredEvaluation).rows;
     };
     const [apart, together] = [await scores(1), await scores(0)];
