@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { gelu, swiglu } from "../../src/engine/gpu/kernels/activation.ts";
-import { attention, causalMask, HIDDEN_SCORE } from "../../src/engine/gpu/kernels/attention.ts";
+import { attendsInBlocks, attention, causalMask, HIDDEN_SCORE } from "../../src/engine/gpu/kernels/attention.ts";
 import { setAttentionScratch } from "../../src/engine/gpu/kernels/attention-runs.ts";
 import { conv2d } from "../../src/engine/gpu/kernels/conv.ts";
 import { headScores, setHeadScratch } from "../../src/engine/gpu/kernels/head-scores.ts";
@@ -8,6 +8,7 @@ import { tokenScores } from "../../src/engine/gpu/kernels/logprob.ts";
 import { layerNorm, rmsNorm } from "../../src/engine/gpu/kernels/norm.ts";
 import { repeatRows } from "../../src/engine/gpu/kernels/repeat.ts";
 import { applyRope, ropeTable } from "../../src/engine/gpu/kernels/rope.ts";
+import { setAdapterKind } from "../../src/engine/gpu/own-kernels.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { useGpu } from "../support/gpu.ts";
 import { expectLikeStock, randomTensor } from "../support/kernels.ts";
@@ -137,7 +138,26 @@ describe("attention", () => {
     },
   );
 
-  it("uses memory that grows with the length, not with its square", async () => {
+  it("keeps no scores of long sequences, whatever the adapter", async () => {
+    const [q, k] = [randomTensor([1, 6, 420, 40], 1), randomTensor([1, 2, 420, 40], 2)];
+    try {
+      for (const software of [true, false]) {
+        setAdapterKind(software);
+        expect(attendsInBlocks(q, k, k), software ? "software" : "card").toBe(true);
+      }
+    } finally {
+      setAdapterKind(true);
+    }
+    const run = (...[q, k, v]: Tensor[]): Tensor => attention(q as Tensor, k as Tensor, v as Tensor, 0.2, undefined, {});
+    await expectLikeStock(run, [q, k, randomTensor([1, 2, 420, 40], 3)]);
+    await expectLikeStock(
+      (...[q, k, v]) => attention(q as Tensor, k as Tensor, v as Tensor, 0.3, undefined, { reach: 50 }),
+      [1, 2, 3].map((seed) => randomTensor([2, 3, 450, 8], seed)),
+    );
+  });
+
+  it.each([true, false])("uses memory that grows with the length, not with its square (software: %s)", async (kind) => {
+    setAdapterKind(kind);
     const peak = async (length: number): Promise<number> => {
       const [q, k, v] = [1, 2, 3].map((seed) => randomTensor([1, 1, length, 4], seed)) as Three;
       setAttentionScratch(64 * 1024);
@@ -150,9 +170,10 @@ describe("attention", () => {
       setAttentionScratch();
       return used;
     };
-    const [short, long] = [await peak(512), await peak(2048)];
+    const [short, long] = [await peak(1100), await peak(4400)];
+    setAdapterKind(true);
     expect(long).toBeLessThan(4.5 * short);
-    expect(long).toBeLessThan(2048 * 2048);
+    expect(long).toBeLessThan(4400 * 4400);
   });
 });
 

@@ -3,6 +3,7 @@
  * model's share follows from its sizes; how often each array exists at the worst moment was measured on small models
  * (tests/gpu/forecast.test.ts compares), so on large ones it is an estimate.
  */
+import { KEPT_SCORE_BYTES } from "../gpu/score-memory.ts";
 import type { Sa2vaConfig } from "../model/config.ts";
 
 const F32 = 4;
@@ -11,7 +12,7 @@ const F32 = 4;
 const TOKEN_COPIES = 7.25;
 const SCORE_COPIES = 3.1;
 const CACHE_COPIES = 11.4;
-/** The same where attention works in blocks without a score array (gpu/kernels/attention.ts). */
+/** The same where attention works in blocks without a score array: on software adapters, and of long sequences everywhere. */
 const BLOCK_SCORE_COPIES = 0.3;
 const BLOCK_CACHE_COPIES = 5.3;
 /** A recomputed block against one that is kept: the weighted sums that carry its outputs' gradients. */
@@ -37,7 +38,7 @@ export interface GroupShape {
 
 export interface TransientOptions {
   readonly rank: number;
-  /** Attention works in blocks, as it does on software adapters; false keeps score arrays. */
+  /** Attention always works in blocks, as it does on software adapters; false keeps small score arrays. */
   readonly blocks: boolean;
   readonly recompute: boolean;
   /** Rollouts differentiated at once, 0 for all. */
@@ -135,6 +136,7 @@ function blockFloats(
   const { hiddenSize, heads, kvHeads, headSize, mlpSize } = config.language;
   const perToken = 4 * hiddenSize + 2 * heads * headSize + 2 * kvHeads * headSize + 3 * mlpSize + 7 * rank;
   const scores = heads * tokens * reach;
-  const repeated = rows > 1 ? (blocks ? BLOCK_CACHE_COPIES : CACHE_COPIES) * rows * reach * 2 * kvHeads * headSize : 0;
-  return TOKEN_COPIES * tokens * perToken + (blocks ? BLOCK_SCORE_COPIES : SCORE_COPIES) * scores + repeated;
+  const inBlocks = blocks || F32 * scores > KEPT_SCORE_BYTES;
+  const repeated = rows > 1 ? (inBlocks ? BLOCK_CACHE_COPIES : CACHE_COPIES) * rows * reach * 2 * kvHeads * headSize : 0;
+  return TOKEN_COPIES * tokens * perToken + (inBlocks ? BLOCK_SCORE_COPIES : SCORE_COPIES) * scores + repeated;
 }

@@ -1,10 +1,9 @@
 /** Runs of queries whose attention scores fit a scratch array, and the products of a run. */
 import { type ProductSpec, recordProduct } from "../matmul-program.ts";
+import { onSoftwareAdapter } from "../own-kernels.ts";
 import { unwritten } from "../program.ts";
+import { RUN_BYTES } from "../score-memory.ts";
 import type { tf } from "../tf.ts";
-
-/** Scores of one run at most; a run has at least eight queries all the same. */
-const SCRATCH_BYTES = 8 * 2 ** 20;
 
 export interface AttentionForm {
   readonly scale: number;
@@ -14,9 +13,11 @@ export interface AttentionForm {
   readonly reach: number;
 }
 
-/** Scratch of a run in bytes; tests make it small. */
-let scratchBytes = SCRATCH_BYTES;
-export function setAttentionScratch(bytes = SCRATCH_BYTES): void {
+/** Scratch of a run in bytes where a test has set it. */
+let scratchBytes: number | undefined;
+
+/** Tests make it small; without bytes it goes by the adapter again. */
+export function setAttentionScratch(bytes?: number): void {
   scratchBytes = bytes;
 }
 
@@ -46,8 +47,10 @@ export function sizesOf(q: tf.TensorInfo, v: tf.TensorInfo): Sizes {
   return { heads: batch * heads, keyHeads: batch * keyHeads, queries, keys, d, dv };
 }
 
+/** Runs whose scores fit the scratch array; a run has at least eight queries all the same. */
 export function runsOf({ heads, queries, keys }: Sizes, { causal, reach }: AttentionForm): Run[] {
-  const fitting = Math.floor(scratchBytes / (heads * keys * Float32Array.BYTES_PER_ELEMENT));
+  const bytes = scratchBytes ?? (onSoftwareAdapter() ? RUN_BYTES.software : RUN_BYTES.card);
+  const fitting = Math.floor(bytes / (heads * keys * Float32Array.BYTES_PER_ELEMENT));
   const step = Math.max(8, fitting - (fitting % 8));
   const before = keys - queries;
   const runs: Run[] = [];

@@ -1,6 +1,7 @@
 import { MAX_BATCH } from "../matmul-program.ts";
 import { onSoftwareAdapter, ownKernels } from "../own-kernels.ts";
 import { suits } from "../own-op.ts";
+import { KEPT_SCORE_BYTES } from "../score-memory.ts";
 import { type Tensor, tf } from "../tf.ts";
 import { attentionInBlocks } from "./attention-blocks.ts";
 import { maskedSoftmax } from "./masked-softmax.ts";
@@ -15,8 +16,10 @@ export interface Causality {
 
 /** True where `attention` works without a score array, so that its caller need not cut long sequences. */
 export function attendsInBlocks(q: Tensor, k: Tensor, v: Tensor, mask?: Tensor): boolean {
-  const [batch, heads] = q.shape as [number, number];
-  return ownKernels() && onSoftwareAdapter() && suits(q, k, v, mask) && batch * heads <= MAX_BATCH;
+  const [batch, heads, queries] = q.shape as [number, number, number];
+  if (!ownKernels() || !suits(q, k, v, mask) || batch * heads > MAX_BATCH) return false;
+  const bytes = Float32Array.BYTES_PER_ELEMENT * batch * heads * queries * (k.shape[2] as number);
+  return onSoftwareAdapter() || bytes > KEPT_SCORE_BYTES;
 }
 
 /**
@@ -42,7 +45,7 @@ export function attention(q: Tensor, k: Tensor, v: Tensor, scale: number, mask?:
   });
 }
 
-/** The same with the scores in memory; the oracle, and the way of adapters whose stock products are good. */
+/** The same with the scores in memory; the oracle, and the way of short sequences where stock products are good. */
 function attentionByOps(q: Tensor, k: Tensor, v: Tensor, scale: number, mask?: Tensor): Tensor {
   return tf.tidy(() => {
     const [batch, queryHeads, queryLength, width] = q.shape as [number, number, number, number];

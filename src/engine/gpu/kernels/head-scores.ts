@@ -8,18 +8,23 @@ import { recordProduct } from "../matmul-program.ts";
 import { onSoftwareAdapter, ownKernels } from "../own-kernels.ts";
 import { defineOp, suits, toTensor } from "../own-op.ts";
 import { release, unwritten } from "../program.ts";
+import { RUN_BYTES } from "../score-memory.ts";
 import { type Tensor, tf } from "../tf.ts";
 import { linear } from "./linear.ts";
 import { NO_GUARD, type TokenScores, tokenScores } from "./logprob.ts";
 import { SPAN, SpanFold, slopesOf } from "./logprob-spans.ts";
 
-/** Logits of one block at most. Below this size they are simply kept. */
-const SCRATCH_BYTES = 8 * 2 ** 20;
+/** Scratch of a block in bytes where a test has set it. */
+let scratchBytes: number | undefined;
 
-/** Scratch of a block in bytes; tests make it small. */
-let scratchBytes = SCRATCH_BYTES;
-export function setHeadScratch(bytes = SCRATCH_BYTES): void {
+/** Tests make it small; without bytes it goes by the adapter again. */
+export function setHeadScratch(bytes?: number): void {
   scratchBytes = bytes;
+}
+
+/** Logits of one block at most. Below this size they are simply kept. */
+function blockBytes(): number {
+  return scratchBytes ?? (onSoftwareAdapter() ? RUN_BYTES.software : RUN_BYTES.card);
 }
 
 /**
@@ -32,7 +37,7 @@ export function setHeadScratch(bytes = SCRATCH_BYTES): void {
  */
 export function headScores(hidden: Tensor, head: Tensor, ids: Tensor, temperature: number, guard: number): TokenScores {
   const bytes = (hidden.shape[0] as number) * (head.shape[0] as number) * Float32Array.BYTES_PER_ELEMENT;
-  if (!ownKernels() || !onSoftwareAdapter() || !suits(hidden, head) || bytes <= scratchBytes) {
+  if (!ownKernels() || !suits(hidden, head) || bytes <= blockBytes()) {
     const [logp, entropy] = tf.tidy(() => {
       const scores = tokenScores(linear(hidden, head), ids, temperature, guard);
       return [scores.logp, scores.entropy];
@@ -52,7 +57,7 @@ interface Block {
 }
 
 function blocksOf(rows: number, vocabulary: number): Block[] {
-  const fitting = Math.floor(scratchBytes / (rows * Float32Array.BYTES_PER_ELEMENT * SPAN));
+  const fitting = Math.floor(blockBytes() / (rows * Float32Array.BYTES_PER_ELEMENT * SPAN));
   const step = Math.max(1, fitting) * SPAN;
   const blocks: Block[] = [];
   for (let base = 0; base < vocabulary; base += step) blocks.push({ base, width: Math.min(step, vocabulary - base) });
