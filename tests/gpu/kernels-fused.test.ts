@@ -148,7 +148,8 @@ describe("attention", () => {
     } finally {
       setAdapterKind(true);
     }
-    const run = (...[q, k, v]: Tensor[]): Tensor => attention(q as Tensor, k as Tensor, v as Tensor, 0.2, undefined, {});
+    const run = (...[q, k, v]: Tensor[]): Tensor =>
+      attention(q as Tensor, k as Tensor, v as Tensor, 0.2, undefined, {});
     await expectLikeStock(run, [q, k, randomTensor([1, 2, 420, 40], 3)]);
     await expectLikeStock(
       (...[q, k, v]) => attention(q as Tensor, k as Tensor, v as Tensor, 0.3, undefined, { reach: 50 }),

@@ -137,6 +137,7 @@ function blockFloats(
   const perToken = 4 * hiddenSize + 2 * heads * headSize + 2 * kvHeads * headSize + 3 * mlpSize + 7 * rank;
   const scores = heads * tokens * reach;
   const inBlocks = blocks || F32 * scores > KEPT_SCORE_BYTES;
-  const repeated = rows > 1 ? (inBlocks ? BLOCK_CACHE_COPIES : CACHE_COPIES) * rows * reach * 2 * kvHeads * headSize : 0;
+  const repeated =
+    rows > 1 ? (inBlocks ? BLOCK_CACHE_COPIES : CACHE_COPIES) * rows * reach * 2 * kvHeads * headSize : 0;
   return TOKEN_COPIES * tokens * perToken + (inBlocks ? BLOCK_SCORE_COPIES : SCORE_COPIES) * scores + repeated;
 }
