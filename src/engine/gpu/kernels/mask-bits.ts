@@ -98,8 +98,10 @@ export function maskBitsByOps(logits: Tensor, truth?: Tensor): MaskBits {
 /** Pixels 0/1 of words that were read back. @param pixels how many there are */
 export function pixelsOf(words: ArrayLike<number>, pixels: number): Uint8Array {
   const mask = new Uint8Array(pixels);
-  for (let at = 0; at < pixels; at++) {
-    mask[at] = ((words[Math.floor(at / WORD_PIXELS)] as number) >> (at % WORD_PIXELS)) & 1;
+  for (let word = 0, first = 0; first < pixels; word++, first += WORD_PIXELS) {
+    const last = Math.min(first + WORD_PIXELS, pixels);
+    let bits = words[word] as number;
+    for (let at = first; at < last; at++, bits >>= 1) mask[at] = bits & 1;
   }
   return mask;
 }
