@@ -12,11 +12,11 @@ import { languageForward, languageLogits } from "../../../src/engine/model/langu
 import { rotatedAlike } from "../../../src/engine/model/rope-scaling.ts";
 import { openSa2va, type Sa2vaModel } from "../../../src/engine/model/sa2va.ts";
 import { type Weights, weightsView } from "../../../src/engine/model/weights.ts";
-import { captionBatch, captionLogProbs } from "../../../src/engine/policy/caption-policy.ts";
+import { captionBatch, captionLogProbs, captionScores } from "../../../src/engine/policy/caption-policy.ts";
 import { embedIds, embedPrompt, projectImage } from "../../../src/engine/policy/embedding.ts";
 import { disposeFeatures, encodeImage, type ImageFeatures } from "../../../src/engine/policy/features.ts";
 import { type Completion, generate } from "../../../src/engine/policy/generate.ts";
-import { phrasePrompts } from "../../../src/engine/policy/phrase-prompts.ts";
+import { phrasePrompts, phrasePromptsOf } from "../../../src/engine/policy/phrase-prompts.ts";
 import { captionPrompt, segmentPrompt } from "../../../src/engine/policy/prompts.ts";
 import { FULL_SAMPLING } from "../../../src/engine/policy/sampler.ts";
 import { sftBatch } from "../../../src/engine/sft/batch.ts";
@@ -106,6 +106,47 @@ describe.each(["phi3", "internlm2"])("%s", (family) => {
     }
     const short = limited(model, ids.length + 6);
     expect(await scored(short)).toEqual(await scored(limited(model, NEVER)));
+  });
+
+  it("scores groups of several pictures in one batch as each one alone", async () => {
+    const other = encodeImage(model, pocketPicture(8, 2, 2, 128).rgb, 1);
+    const one = new Uint8Array(model.config.tokenGridSide ** 2);
+    one[3] = 1;
+    const groups = [
+      { features, prompt: prompt(), completions: COMPLETIONS },
+      { features: other, prompt: captionPrompt(model, other.tiles, one), completions: [...COMPLETIONS].reverse() },
+    ];
+    const phrases = [
+      { features, phrases: ["a red circle beside the large blue square at the top", "red"] },
+      { features: other, phrases: ["the circle", "a large circle"] },
+    ];
+    const single = phrases.map((asked) => ({ ...asked, phrases: asked.phrases.slice(0, 1) }));
+    const sampler = { ...FULL_SAMPLING, guard: 4 };
+    const told = async (own: Sa2vaModel, chosen: typeof groups): Promise<Float32Array> => {
+      const scores = captionScores(own, weights, chosen, sampler, 8);
+      const all = await Promise.all(scores.flatMap(({ logps, entropies }) => [numbers(logps), numbers(entropies)]));
+      return Float32Array.from(all.flatMap((values) => [...values]));
+    };
+    const joined = (parts: readonly Float32Array[]) => Float32Array.from(parts.flatMap((part) => [...part]));
+    const lengths = groups.map((group) => group.prompt.ids.length);
+    const [short, long] = [Math.min(...lengths), Math.max(...lengths)];
+    expect(long).toBeGreaterThan(short);
+    const narrow = (size: number): Sa2vaModel => {
+      const { language } = model.config;
+      return { ...model, config: { ...model.config, language: { ...language, window: { size, firstLayer: 0 } } } };
+    };
+    const plain = limited(model, NEVER);
+    // Nobody beyond the limit, everybody, only the longer prompt; a window that reaches everywhere, and one that does not.
+    for (const own of [plain, limited(model, 1), limited(model, short + 8), narrow(long + 20), narrow(short - 3)]) {
+      const apart = joined(await Promise.all(groups.map((group) => told(own, [group]))));
+      expect(gap(await told(own, groups), apart)).toBeLessThan(2e-5);
+      for (const asked of [phrases, single]) {
+        const alone = asked.map((picture) => numbers(phrasePromptsOf(own, weights, [picture])));
+        const together = await numbers(phrasePromptsOf(own, weights, asked));
+        expect(gap(together, joined(await Promise.all(alone)))).toBeLessThan(2e-5);
+      }
+    }
+    disposeFeatures(other);
   });
 
   it("samples with the log-probabilities that training finds", async () => {
