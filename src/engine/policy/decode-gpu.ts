@@ -21,7 +21,7 @@ import { type BoundModel, bindModel, FOLD_BYTES } from "./decode-weights.ts";
 import type { Prefilled } from "./prefill.ts";
 
 /** Tokens of a submit; after it ended rows leave. */
-const TOKENS_PER_SUBMIT = { software: 4, gpu: 8 } as const;
+const TOKENS_PER_SUBMIT = 8;
 /** Bytes of a drawn token: id, log-probability, entropy, count of logits that are no numbers. */
 const DRAWN_BYTES = 16;
 
@@ -74,12 +74,11 @@ export async function decodeOnGpu(
   device.queue.submit([encoder.finish()]);
 
   const rows = address.map((): Row => ({ ids: [], logps: [], entropies: [], broken: false, ended: false }));
-  const most = software ? TOKENS_PER_SUBMIT.software : TOKENS_PER_SUBMIT.gpu;
   let done = 0;
   while (done < options.maxNewTokens) {
     const active = rows.flatMap((row, at) => (row.ended ? [] : [at]));
     if (active.length === 0) break;
-    const tokens = Math.min(most, options.maxNewTokens - done);
+    const tokens = Math.min(TOKENS_PER_SUBMIT, options.maxNewTokens - done);
     device.queue.writeBuffer(own.state, 0, slotWords(slotsOf(prompts, sizes, address, rows, active, done)));
     const drawn = await runTokens(device, buffers, recording, own, sizes, prompts, active, done, tokens);
     if (options.signal?.aborted === true) throw new LabError("cancelled", "Generation was stopped");
@@ -107,7 +106,7 @@ async function runTokens(
   const rowBytes = (sizes.rows + 1) * DRAWN_BYTES;
   const staging = buffers.get(
     "decode read-back",
-    TOKENS_PER_SUBMIT.gpu * rowBytes,
+    TOKENS_PER_SUBMIT * rowBytes,
     GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
   );
   const encoder = device.createCommandEncoder({ label: "decode" });
