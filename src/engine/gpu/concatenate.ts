@@ -3,6 +3,8 @@
  * compile one for every number of operands. Operands that are not there are empty; more than a program takes are written
  * into the result one group after the other.
  */
+
+import { overrideKernel } from "./override.ts";
 import { onSoftwareAdapter, ownKernels } from "./own-kernels.ts";
 import { type GpuProgram, unwritten } from "./program.ts";
 import { pointProgram, runPoints } from "./rows-program.ts";
@@ -100,23 +102,13 @@ function copyBeside(
   return into;
 }
 
-let installed = false;
-
-/** Wraps the backend's Concat and Pack once per realm; calling it again does nothing. */
+/** Wraps the backend's Concat and Pack. */
 export function installConcatenate(): void {
-  if (installed) return;
-  installed = true;
   for (const name of ["Concat", "Pack"]) {
-    const stock = tf.getKernel(name, "webgpu");
-    if (stock === undefined) continue;
-    tf.unregisterKernel(name, "webgpu");
-    tf.registerKernel({
-      ...stock,
-      kernelFunc(params) {
-        const operands = params.inputs as unknown as readonly tf.TensorInfo[];
-        const { axis } = params.attrs as unknown as { axis: number };
-        return (name === "Pack" ? stack(operands, axis) : run(operands, axis)) ?? stock.kernelFunc(params);
-      },
+    overrideKernel(name, ({ inputs, attrs }) => {
+      const operands = inputs as unknown as readonly tf.TensorInfo[];
+      const { axis } = attrs as unknown as { axis: number };
+      return name === "Pack" ? stack(operands, axis) : run(operands, axis);
     });
   }
 }

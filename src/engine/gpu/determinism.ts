@@ -8,6 +8,7 @@
  * dimensions over workgroups that add with float atomics, whose order changes from run to run (reference: webgpu.md §2.2).
  */
 import { MAX_BATCH, type ProductShape, runProduct } from "./matmul-program.ts";
+import { overrideKernel } from "./override.ts";
 import { onSoftwareAdapter, ownKernels } from "./own-kernels.ts";
 import { inRuns } from "./stock-product.ts";
 import { tf } from "./tf.ts";
@@ -18,43 +19,33 @@ const SPLIT_K_FROM = 2000;
 const SMALL_OUTPUT_PROGRAM = 2;
 const FLAG = "WEBGPU_MATMUL_PROGRAM_TYPE";
 
-let installed = false;
-
-/** Wraps the backend's BatchMatMul once per realm; calling it again does nothing. */
+/** Wraps the backend's BatchMatMul. */
 export function installDeterministicMatMul(): void {
-  if (installed) return;
-  const stock = tf.getKernel("BatchMatMul", "webgpu");
-  if (stock === undefined) return;
-  installed = true;
-  tf.unregisterKernel("BatchMatMul", "webgpu");
-  tf.registerKernel({
-    ...stock,
-    kernelFunc(params) {
-      const a = params.inputs.a as tf.TensorInfo;
-      const b = params.inputs.b as tf.TensorInfo;
-      const attrs = params.attrs as { transposeA: boolean; transposeB: boolean };
-      if (ownKernels() && onSoftwareAdapter()) {
-        const sizes = productSizes(a, b, attrs.transposeA, attrs.transposeB);
-        if (sizes !== undefined) {
-          const outer = sizes.aBatch >= sizes.bBatch ? a.shape.slice(0, -2) : b.shape.slice(0, -2);
-          return runProduct(a, b, sizes, [...outer, sizes.m, sizes.n]);
-        }
+  overrideKernel("BatchMatMul", (params, stock) => {
+    const a = params.inputs.a as tf.TensorInfo;
+    const b = params.inputs.b as tf.TensorInfo;
+    const attrs = params.attrs as { transposeA: boolean; transposeB: boolean };
+    if (ownKernels() && onSoftwareAdapter()) {
+      const sizes = productSizes(a, b, attrs.transposeA, attrs.transposeB);
+      if (sizes !== undefined) {
+        const outer = sizes.aBatch >= sizes.bBatch ? a.shape.slice(0, -2) : b.shape.slice(0, -2);
+        return runProduct(a, b, sizes, [...outer, sizes.m, sizes.n]);
       }
-      const inner = a.shape[a.shape.length - (attrs.transposeA ? 2 : 1)] as number;
-      const columns = b.shape[b.shape.length - (attrs.transposeB ? 2 : 1)] as number;
-      const batch = Math.max(...[a, b].map(({ shape }) => tf.util.sizeFromShape(shape.slice(0, -2))));
-      const rows = { a, transposeA: attrs.transposeA, perRow: batch * columns * inner };
-      const product = (part: tf.TensorInfo): tf.TensorInfo =>
-        stock.kernelFunc({ ...params, inputs: { ...params.inputs, a: part } }) as tf.TensorInfo;
-      if (inner < SPLIT_K_FROM) return inRuns(rows, product);
-      const chosen = tf.env().getNumber(FLAG);
-      tf.env().set(FLAG, SMALL_OUTPUT_PROGRAM);
-      try {
-        return inRuns(rows, product);
-      } finally {
-        tf.env().set(FLAG, chosen);
-      }
-    },
+    }
+    const inner = a.shape[a.shape.length - (attrs.transposeA ? 2 : 1)] as number;
+    const columns = b.shape[b.shape.length - (attrs.transposeB ? 2 : 1)] as number;
+    const batch = Math.max(...[a, b].map(({ shape }) => tf.util.sizeFromShape(shape.slice(0, -2))));
+    const rows = { a, transposeA: attrs.transposeA, perRow: batch * columns * inner };
+    const product = (part: tf.TensorInfo): tf.TensorInfo =>
+      stock({ ...params, inputs: { ...params.inputs, a: part } }) as tf.TensorInfo;
+    if (inner < SPLIT_K_FROM) return inRuns(rows, product);
+    const chosen = tf.env().getNumber(FLAG);
+    tf.env().set(FLAG, SMALL_OUTPUT_PROGRAM);
+    try {
+      return inRuns(rows, product);
+    } finally {
+      tf.env().set(FLAG, chosen);
+    }
   });
 }
 

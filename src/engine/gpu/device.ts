@@ -16,7 +16,6 @@ import { installRearrange } from "./rearrange.ts";
 import { installReductions } from "./reductions.ts";
 import { tf } from "./tf.ts";
 import { installSmallUploads } from "./uploads.ts";
-import { installViewTranspose } from "./views.ts";
 
 export interface GpuReport {
   readonly vendor: string;
@@ -102,14 +101,8 @@ export async function openDevice(gpu: GPU | undefined): Promise<EngineDevice> {
   const { subgroupMinSize, subgroupMaxSize } = adapter.info;
   const fixed = device.features.has("subgroups") && subgroupMinSize === subgroupMaxSize;
   setSubgroupSize(fixed ? (subgroupMinSize ?? 0) : 0);
-  installDeterministicMatMul();
-  installRearrange();
-  installConcatenate();
-  installFlattened();
-  installViewTranspose();
+  replaceKernels();
   installSmallUploads();
-  installElementwise();
-  installReductions();
   return {
     device,
     report: { vendor, architecture, description, software, features: [...device.features].sort(), limits },
@@ -128,6 +121,20 @@ export async function openDevice(gpu: GPU | undefined): Promise<EngineDevice> {
       device.destroy();
     },
   };
+}
+
+let replaced = false;
+
+/** Puts our versions before the backend's kernels, which outlive any device: once per realm. */
+function replaceKernels(): void {
+  if (replaced) return;
+  replaced = true;
+  installDeterministicMatMul();
+  installRearrange();
+  installConcatenate();
+  installFlattened();
+  installElementwise();
+  installReductions();
 }
 
 /** A driver that was reset or a GPU process that was killed takes a moment to come back. */

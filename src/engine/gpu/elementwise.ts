@@ -8,6 +8,8 @@
  * otherwise the stock programs are kept, which are twice as fast as ours, but for the one that waits at a barrier. On a
  * GPU large results are the stock programs'.
  */
+
+import { overrideKernel } from "./override.ts";
 import { onSoftwareAdapter, ownKernels } from "./own-kernels.ts";
 import { flatGrid, type GpuProgram, runProgram } from "./program.ts";
 import { tf } from "./tf.ts";
@@ -218,41 +220,20 @@ export function repeated(x: tf.TensorInfo, shape: readonly number[]): tf.TensorI
   return record("arithmetic", ARITHMETIC.indexOf("Maximum"), x, x, axes, shape);
 }
 
-let installed = false;
-
-/** Wraps the backend's operations once per realm; calling it again does nothing. */
+/** Wraps the backend's operations. */
 export function installElementwise(): void {
-  if (installed) return;
-  installed = true;
   for (const [operation, name] of ARITHMETIC.entries()) wrap(name, "arithmetic", operation);
   for (const [operation, name] of COMPARISONS.entries()) wrap(name, "comparison", operation);
-  wrapSquare();
-}
-
-/** x² as x · x, which is the same number. */
-function wrapSquare(): void {
-  const stock = tf.getKernel("Square", "webgpu");
-  if (stock === undefined) return;
-  tf.unregisterKernel("Square", "webgpu");
-  tf.registerKernel({
-    ...stock,
-    kernelFunc(params) {
-      const { x } = params.inputs as { x: tf.TensorInfo };
-      const own = ownKernels() ? run("arithmetic", ARITHMETIC.indexOf("Multiply"), x, x) : undefined;
-      return own ?? stock.kernelFunc(params);
-    },
+  // x² as x · x, which is the same number.
+  overrideKernel("Square", ({ inputs }) => {
+    const { x } = inputs as { x: tf.TensorInfo };
+    return ownKernels() ? run("arithmetic", ARITHMETIC.indexOf("Multiply"), x, x) : undefined;
   });
 }
 
 function wrap(name: string, kind: Kind, operation: number): void {
-  const stock = tf.getKernel(name, "webgpu");
-  if (stock === undefined) return;
-  tf.unregisterKernel(name, "webgpu");
-  tf.registerKernel({
-    ...stock,
-    kernelFunc(params) {
-      const { a, b } = params.inputs as { a: tf.TensorInfo; b: tf.TensorInfo };
-      return (ownKernels() ? run(kind, operation, a, b) : undefined) ?? stock.kernelFunc(params);
-    },
+  overrideKernel(name, ({ inputs }) => {
+    const { a, b } = inputs as { a: tf.TensorInfo; b: tf.TensorInfo };
+    return ownKernels() ? run(kind, operation, a, b) : undefined;
   });
 }

@@ -2,6 +2,8 @@
  * Operations whose elements do not know of each other get their operands as vectors: the backend compiles a program for
  * every rank, though only the number of elements matters.
  */
+
+import { overrideKernel } from "./override.ts";
 import { ownKernels } from "./own-kernels.ts";
 import { tf } from "./tf.ts";
 
@@ -25,42 +27,26 @@ const NAMES = [
   ...["Tanh", "OnesLike", "ZerosLike"],
 ];
 
-let installed = false;
-
-/** Wraps the backend's operations once per realm; calling it again does nothing. */
+/** Wraps the backend's operations. */
 export function installFlattened(): void {
-  if (installed) return;
-  installed = true;
   for (const name of NAMES) {
-    const stock = tf.getKernel(name, "webgpu");
-    if (stock === undefined) continue;
-    tf.unregisterKernel(name, "webgpu");
-    tf.registerKernel({
-      ...stock,
-      kernelFunc(params) {
-        const inputs = Object.entries(params.inputs as Readonly<Record<string, tf.TensorInfo>>);
-        const [first] = inputs.map(([, input]) => input);
-        const alike = first !== undefined && inputs.every(([, { shape }]) => tf.util.arraysEqual(shape, first.shape));
-        if (!ownKernels() || !alike || first.shape.length === 1) return stock.kernelFunc(params);
-        const size = tf.util.sizeFromShape(first.shape);
-        const flat = inputs.map(
-          ([at, { dataId, dtype }]) => [at, { dataId, dtype, shape: [size] }] as [string, tf.TensorInfo],
-        );
-        const made = stock.kernelFunc({ ...params, inputs: Object.fromEntries(flat) }) as tf.TensorInfo;
-        return { ...made, shape: [...first.shape] };
-      },
+    overrideKernel(name, (params, stock) => {
+      const inputs = Object.entries(params.inputs as Readonly<Record<string, tf.TensorInfo>>);
+      const [first] = inputs.map(([, input]) => input);
+      const alike = first !== undefined && inputs.every(([, { shape }]) => tf.util.arraysEqual(shape, first.shape));
+      if (!ownKernels() || !alike || first.shape.length === 1) return undefined;
+      const size = tf.util.sizeFromShape(first.shape);
+      const flat = inputs.map(
+        ([at, { dataId, dtype }]) => [at, { dataId, dtype, shape: [size] }] as [string, tf.TensorInfo],
+      );
+      const made = stock({ ...params, inputs: Object.fromEntries(flat) }) as tf.TensorInfo;
+      return { ...made, shape: [...first.shape] };
     });
   }
-  const fill = tf.getKernel("Fill", "webgpu");
-  if (fill === undefined) return;
-  tf.unregisterKernel("Fill", "webgpu");
-  tf.registerKernel({
-    ...fill,
-    kernelFunc(params) {
-      const { shape } = params.attrs as unknown as { shape: number[] };
-      if (!ownKernels()) return fill.kernelFunc(params);
-      const attrs = { ...params.attrs, shape: [tf.util.sizeFromShape(shape)] };
-      return { ...(fill.kernelFunc({ ...params, attrs }) as tf.TensorInfo), shape: [...shape] };
-    },
+  overrideKernel("Fill", (params, stock) => {
+    const { shape } = params.attrs as unknown as { shape: number[] };
+    if (!ownKernels()) return undefined;
+    const attrs = { ...params.attrs, shape: [tf.util.sizeFromShape(shape)] };
+    return { ...(stock({ ...params, attrs }) as tf.TensorInfo), shape: [...shape] };
   });
 }

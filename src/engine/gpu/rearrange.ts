@@ -6,10 +6,13 @@
  * On software adapters what needs no padding is copied in runs instead (gpu/strided-copy.ts).
  * Large results keep the stock programs on a GPU, where those read neighbouring elements together.
  */
+
+import { overrideKernel } from "./override.ts";
 import { onSoftwareAdapter, ownKernels } from "./own-kernels.ts";
 import { pointProgram, runPoints } from "./rows-program.ts";
 import { stridedCopy, stridesOf } from "./strided-copy.ts";
 import { tf } from "./tf.ts";
+import { transposedView } from "./views.ts";
 
 /** One axis of a result. */
 export interface MoveAxis {
@@ -138,6 +141,8 @@ const KERNELS: Readonly<Record<string, Own>> = {
   },
   Transpose(x, attrs) {
     const { perm } = attrs as { perm: number[] };
+    const same = transposedView(x, perm);
+    if (same !== undefined) return same;
     const strides = stridesOf(x.shape);
     const axes = perm.map((axis) => whole(x.shape[axis] as number, strides[axis] as number));
     return move(
@@ -192,21 +197,9 @@ const KERNELS: Readonly<Record<string, Own>> = {
   },
 };
 
-let installed = false;
-
-/** Wraps the backend's operations once per realm; calling it again does nothing. */
+/** Wraps the backend's operations. */
 export function installRearrange(): void {
-  if (installed) return;
-  installed = true;
   for (const [name, own] of Object.entries(KERNELS)) {
-    const stock = tf.getKernel(name, "webgpu");
-    if (stock === undefined) continue;
-    tf.unregisterKernel(name, "webgpu");
-    tf.registerKernel({
-      ...stock,
-      kernelFunc: (params) =>
-        own((params.inputs.x ?? params.inputs.value) as tf.TensorInfo, params.attrs as Attrs) ??
-        stock.kernelFunc(params),
-    });
+    overrideKernel(name, ({ inputs, attrs }) => own((inputs.x ?? inputs.value) as tf.TensorInfo, attrs as Attrs));
   }
 }

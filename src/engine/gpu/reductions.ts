@@ -4,6 +4,7 @@
  * first when the axes are not the last ones.
  */
 import { repeated } from "./elementwise.ts";
+import { overrideKernel } from "./override.ts";
 import { onSoftwareAdapter, ownKernels } from "./own-kernels.ts";
 import { toTensor } from "./own-op.ts";
 import { pointProgram, runPoints } from "./rows-program.ts";
@@ -57,23 +58,13 @@ function run(
   return runPoints(PROGRAM, [x], [{ shape }], results, [block.length, block.inner, factor])[0];
 }
 
-let installed = false;
-
-/** Wraps the backend's Sum and Mean once per realm; calling it again does nothing. */
+/** Wraps the backend's Sum and Mean, and their gradients. */
 export function installReductions(): void {
-  if (installed) return;
-  installed = true;
   for (const name of ["Sum", "Mean"] as const) {
-    const stock = tf.getKernel(name, "webgpu");
-    if (stock === undefined) continue;
-    tf.unregisterKernel(name, "webgpu");
-    tf.registerKernel({
-      ...stock,
-      kernelFunc(params) {
-        const { x } = params.inputs as { x: tf.TensorInfo };
-        const { axis, keepDims } = params.attrs as unknown as { axis?: number | number[]; keepDims?: boolean };
-        return run(x, axis, keepDims === true, name === "Mean") ?? stock.kernelFunc(params);
-      },
+    overrideKernel(name, ({ inputs, attrs }) => {
+      const { x } = inputs as { x: tf.TensorInfo };
+      const { axis, keepDims } = attrs as unknown as { axis?: number | number[]; keepDims?: boolean };
+      return run(x, axis, keepDims === true, name === "Mean");
     });
     spreadGradient(name);
   }

@@ -5,9 +5,7 @@
 
 import { ownKernels } from "./own-kernels.ts";
 import { shareData } from "./program.ts";
-import { tf } from "./tf.ts";
-
-let installed = false;
+import type { tf } from "./tf.ts";
 
 /** True when `perm` keeps the axes longer than 1 in their order. */
 export function keepsOrder(shape: readonly number[], perm: readonly number[]): boolean {
@@ -15,23 +13,11 @@ export function keepsOrder(shape: readonly number[], perm: readonly number[]): b
   return long.every((axis, i) => i === 0 || axis > (long[i - 1] as number));
 }
 
-/** Wraps the backend's Transpose once per realm; calling it again does nothing. */
-export function installViewTranspose(): void {
-  if (installed) return;
-  const stock = tf.getKernel("Transpose", "webgpu");
-  if (stock === undefined) return;
-  installed = true;
-  tf.unregisterKernel("Transpose", "webgpu");
-  tf.registerKernel({
-    ...stock,
-    kernelFunc(params) {
-      const x = params.inputs.x as tf.TensorInfo;
-      const { perm } = params.attrs as { perm: number[] };
-      if (!ownKernels() || !keepsOrder(x.shape, perm)) return stock.kernelFunc(params);
-      return shareData(
-        x,
-        perm.map((axis) => x.shape[axis] as number),
-      );
-    },
-  });
+/** The transposed tensor as a view of the same data; undefined where elements have to move, or stock ops are asked for. */
+export function transposedView(x: tf.TensorInfo, perm: readonly number[]): tf.TensorInfo | undefined {
+  if (!ownKernels() || !keepsOrder(x.shape, perm)) return undefined;
+  return shareData(
+    x,
+    perm.map((axis) => x.shape[axis] as number),
+  );
 }

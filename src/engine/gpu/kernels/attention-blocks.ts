@@ -18,7 +18,6 @@ import {
   type AttentionForm,
   gather,
   type Inputs,
-  maskStrides,
   mix,
   type Run,
   runsOf,
@@ -27,6 +26,7 @@ import {
   scratchFor,
   sizesOf,
 } from "./attention-runs.ts";
+import { maskStrides } from "./masked-score.ts";
 
 /** Values of SEEN and of the two fields after it. */
 function seenValues(

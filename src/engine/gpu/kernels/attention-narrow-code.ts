@@ -8,6 +8,7 @@
  * a gather, however the addresses lie. f32, sums in order of the keys or queries, no atomics.
  */
 import type { GpuProgram } from "../program.ts";
+import { MASK_FIELDS, SCORE } from "./masked-score.ts";
 
 /** Widest head. */
 export const NARROW = 32;
@@ -26,11 +27,7 @@ const SEEN = {
   before: "u32",
   reach: "u32",
   masked: "u32",
-  maskBatch: "u32",
-  maskHead: "u32",
-  maskRow: "u32",
-  maskKey: "u32",
-  scale: "f32",
+  ...MASK_FIELDS,
 } as const;
 
 export const NARROW_UNIFORMS = Object.keys(SEEN) as readonly (keyof typeof SEEN)[];
@@ -41,11 +38,7 @@ const HEADER = `
     return u.causal == 0u || (key < end && (u.reach == 0u || key + u.reach >= end));
   }
   fn maskOf(head: u32) -> u32 { return (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead; }
-  fn score(product: f32, at: u32) -> f32 {
-    var extra = 0.0;
-    if (u.masked != 0u) { extra = mask[at]; }
-    return u.scale * product + extra;
-  }`;
+  ${SCORE}`;
 
 const each = (count: number, line: (i: number) => string): string =>
   Array.from({ length: count }, (_, i) => line(i)).join("\n");

@@ -6,7 +6,8 @@ import { runRows } from "../rows-program.ts";
 import type { tf } from "../tf.ts";
 import { NARROW, NARROW_BUFFERS, NARROW_UNIFORMS, narrowBackward, narrowForward } from "./attention-narrow-code.ts";
 import { DELTA } from "./attention-rows.ts";
-import { type AttentionForm, type Inputs, maskStrides, mix, runsOf, type Sizes } from "./attention-runs.ts";
+import { type AttentionForm, type Inputs, mix, runsOf, type Sizes } from "./attention-runs.ts";
+import { maskStrides } from "./masked-score.ts";
 
 /** Slopes that fit the scratch array at once. */
 export function slopesFit(s: Sizes, form: AttentionForm): boolean {

@@ -5,6 +5,7 @@
  * its sum are kept as they are, so that rows of huge scores are made again exactly. Equals scale, mask and tf.softmax.
  */
 import { pointProgram, type RowProgram } from "../rows-program.ts";
+import { MASK_FIELDS, SCORE } from "./masked-score.ts";
 
 /** Uniforms that tell which scores of a run are seen and where their mask lies. */
 const SEEN = {
@@ -15,11 +16,7 @@ const SEEN = {
   reach: "u32",
   masked: "u32",
   maskStart: "u32",
-  maskBatch: "u32",
-  maskHead: "u32",
-  maskRow: "u32",
-  maskKey: "u32",
-  scale: "f32",
+  ...MASK_FIELDS,
 } as const;
 
 /** Sees `row`, the row of the run's scores; gives `begin` ≤ key < `end` and the score of a key. */
@@ -29,13 +26,6 @@ const ROW = `
     let end = select(u.width, min(u.width, place + u.last + 1u), u.causal != 0u);
     let begin = select(0u, max(place + u.last + 1u, u.reach) - u.reach, u.reach != 0u);
     let above = u.maskStart + (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + place * u.maskRow;`;
-
-const SCORE = `
-    fn score(value: f32, at: u32) -> f32 {
-      var extra = 0.0;
-      if (u.masked != 0u) { extra = mask[at]; }
-      return u.scale * value + extra;
-    }`;
 
 /** Softmax in place; what a row does not see becomes 0 as far as a product may still read it. */
 export const SOFTMAX: RowProgram = {

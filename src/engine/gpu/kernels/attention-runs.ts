@@ -172,16 +172,3 @@ export interface Inputs {
 export function scratchFor(s: Sizes, runs: readonly Run[]): tf.TensorInfo {
   return unwritten([s.heads * Math.max(...runs.map((run) => run.count * run.width))]);
 }
-
-/** Element strides of a mask in [B, heads, Tq, Tk], 0 where it is shared. */
-export function maskStrides(mask: tf.TensorInfo): [number, number, number, number] {
-  const shape = [1, 1, 1, 1, ...mask.shape].slice(-4);
-  let stride = 1;
-  const strides: [number, number, number, number] = [0, 0, 0, 0];
-  for (let axis = 3; axis >= 0; axis--) {
-    const size = shape[axis] as number;
-    strides[axis] = size === 1 ? 0 : stride;
-    stride *= size;
-  }
-  return strides;
-}

@@ -2,6 +2,7 @@
 import { defineOp, toTensor } from "../own-op.ts";
 import { type RowProgram, runRows } from "../rows-program.ts";
 import type { Tensor, tf } from "../tf.ts";
+import { MASK_FIELDS, maskStrides, SCORE } from "./masked-score.ts";
 import { rowsOf } from "./norm.ts";
 
 /**
@@ -26,18 +27,9 @@ const SOFTMAX: RowProgram = {
     heads: "u32",
     length: "u32",
     masked: "u32",
-    maskBatch: "u32",
-    maskHead: "u32",
-    maskRow: "u32",
-    maskKey: "u32",
-    scale: "f32",
+    ...MASK_FIELDS,
   },
-  header: `
-    fn score(value: f32, at: u32) -> f32 {
-      var extra = 0.0;
-      if (u.masked != 0u) { extra = mask[at]; }
-      return u.scale * value + extra;
-    }`,
+  header: SCORE,
   body: `
     let base = row * u.width;
     let above = row / u.length;
@@ -69,19 +61,6 @@ const SOFTMAX_GRAD: RowProgram = {
       result[base + i] = u.scale * y[base + i] * (dy[base + i] - along);
     }`,
 };
-
-/** Element strides of a mask in [B, heads, length, Tk], 0 where it is shared. */
-function maskStrides(mask: tf.TensorInfo): number[] {
-  const shape = [1, 1, 1, 1, ...mask.shape].slice(-4);
-  let stride = 1;
-  const strides = [0, 0, 0, 0];
-  for (let axis = 3; axis >= 0; axis--) {
-    const size = shape[axis] as number;
-    strides[axis] = size === 1 ? 0 : stride;
-    stride *= size;
-  }
-  return strides;
-}
 
 const ownSoftmax = defineOp({
   name: "LabMaskedSoftmax",
