@@ -38,6 +38,8 @@ export interface Form {
   readonly broadcast: number;
   /** Threads of a workgroup; equals `broadcast` where that is used. */
   readonly lanes: number;
+  /** Writes four columns at a time: N, bias, extra and the result's strides are multiples of 4. Always so with "rows". */
+  readonly vectors: boolean;
 }
 
 /** Fields of the uniform block, in order. Strides and K count the elements of their buffer: groups of four for vectors. */
@@ -187,11 +189,11 @@ function placement(form: Form): string {
       if (row >= u.m || (u.triangle != 0u && col > row + ${form.rows - 1}u + u.reach)) { return; }`;
 }
 
-const PUT_VECTORS = `
+const putVectors = (factor: string): string => `
       fn put(row: u32, col: u32, batch: u32, sum: vec4f) {
         if (row >= u.m || col >= u.n) { return; }
         let at = (batch * u.outBatch + u.outOffset + row * u.outRow + col) / 4u;
-        var value = u.alpha * sum;
+        var value = ${factor}sum;
         if (u.accumulate != 0u) { value += result[at]; }
         if (u.hasBias != 0u) { value += bias[col / 4u]; }
         if (u.hasExtra != 0u) { value += extra[at]; }
@@ -232,8 +234,8 @@ const ROWS_AT_ONCE = 2;
  * llvmpipe longer to compile than the product itself; chosen row by row, narrow products took a tenth longer.
  */
 function writeTile(form: Form): string {
-  const { rows, groups, layout } = form;
-  const together = layout === "rows" || rows === 1 ? 1 : ROWS_AT_ONCE;
+  const { rows, groups, layout, vectors } = form;
+  const together = rows === 1 ? 1 : vectors ? 1 : ROWS_AT_ONCE;
   const chosen = (row: number, g: number): string => {
     const later = Array.from({ length: rows / together - 1 }, (_, i) => together * (i + 1));
     return `var s${g} = c${row}_${g};
@@ -267,13 +269,14 @@ function innerLoop(form: Form): string {
 export function productProgram(form: Form): GpuProgram {
   const { layout, rows, groups, broadcast, wide } = form;
   const twice = layout === "along-k-twice";
-  const vectors = layout === "along-k" || twice;
-  const written = layout === "rows" ? "vec4<f32>" : "f32";
+  const read = layout === "along-k" || twice ? "vec4<f32>" : "f32";
+  const written = form.vectors ? "vec4<f32>" : "f32";
+  const factor = twice ? "" : "u.alpha * ";
   return {
-    name: `lab-matmul-${layout}-${rows}-${groups}-${form.unroll}-${wide ? "wide" : "narrow"}-${broadcast}-${form.lanes}`,
+    name: `lab-matmul-${layout}-${rows}-${groups}-${form.unroll}-${wide ? "wide" : "narrow"}-${broadcast}-${form.lanes}${form.vectors && layout !== "rows" ? "-vectors" : ""}`,
     ...(broadcast > 0 ? { enable: ["subgroups"] } : {}),
     inputs: {
-      a: vectors ? "vec4<f32>" : "f32",
+      a: read,
       b: layout === "any" ? "f32" : "vec4<f32>",
       bias: written,
       extra: written,
@@ -286,7 +289,7 @@ export function productProgram(form: Form): GpuProgram {
       ...(twice ? { k2: "u32" as const, alpha2: "f32" as const } : {}),
     },
     workgroup: [form.lanes, 1],
-    header: layout === "rows" ? PUT_VECTORS : putOneByOne(twice ? "" : "u.alpha * "),
+    header: form.vectors ? putVectors(factor) : putOneByOne(factor),
     body: `
       ${placement(form)}
       let batch = group.z;
@@ -295,6 +298,6 @@ export function productProgram(form: Form): GpuProgram {
       ${grid(rows, groups, (r, g) => `var c${r}_${g} = vec4f(0);`)}
       ${innerLoop(form)}
       ${writeTile(form)}
-      ${layout === "rows" ? "" : `if (u.hasBias + u.hasExtra != 0u) { finish(row, col, batch, ${rows}u, ${4 * groups}u); }`}`,
+      ${form.vectors ? "" : `if (u.hasBias + u.hasExtra != 0u) { finish(row, col, batch, ${rows}u, ${4 * groups}u); }`}`,
   };
 }

@@ -96,8 +96,8 @@ function programOf(form: Form): GpuProgram {
 }
 
 /** The fastest form known for a result of m × n. */
-function formOf(layout: Layout, m: number, n: number): Form {
-  const narrow: Form = { layout, rows: 8, groups: 1, unroll: 1, wide: false, broadcast: 0, lanes: LANES };
+function formOf(layout: Layout, m: number, n: number, vectors: boolean): Form {
+  const narrow: Form = { layout, rows: 8, groups: 1, unroll: 1, wide: false, broadcast: 0, lanes: LANES, vectors };
   const size = subgroupSize();
   const broadcast = size === 4 || size === 8 ? size : 0;
   const lanes = broadcast === 0 ? LANES : size;
@@ -120,11 +120,14 @@ function formOf(layout: Layout, m: number, n: number): Form {
 export function usualProducts(): GpuProgram[] {
   const [rows, wide, narrow] = [512, 64, 16];
   const forms = [
-    formOf("along-k-twice", rows, wide),
-    ...(["along-k", "rows"] as const).flatMap((layout) => [formOf(layout, rows, wide), formOf(layout, rows, narrow)]),
-    formOf("any", rows, narrow),
-    formOf("along-k", 8, wide),
-    formOf("rows", 1, wide),
+    formOf("along-k-twice", rows, wide, true),
+    ...(["along-k", "rows"] as const).flatMap((layout) => [
+      formOf(layout, rows, wide, true),
+      formOf(layout, rows, narrow, true),
+    ]),
+    formOf("any", rows, narrow, false),
+    formOf("along-k", 8, wide, true),
+    formOf("rows", 1, wide, true),
   ];
   return [...new Set(forms.map(programOf))];
 }
@@ -148,7 +151,7 @@ export function recordProduct(spec: ProductSpec, shape: readonly number[], extra
   const { m, n, k, aPlace, out, bound } = spec;
   const layout = extras.product === undefined ? layoutOf(spec) : "along-k-twice";
   // The form of the whole, so that the sums of a row do not depend on the cuts.
-  const form = formOf(layout, m, n);
+  const form = formOf(layout, m, n, layout !== "any" && multiplesOf4(n, out.row, out.batch, out.offset));
   const perRow = spec.batch * n * k * (spec.repeats ?? 1);
   const cut = bound === undefined && extras.product === undefined;
   let into = spec.into;

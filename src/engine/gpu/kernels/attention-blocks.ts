@@ -56,7 +56,7 @@ function forward({ q, k, v, mask }: Inputs, form: AttentionForm): [out: tf.Tenso
     scores(s, run, form.causal, q, k, scratch);
     const rows = s.heads * run.count;
     const uniforms = seenValues(s, run, form, perBatch, mask);
-    runRows(SOFTMAX, [mask ?? q], [{ into: scratch }, { into: stats }], rows, run.width, uniforms);
+    runRows(SOFTMAX, [mask ?? q], [{ into: scratch }, { into: stats }], rows, run.width, [run.stride / 4, ...uniforms]);
     mix(s, run, form.causal, scratch, v, out);
   }
   release(scratch);
@@ -86,9 +86,10 @@ function backward(
   [...runs].reverse().forEach((run, done) => {
     scores(s, run, form.causal, q, k, weights);
     scores(s, run, form.causal, dy, v, slopes);
-    const uniforms = [run.width, ...seenValues(s, run, form, perBatch, mask)];
+    const groups = run.stride / 4;
+    const uniforms = [run.width, groups, ...seenValues(s, run, form, perBatch, mask)];
     const outputs = [{ into: weights }, { into: slopes }];
-    runPoints(SLOPES, [mask ?? q, stats, delta], outputs, s.heads * run.count * run.width, uniforms);
+    runPoints(SLOPES, [mask ?? q, stats, delta], outputs, s.heads * run.count * groups, uniforms);
     const adds = done > 0 || !whole;
     gather(s, run, form.causal, weights, dy, dv, adds);
     gather(s, run, form.causal, slopes, q, dk, adds);

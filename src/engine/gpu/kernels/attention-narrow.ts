@@ -99,7 +99,7 @@ export function backwardNarrow(
   const results = runProgram(program, inputsOf, outputs, narrowUniforms(s, inputs, form), grid);
   const [slopes, dk, dv] = results as [tf.TensorInfo, tf.TensorInfo, tf.TensorInfo];
   const dq = unwritten(q.shape);
-  mix(s, { ...run, width: s.keys }, form.causal, slopes, k, dq);
+  mix(s, { ...run, width: s.keys, stride: s.keys }, form.causal, slopes, k, dq);
   release(slopes);
   release(delta);
   return [dq, dk, dv];

@@ -1,11 +1,12 @@
 /**
  * What happens to a run of attention scores between its products: softmax over what a row sees, and its gradient. Layout:
- * scores [heads, count, width] of `count` queries over `width` keys. A row belongs to one thread or one workgroup
- * (gpu/rows-program.ts), gradients of the weights go element by element. f32; the row's largest score and the inverse of
+ * scores [heads, count, stride] of `count` queries over `width` keys, stride the next multiple of 4, read and written
+ * four at a time. A row belongs to one thread or one workgroup (gpu/rows-program.ts), gradients of the weights go group
+ * by group. f32; the row's largest score and the inverse of
  * its sum are kept as they are, so that rows of huge scores are made again exactly. Equals scale, mask and tf.softmax.
  */
 import { pointProgram, type RowProgram } from "../rows-program.ts";
-import { MASK_FIELDS, SCORE } from "./masked-score.ts";
+import { MASK_FIELDS, SCORES } from "./masked-score.ts";
 
 /** Uniforms that tell which scores of a run are seen and where their mask lies. */
 const SEEN = {
@@ -27,30 +28,39 @@ const ROW = `
     let begin = select(0u, max(place + u.last + 1u, u.reach) - u.reach, u.reach != 0u);
     let above = u.maskStart + (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + place * u.maskRow;`;
 
+/** Of four keys from `key` on, which a row sees. */
+const VISIBLE = `
+    fn visible(key: u32, begin: u32, end: u32) -> vec4<bool> {
+      let keys = vec4u(key, key + 1u, key + 2u, key + 3u);
+      return (keys >= vec4u(begin)) & (keys < vec4u(end));
+    }`;
+const EACH = "for (var i = begin / 4u + first; 4u * i < end; i += step)";
+const SEEN_SCORES = "scores(weights[base + i], above + 4u * i * u.maskKey)";
+
 /** Softmax in place; what a row does not see becomes 0 as far as a product may still read it. */
 export const SOFTMAX: RowProgram = {
   name: "lab-attention-softmax",
   inputs: { mask: "f32" },
-  outputs: { weights: "f32", stats: "f32" },
-  uniforms: { rows: "u32", width: "u32", ...SEEN, statsBatch: "u32", statsStart: "u32" },
-  header: SCORE,
+  outputs: { weights: "vec4<f32>", stats: "f32" },
+  uniforms: { rows: "u32", width: "u32", groups: "u32", ...SEEN, statsBatch: "u32", statsStart: "u32" },
+  header: SCORES + VISIBLE,
   body: `
     ${ROW}
-    let base = row * u.width;
-    var top = -3.0e38;
-    for (var i = begin + first; i < end; i += step) { top = max(top, score(weights[base + i], above + i * u.maskKey)); }
-    top = largest(top, lane);
-    var total = 0.0;
-    for (var i = begin + first; i < end; i += step) {
-      let e = exp(score(weights[base + i], above + i * u.maskKey) - top);
+    let base = row * u.groups;
+    var tops = vec4f(-3.0e38);
+    ${EACH} { tops = max(tops, select(vec4f(-3.0e38), ${SEEN_SCORES}, visible(4u * i, begin, end))); }
+    let top = largest(max(max(tops.x, tops.y), max(tops.z, tops.w)), lane);
+    var totals = vec4f(0);
+    ${EACH} {
+      let e = select(vec4f(0), exp(${SEEN_SCORES} - top), visible(4u * i, begin, end));
       weights[base + i] = e;
-      total += e;
+      totals += e;
     }
-    total = sum(total, lane);
-    let inverse = 1.0 / total;
-    for (var i = begin + first; i < end; i += step) { weights[base + i] *= inverse; }
-    for (var i = first; i < begin; i += step) { weights[base + i] = 0.0; }
-    for (var i = end + first; i < min(u.width, end + 8u); i += step) { weights[base + i] = 0.0; }
+    let inverse = 1.0 / sum((totals.x + totals.y) + (totals.z + totals.w), lane);
+    ${EACH} { weights[base + i] *= inverse; }
+    for (var i = first; i < begin / 4u; i += step) { weights[base + i] = vec4f(0); }
+    let after = (end + 3u) / 4u;
+    for (var i = after + first; i < min(u.groups, after + 2u); i += step) { weights[base + i] = vec4f(0); }
     if (first == 0u) {
       let at = 2u * (head * u.statsBatch + u.statsStart + place);
       stats[at] = top;
@@ -58,22 +68,23 @@ export const SOFTMAX: RowProgram = {
     }`,
 };
 
-/** Scores → weights, and gradients of the weights → gradients of the products, both in place. */
+/** Scores → weights, and gradients of the weights → gradients of the products, both in place, four keys a thread. */
 export const SLOPES = pointProgram({
   name: "lab-attention-slopes",
   inputs: { mask: "f32", stats: "f32", delta: "f32" },
-  outputs: { weights: "f32", slopes: "f32" },
-  uniforms: { size: "u32", width: "u32", ...SEEN, statsBatch: "u32", statsStart: "u32" },
-  header: SCORE,
+  outputs: { weights: "vec4<f32>", slopes: "vec4<f32>" },
+  uniforms: { size: "u32", width: "u32", groups: "u32", ...SEEN, statsBatch: "u32", statsStart: "u32" },
+  header: SCORES + VISIBLE,
   body: `
-    let row = i / u.width;
-    let key = i % u.width;
+    let row = i / u.groups;
+    let key = 4u * (i % u.groups);
     ${ROW}
-    if (key < begin || key >= end) { weights[i] = 0.0; slopes[i] = 0.0; return; }
+    if (key + 4u <= begin || key >= end) { weights[i] = vec4f(0); slopes[i] = vec4f(0); return; }
     let at = head * u.statsBatch + u.statsStart + place;
-    let p = exp(score(weights[i], above + key * u.maskKey) - stats[2u * at]) * stats[2u * at + 1u];
+    let seen = visible(key, begin, end);
+    let p = select(vec4f(0), exp(scores(weights[i], above + key * u.maskKey) - stats[2u * at]) * stats[2u * at + 1u], seen);
     weights[i] = p;
-    slopes[i] = u.scale * p * (slopes[i] - delta[at]);`,
+    slopes[i] = select(vec4f(0), u.scale * p * (slopes[i] - delta[at]), seen);`,
 });
 
 /** Σ dy · y over each row. */

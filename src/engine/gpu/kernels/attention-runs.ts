@@ -28,6 +28,8 @@ export interface Run {
   /** First key any of them sees, and how many from there. */
   readonly from: number;
   readonly width: number;
+  /** Scores from one row to the next: `width` and what fills the last four, which the softmax makes 0. */
+  readonly stride: number;
   /** Last key the first query sees, counted from `from`. */
   readonly last: number;
 }
@@ -47,10 +49,12 @@ export function sizesOf(q: tf.TensorInfo, v: tf.TensorInfo): Sizes {
   return { heads: batch * heads, keyHeads: batch * keyHeads, queries, keys, d, dv };
 }
 
+const upToFour = (count: number): number => 4 * Math.ceil(count / 4);
+
 /** Runs whose scores fit the scratch array; a run has at least eight queries all the same. */
 export function runsOf({ heads, queries, keys }: Sizes, { causal, reach }: AttentionForm): Run[] {
   const bytes = scratchBytes ?? (onSoftwareAdapter() ? RUN_BYTES.software : RUN_BYTES.card);
-  const fitting = Math.floor(bytes / (heads * keys * Float32Array.BYTES_PER_ELEMENT));
+  const fitting = Math.floor(bytes / (heads * upToFour(keys) * Float32Array.BYTES_PER_ELEMENT));
   const step = Math.max(8, fitting - (fitting % 8));
   const before = keys - queries;
   const runs: Run[] = [];
@@ -58,13 +62,16 @@ export function runsOf({ heads, queries, keys }: Sizes, { causal, reach }: Atten
     const count = Math.min(step, queries - start);
     const first = causal && reach > 0 ? Math.max(0, before + start + 1 - reach) : 0;
     const from = first - (first % 4);
-    const end = causal ? before + start + count : keys;
-    runs.push({ start, count, from, width: end - from, last: before + start - from });
+    const width = (causal ? before + start + count : keys) - from;
+    runs.push({ start, count, from, width, stride: upToFour(width), last: before + start - from });
   }
   return runs;
 }
 
-/** rows of `left` times rows of `right` over their common width: the scores, or the gradient of the weights. */
+/**
+ * rows of `left` times rows of `right` over their common width: the scores, or the gradient of the weights. Whole groups
+ * of four, so that they can be written at once; what lies beyond the last key is not looked at.
+ */
 export function scores(
   s: Sizes,
   run: Run,
@@ -76,7 +83,7 @@ export function scores(
   const inner = left.shape[3] as number;
   const spec: ProductSpec = {
     m: run.count,
-    n: run.width,
+    n: run.stride,
     k: inner,
     batch: s.heads,
     share: s.heads / s.keyHeads,
@@ -84,14 +91,14 @@ export function scores(
     aPlace: { line: inner, step: 1, batch: s.queries * inner, offset: run.start * inner },
     b: right,
     bPlace: { line: inner, step: 1, batch: s.keys * inner, offset: run.from * inner },
-    out: { row: run.width, batch: run.count * run.width },
+    out: { row: run.stride, batch: run.count * run.stride },
     into,
     ...(causal ? { bound: { kind: "triangle", reach: run.last } } : {}),
   };
   recordProduct(s.queries === 1 ? groupedRows(spec, s) : spec, []);
 }
 
-/** weights [heads, count, width] times rows of `right` [keys, inner] into the run's rows of `into`. */
+/** weights [heads, count, stride] times rows of `right` [keys, inner] into the run's rows of `into`. */
 export function mix(
   s: Sizes,
   run: Run,
@@ -108,7 +115,7 @@ export function mix(
     batch: s.heads,
     share: s.heads / s.keyHeads,
     a: weights,
-    aPlace: { line: run.width, step: 1, batch: run.count * run.width },
+    aPlace: { line: run.stride, step: 1, batch: run.count * run.stride },
     b: right,
     bPlace: { line: 1, step: inner, batch: s.keys * inner, offset: run.from * inner },
     out: { row: inner, batch: s.queries * inner, offset: run.start * inner },
@@ -137,7 +144,7 @@ export function gather(
 ): void {
   const inner = right.shape[3] as number;
   const group = s.heads / s.keyHeads;
-  const block = run.count * run.width;
+  const block = run.count * run.stride;
   const spec: ProductSpec = {
     m: run.width,
     n: inner,
@@ -145,7 +152,7 @@ export function gather(
     batch: s.keyHeads,
     repeats: group,
     a: weights,
-    aPlace: { line: 1, step: run.width, batch: group * block, repeat: block },
+    aPlace: { line: 1, step: run.stride, batch: group * block, repeat: block },
     b: right,
     bPlace: {
       line: 1,
@@ -170,5 +177,5 @@ export interface Inputs {
 }
 
 export function scratchFor(s: Sizes, runs: readonly Run[]): tf.TensorInfo {
-  return unwritten([s.heads * Math.max(...runs.map((run) => run.count * run.width))]);
+  return unwritten([s.heads * Math.max(...runs.map((run) => run.count * run.stride))]);
 }

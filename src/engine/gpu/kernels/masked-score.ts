@@ -18,6 +18,16 @@ export const SCORE = `
       return u.scale * product + extra;
     }`;
 
+/** Four neighbouring keys of `SCORE`. */
+export const SCORES = `
+    fn scores(products: vec4f, at: u32) -> vec4f {
+      var extra = vec4f(0);
+      if (u.masked != 0u) {
+        extra = vec4f(mask[at], mask[at + u.maskKey], mask[at + 2u * u.maskKey], mask[at + 3u * u.maskKey]);
+      }
+      return u.scale * products + extra;
+    }`;
+
 /** Element strides of a mask in [B, heads, Tq, Tk], 0 where it is shared. */
 export function maskStrides(mask: tf.TensorInfo): [number, number, number, number] {
   const shape = [1, 1, 1, 1, ...mask.shape].slice(-4);
