@@ -17,8 +17,18 @@ export type Layout =
   | "along-k-twice"
   /** B [K, N] read and the result written four columns at a time, N a multiple of 4; A read one by one at any stride. */
   | "rows"
+  /** The same with A [M, K] read four at a time along K, a multiple of 4. */
+  | "rows-along-k"
   /** Everything one by one at any stride. */
   | "any";
+
+/** Rows of the largest tile. */
+export const MOST_ROWS = 16;
+/**
+ * How far beyond a row's own end of K (`upTo`) a product may read: its tile ends with its last row, and K is read in
+ * groups of four. What lies there has to be 0.
+ */
+export const READ_BEYOND = MOST_ROWS - 1 + 3;
 
 /** How the result is shared out. */
 export interface Form {
@@ -38,7 +48,7 @@ export interface Form {
   readonly broadcast: number;
   /** Threads of a workgroup; equals `broadcast` where that is used. */
   readonly lanes: number;
-  /** Writes four columns at a time: N, bias, extra and the result's strides are multiples of 4. Always so with "rows". */
+  /** Writes four columns at a time: N, bias, extra and the result's strides are multiples of 4. Always so where B is read by rows. */
   readonly vectors: boolean;
 }
 
@@ -71,7 +81,7 @@ export const PRODUCT_UNIFORMS = [
   "accumulate",
   "hasBias",
   "hasExtra",
-  /** Row r sees K below (r + reach) where `upTo` is 1, from (r − reach) on where `onwards` is 1. */
+  /** Row r sees K below (r + reach) where `upTo` is 1 (and `READ_BEYOND`), from (r − reach) on where `onwards` is 1. */
   "upTo",
   "onwards",
   "reach",
@@ -124,6 +134,24 @@ function alongK(form: Form, a: string, b: string, end: string, strides: [string,
     }`;
 }
 
+/** A four elements of K at a time, B in groups of four columns of one row after the other. */
+function rowsAlongK(form: Form): string {
+  const { rows, groups } = form;
+  return `
+      let last = select(u.k, min(u.k, (row + ${rows + 2}u + u.reach) / 4u), u.upTo != 0u);
+      ${rowAddresses(form, "u.aRow", "aBase")}
+      ${lines(groups, (g) => `let pb${g} = bBase + min(${columnOf(form, g)} / 4u, u.n / 4u - 1u);`)}
+      for (var k = 0u; k < last; k++) {
+        ${loadsOf(form, (i) => `let a${i} = a[pa${i} + k];`)}
+        ${grid(4, groups, (j, g) => `let b${j}_${g} = b[pb${g} + (4u * k + ${j}u) * u.bInner];`)}
+        ${lines(
+          rows,
+          (r) => `{ let s = ${rowOf(form, r)};
+          ${lines(groups, (g) => `c${r}_${g} += ${[0, 1, 2, 3].map((j) => `s[${j}] * b${j}_${g}`).join(" + ")};`)} }`,
+        )}
+      }`;
+}
+
 /** A one by one, B in groups of four columns. */
 function oneByOne(form: Form): string {
   const vectors = form.layout === "rows";
@@ -163,19 +191,23 @@ function oneByOne(form: Form): string {
       }`;
 }
 
+/** True where a thread's columns are neighbours in B. */
+function byRows({ layout }: Form): boolean {
+  return layout === "rows" || layout === "rows-along-k";
+}
+
 /** First column of a thread's group; wide forms interleave the groups so that neighbours read neighbouring columns. */
 function columnOf(form: Form, group: number): string {
-  return form.wide && form.layout === "rows" ? `(col + ${4 * form.lanes * group}u)` : `(col + ${4 * group}u)`;
+  return form.wide && byRows(form) ? `(col + ${4 * form.lanes * group}u)` : `(col + ${4 * group}u)`;
 }
 
 /** Where this thread's tile begins: `row` and `col`. Threads beyond the result stay, for the subgroup needs them. */
 function placement(form: Form): string {
   const width = 4 * form.groups;
   if (form.wide) {
-    const col =
-      form.layout === "rows"
-        ? `group.x * ${width * form.lanes}u + 4u * local.x`
-        : `(group.x * ${form.lanes}u + local.x) * ${width}u`;
+    const col = byRows(form)
+      ? `group.x * ${width * form.lanes}u + 4u * local.x`
+      : `(group.x * ${form.lanes}u + local.x) * ${width}u`;
     return `
       let row = group.y * ${form.rows}u;
       let col = ${col};
@@ -234,7 +266,7 @@ const ROWS_AT_ONCE = 2;
  * llvmpipe longer to compile than the product itself; chosen row by row, narrow products took a tenth longer.
  */
 function writeTile(form: Form): string {
-  const { rows, groups, layout, vectors } = form;
+  const { rows, groups, vectors } = form;
   const together = rows === 1 ? 1 : vectors ? 1 : ROWS_AT_ONCE;
   const chosen = (row: number, g: number): string => {
     const later = Array.from({ length: rows / together - 1 }, (_, i) => together * (i + 1));
@@ -242,7 +274,7 @@ function writeTile(form: Form): string {
           ${later.map((r) => `s${g} = select(s${g}, c${r + row}_${g}, r == ${r}u);`).join(" ")}`;
   };
   const sum = groups === 1 ? "s0" : "select(s0, s1, g == 1u)";
-  const column = groups === 1 ? "col" : `col + g * ${form.wide && layout === "rows" ? 4 * form.lanes : 4}u`;
+  const column = groups === 1 ? "col" : `col + g * ${form.wide && byRows(form) ? 4 * form.lanes : 4}u`;
   const row = (offset: number): string => {
     const put = `put(row + r + ${offset}u, ${column}, batch, ${sum});`;
     return `{
@@ -257,6 +289,7 @@ function writeTile(form: Form): string {
 
 function innerLoop(form: Form): string {
   const { layout, rows, groups } = form;
+  if (layout === "rows-along-k") return rowsAlongK(form);
   if (layout === "rows" || layout === "any") return oneByOne(form);
   const main = alongK(form, "a", "b", "u.k", ["u.aRow", "u.bColumn"], "");
   if (layout === "along-k") return main;
@@ -269,11 +302,11 @@ function innerLoop(form: Form): string {
 export function productProgram(form: Form): GpuProgram {
   const { layout, rows, groups, broadcast, wide } = form;
   const twice = layout === "along-k-twice";
-  const read = layout === "along-k" || twice ? "vec4<f32>" : "f32";
+  const read = layout === "rows" || layout === "any" ? "f32" : "vec4<f32>";
   const written = form.vectors ? "vec4<f32>" : "f32";
   const factor = twice ? "" : "u.alpha * ";
   return {
-    name: `lab-matmul-${layout}-${rows}-${groups}-${form.unroll}-${wide ? "wide" : "narrow"}-${broadcast}-${form.lanes}${form.vectors && layout !== "rows" ? "-vectors" : ""}`,
+    name: `lab-matmul-${layout}-${rows}-${groups}-${form.unroll}-${wide ? "wide" : "narrow"}-${broadcast}-${form.lanes}${form.vectors && !byRows(form) ? "-vectors" : ""}`,
     ...(broadcast > 0 ? { enable: ["subgroups"] } : {}),
     inputs: {
       a: read,

@@ -4,11 +4,12 @@
  * out[b] (+)= alpha · Σ_repeats A[b] B[b / share] (+ bias per column) (+ add)
  *
  * Forms (measurements: docs/performance.md): one row a thread for one row, where every load of B is used once; elsewhere
- * eight rows by four or eight columns, or sixteen by four where both operands are read along K, with A handed round in
- * the subgroup where the adapter has subgroups of 4 or 8 lanes; results too narrow to fill a subgroup put several row
- * blocks into one workgroup.
+ * sixteen rows by four columns, for up to eight rows eight by eight or by four, with A handed round in the subgroup where
+ * the adapter has subgroups of 4 or 8 lanes; results too narrow to fill a subgroup put several row blocks into one
+ * workgroup. Small products take the form of many rows: a step has hundreds of them, of every shape, and each form is a
+ * program to compile.
  */
-import { type Form, type Layout, PRODUCT_UNIFORMS, productProgram } from "./matmul-code.ts";
+import { type Form, type Layout, MOST_ROWS, PRODUCT_UNIFORMS, productProgram } from "./matmul-code.ts";
 import { subgroupSize } from "./own-kernels.ts";
 import { flatGrid, type GpuProgram, runProgram } from "./program.ts";
 import type { tf } from "./tf.ts";
@@ -72,7 +73,8 @@ export interface ProductSpec {
   readonly into?: tf.TensorInfo;
   readonly accumulate?: boolean;
   /**
-   * Leaves out what a triangular operand makes 0. `upTo`: row r of A ends before r + reach; `onwards`: it begins at
+   * Leaves out what a triangular operand makes 0. `upTo`: row r of A ends before r + reach, and is 0 as far as
+   * `READ_BEYOND`; `onwards`: it begins at
    * r − reach; `triangle`: of row r of the result only columns up to r + reach are wanted, the rest is left unwritten.
    */
   readonly bound?: { readonly kind: "upTo" | "onwards" | "triangle"; readonly reach: number };
@@ -95,25 +97,29 @@ function programOf(form: Form): GpuProgram {
   return made;
 }
 
-/** The fastest form known for a result of m × n. */
-function formOf(layout: Layout, m: number, n: number, vectors: boolean): Form {
+/**
+ * The fastest form known for a result of m × n.
+ * @param small so little work that few rows are no reason to compile a program for them
+ */
+function formOf(layout: Layout, m: number, n: number, vectors: boolean, small = false): Form {
   const narrow: Form = { layout, rows: 8, groups: 1, unroll: 1, wide: false, broadcast: 0, lanes: LANES, vectors };
   const size = subgroupSize();
   const broadcast = size === 4 || size === 8 ? size : 0;
   const lanes = broadcast === 0 ? LANES : size;
-  const groups = layout === "rows" || (layout === "any" && size === 4) ? 2 : 1;
+  const tall = (m > 8 || small) && layout !== "any";
+  // Sixteen rows by four columns load less than eight by eight, and fewer columns lie beyond a narrow result.
+  const groups = (layout === "rows" && !tall) || (layout === "any" && size === 4) ? 2 : 1;
   // Fewer columns would leave lanes without work.
   const wide = n >= (groups === 2 ? 6 : 3) * lanes && m <= MAX_GROUPS * narrow.rows;
-  if (m === 1 || (m === 2 && !wide)) {
+  if (!tall && (m === 1 || (m === 2 && !wide))) {
     const single = { ...narrow, rows: 1 };
     // Elsewhere nothing was faster than four columns a thread, each lane with its own A.
     if (layout !== "rows") return single;
     return { ...single, wide: true, unroll: 4, groups: n >= 64 ? 2 : 1, broadcast, lanes };
   }
   if (!wide) return narrow;
-  // Sixteen rows load B half as often as eight; where B is read by rows, that was worth nothing.
-  const tall = m > 8 && (layout === "along-k" || layout === "along-k-twice");
-  return { ...narrow, rows: tall ? 16 : 8, groups, wide, broadcast, lanes };
+  const unroll = layout === "rows" && tall ? 2 : 1;
+  return { ...narrow, rows: tall ? MOST_ROWS : 8, groups, wide, broadcast, lanes, unroll };
 }
 
 /** Programs that products of a training step on a software adapter are made of. */
@@ -125,9 +131,8 @@ export function usualProducts(): GpuProgram[] {
       formOf(layout, rows, wide, true),
       formOf(layout, rows, narrow, true),
     ]),
+    formOf("rows-along-k", rows, wide, true),
     formOf("any", rows, narrow, false),
-    formOf("along-k", 8, wide, true),
-    formOf("rows", 1, wide, true),
   ];
   return [...new Set(forms.map(programOf))];
 }
@@ -136,11 +141,31 @@ function multiplesOf4(...numbers: readonly (number | undefined)[]): boolean {
   return numbers.every((value) => (value ?? 0) % 4 === 0);
 }
 
+/** Multiplications of a product, counted for 16 rows, below which it takes programs that are there anyway. */
+const SMALL = 2 ** 22;
+
+/** The best layout for where the operands lie. */
 function layoutOf({ k, n, aPlace: a, bPlace: b, out, bound, repeats }: ProductSpec): Layout {
-  const inOrder = a.step === 1 && b.step === 1 && multiplesOf4(k, a.line, a.batch, a.offset, b.line, b.batch, b.offset);
-  if (inOrder && (repeats ?? 1) === 1 && (bound === undefined || bound.kind === "triangle")) return "along-k";
+  const once = (repeats ?? 1) === 1;
+  const aInOrder = once && a.step === 1 && multiplesOf4(k, a.line, a.batch, a.offset);
+  const bInOrder = b.step === 1 && multiplesOf4(b.line, b.batch, b.offset);
+  if (aInOrder && bInOrder && (bound === undefined || bound.kind === "triangle")) return "along-k";
   const bRows = b.line === 1 && multiplesOf4(n, b.step, b.batch, b.offset, b.repeat);
-  return bRows && multiplesOf4(out.row, out.batch, out.offset) ? "rows" : "any";
+  if (!bRows || !multiplesOf4(out.row, out.batch, out.offset)) return "any";
+  return aInOrder && bound?.kind !== "onwards" ? "rows-along-k" : "rows";
+}
+
+/** The form of a product; that of the whole also where it is cut, so that the sums of a row do not depend on the cuts. */
+function formFor(spec: ProductSpec, twice: boolean): Form {
+  const { m, n, k, out, batch } = spec;
+  const layout = twice ? "along-k-twice" : layoutOf(spec);
+  const small = MOST_ROWS * batch * n * k * (spec.repeats ?? 1) < SMALL;
+  const vectors = layout !== "any" && multiplesOf4(n, out.row, out.batch, out.offset);
+  const form = formOf(layout, m, n, vectors, small);
+  // What these two could gain is not worth another program: they are for many rows, and for results of some size.
+  if (layout === "rows-along-k" && form.rows < MOST_ROWS) return formOf("rows", m, n, vectors, small);
+  if (small && !twice && !form.wide && !vectors) return formOf("any", m, n, vectors);
+  return form;
 }
 
 /**
@@ -149,9 +174,7 @@ function layoutOf({ k, n, aPlace: a, bPlace: b, out, bound, repeats }: ProductSp
  */
 export function recordProduct(spec: ProductSpec, shape: readonly number[], extras: ProductExtras = {}): tf.TensorInfo {
   const { m, n, k, aPlace, out, bound } = spec;
-  const layout = extras.product === undefined ? layoutOf(spec) : "along-k-twice";
-  // The form of the whole, so that the sums of a row do not depend on the cuts.
-  const form = formOf(layout, m, n, layout !== "any" && multiplesOf4(n, out.row, out.batch, out.offset));
+  const form = formFor(spec, extras.product !== undefined);
   const perRow = spec.batch * n * k * (spec.repeats ?? 1);
   const cut = bound === undefined && extras.product === undefined;
   let into = spec.into;
@@ -163,23 +186,19 @@ export function recordProduct(spec: ProductSpec, shape: readonly number[], extra
       out: { ...out, offset: (out.offset ?? 0) + from * out.row },
       ...(into === undefined ? {} : { into }),
     };
-    into = recordForm(part, layout, form, shape, extras);
+    into = recordForm(part, form, shape, extras);
     countWork(count * perRow);
   }
   return into as tf.TensorInfo;
 }
 
-function recordForm(
-  spec: ProductSpec,
-  layout: Layout,
-  form: Form,
-  shape: readonly number[],
-  extras: ProductExtras,
-): tf.TensorInfo {
+function recordForm(spec: ProductSpec, form: Form, shape: readonly number[], extras: ProductExtras): tf.TensorInfo {
   const { m, n, k, a, b, aPlace, bPlace, out, bound } = spec;
   const { product } = extras;
-  const vectorsOfA = layout === "along-k" || layout === "along-k-twice" ? 4 : 1;
+  const { layout } = form;
+  const vectorsOfA = layout === "rows" || layout === "any" ? 1 : 4;
   const vectorsOfB = layout === "any" ? 1 : 4;
+  const byRows = layout === "rows" || layout === "rows-along-k";
   const values: Record<(typeof PRODUCT_UNIFORMS)[number], number> = {
     m,
     n,
@@ -189,8 +208,8 @@ function recordForm(
     aBatch: aPlace.batch / vectorsOfA,
     aOffset: (aPlace.offset ?? 0) / vectorsOfA,
     aRepeat: (aPlace.repeat ?? 0) / vectorsOfA,
-    bInner: bPlace.step / (layout === "rows" ? 4 : 1),
-    bColumn: bPlace.line / vectorsOfA,
+    bInner: bPlace.step / (byRows ? 4 : 1),
+    bColumn: bPlace.line / (byRows ? 1 : vectorsOfA),
     bBatch: bPlace.batch / vectorsOfB,
     bOffset: (bPlace.offset ?? 0) / vectorsOfB,
     bRepeat: (bPlace.repeat ?? 0) / vectorsOfB,
@@ -217,7 +236,7 @@ function recordForm(
     ? [Math.ceil(n / (across * form.lanes)), Math.ceil(m / form.rows)]
     : flatGrid(Math.ceil((Math.ceil(n / across) * Math.ceil(m / form.rows)) / form.lanes));
   // A buffer that is not read still has to be bound, and to hold at least one group of four.
-  const idle = layout === "rows" ? b : a;
+  const idle = form.vectors ? b : a;
   const inputs = [a, b, extras.bias ?? idle, extras.add ?? idle];
   if (product !== undefined) inputs.push(product.a, product.b);
   const output = spec.into === undefined ? { shape } : { into: spec.into };

@@ -7,6 +7,7 @@
  * What all lanes of a subgroup need, a vector of the other side, its lanes load in shares and hand round: a load of a lane is
  * a gather, however the addresses lie. f32, sums in order of the keys or queries, no atomics.
  */
+import { READ_BEYOND } from "../matmul-code.ts";
 import type { GpuProgram } from "../program.ts";
 import { MASK_FIELDS, SCORE } from "./masked-score.ts";
 
@@ -168,9 +169,9 @@ export function narrowBackward(vectors: number, lanes: number): GpuProgram {
       let base = (group.z * u.keys + within) * ${vectors}u;
       ${each(vectors, (i) => `let k${i} = k[base + ${i}u]; let v${i} = v[base + ${i}u];`)}
       ${each(vectors, (i) => `var dk${i} = vec4f(0); var dv${i} = vec4f(0);`)}
-      // Rows of eight are read together by the product of the slopes, which must find zeros where a row sees nothing.
-      let hidden = select(0u, max(first, u.before) - u.before, u.causal != 0u);
-      let open = hidden - hidden % 8u;
+      // The product of the slopes reads further than a row sees, and must find zeros there.
+      let margin = u.before + ${READ_BEYOND}u;
+      let open = select(0u, max(first, margin) - margin, u.causal != 0u);
       for (var rep = 0u; rep < u.group; rep++) {
         let head = group.z * u.group + rep;
         let above = maskOf(head) + within * u.maskKey;

@@ -5,6 +5,7 @@
  * by group. f32; the row's largest score and the inverse of
  * its sum are kept as they are, so that rows of huge scores are made again exactly. Equals scale, mask and tf.softmax.
  */
+import { READ_BEYOND } from "../matmul-code.ts";
 import { pointProgram, type RowProgram } from "../rows-program.ts";
 import { MASK_FIELDS, SCORES } from "./masked-score.ts";
 
@@ -60,7 +61,7 @@ export const SOFTMAX: RowProgram = {
     ${EACH} { weights[base + i] *= inverse; }
     for (var i = first; i < begin / 4u; i += step) { weights[base + i] = vec4f(0); }
     let after = (end + 3u) / 4u;
-    for (var i = after + first; i < min(u.groups, after + 2u); i += step) { weights[base + i] = vec4f(0); }
+    for (var i = after + first; i < min(u.groups, after + ${Math.ceil(READ_BEYOND / 4)}u); i += step) { weights[base + i] = vec4f(0); }
     if (first == 0u) {
       let at = 2u * (head * u.statsBatch + u.statsStart + place);
       stats[at] = top;

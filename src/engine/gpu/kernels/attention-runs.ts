@@ -98,7 +98,10 @@ export function scores(
   recordProduct(s.queries === 1 ? groupedRows(spec, s) : spec, []);
 }
 
-/** weights [heads, count, stride] times rows of `right` [keys, inner] into the run's rows of `into`. */
+/**
+ * weights [heads, count, stride] times rows of `right` [keys, inner] into the run's rows of `into`. Weights beyond `width`
+ * are 0, whatever lies behind the last key.
+ */
 export function mix(
   s: Sizes,
   run: Run,
@@ -111,7 +114,7 @@ export function mix(
   const spec: ProductSpec = {
     m: run.count,
     n: inner,
-    k: run.width,
+    k: run.stride,
     batch: s.heads,
     share: s.heads / s.keyHeads,
     a: weights,
