@@ -14,6 +14,7 @@ import { installFlattened } from "./flattened.ts";
 import { setAdapterKind, setSubgroupSize } from "./own-kernels.ts";
 import { installRearrange } from "./rearrange.ts";
 import { installReductions } from "./reductions.ts";
+import { installSubmits } from "./submits.ts";
 import { tf } from "./tf.ts";
 import { installSmallUploads } from "./uploads.ts";
 
@@ -103,6 +104,7 @@ export async function openDevice(gpu: GPU | undefined): Promise<EngineDevice> {
   setSubgroupSize(fixed ? (subgroupMinSize ?? 0) : 0);
   replaceKernels();
   installSmallUploads();
+  installSubmits();
   return {
     device,
     report: { vendor, architecture, description, software, features: [...device.features].sort(), limits },
