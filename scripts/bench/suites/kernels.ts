@@ -2,6 +2,7 @@
 import { layerCases, mainCases } from "../cases/all.ts";
 import type { Case } from "../cases/case.ts";
 import { type OpenedCase, openCase } from "../cases/opened.ts";
+import { openPacked, PACKED } from "../cases/packed.ts";
 import { largeProducts } from "../cases/products.ts";
 import { openUpdate, UPDATES } from "../cases/update.ts";
 import { type BenchContext, isWanted } from "../context.ts";
@@ -27,7 +28,20 @@ interface Plan {
 /** In the order in which they are measured: when the time is up, the last ones are left out. */
 function plans(): Plan[] {
   const updates = UPDATES.map((one): Plan => ({ name: one.name, open: (context) => openUpdate(one, context) }));
-  return [...mainCases().map(planOf), ...updates, ...layerCases().map(planOf), ...largeProducts().map(planOf)];
+  const packed = PACKED.map(
+    (one): Plan => ({
+      name: one.name,
+      flops: 2 * one.rows * one.out * one.inner * (one.gradient ? 2 : 1),
+      open: (context) => openPacked(one, context),
+    }),
+  );
+  return [
+    ...mainCases().map(planOf),
+    ...packed,
+    ...updates,
+    ...layerCases().map(planOf),
+    ...largeProducts().map(planOf),
+  ];
 }
 
 function planOf(one: Case): Plan {

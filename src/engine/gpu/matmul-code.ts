@@ -30,22 +30,25 @@ export const MOST_ROWS = 16;
  */
 export const READ_BEYOND = MOST_ROWS - 1 + 3;
 
-/** How the result is shared out. */
-export interface Form {
-  readonly layout: Layout;
-  /** Rows of the result a thread keeps in registers. */
+/** The part of a result that a thread keeps in registers, and how its rows of A get there. */
+export interface Tile {
   readonly rows: number;
+  /**
+   * Lanes of a subgroup that load one row of A each and broadcast it; 0 for none. Needs `wide`. With one row, the lanes
+   * load the steps of one iteration (`unroll`, which may not be more) instead.
+   */
+  readonly broadcast: number;
+}
+
+/** How the result is shared out. */
+export interface Form extends Tile {
+  readonly layout: Layout;
   /** Groups of four columns a thread keeps in registers. */
   readonly groups: number;
   /** Steps along K of one loop iteration, for what is read one by one. */
   readonly unroll: number;
   /** All threads of a workgroup share their rows; otherwise narrow results put several row blocks into a workgroup. */
   readonly wide: boolean;
-  /**
-   * Lanes of a subgroup that load one row of A each and broadcast it; 0 for none. Needs `wide`. With one row, the lanes
-   * load the steps of one iteration (`unroll`, which may not be more) instead.
-   */
-  readonly broadcast: number;
   /** Threads of a workgroup; equals `broadcast` where that is used. */
   readonly lanes: number;
   /** Writes four columns at a time: N, bias, extra and the result's strides are multiples of 4. Always so where B is read by rows. */
@@ -89,7 +92,7 @@ export const PRODUCT_UNIFORMS = [
   "triangle",
 ] as const;
 
-function lines(count: number, line: (i: number) => string): string {
+export function lines(count: number, line: (i: number) => string): string {
   return Array.from({ length: count }, (_, i) => line(i)).join("\n");
 }
 
@@ -98,18 +101,27 @@ function grid(rows: number, columns: number, cell: (r: number, c: number) => str
 }
 
 /** Registers of A: one a row, or one a block of rows that its lanes broadcast. */
-function loadsOf(form: Form, load: (index: number) => string): string {
+export function loadsOf(form: Tile, load: (index: number) => string): string {
   const count = form.broadcast > 0 ? Math.ceil(form.rows / form.broadcast) : form.rows;
   return lines(count, load);
 }
 
-function rowOf(form: Form, row: number): string {
-  const { broadcast } = form;
-  return broadcast > 0 ? `subgroupBroadcast(a${Math.floor(row / broadcast)}, ${row % broadcast}u)` : `a${row}`;
+/** The register of a row, in the lane that loaded it or its own. */
+export function rowOf({ broadcast }: Tile, row: number, name = "a"): string {
+  return broadcast > 0
+    ? `subgroupBroadcast(${name}${Math.floor(row / broadcast)}, ${row % broadcast}u)`
+    : `${name}${row}`;
+}
+
+/** `name` becomes the register of row `r`, a variable of a loop over every `step`-th of them. */
+export function pickRow(name: string, rows: number, step: number, register: (row: number) => string): string {
+  const later = Array.from({ length: rows / step - 1 }, (_, i) => step * (i + 1));
+  return `var ${name} = ${register(0)};
+          ${later.map((r) => `${name} = select(${name}, ${register(r)}, r == ${r}u);`).join(" ")}`;
 }
 
 /** Addresses of the rows of A that this thread loads. */
-function rowAddresses(form: Form, stride: string, base: string): string {
+export function rowAddresses(form: Tile, stride: string, base: string): string {
   const row = (i: number): string =>
     form.broadcast > 0 && form.rows > 1 ? `row + ${i * form.broadcast}u + local.x % ${form.broadcast}u` : `row + ${i}u`;
   return loadsOf(form, (i) => `let pa${i} = ${base} + min(${row(i)}, u.m - 1u) * ${stride};`);
@@ -268,11 +280,7 @@ const ROWS_AT_ONCE = 2;
 function writeTile(form: Form): string {
   const { rows, groups, vectors } = form;
   const together = rows === 1 ? 1 : vectors ? 1 : ROWS_AT_ONCE;
-  const chosen = (row: number, g: number): string => {
-    const later = Array.from({ length: rows / together - 1 }, (_, i) => together * (i + 1));
-    return `var s${g} = c${row}_${g};
-          ${later.map((r) => `s${g} = select(s${g}, c${r + row}_${g}, r == ${r}u);`).join(" ")}`;
-  };
+  const chosen = (row: number, g: number): string => pickRow(`s${g}`, rows, together, (r) => `c${r + row}_${g}`);
   const sum = groups === 1 ? "s0" : "select(s0, s1, g == 1u)";
   const column = groups === 1 ? "col" : `col + g * ${form.wide && byRows(form) ? 4 * form.lanes : 4}u`;
   const row = (offset: number): string => {

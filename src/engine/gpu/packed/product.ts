@@ -1,5 +1,6 @@
 /** Products with packed matrices, block by block. */
-import { onSoftwareAdapter } from "../own-kernels.ts";
+import { MOST_ROWS, type Tile } from "../matmul-code.ts";
+import { onSoftwareAdapter, subgroupSize } from "../own-kernels.ts";
 import {
   flatGrid,
   type GpuProgram,
@@ -12,7 +13,7 @@ import {
 import type { tf } from "../tf.ts";
 import { countWork, type RowRange, rowRuns } from "../work-budget.ts";
 import type { PackedBlock, PackedMatrix } from "./matrix.ts";
-import { BACK_ROWS, backwardProgram, COLUMNS, forwardProgram, LANES } from "./register-programs.ts";
+import { backwardProgram, COLUMNS, forwardProgram, lanesOf } from "./register-programs.ts";
 import { paddedWidth, type WeightStorage } from "./storage.ts";
 import { FEW_COLUMNS, FEW_ROWS, fewRowsForward, TILE, tiledBackward, tiledForward } from "./tile-programs.ts";
 import { UNIT } from "./unpack.ts";
@@ -41,6 +42,9 @@ function into(info: tf.TensorInfo, run: RowRange): OutputInto {
   return "of" in part ? { into: info, part } : { into: info };
 }
 
+/** Blocks of rows that a grid can hold in one dimension. */
+const MAX_ROW_BLOCKS = 65_535;
+
 /** Steps of the inner size that pass through workgroup memory at once. */
 const DEPTH = 32;
 
@@ -57,12 +61,12 @@ export function packedForward(x: tf.TensorInfo, matrix: PackedMatrix, bias: tf.T
   const units = k / UNIT;
   const rowUnits = paddedWidth(matrix.storage, matrix.shape[1]) / UNIT;
   for (const block of matrix.blocks) {
-    const { program, grid, tiled } = forwardPlan(matrix.storage, m, block.rows);
+    const { program, grid, last } = forwardPlan(matrix.storage, m, block.rows);
     for (const run of rowRuns(m, block.rows * k)) {
       const { count } = run;
       const sizes = [count, block.rows, block.skip, units, rowUnits, width, block.first, bias === undefined ? 0 : 1];
       const inputs: ProgramInput[] = [rowsOf(x, run), ...buffersOf(block), bias ?? x];
-      const uniforms = [...sizes, block.unit, ...(tiled ? [DEPTH] : [])];
+      const uniforms = [...sizes, block.unit, ...last];
       runProgram(program, inputs, [into(y, run)], uniforms, grid(count));
       countWork(count * block.rows * k);
     }
@@ -70,24 +74,58 @@ export function packedForward(x: tf.TensorInfo, matrix: PackedMatrix, bias: tf.T
   return y;
 }
 
-function forwardPlan(
-  storage: WeightStorage,
-  m: number,
-  n: number,
-): { program: GpuProgram; grid: (m: number) => [number, number, number]; tiled: boolean } {
+interface Plan {
+  readonly program: GpuProgram;
+  readonly grid: (rows: number) => [number, number, number];
+  /** Uniforms that only this program has. */
+  readonly last: readonly number[];
+}
+
+/** Grid of a register program over so many runs of columns. */
+function registerGrid(tile: Tile, runs: number): Plan["grid"] {
+  const lanes = lanesOf(tile);
+  return (count) => {
+    const blocks = Math.ceil(count / tile.rows);
+    return tile.broadcast > 0 ? [Math.ceil(runs / lanes), blocks, 1] : flatGrid(Math.ceil((runs * blocks) / lanes));
+  };
+}
+
+/** Rows a thread works on, and whether they are handed round: not where too few columns would leave lanes without work. */
+function tileFor(m: number, runs: number): Tile {
+  const size = subgroupSize();
+  const rows = m === 1 ? 1 : m <= 4 ? 4 : m <= 8 ? 8 : MOST_ROWS;
+  const broadcast = size === 4 || size === 8 ? size : 0;
+  if (rows % Math.max(1, broadcast) !== 0 || runs < 3 * broadcast || m > MAX_ROW_BLOCKS * rows) {
+    return { rows: Math.min(rows, 8), broadcast: 0 };
+  }
+  return { rows, broadcast };
+}
+
+function forwardPlan(storage: WeightStorage, m: number, n: number): Plan {
   if (onSoftwareAdapter()) {
-    const rows = m === 1 ? 1 : m <= 4 ? 4 : 8;
-    const program = cached(`${storage}-forward-${rows}`, () => forwardProgram(storage, rows));
-    const tiles = (count: number): number => Math.ceil(n / COLUMNS) * Math.ceil(count / rows);
-    return { program, grid: (count) => flatGrid(Math.ceil(tiles(count) / LANES)), tiled: false };
+    const runs = Math.ceil(n / COLUMNS);
+    const tile = tileFor(m, runs);
+    const program = cached(`${storage}-forward-${tile.rows}-${tile.broadcast}`, () => forwardProgram(storage, tile));
+    return { program, grid: registerGrid(tile, runs), last: [tile.rows] };
   }
   if (m <= FEW_ROWS) {
     const rows = m === 1 ? 1 : m <= 4 ? 4 : 8;
     const program = cached(`${storage}-few-${rows}`, () => fewRowsForward(storage, rows));
-    return { program, grid: () => flatGrid(Math.ceil(n / FEW_COLUMNS)), tiled: false };
+    return { program, grid: () => flatGrid(Math.ceil(n / FEW_COLUMNS)), last: [] };
   }
   const program = cached(`${storage}-forward-tiles`, () => tiledForward(storage));
-  return { program, grid: (count) => [Math.ceil(n / TILE), Math.ceil(count / TILE), 1], tiled: true };
+  return { program, grid: (count) => [Math.ceil(n / TILE), Math.ceil(count / TILE), 1], last: [DEPTH] };
+}
+
+function backwardPlan(storage: WeightStorage, m: number, k: number): Plan {
+  if (onSoftwareAdapter()) {
+    const runs = Math.ceil(k / UNIT);
+    const tile = tileFor(m, runs);
+    const program = cached(`${storage}-backward-${tile.rows}-${tile.broadcast}`, () => backwardProgram(storage, tile));
+    return { program, grid: registerGrid(tile, runs), last: [tile.rows] };
+  }
+  const program = cached(`${storage}-backward-tiles`, () => tiledBackward(storage));
+  return { program, grid: (count) => [Math.ceil(k / TILE), Math.ceil(count / TILE), 1], last: [DEPTH] };
 }
 
 /**
@@ -100,20 +138,13 @@ export function packedBackward(dy: tf.TensorInfo, matrix: PackedMatrix): tf.Tens
   const k = matrix.shape[1];
   const dx = unwritten([m, k]);
   const rowUnits = paddedWidth(matrix.storage, k) / UNIT;
-  const software = onSoftwareAdapter();
-  const { storage } = matrix;
-  const program = software
-    ? cached(`${storage}-backward`, () => backwardProgram(storage))
-    : cached(`${storage}-backward-tiles`, () => tiledBackward(storage));
-  const tiles = (count: number): number => Math.ceil(k / UNIT) * Math.ceil(count / BACK_ROWS);
-  const grid = (count: number): [number, number, number] =>
-    software ? flatGrid(Math.ceil(tiles(count) / LANES)) : [Math.ceil(k / TILE), Math.ceil(count / TILE), 1];
+  const { program, grid, last } = backwardPlan(matrix.storage, m, k);
   matrix.blocks.forEach((block, index) => {
     for (const run of rowRuns(m, block.rows * k)) {
       const { count } = run;
       const sizes = [count, block.rows, block.skip, k, rowUnits, width, block.first, index === 0 ? 0 : 1, block.unit];
       const inputs: ProgramInput[] = [rowsOf(dy, run), ...buffersOf(block)];
-      runProgram(program, inputs, [into(dx, run)], [...sizes, ...(software ? [] : [DEPTH])], grid(count));
+      runProgram(program, inputs, [into(dx, run)], [...sizes, ...last], grid(count));
       countWork(count * block.rows * k);
     }
   });

@@ -1,23 +1,41 @@
 /**
  * Products with packed rows for software adapters: sums in registers, no workgroup memory, no barrier (reference:
- * webgpu.md §6.1). Sums are f32 whatever the storage.
+ * webgpu.md §6.1), rows of x and dY handed round in the subgroup where it has 4 or 8 lanes, as in gpu/matmul-code.ts.
+ * Sums are f32 whatever the storage.
  */
+import { lines, loadsOf, pickRow, rowAddresses, rowOf, type Tile } from "../matmul-code.ts";
 import type { GpuProgram } from "../program.ts";
 import { hasScales, type WeightStorage } from "./storage.ts";
 import { blockInputs, readUnit, UNITS_PER_SCALE, unpackHeader } from "./unpack.ts";
 
-/** Threads of a workgroup. */
-export const LANES = 8;
+/** Threads of a workgroup without subgroups of a known size. */
+const LANES = 8;
 
 /** Output columns a thread of the forward product works on. */
 export const COLUMNS = 4;
 
-/** Rows of dY a thread of the backward product works on. */
-export const BACK_ROWS = 4;
-
-function lines(count: number, line: (i: number) => string): string {
-  return Array.from({ length: count }, (_, i) => line(i)).join("\n");
+/** Threads of a workgroup, which are one subgroup where there is a broadcast. */
+export function lanesOf({ broadcast }: Tile): number {
+  return broadcast === 0 ? LANES : broadcast;
 }
+
+const CELLS = [0, 1, 2, 3];
+
+/**
+ * Begins with `row` and `at`, the thread's run of columns out of `runs`. With a broadcast all threads of a workgroup
+ * share their rows, and those beyond the last column stay, for the subgroup needs them.
+ */
+function placement(tile: Tile, runs: string): string {
+  const lanes = lanesOf(tile);
+  if (tile.broadcast > 0) return `let row = group.y * ${tile.rows}u; let at = group.x * ${lanes}u + local.x;`;
+  return `
+      let index = (group.y * groups.x + group.x) * ${lanes}u + local.x;
+      let row = (index / ${runs}) * ${tile.rows}u;
+      let at = index % ${runs};
+      if (row >= u.m) { return; }`;
+}
+
+const enabled = ({ broadcast }: Tile): Pick<GpuProgram, "enable"> => (broadcast > 0 ? { enable: ["subgroups"] } : {});
 
 /** Uniforms of both directions. Widths of x and dX count groups of four, those of packed rows count units. */
 export const FORWARD_UNIFORMS = {
@@ -34,19 +52,24 @@ export const FORWARD_UNIFORMS = {
   factor: "f32",
 } as const;
 
-/**
- * y[:, first + j] = factor · x · w[j]ᵀ (+ bias) for the rows j of one block.
- * @param rows rows of x a thread works on
- */
-export function forwardProgram(storage: WeightStorage, rows: number): GpuProgram {
+/** The rows of the tile, a bound that no compiler knows, so that the loop that writes is not unrolled; registers only. */
+const TILE_ROWS = { tileRows: "u32" } as const;
+
+/** y[:, first + j] = factor · x · w[j]ᵀ (+ bias) for the rows j of one block. */
+export function forwardProgram(storage: WeightStorage, tile: Tile): GpuProgram {
+  const { rows } = tile;
   const scaled = hasScales(storage);
   const sum = scaled ? "p" : "c";
+  const load = (name: string, offset: string): string =>
+    loadsOf(tile, (i) => `let ${name}${i} = x[pa${i} + 2u * unit${offset}];`);
   const step = `
     ${lines(COLUMNS, (c) => readUnit(storage, `b${c}`, `q${c} + unit`))}
+    ${load("low", "")}
+    ${load("high", " + 1u")}
     ${lines(
       rows,
-      (r) => `{ let al = x[x${r} + 2u * unit]; let ah = x[x${r} + 2u * unit + 1u];
-      ${sum}${r} += vec4f(${["0", "1", "2", "3"].map((c) => `dot(al, b${c}l) + dot(ah, b${c}h)`).join(", ")}); }`,
+      (r) => `{ let al = ${rowOf(tile, r, "low")}; let ah = ${rowOf(tile, r, "high")};
+      ${sum}${r} += vec4f(${CELLS.map((c) => `dot(al, b${c}l) + dot(ah, b${c}h)`).join(", ")}); }`,
     )}`;
   const loop = scaled
     ? `
@@ -54,37 +77,39 @@ export function forwardProgram(storage: WeightStorage, rows: number): GpuProgram
         ${lines(rows, (r) => `var p${r} = vec4f(0);`)}
         let end = min((g + 1u) * ${UNITS_PER_SCALE}u, u.units);
         for (var unit = g * ${UNITS_PER_SCALE}u; unit < end; unit++) { ${step} }
-        let s = vec4f(${["0", "1", "2", "3"].map((c) => `scale(q${c} / ${UNITS_PER_SCALE}u + g)`).join(", ")});
+        let s = vec4f(${CELLS.map((c) => `scale(q${c} / ${UNITS_PER_SCALE}u + g)`).join(", ")});
         ${lines(rows, (r) => `c${r} += s * p${r};`)}
       }`
     : `for (var unit = 0u; unit < u.units; unit++) { ${step} }`;
   return {
-    name: `lab-packed-${storage}-forward-${rows}`,
+    name: `lab-packed-${storage}-forward-${rows}-${tile.broadcast}`,
+    ...enabled(tile),
     inputs: { x: "vec4<f32>", ...blockInputs(storage), bias: "f32" },
     outputs: { result: "f32" },
-    uniforms: FORWARD_UNIFORMS,
-    workgroup: [LANES, 1],
+    uniforms: { ...FORWARD_UNIFORMS, ...TILE_ROWS },
+    workgroup: [lanesOf(tile), 1],
     header: `${unpackHeader(storage)}
       fn put(row: u32, col: u32, sum: vec4f) {
-        if (row >= u.m) { return; }
-        for (var c = 0u; c < ${COLUMNS}u; c++) {
-          let j = col + c;
-          if (j >= u.n) { return; }
+        if (row >= u.m || col >= u.n) { return; }
+        for (var c = 0u; c < min(${COLUMNS}u, u.n - col); c++) {
+          let j = u.first + col + c;
           var value = u.factor * sum[c];
-          if (u.hasBias != 0u) { value += bias[u.first + j]; }
-          result[row * u.width + u.first + j] = value;
+          if (u.hasBias != 0u) { value += bias[j]; }
+          result[row * u.width + j] = value;
         }
       }`,
     body: `
-      let tile = (group.y * groups.x + group.x) * ${LANES}u + local.x;
-      let tiles = (u.n + ${COLUMNS - 1}u) / ${COLUMNS}u;
-      let row = (tile / tiles) * ${rows}u;
-      let col = (tile % tiles) * ${COLUMNS}u;
-      if (row >= u.m) { return; }
+      let runs = (u.n + ${COLUMNS - 1}u) / ${COLUMNS}u;
+      ${placement(tile, "runs")}
+      let col = at * ${COLUMNS}u;
       ${lines(COLUMNS, (c) => `let q${c} = (u.skip + min(col + ${c}u, u.n - 1u)) * u.rowUnits;`)}
-      ${lines(rows, (r) => `let x${r} = min(row + ${r}u, u.m - 1u) * 2u * u.units; var c${r} = vec4f(0);`)}
+      ${rowAddresses(tile, "2u * u.units", "0u")}
+      ${lines(rows, (r) => `var c${r} = vec4f(0);`)}
       ${loop}
-      ${lines(rows, (r) => `put(row + ${r}u, col, c${r});`)}`,
+      for (var r = 0u; r < u.tileRows; r++) {
+        ${pickRow("sum", rows, 1, (r) => `c${r}`)}
+        put(row + r, col, sum);
+      }`,
   };
 }
 
@@ -103,19 +128,20 @@ export const BACKWARD_UNIFORMS = {
 } as const;
 
 /** dX (+)= factor · dy[:, first + j] · w[j], summed over the rows j of one block. */
-export function backwardProgram(storage: WeightStorage): GpuProgram {
+export function backwardProgram(storage: WeightStorage, tile: Tile): GpuProgram {
+  const { rows } = tile;
   const scaled = hasScales(storage);
   return {
-    name: `lab-packed-${storage}-backward`,
+    name: `lab-packed-${storage}-backward-${rows}-${tile.broadcast}`,
+    ...enabled(tile),
     inputs: { dy: "f32", ...blockInputs(storage) },
     outputs: { result: "f32" },
-    uniforms: BACKWARD_UNIFORMS,
-    workgroup: [LANES, 1],
+    uniforms: { ...BACKWARD_UNIFORMS, ...TILE_ROWS },
+    workgroup: [lanesOf(tile), 1],
     header: `${unpackHeader(storage)}
       fn put(row: u32, col: u32, sum: vec4f) {
-        if (row >= u.m) { return; }
-        for (var c = 0u; c < 4u; c++) {
-          if (col + c >= u.k) { return; }
+        if (row >= u.m || col >= u.k) { return; }
+        for (var c = 0u; c < min(4u, u.k - col); c++) {
           let at = row * u.k + col + c;
           var value = u.factor * sum[c];
           if (u.accumulate != 0u) { value += result[at]; }
@@ -123,18 +149,23 @@ export function backwardProgram(storage: WeightStorage): GpuProgram {
         }
       }`,
     body: `
-      let tile = (group.y * groups.x + group.x) * ${LANES}u + local.x;
-      let tiles = (u.k + 7u) / 8u;
-      let row = (tile / tiles) * ${BACK_ROWS}u;
-      let unit = tile % tiles;
-      if (row >= u.m) { return; }
-      ${lines(BACK_ROWS, (r) => `let d${r} = min(row + ${r}u, u.m - 1u) * u.width + u.first; var l${r} = vec4f(0); var h${r} = vec4f(0);`)}
+      let runs = (u.k + 7u) / 8u;
+      ${placement(tile, "runs")}
+      let unit = min(at, runs - 1u);
+      ${rowAddresses(tile, "u.width", "u.first")}
+      ${lines(rows, (r) => `var l${r} = vec4f(0); var h${r} = vec4f(0);`)}
       for (var j = 0u; j < u.n; j++) {
-        let at = (u.skip + j) * u.rowUnits + unit;
-        ${readUnit(storage, "b", "at")}
-        ${scaled ? `let s = scale(at / ${UNITS_PER_SCALE}u);` : ""}
-        ${lines(BACK_ROWS, (r) => `let e${r} = ${scaled ? "s * " : ""}dy[d${r} + j]; l${r} += e${r} * bl; h${r} += e${r} * bh;`)}
+        let q = (u.skip + j) * u.rowUnits + unit;
+        ${readUnit(storage, "b", "q")}
+        ${scaled ? `let scaling = scale(q / ${UNITS_PER_SCALE}u); let sl = scaling * bl; let sh = scaling * bh;` : "let sl = bl; let sh = bh;"}
+        ${loadsOf(tile, (i) => `let a${i} = dy[pa${i} + j];`)}
+        ${lines(rows, (r) => `{ let s = ${rowOf(tile, r)}; l${r} += s * sl; h${r} += s * sh; }`)}
       }
-      ${lines(BACK_ROWS, (r) => `put(row + ${r}u, 8u * unit, l${r}); put(row + ${r}u, 8u * unit + 4u, h${r});`)}`,
+      for (var r = 0u; r < u.tileRows; r++) {
+        ${pickRow("low", rows, 1, (r) => `l${r}`)}
+        ${pickRow("high", rows, 1, (r) => `h${r}`)}
+        put(row + r, 8u * at, low);
+        put(row + r, 8u * at + 4u, high);
+      }`,
   };
 }
