@@ -1,7 +1,13 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { countsBetween, gpuCounts, passClock } from "../../src/engine/gpu/counters.ts";
 import type { EngineDevice } from "../../src/engine/gpu/device.ts";
-import { memorySnapshot, trimPool } from "../../src/engine/gpu/memory.ts";
+import {
+  KEPT_FREE_BYTES,
+  memorySnapshot,
+  SMALL_BUFFER,
+  trimPool,
+  trimPoolToSmall,
+} from "../../src/engine/gpu/memory.ts";
 import type { PassClock } from "../../src/engine/gpu/pass-clock.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import { openGpuAgain, useGpu } from "../support/gpu.ts";
@@ -36,6 +42,30 @@ describe("the GPU device", () => {
     expect(after.gpuBytesAllocated).toBeLessThan(before.gpuBytesAllocated);
     expect(after.gpuBytesAllocated).toBeGreaterThanOrEqual(after.gpuBytes);
     expect(Array.from(await tf.ones([3]).square().data())).toEqual([1, 1, 1]);
+  });
+
+  it("keeps small ones between steps, as long as they are few", async () => {
+    const sizes = [3, 5, SMALL_BUFFER / 4, SMALL_BUFFER / 4 + 1];
+    const work = async (): Promise<number> => {
+      for (const size of sizes) tf.dispose(await tf.tidy(() => tf.ones([size]).square()).data());
+      return gpuCounts().buffers;
+    };
+    trimPool();
+    const fresh = await work();
+    trimPoolToSmall();
+    const free = memorySnapshot();
+    expect(free.gpuBytesAllocated).toBeGreaterThan(free.gpuBytes);
+    const again = (await work()) - fresh;
+    // Only the large one's buffers, and those of read-backs.
+    expect(again).toBeLessThanOrEqual(2 + sizes.length);
+    // Every size leaves a buffer behind; together they are more than worth keeping.
+    for (let size = SMALL_BUFFER / 4; size > SMALL_BUFFER / 4 - 2000; size--) tf.dispose(tf.ones([size]).square());
+    await tf.ones([3]).data();
+    const full = memorySnapshot();
+    expect(full.gpuBytesAllocated - full.gpuBytes).toBeGreaterThan(KEPT_FREE_BYTES);
+    trimPoolToSmall();
+    const after = memorySnapshot();
+    expect(after.gpuBytesAllocated).toBe(after.gpuBytes);
   });
 });
 

@@ -31,15 +31,37 @@ interface PooledBuffers {
   numBytesAllocated: number;
 }
 
+/** Free buffers up to this size are kept from step to step: most of a step's are so small, and all cost about as much to make. */
+export const SMALL_BUFFER = 64 * 2 ** 10;
+/** Bytes of small free buffers that are kept. Lengths differ from step to step, and with them sizes: what fits none adds up. */
+export const KEPT_FREE_BYTES = 96 * 2 ** 20;
+
+function poolOfBackend(): PooledBuffers | undefined {
+  return (tf.backend() as unknown as { bufferManager?: PooledBuffers }).bufferManager;
+}
+
 /**
  * Destroys the free buffers of the backend's pool, which by itself never shrinks (reference: webgpu.md §4).
- * Touches private members of tfjs-backend-webgpu 4.22.0; tests/gpu/memory.test.ts guards them.
+ * Touches private members of tfjs-backend-webgpu 4.22.0; tests/gpu/device.test.ts guards them.
  */
 export function trimPool(): void {
-  const backend = tf.backend() as unknown as { bufferManager?: PooledBuffers; submitQueue?: () => void };
-  const pool = backend.bufferManager;
+  destroyFree(0);
+}
+
+/** Between two steps: destroys the large free buffers, and the small ones too once they are more than worth keeping. */
+export function trimPoolToSmall(): void {
+  destroyFree(SMALL_BUFFER);
+  const { gpuBytes, gpuBytesAllocated } = memorySnapshot();
+  if (gpuBytesAllocated - gpuBytes > KEPT_FREE_BYTES) destroyFree(0);
+}
+
+/** Destroys free buffers larger than `most` bytes. */
+function destroyFree(most: number): void {
+  const pool = poolOfBackend();
   if (pool === undefined) return;
   for (const buffers of pool.freeBuffers.values()) {
+    // Buffers of one list are of one size.
+    if (buffers[0] === undefined || buffers[0].size <= most) continue;
     for (const buffer of buffers) {
       pool.numBytesAllocated -= buffer.size;
       pool.numFreeBuffers -= 1;

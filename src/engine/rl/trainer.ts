@@ -7,7 +7,7 @@ import type { RowSource } from "../data/training-row.ts";
 import { LabError } from "../errors.ts";
 import { evaluateRows } from "../eval/held-out.ts";
 import { storeEvaluation } from "../eval/store.ts";
-import { memorySnapshot, trimPool } from "../gpu/memory.ts";
+import { memorySnapshot, trimPool, trimPoolToSmall } from "../gpu/memory.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { weightsView } from "../model/weights.ts";
 import type { FeatureShelf } from "../policy/feature-store.ts";
@@ -168,7 +168,7 @@ export class Trainer {
     // An error anywhere in the step's submits means its numbers may be stale: fail before anything is stored.
     this.#deps.checkDevice();
     await this.gate.enter("log", null);
-    trimPool();
+    trimPoolToSmall();
     this.#step = step;
     const metrics: Record<string, number> = { ...outcome.metrics, loss: totalLoss(outcome.metrics, config) };
     const memory = memorySnapshot();

@@ -49,7 +49,11 @@ export const OWNER_TEXTS: Readonly<
     label: "Buffers of generation",
     help: "Key and value caches and activations of decoding, kept from batch to batch",
   },
-  pool: { group: "kept", label: "Free buffers of the pool", help: "Given back at the end of every step" },
+  pool: {
+    group: "kept",
+    label: "Free buffers of the pool",
+    help: "Large ones are given back after every step; small ones wait for the next",
+  },
   features: {
     group: "host",
     label: "Features of pictures",
