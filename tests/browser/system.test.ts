@@ -56,6 +56,7 @@ describe("with a run", () => {
     const { page } = lab;
     await page.getByTestId("strip-start").click();
     await page.locator("main[data-screen=train]").waitFor();
+    await page.getByText(/^[1-9]\d* GPU programs compiled$/).waitFor();
     await show(page, { screen: "system" });
     await page.getByTestId("owners").getByText("Moving average φ").waitFor();
     const first = await untilEvent(events, 0, (event) => event.type === "step" && event.step === 1);

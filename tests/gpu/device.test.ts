@@ -89,6 +89,7 @@ describe("the counts of a device", () => {
     await tf.ones([3]).square().data();
     const record = emptyProgram(device);
     const before = gpuCounts();
+    emptyProgram(device);
     const [from, to] = [
       device.createBuffer({ size: 64, usage: GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST }),
       device.createBuffer({ size: 32, usage: GPUBufferUsage.COPY_DST | GPUBufferUsage.MAP_READ }),
@@ -114,6 +115,7 @@ describe("the counts of a device", () => {
       writtenBytes: 8 + 20 + 8 + 12 + 12,
       buffers: 3,
       bufferBytes: 104,
+      programs: 1,
     });
     for (const buffer of [from, to, filled]) buffer.destroy();
     engine.check();

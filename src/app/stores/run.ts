@@ -26,6 +26,8 @@ export interface RunStoreState {
   /** Steps completed. */
   readonly step: number;
   readonly phase: Phase | null;
+  /** GPU programs made so far. */
+  readonly programs: number;
   readonly loop: LoopId | null;
   /** Seconds per phase of the last finished step. */
   readonly phaseTimes: PhaseTimes;
@@ -49,6 +51,7 @@ const EMPTY: RunStoreState = {
   state: "idle",
   step: 0,
   phase: null,
+  programs: 0,
   loop: null,
   phaseTimes: {},
   costs: [],
@@ -99,7 +102,7 @@ export function applyEvent(event: TrainerEvent, now: number): void {
       runStore.setState({ state: event.state, step: event.step });
       break;
     case "phase":
-      runStore.setState({ phase: event.phase, loop: event.loop });
+      runStore.setState({ phase: event.phase, loop: event.loop, programs: event.programs });
       break;
     case "group":
       runStore.setState({ groups: [...before.groups, event.group].slice(-MAX_GROUPS) });

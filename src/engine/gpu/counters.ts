@@ -17,6 +17,8 @@ export interface GpuCounts {
   /** GPU buffers made, and their bytes; buffers taken from a pool are not made. */
   readonly buffers: number;
   readonly bufferBytes: number;
+  /** Compute pipelines made: most drivers compile a program then, some when it first runs. */
+  readonly programs: number;
 }
 
 export type CountName = keyof GpuCounts;
@@ -29,6 +31,7 @@ const total: Record<CountName, number> = {
   writtenBytes: 0,
   buffers: 0,
   bufferBytes: 0,
+  programs: 0,
 };
 
 export const COUNT_NAMES = Object.keys(total) as readonly CountName[];
@@ -73,6 +76,16 @@ export function watchDevice(device: GPUDevice): void {
     if (descriptor.mappedAtCreation === true) total.writtenBytes += descriptor.size;
     if ((descriptor.usage & GPUBufferUsage.MAP_READ) !== 0) watchReads(buffer);
     return buffer;
+  };
+  const createPipeline: GPUDevice["createComputePipeline"] = device.createComputePipeline.bind(device);
+  device.createComputePipeline = (descriptor) => {
+    total.programs++;
+    return createPipeline(descriptor);
+  };
+  const createAhead: GPUDevice["createComputePipelineAsync"] = device.createComputePipelineAsync.bind(device);
+  device.createComputePipelineAsync = (descriptor) => {
+    total.programs++;
+    return createAhead(descriptor);
   };
   const createCommandEncoder: GPUDevice["createCommandEncoder"] = device.createCommandEncoder.bind(device);
   device.createCommandEncoder = (descriptor) => {

@@ -47,7 +47,14 @@ export interface Alarm {
 
 export type TrainerEvent =
   | { readonly type: "state"; readonly state: RunState; readonly step: number }
-  | { readonly type: "phase"; readonly step: number; readonly loop: LoopId | null; readonly phase: Phase }
+  | {
+      readonly type: "phase";
+      readonly step: number;
+      readonly loop: LoopId | null;
+      readonly phase: Phase;
+      /** GPU programs made so far, by the first steps above all. */
+      readonly programs: number;
+    }
   | { readonly type: "group"; readonly group: GroupRecord }
   | {
       readonly type: "step";

@@ -15,11 +15,11 @@ import { createFeatureCache, type FeatureCache } from "../policy/features.ts";
 import type { RewardScorer } from "../rewards/types.ts";
 import { pruneCheckpoints, writeCheckpoint } from "../runs/checkpoint.ts";
 import { appendPhases } from "../runs/phase-lines.ts";
-import type { GroupRecord } from "../runs/records.ts";
+import type { GroupRecord, LoopId } from "../runs/records.ts";
 import type { RunFolder } from "../runs/run-folder.ts";
 import { type AlarmWatch, watchAlarms } from "./alarms.ts";
 import type { StepContext } from "./context.ts";
-import type { PhaseTimes, TrainerEvent } from "./events.ts";
+import type { Phase, PhaseTimes, TrainerEvent } from "./events.ts";
 import { Gate } from "./gate.ts";
 import { grpoStep } from "./grpo-step.ts";
 import { DEVICE_METER, gpuTimes, phaseCosts, restartGpuTimes } from "./phase-costs.ts";
@@ -72,7 +72,7 @@ export class Trainer {
     this.gate = new Gate(
       {
         onState: (state) => deps.emit({ type: "state", state, step: this.#step }),
-        onPhase: (phase, loop) => deps.emit({ type: "phase", step: this.#step + 1, loop, phase }),
+        onPhase: (phase, loop) => this.#tellPhase(phase, this.#step + 1, loop),
       },
       deps.now,
       DEVICE_METER,
@@ -131,6 +131,10 @@ export class Trainer {
     } finally {
       this.#features.clear();
     }
+  }
+
+  #tellPhase(phase: Phase, step = this.#step, loop: LoopId | null = null): void {
+    this.#deps.emit({ type: "phase", step, loop, phase, programs: DEVICE_METER.counts().programs });
   }
 
   /** A step, or a pause before it when a reward cannot be given: nothing of such a step has happened. */
@@ -211,7 +215,7 @@ export class Trainer {
     const { config, run, heldOutRows, emit } = this.#deps;
     const rows = heldOutRows.slice(0, config.evalRows);
     if (config.evalSteps === 0 || rows.length === 0) return;
-    emit({ type: "phase", step: this.#step, loop: null, phase: "eval" });
+    this.#tellPhase("eval");
     const context = this.#context(this.#step);
     const scores = await evaluateRows({ ...context, rows: this.#deps.rows }, rows);
     this.#deps.checkDevice();
@@ -223,7 +227,7 @@ export class Trainer {
   async #checkpoint(): Promise<void> {
     const { run, state, config, lora, model, emit } = this.#deps;
     this.#checkpointAsked = false;
-    emit({ type: "phase", step: this.#step, loop: null, phase: "checkpoint" });
+    this.#tellPhase("checkpoint");
     const bytes = await writeCheckpoint(run.store, run.id, {
       ...(await stateArrays(state)),
       step: this.#step,

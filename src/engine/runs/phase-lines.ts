@@ -21,6 +21,8 @@ export interface PhaseCost {
   /** GPU buffers made, those taken from the pool left out, and their bytes. */
   readonly buffers: number;
   readonly bufferBytes: number;
+  /** Compute pipelines made; null for runs that did not count them. */
+  readonly programs: number | null;
 }
 
 /** By the name of the phase. */
@@ -36,7 +38,10 @@ const KEYS: Readonly<Record<keyof PhaseCost, string>> = {
   writtenBytes: "written_bytes",
   buffers: "buffers",
   bufferBytes: "buffer_bytes",
+  programs: "programs",
 };
+/** What may be unknown. */
+const OPEN: ReadonlySet<keyof PhaseCost> = new Set(["gpuSeconds", "programs"]);
 const NAMES = Object.keys(KEYS) as (keyof PhaseCost)[];
 
 const pathOf = (runId: string): string => `${runId}/phases.jsonl`;
@@ -88,7 +93,7 @@ function parsePhases(line: string): StepCosts | null {
     for (const name of NAMES) {
       const number = stored[KEYS[name]];
       if (typeof number === "number") cost[name] = number;
-      else if (name === "gpuSeconds") cost[name] = null;
+      else if (OPEN.has(name)) cost[name] = null;
       else return null;
     }
     phases[phase] = cost as PhaseCost;

@@ -15,6 +15,7 @@ const cost = (dispatches: number, gpuSeconds: number | null = 0.5): PhaseCost =>
   writtenBytes: 8,
   buffers: 0,
   bufferBytes: 0,
+  programs: 0,
 });
 
 describe("what phases cost", () => {

@@ -53,6 +53,7 @@ const cost: PhaseCost = {
   writtenBytes: 640,
   buffers: 3,
   bufferBytes: 4096,
+  programs: 5,
 };
 
 test("what phases cost comes back, and a line that a crash cut off does no harm", async () => {
@@ -66,9 +67,12 @@ test("what phases cost comes back, and a line that a crash cut off does no harm"
   for (const line of lines) await appendPhases(store, "brave-otter", line);
   await store.append("brave-otter/phases.jsonl", '{"step":3,"pha');
   expect(await readPhases(store, "brave-otter")).toEqual(lines);
-  expect((await store.readText("brave-otter/phases.jsonl")).split("\n")[0]).toContain(
-    '"gpu_seconds":null,"dispatches":12',
-  );
+  const text = await store.readText("brave-otter/phases.jsonl");
+  expect(text.split("\n")[0]).toContain('"gpu_seconds":null,"dispatches":12');
+  // Runs of before did not count their programs.
+  await store.write("brave-otter/phases.jsonl", text.replaceAll(',"programs":5', ""));
+  const [first] = await readPhases(store, "brave-otter");
+  expect(first?.phases.generate).toEqual({ ...cost, programs: null });
 });
 
 test("a resume drops metrics, rollouts and checkpoints past its step and nothing else", async () => {

@@ -18,6 +18,7 @@ const NAMES: readonly (keyof PhaseCost)[] = [
   "writtenBytes",
   "buffers",
   "bufferBytes",
+  "programs",
 ];
 
 export function median(values: readonly number[]): number | null {

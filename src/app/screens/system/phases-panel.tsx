@@ -28,6 +28,12 @@ const COLUMNS: readonly {
   { key: "writtenBytes", label: "Written", help: "Bytes handed to the GPU", format: formatBytes },
   { key: "buffers", label: "New buffers", help: "Made, not taken from the pool", format: formatCount },
   { key: "bufferBytes", label: "Their bytes", help: "Size of the buffers that were made", format: formatBytes },
+  {
+    key: "programs",
+    label: "New programs",
+    help: "Compute pipelines made, by the first steps above all",
+    format: formatCount,
+  },
 ];
 
 /** What every phase of a step asks of the GPU: the last step, and below it the median over the run. */

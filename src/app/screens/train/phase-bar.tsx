@@ -4,11 +4,12 @@ import { useRun } from "../../stores/run.ts";
 import { PHASE_NAMES, phaseShares } from "./phases.ts";
 import styles from "./train.module.css";
 
-/** Where the time of the last step went, and the phase that runs now. */
+/** Where the time of the last step went, and the phase that runs now; in a first step, how many programs are compiled. */
 export function PhaseBar(): ReactNode {
   const times = useRun((run) => run.phaseTimes);
   const phase = useRun((run) => run.phase);
   const loop = useRun((run) => run.loop);
+  const programs = useRun((run) => run.programs);
   const active = useRun((run) => run.state === "running" || run.state === "pausing");
   const shares = phaseShares(times);
   const total = shares.reduce((sum, part) => sum + part.seconds, 0);
@@ -23,7 +24,7 @@ export function PhaseBar(): ReactNode {
         ) : (
           "Last step"
         )}
-        <span>{shares.length === 0 ? "" : seconds(total)}</span>
+        <span>{shares.length > 0 ? seconds(total) : programs > 0 ? `${programs} GPU programs compiled` : ""}</span>
       </p>
       <ol className={styles.bar}>
         {shares.map((part, at) => (
