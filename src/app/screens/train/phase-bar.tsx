@@ -17,30 +17,34 @@ export function PhaseBar(): ReactNode {
     <section className={styles.phases} aria-label="Time of the last step">
       <p className={styles.now}>
         {active && phase !== null ? (
-          <>
+          <span>
             <b>{PHASE_NAMES[phase]}</b>
             {loop === null ? "" : ` · loop ${loop}`}
-          </>
+          </span>
         ) : (
           "Last step"
         )}
-        <span>{shares.length > 0 ? seconds(total) : programs > 0 ? `${programs} GPU programs compiled` : ""}</span>
+        <span>{shares.length === 0 ? "" : seconds(total)}</span>
       </p>
-      <ol className={styles.bar}>
-        {shares.map((part, at) => (
-          <li
-            key={part.phase}
-            style={{ flexGrow: part.share }}
-            data-shade={at % 2}
-            data-now={active && part.phase === phase}
-            title={`${PHASE_NAMES[part.phase]}: ${seconds(part.seconds)}, ${percent(part.share)}`}
-          >
-            <span>
-              {PHASE_NAMES[part.phase]} <b>{percent(part.share)}</b>
-            </span>
-          </li>
-        ))}
-      </ol>
+      {shares.length === 0 ? (
+        <p className={styles.compiled}>{programs > 0 ? `${programs} GPU programs compiled` : ""}</p>
+      ) : (
+        <ol className={styles.bar}>
+          {shares.map((part, at) => (
+            <li
+              key={part.phase}
+              style={{ flexGrow: part.share }}
+              data-shade={at % 2}
+              data-now={active && part.phase === phase}
+              title={`${PHASE_NAMES[part.phase]}: ${seconds(part.seconds)}, ${percent(part.share)}`}
+            >
+              <span>
+                {PHASE_NAMES[part.phase]} <b>{percent(part.share)}</b>
+              </span>
+            </li>
+          ))}
+        </ol>
+      )}
     </section>
   );
 }
