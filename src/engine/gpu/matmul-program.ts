@@ -17,6 +17,8 @@ import { countWork, rowRuns } from "./work-budget.ts";
 
 /** Threads of a workgroup without subgroups: the width of llvmpipe's vectors, twice that of SwiftShader's. */
 const LANES = 8;
+/** Columns from which on lanes share the rows of a tall tile: two of them have work then, and none loads all rows. */
+const LEAST_COLUMNS = 8;
 /** Workgroups a grid can hold in one dimension. */
 const MAX_GROUPS = 65_535;
 
@@ -110,7 +112,8 @@ function formOf(layout: Layout, m: number, n: number, vectors: boolean, small = 
   // Sixteen rows by four columns load less than eight by eight, and fewer columns lie beyond a narrow result.
   const groups = (layout === "rows" && !tall) || (layout === "any" && size === 4) ? 2 : 1;
   // Fewer columns would leave lanes without work.
-  const wide = n >= (groups === 2 ? 6 : 3) * lanes && m <= MAX_GROUPS * narrow.rows;
+  const least = broadcast > 0 && tall ? (small ? 1 : LEAST_COLUMNS) : (groups === 2 ? 6 : 3) * lanes;
+  const wide = n >= least && m <= MAX_GROUPS * narrow.rows;
   if (!tall && (m === 1 || (m === 2 && !wide))) {
     const single = { ...narrow, rows: 1 };
     // Elsewhere nothing was faster than four columns a thread, each lane with its own A.
@@ -127,11 +130,11 @@ export function usualProducts(): GpuProgram[] {
   const [rows, wide, narrow] = [512, 64, 16];
   const forms = [
     formOf("along-k-twice", rows, wide, true),
-    ...(["along-k", "rows"] as const).flatMap((layout) => [
+    ...(["along-k", "rows", "rows-along-k"] as const).flatMap((layout) => [
       formOf(layout, rows, wide, true),
       formOf(layout, rows, narrow, true),
     ]),
-    formOf("rows-along-k", rows, wide, true),
+    formOf("along-k", rows, wide, false),
     formOf("any", rows, narrow, false),
   ];
   return [...new Set(forms.map(programOf))];
