@@ -73,6 +73,31 @@ describe.each([true, false])("narrow heads, with the lanes of subgroups: %s", (s
   });
 });
 
+/** Leaves buffers of that many floats, all of them no number, to whoever asks for such a buffer next. */
+async function poison(elements: number): Promise<void> {
+  const bad = Array.from({ length: 4 }, () => tf.fill([elements], Number.NaN));
+  await Promise.all(bad.map((x) => x.data()));
+  tf.dispose(bad);
+}
+
+/** Products read a little further than a row of scores reaches, in tiles of rows and groups of keys. */
+describe.each([
+  [1, 2, 1, 45, 61, 40],
+  [1, 4, 2, 66, 66, 64],
+  [2, 2, 2, 19, 34, 72],
+  [1, 2, 2, 37, 53, 16],
+  [1, 2, 1, 1, 31, 64],
+] as const)("%i rows, %i query and %i key heads, %i over %i places of width %i", (...sizes) => {
+  it.each([undefined, {}, { reach: 7 }])("what the scratch held before does no harm, causality %o", async (order) => {
+    const [batch, heads, , tq, tk] = sizes;
+    const run = (...[q, k, v]: Tensor[]): Tensor =>
+      attention(q as Tensor, k as Tensor, v as Tensor, 0.3, undefined, order);
+    await poison(batch * heads * tq * 4 * Math.ceil(tk / 4));
+    await poison(batch * heads * tq * tk);
+    await expectLikeStock(run, fresh(sizes));
+  });
+});
+
 describe("narrow heads", () => {
   it("have the gradient of finite differences", async () => {
     const sizes: Sizes = [1, 2, 1, 6, 7, 4];

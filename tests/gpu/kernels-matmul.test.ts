@@ -51,6 +51,11 @@ const SIZES = [
   [1, 3, 101, 21],
   [1, 8, 351, 10],
   [2, 9, 61, 8],
+  // Few rows with so much work that they have forms of their own.
+  [1, 1, 1021, 300],
+  [1, 2, 704, 400],
+  [1, 5, 512, 520],
+  [2, 8, 516, 511],
   [1, 16, 40, 64],
   [1, 31, 36, 20],
 ] as const;

@@ -110,7 +110,8 @@ function formOf(layout: Layout, m: number, n: number, vectors: boolean, small = 
   const lanes = broadcast === 0 ? LANES : size;
   const tall = (m > 8 || small) && layout !== "any";
   // Sixteen rows by four columns load less than eight by eight, and fewer columns lie beyond a narrow result.
-  const groups = (layout === "rows" && !tall) || (layout === "any" && size === 4) ? 2 : 1;
+  const byRows = layout === "rows" || layout === "rows-along-k";
+  const groups = (byRows && !tall) || (layout === "any" && size === 4) ? 2 : 1;
   // Fewer columns would leave lanes without work.
   const least = broadcast > 0 && tall ? (small ? 1 : LEAST_COLUMNS) : (groups === 2 ? 6 : 3) * lanes;
   const wide = n >= least && m <= MAX_GROUPS * narrow.rows;
@@ -165,8 +166,10 @@ function formFor(spec: ProductSpec, twice: boolean): Form {
   const small = MOST_ROWS * batch * n * k * (spec.repeats ?? 1) < SMALL;
   const vectors = layout !== "any" && multiplesOf4(n, out.row, out.batch, out.offset);
   const form = formOf(layout, m, n, vectors, small);
-  // What these two could gain is not worth another program: they are for many rows, and for results of some size.
-  if (layout === "rows-along-k" && form.rows < MOST_ROWS) return formOf("rows", m, n, vectors, small);
+  // With few rows this gains where few columns are summed over many rows of B, and loses where many are over few.
+  const fewRows = form.rows === 8 && form.wide && k >= n;
+  if (layout === "rows-along-k" && form.rows < MOST_ROWS && !fewRows) return formOf("rows", m, n, vectors, small);
+  // Not worth another program.
   if (small && !twice && !form.wide && !vectors) return formOf("any", m, n, vectors);
   return form;
 }

@@ -1,7 +1,8 @@
 /**
- * Runs our own WGSL programs between tfjs ops. It touches private members of tfjs-backend-webgpu
- * 4.22.0: a dispatch is recorded into the backend's own encoder, so that it keeps its place among the stock ops, and its buffers come from the backend's pool (reference: webgpu.md §3.3). tests/gpu/kernels-program.test.ts
- * guards the members. A faulty program throws nothing here; the device's error handler reports it (gpu/device.ts).
+ * Runs our own WGSL programs between tfjs ops. It touches private members of tfjs-backend-webgpu 4.22.0: a dispatch is
+ * recorded into the backend's own encoder, so that it keeps its place among the stock ops, and its buffers come from the
+ * backend's pool (reference: webgpu.md §3.3). tests/gpu/kernels-program.test.ts guards the members. A faulty program
+ * throws nothing here; the device's error handler reports it (gpu/device.ts).
  */
 import { LabError } from "../errors.ts";
 import { tf } from "./tf.ts";
