@@ -1,12 +1,22 @@
 /** TensorFlow.js code as a contender: with our kernels, or with the stock operations. */
 import { switchOwnKernels } from "../../../src/engine/gpu/own-kernels.ts";
+import { SUBMIT_DISPATCHES } from "../../../src/engine/gpu/submits.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import type { Calls } from "../turns.ts";
+
+/** Dispatches after which TensorFlow.js submits by itself. */
+const STOCK_DISPATCHES = 15;
+
+/** Our kernels and submits, or the stock ones. */
+export function switchContender(own: boolean): void {
+  switchOwnKernels(own);
+  tf.env().set("WEBGPU_DEFERRED_SUBMIT_BATCH_SIZE", own ? SUBMIT_DISPATCHES : STOCK_DISPATCHES);
+}
 
 /** @param call owns nothing it returns; waits by itself only where the work needs a read-back */
 export function tensorContender(own: boolean, call: () => Tensor[] | Promise<Tensor[]>): Calls {
   return async (calls) => {
-    switchOwnKernels(own);
+    switchContender(own);
     let last: Tensor[] = [];
     try {
       for (let i = 0; i < calls; i++) {
@@ -17,7 +27,7 @@ export function tensorContender(own: boolean, call: () => Tensor[] | Promise<Ten
       await last.at(-1)?.data();
     } finally {
       tf.dispose(last);
-      switchOwnKernels(true);
+      switchContender(true);
     }
   };
 }

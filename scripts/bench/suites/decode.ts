@@ -4,7 +4,7 @@
  * end either (arg max on the GPU), which is the best that stock ops can do; to sample it has to read the logits back.
  * Times are milliseconds a token for the whole batch, prompt not included.
  */
-import { switchOwnKernels } from "../../../src/engine/gpu/own-kernels.ts";
+
 import { STREAM } from "../../../src/engine/gpu/random.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import type { LanguageConfig } from "../../../src/engine/model/config-language.ts";
@@ -22,6 +22,7 @@ import { decodeOnGpu } from "../../../src/engine/policy/decode-gpu.ts";
 import { decodeOnHost } from "../../../src/engine/policy/decode-host.ts";
 import { disposePrefilled, type Prefilled, prefill, rowsOf } from "../../../src/engine/policy/prefill.ts";
 import { FULL_SAMPLING } from "../../../src/engine/policy/sampler.ts";
+import { switchContender } from "../contenders/tensors.ts";
 import type { BenchContext } from "../context.ts";
 import { type BenchRow, benchRow, median } from "../row.ts";
 
@@ -161,7 +162,7 @@ async function timesOf(
     // The first round compiles and is not counted.
     for (let round = -1; round < rounds && (round < 1 || performance.now() < end); round++) {
       for (const [name, [batch, run, ours]] of Object.entries(runs)) {
-        switchOwnKernels(ours);
+        switchContender(ours);
         // Ours are short, and a clock of processor time is coarse.
         const repeats = ours ? REPEATS : 1;
         const start = await clock();
@@ -170,7 +171,7 @@ async function timesOf(
       }
     }
   } finally {
-    switchOwnKernels(true);
+    switchContender(true);
   }
   return times;
 }

@@ -2,10 +2,11 @@
  * The first step of a fresh device, compiling included, from opening the device to the step's result. Everyone needs a
  * process (or browser) of its own, because programs compiled for one contender would be there for the next.
  */
+
 import { type EngineDevice, openAgain } from "../../../src/engine/gpu/device.ts";
-import { switchOwnKernels } from "../../../src/engine/gpu/own-kernels.ts";
 import { DECODER, openDecoder } from "../cases/decoder.ts";
 import { openJax } from "../contenders/jax.ts";
+import { switchContender } from "../contenders/tensors.ts";
 import type { Pocket } from "../pocket.ts";
 import type { Contender } from "../row.ts";
 import type { Clock } from "../turns.ts";
@@ -39,7 +40,7 @@ export async function firstStep({ what, who }: FirstTask, { open, openPocket, cl
       const opened = await openDecoder(who === "jaxjs" ? await openJax() : undefined);
       await opened.contenders[who]?.(1);
     } else {
-      switchOwnKernels(who !== "stock");
+      switchContender(who !== "stock");
       await runSteps({ device, reopen: () => openAgain(open), pocket, steps: 1, onStep: () => true });
     }
     device.check();

@@ -1,6 +1,7 @@
 /** Whole steps: of a small decoder, which jax-js can do too, and of dual-loop GRPO, every other one with stock ops. */
-import { switchOwnKernels } from "../../../src/engine/gpu/own-kernels.ts";
+
 import { DECODER, openDecoder } from "../cases/decoder.ts";
+import { switchContender } from "../contenders/tensors.ts";
 import { type BenchContext, isWanted } from "../context.ts";
 import type { Pocket } from "../pocket.ts";
 import { type BenchRow, benchRow } from "../row.ts";
@@ -38,7 +39,7 @@ async function grpoTimes(
   // A clock may answer later, but it is asked at once: marks[n] is the end of step n.
   const marks: (number | Promise<number>)[] = [];
   try {
-    switchOwnKernels(true);
+    switchContender(true);
     await runSteps({
       device,
       reopen,
@@ -47,12 +48,12 @@ async function grpoTimes(
       onStart: () => marks.push(clock()),
       onStep(step) {
         marks.push(clock());
-        switchOwnKernels(step % 2 === 0);
+        switchContender(step % 2 === 0);
         return step % 2 === 1 || step < 4 || performance.now() < deadline;
       },
     });
   } finally {
-    switchOwnKernels(true);
+    switchContender(true);
   }
   const at = await Promise.all(marks);
   const times = at.slice(1).map((end, i) => end - (at[i] as number));
