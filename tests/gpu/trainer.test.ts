@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import { SETTINGS } from "../../src/engine/config/table.ts";
-import { KEPT_FREE_BYTES, memorySnapshot } from "../../src/engine/gpu/memory.ts";
+import { memorySnapshot } from "../../src/engine/gpu/memory.ts";
 import { readPhases } from "../../src/engine/runs/phase-lines.ts";
 import type { StepMetrics } from "../../src/engine/runs/records.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
@@ -68,14 +68,9 @@ describe("a run", () => {
   });
 
   it("holds as many tensors and bytes after the third step as after the second", () => {
-    for (const name of ["memory/num_tensors", "memory/gpu_bytes"]) {
+    for (const name of ["memory/num_tensors", "memory/gpu_bytes", "memory/gpu_bytes_allocated"]) {
       expect(first[2]?.[name], name).toBe(first[1]?.[name]);
       expect(first[2]?.[name], name).toBeGreaterThan(0);
-    }
-    for (const row of first) {
-      const free = (row["memory/gpu_bytes_allocated"] ?? 0) - (row["memory/gpu_bytes"] ?? 0);
-      expect(free).toBeGreaterThan(0);
-      expect(free).toBeLessThanOrEqual(KEPT_FREE_BYTES);
     }
   });
 

@@ -48,11 +48,18 @@ export function trimPool(): void {
   destroyFree(0);
 }
 
-/** Between two steps: destroys the large free buffers, and the small ones too once they are more than worth keeping. */
-export function trimPoolToSmall(): void {
+/**
+ * Between two steps: destroys the large free buffers, and the small ones too once they are more than worth keeping.
+ * @returns bytes of those that are kept, which depend on all that ran before
+ */
+export function trimPoolToSmall(): number {
   destroyFree(SMALL_BUFFER);
-  const { gpuBytes, gpuBytesAllocated } = memorySnapshot();
-  if (gpuBytesAllocated - gpuBytes > KEPT_FREE_BYTES) destroyFree(0);
+  const free = (): number => {
+    const { gpuBytes, gpuBytesAllocated } = memorySnapshot();
+    return gpuBytesAllocated - gpuBytes;
+  };
+  if (free() > KEPT_FREE_BYTES) destroyFree(0);
+  return free();
 }
 
 /** Destroys free buffers larger than `most` bytes. */

@@ -172,13 +172,14 @@ export class Trainer {
     // An error anywhere in the step's submits means its numbers may be stale: fail before anything is stored.
     this.#deps.checkDevice();
     await this.gate.enter("log", null);
-    trimPoolToSmall();
+    const kept = trimPoolToSmall();
     this.#step = step;
     const metrics: Record<string, number> = { ...outcome.metrics, loss: totalLoss(outcome.metrics, config) };
     const memory = memorySnapshot();
     metrics["memory/num_tensors"] = memory.tensors;
     metrics["memory/gpu_bytes"] = memory.gpuBytes;
-    metrics["memory/gpu_bytes_allocated"] = memory.gpuBytesAllocated;
+    // Without what waits for the next step: a run that repeats another one may find another pool.
+    metrics["memory/gpu_bytes_allocated"] = memory.gpuBytesAllocated - kept;
     metrics.epoch = (step * config.accumulation * config.promptsPerStep) / this.#deps.trainRows.length;
     await run.appendGroups(step, groups);
     const worked = await gpuTimes();

@@ -93,7 +93,7 @@ export const METRIC_ROWS: readonly Metric[] = [
   row("memory/gpu_bytes", "Bytes held by live tensors", "", "bytes", "Constant after the first steps", 0),
   row(
     "memory/gpu_bytes_allocated",
-    "Bytes of GPU buffers in all, those kept for reuse included",
+    "Bytes of GPU buffers in all, but for small free ones that wait for the next step",
     "",
     "bytes",
     "Levels off; well below what the device allows",
