@@ -1,9 +1,11 @@
 /** Packed weights on the models of all families: errors within the budgets of docs/precision.md, the same texts in f16. */
 import { fileURLToPath } from "node:url";
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { loadDeps } from "../../scripts/lib/parity-deps.ts";
 import { findGoldenSets } from "../../scripts/lib/parity-kinds.ts";
 import { memorySnapshot } from "../../src/engine/gpu/memory.ts";
+import { halfPrograms, setAdapterKind } from "../../src/engine/gpu/own-kernels.ts";
+import type { Arithmetic } from "../../src/engine/gpu/packed/half.ts";
 import type { WeightStorage } from "../../src/engine/gpu/packed/storage.ts";
 import type { ParityRow } from "../../src/engine/parity/row.ts";
 import { BUDGETS, stageOf, withBudget } from "../../src/engine/parity/storage-budget.ts";
@@ -16,9 +18,18 @@ beforeAll(async () => {
   check = () => device.check();
 });
 
-/** Rows of one module of the parity, with weights held so. */
-async function rowsOf(family: string, module: string, storage: WeightStorage): Promise<ParityRow[]> {
-  const deps = { ...(await loadDeps()), storage: { language: storage, towers: storage } };
+afterEach(() => {
+  setAdapterKind(true);
+});
+
+/** Rows of one module of the parity, with weights held and multiplied so. */
+async function rowsOf(
+  family: string,
+  module: string,
+  storage: WeightStorage,
+  arithmetic: Arithmetic = "f32",
+): Promise<ParityRow[]> {
+  const deps = { ...(await loadDeps()), storage: { language: storage, towers: storage }, arithmetic };
   const rows: ParityRow[] = [];
   for (const set of await findGoldenSets(`${GOLDEN}sa2va-tiny-${family}`)) {
     for (const part of set.kind.modules) {
@@ -43,6 +54,20 @@ describe.each(["qwen2", "internlm2", "phi3"])("sa2va-tiny-%s", (family) => {
     expect(texts.filter((row) => !row.pass)).toEqual([]);
     expect(missed(await rowsOf(family, "sa2va-sam2", "f16"), "f16")).toEqual([]);
     expect(memorySnapshot().gpuBytes).toBe(before);
+  });
+
+  it("with products in half precision says the same texts, with little more error than f16 itself", async () => {
+    setAdapterKind(false);
+    const errors = async (arithmetic: Arithmetic): Promise<number> => {
+      const rows = await rowsOf(family, "sa2va-llm", "f16", arithmetic);
+      expect(rows.filter((row) => stageOf(row) === "greedy text" && !row.pass)).toEqual([]);
+      const sized = rows.filter((row) => stageOf(row) === "language" && Number.isFinite(row.maxRel));
+      return Math.max(...sized.map((row) => row.maxRel));
+    };
+    const [plain, half] = [await errors("f32"), await errors("f16")];
+    expect(half).toBeLessThan(0.02);
+    if (halfPrograms()) expect(half).toBeGreaterThan(1.2 * plain);
+    else expect(half).toBe(plain);
   });
 
   it.each(["q8", "q4"] as const)(

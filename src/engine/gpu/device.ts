@@ -11,7 +11,7 @@ import { watchDevice } from "./counters.ts";
 import { installDeterministicMatMul } from "./determinism.ts";
 import { installElementwise } from "./elementwise.ts";
 import { installFlattened } from "./flattened.ts";
-import { setAdapterKind, setSubgroupSize } from "./own-kernels.ts";
+import { setAdapterKind, setHalfPrograms, setSubgroupSize } from "./own-kernels.ts";
 import { installRearrange } from "./rearrange.ts";
 import { installReductions } from "./reductions.ts";
 import { installSubmits } from "./submits.ts";
@@ -102,6 +102,7 @@ export async function openDevice(gpu: GPU | undefined): Promise<EngineDevice> {
   const { subgroupMinSize, subgroupMaxSize } = adapter.info;
   const fixed = device.features.has("subgroups") && subgroupMinSize === subgroupMaxSize;
   setSubgroupSize(fixed ? (subgroupMinSize ?? 0) : 0);
+  setHalfPrograms(device.features.has("shader-f16"));
   replaceKernels();
   installSmallUploads();
   installSubmits();

@@ -204,20 +204,20 @@ function oneByOne(form: Form): string {
 }
 
 /** True where a thread's columns are neighbours in B. */
-function byRows({ layout }: Form): boolean {
+export function byRows(layout: Layout): boolean {
   return layout === "rows" || layout === "rows-along-k";
 }
 
 /** First column of a thread's group; wide forms interleave the groups so that neighbours read neighbouring columns. */
 function columnOf(form: Form, group: number): string {
-  return form.wide && byRows(form) ? `(col + ${4 * form.lanes * group}u)` : `(col + ${4 * group}u)`;
+  return form.wide && byRows(form.layout) ? `(col + ${4 * form.lanes * group}u)` : `(col + ${4 * group}u)`;
 }
 
 /** Where this thread's tile begins: `row` and `col`. Threads beyond the result stay, for the subgroup needs them. */
 function placement(form: Form): string {
   const width = 4 * form.groups;
   if (form.wide) {
-    const col = byRows(form)
+    const col = byRows(form.layout)
       ? `group.x * ${width * form.lanes}u + 4u * local.x`
       : `(group.x * ${form.lanes}u + local.x) * ${width}u`;
     return `
@@ -282,7 +282,7 @@ function writeTile(form: Form): string {
   const together = rows === 1 ? 1 : vectors ? 1 : ROWS_AT_ONCE;
   const chosen = (row: number, g: number): string => pickRow(`s${g}`, rows, together, (r) => `c${r + row}_${g}`);
   const sum = groups === 1 ? "s0" : "select(s0, s1, g == 1u)";
-  const column = groups === 1 ? "col" : `col + g * ${form.wide && byRows(form) ? 4 * form.lanes : 4}u`;
+  const column = groups === 1 ? "col" : `col + g * ${form.wide && byRows(form.layout) ? 4 * form.lanes : 4}u`;
   const row = (offset: number): string => {
     const put = `put(row + r + ${offset}u, ${column}, batch, ${sum});`;
     return `{
@@ -314,7 +314,7 @@ export function productProgram(form: Form): GpuProgram {
   const written = form.vectors ? "vec4<f32>" : "f32";
   const factor = twice ? "" : "u.alpha * ";
   return {
-    name: `lab-matmul-${layout}-${rows}-${groups}-${form.unroll}-${wide ? "wide" : "narrow"}-${broadcast}-${form.lanes}${form.vectors && !byRows(form) ? "-vectors" : ""}`,
+    name: `lab-matmul-${layout}-${rows}-${groups}-${form.unroll}-${wide ? "wide" : "narrow"}-${broadcast}-${form.lanes}${form.vectors && !byRows(form.layout) ? "-vectors" : ""}`,
     ...(broadcast > 0 ? { enable: ["subgroups"] } : {}),
     inputs: {
       a: read,

@@ -9,9 +9,9 @@
  * workgroup. Small products take the form of many rows: a step has hundreds of them, of every shape, and each form is a
  * program to compile.
  */
-import { type Form, type Layout, MOST_ROWS, PRODUCT_UNIFORMS, productProgram } from "./matmul-code.ts";
-import { subgroupSize } from "./own-kernels.ts";
-import { flatGrid, type GpuProgram, runProgram } from "./program.ts";
+import { byRows, type Form, type Layout, MOST_ROWS, PRODUCT_UNIFORMS, productProgram } from "./matmul-code.ts";
+import { broadcastLanes } from "./own-kernels.ts";
+import { flatGrid, type GpuProgram, MAX_GROUPS, runProgram } from "./program.ts";
 import type { tf } from "./tf.ts";
 import { countWork, rowRuns } from "./work-budget.ts";
 
@@ -19,9 +19,6 @@ import { countWork, rowRuns } from "./work-budget.ts";
 const LANES = 8;
 /** Columns from which on lanes share the rows of a tall tile: two of them have work then, and none loads all rows. */
 const LEAST_COLUMNS = 8;
-/** Workgroups a grid can hold in one dimension. */
-const MAX_GROUPS = 65_535;
-
 /** Sizes of a batch of products. A batch of one operand may be 1 and is then used for every product. */
 export interface ProductShape {
   readonly batch: number;
@@ -105,13 +102,11 @@ function programOf(form: Form): GpuProgram {
  */
 function formOf(layout: Layout, m: number, n: number, vectors: boolean, small = false): Form {
   const narrow: Form = { layout, rows: 8, groups: 1, unroll: 1, wide: false, broadcast: 0, lanes: LANES, vectors };
-  const size = subgroupSize();
-  const broadcast = size === 4 || size === 8 ? size : 0;
-  const lanes = broadcast === 0 ? LANES : size;
+  const broadcast = broadcastLanes();
+  const lanes = broadcast === 0 ? LANES : broadcast;
   const tall = (m > 8 || small) && layout !== "any";
   // Sixteen rows by four columns load less than eight by eight, and fewer columns lie beyond a narrow result.
-  const byRows = layout === "rows" || layout === "rows-along-k";
-  const groups = (byRows && !tall) || (layout === "any" && size === 4) ? 2 : 1;
+  const groups = (byRows(layout) && !tall) || (layout === "any" && broadcast === 4) ? 2 : 1;
   // Fewer columns would leave lanes without work.
   const least = broadcast > 0 && tall ? (small ? 1 : LEAST_COLUMNS) : (groups === 2 ? 6 : 3) * lanes;
   const wide = n >= least && m <= MAX_GROUPS * narrow.rows;
@@ -204,7 +199,7 @@ function recordForm(spec: ProductSpec, form: Form, shape: readonly number[], ext
   const { layout } = form;
   const vectorsOfA = layout === "rows" || layout === "any" ? 1 : 4;
   const vectorsOfB = layout === "any" ? 1 : 4;
-  const byRows = layout === "rows" || layout === "rows-along-k";
+  const rowsOfB = byRows(layout);
   const values: Record<(typeof PRODUCT_UNIFORMS)[number], number> = {
     m,
     n,
@@ -214,8 +209,8 @@ function recordForm(spec: ProductSpec, form: Form, shape: readonly number[], ext
     aBatch: aPlace.batch / vectorsOfA,
     aOffset: (aPlace.offset ?? 0) / vectorsOfA,
     aRepeat: (aPlace.repeat ?? 0) / vectorsOfA,
-    bInner: bPlace.step / (byRows ? 4 : 1),
-    bColumn: bPlace.line / (byRows ? 1 : vectorsOfA),
+    bInner: bPlace.step / (rowsOfB ? 4 : 1),
+    bColumn: bPlace.line / (rowsOfB ? 1 : vectorsOfA),
     bBatch: bPlace.batch / vectorsOfB,
     bOffset: (bPlace.offset ?? 0) / vectorsOfB,
     bRepeat: (bPlace.repeat ?? 0) / vectorsOfB,

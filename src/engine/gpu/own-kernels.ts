@@ -26,6 +26,23 @@ export function subgroupSize(): number {
   return lanes;
 }
 
+/** Lanes that hand loaded rows round in products on software adapters: all of a subgroup of 4 or 8, else 0. */
+export function broadcastLanes(): number {
+  return lanes === 4 || lanes === 8 ? lanes : 0;
+}
+
+let half = false;
+
+/** Told by the owner of the device: whether programs may compute in half precision. */
+export function setHalfPrograms(has: boolean): void {
+  half = has;
+}
+
+/** True on cards with `shader-f16`; programs of software adapters compute in f32 only. */
+export function halfPrograms(): boolean {
+  return half && !software;
+}
+
 /** Switches all own kernels; with `false` every function takes its stock-op path, which is the oracle of the tests. */
 export function switchOwnKernels(on: boolean): void {
   enabled = on;

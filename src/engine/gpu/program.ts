@@ -359,7 +359,8 @@ export async function uploadsDone(): Promise<void> {
   await backend().queue.onSubmittedWorkDone();
 }
 
-const MAX_GROUPS = 65_535;
+/** Workgroups a grid can hold in one dimension on every device. */
+export const MAX_GROUPS = 65_535;
 
 /** Grid for `count` workgroups in a row, folded into two dimensions; the program computes `group.y * groups.x + group.x`. */
 export function flatGrid(count: number): [number, number, number] {

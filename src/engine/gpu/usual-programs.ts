@@ -9,7 +9,7 @@ import { FOLD, GATE, linearProgram } from "./decode/products.ts";
 import { SAMPLE } from "./decode/sample.ts";
 import { slotBlock } from "./decode/slot-block.ts";
 import { usualProducts } from "./matmul-program.ts";
-import { onSoftwareAdapter, ownKernels, subgroupSize } from "./own-kernels.ts";
+import { broadcastLanes, onSoftwareAdapter, ownKernels } from "./own-kernels.ts";
 import { backendDevice, compileAhead, type GpuProgram } from "./program.ts";
 
 /** Slots of a group of eight rollouts. */
@@ -18,7 +18,7 @@ const SLOTS = 8;
 /** Programs of decoding f32 weights and, on software adapters, of matrix products; the rest compiles quickly. */
 export function usualPrograms(): GpuProgram[] {
   const software = onSoftwareAdapter();
-  const decoding = [NORM, linearProgram(slotBlock(SLOTS, software, subgroupSize())), MIX, SAMPLE];
+  const decoding = [NORM, linearProgram(slotBlock(SLOTS, software, broadcastLanes())), MIX, SAMPLE];
   return [
     ...(software ? usualProducts() : []),
     ...decoding.map((program) => laned(program, software).program),

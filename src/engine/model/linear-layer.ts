@@ -1,6 +1,7 @@
 /** The linear layers of the model by the path of their tensors, whatever form their weight is held in. */
 import { type LowRank, linear } from "../gpu/kernels/linear.ts";
 import { packedRows } from "../gpu/packed/gather.ts";
+import type { Arithmetic } from "../gpu/packed/half.ts";
 import { packedLinear } from "../gpu/packed/linear.ts";
 import { PackedMatrix } from "../gpu/packed/matrix.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
@@ -12,7 +13,8 @@ import type { Matrix, Weights } from "./weights.ts";
  * @returns [..., out]
  */
 export function linearLayer(w: Weights, path: string, x: Tensor): Tensor {
-  return timesMatrix(x, w.matrix(`${path}.weight`), w.find(`${path}.bias`), w.lora(path));
+  const [matrix, bias] = [w.matrix(`${path}.weight`), w.find(`${path}.bias`)];
+  return timesMatrix(x, matrix, bias, w.lora(path), w.arithmetic);
 }
 
 /**
@@ -25,8 +27,15 @@ export function linearPart(w: Weights, path: string, x: Tensor, first: number, c
 }
 
 /** x Wᵀ (+ bias) (+ low-rank branch) with a matrix at hand (the head has no layer around it). @returns [..., out] */
-export function timesMatrix(x: Tensor, matrix: Matrix, bias?: Tensor, lora?: LowRank): Tensor {
-  return matrix instanceof PackedMatrix ? packedLinear(x, matrix, bias, lora) : linear(x, matrix, bias, lora);
+export function timesMatrix(
+  x: Tensor,
+  matrix: Matrix,
+  bias?: Tensor,
+  lora?: LowRank,
+  arithmetic: Arithmetic = "f32",
+): Tensor {
+  if (matrix instanceof PackedMatrix) return packedLinear(x, matrix, bias, lora, arithmetic);
+  return linear(x, matrix, bias, lora);
 }
 
 /** Rows `ids` of a matrix, [...ids.shape, in]. Not differentiated: embeddings are frozen. @param ids int32 */

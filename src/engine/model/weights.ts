@@ -5,6 +5,7 @@
  */
 import { LabError } from "../errors.ts";
 import type { LowRank } from "../gpu/kernels/linear.ts";
+import type { Arithmetic } from "../gpu/packed/half.ts";
 import { PackedMatrix } from "../gpu/packed/matrix.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 
@@ -31,6 +32,8 @@ export interface Weights {
   lora(path: string): LowRank | undefined;
   /** Present when blocks of the decoder shall be recomputed in the backward pass instead of kept. */
   readonly recompute?: Recompute;
+  /** What products with packed matrices are computed in, where the card can. */
+  readonly arithmetic: Arithmetic;
 }
 
 export interface Recompute {
@@ -48,8 +51,14 @@ export function recomputing(weights: Weights, trainable: ParameterSet): Weights 
 /**
  * Trainable tensors in front of frozen ones. Nothing is copied.
  * @param loraScale alpha / r
+ * @param arithmetic of products with packed matrices, where the card can
  */
-export function weightsView(frozen: FrozenWeights, trainable: ParameterSet, loraScale: number): Weights {
+export function weightsView(
+  frozen: FrozenWeights,
+  trainable: ParameterSet,
+  loraScale: number,
+  arithmetic: Arithmetic = "f32",
+): Weights {
   const findMatrix = (name: string): Matrix | undefined => trainable[name] ?? frozen.get(name);
   const find = (name: string): Tensor | undefined => {
     const found = findMatrix(name);
@@ -62,6 +71,7 @@ export function weightsView(frozen: FrozenWeights, trainable: ParameterSet, lora
     return found;
   };
   return {
+    arithmetic,
     find,
     findMatrix,
     get: (name) => present(name, find(name)),

@@ -33,7 +33,7 @@ export async function openLanguageGolden(model: GoldenModel): Promise<LanguageGo
     adapter,
     scale,
     base: model.weights,
-    tuned: weightsView(frozen, adapter, scale),
+    tuned: weightsView(frozen, adapter, scale, model.arithmetic),
     tokenizer: await openTokenizer(folder),
   };
 }

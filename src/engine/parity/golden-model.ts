@@ -3,6 +3,7 @@ import { isRecord, readJson } from "../bytes/json.ts";
 import type { ByteFolder } from "../bytes/source.ts";
 import type { RgbImage } from "../data/sample.ts";
 import { LabError } from "../errors.ts";
+import type { Arithmetic } from "../gpu/packed/half.ts";
 import { openCheckpoint } from "../model/checkpoint.ts";
 import type { Sa2vaConfig } from "../model/config.ts";
 import { ALL_F32, type StorageChoice } from "../model/storage-choice.ts";
@@ -16,7 +17,12 @@ export interface ParityDeps {
   readonly decodeImage: (bytes: Uint8Array) => Promise<RgbImage>;
   /** Forms of the frozen matrices; f32 when absent. */
   readonly storage?: StorageChoice | undefined;
+  /** What products with packed matrices are computed in, where the card can; f32 when absent. */
+  readonly arithmetic?: Arithmetic | undefined;
 }
+
+/** How the model under test is held and computed with. */
+export type GoldenNumbers = Pick<ParityDeps, "storage" | "arithmetic">;
 
 type Json = Record<string, unknown>;
 
@@ -26,6 +32,7 @@ export interface GoldenModel {
   readonly cases: Json;
   /** All tensors of the checkpoint that pictures use. */
   readonly frozen: FrozenWeights;
+  readonly arithmetic: Arithmetic;
   /** The checkpoint without adapter. */
   readonly weights: Weights;
   arrays(path: string): Promise<GoldenArrays>;
@@ -33,7 +40,8 @@ export interface GoldenModel {
 }
 
 /** @throws LabError naming the file that is missing or wrong */
-export async function openGoldenModel(folder: ByteFolder, choice: StorageChoice = ALL_F32): Promise<GoldenModel> {
+export async function openGoldenModel(folder: ByteFolder, numbers: GoldenNumbers = {}): Promise<GoldenModel> {
+  const { storage: choice = ALL_F32, arithmetic = "f32" } = numbers;
   const cases = await jsonFile(folder, "cases.json");
   const checkpoint = await openCheckpoint(folder);
   const frozen = await collectWeights(convertCheckpoint(checkpoint, { choice }));
@@ -42,7 +50,8 @@ export async function openGoldenModel(folder: ByteFolder, choice: StorageChoice 
     config: checkpoint.config,
     cases,
     frozen,
-    weights: weightsView(frozen, {}, 0),
+    arithmetic,
+    weights: weightsView(frozen, {}, 0, arithmetic),
     arrays: (path) => openArrays(folder, path),
     dispose: () => {
       disposeWeights(frozen.values());

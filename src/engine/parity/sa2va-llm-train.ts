@@ -71,7 +71,7 @@ export async function* grpoRows(folder: ByteFolder, golden: LanguageGolden): Asy
 }
 
 function view(golden: LanguageGolden, parameters: ParameterSet): Weights {
-  return weightsView(golden.frozen, parameters, golden.scale);
+  return weightsView(golden.frozen, parameters, golden.scale, golden.base.arithmetic);
 }
 
 async function readGroup(arrays: GoldenArrays, settings: unknown): Promise<Group> {

@@ -11,7 +11,7 @@ import { prediction, stopRule } from "../text/template.ts";
 import { compareArrays, EXACT, missed, type Tolerance } from "./compare.ts";
 import { type GoldenArrays, openArrays } from "./golden-arrays.ts";
 import { disposeLanguageGolden, openLanguageGolden } from "./golden-language.ts";
-import { openGoldenModel, type ParityDeps } from "./golden-model.ts";
+import { type GoldenNumbers, openGoldenModel } from "./golden-model.ts";
 import { Captured } from "./probes.ts";
 import type { ParityRow } from "./row.ts";
 import { type GoldenCase, type GoldenGreedy, segmentedCase } from "./sa2va-cases.ts";
@@ -23,11 +23,8 @@ const FORWARD: Tolerance = { relative: 2e-4 };
 const VISION: Tolerance = { relative: 1e-4 };
 
 /** One row per expected array of the language part, per greedy run, and for the group-relative update. */
-export async function* sa2vaLlmParity(
-  folder: ByteFolder,
-  deps: Pick<ParityDeps, "storage"> = {},
-): AsyncGenerator<ParityRow> {
-  const model = await openGoldenModel(folder, deps.storage);
+export async function* sa2vaLlmParity(folder: ByteFolder, deps: GoldenNumbers = {}): AsyncGenerator<ParityRow> {
+  const model = await openGoldenModel(folder, deps);
   const golden = await openLanguageGolden(model);
   const hasAdapter = Object.keys(golden.adapter).length > 0;
   try {

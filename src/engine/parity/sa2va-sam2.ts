@@ -28,7 +28,7 @@ const ELSEWHERE = ["generated.step_logits"];
 /** One row per array of the file, none without the file; an array that nothing here computes is a miss. */
 export async function* sa2vaSam2Parity(folder: ByteFolder, deps: ParityDeps): AsyncGenerator<ParityRow> {
   if (folder.get(FILE) === undefined) return;
-  const model = await openGoldenModel(folder, deps.storage);
+  const model = await openGoldenModel(folder, deps);
   try {
     const golden = await model.arrays(FILE);
     const open = new Set(golden.names.filter((name) => !ELSEWHERE.includes(name)));

@@ -48,7 +48,7 @@ interface FrozenInputs {
 /** A row per number and array of the training file; none when the folder has no such file. */
 export async function* sa2vaTrainParity(folder: ByteFolder, deps: ParityDeps): AsyncGenerator<ParityRow> {
   if (folder.get(FILE) === undefined) return;
-  const model = await openGoldenModel(folder, deps.storage);
+  const model = await openGoldenModel(folder, deps);
   const language = await openLanguageGolden(model);
   const captured = new Captured();
   const inputs = await frozenInputs(model, language);
@@ -123,7 +123,7 @@ async function segmentationStep(
 ): Promise<Step> {
   const names = Object.keys(parameters);
   const { value, grads } = tf.engine().gradients(
-    () => segmentationLoss(model, inputs, weightsView(model.frozen, parameters, loraScale), captured),
+    () => segmentationLoss(model, inputs, weightsView(model.frozen, parameters, loraScale, model.arithmetic), captured),
     names.map((name) => parameters[name] as Tensor),
     undefined,
     true,

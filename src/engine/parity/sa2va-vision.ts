@@ -15,7 +15,7 @@ const TOLERANCE: Tolerance = { relative: 1e-4 };
 
 /** A row per array of the preprocessing and vision files, as far as the folder has them. */
 export async function* sa2vaVisionParity(folder: ByteFolder, deps: ParityDeps): AsyncGenerator<ParityRow> {
-  const model = await openGoldenModel(folder, deps.storage);
+  const model = await openGoldenModel(folder, deps);
   const captured = new Captured();
   try {
     if (folder.get(PREPROCESS_FILE) === undefined) return;

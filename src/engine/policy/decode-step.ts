@@ -5,7 +5,7 @@ import { PACKED_STEP, packedEmbedProgram, packedLinearProgram } from "../gpu/dec
 import { GATE, linearProgram } from "../gpu/decode/products.ts";
 import { SAMPLE } from "../gpu/decode/sample.ts";
 import { slotBlock } from "../gpu/decode/slot-block.ts";
-import { subgroupSize } from "../gpu/own-kernels.ts";
+import { broadcastLanes } from "../gpu/own-kernels.ts";
 import { PackedMatrix } from "../gpu/packed/matrix.ts";
 import { buffersOf } from "../gpu/packed/product.ts";
 import { paddedWidth } from "../gpu/packed/storage.ts";
@@ -82,7 +82,7 @@ export function decodeStep(
   software: boolean,
 ): Prepared<DecodeLoad>[] {
   const { hiddenSize, mlpSize, heads, kvHeads, headSize, vocabSize } = config;
-  const block = slotBlock(sizes.slots, software, subgroupSize());
+  const block = slotBlock(sizes.slots, software, broadcastLanes());
   const list: Prepared<DecodeLoad>[] = [];
 
   const norm = (weight: GPUBuffer): void => {

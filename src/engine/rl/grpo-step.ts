@@ -10,7 +10,7 @@ import type { LabConfig } from "../config/table.ts";
 import type { RowSource, TrainingRow } from "../data/training-row.ts";
 import { LabError } from "../errors.ts";
 import { isLanguageBlock } from "../model/trainable.ts";
-import { recomputing, weightsView } from "../model/weights.ts";
+import { recomputing } from "../model/weights.ts";
 import { disposeFeatures, type ImageFeatures } from "../policy/features.ts";
 import { countCells, regionCells } from "../policy/prompts.ts";
 import type { GroupRecord, LoopId } from "../runs/records.ts";
@@ -29,6 +29,7 @@ import { lossSettingsOf, needsReference } from "./loss-config.ts";
 import type { LossSettings } from "./loss-types.ts";
 import { microGradients, splits } from "./micro-batch.ts";
 import type { PlayedLoop, Playout } from "./playout.ts";
+import { runWeights } from "./run-weights.ts";
 import { loopMetrics } from "./step-metrics.ts";
 import { gradientSum, type TrainingState, type UpdateReport, updateState } from "./training-state.ts";
 
@@ -152,7 +153,7 @@ async function referenceLogProbs(input: StepInput, played: PlayedLoop): Promise<
   const { context, state } = input;
   const { config, model } = context;
   const parameters = config.reference === "ema" ? state.ema : state.start;
-  const weights = weightsView(model.frozen, parameters, state.loraScale);
+  const weights = runWeights(model, parameters, state.loraScale, config);
   const found: Float32Array[] = [];
   for (const groups of inBatches([...played.playouts.keys()], config.groupsAtOnce)) {
     const playouts = groups.map((group) => played.playouts[group] as Playout);
@@ -180,7 +181,7 @@ async function lossOf(
 ): Promise<GroupGradients> {
   const { context, state } = input;
   const { config, model } = context;
-  const plain = weightsView(model.frozen, state.params, state.loraScale);
+  const plain = runWeights(model, state.params, state.loraScale, config);
   const weights = config.recompute ? recomputing(plain, state.params) : plain;
   const own = groups.map(({ playout, scores: { advantages }, refLogps }): LossGroup => {
     const oldLogps = config.objective === "notes" ? refLogps : (denominators.get(playout) ?? null);

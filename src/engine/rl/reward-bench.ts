@@ -9,7 +9,6 @@ import { LabError } from "../errors.ts";
 import { trimPool } from "../gpu/memory.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import type { StartAdapter } from "../model/start-adapter.ts";
-import { weightsView } from "../model/weights.ts";
 import { createFeatureCache } from "../policy/features.ts";
 import type { BenchGroup } from "../rewards/bench/bench-group.ts";
 import type { RewardScorer, RolloutFacts } from "../rewards/types.ts";
@@ -19,6 +18,7 @@ import type { StepContext } from "./context.ts";
 import { playLoop1 } from "./loop1.ts";
 import { playLoop2 } from "./loop2.ts";
 import type { Playout } from "./playout.ts";
+import { runWeights } from "./run-weights.ts";
 import { adapterObstacle, startState } from "./start-run.ts";
 import { disposeState } from "./training-state.ts";
 
@@ -57,7 +57,7 @@ export async function benchFromStart(start: BenchStart, input: Omit<BenchInput, 
   if (obstacle !== null) throw new LabError("bad-config", obstacle, { subject: "loraRank" });
   const state = startState(model, config, adapter);
   const features = createFeatureCache(model, config.maxTiles, BENCH_FEATURE_BYTES);
-  const weights = weightsView(model.frozen, state.params, state.loraScale);
+  const weights = runWeights(model, state.params, state.loraScale, config);
   try {
     await scorer.begin(config);
     const context = { model, config, policy: weights, partner: weights, start: weights, features, scorer, signal };

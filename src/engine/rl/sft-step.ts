@@ -7,13 +7,14 @@ import type { LabConfig } from "../config/table.ts";
 import type { TrainingRow } from "../data/training-row.ts";
 import { STREAM, uniform } from "../gpu/random.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
-import { recomputing, weightsView } from "../model/weights.ts";
+import { recomputing } from "../model/weights.ts";
 import { disposeFeatures, type ImageFeatures } from "../policy/features.ts";
 import { type SftBatch, sftBatch } from "../sft/batch.ts";
 import { PARTS, SFT_DEFAULTS, type SftSettings, selectedMasks, sftLoss } from "../sft/forward.ts";
 import { drawPoints } from "../sft/points.ts";
 import { promptRow } from "./data-order.ts";
 import type { StepInput, StepOutcome } from "./grpo-step.ts";
+import { runWeights } from "./run-weights.ts";
 import { gradientSum, updateState } from "./training-state.ts";
 
 /** Prompts end at their own length, and masks shrink as published. */
@@ -79,7 +80,7 @@ async function rowGradients(
   const { caption } = row.summary;
   const region = { mask: row.mask, height, width, caption, phrase: caption };
   const batch = sftBatch(model, features.tiles, [[region]], SHAPE);
-  const plain = weightsView(model.frozen, state.params, state.loraScale);
+  const plain = runWeights(model, state.params, state.loraScale, config);
   const weights = config.recompute ? recomputing(plain, state.params) : plain;
   const draw = (_mask: number, position: number): number =>
     uniform({ seed: config.seed, step, loop: SUPERVISED, row: at, rollout: 0, position, stream: STREAM.mask });

@@ -9,7 +9,6 @@ import { evaluateRows } from "../eval/held-out.ts";
 import { storeEvaluation } from "../eval/store.ts";
 import { memorySnapshot, trimPool, trimPoolToSmall } from "../gpu/memory.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
-import { weightsView } from "../model/weights.ts";
 import type { FeatureShelf } from "../policy/feature-store.ts";
 import { createFeatureCache, type FeatureCache } from "../policy/features.ts";
 import type { RewardScorer } from "../rewards/types.ts";
@@ -23,6 +22,7 @@ import type { Phase, PhaseTimes, TrainerEvent } from "./events.ts";
 import { Gate } from "./gate.ts";
 import { grpoStep } from "./grpo-step.ts";
 import { DEVICE_METER, gpuTimes, phaseCosts, restartGpuTimes } from "./phase-costs.ts";
+import { runWeights } from "./run-weights.ts";
 import { sftStep } from "./sft-step.ts";
 import { NonFiniteGradient, stateArrays, type TrainingState } from "./training-state.ts";
 
@@ -201,9 +201,9 @@ export class Trainer {
       model,
       config,
       step,
-      policy: weightsView(model.frozen, state.params, state.loraScale),
-      partner: weightsView(model.frozen, state.ema, state.loraScale),
-      start: weightsView(model.frozen, state.start, state.loraScale),
+      policy: runWeights(model, state.params, state.loraScale, config),
+      partner: runWeights(model, state.ema, state.loraScale, config),
+      start: runWeights(model, state.start, state.loraScale, config),
       features: this.#features,
       scorer,
       phase: (phase, loop) => this.gate.enter(phase, loop),

@@ -81,6 +81,15 @@ export const MODEL_SETTINGS = {
     help: "Another storage for the vision tower and SAM2's image encoder, which run once a picture",
     advanced: true,
   },
+  halfProducts: {
+    group: "model",
+    kind: "flag",
+    label: "Half-precision products",
+    default: false,
+    trl: "fp16",
+    help: "Frozen layers held in f16, q8 or q4 multiply in half precision and sum in f32, on cards that can (shader-f16); elsewhere nothing changes. Decoding, the head and everything that trains stay f32",
+    advanced: true,
+  },
   hub: {
     group: "model",
     kind: "text",

@@ -24,10 +24,10 @@ export function roomFor(rows: number): number {
 
 /**
  * The block for a batch with room for so many slots, which it divides.
- * @param lanes of a subgroup, 0 where they are missing or vary
+ * @param lanes that hand loaded values round, 0 for none
  */
 export function slotBlock(slots: number, software: boolean, lanes: number): SlotBlock {
-  const subgroup = software && slots > 1 && (lanes === 4 || lanes === 8) ? lanes : undefined;
+  const subgroup = software && slots > 1 && lanes > 0 ? lanes : undefined;
   if (subgroup !== undefined) return { slots: slots % 8 === 0 ? 8 : PLAIN, subgroup };
   return { slots: Math.min(slots, PLAIN), subgroup };
 }

@@ -1,6 +1,6 @@
 /** Records attention with narrow heads (attention-narrow-code.ts): one dispatch forward, three backward. */
 import { LabError } from "../../errors.ts";
-import { subgroupSize } from "../own-kernels.ts";
+import { broadcastLanes } from "../own-kernels.ts";
 import { backendDevice, type GpuProgram, release, runProgram, unwritten } from "../program.ts";
 import { runRows } from "../rows-program.ts";
 import type { tf } from "../tf.ts";
@@ -57,11 +57,6 @@ function narrowProgram(make: Make, { d }: Sizes): GpuProgram {
   const program = known.get(key) ?? make(d / 4, lanes);
   known.set(key, program);
   return program;
-}
-
-function broadcastLanes(): number {
-  const size = subgroupSize();
-  return size === 4 || size === 8 ? size : 0;
 }
 
 export function forwardNarrow(

@@ -4,6 +4,7 @@ import { ownKernels } from "../own-kernels.ts";
 import { suits, toTensor } from "../own-op.ts";
 import { type Tensor, tf } from "../tf.ts";
 import { unpacked } from "./gather.ts";
+import type { Arithmetic } from "./half.ts";
 import type { PackedMatrix } from "./matrix.ts";
 import { packedBackward, packedForward } from "./product.ts";
 import { UNIT } from "./unpack.ts";
@@ -12,13 +13,20 @@ import { UNIT } from "./unpack.ts";
  * y = x Wᵀ (+ bias) (+ low-rank branch in f32). Neither weight nor bias gets a gradient: a packed layer is frozen.
  * @param x [..., in]
  * @param bias [out]
+ * @param arithmetic what to compute the product in where the card can; the low-rank branch is f32
  * @returns [..., out]
  */
-export function packedLinear(x: Tensor, matrix: PackedMatrix, bias?: Tensor, lora?: LowRank): Tensor {
+export function packedLinear(
+  x: Tensor,
+  matrix: PackedMatrix,
+  bias?: Tensor,
+  lora?: LowRank,
+  arithmetic: Arithmetic = "f32",
+): Tensor {
   return tf.tidy(() => {
     const [outSize, inSize] = matrix.shape;
     const rows = x.reshape([-1, inSize]);
-    const y = ownKernels() && suits(x) ? ownProduct(rows, matrix, bias) : stockProduct(rows, matrix, bias);
+    const y = ownKernels() && suits(x) ? ownProduct(rows, matrix, bias, arithmetic) : stockProduct(rows, matrix, bias);
     const sum = lora === undefined ? y : addLowRank(y, rows, lora);
     return sum.reshape([...x.shape.slice(0, -1), outSize]);
   });
@@ -30,7 +38,7 @@ function stockProduct(rows: Tensor, matrix: PackedMatrix, bias: Tensor | undefin
   return bias === undefined ? y : y.add(bias);
 }
 
-function ownProduct(rows: Tensor, matrix: PackedMatrix, bias: Tensor | undefined): Tensor {
+function ownProduct(rows: Tensor, matrix: PackedMatrix, bias: Tensor | undefined, arithmetic: Arithmetic): Tensor {
   const inSize = matrix.shape[1];
   const product = tf.customGrad((given) => {
     const input = given as Tensor;
@@ -44,8 +52,8 @@ function ownProduct(rows: Tensor, matrix: PackedMatrix, bias: Tensor | undefined
             [0, missing],
           ]);
     return {
-      value: toTensor(packedForward(x, matrix, bias)),
-      gradFunc: (dy: Tensor | Tensor[]) => toTensor(packedBackward(dy as Tensor, matrix)),
+      value: toTensor(packedForward(x, matrix, bias, arithmetic)),
+      gradFunc: (dy: Tensor | Tensor[]) => toTensor(packedBackward(dy as Tensor, matrix, arithmetic)),
     };
   });
   return product(rows);

@@ -1,9 +1,11 @@
 /**
  * Products with packed rows for GPUs. Many rows of x: tiles of 64 × 64 results whose operands pass through workgroup
- * memory, so that every packed element is unpacked once a tile. Few rows (decoding): eight threads share a row of the
- * matrix and read it side by side, because the product then waits for memory.
+ * memory, so that every packed element is unpacked once a tile; in f32 or as half.ts says. Few rows (decoding): eight
+ * threads share a row of the matrix and read it side by side, because the product then waits for memory.
  */
+import { lines } from "../matmul-code.ts";
 import type { GpuProgram } from "../program.ts";
+import { type Arithmetic, HALF_RUN } from "./half.ts";
 import { BACKWARD_UNIFORMS, FORWARD_UNIFORMS } from "./register-programs.ts";
 import { hasScales, type WeightStorage } from "./storage.ts";
 import { blockInputs, readUnit, UNITS_PER_SCALE, unpackHeader } from "./unpack.ts";
@@ -17,26 +19,55 @@ export const FEW_ROWS = 8;
 /** Outputs a workgroup of the program for decoding computes. */
 export const FEW_COLUMNS = 8;
 
-function lines(count: number, line: (i: number) => string): string {
-  return Array.from({ length: count }, (_, i) => line(i)).join("\n");
+/** 16 × 16 threads, each 4 × 4 results, 32 steps of the inner size at a time: 16 KiB of workgroup memory, in f16 eight. */
+const memory = (type: Arithmetic): string => `
+  var<workgroup> left: array<${type}, 2048>;
+  var<workgroup> right: array<${type}, 2048>;`;
+
+/** One step along the inner size for the thread's 4 × 4 results. */
+const step = (type: Arithmetic, sums: string): string => `
+    let b = vec4<${type}>(right[k * 64u + tx], right[k * 64u + tx + 16u], right[k * 64u + tx + 32u], right[k * 64u + tx + 48u]);
+    ${lines(4, (r) => `${sums}${r} += left[k * 64u + ty + ${16 * r}u] * b;`)}`;
+
+const STEPS: Readonly<Record<Arithmetic, string>> = {
+  f32: `for (var k = 0u; k < u.depth; k++) { ${step("f32", "c")} }`,
+  f16: `for (var run = 0u; run < u.depth; run += ${HALF_RUN}u) {
+    ${lines(4, (r) => `var h${r} = vec4<f16>(0);`)}
+    for (var k = run; k < run + ${HALF_RUN}u; k++) { ${step("f16", "h")} }
+    ${lines(4, (r) => `c${r} += vec4f(h${r});`)}
+  }`,
+};
+
+/** After both operands are in place: 32 steps. */
+const multiply = (type: Arithmetic): string => `
+  workgroupBarrier();
+  ${STEPS[type]}
+  workgroupBarrier();`;
+
+/** 32, but not as a constant: compilers of software adapters would unroll the loop for seconds. */
+const DEPTH = { depth: "u32" } as const;
+
+/** What a program in half precision has besides; `firstRow` of the factors is that of its first row. */
+function besides(type: Arithmetic): Pick<GpuProgram, "enable" | "inputs" | "uniforms"> {
+  if (type === "f32") return { inputs: {}, uniforms: DEPTH };
+  return {
+    enable: ["f16"],
+    inputs: { rowFactors: "f32" },
+    uniforms: { ...DEPTH, firstRow: "u32", weightFactor: "f32" },
+  };
 }
 
-/** 16 × 16 threads, each 4 × 4 results, 32 steps of the inner size at a time: 16 KiB of workgroup memory. */
-const MEMORY = `
-  var<workgroup> left: array<f32, 2048>;
-  var<workgroup> right: array<f32, 2048>;
-  fn keep(at: u32, low: vec4f, high: vec4f) {
-    for (var i = 0u; i < 4u; i++) { right[at + i * 64u] = low[i]; right[at + (i + 4u) * 64u] = high[i]; }
-  }`;
-
-/** After both halves are in place: 32 steps for the thread's 4 × 4 results. */
-const MULTIPLY = `
-  workgroupBarrier();
-  for (var k = 0u; k < u.depth; k++) {
-    let b = vec4f(right[k * 64u + tx], right[k * 64u + tx + 16u], right[k * 64u + tx + 32u], right[k * 64u + tx + 48u]);
-    ${lines(4, (r) => `c${r} += left[k * 64u + ty + ${16 * r}u] * b;`)}
-  }
-  workgroupBarrier();`;
+/** How operands get into workgroup memory, and what a sum of their products stands for. */
+const CONVERSIONS: Readonly<Record<Arithmetic, string>> = {
+  f32: `
+  fn ofRow(row: u32, part: vec4f) -> vec4f { return part; }
+  fn ofMatrix(part: vec4f) -> vec4f { return part; }
+  fn whole(row: u32, sum: f32) -> f32 { return u.factor * sum; }`,
+  f16: `
+  fn ofRow(row: u32, part: vec4f) -> vec4<f16> { return vec4<f16>(rowFactors[u.firstRow + row] * part); }
+  fn ofMatrix(part: vec4f) -> vec4<f16> { return vec4<f16>(u.weightFactor * part); }
+  fn whole(row: u32, sum: f32) -> f32 { return u.factor / u.weightFactor * sum / rowFactors[u.firstRow + row]; }`,
+};
 
 const THREAD = `
   let index = local.y * 16u + local.x;
@@ -46,22 +77,20 @@ const THREAD = `
   let col0 = group.x * 64u;
   ${lines(4, (r) => `var c${r} = vec4f(0);`)}`;
 
-/** 32, but not as a constant: compilers of software adapters would unroll the loop for seconds. */
-const DEPTH = { depth: "u32" } as const;
-
 /** y[:, first + j] = factor · x · w[j]ᵀ (+ bias); grid: [columns / 64, rows / 64]. */
-export function tiledForward(storage: WeightStorage): GpuProgram {
-  const scaled = hasScales(storage);
+export function tiledForward(storage: WeightStorage, type: Arithmetic): GpuProgram {
+  const { inputs, uniforms, ...rest } = besides(type);
   return {
-    name: `lab-packed-${storage}-forward-tiles`,
-    inputs: { x: "vec4<f32>", ...blockInputs(storage), bias: "f32" },
+    name: `lab-packed-${storage}-forward-tiles-${type}`,
+    ...rest,
+    inputs: { x: "vec4<f32>", ...blockInputs(storage), bias: "f32", ...inputs },
     outputs: { result: "f32" },
-    uniforms: { ...FORWARD_UNIFORMS, ...DEPTH },
+    uniforms: { ...FORWARD_UNIFORMS, ...uniforms },
     workgroup: [16, 16],
-    header: `${unpackHeader(storage)} ${MEMORY}
+    header: `${unpackHeader(storage)} ${memory(type)} ${CONVERSIONS[type]}
       fn put(row: u32, col: u32, sum: f32) {
         if (row >= u.m || col >= u.n) { return; }
-        var value = u.factor * sum;
+        var value = whole(row, sum);
         if (u.hasBias != 0u) { value += bias[u.first + col]; }
         result[row * u.width + u.first + col] = value;
       }`,
@@ -69,25 +98,28 @@ export function tiledForward(storage: WeightStorage): GpuProgram {
       // Thread i brings one unit of a row of x and one of a packed row: row i / 4 of the tile, unit i % 4.
       let line = index / 4u;
       let part = index % 4u;
-      let xrow = min(row0 + line, u.m - 1u) * 2u * u.units;
+      let row = min(row0 + line, u.m - 1u);
+      let xrow = row * 2u * u.units;
       let brow = (u.skip + min(col0 + line, u.n - 1u)) * u.rowUnits;
       for (var at = 0u; at < u.units; at += 4u) {
         let unit = at + part;
+        var al = vec4<${type}>(0); var ah = al; var bl = al; var bh = al;
         if (unit < u.units) {
-          let al = x[xrow + 2u * unit];
-          let ah = x[xrow + 2u * unit + 1u];
-          for (var i = 0u; i < 4u; i++) {
-            left[(part * 8u + i) * 64u + line] = al[i];
-            left[(part * 8u + i + 4u) * 64u + line] = ah[i];
-          }
-          ${readUnit(storage, "b", "brow + unit")}
-          let s = ${scaled ? `scale((brow + unit) / ${UNITS_PER_SCALE}u)` : "1.0"};
-          keep(part * 512u + line, s * bl, s * bh);
-        } else {
-          for (var i = 0u; i < 8u; i++) { left[(part * 8u + i) * 64u + line] = 0.0; }
-          keep(part * 512u + line, vec4f(0), vec4f(0));
+          al = ofRow(row, x[xrow + 2u * unit]);
+          ah = ofRow(row, x[xrow + 2u * unit + 1u]);
+          ${readUnit(storage, "w", "brow + unit")}
+          let s = ${hasScales(storage) ? `scale((brow + unit) / ${UNITS_PER_SCALE}u)` : "1.0"};
+          bl = ofMatrix(s * wl);
+          bh = ofMatrix(s * wh);
         }
-        ${MULTIPLY}
+        for (var i = 0u; i < 4u; i++) {
+          let low = (part * 8u + i) * 64u + line;
+          left[low] = al[i];
+          left[low + 256u] = ah[i];
+          right[low] = bl[i];
+          right[low + 256u] = bh[i];
+        }
+        ${multiply(type)}
       }
       for (var c = 0u; c < 4u; c++) {
         ${lines(4, (r) => `put(row0 + ty + ${16 * r}u, col0 + tx + 16u * c, c${r}[c]);`)}
@@ -96,22 +128,20 @@ export function tiledForward(storage: WeightStorage): GpuProgram {
 }
 
 /** dX (+)= factor · dy[:, first + j] · w[j]; grid: [columns of dX / 64, rows / 64]. */
-export function tiledBackward(storage: WeightStorage): GpuProgram {
-  const scaled = hasScales(storage);
+export function tiledBackward(storage: WeightStorage, type: Arithmetic): GpuProgram {
+  const { inputs, uniforms, ...rest } = besides(type);
   return {
-    name: `lab-packed-${storage}-backward-tiles`,
-    inputs: { dy: "f32", ...blockInputs(storage) },
+    name: `lab-packed-${storage}-backward-tiles-${type}`,
+    ...rest,
+    inputs: { dy: "f32", ...blockInputs(storage), ...inputs },
     outputs: { result: "f32" },
-    uniforms: { ...BACKWARD_UNIFORMS, ...DEPTH },
+    uniforms: { ...BACKWARD_UNIFORMS, ...uniforms },
     workgroup: [16, 16],
-    header: `${unpackHeader(storage)} ${MEMORY}
-      fn keepRow(at: u32, low: vec4f, high: vec4f) {
-        for (var i = 0u; i < 4u; i++) { right[at + i] = low[i]; right[at + i + 4u] = high[i]; }
-      }
+    header: `${unpackHeader(storage)} ${memory(type)} ${CONVERSIONS[type]}
       fn put(row: u32, col: u32, sum: f32) {
         if (row >= u.m || col >= u.k) { return; }
         let at = row * u.k + col;
-        var value = u.factor * sum;
+        var value = whole(row, sum);
         if (u.accumulate != 0u) { value += result[at]; }
         result[at] = value;
       }`,
@@ -124,19 +154,23 @@ export function tiledBackward(storage: WeightStorage): GpuProgram {
         let j = at + index % 32u;
         for (var i = 0u; i < 8u; i++) {
           let r = index / 32u + 8u * i;
-          var value = 0.0;
-          if (j < u.n && row0 + r < u.m) { value = dy[(row0 + r) * u.width + u.first + j]; }
+          var value = ${type}(0);
+          if (j < u.n && row0 + r < u.m) { value = ofRow(row0 + r, vec4f(dy[(row0 + r) * u.width + u.first + j])).x; }
           left[(index % 32u) * 64u + r] = value;
         }
+        var bl = vec4<${type}>(0); var bh = bl;
         if (at + line < u.n && unit < u.rowUnits) {
           let place = (u.skip + at + line) * u.rowUnits + unit;
-          ${readUnit(storage, "b", "place")}
-          let s = ${scaled ? `scale(place / ${UNITS_PER_SCALE}u)` : "1.0"};
-          keepRow(line * 64u + part * 8u, s * bl, s * bh);
-        } else {
-          keepRow(line * 64u + part * 8u, vec4f(0), vec4f(0));
+          ${readUnit(storage, "w", "place")}
+          let s = ${hasScales(storage) ? `scale(place / ${UNITS_PER_SCALE}u)` : "1.0"};
+          bl = ofMatrix(s * wl);
+          bh = ofMatrix(s * wh);
         }
-        ${MULTIPLY}
+        for (var i = 0u; i < 4u; i++) {
+          right[line * 64u + part * 8u + i] = bl[i];
+          right[line * 64u + part * 8u + i + 4u] = bh[i];
+        }
+        ${multiply(type)}
       }
       for (var c = 0u; c < 4u; c++) {
         ${lines(4, (r) => `put(row0 + ty + ${16 * r}u, col0 + tx + 16u * c, c${r}[c]);`)}

@@ -1,0 +1,174 @@
+/** Products with packed matrices in half precision, in the form for cards; where `shader-f16` is missing they stay f32. */
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { halfPrograms, setAdapterKind } from "../../src/engine/gpu/own-kernels.ts";
+import { unpacked } from "../../src/engine/gpu/packed/gather.ts";
+import type { Arithmetic } from "../../src/engine/gpu/packed/half.ts";
+import { packedLinear } from "../../src/engine/gpu/packed/linear.ts";
+import { type PackedMatrix, packMatrix } from "../../src/engine/gpu/packed/matrix.ts";
+import type { WeightStorage } from "../../src/engine/gpu/packed/storage.ts";
+import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
+import { setDispatchWork } from "../../src/engine/gpu/work-budget.ts";
+import { useGpu } from "../support/gpu.ts";
+import { expectLikeStock, randomTensor } from "../support/kernels.ts";
+
+let device: GPUDevice;
+
+beforeAll(async () => {
+  device = (await useGpu()).device;
+});
+
+afterEach(() => {
+  setAdapterKind(true);
+  setDispatchWork();
+});
+
+/** Three decimal digits, as half precision has them. */
+const TOLERANCE = 2e-3;
+
+const STORAGES = ["f16", "q8", "q4"] as const;
+
+/** Rows of x, outputs, inner size, elements of a block. */
+const SIZES = [
+  [9, 5, 3, 2 ** 25],
+  [65, 67, 100, 3000],
+  [130, 129, 136, 2 ** 25],
+  [18, 101, 1200, 24_000],
+] as const;
+
+function packed(storage: WeightStorage, n: number, k: number, block: number, scale = 0.1): PackedMatrix {
+  const values = Float32Array.from({ length: n * k }, (_, i) => scale * Math.sin(i * 12.9898 + 78.233) * Math.cos(i));
+  return packMatrix(values, [n, k], storage, block);
+}
+
+async function valuesOf(tensor: Tensor): Promise<Float32Array> {
+  const values = (await tensor.data()) as Float32Array;
+  tensor.dispose();
+  return values;
+}
+
+/** Value and gradient of x. */
+async function both(x: Tensor, matrix: PackedMatrix, dy: Tensor, arithmetic: Arithmetic): Promise<Float32Array[]> {
+  const { value, grads } = tf
+    .engine()
+    .gradients(() => packedLinear(x, matrix, undefined, undefined, arithmetic), [x], dy);
+  return [await valuesOf(value), await valuesOf(grads[0] as Tensor)];
+}
+
+describe.each(STORAGES)("a matrix in %s", (storage) => {
+  it.each(SIZES)("%i rows times %i x %i in blocks of %i elements, both ways", async (m, n, k, block) => {
+    const matrix = packed(storage, n, k, block);
+    await expectLikeStock(
+      (x, a, b) => packedLinear(x as Tensor, matrix, undefined, { a: a as Tensor, b: b as Tensor, scale: 1.5 }, "f16"),
+      [randomTensor([1, m, k], 1), randomTensor([4, k], 2, 0.1), randomTensor([n, 4], 3, 0.1)],
+      TOLERANCE,
+    );
+    matrix.dispose();
+  });
+
+  it("computes in half precision on a card that can, and only there", async () => {
+    const matrix = packed(storage, 40, 64, 2 ** 25);
+    const [x, few] = [randomTensor([20, 64], 1), randomTensor([8, 64], 2)];
+    const [dy, fewDy] = [randomTensor([20, 40], 3), randomTensor([8, 40], 4)];
+    for (const card of [true, false]) {
+      setAdapterKind(!card);
+      const half = card && device.features.has("shader-f16");
+      expect(halfPrograms()).toBe(half);
+      const [plain, found] = [await both(x, matrix, dy, "f32"), await both(x, matrix, dy, "f16")];
+      for (const [at, values] of found.entries()) {
+        const same = values.every((value, i) => value === plain[at]?.[i]);
+        expect(same, `${card ? "card" : "software"}, ${at === 0 ? "value" : "gradient"}`).toBe(!half);
+      }
+      // Decoding goes the same way in both.
+      expect(await both(few, matrix, fewDy, "f16")).toEqual(await both(few, matrix, fewDy, "f32"));
+    }
+    tf.dispose([x, few, dy, fewDy]);
+    matrix.dispose();
+  });
+
+  it("takes rows of any size, each for itself", async () => {
+    setAdapterKind(false);
+    const [n, k] = [33, 72];
+    const sizes = [1, 1e-30, 1e30, 0, 3e4, 1e-8, 7e7, 1e-3, 65_504, 1e-38];
+    for (const scale of [1e-6, 1, 1e6]) {
+      const matrix = packed(storage, n, k, 2 ** 25, scale);
+      const x = tf.tidy(() => randomTensor([sizes.length, k], 1).mul(tf.tensor2d(sizes, [sizes.length, 1])));
+      const whole = unpacked(matrix);
+      const rows = tf.tidy(() => tf.matMul(x as tf.Tensor2D, whole as tf.Tensor2D, false, true));
+      const expected = await valuesOf(rows);
+      const found = await valuesOf(packedLinear(x, matrix, undefined, undefined, "f16"));
+      sizes.forEach((_, row) => {
+        const own = expected.slice(row * n, (row + 1) * n);
+        const largest = own.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+        own.forEach((value, j) => {
+          const error = Math.abs((found[row * n + j] as number) - value);
+          // Numbers that are not normal in f32 may be taken for 0.
+          expect(error, `row ${row}`).toBeLessThanOrEqual(2 * TOLERANCE * largest + 1e-37);
+        });
+      });
+      tf.dispose([x, whole]);
+      matrix.dispose();
+    }
+  });
+
+  it("an element that is no number spoils its own row only", async () => {
+    setAdapterKind(false);
+    const matrix = packed(storage, 24, 40, 2 ** 25);
+    const values = Float32Array.from({ length: 12 * 40 }, (_, i) => Math.sin(i));
+    values[3 * 40 + 7] = Number.NaN;
+    const x = tf.tensor2d(values, [12, 40]);
+    const found = await valuesOf(packedLinear(x, matrix, undefined, undefined, "f16"));
+    for (let row = 0; row < 12; row++) {
+      expect(Number.isNaN(found[row * 24 + 5]), `row ${row}`).toBe(row === 3);
+    }
+    x.dispose();
+    matrix.dispose();
+  });
+
+  it("has the same bits whole and in runs of rows", async () => {
+    setAdapterKind(false);
+    const matrix = packed(storage, 72, 40, 40 * 48);
+    const [x, dy] = [randomTensor([200, 40], 1), randomTensor([200, 72], 2)];
+    const whole = await both(x, matrix, dy, "f16");
+    setDispatchWork(70 * 40 * 48);
+    expect(await both(x, matrix, dy, "f16")).toEqual(whole);
+    tf.dispose([x, dy]);
+    matrix.dispose();
+  });
+
+  it("is nearer to exact sums than operands rounded to bfloat16 are", async () => {
+    setAdapterKind(false);
+    const [m, n, k] = [16, 24, 896];
+    const matrix = packed(storage, n, k, 2 ** 25);
+    const x = randomTensor([m, k], 1);
+    const whole = unpacked(matrix);
+    const [a, b] = [(await x.data()) as Float32Array, (await whole.data()) as Float32Array];
+    const found = await valuesOf(packedLinear(x, matrix, undefined, undefined, "f16"));
+    const sum = (row: number, column: number, round: (value: number) => number): number => {
+      let total = 0;
+      for (let i = 0; i < k; i++) total += round(a[row * k + i] as number) * round(b[column * k + i] as number);
+      return total;
+    };
+    let [half, bfloat] = [0, 0];
+    for (let row = 0; row < m; row++) {
+      for (let column = 0; column < n; column++) {
+        const exact = sum(row, column, (value) => value);
+        half += ((found[row * n + column] as number) - exact) ** 2;
+        bfloat += (sum(row, column, toBfloat16) - exact) ** 2;
+      }
+    }
+    expect(half).toBeLessThan(bfloat / 4);
+    tf.dispose([x, whole]);
+    matrix.dispose();
+  });
+});
+
+const bits = new Uint32Array(1);
+const single = new Float32Array(bits.buffer);
+
+/** Nearest bfloat16, ties to even. */
+function toBfloat16(value: number): number {
+  single[0] = value;
+  const word = bits[0] as number;
+  bits[0] = (word + 0x7fff + ((word >>> 16) & 1)) & 0xffff0000;
+  return single[0];
+}
