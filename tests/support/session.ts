@@ -8,6 +8,7 @@ import { requireConfig } from "../../src/engine/config/parse.ts";
 import { presetConfig } from "../../src/engine/config/presets.ts";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import type { RowSource } from "../../src/engine/data/training-row.ts";
+import type { StorageChoice } from "../../src/engine/model/storage-choice.ts";
 import type { FeatureFiles } from "../../src/engine/policy/feature-store.ts";
 import { rewardScorer } from "../../src/engine/rewards/scorer.ts";
 import type { UserRewards } from "../../src/engine/rewards/user/user-rewards.ts";
@@ -74,11 +75,12 @@ export interface TestLab {
 
 let created = 0;
 
-/** A fresh session with the pocket model freshly loaded. @param store where runs go; an own one in memory when absent @param user runs user-written rewards @param features where frozen features are kept */
+/** A fresh session with the pocket model freshly loaded. @param store where runs go; an own one in memory when absent @param user runs user-written rewards @param features where frozen features are kept @param choice how the frozen matrices are held */
 export async function openTestLab(
   store: RunStore = memoryStore(),
   user?: UserRewards,
   features?: FeatureFiles,
+  choice?: StorageChoice,
 ): Promise<TestLab> {
   const device = await openGpu();
   pocket ??= readPocket();
@@ -118,7 +120,7 @@ export async function openTestLab(
       return metrics(run.manifest.id);
     },
   };
-  await session.openModel(await nodeFolder(POCKET), "pocket");
+  await session.openModel(await nodeFolder(POCKET), "pocket", { choice });
   return lab;
 }
 
