@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- [--suite kernels|decode|step] [--where node|chromium] [--rounds N] [--budget SECONDS] [--only TEXT]
- * [--no-jax] [--no-ort] [--processor-time] [--json] [--write]`
+ * [--no-jax] [--no-ort] [--processor-time] [--card] [--json] [--write]`
  * `npm run bench -- --suite meteor [--rounds N]` · `npm run bench -- --suite memory [--steps N]`
  *
  * How many times faster our kernels are than the stock ops of TensorFlow.js, than jax-js and, in Chromium, than
@@ -8,6 +8,7 @@
  * rounds. `LAB_VK=lavapipe|swiftshader` chooses the driver, in Chromium too. `--budget` ends rounds early and leaves the
  * last cases out, saying which; `--only` measures cases whose name contains TEXT, or one of several parted by "|"; `--processor-time` counts what the
  * process or browser used instead of what passed, which is what a crowded machine with a software adapter can tell;
+ * `--card` measures the programs for graphics cards on a software adapter too, where they are slow;
  * `--write` puts the suite's table into docs/performance.md. The suite meteor counts caption pairs a second instead, and
  * memory prints what is held every 25 of N small steps (500).
  */
@@ -38,7 +39,7 @@ await runTool(async () => {
 });
 
 async function onDevice(options: ToolOptions): Promise<void> {
-  const { suite, where, rounds, budget, only, jax, ort, processorTime, json } = options;
+  const { suite, where, rounds, budget, only, jax, ort, processorTime, card, json } = options;
   if (!isDeviceSuite(suite)) return;
   const end = performance.now() + budget * 1000;
   const rows: BenchRow[] = [];
@@ -57,8 +58,8 @@ async function onDevice(options: ToolOptions): Promise<void> {
   const place = where === "chromium" ? await chromiumPlace(process.env.LAB_VK) : nodePlace();
   try {
     const seconds = suite === "step" ? budget * (1 - FIRST_SHARE) : budget;
-    const given = { suite, rounds, budget: seconds, only, jax, ort: ort && suite === "kernels", processorTime };
-    const { peak } = await place.run({ ...given, disguised: null }, listener);
+    const given = { suite, rounds, budget: seconds, only, jax, ort: ort && suite === "kernels", processorTime, card };
+    const { rates } = await place.run({ ...given, disguised: null }, listener);
     const [like] = rows;
     if (suite === "step" && like !== undefined) {
       const { adapter } = like;
@@ -67,7 +68,7 @@ async function onDevice(options: ToolOptions): Promise<void> {
     const summary = summaryOf(rows);
     if (summary !== "") process.stderr.write(`Geometric mean ${summary}\n`);
     if (options.write && like !== undefined) {
-      const facts = { suite, rows, peak, leftOut, processorTime };
+      const facts = { suite, rows, rates, leftOut, processorTime };
       await writeTable(join(root, "docs", "performance.md"), facts);
     }
   } finally {

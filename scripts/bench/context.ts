@@ -2,6 +2,7 @@
 import type { EngineDevice } from "../../src/engine/gpu/device.ts";
 import type { JaxLibrary } from "./contenders/jax.ts";
 import type { OrtLibrary } from "./contenders/ort.ts";
+import type { Rates } from "./peak.ts";
 import type { Pocket } from "./pocket.ts";
 import type { Where } from "./row.ts";
 import type { Clock } from "./turns.ts";
@@ -23,7 +24,7 @@ export interface BenchContext {
   /** Cases are measured whose name contains one of these parts, separated by "|". */
   readonly only: string;
   /** Floating-point operations a second of the adapter, measured. */
-  readonly peak: number;
+  readonly rates: Rates;
   readonly jax?: JaxLibrary | undefined;
   readonly ort?: OrtLibrary | undefined;
   /** The pocket model and its rows. */
@@ -44,6 +45,8 @@ export interface BenchOptions {
   readonly only: string;
   readonly jax: boolean;
   readonly ort: boolean;
+  /** Measures the programs for graphics cards on a software adapter as well. */
+  readonly card: boolean;
   /** The tool counts processor time for the page. */
   readonly processorTime: boolean;
   /** What the adapter is, where the browser is made to believe that it is SwiftShader; else null. */

@@ -1,5 +1,7 @@
-/** The adapter's multiply-add rate, measured: many independent sums in registers, nothing loaded. */
+/** The adapter's multiply-add rates, measured: many independent sums in registers, nothing loaded. */
+import { halfPrograms } from "../../src/engine/gpu/own-kernels.ts";
 import { toTensor } from "../../src/engine/gpu/own-op.ts";
+import type { Arithmetic } from "../../src/engine/gpu/packed/half.ts";
 import { type GpuProgram, runProgram } from "../../src/engine/gpu/program.ts";
 import type { Clock } from "./turns.ts";
 
@@ -9,30 +11,40 @@ const SUMS = 8;
 
 const lines = (line: (i: number) => string): string => Array.from({ length: SUMS }, (_, i) => line(i)).join("\n");
 
-const PEAK: GpuProgram = {
-  name: "bench-peak",
+const peakProgram = (type: Arithmetic): GpuProgram => ({
+  name: `bench-peak-${type}`,
+  ...(type === "f16" ? { enable: ["f16"] } : {}),
   inputs: {},
   outputs: { result: "f32" },
   uniforms: { turns: "u32", factor: "f32" },
   workgroup: [THREADS, 1],
   body: `
-    let x = vec4f(u.factor);
-    ${lines((i) => `var s${i} = vec4f(f32(local.x) + ${i}.0);`)}
+    let x = vec4<${type}>(${type}(u.factor));
+    ${lines((i) => `var s${i} = vec4<${type}>(${type}(local.x) + ${i}.0);`)}
     for (var t = 0u; t < u.turns; t++) { ${lines((i) => `s${i} = fma(s${i}, x, x);`)} }
     let all = ${Array.from({ length: SUMS }, (_, i) => `s${i}`).join(" + ")};
-    result[group.x * ${THREADS}u + local.x] = all.x + all.y + all.z + all.w;`,
-};
+    result[group.x * ${THREADS}u + local.x] = f32(all.x + all.y + all.z + all.w);`,
+});
 
 /** A shared processor has spells of half its speed that last for seconds. */
 const RUNS = 24;
 
-/** Floating-point operations a second, the best of some runs. */
-export async function peakRate(clock: Clock): Promise<number> {
+/** Floating-point operations a second; 0 where programs cannot compute so. */
+export type Rates = Readonly<Record<Arithmetic, number>>;
+
+/** Both rates, each the best of some runs. */
+export async function peakRates(clock: Clock): Promise<Rates> {
+  const f32 = await peakRate("f32", clock);
+  return { f32, f16: halfPrograms() ? await peakRate("f16", clock) : 0 };
+}
+
+async function peakRate(type: Arithmetic, clock: Clock): Promise<number> {
+  const program = peakProgram(type);
   let best = 0;
   let turns = 256;
   for (let run = 0; run < RUNS; run++) {
     const start = await clock();
-    const y = toTensor(runProgram(PEAK, [], [{ shape: [THREADS * GROUPS] }], [turns, 0.5], [GROUPS, 1, 1])[0]);
+    const y = toTensor(runProgram(program, [], [{ shape: [THREADS * GROUPS] }], [turns, 0.5], [GROUPS, 1, 1])[0]);
     await y.data();
     y.dispose();
     const seconds = ((await clock()) - start) / 1000;

@@ -4,6 +4,7 @@
  */
 import { ownKernels } from "../../../src/engine/gpu/own-kernels.ts";
 import { unpacked } from "../../../src/engine/gpu/packed/gather.ts";
+import type { Arithmetic } from "../../../src/engine/gpu/packed/half.ts";
 import { packedLinear } from "../../../src/engine/gpu/packed/linear.ts";
 import { packMatrix } from "../../../src/engine/gpu/packed/matrix.ts";
 import type { WeightStorage } from "../../../src/engine/gpu/packed/storage.ts";
@@ -21,12 +22,14 @@ export interface PackedCase {
   readonly inner: number;
   /** Also the gradient of the input; the matrix is frozen. */
   readonly gradient: boolean;
+  readonly arithmetic: Arithmetic;
 }
 
-function packed(storage: WeightStorage, rows: number, gradient = false): PackedCase {
+function packed(storage: WeightStorage, rows: number, gradient = false, arithmetic: Arithmetic = "f32"): PackedCase {
   const [out, inner] = [4864, 896];
-  const name = `matmul A Bt, 1B gate, B in ${storage}, ${rows} x ${out} over ${inner}${gradient ? ", with gradient of A" : ""}`;
-  return { name, storage, rows, out, inner, gradient };
+  const matrix = `B in ${storage}${arithmetic === "f16" ? ", products in f16" : ""}`;
+  const name = `matmul A Bt, 1B gate, ${matrix}, ${rows} x ${out} over ${inner}${gradient ? ", with gradient of A" : ""}`;
+  return { name, storage, rows, out, inner, gradient, arithmetic };
 }
 
 export const PACKED: readonly PackedCase[] = [
@@ -34,11 +37,13 @@ export const PACKED: readonly PackedCase[] = [
   packed("q8", 64),
   packed("q4", 64),
   packed("f16", 64, true),
+  packed("f16", 64, false, "f16"),
+  packed("f16", 64, true, "f16"),
   packed("q4", 8),
 ];
 
 export async function openPacked(
-  { storage, rows, out, inner, gradient }: PackedCase,
+  { storage, rows, out, inner, gradient, arithmetic }: PackedCase,
   { jax }: Pick<BenchContext, "jax">,
 ): Promise<OpenedCase> {
   const drawn = tf.randomNormal([out, inner], 0, 1, "float32", 1);
@@ -50,7 +55,9 @@ export async function openPacked(
   ];
   const whole = unpacked(matrix);
   const product = (a: Tensor): Tensor =>
-    ownKernels() ? packedLinear(a, matrix) : tf.matMul(a as tf.Tensor2D, whole as tf.Tensor2D, false, true);
+    ownKernels()
+      ? packedLinear(a, matrix, undefined, undefined, arithmetic)
+      : tf.matMul(a as tf.Tensor2D, whole as tf.Tensor2D, false, true);
   const call = (): Tensor[] =>
     tf.tidy(() => {
       if (!gradient) return [product(x)];

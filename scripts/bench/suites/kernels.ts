@@ -1,4 +1,5 @@
 /** Each own kernel against the stock ops it replaces and, where they have one, jax-js' and onnxruntime-web's. */
+import type { Arithmetic } from "../../../src/engine/gpu/packed/half.ts";
 import { layerCases, mainCases } from "../cases/all.ts";
 import type { Case } from "../cases/case.ts";
 import { type OpenedCase, openCase } from "../cases/opened.ts";
@@ -22,6 +23,8 @@ const SAME = 1e-3;
 interface Plan {
   readonly name: string;
   readonly flops?: number | undefined;
+  /** What our program multiplies in; f32 when absent. */
+  readonly arithmetic?: Arithmetic;
   readonly open: (context: BenchContext) => Promise<OpenedCase>;
 }
 
@@ -32,6 +35,7 @@ function plans(): Plan[] {
     (one): Plan => ({
       name: one.name,
       flops: 2 * one.rows * one.out * one.inner * (one.gradient ? 2 : 1),
+      arithmetic: one.arithmetic,
       open: (context) => openPacked(one, context),
     }),
   );
@@ -52,7 +56,7 @@ function planOf(one: Case): Plan {
 }
 
 export async function* kernelRows(context: BenchContext): AsyncGenerator<BenchRow> {
-  const { adapter, where, rounds, clock, deadline, peak, leftOut } = context;
+  const { adapter, where, rounds, clock, deadline, rates, leftOut } = context;
   const wanted = plans().filter(({ name }) => isWanted(name, context.only));
   for (const [index, plan] of wanted.entries()) {
     const left = deadline - performance.now();
@@ -60,8 +64,13 @@ export async function* kernelRows(context: BenchContext): AsyncGenerator<BenchRo
       leftOut(plan.name, "the time was up");
       continue;
     }
+    const rate = rates[plan.arithmetic ?? "f32"];
+    if (rate === 0) {
+      leftOut(plan.name, "half precision is for cards with shader-f16");
+      continue;
+    }
     const budget = Math.min(MOST, Math.max(LEAST, (SHARE * left) / (wanted.length - index)));
-    const slowest = ((plan.flops ?? 0) / (SLOWEST * peak)) * 1000;
+    const slowest = ((plan.flops ?? 0) / (SLOWEST * rates.f32)) * 1000;
     if (slowest > Math.max(budget, left / 4)) {
       leftOut(plan.name, `stock ops would need some ${Math.round(slowest / 1000)} s a call on this adapter`);
       continue;
@@ -69,7 +78,7 @@ export async function* kernelRows(context: BenchContext): AsyncGenerator<BenchRo
     const opened = await plan.open(context);
     try {
       const times = await inTurn(opened.contenders, { rounds, budget, clock });
-      const row = benchRow({ suite: "kernels", case: plan.name, adapter, where }, times, plan.flops, peak);
+      const row = benchRow({ suite: "kernels", case: plan.name, adapter, where }, times, plan.flops, rate);
       const { ortError = 0 } = opened;
       yield ortError > SAME ? { ...row, ort_error: ortError } : row;
     } finally {

@@ -17,6 +17,8 @@ export interface ToolOptions {
   readonly only: string;
   readonly jax: boolean;
   readonly ort: boolean;
+  /** The programs for graphics cards, whatever the adapter. */
+  readonly card: boolean;
   readonly processorTime: boolean;
   readonly json: boolean;
   readonly write: boolean;
@@ -41,6 +43,7 @@ export function toolOptions(words: readonly string[]): ToolOptions {
     only: { takes: 1 },
     "no-jax": { takes: 0 },
     "no-ort": { takes: 0 },
+    card: { takes: 0 },
     "processor-time": { takes: 0 },
     json: { takes: 0 },
     write: { takes: 0 },
@@ -57,6 +60,11 @@ export function toolOptions(words: readonly string[]): ToolOptions {
   if (parsed.has("write") && (!isDeviceSuite(suite) || only !== "")) {
     throw new LabError("bad-input", `--write wants a whole suite: ${SUITES.join(", ")}`, { subject: "write" });
   }
+  if (parsed.has("write") && parsed.has("card")) {
+    throw new LabError("bad-input", "--write is for what an adapter is used with, not for --card", {
+      subject: "write",
+    });
+  }
   return {
     suite,
     where,
@@ -66,6 +74,7 @@ export function toolOptions(words: readonly string[]): ToolOptions {
     only,
     jax: !parsed.has("no-jax"),
     ort: !parsed.has("no-ort"),
+    card: parsed.has("card"),
     processorTime: parsed.has("processor-time"),
     json: parsed.has("json"),
     write: parsed.has("write"),

@@ -2,6 +2,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { LabError } from "../../../src/engine/errors.ts";
 import type { Suite } from "../context.ts";
+import type { Rates } from "../peak.ts";
 import { type BenchRow, summaryOf } from "../row.ts";
 
 const END = "<!-- end of table -->";
@@ -16,8 +17,8 @@ export interface TableFacts {
   readonly suite: Suite;
   /** Of one adapter in one place; at least one. */
   readonly rows: readonly BenchRow[];
-  /** Floating-point operations a second; 0 when it was not measured. */
-  readonly peak: number;
+  /** Floating-point operations a second; 0 what was not measured. */
+  readonly rates: Rates;
   readonly leftOut: readonly string[];
   /** The times are the processors', not the wall's. */
   readonly processorTime: boolean;
@@ -55,6 +56,8 @@ const COLUMNS: readonly Column[] = [
   { head: "times one row's tokens", cell: (row) => number(row.ratio_group, 1) },
 ];
 
+const giga = (rate: number): string => (rate / 1e9).toFixed(0);
+
 function placeOf({ adapter, where }: BenchRow): string {
   return `${adapter}, ${where === "chromium" ? "in Chromium" : "under Node"}`;
 }
@@ -69,13 +72,14 @@ function footnote(rows: readonly BenchRow[]): string {
 }
 
 /** The table, its marks and what sums it up; columns that no row fills are left out. */
-export function tableOf({ suite, rows, peak, leftOut, processorTime }: TableFacts): string {
+export function tableOf({ suite, rows, rates, leftOut, processorTime }: TableFacts): string {
   const place = placeOf(rows[0] as BenchRow);
   const columns = COLUMNS.filter(({ cell }) => rows.some((row) => cell(row) !== undefined));
   const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
   const most = Math.max(...rows.map((row) => row.rounds));
   const facts = [
-    ...(peak > 0 ? [`measured multiply-add rate ${(peak / 1e9).toFixed(0)} GFLOP/s`] : []),
+    ...(rates.f32 > 0 ? [`measured multiply-add rate ${giga(rates.f32)} GFLOP/s`] : []),
+    ...(rates.f16 > 0 ? [`in half precision ${giga(rates.f16)} GFLOP/s`] : []),
     processorTime ? "processor time" : "wall time",
     most === 1 ? "one round" : `at most ${most} rounds`,
     ...(rows.length > 1 && suite === "kernels" ? [`geometric mean ${summaryOf(rows)}`] : []),

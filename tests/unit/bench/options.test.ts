@@ -15,6 +15,7 @@ describe("arguments", () => {
       only: "",
       jax: true,
       ort: true,
+      card: false,
       processorTime: false,
       json: false,
       write: false,

@@ -97,7 +97,7 @@ describe("a table in the page", () => {
       { ...benchRow({ ...NAMES, suite: "decode", case: "one row" }, { own: [1], stock: [9] }), ratio_group: 4.25 },
       benchRow({ ...NAMES, suite: "decode", case: "group" }, { own: [2], ort: [1] }),
     ],
-    peak: 0,
+    rates: { f32: 0, f16: 0 },
     leftOut: ["a case: the time was up"],
     processorTime: true,
   };
