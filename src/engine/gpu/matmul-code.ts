@@ -40,6 +40,9 @@ export interface Tile {
   readonly broadcast: number;
 }
 
+/** What becomes of the sums: bias and extra may be added to them, they are written as they are, or added to what is there. */
+export type End = "extras" | "alone" | "adding";
+
 /** How the result is shared out. */
 export interface Form extends Tile {
   readonly layout: Layout;
@@ -53,6 +56,7 @@ export interface Form extends Tile {
   readonly lanes: number;
   /** Writes four columns at a time: N, bias, extra and the result's strides are multiples of 4. Always so where B is read by rows. */
   readonly vectors: boolean;
+  readonly end: End;
 }
 
 /** Fields of the uniform block, in order. Strides and K count the elements of their buffer: groups of four for vectors. */
@@ -80,8 +84,6 @@ export const PRODUCT_UNIFORMS = [
   /** Rows and groups of the form: bounds that a compiler does not know, so that it does not unroll the loops that write. */
   "tileRows",
   "tileGroups",
-  /** 1: add to what the result holds. */
-  "accumulate",
   "hasBias",
   "hasExtra",
   /** Row r sees K below (r + reach) where `upTo` is 1 (and `READ_BEYOND`), from (r − reach) on where `onwards` is 1. */
@@ -233,42 +235,41 @@ function placement(form: Form): string {
       if (row >= u.m || (u.triangle != 0u && col > row + ${form.rows - 1}u + u.reach)) { return; }`;
 }
 
-const putVectors = (factor: string): string => `
+/** Writes four columns of a row of sums, all at once or one by one. */
+function putCode({ vectors, layout, end }: Form): string {
+  const value = `${end === "adding" ? "result[at] + " : ""}${layout === "along-k-twice" ? "" : "u.alpha * "}`;
+  const store = vectors
+    ? `let at = place(row, col, batch) / 4u; result[at] = ${value}sum;`
+    : `for (var c = 0u; c < min(4u, u.n - col); c++) { let at = place(row, col + c, batch); result[at] = ${value}sum[c]; }`;
+  return `
+      fn place(row: u32, col: u32, batch: u32) -> u32 {
+        return batch * u.outBatch + u.outOffset + row * u.outRow + col;
+      }
       fn put(row: u32, col: u32, batch: u32, sum: vec4f) {
-        if (row >= u.m || col >= u.n) { return; }
-        let at = (batch * u.outBatch + u.outOffset + row * u.outRow + col) / 4u;
-        var value = ${factor}sum;
-        if (u.accumulate != 0u) { value += result[at]; }
-        if (u.hasBias != 0u) { value += bias[col / 4u]; }
-        if (u.hasExtra != 0u) { value += extra[at]; }
-        result[at] = value;
+        if ((row < u.m) & (col < u.n)) { ${store} }
       }`;
+}
 
 /**
- * A thread first writes its sums, then adds bias and extra to what it wrote, in a loop whose end only the device knows:
- * written out for every register these loads were most of a program, and took llvmpipe seconds to compile.
+ * Adds bias and extra to what a thread wrote, in a loop of its own. Beside the sums, which fill all registers, every
+ * condition costs SwiftShader a move of them all (a quarter of a product with 64 steps), and every load that is written
+ * out costs llvmpipe ten milliseconds of compiling.
  */
-const putOneByOne = (factor: string): string => `
-      fn put(row: u32, col: u32, batch: u32, sum: vec4f) {
-        if (row >= u.m || col >= u.n) { return; }
-        for (var c = 0u; c < min(4u, u.n - col); c++) {
-          let at = batch * u.outBatch + u.outOffset + row * u.outRow + col + c;
-          var value = ${factor}sum[c];
-          if (u.accumulate != 0u) { value += result[at]; }
-          result[at] = value;
-        }
-      }
-      fn finish(row: u32, first: u32, batch: u32, rows: u32, columns: u32) {
+function finishCode({ vectors }: Form): string {
+  const step = vectors ? 4 : 1;
+  return `
+      fn finish(row: u32, first: u32, batch: u32, rows: u32) {
         for (var r = row; r < min(row + rows, u.m); r++) {
-          for (var j = first; j < min(first + columns, u.n); j++) {
-            let at = batch * u.outBatch + u.outOffset + r * u.outRow + j;
+          for (var col = first; col < min(first + 4u, u.n); col += ${step}u) {
+            let at = place(r, col, batch) / ${step}u;
             var value = result[at];
-            if (u.hasBias != 0u) { value += bias[j]; }
+            if (u.hasBias != 0u) { value += bias[col / ${step}u]; }
             if (u.hasExtra != 0u) { value += extra[at]; }
             result[at] = value;
           }
         }
       }`;
+}
 
 /** Rows whose numbers are written out one after another when a tile is written; see `writeTile`. */
 const ROWS_AT_ONCE = 2;
@@ -278,21 +279,20 @@ const ROWS_AT_ONCE = 2;
  * llvmpipe longer to compile than the product itself; chosen row by row, narrow products took a tenth longer.
  */
 function writeTile(form: Form): string {
-  const { rows, groups, vectors } = form;
-  const together = rows === 1 ? 1 : vectors ? 1 : ROWS_AT_ONCE;
+  const { rows, groups } = form;
+  const together = rows === 1 ? 1 : ROWS_AT_ONCE;
   const chosen = (row: number, g: number): string => pickRow(`s${g}`, rows, together, (r) => `c${r + row}_${g}`);
   const sum = groups === 1 ? "s0" : "select(s0, s1, g == 1u)";
   const column = groups === 1 ? "col" : `col + g * ${form.wide && byRows(form.layout) ? 4 * form.lanes : 4}u`;
-  const row = (offset: number): string => {
-    const put = `put(row + r + ${offset}u, ${column}, batch, ${sum});`;
-    return `{
+  const each = (call: string): string => (groups === 1 ? call : `for (var g = 0u; g < u.tileGroups; g++) { ${call} }`);
+  const row = (offset: number): string => `{
           ${lines(groups, (g) => chosen(offset, g))}
-          ${groups === 1 ? put : `for (var g = 0u; g < u.tileGroups; g++) { ${put} }`}
+          ${each(`put(row + r + ${offset}u, ${column}, batch, ${sum});`)}
         }`;
-  };
   return `for (var r = 0u; r < u.tileRows; r += ${together}u) {
         ${lines(together, row)}
-      }`;
+      }
+      ${form.end === "extras" ? `if (u.hasBias + u.hasExtra != 0u) { ${each(`finish(row, ${column}, batch, u.tileRows);`)} }` : ""}`;
 }
 
 function innerLoop(form: Form): string {
@@ -312,15 +312,13 @@ export function productProgram(form: Form): GpuProgram {
   const twice = layout === "along-k-twice";
   const read = layout === "rows" || layout === "any" ? "f32" : "vec4<f32>";
   const written = form.vectors ? "vec4<f32>" : "f32";
-  const factor = twice ? "" : "u.alpha * ";
   return {
-    name: `lab-matmul-${layout}-${rows}-${groups}-${form.unroll}-${wide ? "wide" : "narrow"}-${broadcast}-${form.lanes}${form.vectors && !byRows(form.layout) ? "-vectors" : ""}`,
+    name: `lab-matmul-${layout}-${rows}-${groups}-${form.unroll}-${wide ? "wide" : "narrow"}-${broadcast}-${form.lanes}${form.vectors && !byRows(form.layout) ? "-vectors" : ""}${form.end === "extras" ? "" : `-${form.end}`}`,
     ...(broadcast > 0 ? { enable: ["subgroups"] } : {}),
     inputs: {
       a: read,
       b: layout === "any" ? "f32" : "vec4<f32>",
-      bias: written,
-      extra: written,
+      ...(form.end === "extras" ? { bias: written, extra: written } : {}),
       ...(twice ? { down: "vec4<f32>" as const, up: "vec4<f32>" as const } : {}),
     },
     outputs: { result: written },
@@ -330,7 +328,7 @@ export function productProgram(form: Form): GpuProgram {
       ...(twice ? { k2: "u32" as const, alpha2: "f32" as const } : {}),
     },
     workgroup: [form.lanes, 1],
-    header: form.vectors ? putVectors(factor) : putOneByOne(factor),
+    header: putCode(form) + (form.end === "extras" ? finishCode(form) : ""),
     body: `
       ${placement(form)}
       let batch = group.z;
@@ -338,7 +336,6 @@ export function productProgram(form: Form): GpuProgram {
       let bBase = u.bOffset + (batch / u.bShare) * u.bBatch;
       ${grid(rows, groups, (r, g) => `var c${r}_${g} = vec4f(0);`)}
       ${innerLoop(form)}
-      ${writeTile(form)}
-      ${form.vectors ? "" : `if (u.hasBias + u.hasExtra != 0u) { finish(row, col, batch, ${rows}u, ${4 * groups}u); }`}`,
+      ${writeTile(form)}`,
   };
 }

@@ -9,7 +9,15 @@
  * workgroup. Small products take the form of many rows: a step has hundreds of them, of every shape, and each form is a
  * program to compile.
  */
-import { byRows, type Form, type Layout, MOST_ROWS, PRODUCT_UNIFORMS, productProgram } from "./matmul-code.ts";
+import {
+  byRows,
+  type End,
+  type Form,
+  type Layout,
+  MOST_ROWS,
+  PRODUCT_UNIFORMS,
+  productProgram,
+} from "./matmul-code.ts";
 import { broadcastLanes } from "./own-kernels.ts";
 import { flatGrid, type GpuProgram, MAX_GROUPS, runProgram } from "./program.ts";
 import type { tf } from "./tf.ts";
@@ -68,9 +76,10 @@ export interface ProductSpec {
   readonly repeats?: number;
   readonly alpha?: number;
   readonly out: { readonly row: number; readonly batch: number; readonly offset?: number };
-  /** Writes into this tensor; with `accumulate` adds to it. */
+  /** Writes into this tensor. */
   readonly into?: tf.TensorInfo;
-  readonly accumulate?: boolean;
+  /** Default "extras"; no extras go with the others. Large products that are "alone" take a program of their own. */
+  readonly end?: End;
   /**
    * Leaves out what a triangular operand makes 0. `upTo`: row r of A ends before r + reach, and is 0 as far as
    * `READ_BEYOND`; `onwards`: it begins at
@@ -100,8 +109,8 @@ function programOf(form: Form): GpuProgram {
  * The fastest form known for a result of m × n.
  * @param small so little work that few rows are no reason to compile a program for them
  */
-function formOf(layout: Layout, m: number, n: number, vectors: boolean, small = false): Form {
-  const narrow: Form = { layout, rows: 8, groups: 1, unroll: 1, wide: false, broadcast: 0, lanes: LANES, vectors };
+function formOf(layout: Layout, m: number, n: number, vectors: boolean, small = false): Omit<Form, "end"> {
+  const narrow = { layout, rows: 8, groups: 1, unroll: 1, wide: false, broadcast: 0, lanes: LANES, vectors };
   const broadcast = broadcastLanes();
   const lanes = broadcast === 0 ? LANES : broadcast;
   const tall = (m > 8 || small) && layout !== "any";
@@ -133,7 +142,7 @@ export function usualProducts(): GpuProgram[] {
     formOf("along-k", rows, wide, false),
     formOf("any", rows, narrow, false),
   ];
-  return [...new Set(forms.map(programOf))];
+  return [...new Set(forms.map((form) => programOf({ ...form, end: "extras" })))];
 }
 
 function multiplesOf4(...numbers: readonly (number | undefined)[]): boolean {
@@ -156,9 +165,14 @@ function layoutOf({ k, n, aPlace: a, bPlace: b, out, bound, repeats }: ProductSp
 
 /** The form of a product; that of the whole also where it is cut, so that the sums of a row do not depend on the cuts. */
 function formFor(spec: ProductSpec, twice: boolean): Form {
-  const { m, n, k, out, batch } = spec;
+  const small = MOST_ROWS * spec.batch * spec.n * spec.k * (spec.repeats ?? 1) < SMALL;
+  const end = spec.end ?? "extras";
+  return { ...tileOf(spec, twice, small), end: small && end === "alone" ? "extras" : end };
+}
+
+function tileOf(spec: ProductSpec, twice: boolean, small: boolean): Omit<Form, "end"> {
+  const { m, n, k, out } = spec;
   const layout = twice ? "along-k-twice" : layoutOf(spec);
-  const small = MOST_ROWS * batch * n * k * (spec.repeats ?? 1) < SMALL;
   const vectors = layout !== "any" && multiplesOf4(n, out.row, out.batch, out.offset);
   const form = formOf(layout, m, n, vectors, small);
   // With few rows this gains where few columns are summed over many rows of B, and loses where many are over few.
@@ -221,7 +235,6 @@ function recordForm(spec: ProductSpec, form: Form, shape: readonly number[], ext
     outRow: out.row,
     outBatch: out.batch,
     outOffset: out.offset ?? 0,
-    accumulate: spec.accumulate === true ? 1 : 0,
     hasBias: extras.bias === undefined ? 0 : 1,
     hasExtra: extras.add === undefined ? 0 : 1,
     upTo: bound?.kind === "upTo" ? 1 : 0,
@@ -238,7 +251,7 @@ function recordForm(spec: ProductSpec, form: Form, shape: readonly number[], ext
     : flatGrid(Math.ceil((Math.ceil(n / across) * Math.ceil(m / form.rows)) / form.lanes));
   // A buffer that is not read still has to be bound, and to hold at least one group of four.
   const idle = form.vectors ? b : a;
-  const inputs = [a, b, extras.bias ?? idle, extras.add ?? idle];
+  const inputs = form.end === "extras" ? [a, b, extras.bias ?? idle, extras.add ?? idle] : [a, b];
   if (product !== undefined) inputs.push(product.a, product.b);
   const output = spec.into === undefined ? { shape } : { into: spec.into };
   return runProgram(programOf(form), inputs, [output], uniforms, [x, y, spec.batch])[0] as tf.TensorInfo;

@@ -36,7 +36,7 @@ export const NARROW_UNIFORMS = Object.keys(SEEN) as readonly (keyof typeof SEEN)
 const HEADER = `
   fn seen(query: u32, key: u32) -> bool {
     let end = query + u.before + 1u;
-    return u.causal == 0u || (key < end && (u.reach == 0u || key + u.reach >= end));
+    return (u.causal == 0u) | ((key < end) & ((u.reach == 0u) | (key + u.reach >= end)));
   }
   fn maskOf(head: u32) -> u32 { return (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead; }
   ${SCORE}`;
@@ -121,7 +121,7 @@ export function narrowForward(vectors: number, lanes: number): GpuProgram {
           keys,
           (n) => `
         let at${n} = min(key + ${n}u, last - 1u);
-        let is${n} = key + ${n}u < last && seen(query, at${n});
+        let is${n} = (key + ${n}u < last) & seen(query, at${n});
         let s${n} = score(${dots(vectors, "q", `k${n}_`)}, above + at${n} * u.maskKey);`,
         )}
         let old = top;

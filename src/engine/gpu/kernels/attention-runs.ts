@@ -93,6 +93,7 @@ export function scores(
     bPlace: { line: inner, step: 1, batch: s.keys * inner, offset: run.from * inner },
     out: { row: run.stride, batch: run.count * run.stride },
     into,
+    end: "alone",
     ...(causal ? { bound: { kind: "triangle", reach: run.last } } : {}),
   };
   recordProduct(s.queries === 1 ? groupedRows(spec, s) : spec, []);
@@ -123,6 +124,7 @@ export function mix(
     bPlace: { line: 1, step: inner, batch: s.keys * inner, offset: run.from * inner },
     out: { row: inner, batch: s.queries * inner, offset: run.start * inner },
     into,
+    end: "alone",
     ...(causal ? { bound: { kind: "upTo", reach: run.last + 1 } } : {}),
   };
   recordProduct(s.queries === 1 ? groupedRows(spec, s) : spec, []);
@@ -166,7 +168,7 @@ export function gather(
     },
     out: { row: inner, batch: s.keys * inner, offset: run.from * inner },
     into,
-    accumulate,
+    end: accumulate ? "adding" : "alone",
     ...(causal ? { bound: { kind: "onwards", reach: run.last } } : {}),
   };
   recordProduct(spec, []);

@@ -134,7 +134,7 @@ const ownHeadScores = defineOp({
           const a = { line: width, step: 1, batch: 0 };
           const b = { line: 1, step: inner, batch: 0, offset: base * inner };
           const spec = { m: rows, n: inner, k: width, batch: 1, a: slopes, aPlace: a, b: head, bPlace: b };
-          recordProduct({ ...spec, out: { row: inner, batch: 0 }, into, accumulate: index > 0 }, []);
+          recordProduct({ ...spec, out: { row: inner, batch: 0 }, into, end: index > 0 ? "adding" : "alone" }, []);
         });
         return toTensor(into);
       },

@@ -54,7 +54,7 @@ const GATHER = pointProgram({
   body: `
     let cell = i / u.kernelHeight;
     let row = i32(cell / u.outWidth % u.outHeight * u.stride + i % u.kernelHeight) - u.padding;
-    let within = row >= 0 && row < i32(u.height);
+    let within = (row >= 0) & (row < i32(u.height));
     let map = cell / (u.outWidth * u.outHeight);
     let line = i32(u.width * u.channels);
     let source = (map * u.height + u32(clamp(row, 0, i32(u.height) - 1))) * u.width * u.channels;
@@ -63,7 +63,7 @@ const GATHER = pointProgram({
     for (var n = 0u; n < length; n += 4u) {
       ${CELLS.map((c) => `let n${c} = min(n + ${c}u, length - 1u); let p${c} = begin + i32(n${c});`).join("\n")}
       ${CELLS.map((c) => `let v${c} = x[source + u32(clamp(p${c}, 0, line - 1))];`).join("\n")}
-      ${CELLS.map((c) => `result[i * length + n${c}] = select(0.0, v${c}, within && p${c} >= 0 && p${c} < line);`).join("\n")}
+      ${CELLS.map((c) => `result[i * length + n${c}] = select(0.0, v${c}, within & (p${c} >= 0) & (p${c} < line));`).join("\n")}
     }`,
 });
 

@@ -93,10 +93,11 @@ function tiledPlan(program: GpuProgram, storage: WeightStorage, type: Arithmetic
   };
 }
 
-function forwardPlan(storage: WeightStorage, type: Arithmetic, m: number, n: number): Plan {
+function forwardPlan(storage: WeightStorage, type: Arithmetic, m: number, n: number, vectors: boolean): Plan {
   const key = `${storage}-forward`;
   if (onSoftwareAdapter()) {
-    return registerPlan(key, (tile) => forwardProgram(storage, tile), m, Math.ceil(n / COLUMNS));
+    const make = (tile: Tile): GpuProgram => forwardProgram(storage, tile, vectors);
+    return registerPlan(`${key}-${vectors}`, make, m, Math.ceil(n / COLUMNS));
   }
   if (m > FEW_ROWS) {
     const program = cached(`${key}-tiles-${type}`, () => tiledForward(storage, type));
@@ -107,12 +108,14 @@ function forwardPlan(storage: WeightStorage, type: Arithmetic, m: number, n: num
   return { program, grid: () => flatGrid(Math.ceil(n / FEW_COLUMNS)), last: () => [] };
 }
 
-function backwardPlan(storage: WeightStorage, type: Arithmetic, m: number, k: number): Plan {
-  const key = `${storage}-backward`;
+function backwardPlan(storage: WeightStorage, type: Arithmetic, m: number, k: number, adds: boolean): Plan {
+  const key = `${storage}-backward-${adds}`;
   if (onSoftwareAdapter()) {
-    return registerPlan(key, (tile) => backwardProgram(storage, tile), m, Math.ceil(k / UNIT));
+    const vectors = k % 4 === 0;
+    const make = (tile: Tile): GpuProgram => backwardProgram(storage, tile, vectors, adds);
+    return registerPlan(`${key}-${vectors}`, make, m, Math.ceil(k / UNIT));
   }
-  const program = cached(`${key}-tiles-${type}`, () => tiledBackward(storage, type));
+  const program = cached(`${key}-tiles-${type}`, () => tiledBackward(storage, type, adds));
   return tiledPlan(program, storage, type, k);
 }
 
@@ -137,7 +140,8 @@ export function packedForward(
   const type = arithmeticFor(matrix, wanted, m);
   const factors = type === "f16" ? [rowFactors(x)] : [];
   for (const block of matrix.blocks) {
-    const { program, grid, last } = forwardPlan(matrix.storage, type, m, block.rows);
+    const vectors = [block.rows, width, block.first].every((value) => value % 4 === 0);
+    const { program, grid, last } = forwardPlan(matrix.storage, type, m, block.rows, vectors);
     for (const run of rowRuns(m, block.rows * k)) {
       const { from, count } = run;
       const sizes = [count, block.rows, block.skip, units, rowUnits, width, block.first, bias === undefined ? 0 : 1];
@@ -163,11 +167,11 @@ export function packedBackward(dy: tf.TensorInfo, matrix: PackedMatrix, wanted: 
   const rowUnits = paddedWidth(matrix.storage, k) / UNIT;
   const type = arithmeticFor(matrix, wanted, m);
   const factors = type === "f16" ? [rowFactors(dy)] : [];
-  const { program, grid, last } = backwardPlan(matrix.storage, type, m, k);
   matrix.blocks.forEach((block, index) => {
+    const { program, grid, last } = backwardPlan(matrix.storage, type, m, k, index > 0);
     for (const run of rowRuns(m, block.rows * k)) {
       const { from, count } = run;
-      const sizes = [count, block.rows, block.skip, k, rowUnits, width, block.first, index === 0 ? 0 : 1, block.unit];
+      const sizes = [count, block.rows, block.skip, k, rowUnits, width, block.first, block.unit];
       const inputs: ProgramInput[] = [rowsOf(dy, run), ...buffersOf(block), ...factors];
       runProgram(program, inputs, [into(dx, run)], [...sizes, ...last(from)], grid(count));
       countWork(count * block.rows * k);

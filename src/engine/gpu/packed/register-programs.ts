@@ -52,11 +52,24 @@ export const FORWARD_UNIFORMS = {
   factor: "f32",
 } as const;
 
-/** The rows of the tile, a bound that no compiler knows, so that the loop that writes is not unrolled; registers only. */
+/** A bound that no compiler knows, so that the loop that writes a tile is not unrolled. */
 const TILE_ROWS = { tileRows: "u32" } as const;
 
-/** y[:, first + j] = factor · x · w[j]ᵀ (+ bias) for the rows j of one block. */
-export function forwardProgram(storage: WeightStorage, tile: Tile): GpuProgram {
+/**
+ * Statements over the columns from `col` on that a thread writes at once: `at` is their place in the result and `part`
+ * what the thread has for them, out of the vector `sum`.
+ * @param place of the first of them @param end of the columns
+ */
+function eachWritten(vectors: boolean, place: string, end: string, code: string): string {
+  if (vectors) return `let at = (${place}) / 4u; let part = sum; ${code}`;
+  return `for (var c = 0u; c < min(4u, ${end} - col); c++) { let at = ${place} + c; let part = sum[c]; ${code} }`;
+}
+
+/**
+ * y[:, first + j] = factor · x · w[j]ᵀ (+ bias) for the rows j of one block.
+ * @param vectors writes four columns at a time: n, width and first are multiples of 4
+ */
+export function forwardProgram(storage: WeightStorage, tile: Tile, vectors: boolean): GpuProgram {
   const { rows } = tile;
   const scaled = hasScales(storage);
   const sum = scaled ? "p" : "c";
@@ -82,20 +95,24 @@ export function forwardProgram(storage: WeightStorage, tile: Tile): GpuProgram {
       }`
     : `for (var unit = 0u; unit < u.units; unit++) { ${step} }`;
   return {
-    name: `lab-packed-${storage}-forward-${rows}-${tile.broadcast}`,
+    name: `lab-packed-${storage}-forward-${rows}-${tile.broadcast}${vectors ? "-vectors" : ""}`,
     ...enabled(tile),
-    inputs: { x: "vec4<f32>", ...blockInputs(storage), bias: "f32" },
-    outputs: { result: "f32" },
+    inputs: { x: "vec4<f32>", ...blockInputs(storage), bias: vectors ? "vec4<f32>" : "f32" },
+    outputs: { result: vectors ? "vec4<f32>" : "f32" },
     uniforms: { ...FORWARD_UNIFORMS, ...TILE_ROWS },
     workgroup: [lanesOf(tile), 1],
     header: `${unpackHeader(storage)}
       fn put(row: u32, col: u32, sum: vec4f) {
-        if (row >= u.m || col >= u.n) { return; }
-        for (var c = 0u; c < min(${COLUMNS}u, u.n - col); c++) {
-          let j = u.first + col + c;
-          var value = u.factor * sum[c];
-          if (u.hasBias != 0u) { value += bias[j]; }
-          result[row * u.width + j] = value;
+        if ((row < u.m) & (col < u.n)) {
+          ${eachWritten(vectors, "row * u.width + u.first + col", "u.n", "result[at] = u.factor * part;")}
+        }
+      }
+      fn finish(row: u32, first: u32) {
+        for (var r = row; r < min(row + u.tileRows, u.m); r++) {
+          for (var col = first; col < min(first + 4u, u.n); col += ${vectors ? 4 : 1}u) {
+            let at = (r * u.width + u.first + col) / ${vectors ? 4 : 1}u;
+            result[at] += bias[(u.first + col) / ${vectors ? 4 : 1}u];
+          }
         }
       }`,
     body: `
@@ -109,7 +126,9 @@ export function forwardProgram(storage: WeightStorage, tile: Tile): GpuProgram {
       for (var r = 0u; r < u.tileRows; r++) {
         ${pickRow("sum", rows, 1, (r) => `c${r}`)}
         put(row + r, col, sum);
-      }`,
+      }
+      // Not beside the sums: see finishCode of gpu/matmul-code.ts.
+      if (u.hasBias != 0u) { finish(row, col); }`,
   };
 }
 
@@ -122,31 +141,28 @@ export const BACKWARD_UNIFORMS = {
   rowUnits: "u32",
   width: "u32",
   first: "u32",
-  /** 1 to add to what the result holds. */
-  accumulate: "u32",
   factor: "f32",
 } as const;
 
-/** dX (+)= factor · dy[:, first + j] · w[j], summed over the rows j of one block. */
-export function backwardProgram(storage: WeightStorage, tile: Tile): GpuProgram {
+/**
+ * dX (+)= factor · dy[:, first + j] · w[j], summed over the rows j of one block.
+ * @param vectors writes four columns at a time: k is a multiple of 4
+ * @param adds to what the result holds
+ */
+export function backwardProgram(storage: WeightStorage, tile: Tile, vectors: boolean, adds: boolean): GpuProgram {
   const { rows } = tile;
   const scaled = hasScales(storage);
   return {
-    name: `lab-packed-${storage}-backward-${rows}-${tile.broadcast}`,
+    name: `lab-packed-${storage}-backward-${rows}-${tile.broadcast}${vectors ? "-vectors" : ""}${adds ? "-adding" : ""}`,
     ...enabled(tile),
     inputs: { dy: "f32", ...blockInputs(storage) },
-    outputs: { result: "f32" },
+    outputs: { result: vectors ? "vec4<f32>" : "f32" },
     uniforms: { ...BACKWARD_UNIFORMS, ...TILE_ROWS },
     workgroup: [lanesOf(tile), 1],
     header: `${unpackHeader(storage)}
       fn put(row: u32, col: u32, sum: vec4f) {
         if (row >= u.m || col >= u.k) { return; }
-        for (var c = 0u; c < min(4u, u.k - col); c++) {
-          let at = row * u.k + col + c;
-          var value = u.factor * sum[c];
-          if (u.accumulate != 0u) { value += result[at]; }
-          result[at] = value;
-        }
+        ${eachWritten(vectors, "row * u.k + col", "u.k", `result[at] = ${adds ? "result[at] + " : ""}u.factor * part;`)}
       }`,
     body: `
       let runs = (u.k + 7u) / 8u;

@@ -127,11 +127,11 @@ export function tiledForward(storage: WeightStorage, type: Arithmetic): GpuProgr
   };
 }
 
-/** dX (+)= factor · dy[:, first + j] · w[j]; grid: [columns of dX / 64, rows / 64]. */
-export function tiledBackward(storage: WeightStorage, type: Arithmetic): GpuProgram {
+/** dX (+)= factor · dy[:, first + j] · w[j]; grid: [columns of dX / 64, rows / 64]. @param adds to what the result holds */
+export function tiledBackward(storage: WeightStorage, type: Arithmetic, adds: boolean): GpuProgram {
   const { inputs, uniforms, ...rest } = besides(type);
   return {
-    name: `lab-packed-${storage}-backward-tiles-${type}`,
+    name: `lab-packed-${storage}-backward-tiles-${type}${adds ? "-adding" : ""}`,
     ...rest,
     inputs: { dy: "f32", ...blockInputs(storage), ...inputs },
     outputs: { result: "f32" },
@@ -141,9 +141,7 @@ export function tiledBackward(storage: WeightStorage, type: Arithmetic): GpuProg
       fn put(row: u32, col: u32, sum: f32) {
         if (row >= u.m || col >= u.k) { return; }
         let at = row * u.k + col;
-        var value = whole(row, sum);
-        if (u.accumulate != 0u) { value += result[at]; }
-        result[at] = value;
+        result[at] = ${adds ? "result[at] + " : ""}whole(row, sum);
       }`,
     body: `${THREAD}
       // Of dy, thread i brings eight rows of column i % 32; of the matrix, unit i % 8 of row i / 8.
