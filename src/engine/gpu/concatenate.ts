@@ -3,7 +3,6 @@
  * compile one for every number of operands. Operands that are not there are empty; more than a program takes are written
  * into the result one group after the other.
  */
-
 import { overrideKernel } from "./override.ts";
 import { onSoftwareAdapter, ownKernels } from "./own-kernels.ts";
 import { type GpuProgram, unwritten } from "./program.ts";

@@ -8,7 +8,6 @@
  * otherwise the stock programs are kept, which are twice as fast as ours, but for the one that waits at a barrier. On a
  * GPU large results are the stock programs'.
  */
-
 import { overrideKernel } from "./override.ts";
 import { onSoftwareAdapter, ownKernels } from "./own-kernels.ts";
 import { flatGrid, type GpuProgram, runProgram } from "./program.ts";

@@ -2,7 +2,6 @@
  * Operations whose elements do not know of each other get their operands as vectors: the backend compiles a program for
  * every rank, though only the number of elements matters.
  */
-
 import { overrideKernel } from "./override.ts";
 import { ownKernels } from "./own-kernels.ts";
 import { tf } from "./tf.ts";

@@ -82,8 +82,8 @@ export interface ProductSpec {
   readonly end?: End;
   /**
    * Leaves out what a triangular operand makes 0. `upTo`: row r of A ends before r + reach, and is 0 as far as
-   * `READ_BEYOND`; `onwards`: it begins at
-   * r − reach; `triangle`: of row r of the result only columns up to r + reach are wanted, the rest is left unwritten.
+   * `READ_BEYOND`; `onwards`: it begins at r − reach; `triangle`: of row r of the result only columns up to r + reach are
+   * wanted, the rest is left unwritten.
    */
   readonly bound?: { readonly kind: "upTo" | "onwards" | "triangle"; readonly reach: number };
 }

@@ -36,10 +36,6 @@ export const SMALL_BUFFER = 64 * 2 ** 10;
 /** Bytes of small free buffers that are kept. Lengths differ from step to step, and with them sizes: what fits none adds up. */
 export const KEPT_FREE_BYTES = 96 * 2 ** 20;
 
-function poolOfBackend(): PooledBuffers | undefined {
-  return (tf.backend() as unknown as { bufferManager?: PooledBuffers }).bufferManager;
-}
-
 /**
  * Destroys the free buffers of the backend's pool, which by itself never shrinks (reference: webgpu.md §4).
  * Touches private members of tfjs-backend-webgpu 4.22.0; tests/gpu/device.test.ts guards them.
@@ -64,7 +60,7 @@ export function trimPoolToSmall(): number {
 
 /** Destroys free buffers larger than `most` bytes. */
 function destroyFree(most: number): void {
-  const pool = poolOfBackend();
+  const pool = (tf.backend() as unknown as { bufferManager?: PooledBuffers }).bufferManager;
   if (pool === undefined) return;
   for (const buffers of pool.freeBuffers.values()) {
     // Buffers of one list are of one size.

@@ -3,10 +3,9 @@
  * which compile one for every rank and permutation, some twenty-five in a first training step. Each only moves numbers:
  * an element of the result is an element of the operand at some stride along every axis, or the padding.
  *
- * On software adapters what needs no padding is copied in runs instead (gpu/strided-copy.ts).
- * Large results keep the stock programs on a GPU, where those read neighbouring elements together.
+ * On software adapters what needs no padding is copied in runs instead (gpu/strided-copy.ts). Large results keep the
+ * stock programs on a GPU, where those read neighbouring elements together.
  */
-
 import { overrideKernel } from "./override.ts";
 import { onSoftwareAdapter, ownKernels } from "./own-kernels.ts";
 import { pointProgram, runPoints } from "./rows-program.ts";

@@ -1,17 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { addCounts, gpuCounts } from "../../../src/engine/gpu/counters.ts";
 import type { RunState } from "../../../src/engine/rl/events.ts";
 import { Gate, type GpuMeter } from "../../../src/engine/rl/gate.ts";
 
-const ZERO = {
-  dispatches: 0,
-  submits: 0,
-  readBacks: 0,
-  readBytes: 0,
-  writtenBytes: 0,
-  buffers: 0,
-  bufferBytes: 0,
-  programs: 0,
-};
+const ZERO = addCounts(gpuCounts(), gpuCounts(), -1);
 const NO_GPU: GpuMeter = { counts: () => ZERO, label: () => undefined };
 
 /** A gate over a trainer that counts, with a clock that ticks once per phase. */

@@ -2,10 +2,12 @@
  * WGSL of attention with narrow heads on software adapters: everything of a query, or of a key, stays in registers.
  *
  * Layout: q, dy [B·Hq, Tq, d], k, v [B·Hkv, Tk, d], d a multiple of 4 up to 32, query heads j·g … j·g+g−1 read key head j.
- * Forward, one thread a query: once along the keys, what was summed before a larger score scaled down. Backward, one thread a key: along the queries of its group, scores and weights made again from the kept largest score and inverse
+ * Forward, one thread a query: once along the keys, what was summed before a larger score scaled down. Backward, one
+ * thread a key: along the queries of its group, scores and weights made again from the kept largest score and inverse
  * sum; it writes the key's two gradients, and the slopes [B·Hq, Tq, Tk] from which the queries' gradient is a product.
- * What all lanes of a subgroup need, a vector of the other side, its lanes load in shares and hand round: a load of a lane is
- * a gather, however the addresses lie. f32, sums in order of the keys or queries, no atomics.
+ * What all lanes of a subgroup need, a vector of the other side, its lanes load in shares and hand round: a load of a
+ * lane is a gather, however the addresses lie. Conditions are joined with & and |, for && and || are branches, before
+ * which a software adapter puts all registers away. f32, sums in order of the keys or queries, no atomics.
  */
 import { READ_BEYOND } from "../matmul-code.ts";
 import type { GpuProgram } from "../program.ts";

@@ -2,8 +2,8 @@
  * What happens to a run of attention scores between its products: softmax over what a row sees, and its gradient. Layout:
  * scores [heads, count, stride] of `count` queries over `width` keys, stride the next multiple of 4, read and written
  * four at a time. A row belongs to one thread or one workgroup (gpu/rows-program.ts), gradients of the weights go group
- * by group. f32; the row's largest score and the inverse of
- * its sum are kept as they are, so that rows of huge scores are made again exactly. Equals scale, mask and tf.softmax.
+ * by group. f32; the row's largest score and the inverse of its sum are kept as they are, so that rows of huge scores are
+ * made again exactly. Equals scale, mask and tf.softmax.
  */
 import { READ_BEYOND } from "../matmul-code.ts";
 import { pointProgram, type RowProgram } from "../rows-program.ts";
