@@ -213,6 +213,43 @@ describe("another start", () => {
     await stop();
   });
 
+  it("is laid over the first run, also after a reload", async () => {
+    const { page } = lab;
+    await show(page, { screen: "runs" });
+    const boxes = page.getByTestId("runs-table").getByRole("checkbox");
+    await expect.poll(() => boxes.count()).toBe(2);
+    await boxes.nth(0).check();
+    await page.getByText("Tick another run").waitFor();
+    await boxes.nth(1).check();
+    const same = page.getByText("Model, data and all settings are the same");
+    await same.waitFor();
+    await page.reload();
+    await same.waitFor();
+    const titles = await page
+      .getByTestId("runs-table")
+      .getByRole("checkbox")
+      .evaluateAll((all) => all.map((box) => (box.getAttribute("aria-label") ?? "").replace("Compare ", "")));
+    const curve = page.getByTestId("chart-compare-reward-1").getByRole("img").first();
+    for (const title of titles) {
+      await expect.poll(() => curve.getAttribute("aria-label"), { timeout: 20_000 }).toContain(title);
+    }
+    await page.getByTestId("compare-metric").selectOption("loop1/entropy");
+    await page.getByTestId("chart-compare-chosen").getByText("loop1/entropy").waitFor();
+    // A step leads to the rollouts of every run that is compared.
+    const chart = page.getByTestId("chart-compare-reward-1");
+    await chart.getByRole("button", { name: "table" }).click();
+    await chart.getByRole("button", { name: "1", exact: true }).click();
+    await page
+      .getByTestId("compare")
+      .getByRole("link", { name: titles[0] as string })
+      .click();
+    await expect.poll(() => page.getByTestId("rollout-card").count(), { timeout: 20_000 }).toBe(2);
+    await page.goBack();
+    await page.getByTestId("compare").waitFor();
+    await page.getByRole("button", { name: "Close" }).click();
+    await expect.poll(() => page.getByTestId("compare").count()).toBe(0);
+  });
+
   it("left the console without errors and the page without problems", async () => {
     expect(lab.consoleErrors).toEqual([]);
     expect(await lab.page.locator("[data-testid=problems] p").allTextContents()).toEqual([]);

@@ -43,6 +43,8 @@ export interface ChartSpec {
   readonly id: string;
   readonly title: string;
   readonly series: readonly SeriesSpec[];
+  /** Metrics that its help explains, where the names of the series are others. */
+  readonly explains?: readonly string[];
   /** Limits the left scale keeps within view, such as 0..1 of a share. */
   readonly range?: readonly [number, number];
 }

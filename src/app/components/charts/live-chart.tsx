@@ -101,7 +101,7 @@ export function LiveChart({ spec, source, smoothing, sync, onPick }: LiveChartPr
         <h2 id={titleId} className={styles.title}>
           {spec.title}
         </h2>
-        <ChartHelp title={spec.title} metrics={spec.series.map((series) => series.metrics[0] ?? "")} />
+        <ChartHelp title={spec.title} metrics={spec.explains ?? spec.series.map((series) => series.metrics[0] ?? "")} />
         <span className={styles.marks}>
           {drawn.nonFinite > 0 && (
             <span className={styles.warn} title="Values that are not finite numbers">

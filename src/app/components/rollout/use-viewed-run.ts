@@ -2,7 +2,7 @@ import { useEffect, useMemo, useState } from "react";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import type { GroupRecord, LoopId } from "../../../engine/runs/records.ts";
 import { lab } from "../../clients/lab.ts";
-import { type MetricStore, metricStore } from "../../stores/metrics.ts";
+import { fillMetrics, type MetricStore, metricStore } from "../../stores/metrics.ts";
 import { useRoute } from "../../stores/route.ts";
 import { useRun } from "../../stores/run.ts";
 import { useSession } from "../../stores/session.ts";
@@ -54,10 +54,7 @@ export function useViewedRun(): ViewedRun | null {
       .then(
         (run) => {
           if (!current) return;
-          const store = metricStore(runId);
-          if (store.length === 0) {
-            store.load(run.metrics.map((metrics, at) => ({ step: metrics.step ?? at + 1, metrics })));
-          }
+          fillMetrics(runId, run.metrics);
           setStored({ runId, manifest: run.run.manifest, steps: run.groupSteps, problem: null });
         },
         (cause: unknown) => {

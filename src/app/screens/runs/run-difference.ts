@@ -14,8 +14,8 @@ export function runChanges(run: RunManifest, before: RunManifest): Change[] {
   const differs = configDifference(run.config, before.config);
   const changes: Change[] = SETTING_KEYS.filter((key) => key in differs).map((key) => ({
     label: SETTINGS[key].label,
-    before: show(before.config, key),
-    after: show(run.config, key),
+    before: settingText(before.config, key),
+    after: settingText(run.config, key),
   }));
   if (run.model.hash !== before.model.hash) {
     changes.push({ label: "Model", before: before.model.name, after: run.model.name });
@@ -36,7 +36,8 @@ export function previousRun(run: RunManifest, all: readonly RunManifest[]): RunM
   return latest;
 }
 
-function show(config: LabConfig, key: keyof LabConfig): string {
+/** A setting as a run's differences name it. */
+export function settingText(config: LabConfig, key: keyof LabConfig): string {
   const value: unknown = config[key];
   return value === undefined ? "–" : typeof value === "boolean" ? (value ? "on" : "off") : String(value);
 }

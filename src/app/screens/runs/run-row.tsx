@@ -24,6 +24,10 @@ export interface RunRowProps {
   /** Why it cannot be resumed now, or null. */
   readonly resumeObstacle: string | null;
   readonly exporting: boolean;
+  readonly compared: boolean;
+  /** Why no further run can be compared, or null. */
+  readonly compareObstacle: string | null;
+  readonly onCompare: (on: boolean) => void;
   readonly onRename: (title: string) => void;
   readonly onResume: () => void;
   readonly onExport: (choice: ExportChoice) => void;
@@ -32,13 +36,23 @@ export interface RunRowProps {
 
 /** One stored run and what can be done with it. */
 export function RunRow(props: RunRowProps): ReactNode {
-  const { run, live, active, changes, resumeObstacle, exporting } = props;
+  const { run, live, active, changes, resumeObstacle, exporting, compared } = props;
   const { manifest, rewards, checkpoints } = run;
   const [choice, setChoice] = useState<ExportChoice>("zip");
   const merging = useTry((state) => state.merging);
   const interrupted = manifest.state === "running" && !active;
   return (
     <tr data-live={live}>
+      <td data-label="Compare" className={styles.compare}>
+        <input
+          type="checkbox"
+          aria-label={`Compare ${manifest.title}`}
+          title={props.compareObstacle ?? "Show on charts together with other ticked runs"}
+          checked={compared}
+          disabled={!compared && props.compareObstacle !== null}
+          onChange={(event) => props.onCompare(event.currentTarget.checked)}
+        />
+      </td>
       <th scope="row">
         <RunTitle title={manifest.title} onRename={props.onRename} />
         <small>{manifest.id}</small>

@@ -7,9 +7,11 @@ import { Button } from "../../components/ui/button.tsx";
 import { Dialog } from "../../components/ui/overlays.tsx";
 import { Empty } from "../../components/ui/panel.tsx";
 import { forgetMetrics } from "../../stores/metrics.ts";
-import { linkTo, navigate } from "../../stores/route.ts";
+import { linkTo, navigate, useRoute } from "../../stores/route.ts";
 import { isActive, useRun } from "../../stores/run.ts";
 import { useSession } from "../../stores/session.ts";
+import { ComparePanel } from "./compare/compare-panel.tsx";
+import { MOST_RUNS } from "./compare/compare-specs.ts";
 import { type ExportChoice, exportRun } from "./export-run.ts";
 import { previousRun, runChanges } from "./run-difference.ts";
 import { RunRow } from "./run-row.tsx";
@@ -56,6 +58,13 @@ export function RunsScreen(): ReactNode {
 
   const runs = [...(stored?.runs ?? [])].sort((a, b) => b.manifest.created.localeCompare(a.manifest.created));
   const manifests = runs.map(({ manifest }) => manifest);
+  const ticked = useRoute((route) => route.compare);
+  // In the order in which they were ticked, which keeps a run's colour; one that was deleted is left out.
+  const compared = ticked.flatMap((id) => runs.find(({ manifest }) => manifest.id === id) ?? []).slice(0, MOST_RUNS);
+  const tick = (id: string, on: boolean): void => {
+    const others = compared.map(({ manifest }) => manifest.id).filter((other) => other !== id);
+    navigate({ compare: on ? [...others, id] : others });
+  };
   const obstacle = isActive(state) ? "Another run is in progress" : startObstacle();
   return (
     <div className={styles.screen} data-testid="screen-runs">
@@ -72,6 +81,10 @@ export function RunsScreen(): ReactNode {
           {exported ?? ""}
         </p>
       </header>
+      {compared.length === 1 && (
+        <p className={styles.hint}>Tick another run to see both on the same charts, with what differs between them</p>
+      )}
+      {compared.length > 1 && <ComparePanel runs={compared} onClose={() => navigate({ compare: [] })} />}
       {stored !== null && runs.length === 0 ? (
         <Empty
           title="No stored runs"
@@ -90,6 +103,9 @@ export function RunsScreen(): ReactNode {
           <table className={styles.table} data-testid="runs-table">
             <thead>
               <tr>
+                <th scope="col">
+                  <span className="visually-hidden">Compare</span>
+                </th>
                 {COLUMNS.map((column) => (
                   <th scope="col" key={column}>
                     {column}
@@ -113,6 +129,9 @@ export function RunsScreen(): ReactNode {
                     changes={before === null ? null : runChanges(manifest, before)}
                     resumeObstacle={resumeObstacle(run) ?? obstacle}
                     exporting={exporting === manifest.id}
+                    compared={compared.includes(run)}
+                    compareObstacle={compared.length < MOST_RUNS ? null : `${MOST_RUNS} runs at most`}
+                    onCompare={(on) => tick(manifest.id, on)}
                     onRename={(title) => change(lab().data.renameRun(manifest.id, title))}
                     onResume={() => report(resume(manifest.id))}
                     onExport={(choice) => report(startExport(manifest.id, choice))}

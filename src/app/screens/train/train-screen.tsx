@@ -2,12 +2,12 @@ import { type ReactNode, useCallback } from "react";
 import { report, startObstacle, startRun } from "../../clients/lab.ts";
 import type { ChartSpec, MetricSource } from "../../components/charts/chart-spec.ts";
 import { LiveChart } from "../../components/charts/live-chart.tsx";
+import { SmoothingControl } from "../../components/charts/smoothing-control.tsx";
 import { setSharedZoom } from "../../components/charts/zoom.ts";
 import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
 import { useViewedRun, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
-import { Slider } from "../../components/ui/controls.tsx";
 import { IconPlay } from "../../components/ui/icons.tsx";
 import { Empty } from "../../components/ui/panel.tsx";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
@@ -44,19 +44,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
       <header className={styles.head}>
         <h1>{run.manifest?.title ?? run.runId}</h1>
         <span className={styles.kind}>{run.live ? "" : run.recorded ? "recorded run" : "stored run"}</span>
-        <div className={styles.smoothing}>
-          <span>Smoothing</span>
-          <Slider
-            label="Smoothing of curves"
-            value={smooth}
-            min={0}
-            max={0.99}
-            step={0.01}
-            valueText={smooth.toFixed(2)}
-            onChange={(value) => navigate({ smooth: value })}
-          />
-          <b>{smooth.toFixed(2)}</b>
-        </div>
+        <SmoothingControl />
         <Button kind="quiet" title="Double click on a chart does the same" onClick={() => setSharedZoom(SYNC, null)}>
           All steps
         </Button>

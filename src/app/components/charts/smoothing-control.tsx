@@ -1,0 +1,24 @@
+import type { ReactNode } from "react";
+import { navigate, useRoute } from "../../stores/route.ts";
+import { Slider } from "../ui/controls.tsx";
+import styles from "./smoothing-control.module.css";
+
+/** Weight of the smoothed line of all curves, kept in the address. */
+export function SmoothingControl(): ReactNode {
+  const smooth = useRoute((route) => route.smooth);
+  return (
+    <div className={styles.smoothing}>
+      <span>Smoothing</span>
+      <Slider
+        label="Smoothing of curves"
+        value={smooth}
+        min={0}
+        max={0.99}
+        step={0.01}
+        valueText={smooth.toFixed(2)}
+        onChange={(value) => navigate({ smooth: value })}
+      />
+      <b>{smooth.toFixed(2)}</b>
+    </div>
+  );
+}

@@ -1,0 +1,57 @@
+/** Charts of one metric each, with a line a run. */
+import type { ChartSpec, SeriesSpec } from "../../../components/charts/chart-spec.ts";
+import { joinedName } from "../../../components/charts/joined-source.ts";
+
+/** Runs on one chart at most: as many as there are colours that are told apart. */
+export const MOST_RUNS = 6;
+
+export interface NamedRun {
+  readonly id: string;
+  readonly title: string;
+}
+
+interface Quantity {
+  readonly id: string;
+  readonly title: string;
+  readonly metric: string;
+  readonly decimals: SeriesSpec["decimals"];
+  readonly range?: readonly [number, number];
+}
+
+/** What runs are compared by first; a quantity that none of them logged is left out. */
+const QUANTITIES: readonly Quantity[] = [
+  { id: "reward-1", title: "Reward of loop 1", metric: "loop1/reward", decimals: 3, range: [0, 1] },
+  { id: "reward-2", title: "Reward of loop 2", metric: "loop2/reward", decimals: 3, range: [0, 1] },
+  { id: "kl-1", title: "KL of loop 1", metric: "loop1/kl", decimals: "compact" },
+  { id: "sft-loss", title: "Supervised loss", metric: "sft/loss", decimals: 3 },
+  { id: "gradient", title: "Gradient norm", metric: "grad_norm", decimals: "compact" },
+];
+
+/** Metrics besides those, by name. */
+export function otherMetrics(logged: ReadonlySet<string>): readonly string[] {
+  const shown = new Set(QUANTITIES.map(({ metric }) => metric));
+  return [...logged].filter((name) => name !== "step" && !shown.has(name)).sort();
+}
+
+/** @param logged metrics that at least one of the runs has */
+export function compareCharts(runs: readonly NamedRun[], logged: ReadonlySet<string>): readonly ChartSpec[] {
+  return QUANTITIES.filter(({ metric }) => logged.has(metric)).map((quantity) => chartOf(quantity, runs));
+}
+
+/** Chart of a metric that was chosen by its name. */
+export function chosenChart(metric: string, runs: readonly NamedRun[]): ChartSpec {
+  return chartOf({ id: "chosen", title: metric, metric, decimals: "compact" }, runs);
+}
+
+function chartOf({ id, title, metric, decimals, range }: Quantity, runs: readonly NamedRun[]): ChartSpec {
+  const series = runs.map(
+    (run, colour): SeriesSpec => ({
+      metrics: [joinedName(run.id, metric)],
+      label: run.title,
+      loop: null,
+      colour,
+      decimals,
+    }),
+  );
+  return { id: `compare-${id}`, title, series, explains: [metric], ...(range === undefined ? {} : { range }) };
+}

@@ -1,0 +1,126 @@
+/** Several runs as one source of curves, and what differs between them. */
+import { describe, expect, it } from "vitest";
+import { findSeries } from "../../../src/app/components/charts/chart-spec.ts";
+import { joinedName, joinSources } from "../../../src/app/components/charts/joined-source.ts";
+import { chosenChart, compareCharts, otherMetrics } from "../../../src/app/screens/runs/compare/compare-specs.ts";
+import { differenceRows, heldOutRows } from "../../../src/app/screens/runs/compare/difference-rows.ts";
+import { MetricStore } from "../../../src/app/stores/metrics.ts";
+import { presetConfig } from "../../../src/engine/config/presets.ts";
+import type { LabConfig } from "../../../src/engine/config/table.ts";
+import { EVAL_METRICS, type StoredEvaluation } from "../../../src/engine/runs/evaluations.ts";
+import type { RunManifest } from "../../../src/engine/runs/manifest.ts";
+
+function storeOf(rows: readonly (readonly [step: number, metrics: Readonly<Record<string, number>>])[]): MetricStore {
+  const store = new MetricStore();
+  for (const [step, metrics] of rows) store.append(step, metrics);
+  return store;
+}
+
+describe("joined runs", () => {
+  const long = storeOf([
+    [1, { loss: 1 }],
+    [2, { loss: 2, kl: Number.NaN }],
+    [3, { loss: 3 }],
+  ]);
+  const late = storeOf([
+    [3, { loss: 30 }],
+    [5, { loss: 50 }],
+  ]);
+  const joined = joinSources([
+    { id: "a", source: long },
+    { id: "b", source: late },
+  ]);
+
+  it("have all steps, and each run's values at its own", () => {
+    expect([...Array.from(joined.steps)]).toEqual([1, 2, 3, 5]);
+    expect(joined.names).toEqual(["a kl", "a loss", "b loss"]);
+    expect(Array.from(joined.column("a loss"))).toEqual([1, 2, 3, Number.NaN]);
+    expect(Array.from(joined.column("b loss"))).toEqual([Number.NaN, Number.NaN, 30, 50]);
+  });
+
+  it("tell a value that is no number from a step that a run does not have", () => {
+    expect(joined.isMissing("a kl", 1)).toBe(false);
+    expect(joined.isMissing("a kl", 0)).toBe(true);
+    expect(joined.isMissing("b loss", 0)).toBe(true);
+    expect(joined.isMissing("b loss", 2)).toBe(false);
+    expect(joined.isMissing("nobody loss", 2)).toBe(true);
+    expect(Array.from(joined.column("nobody loss")).every(Number.isNaN)).toBe(true);
+  });
+
+  it("follow runs that grow, also where a resumed one drops steps first", () => {
+    let told = 0;
+    const stop = joined.subscribe(() => told++);
+    late.append(6, { loss: 60 });
+    expect(Array.from(joined.column("b loss"))).toEqual([Number.NaN, Number.NaN, 30, 50, 60]);
+    late.append(4, { loss: 40 });
+    expect([...Array.from(joined.steps)]).toEqual([1, 2, 3, 4]);
+    expect(told).toBe(2);
+    stop();
+    long.append(4, { loss: 4 });
+    expect(told).toBe(2);
+  });
+});
+
+describe("charts of a comparison", () => {
+  const runs = [
+    { id: "a", title: "brave otter" },
+    { id: "b", title: "calm heron" },
+  ];
+
+  it("have a line a run and leave out what nobody logged", () => {
+    const logged = new Set(["step", "loop1/reward", "grad_norm", "loop1/entropy"]);
+    const charts = compareCharts(runs, logged);
+    expect(charts.map(({ id }) => id)).toEqual(["compare-reward-1", "compare-gradient"]);
+    expect(charts[0]?.series.map(({ label, colour }) => [label, colour])).toEqual([
+      ["brave otter", 0],
+      ["calm heron", 1],
+    ]);
+    expect(otherMetrics(logged)).toEqual(["loop1/entropy"]);
+    const own = storeOf([[1, { "loop1/entropy": 2 }]]);
+    const source = joinSources([{ id: "b", source: own }]);
+    const found = findSeries(chosenChart("loop1/entropy", runs), source);
+    expect(found.map(({ metric }) => metric)).toEqual([joinedName("b", "loop1/entropy")]);
+  });
+});
+
+describe("differences of runs", () => {
+  const manifest = (changes: Partial<LabConfig>, hash = "one"): RunManifest =>
+    ({
+      config: { ...presetConfig("demo"), ...changes },
+      model: { name: "pocket", hash },
+      data: { name: "shards", hash: "same" },
+    }) as RunManifest;
+
+  it("are the settings, model and data that are not the same in all of them", () => {
+    const rows = differenceRows([
+      manifest({ seed: 1 }),
+      manifest({ seed: 1, recompute: true }),
+      manifest({ seed: 3 }, "two"),
+    ]);
+    expect(rows.map(({ label, values }) => [label, ...values])).toEqual([
+      ["Model", "pocket", "pocket", "pocket"],
+      ["Seed", "1", "1", "3"],
+      ["Recompute activations", "off", "on", "off"],
+    ]);
+    expect(differenceRows([manifest({}), manifest({})])).toEqual([]);
+  });
+
+  it("have the newest held-out scores with their difference to the start", () => {
+    const scores = <T>(value: T): Record<(typeof EVAL_METRICS)[number], T> =>
+      Object.fromEntries(EVAL_METRICS.map((name) => [name, value])) as never;
+    const at = (step: number, mean: number): StoredEvaluation => ({
+      report: {
+        step,
+        n: 2,
+        means: scores(mean),
+        ci: scores([0, 1] as const),
+        difference: step === 0 ? null : scores({ mean: mean - 0.5, low: 0, high: 1 }),
+      },
+      rows: [],
+    });
+    const rows = heldOutRows([[at(0, 0.5), at(4, 0.625)], [], [at(0, 0.5)]]);
+    expect(rows).toHaveLength(EVAL_METRICS.length);
+    expect(rows[0]?.values).toEqual(["0.625 +0.125", "–", "0.500"]);
+    expect(heldOutRows([[], []])).toEqual([]);
+  });
+});
