@@ -210,7 +210,29 @@ describe("another start", () => {
     const repeated = (row: Readonly<Record<string, number>>): object =>
       Object.fromEntries(Object.entries(row).filter(([name]) => !/^(time\/|step_time|memory\/)/.test(name)));
     expect(repeated(metrics)).toEqual(repeated(firstStep));
-    await stop();
+    const from = events.length;
+    await lab.page.getByTestId("pause").click();
+    await untilEvent(events, from, (event) => event.type === "state" && event.state === "paused");
+  });
+
+  it("is followed by another tab, which leaves it alone", async () => {
+    const other = await lab.context.newPage();
+    await other.goto(`${lab.url}#screen=runs`);
+    const row = other.getByTestId("runs-table").locator("tbody tr").filter({ hasText: "in another tab" });
+    await row.waitFor();
+    const button = (name: string) => row.getByRole("button", { name, exact: true });
+    expect(await button("Resume").getAttribute("aria-disabled")).toBe("true");
+    expect(await button("Delete…").getAttribute("aria-disabled")).toBe("true");
+    await row.getByRole("link", { name: "Open" }).click();
+    await other.getByText("trains in another tab, read-only here").waitFor();
+    const curve = other.getByTestId("chart-reward").getByRole("img").first();
+    await expect.poll(() => curve.getAttribute("aria-label"), { timeout: 20_000 }).toMatch(/at step 1/);
+    const from = events.length;
+    await lab.page.getByTestId("play").click();
+    await untilEvent(events, from, (event) => event.type === "state" && event.state === "finished");
+    await expect.poll(() => curve.getAttribute("aria-label"), { timeout: 20_000 }).toMatch(/between steps 1 and 2/);
+    await other.getByText("stored run").waitFor();
+    await other.close();
   });
 
   it("is laid over the first run, also after a reload", async () => {

@@ -143,8 +143,12 @@ export function metricStore(runId: string): MetricStore {
 
 /** Puts what is stored of a run into its store, unless steps are there already: those of the run of this page are newer. */
 export function fillMetrics(runId: string, rows: readonly StepMetrics[]): void {
-  const store = metricStore(runId);
-  if (store.length === 0) store.load(rows.map((metrics, at) => ({ step: metrics.step ?? at + 1, metrics })));
+  if (metricStore(runId).length === 0) replaceMetrics(runId, rows);
+}
+
+/** Puts what is stored of a run in the place of what its store has. */
+export function replaceMetrics(runId: string, rows: readonly StepMetrics[]): void {
+  metricStore(runId).load(rows.map((metrics, at) => ({ step: metrics.step ?? at + 1, metrics })));
 }
 
 /** Frees the columns of a deleted run. */

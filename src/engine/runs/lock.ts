@@ -1,6 +1,8 @@
 /** One tab writes a run: a Web Lock per run is held while it trains. */
 
-/** The part of LockManager that is used; `navigator.locks` fits. */
+const PREFIX = "sa2va-lab/run/";
+
+/** The part of LockManager that takes a lock; `navigator.locks` fits. */
 export interface RunLocks {
   request(
     name: string,
@@ -27,6 +29,21 @@ export async function holdRun(
       }
       return new Promise((release) => resolve(release));
     };
-    locks.request(`sa2va-lab/run/${runId}`, { ifAvailable: true }, whileHeld).catch(reject);
+    locks.request(`${PREFIX}${runId}`, { ifAvailable: true }, whileHeld).catch(reject);
   });
+}
+
+/** The part of LockManager that tells who has which lock. */
+export interface LockList {
+  query(): Promise<{ readonly held?: readonly { readonly name?: string }[] }>;
+}
+
+/** Runs that any tab of this browser has taken, this one's among them; none where there are no locks. */
+export async function heldRuns(
+  locks: LockList | null = globalThis.navigator?.locks ?? null,
+): Promise<ReadonlySet<string>> {
+  if (locks === null) return new Set();
+  const { held = [] } = await locks.query();
+  const names = held.flatMap(({ name }) => (name?.startsWith(PREFIX) === true ? [name.slice(PREFIX.length)] : []));
+  return new Set(names);
 }

@@ -1,7 +1,7 @@
 import { unzipSync } from "fflate";
 import { expect, test } from "vitest";
 import { runLibrary } from "../../../src/engine/runs/library.ts";
-import { holdRun, type RunLocks } from "../../../src/engine/runs/lock.ts";
+import { heldRuns, holdRun, type RunLocks } from "../../../src/engine/runs/lock.ts";
 import { memoryStore } from "../../../src/engine/runs/memory-store.ts";
 import { createRun, openRun } from "../../../src/engine/runs/run-folder.ts";
 import { group, manifest } from "./sample-run.ts";
@@ -30,6 +30,13 @@ test("one holder per run, and giving it back lets the next one in", async () => 
   release?.();
   await new Promise((resolve) => setTimeout(resolve));
   expect(await holdRun("a", locks)).not.toBeNull();
+});
+
+test("tells which runs are taken, and nothing of other locks", async () => {
+  const held = ["sa2va-lab/run/brave-otter", "something else", "sa2va-lab/run/calm-heron"].map((name) => ({ name }));
+  expect([...(await heldRuns({ query: async () => ({ held }) }))]).toEqual(["brave-otter", "calm-heron"]);
+  expect(await heldRuns({ query: async () => ({}) })).toEqual(new Set());
+  expect(await heldRuns(null)).toEqual(new Set());
 });
 
 test("a lock manager that fails is reported", async () => {

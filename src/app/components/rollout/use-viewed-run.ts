@@ -2,7 +2,8 @@ import { useEffect, useMemo, useState } from "react";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import type { GroupRecord, LoopId } from "../../../engine/runs/records.ts";
 import { lab } from "../../clients/lab.ts";
-import { fillMetrics, type MetricStore, metricStore } from "../../stores/metrics.ts";
+import { useElsewhere } from "../../stores/elsewhere.ts";
+import { fillMetrics, type MetricStore, metricStore, replaceMetrics } from "../../stores/metrics.ts";
 import { useRoute } from "../../stores/route.ts";
 import { useRun } from "../../stores/run.ts";
 import { useSession } from "../../stores/session.ts";
@@ -14,6 +15,8 @@ export interface ViewedRun {
   readonly manifest: RunManifest | null;
   /** Whether it is the run of this page, whose groups arrive as they are made. */
   readonly live: boolean;
+  /** Whether another tab trains it: it is followed here, read-only. */
+  readonly elsewhere: boolean;
   /** Whether it came with the page. */
   readonly recorded: boolean;
   readonly metrics: MetricStore;
@@ -22,6 +25,9 @@ export interface ViewedRun {
   readonly loading: boolean;
   readonly problem: string | null;
 }
+
+/** How often the run of another tab is read again. */
+const FOLLOW_MS = 3000;
 
 interface Stored {
   readonly runId: string;
@@ -42,10 +48,18 @@ export function useViewedRun(): ViewedRun | null {
   const groups = useRun((run) => run.groups);
   const recorded = useSession((session) => session.recordedRun);
   const runId = asked ?? liveId ?? recorded;
-  const live = runId !== null && runId === liveId;
+  const elsewhere = useElsewhere().some((id) => id === runId);
+  const live = runId !== null && runId === liveId && !elsewhere;
   const [stored, setStored] = useState<Stored | null>(null);
+  const [reads, setReads] = useState(0);
+  useEffect(() => {
+    if (!elsewhere) return;
+    const timer = setInterval(() => setReads((count) => count + 1), FOLLOW_MS);
+    return () => clearInterval(timer);
+  }, [elsewhere]);
 
-  // A resumed run of this page has older steps on disk, so that both kinds are read once.
+  // A resumed run of this page has older steps on disk, so that both kinds are read once; another tab's is read on and on.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the count only says that it is time to read again
   useEffect(() => {
     if (runId === null) return;
     let current = true;
@@ -54,7 +68,8 @@ export function useViewedRun(): ViewedRun | null {
       .then(
         (run) => {
           if (!current) return;
-          fillMetrics(runId, run.metrics);
+          if (live) fillMetrics(runId, run.metrics);
+          else replaceMetrics(runId, run.metrics);
           setStored({ runId, manifest: run.run.manifest, steps: run.groupSteps, problem: null });
         },
         (cause: unknown) => {
@@ -67,7 +82,7 @@ export function useViewedRun(): ViewedRun | null {
     return () => {
       current = false;
     };
-  }, [runId, live]);
+  }, [runId, live, elsewhere, reads]);
 
   return useMemo(() => {
     if (runId === null) return null;
@@ -81,13 +96,14 @@ export function useViewedRun(): ViewedRun | null {
       runId,
       manifest: live ? liveManifest : (known?.manifest ?? null),
       live,
+      elsewhere,
       recorded: runId === recorded,
       metrics: metricStore(runId),
       steps: [...steps].sort((a, b) => a - b),
       loading: known === null,
       problem: known?.problem ?? null,
     };
-  }, [runId, live, recorded, liveManifest, liveStep, groups, stored]);
+  }, [runId, live, elsewhere, recorded, liveManifest, liveStep, groups, stored]);
 }
 
 export interface StepGroups {

@@ -11,6 +11,9 @@ import type { Change } from "./run-difference.ts";
 import { RunTitle } from "./run-title.tsx";
 import styles from "./runs.module.css";
 
+/** Why a run that another tab trains is left alone. */
+export const ELSEWHERE = "It trains in another tab";
+
 const TONES = { running: "accent", paused: "warn", finished: "good", failed: "bad" } as const;
 
 export interface RunRowProps {
@@ -19,6 +22,8 @@ export interface RunRowProps {
   readonly live: boolean;
   /** Whether the trainer is at work on it. */
   readonly active: boolean;
+  /** Whether another tab trains it. */
+  readonly elsewhere: boolean;
   /** Differences to the run before; null for the first run. */
   readonly changes: readonly Change[] | null;
   /** Why it cannot be resumed now, or null. */
@@ -36,11 +41,11 @@ export interface RunRowProps {
 
 /** One stored run and what can be done with it. */
 export function RunRow(props: RunRowProps): ReactNode {
-  const { run, live, active, changes, resumeObstacle, exporting, compared } = props;
+  const { run, live, active, elsewhere, changes, resumeObstacle, exporting, compared } = props;
   const { manifest, rewards, checkpoints } = run;
   const [choice, setChoice] = useState<ExportChoice>("zip");
   const merging = useTry((state) => state.merging);
-  const interrupted = manifest.state === "running" && !active;
+  const interrupted = manifest.state === "running" && !active && !elsewhere;
   return (
     <tr data-live={live}>
       <td data-label="Compare" className={styles.compare}>
@@ -62,7 +67,7 @@ export function RunRow(props: RunRowProps): ReactNode {
       </td>
       <td data-label="State">
         <Badge tone={interrupted ? "warn" : TONES[manifest.state]}>
-          {interrupted ? "interrupted" : manifest.state}
+          {elsewhere ? "in another tab" : interrupted ? "interrupted" : manifest.state}
         </Badge>
       </td>
       <td data-label="Steps" className={styles.number}>
@@ -101,7 +106,11 @@ export function RunRow(props: RunRowProps): ReactNode {
           <Button data-testid="export-run" disabled={exporting} onClick={() => props.onExport(choice)}>
             {!exporting ? "Export" : merging === null ? "Exporting" : `${merging.done} of ${merging.total}`}
           </Button>
-          <Button kind="danger" obstacle={active ? "Stop it first" : null} onClick={props.onDelete}>
+          <Button
+            kind="danger"
+            obstacle={elsewhere ? ELSEWHERE : active ? "Stop it first" : null}
+            onClick={props.onDelete}
+          >
             Delete…
           </Button>
         </div>

@@ -6,6 +6,7 @@ import { bytes } from "../../components/charts/format.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Dialog } from "../../components/ui/overlays.tsx";
 import { Empty } from "../../components/ui/panel.tsx";
+import { useElsewhere } from "../../stores/elsewhere.ts";
 import { forgetMetrics } from "../../stores/metrics.ts";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
 import { isActive, useRun } from "../../stores/run.ts";
@@ -14,7 +15,7 @@ import { ComparePanel } from "./compare/compare-panel.tsx";
 import { MOST_RUNS } from "./compare/compare-specs.ts";
 import { type ExportChoice, exportRun } from "./export-run.ts";
 import { previousRun, runChanges } from "./run-difference.ts";
-import { RunRow } from "./run-row.tsx";
+import { ELSEWHERE, RunRow } from "./run-row.tsx";
 import styles from "./runs.module.css";
 import { StorageMeter } from "./storage-meter.tsx";
 
@@ -32,9 +33,10 @@ export function RunsScreen(): ReactNode {
   const [exporting, setExporting] = useState<string | null>(null);
   const [exported, setExported] = useState<string | null>(null);
   const [deleting, setDeleting] = useState<RunSummary | null>(null);
+  const elsewhere = useElsewhere();
   const read = useCallback(async () => setStored(await lab().data.runs()), []);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the list is read again when the run of this page moves on
-  useEffect(() => report(read()), [read, state, checkpoint]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the list is read again when a run here or in another tab moves on
+  useEffect(() => report(read()), [read, state, checkpoint, elsewhere.length]);
 
   const change = (work: Promise<unknown>): void => report(work.finally(read));
   const startExport = async (runId: string, choice: ExportChoice): Promise<void> => {
@@ -126,8 +128,9 @@ export function RunsScreen(): ReactNode {
                     run={run}
                     live={manifest.id === liveId}
                     active={manifest.id === liveId && isActive(state)}
+                    elsewhere={elsewhere.includes(manifest.id)}
                     changes={before === null ? null : runChanges(manifest, before)}
-                    resumeObstacle={resumeObstacle(run) ?? obstacle}
+                    resumeObstacle={elsewhere.includes(manifest.id) ? ELSEWHERE : (resumeObstacle(run) ?? obstacle)}
                     exporting={exporting === manifest.id}
                     compared={compared.includes(run)}
                     compareObstacle={compared.length < MOST_RUNS ? null : `${MOST_RUNS} runs at most`}

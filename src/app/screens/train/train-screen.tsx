@@ -43,7 +43,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
     <>
       <header className={styles.head}>
         <h1>{run.manifest?.title ?? run.runId}</h1>
-        <span className={styles.kind}>{run.live ? "" : run.recorded ? "recorded run" : "stored run"}</span>
+        <span className={styles.kind}>{kindOf(run)}</span>
         <SmoothingControl />
         <Button kind="quiet" title="Double click on a chart does the same" onClick={() => setSharedZoom(SYNC, null)}>
           All steps
@@ -72,6 +72,12 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
       <Charts specs={charts.slice(4)} source={run.metrics} smooth={smooth} onPick={open} key={`${run.runId} b`} />
     </>
   );
+}
+
+function kindOf({ live, elsewhere, recorded }: ViewedRun): string {
+  if (elsewhere) return "trains in another tab, read-only here";
+  if (live) return "";
+  return recorded ? "recorded run" : "stored run";
 }
 
 function Charts(props: {
