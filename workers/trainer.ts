@@ -5,6 +5,7 @@ import { type EngineDevice, openAgain, openDevice } from "../src/engine/gpu/devi
 import { ModelCache } from "../src/engine/loading/model-cache.ts";
 import { Session, type StartedRun } from "../src/engine/rl/session.ts";
 import { openOpfsStore } from "../src/engine/runs/opfs-store.ts";
+import { countChecks, selfTest } from "../src/engine/self-test/self-test.ts";
 import type { RequestId } from "../src/protocol/common.ts";
 import type { FromTrainer, ToTrainer } from "../src/protocol/trainer.ts";
 import { folderName, openFolder, openModelRef } from "./folders.ts";
@@ -95,6 +96,15 @@ async function answer(message: Request): Promise<void> {
       return send({ type: "plan", request, plan: await lab.plan(message.config) });
     case "system":
       return send({ type: "system", request, report: await lab.system() });
+    case "self-test": {
+      const total = countChecks();
+      await lab.whileIdle(async (device) => {
+        for await (const check of selfTest(device, () => performance.now() / 1000)) {
+          send({ type: "self-check", check, total });
+        }
+      });
+      return send({ type: "self-tested", request });
+    }
     case "bench":
       return bench(lab, message);
     case "open-adapter": {

@@ -12,6 +12,7 @@ import type { PlannedBlock, Plan as RunPlan } from "../engine/rl/plan.ts";
 import type { TryAnswer, TryPhase, TryTask, TryWeights } from "../engine/rl/try-out.ts";
 import type { RunManifest } from "../engine/runs/manifest.ts";
 import type { LoopId } from "../engine/runs/records.ts";
+import type { SelfCheck } from "../engine/self-test/self-test.ts";
 import type { FolderRef, RequestId, WireError } from "./common.ts";
 
 export type ToTrainer =
@@ -33,6 +34,8 @@ export type ToTrainer =
   | { readonly type: "plan"; readonly request: RequestId; readonly config: LabConfig }
   /** What is held on the device, and what it was measured to do. */
   | { readonly type: "system"; readonly request: RequestId }
+  /** Small problems with known answers; every check arrives unasked, the answer ends them. */
+  | { readonly type: "self-test"; readonly request: RequestId }
   | {
       readonly type: "start";
       readonly request: RequestId;
@@ -146,6 +149,8 @@ export type FromTrainer =
   | { readonly type: "model-closed" }
   | { readonly type: "plan"; readonly request: RequestId; readonly plan: RunPlan }
   | { readonly type: "system"; readonly request: RequestId; readonly report: SystemReport }
+  | { readonly type: "self-check"; readonly check: SelfCheck; readonly total: number }
+  | { readonly type: "self-tested"; readonly request: RequestId }
   | { readonly type: "adapter"; readonly request: RequestId; readonly info: AdapterInfo | null }
   | { readonly type: "merge-progress"; readonly done: number; readonly total: number }
   /** Largest relative differences between the merged model and base with adapter. */

@@ -49,6 +49,24 @@ describe("before a run", () => {
     expect(owned.reduce((sum, text) => sum + (Number(text) || 0), 0)).toBe(Number(all));
     expect(await page.getByTestId("phase-costs").count()).toBe(0);
   });
+
+  it("tests the adapter on a press, with every check to be seen", async () => {
+    const { page } = lab;
+    await page.getByTestId("self-test").click();
+    await page.getByText("Passed", { exact: true }).waitFor({ timeout: 120_000 });
+    const checks = page.getByTestId("self-checks");
+    expect(await checks.textContent()).toMatch(/\d+ checks agree with the host within rounding/);
+    await checks.getByText("Every check").click();
+    const rows = checks.getByRole("table").locator("tbody tr");
+    expect(await rows.count()).toBeGreaterThan(20);
+    expect(await rows.filter({ hasText: "Gradients" }).locator("td").allTextContents()).toEqual([
+      expect.stringMatching(/^\d/),
+      expect.stringMatching(/^\d/),
+      "yes",
+      expect.stringMatching(/s$/),
+    ]);
+    expect(await problems(page)).toEqual([]);
+  });
 });
 
 describe("with a run", () => {

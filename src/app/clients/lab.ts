@@ -9,6 +9,7 @@ import { addBenchGroup } from "../stores/bench.ts";
 import { judgeStore } from "../stores/judge.ts";
 import { applyEvent, beginRun, isActive, runStore } from "../stores/run.ts";
 import { runTitle } from "../stores/run-title.ts";
+import { addSelfCheck } from "../stores/self-test.ts";
 import { addProblem, sessionStore } from "../stores/session.ts";
 import { tryStore } from "../stores/try-out.ts";
 import { createDataClient, type DataClient } from "./data-client.ts";
@@ -108,6 +109,9 @@ function listen(data: DataClient, trainer: TrainerClient): void {
       case "model-closed":
         sessionStore.setState({ model: null, plan: null });
         tryStore.setState({ adapter: null });
+        break;
+      case "self-check":
+        addSelfCheck(event.check, event.total);
         break;
       case "bench-group":
         addBenchGroup(event.group);

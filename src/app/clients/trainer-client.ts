@@ -27,6 +27,7 @@ type Answer = Extract<
       | "stored-models"
       | "plan"
       | "system"
+      | "self-tested"
       | "adapter"
       | "started"
       | "bench-done"
@@ -52,6 +53,8 @@ export interface TrainerClient {
   plan(config: LabConfig): Promise<RunPlan>;
   /** What is held on the device now; answered in the middle of a step too. */
   system(): Promise<SystemReport>;
+  /** Small problems with known answers; every check arrives as an event. @throws when a run is under way */
+  selfTest(): Promise<void>;
   /** @param now ISO time that the run folder records */
   start(config: LabConfig, rows: RowSelection, title: string, now: string): Promise<Started>;
   resume(runId: string, rows: RowSelection, now: string): Promise<Started>;
@@ -84,6 +87,7 @@ const ANSWERS: ReadonlySet<string> = new Set<Answer["type"]>([
   "stored-models",
   "plan",
   "system",
+  "self-tested",
   "adapter",
   "started",
   "bench-done",
@@ -130,6 +134,9 @@ export function createTrainerClient(worker: Pick<Worker, "postMessage" | "addEve
     stopLoading: () => post({ type: "stop-loading" }),
     plan: async (config) => (await ask("plan", (request) => ({ type: "plan", request, config }))).plan,
     system: async () => (await ask("system", (request) => ({ type: "system", request }))).report,
+    async selfTest() {
+      await ask("self-tested", (request) => ({ type: "self-test", request }));
+    },
     start: (config, rows, title, now) =>
       ask("started", (request) => ({ type: "start", request, config, rows, title, now })),
     resume: (runId, rows, now) => ask("started", (request) => ({ type: "resume", request, runId, rows, now })),

@@ -55,6 +55,7 @@ export class Session {
   #rate: Promise<Throughput> | undefined;
   #trainer: Trainer | undefined;
   #sampling = false;
+  #testing = false;
 
   constructor(deps: SessionDeps) {
     this.#deps = deps;
@@ -105,11 +106,7 @@ export class Session {
   }
 
   async #replaceModel(open: (beforeWeights: () => void) => Promise<OpenedModel>): Promise<OpenedModel> {
-    if (this.#trainer !== undefined || this.#sampling || this.#trying) {
-      const beside = this.#trying ? "The model is being tried out" : "The reward bench is sampling";
-      const what = this.#trainer === undefined ? beside : "A run is under way";
-      throw new LabError("bad-input", `${what}; stop it before loading a model`);
-    }
+    this.requireIdle();
     const beforeWeights = (): void => {
       this.#model?.model.dispose();
       this.#model = undefined;
@@ -134,7 +131,23 @@ export class Session {
 
   /** @throws LabError when something is under way that another model on the device would disturb */
   requireIdle(): void {
-    this.#idleModel();
+    if (this.#trainer !== undefined) throw new LabError("bad-input", "A run is under way; stop it first");
+    if (this.#sampling) throw new LabError("bad-input", "The reward bench is sampling; stop it first");
+    if (this.#trying) throw new LabError("bad-input", "The model is being tried out; wait for its answer or stop it");
+    if (this.#testing) throw new LabError("bad-input", "The self-test is under way; it takes seconds");
+  }
+
+  /** Has the device to itself until `work` is done. @throws LabError("bad-input") when something else is under way */
+  async whileIdle(work: (device: EngineDevice) => Promise<void>): Promise<void> {
+    this.requireIdle();
+    this.#testing = true;
+    try {
+      // A measurement under way would count as work of this; whoever asked hears of a failure.
+      await this.#rate?.catch(() => undefined);
+      await work(this.#device);
+    } finally {
+      this.#testing = false;
+    }
   }
 
   /** Runs start from fresh adapters again. */
@@ -374,9 +387,7 @@ export class Session {
   }
 
   #idleModel(): LoadedModel {
-    if (this.#trainer !== undefined) throw new LabError("bad-input", "A run is under way; stop it first");
-    if (this.#sampling) throw new LabError("bad-input", "The reward bench is sampling; stop it first");
-    if (this.#trying) throw new LabError("bad-input", "The model is being tried out; wait for its answer or stop it");
+    this.requireIdle();
     return this.#loaded();
   }
 

@@ -3,6 +3,7 @@ import type { SystemReport } from "../../../protocol/trainer.ts";
 import { report as list } from "../../clients/lab.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { runStore } from "../../stores/run.ts";
+import { selfTestStore } from "../../stores/self-test.ts";
 import { sessionStore } from "../../stores/session.ts";
 import { phaseRows } from "./medians.ts";
 import { browserName } from "./page-panel.tsx";
@@ -38,6 +39,7 @@ function reportText(report: SystemReport | null, { usage, quota, persisted }: Pa
     gpuError: gpuError?.message ?? null,
     rate: report?.rate ?? null,
     model: model === null ? null : { family: model.family, parameters: model.parameters, storage: model.storage },
+    selfTest: selfTestStore.getState().checks,
     memory: report?.memory ?? null,
     steps: runStore.getState().costs.length,
     phases: rows === null ? null : { ...Object.fromEntries(rows.phases), "whole step": rows.total },

@@ -5,6 +5,7 @@ import { Figures } from "./figures.tsx";
 import { MemoryPanel } from "./memory-panel.tsx";
 import { PagePanel } from "./page-panel.tsx";
 import { PhasesPanel } from "./phases-panel.tsx";
+import { SelfTestPanel } from "./self-test-panel.tsx";
 import styles from "./system.module.css";
 import { usePageFacts, useSystemReport } from "./use-system.ts";
 
@@ -23,6 +24,7 @@ export default function SystemScreen(): ReactNode {
       <div className={styles.columns}>
         <MemoryPanel report={report} />
         <div className={styles.column}>
+          <SelfTestPanel />
           <AdapterPanel rate={report?.rate ?? null} />
           <PagePanel facts={page} />
         </div>

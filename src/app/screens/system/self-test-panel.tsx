@@ -1,0 +1,113 @@
+import type { ReactNode } from "react";
+import { passed, type SelfCheck } from "../../../engine/self-test/self-test.ts";
+import { lab, report } from "../../clients/lab.ts";
+import { compact, seconds } from "../../components/charts/format.ts";
+import { Badge } from "../../components/ui/badge.tsx";
+import { Button } from "../../components/ui/button.tsx";
+import { Panel } from "../../components/ui/panel.tsx";
+import { isActive, useRun } from "../../stores/run.ts";
+import { selfTestStore, useSelfTest } from "../../stores/self-test.ts";
+import { useSession } from "../../stores/session.ts";
+import styles from "./system.module.css";
+
+/** Whether the adapter computes what training asks of it: small problems against the host, on a press. */
+export function SelfTestPanel(): ReactNode {
+  const { state, checks, total } = useSelfTest((test) => test);
+  const ready = useSession((session) => session.gpu !== null && session.gpuError === null);
+  const loading = useSession((session) => session.modelProgress !== null);
+  const active = useRun((run) => isActive(run.state));
+  const failures = checks.filter((check) => !passed(check));
+  const shown = failures.length > 0 ? failures : checks.slice(-1);
+  return (
+    <Panel
+      title="Self-test"
+      aside={
+        <>
+          {state === "done" && <Verdict failed={failures.length} />}
+          <Button
+            data-testid="self-test"
+            obstacle={obstacleOf({ ready, loading, active, running: state === "running" })}
+            onClick={() => report(run())}
+          >
+            {state === "running" ? `${checks.length} of ${total}` : state === "never" ? "Run" : "Run again"}
+          </Button>
+        </>
+      }
+    >
+      {state === "never" ? (
+        <p className={styles.muted}>
+          Products, attention, norms, gradients and the update on small numbers, against the same in double precision,
+          each twice; takes seconds
+        </p>
+      ) : (
+        <div data-testid="self-checks" role="status">
+          {state === "done" && failures.length === 0 && (
+            <p className={styles.muted}>
+              {checks.length} checks agree with the host within rounding, repeat bit for bit and leave nothing behind
+            </p>
+          )}
+          <details open={failures.length > 0}>
+            <summary>{failures.length > 0 ? "What failed" : state === "done" ? "Every check" : shown[0]?.name}</summary>
+            <Checks checks={failures.length > 0 ? [...failures, ...checks.filter(passed)] : checks} />
+          </details>
+        </div>
+      )}
+    </Panel>
+  );
+}
+
+function Verdict({ failed }: { readonly failed: number }): ReactNode {
+  return failed === 0 ? <Badge tone="good">Passed</Badge> : <Badge tone="bad">{`${failed} failed`}</Badge>;
+}
+
+function Checks({ checks }: { readonly checks: readonly SelfCheck[] }): ReactNode {
+  return (
+    <div className={styles.scroll}>
+      <table className={styles.table}>
+        <thead>
+          <tr>
+            <th scope="col">Check</th>
+            <th scope="col" title="Largest difference to the host, relative to its largest number">
+              Error
+            </th>
+            <th scope="col">Allowed</th>
+            <th scope="col">Repeats</th>
+            <th scope="col">Time</th>
+          </tr>
+        </thead>
+        <tbody>
+          {checks.map((check) => (
+            <tr key={check.name}>
+              <th scope="row">
+                <span className={passed(check) ? undefined : styles.failed}>{check.name}</span>
+                {check.problem !== null && <small>{check.problem}</small>}
+              </th>
+              <td>{compact(check.error)}</td>
+              <td>{compact(check.allowed)}</td>
+              <td>{check.repeats ? "yes" : "no"}</td>
+              <td>{seconds(check.seconds)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function obstacleOf(now: Readonly<Record<"ready" | "loading" | "active" | "running", boolean>>): string | null {
+  if (!now.ready) return "There is no GPU device";
+  if (now.running) return "It is under way";
+  if (now.active) return "A run is under way; stop it first";
+  return now.loading ? "A model is being loaded" : null;
+}
+
+async function run(): Promise<void> {
+  selfTestStore.setState({ state: "running", checks: [], total: 0 });
+  try {
+    await lab().trainer.selfTest();
+    selfTestStore.setState({ state: "done" });
+  } catch (thrown) {
+    selfTestStore.setState({ state: selfTestStore.getState().checks.length > 0 ? "done" : "never" });
+    throw thrown;
+  }
+}

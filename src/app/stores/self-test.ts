@@ -1,0 +1,21 @@
+/** The self-test of the graphics adapter: its checks as they come. */
+import { useStore } from "zustand";
+import { createStore } from "zustand/vanilla";
+import type { SelfCheck } from "../../engine/self-test/self-test.ts";
+
+export interface SelfTestState {
+  readonly state: "never" | "running" | "done";
+  readonly checks: readonly SelfCheck[];
+  readonly total: number;
+}
+
+export const selfTestStore = createStore<SelfTestState>()(() => ({ state: "never", checks: [], total: 0 }));
+
+/** Reads a part of it and follows it. */
+export function useSelfTest<T>(select: (state: SelfTestState) => T): T {
+  return useStore(selfTestStore, select);
+}
+
+export function addSelfCheck(check: SelfCheck, total: number): void {
+  selfTestStore.setState(({ checks }) => ({ checks: [...checks, check], total }));
+}

@@ -1,0 +1,79 @@
+/** The self-test: whether this adapter computes what training asks of it, repeats it, and gives its memory back. */
+import type { EngineDevice } from "../gpu/device.ts";
+import { memorySnapshot, trimPool } from "../gpu/memory.ts";
+import { type Outcome, problems } from "./checks.ts";
+
+export interface SelfCheck {
+  readonly name: string;
+  /** Largest difference to the host's answer, relative to its largest number; NaN where a result is no number. */
+  readonly error: number;
+  readonly allowed: number;
+  /** The second answer has the same bits. */
+  readonly repeats: boolean;
+  /** Why there is no answer, or null. */
+  readonly problem: string | null;
+  /** Seconds, compiling included. */
+  readonly seconds: number;
+}
+
+/** How many checks there are on this adapter. */
+export function countChecks(): number {
+  return problems().length + 1;
+}
+
+/** Whether a check found nothing wrong. */
+export function passed({ error, allowed, repeats, problem }: SelfCheck): boolean {
+  // A comparison with NaN is false, which is the point of writing it this way round.
+  return problem === null && repeats && error <= allowed;
+}
+
+/**
+ * Works through all checks; one that fails does not end the others. The last one is that nothing is left on the device.
+ * @param now seconds, monotonic
+ */
+export async function* selfTest(device: EngineDevice, now: () => number): AsyncGenerator<SelfCheck> {
+  trimPool();
+  const before = memorySnapshot();
+  for (const { name, allowed, solve } of problems()) {
+    const began = now();
+    const finish = (rest: Pick<SelfCheck, "error" | "repeats" | "problem">): SelfCheck => ({
+      name,
+      allowed,
+      ...rest,
+      seconds: now() - began,
+    });
+    try {
+      const [first, second] = [await solve(), await solve()];
+      device.check();
+      yield finish({ error: errorOf(first), repeats: sameBits(first, second), problem: null });
+    } catch (thrown) {
+      const problem = thrown instanceof Error ? thrown.message : String(thrown);
+      yield finish({ error: Number.NaN, repeats: false, problem });
+    }
+  }
+  const began = now();
+  trimPool();
+  const after = memorySnapshot();
+  const left = after.tensors - before.tensors + Math.max(0, after.gpuBytes - before.gpuBytes);
+  const problem =
+    left === 0
+      ? null
+      : `${after.tensors - before.tensors} tensors and ${after.gpuBytes - before.gpuBytes} bytes are left`;
+  yield { name: "Memory given back", error: left, allowed: 0, repeats: true, problem, seconds: now() - began };
+}
+
+function errorOf({ found, expected }: Outcome): number {
+  if (found.length !== expected.length) return Number.NaN;
+  let [worst, size] = [0, 1e-30];
+  for (let i = 0; i < expected.length; i++) {
+    const error = Math.abs((found[i] as number) - (expected[i] as number));
+    if (Number.isNaN(error)) return Number.NaN;
+    worst = Math.max(worst, error);
+    size = Math.max(size, Math.abs(expected[i] as number));
+  }
+  return worst / size;
+}
+
+function sameBits(a: Outcome, b: Outcome): boolean {
+  return a.found.length === b.found.length && Array.from(a.found).every((value, i) => Object.is(value, b.found[i]));
+}
