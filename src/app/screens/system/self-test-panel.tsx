@@ -22,7 +22,7 @@ export function SelfTestPanel(): ReactNode {
     <Panel
       title="Self-test"
       aside={
-        <>
+        <span className={styles.verdict}>
           {state === "done" && <Verdict failed={failures.length} />}
           <Button
             data-testid="self-test"
@@ -31,7 +31,7 @@ export function SelfTestPanel(): ReactNode {
           >
             {state === "running" ? `${checks.length} of ${total}` : state === "never" ? "Run" : "Run again"}
           </Button>
-        </>
+        </span>
       }
     >
       {state === "never" ? (
