@@ -5,7 +5,7 @@ import { type EngineDevice, openAgain, openDevice } from "../src/engine/gpu/devi
 import { ModelCache } from "../src/engine/loading/model-cache.ts";
 import { Session, type StartedRun } from "../src/engine/rl/session.ts";
 import { openOpfsStore } from "../src/engine/runs/opfs-store.ts";
-import { countChecks, selfTest } from "../src/engine/self-test/self-test.ts";
+import { countChecks, passed, selfTest } from "../src/engine/self-test/self-test.ts";
 import type { RequestId } from "../src/protocol/common.ts";
 import type { FromTrainer, ToTrainer } from "../src/protocol/trainer.ts";
 import { folderName, openFolder, openModelRef } from "./folders.ts";
@@ -98,10 +98,13 @@ async function answer(message: Request): Promise<void> {
       return send({ type: "system", request, report: await lab.system() });
     case "self-test": {
       const total = countChecks();
-      await lab.whileIdle(async (device) => {
+      await lab.selfTest(async (device) => {
+        const failed: string[] = [];
         for await (const check of selfTest(device, () => performance.now() / 1000)) {
+          if (!passed(check)) failed.push(check.name);
           send({ type: "self-check", check, total });
         }
+        return { checks: total, failed };
       });
       return send({ type: "self-tested", request });
     }

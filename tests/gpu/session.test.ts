@@ -128,6 +128,19 @@ describe("a session", () => {
     expect(memorySnapshot().tensors).toBe(baseline);
   });
 
+  it("leaves the device to a self-test, whose result later runs record", async () => {
+    const found = { checks: 3, failed: ["Gradients"] };
+    const tested = lab.session.selfTest(async () => {
+      await expect(lab.start()).rejects.toThrow(/self-test is under way/);
+      return found;
+    });
+    await tested;
+    const run = await lab.start({ steps: 1 });
+    await expect(lab.session.selfTest(async () => found)).rejects.toThrow(/A run is under way/);
+    await run.done;
+    expect((await openRun(lab.store, run.manifest.id)).manifest().selfTest).toEqual(found);
+  });
+
   it("keeps its model when a folder is wrong, and frees it when another takes its place", async () => {
     const { model } = lab.session;
     const folder = await nodeFolder(POCKET);

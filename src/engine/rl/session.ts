@@ -56,6 +56,7 @@ export class Session {
   #trainer: Trainer | undefined;
   #sampling = false;
   #testing = false;
+  #selfTest: RunManifest["selfTest"];
 
   constructor(deps: SessionDeps) {
     this.#deps = deps;
@@ -137,14 +138,14 @@ export class Session {
     if (this.#testing) throw new LabError("bad-input", "The self-test is under way; it takes seconds");
   }
 
-  /** Has the device to itself until `work` is done. @throws LabError("bad-input") when something else is under way */
-  async whileIdle(work: (device: EngineDevice) => Promise<void>): Promise<void> {
+  /** Has `work` test the device, which nothing else uses meanwhile; runs record the result. @throws LabError("bad-input") when it is in use */
+  async selfTest(work: (device: EngineDevice) => Promise<RunManifest["selfTest"]>): Promise<void> {
     this.requireIdle();
     this.#testing = true;
     try {
       // A measurement under way would count as work of this; whoever asked hears of a failure.
       await this.#rate?.catch(() => undefined);
-      await work(this.#device);
+      this.#selfTest = await work(this.#device);
     } finally {
       this.#testing = false;
     }
@@ -194,6 +195,7 @@ export class Session {
       config,
       model: { name: model.name, hash, ...parameterCounts(model, config) },
       ...(start === undefined ? {} : { startAdapter: { name: start.name, hash: start.hash } }),
+      ...(this.#selfTest === undefined ? {} : { selfTest: this.#selfTest }),
       data: await describeData(list, selected),
     };
     const release = await holdOrRefuse(manifest.id);

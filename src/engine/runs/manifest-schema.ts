@@ -24,6 +24,7 @@ const MANIFEST = z.object({
     description: z.string(),
     software: z.boolean(),
   }),
+  selfTest: z.optional(z.object({ checks: count, failed: z.array(z.string()) })),
   state: z.enum(["running", "paused", "finished", "failed"]),
 });
 
@@ -36,6 +37,10 @@ export function parseManifest(value: unknown): { readonly manifest: RunManifest 
   }
   const { config, problems } = parseConfig(parsed.data.config);
   if (problems.length > 0) return { problem: problems.join("; ") };
-  const { startAdapter, ...rest } = parsed.data;
-  return { manifest: { ...rest, ...(startAdapter === undefined ? {} : { startAdapter }), config } };
+  const { startAdapter, selfTest, ...rest } = parsed.data;
+  const optional = {
+    ...(startAdapter === undefined ? {} : { startAdapter }),
+    ...(selfTest === undefined ? {} : { selfTest }),
+  };
+  return { manifest: { ...rest, ...optional, config } };
 }

@@ -31,5 +31,7 @@ export interface RunManifest {
     readonly description: string;
     readonly software: boolean;
   };
+  /** What the self-test had found of the adapter when the run began; absent where it was not asked. */
+  readonly selfTest?: { readonly checks: number; readonly failed: readonly string[] };
   readonly state: "running" | "paused" | "finished" | "failed";
 }

@@ -25,6 +25,12 @@ describe("a stored manifest", () => {
     expect(parseManifest(JSON.parse(JSON.stringify(MANIFEST)))).toEqual({ manifest: MANIFEST });
   });
 
+  it("keeps what not every run has", () => {
+    const full = { ...MANIFEST, startAdapter: { name: "s", hash: "h" }, selfTest: { checks: 23, failed: ["RMSNorm"] } };
+    expect(parseManifest(JSON.parse(JSON.stringify(full)))).toEqual({ manifest: full });
+    expect(problemOf({ selfTest: { checks: "all", failed: [] } })).toMatch(/"selfTest\.checks"/);
+  });
+
   it("of an older version takes the defaults of settings it did not know", () => {
     const { evalSteps: _, ...older } = MANIFEST.config;
     expect(parseManifest({ ...MANIFEST, config: older })).toEqual({ manifest: MANIFEST });

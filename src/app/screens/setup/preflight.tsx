@@ -1,7 +1,10 @@
 import type { ReactNode } from "react";
+import { passed } from "../../../engine/self-test/self-test.ts";
 import type { RunPlan, TrainableBlock } from "../../../protocol/trainer.ts";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
+import { linkTo } from "../../stores/route.ts";
+import { useSelfTest } from "../../stores/self-test.ts";
 import { useSession } from "../../stores/session.ts";
 import { formatCount, formatShare } from "../../styles/format.ts";
 import { FitTable } from "./fit.tsx";
@@ -11,6 +14,7 @@ import styles from "./side.module.css";
 export function Preflight(): ReactNode {
   const plan = useSession((session) => session.plan);
   const model = useSession((session) => session.model);
+  const failed = useSelfTest(({ checks }) => checks.filter((check) => !passed(check)).length);
   if (plan === null) {
     return (
       <Panel title="Preflight">
@@ -20,11 +24,12 @@ export function Preflight(): ReactNode {
       </Panel>
     );
   }
+  const warnings = plan.warnings.length + (failed > 0 ? 1 : 0);
   const verdict =
     plan.problems.length > 0 ? (
       <Badge tone="bad">Cannot start</Badge>
-    ) : plan.warnings.length > 0 ? (
-      <Badge tone="warn">{plan.warnings.length === 1 ? "1 warning" : `${plan.warnings.length} warnings`}</Badge>
+    ) : warnings > 0 ? (
+      <Badge tone="warn">{warnings === 1 ? "1 warning" : `${warnings} warnings`}</Badge>
     ) : (
       <Badge tone="good">Nothing in the way</Badge>
     );
@@ -40,6 +45,12 @@ export function Preflight(): ReactNode {
           {sentence}
         </p>
       ))}
+      {failed > 0 && (
+        <p className={styles.warning}>
+          The <a href={linkTo({ screen: "system" })}>self-test</a> of this graphics adapter failed in {failed}{" "}
+          {failed === 1 ? "check" : "checks"}; what a run computes on it may be wrong
+        </p>
+      )}
       <FitTable plan={plan} />
       <Trainable plan={plan} />
     </Panel>
