@@ -34,7 +34,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   export: ["bytes", "config", "text", "data", "gpu", "model", "policy", "rewards", "runs"],
   scratch: ["bytes", "gpu", "model", "rl", "sft"],
-  "self-test": ["gpu", "rl"],
+  "self-test": ["gpu", "model", "policy", "rl"],
   parity: ["bytes", "config", "text", "data", "gpu", "model", "policy", "rewards", "runs", "eval", "rl", "sft"],
 };
 

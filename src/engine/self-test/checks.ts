@@ -18,6 +18,7 @@ import { type Tensor, tf } from "../gpu/tf.ts";
 import { GradientSum } from "../rl/gradient-sum.ts";
 import { ADAM_DEFAULTS, AdamState, applyAdamw } from "../rl/optimiser.ts";
 import { disposeSet } from "../rl/parameter-sets.ts";
+import { decodeTwice } from "./decoding.ts";
 import * as host from "./host-math.ts";
 import { drawn, exact, type Numbers } from "./host-math.ts";
 
@@ -40,6 +41,9 @@ const SINGLE = 2e-5;
 const HALF = 5e-3;
 /** A slope along a direction, where errors of many elements add up or cancel. */
 const SLOPE = 2e-3;
+
+/** Log-probabilities behind two blocks of a decoder. */
+const DECODED = 1e-4;
 
 async function read(make: () => Tensor): Promise<Float32Array> {
   const tensor = tf.tidy(make);
@@ -259,6 +263,18 @@ function gradients(): Problem {
   );
 }
 
+/** Tokens of the sampler and their log-probabilities; a token that differs is an error of 1. */
+function decoding(): Problem {
+  return problem(
+    "Sampled tokens, their log-probabilities",
+    async () => {
+      const { found, expected, different } = await decodeTwice();
+      return { found: [...found, different], expected: [...expected, 0] };
+    },
+    DECODED,
+  );
+}
+
 /** All of them, in the order in which a step meets them. */
 export function problems(): Problem[] {
   const storages = ["f16", "q8", "q4"] as const;
@@ -272,6 +288,7 @@ export function problems(): Problem[] {
     attends(72, 21, true),
     attends(72, 49, false),
     ...pointwise(),
+    decoding(),
     gradients(),
     update(),
   ];

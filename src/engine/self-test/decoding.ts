@@ -1,0 +1,79 @@
+/** Decoding by the prepared programs, against the op layer with the sampler of the host: other code for the same tokens. */
+import { STREAM } from "../gpu/random.ts";
+import { type Tensor, tf } from "../gpu/tf.ts";
+import type { LanguageConfig } from "../model/config-language.ts";
+import { languageShapes } from "../model/language-shapes.ts";
+import { weightsView } from "../model/weights.ts";
+import type { GenerateOptions } from "../policy/completion.ts";
+import { decodeOnGpu, freeDecodeBuffers } from "../policy/decode-gpu.ts";
+import { decodeOnHost } from "../policy/decode-host.ts";
+import { disposePrefilled, prefill } from "../policy/prefill.ts";
+import { FULL_SAMPLING } from "../policy/sampler.ts";
+import { drawn } from "./host-math.ts";
+
+const CONFIG: LanguageConfig = {
+  family: "qwen2",
+  vocabSize: 53,
+  hiddenSize: 48,
+  layers: 2,
+  heads: 6,
+  kvHeads: 2,
+  headSize: 8,
+  mlpSize: 44,
+  attentionBias: true,
+  rmsNormEps: 1e-6,
+  rope: { theta: 10_000, scaling: { kind: "none" } },
+  window: undefined,
+  maxPositions: 512,
+  tiedHead: false,
+};
+const ROWS = 3;
+const PROMPT = 9;
+const TOKENS = 12;
+
+export interface Decoded {
+  /** Log-probabilities of all tokens, row by row. */
+  readonly found: readonly number[];
+  readonly expected: readonly number[];
+  /** Tokens that are not the same. */
+  readonly different: number;
+}
+
+/** Samples with both and frees everything, the workspace of decoding included. */
+export async function decodeTwice(): Promise<Decoded> {
+  const numbers = (shape: readonly number[], seed: number, scale: number): Tensor =>
+    tf.tensor(
+      drawn(tf.util.sizeFromShape([...shape]), seed).map((value) => scale * value),
+      [...shape],
+    );
+  const frozen = new Map(
+    languageShapes(CONFIG).map(([name, shape], at) => [name, numbers(shape, at + 1, 0.5)] as const),
+  );
+  const weights = weightsView(frozen, {}, 0);
+  const prefix = numbers([1, PROMPT, CONFIG.hiddenSize], 101, 1);
+  const tails = numbers([ROWS, 1, CONFIG.hiddenSize], 102, 1);
+  const prompts = prefill(weights, CONFIG, [{ prefix, tails, tailLengths: new Array<number>(ROWS).fill(1) }]);
+  const key = { seed: 7, step: 1, loop: 1, row: 0, position: 0, stream: STREAM.token };
+  const address = Array.from({ length: ROWS }, (_, rollout) => ({ key: { ...key, rollout }, promptIds: [] }));
+  const options: GenerateOptions = {
+    maxNewTokens: TOKENS,
+    sampler: FULL_SAMPLING,
+    greedy: false,
+    key: (_, rollout) => ({ ...key, rollout }),
+    stop: () => false,
+  };
+  try {
+    const own = await decodeOnGpu(CONFIG, weights, prompts, address, options);
+    const other = await decodeOnHost(CONFIG, weights, prompts, address, options);
+    const [ids, otherIds] = [own, other].map((rows) => rows.flatMap((row) => row.ids)) as [number[], number[]];
+    return {
+      found: own.flatMap(({ logps }) => logps),
+      expected: other.flatMap(({ logps }) => logps),
+      different: ids.filter((id, at) => id !== otherIds[at]).length + Math.abs(ids.length - otherIds.length),
+    };
+  } finally {
+    disposePrefilled(prompts);
+    tf.dispose([prefix, tails, ...frozen.values()]);
+    freeDecodeBuffers();
+  }
+}
