@@ -43,7 +43,7 @@ const HALF = 5e-3;
 const SLOPE = 2e-3;
 
 /** Log-probabilities behind two blocks of a decoder. */
-const DECODED = 1e-4;
+const DECODED = 5e-5;
 
 async function read(make: () => Tensor): Promise<Float32Array> {
   const tensor = tf.tidy(make);

@@ -41,13 +41,18 @@ export interface Decoded {
 
 /** Samples with both and frees everything, the workspace of decoding included. */
 export async function decodeTwice(): Promise<Decoded> {
-  const numbers = (shape: readonly number[], seed: number, scale: number): Tensor =>
+  const numbers = (shape: readonly number[], seed: number, scale: number, centre = 0): Tensor =>
     tf.tensor(
-      drawn(tf.util.sizeFromShape([...shape]), seed).map((value) => scale * value),
+      drawn(tf.util.sizeFromShape([...shape]), seed).map((value) => centre + scale * value),
       [...shape],
     );
+  // Logits a few nats apart, so that some words are likely and a wrong factor shows.
+  const weightOf = (name: string, shape: readonly number[], seed: number): Tensor => {
+    if (/norm[^.]*\.weight$/.test(name)) return numbers(shape, seed, 0.3, 1);
+    return numbers(shape, seed, name.endsWith("lm_head.weight") ? 1 : 0.5);
+  };
   const frozen = new Map(
-    languageShapes(CONFIG).map(([name, shape], at) => [name, numbers(shape, at + 1, 0.5)] as const),
+    languageShapes(CONFIG).map(([name, shape], at) => [name, weightOf(name, shape, at + 1)] as const),
   );
   const weights = weightsView(frozen, {}, 0);
   const prefix = numbers([1, PROMPT, CONFIG.hiddenSize], 101, 1);
