@@ -3,6 +3,7 @@ import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import type { LanguageConfig, LanguageFamily } from "../../src/engine/model/config-language.ts";
 import { languageLinears, languageShapes } from "../../src/engine/model/language-shapes.ts";
 import { type Weights, weightsView } from "../../src/engine/model/weights.ts";
+import { TINY_DECODER } from "../../src/engine/self-test/decoding.ts";
 import { randomTensor } from "./kernels.ts";
 
 export interface TinyLanguage {
@@ -13,20 +14,9 @@ export interface TinyLanguage {
 
 export function tinyConfig(family: LanguageFamily, changes: Partial<LanguageConfig> = {}): LanguageConfig {
   return {
+    ...TINY_DECODER,
     family,
-    vocabSize: 53,
-    hiddenSize: 48,
-    layers: 2,
-    heads: 6,
-    kvHeads: 2,
-    headSize: 8,
-    mlpSize: 44,
     attentionBias: family !== "phi3",
-    rmsNormEps: 1e-6,
-    rope: { theta: 10_000, scaling: { kind: "none" } },
-    window: undefined,
-    maxPositions: 512,
-    tiedHead: false,
     ...changes,
   };
 }

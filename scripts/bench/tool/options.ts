@@ -60,6 +60,9 @@ export function toolOptions(words: readonly string[]): ToolOptions {
   if (parsed.has("write") && (!isDeviceSuite(suite) || only !== "")) {
     throw new LabError("bad-input", `--write wants a whole suite: ${SUITES.join(", ")}`, { subject: "write" });
   }
+  if (parsed.has("card") && suite !== "kernels" && suite !== "decode") {
+    throw new LabError("bad-input", "--card is for the suites kernels and decode", { subject: "card" });
+  }
   if (parsed.has("write") && parsed.has("card")) {
     throw new LabError("bad-input", "--write is for what an adapter is used with, not for --card", {
       subject: "write",

@@ -4,7 +4,8 @@ import { createStore } from "zustand/vanilla";
 import type { SelfCheck } from "../../engine/self-test/self-test.ts";
 
 export interface SelfTestState {
-  readonly state: "never" | "running" | "done";
+  /** "broken": it ended before its last check. */
+  readonly state: "never" | "running" | "done" | "broken";
   readonly checks: readonly SelfCheck[];
   readonly total: number;
 }

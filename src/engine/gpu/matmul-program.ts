@@ -145,7 +145,8 @@ export function usualProducts(): GpuProgram[] {
   return [...new Set(forms.map((form) => programOf({ ...form, end: "extras" })))];
 }
 
-function multiplesOf4(...numbers: readonly (number | undefined)[]): boolean {
+/** True where all can be read or written four at a time; what is not there can. */
+export function multiplesOf4(...numbers: readonly (number | undefined)[]): boolean {
   return numbers.every((value) => (value ?? 0) % 4 === 0);
 }
 

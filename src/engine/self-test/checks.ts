@@ -2,7 +2,6 @@
  * Small problems for the programs that training is made of, with the answers of the host. Sizes are odd, so that edges
  * of tiles are met; a program that is wrong on an adapter is mostly wrong there by far more than rounding.
  */
-
 import { swiglu } from "../gpu/kernels/activation.ts";
 import { attention } from "../gpu/kernels/attention.ts";
 import { linear } from "../gpu/kernels/linear.ts";
@@ -41,7 +40,6 @@ const SINGLE = 2e-5;
 const HALF = 5e-3;
 /** A slope along a direction, where errors of many elements add up or cancel. */
 const SLOPE = 2e-3;
-
 /** Log-probabilities behind two blocks of a decoder. */
 const DECODED = 5e-5;
 

@@ -11,7 +11,8 @@ import { disposePrefilled, prefill } from "../policy/prefill.ts";
 import { FULL_SAMPLING } from "../policy/sampler.ts";
 import { drawn } from "./host-math.ts";
 
-const CONFIG: LanguageConfig = {
+/** A decoder of a few thousand weights whose sizes are no powers of two. */
+export const TINY_DECODER: LanguageConfig = {
   family: "qwen2",
   vocabSize: 53,
   hiddenSize: 48,
@@ -52,12 +53,12 @@ export async function decodeTwice(): Promise<Decoded> {
     return numbers(shape, seed, name.endsWith("lm_head.weight") ? 1 : 0.5);
   };
   const frozen = new Map(
-    languageShapes(CONFIG).map(([name, shape], at) => [name, weightOf(name, shape, at + 1)] as const),
+    languageShapes(TINY_DECODER).map(([name, shape], at) => [name, weightOf(name, shape, at + 1)] as const),
   );
   const weights = weightsView(frozen, {}, 0);
-  const prefix = numbers([1, PROMPT, CONFIG.hiddenSize], 101, 1);
-  const tails = numbers([ROWS, 1, CONFIG.hiddenSize], 102, 1);
-  const prompts = prefill(weights, CONFIG, [{ prefix, tails, tailLengths: new Array<number>(ROWS).fill(1) }]);
+  const prefix = numbers([1, PROMPT, TINY_DECODER.hiddenSize], 101, 1);
+  const tails = numbers([ROWS, 1, TINY_DECODER.hiddenSize], 102, 1);
+  const prompts = prefill(weights, TINY_DECODER, [{ prefix, tails, tailLengths: new Array<number>(ROWS).fill(1) }]);
   const key = { seed: 7, step: 1, loop: 1, row: 0, position: 0, stream: STREAM.token };
   const address = Array.from({ length: ROWS }, (_, rollout) => ({ key: { ...key, rollout }, promptIds: [] }));
   const options: GenerateOptions = {
@@ -68,8 +69,8 @@ export async function decodeTwice(): Promise<Decoded> {
     stop: () => false,
   };
   try {
-    const own = await decodeOnGpu(CONFIG, weights, prompts, address, options);
-    const other = await decodeOnHost(CONFIG, weights, prompts, address, options);
+    const own = await decodeOnGpu(TINY_DECODER, weights, prompts, address, options);
+    const other = await decodeOnHost(TINY_DECODER, weights, prompts, address, options);
     const [ids, otherIds] = [own, other].map((rows) => rows.flatMap((row) => row.ids)) as [number[], number[]];
     return {
       found: own.flatMap(({ logps }) => logps),

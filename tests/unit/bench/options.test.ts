@@ -48,6 +48,8 @@ describe("arguments", () => {
     ["--suite memory --chromium", /The suite memory runs under Node only/],
     ["--suite meteor --write", /--write wants a whole suite/],
     ["--write --only matmul", /--write wants a whole suite/],
+    ["--write --card", /--write is for what an adapter is used with/],
+    ["--suite step --card", /--card is for the suites kernels and decode/],
     ["--budget 0", /--budget must be a whole number from 1/],
     ["--rounds two", /--rounds must be a whole number/],
     ["--fast", /Unknown argument/],

@@ -17,24 +17,34 @@ type Places = Int32Array<ArrayBuffer>;
 
 interface Joined {
   readonly steps: Float64Array<ArrayBuffer>;
-  readonly places: ReadonlyMap<string, Places>;
+  /** By run, in their order. */
+  readonly places: readonly Places[];
 }
 
 /** The runs side by side; values of a step that a run does not have are missing. It follows runs that still grow. */
 export function joinSources(runs: readonly JoinedRun[]): MetricSource {
-  let state = "";
-  let joined: Joined = { steps: new Float64Array(0), places: new Map() };
+  /** Count and newest step of each run when it was joined. */
+  let seen: readonly (readonly [number, number | undefined])[] = [];
+  let joined: Joined = { steps: new Float64Array(0), places: [] };
   const now = (): Joined => {
-    const found = runs.map(({ source: { steps } }) => `${steps.length} ${steps[steps.length - 1] ?? ""}`).join();
-    if (found !== state) {
+    const same = runs.every(({ source: { steps } }, at) => {
+      const [count, newest] = seen[at] ?? [-1];
+      return steps.length === count && steps[count - 1] === newest;
+    });
+    if (!same || seen.length === 0) {
+      seen = runs.map(({ source: { steps } }) => [steps.length, steps[steps.length - 1]] as const);
       joined = join(runs);
-      state = found;
     }
     return joined;
   };
-  const split = (name: string): { readonly run: JoinedRun | undefined; readonly metric: string } => {
+  const origins = new Map<string, readonly [run: number, metric: string]>();
+  /** Run and metric of a name, −1 for no run of these; asked for every point that is drawn. */
+  const originOf = (name: string): readonly [run: number, metric: string] => {
     const at = name.indexOf(" ");
-    return { run: runs.find(({ id }) => id === name.slice(0, at)), metric: name.slice(at + 1) };
+    const known = origins.get(name);
+    const origin = known ?? [runs.findIndex(({ id }) => id === name.slice(0, at)), name.slice(at + 1)];
+    origins.set(name, origin);
+    return origin;
   };
   return {
     get steps() {
@@ -45,15 +55,14 @@ export function joinSources(runs: readonly JoinedRun[]): MetricSource {
     },
     column: (name) => {
       const { steps, places } = now();
-      const { run, metric } = split(name);
-      const own = run?.source.column(metric);
-      const at = run === undefined ? undefined : places.get(run.id);
-      return Float64Array.from(steps, (_, step) => own?.[at?.[step] ?? -1] ?? Number.NaN);
+      const [run, metric] = originOf(name);
+      const own = runs[run]?.source.column(metric);
+      return Float64Array.from(steps, (_, step) => own?.[places[run]?.[step] ?? -1] ?? Number.NaN);
     },
     isMissing: (name, step) => {
-      const { run, metric } = split(name);
-      const at = run === undefined ? -1 : (now().places.get(run.id)?.[step] ?? -1);
-      return run === undefined || at < 0 || run.source.isMissing(metric, at);
+      const [run, metric] = originOf(name);
+      const at = now().places[run]?.[step] ?? -1;
+      return at < 0 || runs[run]?.source.isMissing(metric, at) !== false;
     },
     subscribe: (changed) => {
       const stops = runs.map(({ source }) => source.subscribe(changed));
@@ -67,13 +76,9 @@ export function joinSources(runs: readonly JoinedRun[]): MetricSource {
 function join(runs: readonly JoinedRun[]): Joined {
   const all = new Set(runs.flatMap(({ source }) => Array.from(source.steps)));
   const steps = Float64Array.from(all).sort();
-  const places = new Map<string, Places>();
-  for (const { id, source } of runs) {
+  const places = runs.map(({ source }): Places => {
     const known = new Map(Array.from(source.steps, (step, at) => [step, at] as const));
-    places.set(
-      id,
-      Int32Array.from(steps, (step) => known.get(step) ?? -1),
-    );
-  }
+    return Int32Array.from(steps, (step) => known.get(step) ?? -1);
+  });
   return { steps, places };
 }

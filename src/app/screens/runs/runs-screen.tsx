@@ -36,7 +36,7 @@ export function RunsScreen(): ReactNode {
   const elsewhere = useElsewhere();
   const read = useCallback(async () => setStored(await lab().data.runs()), []);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the list is read again when a run here or in another tab moves on
-  useEffect(() => report(read()), [read, state, checkpoint, elsewhere.length]);
+  useEffect(() => report(read()), [read, state, checkpoint, elsewhere.join()]);
 
   const change = (work: Promise<unknown>): void => report(work.finally(read));
   const startExport = async (runId: string, choice: ExportChoice): Promise<void> => {

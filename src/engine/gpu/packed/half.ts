@@ -4,8 +4,7 @@
  * Half precision ends at 65,504, so each row of the left operand is brought to a fixed range by a power of two of its
  * own, and packed elements by one a storage; both are taken back from the sums and cost no bit.
  */
-import type { RowProgram } from "../rows-program.ts";
-import { runRows } from "../rows-program.ts";
+import { type RowProgram, runRows } from "../rows-program.ts";
 import type { tf } from "../tf.ts";
 import type { WeightStorage } from "./storage.ts";
 

@@ -1,5 +1,6 @@
 /** Products with packed matrices, block by block. */
 import { MOST_ROWS, type Tile } from "../matmul-code.ts";
+import { multiplesOf4 } from "../matmul-program.ts";
 import { broadcastLanes, halfPrograms, onSoftwareAdapter } from "../own-kernels.ts";
 import {
   flatGrid,
@@ -111,7 +112,7 @@ function forwardPlan(storage: WeightStorage, type: Arithmetic, m: number, n: num
 function backwardPlan(storage: WeightStorage, type: Arithmetic, m: number, k: number, adds: boolean): Plan {
   const key = `${storage}-backward-${adds}`;
   if (onSoftwareAdapter()) {
-    const vectors = k % 4 === 0;
+    const vectors = multiplesOf4(k);
     const make = (tile: Tile): GpuProgram => backwardProgram(storage, tile, vectors, adds);
     return registerPlan(`${key}-${vectors}`, make, m, Math.ceil(k / UNIT));
   }
@@ -140,7 +141,7 @@ export function packedForward(
   const type = arithmeticFor(matrix, wanted, m);
   const factors = type === "f16" ? [rowFactors(x)] : [];
   for (const block of matrix.blocks) {
-    const vectors = [block.rows, width, block.first].every((value) => value % 4 === 0);
+    const vectors = multiplesOf4(block.rows, width, block.first);
     const { program, grid, last } = forwardPlan(matrix.storage, type, m, block.rows, vectors);
     for (const run of rowRuns(m, block.rows * k)) {
       const { from, count } = run;

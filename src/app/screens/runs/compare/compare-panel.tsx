@@ -24,7 +24,8 @@ export function ComparePanel(props: { readonly runs: readonly RunSummary[]; read
   const { source, evaluations, problem } = useCompared(key);
   // biome-ignore lint/correctness/useExhaustiveDependencies: ids and titles are all that is drawn of a run
   const runs = useMemo(() => manifests.map(({ id, title }) => ({ id, title })), [key, titles]);
-  const rows = [...heldOutRows(manifests.map(({ id }) => evaluations.get(id) ?? [])), ...differenceRows(manifests)];
+  const scores = heldOutRows(manifests.map(({ id }) => evaluations.get(id) ?? []));
+  const differences = differenceRows(manifests);
   return (
     <Panel
       title={`${runs.length} runs compared`}
@@ -41,7 +42,8 @@ export function ComparePanel(props: { readonly runs: readonly RunSummary[]; read
       <div className={styles.parts} data-testid="compare">
         {problem !== null && <p className={styles.problem}>This run could not be read: {problem}</p>}
         <Charts runs={runs} source={source} key={key} />
-        <Differences titles={runs.map(({ title }) => title)} rows={rows} />
+        {differences.length === 0 && <p className={styles.same}>Model, data and all settings are the same</p>}
+        <ComparedTable titles={runs.map(({ title }) => title)} rows={[...scores, ...differences]} />
       </div>
     </Panel>
   );
@@ -107,20 +109,20 @@ function loggedText(source: MetricSource): string {
   return [...names].sort().join("\n");
 }
 
-function Differences({
+function ComparedTable({
   titles,
   rows,
 }: {
   readonly titles: readonly string[];
   readonly rows: readonly ComparedRow[];
 }): ReactNode {
-  if (rows.length === 0) return <p className={styles.same}>Model, data and all settings are the same</p>;
+  if (rows.length === 0) return null;
   return (
     <div className={styles.scroll}>
       <table className={styles.table} data-testid="compare-table">
         <thead>
           <tr>
-            <th scope="col">What differs</th>
+            <td />
             {titles.map((title, at) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: the place is the run's colour
               <th scope="col" key={at} data-run={at + 1}>

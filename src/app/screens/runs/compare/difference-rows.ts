@@ -4,7 +4,7 @@ import { SETTING_GROUPS } from "../../../../engine/config/setting.ts";
 import { SETTINGS } from "../../../../engine/config/table.ts";
 import type { StoredEvaluation } from "../../../../engine/runs/evaluations.ts";
 import type { RunManifest } from "../../../../engine/runs/manifest.ts";
-import { fixed, signed } from "../../../components/charts/format.ts";
+import { fixed, MISSING, signed } from "../../../components/charts/format.ts";
 import { EVAL_TEXTS } from "../../eval/eval-metrics.ts";
 import { settingText } from "../run-difference.ts";
 
@@ -18,9 +18,6 @@ export interface ComparedRow {
 /** Model, data and settings of which at least two runs have different ones; settings in the order of their table. */
 export function differenceRows(runs: readonly RunManifest[]): ComparedRow[] {
   const rows: ComparedRow[] = [];
-  const add = (group: string, label: string, values: readonly string[]): void => {
-    if (new Set(values).size > 1) rows.push({ group, label, values });
-  };
   // Two folders may have one name.
   for (const [label, part] of [
     ["Model", "model"],
@@ -35,17 +32,13 @@ export function differenceRows(runs: readonly RunManifest[]): ComparedRow[] {
   const changed = new Set(runs.flatMap((run) => Object.keys(configDifference(run.config, first.config))));
   for (const key of SETTING_KEYS.filter((name) => changed.has(name))) {
     const { group, label } = SETTINGS[key];
-    add(
-      SETTING_GROUPS[group],
-      label,
-      runs.map((run) => settingText(run.config, key)),
-    );
+    rows.push({ group: SETTING_GROUPS[group], label, values: runs.map((run) => settingText(run.config, key)) });
   }
   return rows;
 }
 
 /**
- * Held-out scores before the first step and at the newest evaluation, with the paired difference.
+ * Held-out scores of the newest evaluation, with the paired difference to the first one.
  * @param evaluations of each run, in the order of the runs
  */
 export function heldOutRows(evaluations: readonly (readonly StoredEvaluation[])[]): ComparedRow[] {
@@ -54,9 +47,8 @@ export function heldOutRows(evaluations: readonly (readonly StoredEvaluation[])[
     group: "Held-out rows, newest score and its paired difference to the start",
     label: title,
     values: evaluations.map((list) => {
-      const first = list[0]?.report;
       const last = list.at(-1)?.report;
-      if (first === undefined || last === undefined) return "–";
+      if (last === undefined) return MISSING;
       const difference = last.difference?.[id] ?? null;
       const change = difference === null ? "" : ` ${signed(difference.mean, 3)}`;
       return `${fixed(last.means[id], 3)}${change}`;
