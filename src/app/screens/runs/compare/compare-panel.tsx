@@ -122,7 +122,9 @@ function ComparedTable({
       <table className={styles.table} data-testid="compare-table">
         <thead>
           <tr>
-            <td />
+            <th scope="col">
+              <span className="visually-hidden">Of each run</span>
+            </th>
             {titles.map((title, at) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: the place is the run's colour
               <th scope="col" key={at} data-run={at + 1}>
