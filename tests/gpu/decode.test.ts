@@ -149,6 +149,14 @@ describe("decoding on the GPU gives the rows of the CPU sampler", () => {
     await expectLikeHost(tinyConfig("qwen2"), 8, MIXED);
   });
 
+  it.each([6, 3, 2, 1])("with %i key heads for six, over several workgroups of keys", async (kvHeads) => {
+    const long: readonly Shape[] = [
+      { prefix: 150, tails: [3, 1, 5] },
+      { prefix: 33, tails: [2, 2] },
+    ];
+    await expectLikeHost(tinyConfig("qwen2", { kvHeads }), 0, long, {}, [true, false]);
+  });
+
   it("for one row, for a prompt of one token, and for a tied head", async () => {
     await expectLikeHost(tinyConfig("qwen2"), 8, [{ prefix: 3, tails: [1] }]);
     await expectLikeHost(tinyConfig("qwen2"), 0, [{ prefix: 0, tails: [1, 1] }]);

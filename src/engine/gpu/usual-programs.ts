@@ -3,7 +3,7 @@
  * them done by the first step, on several threads where it has them; one that compiles at the first dispatch no longer
  * holds up the thread that records.
  */
-import { EMBED, MIX, NORM, ROTATE, scoresProgram } from "./decode/attend.ts";
+import { EMBED, mixProgram, NORM, ROTATE, scoreLanes, scoresProgram } from "./decode/attend.ts";
 import { laned } from "./decode/lanes.ts";
 import { FOLD, GATE, linearProgram } from "./decode/products.ts";
 import { SAMPLE } from "./decode/sample.ts";
@@ -18,11 +18,12 @@ const SLOTS = 8;
 /** Programs of decoding f32 weights and, on software adapters, of matrix products; the rest compiles quickly. */
 export function usualPrograms(): GpuProgram[] {
   const software = onSoftwareAdapter();
-  const decoding = [NORM, linearProgram(slotBlock(SLOTS, software, broadcastLanes())), MIX, SAMPLE];
+  const shared = software ? 2 : 1;
+  const decoding = [NORM, linearProgram(slotBlock(SLOTS, software, broadcastLanes())), mixProgram(shared), SAMPLE];
   return [
     ...(software ? usualProducts() : []),
     ...decoding.map((program) => laned(program, software).program),
-    ...[FOLD, EMBED, ROTATE, scoresProgram(software ? 8 : 64), GATE],
+    ...[FOLD, EMBED, ROTATE, scoresProgram(scoreLanes(software), shared), GATE],
   ];
 }
 

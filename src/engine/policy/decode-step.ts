@@ -1,5 +1,15 @@
 /** One decoding step of a batch as a list of prepared dispatches: a token in, the next one drawn. */
-import { EMBED, MIX, NORM, ROTATE, scoresProgram } from "../gpu/decode/attend.ts";
+import {
+  EMBED,
+  headBlocks,
+  mixProgram,
+  NORM,
+  POINT_LANES,
+  ROTATE,
+  scoreLanes,
+  scoresProgram,
+  sharedHeads,
+} from "../gpu/decode/attend.ts";
 import { laned } from "../gpu/decode/lanes.ts";
 import { PACKED_STEP, packedEmbedProgram, packedLinearProgram } from "../gpu/decode/packed-products.ts";
 import { GATE, linearProgram } from "../gpu/decode/products.ts";
@@ -84,6 +94,10 @@ export function decodeStep(
   const { hiddenSize, mlpSize, heads, kvHeads, headSize, vocabSize } = config;
   const block = slotBlock(sizes.slots, software, broadcastLanes());
   const list: Prepared<DecodeLoad>[] = [];
+  /** Workgroups of a program with a thread for each of so many points of a slot. */
+  const points =
+    (count: number): Prepared<DecodeLoad>["grid"] =>
+    ({ slots }) => [Math.ceil((slots * count) / POINT_LANES), 1];
 
   const norm = (weight: GPUBuffer): void => {
     const { program, groups } = laned(NORM, software);
@@ -163,20 +177,22 @@ export function decodeStep(
       list.push({
         program: packedEmbedProgram(table.storage),
         buffers: [...buffersOf(part), buffers.given, buffers.state, buffers.x],
-        uniforms: [...units, part.skip, part.first, part.rows, part.unit],
-        grid: ({ slots }) => [Math.ceil(hiddenSize / 64), slots],
+        uniforms: [sizes.slots, ...units, part.skip, part.first, part.rows, part.unit],
+        grid: points(hiddenSize / PACKED_STEP),
       });
     }
   } else {
     list.push({
       program: EMBED,
       buffers: [table, buffers.given, buffers.state, buffers.x],
-      uniforms: [hiddenSize / 4],
-      grid: ({ slots }) => [Math.ceil(hiddenSize / 32), slots],
+      uniforms: [sizes.slots, hiddenSize / 4],
+      grid: points(hiddenSize / 4),
     });
   }
   const cacheUniforms = [headSize / 4, heads, kvHeads, sizes.tailStart, sizes.places, sizes.capacity, sizes.keys];
-  const lanes = software ? 8 : 64;
+  const lanes = scoreLanes(software);
+  const shared = sharedHeads(heads, kvHeads, software);
+  const blocks = headBlocks(heads, kvHeads, shared);
   model.blocks.forEach((own, layer) => {
     const cache = buffers.caches[layer] as DecodeBuffers["caches"][number];
     const { layout } = own;
@@ -186,6 +202,7 @@ export function decodeStep(
       program: ROTATE,
       buffers: [buffers.projected, buffers.angles, buffers.state, buffers.query, cache.ownKeys, cache.ownValues],
       uniforms: [
+        sizes.slots,
         headSize / 8,
         heads,
         kvHeads,
@@ -197,21 +214,21 @@ export function decodeStep(
           rows.groupStride / 4,
         ]),
       ],
-      grid: ({ slots }) => [Math.ceil(((heads + 2 * kvHeads) * headSize) / 64), slots],
+      grid: points((heads + 2 * kvHeads) * (headSize / 8)),
     });
     list.push({
-      program: scoresProgram(lanes),
+      program: scoresProgram(lanes, shared),
       buffers: [buffers.query, cache.pastKeys, cache.ownKeys, buffers.state, buffers.scores],
-      uniforms: [...cacheUniforms, 1 / Math.sqrt(headSize)],
-      grid: ({ slots, keys }) => [Math.ceil(keys / (2 * lanes)), slots * heads],
+      uniforms: [...cacheUniforms, 1 / Math.sqrt(headSize), blocks],
+      grid: ({ slots, keys }) => [Math.ceil(keys / (2 * lanes)), slots * blocks],
     });
-    const mix = laned(MIX, software);
-    const tiles = (heads * headSize) / 8;
+    const mix = laned(mixProgram(shared), software);
+    const tiles = (blocks * headSize) / 8;
     list.push({
       program: mix.program,
       buffers: [buffers.scores, cache.pastValues, cache.ownValues, buffers.state, buffers.mixed],
-      uniforms: [tiles, ...cacheUniforms],
-      grid: ({ slots }) => [mix.groups(tiles), slots],
+      uniforms: [software ? sizes.slots * tiles : tiles, ...cacheUniforms, tiles],
+      grid: ({ slots }) => (software ? [mix.groups(slots * tiles), 1] : [mix.groups(tiles), slots]),
     });
     layers(buffers.mixed, own.output, buffers.x, true);
     norm(own.norms[1]);
@@ -219,8 +236,8 @@ export function decodeStep(
     list.push({
       program: GATE,
       buffers: [buffers.pairs, buffers.gated],
-      uniforms: [mlpSize / 4, own.gated.outSize / 4, layout.gateFirst / 4, layout.upFirst / 4],
-      grid: ({ slots }) => [Math.ceil(mlpSize / 32), slots],
+      uniforms: [sizes.slots, mlpSize / 4, own.gated.outSize / 4, layout.gateFirst / 4, layout.upFirst / 4],
+      grid: points(mlpSize / 4),
     });
     layers(buffers.gated, own.down, buffers.x, true);
   });

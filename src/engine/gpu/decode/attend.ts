@@ -7,20 +7,30 @@ import type { GpuProgram } from "../program.ts";
 import type { LaneProgram } from "./lanes.ts";
 import { SLOT_HEADER } from "./state.ts";
 
+/**
+ * Threads of a workgroup where each has a result of its own. They count on over all slots: a software adapter pays for
+ * every workgroup, so none is left half empty.
+ */
+export const POINT_LANES = 64;
+
+const lines = (count: number, line: (i: number) => string): string =>
+  Array.from({ length: count }, (_, i) => line(i)).join("\n");
+
 /** x[slot] = embedding of the slot's token, or of its row's first place. One thread per four channels. */
 export const EMBED: GpuProgram = {
   name: "lab-decode-embed",
   inputs: { table: "vec4<f32>", given: "vec4<f32>", state: "u32" },
   outputs: { x: "vec4<f32>" },
-  uniforms: { width4: "u32" },
-  workgroup: [8, 1],
+  uniforms: { slots: "u32", width4: "u32" },
+  workgroup: [POINT_LANES, 1],
   header: SLOT_HEADER,
   body: `
-    let c = group.x * 8u + local.x;
-    if (c >= u.width4) { return; }
-    let s = group.y * SLOT_WORDS;
+    let at = group.x * ${POINT_LANES}u + local.x;
+    let slot = at / u.width4;
+    if (slot >= u.slots) { return; }
+    let c = at % u.width4;
+    let s = slot * SLOT_WORDS;
     let id = state[s + ID];
-    let at = group.y * u.width4 + c;
     if (id == NO_TOKEN) { x[at] = given[state[s + ROW] * u.width4 + c]; } else { x[at] = table[id * u.width4 + c]; }`,
 };
 
@@ -45,6 +55,7 @@ export const ROTATE: GpuProgram = {
   inputs: { projected: "vec4<f32>", angles: "vec4<f32>", state: "u32" },
   outputs: { q: "vec4<f32>", keys: "vec4<f32>", values: "vec4<f32>" },
   uniforms: {
+    slots: "u32",
     half4: "u32",
     heads: "u32",
     keyHeads: "u32",
@@ -60,15 +71,16 @@ export const ROTATE: GpuProgram = {
     valueGroup: "u32",
     valueStride4: "u32",
   },
-  workgroup: [8, 1],
+  workgroup: [POINT_LANES, 1],
   header: `${SLOT_HEADER}
     fn column(head: u32, first4: u32, perGroup: u32, stride4: u32) -> u32 {
       return first4 + (head / perGroup) * stride4 + (head % perGroup) * 2u * u.half4;
     }`,
   body: `
-    let index = group.x * 8u + local.x;
-    if (index >= (u.heads + 2u * u.keyHeads) * u.half4) { return; }
-    let slot = group.y;
+    let width = (u.heads + 2u * u.keyHeads) * u.half4;
+    let slot = (group.x * ${POINT_LANES}u + local.x) / width;
+    let index = (group.x * ${POINT_LANES}u + local.x) % width;
+    if (slot >= u.slots) { return; }
     let s = slot * SLOT_WORDS;
     let c = index % u.half4;
     let which = index / u.half4;
@@ -115,7 +127,7 @@ const CACHE_UNIFORMS = {
 } as const;
 
 /**
- * Of a slot and a query head: key j lies at `pastKey(j)` of the prompt's cache where j < split, else at `ownKey + j − split`
+ * Of a slot and a key head: key j lies at `pastKey(j)` of the prompt's cache where j < split, else at `ownKey + j − split`
  * of the own one, both in keys; there are `count`. What the state says is read once, for a load costs more than all else.
  */
 const PLACES = `
@@ -123,94 +135,140 @@ const PLACES = `
     let headKeys = state[s + HEAD];
     let split = headKeys + state[s + TAIL];
     let count = split + state[s + COUNT] + 1u;
-    let keyHead = head / (u.heads / u.keyHeads);
     let pastHead = (state[s + PAST_ROW] * u.keyHeads + keyHead) * u.places;
     let pastTail = pastHead + u.tailStart - headKeys;
     let ownKey = (state[s + ROW] * u.keyHeads + keyHead) * u.capacity;`;
 
 /**
- * scores[slot · head, key] = scale · q · k. A thread takes two keys, a workgroup twice `lanes`: the query is loaded once
- * for both.
+ * Query heads of one key head that a thread takes together, so that it loads a key or value once for both.
+ * @param software on cards the caches do this, and more threads are worth more
  */
-export const scoresProgram = (lanes: number): GpuProgram => ({
-  name: `lab-decode-scores-${lanes}`,
-  inputs: { q: "vec4<f32>", past: "vec4<f32>", own: "vec4<f32>", state: "u32" },
-  outputs: { scores: "f32" },
-  uniforms: { ...CACHE_UNIFORMS, scale: "f32" },
-  workgroup: [lanes, 1],
-  header: SLOT_HEADER,
-  body: `
-    let slot = group.y / u.heads;
-    let head = group.y % u.heads;
+export function sharedHeads(heads: number, keyHeads: number, software: boolean): 1 | 2 {
+  return software && heads > keyHeads ? 2 : 1;
+}
+
+/** Blocks of query heads of a slot. */
+export function headBlocks(heads: number, keyHeads: number, shared: 1 | 2): number {
+  return keyHeads * Math.ceil(heads / keyHeads / shared);
+}
+
+/** Declares `keyHead` and `head0`, `head1` (the last one again where it has no neighbour) of block `block` of a slot. */
+const headsOfBlock = (shared: 1 | 2): string => `
+    let perKey = u.heads / u.keyHeads;
+    let blocks = (perKey + ${shared - 1}u) / ${shared}u;
+    let keyHead = block / blocks;
+    let head0 = keyHead * perKey + ${shared}u * (block % blocks);
+    ${shared === 2 ? "let head1 = min(head0 + 1u, keyHead * perKey + perKey - 1u);" : ""}`;
+
+/** Threads of a workgroup of scores, each with two keys. */
+export function scoreLanes(software: boolean): number {
+  return software ? 16 : 64;
+}
+
+/**
+ * scores[slot · head, key] = scale · q · k. A thread takes two keys and one or two heads, a workgroup twice `lanes` keys:
+ * the queries are loaded once for both.
+ */
+export function scoresProgram(lanes: number, shared: 1 | 2): GpuProgram {
+  const dots = (cache: string, sums: string): string => `
+      for (var i = 0u; i < u.d4; i++) {
+        let k0 = ${cache}[a0 * u.d4 + i];
+        let k1 = ${cache}[a1 * u.d4 + i];
+        ${lines(shared, (h) => `let x${h} = q[(slot * u.heads + head${h}) * u.d4 + i];`)}
+        ${lines(shared, (h) => `${sums}${h} += vec2f(dot(x${h}, k0), dot(x${h}, k1));`)}
+      }`;
+  return {
+    name: `lab-decode-scores-${lanes}-${shared}`,
+    inputs: { q: "vec4<f32>", past: "vec4<f32>", own: "vec4<f32>", state: "u32" },
+    outputs: { scores: "f32" },
+    uniforms: { ...CACHE_UNIFORMS, scale: "f32", blocks: "u32" },
+    workgroup: [lanes, 1],
+    header: SLOT_HEADER,
+    body: `
+    let slot = group.y / u.blocks;
+    let block = group.y % u.blocks;
+    ${headsOfBlock(shared)}
     ${PLACES}
     let j0 = group.x * ${2 * lanes}u + local.x;
     let j1 = j0 + ${lanes}u;
     if (j0 >= count) { return; }
-    let query = group.y * u.d4;
-    var before = vec2f(0);
+    ${lines(shared, (h) => `var before${h} = vec2f(0); var after${h} = vec2f(0);`)}
     if (j0 < split) {
       let last = min(j1, split - 1u);
       let a0 = select(pastTail, pastHead, j0 < headKeys) + j0;
       let a1 = select(pastTail, pastHead, last < headKeys) + last;
-      for (var i = 0u; i < u.d4; i++) {
-        let x = q[query + i];
-        before += vec2f(dot(x, past[a0 * u.d4 + i]), dot(x, past[a1 * u.d4 + i]));
-      }
+      ${dots("past", "before")}
     }
-    var after = vec2f(0);
     if (j0 >= split || (j1 >= split && j1 < count)) {
       let a0 = ownKey + max(j0, split) - split;
       let a1 = ownKey + min(j1, count - 1u) - split;
-      for (var i = 0u; i < u.d4; i++) {
-        let x = q[query + i];
-        after += vec2f(dot(x, own[a0 * u.d4 + i]), dot(x, own[a1 * u.d4 + i]));
-      }
+      ${dots("own", "after")}
     }
-    let at = group.y * u.stride;
-    scores[at + j0] = select(after.x, before.x, j0 < split) * u.scale;
-    if (j1 < count) { scores[at + j1] = select(after.y, before.y, j1 < split) * u.scale; }`,
-});
+    ${lines(
+      shared,
+      (h) => `let at${h} = (slot * u.heads + head${h}) * u.stride;
+    scores[at${h} + j0] = select(after${h}.x, before${h}.x, j0 < split) * u.scale;
+    if (j1 < count) { scores[at${h} + j1] = select(after${h}.y, before${h}.y, j1 < split) * u.scale; }`,
+    )}`,
+  };
+}
 
-/** result[slot, head, 8 channels] = softmax(scores) · v. */
-export const MIX: LaneProgram = {
-  name: "lab-decode-mix",
-  inputs: { scores: "f32", past: "vec4<f32>", own: "vec4<f32>", state: "u32" },
-  outputs: { result: "vec4<f32>" },
-  uniforms: { tiles: "u32", ...CACHE_UNIFORMS },
-  reductions: ["largest", "sum", "sum4"],
-  header: SLOT_HEADER,
-  body: `
-    let slot = group.y;
-    let head = 2u * tile / u.d4;
-    let c = 2u * tile % u.d4;
+/**
+ * result[slot, head, 8 channels] = softmax(scores) · v, of one or two heads. Tiles count on
+ * over all slots; the grid's y counts runs of `tiles`, for an axis of a card holds no more than 65,535 workgroups.
+ */
+export function mixProgram(shared: 1 | 2): LaneProgram {
+  const add = (cache: string): string => `
+      let low = ${cache}[at];
+      let high = ${cache}[at + 1u];
+      ${lines(
+        shared,
+        (h) => `let e${h} = exp(scores[base${h} + j] - top${h});
+      totals[${h}] += e${h};
+      low${h} += e${h} * low;
+      high${h} += e${h} * high;`,
+      )}`;
+  return {
+    name: `lab-decode-mix-${shared}`,
+    inputs: { scores: "f32", past: "vec4<f32>", own: "vec4<f32>", state: "u32" },
+    outputs: { result: "vec4<f32>" },
+    uniforms: { tiles: "u32", ...CACHE_UNIFORMS, slotTiles: "u32" },
+    reductions: ["largest", "sum4"],
+    header: SLOT_HEADER,
+    body: `
+    let which = group.y * u.tiles + tile;
+    let slot = which / u.slotTiles;
+    let block = which % u.slotTiles * 2u / u.d4;
+    let c = 2u * which % u.d4;
+    ${headsOfBlock(shared)}
     ${PLACES}
-    let base = (slot * u.heads + head) * u.stride;
-    var top = -3.0e38;
-    for (var j = first; j < count; j += step) { top = max(top, scores[base + j]); }
-    top = largest(top, lane);
-    var total = 0.0;
-    var low = vec4f(0);
-    var high = vec4f(0);
+    ${lines(
+      shared,
+      (h) => `let base${h} = (slot * u.heads + head${h}) * u.stride;
+    var top${h} = -3.0e38; var low${h} = vec4f(0); var high${h} = vec4f(0);`,
+    )}
+    for (var j = first; j < count; j += step) {
+      ${lines(shared, (h) => `top${h} = max(top${h}, scores[base${h} + j]);`)}
+    }
+    ${lines(shared, (h) => `top${h} = largest(top${h}, lane);`)}
+    var totals = vec4f(0);
     for (var j = first; j < split; j += step) {
-      let e = exp(scores[base + j] - top);
-      total += e;
       let at = (select(pastTail, pastHead, j < headKeys) + j) * u.d4 + c;
-      low += e * past[at];
-      high += e * past[at + 1u];
+      ${add("past")}
     }
     for (var j = split + first; j < count; j += step) {
-      let e = exp(scores[base + j] - top);
-      total += e;
       let at = (ownKey + j - split) * u.d4 + c;
-      low += e * own[at];
-      high += e * own[at + 1u];
+      ${add("own")}
     }
-    total = sum(total, lane);
-    low = sum4(low, lane);
-    high = sum4(high, lane);
+    totals = sum4(totals, lane);
+    ${lines(shared, (h) => `low${h} = sum4(low${h}, lane); high${h} = sum4(high${h}, lane);`)}
     if (first == 0u) {
-      let at = 2u * (slot * u.tiles + tile);
-      result[at] = low / total;
-      result[at + 1u] = high / total;
+      ${lines(
+        shared,
+        (h) => `let to${h} = (slot * u.heads + head${h}) * u.d4 + c;
+      result[to${h}] = low${h} / totals[${h}];
+      result[to${h} + 1u] = high${h} / totals[${h}];`,
+      )}
     }`,
-};
+  };
+}

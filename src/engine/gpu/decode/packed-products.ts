@@ -6,6 +6,7 @@
 import { hasScales, type WeightStorage } from "../packed/storage.ts";
 import { blockInputs, readUnit, UNIT, UNITS_PER_SCALE, unpackHeader } from "../packed/unpack.ts";
 import type { GpuProgram } from "../program.ts";
+import { POINT_LANES } from "./attend.ts";
 import type { LaneProgram } from "./lanes.ts";
 import { putAll } from "./products.ts";
 import { type SlotBlock, blockInputs as slotInputs } from "./slot-block.ts";
@@ -92,15 +93,17 @@ export function packedEmbedProgram(storage: WeightStorage): GpuProgram {
     name: `lab-decode-packed-embed-${storage}`,
     inputs: { ...blockInputs(storage), given: "vec4<f32>", state: "u32" },
     outputs: { x: "vec4<f32>" },
-    uniforms: { units: "u32", rowUnits: "u32", skip: "u32", first: "u32", rows: "u32", factor: "f32" },
-    workgroup: [8, 1],
+    uniforms: { slots: "u32", units: "u32", rowUnits: "u32", skip: "u32", first: "u32", rows: "u32", factor: "f32" },
+    workgroup: [POINT_LANES, 1],
     header: `${SLOT_HEADER}\n${unpackHeader(storage)}`,
     body: `
-      let unit = group.x * 8u + local.x;
-      if (unit >= u.units) { return; }
-      let s = group.y * SLOT_WORDS;
+      let index = group.x * ${POINT_LANES}u + local.x;
+      let slot = index / u.units;
+      if (slot >= u.slots) { return; }
+      let unit = index % u.units;
+      let s = slot * SLOT_WORDS;
       let id = state[s + ID];
-      let at = (group.y * u.units + unit) * 2u;
+      let at = index * 2u;
       if (id == NO_TOKEN) {
         if (u.first != 0u) { return; }
         let start = (state[s + ROW] * u.units + unit) * 2u;

@@ -6,6 +6,7 @@
  * Oracle: gpu/kernels/linear.ts; tests/gpu/decode.test.ts.
  */
 import type { GpuProgram } from "../program.ts";
+import { POINT_LANES } from "./attend.ts";
 import type { LaneProgram } from "./lanes.ts";
 import { blockInputs, type SlotBlock } from "./slot-block.ts";
 
@@ -100,12 +101,13 @@ export const GATE: GpuProgram = {
   name: "lab-decode-gate",
   inputs: { pairs: "vec4<f32>" },
   outputs: { result: "vec4<f32>" },
-  uniforms: { width4: "u32", stride4: "u32", gateFirst4: "u32", upFirst4: "u32" },
-  workgroup: [8, 1],
+  uniforms: { slots: "u32", width4: "u32", stride4: "u32", gateFirst4: "u32", upFirst4: "u32" },
+  workgroup: [POINT_LANES, 1],
   body: `
-    let c = group.x * 8u + local.x;
-    if (c >= u.width4) { return; }
-    let base = group.y * u.stride4 + c;
+    let at = group.x * ${POINT_LANES}u + local.x;
+    let slot = at / u.width4;
+    if (slot >= u.slots) { return; }
+    let base = slot * u.stride4 + at % u.width4;
     let g = pairs[base + u.gateFirst4];
-    result[group.y * u.width4 + c] = g / (1.0 + exp(-max(g, vec4f(-80.0)))) * pairs[base + u.upFirst4];`,
+    result[at] = g / (1.0 + exp(-max(g, vec4f(-80.0)))) * pairs[base + u.upFirst4];`,
 };
