@@ -52,6 +52,40 @@ describe("own programs", () => {
     expect(() => engine.check()).toThrow(/did not happen/);
   });
 
+  it("each have their own uniforms, handed over together with the commands", async () => {
+    const { queue } = engine.device;
+    const stock = queue.writeBuffer;
+    let writes = 0;
+    queue.writeBuffer = ((...given: Parameters<GPUQueue["writeBuffer"]>) => {
+      writes++;
+      return stock(...given);
+    }) as GPUQueue["writeBuffer"];
+    const perSubmit = tf.env().getNumber("WEBGPU_DEFERRED_SUBMIT_BATCH_SIZE");
+    const x = tf.tidy(() => tf.zeros([3]).add(0));
+    const first = (by: number): Tensor => {
+      const [up, down] = runProgram(SPLIT, [x], [{ shape: [3] }, { shape: [3] }], [3, by], [1, 1, 1]).map(toTensor);
+      down?.dispose();
+      return up as Tensor;
+    };
+    try {
+      tf.env().set("WEBGPU_DEFERRED_SUBMIT_BATCH_SIZE", 10_000);
+      // The second round writes the same pages again while the first may still wait for the GPU.
+      for (const start of [0, 1000]) {
+        await x.data();
+        writes = 0;
+        const results = Array.from({ length: 700 }, (_, i) => first(start + i));
+        const found = await Promise.all(results.map(async (one) => (await one.data())[2]));
+        expect(found).toEqual(results.map((_, i) => start + i));
+        expect(writes).toBeLessThanOrEqual(Math.ceil(700 / 128));
+        tf.dispose(results);
+      }
+    } finally {
+      queue.writeBuffer = stock;
+      tf.env().set("WEBGPU_DEFERRED_SUBMIT_BATCH_SIZE", perSubmit);
+      x.dispose();
+    }
+  });
+
   it("refuse a wrong number of uniforms", () => {
     expect(() => runProgram(SPLIT, [tf.ones([2])], [{ shape: [2] }, { shape: [2] }], [2], [1, 1, 1])).toThrow(
       /2 uniforms/,

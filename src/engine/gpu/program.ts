@@ -6,6 +6,7 @@
  */
 import { LabError } from "../errors.ts";
 import { tf } from "./tf.ts";
+import { UniformPages } from "./uniforms.ts";
 
 export type BufferType = "f32" | "vec4<f32>" | "i32" | "u32" | "vec2<u32>" | "vec4<u32>";
 
@@ -54,12 +55,10 @@ export interface OutputInto {
 interface Backend {
   readonly device: GPUDevice;
   readonly queue: GPUQueue;
-  readonly bufferManager: { acquireBuffer(size: number, usage: number): GPUBuffer };
   readonly tensorMap: {
     get(id: object): { resource: GPUBuffer | null; values: tf.TypedArray | null; dtype: string } | undefined;
   };
   readonly commandQueueOwnedIds: WeakSet<object>;
-  readonly uniformPendingDisposal: GPUBuffer[];
   commandEncoder: GPUCommandEncoder | null;
   computePassEncoder: GPUComputePassEncoder | null;
   dispatchCountInPass: number;
@@ -156,28 +155,20 @@ export async function compileAhead(device: GPUDevice, programs: readonly GpuProg
   await Promise.allSettled(programs.filter(({ name }) => !cache.has(name)).map(ahead));
 }
 
-/** The uniform block of a program, at least 16 bytes. */
-export function uniformBytes(program: GpuProgram, values: readonly number[]): ArrayBuffer {
-  const types = Object.values(program.uniforms);
-  if (types.length !== values.length) {
-    throw new LabError("internal", `${program.name} takes ${types.length} uniforms, not ${values.length}`);
-  }
-  const bytes = new ArrayBuffer(Math.max(16, 4 * types.length));
-  const view = new DataView(bytes);
-  types.forEach((type, i) => {
-    const value = values[i] as number;
-    if (type === "f32") view.setFloat32(4 * i, value, true);
-    else view.setInt32(4 * i, value, true);
-  });
-  return bytes;
-}
+const pages = new WeakMap<Backend, UniformPages>();
 
-function writeUniforms(b: Backend, program: GpuProgram, values: readonly number[]): GPUBuffer {
-  const bytes = uniformBytes(program, values);
-  const buffer = b.bufferManager.acquireBuffer(bytes.byteLength, GPUBufferUsage.COPY_DST | GPUBufferUsage.UNIFORM);
-  b.queue.writeBuffer(buffer, 0, bytes);
-  b.uniformPendingDisposal.push(buffer);
-  return buffer;
+/** The pages of a backend, which from then on writes them before every submit. */
+function pagesOf(b: Backend): UniformPages {
+  const known = pages.get(b);
+  if (known !== undefined) return known;
+  const made = new UniformPages(b.device, b.queue);
+  const submit = b.submitQueue.bind(b);
+  b.submitQueue = () => {
+    made.write();
+    submit();
+  };
+  pages.set(b, made);
+  return made;
 }
 
 /**
@@ -224,7 +215,7 @@ export function runProgram(
     return { buffer: "dataId" in given ? commandBuffer(b, given) : given };
   });
   for (const output of outputs) if ("into" in output) forgetValues(b, output.into);
-  const bound = [{ buffer: writeUniforms(b, program, uniforms) }, ...buffers];
+  const bound = [pagesOf(b).place(program, uniforms), ...buffers];
   const bindGroup = b.device.createBindGroup({
     layout,
     entries: bound.map((resource, binding) => ({ binding, resource })),

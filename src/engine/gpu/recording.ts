@@ -3,7 +3,8 @@
  * from run to run. For work outside the op layer, where a bind group per dispatch would be most of the cost.
  */
 import type { OwnBuffers } from "./own-buffers.ts";
-import { compile, type GpuProgram, uniformBytes } from "./program.ts";
+import { compile, type GpuProgram } from "./program.ts";
+import { UNIFORM_STEP, uniformBytes } from "./uniforms.ts";
 
 export interface Prepared<Load> {
   readonly program: GpuProgram;
@@ -19,9 +20,6 @@ interface Bound<Load> {
   readonly group: GPUBindGroup;
   readonly grid: (load: Load) => readonly [number, number];
 }
-
-/** What every WebGPU device accepts as an offset into a uniform buffer. */
-const UNIFORM_STEP = 256;
 
 export class Recording<Load> {
   readonly #bound: readonly Bound<Load>[];
