@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
-import { policyLoss } from "../../src/engine/rl/loss.ts";
+import { detailedLoss } from "../../src/engine/rl/loss.ts";
 import { lossSettings } from "../../src/engine/rl/loss-types.ts";
 import { inspectGradients, judgeGradients } from "../../src/engine/rl/monitor.ts";
 import { ADAM_DEFAULTS, AdamState, applyAdamw } from "../../src/engine/rl/optimiser.ts";
@@ -31,7 +31,7 @@ describe("the policy loss on the device", () => {
           mask: grid,
           advantages: tf.tensor1d(advantages),
         };
-        return policyLoss({ ...given, logps: x as Tensor }, lossSettings("grpo", { beta: 0 })).loss;
+        return detailedLoss({ ...given, logps: x as Tensor }, lossSettings("grpo", { beta: 0 })).loss;
       })(tf.tensor2d(logps, [ROWS, TOKENS])),
     );
     const found = await grad.data();
@@ -46,7 +46,7 @@ describe("the policy loss on the device", () => {
   it("keeps the most uncertain tokens of a large batch", async () => {
     const entropies = Array.from({ length: ROWS * TOKENS }, (_, i) => Math.abs(Math.sin(i * 12.9898) * 5));
     const ones = tf.ones([ROWS, TOKENS]);
-    const parts = policyLoss(
+    const parts = detailedLoss(
       {
         logps: ones.neg(),
         oldLogps: null,

@@ -2,7 +2,7 @@
 import { type Tensor, tf } from "../gpu/tf.ts";
 import * as masks from "../policy/mask-distributions.ts";
 import { groupAdvantages } from "../rl/advantages.ts";
-import { policyLoss, stopGradient } from "../rl/loss.ts";
+import { detailedLoss, policyLoss, stopGradient } from "../rl/loss.ts";
 import { type LossSettings, lossSettings } from "../rl/loss-types.ts";
 import { type CaseReport, flat, type Json, numberOr, record, shapeOf, text } from "./golden-json.ts";
 import { DOUBLE_TOLERANCE, LOGP_TOLERANCE, LOSS_TOLERANCE } from "./loss-run.ts";
@@ -243,7 +243,7 @@ function actionLoss(logps: Tensor, old: Tensor | null, advantages: readonly numb
     ...changes,
   });
   const inputs = { logps, oldLogps: old, refLogps: null, entropies: null, mask: tf.onesLike(logps) };
-  return policyLoss({ ...inputs, advantages: tf.tensor1d(advantages as number[]) }, settings);
+  return detailedLoss({ ...inputs, advantages: tf.tensor1d(advantages as number[]) }, settings);
 }
 
 function advantagesOf(rewards: readonly number[]): number[] {

@@ -1,7 +1,7 @@
 /** One pass logits → log-probs → loss → gradients through the training code, read back as arrays. */
 import { tokenScores } from "../gpu/kernels/logprob.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
-import { policyLoss } from "../rl/loss.ts";
+import { detailedLoss } from "../rl/loss.ts";
 import type { LossArrays } from "../rl/loss-metrics.ts";
 import type { LossSettings } from "../rl/loss-types.ts";
 import type { Tolerance } from "./compare.ts";
@@ -100,7 +100,7 @@ export async function runLoss(input: LossCase, settings: LossSettings): Promise<
         mask: grid(input.mask),
         advantages: tf.tensor1d(input.advantages as number[]),
       };
-      const { loss, ...parts } = policyLoss(inputs, settings);
+      const { loss, ...parts } = detailedLoss(inputs, settings);
       for (const [name, tensor] of Object.entries({ ...parts, logps, entropies })) kept[name] = tf.keep(tensor.clone());
       return loss;
     })(tf.tensor2d(input.logits as number[], [rows * tokens, vocabulary])),
@@ -122,7 +122,6 @@ export async function runLoss(input: LossCase, settings: LossSettings): Promise<
     gradLogps: await read(kept.gradLogps),
     gradLogits: await read(grad),
   };
-  kept.entropyBonus?.dispose();
   return run;
 }
 

@@ -32,10 +32,13 @@ export interface LossInputs {
 export interface PolicyLoss {
   /** What is differentiated. */
   readonly loss: tf.Scalar;
-  /** Parts: loss = policy + klPenalty - entropyBonus. */
+  /** Parts; the loss is their sum less the entropy bonus. */
   readonly policy: tf.Scalar;
   readonly klPenalty: tf.Scalar;
-  readonly entropyBonus: tf.Scalar;
+}
+
+/** What training has no use for and parity compares. */
+export interface LossDetails {
   /** [N, T] policy and KL term before masking and aggregation (masked positions hold those of log-ratio 0). */
   readonly perToken: Tensor;
   /** [N, T] importance ratio, the row's value at sequence level. */
@@ -61,88 +64,111 @@ export function stopGradient(x: Tensor): Tensor {
  * @throws LabError("bad-config") for settings out of range, LabError("internal") for missing inputs
  */
 export function policyLoss(inputs: LossInputs, settings: LossSettings): PolicyLoss {
-  checkLoss(settings);
-  if (settings.beta > 0 && inputs.refLogps === null)
-    throw new LabError("internal", "beta is above 0 but there are no reference log-probs.");
-  if ((settings.entropyCoefficient !== 0 || settings.topEntropyQuantile < 1) && inputs.entropies === null)
-    throw new LabError("internal", "The loss uses the entropy but was given none.");
+  return tf.tidy(() => ({ ...attached(inputs, lossParts(inputs, settings)) }));
+}
+
+/** The same with everything it was made of. */
+export function detailedLoss(inputs: LossInputs, settings: LossSettings): PolicyLoss & LossDetails {
   return tf.tidy(() => {
     const parts = lossParts(inputs, settings);
-    const loss = attachGradients(parts.total, [
-      [inputs.logps, parts.result.gradLogps],
-      ...(inputs.entropies === null ? [] : [[inputs.entropies, parts.gradEntropies] as const]),
-    ]);
-    return { ...parts.result, loss };
+    return { ...attached(inputs, parts), ...parts.details() };
   });
 }
 
-interface LossParts {
-  readonly total: tf.Scalar;
-  readonly gradEntropies: Tensor;
-  readonly result: Omit<PolicyLoss, "loss">;
+function attached(inputs: LossInputs, parts: LossParts): PolicyLoss {
+  const { policy, klPenalty, gradLogps, bonus } = parts;
+  const total = bonus === null ? policy.add(klPenalty) : policy.add(klPenalty).sub(bonus.value);
+  const byEntropy = bonus === null ? [] : [[inputs.entropies as Tensor, bonus.weights.neg()] as const];
+  const loss = attachGradients(total as tf.Scalar, [[inputs.logps, gradLogps], ...byEntropy]);
+  return { loss, policy, klPenalty };
 }
 
+interface LossParts {
+  readonly policy: tf.Scalar;
+  readonly klPenalty: tf.Scalar;
+  readonly gradLogps: Tensor;
+  /** What is subtracted, and its slope by the entropies; null without one. */
+  readonly bonus: { readonly value: Tensor; readonly weights: Tensor } | null;
+  readonly details: () => LossDetails;
+}
+
+/** Factors and terms that a setting leaves out are null and not computed: a step has many small losses. */
+const times = (x: Tensor, factor: Tensor | null): Tensor => (factor === null ? x : x.mul(factor));
+const sumOf = (terms: readonly (Tensor | null)[]): Tensor | null =>
+  terms.reduce((sum, term) => (sum === null ? term : term === null ? sum : sum.add(term)), null);
+
 function lossParts(inputs: LossInputs, settings: LossSettings): LossParts {
+  checkLoss(settings);
+  const { beta, level, klLevel, logRatioBound: bound, entropyCoefficient, topEntropyQuantile } = settings;
+  if (beta > 0 && inputs.refLogps === null)
+    throw new LabError("internal", "beta is above 0 but there are no reference log-probs.");
+  if ((entropyCoefficient !== 0 || topEntropyQuantile < 1) && inputs.entropies === null)
+    throw new LabError("internal", "The loss uses the entropy but was given none.");
   const [rows, tokens] = inputs.logps.shape as [number, number];
   const mask = inputs.mask.toFloat();
-  const visible = settings.aggregation === "padded-grid" ? tf.onesLike(mask) : mask;
-  const hide = (x: Tensor): Tensor => tf.where(visible.greater(0.5), x, tf.zerosLike(mask));
+  const none = tf.zerosLike(mask);
+  // The padded grid counts what the mask hides.
+  const seen = settings.aggregation === "padded-grid" ? null : mask.greater(0.5);
+  const hide = (x: Tensor): Tensor => (seen === null ? x : tf.where(seen, x, none));
   const advantages = inputs.advantages.reshape([rows, 1]);
   const lengths = mask.sum(1, true);
   const toRow = rowReduction(mask, lengths);
 
   // Ratio: log w at the level of the loss.
   const logps = hide(stopGradient(inputs.logps));
-  const tokenLogRatio = inputs.oldLogps === null ? tf.zerosLike(mask) : logps.sub(hide(inputs.oldLogps));
-  const raw = settings.level === "token" ? tokenLogRatio : toRow.reduce(tokenLogRatio, settings.level);
-  const bound = settings.logRatioBound;
+  const tokenLogRatio = inputs.oldLogps === null ? none : logps.sub(hide(inputs.oldLogps));
+  const raw = level === "token" ? tokenLogRatio : toRow.reduce(tokenLogRatio, level);
   const logRatio = bound === null ? raw : raw.clipByValue(-bound, bound);
-  const unbounded = bound === null ? tf.onesLike(raw) : raw.abs().lessEqual(bound).toFloat();
-  const rowLogRatio = toRow.reduce(tokenLogRatio, "sequence_sum");
+  const unbounded = bound === null ? null : raw.abs().lessEqual(bound).toFloat();
+  const rowLogRatio = (): Tensor => toRow.reduce(tokenLogRatio, "sequence_sum");
 
-  // Policy term, and the tokens that keep it.
+  // Policy term, and the tokens that keep it; what the mask hides weighs nothing anyway.
   const objective = objectiveTerm({ logps, logRatio, unbounded, rowLogRatio, advantages }, settings);
   const uncertain =
-    settings.topEntropyQuantile < 1
-      ? topEntropyMask(stopGradient(inputs.entropies as Tensor), mask, settings.topEntropyQuantile)
-      : mask;
-  const keep = tf
-    .where(visible.greater(mask), visible, uncertain)
-    .mul(rowsOnPolicy(tokenLogRatio, advantages, toRow, settings.offPolicyThreshold));
+    topEntropyQuantile < 1 ? topEntropyMask(stopGradient(inputs.entropies as Tensor), mask, topEntropyQuantile) : null;
+  const certain =
+    seen === null && uncertain !== null ? tf.where(mask.greater(0.5), uncertain, tf.onesLike(mask)) : uncertain;
+  const onPolicy = rowsOnPolicy(tokenLogRatio, advantages, toRow, settings.offPolicyThreshold);
+  const keep = certain === null ? onPolicy : times(certain, onPolicy);
 
   // KL term: value, slope by the log-ratio to the reference, slope by the importance ratio.
-  const ratio = logRatio.exp();
+  const ratio = (): Tensor => logRatio.exp();
   const toReference = inputs.refLogps === null ? null : logps.sub(hide(inputs.refLogps));
-  const kl = klParts(toReference, settings, toRow, ratio, unbounded);
+  const kl = toReference === null ? null : klParts(toReference, settings, toRow, ratio, unbounded);
 
-  const weights = aggregationWeights(mask, lengths, settings, tokens).mul(
-    inputs.rowWeights ? inputs.rowWeights.reshape([rows, 1]) : 1,
-  );
-  const spread = (x: Tensor): Tensor => x.add(tf.zerosLike(mask));
-  const policyTerm = objective.value.mul(keep);
+  const rowWeights = inputs.rowWeights ? inputs.rowWeights.reshape([rows, 1]) : null;
+  const weights = times(aggregationWeights(mask, lengths, settings, tokens), rowWeights);
+  const policyTerm = times(objective.value, keep);
   const policy = weights.mul(policyTerm).sum() as tf.Scalar;
-  const klPenalty = weights.mul(kl.value).sum().mul(settings.beta) as tf.Scalar;
+  const klPenalty = (kl === null ? tf.scalar(0) : weights.mul(kl.value).sum().mul(beta)) as tf.Scalar;
 
-  const viaRatio = objective.viaRatio.mul(keep).add(kl.viaRatio.mul(settings.beta));
-  const gradLogps = weights
-    .mul(objective.viaLogp.mul(keep))
-    .add(toRow.spread(weights.mul(viaRatio), settings.level))
-    .add(toRow.spread(weights.mul(kl.slope).mul(settings.beta), settings.klLevel));
+  const kept = (x: Tensor | null): Tensor | null => (x === null ? null : times(x, keep));
+  const viaRatio = sumOf([kept(objective.viaRatio), kl?.viaRatio?.mul(beta) ?? null]);
+  const viaLogp = kept(objective.viaLogp);
+  const gradLogps = sumOf([
+    viaLogp === null ? null : weights.mul(viaLogp),
+    viaRatio === null ? null : toRow.spread(weights.mul(viaRatio), level),
+    kl === null ? null : toRow.spread(weights.mul(kl.slope).mul(beta), klLevel),
+  ]) as Tensor;
 
-  const bonusWeights = entropyWeights(mask, uncertain, settings);
-  const entropies = inputs.entropies === null ? tf.zerosLike(mask) : hide(stopGradient(inputs.entropies));
-  const entropyBonus = bonusWeights.mul(entropies).sum() as tf.Scalar;
+  const bonusWeights = (): Tensor => entropyWeights(mask, uncertain ?? mask, settings);
+  const bonusOf = (own: Tensor): Tensor => own.mul(hide(stopGradient(inputs.entropies as Tensor))).sum();
+  const own = entropyCoefficient === 0 ? null : bonusWeights();
   return {
-    total: policy.add(klPenalty).sub(entropyBonus) as tf.Scalar,
-    gradEntropies: bonusWeights.neg(),
-    result: {
-      policy,
-      klPenalty,
-      entropyBonus,
-      perToken: spread(policyTerm.add(kl.value.mul(settings.beta))),
-      ratio: spread(ratio),
-      kl: spread(kl.value),
-      gradLogps,
+    policy,
+    klPenalty,
+    gradLogps,
+    bonus: own === null ? null : { value: bonusOf(own), weights: own },
+    details() {
+      const spread = (x: Tensor): Tensor => x.add(none);
+      const shown = seen === null ? policyTerm : policyTerm.mul(mask);
+      const penalty = kl === null ? none : kl.value;
+      return {
+        perToken: spread(shown.add(penalty.mul(beta))),
+        ratio: spread(ratio()),
+        kl: spread(penalty),
+        gradLogps,
+      };
     },
   };
 }
@@ -158,44 +184,44 @@ interface RowReduction {
 }
 
 function rowReduction(mask: Tensor, lengths: Tensor): RowReduction {
-  const share = mask.div(lengths.maximum(1));
+  const share = (): Tensor => mask.div(lengths.maximum(1));
   return {
-    reduce: (x, level) => x.mul(level === "sequence_sum" ? mask : share).sum(1, true),
+    reduce: (x, level) => x.mul(level === "sequence_sum" ? mask : share()).sum(1, true),
     spread(uses, level) {
       if (level === "token" || level === "gspo_token") return uses;
-      return uses.sum(1, true).mul(level === "sequence" ? share : mask);
+      return uses.sum(1, true).mul(level === "sequence" ? share() : mask);
     },
   };
 }
 
-/** 0 for rows with negative advantage that the policy has left (mean of old - new above the threshold), else 1; [N, 1]. */
+/**
+ * 0 for rows with negative advantage that the policy has left (mean of old - new above the threshold), else 1; [N, 1]. Null
+ * without a threshold.
+ */
 function rowsOnPolicy(
   tokenLogRatio: Tensor,
   advantages: Tensor,
   toRow: RowReduction,
   threshold: number | null,
-): Tensor {
-  if (threshold === null) return tf.onesLike(advantages);
+): Tensor | null {
+  if (threshold === null) return null;
   const drift = toRow.reduce(tokenLogRatio, "sequence").neg();
   return tf.scalar(1).sub(advantages.less(0).logicalAnd(drift.greater(threshold)).toFloat());
 }
 
 function klParts(
-  toReference: Tensor | null,
+  toReference: Tensor,
   settings: LossSettings,
   toRow: RowReduction,
-  ratio: Tensor,
-  unbounded: Tensor,
-): { value: Tensor; slope: Tensor; viaRatio: Tensor } {
-  if (toReference === null) {
-    const none = tf.zerosLike(ratio);
-    return { value: none, slope: none, viaRatio: none };
-  }
+  ratio: () => Tensor,
+  unbounded: Tensor | null,
+): { value: Tensor; slope: Tensor; viaRatio: Tensor | null } {
   const levelled = settings.klLevel === "token" ? toReference : toRow.reduce(toReference, settings.klLevel);
   const term = klTerm(levelled, settings.klEstimator, settings.klClamp);
-  if (!settings.biasCorrectedKl) return { ...term, viaRatio: tf.zerosLike(ratio) };
-  const value = term.value.mul(ratio);
-  return { value, slope: term.slope.mul(ratio), viaRatio: value.mul(unbounded) };
+  if (!settings.biasCorrectedKl) return { ...term, viaRatio: null };
+  const factor = ratio();
+  const value = term.value.mul(factor);
+  return { value, slope: term.slope.mul(factor), viaRatio: times(value, unbounded) };
 }
 
 /** A copy of `value` whose gradient with respect to each input is the given constant array. */

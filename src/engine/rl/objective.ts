@@ -4,12 +4,12 @@ import type { LossSettings } from "./loss-types.ts";
 
 /**
  * One term per token or per row: shapes broadcast against [N, T].
- * `viaRatio` = d value / d log w, `viaLogp` = d value / d logp with the ratio held.
+ * `viaRatio` = d value / d log w, `viaLogp` = d value / d logp with the ratio held; null where it is 0.
  */
 export interface ObjectiveTerm {
   readonly value: Tensor;
-  readonly viaRatio: Tensor;
-  readonly viaLogp: Tensor;
+  readonly viaRatio: Tensor | null;
+  readonly viaLogp: Tensor | null;
 }
 
 export interface ObjectiveInputs {
@@ -17,10 +17,10 @@ export interface ObjectiveInputs {
   readonly logps: Tensor;
   /** [N, T] or [N, 1] log-ratio at the level of the loss, already bounded. */
   readonly logRatio: Tensor;
-  /** 1 where the bound left the log-ratio alone, shape of logRatio. */
-  readonly unbounded: Tensor;
+  /** 1 where the bound left the log-ratio alone, shape of logRatio; null without a bound. */
+  readonly unbounded: Tensor | null;
   /** [N, 1] sum of the row's token log-ratios. */
-  readonly rowLogRatio: Tensor;
+  readonly rowLogRatio: () => Tensor;
   /** [N, 1] */
   readonly advantages: Tensor;
 }
@@ -49,42 +49,47 @@ function clipTerm({ logRatio, unbounded, advantages }: ObjectiveInputs, settings
   const capped = settings.delta === null ? ratio : ratio.minimum(settings.delta);
   const open = capped.mul(advantages);
   const closed = ratio.clipByValue(low, high).mul(advantages);
-  const openActive = settings.delta === null ? tf.onesLike(ratio).greater(0) : ratio.lessEqual(settings.delta);
   const closedActive = ratio.greaterEqual(low).logicalAnd(ratio.lessEqual(high));
   const takesOpen = open.lessEqual(closed);
-  const active = takesOpen.logicalAnd(openActive).logicalOr(takesOpen.logicalNot().logicalAnd(closedActive));
-  const slope = ratio.mul(advantages).mul(unbounded).neg();
+  const openActive = settings.delta === null ? takesOpen : takesOpen.logicalAnd(ratio.lessEqual(settings.delta));
+  const active = openActive.logicalOr(takesOpen.logicalNot().logicalAnd(closedActive));
+  const slope = unless(ratio.mul(advantages), unbounded).neg();
   return {
     value: open.minimum(closed).neg(),
     viaRatio: tf.where(active, slope, tf.zerosLike(slope)),
-    viaLogp: tf.zerosLike(slope),
+    viaLogp: null,
   };
+}
+
+/** 0 where the log-ratio was bounded. */
+function unless(slope: Tensor, unbounded: Tensor | null): Tensor {
+  return unbounded === null ? slope : slope.mul(unbounded);
 }
 
 function sapoTerm({ logRatio, unbounded, advantages }: ObjectiveInputs, { sapo }: LossSettings): ObjectiveTerm {
   const ratio = logRatio.exp();
   const k = bySign(advantages.greater(0), sapo.positive, sapo.negative);
   const gate = tf.sigmoid(ratio.sub(1).mul(k));
-  const slope = gate.mul(tf.scalar(1).sub(gate)).mul(ratio).mul(advantages).mul(unbounded).mul(-4);
-  return { value: gate.mul(advantages).div(k).mul(-4), viaRatio: slope, viaLogp: tf.zerosLike(slope) };
+  const slope = unless(gate.mul(tf.scalar(1).sub(gate)).mul(ratio).mul(advantages), unbounded).mul(-4);
+  return { value: gate.mul(advantages).div(k).mul(-4), viaRatio: slope, viaLogp: null };
 }
 
 /** φ = exp(lambda + k·log w - lambda·w) of the row's bounded summed log-ratio, [N, 1]. */
-export function vespoWeight(
+function vespoWeight(
   { rowLogRatio, advantages }: Pick<ObjectiveInputs, "rowLogRatio" | "advantages">,
   { vespo }: LossSettings,
 ): Tensor {
   const good = advantages.greaterEqual(0);
   const k = bySign(good, vespo.kPositive, vespo.kNegative);
   const lambda = bySign(good, vespo.lambdaPositive, vespo.lambdaNegative);
-  const logRatio = rowLogRatio.clipByValue(...VESPO_BOUNDS);
+  const logRatio = rowLogRatio().clipByValue(...VESPO_BOUNDS);
   return lambda.add(k.mul(logRatio)).sub(lambda.mul(logRatio.exp())).exp();
 }
 
 /** -stop(weight)·A·logp. */
-function weightedLogp(weight: Tensor, { logps, logRatio, advantages }: ObjectiveInputs): ObjectiveTerm {
+function weightedLogp(weight: Tensor, { logps, advantages }: ObjectiveInputs): ObjectiveTerm {
   const slope = weight.mul(advantages).neg();
-  return { value: slope.mul(logps), viaRatio: tf.zerosLike(logRatio), viaLogp: slope };
+  return { value: slope.mul(logps), viaRatio: null, viaLogp: slope };
 }
 
 function bySign(positive: Tensor, whenTrue: number, otherwise: number): Tensor {
