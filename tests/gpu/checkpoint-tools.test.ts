@@ -1,11 +1,11 @@
 /** The tools take a checkpoint from a server where they take a folder. */
-import { execFile } from "node:child_process";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { type CheckpointServer, checkpointServer } from "../support/checkpoint-server.ts";
+import { tool } from "../support/tools.ts";
 
 const VARIANT = join(root, "tests", "golden", "sa2va-tiny-variant");
 const POCKET = join(root, "public", "pocket", "model");
@@ -27,21 +27,6 @@ afterAll(async () => {
   await pocket.close();
   await rm(scratch, { recursive: true, force: true });
 });
-
-interface Done {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-function tool(name: "parity" | "train", words: readonly string[]): Promise<Done> {
-  const program = [join(root, "node_modules/tsx/dist/cli.mjs"), join(root, "scripts", `${name}.ts`), ...words];
-  return new Promise((resolve) => {
-    execFile(process.execPath, program, { cwd: root }, (error, out, err) =>
-      resolve({ code: error === null ? 0 : Number(error.code), out, err }),
-    );
-  });
-}
 
 it("parity compares the numbers of a golden folder with the weights of a server", async () => {
   const words = ["--golden", VARIANT, "--checkpoint", "owner/tiny", "--hub", server.hub, "--json"];

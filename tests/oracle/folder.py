@@ -9,8 +9,8 @@ from safetensors.torch import load_file
 import tokens
 from model import Adapter
 
-class Folder:
-    """Weights in float32 whatever they are stored in, configuration, tokenizer, adapter and picture of one folder."""
+class Checkpoint:
+    """Weights in float32 whatever they are stored in, configuration and tokenizer of one folder."""
 
     def __init__(self, path):
         self.path = Path(path)
@@ -25,12 +25,6 @@ class Folder:
         self.eos = self.tokenizer.id(settings["eos_token"])
         self.pad = self.tokenizer.id(settings["pad_token"])
         self.begin = [self.tokenizer.id(settings["bos_token"])] if settings.get("add_bos_token") else []
-        self.image = Image.open(self.path / "image.png").convert("RGB")
-        settings = self.json("adapter_config.json")
-        prefix, suffix = "base_model.model.", ".weight"
-        stored = load_file(self.path / "adapter_model.safetensors")
-        factors = {k.removeprefix(prefix).removesuffix(suffix): v.float() for k, v in stored.items()}
-        self.adapter = Adapter(factors, settings["lora_alpha"] / settings["r"])
 
     def json(self, name):
         return json.loads((self.path / name).read_text())
@@ -42,8 +36,21 @@ class Folder:
         """A whole sequence: begun with the token the tokenizer begins every text with, if any."""
         return self.begin + self.encode(text)
 
-    def decode(self, ids):
-        return self.tokenizer.decode(ids)
+    def decode(self, ids, special=True):
+        return self.tokenizer.decode(ids, special)
+
+
+class Folder(Checkpoint):
+    """A golden folder: a checkpoint with an adapter, a picture and a limit of new tokens."""
+
+    def __init__(self, path):
+        super().__init__(path)
+        self.image = Image.open(self.path / "image.png").convert("RGB")
+        settings = self.json("adapter_config.json")
+        prefix, suffix = "base_model.model.", ".weight"
+        stored = load_file(self.path / "adapter_model.safetensors")
+        factors = {k.removeprefix(prefix).removesuffix(suffix): v.float() for k, v in stored.items()}
+        self.adapter = Adapter(factors, settings["lora_alpha"] / settings["r"])
 
     @property
     def limit(self):

@@ -137,8 +137,8 @@ class Library:
     def encode(self, text):
         return self.inner.encode(text, add_special_tokens=False).ids
 
-    def decode(self, ids):
-        return self.inner.decode(ids, skip_special_tokens=False)
+    def decode(self, ids, special=True):
+        return self.inner.decode(ids, skip_special_tokens=not special)
 
 
 class Pieces:
@@ -193,7 +193,9 @@ class Pieces:
                 text = text.replace(f" {mark} " if mark == "'" else f" {mark}", mark)
         return text
 
-    def decode(self, ids):
+    def decode(self, ids, special=True):
+        if not special:
+            ids = [i for i in ids if self.name(i) not in self.special and i not in self.names]
         parts, run = [], []
         for i in ids:
             if i in self.names and self.names[i] not in self.special:

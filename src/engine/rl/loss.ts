@@ -151,14 +151,13 @@ function lossParts(inputs: LossInputs, settings: LossSettings): LossParts {
     kl === null ? null : toRow.spread(weights.mul(kl.slope).mul(beta), klLevel),
   ]) as Tensor;
 
-  const bonusWeights = (): Tensor => entropyWeights(mask, uncertain ?? mask, settings);
+  const bonus = entropyCoefficient === 0 ? null : entropyWeights(mask, uncertain ?? mask, settings);
   const bonusOf = (own: Tensor): Tensor => own.mul(hide(stopGradient(inputs.entropies as Tensor))).sum();
-  const own = entropyCoefficient === 0 ? null : bonusWeights();
   return {
     policy,
     klPenalty,
     gradLogps,
-    bonus: own === null ? null : { value: bonusOf(own), weights: own },
+    bonus: bonus === null ? null : { value: bonusOf(bonus), weights: bonus },
     details() {
       const spread = (x: Tensor): Tensor => x.add(none);
       const shown = seen === null ? policyTerm : policyTerm.mul(mask);

@@ -1,0 +1,129 @@
+"""
+python prove_run.py --run RUN --base DIR --policy DIR --partner DIR --shards DIR: is a run's held-out gain there in PyTorch?
+
+RUN is a stored run with evaluations; --base the checkpoint it began from, --policy and --partner the merged exports of its
+last checkpoint. Prints one JSON object: how many greedy captions are the lab's, how far masks are from the lab's, and the
+gain of loop 1 with captions drawn here, which owe nothing to the lab's random numbers.
+"""
+
+import argparse
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow
+import torch
+from PIL import Image
+
+import preprocess
+from answers import Speaker, grid_side, look
+from folder import Checkpoint
+
+
+def open_row(shards, row_id):
+    """Picture, truth and caption of the row "file#index"."""
+    name, index = row_id.rsplit("#", 1)
+    path = next(path for folder in shards for path in [folder / name] if path.exists())
+    with pyarrow.memory_map(str(path)) as source:
+        row = pyarrow.ipc.open_stream(source).read_all().slice(int(index), 1).to_pylist()[0]
+    picture = Image.open(io.BytesIO(row["image"]["bytes"])).convert("RGB")
+    rle = row["mask_rle"]
+    counts = rle["counts"].decode() if isinstance(rle["counts"], bytes) else rle["counts"]
+    return picture, preprocess.rle_decode({"size": rle["size"], "counts": counts}), row["conversations"][1]["value"]
+
+
+def overlap(a, b):
+    union = np.logical_or(a, b).sum()
+    return float(np.logical_and(a, b).sum() / union) if union else 0.0
+
+
+def seed_of(*numbers):
+    return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> 1)
+
+
+def score(policy, partner, picture, truth, caption, draws, seed, at):
+    """Greedy caption, its mask's overlap, the phrase's, and the mean overlap of drawn captions."""
+    side = grid_side(policy.config)
+    grid = preprocess.nearest(truth, side, side)
+    greedy = policy.describe(picture, grid)
+    found = {}
+
+    def found_by(text):
+        if text not in found:
+            found[text] = overlap(partner.find(picture, text), truth)
+        return found[text]
+
+    drawn = []
+    for draw in range(draws):
+        generator = torch.Generator().manual_seed(seed_of(seed, at, draw))
+        drawn.append(found_by(policy.describe(picture, grid, generator)))
+    return {
+        "caption": greedy,
+        "loop1_greedy": found_by(greedy),
+        "loop1_sampled": float(np.mean(drawn)),
+        "grounding_iou": overlap(policy.find(picture, caption), truth),
+    }
+
+
+def interval(values, seed):
+    """Mean and its 95 % bootstrap interval."""
+    random = np.random.default_rng(seed)
+    means = random.choice(values, (4000, len(values))).mean(1)
+    return [float(np.mean(values)), *(float(v) for v in np.quantile(means, (0.025, 0.975)))]
+
+
+def main(given):
+    evaluations = [json.loads(line) for line in (given.run / "eval.jsonl").read_text().splitlines() if line]
+    config = json.loads((given.run / "run.json").read_text())["config"]
+    first, last = evaluations[0], evaluations[-1]
+    rows = list(zip(first["rows"], last["rows"], strict=True))[: given.rows or None]
+    base = Checkpoint(given.base)
+
+    def speaker(checkpoint, limit):
+        return Speaker(checkpoint, config["logitGuard"], limit)
+
+    start = speaker(base, config["maxNewTokens"])
+    policy, partner = (speaker(Checkpoint(path), config["maxNewTokens"]) for path in (given.policy, given.partner))
+    equal, gaps, ours, labs, masks = 0, [], [], [], []
+    for at, pair in enumerate(rows):
+        image, truth, caption = open_row(given.shards, pair[0]["rowId"])
+        picture, scores = look(base, image), []
+        for speaking, finding, lab in ((start, start, pair[0]), (policy, partner, pair[1])):
+            own = score(speaking, finding, picture, truth, caption, given.draws, given.seed, at)
+            scores.append(own)
+            same = own["caption"] == lab["captionGreedy"]
+            equal += same
+            gaps += [abs(own["loop1_greedy"] - lab["loop1_greedy"])] if same else []
+            gaps.append(abs(own["grounding_iou"] - lab["grounding_iou"]))
+        ours.append(scores[1]["loop1_sampled"] - scores[0]["loop1_sampled"])
+        labs.append(pair[1]["loop1_sampled"] - pair[0]["loop1_sampled"])
+        masks.append(scores[1]["loop1_greedy"] - scores[0]["loop1_greedy"])
+    print(
+        json.dumps(
+            {
+                "steps": [first["report"]["step"], last["report"]["step"]],
+                "rows": len(rows),
+                "captions_equal": equal,
+                "captions": 2 * len(rows),
+                "largest_iou_gap": max(gaps),
+                "median_iou_gap": float(np.median(gaps)),
+                "gain_lab": interval(labs, 1),
+                "gain_pytorch": interval(ours, 1),
+                "gain_greedy_pytorch": interval(masks, 1),
+                "draws": given.draws,
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("run", "base", "policy", "partner"):
+        parser.add_argument(f"--{name}", type=Path, required=True)
+    parser.add_argument("--shards", type=Path, nargs="+", required=True)
+    parser.add_argument("--rows", type=int, default=0, help="the first so many held-out rows; 0 for all")
+    parser.add_argument("--draws", type=int, default=4)
+    parser.add_argument("--seed", type=int, default=1)
+    main(parser.parse_args())
