@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { type CheckpointServer, checkpointServer } from "../support/checkpoint-server.ts";
-import { tool } from "../support/tools.ts";
+import { type Done, tool } from "../support/tools.ts";
 
 const VARIANT = join(root, "tests", "golden", "sa2va-tiny-variant");
 const POCKET = join(root, "public", "pocket", "model");

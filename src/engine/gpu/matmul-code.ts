@@ -40,7 +40,7 @@ export interface Tile {
   readonly broadcast: number;
 }
 
-/** What becomes of the sums: bias and extra may be added to them, they are written as they are, or added to what is there. */
+/** What becomes of the sums: they may begin with a bias and be added to an extra, are written as they are, or added to what is there. */
 export type End = "extras" | "alone" | "adding";
 
 /** How the result is shared out. */
@@ -130,19 +130,19 @@ export function rowAddresses(form: Tile, stride: string, base: string): string {
 }
 
 /** Rows of `a` times rows of `b`, four elements of K at a time; the K range of triangular operands is not for this. */
-function alongK(form: Form, a: string, b: string, end: string, strides: [string, string], factor: string): string {
+function alongK(form: Form, a: string, b: string, end: string, strides: [string, string], factor = ""): string {
   const own = a === "a";
   const columns = 4 * form.groups;
   return `{
       ${rowAddresses(form, strides[0], own ? "aBase" : "0u")}
       ${lines(columns, (c) => `let pb${c} = ${own ? "bBase + " : ""}min(col + ${c}u, u.n - 1u) * ${strides[1]};`)}
       for (var k = 0u; k < ${end}; k++) {
-        ${loadsOf(form, (i) => `let a${i} = ${a}[pa${i} + k];`)}
+        ${loadsOf(form, (i) => `let a${i} = ${factor}${a}[pa${i} + k];`)}
         ${lines(columns, (c) => `let b${c} = ${b}[pb${c} + k];`)}
         ${lines(
           form.rows,
           (r) => `{ let s = ${rowOf(form, r)};
-          ${lines(form.groups, (g) => `c${r}_${g} += ${factor}vec4f(${[0, 1, 2, 3].map((c) => `dot(s, b${4 * g + c})`).join(", ")});`)} }`,
+          ${lines(form.groups, (g) => `c${r}_${g} += vec4f(${[0, 1, 2, 3].map((c) => `dot(s, b${4 * g + c})`).join(", ")});`)} }`,
         )}
       }
     }`;
@@ -250,10 +250,19 @@ function putCode({ vectors, layout, end }: Form): string {
       }`;
 }
 
+/** What the sums of four columns begin with: the bias, which costs one load so and one a row if it is added at the end. */
+function startCode({ vectors }: Form): string {
+  const loaded = vectors
+    ? "bias[min(col, u.n - 1u) / 4u]"
+    : `vec4f(${[0, 1, 2, 3].map((c) => `bias[min(col + ${c}u, u.n - 1u)]`).join(", ")})`;
+  return `
+      fn start(col: u32) -> vec4f { return select(vec4f(0), ${loaded}, u.hasBias != 0u); }`;
+}
+
 /**
- * Adds bias and extra to what a thread wrote, in a loop of its own. Beside the sums, which fill all registers, every
- * condition costs SwiftShader a move of them all (a quarter of a product with 64 steps), and every load that is written
- * out costs llvmpipe ten milliseconds of compiling.
+ * Adds what a thread wrote to the extra, in a loop of its own. Beside the sums, which fill all registers, every condition
+ * costs SwiftShader a move of them all (a quarter of a product with 64 steps), and every load that is written out costs
+ * llvmpipe ten milliseconds of compiling.
  */
 function finishCode({ vectors }: Form): string {
   const step = vectors ? 4 : 1;
@@ -262,10 +271,7 @@ function finishCode({ vectors }: Form): string {
         for (var r = row; r < min(row + rows, u.m); r++) {
           for (var col = first; col < min(first + 4u, u.n); col += ${step}u) {
             let at = place(r, col, batch) / ${step}u;
-            var value = result[at];
-            if (u.hasBias != 0u) { value += bias[col / ${step}u]; }
-            if (u.hasExtra != 0u) { value += extra[at]; }
-            result[at] = value;
+            result[at] += extra[at];
           }
         }
       }`;
@@ -292,24 +298,22 @@ function writeTile(form: Form): string {
   return `for (var r = 0u; r < u.tileRows; r += ${together}u) {
         ${lines(together, row)}
       }
-      ${form.end === "extras" ? `if (u.hasBias + u.hasExtra != 0u) { ${each(`finish(row, ${column}, batch, u.tileRows);`)} }` : ""}`;
+      ${form.end === "extras" ? `if (u.hasExtra != 0u) { ${each(`finish(row, ${column}, batch, u.tileRows);`)} }` : ""}`;
 }
 
 function innerLoop(form: Form): string {
-  const { layout, rows, groups } = form;
+  const { layout } = form;
   if (layout === "rows-along-k") return rowsAlongK(form);
   if (layout === "rows" || layout === "any") return oneByOne(form);
-  const main = alongK(form, "a", "b", "u.k", ["u.aRow", "u.bColumn"], "");
-  if (layout === "along-k") return main;
-  return `${main}
-      ${grid(rows, groups, (r, g) => `c${r}_${g} *= u.alpha;`)}
-      ${alongK(form, "down", "up", "u.k2", ["u.k2", "u.k2"], "u.alpha2 * ")}`;
+  const main = alongK(form, "a", "b", "u.k", ["u.aRow", "u.bColumn"]);
+  return layout === "along-k" ? main : main + alongK(form, "down", "up", "u.k2", ["u.k2", "u.k2"], "u.alpha2 * ");
 }
 
 /** The program of a form. */
 export function productProgram(form: Form): GpuProgram {
   const { layout, rows, groups, broadcast, wide } = form;
   const twice = layout === "along-k-twice";
+  const extras = form.end === "extras";
   const read = layout === "rows" || layout === "any" ? "f32" : "vec4<f32>";
   const written = form.vectors ? "vec4<f32>" : "f32";
   return {
@@ -318,7 +322,7 @@ export function productProgram(form: Form): GpuProgram {
     inputs: {
       a: read,
       b: layout === "any" ? "f32" : "vec4<f32>",
-      ...(form.end === "extras" ? { bias: written, extra: written } : {}),
+      ...(extras ? { bias: written, extra: written } : {}),
       ...(twice ? { down: "vec4<f32>" as const, up: "vec4<f32>" as const } : {}),
     },
     outputs: { result: written },
@@ -328,13 +332,14 @@ export function productProgram(form: Form): GpuProgram {
       ...(twice ? { k2: "u32" as const, alpha2: "f32" as const } : {}),
     },
     workgroup: [form.lanes, 1],
-    header: putCode(form) + (form.end === "extras" ? finishCode(form) : ""),
+    header: putCode(form) + (extras ? startCode(form) + finishCode(form) : ""),
     body: `
       ${placement(form)}
       let batch = group.z;
       let aBase = u.aOffset + batch * u.aBatch;
       let bBase = u.bOffset + (batch / u.bShare) * u.bBatch;
-      ${grid(rows, groups, (r, g) => `var c${r}_${g} = vec4f(0);`)}
+      ${lines(groups, (g) => `let start${g} = ${extras ? `start(${columnOf(form, g)})` : "vec4f(0)"};`)}
+      ${grid(rows, groups, (r, g) => `var c${r}_${g} = start${g};`)}
       ${innerLoop(form)}
       ${writeTile(form)}`,
   };

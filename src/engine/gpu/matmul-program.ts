@@ -1,7 +1,7 @@
 /**
  * Matrix products by our own programs: which form a shape takes, and how it is recorded.
  *
- * out[b] (+)= alpha · Σ_repeats A[b] B[b / share] (+ bias per column) (+ add)
+ * out[b] (+)= (bias per column +) alpha · Σ_repeats A[b] B[b / share] (+ add)
  *
  * Forms (measurements: docs/performance.md): one row a thread for one row, where every load of B is used once; elsewhere
  * sixteen rows by four columns, for up to eight rows eight by eight or by four, with A handed round in the subgroup where
@@ -9,6 +9,8 @@
  * workgroup. Small products take the form of many rows: a step has hundreds of them, of every shape, and each form is a
  * program to compile.
  */
+
+import { LabError } from "../errors.ts";
 import {
   byRows,
   type End,
@@ -40,9 +42,9 @@ export interface ProductShape {
 }
 
 export interface ProductExtras {
-  /** Factor of the product. */
+  /** Factor of the product; 1 with a bias or a second product. */
   readonly alpha?: number;
-  /** [N], added to every row. */
+  /** [N], what the sums of every row begin with. */
   readonly bias?: tf.TensorInfo | undefined;
   /** [batch, M, N], added. */
   readonly add?: tf.TensorInfo | undefined;
@@ -212,6 +214,10 @@ function recordForm(spec: ProductSpec, form: Form, shape: readonly number[], ext
   const { m, n, k, a, b, aPlace, bPlace, out, bound } = spec;
   const { product } = extras;
   const { layout } = form;
+  const alpha = extras.alpha ?? spec.alpha ?? 1;
+  if (alpha !== 1 && (extras.bias !== undefined || product !== undefined)) {
+    throw new LabError("internal", "A product with a bias or a second product has no factor of its own");
+  }
   const vectorsOfA = layout === "rows" || layout === "any" ? 1 : 4;
   const vectorsOfB = layout === "any" ? 1 : 4;
   const rowsOfB = byRows(layout);
@@ -244,7 +250,7 @@ function recordForm(spec: ProductSpec, form: Form, shape: readonly number[], ext
     triangle: bound?.kind === "triangle" ? 1 : 0,
   };
   const uniforms = PRODUCT_UNIFORMS.map((name) => values[name]);
-  uniforms.push(extras.alpha ?? spec.alpha ?? 1);
+  uniforms.push(alpha);
   if (product !== undefined) uniforms.push((product.a.shape[1] as number) / 4, product.alpha);
   const across = 4 * form.groups;
   const [x, y] = form.wide

@@ -7,7 +7,7 @@ import { isRecord } from "../bytes/json.ts";
 import type { RgbImage } from "../data/sample.ts";
 
 /** To be counted up whenever the towers' programs or the preparation of pictures change in any bit. */
-const FORMAT = "sa2va-lab-features/1";
+const FORMAT = "sa2va-lab-features/2";
 /** A header is shorter than this. */
 const MAX_HEADER = 4096;
 const NAMES = ["vision", "f16", "f8", "f4"] as const;
