@@ -53,10 +53,10 @@ const SCORING = `
     if ((bits & 0x7fffffffu) <= bitcast<u32>(u.guard)) { return z; }
     return select(u.guard, -u.guard, (bits >> 31u) != 0u);
   }
-  fn full(at: u32) -> f32 { return guarded(logits[at]) / u.temperature; }
-  /** What the draw sees; of a token that is no number nothing. */
-  fn score(at: u32, row: u32, i: u32) -> f32 {
-    var z = logits[at];
+  fn full(logit: f32) -> f32 { return guarded(logit) / u.temperature; }
+  /** What the draw sees of token i. */
+  fn score(logit: f32, row: u32, i: u32) -> f32 {
+    var z = logit;
     if (u.words != 0u) {
       if (((seen[row * u.words + (i >> 5u)] >> (i & 31u)) & 1u) != 0u) { z = select(z * u.penalty, z / u.penalty, z > 0.0); }
     }
@@ -68,7 +68,8 @@ const SCORING = `
     if (bits == 0x80000000u) { bits = 0u; }
     return select(bits | 0x80000000u, ~bits, (bits >> 31u) != 0u);
   }
-  fn weight(value: f32, top: f32) -> u32 { return u32(exp(value - top) * 2147483648.0 + 0.5); }`;
+  /** A probability relative to the largest in the units of the draw. */
+  fn weight(share: f32) -> u32 { return u32(share * 2147483648.0 + 0.5); }`;
 
 export const SAMPLE: LaneProgram = {
   name: "lab-decode-sample",
@@ -103,9 +104,10 @@ export const SAMPLE: LaneProgram = {
     var best = -3.0e38;
     var strange = 0u;
     for (var i = first; i < u.width; i += step) {
-      if (!isNumber(logits[base + i])) { strange++; continue; }
-      top = max(top, full(base + i));
-      best = max(best, score(base + i, row, i));
+      let x = logits[base + i];
+      if (!isNumber(x)) { strange++; continue; }
+      top = max(top, full(x));
+      best = max(best, score(x, row, i));
     }
     top = largest(top, lane);
     best = largest(best, lane);
@@ -113,8 +115,9 @@ export const SAMPLE: LaneProgram = {
     var total = 0.0;
     var slope = 0.0;
     for (var i = first; i < u.width; i += step) {
-      if (!isNumber(logits[base + i])) { continue; }
-      let z = full(base + i) - top;
+      let x = logits[base + i];
+      if (!isNumber(x)) { continue; }
+      let z = full(x) - top;
       let e = exp(z);
       total += e;
       slope += e * z;
@@ -125,7 +128,8 @@ export const SAMPLE: LaneProgram = {
     var id = NO_TOKEN;
     if (u.greedy != 0u) {
       for (var i = first; i < u.width; i += step) {
-        if (isNumber(logits[base + i]) && score(base + i, row, i) == best) { id = min(id, i); }
+        let x = logits[base + i];
+        if (isNumber(x) && score(x, row, i) == best) { id = min(id, i); }
       }
     } else {
       // Kept are ranks above lowest, and of those equal to it the ones from index tieFrom on.
@@ -135,7 +139,8 @@ export const SAMPLE: LaneProgram = {
         for (var bit = 1u << 31u; bit != 0u; bit >>= 1u) {
           var many = 0u;
           for (var i = first; i < u.width; i += step) {
-            if (isNumber(logits[base + i]) && rank(score(base + i, row, i)) >= (lowest | bit)) { many++; }
+            let x = logits[base + i];
+            if (isNumber(x) && rank(score(x, row, i)) >= (lowest | bit)) { many++; }
           }
           if (count(many, lane) >= u.topK) { lowest |= bit; }
         }
@@ -143,8 +148,9 @@ export const SAMPLE: LaneProgram = {
       if (u.rest != 0u) {
         var all = vec2u(0);
         for (var i = first; i < u.width; i += step) {
-          let value = score(base + i, row, i);
-          if (isNumber(logits[base + i]) && rank(value) >= lowest) { all = add64(all, vec2u(weight(value, best), 0u)); }
+          let x = logits[base + i];
+          let value = score(x, row, i);
+          if (isNumber(x) && rank(value) >= lowest) { all = add64(all, vec2u(weight(exp(value - best)), 0u)); }
         }
         let limit = scaled64(mass(all, lane), u.rest, 32u);
         var border = 0u;
@@ -152,10 +158,11 @@ export const SAMPLE: LaneProgram = {
         for (var bit = 1u << 31u; bit != 0u; bit >>= 1u) {
           var under = vec2u(0);
           for (var i = first; i < u.width; i += step) {
-            let value = score(base + i, row, i);
+            let x = logits[base + i];
+            let value = score(x, row, i);
             let r = rank(value);
-            if (isNumber(logits[base + i]) && r >= lowest && r < (border | bit)) {
-              under = add64(under, vec2u(weight(value, best), 0u));
+            if (isNumber(x) && r >= lowest && r < (border | bit)) {
+              under = add64(under, vec2u(weight(exp(value - best)), 0u));
             }
           }
           under = mass(under, lane);
@@ -164,8 +171,9 @@ export const SAMPLE: LaneProgram = {
         // Of equal ones at the border as many go as still fit, those of lower index first.
         var one = 0u;
         for (var i = first; i < u.width; i += step) {
-          let value = score(base + i, row, i);
-          if (isNumber(logits[base + i]) && rank(value) == border) { one = weight(value, best); }
+          let x = logits[base + i];
+          let value = score(x, row, i);
+          if (isNumber(x) && rank(value) == border) { one = weight(exp(value - best)); }
         }
         one = ~least(~one, lane);
         let room = subtract64(limit, gone);
@@ -174,7 +182,8 @@ export const SAMPLE: LaneProgram = {
           for (var bit = 1u << 31u; bit != 0u; bit >>= 1u) {
             var ties = 0u;
             for (var i = first; i < u.width; i += step) {
-              if (isNumber(logits[base + i]) && i < (tieFrom | bit) && rank(score(base + i, row, i)) == border) { ties++; }
+              let x = logits[base + i];
+              if (isNumber(x) && i < (tieFrom | bit) && rank(score(x, row, i)) == border) { ties++; }
             }
             if (count(ties, lane) <= leave) { tieFrom |= bit; }
           }
@@ -187,10 +196,12 @@ export const SAMPLE: LaneProgram = {
       let end = min(u.width, begin + span);
       var own = vec2u(0);
       for (var i = begin; i < end; i++) {
-        let value = score(base + i, row, i);
+        let x = logits[base + i];
+        let value = score(x, row, i);
         let r = rank(value);
-        let kept = isNumber(logits[base + i]) && (r > lowest || (r == lowest && i >= tieFrom)) && exp(value - best) >= u.minP;
-        if (kept) { own = add64(own, vec2u(weight(value, best), 0u)); }
+        let e = exp(value - best);
+        let kept = isNumber(x) && (r > lowest || (r == lowest && i >= tieFrom)) && e >= u.minP;
+        if (kept) { own = add64(own, vec2u(weight(e), 0u)); }
       }
       let all = mass(own, lane);
       var running = before(own, lane);
@@ -200,10 +211,12 @@ export const SAMPLE: LaneProgram = {
       let goal = scaled64(all, ((word >> 9u) << 1u) | 1u, 24u);
       if (!below64(goal, running) && below64(goal, add64(running, own))) {
         for (var i = begin; i < end; i++) {
-          let value = score(base + i, row, i);
+          let x = logits[base + i];
+          let value = score(x, row, i);
           let r = rank(value);
-          let kept = isNumber(logits[base + i]) && (r > lowest || (r == lowest && i >= tieFrom)) && exp(value - best) >= u.minP;
-          if (kept) { running = add64(running, vec2u(weight(value, best), 0u)); }
+          let e = exp(value - best);
+          let kept = isNumber(x) && (r > lowest || (r == lowest && i >= tieFrom)) && e >= u.minP;
+          if (kept) { running = add64(running, vec2u(weight(e), 0u)); }
           if (below64(goal, running)) { id = i; break; }
         }
       }
@@ -214,7 +227,7 @@ export const SAMPLE: LaneProgram = {
       let position = state[s + COUNT];
       var entry = vec4u(id, 0u, 0u, strange);
       if (id != NO_TOKEN) {
-        entry.y = bitcast<u32>(full(base + id) - top - log(total));
+        entry.y = bitcast<u32>(full(logits[base + id]) - top - log(total));
         entry.z = bitcast<u32>(log(total) - slope / total);
         if (u.words != 0u) { seen[row * u.words + (id >> 5u)] |= 1u << (id & 31u); }
       }
