@@ -1,14 +1,13 @@
 /** Whole runs of `npm run train` with a judge: its key is nowhere afterwards, and a second run asks nothing. */
-import { execFile } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { root } from "../../scripts/lib/ensure.mjs";
 import { nodeStore } from "../../scripts/lib/node-store.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
 import { type JudgeServer, judgeServer } from "../support/judge-server.ts";
 import { CHEAP } from "../support/session.ts";
+import { type Done, tool } from "../support/tools.ts";
 
 const KEY = `zk-recognisable-${"0123456789abcdef"}`;
 let server: JudgeServer;
@@ -21,29 +20,15 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-interface Ended {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
 /** Runs the tool with the key in its environment. */
-function train(out: string, settings: Readonly<Record<string, unknown>>, steps = 1): Promise<Ended> {
+function train(out: string, settings: Readonly<Record<string, unknown>>, steps = 1): Promise<Done> {
   const config = join(folder, "config.json");
   writeFileSync(config, JSON.stringify({ ...CHEAP, evalSteps: 0, loops: "2", judgeTimeout: 20, ...settings }));
   const words = ["--out", join(folder, out), "--steps", String(steps), "--json", "--config", config];
-  const program = [join(root, "node_modules/tsx/dist/cli.mjs"), join(root, "scripts/train.ts")];
-  return new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      [...program, ...words, "--judge", server.url],
-      { env: { ...process.env, JUDGE_API_KEY: KEY }, maxBuffer: 2 ** 26 },
-      (error, stdout, stderr) => resolve({ code: error === null ? 0 : Number(error.code), out: stdout, err: stderr }),
-    );
-  });
+  return tool("train", [...words, "--judge", server.url], { JUDGE_API_KEY: KEY });
 }
 
-const steps = ({ out }: Ended): Record<string, number>[] =>
+const steps = ({ out }: Done): Record<string, number>[] =>
   out
     .trim()
     .split("\n")
@@ -64,7 +49,7 @@ const BASE64 = Buffer.from(KEY).toString("base64").slice(0, 24);
 const holdsKey = (text: string): boolean => [KEY, HEX, BASE64].some((form) => text.includes(form));
 
 describe("a run with a judge", () => {
-  let first: Ended;
+  let first: Done;
   it("composes 0.25 METEOR + 0.75 judge", async () => {
     first = await train("good", {}, 2);
     expect(first.err).not.toMatch(/no verdict/);
@@ -106,7 +91,7 @@ describe("a run with a judge", () => {
     const again = await train("good", {}, 2);
     expect(again.code).toBe(0);
     expect(server.calls).toHaveLength(0);
-    const rewards = (ended: Ended): unknown[] =>
+    const rewards = (ended: Done): unknown[] =>
       steps(ended).map((line) => (line.loop2 as unknown as Record<string, number>).reward);
     expect(rewards(again)).toEqual(rewards(first));
     expect(steps(again).every((line) => line["judge/calls"] === 0)).toBe(true);

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { linear } from "../../src/engine/gpu/kernels/linear.ts";
-import { canAddProduct } from "../../src/engine/gpu/matmul-program.ts";
+import { canAddProduct, runProduct } from "../../src/engine/gpu/matmul-program.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { useGpu } from "../support/gpu.ts";
 import { distance, expectLikeStock, randomTensor } from "../support/kernels.ts";
@@ -163,4 +163,11 @@ describe("the linear layer", () => {
       [randomTensor([5, 7], 1), randomTensor([3, 7], 2)],
     );
   });
+});
+
+it("a product with a bias has no factor of its own", () => {
+  const [x, w, bias] = [randomTensor([3, 4], 1), randomTensor([5, 4], 2), randomTensor([5], 3)];
+  const sizes = { batch: 1, aBatch: 1, bBatch: 1, m: 3, n: 5, k: 4, transposeA: false, transposeB: true };
+  expect(() => runProduct(x, w, sizes, [3, 5], { bias, alpha: 2 })).toThrow(/no factor/);
+  tf.dispose([x, w, bias]);
 });

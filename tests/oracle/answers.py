@@ -12,7 +12,10 @@ from resize import bicubic
 DESCRIBE = "<image>\nPlease give me a short description of the region in the picture marked by region1."
 FIND = "<image>\nPlease segment {} in this image."
 FOUND = "Sure, [SEG]."
-NOTHING = lambda name, value: None  # noqa: E731
+
+
+def nothing(name, value):
+    """Keeps no intermediate result."""
 
 
 @dataclass
@@ -31,10 +34,10 @@ def look(base, image):
     """Both towers of a checkpoint on a PIL picture."""
     w, c = base.weights, base.config
     tiles, _ = preprocess.tiles_of(image, c)
-    shuffled = model.pixel_shuffle(model.vision(w, c, preprocess.normalise(tiles), NOTHING), c["ps_version"])
+    shuffled = model.pixel_shuffle(model.vision(w, c, preprocess.normalise(tiles), nothing), c["ps_version"])
     size = c["sam2_config"]["image_size"]
     pixels = preprocess.normalise(bicubic(image, size, size)[None])
-    return Picture(len(tiles), shuffled, sam2.encode(w, c["sam2_config"], pixels, NOTHING), *image.size)
+    return Picture(len(tiles), shuffled, sam2.encode(w, c["sam2_config"], pixels, nothing), *image.size)
 
 
 def grid_side(config):

@@ -85,7 +85,7 @@ def main(given):
 
     start = speaker(base, config["maxNewTokens"])
     policy, partner = (speaker(Checkpoint(path), config["maxNewTokens"]) for path in (given.policy, given.partner))
-    equal, gaps, ours, labs, masks = 0, [], [], [], []
+    equal, gaps, ours, labs, greedy = 0, [], [], [], []
     for at, pair in enumerate(rows):
         image, truth, caption = open_row(given.shards, pair[0]["rowId"])
         picture, scores = look(base, image), []
@@ -98,7 +98,7 @@ def main(given):
             gaps.append(abs(own["grounding_iou"] - lab["grounding_iou"]))
         ours.append(scores[1]["loop1_sampled"] - scores[0]["loop1_sampled"])
         labs.append(pair[1]["loop1_sampled"] - pair[0]["loop1_sampled"])
-        masks.append(scores[1]["loop1_greedy"] - scores[0]["loop1_greedy"])
+        greedy.append(scores[1]["loop1_greedy"] - scores[0]["loop1_greedy"])
     print(
         json.dumps(
             {
@@ -110,7 +110,7 @@ def main(given):
                 "median_iou_gap": float(np.median(gaps)),
                 "gain_lab": interval(labs, 1),
                 "gain_pytorch": interval(ours, 1),
-                "gain_greedy_pytorch": interval(masks, 1),
+                "gain_greedy_pytorch": interval(greedy, 1),
                 "draws": given.draws,
             }
         )

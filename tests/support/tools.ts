@@ -12,18 +12,28 @@ export interface Done {
 /** Most that a tool may print. */
 const MOST_OUTPUT = 2 ** 26;
 
-function run(program: string, words: readonly string[]): Promise<Done> {
+function run(program: string, words: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Done> {
   return new Promise((resolve) => {
-    execFile(program, [...words], { cwd: root, maxBuffer: MOST_OUTPUT }, (error, out, err) =>
-      resolve({ code: error === null ? 0 : Number(error.code), out, err }),
+    execFile(
+      program,
+      [...words],
+      { cwd: root, maxBuffer: MOST_OUTPUT, env: { ...process.env, ...env } },
+      (error, out, err) => resolve({ code: error === null ? 0 : Number(error.code), out, err }),
     );
   });
 }
 
-/** `scripts/<name>.ts` with these words. */
-export function tool(name: "parity" | "train" | "export", words: readonly string[]): Promise<Done> {
+/**
+ * `scripts/<name>.ts` with these words.
+ * @param env added to the environment
+ */
+export function tool(
+  name: "parity" | "train" | "export" | "score",
+  words: readonly string[],
+  env?: Readonly<Record<string, string>>,
+): Promise<Done> {
   const program = [join(root, "node_modules/tsx/dist/cli.mjs"), join(root, "scripts", `${name}.ts`)];
-  return run(process.execPath, [...program, ...words]);
+  return run(process.execPath, [...program, ...words], env);
 }
 
 /** A Python program; PYTHON names the interpreter. */

@@ -22,12 +22,13 @@ import { decodeOnGpu } from "../../../src/engine/policy/decode-gpu.ts";
 import { decodeOnHost } from "../../../src/engine/policy/decode-host.ts";
 import { disposePrefilled, type Prefilled, prefill, rowsOf } from "../../../src/engine/policy/prefill.ts";
 import { FULL_SAMPLING } from "../../../src/engine/policy/sampler.ts";
+import { TINY_DECODER } from "../../../src/engine/self-test/decoding.ts";
 import { switchContender } from "../contenders/tensors.ts";
 import type { BenchContext } from "../context.ts";
 import { type BenchRow, benchRow, median } from "../row.ts";
 
 const CONFIG: LanguageConfig = {
-  family: "qwen2",
+  ...TINY_DECODER,
   vocabSize: 512,
   hiddenSize: 64,
   layers: 2,
@@ -35,12 +36,6 @@ const CONFIG: LanguageConfig = {
   kvHeads: 2,
   headSize: 16,
   mlpSize: 176,
-  attentionBias: true,
-  rmsNormEps: 1e-6,
-  rope: { theta: 10_000, scaling: { kind: "none" } },
-  window: undefined,
-  maxPositions: 512,
-  tiedHead: false,
 };
 const PROMPT = 40;
 const TOKENS = 24;

@@ -10,29 +10,29 @@ import type { GpuProgram } from "./program.ts";
 /** What every WebGPU device accepts as an offset into a uniform buffer. */
 export const UNIFORM_STEP = 256;
 /** Blocks of a page: more than a submit usually has dispatches. */
-const PAGE_BLOCKS = 128;
+export const PAGE_BLOCKS = 128;
 
-/** Bytes of a program's block, at least 16. */
-function blockBytes(program: GpuProgram): number {
-  return Math.max(16, 4 * Object.keys(program.uniforms).length);
+/** Bytes of a block of so many values, at least 16. */
+function blockBytes(values: readonly number[]): number {
+  return Math.max(16, 4 * values.length);
 }
 
+/** @throws LabError("internal") for another number of values than the program has fields */
 function putUniforms(view: DataView, at: number, program: GpuProgram, values: readonly number[]): void {
-  let index = 0;
-  for (const name in program.uniforms) {
+  const types = Object.values(program.uniforms);
+  if (types.length !== values.length) {
+    throw new LabError("internal", `${program.name} takes ${types.length} uniforms, not ${values.length}`);
+  }
+  types.forEach((type, index) => {
     const value = values[index] as number;
-    if (program.uniforms[name] === "f32") view.setFloat32(at + 4 * index, value, true);
+    if (type === "f32") view.setFloat32(at + 4 * index, value, true);
     else view.setInt32(at + 4 * index, value, true);
-    index++;
-  }
-  if (index !== values.length) {
-    throw new LabError("internal", `${program.name} takes ${index} uniforms, not ${values.length}`);
-  }
+  });
 }
 
 /** The uniform block of a program, at least 16 bytes. @throws LabError("internal") for another number of values */
 export function uniformBytes(program: GpuProgram, values: readonly number[]): ArrayBuffer {
-  const bytes = new ArrayBuffer(blockBytes(program));
+  const bytes = new ArrayBuffer(blockBytes(values));
   putUniforms(new DataView(bytes), 0, program, values);
   return bytes;
 }
@@ -58,7 +58,7 @@ export class UniformPages {
 
   /** A place for the block of a dispatch that the next submit holds. */
   place(program: GpuProgram, values: readonly number[]): GPUBufferBinding {
-    const size = blockBytes(program);
+    const size = blockBytes(values);
     if (size > UNIFORM_STEP)
       throw new LabError("internal", `${program.name} has more than ${UNIFORM_STEP / 4} uniforms`);
     const page = this.#page(Math.floor(this.#placed / PAGE_BLOCKS));

@@ -3,7 +3,7 @@
  * them done by the first step, on several threads where it has them; one that compiles at the first dispatch no longer
  * holds up the thread that records.
  */
-import { EMBED, mixProgram, NORM, ROTATE, scoreLanes, scoresProgram } from "./decode/attend.ts";
+import { EMBED, mixProgram, NORM, ROTATE, scoreLanes, scoresProgram, sharedHeads } from "./decode/attend.ts";
 import { laned } from "./decode/lanes.ts";
 import { FOLD, GATE, linearProgram } from "./decode/products.ts";
 import { SAMPLE } from "./decode/sample.ts";
@@ -18,7 +18,8 @@ const SLOTS = 8;
 /** Programs of decoding f32 weights and, on software adapters, of matrix products; the rest compiles quickly. */
 export function usualPrograms(): GpuProgram[] {
   const software = onSoftwareAdapter();
-  const shared = software ? 2 : 1;
+  // Grouped queries, as most families have them.
+  const shared = sharedHeads(2, 1, software);
   const decoding = [NORM, linearProgram(slotBlock(SLOTS, software, broadcastLanes())), mixProgram(shared), SAMPLE];
   return [
     ...(software ? usualProducts() : []),

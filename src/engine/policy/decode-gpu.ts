@@ -119,7 +119,7 @@ async function runTokens(
     pass.end();
     return encoder;
   };
-  const ahead = tokens > 1 ? 1 : 0;
+  const ahead = Math.min(1, tokens - 1);
   if (ahead > 0) device.queue.submit([encode(0, ahead).finish()]);
   const encoder = encode(ahead, tokens);
   encoder.copyBufferToBuffer(own.drawn, done * rowBytes, staging, 0, tokens * rowBytes);

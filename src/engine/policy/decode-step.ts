@@ -4,13 +4,12 @@ import {
   headBlocks,
   mixProgram,
   NORM,
-  POINT_LANES,
   ROTATE,
   scoreLanes,
   scoresProgram,
   sharedHeads,
 } from "../gpu/decode/attend.ts";
-import { laned } from "../gpu/decode/lanes.ts";
+import { laned, POINT_LANES } from "../gpu/decode/lanes.ts";
 import { PACKED_STEP, packedEmbedProgram, packedLinearProgram } from "../gpu/decode/packed-products.ts";
 import { GATE, linearProgram } from "../gpu/decode/products.ts";
 import { SAMPLE } from "../gpu/decode/sample.ts";
@@ -219,7 +218,7 @@ export function decodeStep(
     list.push({
       program: scoresProgram(lanes, shared),
       buffers: [buffers.query, cache.pastKeys, cache.ownKeys, buffers.state, buffers.scores],
-      uniforms: [...cacheUniforms, 1 / Math.sqrt(headSize), blocks],
+      uniforms: [...cacheUniforms, 1 / Math.sqrt(headSize)],
       grid: ({ slots, keys }) => [Math.ceil(keys / (2 * lanes)), slots * blocks],
     });
     const mix = laned(mixProgram(shared), software);
@@ -227,7 +226,7 @@ export function decodeStep(
     list.push({
       program: mix.program,
       buffers: [buffers.scores, cache.pastValues, cache.ownValues, buffers.state, buffers.mixed],
-      uniforms: [software ? sizes.slots * tiles : tiles, ...cacheUniforms, tiles],
+      uniforms: [software ? sizes.slots * tiles : tiles, ...cacheUniforms],
       grid: ({ slots }) => (software ? [mix.groups(slots * tiles), 1] : [mix.groups(tiles), slots]),
     });
     layers(buffers.mixed, own.output, buffers.x, true);

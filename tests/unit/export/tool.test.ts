@@ -1,4 +1,3 @@
-import { execFile } from "node:child_process";
 import { mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,6 +10,7 @@ import { openCheckpoint } from "../../../src/engine/model/checkpoint.ts";
 import { readAdapter } from "../../../src/engine/model/lora.ts";
 import { writeCheckpoint } from "../../../src/engine/runs/checkpoint.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
+import { type Done, tool as runTool } from "../../support/tools.ts";
 import { group, manifest } from "../runs/sample-run.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
@@ -19,15 +19,7 @@ const LIMIT_MS = 60_000;
 let scratch = "";
 let run = "";
 
-/** Exit code, output and errors of the tool. */
-function tool(...words: string[]): Promise<{ code: number; out: string; err: string }> {
-  const program = [join(ROOT, "node_modules/tsx/dist/cli.mjs"), join(ROOT, "scripts/export.ts"), ...words];
-  return new Promise((resolve) => {
-    execFile(process.execPath, program, (error, out, err) =>
-      resolve({ code: error === null ? 0 : Number(error.code), out, err }),
-    );
-  });
-}
+const tool = (...words: string[]): Promise<Done> => runTool("export", words);
 
 beforeAll(async () => {
   scratch = await mkdtemp(join(tmpdir(), "export-"));

@@ -1,12 +1,10 @@
-import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, expect, test } from "vitest";
 import { readPairFile } from "../../../scripts/lib/pair-file.ts";
+import { type Done, tool } from "../../support/tools.ts";
 
-const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const folder = await mkdtemp(join(tmpdir(), "score-"));
 afterAll(() => rm(folder, { recursive: true }));
 
@@ -16,15 +14,7 @@ async function file(name: string, content: string): Promise<string> {
   return path;
 }
 
-/** Exit code, output and errors of the tool. */
-function score(...words: string[]): Promise<{ code: number; out: string; err: string }> {
-  const program = [join(ROOT, "node_modules/tsx/dist/cli.mjs"), join(ROOT, "scripts/score.ts"), ...words];
-  return new Promise((resolve) => {
-    execFile(process.execPath, program, (error, out, err) =>
-      resolve({ code: error === null ? 0 : Number(error.code), out, err }),
-    );
-  });
-}
+const score = (...words: string[]): Promise<Done> => tool("score", words);
 
 test("files of captions are read in all their forms", async () => {
   const forms = {

@@ -3,18 +3,10 @@
  * those of new tokens lie in an own cache, [row, head, place, d], written in place by the projections. Oracles:
  * gpu/kernels/norm.ts and attention.ts; tests/gpu/decode.test.ts.
  */
+import { lines } from "../matmul-code.ts";
 import type { GpuProgram } from "../program.ts";
-import type { LaneProgram } from "./lanes.ts";
+import { type LaneProgram, POINT_LANES } from "./lanes.ts";
 import { SLOT_HEADER } from "./state.ts";
-
-/**
- * Threads of a workgroup where each has a result of its own. They count on over all slots: a software adapter pays for
- * every workgroup, so none is left half empty.
- */
-export const POINT_LANES = 64;
-
-const lines = (count: number, line: (i: number) => string): string =>
-  Array.from({ length: count }, (_, i) => line(i)).join("\n");
 
 /** x[slot] = embedding of the slot's token, or of its row's first place. One thread per four channels. */
 export const EMBED: GpuProgram = {
@@ -152,10 +144,13 @@ export function headBlocks(heads: number, keyHeads: number, shared: 1 | 2): numb
   return keyHeads * Math.ceil(heads / keyHeads / shared);
 }
 
+/** Blocks of a key head, and query heads, `perKey` of them; see `headBlocks`. */
+const blocksOfKey = (shared: 1 | 2): string => `
+    let perKey = u.heads / u.keyHeads;
+    let blocks = (perKey + ${shared - 1}u) / ${shared}u;`;
+
 /** Declares `keyHead` and `head0`, `head1` (the last one again where it has no neighbour) of block `block` of a slot. */
 const headsOfBlock = (shared: 1 | 2): string => `
-    let perKey = u.heads / u.keyHeads;
-    let blocks = (perKey + ${shared - 1}u) / ${shared}u;
     let keyHead = block / blocks;
     let head0 = keyHead * perKey + ${shared}u * (block % blocks);
     ${shared === 2 ? "let head1 = min(head0 + 1u, keyHead * perKey + perKey - 1u);" : ""}`;
@@ -181,12 +176,13 @@ export function scoresProgram(lanes: number, shared: 1 | 2): GpuProgram {
     name: `lab-decode-scores-${lanes}-${shared}`,
     inputs: { q: "vec4<f32>", past: "vec4<f32>", own: "vec4<f32>", state: "u32" },
     outputs: { scores: "f32" },
-    uniforms: { ...CACHE_UNIFORMS, scale: "f32", blocks: "u32" },
+    uniforms: { ...CACHE_UNIFORMS, scale: "f32" },
     workgroup: [lanes, 1],
     header: SLOT_HEADER,
     body: `
-    let slot = group.y / u.blocks;
-    let block = group.y % u.blocks;
+    ${blocksOfKey(shared)}
+    let slot = group.y / (u.keyHeads * blocks);
+    let block = group.y % (u.keyHeads * blocks);
     ${headsOfBlock(shared)}
     ${PLACES}
     let j0 = group.x * ${2 * lanes}u + local.x;
@@ -214,8 +210,8 @@ export function scoresProgram(lanes: number, shared: 1 | 2): GpuProgram {
 }
 
 /**
- * result[slot, head, 8 channels] = softmax(scores) · v, of one or two heads. Tiles count on
- * over all slots; the grid's y counts runs of `tiles`, for an axis of a card holds no more than 65,535 workgroups.
+ * result[slot, head, 8 channels] = softmax(scores) · v, of one or two heads. Tiles count on over all slots; the grid's y
+ * counts runs of `tiles`, since one axis of a card holds no more than 65,535 workgroups.
  */
 export function mixProgram(shared: 1 | 2): LaneProgram {
   const add = (cache: string): string => `
@@ -232,14 +228,15 @@ export function mixProgram(shared: 1 | 2): LaneProgram {
     name: `lab-decode-mix-${shared}`,
     inputs: { scores: "f32", past: "vec4<f32>", own: "vec4<f32>", state: "u32" },
     outputs: { result: "vec4<f32>" },
-    uniforms: { tiles: "u32", ...CACHE_UNIFORMS, slotTiles: "u32" },
+    uniforms: { tiles: "u32", ...CACHE_UNIFORMS },
     reductions: ["largest", "sum4"],
     header: SLOT_HEADER,
     body: `
-    let which = group.y * u.tiles + tile;
-    let slot = which / u.slotTiles;
-    let block = which % u.slotTiles * 2u / u.d4;
-    let c = 2u * which % u.d4;
+    ${blocksOfKey(shared)}
+    let which = 2u * (group.y * u.tiles + tile) / u.d4;
+    let slot = which / (u.keyHeads * blocks);
+    let block = which % (u.keyHeads * blocks);
+    let c = 2u * (group.y * u.tiles + tile) % u.d4;
     ${headsOfBlock(shared)}
     ${PLACES}
     ${lines(

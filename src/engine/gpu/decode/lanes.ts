@@ -9,6 +9,11 @@ import type { GpuProgram } from "../program.ts";
 const SHARED_LANES = 64;
 /** Results of a workgroup where each has one thread: the width of llvmpipe's vectors. */
 const OWN_LANES = 8;
+/**
+ * Threads of a workgroup where each has a point of its own and no axis to sum over, in both forms. They count on over all
+ * slots: a software adapter pays for every workgroup, so none is left half empty.
+ */
+export const POINT_LANES = 64;
 
 /** What a body may add up over its lanes: `sum4(v: vec4f, lane)` and so on; `mass` and `before` are 64-bit, low word first. */
 export type Reduction = "sum4" | "sum" | "largest" | "least" | "count" | "mass" | "before";

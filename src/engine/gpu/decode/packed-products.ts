@@ -3,20 +3,17 @@
  * elements of a row unpacked at a time. One dispatch a block of rows.
  * Oracle: gpu/packed/product.ts; tests/gpu/decode-packed.test.ts.
  */
+import { lines } from "../matmul-code.ts";
 import { hasScales, type WeightStorage } from "../packed/storage.ts";
 import { blockInputs, readUnit, UNIT, UNITS_PER_SCALE, unpackHeader } from "../packed/unpack.ts";
 import type { GpuProgram } from "../program.ts";
-import { POINT_LANES } from "./attend.ts";
-import type { LaneProgram } from "./lanes.ts";
+import { type LaneProgram, POINT_LANES } from "./lanes.ts";
 import { putAll } from "./products.ts";
 import { type SlotBlock, blockInputs as slotInputs } from "./slot-block.ts";
 import { SLOT_HEADER } from "./state.ts";
 
 /** Input sizes must be a multiple of this. */
 export const PACKED_STEP = UNIT;
-
-const lines = (count: number, line: (i: number) => string): string =>
-  Array.from({ length: count }, (_, i) => line(i)).join("\n");
 
 /**
  * result[slot, resultFirst + first + j] (+)= factor · x[slot] · w[j] (+ bias[first + j]) for the rows j of a block.

@@ -5,13 +5,10 @@
  * input in a fixed order whatever the batch, so a row's result does not depend on its neighbours.
  * Oracle: gpu/kernels/linear.ts; tests/gpu/decode.test.ts.
  */
+import { lines } from "../matmul-code.ts";
 import type { GpuProgram } from "../program.ts";
-import { POINT_LANES } from "./attend.ts";
-import type { LaneProgram } from "./lanes.ts";
+import { type LaneProgram, POINT_LANES } from "./lanes.ts";
 import { blockInputs, type SlotBlock } from "./slot-block.ts";
-
-const lines = (count: number, line: (i: number) => string): string =>
-  Array.from({ length: count }, (_, i) => line(i)).join("\n");
 
 /**
  * result[slot, resultFirst + j] (+)= scale · x[slot, xFirst …] · w[j] (+ bias[j]) for the four columns j of a tile; tiles
