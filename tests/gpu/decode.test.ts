@@ -1,19 +1,15 @@
 /** Decoding on the GPU against the model's own forward pass with the sampler on the CPU. */
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import { memorySnapshot } from "../../src/engine/gpu/memory.ts";
 import { setAdapterKind } from "../../src/engine/gpu/own-kernels.ts";
-import { type RandomKey, STREAM } from "../../src/engine/gpu/random.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import type { LanguageConfig, LanguageFamily } from "../../src/engine/model/config-language.ts";
-import type { GenerateOptions, RowResult } from "../../src/engine/policy/completion.ts";
 import { decodeOnGpu } from "../../src/engine/policy/decode-gpu.ts";
-import { decodeOnHost } from "../../src/engine/policy/decode-host.ts";
 import { decodeObstacle } from "../../src/engine/policy/decode-weights.ts";
 import { disposePrefilled, type PromptBatch, prefill } from "../../src/engine/policy/prefill.ts";
 import { FULL_SAMPLING } from "../../src/engine/policy/sampler.ts";
+import { decode, expectLikeHost, type GroupShape, keyOf, promptsOf, SAMPLED } from "../support/decoding.ts";
 import { useGpu } from "../support/gpu.ts";
-import { randomTensor } from "../support/kernels.ts";
-import { type TinyLanguage, tinyConfig, tinyLanguage } from "../support/tiny-language.ts";
+import { tinyConfig, tinyLanguage } from "../support/tiny-language.ts";
 
 let check: () => void;
 beforeAll(async () => {
@@ -25,102 +21,8 @@ afterEach(() => {
   check();
 });
 
-/** A group by the length of its prefix and of each row's tail. */
-interface Shape {
-  readonly prefix: number;
-  readonly tails: readonly number[];
-}
-
-function promptsOf(width: number, shapes: readonly Shape[]): PromptBatch[] {
-  return shapes.map(({ prefix, tails }, group) => ({
-    prefix: randomTensor([1, prefix, width], 100 + group),
-    tails: randomTensor([tails.length, Math.max(...tails), width], 200 + group),
-    tailLengths: tails,
-    promptIds: [1, 2, 3, 40 + group],
-  }));
-}
-
-const keyOf = (group: number, rollout: number): RandomKey => ({
-  seed: 7,
-  step: 3,
-  loop: 1,
-  row: group,
-  rollout,
-  position: 0,
-  stream: STREAM.token,
-});
-
-const OPTIONS: GenerateOptions = {
-  maxNewTokens: 7,
-  sampler: FULL_SAMPLING,
-  greedy: false,
-  key: keyOf,
-  stop: () => false,
-};
-
-async function decode(
-  model: TinyLanguage,
-  shapes: readonly Shape[],
-  changes: Partial<GenerateOptions>,
-  where: typeof decodeOnGpu,
-): Promise<RowResult[]> {
-  const options = { ...OPTIONS, ...changes };
-  const groups = promptsOf(model.config.hiddenSize, shapes);
-  const address = groups.flatMap(({ tailLengths, promptIds }, group) =>
-    tailLengths.map((_, rollout) => ({ key: options.key(group, rollout), promptIds: promptIds ?? [] })),
-  );
-  const longest = Math.max(...shapes.map(({ prefix, tails }) => prefix + Math.max(...tails)));
-  const ropeLength = options.oneLength === true ? longest + options.maxNewTokens : undefined;
-  const prompts = prefill(model.weights, model.config, groups, ropeLength);
-  try {
-    return await where(model.config, model.weights, prompts, address, options, ropeLength);
-  } finally {
-    disposePrefilled(prompts);
-    tf.dispose(groups.flatMap(({ prefix, tails }) => [prefix, tails]));
-  }
-}
-
-function expectClose(found: readonly number[], expected: readonly number[] = []): void {
-  expect(found).toHaveLength(expected.length);
-  for (const [at, value] of found.entries()) expect(Math.abs(value - (expected[at] as number))).toBeLessThan(1e-4);
-}
-
-/**
- * Same ids, and log-probabilities and entropies within 1e-4, twice the same.
- * @param forms of the programs: for software adapters (true), for GPUs (false)
- */
-async function expectLikeHost(
-  config: LanguageConfig,
-  rank: number,
-  shapes: readonly Shape[],
-  changes: Partial<GenerateOptions> = {},
-  forms: readonly boolean[] = [true],
-  where: typeof decodeOnGpu = decodeOnGpu,
-): Promise<readonly RowResult[]> {
-  const model = tinyLanguage(config, rank);
-  try {
-    const expected = await decode(model, shapes, changes, decodeOnHost);
-    for (const software of forms) {
-      setAdapterKind(software);
-      const tensors = memorySnapshot().tensors;
-      const found = await decode(model, shapes, changes, where);
-      expect(memorySnapshot().tensors).toBe(tensors);
-      expect(found.map((row) => row.ids)).toEqual(expected.map((row) => row.ids));
-      found.forEach((row, at) => {
-        expectClose(row.logps, expected[at]?.logps);
-        expectClose(row.entropies, expected[at]?.entropies);
-      });
-      expect(await decode(model, shapes, changes, where)).toEqual(found);
-    }
-    setAdapterKind(true);
-    return expected;
-  } finally {
-    model.dispose();
-  }
-}
-
-const GROUP: readonly Shape[] = [{ prefix: 9, tails: [1, 1, 1, 1, 1] }];
-const MIXED: readonly Shape[] = [
+const GROUP: readonly GroupShape[] = [{ prefix: 9, tails: [1, 1, 1, 1, 1] }];
+const MIXED: readonly GroupShape[] = [
   { prefix: 9, tails: [3, 1, 5] },
   { prefix: 4, tails: [2, 2] },
 ];
@@ -132,7 +34,7 @@ describe("decoding on the GPU gives the rows of the CPU sampler", () => {
     ["internlm2", 8],
     ["phi3", 4],
   ])("for %s with an adapter of rank %i", async (family, rank) => {
-    const rows = await expectLikeHost(tinyConfig(family), rank, GROUP);
+    const rows = await expectLikeHost(tinyLanguage(tinyConfig(family), rank), GROUP);
     expect(new Set(rows.map((row) => row.ids.join())).size, "rollouts differ from each other").toBe(rows.length);
   });
 
@@ -141,26 +43,26 @@ describe("decoding on the GPU gives the rows of the CPU sampler", () => {
     async (family) => {
       const where: typeof decodeOnGpu = (...given) =>
         decodeOnGpu(given[0], given[1], given[2], given[3], given[4], given[5], 0);
-      await expectLikeHost(tinyConfig(family), 8, MIXED, {}, [true], where);
+      await expectLikeHost(tinyLanguage(tinyConfig(family), 8), MIXED, {}, [true], where);
     },
   );
 
   it("for prompts of different lengths with tails of their own", async () => {
-    await expectLikeHost(tinyConfig("qwen2"), 8, MIXED);
+    await expectLikeHost(tinyLanguage(tinyConfig("qwen2"), 8), MIXED);
   });
 
   it.each([6, 3, 2, 1])("with %i key heads for six, over several workgroups of keys", async (kvHeads) => {
-    const long: readonly Shape[] = [
+    const long: readonly GroupShape[] = [
       { prefix: 150, tails: [3, 1, 5] },
       { prefix: 33, tails: [2, 2] },
     ];
-    await expectLikeHost(tinyConfig("qwen2", { kvHeads }), 0, long, {}, [true, false]);
+    await expectLikeHost(tinyLanguage(tinyConfig("qwen2", { kvHeads }), 0), long, {}, [true, false]);
   });
 
   it("for one row, for a prompt of one token, and for a tied head", async () => {
-    await expectLikeHost(tinyConfig("qwen2"), 8, [{ prefix: 3, tails: [1] }]);
-    await expectLikeHost(tinyConfig("qwen2"), 0, [{ prefix: 0, tails: [1, 1] }]);
-    await expectLikeHost(tinyConfig("qwen2", { tiedHead: true }), 0, GROUP);
+    await expectLikeHost(tinyLanguage(tinyConfig("qwen2"), 8), [{ prefix: 3, tails: [1] }]);
+    await expectLikeHost(tinyLanguage(tinyConfig("qwen2"), 0), [{ prefix: 0, tails: [1, 1] }]);
+    await expectLikeHost(tinyLanguage(tinyConfig("qwen2", { tiedHead: true }), 0), GROUP);
   });
 
   it.each<[string, LanguageConfig["rope"]["scaling"]]>([
@@ -168,11 +70,11 @@ describe("decoding on the GPU gives the rows of the CPU sampler", () => {
     ["a growing base", { kind: "dynamic", factor: 2, limit: 12 }],
   ])("where rotary scaling by %s sets in on the way, all tokens rotated alike", async (_, scaling) => {
     const config = tinyConfig("phi3", { rope: { theta: 1e4, scaling } });
-    await expectLikeHost(config, 4, MIXED, { oneLength: true });
+    await expectLikeHost(tinyLanguage(config, 4), MIXED, { oneLength: true });
   });
 
   it("greedily", async () => {
-    await expectLikeHost(tinyConfig("qwen2"), 8, MIXED, { greedy: true }, [true, false]);
+    await expectLikeHost(tinyLanguage(tinyConfig("qwen2"), 8), MIXED, { greedy: true }, [true, false]);
   });
 
   it.each([
@@ -180,21 +82,22 @@ describe("decoding on the GPU gives the rows of the CPU sampler", () => {
     ["a guard that clips", { guard: 1.5 }],
     ["top-k", { topK: 5 }],
     ["top-p", { topP: 0.8 }],
+    ["top-p among many that are equal", { guard: 0.05, topP: 0.4137 }],
     ["min-p", { minP: 0.2 }],
     ["a repetition penalty", { repetitionPenalty: 1.7 }],
     ["all together", { temperature: 1.3, topK: 20, topP: 0.9, minP: 0.02, repetitionPenalty: 1.2 }],
   ])("with %s", async (_, changes) => {
-    await expectLikeHost(tinyConfig("qwen2"), 8, GROUP, { sampler: { ...FULL_SAMPLING, ...changes } });
+    await expectLikeHost(tinyLanguage(tinyConfig("qwen2"), 8), GROUP, { sampler: { ...FULL_SAMPLING, ...changes } });
   });
 
   it("in the form for GPUs, with every step of the sampler", async () => {
     const sampler = { ...FULL_SAMPLING, temperature: 1.3, topK: 20, topP: 0.9, minP: 0.02, repetitionPenalty: 1.2 };
-    await expectLikeHost(tinyConfig("internlm2"), 8, GROUP, { sampler }, [false]);
+    await expectLikeHost(tinyLanguage(tinyConfig("internlm2"), 8), GROUP, { sampler }, [false]);
   });
 
   it("ends rows where they stop, and goes on with the others", async () => {
     const stop = (ids: readonly number[]): boolean => (ids[ids.length - 1] as number) % 4 === 0;
-    const rows = await expectLikeHost(tinyConfig("qwen2"), 8, MIXED, { stop, maxNewTokens: 13 });
+    const rows = await expectLikeHost(tinyLanguage(tinyConfig("qwen2"), 8), MIXED, { stop, maxNewTokens: 13 });
     expect(new Set(rows.map((row) => row.ids.length)).size).toBeGreaterThan(1);
   });
 });
@@ -207,7 +110,7 @@ describe("a row", () => {
     ["one of three", [1], 3],
   ])("has the same numbers alone as among others: %s", async (_, rollouts, rows) => {
     const model = tinyLanguage(tinyConfig("qwen2"), 8);
-    const shapes: readonly Shape[] = [{ prefix: 9, tails: new Array<number>(rows).fill(1) }];
+    const shapes: readonly GroupShape[] = [{ prefix: 9, tails: new Array<number>(rows).fill(1) }];
     const together = await decode(model, shapes, {}, decodeOnGpu);
     const prompts = promptsOf(model.config.hiddenSize, shapes);
     const [group] = prompts as [PromptBatch];
@@ -215,7 +118,7 @@ describe("a row", () => {
     const few = { ...group, tails, tailLengths: rollouts.map(() => 1) };
     const prefilled = prefill(model.weights, model.config, [few]);
     const address = rollouts.map((rollout) => ({ key: keyOf(0, rollout), promptIds: [] }));
-    const alone = await decodeOnGpu(model.config, model.weights, prefilled, address, OPTIONS);
+    const alone = await decodeOnGpu(model.config, model.weights, prefilled, address, SAMPLED);
     expect(alone).toEqual(rollouts.map((rollout) => together[rollout]));
     disposePrefilled(prefilled);
     tf.dispose([tails, group.tails, group.prefix]);

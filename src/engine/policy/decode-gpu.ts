@@ -266,11 +266,12 @@ function anglesOf(config: LanguageConfig, positions: number, ropeLength = positi
   return values;
 }
 
-/** One bit an id, a run of words a row. */
+/** One bit an id, a run of words a row. Ids beyond the vocabulary have no logit to change, as on the host. */
 function seenIds(address: readonly RowAddress[], words: number): Uint32Array<ArrayBuffer> {
   const bits = new Uint32Array(address.length * words);
   address.forEach(({ promptIds }, row) => {
     for (const id of promptIds) {
+      if (id >= 32 * words) continue;
       const at = row * words + (id >>> 5);
       bits[at] = ((bits[at] as number) | (1 << (id & 31))) >>> 0;
     }

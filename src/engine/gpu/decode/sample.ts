@@ -177,15 +177,15 @@ export const SAMPLE: LaneProgram = {
         }
         one = ~least(~one, lane);
         let room = subtract64(limit, gone);
-        if (one != 0u && (room.y != 0u || room.x >= one)) {
-          let leave = select(room.x / one, 0xffffffffu, room.y != 0u);
+        if (one != 0u && !below64(room, vec2u(one, 0u))) {
           for (var bit = 1u << 31u; bit != 0u; bit >>= 1u) {
             var ties = 0u;
             for (var i = first; i < u.width; i += step) {
               let x = logits[base + i];
               if (isNumber(x) && i < (tieFrom | bit) && rank(score(x, row, i)) == border) { ties++; }
             }
-            if (count(ties, lane) <= leave) { tieFrom |= bit; }
+            ties = count(ties, lane);
+            if (!below64(room, vec2u(one * ties, multiplyHigh(one, ties)))) { tieFrom |= bit; }
           }
         }
         lowest = max(lowest, border);

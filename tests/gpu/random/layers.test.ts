@@ -1,0 +1,154 @@
+/** Norms, activations, rotations, resizing and token scores of any shape. */
+import fc from "fast-check";
+import { afterEach, beforeAll, it } from "vitest";
+import { gelu, silu, swiglu } from "../../../src/engine/gpu/kernels/activation.ts";
+import { headScores, setHeadScratch } from "../../../src/engine/gpu/kernels/head-scores.ts";
+import { tokenScores } from "../../../src/engine/gpu/kernels/logprob.ts";
+import { layerNorm, rmsNorm } from "../../../src/engine/gpu/kernels/norm.ts";
+import { repeatRows } from "../../../src/engine/gpu/kernels/repeat.ts";
+import { resizeBilinear } from "../../../src/engine/gpu/kernels/resize.ts";
+import { applyRope, ropeTable } from "../../../src/engine/gpu/kernels/rope.ts";
+import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
+import { forAny, scale, shape, side, tensorSeed } from "../../support/any.ts";
+import { useGpu } from "../../support/gpu.ts";
+import { expectLikeStock, randomTensor } from "../../support/kernels.ts";
+
+let check: () => void;
+beforeAll(async () => {
+  const device = await useGpu();
+  check = () => device.check();
+});
+afterEach(() => {
+  setHeadScratch();
+  check();
+});
+
+it("norms", async () => {
+  const drawn = fc.record({
+    rows: shape([0, 3], 90, 4000),
+    width: fc.oneof(side(300), side(5000)).filter((width) => width > 1),
+    size: scale(-4, -1, 0, 4),
+    seed: tensorSeed,
+  });
+  await forAny(50, drawn, async ({ rows, width, size, seed }) => {
+    if (rows.reduce((product, side) => product * side, width) > 60_000) return;
+    const fresh = (): [Tensor, Tensor, Tensor] => [
+      randomTensor([...rows, width], seed, size),
+      randomTensor([width], seed + 1),
+      randomTensor([width], seed + 2),
+    ];
+    const [x, weight, bias] = fresh();
+    bias.dispose();
+    await expectLikeStock((x, w) => rmsNorm(x as Tensor, w as Tensor, 1e-6), [x, weight], 1e-4);
+    // Two elements are their mean plus and minus the same: hardly a gradient, and much cancelled.
+    if (width < 4) return;
+    const norm = (...[x, w, b]: Tensor[]): Tensor => layerNorm(x as Tensor, w as Tensor, b as Tensor, 1e-6);
+    await expectLikeStock(norm, fresh(), 1e-3);
+  });
+});
+
+it("activations and repeated rows", async () => {
+  const drawn = fc.record({
+    sides: shape([1, 4], 200, 30_000),
+    size: scale(-20, -5, 0, 1, 2),
+    times: side(40),
+    seed: tensorSeed,
+  });
+  await forAny(40, drawn, async ({ sides, size, times, seed }) => {
+    const x = (more = 0): Tensor => randomTensor(sides, seed + more, size);
+    await expectLikeStock((x) => gelu(x as Tensor), [x()]);
+    await expectLikeStock((x) => silu(x as Tensor), [x()]);
+    await expectLikeStock((...[g, u]) => swiglu(g as Tensor, u as Tensor), [x(), x(1)]);
+    const one = [1, ...sides.slice(1)];
+    const many = Math.max(2, Math.min(times, Math.floor(30_000 / tf.util.sizeFromShape(one))));
+    await expectLikeStock((x) => repeatRows(x as Tensor, many), [randomTensor(one, seed, size)]);
+  });
+});
+
+it("rotations", async () => {
+  const drawn = fc.record({
+    batch: side(5),
+    heads: side(9),
+    length: side(70),
+    half: side(40),
+    shared: fc.boolean(),
+    first: fc.integer({ min: 0, max: 5000 }),
+    seed: tensorSeed,
+  });
+  await forAny(30, drawn, async ({ batch, heads, length, half, shared, first, seed }) => {
+    const rows = Array.from({ length: shared ? 1 : batch }, (_, row) =>
+      Array.from({ length }, (_, at) => first + 3 * row + at),
+    );
+    const table = ropeTable(rows, 2 * half, 10_000);
+    await expectLikeStock((x) => applyRope(x as Tensor, table), [randomTensor([batch, heads, length, 2 * half], seed)]);
+    tf.dispose([table.cos, table.sin]);
+  });
+});
+
+it("bilinear resizing", async () => {
+  const drawn = fc.record({
+    sides: shape([4, 4], 60, 8000),
+    height: side(90),
+    width: side(90),
+    size: scale(-20, 0, 20),
+    seed: tensorSeed,
+  });
+  await forAny(40, drawn, async ({ sides, height, width, size, seed }) => {
+    const [batch, , , channels] = sides as [number, number, number, number];
+    if (batch * channels * height * width > 60_000) return;
+    await expectLikeStock(
+      (x) => resizeBilinear(x as Tensor, height, width),
+      [randomTensor(sides, seed, size)],
+      // Stock sums of many gradients of one place differ by their order.
+      5e-5,
+    );
+  });
+});
+
+const SCORED = {
+  rows: side(20),
+  temperature: fc.constantFrom(0.3, 0.7, 1, 1.3),
+  guard: fc.constantFrom(Number.POSITIVE_INFINITY, 30, 2),
+  seed: tensorSeed,
+};
+
+function chosen(rows: number, width: number, seed: number): Tensor {
+  const ids = Array.from({ length: rows }, (_, row) => (row * 7919 + seed) % width);
+  return tf.tensor1d(ids, "int32");
+}
+
+it("token scores", async () => {
+  const width = fc.oneof(
+    side(400).map((width) => width + 1),
+    fc.integer({ min: 2040, max: 2060 }),
+    fc.integer({ min: 4000, max: 9000 }),
+  );
+  const drawn = fc.record({ ...SCORED, width, size: scale(-3, 0, 1, 3) });
+  await forAny(40, drawn, async ({ rows, width, size, temperature, guard, seed }) => {
+    if (rows * width > 40_000) return;
+    const ids = chosen(rows, width, seed);
+    const score = (logits?: Tensor): Tensor =>
+      tf.stack(Object.values(tokenScores(logits as Tensor, ids, temperature, guard)));
+    await expectLikeStock(score, [randomTensor([rows, width], seed, size)], 1e-4, 1e-2);
+    ids.dispose();
+  });
+});
+
+it("token scores of a head, block by block", async () => {
+  const vocabulary = fc.oneof(
+    side(400).map((width) => width + 1),
+    fc.integer({ min: 2040, max: 2060 }),
+    fc.integer({ min: 4000, max: 9000 }),
+  );
+  const drawn = fc.record({ ...SCORED, width: side(40), vocabulary, spans: fc.integer({ min: 1, max: 3 }) });
+  await forAny(30, drawn, async ({ rows, width, vocabulary, spans, temperature, guard, seed }) => {
+    if (rows * width * vocabulary > 1e6) return;
+    setHeadScratch(rows * 4 * 2048 * spans);
+    const ids = chosen(rows, vocabulary, seed);
+    const score = (...[hidden, head]: Tensor[]): Tensor =>
+      tf.stack(Object.values(headScores(hidden as Tensor, head as Tensor, ids, temperature, guard)));
+    const inputs = [randomTensor([rows, width], seed), randomTensor([vocabulary, width], seed + 1)];
+    await expectLikeStock(score, inputs, 1e-4, 1e-2);
+    ids.dispose();
+  });
+});

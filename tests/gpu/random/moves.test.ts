@@ -1,0 +1,140 @@
+/** What only moves numbers, element-wise operations and sums, of tensors of any shape. */
+import fc from "fast-check";
+import { afterEach, beforeAll, expect, it } from "vitest";
+import { setAdapterKind, switchOwnKernels } from "../../../src/engine/gpu/own-kernels.ts";
+import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
+import { forAny, scale, shape, side, tensorSeed } from "../../support/any.ts";
+import { useGpu } from "../../support/gpu.ts";
+import { expectLikeStock, randomTensor } from "../../support/kernels.ts";
+
+let check: () => void;
+beforeAll(async () => {
+  const device = await useGpu();
+  check = () => device.check();
+});
+afterEach(() => {
+  switchOwnKernels(true);
+  setAdapterKind(true);
+  check();
+});
+
+const ELEMENTS = 20_000;
+
+/** Shapes, types and bits of what `f` makes, which owns its tensors. */
+async function bits(f: () => Tensor[]): Promise<[number[], string, Uint8Array][]> {
+  const results = tf.tidy(f);
+  const read: [number[], string, Uint8Array][] = [];
+  for (const result of results) {
+    const { buffer, byteOffset, byteLength } = await result.data();
+    read.push([result.shape, result.dtype, new Uint8Array(buffer, byteOffset, byteLength)]);
+  }
+  tf.dispose(results);
+  return read;
+}
+
+/** Both forms of our programs make what the stock ones make, to the bit, and leave nothing. */
+async function expectSame(f: () => Tensor[]): Promise<void> {
+  const tensors = tf.memory().numTensors;
+  switchOwnKernels(false);
+  const expected = await bits(f);
+  switchOwnKernels(true);
+  for (const software of [true, false]) {
+    setAdapterKind(software);
+    expect(await bits(f), software ? "software form" : "GPU form").toEqual(expected);
+  }
+  setAdapterKind(true);
+  expect(tf.memory().numTensors).toBe(tensors);
+}
+
+/** A shape with a whole number below 1,000 for each of its axes, to choose with. */
+const CHOSEN = shape([1, 6], 200, ELEMENTS).chain((sides) =>
+  fc.record({
+    sides: fc.constant(sides),
+    choices: fc.array(fc.nat(999), { minLength: sides.length, maxLength: sides.length }),
+    order: fc.shuffledSubarray(
+      sides.map((_, axis) => axis),
+      { minLength: sides.length },
+    ),
+    seed: tensorSeed,
+  }),
+);
+
+it("cuts, turns, repetitions, paddings and joins of any shape keep every bit", async () => {
+  await forAny(25, CHOSEN, async ({ sides, choices, order, seed }) => {
+    const x = randomTensor(sides, seed);
+    const small = sides.map((_, axis) => 1 + ((choices[axis] as number) % 3));
+    const begin = sides.map((size, axis) => (choices[axis] as number) % size);
+    const rest = sides.map((size, axis) => 1 + (((choices[axis] as number) * 7) % (size - (begin[axis] as number))));
+    const axis = order[0] as number;
+    const fits = x.size * small.reduce((product, times) => product * times, 1) <= 4 * ELEMENTS;
+    const length = sides[axis] as number;
+    const first = 1 + ((choices[axis] as number) % length);
+    await expectSame(() => [
+      x.slice(begin, rest),
+      x.transpose(order),
+      ...(fits && sides.length <= 4 ? [tf.tile(x, small)] : []),
+      ...(sides.length <= 4
+        ? [
+            tf.pad(
+              x,
+              small.map((low, at) => [low - 1, (choices[at] as number) % 2]),
+              0.5,
+            ),
+          ]
+        : []),
+      ...(sides.length <= 4
+        ? [tf.concat([x, x.slice(begin.map((from, at) => (at === axis ? from : 0))), x], axis)]
+        : []),
+      ...(sides.length <= 4 ? tf.split(x, [first, length - first].filter(Boolean), axis) : []),
+      ...(sides.length <= 5 ? [tf.stack([x, x], axis), ...tf.unstack(x, axis).slice(0, 3)] : []),
+    ]);
+    x.dispose();
+  });
+});
+
+/** Two shapes that broadcast to one. */
+const BROADCAST = shape([1, 4], 120, ELEMENTS).chain((sides) =>
+  fc.record({
+    left: fc.constant(sides),
+    right: fc
+      .tuple(fc.nat(sides.length), fc.array(fc.boolean(), { minLength: sides.length, maxLength: sides.length }))
+      .map(([from, ones]) => sides.map((size, axis) => (ones[axis] === true ? 1 : size)).slice(from)),
+    swapped: fc.boolean(),
+    size: scale(-30, 0, 30),
+    seed: tensorSeed,
+  }),
+);
+
+it("arithmetic and comparisons of shapes that broadcast keep every bit", async () => {
+  await forAny(12, BROADCAST, async ({ left, right, swapped, size, seed }) => {
+    const [x, y] = [randomTensor(left, seed, size), randomTensor(right, seed + 1)];
+    const [a, b] = swapped ? [y, x] : [x, y];
+    await expectSame(() => [
+      ...[a.add(b), a.sub(b), a.mul(b), a.div(b), a.maximum(b), a.minimum(b), a.squaredDifference(b), a.square()],
+      ...[a.greater(b), a.greaterEqual(b), a.less(b), a.lessEqual(b), a.equal(b), a.notEqual(b)],
+      ...[a.abs(), a.exp(), a.sigmoid(), a.neg(), tf.where(a.greater(0), a, a.neg())],
+    ]);
+    tf.dispose([x, y]);
+  });
+});
+
+const SUMMED = shape([1, 5], 300, ELEMENTS).chain((sides) =>
+  fc.record({
+    sides: fc.constant(sides),
+    axes: fc.subarray(
+      sides.map((_, axis) => axis),
+      { minLength: 1 },
+    ),
+    keep: fc.boolean(),
+    long: side(30),
+    seed: tensorSeed,
+  }),
+);
+
+it("sums and means over any axes have stock values and gradients", async () => {
+  await forAny(25, SUMMED, async ({ sides, axes, keep, long, seed }) => {
+    await expectLikeStock((x) => (x as Tensor).sum(axes, keep), [randomTensor(sides, seed)], 5e-5, 1);
+    await expectLikeStock((x) => (x as Tensor).mean(axes, keep), [randomTensor(sides, seed)], 5e-5, [0.1, 1e-4]);
+    await expectLikeStock((x) => (x as Tensor).mean(), [randomTensor([long, 700], seed)], 5e-5, [0.1, 1e-6]);
+  });
+});

@@ -1,0 +1,174 @@
+/** Products, linear layers and packed matrices of any shape. */
+import fc from "fast-check";
+import { afterEach, beforeAll, expect, it } from "vitest";
+import { conv2d } from "../../../src/engine/gpu/kernels/conv.ts";
+import { linear } from "../../../src/engine/gpu/kernels/linear.ts";
+import { setAdapterKind } from "../../../src/engine/gpu/own-kernels.ts";
+import { packedLinear } from "../../../src/engine/gpu/packed/linear.ts";
+import { packMatrix } from "../../../src/engine/gpu/packed/matrix.ts";
+import { WEIGHT_STORAGES } from "../../../src/engine/gpu/packed/storage.ts";
+import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
+import { setDispatchWork } from "../../../src/engine/gpu/work-budget.ts";
+import { forAny, scale, side, tensorSeed } from "../../support/any.ts";
+import { useGpu } from "../../support/gpu.ts";
+import { expectLikeStock, randomTensor } from "../../support/kernels.ts";
+
+let check: () => void;
+beforeAll(async () => {
+  const device = await useGpu();
+  check = () => device.check();
+});
+afterEach(() => {
+  setAdapterKind(true);
+  setDispatchWork();
+  check();
+});
+
+const PRODUCT = fc
+  .record({
+    batch: fc.oneof(fc.constant(1), fc.integer({ min: 2, max: 7 })),
+    m: side(300),
+    n: side(700),
+    k: side(1300),
+    transposeA: fc.boolean(),
+    transposeB: fc.boolean(),
+    shared: fc.constantFrom("none", "left", "right"),
+    left: scale(-24, -10, 0, 10, 30),
+    right: scale(-6, 0, 6),
+    seed: tensorSeed,
+    software: fc.boolean(),
+  })
+  .filter(({ batch, m, n, k }) => batch * m * n * k <= 1.5e6);
+
+it("products of any shape in any layout equal double precision", async () => {
+  await forAny(
+    120,
+    PRODUCT,
+    async ({ batch, m, n, k, transposeA, transposeB, shared, left, right, seed, software }) => {
+      setAdapterKind(software);
+      const [aBatch, bBatch] = [shared === "left" ? 1 : batch, shared === "right" ? 1 : batch];
+      const a = randomTensor(transposeA ? [aBatch, k, m] : [aBatch, m, k], seed, left);
+      const b = randomTensor(transposeB ? [bBatch, n, k] : [bBatch, k, n], seed + 1, right);
+      const [y, again] = [0, 1].map(() => tf.matMul(a as tf.Tensor3D, b as tf.Tensor3D, transposeA, transposeB));
+      expect(y?.shape).toEqual([batch, m, n]);
+      const [p, q] = [await a.data(), await b.data()];
+      const found = (await y?.data()) as Float32Array;
+      expect(await again?.data()).toEqual(found);
+      let worst = 0;
+      for (let at = 0; at < found.length; at++) {
+        const [z, i, j] = [Math.floor(at / (m * n)), Math.floor(at / n) % m, at % n];
+        const [from, to] = [(z % aBatch) * m * k, (z % bBatch) * n * k];
+        let [sum, size] = [0, 0];
+        for (let l = 0; l < k; l++) {
+          const x = p[from + (transposeA ? l * m + i : i * k + l)] as number;
+          const term = x * (q[to + (transposeB ? j * k + l : l * n + j)] as number);
+          sum += term;
+          size += Math.abs(term);
+        }
+        const error = Math.abs((found[at] as number) - sum) / size;
+        worst = Number.isNaN(error) ? Number.POSITIVE_INFINITY : Math.max(worst, error);
+      }
+      expect(worst).toBeLessThan(1e-6);
+      tf.dispose([a, b, y as Tensor, again as Tensor]);
+    },
+  );
+});
+
+const LAYER = fc
+  .record({
+    lead: fc.constantFrom<number[]>([], [1], [2], [3, 1]),
+    rows: side(140),
+    inSize: side(300),
+    outSize: side(300),
+    rank: fc.oneof(fc.constant(0), side(40)),
+    bias: fc.boolean(),
+    budget: fc.constantFrom(undefined, 20_000),
+    x: scale(-8, 0, 8),
+    seed: tensorSeed,
+  })
+  .filter(({ rows, inSize, outSize }) => rows * inSize * outSize <= 1e6);
+
+it("linear layers of any shape, with and without bias and branch, have stock values and gradients", async () => {
+  await forAny(40, LAYER, async ({ lead, rows, inSize, outSize, rank, bias, budget, x, seed }) => {
+    setDispatchWork(budget);
+    const inputs = [randomTensor([...lead, rows, inSize], seed, x), randomTensor([outSize, inSize], seed + 1, 0.3)];
+    if (rank > 0) inputs.push(randomTensor([rank, inSize], seed + 3), randomTensor([outSize, rank], seed + 4));
+    if (bias) inputs.push(randomTensor([outSize], seed + 2, x));
+    const layer = (...[given, weight, ...rest]: Tensor[]): Tensor => {
+      const shift = bias ? rest.pop() : undefined;
+      const [a, b] = rest as [Tensor, Tensor];
+      return linear(given as Tensor, weight as Tensor, shift, rank > 0 ? { a, b, scale: 1.7 } : undefined);
+    };
+    // Of the value, then of the gradients: only those of x and of the bias do not grow with x.
+    await expectLikeStock(layer, inputs, 2e-5, [x, 0.3, x, ...(rank > 0 ? [x, x] : []), 0.3]);
+  });
+});
+
+const PACKED = fc
+  .record({
+    storage: fc.constantFrom(...WEIGHT_STORAGES),
+    rows: side(140),
+    inSize: side(300),
+    outSize: side(300),
+    rank: fc.oneof(fc.constant(0), side(20)),
+    bias: fc.boolean(),
+    rowsOfBlock: fc.constantFrom(8, 16, 10_000),
+    x: scale(-8, 0, 8),
+    seed: tensorSeed,
+  })
+  .filter(({ rows, inSize, outSize }) => rows * inSize * outSize <= 1e6);
+
+it("packed matrices of any shape have the values and gradients of what they stand for", async () => {
+  await forAny(60, PACKED, async ({ storage, rows, inSize, outSize, rank, bias, rowsOfBlock, x, seed }) => {
+    const weight = randomTensor([outSize, inSize], seed + 1, 0.1);
+    const matrix = packMatrix(
+      new Float32Array((await weight.data()) as Float32Array),
+      [outSize, inSize],
+      storage,
+      rowsOfBlock * inSize,
+    );
+    const shift = bias ? randomTensor([outSize], seed + 2, x) : undefined;
+    const inputs = [randomTensor([rows, inSize], seed, x)];
+    if (rank > 0) inputs.push(randomTensor([rank, inSize], seed + 3), randomTensor([outSize, rank], seed + 4));
+    const layer = (...[given, a, b]: Tensor[]): Tensor =>
+      packedLinear(
+        given as Tensor,
+        matrix,
+        shift,
+        rank > 0 ? { a: a as Tensor, b: b as Tensor, scale: 1.7 } : undefined,
+      );
+    await expectLikeStock(layer, inputs, 2e-5, [0.1 * x, 0.1, x, x]);
+    tf.dispose(shift === undefined ? [weight] : [weight, shift]);
+    matrix.dispose();
+  });
+});
+
+const WINDOWED = fc
+  .record({
+    batch: fc.integer({ min: 1, max: 3 }),
+    height: side(33),
+    width: side(33),
+    channels: side(20),
+    outputs: side(20),
+    kernel: fc.tuple(fc.integer({ min: 1, max: 7 }), fc.integer({ min: 1, max: 7 })),
+    stride: fc.integer({ min: 1, max: 4 }),
+    padding: fc.integer({ min: 0, max: 3 }),
+    seed: tensorSeed,
+  })
+  .filter(({ height, width, kernel, padding }) => Math.min(height - kernel[0], width - kernel[1]) + 2 * padding >= 0)
+  .filter(({ kernel, padding }) => padding < Math.min(...kernel))
+  .filter(({ batch, height, width, channels, outputs, kernel }) => {
+    return batch * height * width * channels * outputs * kernel[0] * kernel[1] <= 2e6;
+  });
+
+it("convolutions of any shape have stock values and gradients", async () => {
+  await forAny(40, WINDOWED, async ({ batch, height, width, channels, outputs, kernel, stride, padding, seed }) => {
+    const inputs = [
+      randomTensor([batch, height, width, channels], seed),
+      randomTensor([outputs, channels, ...kernel], seed + 1),
+      randomTensor([outputs], seed + 2),
+    ];
+    const run = (...[x, w, b]: Tensor[]): Tensor => conv2d(x as Tensor, w as Tensor, b as Tensor, stride, padding);
+    await expectLikeStock(run, inputs);
+  });
+});

@@ -1,0 +1,142 @@
+/** Tiny language models decoded twice: by our programs, and by the model's own forward pass with the sampler on the CPU. */
+import { expect } from "vitest";
+import { memorySnapshot } from "../../src/engine/gpu/memory.ts";
+import { setAdapterKind } from "../../src/engine/gpu/own-kernels.ts";
+import { type PackedMatrix, packMatrix } from "../../src/engine/gpu/packed/matrix.ts";
+import type { WeightStorage } from "../../src/engine/gpu/packed/storage.ts";
+import { type RandomKey, STREAM } from "../../src/engine/gpu/random.ts";
+import { tf } from "../../src/engine/gpu/tf.ts";
+import type { LanguageConfig } from "../../src/engine/model/config-language.ts";
+import { languageFamily } from "../../src/engine/model/language-families.ts";
+import { languageLinears } from "../../src/engine/model/language-shapes.ts";
+import type { GenerateOptions, RowResult } from "../../src/engine/policy/completion.ts";
+import { decodeOnGpu } from "../../src/engine/policy/decode-gpu.ts";
+import { decodeOnHost } from "../../src/engine/policy/decode-host.ts";
+import { disposePrefilled, type PromptBatch, prefill } from "../../src/engine/policy/prefill.ts";
+import { FULL_SAMPLING } from "../../src/engine/policy/sampler.ts";
+import { randomTensor } from "./kernels.ts";
+import { type TinyLanguage, tinyLanguage } from "./tiny-language.ts";
+
+/** A group by the length of its prefix and of each row's tail. */
+export interface GroupShape {
+  readonly prefix: number;
+  readonly tails: readonly number[];
+}
+
+export function promptsOf(width: number, shapes: readonly GroupShape[]): PromptBatch[] {
+  return shapes.map(({ prefix, tails }, group) => ({
+    prefix: randomTensor([1, prefix, width], 100 + group),
+    tails: randomTensor([tails.length, Math.max(...tails), width], 200 + group),
+    tailLengths: tails,
+    promptIds: [1, 2, 3, 40 + group],
+  }));
+}
+
+export const keyOf = (group: number, rollout: number, seed = 7): RandomKey => ({
+  seed,
+  step: 3,
+  loop: 1,
+  row: group,
+  rollout,
+  position: 0,
+  stream: STREAM.token,
+});
+
+export const SAMPLED: GenerateOptions = {
+  maxNewTokens: 7,
+  sampler: FULL_SAMPLING,
+  greedy: false,
+  key: keyOf,
+  stop: () => false,
+};
+
+export async function decode(
+  model: TinyLanguage,
+  shapes: readonly GroupShape[],
+  changes: Partial<GenerateOptions>,
+  where: typeof decodeOnGpu,
+): Promise<RowResult[]> {
+  const options = { ...SAMPLED, ...changes };
+  const groups = promptsOf(model.config.hiddenSize, shapes);
+  const address = groups.flatMap(({ tailLengths, promptIds }, group) =>
+    tailLengths.map((_, rollout) => ({ key: options.key(group, rollout), promptIds: promptIds ?? [] })),
+  );
+  const longest = Math.max(...shapes.map(({ prefix, tails }) => prefix + Math.max(...tails)));
+  const ropeLength = options.oneLength === true ? longest + options.maxNewTokens : undefined;
+  const prompts = prefill(model.weights, model.config, groups, ropeLength);
+  try {
+    return await where(model.config, model.weights, prompts, address, options, ropeLength);
+  } finally {
+    disposePrefilled(prompts);
+    tf.dispose(groups.flatMap(({ prefix, tails }) => [prefix, tails]));
+  }
+}
+
+/** A tiny model whose matrices are packed, in blocks of a dozen rows. */
+export async function packedLanguage(
+  storage: WeightStorage,
+  config: LanguageConfig,
+  rank: number,
+  seed = 1,
+): Promise<TinyLanguage> {
+  const model = tinyLanguage(config, rank, seed);
+  const { embedding, head } = languageFamily(config);
+  const names = [embedding, ...(config.tiedHead ? [] : [head])].concat(
+    languageLinears(config).map(({ path }) => `${path}.weight`),
+  );
+  const packed = new Map<string, PackedMatrix>();
+  for (const name of names) {
+    const tensor = model.weights.get(name);
+    const values = new Float32Array((await tensor.data()) as Float32Array);
+    packed.set(name, packMatrix(values, tensor.shape as [number, number], storage, 12 * 64));
+  }
+  return {
+    config,
+    weights: {
+      ...model.weights,
+      findMatrix: (name) => packed.get(name) ?? model.weights.findMatrix(name),
+      matrix: (name) => packed.get(name) ?? model.weights.matrix(name),
+    },
+    dispose() {
+      for (const matrix of packed.values()) matrix.dispose();
+      model.dispose();
+    },
+  };
+}
+
+function expectClose(found: readonly number[], expected: readonly number[] = []): void {
+  expect(found).toHaveLength(expected.length);
+  for (const [at, value] of found.entries()) expect(Math.abs(value - (expected[at] as number))).toBeLessThan(1e-4);
+}
+
+/**
+ * Same ids, and log-probabilities and entropies within 1e-4, twice the same. Disposes of the model.
+ * @param forms of the programs: for software adapters (true), for GPUs (false)
+ */
+export async function expectLikeHost(
+  model: TinyLanguage,
+  shapes: readonly GroupShape[],
+  changes: Partial<GenerateOptions> = {},
+  forms: readonly boolean[] = [true],
+  where: typeof decodeOnGpu = decodeOnGpu,
+): Promise<readonly RowResult[]> {
+  try {
+    const expected = await decode(model, shapes, changes, decodeOnHost);
+    for (const software of forms) {
+      setAdapterKind(software);
+      const tensors = memorySnapshot().tensors;
+      const found = await decode(model, shapes, changes, where);
+      expect(memorySnapshot().tensors).toBe(tensors);
+      expect(found.map((row) => row.ids)).toEqual(expected.map((row) => row.ids));
+      found.forEach((row, at) => {
+        expectClose(row.logps, expected[at]?.logps);
+        expectClose(row.entropies, expected[at]?.entropies);
+      });
+      expect(await decode(model, shapes, changes, where)).toEqual(found);
+    }
+    return expected;
+  } finally {
+    setAdapterKind(true);
+    model.dispose();
+  }
+}
