@@ -74,6 +74,9 @@ it("products of any shape in any layout equal double precision", async () => {
   );
 });
 
+/** About what the gradient of an input is made of: one term an output, and with a branch as many of its rank. */
+const slope = (rank: number, outSize: number): number => 0.1 * Math.sqrt(outSize) * (1 + 10 * Math.sqrt(rank));
+
 const LAYER = fc
   .record({
     lead: fc.constantFrom<number[]>([], [1], [2], [3, 1]),
@@ -100,7 +103,7 @@ it("linear layers of any shape, with and without bias and branch, have stock val
       return linear(given as Tensor, weight as Tensor, shift, rank > 0 ? { a, b, scale: 1.7 } : undefined);
     };
     // Of the value, then of the gradients: only those of x and of the bias do not grow with x.
-    await expectLikeStock(layer, inputs, 2e-5, [x, 0.3, x, ...(rank > 0 ? [x, x] : []), 0.3]);
+    await expectLikeStock(layer, inputs, 2e-5, [x, slope(rank, outSize), x, ...(rank > 0 ? [x, x] : []), 0.3]);
   });
 });
 
@@ -137,7 +140,7 @@ it("packed matrices of any shape have the values and gradients of what they stan
         shift,
         rank > 0 ? { a: a as Tensor, b: b as Tensor, scale: 1.7 } : undefined,
       );
-    await expectLikeStock(layer, inputs, 2e-5, [0.1 * x, 0.1, x, x]);
+    await expectLikeStock(layer, inputs, 2e-5, [0.1 * x, slope(rank, outSize), x, x]);
     tf.dispose(shift === undefined ? [weight] : [weight, shift]);
     matrix.dispose();
   });
