@@ -187,7 +187,7 @@ async function answer(message: Exclude<ToData, { type: "open" | "cancel-open" | 
         });
       }
       const bytes = new Uint8Array(await file.arrayBuffer());
-      return send({ type: "rollouts", request, groups: importRollouts(bytes, name) });
+      return send({ type: "rollouts", request, groups: await importRollouts(bytes, name) });
     }
     case "thumbs":
       return send({ type: "thumbs", request, thumbs: await (await holding(message.runId)).thumbs(message.runId) });

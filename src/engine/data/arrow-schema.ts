@@ -1,4 +1,4 @@
-import { Message, type Schema } from "apache-arrow";
+import { DataType, type Dictionary, type Field, Message, type Schema } from "apache-arrow";
 import { Footer } from "apache-arrow/ipc/metadata/file";
 import { checkType } from "./arrow-types.ts";
 import { type FlatReader, flatReader } from "./flatbuffer.ts";
@@ -36,7 +36,17 @@ export function decodeFooter(bytes: Uint8Array): DecodedSchema & { readonly posi
 
 function checked(schema: Schema, bigEndian: boolean): DecodedSchema {
   for (const field of schema.fields) checkType(field.type);
+  nameAll(schema.fields);
   return { schema, bigEndian };
+}
+
+/** The format lets fields be without a name, and the library then hands out null where it promises a text. */
+function nameAll(fields: readonly Field[]): void {
+  for (const field of fields) {
+    if ((field.name as string | null) === null) Object.assign(field, { name: "" });
+    const { type } = field;
+    nameAll((DataType.isDictionary(type) ? (type as Dictionary).dictionary : type).children ?? []);
+  }
 }
 
 /**

@@ -18,9 +18,15 @@ export interface Fields {
   raw(key: string): unknown;
 }
 
+/** The beginning of a value: a wrong one may be as long as the file. */
+function shown(value: unknown): string {
+  const text = JSON.stringify(value);
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}
+
 export function fieldsOf(json: Readonly<Record<string, unknown>>, path: string): Fields {
   const fail = (key: string, what: string): never => {
-    const found = json[key] === undefined ? "is missing" : `is ${JSON.stringify(json[key])}`;
+    const found = json[key] === undefined ? "is missing" : `is ${shown(json[key])}`;
     throw new LabError("bad-config", `config.json: ${path}${key} ${found}, it must be ${what}`, {
       subject: `${path}${key}`,
     });

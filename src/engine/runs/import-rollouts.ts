@@ -10,10 +10,10 @@ import type { GroupRecord } from "./records.ts";
 import { groupsFromArrow } from "./rollouts-arrow.ts";
 
 /** Groups of a file, whichever of the two forms it has. @throws LabError("bad-input") naming file, line and cause */
-export function importRollouts(bytes: Uint8Array, name: string): readonly UnscoredGroup[] {
+export async function importRollouts(bytes: Uint8Array, name: string): Promise<readonly UnscoredGroup[]> {
   const groups = isText(bytes)
     ? rolloutLines(new TextDecoder().decode(bytes), name)
-    : groupsFromArrow(bytes, name).map(fromRecord);
+    : (await groupsFromArrow(bytes, name)).map(fromRecord);
   if (groups.length > 0) return groups;
   throw new LabError("bad-input", `${name} holds no rollouts; what was there before is kept`, { subject: name });
 }

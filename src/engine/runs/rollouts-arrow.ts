@@ -2,7 +2,10 @@
  * Rollouts as an Arrow IPC stream, one row per rollout, that pandas and Hugging Face datasets open as they are. Columns
  * of the group are repeated in its rows; numbers are doubles, so that nothing is rounded; null is missing, NaN is NaN.
  */
-import { type DataType, makeData, RecordBatch, Struct, Table, tableFromIPC, tableToIPC } from "apache-arrow";
+import { type DataType, makeData, RecordBatch, Struct, Table, tableToIPC } from "apache-arrow";
+import { memorySource } from "../bytes/memory.ts";
+import type { Cell } from "../data/arrow-cells.ts";
+import { type ArrowTable, openArrow } from "../data/arrow-table.ts";
 import { LabError } from "../errors.ts";
 import type { RewardTerm } from "../rewards/term.ts";
 import { columnData } from "./arrow-columns.ts";
@@ -32,23 +35,24 @@ export function groupsToArrow(groups: readonly GroupRecord[]): Uint8Array {
 }
 
 /**
- * Groups of a stream, in the order in which they were written.
+ * Groups of a stream, in the order in which they were written. Read with the reader of shards, which checks every length:
+ * the library's own trusts them, and a damaged file makes it fill the memory.
  * @throws LabError("bad-input") naming `path` when the bytes are no rollouts of ours
  */
-export function groupsFromArrow(bytes: Uint8Array, path: string): readonly GroupRecord[] {
+export async function groupsFromArrow(bytes: Uint8Array, path: string): Promise<readonly GroupRecord[]> {
   const groups: { header: Omit<GroupRecord, "rollouts">; rollouts: RolloutRecord[] }[] = [];
   try {
-    // The library takes a stream that is cut off, or is none, for an empty one.
+    // What is cut off between two batches would be taken for the whole.
     if (!endsWith(bytes, END_OF_STREAM)) throw new Error("it does not end as an Arrow stream does");
-    for (const batch of tableFromIPC(bytes).batches) {
-      for (let n = 0; n < batch.numRows; n++) {
-        const { header, rollout } = fromRow(batch, n);
-        const last = groups.at(-1);
-        const same =
-          last?.header.group === header.group && last.header.loop === header.loop && last.header.step === header.step;
-        if (last !== undefined && same) last.rollouts.push(rollout);
-        else groups.push({ header, rollouts: [rollout] });
-      }
+    const table = await openArrow(memorySource(path, bytes));
+    if (table.index.problem !== undefined) throw new Error(table.index.problem);
+    for (let n = 0; n < table.rows; n++) {
+      const { header, rollout } = fromRow(await rowOf(table, n));
+      const last = groups.at(-1);
+      const same =
+        last?.header.group === header.group && last.header.loop === header.loop && last.header.step === header.step;
+      if (last !== undefined && same) last.rollouts.push(rollout);
+      else groups.push({ header, rollouts: [rollout] });
     }
   } catch (thrown) {
     const cause = thrown instanceof Error ? thrown.message : String(thrown);
@@ -60,16 +64,23 @@ export function groupsFromArrow(bytes: Uint8Array, path: string): readonly Group
   return groups.map(({ header, rollouts }) => ({ ...header, rollouts }));
 }
 
-function fromRow(batch: RecordBatch, n: number): { header: Omit<GroupRecord, "rollouts">; rollout: RolloutRecord } {
+/** Cells of a row by the names of their columns. */
+async function rowOf(table: ArrowTable, row: number): Promise<ReadonlyMap<string, Cell>> {
+  const cells = new Map<string, Cell>();
+  for (const [at, { name }] of table.columns.entries()) cells.set(name, await table.cell(at, row));
+  return cells;
+}
+
+function fromRow(cells: ReadonlyMap<string, Cell>): { header: Omit<GroupRecord, "rollouts">; rollout: RolloutRecord } {
   const cell = <T>(name: keyof typeof COLUMNS): T => {
-    const column = batch.getChild(name);
-    if (column === null) throw new Error(`there is no column "${name}"`);
-    return column.get(n) as T;
+    const value = cells.get(name);
+    if (value === undefined) throw new Error(`there is no column "${name}"`);
+    return value as T;
   };
   const mask = (name: "given_mask" | "predicted_mask" | "greedy_mask") => {
-    const value = cell<{ counts: string; size: Iterable<number> } | null>(name);
+    const value = cell<{ counts: string; size: readonly number[] } | null>(name);
     if (value === null) return null;
-    const [height, width] = [...value.size];
+    const [height, width] = value.size;
     return { size: [height as number, width as number] as const, counts: value.counts };
   };
   const step = cell<number>("step");
@@ -107,7 +118,7 @@ function fromRow(batch: RecordBatch, n: number): { header: Omit<GroupRecord, "ro
       reward: cell("reward"),
       terms: parseExactJson(cell("terms_json")) as unknown as readonly RewardTerm[],
       advantage: cell("advantage"),
-      actions: [...cell<Iterable<ActionCell>>("actions")].map(toAction),
+      actions: cell<readonly ActionCell[]>("actions").map(toAction),
       truncated: cell("truncated"),
     },
   };

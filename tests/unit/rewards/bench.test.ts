@@ -98,8 +98,8 @@ describe("a file of rollouts", () => {
     new TextEncoder().encode(lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line))).join("\n"));
   const mask = encodeRle([1, 0, 0, 1], 2, 2);
 
-  it("of JSON lines becomes groups by row, loop and group, in order", () => {
-    const groups = importRollouts(
+  it("of JSON lines becomes groups by row, loop and group, in order", async () => {
+    const groups = await importRollouts(
       bytes(
         { row: "r1", caption: "one", reference: "the one", given: mask, predicted: mask, confidence: 0.5 },
         { row: "r2", loop: 2, caption_prime: "two", row_id: "x" },
@@ -127,9 +127,9 @@ describe("a file of rollouts", () => {
     expect(groups[1]?.rollouts[0]?.facts.caption).toBe("two");
   });
 
-  it("of a stored run is read as it stands", () => {
+  it("of a stored run is read as it stands", async () => {
     const records = [record(1, 1, 0), record(1, 2, 1)];
-    const groups = importRollouts(groupsToArrow(records), "rollouts.arrow");
+    const groups = await importRollouts(groupsToArrow(records), "rollouts.arrow");
     expect(groups.map((own) => own.rollouts.length)).toEqual(records.map((own) => own.rollouts.length));
     const [first] = records[0]?.rollouts ?? [];
     expect(groups[0]?.rollouts[0]?.facts).toMatchObject({
@@ -149,8 +149,8 @@ describe("a file of rollouts", () => {
     [[{ given: mask, predicted: encodeRle([1], 1, 1) }], "sizes 2 x 2 and 1 x 1"],
     [[{ caption: "a", confidence: 2 }], "confidence is no number from 0 to 1"],
     [[""], "f.jsonl holds no rollouts"],
-  ])("that is wrong is refused with its line: %j", (lines, message) => {
-    expect(() => importRollouts(bytes(...lines), "f.jsonl")).toThrow(message);
+  ])("that is wrong is refused with its line: %j", async (lines, message) => {
+    await expect(importRollouts(bytes(...lines), "f.jsonl")).rejects.toThrow(message);
   });
 });
 

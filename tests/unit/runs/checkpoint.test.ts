@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import { LabError } from "../../../src/engine/errors.ts";
 import { fromPeftName, toPeftName } from "../../../src/engine/model/peft-names.ts";
 import { openSafetensors } from "../../../src/engine/model/safetensors.ts";
@@ -12,43 +11,7 @@ import {
   writeCheckpoint,
 } from "../../../src/engine/runs/checkpoint.ts";
 import { memoryStore } from "../../../src/engine/runs/memory-store.ts";
-
-const Q = "language_model.model.layers.0.self_attn.q_proj";
-const SHAPES: readonly (readonly [string, readonly number[]])[] = [
-  ["mlp1.1.weight", [3, 2]],
-  [`${Q}.lora_B.weight`, [4, 2]],
-  [`${Q}.lora_A.weight`, [2, 5]],
-  ["text_hidden_fcs.0.bias", [7]],
-  ["language_model.lm_head.weight", [1, 1]],
-];
-
-/** Numbers whose bits matter: a NaN with a payload, -0, subnormals, and steps of one bit. */
-function tensors(seed: number): Map<string, TensorData> {
-  return new Map(
-    SHAPES.map(([name, shape], n) => {
-      const count = shape.reduce((product, side) => product * side, 1);
-      const bits = Uint32Array.from({ length: count }, (_, at) => 0x3f800000 + seed * 1000 + n * 100 + at);
-      bits[0] = [0x7fc00123, 0x80000000, 1, 0xff800000, 0x3eaaaaab][n] as number;
-      return [name, { shape, data: new Float32Array(bits.buffer) }];
-    }),
-  );
-}
-
-function state(step = 100): CheckpointState {
-  return {
-    step,
-    params: tensors(1),
-    ema: tensors(2),
-    moments: { m: tensors(3), v: tensors(4) },
-    optimiserStep: step - 1,
-    lora: { r: 2, alpha: 4, targets: ["q_proj"] },
-    config: { ...defaultConfig(), steps: 7, learningRate: 0.1 + 0.2 },
-    trainer: { cursor: 3, kl: Number.NaN, minus: -0, list: [1e-300, "NaN", null, { deep: Number.NEGATIVE_INFINITY }] },
-    baseModel: { name: "pocket", hash: "00ff" },
-    history: [{ step, epoch: 0.5, loss: Number.NaN }],
-    best: { step: 50, metric: 0.25 },
-  };
-}
+import { Q, state, tensors } from "./sample-checkpoint.ts";
 
 const bits = (map: ReadonlyMap<string, TensorData> | null): unknown =>
   map === null

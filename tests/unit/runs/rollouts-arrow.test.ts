@@ -18,12 +18,12 @@ import { group } from "./sample-run.ts";
 
 afterEach(() => void vi.unstubAllGlobals());
 
-test("every field of every rollout survives, numbers bit for bit", () => {
+test("every field of every rollout survives, numbers bit for bit", async () => {
   const groups = [group(7, 1, 0), group(7, 1, 1, 1), group(7, 2, 0)];
-  const back = groupsFromArrow(groupsToArrow(groups), "x.arrow");
+  const back = await groupsFromArrow(groupsToArrow(groups), "x.arrow");
   expect(back).toStrictEqual(groups);
   expect(Object.is(back[0]?.rewardMean, Number.NaN)).toBe(true);
-  expect(groupsFromArrow(groupsToArrow([]), "x.arrow")).toEqual([]);
+  expect(await groupsFromArrow(groupsToArrow([]), "x.arrow")).toEqual([]);
 });
 
 test("the columns do not depend on which loop ran, and the same groups give the same bytes", () => {
@@ -46,23 +46,23 @@ test("Hugging Face features describe each column", () => {
   });
 });
 
-test("nothing is compiled from text, which the page's security policy forbids", () => {
+test("nothing is compiled from text, which the page's security policy forbids", async () => {
   const forbid = (): never => {
     throw new EvalError("forbidden");
   };
   vi.stubGlobal("Function", new Proxy(Function, { construct: forbid, apply: forbid }));
   const groups = [group(1, 2, 0)];
-  expect(groupsFromArrow(groupsToArrow(groups), "x.arrow")).toEqual(groups);
+  expect(await groupsFromArrow(groupsToArrow(groups), "x.arrow")).toEqual(groups);
 });
 
-test("a damaged file is named", () => {
+test("a damaged file is named", async () => {
   const bytes = groupsToArrow([group(1, 1, 0)]);
   for (const broken of [
     bytes.slice(0, 100),
     Uint8Array.of(1, 2, 3),
     new TextEncoder().encode("version https://git-lfs"),
   ]) {
-    expect(() => groupsFromArrow(broken, "rollouts/step-000001.arrow")).toThrow(/step-000001\.arrow/);
+    await expect(groupsFromArrow(broken, "rollouts/step-000001.arrow")).rejects.toThrow(/step-000001\.arrow/);
   }
 });
 
