@@ -1,5 +1,8 @@
 import { defineConfig } from "vitest/config";
 
+/** Tests of cases drawn at random take longer when more are asked for (tests/support/any.ts). */
+const longer = Math.max(1, Number(process.env.LAB_RUNS ?? 1));
+
 /** Three kinds of test: plain Node, Node with a Vulkan device (one at a time), and a real browser. */
 export default defineConfig({
   test: {
@@ -9,7 +12,7 @@ export default defineConfig({
           name: "unit",
           include: ["tests/{unit,policy,golden}/**/*.test.ts"],
           environment: "node",
-          testTimeout: 60_000,
+          testTimeout: 60_000 * longer,
         },
       },
       {
@@ -19,7 +22,7 @@ export default defineConfig({
           environment: "node",
           fileParallelism: false,
           pool: "forks",
-          testTimeout: 240_000,
+          testTimeout: 240_000 * longer,
           hookTimeout: 120_000,
         },
       },
