@@ -30,7 +30,7 @@ it("norms", async () => {
     size: scale(-4, -1, 0, 4),
     seed: tensorSeed,
   });
-  await forAny(50, drawn, async ({ rows, width, size, seed }) => {
+  await forAny(20, drawn, async ({ rows, width, size, seed }) => {
     if (rows.reduce((product, side) => product * side, width) > 60_000) return;
     const fresh = (): [Tensor, Tensor, Tensor] => [
       randomTensor([...rows, width], seed, size),
@@ -54,7 +54,7 @@ it("activations and repeated rows", async () => {
     times: side(40),
     seed: tensorSeed,
   });
-  await forAny(40, drawn, async ({ sides, size, times, seed }) => {
+  await forAny(15, drawn, async ({ sides, size, times, seed }) => {
     const x = (more = 0): Tensor => randomTensor(sides, seed + more, size);
     // Far out nothing but rounding is left of the slope.
     const least = [1e-3 * size, 1e-3];
@@ -77,7 +77,7 @@ it("rotations", async () => {
     first: fc.integer({ min: 0, max: 5000 }),
     seed: tensorSeed,
   });
-  await forAny(30, drawn, async ({ batch, heads, length, half, shared, first, seed }) => {
+  await forAny(12, drawn, async ({ batch, heads, length, half, shared, first, seed }) => {
     const rows = Array.from({ length: shared ? 1 : batch }, (_, row) =>
       Array.from({ length }, (_, at) => first + 3 * row + at),
     );
@@ -95,7 +95,7 @@ it("bilinear resizing", async () => {
     size: scale(-20, 0, 20),
     seed: tensorSeed,
   });
-  await forAny(40, drawn, async ({ sides, height, width, size, seed }) => {
+  await forAny(15, drawn, async ({ sides, height, width, size, seed }) => {
     const [batch, , , channels] = sides as [number, number, number, number];
     if (batch * channels * height * width > 60_000) return;
     await expectLikeStock(
@@ -126,7 +126,7 @@ it("token scores", async () => {
     fc.integer({ min: 4000, max: 9000 }),
   );
   const drawn = fc.record({ ...SCORED, width, size: scale(-3, 0, 1, 3) });
-  await forAny(40, drawn, async ({ rows, width, size, temperature, guard, seed }) => {
+  await forAny(15, drawn, async ({ rows, width, size, temperature, guard, seed }) => {
     if (rows * width > 40_000) return;
     const ids = chosen(rows, width, seed);
     const score = (logits?: Tensor): Tensor =>
@@ -143,7 +143,7 @@ it("token scores of a head, block by block", async () => {
     fc.integer({ min: 4000, max: 9000 }),
   );
   const drawn = fc.record({ ...SCORED, width: side(40), vocabulary, spans: fc.integer({ min: 1, max: 3 }) });
-  await forAny(30, drawn, async ({ rows, width, vocabulary, spans, temperature, guard, seed }) => {
+  await forAny(12, drawn, async ({ rows, width, vocabulary, spans, temperature, guard, seed }) => {
     if (rows * width * vocabulary > 1e6) return;
     setHeadScratch(rows * 4 * 2048 * spans);
     const ids = chosen(rows, vocabulary, seed);
