@@ -31,7 +31,7 @@ function fromRecord(group: GroupRecord): UnscoredGroup {
     key,
     loop: group.loop,
     rowId: group.rowId,
-    weights: null,
+    weights: actionSetWeights(group),
     rollouts: group.rollouts.map((rollout, index) => ({
       id: `${key}-${index}`,
       completion: rollout.completion,
@@ -46,6 +46,22 @@ function fromRecord(group: GroupRecord): UnscoredGroup {
       },
     })),
   };
+}
+
+/** How the mask policy that plays its whole action set names its actions. */
+const CANDIDATE = /^candidate \d+$/;
+
+/**
+ * Probabilities under the weights that sampled, where the rollouts are the candidates of one decoding, each once; null
+ * for independent samples. The run took mean, deviation and advantages over these.
+ */
+function actionSetWeights({ loop, rollouts }: GroupRecord): readonly number[] | null {
+  const chosen = rollouts.flatMap(({ actions }) => {
+    const [only] = actions;
+    return actions.length === 1 && only !== undefined && CANDIDATE.test(only.label) ? [only] : [];
+  });
+  const whole = chosen.length === rollouts.length && new Set(chosen.map(({ id }) => id)).size === chosen.length;
+  return loop === 2 && whole ? chosen.map(({ oldLogp }) => Math.exp(oldLogp)) : null;
 }
 
 /**
