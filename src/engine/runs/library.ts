@@ -3,7 +3,7 @@ import { LabError } from "../errors.ts";
 import { readEvaluations, type StoredEvaluation } from "./evaluations.ts";
 import { holdRun, type RunLocks } from "./lock.ts";
 import type { GroupRecord, StepMetrics } from "./records.ts";
-import { digestRun, listRuns, openRun, type RunDigest } from "./run-folder.ts";
+import { digestRun, isThere, listRuns, openRun, type RunDigest } from "./run-folder.ts";
 import type { RunStore } from "./store.ts";
 import { readThumbs, type Thumb, type Thumbs, writeThumb } from "./thumbs.ts";
 import { zipRun } from "./zip.ts";
@@ -46,7 +46,7 @@ export function runLibrary(store: RunStore, locks?: RunLocks | null): RunLibrary
           runs.push(await digestRun(await openRun(store, id), listed.files.get(id)));
         } catch (thrown) {
           if (!(thrown instanceof LabError)) throw thrown;
-          damaged.push(id);
+          if (await isThere(store, id)) damaged.push(id);
         }
       }
       return { runs, damaged, ...(await store.usage()) };

@@ -118,11 +118,11 @@ export function opfsStore(root: FileSystemDirectoryHandle, storage: StorageEstim
     },
     readText: (path) => stable(path, async () => (await file(path)).text()),
     open: async (path): Promise<ByteSource> => blobSource(path, await file(path)),
-    size: async (path) => (await find(path).then((handle) => handle?.getFile()))?.size ?? null,
+    size: async (path) => sizeOf(await find(path)),
     list: async (prefix) => {
       if (prefix !== "") {
-        const size = await find(prefix).then((handle) => handle?.getFile());
-        if (size !== undefined) return [{ path: prefix, size: size.size }];
+        const size = await sizeOf(await find(prefix));
+        if (size !== null) return [{ path: prefix, size }];
       }
       const start = await folder(prefix === "" ? [] : pathParts(prefix), false);
       const found: StoredFile[] = [];
@@ -193,7 +193,7 @@ async function replace(parent: FileSystemDirectoryHandle, name: string, bytes: U
 async function finishSwitch(parent: FileSystemDirectoryHandle, name: string): Promise<void> {
   const note = await optional(parent.getFileHandle(name + READY));
   if (note === null) return;
-  if ((await note.getFile()).size === 1) {
+  if ((await sizeOf(note)) === 1) {
     const fresh = await optional(parent.getFileHandle(name + NEW));
     if (fresh !== null) {
       const source = await fresh.getFile();
@@ -235,14 +235,28 @@ function writeAll(handle: FileSystemSyncAccessHandle, bytes: Uint8Array, at: num
   }
 }
 
+/** Adds the files below a folder; what another worker removes while it is listed counts as absent. */
 async function collect(folder: FileSystemDirectoryHandle, prefix: string, found: StoredFile[]): Promise<void> {
-  for await (const [name, handle] of folder.entries()) {
+  const entries = folder.entries();
+  for (;;) {
+    const next = await optional(entries.next());
+    if (next === null || next.done === true) return;
+    const [name, handle] = next.value;
     if (name.endsWith(NEW) || name.endsWith(READY)) continue;
     const part = decodeURIComponent(name);
     const path = prefix === "" ? part : `${prefix}/${part}`;
     if (handle.kind === "directory") await collect(handle as FileSystemDirectoryHandle, path, found);
-    else found.push({ path, size: (await (handle as FileSystemFileHandle).getFile()).size });
+    else {
+      const size = await sizeOf(handle as FileSystemFileHandle);
+      if (size !== null) found.push({ path, size });
+    }
   }
+}
+
+/** Bytes of a file; null when there is none, or none any more. */
+async function sizeOf(handle: FileSystemFileHandle | null): Promise<number | null> {
+  const file = handle === null ? null : await optional(handle.getFile());
+  return file?.size ?? null;
 }
 
 /** A File turns unreadable when another worker changes it; then the new one is read. */

@@ -8,6 +8,7 @@ import { listCheckpoints, removeCheckpointsAfter } from "./checkpoint-folder.ts"
 import type { RunManifest } from "./manifest.ts";
 import { parseManifest } from "./manifest-schema.ts";
 import { metricsLine, parseMetricsLine } from "./numbers-json.ts";
+import { oneAtATime } from "./one-at-a-time.ts";
 import { truncatePhases } from "./phase-lines.ts";
 import type { GroupRecord, StepMetrics } from "./records.ts";
 import { groupsFromArrow, groupsToArrow } from "./rollouts-arrow.ts";
@@ -21,7 +22,7 @@ export interface RunFolder {
   readonly store: RunStore;
   /** As last written. */
   manifest(): RunManifest;
-  /** Rewrites run.json with another title or state. */
+  /** Rewrites run.json with another title or state; what other workers change of it at the same moment is kept. */
   update(change: Partial<Pick<RunManifest, "title" | "state">>): Promise<RunManifest>;
   /** Adds one line to metrics.jsonl; `step` becomes its first field. */
   appendStep(step: number, metrics: StepMetrics): Promise<void>;
@@ -83,11 +84,16 @@ export async function listRuns(store: RunStore): Promise<RunListing> {
       runs.push(await readManifest(store, id));
     } catch (thrown) {
       if (!(thrown instanceof LabError)) throw thrown;
-      damaged.push(id);
+      if (await isThere(store, id)) damaged.push(id);
     }
   }
   runs.sort((a, b) => (a.created < b.created ? 1 : a.created > b.created ? -1 : a.id < b.id ? -1 : 1));
   return { runs, damaged, files };
+}
+
+/** Whether the run has files: one that could not be read because it was deleted meanwhile is not damaged. */
+export async function isThere(store: RunStore, id: string): Promise<boolean> {
+  return (await store.list(id)).length > 0;
 }
 
 function runFolder(store: RunStore, first: RunManifest): RunFolder {
@@ -117,12 +123,14 @@ function runFolder(store: RunStore, first: RunManifest): RunFolder {
     id,
     store,
     manifest: () => current,
-    update: async (change) => {
-      // Read again: the title may have been changed by another worker meanwhile.
-      current = { ...(await readManifest(store, id)), ...change };
-      await writeManifest(store, current);
-      return current;
-    },
+    update: (change) =>
+      oneAtATime(manifestPath(id), async () => {
+        // Read again: the title may have been changed by another worker meanwhile.
+        const next = { ...(await readManifest(store, id)), ...change };
+        await writeManifest(store, next);
+        current = next;
+        return next;
+      }),
     appendStep: async (step, metrics) => {
       const { step: _, ...rest } = metrics;
       await store.append(metricsPath, `${metricsLine({ step, ...rest })}\n`);

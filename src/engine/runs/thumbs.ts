@@ -1,6 +1,7 @@
 /** `thumbs.json` of a run folder: a person's own verdict on rollouts, to hold rewards against. */
 import { isRecord } from "../bytes/json.ts";
 import { LabError } from "../errors.ts";
+import { oneAtATime } from "./one-at-a-time.ts";
 import type { RunStore } from "./store.ts";
 
 /** 1 up, -1 down. */
@@ -22,10 +23,18 @@ export async function readThumbs(store: RunStore, id: string): Promise<Thumbs> {
   return Object.fromEntries(entries.filter((entry): entry is [string, Thumb] => entry[1] === 1 || entry[1] === -1));
 }
 
-/** @param thumb null takes it back */
+/**
+ * Keeps a thumb beside those already there, also when several are given at the same moment.
+ * @param thumb null takes it back
+ * @returns all thumbs of the run
+ * @throws LabError("bad-input") when the file is none of ours, "storage" when it cannot be written
+ */
 export async function writeThumb(store: RunStore, id: string, rollout: string, thumb: Thumb | null): Promise<Thumbs> {
-  const { [rollout]: _, ...others } = await readThumbs(store, id);
-  const thumbs: Thumbs = thumb === null ? others : { ...others, [rollout]: thumb };
-  await store.write(`${id}/thumbs.json`, `${JSON.stringify(thumbs, null, 2)}\n`);
-  return thumbs;
+  const path = `${id}/thumbs.json`;
+  return oneAtATime(path, async () => {
+    const { [rollout]: _, ...others } = await readThumbs(store, id);
+    const thumbs: Thumbs = thumb === null ? others : { ...others, [rollout]: thumb };
+    await store.write(path, `${JSON.stringify(thumbs, null, 2)}\n`);
+    return thumbs;
+  });
 }

@@ -7,6 +7,8 @@ export interface FakeOptions {
   quota: number;
   /** Called before every change with its name; throwing here is a crash at that point. */
   beforeChange?: (change: string) => void;
+  /** Awaited before a file of that name is opened for reading: what another worker does meanwhile. */
+  beforeFile?: (name: string) => Promise<void>;
 }
 
 type Node = FakeFile | Map<string, Node>;
@@ -23,6 +25,9 @@ export function fakeOpfs(options: FakeOptions): {
   const tree = new Map<string, Node>();
   const used = (node: Node): number =>
     node instanceof Map ? [...node.values()].reduce((sum, child) => sum + used(child), 0) : node.bytes.length;
+  /** A handle outlives its folder, which is then gone. */
+  const inTree = (map: Map<string, Node>, at = tree): boolean =>
+    map === at || [...at.values()].some((child) => child instanceof Map && inTree(map, child));
   const change = (what: string): void => options.beforeChange?.(what);
 
   const accessHandle = (file: FakeFile, name: string) => ({
@@ -51,7 +56,11 @@ export function fakeOpfs(options: FakeOptions): {
   });
   const fileHandle = (parent: Map<string, Node>, name: string, file: FakeFile) => ({
     kind: "file",
-    getFile: async () => new Blob([file.bytes]),
+    getFile: async () => {
+      await options.beforeFile?.(name);
+      if (parent.get(name) !== file || !inTree(parent)) throw missing(name);
+      return new Blob([file.bytes]);
+    },
     createSyncAccessHandle: async () => accessHandle(file, name),
     ...(options.move
       ? {
@@ -86,7 +95,11 @@ export function fakeOpfs(options: FakeOptions): {
       map.delete(name);
     },
     entries: async function* () {
-      for (const [name, node] of map) yield [name, node instanceof Map ? directory(node) : fileHandle(map, name, node)];
+      if (!inTree(map)) throw missing("folder");
+      // As they were when the listing began: what is removed meanwhile is still named.
+      for (const [name, node] of [...map]) {
+        yield [name, node instanceof Map ? directory(node) : fileHandle(map, name, node)];
+      }
     },
   });
   return {

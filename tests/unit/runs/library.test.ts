@@ -79,3 +79,25 @@ test("lists, opens, renames, exports and deletes", async () => {
   await library.remove("brave-otter");
   await expect(library.open("brave-otter")).rejects.toMatchObject({ code: "storage" });
 });
+
+test("a run that is deleted while all are listed is neither listed nor damaged", async () => {
+  const store = memoryStore();
+  const reading = new Set(["brave-otter", "calm-heron"]);
+  const library = runLibrary({
+    ...store,
+    readText: async (path) => {
+      // Each is deleted at another point: before its manifest is read, and before its metrics are.
+      const id = path.split("/")[0] as string;
+      if (path === "brave-otter/run.json" || path === "calm-heron/metrics.jsonl") {
+        if (reading.delete(id)) await store.remove(id);
+      }
+      return store.readText(path);
+    },
+  });
+  for (const id of ["brave-otter", "calm-heron", "still-here"]) {
+    await (await createRun(store, manifest(id))).appendStep(1, { loss: 1 });
+  }
+  const { runs, damaged } = await library.list();
+  expect(runs.map((run) => run.manifest.id)).toEqual(["still-here"]);
+  expect(damaged).toEqual([]);
+});

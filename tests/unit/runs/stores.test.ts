@@ -107,6 +107,35 @@ test.each([true, false])("a crash while replacing leaves the old or the new cont
   }
 });
 
+test("what another worker removes while it is listed is absent, and the rest is listed", async () => {
+  const options: FakeOptions = { move: true, quota: 1e9 };
+  const store = inOpfs(options);
+  const paths = ["a/run.json", "b/checkpoints/step-1/ema", "b/checkpoints/step-1/model", "b/run.json"];
+  for (const path of paths) await store.write(path, path);
+  /** Removes `gone` when the file of that name is about to be read. */
+  const removing = (gone: string, at: string): void => {
+    options.beforeFile = async (name) => {
+      if (name !== at) return;
+      delete options.beforeFile;
+      await store.remove(gone);
+    };
+  };
+  const listed = async (prefix: string) => (await store.list(prefix)).map(({ path }) => path);
+
+  removing("b/checkpoints/step-1/model", "model");
+  expect(await listed("")).toEqual(paths.filter((path) => !path.endsWith("model")));
+  // A folder that the listing is inside of, and one that is named but not entered yet.
+  removing("b/checkpoints", "ema");
+  expect(await listed("b")).toEqual(["b/run.json"]);
+  removing("b", "run.json");
+  expect(await listed("")).toEqual(["a/run.json"]);
+  removing("a/run.json", "run.json");
+  expect(await store.list("a/run.json")).toEqual([]);
+  await store.write("a/run.json", "again");
+  removing("a/run.json", "run.json");
+  expect(await store.size("a/run.json")).toBeNull();
+});
+
 test("a full store says how much was needed and how much is free, and keeps the old file", async () => {
   const inside = inOpfs({ move: true, quota: 100 });
   const inMemory = memoryStore({ quota: 100 });
