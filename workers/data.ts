@@ -1,6 +1,7 @@
 /** Reads shards, decodes pictures and keeps the library of stored runs, so that neither page nor trainer waits for them. */
 import type { ByteFolder } from "../src/engine/bytes/source.ts";
 import { decodeInBrowser, displayBitmap } from "../src/engine/data/decode-bitmap.ts";
+import { findRow } from "../src/engine/data/open-rows.ts";
 import { pictureCache } from "../src/engine/data/picture-cache.ts";
 import { rawRow } from "../src/engine/data/raw-row.ts";
 import { openRegionSet, type RegionSet } from "../src/engine/data/region-set.ts";
@@ -27,7 +28,6 @@ const PICTURE_BYTES = 256 * 2 ** 20;
 const MAX_ROLLOUT_BYTES = 256 * 2 ** 20;
 
 interface OpenSet {
-  readonly name: string;
   readonly folder: ByteFolder;
   readonly set: RegionSet;
   readonly byId: Map<string, RegionSummary>;
@@ -85,11 +85,11 @@ async function open(message: Extract<ToData, { type: "open" }>, signal: AbortSig
     onRows: (rows, growing) => {
       for (const row of rows) byId.set(row.id, row);
       // Pictures of the first rows can be asked for while the rest is still being indexed.
-      opened = { name, folder, set: growing, byId };
+      opened = { folder, set: growing, byId };
       send({ type: "rows", rows });
     },
   });
-  opened = { name, folder, set, byId };
+  opened = { folder, set, byId };
   send({ type: "opened", request: message.request, info: describeSet(set, name) });
 }
 
@@ -119,14 +119,6 @@ function current(): OpenSet {
   return opened;
 }
 
-function rowOf(id: string): RegionSummary {
-  const summary = current().byId.get(id);
-  if (summary === undefined) {
-    throw new LabError("bad-input", `Row ${id} is not in the open data set`, { subject: id });
-  }
-  return summary;
-}
-
 /** Pixels of a row of a set; what goes wrong names the row. */
 async function pixelsOf(set: RegionSet, index: number): Promise<RgbImage> {
   const sample = await set.sample(index);
@@ -143,13 +135,13 @@ async function answer(message: Exclude<ToData, { type: "open" | "cancel-open" | 
   const { request } = message;
   switch (message.type) {
     case "image": {
-      const { index, width, height } = rowOf(message.rowId);
+      const { index, width, height } = findRow(current().byId, message.rowId, message.imageId);
       const pixels = await pixelsOf(current().set, index);
       const bitmap = await displayBitmap(pixels, message.maxSide);
       return send({ type: "image", request, bitmap, width, height }, [bitmap]);
     }
     case "raw-row": {
-      const { file, row } = rowOf(message.rowId);
+      const { file, row } = findRow(current().byId, message.rowId, null);
       return send({ type: "raw-row", request, text: await rawRow(current().folder, file, row) });
     }
     case "recorded": {
@@ -208,8 +200,7 @@ async function answer(message: Exclude<ToData, { type: "open" | "cancel-open" | 
       return send({ type: "done", request });
     case "export-run": {
       if (message.format !== "zip") {
-        const set = opened === null ? null : { name: opened.name, rows: opened.set };
-        const zipped = await exportZip(await openOpfsStore(), message.runId, message.format, set);
+        const zipped = await exportZip(await openOpfsStore(), message.runId, message.format, opened?.set ?? null);
         return send({ type: "exported", request, ...zipped });
       }
       const blob = await (await runs()).zip(message.runId);

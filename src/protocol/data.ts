@@ -17,7 +17,14 @@ export type ToData =
   | { readonly type: "open"; readonly request: RequestId; readonly folders: readonly FolderRef[] }
   | { readonly type: "cancel-open" }
   /** Picture of a row scaled so that its longer side is at most maxSide device pixels. */
-  | { readonly type: "image"; readonly request: RequestId; readonly rowId: string; readonly maxSide: number }
+  | {
+      readonly type: "image";
+      readonly request: RequestId;
+      readonly rowId: string;
+      /** Refused when the row of that id has another picture; null takes the one it has. */
+      readonly imageId: string | null;
+      readonly maxSide: number;
+    }
   /** Raw record of a row as JSON-able text, picture bytes left out. */
   | { readonly type: "raw-row"; readonly request: RequestId; readonly rowId: string }
   /** A folder of runs served with the page, to be looked at only; answered with the id of its run, if there is one. */

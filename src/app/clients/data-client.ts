@@ -28,8 +28,11 @@ export interface DataClient {
   /** Indexes the folders; rows arrive as events while it runs. */
   open(folders: readonly FolderRef[]): Promise<DataSetInfo>;
   cancelOpen(): void;
-  /** Picture of a row, its longer side at most `maxSide` device pixels; cached, the caller must not close it. */
-  image(rowId: string, maxSide: number): Promise<ImageBitmap>;
+  /**
+   * Picture of a row, its longer side at most `maxSide` device pixels; cached, the caller must not close it.
+   * @param imageId fails when the open row of that id has another picture; null takes the one it has
+   */
+  image(rowId: string, imageId: string | null, maxSide: number): Promise<ImageBitmap>;
   /** The row's record as JSON text. */
   rawRow(rowId: string): Promise<string>;
   /** Makes the runs of a served folder readable; null when it holds none. */
@@ -88,9 +91,10 @@ export function createDataClient(worker: Pick<Worker, "postMessage" | "addEventL
       return (await ask({ type: "open", folders }, "opened")).info;
     },
     cancelOpen: () => post({ type: "cancel-open" }),
-    image(rowId, maxSide) {
-      const key = `${maxSide} ${rowId}`;
-      const picture = pictures.get(key) ?? ask({ type: "image", rowId, maxSide }, "image").then((it) => it.bitmap);
+    image(rowId, imageId, maxSide) {
+      const key = `${maxSide} ${imageId} ${rowId}`;
+      const picture =
+        pictures.get(key) ?? ask({ type: "image", rowId, imageId, maxSide }, "image").then((it) => it.bitmap);
       // Taken out and put back: the map's order is the order of last use.
       pictures.delete(key);
       pictures.set(key, picture);

@@ -63,7 +63,7 @@ export function startLab(): void {
     addProblem,
   );
   opened = { data, trainer, reward, judge };
-  providePictures((rowId, maxSide) => data.image(rowId, maxSide));
+  providePictures((rowId, imageId, maxSide) => data.image(rowId, imageId, maxSide));
   listen(data, trainer);
   workers.reward.addEventListener("message", (message: MessageEvent) => {
     const event = message.data as FromReward;

@@ -1,6 +1,6 @@
 /** What a run's manifest says of its name and its data, and rows that stay those of the manifest. */
-import { sha256Hex } from "../bytes/hash.ts";
 import type { LabConfig } from "../config/table.ts";
+import { rowsHash } from "../data/open-rows.ts";
 import type { RowSource } from "../data/training-row.ts";
 import { LabError } from "../errors.ts";
 import type { GpuReport } from "../gpu/device.ts";
@@ -56,13 +56,12 @@ function runId(title: string, created: string): string {
 }
 
 export async function describeData(list: RowList, selected: SelectedRows): Promise<RunManifest["data"]> {
-  const text = new TextEncoder().encode(JSON.stringify(list.rows));
   return {
     name: list.dataSet,
     rows: list.rows.length,
     trainRows: selected.train.length,
     heldOutRows: selected.heldOut.length,
-    hash: await sha256Hex(text),
+    hash: await rowsHash(list.rows),
   };
 }
 

@@ -23,18 +23,30 @@ describe("createDataClient", () => {
   it("asks for a picture once per size and again after a failure", async () => {
     const { sent, worker, answer } = fakeWorker();
     const client = createDataClient(worker);
-    const [first, second] = [client.image("a#1", 192), client.image("a#1", 192)];
+    const [first, second] = [client.image("a#1", null, 192), client.image("a#1", null, 192)];
     expect(sent).toHaveLength(1);
     answer({ type: "image", request: requestOf(sent[0]), bitmap, width: 4, height: 3 });
     expect(await first).toBe(bitmap);
     expect(await second).toBe(bitmap);
 
-    const failing = client.image("b#1", 192);
+    const failing = client.image("b#1", null, 192);
     answer({ type: "failed", request: requestOf(sent[1]), error: { code: "bad-input", message: "broken JPEG" } });
     await expect(failing).rejects.toThrow("broken JPEG");
-    const again = client.image("b#1", 192);
+    const again = client.image("b#1", null, 192);
     answer({ type: "image", request: requestOf(sent[2]), bitmap, width: 4, height: 3 });
     expect(await again).toBe(bitmap);
+  });
+
+  it("asks for the picture that a stored run names, beside that of the open row", async () => {
+    const { sent, worker, answer } = fakeWorker();
+    const client = createDataClient(worker);
+    const open = client.image("a#1", null, 192);
+    const stored = client.image("a#1", "bb", 192);
+    expect(sent.map((message) => message.type === "image" && message.imageId)).toEqual([null, "bb"]);
+    answer({ type: "image", request: requestOf(sent[0]), bitmap, width: 4, height: 3 });
+    answer({ type: "failed", request: requestOf(sent[1]), error: { code: "bad-input", message: "another picture" } });
+    expect(await open).toBe(bitmap);
+    await expect(stored).rejects.toThrow("another picture");
   });
 
   it("matches answers to requests whatever their order", async () => {

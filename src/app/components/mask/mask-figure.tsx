@@ -9,8 +9,10 @@ import { useGestures, viewKey } from "./use-gestures.ts";
 import { useViews, WHOLE } from "./view-store.ts";
 
 export interface MaskFigureProps {
-  /** Row whose picture lies below the masks. */
-  readonly rowId: string;
+  /** Row whose picture lies below the masks; null leaves the picture out. */
+  readonly rowId: string | null;
+  /** Picture that a stored run says the row has; the figure says so when the open row has another one. */
+  readonly imageId?: string;
   /** Size of the picture in pixels. */
   readonly width: number;
   readonly height: number;
@@ -30,7 +32,8 @@ export interface MaskFigureProps {
 
 /** A picture with masks on one canvas at device resolution; drawn only while it can be seen. */
 export function MaskFigure(props: MaskFigureProps): ReactNode {
-  const { rowId, width, height, layers, difference = null, label, fit = "contain", sync, onPress } = props;
+  const { rowId, imageId = null, width, height, layers, difference = null, label, fit = "contain" } = props;
+  const { sync, onPress } = props;
   const canvas = useRef<HTMLCanvasElement>(null);
   const pressed = useRef(0);
   const box = useVisibleBox(canvas);
@@ -44,9 +47,13 @@ export function MaskFigure(props: MaskFigureProps): ReactNode {
   const shown = Math.max(box?.width ?? 0, box?.height ?? 0) * (box?.ratio ?? 1) * view.zoom;
   const side = box === null ? null : pictureSide(Math.min(shown, Math.max(width, height)));
   useEffect(() => {
-    if (side === null) return;
+    if (rowId === null) {
+      setPicture(null);
+      setProblem(null);
+    }
+    if (rowId === null || side === null) return;
     let current = true;
-    loadPicture(rowId, side).then(
+    loadPicture(rowId, imageId, side).then(
       (bitmap) => {
         if (!current) return;
         setPicture(bitmap);
@@ -61,7 +68,7 @@ export function MaskFigure(props: MaskFigureProps): ReactNode {
     return () => {
       current = false;
     };
-  }, [rowId, side]);
+  }, [rowId, imageId, side]);
 
   useEffect(() => {
     const element = canvas.current;

@@ -1,5 +1,8 @@
-/** Fetches the picture of a row, its longer side at most `maxSide` device pixels. */
-export type PictureSource = (rowId: string, maxSide: number) => Promise<ImageBitmap>;
+/**
+ * Fetches the picture of a row, its longer side at most `maxSide` device pixels; fails when the row has another picture
+ * than `imageId`, which is null where any will do.
+ */
+export type PictureSource = (rowId: string, imageId: string | null, maxSide: number) => Promise<ImageBitmap>;
 
 /** Few sizes, so that a resized window finds what is already there. */
 const SIDES = [192, 384, 768, 1536, 3072] as const;
@@ -47,9 +50,12 @@ export function pictureSide(wanted: number): number {
   return SIDES.find((side) => side >= wanted) ?? (SIDES[SIDES.length - 1] as number);
 }
 
-/** The picture of a row, fetched once per size; a failed fetch is not remembered. */
-export function loadPicture(rowId: string, maxSide: number): Promise<ImageBitmap> {
-  const key = `${maxSide} ${rowId}`;
+/**
+ * The picture of a row, fetched once per size; a failed fetch is not remembered.
+ * @param imageId which picture it has to be; null takes the one that the open row of that id has
+ */
+export function loadPicture(rowId: string, imageId: string | null, maxSide: number): Promise<ImageBitmap> {
+  const key = `${maxSide} ${imageId} ${rowId}`;
   const known = pictures.get(key);
   if (known !== undefined) {
     pictures.delete(key);
@@ -58,7 +64,7 @@ export function loadPicture(rowId: string, maxSide: number): Promise<ImageBitmap
   }
   const file = own.get(rowId);
   if (source === null) return Promise.reject(new Error("no source of pictures"));
-  const picture = file === undefined ? source(rowId, maxSide) : ownPicture(file, maxSide);
+  const picture = file === undefined ? source(rowId, imageId, maxSide) : ownPicture(file, maxSide);
   pictures.set(key, picture);
   picture.catch(() => pictures.delete(key));
   const oldest = pictures.keys().next();

@@ -51,6 +51,7 @@ export function Inspector(props: InspectorProps): ReactNode {
         <MaskFigure
           className={styles.figure ?? ""}
           rowId={rollout.rowId}
+          imageId={rollout.imageId}
           width={width}
           height={height}
           layers={shown}

@@ -28,6 +28,7 @@ export const RolloutCard = memo(function RolloutCard(props: RolloutCardProps): R
       <MaskFigure
         className={styles.figure ?? ""}
         rowId={rollout.rowId}
+        imageId={rollout.imageId}
         width={width}
         height={height}
         layers={shown}

@@ -39,6 +39,7 @@ export function RowHistory(props: { readonly run: ViewedRun; readonly group: Gro
             <li key={`${drawn.step} ${groupKey(drawn)}`} data-now={drawn.step === group.step}>
               <MaskFigure
                 rowId={best.rowId}
+                imageId={best.imageId}
                 width={width}
                 height={height}
                 layers={layersOf(best, LAYERS)}
