@@ -1,9 +1,12 @@
 /** Runs the trainer on this worker's own GPU device; wires messages to the session and nothing else. */
 
+import type { LabConfig } from "../src/engine/config/table.ts";
 import { LabError } from "../src/engine/errors.ts";
 import { type EngineDevice, openAgain, openDevice } from "../src/engine/gpu/device.ts";
 import { ModelCache } from "../src/engine/loading/model-cache.ts";
-import { Session, type StartedRun } from "../src/engine/rl/session.ts";
+import { checkpointRoomWarning } from "../src/engine/plan/checkpoint-room.ts";
+import type { Plan } from "../src/engine/rl/plan.ts";
+import { type RunControl, Session, type StartedRun } from "../src/engine/rl/session.ts";
 import { openOpfsStore } from "../src/engine/runs/opfs-store.ts";
 import { countChecks, passed, selfTest } from "../src/engine/self-test/self-test.ts";
 import type { RequestId } from "../src/protocol/common.ts";
@@ -93,7 +96,7 @@ async function answer(message: Request): Promise<void> {
       await models.remove(message.id);
       return send({ type: "stored-models", request, models: await models.list() });
     case "plan":
-      return send({ type: "plan", request, plan: await lab.plan(message.config) });
+      return send({ type: "plan", request, plan: await planHere(lab, message.config) });
     case "system":
       return send({ type: "system", request, report: await lab.system() });
     case "self-test": {
@@ -119,12 +122,13 @@ async function answer(message: Request): Promise<void> {
       lab.closeAdapter();
       return send({ type: "adapter", request, info: null });
     case "merge": {
-      lab.requireIdle();
-      const base = await openFolder(message.base);
-      const store = await openOpfsStore();
-      const { folder, tokens, masks } = await mergeInto(message.target, base, store, message.runId, (done, total) =>
-        send({ type: "merge-progress", done, total }),
-      );
+      const { folder, tokens, masks } = await lab.whileIdle("merge", async () => {
+        const base = await openFolder(message.base);
+        const store = await openOpfsStore();
+        return mergeInto(message.target, base, store, message.runId, (done, total) =>
+          send({ type: "merge-progress", done, total }),
+        );
+      });
       return send({ type: "merged", request, folder, tokens, masks });
     }
     case "try-out":
@@ -134,6 +138,14 @@ async function answer(message: Request): Promise<void> {
     case "resume":
       return watch(request, await lab.resume(message.runId, message.rows));
   }
+}
+
+/** The plan, with a warning when the checkpoints would not fit into this browser's storage. */
+async function planHere(lab: Session, config: LabConfig): Promise<Plan> {
+  const plan = await lab.plan(config);
+  const { usage = 0, quota = Number.POSITIVE_INFINITY } = await navigator.storage.estimate();
+  const warning = checkpointRoomWarning(config, plan.checkpointBytes, quota - usage);
+  return warning === null ? plan : { ...plan, warnings: [...plan.warnings, warning] };
 }
 
 /** Announces a run that began, and what ends it. */
@@ -154,11 +166,10 @@ async function bench(lab: Session, message: Extract<ToTrainer, { type: "bench" }
   send({ type: "bench-done", request });
 }
 
-async function control(type: "pause" | "play" | "step" | "phase" | "checkpoint" | "stop"): Promise<void> {
-  const trainer = (await session)?.lab.trainer;
-  if (trainer === undefined) return;
-  if (type === "checkpoint") trainer.askCheckpoint();
-  else trainer.gate[type]();
+async function control(type: RunControl | "checkpoint"): Promise<void> {
+  const lab = (await session)?.lab;
+  if (type === "checkpoint") lab?.trainer?.askCheckpoint();
+  else await lab?.control(type);
 }
 
 self.onmessage = ({ data }: MessageEvent<ToTrainer>) => {

@@ -1,0 +1,46 @@
+/** Whether the checkpoints a run keeps fit where they are stored. */
+import type { LabConfig } from "../config/table.ts";
+
+type Beat = Pick<LabConfig, "steps" | "saveSteps" | "keepCheckpoints">;
+
+/** Checkpoints beside those that `keepCheckpoints` counts: the best one, and the next one while it is written. */
+const BESIDE = 2;
+
+/** The most checkpoints of a run that lie in the store at once. */
+export function checkpointsAtOnce({ steps, saveSteps, keepCheckpoints }: Beat): number {
+  const written = saveSteps === 0 ? 1 : Math.ceil(steps / saveSteps);
+  return Math.min(keepCheckpoints + BESIDE, written);
+}
+
+/**
+ * A sentence when the run's checkpoints will not fit, with the numbers and what to change; null when they do. It warns
+ * and never forbids: what a browser tells of its storage is an estimate, and room can be made while the run goes on.
+ * @param checkpointBytes bytes of one checkpoint
+ * @param free bytes that the place has left; Infinity where it sets no limit
+ */
+export function checkpointRoomWarning(config: Beat, checkpointBytes: number, free: number): string | null {
+  const count = checkpointsAtOnce(config);
+  const needed = count * checkpointBytes;
+  if (needed <= free) return null;
+  const { keepCheckpoints } = config;
+  const which =
+    count === 1
+      ? "the one of its end"
+      : count < keepCheckpoints + BESIDE
+        ? `${count} of ${bytesText(checkpointBytes)}, all it writes`
+        : `${count} of ${bytesText(checkpointBytes)}: ${keepCheckpoints} kept, the best one and one being written`;
+  return `The run's checkpoints take up to ${bytesText(needed)} at once (${which}), and the storage has ${bytesText(Math.max(0, free))} free; ${remedy(config, Math.floor(free / checkpointBytes))}`;
+}
+
+/** @param fitting checkpoints there is room for */
+function remedy({ steps }: Beat, fitting: number): string {
+  if (fitting > BESIDE) return `set keepCheckpoints to ${fitting - BESIDE}, or delete stored runs`;
+  if (fitting > 1)
+    return `set saveSteps to ${Math.ceil(steps / fitting)} or more, or to 0 for one at the end, or delete stored runs`;
+  if (fitting === 1) return "set saveSteps to 0, which saves only at the end, or delete stored runs";
+  return "not even one fits whatever saveSteps and keepCheckpoints are, so delete stored runs or models first";
+}
+
+function bytesText(bytes: number): string {
+  return bytes < 1e9 ? `${(bytes / 1e6).toPrecision(3)} MB` : `${(bytes / 1e9).toPrecision(3)} GB`;
+}
