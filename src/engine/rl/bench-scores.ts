@@ -30,6 +30,7 @@ export function scoredGroup(
     key: group.key,
     loop: group.loop,
     rowId: group.rowId,
+    imageId: group.imageId,
     weights: group.weights,
     mean: own.mean,
     std: own.std,

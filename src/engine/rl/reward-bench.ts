@@ -113,5 +113,6 @@ function benchGroup({ config, step }: StepContext, playout: Playout): BenchGroup
     };
     return { id: `${key}-${index}`, facts, completion: draft.completion };
   });
-  return scoredGroup({ key, loop, rowId: row.summary.id, weights: rowWeights, rollouts }, scores, config);
+  const { id: rowId, imageId } = row.summary;
+  return scoredGroup({ key, loop, rowId, imageId, weights: rowWeights, rollouts }, scores, config);
 }

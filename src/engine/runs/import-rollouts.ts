@@ -31,6 +31,7 @@ function fromRecord(group: GroupRecord): UnscoredGroup {
     key,
     loop: group.loop,
     rowId: group.rowId,
+    imageId: group.rollouts[0]?.imageId ?? null,
     weights: actionSetWeights(group),
     rollouts: group.rollouts.map((rollout, index) => ({
       id: `${key}-${index}`,
@@ -86,7 +87,8 @@ function rolloutLines(text: string, name: string): readonly UnscoredGroup[] {
     const group = identity(record, ["group"]) ?? "";
     const step = identity(record, ["step"]) ?? "";
     const key = JSON.stringify([rowId, loop, step, group]);
-    const own = groups.get(key) ?? { key, loop, rowId, weights: null, rollouts: [] };
+    const imageId = pictureName(record);
+    const own = groups.get(key) ?? { key, loop, rowId, imageId, weights: null, rollouts: [] };
     groups.set(key, own);
     const facts = {
       loop,
@@ -130,6 +132,12 @@ function parsed(line: string, fail: Fail): Fields {
 function identity(record: Fields, names: readonly string[]): string | null {
   const value = names.map((name) => record[name]).find((found) => found !== undefined && found !== null);
   return typeof value === "string" || typeof value === "number" ? String(value) : null;
+}
+
+/** The name that our own exports give a picture; another program's numbering says nothing about open rows. */
+function pictureName(record: Fields): string | null {
+  const name = identity(record, ["image_id"]);
+  return name !== null && /^[0-9a-f]{16}$/.test(name) ? name : null;
 }
 
 function textOf(record: Fields, names: readonly string[], fail: Fail): string | null {

@@ -1,8 +1,10 @@
 /** Numbers of the bench worked by hand, and files of other programs. */
 import { describe, expect, it } from "vitest";
+import { withOpenRow } from "../../../src/app/clients/bench-rows.ts";
 import { grown, paintLine } from "../../../src/app/screens/rewards/brush.ts";
 import { encodeRle } from "../../../src/engine/data/rle.ts";
-import type { BenchGroup } from "../../../src/engine/rewards/bench/bench-group.ts";
+import type { RegionSummary } from "../../../src/engine/data/sample.ts";
+import type { BenchGroup, UnscoredGroup } from "../../../src/engine/rewards/bench/bench-group.ts";
 import {
   correlation,
   histogram,
@@ -33,6 +35,7 @@ function group(key: string, rewards: readonly (number | null)[], x: readonly (nu
     key,
     loop: 1 as const,
     rowId: key,
+    imageId: null,
     weights: null,
     rollouts: rewards.map((_, at) => ({ id: `${key}${at}`, facts: FACTS, completion: "" })),
   };
@@ -137,6 +140,32 @@ describe("a file of rollouts", () => {
       given: first?.givenMask,
       predicted: first?.predictedMask,
     });
+  });
+
+  it("keeps the name of the picture, and takes nothing from an open row with another one", async () => {
+    const stored = (await importRollouts(groupsToArrow([record(1, 1, 0)]), "rollouts.arrow"))[0] as UnscoredGroup;
+    expect(stored).toMatchObject({ rowId: "a/b.arrow#0", imageId: "f00" });
+    const line = { row: "a/b.arrow#0", predicted: mask };
+    const [named, numbered, bare] = await importRollouts(
+      bytes(
+        { ...line, group: 1, image_id: "0123456789abcdef" },
+        { ...line, group: 2, image_id: 4711 },
+        { ...line, group: 3 },
+      ),
+      "f.jsonl",
+    );
+    expect([named, numbered, bare].map((own) => own?.imageId)).toEqual(["0123456789abcdef", null, null]);
+
+    const open = (imageId: string) => [
+      { id: "a/b.arrow#0", imageId, caption: "of another set", mask } as RegionSummary,
+    ];
+    const facts = (group: UnscoredGroup | undefined, imageId: string) =>
+      withOpenRow(group as UnscoredGroup, open(imageId)).rollouts[0]?.facts;
+    expect(facts(named, "fedcba9876543210")).toMatchObject({ reference: null, given: null });
+    expect(facts(named, "0123456789abcdef")).toMatchObject({ reference: "of another set", given: mask });
+    expect(facts(bare, "fedcba9876543210")).toMatchObject({ reference: "of another set", given: mask });
+    const scores = stored.rollouts.map(() => ({ reward: 0, terms: [] }));
+    expect(scoredGroup(stored, scores, { advantageEps: 0, scaleRewards: "none" }).imageId).toBe("f00");
   });
 
   it.each([

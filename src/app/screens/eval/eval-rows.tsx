@@ -1,8 +1,10 @@
 import { type ReactNode, useMemo, useState } from "react";
 import type { EvalMetric, RowScores, StoredEvaluation } from "../../../engine/runs/evaluations.ts";
+import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import { fixed, signed } from "../../components/charts/format.ts";
 import type { MaskLayer } from "../../components/mask/layers.ts";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
+import { useRowsOpen } from "../../components/rollout/use-rows-open.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented } from "../../components/ui/controls.tsx";
 import { useSession } from "../../stores/session.ts";
@@ -24,11 +26,14 @@ interface Pair {
 
 /** The rows behind a score, those that changed most first: what was said and drawn at the start and now. */
 export function EvalRows(props: {
+  /** Says which rows the run drew from; null while it is being read. */
+  readonly run: RunManifest | null;
   readonly first: StoredEvaluation;
   readonly last: StoredEvaluation;
   readonly metric: EvalMetric;
 }): ReactNode {
-  const { first, last, metric } = props;
+  const { run, first, last, metric } = props;
+  const open = useRowsOpen(run);
   const [order, setOrder] = useState<"gains" | "losses">("gains");
   const [shown, setShown] = useState(PAGE);
   const pairs = useMemo(() => pairRows(first.rows, last.rows, metric), [first.rows, last.rows, metric]);
@@ -46,9 +51,14 @@ export function EvalRows(props: {
         </h2>
         <Segmented label="Order" options={ORDERS} value={order} onChange={setOrder} />
       </header>
+      {open === false && (
+        <p className={styles.quiet} data-testid="eval-not-open">
+          {`The rows that this run drew from${run === null ? "" : ` (${run.data.name})`} are not open, so pictures and given masks are left out`}
+        </p>
+      )}
       <ol className={styles.grid}>
         {sorted.slice(0, shown).map((pair) => (
-          <RowCard key={pair.after.rowId} pair={pair} metric={metric} />
+          <RowCard key={pair.after.rowId} pair={pair} metric={metric} open={open === true} />
         ))}
       </ol>
       {shown < sorted.length && (
@@ -60,9 +70,11 @@ export function EvalRows(props: {
   );
 }
 
-function RowCard({ pair, metric }: { readonly pair: Pair; readonly metric: EvalMetric }): ReactNode {
+function RowCard(props: { readonly pair: Pair; readonly metric: EvalMetric; readonly open: boolean }): ReactNode {
+  const { pair, metric, open } = props;
   const { before, after, change } = pair;
-  const given = useSession((session) => session.rows.find((row) => row.id === after.rowId)?.mask);
+  // Another data set may have a row of the same id.
+  const given = useSession((session) => (open ? session.rows.find((row) => row.id === after.rowId)?.mask : undefined));
   const [height, width] = after.maskGreedy.size;
   const second = metric.startsWith("loop2") || metric === "grounding_iou";
   const layers = (row: RowScores): MaskLayer[] => {
@@ -90,7 +102,7 @@ function RowCard({ pair, metric }: { readonly pair: Pair; readonly metric: EvalM
         ].map(({ row, when }) => (
           <div key={when}>
             <MaskFigure
-              rowId={row.rowId}
+              rowId={open ? row.rowId : null}
               width={width}
               height={height}
               layers={layers(row)}

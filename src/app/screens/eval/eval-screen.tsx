@@ -1,5 +1,6 @@
 import { lazy, type ReactNode, Suspense, useState } from "react";
 import type { EvalMetric, StoredEvaluation } from "../../../engine/runs/evaluations.ts";
+import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
 import { useViewedRun } from "../../components/rollout/use-viewed-run.ts";
@@ -34,7 +35,7 @@ export function EvalScreen(): ReactNode {
               {first.report.n} held-out rows, after {last.report.step} steps
             </span>
           </header>
-          <Comparison key={run.runId} list={list} first={first} last={last} />
+          <Comparison key={run.runId} run={run.manifest} list={list} first={first} last={last} />
         </>
       )}
     </div>
@@ -42,11 +43,12 @@ export function EvalScreen(): ReactNode {
 }
 
 function Comparison(props: {
+  readonly run: RunManifest | null;
   readonly list: readonly StoredEvaluation[];
   readonly first: StoredEvaluation;
   readonly last: StoredEvaluation;
 }): ReactNode {
-  const { list, first, last } = props;
+  const { run, list, first, last } = props;
   const [metric, setMetric] = useState<EvalMetric>("loop1_sampled");
   const text = EVAL_TEXTS.find(({ id }) => id === metric);
   return (
@@ -75,7 +77,7 @@ function Comparison(props: {
         <p className={styles.quiet}>{text?.help}</p>
         <OverlayControls />
       </div>
-      <EvalRows first={first} last={last} metric={metric} />
+      <EvalRows run={run} first={first} last={last} metric={metric} />
     </>
   );
 }

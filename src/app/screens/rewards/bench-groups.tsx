@@ -1,4 +1,5 @@
 import { type ReactNode, useMemo, useState } from "react";
+import { isStoredRow } from "../../../engine/data/open-rows.ts";
 import type { BenchGroup } from "../../../engine/rewards/bench/bench-group.ts";
 import { type Order, rankGroups } from "../../../engine/rewards/bench/statistics.ts";
 import { fixed, signed } from "../../components/charts/format.ts";
@@ -103,7 +104,7 @@ function Opened(props: {
 }): ReactNode {
   const { group, selection, onTrial } = props;
   const rows = useSession((session) => session.rows);
-  const isOpenRow = rows.some((row) => row.id === group.rowId);
+  const openRow = rows.find((row) => isStoredRow(row, group));
   const ordered = useMemo(
     () => [...group.rollouts].sort((a, b) => (b.reward ?? -Infinity) - (a.reward ?? -Infinity)),
     [group],
@@ -136,9 +137,10 @@ function Opened(props: {
       </div>
       <div className={look.inside}>
         <div className={look.picture}>
-          {isOpenRow ? (
+          {openRow !== undefined ? (
             <MaskFigure
-              rowId={group.rowId}
+              rowId={openRow.id}
+              imageId={openRow.imageId}
               width={width}
               height={height}
               layers={layers}
@@ -147,10 +149,15 @@ function Opened(props: {
           ) : (
             <p className={styles.quiet}>This row is not open, so its picture is not shown</p>
           )}
-          {isOpenRow && (
+          {openRow !== undefined && (
             <Button
               onClick={() =>
-                onTrial({ rowId: group.rowId, caption: rollout.facts.caption ?? "", mask: rollout.facts.predicted })
+                onTrial({
+                  rowId: openRow.id,
+                  imageId: openRow.imageId,
+                  caption: rollout.facts.caption ?? "",
+                  mask: rollout.facts.predicted,
+                })
               }
             >
               Try it out

@@ -69,7 +69,7 @@ export function recordOf(group: BenchGroup, rollout: BenchRollout, index: number
     group: 0,
     index,
     rowId: group.rowId,
-    imageId: "",
+    imageId: group.imageId ?? "",
     prompt: "",
     completion,
     caption: group.loop === 1 ? caption : (facts.reference ?? ""),

@@ -1,4 +1,5 @@
 import { type ReactNode, useCallback, useMemo, useState } from "react";
+import { isStoredRow } from "../../../engine/data/open-rows.ts";
 import type { Rle } from "../../../engine/data/rle.ts";
 import type { RegionSummary } from "../../../engine/data/sample.ts";
 import type { ScoredRollout } from "../../../engine/rewards/types.ts";
@@ -16,6 +17,7 @@ import { useLiveScore } from "./use-live-score.ts";
 /** What is tried out: a row with a caption and a mask, both open to edits. */
 export interface Trial {
   readonly rowId: string;
+  readonly imageId: string;
   readonly caption: string;
   readonly mask: Rle | null;
 }
@@ -23,7 +25,8 @@ export interface Trial {
 /** One row whose mask is painted and whose caption is written by hand; the reward of both loops moves along. */
 export function TryOut(props: { readonly trial: Trial | null; readonly onTrial: (trial: Trial) => void }): ReactNode {
   const rows = useSession((session) => session.rows);
-  const chosen = props.trial === null ? rows[0] : rows.find((row) => row.id === props.trial?.rowId);
+  const { trial: given } = props;
+  const chosen = given === null ? undefined : rows.find((row) => isStoredRow(row, given));
   const row = chosen ?? rows[0];
   if (row === undefined) {
     return (
@@ -32,12 +35,12 @@ export function TryOut(props: { readonly trial: Trial | null; readonly onTrial: 
       </Panel>
     );
   }
-  const trial = props.trial !== null && props.trial.rowId === row.id ? props.trial : trialOf(row);
+  const trial = given === null || chosen === undefined ? trialOf(row) : given;
   return <Trying key={row.id} row={row} rows={rows} trial={trial} onTrial={props.onTrial} />;
 }
 
 function trialOf(row: RegionSummary): Trial {
-  return { rowId: row.id, caption: row.caption, mask: row.mask };
+  return { rowId: row.id, imageId: row.imageId, caption: row.caption, mask: row.mask };
 }
 
 function Trying(props: {

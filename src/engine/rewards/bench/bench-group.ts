@@ -21,6 +21,8 @@ export interface BenchGroup {
   readonly loop: 1 | 2;
   /** Row of the open data set, or the name that an imported file gives it. */
   readonly rowId: string;
+  /** Picture of the row (RegionSummary.imageId); null when an imported file does not say it. */
+  readonly imageId: string | null;
   /** Probability of each rollout when they are the whole action set; null for independent samples. */
   readonly weights: readonly number[] | null;
   readonly rollouts: readonly BenchRollout[];
@@ -32,6 +34,6 @@ export interface BenchGroup {
 }
 
 /** A group before it is scored, or one that is scored anew. */
-export type UnscoredGroup = Pick<BenchGroup, "key" | "loop" | "rowId" | "weights"> & {
+export type UnscoredGroup = Pick<BenchGroup, "key" | "loop" | "rowId" | "imageId" | "weights"> & {
   readonly rollouts: readonly Pick<BenchRollout, "id" | "facts" | "completion">[];
 };
