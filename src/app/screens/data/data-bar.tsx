@@ -7,7 +7,7 @@ import { useSession } from "../../stores/session.ts";
 import { formatBytes, formatCount } from "../../styles/format.ts";
 import styles from "./data-bar.module.css";
 import { OpenButtons } from "./open-buttons.tsx";
-import { ROW_ORDERS, type RowFilter } from "./row-filter.ts";
+import { type FilterOptions, ROW_ORDERS, type RowFilter } from "./row-filter.ts";
 import { ShardsDialog, SkippedDialog } from "./side-tables.tsx";
 import type { TileSize } from "./tile-size.ts";
 
@@ -23,11 +23,12 @@ export function DataBar(props: {
   /** Rows before filtering; without any there is nothing to filter. */
   readonly total: number;
   readonly filter: RowFilter;
+  readonly offered: FilterOptions;
   readonly onFilter: (filter: RowFilter) => void;
   readonly size: TileSize;
   readonly onSize: (size: TileSize) => void;
 }): ReactNode {
-  const { filter, onFilter } = props;
+  const { filter, onFilter, offered } = props;
   const info = useSession((session) => session.dataInfo);
   const search = useRef<HTMLInputElement>(null);
   useEffect(() => {
@@ -58,25 +59,25 @@ export function DataBar(props: {
           value={filter.search}
           onChange={(event) => onFilter({ ...filter, search: event.currentTarget.value })}
         />
-        {info !== null && info.categories.length > 0 && (
+        {offered.categories.length > 0 && (
           <Select
             label="Category"
             value={filter.category}
             onChange={(category) => onFilter({ ...filter, category })}
             options={[
               { value: "", label: "All categories" },
-              ...info.categories.map(([name, count]) => ({ value: name, label: `${name} (${formatCount(count)})` })),
+              ...offered.categories.map(([name, count]) => ({ value: name, label: `${name} (${formatCount(count)})` })),
             ]}
           />
         )}
-        {info !== null && info.files.length > 1 && (
+        {offered.shards.length > 0 && (
           <Select
             label="Shard"
             value={filter.shard}
             onChange={(shard) => onFilter({ ...filter, shard })}
             options={[
               { value: "", label: "All shards" },
-              ...info.files.map((file) => ({ value: file.path, label: file.path })),
+              ...offered.shards.map((path) => ({ value: path, label: path })),
             ]}
           />
         )}

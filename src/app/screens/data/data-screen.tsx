@@ -10,7 +10,7 @@ import { Gallery } from "./gallery.tsx";
 import { NothingOpen, OpenButtons } from "./open-buttons.tsx";
 import { OverlayControls } from "./overlay-controls.tsx";
 import { RowDetail } from "./row-detail.tsx";
-import { filterRows, NO_FILTER, type RowFilter } from "./row-filter.ts";
+import { filterOptions, filterRows, NO_FILTER, offeredFilter, type RowFilter } from "./row-filter.ts";
 import type { TileSize } from "./tile-size.ts";
 
 /** Shards: what is in them, row by row, and what was left out. */
@@ -20,8 +20,16 @@ export function DataScreen(): ReactNode {
   const info = useSession((session) => session.dataInfo);
   const opening = useSession((session) => session.opening);
   const selected = useRoute((route) => route.row);
-  const [filter, setFilter] = useState<RowFilter>(NO_FILTER);
+  const [chosen, setChosen] = useState<RowFilter>(NO_FILTER);
   const [size, setSize] = useState<TileSize>("m");
+  const [filtered, setFiltered] = useState(info);
+  if (filtered !== info) {
+    setFiltered(info);
+    // Another set is being read: what was looked for in this one means nothing there; the order does.
+    if (info === null) setChosen({ ...NO_FILTER, order: chosen.order });
+  }
+  const offered = useMemo(() => filterOptions(info), [info]);
+  const filter = useMemo(() => offeredFilter(chosen, offered), [chosen, offered]);
   const shown = useMemo(() => filterRows(rows, filter), [rows, filter]);
   const row = useMemo(() => rows.find((candidate) => candidate.id === selected) ?? null, [rows, selected]);
 
@@ -33,7 +41,8 @@ export function DataScreen(): ReactNode {
         shown={shown.length}
         total={rows.length}
         filter={filter}
-        onFilter={setFilter}
+        offered={offered}
+        onFilter={setChosen}
         size={size}
         onSize={setSize}
       />

@@ -1,5 +1,6 @@
 /** Which rows the gallery shows, and in what order. */
 import type { RegionSummary } from "../../../engine/data/sample.ts";
+import type { DataSetInfo } from "../../../protocol/data.ts";
 
 export type RowOrder = "file" | "largest" | "smallest" | "longest" | "shortest";
 
@@ -19,6 +20,26 @@ export interface RowFilter {
   /** Path of a shard; empty for all. */
   readonly shard: string;
   readonly order: RowOrder;
+}
+
+/** What the filters offer of a data set; empty where there is nothing to choose. */
+export interface FilterOptions {
+  /** With their counts, most frequent first. */
+  readonly categories: DataSetInfo["categories"];
+  /** Paths; a single shard is no choice. */
+  readonly shards: readonly string[];
+}
+
+/** @param info null while the data set is being read */
+export function filterOptions(info: DataSetInfo | null): FilterOptions {
+  const shards = info?.files.map((file) => file.path) ?? [];
+  return { categories: info?.categories ?? [], shards: shards.length > 1 ? shards : [] };
+}
+
+/** The filter with "all" in place of what is not offered: a choice without a control could not be taken back. */
+export function offeredFilter(filter: RowFilter, { categories, shards }: FilterOptions): RowFilter {
+  const category = categories.some(([name]) => name === filter.category) ? filter.category : "";
+  return { ...filter, category, shard: shards.includes(filter.shard) ? filter.shard : "" };
 }
 
 export const NO_FILTER: RowFilter = { search: "", category: "", shard: "", order: "file" };

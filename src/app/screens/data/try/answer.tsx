@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
-import { maskIou, type Rle, rleArea } from "../../../../engine/data/rle.ts";
+import type { Rle } from "../../../../engine/data/rle.ts";
 import type { Tried } from "../../../clients/trainer-client.ts";
-import { formatNumber, formatShare } from "../../../styles/format.ts";
+import { maskText } from "./mask-text.ts";
 import styles from "./try-out.module.css";
 
 /** Which phrase's mask lies on the picture. */
@@ -53,21 +53,11 @@ export function Answer(props: {
                 <input type="radio" name="try-shown" checked={shown === at} onChange={() => onShow(at)} />
                 <span>{labels[at]}</span>
               </label>
-              <span className={styles.muted}>{found === null ? "nothing asked" : describe(found, truth)}</span>
+              <span className={styles.muted}>{found === null ? "nothing asked" : maskText(found, truth)}</span>
             </li>
           ))}
         </ul>
       )}
     </div>
   );
-}
-
-function describe(found: { readonly mask: Rle; readonly confidence: number | null }, truth: Rle | null): string {
-  const [height, width] = found.mask.size;
-  const area = rleArea(found.mask);
-  if (area === 0) return "an empty mask";
-  const parts = [`${formatShare(area / (height * width))} of the picture`];
-  if (found.confidence !== null) parts.push(`confidence ${formatNumber(found.confidence)}`);
-  if (truth !== null) parts.push(`IoU with the row ${formatNumber(maskIou(found.mask, truth).iou)}`);
-  return parts.join(" · ");
 }

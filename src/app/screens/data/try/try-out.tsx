@@ -43,6 +43,8 @@ export function TryOut(props: { readonly row: RegionSummary }): ReactNode {
   const [answer, setAnswer] = useState<TrialAnswer | null>(null);
   const [shown, setShown] = useState<Shown>(0);
   const drawn = useRef(0);
+  /** Counts pictures and questions: an answer to an earlier one is not for what is shown. */
+  const newest = useRef(0);
   const sides = useSides();
   const side = sides.find(({ value }) => value === sideName) ?? sides[0];
   const phase = useTry((state) => state.phase);
@@ -71,20 +73,23 @@ export function TryOut(props: { readonly row: RegionSummary }): ReactNode {
     };
     size.close();
     drawn.current = 1;
-    setPicture(next);
-    setRegions([boxRegion(next, [next.width / 4, next.height / 4, next.width / 2, next.height / 2], 1)]);
-    setAnswer(null);
-    setPhrases("");
+    show(next, [boxRegion(next, [next.width / 4, next.height / 4, next.width / 2, next.height / 2], 1)], "");
   };
-  const back = (): void => {
-    setPicture(rowPicture(row));
-    setRegions(rowRegions(row, rows));
+  const back = (): void => show(rowPicture(row), rowRegions(row, rows), row.caption);
+  /** Another picture in place of the one that is shown; a question about that one is given up. */
+  const show = (next: TrialPicture, marked: readonly Region[], words: string): void => {
+    newest.current += 1;
+    if (tryStore.getState().phase !== null) lab().trainer.stopTryOut();
+    setPicture(next);
+    setRegions(marked);
     setAnswer(null);
-    setPhrases(row.caption);
+    setPhrases(words);
   };
 
   const ask = async (): Promise<void> => {
     if (side === undefined) return;
+    newest.current += 1;
+    const mine = newest.current;
     tryStore.setState({ phase: "asked" });
     setAnswer(null);
     try {
@@ -98,6 +103,8 @@ export function TryOut(props: { readonly row: RegionSummary }): ReactNode {
           : { kind: "describe", regions: chosen.map(({ mask }) => mask), maxNewTokens: MAX_NEW_TOKENS },
         side.weights,
       );
+      // It was answered before it could be given up.
+      if (mine !== newest.current) return;
       const labels = task === "segment" ? lines : chosen.map(({ label }) => label);
       setAnswer({ ...tried, labels, side: side.value, sideLabel: side.label });
       setShown(0);

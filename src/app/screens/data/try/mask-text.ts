@@ -1,0 +1,19 @@
+import { maskIou, type Rle, rleArea } from "../../../../engine/data/rle.ts";
+import { formatNumber, formatShare } from "../../../styles/format.ts";
+
+/**
+ * What a mask that was found amounts to, in words.
+ * @param confidence 0..1, or null when the model gives none
+ * @param truth the row's own mask; one of another size belongs to another picture and is not compared with
+ */
+export function maskText(found: { readonly mask: Rle; readonly confidence: number | null }, truth: Rle | null): string {
+  const [height, width] = found.mask.size;
+  const area = rleArea(found.mask);
+  if (area === 0) return "an empty mask";
+  const parts = [`${formatShare(area / (height * width))} of the picture`];
+  if (found.confidence !== null) parts.push(`confidence ${formatNumber(found.confidence)}`);
+  if (truth !== null && truth.size[0] === height && truth.size[1] === width) {
+    parts.push(`IoU with the row ${formatNumber(maskIou(found.mask, truth).iou)}`);
+  }
+  return parts.join(" · ");
+}
