@@ -26,10 +26,10 @@ export function tryOuts(send: (message: FromTrainer) => void): TryOuts {
       controller = new AbortController();
       const { signal } = controller;
       const began = performance.now();
-      const asked = await pictureOf(picture, rows);
+      const asked = { picture: await pictureOf(picture, rows), task, from: weights };
       const onPhase = (phase: Extract<FromTrainer, { type: "try-phase" }>["phase"]): void =>
         send({ type: "try-phase", phase });
-      const answer = await lab.tryOut(asked, task, weights, onPhase, signal);
+      const answer = await lab.tryOut(asked, onPhase, signal);
       send({ type: "tried", request, answer, seconds: (performance.now() - began) / 1000 });
     },
   };

@@ -157,3 +157,23 @@ describe("a model that the programs cannot decode", () => {
     model.dispose();
   });
 });
+
+describe("batches on one device that meet", () => {
+  it("wait for each other, also for one that is stopped, and have the numbers they have alone", async () => {
+    const model = tinyLanguage(tinyConfig("qwen2"), 8);
+    const [first, second] = [await decode(model, GROUP, {}, decodeOnGpu), await decode(model, MIXED, {}, decodeOnGpu)];
+    const stop = new AbortController();
+    const met = [
+      decode(model, GROUP, {}, decodeOnGpu),
+      decode(model, MIXED, { signal: stop.signal }, decodeOnGpu),
+      decode(model, MIXED, {}, decodeOnGpu),
+    ] as const;
+    stop.abort();
+    const [one, stopped, two] = await Promise.allSettled(met);
+    expect(one).toEqual({ status: "fulfilled", value: first });
+    expect(stopped).toMatchObject({ status: "rejected", reason: { code: "cancelled" } });
+    expect(two).toEqual({ status: "fulfilled", value: second });
+    check();
+    model.dispose();
+  });
+});

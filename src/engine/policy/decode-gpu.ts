@@ -27,6 +27,8 @@ const DRAWN_BYTES = 16;
 
 /** Buffers by device, kept from batch to batch. */
 const workspaces = new WeakMap<GPUDevice, OwnBuffers>();
+/** By device, the end of the last batch that was asked for. */
+const ends = new WeakMap<GPUDevice, Promise<unknown>>();
 
 /** Bytes that decoding keeps on the current device between batches. */
 export function decodeBytes(): number {
@@ -47,7 +49,7 @@ interface Row {
 }
 
 /**
- * Completes every row; see `generate`.
+ * Completes every row; see `generate`. Batches share their buffers, so one that meets another waits for its end.
  * @param foldBytes copies of matrices allowed, see decode-weights.ts
  * @throws LabError("cancelled") when the signal fires, LabError("gpu") when the device is lost on the way
  */
@@ -61,6 +63,27 @@ export async function decodeOnGpu(
   foldBytes: number = FOLD_BYTES,
 ): Promise<RowResult[]> {
   const device = backendDevice();
+  const alone = (): Promise<RowResult[]> =>
+    decodeAlone(device, language, weights, prompts, address, options, ropeLength, foldBytes);
+  const before = ends.get(device);
+  // Whoever asked for the batch before hears how it ended.
+  const own = before === undefined ? alone() : before.then(alone, alone);
+  ends.set(device, own);
+  return own;
+}
+
+/** @throws LabError as `decodeOnGpu` */
+async function decodeAlone(
+  device: GPUDevice,
+  language: LanguageConfig,
+  weights: Weights,
+  prompts: Prefilled,
+  address: readonly RowAddress[],
+  options: GenerateOptions,
+  ropeLength: number | undefined,
+  foldBytes: number,
+): Promise<RowResult[]> {
+  if (options.signal?.aborted === true) throw new LabError("cancelled", "Generation was stopped");
   const buffers = workspaces.get(device) ?? new OwnBuffers(device);
   workspaces.set(device, buffers);
   const software = onSoftwareAdapter();

@@ -4,58 +4,52 @@
  */
 import type { ByteFolder } from "../bytes/source.ts";
 import type { LabConfig } from "../config/table.ts";
-import type { RgbImage } from "../data/sample.ts";
 import { LabError } from "../errors.ts";
 import type { EngineDevice } from "../gpu/device.ts";
 import { trimPool } from "../gpu/memory.ts";
 import { measureThroughput, type Throughput } from "../gpu/throughput.ts";
+import { inTurn } from "../loading/in-turn.ts";
 import { type OpenedModel, type OpenModelOptions, openCachedModel, openModelFolder } from "../loading/open-model.ts";
-import { checkStorage } from "../loading/storage-settings.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { readStartAdapter, type StartAdapter } from "../model/start-adapter.ts";
 import { freeDecodeBuffers } from "../policy/decode-gpu.ts";
-import { createFeatureCache, type FeatureCache } from "../policy/features.ts";
 import type { BenchGroup } from "../rewards/bench/bench-group.ts";
-import { sealReward } from "../rewards/user/seal.ts";
-import { readCheckpoint } from "../runs/checkpoint.ts";
-import type { RunManifest } from "../runs/manifest.ts";
+import { type RunManifest, VERSION } from "../runs/manifest.ts";
 import type { LoopId } from "../runs/records.ts";
-import { createRun, openRun, type RunFolder } from "../runs/run-folder.ts";
+import type { RunFolder } from "../runs/run-folder.ts";
 import { memoryReport, type SystemReport } from "./holdings.ts";
-import { keepStart, keptStart } from "./kept-start.ts";
+import { Occupancy, type Use } from "./occupancy.ts";
 import { type Plan, planRun } from "./plan.ts";
+import { type PreparedRun, prepareNew, prepareStored } from "./prepare-run.ts";
+import { type Asked, Question } from "./question.ts";
 import { keepGoing, type RunEnd } from "./recovery.ts";
 import { benchFromStart } from "./reward-bench.ts";
-import { type RowList, type SelectedRows, selectRows } from "./row-selection.ts";
-import { checkedRows, checkSameRun, describeData, holdOrRefuse, newRun, parameterCounts } from "./run-facts.ts";
+import type { RowList } from "./row-selection.ts";
+import { checkedRows } from "./run-facts.ts";
 import { runFeatures } from "./run-features.ts";
-import { recordJudge } from "./run-judge.ts";
 import type { LoadedModel, SessionDeps, StartedRun } from "./session-types.ts";
-import { adapterObstacle, loraSettings, resumeState, startState } from "./start-run.ts";
-import { newestCheckpoint, storedState } from "./stored-state.ts";
+import { loraSettings } from "./start-run.ts";
+import { storedState } from "./stored-state.ts";
 import { Trainer } from "./trainer.ts";
 import { disposeState, type TrainingState } from "./training-state.ts";
-import { type TryAnswer, type TryContext, type TryTask, type TryWeights, tryOut } from "./try-out.ts";
-
-export const VERSION = "0.1.0";
-
-/** Host bytes of frozen features kept between try-outs: the same picture is asked about again. */
-const TRY_FEATURE_BYTES = 256 * 2 ** 20;
+import type { TryAnswer, TryContext } from "./try-out.ts";
 
 export type { SessionDeps, StartedRun } from "./session-types.ts";
+
+/** What a person asks of the run under way. */
+export type RunControl = "pause" | "play" | "step" | "phase" | "stop";
 
 export class Session {
   readonly #deps: SessionDeps;
   #device: EngineDevice;
+  readonly #loads = inTurn();
   #model: LoadedModel | undefined;
   #adapter: StartAdapter | undefined;
   #live: TryContext["live"];
-  #trying = false;
-  #tryFeatures: FeatureCache | undefined;
+  readonly #question = new Question();
+  readonly #uses = new Occupancy();
   #rate: Promise<Throughput> | undefined;
   #trainer: Trainer | undefined;
-  #sampling = false;
-  #testing = false;
   #selfTest: RunManifest["selfTest"];
 
   constructor(deps: SessionDeps) {
@@ -90,10 +84,8 @@ export class Session {
     name: string,
     options: Omit<OpenModelOptions, "cache" | "beforeWeights"> = {},
   ): Promise<OpenedModel> {
-    const { models } = this.#deps;
-    return this.#replaceModel((beforeWeights) =>
-      openModelFolder(folder, name, { ...options, cache: models, beforeWeights }),
-    );
+    const cache = this.#deps.models;
+    return this.#replaceModel((beforeWeights) => openModelFolder(folder, name, { ...options, cache, beforeWeights }));
   }
 
   /** Loads a stored conversion in place of the present model. @param id of `ModelCache.list` */
@@ -107,17 +99,27 @@ export class Session {
   }
 
   async #replaceModel(open: (beforeWeights: () => void) => Promise<OpenedModel>): Promise<OpenedModel> {
-    this.requireIdle();
-    const beforeWeights = (): void => {
-      this.#model?.model.dispose();
-      this.#model = undefined;
-      this.#adapter = undefined;
-      this.#tryFeatures = undefined;
-    };
-    const opened = await open(beforeWeights);
-    this.#device.check();
-    this.#model = { ...opened, reload: () => open(() => undefined) };
-    return opened;
+    // In turn: of two at once, one would stay on the device with no way to free it.
+    return this.#loads(async () => {
+      this.#uses.requireIdle();
+      let free = (): void => undefined;
+      try {
+        const opened = await open(() => {
+          // What began on the present model while the folder was looked at keeps it; from here on nothing begins.
+          free();
+          free = this.#uses.claim("model");
+          this.#model?.model.dispose();
+          this.#model = undefined;
+          this.#adapter = undefined;
+          this.#question.forget();
+        });
+        this.#device.check();
+        this.#model = { ...opened, reload: () => open(() => undefined) };
+        return opened;
+      } finally {
+        free();
+      }
+    });
   }
 
   /**
@@ -125,42 +127,38 @@ export class Session {
    * @throws LabError naming file and tensor; an adapter that was open before stays
    */
   async openAdapter(folder: ByteFolder, name: string): Promise<StartAdapter> {
-    const { model } = this.#idleModel();
-    this.#adapter = await readStartAdapter(folder, { language: model.config.language, base: model.base }, name);
-    return this.#adapter;
+    return this.whileIdle("adapter", async () => {
+      const { model } = this.#loaded();
+      this.#adapter = await readStartAdapter(folder, { language: model.config.language, base: model.base }, name);
+      return this.#adapter;
+    });
   }
 
-  /** @throws LabError when something is under way that another model on the device would disturb */
-  requireIdle(): void {
-    if (this.#trainer !== undefined) throw new LabError("bad-input", "A run is under way; stop it first");
-    if (this.#sampling) throw new LabError("bad-input", "The reward bench is sampling; stop it first");
-    if (this.#trying) throw new LabError("bad-input", "The model is being tried out; wait for its answer or stop it");
-    if (this.#testing) throw new LabError("bad-input", "The self-test is under way; it takes seconds");
+  /** Has `work` the device and the model to itself. @throws LabError("bad-input") naming what is under way */
+  async whileIdle<T>(use: Use, work: () => Promise<T>): Promise<T> {
+    return this.#uses.during(use, work);
   }
 
   /** Has `work` test the device, which nothing else uses meanwhile; runs record the result. @throws LabError("bad-input") when it is in use */
   async selfTest(work: (device: EngineDevice) => Promise<RunManifest["selfTest"]>): Promise<void> {
-    this.requireIdle();
-    this.#testing = true;
-    try {
+    await this.whileIdle("self-test", async () => {
       // A measurement under way would count as work of this; whoever asked hears of a failure.
       await this.#rate?.catch(() => undefined);
       this.#selfTest = await work(this.#device);
-    } finally {
-      this.#testing = false;
-    }
+    });
   }
 
   /** Runs start from fresh adapters again. */
   closeAdapter(): void {
-    this.#idleModel();
+    this.#uses.requireIdle();
+    this.#loaded();
     this.#adapter = undefined;
   }
 
   /** What a run with this configuration would take; the device's rate is measured once, while nothing runs. */
   async plan(config: LabConfig): Promise<Plan> {
     const { model } = this.#loaded();
-    if (this.#rate === undefined && this.#trainer === undefined) {
+    if (this.#rate === undefined && this.#uses.idle) {
       this.#rate = measureThroughput(this.#deps.now);
       // Measured anew next time.
       this.#rate.catch(() => {
@@ -175,68 +173,36 @@ export class Session {
     // A measurement that failed was told to whoever asked for the plan.
     const rate = (await this.#rate?.catch(() => null)) ?? null;
     const [model, state] = [this.#model?.model, this.#live?.state];
-    return { memory: memoryReport({ model, state, run: this.#trainer?.features, tries: this.#tryFeatures }), rate };
-  }
-
-  /** Starts a new run. @param created ISO time */
-  async start(settings: LabConfig, list: RowList, title: string, created: string): Promise<StartedRun> {
-    // A measurement under way would be disturbed, and counted as work of the first step; whoever asked hears of a failure.
-    await this.#rate?.catch(() => undefined);
-    const { model, hash } = this.#idleModel();
-    // The record says how the weights are held, whatever the settings ask of the next loading.
-    const held = { weightStorage: model.storage.language, towerStorage: model.storage.towers };
-    const config = await sealReward({ ...settings, ...held });
-    const start = this.#adapter;
-    const obstacle = start === undefined ? null : adapterObstacle(start, config);
-    if (obstacle !== null) throw new LabError("bad-config", obstacle, { subject: "loraRank" });
-    const selected = selectRows(list, config);
-    const manifest: RunManifest = {
-      ...newRun(title, created, VERSION, this.#device.report),
-      config,
-      model: { name: model.name, hash, ...parameterCounts(model, config) },
-      ...(start === undefined ? {} : { startAdapter: { name: start.name, hash: start.hash } }),
-      ...(this.#selfTest === undefined ? {} : { selfTest: this.#selfTest }),
-      data: await describeData(list, selected),
+    return {
+      memory: memoryReport({ model, state, run: this.#trainer?.features, tries: this.#question.features }),
+      rate,
     };
-    const release = await holdOrRefuse(manifest.id);
-    try {
-      const judge = await this.#deps.scorer.begin(config);
-      const run = await createRun(this.#deps.store, manifest);
-      await recordJudge(run, judge, 0);
-      if (start !== undefined) await keepStart(this.#deps.store, manifest.id, start);
-      return this.#launch(run, config, startState(model, config, start), list, selected, 0, release);
-    } catch (thrown) {
-      release();
-      throw thrown;
-    }
   }
 
-  /** Goes on from the newest checkpoint of a stored run, on the same data and model. */
+  /** Starts a new run. @param created ISO time @throws LabError when the session is in use, or naming what does not fit */
+  async start(settings: LabConfig, list: RowList, title: string, created: string): Promise<StartedRun> {
+    return this.#claimRun(() => {
+      const { report } = this.#device;
+      const [start, selfTest] = [this.#adapter, this.#selfTest];
+      const asked = { settings, list, title, created, version: VERSION, report, start, selfTest };
+      return prepareNew(this.#deps, this.#loaded(), asked);
+    });
+  }
+
+  /** Goes on from the newest checkpoint of a stored run, on the same data and model. @throws LabError as `start` */
   async resume(id: string, list: RowList): Promise<StartedRun> {
-    const { model, hash } = this.#idleModel();
-    const { store } = this.#deps;
-    const run = await openRun(store, id);
-    const manifest = run.manifest();
-    await sealReward(manifest.config);
-    checkStorage(manifest.title, manifest.config, model.storage);
-    const selected = selectRows(list, manifest.config);
-    checkSameRun(manifest, hash, await describeData(list, selected));
-    const step = await newestCheckpoint(store, manifest);
-    const release = await holdOrRefuse(id);
+    return this.#claimRun(() => prepareStored(this.#deps, this.#loaded(), id, list));
+  }
+
+  /** Claims the session before anything is waited for, and keeps it until the run has ended or did not come to be. */
+  async #claimRun(prepare: () => Promise<PreparedRun>): Promise<StartedRun> {
+    const free = this.#uses.claim("run");
     try {
-      const checkpoint = await readCheckpoint(store, id, step);
-      const change = await recordJudge(run, await this.#deps.scorer.begin(manifest.config), step);
-      if (change !== null) {
-        this.#deps.emit({ type: "alarm", alarm: { id: "judge-changed", step, severity: "warning", message: change } });
-      }
-      const start =
-        manifest.startAdapter === undefined ? undefined : await keptStart(store, id, model, manifest.startAdapter);
-      const state = resumeState(model, manifest.config, checkpoint, start);
-      await run.truncateAfter(step);
-      await run.update({ state: "running" });
-      return this.#launch(run, manifest.config, state, list, selected, step, release);
+      // A measurement under way would be disturbed, and counted as work of the first step; whoever asked hears of a failure.
+      await this.#rate?.catch(() => undefined);
+      return this.#launch(await prepare(), free);
     } catch (thrown) {
-      release();
+      free();
       throw thrown;
     }
   }
@@ -252,16 +218,13 @@ export class Session {
     onGroup: (group: BenchGroup) => void,
     signal: AbortSignal,
   ): Promise<void> {
-    const { model } = this.#idleModel();
-    const { rows, scorer } = this.#deps;
-    const device = this.#device;
-    this.#sampling = true;
-    try {
+    await this.whileIdle("bench", async () => {
+      const { model } = this.#loaded();
+      const { rows, scorer } = this.#deps;
+      const device = this.#device;
       const from = { model, config, adapter: this.#adapter, scorer, signal };
       await benchFromStart(from, { rows, indices, loops, onGroup, checkDevice: () => device.check() });
-    } finally {
-      this.#sampling = false;
-    }
+    });
   }
 
   /** Ends the run under way, if any, and frees everything. */
@@ -272,43 +235,40 @@ export class Session {
   }
 
   /**
-   * Answers one question about a picture, beside training only while the run is paused.
-   * @throws LabError("cancelled") when the signal fires
+   * Paces the run under way, if there is one. A question to the paused run yields: it ends before the run moves.
    */
-  async tryOut(
-    picture: { readonly id: string; readonly rgb: RgbImage },
-    task: TryTask,
-    from: TryWeights,
-    onPhase: TryContext["onPhase"],
-    signal: AbortSignal,
-  ): Promise<TryAnswer> {
-    if (this.#trainer !== undefined && this.#trainer.gate.state !== "paused")
-      throw new LabError("bad-input", "A run is under way; pause it before trying the model out");
-    const { model, hash } = this.#trainer === undefined ? this.#idleModel() : this.#loaded();
-    if (this.#trying) throw new LabError("bad-input", "The model is answering another question; stop it first");
-    this.#tryFeatures ??= createFeatureCache(model, model.tiling.maxTiles, TRY_FEATURE_BYTES);
-    this.#trying = true;
-    const { store } = this.#deps;
-    const device = this.#device;
-    const context = { model, hash, adapter: this.#adapter, live: this.#live, store, features: this.#tryFeatures };
-    try {
-      const answer = await tryOut({ ...context, onPhase, signal }, picture.id, picture.rgb, task, from);
-      device.check();
-      return answer;
-    } finally {
-      this.#trying = false;
-    }
+  async control(action: RunControl): Promise<void> {
+    if (this.#trainer !== undefined) await this.#question.yield();
+    this.#trainer?.gate[action]();
   }
 
-  #launch(
-    run: RunFolder,
-    config: LabConfig,
-    state: TrainingState,
-    list: RowList,
-    selected: SelectedRows,
-    doneSteps: number,
-    release: () => void,
-  ): StartedRun {
+  /**
+   * Answers one question about a picture, beside training only while the run is paused.
+   * @throws LabError("cancelled") when the signal fires or the run goes on
+   */
+  async tryOut(asked: Asked, onPhase: TryContext["onPhase"], signal: AbortSignal): Promise<TryAnswer> {
+    if (this.#uses.has("run") && this.#trainer?.gate.state !== "paused")
+      throw new LabError("bad-input", "A run is under way; pause it before trying the model out");
+    const answering = async (): Promise<TryAnswer> => {
+      const { model, hash } = this.#loaded();
+      const { store } = this.#deps;
+      const device = this.#device;
+      const context = { model, hash, adapter: this.#adapter, live: this.#live, store, onPhase, signal };
+      const answer = await this.#question.ask(context, asked);
+      device.check();
+      return answer;
+    };
+    return this.#uses.during("try-out", answering, "run");
+  }
+
+  /** @param free ends the claim of the run */
+  #launch({ run, config, state, list, selected, doneSteps, release }: PreparedRun, free: () => void): StartedRun {
+    if (this.#trainer !== undefined) {
+      disposeState(state);
+      release();
+      throw new LabError("bad-input", "A run is under way; stop it first");
+    }
+    let mine: Trainer | undefined;
     const { scorer, now, emit } = this.#deps;
     const attempt = (own: TrainingState, done: number): (() => Promise<RunEnd>) => {
       const loaded = this.#model as LoadedModel;
@@ -333,6 +293,7 @@ export class Session {
       });
       // A stop that came while there was no trainer to hear it.
       if (before?.gate.signal.aborted === true) trainer.gate.stop();
+      mine = trainer;
       this.#trainer = trainer;
       this.#live = { runId: run.id, state: own };
       return () => trainer.run().finally(() => disposeState(own));
@@ -340,8 +301,11 @@ export class Session {
     const done = keepGoing(attempt(state, doneSteps), {
       lost: () => this.#device.whyLost(),
       pause: async () => {
-        await run.update({ state: "paused" });
-        this.#trainer?.gate.setState("finished");
+        try {
+          await run.update({ state: "paused" });
+        } finally {
+          mine?.gate.setState("finished");
+        }
       },
       restore: async (reason) => {
         const from = await this.#reload(run, config, reason);
@@ -349,11 +313,14 @@ export class Session {
       },
       now,
     }).finally(() => {
-      this.#trainer = undefined;
-      this.#live = undefined;
-      freeDecodeBuffers();
-      trimPool();
+      if (this.#trainer === mine) {
+        this.#trainer = undefined;
+        this.#live = undefined;
+        freeDecodeBuffers();
+        trimPool();
+      }
       release();
+      free();
     });
     return {
       manifest: run.manifest(),
@@ -386,11 +353,6 @@ export class Session {
     const message = `${reason}; it was opened again and the run goes on from step ${step}`;
     emit({ type: "alarm", alarm: { id: "device-lost", step: failedAt + 1, severity: "warning", message } });
     return { state, step };
-  }
-
-  #idleModel(): LoadedModel {
-    this.requireIdle();
-    return this.#loaded();
   }
 
   #loaded(): LoadedModel {

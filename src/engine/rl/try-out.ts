@@ -8,7 +8,7 @@ import type { Sa2vaModel } from "../model/sa2va.ts";
 import type { StartAdapter } from "../model/start-adapter.ts";
 import { type Weights, weightsView } from "../model/weights.ts";
 import { freeDecodeBuffers } from "../policy/decode-gpu.ts";
-import { disposeFeatures, type FeatureCache } from "../policy/features.ts";
+import { createFeatureCache, disposeFeatures, type FeatureCache } from "../policy/features.ts";
 import { describeMasks, findMasks } from "../policy/partner.ts";
 import { openRun } from "../runs/run-folder.ts";
 import type { RunStore } from "../runs/store.ts";
@@ -48,6 +48,14 @@ export interface TryContext {
   readonly features: FeatureCache;
   readonly onPhase: (phase: TryPhase) => void;
   readonly signal: AbortSignal;
+}
+
+/** Host bytes of frozen features kept between try-outs: the same picture is asked about again. */
+const FEATURE_BYTES = 256 * 2 ** 20;
+
+/** What try-outs keep of their pictures in host memory, oldest dropped first. */
+export function tryFeatures(model: Sa2vaModel): FeatureCache {
+  return createFeatureCache(model, model.tiling.maxTiles, FEATURE_BYTES);
 }
 
 /** Guard of the logits, as in evaluation. */

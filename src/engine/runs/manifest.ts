@@ -1,5 +1,8 @@
 import type { LabConfig } from "../config/table.ts";
 
+/** Of the lab, as runs record it. */
+export const VERSION = "0.1.0";
+
 /** `run.json`: what a run is made of; written once at the start, rewritten only for title and state. */
 export interface RunManifest {
   readonly format: "sa2va-lab-run/1";

@@ -1,0 +1,125 @@
+/** From settings or a stored run to everything a trainer begins with: folder, lock, rows and state. */
+import type { LabConfig } from "../config/table.ts";
+import { LabError } from "../errors.ts";
+import { checkStorage } from "../loading/storage-settings.ts";
+import type { StartAdapter } from "../model/start-adapter.ts";
+import { sealReward } from "../rewards/user/seal.ts";
+import { readCheckpoint } from "../runs/checkpoint.ts";
+import type { RunManifest } from "../runs/manifest.ts";
+import { createRun, openRun, type RunFolder } from "../runs/run-folder.ts";
+import { keepStart, keptStart } from "./kept-start.ts";
+import { type RowList, type SelectedRows, selectRows } from "./row-selection.ts";
+import { checkSameRun, describeData, holdOrRefuse, newRun, parameterCounts } from "./run-facts.ts";
+import { recordJudge } from "./run-judge.ts";
+import { failedRun } from "./run-state.ts";
+import type { LoadedModel, SessionDeps } from "./session-types.ts";
+import { adapterObstacle, resumeState, startState } from "./start-run.ts";
+import { newestCheckpoint } from "./stored-state.ts";
+import { disposeState, type TrainingState } from "./training-state.ts";
+
+export interface PreparedRun {
+  readonly run: RunFolder;
+  readonly config: LabConfig;
+  /** In the caller's ownership. */
+  readonly state: TrainingState;
+  readonly list: RowList;
+  readonly selected: SelectedRows;
+  readonly doneSteps: number;
+  /** Gives the run's lock back. */
+  readonly release: () => void;
+}
+
+export interface NewRun {
+  readonly settings: LabConfig;
+  readonly list: RowList;
+  readonly title: string;
+  /** ISO time. */
+  readonly created: string;
+  /** What the manifest says of the program, the device and its test. */
+  readonly version: string;
+  readonly report: Parameters<typeof newRun>[3];
+  readonly selfTest: RunManifest["selfTest"];
+  /** The adapter it starts from. */
+  readonly start: StartAdapter | undefined;
+}
+
+type Loaded = Pick<LoadedModel, "model" | "hash">;
+
+/**
+ * Makes the folder of a new run.
+ * @throws LabError naming what does not fit; a folder that was made already is marked as failed
+ */
+export async function prepareNew(deps: SessionDeps, { model, hash }: Loaded, asked: NewRun): Promise<PreparedRun> {
+  const { list, start, selfTest } = asked;
+  // The record says how the weights are held, whatever the settings ask of the next loading.
+  const held = { weightStorage: model.storage.language, towerStorage: model.storage.towers };
+  const config = await sealReward({ ...asked.settings, ...held });
+  const obstacle = start === undefined ? null : adapterObstacle(start, config);
+  if (obstacle !== null) throw new LabError("bad-config", obstacle, { subject: "loraRank" });
+  const selected = selectRows(list, config);
+  const manifest: RunManifest = {
+    ...newRun(asked.title, asked.created, asked.version, asked.report),
+    config,
+    model: { name: model.name, hash, ...parameterCounts(model, config) },
+    ...(start === undefined ? {} : { startAdapter: { name: start.name, hash: start.hash } }),
+    ...(selfTest === undefined ? {} : { selfTest }),
+    data: await describeData(list, selected),
+  };
+  const release = await holdOrRefuse(manifest.id);
+  try {
+    const judge = await deps.scorer.begin(config);
+    const run = await createRun(deps.store, manifest);
+    try {
+      await recordJudge(run, judge, 0);
+      if (start !== undefined) await keepStart(deps.store, manifest.id, start);
+      return { run, config, state: startState(model, config, start), list, selected, doneSteps: 0, release };
+    } catch (thrown) {
+      throw await failedRun(run, thrown);
+    }
+  } catch (thrown) {
+    release();
+    throw thrown;
+  }
+}
+
+/**
+ * Opens a stored run at its newest checkpoint; what its folder holds of later steps is dropped.
+ * @throws LabError naming what differs or is damaged; the folder is then as it was
+ */
+export async function prepareStored(
+  deps: SessionDeps,
+  { model, hash }: Loaded,
+  id: string,
+  list: RowList,
+): Promise<PreparedRun> {
+  const { store, scorer, emit } = deps;
+  const run = await openRun(store, id);
+  const manifest = run.manifest();
+  const { config, startAdapter } = manifest;
+  await sealReward(config);
+  checkStorage(manifest.title, config, model.storage);
+  const selected = selectRows(list, config);
+  checkSameRun(manifest, hash, await describeData(list, selected));
+  const step = await newestCheckpoint(store, manifest);
+  const release = await holdOrRefuse(id);
+  try {
+    const checkpoint = await readCheckpoint(store, id, step);
+    const change = await recordJudge(run, await scorer.begin(config), step);
+    if (change !== null) {
+      emit({ type: "alarm", alarm: { id: "judge-changed", step, severity: "warning", message: change } });
+    }
+    const start = startAdapter === undefined ? undefined : await keptStart(store, id, model, startAdapter);
+    const state = resumeState(model, config, checkpoint, start);
+    try {
+      await run.truncateAfter(step);
+      await run.update({ state: "running" });
+    } catch (thrown) {
+      disposeState(state);
+      throw thrown;
+    }
+    return { run, config, state, list, selected, doneSteps: step, release };
+  } catch (thrown) {
+    release();
+    throw thrown;
+  }
+}

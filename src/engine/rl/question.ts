@@ -1,0 +1,58 @@
+/** The one question to the model that may be under way; beside a paused run it is what yields. */
+import type { RgbImage } from "../data/sample.ts";
+import type { FeatureCache } from "../policy/features.ts";
+import { type TryAnswer, type TryContext, type TryTask, type TryWeights, tryFeatures, tryOut } from "./try-out.ts";
+
+export interface Asked {
+  /** Its id is the key in the feature cache. */
+  readonly picture: { readonly id: string; readonly rgb: RgbImage };
+  readonly task: TryTask;
+  readonly from: TryWeights;
+}
+
+export class Question {
+  #features: FeatureCache | undefined;
+  #now: { readonly stop: AbortController; readonly ended: Promise<void> } | undefined;
+
+  /** Frozen features that are kept between questions. */
+  get features(): FeatureCache | undefined {
+    return this.#features;
+  }
+
+  /** Drops the features: another model takes the place of the one they came from. */
+  forget(): void {
+    this.#features = undefined;
+  }
+
+  /**
+   * Answers a question; the caller sees to it that there is one at a time.
+   * @throws LabError("cancelled") when the signal fires or the question yields, "bad-input" naming what does not fit
+   */
+  async ask(context: Omit<TryContext, "features">, { picture, task, from }: Asked): Promise<TryAnswer> {
+    const { model, signal } = context;
+    this.#features ??= tryFeatures(model);
+    const features = this.#features;
+    const stop = new AbortController();
+    let end = (): void => undefined;
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    this.#now = { stop, ended };
+    try {
+      const either = AbortSignal.any([signal, stop.signal]);
+      return await tryOut({ ...context, features, signal: either }, picture.id, picture.rgb, task, from);
+    } finally {
+      this.#now = undefined;
+      end();
+    }
+  }
+
+  /** Stops the question under way, and waits until it uses nothing any more. */
+  async yield(): Promise<void> {
+    // Another one may have been asked meanwhile.
+    while (this.#now !== undefined) {
+      this.#now.stop.abort();
+      await this.#now.ended;
+    }
+  }
+}
