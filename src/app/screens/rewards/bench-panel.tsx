@@ -1,11 +1,11 @@
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import type { BenchGroup } from "../../../engine/rewards/bench/bench-group.ts";
-import { importBench, judgeBench, rescoreBench, sampleBench, stopBench } from "../../clients/bench.ts";
+import { bench as benchWork } from "../../clients/bench.ts";
 import { report, startObstacle } from "../../clients/lab.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented } from "../../components/ui/controls.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
-import { useBench } from "../../stores/bench.ts";
+import { isOutdated, useBench } from "../../stores/bench.ts";
 import { isActive, useRun } from "../../stores/run.ts";
 import { useSession } from "../../stores/session.ts";
 import styles from "./bench.module.css";
@@ -53,20 +53,15 @@ export function BenchPanel({ onTrial }: { readonly onTrial: (trial: Trial) => vo
   );
 }
 
-/** Scores what is there anew when a weight or a form has changed. */
+/** Scores what is there anew when a weight or a form has changed, also while this screen was not shown. */
 function useRescoring(): void {
   const config = useSession((session) => session.config);
-  const state = useBench((bench) => bench.state);
-  const scored = useRef(config);
+  const outdated = useBench((bench) => isOutdated(bench, config));
   useEffect(() => {
-    if (state === "sampling") scored.current = config;
-    if (scored.current === config || state === "sampling") return;
-    const timer = window.setTimeout(() => {
-      scored.current = config;
-      report(rescoreBench(config));
-    }, 250);
+    if (!outdated) return;
+    const timer = window.setTimeout(() => report(benchWork.rescore(config)), 250);
     return () => window.clearTimeout(timer);
-  }, [config, state]);
+  }, [config, outdated]);
 }
 
 function Controls(): ReactNode {
@@ -92,7 +87,7 @@ function Controls(): ReactNode {
       { length: wanted },
       (_, at) => rows[Math.floor((at * rows.length) / wanted)]?.index ?? 0,
     );
-    report(sampleBench(indices, loops === "both" ? [1, 2] : [Number(loops) as 1 | 2]));
+    report(benchWork.sample(indices, loops === "both" ? [1, 2] : [Number(loops) as 1 | 2]));
   };
   return (
     <div className={styles.controls}>
@@ -121,7 +116,10 @@ function Controls(): ReactNode {
       <span className={styles.quiet}>G = {groupSize}</span>
       <span className={styles.push} />
       {judged && (
-        <Button obstacle={running ? "A run is under way; stop it first" : null} onClick={() => report(judgeBench())}>
+        <Button
+          obstacle={running ? "A run is under way; stop it first" : null}
+          onClick={() => report(benchWork.judge())}
+        >
           Ask the judge
         </Button>
       )}
@@ -136,11 +134,11 @@ function Controls(): ReactNode {
         onChange={(event) => {
           const picked = event.currentTarget.files?.[0];
           event.currentTarget.value = "";
-          if (picked !== undefined) report(importBench(picked));
+          if (picked !== undefined) report(benchWork.take(picked));
         }}
       />
       {state === "sampling" ? (
-        <Button kind="danger" data-testid="bench-stop" onClick={stopBench}>
+        <Button kind="danger" data-testid="bench-stop" onClick={benchWork.stop}>
           Stop
         </Button>
       ) : (
@@ -162,6 +160,11 @@ function Progress(): ReactNode {
       <span>
         {what} {done} of {total} groups
       </span>
+      {state !== "sampling" && (
+        <Button kind="danger" data-testid="bench-stop" onClick={benchWork.stop}>
+          Stop
+        </Button>
+      )}
     </div>
   );
 }
