@@ -9,7 +9,7 @@ import { judgeJitter } from "../src/engine/rl/judge-jitter.ts";
 import { clearJudgeCache, judgeCache } from "../src/engine/runs/judge-cache.ts";
 import { openOpfsStore } from "../src/engine/runs/opfs-store.ts";
 import type { FromJudge } from "../src/protocol/judge.ts";
-import { webllmProvider } from "./webllm-line.ts";
+import { tabModels } from "./webllm-line.ts";
 import { wireError } from "./wire.ts";
 
 export interface WorkerJudgeHost extends JudgeHost {
@@ -58,7 +58,7 @@ export function workerJudgeHost(): WorkerJudgeHost {
           waiting.set(id, { resolve, reject });
           send({ type: "page-prompt", id, request });
         });
-        return { text, promptTokens: null, completionTokens: null };
+        return { text, promptTokens: null, completionTokens: null, cut: false };
       } finally {
         signal.removeEventListener("abort", cancel);
         waiting.delete(id);
@@ -81,7 +81,7 @@ export function workerJudgeHost(): WorkerJudgeHost {
         throw thrown;
       }
     },
-    inPage: async (kind, model) => (kind === "chrome" ? chrome : webllmProvider(model, send)),
+    inPage: async (kind, model) => (kind === "chrome" ? chrome : tabModels(model, send)),
     connectPage: (line) => {
       toPage = line;
     },

@@ -3,7 +3,8 @@
  * happens only when a judge in this tab is asked for; it shares the GPU with training, so calls wait their turn.
  */
 import type { MLCEngine } from "@mlc-ai/web-llm";
-import type { ChatRequest } from "../src/engine/rewards/judge/provider.ts";
+import { chatReply } from "../src/engine/rewards/judge/chat-answer.ts";
+import type { ChatReply, ChatRequest } from "../src/engine/rewards/judge/provider.ts";
 
 export type ToWebllm =
   | { readonly type: "load"; readonly model: string }
@@ -13,13 +14,7 @@ export type ToWebllm =
 export type FromWebllm =
   | { readonly type: "progress"; readonly text: string; readonly share: number }
   | { readonly type: "loaded" }
-  | {
-      readonly type: "reply";
-      readonly id: number;
-      readonly text: string;
-      readonly prompt: number;
-      readonly reply: number;
-    }
+  | { readonly type: "reply"; readonly id: number; readonly reply: ChatReply }
   | { readonly type: "failed"; readonly id: number | null; readonly message: string };
 
 const send = (message: FromWebllm): void => self.postMessage(message);
@@ -54,9 +49,8 @@ async function complete(id: number, { messages, schema, maxTokens }: ChatRequest
       stream: false,
       ...(schema === null ? {} : { response_format: { type: "json_object", schema: JSON.stringify(schema) } }),
     });
-    const text = answer.choices[0]?.message.content ?? "";
-    const { prompt_tokens: prompt = 0, completion_tokens: reply = 0 } = answer.usage ?? {};
-    send({ type: "reply", id, text, prompt, reply });
+    // An interruption settles the call with the words so far, which are no reply.
+    send({ type: "reply", id, reply: chatReply(answer, answer.choices[0]?.message.content ?? "") });
   } finally {
     running = null;
     interrupted.delete(id);

@@ -11,8 +11,8 @@ export type Behaviour =
   /** Good, after so many milliseconds. */
   | { readonly slow: number }
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string }
-  /** Good HTTP, this text as the model's reply. */
-  | { readonly reply: string }
+  /** Good HTTP, this text as the model's reply, and why the model stopped ("stop" when absent). */
+  | { readonly reply: string; readonly finish?: string }
   /** Status 200 with this body. */
   | { readonly body: string }
   /** Never answers. */
@@ -89,8 +89,9 @@ export async function judgeServer(models: readonly string[] = ["reader-1"]): Pro
     }
     if (behaviour !== "good" && "body" in behaviour) return void response.writeHead(200).end(behaviour.body);
     const reply = behaviour !== "good" && "reply" in behaviour ? behaviour.reply : wellRead(seen);
+    const finish = (behaviour !== "good" && "reply" in behaviour ? behaviour.finish : undefined) ?? "stop";
     send(response, 200, {
-      choices: [{ index: 0, message: { role: "assistant", content: reply }, finish_reason: "stop" }],
+      choices: [{ index: 0, message: { role: "assistant", content: reply }, finish_reason: finish }],
       usage: { prompt_tokens: 100, completion_tokens: 10 },
     });
   };

@@ -8,19 +8,25 @@ import { linkTo } from "../../stores/route.ts";
 import { useThumbs } from "../../stores/thumbs.ts";
 import { agreements, captionPair, type Disagreement, disagreements } from "./agreement.ts";
 import styles from "./judge.module.css";
-import { useJudgedRollouts } from "./use-judged-rollouts.ts";
+import type { JudgedRollouts } from "./use-judged-rollouts.ts";
 
 const SHOWN = 12;
 
 /** Does the judge reward what a person likes, and where do it and METEOR part? */
-export function AgreementPanel(): ReactNode {
-  const { runId, groups } = useJudgedRollouts();
+export function AgreementPanel({ judged }: { readonly judged: JudgedRollouts }): ReactNode {
+  const { runId, groups, unread } = judged;
   const thumbs = useThumbs(runId, readThumbs);
   const rollouts = groups.flatMap((group) => group.rollouts);
   return (
     <>
       <Panel title="Agreement with your thumbs">
         <ThumbAgreement rollouts={rollouts} thumbs={thumbs} />
+        {unread[0] !== undefined && (
+          <p className={styles.help}>
+            {unread[0]}
+            {unread.length > 1 && `, and ${unread.length - 1} more`}
+          </p>
+        )}
       </Panel>
       <Panel title="Where judge and METEOR disagree most">
         <Disagreements runId={runId} found={disagreements(rollouts)} />

@@ -1,6 +1,7 @@
 import { type ReactNode, useState } from "react";
 import type { RegionSummary } from "../../../engine/data/sample.ts";
 import type { CaptionPair } from "../../../engine/rewards/types.ts";
+import type { GroupRecord } from "../../../engine/runs/records.ts";
 import { calibrateJudge, stopTrying } from "../../clients/judge-actions.ts";
 import { report } from "../../clients/lab.ts";
 import { fixed } from "../../components/charts/format.ts";
@@ -11,16 +12,14 @@ import { type Calibration, useJudge } from "../../stores/judge.ts";
 import { useSession } from "../../stores/session.ts";
 import { noise, pairsOf, spreads } from "./agreement.ts";
 import styles from "./judge.module.css";
-import { useTryObstacle } from "./test-panel.tsx";
-import { useJudgedRollouts } from "./use-judged-rollouts.ts";
+import { useTryObstacle } from "./use-try-obstacle.ts";
 
 const ROUNDS = ["2", "3", "5"] as const;
 const PAIRS = 10;
 
 /** The same captions several times over: a judge that does not agree with itself adds noise to every advantage. */
-export function CalibrationPanel(): ReactNode {
+export function CalibrationPanel({ groups }: { readonly groups: readonly GroupRecord[] }): ReactNode {
   const [rounds, setRounds] = useState<(typeof ROUNDS)[number]>("3");
-  const { groups } = useJudgedRollouts();
   const rows = useSession((session) => session.rows);
   const busy = useJudge((state) => state.busy);
   const calibration = useJudge((state) => state.calibration);

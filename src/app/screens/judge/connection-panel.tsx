@@ -1,6 +1,7 @@
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import { SETTINGS } from "../../../engine/config/table.ts";
 import { parseEndpoint } from "../../../engine/rewards/judge/endpoint.ts";
+import { WEBLLM_DEFAULT } from "../../../engine/rewards/judge/webllm-model.ts";
 import { browserModelObstacle } from "../../clients/browser-model.ts";
 import { keepKey, listJudgeModels, setJudgeKey } from "../../clients/judge-actions.ts";
 import { report } from "../../clients/lab.ts";
@@ -182,7 +183,7 @@ function WebllmFields(): ReactNode {
         id="judge-model"
         className={styles.input}
         data-testid="judge-model"
-        placeholder="Qwen2.5-1.5B-Instruct-q4f16_1-MLC"
+        placeholder={WEBLLM_DEFAULT}
         value={model}
         onChange={(event) => changeConfig({ judgeModel: event.currentTarget.value })}
       />

@@ -1,9 +1,8 @@
 import type { ReactNode } from "react";
 import { isActive, useRun } from "../../stores/run.ts";
-import { AgreementPanel } from "./agreement-panel.tsx";
-import { CalibrationPanel } from "./calibration-panel.tsx";
 import { ConnectionPanel } from "./connection-panel.tsx";
 import styles from "./judge.module.css";
+import { JudgedPanels } from "./judged-panels.tsx";
 import { LimitsPanel } from "./limits-panel.tsx";
 import { PromptsPanel } from "./prompts-panel.tsx";
 import { TestPanel } from "./test-panel.tsx";
@@ -27,8 +26,7 @@ export function JudgeScreen(): ReactNode {
       </div>
       <div className={styles.column}>
         <TestPanel />
-        <CalibrationPanel />
-        <AgreementPanel />
+        <JudgedPanels />
       </div>
     </div>
   );

@@ -10,8 +10,8 @@ import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { type TestResult, useJudge } from "../../stores/judge.ts";
-import { useSession } from "../../stores/session.ts";
 import styles from "./judge.module.css";
+import { useTryObstacle } from "./use-try-obstacle.ts";
 
 const EXPECTED = { same: "highest", close: "between", wrong: "lowest" } as const;
 
@@ -49,15 +49,6 @@ export function TestPanel(): ReactNode {
       {test !== null && <Result test={test} />}
     </Panel>
   );
-}
-
-/** Why no try-out can begin; null when one can. */
-export function useTryObstacle(): string | null {
-  const config = useSession((session) => session.config);
-  const busy = useJudge((state) => state.busy);
-  if (busy !== null) return "Another try-out is under way";
-  if (config.judgeProvider === "server" && config.judgeUrl === "") return "Give the judge's address first";
-  return null;
 }
 
 function Result({ test }: { readonly test: TestResult }): ReactNode {

@@ -1,38 +1,33 @@
 import { useEffect, useState } from "react";
-import type { GroupRecord } from "../../../engine/runs/records.ts";
-import { lab, report } from "../../clients/lab.ts";
-import { useViewedRun } from "../../components/rollout/use-viewed-run.ts";
+import { report } from "../../clients/lab.ts";
+import { storedGroups, useViewedRun } from "../../components/rollout/use-viewed-run.ts";
+import { useRun } from "../../stores/run.ts";
+import { finishedSteps, type ReadSteps, readSteps } from "./judged-steps.ts";
 
-/** Steps that are read at most, the newest: enough for ranks, little enough to hold. */
-const STEPS = 24;
-
-export interface JudgedRollouts {
+export interface JudgedRollouts extends ReadSteps {
   readonly runId: string | null;
-  readonly groups: readonly GroupRecord[];
 }
 
-/** Groups of the newest steps of the run that is looked at. */
+const NOTHING: ReadSteps = { groups: [], unread: [] };
+
+/** Groups of the newest finished steps of the run that is looked at; those read before stay until newer ones are there. */
 export function useJudgedRollouts(): JudgedRollouts {
   const run = useViewedRun();
+  const done = useRun((state) => state.step);
   const runId = run?.runId ?? null;
-  const steps = (run?.steps ?? []).slice(-STEPS).join(",");
-  const [groups, setGroups] = useState<readonly GroupRecord[]>([]);
+  const steps = finishedSteps(run?.steps ?? [], run?.live === true ? done : null).join(",");
+  const [read, setRead] = useState<{ readonly runId: string; readonly found: ReadSteps } | null>(null);
   useEffect(() => {
-    let current = true;
-    setGroups([]);
     if (runId === null || steps === "") return;
-    const read = async (): Promise<void> => {
-      const found: GroupRecord[] = [];
-      for (const step of steps.split(",").map(Number)) {
-        if (!current) return;
-        found.push(...(await lab().data.runGroups(runId, step)));
-      }
-      if (current) setGroups(found);
+    const stop = new AbortController();
+    const reading = async (): Promise<void> => {
+      // Steps read before are kept by the source: a new one costs one file.
+      const wanted = steps.split(",").map(Number);
+      const found = await readSteps((step) => storedGroups.step(runId, step), wanted, stop.signal);
+      if (found !== null) setRead({ runId, found });
     };
-    report(read());
-    return () => {
-      current = false;
-    };
+    report(reading());
+    return () => stop.abort();
   }, [runId, steps]);
-  return { runId, groups };
+  return { runId, ...(read !== null && read.runId === runId && steps !== "" ? read.found : NOTHING) };
 }

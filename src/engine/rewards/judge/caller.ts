@@ -82,11 +82,19 @@ export function caller(settings: CallerSettings, deps: CallerDeps): Ask {
     let reservation: ReturnType<Budget["reserve"]> | undefined;
     const began = clock.now();
     try {
-      const reply = await deps.provider.complete(request, limit.signal, () => {
+      const onCall = (): void => {
+        // A call that was given up is settled: what it sends now would stand in no account.
+        limit.signal.throwIfAborted();
         spent.cost += reservation?.fail() ?? 0;
         reservation = deps.budget.reserve(request);
         spent.calls++;
-      });
+      };
+      // Not every provider hears its signal, and one that does may settle with the words up to then: the limit is
+      // listened to first and wins.
+      const reply = await Promise.race([
+        untilAborted(limit.signal),
+        deps.provider.complete(request, limit.signal, onCall),
+      ]);
       spent.cost += reservation?.settle(reply) ?? 0;
       return reply;
     } catch (thrown) {
@@ -104,6 +112,14 @@ export function caller(settings: CallerSettings, deps: CallerDeps): Ask {
       await timer;
     }
   }
+}
+
+/** Rejects when the signal aborts, ahead of whoever listens later. */
+function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener("abort", () => reject(signal.reason));
+  });
 }
 
 async function pause(clock: Clock, milliseconds: number, signal: AbortSignal): Promise<void> {

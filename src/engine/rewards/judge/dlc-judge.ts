@@ -4,6 +4,7 @@
  * verdict.
  */
 import { parseAnswer } from "../judge-score.ts";
+import { pythonStrip } from "../meteor/tokens.ts";
 import { JudgeFailure } from "./failure.ts";
 import type { Instrument } from "./instrument.ts";
 import { fillPrompt, type JudgePrompts, plainCaption } from "./prompts.ts";
@@ -28,8 +29,13 @@ export function dlcJudge(settings: { readonly prompts: JudgePrompts; readonly wr
           const content = fillPrompt(prompts.dlc, { caption, question, choices: choiceText(choices) });
           const request = { messages: [{ role: "user", content }], schema: null, maxTokens: MAX_TOKENS } as const;
           const texts = choices.map(([text]) => text);
-          return session.reply(request, (text) => {
+          return session.reply(request, (text, cut) => {
             const reply = text.replace(/^[\s\S]*<\/think>/, "");
+            if (cut && !beginsWithChoice(reply, texts)) {
+              throw new JudgeFailure("wrong-form", "The model's reply was cut off before it named a choice", {
+                raw: text,
+              });
+            }
             const parsed = parseAnswer(reply, texts);
             if (parsed.kind === "no-verdict") throw new JudgeFailure("wrong-form", parsed.reason, { raw: text });
             return reply;
@@ -39,4 +45,15 @@ export function dlcJudge(settings: { readonly prompts: JudgePrompts; readonly wr
       return { questions, responses };
     },
   };
+}
+
+/**
+ * Whether a reply names its choice first. Of one that was cut off nothing else can be trusted: a thought that did not
+ * reach its end mentions choices, or none, and would be read as a verdict.
+ */
+function beginsWithChoice(reply: string, choices: readonly string[]): boolean {
+  const answer = pythonStrip(reply).toLowerCase();
+  return (
+    /^[a-e](?:[.\n]|$)/.test(answer) || choices.some((choice) => answer.startsWith(pythonStrip(choice).toLowerCase()))
+  );
 }

@@ -26,10 +26,10 @@ export interface Instrument {
 export interface AskSession {
   /**
    * The reply that `read` accepts: from the cache, else from the model, which is asked a second time with the complaint
-   * when the first reply has another form.
+   * when the first reply has another form. `read` is told when the model had not come to its end.
    * @throws JudgeFailure
    */
-  reply<T>(request: ChatRequest, read: (text: string) => T): Promise<T>;
+  reply<T>(request: ChatRequest, read: (text: string, cut: boolean) => T): Promise<T>;
 }
 
 export interface AskDeps {
@@ -67,7 +67,7 @@ export function askSession(deps: AskDeps, record: AskRecord, signal: AbortSignal
       record.raw.push(reply.text);
       let value: ReturnType<typeof read>;
       try {
-        value = read(reply.text);
+        value = read(reply.text, reply.cut);
       } catch (thrown) {
         if (!(thrown instanceof JudgeFailure)) throw thrown;
         const complaint = `${thrown.message}. Reply again, in exactly the form that was asked for.`;
@@ -78,7 +78,7 @@ export function askSession(deps: AskDeps, record: AskRecord, signal: AbortSignal
         ] as const;
         reply = await deps.ask({ ...request, messages }, record.spent, signal);
         record.raw.push(reply.text);
-        value = read(reply.text);
+        value = read(reply.text, reply.cut);
       }
       if (!fresh) await deps.cache.put(key, reply.text);
       return value;
@@ -87,9 +87,9 @@ export function askSession(deps: AskDeps, record: AskRecord, signal: AbortSignal
 }
 
 /** A cached reply that an older reader took and today's does not is asked for again. */
-function accepted<T>(text: string, read: (text: string) => T): { readonly value: T } | null {
+function accepted<T>(text: string, read: (text: string, cut: boolean) => T): { readonly value: T } | null {
   try {
-    return { value: read(text) };
+    return { value: read(text, false) };
   } catch (thrown) {
     if (thrown instanceof JudgeFailure) return null;
     throw thrown;

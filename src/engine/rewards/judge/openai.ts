@@ -1,5 +1,6 @@
 /** An OpenAI-compatible server: a remote service, vLLM, Ollama, LM Studio, llama.cpp. */
 import { isRecord } from "../../bytes/json.ts";
+import { chatReply } from "./chat-answer.ts";
 import { parseEndpoint, redactor } from "./endpoint.ts";
 import { JudgeFailure } from "./failure.ts";
 import { readBody, retryAfterMs, statusFailure } from "./http-reply.ts";
@@ -159,24 +160,9 @@ function parseBody(text: string): unknown {
   }
 }
 
-/** The reply in a chat answer. @throws JudgeFailure("not-json" | "wrong-form") */
+/** The reply in a chat answer. @throws JudgeFailure("not-json" | "wrong-form" | "server") */
 function readReply(text: string, redact: (text: string) => string): ChatReply {
-  const value = parseBody(text);
-  const choices = isRecord(value) && Array.isArray(value.choices) ? (value.choices as unknown[]) : [];
-  const [first] = choices;
-  const message = isRecord(first) && isRecord(first.message) ? first.message : null;
-  if (message === null || typeof message.content !== "string") {
-    throw new JudgeFailure("wrong-form", "The judge's answer holds no reply", { raw: text });
-  }
-  const usage = isRecord(value) && isRecord(value.usage) ? value.usage : {};
-  const count = (name: string): number | null => {
-    const tokens = usage[name];
-    return typeof tokens === "number" && Number.isFinite(tokens) && tokens >= 0 ? tokens : null;
-  };
-  return {
-    // Once more: inside the JSON it may have been written in another form.
-    text: redact(message.content),
-    promptTokens: count("prompt_tokens"),
-    completionTokens: count("completion_tokens"),
-  };
+  const reply = chatReply(parseBody(text), text);
+  // Once more: inside the JSON it may have been written in another form.
+  return { ...reply, text: redact(reply.text) };
 }

@@ -19,6 +19,8 @@ export interface ChatReply {
   /** Tokens as the provider counted them; null when it does not say. */
   readonly promptTokens: number | null;
   readonly completionTokens: number | null;
+  /** The model had not come to its end; false also where the provider does not say. */
+  readonly cut: boolean;
 }
 
 export type ProviderKind = "server" | "webllm" | "chrome";
@@ -30,7 +32,7 @@ export interface JudgeProvider {
   /** Where it runs, without any secret: origin and path of a server, or "in this tab". */
   readonly place: string;
   /**
-   * One reply at temperature 0.
+   * One reply at temperature 0. Whoever asks stops waiting when the signal aborts, whether the provider hears it or not.
    * @param onCall called before every request that leaves, so that budgets count what a provider repeats by itself;
    *   it throws when the budget is used up
    * @throws JudgeFailure

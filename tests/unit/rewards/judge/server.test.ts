@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { memoryCache } from "../../../../src/engine/rewards/judge/cache.ts";
 import { testJudge } from "../../../support/judge.ts";
-import { type Behaviour, type JudgeServer, judgeServer } from "../../../support/judge-server.ts";
+import { type Behaviour, type JudgeServer, judgeServer, wellRead } from "../../../support/judge-server.ts";
 
 let server: JudgeServer;
 beforeAll(async () => {
@@ -64,6 +64,30 @@ test("questions written beforehand are asked one by one", async () => {
   expect(terms[0]?.judge).toMatchObject({ instrument: "dlc", calls: 3 });
   expect(server.calls).toHaveLength(6);
   expect(server.calls.every(({ body }) => body.response_format === undefined && body.max_tokens === 300)).toBe(true);
+});
+
+test.each([
+  ["a thought that did not reach its end", "<think>Not the wings. Is it red? I am not sure", null],
+  ["a choice in the middle of a sentence", 'One could say that "red" is not mentioned, but then', null],
+  ["the choice first, then an explanation", '"red" is mentioned. The description says', 1],
+  ["the letter first, then an explanation", "B. The description says", 1],
+])("a reply cut off by its limit counts by what it begins with: %s", async (_, reply, value) => {
+  const cache = memoryCache();
+  const script = (finish: string) =>
+    server.script((_, { text }) => (text.includes('\\"red\\" is mentioned') ? { reply, finish } : "good"));
+  script("length");
+  const [term] = await testJudge(server.url, { dlc: true, cache }).terms([same]);
+  expect(term?.value).toBe(value);
+  expect(term?.judge?.failure).toBe(value === null ? "wrong-form" : null);
+  // Two replies are whole verdicts of the other questions; what was cut off is asked again.
+  expect(cache.size).toBe(value === null ? 2 : 3);
+});
+
+test("a whole JSON reply counts although its limit was reached behind it", async () => {
+  server.script((_, seen) => ({ reply: `${wellRead(seen)}${" ".repeat(50)}`, finish: "length" }));
+  expect((await testJudge(server.url).terms([same]))[0]?.value).toBe(1);
+  server.script((_, seen) => ({ reply: wellRead(seen).slice(0, -8), finish: "length" }));
+  expect((await testJudge(server.url).terms([same]))[0]).toMatchObject({ value: null, judge: { failure: "not-json" } });
 });
 
 test("a second run asks nothing", async () => {
