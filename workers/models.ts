@@ -5,11 +5,12 @@ import type { RemoteDeps } from "../src/engine/loading/remote/request.ts";
 import type { Session } from "../src/engine/rl/session.ts";
 import type { FromTrainer, ModelInfo } from "../src/protocol/trainer.ts";
 
-let stop = new AbortController();
+/** Of the loading under way; one that has ended must not hear of it, for a run reads its model again with it. */
+let stop: AbortController | undefined;
 
 /** Ends the loading under way. */
 export function stopLoading(): void {
-  stop.abort();
+  stop?.abort();
 }
 
 /** Loads a model with progress; says so when a failure leaves the session without one. */
@@ -18,8 +19,11 @@ export async function loadModel(
   send: (message: FromTrainer) => void,
   open: (options: Pick<OpenModelOptions, "onProgress" | "signal">, fetching: RemoteDeps) => Promise<OpenedModel>,
 ): Promise<ModelInfo> {
-  stop = new AbortController();
-  const { signal } = stop;
+  // The newest is what is wanted; it begins when the session is done with the other.
+  stop?.abort();
+  const mine = new AbortController();
+  stop = mine;
+  const { signal } = mine;
   const progress = progressOf(send);
   try {
     const { model, cached, note } = await open(
@@ -47,6 +51,8 @@ export async function loadModel(
   } catch (thrown) {
     if (lab.model === undefined) send({ type: "model-closed" });
     throw thrown;
+  } finally {
+    if (stop === mine) stop = undefined;
   }
 }
 

@@ -14,10 +14,14 @@ import { addProblem, sessionStore } from "../stores/session.ts";
 import { tryStore } from "../stores/try-out.ts";
 import { createDataClient, type DataClient } from "./data-client.ts";
 import { createJudgeClient, type JudgeClient } from "./judge-client.ts";
+import { ModelLoads } from "./model-loads.ts";
+import { startObstacle } from "./obstacles.ts";
 import { toWire } from "./requests.ts";
 import { createRewardClient, type RewardClient } from "./reward-client.ts";
 import { createTrainerClient, type TrainerClient } from "./trainer-client.ts";
 import { createWorkers } from "./workers.ts";
+
+export { startObstacle } from "./obstacles.ts";
 
 interface Lab {
   readonly data: DataClient;
@@ -101,6 +105,8 @@ function listen(data: DataClient, trainer: TrainerClient): void {
         sessionStore.setState({ gpu: event.report, gpuError: event.error });
         break;
       case "model-progress": {
+        // A run that lost its device reads the model again: no loading that could end here.
+        if (!loads.pending) break;
         const { loadedBytes, totalBytes, what } = event;
         const rate = loadRate(loadedBytes, performance.now() / 1000);
         sessionStore.setState({ modelProgress: { loadedBytes, totalBytes, what, rate } });
@@ -153,7 +159,7 @@ export function builtIn(path: string): string {
 /** Data sets being opened; while an older one is still ending, what arrives belongs to it. */
 let openings = 0;
 let newestOpening = 0;
-let newestModel = 0;
+const loads = new ModelLoads(() => lab().trainer.stopLoading());
 
 /** A run in progress, paused or not, keeps what it draws from. */
 function requireIdle(what: string): void {
@@ -184,35 +190,39 @@ export async function openData(folders: readonly FolderRef[]): Promise<void> {
   }
 }
 
-/** Reads a checkpoint folder into the trainer; what was there is kept when it fails. */
+/** Reads a checkpoint folder into the trainer, in place of a loading under way; what was there is kept when it is wrong. */
 export async function openModel(folder: FolderRef): Promise<void> {
-  await loadModel("Reading the folder", () =>
-    lab().trainer.openModel(folder, storageChoice(sessionStore.getState().config)),
-  );
-  sessionStore.setState({ modelFolder: folder });
+  const open = (): Promise<ModelInfo> => lab().trainer.openModel(folder, storageChoice(sessionStore.getState().config));
+  await loadModel("Reading the folder", folder, open);
 }
 
 /** Loads a conversion that the page keeps. */
 export async function openStoredModel(id: string): Promise<void> {
-  await loadModel("Reading the stored weights", () => lab().trainer.openStored(id));
-  sessionStore.setState({ modelFolder: null });
+  await loadModel("Reading the stored weights", null, () => lab().trainer.openStored(id));
 }
 
-async function loadModel(what: string, load: () => Promise<ModelInfo>): Promise<void> {
+async function loadModel(what: string, modelFolder: FolderRef | null, load: () => Promise<ModelInfo>): Promise<void> {
   requireIdle("the loaded model");
-  const mine = ++newestModel;
-  loadStart = null;
-  sessionStore.setState({ modelProgress: { loadedBytes: 0, totalBytes: 0, what, rate: 0 } });
+  const begin = (): void => {
+    loadStart = null;
+    sessionStore.setState({ modelProgress: { loadedBytes: 0, totalBytes: 0, what, rate: 0 } });
+  };
+  begin();
   try {
-    const model = await load();
-    if (mine === newestModel) sessionStore.setState({ model, plan: null });
-    tryStore.setState({ adapter: null });
+    await loads.run(async () => {
+      // Another one may have told its progress until now.
+      begin();
+      const model = await load();
+      sessionStore.setState({ model, modelFolder, plan: null });
+      tryStore.setState({ adapter: null });
+    });
   } finally {
-    if (mine === newestModel) sessionStore.setState({ modelProgress: null });
+    if (!loads.pending) sessionStore.setState({ modelProgress: null });
     // A loading that was stopped leaves something that can be continued.
     report(refreshStored());
+    // Settings may have changed meanwhile, also where the model is still the one of before.
+    report(refreshPlan());
   }
-  await refreshPlan();
 }
 
 /** Where the loaded model was read from. @throws LabError when none is loaded, or it came from a kept conversion */
@@ -237,7 +247,7 @@ async function refreshStored(): Promise<void> {
 
 /** Stops the loading under way; what was converted so far is kept to go on from. */
 export function stopLoading(): void {
-  lab().trainer.stopLoading();
+  loads.stop();
 }
 
 /** Deletes a stored conversion; the loaded model stays. */
@@ -247,10 +257,10 @@ export async function removeStoredModel(id: string): Promise<void> {
 
 let planAsked = 0;
 
-/** Asks for the plan of the present settings; only the newest answer counts. */
+/** Asks for the plan of the present settings; only the newest answer counts. Once a model is loaded, it is asked for anyway. */
 export async function refreshPlan(): Promise<void> {
   const { model, config } = sessionStore.getState();
-  if (model === null) return;
+  if (model === null || loads.pending) return;
   const asked = ++planAsked;
   const plan = await lab().trainer.plan(config);
   if (asked === planAsked) sessionStore.setState({ plan });
@@ -260,20 +270,6 @@ export async function refreshPlan(): Promise<void> {
 function selection() {
   const { dataInfo, rows } = sessionStore.getState();
   return { dataSet: dataInfo?.name ?? "", rows: rows.map((row) => [row.id, row.imageId] as const) };
-}
-
-/** Why a run cannot start now, in one sentence, or null when it can. */
-export function startObstacle(): string | null {
-  const { dataInfo, rows, model, modelProgress, opening, gpuError, plan, config } = sessionStore.getState();
-  if (gpuError !== null) return gpuError.message;
-  if (opening !== null) return "Rows are still being read";
-  if (dataInfo === null || rows.length === 0) return "No rows are loaded; open shards or use the demo shard";
-  if (modelProgress !== null) return "The model is still being loaded";
-  if (model === null) return "No model is loaded; open a checkpoint folder or use the pocket model";
-  if (config.judge !== "off" && config.judgeProvider === "server" && config.judgeUrl === "") {
-    return "The judge is on but has no address; give one on the Judge screen or switch it off";
-  }
-  return plan?.problems[0] ?? null;
 }
 
 function newTitle(): string {

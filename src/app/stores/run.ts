@@ -94,6 +94,11 @@ export function beginRun(manifest: RunManifest, resumedAt: number, trainRows: nu
   });
 }
 
+/** Gives the run of this page another title, which its folder has already; any other run has no place here. */
+export function retitleRun(runId: string, title: string): void {
+  runStore.setState(({ manifest }) => (manifest?.id === runId ? { manifest: { ...manifest, title } } : {}));
+}
+
 /** Takes one event of the trainer. @param now milliseconds since the epoch */
 export function applyEvent(event: TrainerEvent, now: number): void {
   const before = runStore.getState();

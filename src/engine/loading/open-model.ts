@@ -10,7 +10,7 @@ import { type Checkpoint, type LoadProgress, openCheckpoint } from "../model/che
 import { parseSa2vaConfig } from "../model/config.ts";
 import { assembleSa2va, modelTokenizer, type Sa2vaModel } from "../model/sa2va.ts";
 import { ALL_F32, type StorageChoice, weightBytes } from "../model/storage-choice.ts";
-import { convertCheckpoint, type WeightPiece } from "../model/weight-pieces.ts";
+import { convertCheckpoint, stopIf, type WeightPiece } from "../model/weight-pieces.ts";
 import { weightsHash } from "../model/weights-hash.ts";
 import { type CachedModel, type CacheKey, type CacheWriter, type ModelCache, pieceKey } from "./model-cache.ts";
 
@@ -25,7 +25,7 @@ export interface OpenModelOptions {
   readonly keep?: "packed" | "all" | "none" | undefined;
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Called once everything but the weights is found good: the moment to free another model. */
+  /** Called once everything but the weights is found good: the moment to free another model, or to refuse by an error. */
   readonly beforeWeights?: (() => void) | undefined;
   /** Elements of a block of rows; smaller in tests. */
   readonly blockElements?: number | undefined;
@@ -63,7 +63,8 @@ export async function openModelFolder(
   name: string,
   options: OpenModelOptions = {},
 ): Promise<OpenedModel> {
-  const { choice = ALL_F32, blockElements = BLOCK_ELEMENTS, beforeWeights, keep = "packed" } = options;
+  const { choice = ALL_F32, blockElements = BLOCK_ELEMENTS, keep = "packed" } = options;
+  const beforeWeights = beforeWeightsOf(options);
   if (choice.language !== "f32" || choice.towers !== "f32") requireGpu();
   void compileUsualPrograms();
   const checkpoint = await openCheckpoint(folder);
@@ -76,25 +77,26 @@ export async function openModelFolder(
   const converted = (skip?: (tensor: string, first: number) => boolean): AsyncGenerator<WeightPiece> =>
     convertCheckpoint(checkpoint, { ...options, choice, blockElements, skip });
   if (cache === undefined) {
-    beforeWeights?.();
+    beforeWeights();
     return { model: await assembleSa2va(facts, converted()), hash: key.source, cached: "none" };
   }
   const entry = await cache.find(key);
   if (entry !== undefined) {
-    beforeWeights?.();
+    beforeWeights();
     return { model: await assembleSa2va(facts, storedPieces(cache, entry, options)), hash: key.source, cached: "read" };
   }
   const needed = convertedBytes(checkpoint, choice, blockElements);
   if (!(await cache.fits(needed))) {
     const room = Math.max(0, await cache.room());
-    beforeWeights?.();
+    beforeWeights();
     const free = room < needed ? `${room} are free` : "the browser grants less";
     const note = `The conversion was not kept: it takes ${needed} bytes and ${free}`;
     return { model: await assembleSa2va(facts, converted()), hash: key.source, cached: "none", note };
   }
   const id = await cache.idOf(key);
+  // Before the entry is begun: who refuses leaves no open file behind.
+  beforeWeights();
   const begun = await beginEntry(cache, key, id, name, bytes, folder);
-  beforeWeights?.();
   if (typeof begun === "string") {
     return { model: await assembleSa2va(facts, converted()), hash: key.source, cached: "none", note: begun };
   }
@@ -129,10 +131,18 @@ export async function openCachedModel(
   if (source === undefined) throw new LabError("storage", `The stored copy of ${entry.name} has no config.json`);
   const config = parseSa2vaConfig(await readJson(source));
   const tokenizer = await modelTokenizer(files, config);
-  options.beforeWeights?.();
+  beforeWeightsOf(options)();
   const facts = { name: entry.name, config, tokenizer, storage: entry.choice, bytes: entry.originalBytes };
   const model = await assembleSa2va(facts, storedPieces(cache, entry, options));
   return { model, hash: entry.source, cached: "read" };
+}
+
+/** Frees what was there, unless the loading was stopped before: the model that is there then stays. */
+function beforeWeightsOf({ signal, beforeWeights }: OpenModelOptions): () => void {
+  return () => {
+    stopIf(signal);
+    beforeWeights?.();
+  };
 }
 
 /** A writer, or a sentence why nothing can be kept. */

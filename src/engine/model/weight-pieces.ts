@@ -102,7 +102,8 @@ export async function* convertCheckpoint(checkpoint: Checkpoint, options: Conver
   }
 }
 
-function stopIf(signal: AbortSignal | undefined): void {
+/** @throws LabError("cancelled") when the signal has fired */
+export function stopIf(signal: AbortSignal | undefined): void {
   if (signal?.aborted === true) throw new LabError("cancelled", "Loading the checkpoint was stopped");
 }
 

@@ -1,7 +1,8 @@
 import { type ReactNode, useCallback, useEffect, useState } from "react";
 import type { RunSummary } from "../../../protocol/data.ts";
 import type { StoredRuns } from "../../clients/data-client.ts";
-import { lab, report, resumeRun, startObstacle } from "../../clients/lab.ts";
+import { lab, report, resumeRun } from "../../clients/lab.ts";
+import { loadedObstacle } from "../../clients/obstacles.ts";
 import { bytes } from "../../components/charts/format.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Dialog } from "../../components/ui/overlays.tsx";
@@ -9,7 +10,7 @@ import { Empty } from "../../components/ui/panel.tsx";
 import { useElsewhere } from "../../stores/elsewhere.ts";
 import { forgetMetrics } from "../../stores/metrics.ts";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
-import { isActive, useRun } from "../../stores/run.ts";
+import { isActive, retitleRun, useRun } from "../../stores/run.ts";
 import { useSession } from "../../stores/session.ts";
 import { ComparePanel } from "./compare/compare-panel.tsx";
 import { MOST_RUNS } from "./compare/compare-specs.ts";
@@ -27,8 +28,8 @@ export function RunsScreen(): ReactNode {
   const state = useRun((run) => run.state);
   // A finished step or checkpoint changes what is stored.
   const checkpoint = useRun((run) => run.lastCheckpoint?.at);
-  useSession((session) => session.model);
-  useSession((session) => session.rows.length);
+  // A resumed run brings its own settings: those of the form, and their plan, are none of its obstacles.
+  const missing = useSession(loadedObstacle);
   const [stored, setStored] = useState<StoredRuns | null>(null);
   const [exporting, setExporting] = useState<string | null>(null);
   const [exported, setExported] = useState<string | null>(null);
@@ -52,6 +53,10 @@ export function RunsScreen(): ReactNode {
     await resumeRun(runId);
     navigate({ screen: "train", run: null, step: null, rollout: null });
   };
+  const rename = async (runId: string, title: string): Promise<void> => {
+    await lab().data.renameRun(runId, title);
+    retitleRun(runId, title);
+  };
   const remove = async (run: RunSummary): Promise<void> => {
     setDeleting(null);
     await lab().data.deleteRun(run.manifest.id);
@@ -67,7 +72,7 @@ export function RunsScreen(): ReactNode {
     const others = compared.map(({ manifest }) => manifest.id).filter((other) => other !== id);
     navigate({ compare: on ? [...others, id] : others });
   };
-  const obstacle = isActive(state) ? "Another run is in progress" : startObstacle();
+  const obstacle = isActive(state) ? "Another run is in progress" : missing;
   return (
     <div className={styles.screen} data-testid="screen-runs">
       <header className={styles.head}>
@@ -135,7 +140,7 @@ export function RunsScreen(): ReactNode {
                     compared={compared.includes(run)}
                     compareObstacle={compared.length < MOST_RUNS ? null : `${MOST_RUNS} runs at most`}
                     onCompare={(on) => tick(manifest.id, on)}
-                    onRename={(title) => change(lab().data.renameRun(manifest.id, title))}
+                    onRename={(title) => change(rename(manifest.id, title))}
                     onResume={() => report(resume(manifest.id))}
                     onExport={(choice) => report(startExport(manifest.id, choice))}
                     onDelete={() => setDeleting(run)}

@@ -1,0 +1,75 @@
+import { describe, expect, it } from "vitest";
+import { ModelLoads } from "../../../src/app/clients/model-loads.ts";
+import { LabError } from "../../../src/engine/errors.ts";
+
+/** A loader that can be stopped like the worker's: one at a time, and what is said of it in order. */
+function loader() {
+  const said: string[] = [];
+  let end: { readonly fail: (error: LabError) => void; readonly finish: () => void } | null = null;
+  const loads = new ModelLoads(() => end?.fail(new LabError("cancelled", "stopped")));
+  const load = (name: string, broken = false) =>
+    loads.run(async () => {
+      if (end !== null) throw new Error(`${name} began beside another`);
+      said.push(`${name} begins`);
+      try {
+        if (broken) throw new LabError("bad-input", "no model");
+        await new Promise<void>((finish, fail) => {
+          end = { finish, fail };
+        });
+      } finally {
+        end = null;
+        said.push(`${name} ends`);
+      }
+      return name;
+    });
+  return { loads, load, said, finish: () => end?.finish() };
+}
+
+const CANCELLED = { code: "cancelled" };
+const soon = () => new Promise((resolve) => setTimeout(resolve, 0));
+
+describe("loadings of models", () => {
+  it("stop the one under way, and begin when it has ended", async () => {
+    const { loads, load, said, finish } = loader();
+    const first = load("large");
+    const stopped = expect(first).rejects.toMatchObject(CANCELLED);
+    await soon();
+    const second = load("pocket");
+    await stopped;
+    await soon();
+    expect(said).toEqual(["large begins", "large ends", "pocket begins"]);
+    expect(loads.pending).toBe(true);
+    finish();
+    expect(await second).toBe("pocket");
+    expect(loads.pending).toBe(false);
+  });
+
+  it("pass over those that were asked for between the one under way and the newest", async () => {
+    const { load, said, finish } = loader();
+    const first = expect(load("first")).rejects.toMatchObject(CANCELLED);
+    await soon();
+    const second = expect(load("second")).rejects.toMatchObject(CANCELLED);
+    const third = load("third");
+    await Promise.all([first, second]);
+    await soon();
+    finish();
+    expect(await third).toBe("third");
+    expect(said).toEqual(["first begins", "first ends", "third begins", "third ends"]);
+  });
+
+  it("are all stopped by one press, and free for the next", async () => {
+    const { loads, load, said, finish } = loader();
+    const first = expect(load("first")).rejects.toMatchObject(CANCELLED);
+    await soon();
+    const second = expect(load("second")).rejects.toMatchObject(CANCELLED);
+    loads.stop();
+    await Promise.all([first, second]);
+    expect(loads.pending).toBe(false);
+    await expect(load("broken", true)).rejects.toThrow("no model");
+    const next = load("next");
+    await soon();
+    finish();
+    expect(await next).toBe("next");
+    expect(said).not.toContain("second begins");
+  });
+});
