@@ -83,7 +83,7 @@ async function decodeAlone(
   ropeLength: number | undefined,
   foldBytes: number,
 ): Promise<RowResult[]> {
-  if (options.signal?.aborted === true) throw new LabError("cancelled", "Generation was stopped");
+  stopIf(options.signal);
   const buffers = workspaces.get(device) ?? new OwnBuffers(device);
   workspaces.set(device, buffers);
   const software = onSoftwareAdapter();
@@ -104,13 +104,17 @@ async function decodeAlone(
     const tokens = Math.min(TOKENS_PER_SUBMIT, options.maxNewTokens - done);
     device.queue.writeBuffer(own.state, 0, slotWords(slotsOf(prompts, sizes, address, rows, active, done)));
     const drawn = await runTokens(device, buffers, recording, own, sizes, prompts, active, done, tokens);
-    if (options.signal?.aborted === true) throw new LabError("cancelled", "Generation was stopped");
+    stopIf(options.signal);
     for (let token = 0; token < tokens; token++) {
       for (const at of active) take(rows[at] as Row, drawn, token * (sizes.rows + 1) + at, options.stop);
     }
     done += tokens;
   }
   return rows;
+}
+
+function stopIf(signal: AbortSignal | undefined): void {
+  if (signal?.aborted === true) throw new LabError("cancelled", "Generation was stopped");
 }
 
 /** Encodes and submits `tokens` steps and reads what they drew, [tokens, rows + 1] entries of four words. */

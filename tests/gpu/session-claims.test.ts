@@ -1,0 +1,110 @@
+/** One run at a time, from the moment it is asked for, and questions that give way to it. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { openNodeRows } from "../../scripts/lib/node-rows.ts";
+import { encodeRle } from "../../src/engine/data/rle.ts";
+import type { TrainingRow } from "../../src/engine/data/training-row.ts";
+import { memorySnapshot } from "../../src/engine/gpu/memory.ts";
+import type { Asked } from "../../src/engine/rl/question.ts";
+import type { RunControl } from "../../src/engine/rl/session.ts";
+import type { StepMetrics } from "../../src/engine/runs/records.ts";
+import { openTestLab, repeatable, type TestLab, untilPaused } from "../support/session.ts";
+
+let lab: TestLab;
+let question: Asked;
+let plain: readonly StepMetrics[];
+beforeAll(async () => {
+  lab = await openTestLab();
+  const { summary, mask, rgb }: TrainingRow = await (await openNodeRows()).rows(0);
+  const { height, width } = rgb;
+  // Far more tokens than are drawn before the run is let go.
+  const regions = Array.from({ length: 8 }, () => encodeRle(mask, height, width));
+  question = {
+    picture: { id: summary.imageId, rgb },
+    task: { kind: "describe", regions, maxNewTokens: 256 },
+    from: { from: "base" },
+  };
+  plain = await lab.train();
+});
+afterEach(() => {
+  lab.watch = () => undefined;
+  lab.events.length = 0;
+});
+afterAll(() => lab.session.dispose());
+
+const never = (): AbortSignal => new AbortController().signal;
+
+/** A run that is held before its second loop acts. */
+async function pausedRun() {
+  lab.watch = (event, session) => {
+    if (event.type !== "phase" || event.phase !== "partner") return;
+    lab.watch = () => undefined;
+    session.trainer?.gate.pause();
+  };
+  const run = await lab.start();
+  await untilPaused(lab);
+  return run;
+}
+
+describe("a question to a paused run", () => {
+  it.each<RunControl>(["play", "step", "phase", "stop"])("is dropped when the run is told to %s", async (action) => {
+    const tensors = memorySnapshot().tensors;
+    const run = await pausedRun();
+    let moved: Promise<void> | undefined;
+    const move = (): void => {
+      moved = lab.session.control(action);
+    };
+    const onPhase = (phase: string): void => {
+      if (phase === "answer") setTimeout(move, 0);
+    };
+    await expect(lab.session.tryOut(question, onPhase, never())).rejects.toMatchObject({ code: "cancelled" });
+    await moved;
+    if (action === "step" || action === "phase") {
+      await untilPaused(lab);
+      await lab.session.control("play");
+    }
+    expect(await run.done).toBe(action === "stop" ? "stopped" : "finished");
+    const metrics = await lab.metrics(run.manifest.id);
+    expect(metrics.map(repeatable)).toEqual(action === "stop" ? [] : plain.map(repeatable));
+    expect(memorySnapshot().tensors).toBe(tensors);
+  });
+
+  it("is answered while the run stays paused, which then goes on as if it had not been asked", async () => {
+    const run = await pausedRun();
+    const few = { ...question, task: { ...question.task, maxNewTokens: 4 } } as Asked;
+    const answer = await lab.session.tryOut(few, () => undefined, never());
+    expect(answer).toMatchObject({ kind: "describe" });
+    await lab.session.control("play");
+    await expect(lab.session.tryOut(few, () => undefined, never())).rejects.toThrow(/pause it before trying/);
+    expect(await run.done).toBe("finished");
+    expect((await lab.metrics(run.manifest.id)).map(repeatable)).toEqual(plain.map(repeatable));
+  });
+});
+
+describe("a run that is asked for", () => {
+  it("keeps everything else out before it has begun", async () => {
+    const earlier = await lab.start({ steps: 1 });
+    await earlier.done;
+    const baseline = memorySnapshot().tensors;
+    const first = lab.start({ steps: 1 });
+    const others = [
+      lab.start({ steps: 1 }),
+      lab.resume(earlier.manifest.id),
+      lab.session.tryOut(question, () => undefined, never()),
+      lab.session.selfTest(async () => ({ checks: 0, failed: [] })),
+      lab.session.whileIdle("merge", async () => undefined),
+    ];
+    for (const other of await Promise.allSettled(others)) {
+      expect(other).toMatchObject({
+        status: "rejected",
+        reason: { message: expect.stringMatching(/A run is under way/) },
+      });
+    }
+    expect(await (await first).done).toBe("finished");
+    expect(memorySnapshot().tensors).toBe(baseline);
+  });
+
+  it("and does not come to be leaves the session free", async () => {
+    await expect(lab.resume("no-such-run")).rejects.toThrow(/no-such-run/);
+    expect(await lab.train({ steps: 1 })).toHaveLength(1);
+  });
+});
