@@ -43,17 +43,22 @@ function writeHash(entry: boolean): void {
   else history.replaceState(OWN_ENTRY, "", hash);
 }
 
-/** Marks history entries that this page wrote; an address that was typed or pasted has none. */
+/** Marks history entries that this page wrote or has read; an address that was just typed or pasted has none. */
 const OWN_ENTRY = { lab: true };
 
 function readHash(): void {
+  const own = (history.state as typeof OWN_ENTRY | null)?.lab === true;
   routeStore.setState(parseRoute(location.hash));
-  if ((history.state as typeof OWN_ENTRY | null)?.lab === true && started) {
-    // Going back changes the place, never the settings made since.
-    writeHash(false);
-    return;
-  }
+  // Going back changes the place, never the settings made since.
+  if (own && started) writeHash(false);
+  else readSettings();
   started = true;
+  // A way back here is one within the page, also to where it was opened and to where a plain link led.
+  history.replaceState(OWN_ENTRY, "");
+}
+
+/** Takes the settings that the address names, and the preset's values for the others. */
+function readSettings(): void {
   const params = new URLSearchParams(location.hash.replace(/^#/, ""));
   const named = params.get("preset") ?? "demo";
   const preset = isPreset(named) ? named : "demo";

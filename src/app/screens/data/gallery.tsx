@@ -31,7 +31,9 @@ export function Gallery(props: {
     paddingEnd: PADDING,
     overscan: 3,
   });
-  useEffect(() => list.measure(), [list]);
+  // The list keeps the heights that it once measured: those of another width or size are asked for anew.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the height is what has changed
+  useEffect(() => list.measure(), [list, height]);
 
   const at = rows.findIndex((row) => row.id === selected);
   const line = at < 0 ? -1 : Math.floor(at / columns);

@@ -19,8 +19,6 @@ import { overviewOf } from "./overview.ts";
 import { PhaseBar } from "./phase-bar.tsx";
 import styles from "./train.module.css";
 
-const SYNC = "train";
-
 /** Curves and the newest rollouts of a run. */
 export function TrainScreen(): ReactNode {
   useHoldToHide();
@@ -36,6 +34,8 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
   const smooth = useRoute((route) => route.smooth);
   const begun = useRun((state) => state.groups.length > 0 || state.step > 0);
   const starting = run.live && !begun;
+  // Another run has other steps: a stretch that was zoomed to means nothing there.
+  const sync = `train ${run.runId}`;
   const supervised = run.manifest?.config.mode === "sft";
   const charts = overviewOf(run.manifest?.config.mode);
   const open = useCallback((step: number) => navigate({ screen: "rollouts", step, group: null, rollout: null }), []);
@@ -45,7 +45,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
         <h1>{run.manifest?.title ?? run.runId}</h1>
         <span className={styles.kind}>{kindOf(run)}</span>
         <SmoothingControl />
-        <Button kind="quiet" title="Double click on a chart does the same" onClick={() => setSharedZoom(SYNC, null)}>
+        <Button kind="quiet" title="Double click on a chart does the same" onClick={() => setSharedZoom(sync, null)}>
           All steps
         </Button>
       </header>
@@ -57,7 +57,14 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
           The first step is on its way; curves and rollouts appear here as soon as there is something to see
         </p>
       )}
-      <Charts specs={charts.slice(0, 4)} source={run.metrics} smooth={smooth} onPick={open} key={`${run.runId} a`} />
+      <Charts
+        specs={charts.slice(0, 4)}
+        source={run.metrics}
+        smooth={smooth}
+        sync={sync}
+        onPick={open}
+        key={`${run.runId} a`}
+      />
       {!run.live && <StoredStrip run={run} />}
       {run.live && (
         <>
@@ -69,7 +76,14 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
           )}
         </>
       )}
-      <Charts specs={charts.slice(4)} source={run.metrics} smooth={smooth} onPick={open} key={`${run.runId} b`} />
+      <Charts
+        specs={charts.slice(4)}
+        source={run.metrics}
+        smooth={smooth}
+        sync={sync}
+        onPick={open}
+        key={`${run.runId} b`}
+      />
     </>
   );
 }
@@ -84,6 +98,7 @@ function Charts(props: {
   readonly specs: readonly ChartSpec[];
   readonly source: MetricSource;
   readonly smooth: number;
+  readonly sync: string;
   readonly onPick: (step: number) => void;
 }): ReactNode {
   return (
@@ -94,7 +109,7 @@ function Charts(props: {
           spec={spec}
           source={props.source}
           smoothing={props.smooth}
-          sync={SYNC}
+          sync={props.sync}
           onPick={props.onPick}
         />
       ))}

@@ -13,13 +13,14 @@ import { chosenChart, compareCharts, otherMetrics } from "./compare-specs.ts";
 import { type ComparedRow, differenceRows, heldOutRows } from "./difference-rows.ts";
 import { useCompared } from "./use-compared.ts";
 
-const SYNC = "compare";
 const FIRST_CHOICE = "loop1/completions/mean_length";
 
 /** Some runs on one set of charts, and what is different between them. @param runs two or more, in the order of their colours */
 export function ComparePanel(props: { readonly runs: readonly RunSummary[]; readonly onClose: () => void }): ReactNode {
   const manifests = props.runs.map(({ manifest }) => manifest);
   const key = manifests.map(({ id }) => id).join(",");
+  // Other runs have other steps: a stretch that was zoomed to means nothing there.
+  const sync = `compare ${key}`;
   const titles = manifests.map(({ title }) => title).join("\n");
   const { source, evaluations, problem } = useCompared(key);
   // biome-ignore lint/correctness/useExhaustiveDependencies: ids and titles are all that is drawn of a run
@@ -32,7 +33,7 @@ export function ComparePanel(props: { readonly runs: readonly RunSummary[]; read
       aside={
         <div className={styles.aside}>
           <SmoothingControl />
-          <Button kind="quiet" title="Double click on a chart does the same" onClick={() => setSharedZoom(SYNC, null)}>
+          <Button kind="quiet" title="Double click on a chart does the same" onClick={() => setSharedZoom(sync, null)}>
             All steps
           </Button>
           <Button onClick={props.onClose}>Close</Button>
@@ -41,7 +42,7 @@ export function ComparePanel(props: { readonly runs: readonly RunSummary[]; read
     >
       <div className={styles.parts} data-testid="compare">
         {problem !== null && <p className={styles.problem}>This run could not be read: {problem}</p>}
-        <Charts runs={runs} source={source} key={key} />
+        <Charts runs={runs} source={source} sync={sync} key={key} />
         {differences.length === 0 && <p className={styles.same}>Model, data and all settings are the same</p>}
         <ComparedTable titles={runs.map(({ title }) => title)} rows={[...scores, ...differences]} />
       </div>
@@ -52,8 +53,9 @@ export function ComparePanel(props: { readonly runs: readonly RunSummary[]; read
 function Charts(props: {
   readonly runs: readonly { readonly id: string; readonly title: string }[];
   readonly source: MetricSource;
+  readonly sync: string;
 }): ReactNode {
-  const { runs, source } = props;
+  const { runs, source, sync } = props;
   const smooth = useRoute((route) => route.smooth);
   const [wanted, setWanted] = useState(FIRST_CHOICE);
   const [picked, setPicked] = useState<number | null>(null);
@@ -85,7 +87,7 @@ function Charts(props: {
             spec={spec}
             source={source}
             smoothing={smooth}
-            sync={SYNC}
+            sync={sync}
             onPick={setPicked}
           />
         ))}
