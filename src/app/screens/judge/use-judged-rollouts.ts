@@ -1,6 +1,7 @@
 import { useEffect, useState } from "react";
 import { report } from "../../clients/lab.ts";
-import { storedGroups, useViewedRun } from "../../components/rollout/use-viewed-run.ts";
+import { storedGroups } from "../../components/rollout/stored-groups.ts";
+import { useViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { useRun } from "../../stores/run.ts";
 import { finishedSteps, type ReadSteps, readSteps } from "./judged-steps.ts";
 

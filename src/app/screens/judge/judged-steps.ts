@@ -1,0 +1,44 @@
+/** Which stored steps the Judge screen looks at, and their groups. */
+import type { GroupRecord } from "../../../engine/runs/records.ts";
+
+/** Steps that are read at most: enough for ranks, little enough to hold. */
+const MOST = 24;
+
+/**
+ * The newest steps whose groups are in the run folder, ascending.
+ * @param steps known steps, ascending
+ * @param done steps completed: groups of a step under way arrive before its file is written. Null for a run that does
+ * not train here, whose steps were found as files
+ */
+export function finishedSteps(steps: readonly number[], done: number | null): readonly number[] {
+  return (done === null ? steps : steps.filter((step) => step <= done)).slice(-MOST);
+}
+
+export interface ReadSteps {
+  readonly groups: readonly GroupRecord[];
+  /** One sentence for each step that could not be read. */
+  readonly unread: readonly string[];
+}
+
+/**
+ * Groups of all steps that can be read, in the order of the steps.
+ * @returns null when they are no longer wanted
+ */
+export async function readSteps(
+  read: (step: number) => Promise<readonly GroupRecord[]>,
+  steps: readonly number[],
+  signal: AbortSignal,
+): Promise<ReadSteps | null> {
+  const groups: GroupRecord[] = [];
+  const unread: string[] = [];
+  for (const step of steps) {
+    if (signal.aborted) return null;
+    try {
+      groups.push(...(await read(step)));
+    } catch (thrown) {
+      const cause = thrown instanceof Error ? thrown.message : String(thrown);
+      unread.push(`Step ${step} could not be read and is left out: ${cause}`);
+    }
+  }
+  return signal.aborted ? null : { groups, unread };
+}

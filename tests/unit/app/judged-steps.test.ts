@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import { GroupSource } from "../../../src/app/components/rollout/group-source.ts";
+import { finishedSteps, readSteps } from "../../../src/app/screens/judge/judged-steps.ts";
+import { LabError } from "../../../src/engine/errors.ts";
+import { memoryStore } from "../../../src/engine/runs/memory-store.ts";
+import { createRun } from "../../../src/engine/runs/run-folder.ts";
+import { group, manifest } from "../runs/sample-run.ts";
+
+test("a step under way has no file yet and is not read", () => {
+  expect(finishedSteps([1, 2, 3], 2)).toEqual([1, 2]);
+  expect(finishedSteps([1], 0)).toEqual([]);
+  expect(finishedSteps([1, 5, 10], null)).toEqual([1, 5, 10]);
+  const many = Array.from({ length: 40 }, (_, at) => at + 1);
+  expect(finishedSteps(many, 39)).toEqual(many.slice(15, 39));
+});
+
+test("an unreadable step is named and the others are there, each read once", async () => {
+  const run = await createRun(memoryStore(), manifest());
+  for (const step of [1, 3]) await run.appendGroups(step, [group(step, 1, 0)]);
+  const asked: number[] = [];
+  const source = new GroupSource((_, step) => {
+    asked.push(step);
+    return run.readGroups(step);
+  });
+  const { signal } = new AbortController();
+  const read = () => readSteps((step) => source.step(run.id, step), [1, 2, 3], signal);
+  const found = await read();
+  expect(found?.groups.map(({ step }) => step)).toEqual([1, 3]);
+  expect(found?.unread).toHaveLength(1);
+  expect(found?.unread[0]).toMatch(/^Step 2 could not be read and is left out: .*step-000002\.arrow/);
+  // What could not be read is tried again, for its file may have been written since.
+  await run.appendGroups(2, [group(2, 1, 0)]);
+  expect(await read()).toMatchObject({ unread: [] });
+  expect(asked).toEqual([1, 2, 3, 2]);
+});
+
+test("a reading that is no longer wanted ends and yields nothing", async () => {
+  const stop = new AbortController();
+  const asked: number[] = [];
+  const read = async (step: number) => {
+    asked.push(step);
+    stop.abort();
+    if (step === 1) throw new LabError("storage", "gone");
+    return [];
+  };
+  expect(await readSteps(read, [1, 2], stop.signal)).toBeNull();
+  expect(asked).toEqual([1]);
+});
