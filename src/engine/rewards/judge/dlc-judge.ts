@@ -5,11 +5,11 @@
  */
 import { parseAnswer } from "../judge-score.ts";
 import { pythonStrip } from "../meteor/tokens.ts";
+import { dlcPrompt } from "./asked.ts";
 import { JudgeFailure } from "./failure.ts";
 import type { Instrument } from "./instrument.ts";
-import { fillPrompt, type JudgePrompts, plainCaption } from "./prompts.ts";
+import type { JudgePrompts } from "./prompts.ts";
 import type { WrittenQuestions } from "./question-file.ts";
-import { choiceText } from "./question-set.ts";
 
 /** The benchmark's own limit. */
 const MAX_TOKENS = 300;
@@ -23,12 +23,11 @@ export function dlcJudge(settings: { readonly prompts: JudgePrompts; readonly wr
       if (questions === null) {
         throw new JudgeFailure("no-questions", `${written.name} has no questions for this reference caption`);
       }
-      const caption = plainCaption(hypothesis);
       const responses = await Promise.all(
         questions.map(({ question, choices }) => {
-          const content = fillPrompt(prompts.dlc, { caption, question, choices: choiceText(choices) });
-          const request = { messages: [{ role: "user", content }], schema: null, maxTokens: MAX_TOKENS } as const;
           const texts = choices.map(([text]) => text);
+          const content = dlcPrompt(prompts, hypothesis, { question, choices: texts });
+          const request = { messages: [{ role: "user", content }], schema: null, maxTokens: MAX_TOKENS } as const;
           return session.reply(request, (text, cut) => {
             const reply = text.replace(/^[\s\S]*<\/think>/, "");
             if (cut && !beginsWithChoice(reply, texts)) {

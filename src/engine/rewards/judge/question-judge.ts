@@ -5,16 +5,16 @@
  */
 import { sha256Hex } from "../../bytes/hash.ts";
 import type { JudgeQuestion } from "../judge-score.ts";
+import { answersPrompt, questionsPrompt } from "./asked.ts";
 import { JudgeFailure } from "./failure.ts";
 import type { AskSession, Instrument } from "./instrument.ts";
-import { fillPrompt, type JudgePrompts, plainCaption } from "./prompts.ts";
+import { type JudgePrompts, plainCaption } from "./prompts.ts";
 import type { ChatRequest } from "./provider.ts";
 import {
   answerSchema,
   hashShuffle,
   type QuestionCounts,
   questionSchema,
-  questionText,
   readLetters,
   readQuestions,
 } from "./question-set.ts";
@@ -58,12 +58,8 @@ export async function makeQuestions(
   settings: QuestionJudgeSettings,
   session: AskSession,
 ): Promise<readonly JudgeQuestion[]> {
-  const { prompts, positives, negatives, maxTokens } = settings;
-  const content = fillPrompt(prompts.questions, {
-    reference,
-    positives: String(positives),
-    negatives: String(negatives),
-  });
+  const { prompts, maxTokens } = settings;
+  const content = questionsPrompt(prompts, reference, settings);
   const shuffle = hashShuffle(await sha256Hex(new TextEncoder().encode(content)));
   const request: ChatRequest = {
     messages: [{ role: "user", content }],
@@ -78,9 +74,7 @@ function answerRequest(
   hypothesis: string,
   { prompts, maxTokens }: QuestionJudgeSettings,
 ): ChatRequest {
-  const content = fillPrompt(prompts.answers, {
-    caption: plainCaption(hypothesis),
-    questions: questionText(questions),
-  });
+  const asked = questions.map(({ question, choices }) => ({ question, choices: choices.map(([text]) => text) }));
+  const content = answersPrompt(prompts, hypothesis, asked);
   return { messages: [{ role: "user", content }], schema: answerSchema(questions), maxTokens };
 }

@@ -119,12 +119,14 @@ export function hashShuffle(hash: string): Shuffle {
 export const LETTERS = "ABCDE";
 
 /** Questions with lettered choices, as a prompt shows them. */
-export function questionText(questions: readonly JudgeQuestion[]): string {
+export function questionText(
+  questions: readonly { readonly question: string; readonly choices: readonly string[] }[],
+): string {
   return questions.map(({ question, choices }, at) => `q${at + 1}. ${question}\n${choiceText(choices)}`).join("\n\n");
 }
 
-export function choiceText(choices: readonly ScoredChoice[]): string {
-  return choices.map(([choice], at) => `${LETTERS[at]}. ${choice}`).join("\n");
+export function choiceText(choices: readonly string[]): string {
+  return choices.map((choice, at) => `${LETTERS[at]}. ${choice}`).join("\n");
 }
 
 /** Form of the reply to the second call: one letter per question, nothing else. */

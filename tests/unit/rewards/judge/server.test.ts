@@ -1,6 +1,9 @@
 /** A judge against a server that misbehaves in every way: right where possible, missing where not, limits kept. */
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { promptsOf } from "../../../../src/engine/rewards/judge/asked.ts";
 import { memoryCache } from "../../../../src/engine/rewards/judge/cache.ts";
+import { DEFAULT_PROMPTS } from "../../../../src/engine/rewards/judge/prompts.ts";
+import type { JudgeDetail } from "../../../../src/engine/rewards/term.ts";
 import { testJudge } from "../../../support/judge.ts";
 import { type Behaviour, type JudgeServer, judgeServer, wellRead } from "../../../support/judge-server.ts";
 
@@ -88,6 +91,24 @@ test("a whole JSON reply counts although its limit was reached behind it", async
   expect((await testJudge(server.url).terms([same]))[0]?.value).toBe(1);
   server.script((_, seen) => ({ reply: wellRead(seen).slice(0, -8), finish: "length" }));
   expect((await testJudge(server.url).terms([same]))[0]).toMatchObject({ value: null, judge: { failure: "not-json" } });
+});
+
+test.each([false, true])("the prompts shown for a verdict are those that were sent (dlc: %s)", async (dlc) => {
+  const pair = { reference: `**${RED}**`, hypothesis: "a <b>red</b> car" };
+  const [term] = await testJudge(server.url, { dlc }).terms([pair]);
+  const sent = server.calls.map(({ body }) => body.messages[0]?.content).sort();
+  const shown = promptsOf(term?.judge as JudgeDetail, pair, DEFAULT_PROMPTS, { positives: 4, negatives: 2 });
+  expect([...shown].sort()).toEqual(sent);
+  expect(shown).toHaveLength(dlc ? 3 : 2);
+});
+
+test("of a verdict that failed only the prompts that were sent are shown", async () => {
+  const counts = { positives: 4, negatives: 2 };
+  server.script(() => ({ status: 401 }));
+  const [refused, empty] = await testJudge(server.url).terms([same, { reference: RED, hypothesis: " " }]);
+  const shown = (term: typeof refused) => promptsOf(term?.judge as JudgeDetail, same, DEFAULT_PROMPTS, counts);
+  expect(shown(refused)).toEqual(server.calls.map(({ body }) => body.messages[0]?.content));
+  expect(shown(empty)).toEqual([]);
 });
 
 test("a second run asks nothing", async () => {
