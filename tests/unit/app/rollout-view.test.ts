@@ -1,19 +1,26 @@
 import { describe, expect, it } from "vitest";
 import { clampView, zoomAt } from "../../../src/app/components/mask/view-store.ts";
 import { gridOf, measureStrength } from "../../../src/app/components/rollout/action-colour.ts";
-import { GroupSource } from "../../../src/app/components/rollout/group-source.ts";
+import {
+  GroupSource,
+  NOTHING_READ,
+  type ScanProgress,
+  unreadText,
+} from "../../../src/app/components/rollout/group-source.ts";
 import {
   compareMasks,
   differencePair,
   figureLabel,
+  filterCount,
   filterGroups,
   layersOf,
+  limitOf,
   NO_FILTER,
   parseLayers,
   sortRollouts,
 } from "../../../src/app/components/rollout/rollout-view.ts";
 import { diffWords } from "../../../src/app/components/rollout/word-diff.ts";
-import { rewardBins } from "../../../src/app/screens/rollouts/reward-bins.ts";
+import { edgeDecimals, rewardBins } from "../../../src/app/screens/rollouts/reward-bins.ts";
 import { previousRun, runChanges } from "../../../src/app/screens/runs/run-difference.ts";
 import { phaseShares } from "../../../src/app/screens/train/phases.ts";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
@@ -167,6 +174,27 @@ describe("filters", () => {
   ])("by %s", (_, change, loops) => {
     expect(filterGroups(groups, { ...NO_FILTER, ...change }).map(({ loop }) => loop)).toEqual(loops);
   });
+
+  it.each([
+    ["from below 0", { least: -0.2 }, [0, 0.5, 1, 1.5]],
+    ["from 0", { least: 0 }, [0, 0.5, 1, 1.5]],
+    ["to 1", { most: 1 }, [-0.3, 0, 0.5, 1]],
+    ["to above 1", { most: 1.2 }, [-0.3, 0, 0.5, 1]],
+    ["to below 0", { most: -0.1 }, [-0.3]],
+    ["from 1 to 2", { least: 1, most: 2 }, [1, 1.5]],
+  ])("rewards outside 0 to 1 are limited as well: %s", (_, change, kept) => {
+    const rewards = [-0.3, 0, 0.5, 1, 1.5, null, Number.NaN];
+    const each = rewards.map((reward) => group([rollout({ reward })]));
+    const filter = { ...NO_FILTER, ...change };
+    expect(filterGroups(each, filter).map(({ rollouts }) => rollouts[0]?.reward)).toEqual(kept);
+    expect(filterCount(filter)).toBe(1);
+    expect(filterGroups(each, NO_FILTER)).toHaveLength(rewards.length);
+  });
+
+  it("reads a limit that was typed, and none while it is no number", () => {
+    expect(["-0.25", "0", "2", "", " ", "-", "1e999"].map(limitOf)).toEqual([-0.25, 0, 2, null, null, null, null]);
+    expect(filterCount(NO_FILTER)).toBe(0);
+  });
 });
 
 describe("actions", () => {
@@ -225,6 +253,37 @@ describe("stored groups", () => {
     expect(asked).toEqual([3, 2, 1]);
   });
 
+  it("goes on past steps that cannot be read, and says how many and why", async () => {
+    const source = new GroupSource((_, step) =>
+      step % 2 === 0 ? Promise.reject(new Error(`step ${step} is cut off`)) : Promise.resolve([group([], { step })]),
+    );
+    const seen: number[] = [];
+    const told: ScanProgress[] = [];
+    await source.scan(
+      "r",
+      [1, 2, 3, 4],
+      (groups, progress) => {
+        seen.push(...groups.map(({ step }) => step));
+        told.push(progress);
+      },
+      new AbortController().signal,
+    );
+    expect(seen).toEqual([3, 1]);
+    expect(told.map(({ done, unread }) => [done, unread])).toEqual([
+      [1, 1],
+      [2, 1],
+      [3, 2],
+      [4, 2],
+    ]);
+    expect(told.map(unreadText)).toEqual([
+      "1 step could not be read: step 4 is cut off",
+      "1 step could not be read: step 4 is cut off",
+      "2 steps could not be read: step 4 is cut off",
+      "2 steps could not be read: step 4 is cut off",
+    ]);
+    expect(unreadText(NOTHING_READ)).toBeNull();
+  });
+
   it("asks again after a failure", async () => {
     let fails = true;
     const source = new GroupSource(() => (fails ? Promise.reject(new Error("no")) : Promise.resolve([])));
@@ -237,9 +296,26 @@ describe("stored groups", () => {
 describe("still figures", () => {
   it("bins rewards at the ends and leaves missing ones out", () => {
     const bins = rewardBins([group([0, 0.05, 1, null].map((reward) => rollout({ reward })))], 10);
-    expect(bins[0]).toEqual({ from: 0, loop1: 2, loop2: 0 });
+    expect(bins[0]).toEqual({ from: 0, to: 0.1, loop1: 2, loop2: 0 });
     expect(bins[9]?.loop1).toBe(1);
     expect(bins.reduce((sum, bin) => sum + bin.loop1 + bin.loop2, 0)).toBe(3);
+  });
+
+  it("bins rewards outside 0 to 1 over the range they have", () => {
+    const bins = rewardBins([group([-0.3, -0.21, 1.5, 1.1].map((reward) => rollout({ reward })))], 9);
+    expect([bins[0]?.from, bins.at(-1)?.to]).toEqual([-0.3, 1.5]);
+    expect(bins.map(({ loop1 }) => loop1)).toEqual([2, 0, 0, 0, 0, 0, 0, 1, 1]);
+    for (const [at, { to }] of bins.slice(0, -1).entries()) expect(to).toBeCloseTo(bins[at + 1]?.from ?? 0, 12);
+    const same = rewardBins([group([3, 3].map((reward) => rollout({ reward })))], 4);
+    expect(same.map(({ from, loop1 }) => [from, loop1])).toEqual([
+      [2.5, 0],
+      [2.75, 0],
+      [3, 2],
+      [3.25, 0],
+    ]);
+    const decimals = (low: number, high: number): number =>
+      edgeDecimals(rewardBins([group([low, high].map((reward) => rollout({ reward })))], 20));
+    expect([decimals(0, 1), decimals(-0.3, 1.5), decimals(1, 1.03), decimals(-300, 400)]).toEqual([2, 2, 3, 2]);
   });
 
   it("shares the time of a step in the order of its phases", () => {

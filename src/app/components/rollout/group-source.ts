@@ -6,6 +6,17 @@ export type GroupReader = (runId: string, step: number) => Promise<readonly Grou
 /** Steps kept in memory over all runs. */
 const CAPACITY = 600;
 
+/** How far a scan is. */
+export interface ScanProgress {
+  /** Steps gone through, those that could not be read among them. */
+  readonly done: number;
+  readonly unread: number;
+  /** Why the first of them could not be read; null without one. */
+  readonly cause: string | null;
+}
+
+export const NOTHING_READ: ScanProgress = { done: 0, unread: 0, cause: null };
+
 /** Groups of stored steps, read once; a failed read is not remembered. */
 export class GroupSource {
   readonly #read: GroupReader;
@@ -27,18 +38,37 @@ export class GroupSource {
     return groups;
   }
 
-  /** Goes through steps newest first and hands over their groups one step at a time, until aborted. */
+  /**
+   * Goes through steps newest first and hands over their groups one step at a time, until aborted. A step that cannot be
+   * read has none and is counted.
+   */
   async scan(
     runId: string,
     steps: readonly number[],
-    found: (groups: readonly GroupRecord[], done: number) => void,
+    found: (groups: readonly GroupRecord[], progress: ScanProgress) => void,
     signal: AbortSignal,
   ): Promise<void> {
-    let done = 0;
+    let progress: ScanProgress = NOTHING_READ;
     for (const step of [...steps].sort((a, b) => b - a)) {
-      const groups = await this.step(runId, step);
+      const read = await this.step(runId, step).catch((thrown: unknown) => causeOf(thrown));
       if (signal.aborted) return;
-      found(groups, ++done);
+      const failed = typeof read === "string";
+      progress = {
+        done: progress.done + 1,
+        unread: progress.unread + Number(failed),
+        cause: progress.cause ?? (failed ? read : null),
+      };
+      found(failed ? [] : read, progress);
     }
   }
+}
+
+function causeOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
+/** What a search leaves out, as a sentence; null when it leaves out nothing. */
+export function unreadText({ unread, cause }: ScanProgress): string | null {
+  if (unread === 0) return null;
+  return `${unread} ${unread === 1 ? "step" : "steps"} could not be read: ${cause}`;
 }

@@ -115,9 +115,9 @@ export function sortRollouts(rollouts: readonly RolloutRecord[], by: SortBy): re
 
 export interface RolloutFilter {
   readonly loop: LoopId | null;
-  /** Rewards kept, inclusive. */
-  readonly least: number;
-  readonly most: number;
+  /** Rewards kept, inclusive; null sets no limit. */
+  readonly least: number | null;
+  readonly most: number | null;
   readonly zeroSpread: boolean;
   readonly truncated: boolean;
   readonly emptyMask: boolean;
@@ -127,13 +127,19 @@ export interface RolloutFilter {
 
 export const NO_FILTER: RolloutFilter = {
   loop: null,
-  least: 0,
-  most: 1,
+  least: null,
+  most: null,
   zeroSpread: false,
   truncated: false,
   emptyMask: false,
   text: "",
 };
+
+/** A limit as it was typed; null when there is none, or no number yet. */
+export function limitOf(text: string): number | null {
+  const limit = text.trim() === "" ? Number.NaN : Number(text);
+  return Number.isFinite(limit) ? limit : null;
+}
 
 /** Groups with at least one rollout that passes every filter that is set. */
 export function filterGroups(groups: readonly GroupRecord[], filter: RolloutFilter): GroupRecord[] {
@@ -146,9 +152,10 @@ export function filterGroups(groups: readonly GroupRecord[], filter: RolloutFilt
 }
 
 export function passes(rollout: RolloutRecord, filter: RolloutFilter): boolean {
-  const ranged = filter.least > NO_FILTER.least || filter.most < NO_FILTER.most;
-  if (ranged && (rollout.reward === null || rollout.reward < filter.least || rollout.reward > filter.most))
-    return false;
+  const { reward } = rollout;
+  // A reward that is missing, or NaN, is within no limit.
+  if (filter.least !== null && !(reward !== null && reward >= filter.least)) return false;
+  if (filter.most !== null && !(reward !== null && reward <= filter.most)) return false;
   if (filter.truncated && !rollout.truncated) return false;
   if (filter.emptyMask && rollout.predictedMask !== null && rleArea(rollout.predictedMask) > 0) return false;
   const text = filter.text.trim().toLowerCase();
@@ -163,7 +170,7 @@ export function passes(rollout: RolloutRecord, filter: RolloutFilter): boolean {
 export function filterCount(filter: RolloutFilter): number {
   return (
     Number(filter.loop !== null) +
-    Number(filter.least > 0 || filter.most < 1) +
+    Number(filter.least !== null || filter.most !== null) +
     Number(filter.zeroSpread) +
     Number(filter.truncated) +
     Number(filter.emptyMask) +

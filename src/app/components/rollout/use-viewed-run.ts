@@ -1,13 +1,15 @@
 import { useEffect, useMemo, useState } from "react";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import type { GroupRecord, LoopId } from "../../../engine/runs/records.ts";
-import { lab } from "../../clients/lab.ts";
+import { lab, report } from "../../clients/lab.ts";
 import { useElsewhere } from "../../stores/elsewhere.ts";
 import { fillMetrics, type MetricStore, metricStore, replaceMetrics } from "../../stores/metrics.ts";
 import { useRoute } from "../../stores/route.ts";
 import { useRun } from "../../stores/run.ts";
+import { liveSteps } from "../../stores/run-groups.ts";
 import { useSession } from "../../stores/session.ts";
-import { GroupSource } from "./group-source.ts";
+import { NOTHING_READ, type ScanProgress } from "./group-source.ts";
+import { storedGroups } from "./stored-groups.ts";
 
 /** The run the screens look at: the one of the address, else the one of this page. */
 export interface ViewedRun {
@@ -36,7 +38,6 @@ interface Stored {
   readonly problem: string | null;
 }
 
-const source = new GroupSource((runId, step) => lab().data.runGroups(runId, step));
 const NO_GROUPS: readonly GroupRecord[] = [];
 
 /** The run of the address, else that of this page, else the recorded one; null when there is none of them. */
@@ -87,11 +88,9 @@ export function useViewedRun(): ViewedRun | null {
   return useMemo(() => {
     if (runId === null) return null;
     const known = stored?.runId === runId ? stored : null;
-    const steps = new Set(known?.steps ?? []);
-    if (live) {
-      for (const group of groups) steps.add(group.step);
-      for (const step of metricStore(runId).steps) if (step <= liveStep) steps.add(step);
-    }
+    const steps = live
+      ? liveSteps(known?.steps ?? [], metricStore(runId).steps, groups, liveStep)
+      : (known?.steps ?? []);
     return {
       runId,
       manifest: live ? liveManifest : (known?.manifest ?? null),
@@ -99,7 +98,7 @@ export function useViewedRun(): ViewedRun | null {
       elsewhere,
       recorded: runId === recorded,
       metrics: metricStore(runId),
-      steps: [...steps].sort((a, b) => a - b),
+      steps,
       loading: known === null,
       problem: known?.problem ?? null,
     };
@@ -126,7 +125,7 @@ export function useStepGroups(run: ViewedRun | null, step: number | null): StepG
   useEffect(() => {
     if (!needed || runId === null || step === null) return;
     let current = true;
-    source.step(runId, step).then(
+    storedGroups.step(runId, step).then(
       (groups) => current && setRead({ key, result: { groups, loading: false, problem: null } }),
       (cause: unknown) => {
         const problem = cause instanceof Error ? cause.message : String(cause);
@@ -142,20 +141,20 @@ export function useStepGroups(run: ViewedRun | null, step: number | null): StepG
   return { groups: NO_GROUPS, loading: needed, problem: null };
 }
 
-export interface Scan {
+export interface Scan extends ScanProgress {
   readonly groups: readonly GroupRecord[];
-  readonly done: number;
   readonly total: number;
+}
+
+interface Read extends ScanProgress {
+  readonly runId: string;
+  readonly groups: readonly GroupRecord[];
 }
 
 /** All groups of a run, newest step first, read step by step while `wanted`. */
 export function useAllGroups(run: ViewedRun | null, wanted: boolean): Scan {
   const arrived = useRun((state) => state.groups);
-  const [read, setRead] = useState<{
-    readonly runId: string;
-    readonly groups: readonly GroupRecord[];
-    readonly done: number;
-  }>();
+  const [last, setRead] = useState<Read>();
   const runId = run?.runId ?? null;
   const live = run?.live === true;
   const count = run?.steps.length ?? 0;
@@ -167,26 +166,32 @@ export function useAllGroups(run: ViewedRun | null, wanted: boolean): Scan {
     if (!wanted || runId === null) return;
     const stop = new AbortController();
     const all: GroupRecord[] = [];
-    const failed = (): void => setRead({ runId, groups: [...all], done: stored.length });
-    source
-      .scan(
+    report(
+      storedGroups.scan(
         runId,
         stored,
-        (groups, done) => {
+        (groups, progress) => {
           all.push(...groups);
-          if (done % 20 === 0 || done === stored.length) setRead({ runId, groups: [...all], done });
+          const due = progress.done % 20 === 0 || progress.done === stored.length;
+          if (due) setRead({ runId, groups: [...all], ...progress });
         },
         stop.signal,
-      )
-      .catch(failed);
+      ),
+    );
     return () => stop.abort();
   }, [wanted, runId, storedKey]);
   return useMemo(() => {
-    const older = read?.runId === runId ? (read?.groups ?? []) : [];
+    const {
+      groups: older,
+      done,
+      unread,
+      cause,
+    } = last?.runId === runId ? last : { groups: NO_GROUPS, ...NOTHING_READ };
     const newer = live ? [...arrived].reverse() : [];
-    const readSteps = read?.runId === runId ? (read?.done ?? 0) : 0;
-    return { groups: [...newer, ...older], done: count - stored.length + readSteps, total: count };
-  }, [read, runId, live, arrived, count, stored]);
+    // Of a run that goes on, the last scan may have been over more steps.
+    const steps = count - stored.length + Math.min(done, stored.length);
+    return { groups: [...newer, ...older], done: steps, total: count, unread, cause };
+  }, [last, runId, live, arrived, count, stored]);
 }
 
 /** Name of a group within its step, as in the address. */

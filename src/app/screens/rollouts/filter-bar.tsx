@@ -1,6 +1,6 @@
 import { Popover } from "radix-ui";
 import { type ReactNode, type RefObject, useId } from "react";
-import { filterCount, NO_FILTER, type RolloutFilter } from "../../components/rollout/rollout-view.ts";
+import { filterCount, limitOf, NO_FILTER, type RolloutFilter } from "../../components/rollout/rollout-view.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented, Switch } from "../../components/ui/controls.tsx";
 import styles from "./rollouts.module.css";
@@ -54,21 +54,19 @@ export function FilterBar(props: {
               <input
                 type="number"
                 aria-label="Lowest reward"
-                min={0}
-                max={1}
                 step={0.05}
-                value={filter.least}
-                onChange={(event) => onChange({ ...filter, least: Number(event.currentTarget.value) })}
+                placeholder="any"
+                value={filter.least ?? ""}
+                onChange={(event) => onChange({ ...filter, least: limitOf(event.currentTarget.value) })}
               />
               <span>to</span>
               <input
                 type="number"
                 aria-label="Highest reward"
-                min={0}
-                max={1}
                 step={0.05}
-                value={filter.most}
-                onChange={(event) => onChange({ ...filter, most: Number(event.currentTarget.value) })}
+                placeholder="any"
+                value={filter.most ?? ""}
+                onChange={(event) => onChange({ ...filter, most: limitOf(event.currentTarget.value) })}
               />
             </div>
             {FLAGS.map(([key, label]) => (

@@ -3,24 +3,47 @@ import type { GroupRecord } from "../../../engine/runs/records.ts";
 export interface RewardBin {
   /** Lower edge of the bin. */
   readonly from: number;
+  /** Upper edge, which belongs to the next bin, but for the last one. */
+  readonly to: number;
   readonly loop1: number;
   readonly loop2: number;
 }
 
-/** Rollouts per reward in `bins` equal stretches of 0..1; values outside count at the ends, missing ones not at all. */
+/**
+ * Rollouts per reward in `bins` equal stretches: of 0..1 when all rewards lie there, so that steps look alike, else of
+ * the range they have. Missing rewards and those that are not finite count nowhere.
+ */
 export function rewardBins(groups: readonly GroupRecord[], bins: number): RewardBin[] {
+  const rewards = groups.flatMap(({ loop, rollouts }) =>
+    rollouts.flatMap(({ reward }) => (reward !== null && Number.isFinite(reward) ? [{ loop, reward }] : [])),
+  );
+  const { low, high } = rangeOf(rewards.map(({ reward }) => reward));
+  const width = (high - low) / bins;
   const counts = { 1: new Uint32Array(bins), 2: new Uint32Array(bins) };
-  for (const group of groups) {
-    for (const { reward } of group.rollouts) {
-      if (reward === null || !Number.isFinite(reward)) continue;
-      const at = Math.min(bins - 1, Math.max(0, Math.floor(reward * bins)));
-      const count = counts[group.loop];
-      count[at] = (count[at] ?? 0) + 1;
-    }
+  for (const { loop, reward } of rewards) {
+    const at = Math.min(bins - 1, Math.max(0, Math.floor(((reward - low) / (high - low)) * bins)));
+    const count = counts[loop];
+    count[at] = (count[at] ?? 0) + 1;
   }
   return Array.from({ length: bins }, (_, at) => ({
-    from: at / bins,
+    from: low + at * width,
+    to: at === bins - 1 ? high : low + (at + 1) * width,
     loop1: counts[1][at] ?? 0,
     loop2: counts[2][at] ?? 0,
   }));
+}
+
+function rangeOf(rewards: readonly number[]): { readonly low: number; readonly high: number } {
+  const low = rewards.reduce((least, reward) => Math.min(least, reward), Infinity);
+  const high = rewards.reduce((most, reward) => Math.max(most, reward), -Infinity);
+  if (rewards.length === 0 || (low >= 0 && high <= 1)) return { low: 0, high: 1 };
+  // Rewards that are all the same still need bins that are told apart.
+  const least = Math.max(Math.abs(low), Math.abs(high)) * 1e-6;
+  return high - low > least ? { low, high } : { low: low - 0.5, high: high + 0.5 };
+}
+
+/** Decimals that tell the edges of such bins apart, two at least. */
+export function edgeDecimals(bins: readonly RewardBin[]): number {
+  const width = (bins[0]?.to ?? 1) - (bins[0]?.from ?? 0);
+  return Math.min(6, Math.max(2, Math.ceil(-Math.log10(width))));
 }

@@ -1,6 +1,7 @@
 import { lazy, type ReactNode, Suspense, useEffect, useMemo, useRef, useState } from "react";
 import type { GroupRecord, RolloutRecord } from "../../../engine/runs/records.ts";
 import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
+import { unreadText } from "../../components/rollout/group-source.ts";
 import { Inspector } from "../../components/rollout/inspector.tsx";
 import {
   filterCount,
@@ -77,6 +78,7 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
 
   const filtered = filterCount(filter) > 0;
   const scan = useAllGroups(run, filtered);
+  const unread = unreadText(scan);
   const matching = useMemo(
     () => (filtered ? filterGroups(scan.groups, filter) : null),
     [filtered, scan.groups, filter],
@@ -138,6 +140,11 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
         <p className={styles.quiet} role="status">
           {matching?.length ?? 0} groups in {steps.length} steps match
           {scan.done < scan.total && `, ${scan.done} of ${scan.total} steps read`}
+        </p>
+      )}
+      {filtered && unread !== null && (
+        <p className={styles.problem} role="alert" data-testid="unread-steps">
+          {unread}
         </p>
       )}
       {run.problem !== null && <p className={styles.problem}>This run could not be read: {run.problem}</p>}

@@ -2,6 +2,7 @@ import { type ReactNode, useMemo, useState } from "react";
 import type { GroupRecord } from "../../../engine/runs/records.ts";
 import { fixed } from "../../components/charts/format.ts";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
+import { unreadText } from "../../components/rollout/group-source.ts";
 import { figureLabel, layersOf, sortRollouts } from "../../components/rollout/rollout-view.ts";
 import { groupKey, useAllGroups, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
@@ -23,6 +24,7 @@ export function RowHistory(props: { readonly run: ViewedRun; readonly group: Gro
     [scan.groups, group.rowId, group.loop],
   );
   const complete = scan.done >= scan.total;
+  const unread = unreadText(scan);
   return (
     <div className={styles.history}>
       <p className={styles.quiet}>
@@ -30,6 +32,7 @@ export function RowHistory(props: { readonly run: ViewedRun; readonly group: Gro
         {scan.done} of {scan.total} steps read
         {!complete && !wanted && <Button onClick={() => setWanted(true)}>Read all steps</Button>}
       </p>
+      {unread !== null && <p className={styles.problem}>{unread}</p>}
       <ol className={styles.film}>
         {same.map((drawn) => {
           const best = sortRollouts(drawn.rollouts, "reward")[0];

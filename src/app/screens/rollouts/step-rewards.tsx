@@ -1,7 +1,8 @@
 import { type ReactNode, useMemo } from "react";
 import { Bar, BarChart, CartesianGrid, ResponsiveContainer, Tooltip, XAxis, YAxis } from "recharts";
 import type { GroupRecord } from "../../../engine/runs/records.ts";
-import { rewardBins } from "./reward-bins.ts";
+import { fixed } from "../../components/charts/format.ts";
+import { edgeDecimals, rewardBins } from "./reward-bins.ts";
 import styles from "./rollouts.module.css";
 
 /** How the rewards of a step spread, both loops; loaded on its own because its library is large. */
@@ -9,16 +10,19 @@ export default function StepRewards({ groups }: { readonly groups: readonly Grou
   const bins = useMemo(() => rewardBins(groups, 20), [groups]);
   const total = bins.reduce((sum, bin) => sum + bin.loop1 + bin.loop2, 0);
   if (total < 2) return null;
+  const decimals = edgeDecimals(bins);
+  const edge = (value: number | undefined): string => fixed(value, decimals);
+  const [low, high] = [edge(bins[0]?.from), edge(bins.at(-1)?.to)];
   return (
     <section className={styles.spread}>
       <h2>Rewards of this step</h2>
-      <div role="img" aria-label={`Distribution of ${total} rewards from 0 to 1`}>
+      <div role="img" aria-label={`Distribution of ${total} rewards from ${low} to ${high}`}>
         <ResponsiveContainer width="100%" height={140}>
           <BarChart data={bins} barGap={0} margin={{ top: 6, right: 6, bottom: 0, left: -26 }}>
             <CartesianGrid vertical={false} stroke="var(--chart-grid)" />
             <XAxis
               dataKey="from"
-              tickFormatter={(value: number) => value.toFixed(2)}
+              tickFormatter={edge}
               interval={3}
               stroke="var(--chart-axis)"
               fontSize={11}
@@ -28,7 +32,10 @@ export default function StepRewards({ groups }: { readonly groups: readonly Grou
             <Tooltip
               cursor={{ fill: "var(--surface-2)" }}
               contentStyle={{ background: "var(--raised)", border: "1px solid var(--line)", fontSize: 12 }}
-              labelFormatter={(value) => `Reward from ${Number(value).toFixed(2)}`}
+              labelFormatter={(value) => {
+                const bin = bins.find(({ from }) => from === value);
+                return `Reward from ${edge(bin?.from)} to ${edge(bin?.to)}`;
+              }}
             />
             <Bar dataKey="loop1" name="loop 1" fill="var(--run-1)" isAnimationActive={false} />
             <Bar dataKey="loop2" name="loop 2" fill="var(--run-2)" isAnimationActive={false} />
