@@ -3,25 +3,27 @@
  * and leaves the exported run folder and pictures of every screen.
  *
  *   npm run lab -- --headless --shards DIR… [--model DIR | --checkpoint ADDRESS] [--hub URL] --steps N [--seed S] [--mode rl|sft] [--loops both|1|2] [--preset NAME]
- *                  [--config FILE] --out DIR [--json] [--timeout SECONDS]
+ *                  [--config FILE] [--set NAME=VALUE]… --out DIR [--json] [--timeout SECONDS]
  *                  [--judge URL] [--judge-model NAME] [--judge-kind questions|dlc] [--judge-questions FILE]
  *
- * A judge's key is taken from the environment variable JUDGE_API_KEY and typed into the field of the Judge screen.
+ * --set gives any setting of docs/settings.md, also under TRL's name, and wins over flags and file. A judge's key is
+ * taken from the environment variable JUDGE_API_KEY and typed into the field of the Judge screen.
  */
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { unzipSync } from "fflate";
 import type { Page } from "playwright-core";
-import { isTextSetting, requireConfig } from "../src/engine/config/parse.ts";
+import { isTextSetting } from "../src/engine/config/parse.ts";
 import { LabError } from "../src/engine/errors.ts";
 import type { FromTrainer } from "../src/protocol/trainer.ts";
 import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { openBrowser, type WatchedPage } from "./lib/browser.ts";
 import { CHECKPOINT_OPTIONS, checkpointText } from "./lib/checkpoint-source.ts";
-import { JUDGE_OPTIONS, judgeFlags, KEY_VARIABLE } from "./lib/node-judge.ts";
+import { JUDGE_OPTIONS, KEY_VARIABLE } from "./lib/node-judge.ts";
 import { servePage } from "./lib/page-server.ts";
 import { photographScreens } from "./lib/screens.ts";
+import { chosenSettings, SETTINGS_OPTIONS } from "./lib/settings-flags.ts";
 import { stepLine } from "./lib/step-line.ts";
 
 const OPTIONS = {
@@ -32,14 +34,19 @@ const OPTIONS = {
   seed: { takes: 1 },
   mode: { takes: 1 },
   loops: { takes: 1 },
-  preset: { takes: 1 },
-  config: { takes: 1 },
   out: { takes: 1 },
   json: { takes: 0 },
   timeout: { takes: 1 },
+  ...SETTINGS_OPTIONS,
   ...CHECKPOINT_OPTIONS,
   ...JUDGE_OPTIONS,
 } as const;
+
+/** Options that are settings by their own names. */
+const FLAGS = (["steps", "seed", "mode", "loops", "hub"] as const).map((name) => [name, name] as const);
+
+/** Of a run that is looked at once. */
+const DEFAULT_STEPS = 3;
 
 interface Task {
   readonly shards: readonly string[];
@@ -47,7 +54,7 @@ interface Task {
   /** Address or repository, instead of a folder. */
   readonly checkpoint: string | undefined;
   readonly settings: Readonly<Record<string, string>>;
-  readonly preset: string | undefined;
+  readonly preset: string;
   readonly out: string;
   readonly json: boolean;
   readonly timeout: number;
@@ -64,39 +71,19 @@ function taskOf(words: readonly string[]): Task {
   if (out === undefined) throw new LabError("bad-input", "--out DIR is needed", { subject: "out" });
   const shards = (parsed.get("shards") ?? []).map((path) => folder(path, "--shards"));
   const model = one(parsed, "model");
-  const settings: Record<string, string> = {};
-  const file = one(parsed, "config");
-  if (file !== undefined) {
-    const values = readConfig(file);
-    requireConfig(values, undefined, file);
-    for (const [key, value] of Object.entries(values)) settings[key] = String(value);
-  }
-  settings.steps = String(whole(parsed, "steps", 1, 100_000, Number(settings.steps ?? 3)));
-  for (const name of ["seed", "mode", "loops", "hub"] as const) {
-    const value = one(parsed, name);
-    if (value !== undefined) settings[name] = value;
-  }
-  const before = requireConfig(settings, undefined, "command line");
-  for (const [key, value] of Object.entries(judgeFlags(parsed, before))) settings[key] = String(value);
-  requireConfig(settings, undefined, "command line");
+  const say = (sentence: string): void => void process.stderr.write(`${sentence}\n`);
+  const { preset, given } = chosenSettings(parsed, FLAGS, say);
+  const settings = Object.entries({ steps: DEFAULT_STEPS, ...given }).map(([key, value]) => [key, String(value)]);
   return {
     shards,
     model: model === undefined ? undefined : folder(model, "--model"),
     checkpoint: checkpointText(parsed),
-    settings,
-    preset: one(parsed, "preset"),
+    settings: Object.fromEntries(settings),
+    preset,
     out: resolve(out),
     json: parsed.has("json"),
     timeout: whole(parsed, "timeout", 1, 86_400, 3600),
   };
-}
-
-function readConfig(file: string): Record<string, unknown> {
-  try {
-    return JSON.parse(readFileSync(file, "utf8")) as Record<string, unknown>;
-  } catch (cause) {
-    throw new LabError("bad-input", `${file} is not a readable JSON file`, { subject: file, cause });
-  }
 }
 
 function folder(path: string, option: string): string {
@@ -164,7 +151,7 @@ async function drive(watched: WatchedPage, url: string, task: Task): Promise<voi
   await page.addInitScript(`localStorage.setItem("sa2va-lab/1", ${JSON.stringify(JSON.stringify({ texts }))})`);
   const settings = new URLSearchParams({
     screen: "data",
-    ...(task.preset === undefined ? {} : { preset: task.preset }),
+    preset: task.preset,
     ...Object.fromEntries(all.filter(([key]) => !isTextSetting(key))),
   });
   await page.goto(`${url}#${settings}`);

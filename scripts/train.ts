@@ -2,19 +2,17 @@
  * Trains without a page: the same engine in Node on Dawn.
  *
  *   npm run train -- [--shards DIR…] [--model DIR | --checkpoint ADDRESS] [--hub URL] [--preset NAME] [--steps N] [--seed S] [--mode rl|sft]
- *                    [--loops both|1|2] [--config FILE] [--save-steps N] [--eval-steps N] [--eval-rows N] [--adapter DIR]
+ *                    [--loops both|1|2] [--config FILE] [--set NAME=VALUE]… [--save-steps N] [--eval-steps N] [--eval-rows N] [--adapter DIR]
  *                    [--resume RUN] [--judge URL] [--judge-model NAME] [--judge-kind questions|dlc]
  *                    [--judge-questions FILE] [--storage KIND] [--tower-storage KIND] [--cache DIR] --out DIR [--json]
  *
- * Unless --eval-steps and --eval-rows or their namesakes in --config say otherwise, at least 64 held-out rows are scored
+ * --set gives any setting of docs/settings.md, also under TRL's name, and wins over flags and file. Unless --eval-steps and --eval-rows or their namesakes in --config say otherwise, at least 64 held-out rows are scored
  * at the start, four times on the way and at the end; --eval-steps 0 turns that off. A judge's key is taken from the
  * environment variable JUDGE_API_KEY and goes nowhere but into requests to that judge. --cache keeps converted checkpoints
  * and, as far as the setting featureDisk allows, frozen features in DIR.
  */
-import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { requireConfig } from "../src/engine/config/parse.ts";
-import { PRESETS, type PresetName, presetConfig } from "../src/engine/config/presets.ts";
+import type { LabConfig } from "../src/engine/config/table.ts";
 import { LabError } from "../src/engine/errors.ts";
 import { openAgain } from "../src/engine/gpu/device.ts";
 import { ModelCache } from "../src/engine/loading/model-cache.ts";
@@ -26,21 +24,20 @@ import { CHECKPOINT_OPTIONS, checkpointText, localCheckpoint, remoteCheckpoint }
 import { loadingLine } from "./lib/loading-line.ts";
 import { nodeFolder } from "./lib/node-files.ts";
 import { openNodeDevice } from "./lib/node-gpu.ts";
-import { JUDGE_OPTIONS, judgeFlags, nodeJudgeHost } from "./lib/node-judge.ts";
+import { JUDGE_OPTIONS, nodeJudgeHost } from "./lib/node-judge.ts";
 import { nodeWordnet, openNodeRows, POCKET_MODEL } from "./lib/node-rows.ts";
 import { nodeUserRewards } from "./lib/node-sandbox.ts";
 import { nodeStore } from "./lib/node-store.ts";
+import { chosenSettings, SETTINGS_OPTIONS } from "./lib/settings-flags.ts";
 import { evalLine, stepLine } from "./lib/step-line.ts";
 
 const OPTIONS = {
   shards: { takes: "many" },
   model: { takes: 1 },
-  preset: { takes: 1 },
   steps: { takes: 1 },
   seed: { takes: 1 },
   mode: { takes: 1 },
   loops: { takes: 1 },
-  config: { takes: 1 },
   "save-steps": { takes: 1 },
   "eval-steps": { takes: 1 },
   storage: { takes: 1 },
@@ -51,6 +48,7 @@ const OPTIONS = {
   resume: { takes: 1 },
   out: { takes: 1 },
   json: { takes: 0 },
+  ...SETTINGS_OPTIONS,
   ...CHECKPOINT_OPTIONS,
   ...JUDGE_OPTIONS,
 } as const;
@@ -59,48 +57,26 @@ const OPTIONS = {
 const EVALUATIONS = 5;
 const EVALUATED_ROWS = 64;
 
-/** Preset, then file, then flags; each overrides the one before. */
-function configOf(parsed: Parsed) {
-  const preset = one(parsed, "preset") ?? "demo";
-  if (!PRESETS.some((known) => known.name === preset)) {
-    const names = PRESETS.map((known) => known.name).join(", ");
-    throw new LabError("bad-input", `--preset must be one of ${names}, not "${preset}"`, { subject: "preset" });
-  }
-  let config = presetConfig(preset as PresetName);
-  const file = one(parsed, "config");
-  const given = file === undefined ? {} : readJson(file);
-  if (file !== undefined) config = requireConfig(given, config, file);
-  const flags: Record<string, unknown> = judgeFlags(parsed, config);
-  for (const [flag, key] of [
-    ["steps", "steps"],
-    ["seed", "seed"],
-    ["mode", "mode"],
-    ["loops", "loops"],
-    ["save-steps", "saveSteps"],
-    ["eval-steps", "evalSteps"],
-    ["storage", "weightStorage"],
-    ["tower-storage", "towerStorage"],
-    ["eval-rows", "evalRows"],
-    ["hub", "hub"],
-  ] as const) {
-    const value = one(parsed, flag);
-    if (value !== undefined) flags[key] = value;
-  }
-  const chosen = requireConfig(flags, config, "command line");
-  const said = (key: string): boolean => key in flags || key in given;
-  return {
-    ...chosen,
-    evalSteps: said("evalSteps") ? chosen.evalSteps : Math.ceil(chosen.steps / EVALUATIONS),
-    evalRows: said("evalRows") ? chosen.evalRows : Math.max(EVALUATED_ROWS, chosen.evalRows),
-  };
-}
+const FLAGS = [
+  ["steps", "steps"],
+  ["seed", "seed"],
+  ["mode", "mode"],
+  ["loops", "loops"],
+  ["save-steps", "saveSteps"],
+  ["eval-steps", "evalSteps"],
+  ["storage", "weightStorage"],
+  ["tower-storage", "towerStorage"],
+  ["eval-rows", "evalRows"],
+  ["hub", "hub"],
+] as const;
 
-function readJson(file: string): Record<string, unknown> {
-  try {
-    return JSON.parse(readFileSync(file, "utf8")) as Record<string, unknown>;
-  } catch (cause) {
-    throw new LabError("bad-input", `${file} is not a readable JSON file`, { subject: file, cause });
-  }
+function configOf(parsed: Parsed, say: (sentence: string) => void): LabConfig {
+  const { config, given } = chosenSettings(parsed, FLAGS, say);
+  return {
+    ...config,
+    evalSteps: given.evalSteps ?? Math.ceil(config.steps / EVALUATIONS),
+    evalRows: given.evalRows ?? Math.max(EVALUATED_ROWS, config.evalRows),
+  };
 }
 
 /** What the page keeps in the browser's storage: converted checkpoints and frozen features. */
@@ -112,10 +88,10 @@ await runTool(async () => {
   const parsed = parseArguments(process.argv.slice(2), OPTIONS);
   const out = one(parsed, "out");
   if (out === undefined) throw new LabError("bad-input", "--out DIR is needed", { subject: "out" });
-  const config = configOf(parsed);
+  const say = (text: string): void => void process.stderr.write(`${text}\n`);
+  const config = configOf(parsed, say);
   const address = checkpointText(parsed);
   const json = parsed.has("json");
-  const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
   const { set, rows, list } = await openNodeRows(parsed.get("shards"));
   say(`${set.summaries.length} rows, ${set.skipped.length} skipped`);

@@ -4,6 +4,7 @@ import { createStore } from "zustand/vanilla";
 import { configDifference, isTextSetting, parseConfig } from "../../engine/config/parse.ts";
 import { presetConfig } from "../../engine/config/presets.ts";
 import { SETTINGS } from "../../engine/config/table.ts";
+import { isTrlName } from "../../engine/config/trl.ts";
 import { FALLBACK, formatRoute, parseRoute, type Route } from "./route-text.ts";
 import { addProblem, isPreset, rememberedTexts, sessionStore } from "./session.ts";
 
@@ -62,7 +63,7 @@ function readSettings(): void {
   const params = new URLSearchParams(location.hash.replace(/^#/, ""));
   const named = params.get("preset") ?? "demo";
   const preset = isPreset(named) ? named : "demo";
-  const settings = [...params].filter(([name]) => name in SETTINGS && !isTextSetting(name));
+  const settings = [...params].filter(([name]) => (name in SETTINGS || isTrlName(name)) && !isTextSetting(name));
   const parsed = parseConfig(Object.fromEntries(settings), { ...presetConfig(preset), ...rememberedTexts() });
   sessionStore.setState({ preset, config: parsed.config });
   for (const message of parsed.problems) {
@@ -71,6 +72,9 @@ function readSettings(): void {
       message: `In the address, ${message}; the preset's value is used`,
       subject: "URL",
     });
+  }
+  if (parsed.translated !== null) {
+    addProblem({ code: "bad-config", message: `In the address, ${parsed.translated}`, subject: "URL" });
   }
 }
 

@@ -2,6 +2,7 @@
 import { LabError } from "../errors.ts";
 import type { Setting } from "./setting.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "./table.ts";
+import { inReadingOrder, isTrlName, readTrl, settingOf, withoutEffect } from "./trl.ts";
 
 export const SETTING_KEYS = Object.keys(SETTINGS) as readonly SettingKey[];
 
@@ -42,42 +43,101 @@ export function parseSetting(
 
 export interface ParsedConfig {
   readonly config: LabConfig;
+  /** The values that were given, under the lab's own names. */
+  readonly given: Partial<LabConfig>;
   /** One sentence per value that was refused; its default was used. */
   readonly problems: readonly string[];
   readonly unknown: readonly string[];
+  /** A sentence that lists what was translated from TRL's names; null when there was none. */
+  readonly translated: string | null;
 }
 
-/** Fills a partial record from `base`; unknown keys and bad values are reported, never fatal. */
+/**
+ * Fills a partial record from `base`; unknown keys and bad values are reported, never fatal. TRL's names are taken for
+ * settings that are not there under their own.
+ */
 export function parseConfig(
   partial: Readonly<Record<string, unknown>>,
   base: LabConfig = defaultConfig(),
 ): ParsedConfig {
-  const values: Record<string, unknown> = { ...base };
+  const given: Record<string, unknown> = {};
   const problems: string[] = [];
-  const unknown: string[] = [];
-  for (const [key, raw] of Object.entries(partial)) {
-    if (!(key in SETTINGS)) {
-      unknown.push(key);
+  const names = Object.keys(partial);
+  const foreign = names.filter((name) => !isSetting(name) && isTrlName(name));
+  const take = (key: SettingKey, raw: unknown, under: string): string[] => {
+    const parsed = parseSetting(key, raw);
+    if ("problem" in parsed) {
+      problems.push(under === key ? parsed.problem : `${under}: ${parsed.problem}`);
+      return [];
+    }
+    given[key] = parsed.value;
+    return [`${key} ${parsed.value}`];
+  };
+  for (const name of names.filter(isSetting)) {
+    // TRL writes off as null, also under the names that the two share; nobody else does.
+    const theirs = partial[name] === null && foreign.length > 0 && isTrlName(name);
+    const reading = theirs ? readTrl(name, null, partial, base) : { values: { [name]: partial[name] } };
+    if ("problem" in reading) problems.push(reading.problem);
+    else take(name, reading.values[name], name);
+  }
+  const notes: string[] = [];
+  for (const name of inReadingOrder(foreign)) {
+    const own = settingOf(name);
+    if (own !== undefined && Object.hasOwn(partial, own)) {
+      notes.push(`${name} gave way to ${own}`);
       continue;
     }
-    const parsed = parseSetting(key as SettingKey, raw);
-    if ("value" in parsed) values[key] = parsed.value;
-    else problems.push(parsed.problem);
+    const reading = readTrl(name, partial[name], partial, { ...base, ...given });
+    if ("problem" in reading) {
+      problems.push(reading.problem);
+      continue;
+    }
+    const taken = Object.entries(reading.values).flatMap(([key, raw]) => take(key as SettingKey, raw, name));
+    const reason = withoutEffect(name);
+    if (taken.length > 0) notes.push(`${name} is ${taken.join(" and ")}`);
+    else if (reason !== undefined) notes.push(`${name} changes nothing${reason === "" ? "" : ` (${reason})`}`);
   }
-  return { config: values as LabConfig, problems, unknown };
+  return {
+    config: { ...base, ...given } as LabConfig,
+    given: given as Partial<LabConfig>,
+    problems,
+    unknown: names.filter((name) => !isSetting(name) && !isTrlName(name)),
+    translated: notes.length === 0 ? null : `TRL's names were translated: ${notes.join(", ")}`,
+  };
 }
 
-/** As parseConfig, but any problem throws LabError("bad-config"); for files and command lines. */
+function isSetting(name: string): name is SettingKey {
+  return Object.hasOwn(SETTINGS, name);
+}
+
+/**
+ * As parseConfig, but any problem throws LabError("bad-config"); for files and command lines.
+ * @param tell gets the sentence about what was translated from TRL's names, when something was
+ */
 export function requireConfig(
   partial: Readonly<Record<string, unknown>>,
   base?: LabConfig,
   subject = "settings",
+  tell?: (sentence: string) => void,
 ): LabConfig {
-  const parsed = parseConfig(partial, base);
-  const unknown = parsed.unknown.map((key) => `there is no setting "${key}"`);
-  const sentences = [...parsed.problems, ...unknown];
+  return requireParsed(partial, base, subject, tell).config;
+}
+
+/** As requireConfig, with the given values apart. */
+export function requireParsed(
+  partial: Readonly<Record<string, unknown>>,
+  base?: LabConfig,
+  subject = "settings",
+  tell?: (sentence: string) => void,
+): Pick<ParsedConfig, "config" | "given"> {
+  const { config, given, problems, unknown, translated } = parseConfig(partial, base);
+  const quoted = unknown.map((key) => `"${key}"`).join(", ");
+  const missing =
+    unknown.length === 0 ? [] : [`there ${unknown.length === 1 ? "is no setting" : "are no settings"} ${quoted}`];
+  const sentences = [...problems, ...missing];
   if (sentences.length > 0) throw new LabError("bad-config", `${subject}: ${sentences.join("; ")}`, { subject });
-  return parsed.config;
+  if (translated !== null) tell?.(`${subject}: ${translated}`);
+  return { config, given };
 }
 
 /** Settings of kind text, which links leave out: an address must not bring code along. */

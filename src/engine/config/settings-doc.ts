@@ -9,7 +9,7 @@ export function settingsPage(): string {
   const groups = Object.keys(SETTING_GROUPS) as SettingGroup[];
   const tables = groups.map((group) => {
     const rows = SETTING_KEYS.filter((key) => SETTINGS[key].group === group).map((key) => row(key, SETTINGS[key]));
-    return `## ${SETTING_GROUPS[group]}\n\n| setting | default | allowed | what it does | TRL or PEFT name |\n| --- | --- | --- | --- | --- |\n${rows.join("\n")}\n`;
+    return `## ${SETTING_GROUPS[group]}\n\n| setting | default | allowed | what it does | TRL or PEFT name, accepted as well |\n| --- | --- | --- | --- | --- |\n${rows.join("\n")}\n`;
   });
   const presets = PRESETS.map(({ name, title, summary, values }) => {
     const changes = Object.entries(values).map(([key, value]) => `\`${key}=${value}\``);
@@ -18,7 +18,20 @@ export function settingsPage(): string {
   return `# Settings
 
 Made from \`src/engine/config/table.ts\`; a test compares the two. The form of the Setup screen, the page's address
-(\`#screen=setup&steps=50\`), configuration files and the tools' \`--config\` all use these names.
+(\`#screen=setup&steps=50\`), configuration files, the tools' \`--config\` and their \`--set name=value\` all use these names. A file
+is JSON, a \`run.json\`, or flat YAML such as an exported \`trl_grpo.yaml\`.
+
+Names of the last column are accepted in their place; a setting's own name wins if both are given, and a sentence lists
+what was translated. Where TRL means something else, values are converted:
+
+- \`max_steps\`, \`save_steps\` and \`eval_steps\` count every pass over a batch of rollouts there, so they are divided by
+  \`num_iterations\`; save, evaluation and warm-up steps between 0 and 1 are shares of the run.
+- \`save_strategy\` and \`eval_strategy\` are \`steps\` or \`no\`.
+- \`per_device_train_batch_size\` counts rollouts there and is divided by \`num_generations\`.
+- \`epsilon\` without \`epsilon_high\` holds on both sides; \`null\` is off for \`delta\`, \`min_p\`, \`top_k\` and
+  \`max_grad_norm\`; \`scale_rewards\` may be true or false.
+- What has no counterpart is refused with a sentence: \`max_steps\` of −1, \`save_total_limit\` that keeps all, schedules
+  other than \`cosine\` and \`constant\`, batches that are not whole groups.
 
 ${tables.join("\n")}
 ## Presets

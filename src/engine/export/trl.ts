@@ -3,8 +3,7 @@
  * No stock trainer drives Sa2VA's mask branch, which the README says (reference: ecosystem.md §8.3, §9, §10).
  */
 
-import type { Setting } from "../config/setting.ts";
-import { SETTINGS, type SettingKey } from "../config/table.ts";
+import { toTrl } from "../config/trl.ts";
 import type { RolloutRecord } from "../runs/records.ts";
 import type { RunFolder } from "../runs/run-folder.ts";
 import type { TrainedTensors } from "../runs/trained.ts";
@@ -49,25 +48,12 @@ function completionRow(rollout: RolloutRecord): Record<string, unknown> {
   };
 }
 
-/** Values that TRL and transformers spell otherwise; undefined leaves the line out. */
-function translated(name: string, value: unknown): unknown {
-  if ((name === "delta" || name === "min_p") && value === 0) return null;
-  if (name === "lr_scheduler_type") return value === "constant" ? "constant_with_warmup" : "cosine";
-  if ((name === "save_steps" || name === "eval_steps") && value === 0) return undefined;
-  return value;
-}
-
 function trlConfig(run: RunFolder, trained: TrainedTensors | null): string {
   const { config, model, id } = run.manifest();
   const lines = [`# Settings of run ${id}, as TRL's GRPOConfig, ModelConfig and LoraConfig name them.`];
   lines.push(`model_name_or_path: ${JSON.stringify(model.name)}`);
-  for (const key of Object.keys(SETTINGS) as SettingKey[]) {
-    const setting: Setting = SETTINGS[key];
-    if (setting.trl === undefined) continue;
-    const value = translated(setting.trl, config[key]);
-    if (value !== undefined) lines.push(`${setting.trl}: ${yamlValue(value)}`);
-  }
-  lines.push(`per_device_train_batch_size: ${config.groupSize * config.promptsPerStep}`, "use_peft: true");
+  for (const [name, value] of toTrl(config)) lines.push(`${name}: ${yamlValue(value)}`);
+  lines.push("use_peft: true");
   const targets = trained?.lora?.targets ?? [];
   if (targets.length > 0) lines.push("lora_target_modules:", ...targets.map((target) => `  - ${target}`));
   lines.push("logging_steps: 1", "log_completions: true");
@@ -83,7 +69,9 @@ function yamlValue(value: unknown): string {
 
 const README = `# A run for TRL
 
-- \`trl_grpo.yaml\`: every setting of the run that TRL knows, under TRL's name. None is left to a default.
+- \`trl_grpo.yaml\`: every setting of the run that TRL knows, under TRL's name and in its units. None is left to a default.
+  The lab reads it back. Only the schedule "linear-then-cosine" has no counterpart and is written as cosine, whose
+  warm-up begins at 0.
 - \`completions/\`: what was sampled, scored and how it weighed, under TRL's column names, one JSON object a line.
 - \`adapter/\`: the policy for PEFT, on Sa2VA's \`language_model\`, and the other trained modules.
 

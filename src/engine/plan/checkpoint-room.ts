@@ -1,15 +1,18 @@
 /** Whether the checkpoints a run keeps fit where they are stored. */
 import type { LabConfig } from "../config/table.ts";
 
-type Beat = Pick<LabConfig, "steps" | "saveSteps" | "keepCheckpoints">;
+type Beat = Pick<LabConfig, "steps" | "saveSteps" | "keepCheckpoints" | "evalSteps">;
 
-/** Checkpoints beside those that `keepCheckpoints` counts: the best one, and the next one while it is written. */
-const BESIDE = 2;
+/** Checkpoints beside those that `keepCheckpoints` counts: the next one while it is written, and the best, where runs are evaluated. */
+function beside({ evalSteps }: Beat): number {
+  return evalSteps > 0 ? 2 : 1;
+}
 
 /** The most checkpoints of a run that lie in the store at once. */
-export function checkpointsAtOnce({ steps, saveSteps, keepCheckpoints }: Beat): number {
+export function checkpointsAtOnce(config: Beat): number {
+  const { steps, saveSteps, keepCheckpoints } = config;
   const written = saveSteps === 0 ? 1 : Math.ceil(steps / saveSteps);
-  return Math.min(keepCheckpoints + BESIDE, written);
+  return Math.min(keepCheckpoints + beside(config), written);
 }
 
 /**
@@ -26,15 +29,17 @@ export function checkpointRoomWarning(config: Beat, checkpointBytes: number, fre
   const which =
     count === 1
       ? "the one of its end"
-      : count < keepCheckpoints + BESIDE
+      : count < keepCheckpoints + beside(config)
         ? `${count} of ${bytesText(checkpointBytes)}, all it writes`
-        : `${count} of ${bytesText(checkpointBytes)}: ${keepCheckpoints} kept, the best one and one being written`;
+        : `${count} of ${bytesText(checkpointBytes)}: ${keepCheckpoints} kept${config.evalSteps > 0 ? ", the best one" : ""} and one being written`;
   return `The run's checkpoints take up to ${bytesText(needed)} at once (${which}), and the storage has ${bytesText(Math.max(0, free))} free; ${remedy(config, Math.floor(free / checkpointBytes))}`;
 }
 
 /** @param fitting checkpoints there is room for */
-function remedy({ steps }: Beat, fitting: number): string {
-  if (fitting > BESIDE) return `set keepCheckpoints to ${fitting - BESIDE}, or delete stored runs`;
+function remedy(config: Beat, fitting: number): string {
+  const { steps } = config;
+  const more = beside(config);
+  if (fitting > more) return `set keepCheckpoints to ${fitting - more}, or delete stored runs`;
   if (fitting > 1)
     return `set saveSteps to ${Math.ceil(steps / fitting)} or more, or to 0 for one at the end, or delete stored runs`;
   if (fitting === 1) return "set saveSteps to 0, which saves only at the end, or delete stored runs";

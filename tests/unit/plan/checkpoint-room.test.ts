@@ -4,7 +4,12 @@ import { checkpointRoomWarning, checkpointsAtOnce } from "../../../src/engine/pl
 import { forAny } from "../../support/any.ts";
 
 const GB = 1e9;
-const run = (steps: number, saveSteps: number, keepCheckpoints: number) => ({ steps, saveSteps, keepCheckpoints });
+const run = (steps: number, saveSteps: number, keepCheckpoints: number) => ({
+  steps,
+  saveSteps,
+  keepCheckpoints,
+  evalSteps: 5,
+});
 
 describe("room for checkpoints", () => {
   it("counts those kept, the best one and the one being written, but no more than the run writes", () => {
@@ -12,6 +17,8 @@ describe("room for checkpoints", () => {
     expect(checkpointsAtOnce(run(25, 10, 2))).toBe(3);
     expect(checkpointsAtOnce(run(5, 10, 2))).toBe(1);
     expect(checkpointsAtOnce(run(100, 0, 5))).toBe(1);
+    // Which one is best is known only where held-out rows are scored.
+    expect(checkpointsAtOnce({ ...run(100, 10, 2), evalSteps: 0 })).toBe(3);
   });
 
   it("says nothing while they fit, and where there is no limit", () => {
@@ -23,6 +30,9 @@ describe("room for checkpoints", () => {
   it("gives the numbers and what to change", () => {
     expect(checkpointRoomWarning(run(100, 10, 4), 3 * GB, 12 * GB)).toBe(
       "The run's checkpoints take up to 18.0 GB at once (6 of 3.00 GB: 4 kept, the best one and one being written), and the storage has 12.0 GB free; set keepCheckpoints to 2, or delete stored runs",
+    );
+    expect(checkpointRoomWarning({ ...run(100, 10, 4), evalSteps: 0 }, 3 * GB, 12 * GB)).toMatch(
+      /\(5 of 3\.00 GB: 4 kept and one being written\).*set keepCheckpoints to 3/,
     );
     expect(checkpointRoomWarning(run(30, 10, 4), 3 * GB, 6.5 * GB)).toMatch(
       /take up to 9\.00 GB at once \(3 of 3\.00 GB, all it writes\).* set saveSteps to 15 or more/,
@@ -40,6 +50,7 @@ describe("room for checkpoints", () => {
       steps: fc.integer({ min: 1, max: 500 }),
       saveSteps: fc.integer({ min: 0, max: 60 }),
       keepCheckpoints: fc.integer({ min: 1, max: 20 }),
+      evalSteps: fc.integer({ min: 0, max: 1 }),
       fitting: fc.integer({ min: 1, max: 20 }),
     });
     await forAny(300, drawn, async ({ fitting, ...config }) => {

@@ -1,27 +1,18 @@
 import { type ReactNode, useRef } from "react";
 import { requireConfig } from "../../../engine/config/parse.ts";
 import { presetConfig } from "../../../engine/config/presets.ts";
-import { LabError } from "../../../engine/errors.ts";
+import { readSettingsFile } from "../../../engine/config/settings-file.ts";
 import { report } from "../../clients/lab.ts";
 import { saveBlob } from "../../clients/save-blob.ts";
 import { Button } from "../../components/ui/button.tsx";
-import { changeConfig, sessionStore } from "../../stores/session.ts";
+import { addProblem, changeConfig, sessionStore } from "../../stores/session.ts";
 
-/** Takes the settings of a JSON file; nothing is changed unless all of them can be taken. */
+/** Takes the settings of a JSON or YAML file; nothing is changed unless all of them can be taken. */
 async function importConfig(file: File): Promise<void> {
-  let value: unknown;
-  try {
-    value = JSON.parse(await file.text());
-  } catch (cause) {
-    throw new LabError("bad-input", `${file.name} is not JSON; the settings are kept`, { subject: file.name, cause });
-  }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new LabError("bad-input", `${file.name} holds no object of settings; the settings are kept`);
-  }
-  // A run.json carries its settings under "config".
-  const record = "config" in value && typeof value.config === "object" && value.config !== null ? value.config : value;
+  const record = readSettingsFile(await file.text(), file.name);
   const base = presetConfig(sessionStore.getState().preset);
-  changeConfig(requireConfig(record as Readonly<Record<string, unknown>>, base, file.name));
+  const tell = (message: string): void => addProblem({ code: "bad-config", message, subject: file.name });
+  changeConfig(requireConfig(record, base, file.name, tell));
 }
 
 export function ConfigFile(): ReactNode {
@@ -32,7 +23,7 @@ export function ConfigFile(): ReactNode {
         ref={input}
         type="file"
         hidden
-        accept=".json,application/json"
+        accept=".json,.yaml,.yml,application/json"
         aria-label="Settings file"
         data-testid="pick-config"
         onChange={(event) => {

@@ -10,6 +10,7 @@ export const DATA_SETTINGS = {
     min: 1,
     max: 64,
     step: 1,
+    trl: "per_device_train_batch_size",
     help: "Rows each loop draws per micro-step; every row becomes one group of rollouts",
   },
   accumulation: {
