@@ -6,9 +6,8 @@ import type { RunManifest } from "../../engine/runs/manifest.ts";
 import type { StepCosts } from "../../engine/runs/phase-lines.ts";
 import type { GroupRecord, LoopId } from "../../engine/runs/records.ts";
 import { metricStore } from "./metrics.ts";
+import { groupsAt, withGroup } from "./run-groups.ts";
 
-/** Groups kept in memory; older ones are read back from the run folder. */
-export const MAX_GROUPS = 400;
 /** Steps whose costs are kept for medians. */
 const MAX_COSTS = 2000;
 
@@ -33,7 +32,7 @@ export interface RunStoreState {
   readonly phaseTimes: PhaseTimes;
   /** What the phases of this page's steps cost, newest last. */
   readonly costs: readonly StepCosts[];
-  /** Newest last, at most MAX_GROUPS. */
+  /** Newest last; the newest steps as wholes (run-groups.ts). */
   readonly groups: readonly GroupRecord[];
   readonly lastCheckpoint: LastCheckpoint | null;
   readonly alarms: readonly Alarm[];
@@ -104,13 +103,17 @@ export function applyEvent(event: TrainerEvent, now: number): void {
   const before = runStore.getState();
   switch (event.type) {
     case "state":
-      runStore.setState({ state: event.state, step: event.step });
+      runStore.setState({
+        state: event.state,
+        step: event.step,
+        groups: groupsAt(before.groups, event.state, event.step),
+      });
       break;
     case "phase":
       runStore.setState({ phase: event.phase, loop: event.loop, programs: event.programs });
       break;
     case "group":
-      runStore.setState({ groups: [...before.groups, event.group].slice(-MAX_GROUPS) });
+      runStore.setState({ groups: withGroup(before.groups, event.group) });
       break;
     case "step": {
       if (before.runId !== null) metricStore(before.runId).append(event.step, event.metrics, now);
