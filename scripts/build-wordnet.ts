@@ -36,11 +36,13 @@ export async function buildWordnet(from: string, exceptionsFrom = from): Promise
   if (version === undefined) throw new LabError("bad-input", `${from}: the database files name no WordNet version`);
   const lines = [TABLE_HEADER, `wordnet ${version}`];
   for (const [part, sets] of synsets) {
-    lines.push(`synsets ${part} ${sets.length}`, ...sets.map((names) => names.join(" ")));
+    lines.push(`synsets ${part} ${sets.length}`);
+    for (const names of sets) lines.push(names.join(" "));
   }
   for (const [part, forms] of exceptions) {
     const sorted = [...forms].map(([form, bases]) => [form, ...bases]).sort(byText);
-    lines.push(`exceptions ${part} ${sorted.length}`, ...sorted.map((words) => words.join(" ")));
+    lines.push(`exceptions ${part} ${sorted.length}`);
+    for (const words of sorted) lines.push(words.join(" "));
   }
   const bytes = new TextEncoder().encode(`${[...lines, "end"].join("\n")}\n`);
   parseWordnet(bytes);

@@ -139,7 +139,7 @@ function unigrams({ ids, model }: Vocabulary): Cut {
   const least = normal.reduce((low, score) => Math.min(low, score), Number.POSITIVE_INFINITY);
   const most = normal.reduce((high, score) => Math.max(high, score), SMALLEST);
   const unknown = Math.fround(least - UNKNOWN_PENALTY);
-  const longest = Math.max(0, ...[...ids.keys()].map((piece) => piece.length));
+  const longest = [...ids.keys()].reduce((most, piece) => Math.max(most, piece.length), 0);
   const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
   return (text) => {
     const best = new Float32Array(text.length + 1);

@@ -53,7 +53,7 @@ export function openWordLevel(
     return id;
   };
   return {
-    vocabSize: Math.max(-1, ...tokens.keys()) + 1,
+    vocabSize: [...tokens.keys()].reduce((most, id) => Math.max(most, id), -1) + 1,
     find: (token) => ids.get(token),
     encode(text) {
       const out: number[] = [];

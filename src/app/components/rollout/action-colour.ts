@@ -68,8 +68,9 @@ export function gridOf(actions: readonly ActionRecord[]): GridCells | null {
     if (match === null) return null;
     places.push([Number(match[1]), Number(match[2]), action]);
   }
-  const rows = Math.max(...places.map(([row]) => row)) + 1;
-  const columns = Math.max(...places.map(([, column]) => column)) + 1;
+  // A mask of pixels has more cells than a call takes arguments.
+  const rows = places.reduce((most, [row]) => Math.max(most, row), 0) + 1;
+  const columns = places.reduce((most, [, column]) => Math.max(most, column), 0) + 1;
   if (rows * columns > 65_536) return null;
   const cells: (ActionRecord | null)[] = Array.from({ length: rows * columns }, () => null);
   for (const [row, column, action] of places) cells[row * columns + column] = action;

@@ -37,7 +37,8 @@ async function fromHandle(handle: FileSystemHandle, under: string): Promise<Pick
   if (handle instanceof FileSystemFileHandle) return [{ path, file: await handle.getFile() }];
   const found: PickedFile[] = [];
   if (handle instanceof FileSystemDirectoryHandle) {
-    for await (const child of handle.values()) found.push(...(await fromHandle(child, `${path}/`)));
+    // One by one: a folder of pictures may hold more files than a call takes arguments.
+    for await (const child of handle.values()) for (const file of await fromHandle(child, `${path}/`)) found.push(file);
   }
   return found;
 }
@@ -55,7 +56,7 @@ async function fromEntry(entry: FileSystemEntry, under: string): Promise<PickedF
       // One call yields at most 100 entries: only an empty list means the end.
       const batch = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
       if (batch.length === 0) break;
-      for (const child of batch) found.push(...(await fromEntry(child, `${path}/`)));
+      for (const child of batch) for (const file of await fromEntry(child, `${path}/`)) found.push(file);
     }
   }
   return found;
