@@ -61,7 +61,7 @@ async function gradients(changes: Partial<LabConfig>, microRows: number, recompu
   const config = cheapConfig({ beta: 0.1, ...changes });
   const group = playout();
   const active = group.mask.reduce((sum, m) => sum + m, 0);
-  const settings = lossSettingsOf(config, 1, active);
+  const settings = lossSettingsOf(config, 1, active, config.maxNewTokens);
   const plain = weightsView(model.frozen, set, 2);
   const weights = recompute ? recomputing(plain, set) : plain;
   const reference = Float32Array.from(group.mask, (_, at) => -3 - Math.sin(at));
@@ -82,6 +82,7 @@ describe("micro-batches over rollouts", () => {
   it.each([
     ["the default loss", {}, 2, false],
     ["one row at a time, with entropy", { entropyCoefficient: 0.05, lossType: "dapo" }, 1, false],
+    ["a fixed length", { lossType: "dr_grpo" }, 2, false],
     ["ratios per sequence, recomputed blocks", { importanceLevel: "sequence" }, 3, true],
   ] as const)("give the same gradient: %s", async (_, changes, rows, recompute) => {
     const whole = await gradients(changes, 0, false);
@@ -98,7 +99,7 @@ describe("micro-batches over rollouts", () => {
 
   it("take less memory at once", async () => {
     const { model, set } = tiny;
-    const settings = lossSettingsOf(cheapConfig({ beta: 0 }), 1, 15);
+    const settings = lossSettingsOf(cheapConfig({ beta: 0 }), 1, 15, 4);
     const peak = async (rows: number): Promise<number> => {
       let out: Record<string, Tensor> = {};
       const profile = await tf.profile(async () => {

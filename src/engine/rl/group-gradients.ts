@@ -1,5 +1,6 @@
 /** What a backward pass is given of each group and what it returns. */
 import { type Tensor, tf } from "../gpu/tf.ts";
+import type { GroupScores } from "./group-advantages.ts";
 import type { LossInputs } from "./loss.ts";
 import type { Playout } from "./playout.ts";
 
@@ -32,6 +33,21 @@ export interface LossGroup {
   readonly refLogps: Float32Array | null;
 }
 
+/** A group as metrics and records see it. */
+export interface MeasuredGroup {
+  readonly playout: Playout;
+  readonly scores: GroupScores;
+  /** [N·T] under the reference; null without one. */
+  readonly refLogps: Float32Array | null;
+  /** [N·T] what the pass divided by; where it divided by the weights themselves, what they sampled with. */
+  readonly oldLogps: Float32Array;
+}
+
+/** The advantages that the policy's loss is given: none where the actions are not learnt from by policy gradient. */
+export function learntAdvantages({ policyGradient }: Playout, advantages: readonly number[]): number[] {
+  return policyGradient === false ? advantages.map(() => 0) : [...advantages];
+}
+
 /** The loss's constants; owned by the caller. */
 export type LossTensors = Omit<LossInputs, "logps" | "entropies">;
 
@@ -42,7 +58,7 @@ export function lossTensors({ playout, advantages, oldLogps, refLogps }: LossGro
     oldLogps: grid(oldLogps),
     refLogps: grid(refLogps),
     mask: tf.tensor2d(playout.mask, shape),
-    advantages: tf.tensor1d(playout.policyGradient === false ? advantages.map(() => 0) : [...advantages]),
+    advantages: tf.tensor1d(learntAdvantages(playout, advantages)),
     // Σ over the action set: N rows of weight p average to Σ p L when each carries N · p.
     rowWeights: playout.rowWeights === null ? null : tf.tensor1d(playout.rowWeights.map((p) => p * playout.rollouts)),
   };

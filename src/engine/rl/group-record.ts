@@ -1,18 +1,14 @@
 /** A played group as the record that screens, run folder and exports share. */
 import type { ActionRecord, GroupRecord, RolloutRecord } from "../runs/records.ts";
-import type { GroupScores } from "./group-advantages.ts";
-import type { LossReadback } from "./group-gradients.ts";
+import { type LossReadback, learntAdvantages, type MeasuredGroup } from "./group-gradients.ts";
 import { tokenDiagnostics } from "./loss-metrics.ts";
 import type { LossSettings } from "./loss-types.ts";
-import type { Playout } from "./playout.ts";
 
 /** @param readback of the first pass, where log-probabilities belong to the weights that are about to be updated */
 export function groupRecord(
   step: number,
-  playout: Playout,
-  scores: GroupScores,
+  { playout, scores, refLogps, oldLogps }: MeasuredGroup,
   readback: LossReadback,
-  refLogps: Float32Array | null,
   settings: LossSettings,
 ): GroupRecord {
   const tokens = tokenDiagnostics(
@@ -20,11 +16,11 @@ export function groupRecord(
       rows: playout.rollouts,
       tokens: playout.actions,
       logps: readback.logps,
-      oldLogps: playout.samplingLogps,
+      oldLogps,
       refLogps,
       entropies: readback.entropies,
       mask: playout.mask,
-      advantages: scores.advantages,
+      advantages: learntAdvantages(playout, scores.advantages),
     },
     settings,
   );

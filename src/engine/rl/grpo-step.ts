@@ -20,7 +20,7 @@ import { promptRow } from "./data-order.ts";
 import { drawRow } from "./draw-row.ts";
 import { type GroupScores, scoreGroups } from "./group-advantages.ts";
 import { inBatches } from "./group-batches.ts";
-import type { GroupGradients, LossGroup, LossReadback } from "./group-gradients.ts";
+import type { GroupGradients, LossGroup, LossReadback, MeasuredGroup } from "./group-gradients.ts";
 import { groupRecord } from "./group-record.ts";
 import { judgeMetrics } from "./judge-metrics.ts";
 import { playLoop1 } from "./loop1.ts";
@@ -30,7 +30,7 @@ import type { LossSettings } from "./loss-types.ts";
 import { microGradients, splits } from "./micro-batch.ts";
 import type { PlayedLoop, Playout } from "./playout.ts";
 import { runWeights } from "./run-weights.ts";
-import { loopMetrics } from "./step-metrics.ts";
+import { loopMetrics, overPasses } from "./step-metrics.ts";
 import { gradientSum, type TrainingState, type UpdateReport, updateState } from "./training-state.ts";
 
 export interface StepInput {
@@ -54,6 +54,12 @@ interface ScoredGroup {
   readonly playout: Playout;
   readonly scores: GroupScores;
   readonly refLogps: Float32Array | null;
+}
+
+/** The same in one pass. */
+interface PassGroup extends ScoredGroup {
+  /** [N·T] what the ratio divides by; null = the weights themselves, so that it is exactly 1. */
+  readonly denominator: Float32Array | null;
 }
 
 export function activeLoops(config: LabConfig): readonly LoopId[] {
@@ -90,34 +96,38 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
     }
 
     // loss and update, μ times over the same rollouts
-    const denominators = new Map<Playout, Float32Array>();
-    let update: UpdateReport | undefined;
+    const firstLogps = new Map<Playout, Float32Array>();
+    const measured = new Map<LoopId, Record<string, number>[]>(loops.map((loop) => [loop, []]));
+    const updates: UpdateReport[] = [];
     for (let pass = 0; pass < config.iterations; pass++) {
       for (const loop of loops) {
         await context.phase("loss", loop);
-        const own = scored.filter((group) => group.playout.loop === loop);
-        const settings = lossSettingsOf(config, own.length, activeActions(own));
+        const own = scored
+          .filter((group) => group.playout.loop === loop)
+          .map((group): PassGroup => ({ ...group, denominator: denominatorOf(config, group, firstLogps) }));
+        const settings = lossSettingsOf(config, own.length, activeActions(own), longestRollout(own, loop, config));
         const readbacks: LossReadback[] = [];
         for (const some of inBatches(own, config.microRollouts > 0 ? 1 : config.groupsAtOnce)) {
-          const result = await lossOf(input, some, settings, loop, denominators);
+          const result = await lossOf(input, some, settings, loop);
           gradients.add(result.gradients);
           readbacks.push(...result.readbacks);
           if (pass > 0) continue;
-          for (const [at, { playout, scores, refLogps }] of some.entries()) {
+          for (const [at, group] of some.entries()) {
             const readback = result.readbacks[at] as LossReadback;
-            denominators.set(playout, readback.logps);
-            input.onGroup(groupRecord(context.step, playout, scores, readback, refLogps, settings));
+            firstLogps.set(group.playout, readback.logps);
+            input.onGroup(groupRecord(context.step, measuredGroup(group), readback, settings));
           }
         }
-        if (pass === 0) Object.assign(metrics, loopMetrics(loop, own, readbacks, settings));
+        measured.get(loop)?.push(loopMetrics(loop, own.map(measuredGroup), readbacks, settings, pass));
       }
       // update: clip by global norm, AdamW; EMA: φ ← d φ + (1 − d) θ
       await context.phase("update", null);
       const consumed = gradients;
       gradients = gradientSum(state);
-      update = await updateState(state, consumed, config, async () => context.phase("ema", null));
+      updates.push(await updateState(state, consumed, config, async () => context.phase("ema", null)));
     }
-    if (update === undefined) throw new LabError("internal", "A step without a pass over its rollouts");
+    for (const passes of measured.values()) Object.assign(metrics, overPasses(passes));
+    const update = together(updates);
     return { metrics: { ...metrics, ...update.metrics }, update };
   } finally {
     // What a stop or an error has left.
@@ -168,27 +178,54 @@ async function referenceLogProbs(input: StepInput, played: PlayedLoop): Promise<
 }
 
 /**
- * Loss and gradient of a few groups of a loop. In the first pass the ratio's denominator is the weights themselves, with
- * the gradient stopped, so it is exactly 1; later passes divide by the first pass' log-probabilities. The notes' formula
- * divides by the reference instead.
+ * In the first pass the ratio's denominator is the weights themselves, with the gradient stopped, so it is exactly 1; later
+ * passes divide by the first pass' log-probabilities. The notes' formula divides by the reference instead.
  */
+function denominatorOf(
+  { objective }: LabConfig,
+  { playout, refLogps }: ScoredGroup,
+  firstLogps: ReadonlyMap<Playout, Float32Array>,
+): Float32Array | null {
+  return objective === "notes" ? refLogps : (firstLogps.get(playout) ?? null);
+}
+
+/** On-policy, ratios are told against the pass that sampled: they show how far the two are apart. */
+function measuredGroup({ playout, scores, refLogps, denominator }: PassGroup): MeasuredGroup {
+  return { playout, scores, refLogps, oldLogps: denominator ?? playout.samplingLogps };
+}
+
+/** L of the losses of a fixed length: the most actions a rollout of the loop can have. */
+function longestRollout(groups: readonly ScoredGroup[], loop: LoopId, { maxNewTokens }: LabConfig): number {
+  return loop === 1 ? maxNewTokens : groups.reduce((most, { playout }) => Math.max(most, playout.actions), 1);
+}
+
+/** The updates of a step as one: numbers of the last, and everything that was not finite. */
+function together(updates: readonly UpdateReport[]): UpdateReport {
+  const last = updates.at(-1);
+  if (last === undefined) throw new LabError("internal", "A step without a pass over its rollouts");
+  return {
+    stepped: updates.every(({ stepped }) => stepped),
+    metrics: last.metrics,
+    nonFinite: [...new Set(updates.flatMap(({ nonFinite }) => nonFinite))],
+  };
+}
+
+/** Loss and gradient of a few groups of a loop. */
 async function lossOf(
   input: StepInput,
-  groups: readonly ScoredGroup[],
+  groups: readonly PassGroup[],
   settings: LossSettings,
   loop: LoopId,
-  denominators: ReadonlyMap<Playout, Float32Array>,
 ): Promise<GroupGradients> {
   const { context, state } = input;
   const { config, model } = context;
   const plain = runWeights(model, state.params, state.loraScale, config);
   const weights = config.recompute ? recomputing(plain, state.params) : plain;
-  const own = groups.map(({ playout, scores: { advantages }, refLogps }): LossGroup => {
-    const oldLogps = config.objective === "notes" ? refLogps : (denominators.get(playout) ?? null);
-    return { playout, advantages, oldLogps, refLogps };
+  const own = groups.map(({ playout, scores: { advantages }, refLogps, denominator }): LossGroup => {
+    return { playout, advantages, oldLogps: denominator, refLogps };
   });
   const playouts = groups.map(({ playout }) => playout);
-  const [first] = groups as readonly [ScoredGroup];
+  const [first] = groups as readonly [PassGroup];
   const shared = {
     weights,
     parameters: state.params,

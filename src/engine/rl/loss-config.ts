@@ -5,8 +5,15 @@ import { type LossSettings, lossSettings } from "./loss-types.ts";
 /**
  * @param microBatches K: groups of one loop in an optimiser step
  * @param activeTokens counted actions of all those groups
+ * @param longest L, the most actions a rollout of the loop can have: a caption's token limit, T of a mask policy
+ * @throws LabError("bad-config") naming the first setting that no loss can be computed with
  */
-export function lossSettingsOf(config: LabConfig, microBatches: number, activeTokens: number): LossSettings {
+export function lossSettingsOf(
+  config: LabConfig,
+  microBatches: number,
+  activeTokens: number,
+  longest: number,
+): LossSettings {
   const notes = config.objective === "notes";
   return lossSettings(notes ? "notes" : config.lossType, {
     epsLow: config.epsilonLow,
@@ -14,7 +21,7 @@ export function lossSettingsOf(config: LabConfig, microBatches: number, activeTo
     delta: config.delta === 0 ? null : config.delta,
     beta: config.beta,
     entropyCoefficient: config.entropyCoefficient,
-    maxCompletionLength: config.maxNewTokens,
+    maxCompletionLength: longest,
     accumulation: microBatches,
     activeTokensTotal: activeTokens,
     ...(config.importanceLevel === "sequence" ? { level: "sequence" as const } : {}),

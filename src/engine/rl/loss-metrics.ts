@@ -53,15 +53,16 @@ export function tokenDiagnostics(arrays: LossArrays, settings: LossSettings): To
       arrays.refLogps === null ? 0 : at(arrays.logps, i) - at(arrays.refLogps, i),
     );
     const advantage = at(arrays.advantages, n);
+    const [ratioOf, klRatioOf] = [levelled(logRatios, settings.level), levelled(toReference, settings.klLevel)];
     active.forEach((i, k) => {
-      const raw = levelled(logRatios, k, settings.level);
+      const raw = ratioOf(k);
       const ratio = Math.exp(Math.min(bound, Math.max(-bound, raw)));
       result.ratio[i] = ratio;
       result.clippedLow[i] = Number(advantage < 0 && ratio < 1 - settings.epsLow);
       result.clippedHigh[i] = Number(advantage > 0 && ratio > 1 + settings.epsHigh);
       result.clippedDelta[i] = Number(settings.delta !== null && advantage < 0 && ratio > settings.delta);
       if (arrays.refLogps === null) return;
-      const kl = klOf(levelled(toReference, k, settings.klLevel), settings.klEstimator, settings.klClamp);
+      const kl = klOf(klRatioOf(k), settings.klEstimator, settings.klClamp);
       result.kl[i] = settings.biasCorrectedKl ? kl.value * ratio : kl.value;
       result.klClamped[i] = Number(kl.clamped);
     });
@@ -140,11 +141,12 @@ function vespoMean(arrays: LossArrays, rows: readonly (readonly number[])[], { v
   return weights.reduce((a, b) => a + b, 0) / Math.max(1, weights.length);
 }
 
-/** Value of token `k` of a row, or of its row, at a level. */
-function levelled(values: readonly number[], k: number, level: string): number {
-  if (level === "token") return values[k] as number;
+/** Value of token `k` of a row, or of its row, at a level. The row's is taken once: a mask of pixels has many actions. */
+function levelled(values: readonly number[], level: string): (k: number) => number {
+  if (level === "token") return (k) => values[k] as number;
   const sum = values.reduce((a, b) => a + b, 0);
-  return level === "sequence_sum" ? sum : sum / Math.max(1, values.length);
+  const row = level === "sequence_sum" ? sum : sum / Math.max(1, values.length);
+  return () => row;
 }
 
 /** Flat indices of the active tokens of row n. */

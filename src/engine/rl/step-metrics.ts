@@ -1,16 +1,9 @@
 /** Metrics of one loop in one step, under TRL's names with the loop as prefix (meanings: runs/metric-table.ts). */
 import type { LoopId } from "../runs/records.ts";
-import type { GroupScores } from "./group-advantages.ts";
-import type { LossReadback } from "./group-gradients.ts";
+import { type LossReadback, learntAdvantages, type MeasuredGroup } from "./group-gradients.ts";
 import { lossMetrics } from "./loss-metrics.ts";
 import type { LossSettings } from "./loss-types.ts";
 import type { Playout } from "./playout.ts";
-
-interface Group {
-  readonly playout: Playout;
-  readonly scores: GroupScores;
-  readonly refLogps: Float32Array | null;
-}
 
 const mean = (values: readonly number[]): number =>
   values.length === 0 ? Number.NaN : values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -21,11 +14,18 @@ function deviation(values: readonly number[]): number {
   return Math.sqrt(values.reduce((sum, value) => sum + (value - centre) ** 2, 0) / (values.length - 1));
 }
 
+/**
+ * What one pass over a loop's rollouts shows.
+ * @param readbacks of the pass, one a group
+ * @param settings those of its loss
+ * @param pass from 0; later ones run with other weights than the rollouts were sampled with
+ */
 export function loopMetrics(
   loop: LoopId,
-  groups: readonly Group[],
+  groups: readonly MeasuredGroup[],
   readbacks: readonly LossReadback[],
   settings: LossSettings,
+  pass: number,
 ): Record<string, number> {
   const out: Record<string, number> = {};
   const put = (name: string, value: number): void => {
@@ -64,20 +64,41 @@ export function loopMetrics(
             rows: playout.rollouts,
             tokens: playout.actions,
             logps: readback.logps,
-            oldLogps: playout.samplingLogps,
+            oldLogps: group.oldLogps,
             refLogps: group.refLogps,
             entropies: readback.entropies,
             mask: playout.mask,
-            advantages: group.scores.advantages,
+            advantages: learntAdvantages(playout, group.scores.advantages),
           },
           settings,
         ),
-        ...agreement(playout, readback.logps),
+        ...(pass === 0 ? agreement(playout, readback.logps) : {}),
         ...Object.fromEntries(Object.entries(readback.auxiliary).map(([name, value]) => [`${name}_loss`, value])),
       };
     }),
     put,
   );
+  return out;
+}
+
+/**
+ * One row of several passes: the mean of what they differ in, but for the extremes, which are the extremes of all. A name
+ * that only some passes have is averaged over these.
+ * @param passes one record a pass, at least one; a single one is returned as it is
+ */
+export function overPasses(passes: readonly Readonly<Record<string, number>>[]): Readonly<Record<string, number>> {
+  const [first = {}, ...later] = passes;
+  if (later.length === 0) return first;
+  const out: Record<string, number> = {};
+  for (const name of new Set(passes.flatMap((pass) => Object.keys(pass)))) {
+    const values = passes.flatMap((pass) => pass[name] ?? []);
+    const [one = Number.NaN] = values;
+    // The mean of equal numbers is exactly that number.
+    if (values.every((value) => Object.is(value, one))) out[name] = one;
+    else if (name.endsWith("/ratio/min")) out[name] = values.reduce((least, value) => Math.min(least, value), one);
+    else if (name.endsWith("/ratio/max")) out[name] = values.reduce((most, value) => Math.max(most, value), one);
+    else out[name] = mean(values);
+  }
   return out;
 }
 
@@ -89,11 +110,12 @@ function agreement(playout: Playout, logps: Float32Array): Record<string, number
   });
   return {
     "logp_train_vs_sampling/mean": gaps.length === 0 ? 0 : mean(gaps),
-    "logp_train_vs_sampling/max": Math.max(0, ...gaps),
+    // A group of pixels has more actions than a call takes arguments.
+    "logp_train_vs_sampling/max": gaps.reduce((most, gap) => Math.max(most, gap), 0),
   };
 }
 
-function termValues(groups: readonly Group[]): Map<string, number[]> {
+function termValues(groups: readonly MeasuredGroup[]): Map<string, number[]> {
   const values = new Map<string, number[]>();
   for (const { playout } of groups) {
     for (const term of playout.terms.flat()) {

@@ -20,6 +20,9 @@ brackets stands for a reward term, a phase or a block of the trainable set. Ever
 \`metrics.jsonl\`; a metric that does not apply to a step is absent, never 0. Loop 1 is mask → caption → mask′, loop 2
 is caption → mask → caption′. "Also" gives the name of the design notes, which exports write beside ours.
 
+With several passes over a batch, what a loop's loss, KL, entropy, ratios and clips were is averaged over the passes, but
+for the extremes of the ratio; norms, rate and average of the weights are those of the last pass.
+
 | metric | meaning | formula | unit | healthy |
 | --- | --- | --- | --- | --- |
 ${lines.join("\n")}

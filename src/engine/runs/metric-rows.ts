@@ -218,20 +218,20 @@ export const METRIC_ROWS: readonly Metric[] = [
   ),
   row(
     "loopK/ratio/mean",
-    "Mean ratio of the updated to the sampling policy",
+    "Mean ratio of the policy to what the loss divides by: the sampling policy, with the notes' formula the reference",
     "mean of ρ = exp(log π - log π_old)",
     "",
-    "1 within a hundredth",
+    "1 within a hundredth; with the notes' formula it leaves 1 as the policy leaves the reference",
     5,
   ),
-  row("loopK/ratio/min", "Smallest ratio", "min ρ", "", "Above 1 - ε_low except for a few actions", 5),
-  row("loopK/ratio/max", "Largest ratio", "max ρ", "", "Below 1 + ε_high except for a few actions", 5),
+  row("loopK/ratio/min", "Smallest ratio of all passes", "min ρ", "", "Above 1 - ε_low except for a few actions", 5),
+  row("loopK/ratio/max", "Largest ratio of all passes", "max ρ", "", "Below 1 + ε_high except for a few actions", 5),
   row(
     "loopK/clip_ratio/low_mean",
     "Share of actions whose gradient the lower clip removed",
     "share of ρ < 1-ε_low with A < 0",
     SHARE,
-    "Below 0.1; always 0 with one pass per batch",
+    "Below 0.1; always 0 with one pass per batch, unless by the notes' formula",
     4,
   ),
   row(
@@ -239,7 +239,7 @@ export const METRIC_ROWS: readonly Metric[] = [
     "Share of actions whose gradient the upper clip removed",
     "share of ρ > 1+ε_high with A > 0",
     SHARE,
-    "Below 0.1; always 0 with one pass per batch",
+    "Below 0.1; always 0 with one pass per batch, unless by the notes' formula",
     4,
   ),
   row(
@@ -262,7 +262,7 @@ export const METRIC_ROWS: readonly Metric[] = [
   ),
   row(
     "loopK/logp_train_vs_sampling/mean",
-    "Mean difference between the log-probs of training and sampling, for the same weights",
+    "Mean difference between the log-probs of training and sampling, for the same weights: those of the first pass",
     "mean |log π_train - log π_sample|",
     "nats",
     "Below 0.001; more means that the two passes compute different things",

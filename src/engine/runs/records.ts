@@ -16,7 +16,10 @@ export interface ActionRecord {
   readonly oldLogp: number;
   /** log π under the reference; null when β = 0 and no reference pass was made. */
   readonly refLogp: number | null;
-  /** exp(logp - oldLogp). */
+  /**
+   * Ratio of the first pass: exp(logp - oldLogp), at sequence level of the row's mean; against refLogp where the run
+   * follows the design notes' formula.
+   */
   readonly ratio: number;
   /** k3 estimate against the reference (nats); null without a reference. */
   readonly kl: number | null;

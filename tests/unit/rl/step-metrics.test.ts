@@ -1,0 +1,158 @@
+import { describe, expect, it } from "vitest";
+import { gridOf } from "../../../src/app/components/rollout/action-colour.ts";
+import type { LossReadback, MeasuredGroup } from "../../../src/engine/rl/group-gradients.ts";
+import { groupRecord } from "../../../src/engine/rl/group-record.ts";
+import { type LossType, lossSettings } from "../../../src/engine/rl/loss-types.ts";
+import type { Playout } from "../../../src/engine/rl/playout.ts";
+import { loopMetrics, overPasses } from "../../../src/engine/rl/step-metrics.ts";
+import { groupsFromArrow, groupsToArrow } from "../../../src/engine/runs/rollouts-arrow.ts";
+
+const mask = { size: [1, 2] as const, counts: "02" };
+
+/** A group of two rollouts of `side`² cells each, sampled with log-probabilities of -1. */
+function played(side: number, changes: Partial<Playout> = {}): Playout {
+  const actions = side * side;
+  const draft = {
+    rowId: "row",
+    imageId: "picture",
+    prompt: "",
+    completion: "",
+    caption: "",
+    referenceCaption: "",
+    captionPrime: null,
+    givenMask: mask,
+    predictedMask: mask,
+    greedyMask: null,
+    terms: [],
+    truncated: false,
+  };
+  return {
+    loop: 2,
+    group: 0,
+    row: { summary: { id: "row" } } as Playout["row"],
+    rollouts: 2,
+    actions,
+    labels: [0, 1].map(() =>
+      Array.from({ length: actions }, (_, at) => ({ id: 1, label: `cell ${Math.floor(at / side)},${at % side}` })),
+    ),
+    mask: new Float32Array(2 * actions).fill(1),
+    samplingLogps: new Float32Array(2 * actions).fill(-1),
+    rowWeights: null,
+    rewards: [0, 1],
+    terms: [[], []],
+    drafts: [0, 1].map((reward) => ({ ...draft, reward })),
+    logProbs: () => {
+      throw new Error("not asked here");
+    },
+    dispose: () => undefined,
+    observations: {},
+    ...changes,
+  };
+}
+
+function measured(playout: Playout, old: number, reference: number | null = null): MeasuredGroup {
+  const filled = (value: number) => new Float32Array(2 * playout.actions).fill(value);
+  return {
+    playout,
+    scores: { advantages: [-1, 1], mean: 0.5, std: 0.7, zeroSpread: false },
+    refLogps: reference === null ? null : filled(reference),
+    oldLogps: filled(old),
+  };
+}
+
+function readback(playout: Playout, logp: number): LossReadback {
+  const size = 2 * playout.actions;
+  return {
+    loss: 0.5,
+    policy: 0.5,
+    klPenalty: 0,
+    logps: new Float32Array(size).fill(logp),
+    entropies: new Float32Array(size).fill(0.1),
+    auxiliary: {},
+  };
+}
+
+function metrics(group: MeasuredGroup, logp: number, pass = 0, type: LossType = "grpo") {
+  return loopMetrics(2, [group], [readback(group.playout, logp)], lossSettings(type), pass);
+}
+
+describe("a group of 256 × 256 pixels", () => {
+  const playout = played(256);
+  const group = measured(playout, -1);
+
+  it.each(["grpo", "luspo"] as const)("is measured with %s", (type) => {
+    expect(metrics(group, -0.75, 0, type)["loop2/logp_train_vs_sampling/max"]).toBe(0.25);
+  });
+
+  it("is recorded, stored, read again and drawn as a grid", async () => {
+    const record = groupRecord(1, group, readback(playout, -1), lossSettings("grpo"));
+    const [again] = await groupsFromArrow(groupsToArrow([record]), "rollouts.arrow");
+    expect(again?.rollouts.map(({ actions }) => actions.length)).toEqual([65_536, 65_536]);
+    expect(gridOf(again?.rollouts[1]?.actions ?? [])).toMatchObject({ rows: 256, columns: 256 });
+  });
+
+  it("is no grid to draw when a group is larger", () => {
+    const [actions = []] = groupRecord(
+      1,
+      measured(played(400), -1),
+      readback(played(400), -1),
+      lossSettings("grpo"),
+    ).rollouts.map((rollout) => rollout.actions);
+    expect(gridOf(actions)).toBeNull();
+  });
+});
+
+describe("ratio and clips", () => {
+  const playout = played(2);
+
+  it("are told against what the loss divided by; the agreement against what sampled", () => {
+    const row = metrics(measured(playout, -1.5, -1.5), -1, 0, "notes");
+    expect(row["loop2/ratio/mean"]).toBeCloseTo(Math.exp(0.5), 12);
+    expect(row["loop2/clip_ratio/high_mean"]).toBe(0.5);
+    expect(row["loop2/logp_train_vs_sampling/max"]).toBe(0);
+  });
+
+  it("of the records are the same ones", () => {
+    const { rollouts } = groupRecord(1, measured(playout, -1.5, -1.5), readback(playout, -1), lossSettings("notes"));
+    expect(rollouts.map(({ actions }) => actions[0]?.clipped)).toEqual([false, true]);
+    expect(rollouts[1]?.actions[0]).toMatchObject({ oldLogp: -1, refLogp: -1.5, ratio: Math.exp(0.5) });
+  });
+
+  it("of a later pass leave the agreement out: its weights did not sample", () => {
+    const row = metrics(measured(playout, -1), -1.5, 1);
+    expect(row["loop2/clip_ratio/low_mean"]).toBe(0.5);
+    expect(Object.keys(row).filter((name) => name.includes("logp_train"))).toEqual([]);
+  });
+
+  it("clip nothing where the policy's loss is given no advantage", () => {
+    const row = metrics(measured(played(2, { policyGradient: false }), -1), -1.5, 1);
+    expect(row["loop2/clip_ratio/region_mean"]).toBe(0);
+    expect(row["loop2/advantage_abs_mean"]).toBe(1);
+  });
+});
+
+describe("several passes", () => {
+  it("are one row of means, with the extremes of all and what only one of them has", () => {
+    const first = {
+      "loop1/kl": 0.1,
+      "loop1/ratio/min": 1,
+      "loop1/ratio/max": 1,
+      "loop1/logp_train_vs_sampling/max": 0.25,
+    };
+    const second = { "loop1/kl": 0.3, "loop1/ratio/min": 0.5, "loop1/ratio/max": 2 };
+    const third = { "loop1/kl": 0.2, "loop1/ratio/min": 0.8, "loop1/ratio/max": 1.2 };
+    const row = overPasses([first, second, third]);
+    expect(row["loop1/kl"]).toBeCloseTo(0.2, 12);
+    expect(row).toMatchObject({
+      "loop1/ratio/min": 0.5,
+      "loop1/ratio/max": 2,
+      "loop1/logp_train_vs_sampling/max": 0.25,
+    });
+  });
+
+  it("keep equal numbers to the last bit, and a single pass as it is", () => {
+    const row = { "loop1/reward": 0.1 + 0.2, "loop1/reward_std": Number.NaN };
+    expect(overPasses([row, row, row])).toEqual(row);
+    expect(overPasses([row])).toBe(row);
+  });
+});
