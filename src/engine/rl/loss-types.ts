@@ -152,7 +152,7 @@ export function checkLoss(settings: LossSettings): void {
   };
   demand(settings.epsLow >= 0 && settings.epsLow < 1, "epsilon_low", "in [0, 1)");
   demand(settings.epsHigh >= 0, "epsilon_high", "0 or more");
-  demand(settings.delta === null || settings.delta > 1, "delta", "above 1");
+  demand(settings.delta === null || settings.delta > 1, "delta", "above 1, or 0 for none");
   demand(settings.weightMin <= settings.weightMax, "cispo weights", "in order");
   demand(settings.sapo.positive > 0 && settings.sapo.negative > 0, "sapo temperatures", "above 0");
   demand(settings.beta >= 0, "beta", "0 or more");

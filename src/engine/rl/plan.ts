@@ -8,6 +8,7 @@ import type { StartAdapter } from "../model/start-adapter.ts";
 import type { Matrix } from "../model/weights.ts";
 import { budgetBytes, type Forecast, fittingChanges, forecast } from "../plan/fit.ts";
 import { needsReference } from "./loss-config.ts";
+import { settingObstacles } from "./obstacles.ts";
 import { adapterObstacle, type ShapedTrainable, trainableOf } from "./start-run.ts";
 
 const F32 = 4;
@@ -138,11 +139,7 @@ function boundBytes(weight: Matrix): number {
 }
 
 function problemsOf(model: Sa2vaModel, config: LabConfig, device: EngineDevice): string[] {
-  const problems: string[] = [];
-  const maskSide = model.config.sam2.imageSize / 4;
-  if (config.loops !== "1" && usesField(config) && maskSide % config.fieldGrid !== 0) {
-    problems.push(`Field grid ${config.fieldGrid} must divide this model's mask side of ${maskSide} cells`);
-  }
+  const problems = settingObstacles(model, config).map(({ sentence }) => sentence);
   const binding = device.report.limits.maxStorageBufferBindingSize ?? Number.POSITIVE_INFINITY;
   const largest = [...model.frozen, ...model.base].reduce(
     (most, [path, weight]) => {
@@ -174,8 +171,4 @@ function warningsOf(config: LabConfig, device: EngineDevice): string[] {
   if (config.objective === "notes")
     warnings.push("The notes' formula stops learning once the ratio leaves the clip range");
   return warnings;
-}
-
-function usesField(config: LabConfig): boolean {
-  return config.maskPolicy === "field" || config.maskPolicy === "imitation";
 }

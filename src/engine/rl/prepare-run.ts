@@ -8,6 +8,7 @@ import { readCheckpoint } from "../runs/checkpoint.ts";
 import type { RunManifest } from "../runs/manifest.ts";
 import { createRun, openRun, type RunFolder } from "../runs/run-folder.ts";
 import { keepStart, keptStart } from "./kept-start.ts";
+import { refuseObstacles } from "./obstacles.ts";
 import { type RowList, type SelectedRows, selectRows } from "./row-selection.ts";
 import { checkSameRun, describeData, holdOrRefuse, newRun, parameterCounts } from "./run-facts.ts";
 import { recordJudge } from "./run-judge.ts";
@@ -56,6 +57,7 @@ export async function prepareNew(deps: SessionDeps, { model, hash }: Loaded, ask
   const config = await sealReward({ ...asked.settings, ...held });
   const obstacle = start === undefined ? null : adapterObstacle(start, config);
   if (obstacle !== null) throw new LabError("bad-config", obstacle, { subject: "loraRank" });
+  refuseObstacles(model, config);
   const selected = selectRows(list, config);
   const manifest: RunManifest = {
     ...newRun(asked.title, asked.created, asked.version, asked.report),

@@ -44,7 +44,7 @@ export const OBJECTIVE_SETTINGS = {
     label: "Clip ε low",
     default: 0.2,
     min: 0,
-    max: 1,
+    max: 0.99,
     step: 0.01,
     trl: "epsilon",
     help: "Ratios below 1 − ε lose their gradient when the advantage is negative",
@@ -69,7 +69,7 @@ export const OBJECTIVE_SETTINGS = {
     max: 100,
     step: 0.1,
     trl: "delta",
-    help: "Caps the unclipped ratio as well; 0 is off",
+    help: "Caps the unclipped ratio as well, above 1; 0 is off",
     advanced: true,
   },
   beta: {
