@@ -1,15 +1,34 @@
 /** Rules that look at the metrics of a run and say in one sentence what is going wrong (reference: ui.md §5). */
 import type { StepMetrics } from "../runs/records.ts";
 import type { Alarm } from "./events.ts";
+import type { UpdateReport } from "./training-state.ts";
 
 /** Steps a rule looks back over. */
 const WINDOW = 5;
 
+/** Rewards below this, with a spread within the groups below that, are as good as none. */
+const SPARSE = { mean: 0.05, spread: 1e-3 } as const;
+
+/**
+ * Share of different captions in a group from which on they count as one: a group of three or more that says the same
+ * thing lies below. The captions of loop 2 are the partner's, who rightly says the same of similar masks.
+ */
+const FEW_CAPTIONS = 0.35;
+
+/** Masks that overlap by more are one mask; with less entropy (nats) the policy has stopped trying others. */
+const ONE_MASK = { overlap: 0.98, entropy: 0.1 } as const;
+
+/** Names of tensors that a sentence lists. */
+const NAMED = 3;
+
+/** What an alarm has to know of a step's update. */
+export type UpdateFacts = Pick<UpdateReport, "stepped" | "nonFinite">;
+
 interface Rule {
   readonly id: string;
   readonly severity: Alarm["severity"];
-  /** A sentence, or null when all is well. @param recent newest last, at most WINDOW rows */
-  readonly check: (recent: readonly StepMetrics[]) => string | null;
+  /** A sentence, or null when all is well. @param recent newest last, at most WINDOW rows @param update of the newest */
+  readonly check: (recent: readonly StepMetrics[], update: UpdateFacts) => string | null;
 }
 
 const last = (rows: readonly StepMetrics[]): StepMetrics => rows[rows.length - 1] ?? {};
@@ -30,6 +49,34 @@ function perLoop(loop: 1 | 2): Rule[] {
         return `Loop ${loop}: ${Math.round(share * 100)} % of the groups have equal rewards and teach nothing; raise the temperature, the noise or G`;
       },
     },
+    {
+      id: `sparse-${loop}`,
+      severity: "warning",
+      check: (rows) => {
+        const low = every(rows, name("reward"), (value) => value < SPARSE.mean);
+        if (!low || !every(rows, name("group_std_mean"), (value) => value < SPARSE.spread)) return null;
+        const mean = (last(rows)[name("reward")] as number).toFixed(3);
+        return `Loop ${loop}: rewards stay near 0 (mean ${mean}) and hardly differ within a group; give a term that rewards coming close a weight, such as Mask confidence or Box IoU`;
+      },
+    },
+    loop === 1
+      ? {
+          id: "collapse-1",
+          severity: "warning",
+          check: (rows) =>
+            every(rows, name("completions/distinct_ratio"), (value) => value <= FEW_CAPTIONS)
+              ? "Loop 1: the captions of a group are nearly all the same; raise Temperature, Entropy bonus or KL weight β"
+              : null,
+        }
+      : {
+          id: "collapse-2",
+          severity: "warning",
+          check: (rows) =>
+            every(rows, name("mask/pairwise_iou"), (value) => value > ONE_MASK.overlap) &&
+            every(rows, name("entropy"), (value) => value < ONE_MASK.entropy)
+              ? "Loop 2: the masks of a group are nearly all the same and the policy tries no others; raise the mask policy's own temperature or noise σ, Entropy bonus or KL weight β"
+              : null,
+        },
     {
       id: `truncated-${loop}`,
       severity: "warning",
@@ -73,10 +120,11 @@ const RULES: readonly Rule[] = [
   {
     id: "skipped",
     severity: "error",
-    check: (rows) => {
-      const now = last(rows).skipped_steps ?? 0;
-      const before = rows.length < 2 ? 0 : (rows[rows.length - 2]?.skipped_steps ?? 0);
-      return now > before ? "A gradient was not finite; this step changed nothing" : null;
+    check: (_rows, { stepped, nonFinite }) => {
+      if (stepped) return null;
+      // Every element may be finite and the norm not: its squares overflow.
+      const where = nonFinite.length === 0 ? "its norm overflows" : listed(nonFinite);
+      return `A gradient was not finite (${where}), so its update was left out; if it happens again, lower the learning rate, or switch on Stop on NaN to look at the step`;
     },
   },
   {
@@ -100,21 +148,30 @@ const RULES: readonly Rule[] = [
   },
 ];
 
+/** The first few names, and how many more there are. */
+function listed(names: readonly string[]): string {
+  const more = names.length - NAMED;
+  return `${names.slice(0, NAMED).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
 export interface AlarmWatch {
-  /** Alarms that begin with this step; one that goes on is not repeated. */
-  observe(step: number, metrics: StepMetrics): Alarm[];
+  /**
+   * Alarms that begin with this step; one that goes on is not repeated.
+   * @param update whether the step changed the weights, and which tensors had no finite gradient
+   */
+  observe(step: number, metrics: StepMetrics, update: UpdateFacts): Alarm[];
 }
 
 export function watchAlarms(): AlarmWatch {
   const recent: StepMetrics[] = [];
   const ringing = new Set<string>();
   return {
-    observe(step, metrics) {
+    observe(step, metrics, update) {
       recent.push(metrics);
       if (recent.length > WINDOW) recent.shift();
       const fresh: Alarm[] = [];
       for (const { id, severity, check } of RULES) {
-        const message = check(recent);
+        const message = check(recent, update);
         if (message === null) ringing.delete(id);
         else if (!ringing.has(id)) {
           ringing.add(id);

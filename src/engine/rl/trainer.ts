@@ -189,7 +189,7 @@ export class Trainer {
     await run.appendStep(step, timed);
     await appendPhases(run.store, run.id, { step, phases: costs });
     emit({ type: "step", step, metrics: timed, phaseTimes: times, costs });
-    for (const alarm of this.#alarms.observe(step, timed)) emit({ type: "alarm", alarm });
+    for (const alarm of this.#alarms.observe(step, timed, outcome.update)) emit({ type: "alarm", alarm });
     // Last: a checkpoint whose step had no line in the metrics would leave a gap in a resumed run.
     const due = config.saveSteps > 0 && step % config.saveSteps === 0;
     if (due || this.#checkpointAsked) await this.#checkpoint();

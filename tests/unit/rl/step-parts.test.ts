@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { padRows } from "../../../src/engine/rl/actions.ts";
-import { watchAlarms } from "../../../src/engine/rl/alarms.ts";
 import { promptRow } from "../../../src/engine/rl/data-order.ts";
 import { weightedAdvantages } from "../../../src/engine/rl/weighted-advantages.ts";
 
@@ -57,32 +56,5 @@ describe("advantages of a whole action set", () => {
 describe("padding", () => {
   it("lays rows of unequal length on one grid", () => {
     expect([...padRows([[1, 2], [], [3]], 3, 9)]).toEqual([1, 2, 9, 9, 9, 9, 3, 9, 9]);
-  });
-});
-
-describe("alarms", () => {
-  it("ring once when groups stop teaching, and again after a pause", () => {
-    const watch = watchAlarms();
-    const row = (share: number) => ({ "loop1/frac_reward_zero_std": share });
-    const ring = (from: number, share: number) =>
-      [0, 1, 2, 3, 4, 5].flatMap((i) => watch.observe(from + i, row(share)).map((alarm) => alarm.id));
-    expect(ring(1, 1)).toEqual(["zero-spread-1"]);
-    expect(ring(10, 0)).toEqual([]);
-    expect(ring(20, 1)).toEqual(["zero-spread-1"]);
-  });
-
-  it("name a step whose gradient was not finite", () => {
-    const watch = watchAlarms();
-    expect(watch.observe(1, { skipped_steps: 0 })).toEqual([]);
-    expect(watch.observe(2, { skipped_steps: 1 })[0]).toMatchObject({ id: "skipped", step: 2, severity: "error" });
-    expect(watch.observe(3, { skipped_steps: 1 })).toEqual([]);
-  });
-
-  it("notice a tensor count that only grows", () => {
-    const watch = watchAlarms();
-    const ids = [1, 2, 3, 4, 5].flatMap((n) =>
-      watch.observe(n, { "memory/num_tensors": 100 + n }).map((alarm) => alarm.id),
-    );
-    expect(ids).toEqual(["tensors"]);
   });
 });

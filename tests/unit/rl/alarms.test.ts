@@ -1,0 +1,117 @@
+import { describe, expect, it } from "vitest";
+import { type UpdateFacts, watchAlarms } from "../../../src/engine/rl/alarms.ts";
+import type { StepMetrics } from "../../../src/engine/runs/records.ts";
+
+const STEPPED: UpdateFacts = { stepped: true, nonFinite: [] };
+
+/** Alarms of steps with these metrics, one after the other. */
+function alarmsOf(
+  rows: readonly StepMetrics[],
+): { readonly id: string; readonly step: number; readonly message: string }[] {
+  const watch = watchAlarms();
+  return rows.flatMap((row, at) => watch.observe(at + 1, row, STEPPED));
+}
+
+/** The alarms that so many equal steps begin. */
+const ringing = (row: StepMetrics, steps = 5): string[] => alarmsOf(Array(steps).fill(row)).map(({ id }) => id);
+
+describe("an alarm", () => {
+  it("rings once when groups stop teaching, and again after a pause", () => {
+    const watch = watchAlarms();
+    const row = (share: number) => ({ "loop1/frac_reward_zero_std": share });
+    const ring = (from: number, share: number) =>
+      [0, 1, 2, 3, 4, 5].flatMap((i) => watch.observe(from + i, row(share), STEPPED).map((alarm) => alarm.id));
+    expect(ring(1, 1)).toEqual(["zero-spread-1"]);
+    expect(ring(10, 0)).toEqual([]);
+    expect(ring(20, 1)).toEqual(["zero-spread-1"]);
+  });
+
+  it("notices a tensor count that only grows", () => {
+    const rows = [1, 2, 3, 4, 5].map((n) => ({ "memory/num_tensors": 100 + n }));
+    expect(alarmsOf(rows).map(({ id }) => id)).toEqual(["tensors"]);
+  });
+});
+
+describe("the alarm of an update that was left out", () => {
+  const skipped = (nonFinite: readonly string[]) =>
+    watchAlarms().observe(2, { skipped_steps: 1 }, { stepped: false, nonFinite });
+
+  it("names the tensors, a few of many", () => {
+    const [alarm, ...others] = skipped(["a.lora_A.weight", "b.lora_B.weight"]);
+    expect(alarm).toMatchObject({ id: "skipped", step: 2, severity: "error" });
+    expect(alarm?.message).toMatch(/not finite \(a\.lora_A\.weight, b\.lora_B\.weight\).*learning rate/);
+    expect(others).toEqual([]);
+    expect(skipped(["a", "b", "c", "d", "e"])[0]?.message).toMatch(/\(a, b, c and 2 more\)/);
+  });
+
+  it("says so when the norm alone overflows", () => {
+    expect(skipped([])[0]?.message).toMatch(/\(its norm overflows\)/);
+  });
+
+  it("is silent in steps that update, also in the first one of a run that had skipped some before", () => {
+    expect(watchAlarms().observe(8, { skipped_steps: 3 }, STEPPED)).toEqual([]);
+  });
+});
+
+describe.each([1, 2])("sparse rewards in loop %i", (loop) => {
+  const row = (reward: number, spread: number): StepMetrics => ({
+    [`loop${loop}/reward`]: reward,
+    [`loop${loop}/group_std_mean`]: spread,
+  });
+
+  it("ring when mean and spread stay near 0, naming a weight", () => {
+    const [alarm] = alarmsOf(Array(5).fill(row(0.049, 9e-4)));
+    expect(alarm).toMatchObject({ id: `sparse-${loop}`, step: 5, severity: "warning" });
+    expect(alarm?.message).toMatch(/mean 0\.049.*Mask confidence or Box IoU/);
+  });
+
+  it("do not ring when rewards are rare but differ, are equal but high, or come in one of the steps", () => {
+    expect(ringing(row(0.01, 0.002), 8)).toEqual([]);
+    expect(ringing(row(0.06, 0), 8)).toEqual([]);
+    expect(ringing(row(0, 0), 4)).toEqual([]);
+    const low = row(0, 0);
+    expect(alarmsOf([low, low, row(0.3, 0.1), low, low, low, low])).toEqual([]);
+  });
+
+  it("do not ring without rewards", () => {
+    expect(ringing({ "sft/loss": 1 })).toEqual([]);
+    expect(ringing(row(Number.NaN, Number.NaN))).toEqual([]);
+  });
+});
+
+describe("a collapse of the captions", () => {
+  const row = (share: number): StepMetrics => ({ "loop1/completions/distinct_ratio": share });
+
+  it("rings when groups of three or more say one thing, naming a setting", () => {
+    const [alarm] = alarmsOf(Array(5).fill(row(1 / 3)));
+    expect(alarm).toMatchObject({ id: "collapse-1", severity: "warning" });
+    expect(alarm?.message).toMatch(/Temperature, Entropy bonus or KL weight β/);
+    expect(ringing(row(1 / 8))).toEqual(["collapse-1"]);
+  });
+
+  it("does not ring while captions differ, for a step or two, or for what the partner says", () => {
+    expect(ringing(row(0.4), 8)).toEqual([]);
+    expect(ringing(row(1 / 8), 4)).toEqual([]);
+    expect(ringing({ "loop2/completions/distinct_ratio": 1 / 8 }, 8)).toEqual([]);
+  });
+});
+
+describe("a collapse of the masks", () => {
+  const row = (overlap: number, entropy: number): StepMetrics => ({
+    "loop2/mask/pairwise_iou": overlap,
+    "loop2/entropy": entropy,
+  });
+
+  it("rings when the masks are one and the policy is sure, naming a setting", () => {
+    const [alarm] = alarmsOf(Array(5).fill(row(0.995, 0.02)));
+    expect(alarm).toMatchObject({ id: "collapse-2", severity: "warning" });
+    expect(alarm?.message).toMatch(/noise σ, Entropy bonus or KL weight β/);
+  });
+
+  it("does not ring when masks differ, the policy still tries others, or only for a few steps", () => {
+    expect(ringing(row(0.9, 0.02), 8)).toEqual([]);
+    expect(ringing(row(0.995, 0.5), 8)).toEqual([]);
+    expect(ringing(row(0.995, 0.02), 4)).toEqual([]);
+    expect(ringing({ "loop2/mask/pairwise_iou": 1 }, 8)).toEqual([]);
+  });
+});
