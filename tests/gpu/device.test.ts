@@ -33,6 +33,24 @@ describe("the GPU device", () => {
     expect(() => engine.check()).not.toThrow();
   });
 
+  it("tells memory that ran out from other errors, and what needs less", async () => {
+    const size = engine.device.limits.maxBufferSize;
+    const buffers: GPUBuffer[] = [];
+    let told: unknown;
+    // A driver may promise more than there is, but not without end.
+    for (let i = 0; i < 64 && told === undefined; i++) {
+      buffers.push(engine.device.createBuffer({ size, usage: GPUBufferUsage.STORAGE }));
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      try {
+        engine.check();
+      } catch (thrown) {
+        told = thrown;
+      }
+    }
+    for (const buffer of buffers) buffer.destroy();
+    expect(told).toMatchObject({ code: "gpu", message: expect.stringMatching(/ran out of memory.*weightStorage/s) });
+  });
+
   it("gives pooled buffers back and still works", async () => {
     for (let size = 1000; size < 1100; size++) tf.dispose(tf.ones([size]).square());
     await tf.ones([3]).data();

@@ -78,8 +78,8 @@ export async function openDevice(gpu: GPU | undefined): Promise<EngineDevice> {
 
   let failure: string | undefined;
   let closing = false;
-  device.onuncapturederror = (event) => {
-    failure ??= event.error.message;
+  device.onuncapturederror = ({ error }) => {
+    failure ??= sentenceOf(error);
   };
   const lost = device.lost.then((info) => {
     const sentence = `The GPU device was lost (${info.reason}): ${info.message}`;
@@ -113,7 +113,7 @@ export async function openDevice(gpu: GPU | undefined): Promise<EngineDevice> {
       if (failure === undefined) return;
       const message = failure;
       failure = undefined;
-      throw new LabError("gpu", `The GPU reported an error, so this work did not happen: ${message}`);
+      throw new LabError("gpu", message);
     },
     lost,
     whyLost: () =>
@@ -124,6 +124,18 @@ export async function openDevice(gpu: GPU | undefined): Promise<EngineDevice> {
       device.destroy();
     },
   };
+}
+
+/** Whatever the error was, the submit it belongs to did nothing. */
+function sentenceOf(error: GPUError): string {
+  if (!(error instanceof GPUOutOfMemoryError)) {
+    return `The GPU reported an error, so this work did not happen: ${error.message}`;
+  }
+  return (
+    `The graphics card ran out of memory, so this work did not happen (${error.message.split("\n")[0]}); ` +
+    "fewer captions at once (microRollouts), one group at a time (groupsAtOnce), recompute, packed weights (weightStorage) " +
+    "or fewer tiles (maxTiles) need less, and stating gpuMemory lets the plan say how much"
+  );
 }
 
 let replaced = false;
