@@ -143,6 +143,26 @@ describe("the bench", () => {
     await expect.poll(() => text("bench-facts"), { timeout: 30_000 }).not.toBe(before);
     await page.getByTestId("reward-preset-000").click();
     await expect.poll(() => text("bench-facts"), { timeout: 30_000 }).toBe(before);
+    // Also when it has moved while another screen was shown.
+    await show(page, { screen: "setup", loop1Centre: "2" });
+    await show(page, { screen: "rewards" });
+    await expect.poll(() => text("bench-facts"), { timeout: 30_000 }).not.toBe(before);
+    await page.getByTestId("reward-preset-000").click();
+    await expect.poll(() => text("bench-facts"), { timeout: 30_000 }).toBe(before);
+  });
+
+  it("stops a scoring and keeps what was there", async () => {
+    const { page } = lab;
+    const source = await text("bench-source");
+    const line = JSON.stringify({ row: "a", loop: 2, caption: "a red car", reference: "a blue bus" });
+    const lines = Array.from({ length: 20_000 }, (_, at) => line.replace('"a"', `"${at >> 1}"`));
+    const buffer = Buffer.from(lines.join("\n"));
+    await page.getByTestId("bench-file").setInputFiles({ name: "large.jsonl", mimeType: "text/plain", buffer });
+    await expect.poll(() => text("bench-progress"), { timeout: 30_000 }).toMatch(/^Scoring [1-9]\d* of 10000 groups/);
+    await page.getByTestId("bench-stop").click();
+    await expect.poll(() => text("bench-problem")).toMatch(/^Scoring was stopped/);
+    expect(await page.getByTestId("bench-progress").count()).toBe(0);
+    expect(await text("bench-source")).toBe(source);
   });
 
   it("takes a file of rollouts, and refuses a wrong one without losing what is there", async () => {

@@ -1,0 +1,70 @@
+/** Searching the rollouts of the recorded run: limits outside 0 to 1, and steps that cannot be read. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { root } from "../../scripts/lib/ensure.mjs";
+import { groupsFromArrow } from "../../src/engine/runs/rollouts-arrow.ts";
+import { type OpenPage, openPage, problems } from "../support/page.ts";
+
+const RUN = join(root, "public/pocket/recorded");
+const [first] = JSON.parse(readFileSync(join(RUN, "files.json"), "utf8")) as readonly { readonly path: string }[];
+const folder = join(RUN, first?.path.split("/")[0] ?? "", "rollouts");
+const files = readdirSync(folder);
+const read = (name: string) => groupsFromArrow(new Uint8Array(readFileSync(join(folder, name))), name);
+const groups = (await Promise.all(files.map(read))).flat();
+/** What the page says of the groups of these files with a reward up to a limit. */
+function matching(limit: number, left: readonly string[] = []): string {
+  const steps = left.map((name) => Number(/\d+/.exec(name)?.[0]));
+  const found = groups.filter(
+    ({ step, rollouts }) => !steps.includes(step) && rollouts.some(({ reward }) => reward !== null && reward <= limit),
+  );
+  return `${found.length} groups in ${new Set(found.map(({ step }) => step)).size} steps match`;
+}
+
+let lab: OpenPage;
+/** Files that break off while they are read. */
+const broken: string[] = [];
+beforeAll(async () => {
+  lab = await openPage({ screen: "rollouts" });
+  await lab.context.route(/rollouts\/step-\d+\.arrow/, (route) => {
+    const name = route.request().url().split("/").pop() ?? "";
+    return broken.includes(name) ? route.fulfill({ status: 404, body: "" }) : route.continue();
+  });
+});
+afterAll(() => lab.close());
+
+describe("a search in rollouts", () => {
+  it("goes on past steps that cannot be read and names them, and reads them when they are back", async () => {
+    const { page } = lab;
+    await page.getByTestId("rollout-card").first().waitFor();
+    // Not the newest, which is read already.
+    broken.push(...[...files].sort().slice(1, 3));
+    const limits = page.getByLabel("Highest reward");
+    await page.getByRole("button", { name: "Filter…" }).click();
+    await limits.fill("100");
+    await expect
+      .poll(() => page.locator("main p[role=status]").first().textContent(), { timeout: 30_000 })
+      .toBe(matching(100, broken));
+    expect(await page.getByTestId("unread-steps").textContent()).toMatch(/^2 steps could not be read: .*step-0000/);
+    broken.length = 0;
+    await limits.fill("");
+    await expect.poll(() => page.getByTestId("unread-steps").count()).toBe(0);
+    await limits.fill("100");
+    await expect
+      .poll(() => page.locator("main p[role=status]").first().textContent(), { timeout: 30_000 })
+      .toBe(matching(100));
+    expect(await page.getByTestId("unread-steps").count()).toBe(0);
+  });
+
+  it("takes limits below 0, typed digit by digit", async () => {
+    const { page } = lab;
+    const limits = page.getByLabel("Highest reward");
+    await limits.fill("");
+    await limits.pressSequentially("-0.05");
+    expect(await limits.inputValue()).toBe("-0.05");
+    await expect
+      .poll(() => page.locator("main p[role=status]").first().textContent(), { timeout: 30_000 })
+      .toBe(matching(-0.05));
+    expect(await problems(page)).toEqual([]);
+  });
+});
