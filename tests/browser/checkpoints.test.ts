@@ -195,6 +195,37 @@ describe("a checkpoint by address", () => {
     // The model that was there before is there still.
     expect(await weightsFrom("folder")).toBe("their files, conversion kept");
   });
+
+  it("that is still loading gives way to another that is asked for", async () => {
+    const { page } = lab;
+    const headers = { ETag: '"fourth"' };
+    server.manner = { ...server.manner, ranges: false };
+    server.fault = (path, _, { method, range }) => {
+      if (path !== WEIGHTS) return null;
+      return method === "GET" && range === null ? { headers, stallAfter: 1_200_000 } : { headers };
+    };
+    await ask(server.url);
+    await page.getByTestId("load-address").click();
+    await expect
+      .poll(() => page.getByRole("progressbar").getAttribute("value"), { timeout: 60_000 })
+      .toMatch(/^\d{6,}$/);
+    await page.getByRole("button", { name: "Use pocket model" }).click();
+    await weightsFrom("pocket model");
+    expect(await page.getByRole("progressbar").count()).toBe(0);
+    // Nobody reads on: whoever did would ask again for what was cut off, and load it over the pocket model.
+    server.fault = (path) => (path === WEIGHTS ? { headers } : null);
+    const asked = server.seen.length;
+    server.cut();
+    await page.waitForTimeout(5000);
+    expect(server.seen.length).toBe(asked);
+    await weightsFrom("pocket model");
+    await untilReady(page, 10);
+    expect(await problems(page)).toEqual([]);
+    await kept("unfinished")
+      .getByRole("button", { name: /^Delete/ })
+      .click();
+    await expect.poll(() => kept("unfinished").count()).toBe(0);
+  });
 });
 
 describe("a checkpoint from disk", () => {

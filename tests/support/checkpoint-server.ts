@@ -54,6 +54,8 @@ export interface CheckpointServer {
   reset(): void;
   /** Bytes of the weight files sent since the last reset. */
   weightBytes(): number;
+  /** Closes every connection, as a network that breaks down does; the next one is answered. */
+  cut(): void;
   close(): Promise<void>;
 }
 
@@ -139,6 +141,7 @@ export async function checkpointServer(directory: string): Promise<CheckpointSer
     },
     weightBytes: () =>
       state.seen.filter(({ path }) => path.endsWith(".safetensors")).reduce((sum, { sent }) => sum + sent, 0),
+    cut: () => server.closeAllConnections(),
     close: async () => {
       server.closeAllConnections();
       await new Promise((done) => server.close(done));

@@ -1,5 +1,5 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from "react";
+import { type KeyboardEvent, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react";
 import type { RegionSummary } from "../../../engine/data/sample.ts";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
 import { formatShare } from "../../styles/format.ts";
@@ -33,7 +33,7 @@ export function Gallery(props: {
   });
   // The list keeps the heights that it once measured: those of another width or size are asked for anew.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the height is what has changed
-  useEffect(() => list.measure(), [list, height]);
+  useLayoutEffect(() => list.measure(), [list, height]);
 
   const at = rows.findIndex((row) => row.id === selected);
   const line = at < 0 ? -1 : Math.floor(at / columns);

@@ -1,0 +1,135 @@
+/** Going back and forth, windows that change their width, and charts that go from one run to another. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type OpenPage, openPage, problems, show } from "../support/page.ts";
+
+let lab: OpenPage;
+beforeAll(async () => {
+  lab = await openPage({}, { webgpu: false });
+  await lab.page.getByTestId("gallery").getByRole("button").nth(5).waitFor();
+});
+afterAll(() => lab.close());
+
+describe("the way back", () => {
+  it("to where the page was opened keeps the settings made since", async () => {
+    const { page } = lab;
+    await page.getByTestId("nav-setup").click();
+    await page.getByLabel("Steps", { exact: true }).fill("123");
+    await expect.poll(() => page.url()).toMatch(/steps=123/);
+    await page.goBack();
+    await page.locator("main[data-screen=data]").waitFor();
+    expect(page.url()).toMatch(/steps=123/);
+    await page.goForward();
+    await page.locator("main[data-screen=setup]").waitFor();
+    expect(await page.getByLabel("Steps", { exact: true }).inputValue()).toBe("123");
+  });
+
+  it("to an address that was typed keeps them too, which the typing itself sets", async () => {
+    const { page } = lab;
+    await show(page, { screen: "runs", steps: "77" });
+    await page.getByTestId("nav-setup").click();
+    expect(await page.getByLabel("Steps", { exact: true }).inputValue()).toBe("77");
+    await page.getByLabel("Steps", { exact: true }).fill("88");
+    await page.goBack();
+    await page.locator("main[data-screen=runs]").waitFor();
+    expect(page.url()).toMatch(/steps=88/);
+    await page.reload();
+    await page.locator("main[data-screen=runs]").waitFor();
+    await page.goForward();
+    await page.locator("main[data-screen=setup]").waitFor();
+    expect(await page.getByLabel("Steps", { exact: true }).inputValue()).toBe("88");
+  });
+});
+
+describe("the gallery", () => {
+  it("keeps its lines apart when the window becomes wider", async () => {
+    const { page } = lab;
+    await show(page, { screen: "data" });
+    await page.getByLabel("Size of tiles").getByText("L", { exact: true }).click();
+    /** Height of a line of tiles, and the space between each and the next, in CSS pixels. */
+    const lines = () =>
+      page.getByTestId("gallery").evaluate((gallery) => {
+        const boxes = [...(gallery.firstElementChild?.children ?? [])].map((line) => line.getBoundingClientRect());
+        return {
+          height: boxes[0]?.height ?? 0,
+          gaps: boxes.slice(1).map((box, at) => Math.round(box.top - (boxes[at]?.bottom ?? 0))),
+        };
+      });
+    // One column, one wider column, two, and one again.
+    for (const width of [400, 620, 700, 400]) {
+      const { height } = await lines();
+      await page.setViewportSize({ width, height: 860 });
+      await expect.poll(async () => (await lines()).height).not.toBe(height);
+      const { gaps } = await lines();
+      expect(gaps.length, `${width} px`).toBeGreaterThan(0);
+      expect(new Set(gaps), `${width} px`).toEqual(new Set([10]));
+    }
+    await page.setViewportSize({ width: 1280, height: 860 });
+  });
+});
+
+describe("a zoom", () => {
+  /** Names of copies of the recorded run among the stored ones. */
+  const COPIES = ["copy-a", "copy-b", "copy-c"] as const;
+
+  beforeAll(async () => {
+    // Runs of this browser, without the minutes that training them would take.
+    await lab.page.evaluate(async (copies) => {
+      const base = new URL("pocket/recorded/", document.baseURI);
+      const files = (await (await fetch(new URL("files.json", base))).json()) as { readonly path: string }[];
+      const store = await (await navigator.storage.getDirectory()).getDirectoryHandle("runs", { create: true });
+      for (const { path } of files.filter((file) => /(run\.json|metrics\.jsonl)$/.test(file.path))) {
+        const text = await (await fetch(new URL(path, base))).text();
+        for (const id of copies) {
+          const [from = "", name = ""] = path.split("/");
+          const folder = await store.getDirectoryHandle(id, { create: true });
+          const writer = await (await folder.getFileHandle(name, { create: true })).createWritable();
+          await writer.write(text.replaceAll(`"${from}"`, `"${id}"`));
+          await writer.close();
+        }
+      }
+    }, COPIES);
+  });
+
+  /** The step that the chart names under its left edge. */
+  async function firstStep(chart: string): Promise<number> {
+    const { page } = lab;
+    const section = page.getByTestId(chart);
+    await section.locator(".u-over").hover({ position: { x: 1, y: 20 } });
+    await expect.poll(() => section.locator("li").last().textContent()).toMatch(/^step \d+$/);
+    return Number(((await section.locator("li").last().textContent()) ?? "").replace("step ", ""));
+  }
+
+  /** Drags over the right half of a chart. */
+  async function zoomIn(chart: string): Promise<void> {
+    const box = await lab.page.getByTestId(chart).locator(".u-over").boundingBox();
+    if (box === null) throw new Error(`${chart} has no plot`);
+    await lab.page.mouse.move(box.x + box.width / 2, box.y + 20);
+    await lab.page.mouse.down();
+    await lab.page.mouse.move(box.x + box.width - 4, box.y + 20, { steps: 4 });
+    await lab.page.mouse.up();
+    await expect.poll(() => firstStep(chart)).toBeGreaterThan(20);
+  }
+
+  it("of one run's charts is not that of another's", async () => {
+    await show(lab.page, { screen: "train", run: COPIES[0] });
+    expect(await firstStep("chart-reward")).toBe(1);
+    await zoomIn("chart-reward");
+    await show(lab.page, { screen: "train", run: COPIES[1] });
+    expect(await firstStep("chart-reward")).toBe(1);
+    await show(lab.page, { screen: "train", run: COPIES[0] });
+    expect(await firstStep("chart-reward")).toBeGreaterThan(20);
+  });
+
+  it("of one comparison is not that of another", async () => {
+    await show(lab.page, { screen: "runs", compare: `${COPIES[0]},${COPIES[1]}` });
+    expect(await firstStep("chart-compare-reward-1")).toBe(1);
+    await zoomIn("chart-compare-reward-1");
+    await show(lab.page, { screen: "runs", compare: `${COPIES[0]},${COPIES[2]}` });
+    expect(await firstStep("chart-compare-reward-1")).toBe(1);
+  });
+});
+
+it("none of it is a problem", async () => {
+  const told = (await problems(lab.page)).filter((text) => !/WebGPU/.test(text));
+  expect(told).toEqual([]);
+});
