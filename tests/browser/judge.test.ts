@@ -10,6 +10,7 @@ import {
   followTrainer,
   type OpenPage,
   openPage,
+  problems,
   type RunEvent,
   show,
   untilEvent,
@@ -65,6 +66,55 @@ describe("the Judge screen", () => {
     expect(await row("wrong")).toMatch(/0\.000\d+ ms/);
     expect(await page.getByTestId("judge-result").textContent()).toMatch(/In order.*Raw replies/);
     expect(judge.calls.every((call) => call.headers.authorization === `Bearer ${KEY}`)).toBe(true);
+  });
+
+  it("judges a pair of one's own by keyboard, with answers, raw replies and the prompts that were sent", async () => {
+    const { page } = lab;
+    const button = page.getByTestId("judge-pair");
+    expect(await button.getAttribute("title")).toBe("Write the reference first");
+    await page.getByTestId("pair-reference").focus();
+    await page.keyboard.type("a shiny red car");
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("a red car");
+    judge.forget();
+    await page.keyboard.press("Control+Enter");
+    const newest = page.getByTestId("pair-verdict").first();
+    await newest.waitFor();
+    const text = (await newest.textContent()) ?? "";
+    // Of shiny, red and car two are there, and neither of two things that are not.
+    expect(text).toMatch(/^0\.800a red cara shiny red car.*What is there0\.667What is not1\.000Objectrecognised/);
+    expect(text).toMatch(/4\.00 points \/ 5 questions.*2 calls.*Raw replies.*"attributes"/);
+    const sent = judge.calls.map(({ body }) => body.messages[0]?.content ?? "");
+    expect(sent).toHaveLength(2);
+    await newest.getByText("2 prompts").click();
+    for (const prompt of sent) await newest.getByText(prompt, { exact: true }).waitFor();
+    // The fixed pairs are not touched, and a second pair stands above the first, which closes.
+    expect(await page.getByTestId("judge-pair-same").count()).toBe(1);
+    await page.getByTestId("pair-hypothesis").fill("a blue boat");
+    await page.getByTestId("judge-pair").click();
+    await expect.poll(() => page.getByTestId("pair-verdict").count()).toBe(2);
+    expect(await newest.textContent()).toMatch(/^0\.000a blue boat.*not recognised/);
+    expect(await page.locator("[data-testid=pair-verdict][open]").count()).toBe(1);
+    expect(await newest.getAttribute("open")).toBe("");
+    judge.script(() => ({ status: 500 }));
+    await page.getByTestId("judge-pair").click();
+    await page.getByTestId("pair-diagnosis").waitFor();
+    expect(await newest.textContent()).toMatch(/^missing.*The server failed.*scripted 500/);
+    judge.script(() => "good");
+    await page.getByRole("button", { name: "Clear" }).click();
+    expect(await page.getByTestId("pair-verdicts").count()).toBe(0);
+  });
+
+  it("ends a pair that hangs when told, and says nothing of it", async () => {
+    const { page } = lab;
+    judge.forget();
+    judge.script(() => "hang");
+    await page.getByTestId("judge-pair").click();
+    await expect.poll(() => judge.calls.length).toBeGreaterThan(0);
+    await page.getByRole("button", { name: "Stop", exact: true }).last().click();
+    await page.getByTestId("judge-pair").waitFor();
+    expect(await page.getByTestId("pair-problem").count()).toBe(0);
+    judge.script(() => "good");
   });
 
   it("says what is wrong: a key refused, a reply that is no JSON, CORS, nothing there, an address with a key", async () => {
@@ -167,6 +217,8 @@ describe("a run with the judge", () => {
     expect(step.metrics).toMatchObject({ "judge/failures": 0, "loop2/reward_missing": 0 });
     expect(step.metrics?.["judge/verdicts"]).toBeGreaterThan(0);
     await untilEvent(events, from, (event) => event.type === "state" && event.state === "finished");
+    // Both steps were looked at on this screen as they were made; none before its file was there.
+    expect((await problems(page)).filter((text) => /rollouts/.test(text))).toEqual([]);
     await show(page, { screen: "rollouts", step: "1" });
     const inspector = page.getByTestId("inspector");
     await inspector.waitFor();

@@ -57,7 +57,7 @@ async function trying(
   stop?.abort();
   const mine = new AbortController();
   stop = mine;
-  judgeStore.setState({ busy: what, problem: null });
+  judgeStore.setState({ busy: what, last: what, problem: null });
   try {
     await work(mine.signal);
   } catch (thrown) {
@@ -79,6 +79,26 @@ export function testJudge(): Promise<void> {
       { rounds: 1, fresh: true, signal },
     );
     judgeStore.setState({ test: { ...judged, pairs: TEST_PAIRS, url: config.judgeUrl } });
+  });
+}
+
+/** Verdicts that stay on the screen. */
+const KEPT = 12;
+let nextVerdict = 1;
+
+/** The pair that the person wrote, straight from the model. */
+export function judgePair(): Promise<void> {
+  const { config } = sessionStore.getState();
+  const { draft: pair } = judgeStore.getState();
+  return trying("pair", async (signal) => {
+    const judged = await lab().judge.judge(
+      { ...config, judge: config.judge === "off" ? "questions" : config.judge },
+      [pair],
+      { rounds: 1, fresh: true, signal },
+    );
+    const counts = { positives: config.judgePositives, negatives: config.judgeNegatives };
+    const verdict = { ...judged, id: nextVerdict++, pair, url: config.judgeUrl, counts };
+    judgeStore.setState(({ verdicts }) => ({ verdicts: [verdict, ...verdicts].slice(0, KEPT) }));
   });
 }
 

@@ -1,6 +1,7 @@
 /** The judge as the page knows it: whether there is a key, what a try-out gave. The key itself is not here. */
 import { useStore } from "zustand";
 import { createStore } from "zustand/vanilla";
+import type { QuestionCounts } from "../../engine/rewards/judge/question-set.ts";
 import type { TestPair } from "../../engine/rewards/judge/test-pairs.ts";
 import type { CaptionPair } from "../../engine/rewards/types.ts";
 import type { WireError } from "../../protocol/common.ts";
@@ -16,17 +17,33 @@ export interface Calibration extends Judged {
   readonly pairs: readonly CaptionPair[];
 }
 
+/** A pair that a person wrote, with its verdict. */
+export interface PairVerdict extends Judged {
+  /** Unique in the page. */
+  readonly id: number;
+  readonly pair: CaptionPair;
+  /** Settings it was made with. */
+  readonly url: string;
+  readonly counts: QuestionCounts;
+}
+
 export interface JudgeState {
   readonly keySet: boolean;
   /** The person asked to have the key remembered on this device. */
   readonly keepKey: boolean;
-  readonly busy: "test" | "calibration" | "models" | null;
+  readonly busy: "test" | "pair" | "calibration" | "models" | null;
   readonly progress: { readonly text: string; readonly share: number } | null;
   readonly models: readonly string[] | null;
   readonly test: TestResult | null;
   readonly calibration: Calibration | null;
+  /** The pair as it is being written. */
+  readonly draft: CaptionPair;
+  /** Newest first. */
+  readonly verdicts: readonly PairVerdict[];
   /** Why the last try-out did not come to anything. */
   readonly problem: WireError | null;
+  /** What the last try-out was. */
+  readonly last: JudgeState["busy"];
 }
 
 export const judgeStore = createStore<JudgeState>()(() => ({
@@ -37,7 +54,10 @@ export const judgeStore = createStore<JudgeState>()(() => ({
   models: null,
   test: null,
   calibration: null,
+  draft: { reference: "", hypothesis: "" },
+  verdicts: [],
   problem: null,
+  last: null,
 }));
 
 /** Reads a part of the judge's state and follows it. */

@@ -4,6 +4,7 @@ import { ConnectionPanel } from "./connection-panel.tsx";
 import styles from "./judge.module.css";
 import { JudgedPanels } from "./judged-panels.tsx";
 import { LimitsPanel } from "./limits-panel.tsx";
+import { PairPanel } from "./pair-panel.tsx";
 import { PromptsPanel } from "./prompts-panel.tsx";
 import { TestPanel } from "./test-panel.tsx";
 
@@ -26,6 +27,7 @@ export function JudgeScreen(): ReactNode {
       </div>
       <div className={styles.column}>
         <TestPanel />
+        <PairPanel />
         <JudgedPanels />
       </div>
     </div>

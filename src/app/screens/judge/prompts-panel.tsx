@@ -120,6 +120,8 @@ function Prompt(props: { readonly name: PromptName; readonly setting: TextKey; r
       <Button
         kind="quiet"
         obstacle={value === "" ? "It is the lab's own text" : null}
+        // The field keeps the focus: leaving it takes the sentence above away, and the button from under the pointer.
+        onMouseDown={(event) => event.preventDefault()}
         onClick={() => {
           setDraft(null);
           changeConfig({ [key]: "" });

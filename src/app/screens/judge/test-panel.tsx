@@ -1,6 +1,4 @@
 import type { ReactNode } from "react";
-import { type Diagnosis, diagnose } from "../../../engine/rewards/judge/diagnosis.ts";
-import type { FailureKind } from "../../../engine/rewards/judge/failure.ts";
 import { inOrder } from "../../../engine/rewards/judge/test-pairs.ts";
 import { stopTrying, testJudge } from "../../clients/judge-actions.ts";
 import { report } from "../../clients/lab.ts";
@@ -10,6 +8,7 @@ import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { type TestResult, useJudge } from "../../stores/judge.ts";
+import { DiagnosisBox } from "./diagnosis-box.tsx";
 import styles from "./judge.module.css";
 import { useTryObstacle } from "./use-try-obstacle.ts";
 
@@ -19,7 +18,7 @@ const EXPECTED = { same: "highest", close: "between", wrong: "lowest" } as const
 export function TestPanel(): ReactNode {
   const busy = useJudge((state) => state.busy);
   const test = useJudge((state) => state.test);
-  const problem = useJudge((state) => state.problem);
+  const problem = useJudge((state) => (state.last === "pair" ? null : state.problem));
   const progress = useJudge((state) => state.progress);
   const obstacle = useTryObstacle();
   return (
@@ -54,19 +53,9 @@ export function TestPanel(): ReactNode {
 function Result({ test }: { readonly test: TestResult }): ReactNode {
   const terms = test.rounds[0] ?? [];
   const ordered = inOrder(terms.map((term) => term.value));
-  const failed = terms.find((term) => term.judge?.failure != null);
-  const diagnosis =
-    failed === undefined
-      ? null
-      : diagnose(failed.judge?.failure as FailureKind, {
-          origin: location.origin,
-          url: test.url,
-          model: test.judge.model,
-          reach: test.reach,
-        });
   return (
     <div className={styles.result} data-testid="judge-result">
-      {diagnosis !== null && <DiagnosisBox diagnosis={diagnosis} said={failed?.note ?? ""} />}
+      <DiagnosisBox judged={test} url={test.url} testId="judge-diagnosis" />
       <table className={styles.table}>
         <thead>
           <tr>
@@ -115,18 +104,6 @@ function Result({ test }: { readonly test: TestResult }): ReactNode {
       <p className={styles.help}>
         {test.judge.model} at {test.judge.place}, prompts {test.judge.version}
       </p>
-    </div>
-  );
-}
-
-function DiagnosisBox(props: { readonly diagnosis: Diagnosis; readonly said: string }): ReactNode {
-  const { title, advice, line } = props.diagnosis;
-  return (
-    <div className={styles.diagnosis} role="alert" data-testid="judge-diagnosis">
-      <h3>{title}</h3>
-      <p>{advice}</p>
-      {line !== undefined && <code className={styles.line}>{line}</code>}
-      {props.said !== "" && <p className={styles.said}>{props.said}</p>}
     </div>
   );
 }

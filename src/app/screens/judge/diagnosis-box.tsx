@@ -1,0 +1,31 @@
+import type { ReactNode } from "react";
+import { diagnose } from "../../../engine/rewards/judge/diagnosis.ts";
+import type { FailureKind } from "../../../engine/rewards/judge/failure.ts";
+import type { Judged } from "../../clients/judge-client.ts";
+import styles from "./judge.module.css";
+
+/** What the first failure of a try-out means and what to do about it; nothing when none failed. */
+export function DiagnosisBox(props: {
+  readonly judged: Judged;
+  /** Address the try-out was made with. */
+  readonly url: string;
+  readonly testId: string;
+}): ReactNode {
+  const { judged, url, testId } = props;
+  const failed = judged.rounds.flat().find((term) => term.judge?.failure != null);
+  if (failed === undefined) return null;
+  const { title, advice, line } = diagnose(failed.judge?.failure as FailureKind, {
+    origin: location.origin,
+    url,
+    model: judged.judge.model,
+    reach: judged.reach,
+  });
+  return (
+    <div className={styles.diagnosis} role="alert" data-testid={testId}>
+      <h3>{title}</h3>
+      <p>{advice}</p>
+      {line !== undefined && <code className={styles.line}>{line}</code>}
+      {failed.note !== undefined && <p className={styles.said}>{failed.note}</p>}
+    </div>
+  );
+}

@@ -1,0 +1,194 @@
+import { type KeyboardEvent, type ReactNode, useId } from "react";
+import { promptsOf } from "../../../engine/rewards/judge/asked.ts";
+import type { RewardTerm } from "../../../engine/rewards/term.ts";
+import type { CaptionPair } from "../../../engine/rewards/types.ts";
+import { judgePair, stopTrying } from "../../clients/judge-actions.ts";
+import { report } from "../../clients/lab.ts";
+import { fixed } from "../../components/charts/format.ts";
+import { JudgeAnswers } from "../../components/rollout/judge-answers.tsx";
+import { Button } from "../../components/ui/button.tsx";
+import { Panel } from "../../components/ui/panel.tsx";
+import { judgeStore, type PairVerdict, useJudge } from "../../stores/judge.ts";
+import { DiagnosisBox } from "./diagnosis-box.tsx";
+import judge from "./judge.module.css";
+import styles from "./pair.module.css";
+import { useTryObstacle } from "./use-try-obstacle.ts";
+
+/** One pair of captions of the person's own, and what the judge makes of it. */
+export function PairPanel(): ReactNode {
+  const draft = useJudge((state) => state.draft);
+  const busy = useJudge((state) => state.busy === "pair");
+  const verdicts = useJudge((state) => state.verdicts);
+  const problem = useJudge((state) => (state.last === "pair" ? state.problem : null));
+  const obstacle = useTryObstacle() ?? unwritten(draft);
+  const start = (): void => {
+    if (obstacle === null) report(judgePair());
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    start();
+  };
+  return (
+    <Panel
+      title="Your own pair"
+      aside={
+        busy ? (
+          <Button onClick={stopTrying}>Stop</Button>
+        ) : (
+          <Button kind="primary" obstacle={obstacle} data-testid="judge-pair" onClick={start}>
+            Judge
+          </Button>
+        )
+      }
+    >
+      <div className={styles.fields}>
+        <Caption label="Reference" hint="What the region truly shows" field="reference" onKeyDown={onKeyDown} />
+        <Caption label="Caption" hint="What is to be judged" field="hypothesis" onKeyDown={onKeyDown} />
+      </div>
+      <div className={styles.foot}>
+        <p className={judge.help} role="status">
+          {busy ? "Asking …" : <Said verdict={verdicts[0]} />}
+        </p>
+        <Button
+          kind="quiet"
+          obstacle={draft.reference === draft.hypothesis ? "Both are the same" : null}
+          onClick={() => setDraft({ reference: draft.hypothesis, hypothesis: draft.reference })}
+        >
+          Exchange
+        </Button>
+        {verdicts.length > 0 && (
+          <Button kind="quiet" onClick={() => judgeStore.setState({ verdicts: [] })}>
+            Clear
+          </Button>
+        )}
+      </div>
+      {problem !== null && (
+        <p className={judge.problem} role="alert" data-testid="pair-problem">
+          {problem.message}
+        </p>
+      )}
+      {verdicts.length > 0 && (
+        <div className={styles.verdicts} data-testid="pair-verdicts">
+          {verdicts.map((verdict, at) => (
+            <Verdict key={verdict.id} verdict={verdict} open={at === 0} />
+          ))}
+        </div>
+      )}
+    </Panel>
+  );
+}
+
+function unwritten({ reference, hypothesis }: CaptionPair): string | null {
+  if (reference.trim() === "") return "Write the reference first";
+  return hypothesis.trim() === "" ? "Write the caption first" : null;
+}
+
+function setDraft(change: Partial<CaptionPair>): void {
+  judgeStore.setState(({ draft }) => ({ draft: { ...draft, ...change } }));
+}
+
+function Caption(props: {
+  readonly label: string;
+  readonly hint: string;
+  readonly field: keyof CaptionPair;
+  readonly onKeyDown: (event: KeyboardEvent) => void;
+}): ReactNode {
+  const { label, hint, field, onKeyDown } = props;
+  const value = useJudge((state) => state.draft[field]);
+  const id = useId();
+  return (
+    <>
+      <label htmlFor={id}>{label}</label>
+      <textarea
+        id={id}
+        rows={2}
+        className={styles.text}
+        placeholder={hint}
+        data-testid={`pair-${field}`}
+        value={value}
+        onChange={(event) => setDraft({ [field]: event.currentTarget.value })}
+        onKeyDown={onKeyDown}
+      />
+    </>
+  );
+}
+
+function termOf({ rounds }: PairVerdict): RewardTerm | undefined {
+  return rounds[0]?.[0];
+}
+
+/** The newest verdict in a few words; before the first, how to come by one. */
+function Said({ verdict }: { readonly verdict: PairVerdict | undefined }): ReactNode {
+  if (verdict === undefined) {
+    return (
+      <>
+        <kbd>Ctrl</kbd> <kbd>Enter</kbd> judges; nothing is taken from the cache
+      </>
+    );
+  }
+  const term = termOf(verdict);
+  const cost = term?.judge === undefined ? "" : ` after ${Math.round(term.judge.latencyMs)} ms`;
+  return term?.value == null ? `No verdict${cost}` : `Score ${fixed(term.value, 3)}${cost}`;
+}
+
+function Verdict({ verdict, open }: { readonly verdict: PairVerdict; readonly open: boolean }): ReactNode {
+  const { pair, judge: by, url, counts } = verdict;
+  const term = termOf(verdict);
+  const detail = term?.judge;
+  const prompts = detail === undefined ? [] : promptsOf(detail, pair, by.prompts, counts);
+  return (
+    <details className={styles.verdict} open={open} data-testid="pair-verdict">
+      <summary>
+        <Score value={term?.value ?? null} />
+        <span className={styles.caption}>{pair.hypothesis}</span>
+      </summary>
+      <div className={styles.body}>
+        <p className={judge.quote}>{pair.reference}</p>
+        <DiagnosisBox judged={verdict} url={url} testId="pair-diagnosis" />
+        {detail !== undefined && detail.positive !== null && (
+          <dl className={styles.facts}>
+            <Fact name="What is there" value={fixed(detail.positive, 3)} />
+            <Fact name="What is not" value={detail.negative === null ? "–" : fixed(detail.negative, 3)} />
+            <Fact name="Object" value={detail.recognised === true ? "recognised" : "not recognised"} />
+            <Fact name="Latency" value={`${Math.round(detail.latencyMs)} ms`} />
+          </dl>
+        )}
+        {detail !== undefined && <JudgeAnswers detail={detail} />}
+        {prompts.length > 0 && (
+          <details className={styles.prompts}>
+            <summary>{prompts.length === 1 ? "Prompt" : `${prompts.length} prompts`}</summary>
+            {prompts.map((text, at) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: prompts have no other identity and never move
+              <pre key={at}>{text}</pre>
+            ))}
+          </details>
+        )}
+      </div>
+    </details>
+  );
+}
+
+function Fact({ name, value }: { readonly name: string; readonly value: string }): ReactNode {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </div>
+  );
+}
+
+/** A score with its place between −1 and 1; the number says it, the bar repeats it. */
+function Score({ value }: { readonly value: number | null }): ReactNode {
+  if (value === null) return <b className={styles.missing}>missing</b>;
+  const place = 50 + 50 * Math.max(-1, Math.min(1, value));
+  const [from, to] = [Math.min(50, place), Math.max(50, place)];
+  return (
+    <>
+      <b className={styles.score}>{fixed(value, 3)}</b>
+      <span className={styles.scale} data-sign={Math.sign(value)} aria-hidden="true">
+        <span style={{ left: `${from}%`, right: `${100 - to}%` }} />
+      </span>
+    </>
+  );
+}
