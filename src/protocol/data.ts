@@ -87,6 +87,8 @@ export interface RunSummary {
   readonly rewards: Readonly<Partial<Record<"loop1" | "loop2", number>>>;
   /** Steps with a complete checkpoint, ascending. */
   readonly checkpoints: readonly number[];
+  /** The best of them by the held-out rows; null when none was evaluated. */
+  readonly best: number | null;
   /** Bytes on disk. */
   readonly bytes: number;
 }

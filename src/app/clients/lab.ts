@@ -18,7 +18,7 @@ import { ModelLoads } from "./model-loads.ts";
 import { startObstacle } from "./obstacles.ts";
 import { toWire } from "./requests.ts";
 import { createRewardClient, type RewardClient } from "./reward-client.ts";
-import { createTrainerClient, type TrainerClient } from "./trainer-client.ts";
+import { createTrainerClient, type Started, type TrainerClient } from "./trainer-client.ts";
 import { createWorkers } from "./workers.ts";
 
 export { startObstacle } from "./obstacles.ts";
@@ -281,20 +281,27 @@ export async function startRun(): Promise<void> {
   const obstacle = startObstacle();
   if (obstacle !== null) throw new LabError("bad-config", obstacle);
   const { config } = sessionStore.getState();
-  runStore.setState({ state: "starting" });
-  try {
-    const started = await lab().trainer.start(config, selection(), newTitle(), new Date().toISOString());
-    beginRun(started.manifest, started.resumedAt, started.trainRows, started.heldOutRows);
-  } catch (thrown) {
-    runStore.setState({ state: "ready" });
-    throw thrown;
-  }
+  await begin(() => lab().trainer.start(config, selection(), newTitle(), new Date().toISOString()));
 }
 
-/** Continues a stored run from its newest checkpoint, with the rows that are open. */
+/** Continues a stored run from its newest checkpoint, with the rows that are open. @throws LabError when it cannot */
 export async function resumeRun(runId: string): Promise<void> {
-  const started = await lab().trainer.resume(runId, selection(), new Date().toISOString());
-  beginRun(started.manifest, started.resumedAt, started.trainRows, started.heldOutRows);
+  await begin(() => lab().trainer.resume(runId, selection(), new Date().toISOString()));
+}
+
+/** Occupies the page from the moment a run is asked for; one that does not come to be leaves it as it was. */
+async function begin(ask: () => Promise<Started>): Promise<void> {
+  const { state } = runStore.getState();
+  if (isActive(state)) throw new LabError("bad-input", "A run is in progress; stop it first");
+  runStore.setState({ state: "starting" });
+  try {
+    const started = await ask();
+    beginRun(started.manifest, started.resumedAt, started.trainRows, started.heldOutRows);
+  } catch (thrown) {
+    // A worker that crashed meanwhile has said so.
+    if (runStore.getState().state === "starting") runStore.setState({ state });
+    throw thrown;
+  }
 }
 
 /** Whether a folder is served with the page. A development server answers an absent file with the page itself. */

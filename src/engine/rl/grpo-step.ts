@@ -124,7 +124,8 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
       await context.phase("update", null);
       const consumed = gradients;
       gradients = gradientSum(state);
-      updates.push(await updateState(state, consumed, config, async () => context.phase("ema", null)));
+      const whole = updates.every(({ stepped }) => !stepped);
+      updates.push(await updateState(state, consumed, config, async () => context.phase("ema", null), whole));
     }
     for (const passes of measured.values()) Object.assign(metrics, overPasses(passes));
     const update = together(updates);

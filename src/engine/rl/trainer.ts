@@ -4,7 +4,7 @@
  */
 import type { LabConfig } from "../config/table.ts";
 import type { RowSource } from "../data/training-row.ts";
-import { LabError } from "../errors.ts";
+import { LabError, toLabError } from "../errors.ts";
 import { evaluateRows } from "../eval/held-out.ts";
 import { storeEvaluation } from "../eval/store.ts";
 import { memorySnapshot, trimPool, trimPoolToSmall } from "../gpu/memory.ts";
@@ -12,7 +12,9 @@ import type { Sa2vaModel } from "../model/sa2va.ts";
 import type { FeatureShelf } from "../policy/feature-store.ts";
 import { createFeatureCache, type FeatureCache } from "../policy/features.ts";
 import type { RewardScorer } from "../rewards/types.ts";
+import { bestCheckpoint } from "../runs/best-checkpoint.ts";
 import { pruneCheckpoints, writeCheckpoint } from "../runs/checkpoint.ts";
+import { readEvaluations } from "../runs/evaluations.ts";
 import { appendPhases } from "../runs/phase-lines.ts";
 import type { GroupRecord, LoopId } from "../runs/records.ts";
 import type { RunFolder } from "../runs/run-folder.ts";
@@ -22,6 +24,7 @@ import type { Phase, PhaseTimes, TrainerEvent } from "./events.ts";
 import { Gate } from "./gate.ts";
 import { grpoStep } from "./grpo-step.ts";
 import { DEVICE_METER, gpuTimes, phaseCosts, restartGpuTimes } from "./phase-costs.ts";
+import { failedRun } from "./run-state.ts";
 import { runWeights } from "./run-weights.ts";
 import { sftStep } from "./sft-step.ts";
 import { NonFiniteGradient, stateArrays, type TrainingState } from "./training-state.ts";
@@ -96,41 +99,66 @@ export class Trainer {
 
   /**
    * Runs to the last step. Returns "finished" or "stopped"; a stop inside a step drops that step and keeps the rest.
-   * @throws whatever a step throws beside being stopped. After a gradient that is not finite the weights are those of
-   *   the last whole step and are checkpointed first; after any other error they are not trusted
+   * @throws whatever a step throws beside being stopped, with run folder and gate told before. After a gradient that is
+   *   not finite the weights may be those of the last whole step and are then checkpointed first; after any other error
+   *   they are not trusted
    */
   async run(): Promise<"finished" | "stopped"> {
     const { config, run } = this.#deps;
     this.gate.play();
     try {
-      if (this.#step === 0) await this.#evaluate();
+      // Also what a stop or a lost device has taken from this step before.
+      if (this.#evaluationDue() && !(await this.#evaluated())) await this.#evaluate();
       while (this.#step < config.steps) {
         await this.gate.beforeStep();
         if (!(await this.#wholeStep())) continue;
-        const { evalSteps } = config;
-        const due = evalSteps > 0 && (this.#step % evalSteps === 0 || this.#step === config.steps);
-        if (due) await this.#evaluate();
+        if (this.#evaluationDue()) await this.#evaluate();
       }
       if (this.#lastCheckpoint < this.#step) await this.#checkpoint();
       await run.update({ state: "finished" });
       this.gate.setState("finished");
       return "finished";
     } catch (thrown) {
-      if (!(thrown instanceof LabError && thrown.code === "cancelled")) {
-        if (thrown instanceof NonFiniteGradient && this.#lastCheckpoint < this.#step) await this.#checkpoint();
-        // The session decides whether the run goes on; nothing of this device is worth storing.
-        if ((await this.#deps.whyLost()) !== undefined) throw thrown;
-        await run.update({ state: "failed" });
-        this.gate.setState("failed");
-        throw thrown;
-      }
-      if (this.#lastCheckpoint < this.#step) await this.#checkpoint();
-      await run.update({ state: "paused" });
-      this.gate.setState("finished");
-      return "stopped";
+      return await this.#end(thrown);
     } finally {
       this.#features.clear();
     }
+  }
+
+  /**
+   * Ends a run that a stop or an error has broken off; whatever fails on the way, folder and gate are told of an end.
+   * @throws what broke it off unless it was a stop; what could not be stored
+   */
+  async #end(thrown: unknown): Promise<"stopped"> {
+    const { run } = this.#deps;
+    const stopped = thrown instanceof LabError && thrown.code === "cancelled";
+    const broken = thrown instanceof NonFiniteGradient && !thrown.whole;
+    let failure = broken ? new LabError("gpu", `${thrown.message}; ${this.#kept()}`) : thrown;
+    try {
+      const whole = stopped || (thrown instanceof NonFiniteGradient && thrown.whole);
+      if (whole && this.#lastCheckpoint < this.#step) await this.#checkpoint();
+      if (stopped) {
+        await run.update({ state: "paused" });
+        this.gate.setState("finished");
+        return "stopped";
+      }
+    } catch (cause) {
+      const { code, message } = toLabError(cause, "storage");
+      const first = stopped ? "The run was stopped" : toLabError(thrown).message;
+      failure = new LabError(code, `${first}, but it could not be stored: ${message}; ${this.#kept()}`, { cause });
+    }
+    // The session decides whether the run goes on; nothing of this device is worth storing.
+    if ((await this.#deps.whyLost()) !== undefined) throw failure;
+    const told = await failedRun(run, failure);
+    this.gate.setState("failed");
+    throw told;
+  }
+
+  /** What can be gone on from. */
+  #kept(): string {
+    return this.#lastCheckpoint === 0
+      ? "the run has no checkpoint yet"
+      : `the checkpoint of step ${this.#lastCheckpoint} is kept`;
   }
 
   #tellPhase(phase: Phase, step = this.#step, loop: LoopId | null = null): void {
@@ -211,11 +239,23 @@ export class Trainer {
     };
   }
 
-  /** Scores held-out rows with the weights of now; does nothing when the run has no beat for it or no such rows. */
+  /** Whether held-out rows are to be scored at the present step: at the start, on the beat and at the end. */
+  #evaluationDue(): boolean {
+    const { evalSteps, evalRows, steps } = this.#deps.config;
+    if (evalSteps === 0 || Math.min(evalRows, this.#deps.heldOutRows.length) === 0) return false;
+    return this.#step % evalSteps === 0 || this.#step === steps;
+  }
+
+  async #evaluated(): Promise<boolean> {
+    const { run } = this.#deps;
+    return (await readEvaluations(run.store, run.id)).some(({ report }) => report.step === this.#step);
+  }
+
+  /** Scores held-out rows with the weights of now. @throws LabError("cancelled") when stopped */
   async #evaluate(): Promise<void> {
     const { config, run, heldOutRows, emit } = this.#deps;
+    if (this.gate.signal.aborted) throw new LabError("cancelled", "The run was stopped");
     const rows = heldOutRows.slice(0, config.evalRows);
-    if (config.evalSteps === 0 || rows.length === 0) return;
     this.#tellPhase("eval");
     const context = this.#context(this.#step);
     const scores = await evaluateRows({ ...context, rows: this.#deps.rows }, rows);
@@ -223,6 +263,8 @@ export class Trainer {
     trimPool();
     const report = await storeEvaluation(run.store, run.id, this.#step, scores);
     emit({ type: "eval", report });
+    // The checkpoint of this step may be the best now, and another one no longer.
+    await this.#prune();
   }
 
   async #checkpoint(): Promise<void> {
@@ -237,9 +279,16 @@ export class Trainer {
       trainer: { optimiserSteps: state.optimiserSteps, skippedSteps: state.skippedSteps },
       baseModel: { name: model.name, hash: run.manifest().model.hash },
     });
-    await pruneCheckpoints(run.store, run.id, config.keepCheckpoints);
     this.#lastCheckpoint = this.#step;
+    await this.#prune();
     emit({ type: "checkpoint", step: this.#step, bytes });
+  }
+
+  /** Keeps the last checkpoints and the best one by the evaluations so far. */
+  async #prune(): Promise<void> {
+    const { run, config } = this.#deps;
+    const best = await bestCheckpoint(run.store, run.id, config.loops);
+    await pruneCheckpoints(run.store, run.id, config.keepCheckpoints, best);
   }
 }
 

@@ -63,10 +63,18 @@ export function disposeState(state: TrainingState): void {
   state.adam.dispose();
 }
 
-/** The run stops at a gradient that is not finite; weights, moments and average are whole and those before the step. */
+/** The run stops at a gradient that is not finite. */
 export class NonFiniteGradient extends LabError {
-  constructor(message: string) {
-    super("gpu", message);
+  /** Whether weights, moments and average are those before the step, or those of a part of it. */
+  readonly whole: boolean;
+
+  /** @param where tensors with such gradients */
+  constructor(where: string, whole: boolean) {
+    const left = whole
+      ? "the weights are those before this step"
+      : "an earlier pass of this step had changed the weights, so they are not stored";
+    super("gpu", `A gradient is not finite (${where}); ${left}`);
+    this.whole = whole;
   }
 }
 
@@ -81,16 +89,18 @@ export interface UpdateReport {
 /**
  * Clip by global norm, AdamW, schedule, moving average. Consumes `gradients`.
  * @param beforeEma called between update and moving average
- * @throws NonFiniteGradient when a gradient is not finite and the run shall stop there; weights are as before
+ * @param whole whether the state is still the one before the step: no earlier pass of it has changed anything
+ * @throws NonFiniteGradient when a gradient is not finite and the run shall stop there; the state is as before the call
  */
 export async function updateState(
   state: TrainingState,
   gradients: GradientSum,
   config: LabConfig,
   beforeEma: () => Promise<void>,
+  whole = true,
 ): Promise<UpdateReport> {
   try {
-    return await update(state, gradients, config, beforeEma);
+    return await update(state, gradients, config, beforeEma, whole);
   } finally {
     gradients.dispose();
   }
@@ -101,6 +111,7 @@ async function update(
   gradients: GradientSum,
   config: LabConfig,
   beforeEma: () => Promise<void>,
+  whole: boolean,
 ): Promise<UpdateReport> {
   const report = await inspectGradients(gradients, state.blockOf);
   const blocks = Object.fromEntries(Object.entries(report.blocks).map(([block, norm]) => [`grad_norm/${block}`, norm]));
@@ -108,11 +119,8 @@ async function update(
   const metrics: Record<string, number> = { grad_norm: report.norm, learning_rate: rate, ...blocks };
   const verdict = judgeGradients(report, { haltOnNonFinite: config.haltOnNan });
   if (verdict !== "step") {
+    if (verdict === "halt") throw new NonFiniteGradient(report.nonFiniteTensors.slice(0, 3).join(", "), whole);
     state.skippedSteps++;
-    if (verdict === "halt") {
-      const where = report.nonFiniteTensors.slice(0, 3).join(", ");
-      throw new NonFiniteGradient(`A gradient is not finite (${where}); the weights are those before this step`);
-    }
     return {
       stepped: false,
       metrics: { ...metrics, skipped_steps: state.skippedSteps },

@@ -32,6 +32,16 @@ const SECOND_MOMENT = "exp_avg_sq.";
  * @throws LabError("storage") when it does not fit; older checkpoints are kept
  */
 export async function writeCheckpoint(store: RunStore, runId: string, state: CheckpointState): Promise<number> {
+  try {
+    return await writeFiles(store, runId, state);
+  } catch (thrown) {
+    // Half a checkpoint is of no use and may hold the last free bytes. What went wrong first is what is told.
+    await removeCheckpoint(store, runId, state.step).catch(() => undefined);
+    throw thrown;
+  }
+}
+
+async function writeFiles(store: RunStore, runId: string, state: CheckpointState): Promise<number> {
   const folder = checkpointPath(runId, state.step);
   await removeCheckpoint(store, runId, state.step);
   const sizes: Record<string, number> = {};

@@ -1,5 +1,8 @@
 /** Evaluations of a run: `eval.jsonl`, one line each with its report and the rows it was computed from. */
+
+import { isRecord } from "../bytes/json.ts";
 import type { Rle } from "../data/rle.ts";
+import { LabError } from "../errors.ts";
 import type { RunStore } from "./store.ts";
 
 export const EVAL_METRICS = [
@@ -50,11 +53,53 @@ export interface StoredEvaluation {
 
 const pathOf = (runId: string): string => `${runId}/eval.jsonl`;
 
-/** Evaluations so far, oldest first; empty when there are none. */
+/**
+ * Evaluations so far, oldest first; empty when there are none.
+ * @throws LabError("bad-input") naming a line that is damaged
+ */
 export async function readEvaluations(store: RunStore, runId: string): Promise<readonly StoredEvaluation[]> {
-  if ((await store.size(pathOf(runId))) === null) return [];
-  const lines = (await store.readText(pathOf(runId))).split("\n").filter((line) => line !== "");
-  return lines.map((line) => JSON.parse(line) as StoredEvaluation);
+  const path = pathOf(runId);
+  if ((await store.size(path)) === null) return [];
+  const lines = (await store.readText(path)).split("\n");
+  return lines.flatMap((line, n) => (line === "" ? [] : [parseLine(line, `${path} line ${n + 1}`)]));
+}
+
+function parseLine(line: string, place: string): StoredEvaluation {
+  const bad = (what: string, cause?: unknown): LabError =>
+    new LabError("bad-input", `${place} is not ${what}; the file is kept as it is`, { subject: place, cause });
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch (thrown) {
+    throw bad("valid JSON", thrown);
+  }
+  if (!isEvaluation(value)) throw bad("an evaluation with its step, means, intervals and rows");
+  return value;
+}
+
+/** What everything that shows an evaluation relies on; a number that was none is stored as null. */
+function isEvaluation(value: unknown): value is StoredEvaluation {
+  if (!isRecord(value) || !isRecord(value.report) || !Array.isArray(value.rows)) return false;
+  const { step, means, ci, difference } = value.report;
+  const all = (record: unknown, holds: (own: unknown) => boolean): boolean =>
+    isRecord(record) && EVAL_METRICS.every((metric) => holds(record[metric]));
+  const number = (own: unknown): boolean => typeof own === "number" || own === null;
+  return (
+    Number.isSafeInteger(step) &&
+    all(means, number) &&
+    all(ci, (own) => Array.isArray(own) && own.length === 2 && own.every(number)) &&
+    (difference === null || all(difference, (own) => isRecord(own) && [own.mean, own.low, own.high].every(number))) &&
+    value.rows.every((row) => isRecord(row) && typeof row.rowId === "string" && all(row, number))
+  );
+}
+
+/** Drops the evaluations of steps past this one. @throws LabError("bad-input") naming a line that is damaged */
+export async function truncateEvaluations(store: RunStore, runId: string, step: number): Promise<void> {
+  const all = await readEvaluations(store, runId);
+  const kept = all.filter(({ report }) => report.step <= step);
+  if (kept.length === all.length) return;
+  if (kept.length > 0) await writeEvaluations(store, runId, kept);
+  else await store.remove(pathOf(runId));
 }
 
 /** Replaces the evaluations of a run. */

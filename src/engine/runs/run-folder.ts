@@ -4,7 +4,9 @@
  */
 import { isRecord } from "../bytes/json.ts";
 import { LabError } from "../errors.ts";
+import { bestCheckpoint } from "./best-checkpoint.ts";
 import { listCheckpoints, removeCheckpointsAfter } from "./checkpoint-folder.ts";
+import { truncateEvaluations } from "./evaluations.ts";
 import type { RunManifest } from "./manifest.ts";
 import { parseManifest } from "./manifest-schema.ts";
 import { metricsLine, parseMetricsLine } from "./numbers-json.ts";
@@ -34,7 +36,7 @@ export interface RunFolder {
   groupSteps(): Promise<readonly number[]>;
   /** @throws LabError("storage") when the step has none */
   readGroups(step: number): Promise<readonly GroupRecord[]>;
-  /** Before a resume at `step`: drops metrics, rollouts and checkpoints past it, so that no curve doubles back. */
+  /** Before a resume at `step`: drops metrics, evaluations, rollouts and checkpoints past it, so that no curve doubles back. */
   truncateAfter(step: number): Promise<void>;
 }
 
@@ -147,6 +149,7 @@ function runFolder(store: RunStore, first: RunManifest): RunFolder {
     readGroups,
     truncateAfter: async (step) => {
       const kept = (await readMetrics()).filter((row) => (row.step as number) <= step);
+      await truncateEvaluations(store, id, step);
       await store.write(metricsPath, kept.map((row) => `${metricsLine(row)}\n`).join(""));
       for (const later of await groupSteps()) if (later > step) await store.remove(rolloutPath(later));
       await removeCheckpointsAfter(store, id, step);
@@ -163,6 +166,8 @@ export interface RunDigest {
   /** Mean reward of each loop over the last ten steps; absent when the loop did not run. */
   readonly rewards: Readonly<Partial<Record<"loop1" | "loop2", number>>>;
   readonly checkpoints: readonly number[];
+  /** The best of them by the held-out rows, see best-checkpoint.ts; null when none was evaluated. */
+  readonly best: number | null;
   /** Bytes of the folder. */
   readonly bytes: number;
 }
@@ -187,8 +192,19 @@ export async function digestRun(run: RunFolder, files?: readonly StoredFile[]): 
     steps: metrics.at(-1)?.step ?? 0,
     rewards,
     checkpoints: await listCheckpoints(run.store, run.id),
+    best: await bestOrNone(run),
     bytes: stored.reduce((sum, file) => sum + file.size, 0),
   };
+}
+
+/** Damaged evaluations are told where they are shown; they do not hide the run. */
+async function bestOrNone(run: RunFolder): Promise<number | null> {
+  try {
+    return await bestCheckpoint(run.store, run.id, run.manifest().config.loops);
+  } catch (thrown) {
+    if (thrown instanceof LabError && thrown.code === "bad-input") return null;
+    throw thrown;
+  }
 }
 
 function manifestPath(id: string): string {

@@ -29,6 +29,14 @@ describe("the table of settings", () => {
       expect(parseConfig(presetConfig(name)), name).toMatchObject({ problems: [], unknown: [] });
   });
 
+  it("has every preset that keeps rows apart score them at the start, a few times on the way and at the end", () => {
+    for (const { name } of PRESETS) {
+      const { steps, evalSteps, heldOutShare } = presetConfig(name);
+      if (heldOutShare === 0) expect(evalSteps, name).toBe(0);
+      else expect(steps / evalSteps, name).toBe(4);
+    }
+  });
+
   it("survives the way through text, as in a page address", () => {
     for (const { name } of PRESETS) {
       const config = presetConfig(name);

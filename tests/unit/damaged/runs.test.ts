@@ -2,16 +2,29 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { checkFiles, readCheckpoint, writeCheckpoint } from "../../../src/engine/runs/checkpoint.ts";
-import { readEvaluations } from "../../../src/engine/runs/evaluations.ts";
+import { readEvaluations, writeEvaluations } from "../../../src/engine/runs/evaluations.ts";
 import { memoryStore } from "../../../src/engine/runs/memory-store.ts";
-import { readPhases } from "../../../src/engine/runs/phase-lines.ts";
+import { appendPhases, type PhaseCost, readPhases } from "../../../src/engine/runs/phase-lines.ts";
 import { createRun, digestRun, listRuns, openRun } from "../../../src/engine/runs/run-folder.ts";
 import { forAny } from "../../support/any.ts";
 import { DAMAGES, damaged, fine } from "../../support/mutate.ts";
 import { state } from "../runs/sample-checkpoint.ts";
+import { evaluation } from "../runs/sample-evaluations.ts";
 import { group, manifest } from "../runs/sample-run.ts";
 
 const [RUN, OTHER] = ["brave-otter", "calm-heron"];
+const COST: PhaseCost = {
+  seconds: 0.25,
+  gpuSeconds: null,
+  dispatches: 12,
+  submits: 2,
+  readBacks: 1,
+  readBytes: 64,
+  writtenBytes: 640,
+  buffers: 3,
+  bufferBytes: 4096,
+  programs: 5,
+};
 
 it("a run with one damaged file", async () => {
   const whole = memoryStore();
@@ -22,11 +35,13 @@ it("a run with one damaged file", async () => {
       await run.appendGroups(step, [group(step, 1, 0), group(step, 2, 0)]);
     }
     await writeCheckpoint(whole, id, state(2));
+    await appendPhases(whole, id, { step: 1, phases: { loss: COST, update: COST } });
+    await writeEvaluations(whole, id, [evaluation(0, 0.25), evaluation(2, 0.5)]);
   }
   const files = new Map<string, Uint8Array>();
   for (const { path } of await whole.list("")) files.set(path, await whole.read(path));
   const own = [...files.keys()].filter((path) => path.startsWith(RUN));
-  expect(own.length).toBeGreaterThan(6);
+  expect(own.length).toBeGreaterThan(8);
   await forAny(400, fc.tuple(fc.constantFrom(...own), DAMAGES), async ([which, damages]) => {
     const store = memoryStore();
     for (const [path, bytes] of files) await store.write(path, path === which ? damaged(bytes, damages) : bytes);
@@ -42,5 +57,6 @@ it("a run with one damaged file", async () => {
     await fine(() => readEvaluations(store, RUN));
     await fine(() => checkFiles(store, RUN, 2));
     await fine(() => readCheckpoint(store, RUN, 2));
+    if (run !== undefined) await fine(() => run.truncateAfter(1));
   });
 });

@@ -116,6 +116,8 @@ test("a full store leaves the older checkpoint usable", async () => {
   expect((failure as LabError).message).toMatch(/needs \d+ bytes and \d+ bytes are free/);
   expect(await listCheckpoints(store, "run")).toEqual([10]);
   await readCheckpoint(store, "run", 10);
+  // Half of the other one would only hold the room that is left.
+  expect(await store.list("run/checkpoints/step-000020")).toEqual([]);
 });
 
 test("pruning keeps the last ones and the best, and clears incomplete folders", async () => {

@@ -42,7 +42,7 @@ export interface RunRowProps {
 /** One stored run and what can be done with it. */
 export function RunRow(props: RunRowProps): ReactNode {
   const { run, live, active, elsewhere, changes, resumeObstacle, exporting, compared } = props;
-  const { manifest, rewards, checkpoints } = run;
+  const { manifest, rewards, checkpoints, best } = run;
   const [choice, setChoice] = useState<ExportChoice>("zip");
   const merging = useTry((state) => state.merging);
   const interrupted = manifest.state === "running" && !active && !elsewhere;
@@ -86,7 +86,9 @@ export function RunRow(props: RunRowProps): ReactNode {
         {bytes(run.bytes)}
       </td>
       <td data-label="Checkpoints" className={styles.number}>
-        {checkpoints.length === 0 ? "–" : checkpoints.join(", ")}
+        {checkpoints.length === 0
+          ? "–"
+          : checkpoints.map((step) => (step === best ? `${step} (best)` : step)).join(", ")}
       </td>
       <td>
         <div className={styles.actions}>

@@ -85,7 +85,7 @@ export const RUN_SETTINGS = {
     max: 100,
     step: 1,
     trl: "save_total_limit",
-    help: "Older checkpoints are deleted, the best one is always kept",
+    help: "So many of the last ones stay; on top of them the best by the held-out rows (mean sampled reward of the loops that train), where these are evaluated",
     advanced: true,
   },
   evalSteps: {

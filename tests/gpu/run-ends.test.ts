@@ -1,0 +1,184 @@
+/** Every run ends: with a checkpoint or a sentence why there is none, and with nothing left out of its evaluations. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { memorySnapshot } from "../../src/engine/gpu/memory.ts";
+import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
+import { bestOf } from "../../src/engine/runs/best-checkpoint.ts";
+import { listCheckpoints } from "../../src/engine/runs/checkpoint-folder.ts";
+import { readEvaluations } from "../../src/engine/runs/evaluations.ts";
+import { memoryStore } from "../../src/engine/runs/memory-store.ts";
+import { openRun } from "../../src/engine/runs/run-folder.ts";
+import { quotaError } from "../../src/engine/runs/store.ts";
+import { checkpointFiles, expectSameFiles, openTestLab, type TestLab } from "../support/session.ts";
+
+let full = false;
+let lab: TestLab;
+let baseline: number;
+beforeAll(async () => {
+  const store = memoryStore();
+  const write = store.write.bind(store);
+  // The last file of a checkpoint is the one that does not fit.
+  store.write = async (path, content) => {
+    if (full && path.endsWith("complete.json")) throw quotaError(path, 1000, 10);
+    return write(path, content);
+  };
+  lab = await openTestLab(store);
+  baseline = memorySnapshot().tensors;
+});
+afterEach(() => {
+  full = false;
+  lab.watch = () => undefined;
+  lab.events.length = 0;
+});
+afterAll(() => lab.session.dispose());
+
+const stateOf = async (id: string): Promise<string> => (await openRun(lab.store, id)).manifest().state;
+const told = (): readonly string[] => lab.events.flatMap((event) => (event.type === "state" ? [event.state] : []));
+
+/** Stops in the given phase of the given step. */
+function stopAt(step: number, phase: string): void {
+  lab.watch = (event, session) => {
+    if (event.type === "phase" && event.step === step && event.phase === phase) session.trainer?.gate.stop();
+  };
+}
+
+describe("a checkpoint for which there is no room", () => {
+  it("ends a stopped run as failed, with a sentence, and the next run can begin", async () => {
+    stopAt(2, "sample");
+    full = true;
+    const run = await lab.start();
+    await expect(run.done).rejects.toMatchObject({
+      code: "storage",
+      message: expect.stringMatching(
+        /^The run was stopped, but it could not be stored: .*complete\.json needs .*; the run has no checkpoint yet$/,
+      ),
+    });
+    expect(told().at(-1)).toBe("failed");
+    const { id } = run.manifest;
+    expect(await stateOf(id)).toBe("failed");
+    // Half a checkpoint does not stay in the way.
+    expect(await lab.store.list(`${id}/checkpoints`)).toEqual([]);
+    expect(lab.session.trainer).toBeUndefined();
+    expect(memorySnapshot().tensors).toBe(baseline);
+    full = false;
+    lab.watch = () => undefined;
+    expect(await lab.train({ steps: 1 })).toHaveLength(1);
+  });
+
+  it("names what is kept, from which the run goes on", async () => {
+    lab.watch = (event, session) => {
+      if (event.type === "checkpoint") full = true;
+      if (event.type === "phase" && event.step === 3 && event.phase === "sample") session.trainer?.gate.stop();
+    };
+    const run = await lab.start({ steps: 3, saveSteps: 1, keepCheckpoints: 3 });
+    await expect(run.done).rejects.toThrow(/step-000002.*complete\.json needs/);
+    const { id } = run.manifest;
+    expect([await stateOf(id), told().at(-1), await listCheckpoints(lab.store, id)]).toEqual(["failed", "failed", [1]]);
+    full = false;
+    lab.watch = () => undefined;
+    const resumed = await lab.resume(id);
+    expect([resumed.resumedAt, await resumed.done, await stateOf(id)]).toEqual([1, "finished", "finished"]);
+  });
+});
+
+describe("a gradient that is not finite", () => {
+  const HALTING = { steps: 3, loops: "1", iterations: 2, haltOnNan: true, keepCheckpoints: 3 } as const;
+
+  /** Lets a frozen norm of the language model become NaN before the given loss phase of step 2. */
+  async function poisoned(pass: number): Promise<{ readonly id: string; readonly failure: unknown }> {
+    const frozen = lab.session.model?.frozen as Map<string, Tensor>;
+    const [path, tensor] = [...frozen].find(([name]) => /^language_model\..*norm\.weight$/.test(name)) as [
+      string,
+      Tensor,
+    ];
+    const broken = tf.tensor(new Float32Array(tensor.size).fill(Number.NaN), tensor.shape);
+    let seen = 0;
+    lab.watch = (event) => {
+      if (event.type !== "phase" || event.step !== 2 || event.phase !== "loss") return;
+      seen++;
+      if (seen === pass) frozen.set(path, broken);
+    };
+    try {
+      const run = await lab.start(HALTING);
+      const failure = await run.done.then(
+        () => undefined,
+        (thrown: unknown) => thrown,
+      );
+      return { id: run.manifest.id, failure };
+    } finally {
+      frozen.set(path, tensor);
+      broken.dispose();
+    }
+  }
+
+  it("in the first pass of a step leaves a checkpoint of the last whole step", async () => {
+    lab.watch = (event, session) => {
+      if (event.type === "phase" && event.step === 1 && event.phase === "sample") session.trainer?.askCheckpoint();
+    };
+    const whole = await lab.start(HALTING);
+    expect(await whole.done).toBe("finished");
+    const { id, failure } = await poisoned(1);
+    expect(failure).toMatchObject({ message: expect.stringMatching(/the weights are those before this step$/) });
+    expect(await listCheckpoints(lab.store, id)).toEqual([1]);
+    expectSameFiles(await checkpointFiles(lab.store, id, 1), await checkpointFiles(lab.store, whole.manifest.id, 1));
+  });
+
+  it("in a later pass leaves none of a part of a step, and says what is kept", async () => {
+    const { id, failure } = await poisoned(2);
+    expect(failure).toMatchObject({
+      message: expect.stringMatching(/an earlier pass of this step .* not stored; the run has no checkpoint yet$/),
+    });
+    expect([await stateOf(id), await listCheckpoints(lab.store, id)]).toEqual(["failed", []]);
+    expect(memorySnapshot().tensors).toBe(baseline);
+  });
+});
+
+describe("the evaluations of a run", () => {
+  const EVALUATED = { steps: 3, saveSteps: 1, keepCheckpoints: 1, evalSteps: 1, evalRows: 2 } as const;
+  const stored = (id: string): Promise<string> => lab.store.readText(`${id}/eval.jsonl`);
+  let whole: string;
+  beforeAll(async () => {
+    const run = await lab.start(EVALUATED);
+    await run.done;
+    whole = run.manifest.id;
+  });
+
+  it.each([1, 3])("are the same when it was stopped in the one of step %i and resumed", async (step) => {
+    stopAt(step, "eval");
+    const run = await lab.start(EVALUATED);
+    expect(await run.done).toBe("stopped");
+    const { id } = run.manifest;
+    expect((await readEvaluations(lab.store, id)).map(({ report }) => report.step)).not.toContain(step);
+    lab.watch = () => undefined;
+    const resumed = await lab.resume(id);
+    expect([resumed.resumedAt, await resumed.done]).toEqual([step, "finished"]);
+    expect(await stored(id)).toBe(await stored(whole));
+  });
+
+  it("are the same when the device was lost in one, and none is repeated", async () => {
+    let lost = false;
+    lab.watch = (event, session) => {
+      if (event.type !== "phase" || event.step !== 2 || event.phase !== "eval" || lost) return;
+      lost = true;
+      session.device.device.destroy();
+    };
+    const run = await lab.start(EVALUATED);
+    expect(await run.done).toBe("finished");
+    expect(lost).toBe(true);
+    expect(await stored(run.manifest.id)).toBe(await stored(whole));
+    const reports = lab.events.flatMap((event) => (event.type === "eval" ? [event.report.step] : []));
+    expect(reports).toEqual([0, 1, 2, 3]);
+  });
+
+  it("choose the checkpoint that is kept beside the last", async () => {
+    const best = bestOf(await readEvaluations(lab.store, whole), "both", [1, 2, 3]);
+    expect(best, "another seed would test this better").not.toBe(3);
+    expect(await listCheckpoints(lab.store, whole)).toEqual([best, 3]);
+    // Also by a run that goes on.
+    const run = await lab.start({ ...EVALUATED, steps: 4 });
+    await run.done;
+    const { id } = run.manifest;
+    expect(await listCheckpoints(lab.store, id)).toContain(
+      bestOf(await readEvaluations(lab.store, id), "both", [1, 2, 3, 4]),
+    );
+  });
+});
