@@ -213,6 +213,8 @@ describe("a run with the judge", () => {
     judge.forget();
     const from = events.length;
     await page.getByTestId("strip-start").click();
+    await untilEvent(events, from, (event) => event.type === "state" && event.state === "running");
+    await show(page, { screen: "judge" });
     const step = await untilEvent(events, from, (event) => event.type === "step");
     expect(step.metrics).toMatchObject({ "judge/failures": 0, "loop2/reward_missing": 0 });
     expect(step.metrics?.["judge/verdicts"]).toBeGreaterThan(0);

@@ -64,6 +64,21 @@ describe("trying the model out", () => {
     expect(await problems(page)).toEqual([]);
   });
 
+  it("gives a question up with the picture it was about", async () => {
+    const { page } = lab;
+    await page.getByRole("radio", { name: "Segment phrases" }).click();
+    await page.getByTestId("try-phrases").fill("the thing on the left");
+    // In one go: an answer may take less time than two presses from outside.
+    await page.evaluate(`(() => {
+      document.querySelector("[data-testid=try-ask]").click();
+      [...document.querySelectorAll("button")].find(({ textContent }) => textContent === "Back to the row").click();
+    })()`);
+    await page.getByTestId("try-ask").waitFor({ timeout: ANSWER_MS });
+    expect(await page.getByTestId("try-answer").count()).toBe(0);
+    expect(await ask()).toMatch(/IoU with the row/);
+    expect(await problems(page)).toEqual([]);
+  });
+
   it("says what does not fit the card and what would, and does not start", async () => {
     const { page } = lab;
     await show(page, { screen: "setup", gpuMemory: "0.02", recompute: "false" });

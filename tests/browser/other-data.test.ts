@@ -1,0 +1,98 @@
+/** A stored run beside a data set whose rows have the same ids: nothing of the one is shown with the other. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { root } from "../../scripts/lib/ensure.mjs";
+import { writeRegionShard } from "../../src/engine/data/write-shard.ts";
+import { type OpenPage, openPage, problems, show, untilReady } from "../support/page.ts";
+import { row } from "../unit/data/make.ts";
+
+const SHARD = "data-00000-of-00002.arrow";
+const RUN = join(root, "public/pocket/recorded");
+const id = (JSON.parse(readFileSync(join(RUN, "files.json"), "utf8")) as { readonly path: string }[])[0]?.path.split(
+  "/",
+)[0];
+
+let lab: OpenPage;
+beforeAll(async () => {
+  lab = await openPage({ screen: "data" });
+  await untilReady(lab.page);
+});
+afterAll(() => lab.close());
+
+const openBench = async (): Promise<void> => {
+  const { page } = lab;
+  await show(page, { screen: "rewards" });
+  const name = "step-000025.arrow";
+  const buffer = readFileSync(join(RUN, `${id}/rollouts`, name));
+  await page.getByTestId("bench-file").setInputFiles({ name, mimeType: "application/octet-stream", buffer });
+  await expect.poll(() => page.getByTestId("bench-source").textContent(), { timeout: 30_000 }).toMatch(/^step-000025/);
+  await page.getByTestId("bench-groups").getByRole("button").filter({ hasText: SHARD }).first().click();
+};
+const notOpen = (): ReturnType<OpenPage["page"]["getByText"]> => lab.page.getByText(/Picture not available/);
+
+describe("with the rows of the run open", () => {
+  it("pictures and masks are shown", async () => {
+    const { page } = lab;
+    await show(page, { screen: "rollouts", step: "25" });
+    await page.getByTestId("rollout-card").first().waitFor();
+    await show(page, { screen: "eval" });
+    await page.locator("[data-testid=screen-eval] canvas").first().waitFor();
+    await openBench();
+    await page.getByRole("button", { name: "Try it out" }).waitFor();
+    expect(await page.getByTestId("eval-not-open").count()).toBe(0);
+    expect(await notOpen().count()).toBe(0);
+  });
+});
+
+describe("with rows of the same names open", () => {
+  it("a filter for the rows before hides none of them", async () => {
+    const { page } = lab;
+    await show(page, { screen: "data" });
+    await page.getByLabel("Shard", { exact: true }).selectOption("data-00001-of-00002.arrow");
+    const other = Array.from({ length: 160 }, (_, n) => row({}, `Box ${n}.`));
+    const buffer = Buffer.from(writeRegionShard(other));
+    await page
+      .getByTestId("pick-shard-files")
+      .setInputFiles([{ name: SHARD, mimeType: "application/octet-stream", buffer }]);
+    await expect.poll(() => page.getByTestId("data-counts").textContent()).toMatch(/^(\d+ of )?160 rows/);
+    expect(await page.getByTestId("data-counts").textContent()).toMatch(/^160 rows/);
+    expect(await page.getByTestId("gallery").getByRole("button").count()).toBeGreaterThan(5);
+  });
+
+  it("rollouts say that their picture is not there", async () => {
+    await show(lab.page, { screen: "rollouts", step: "25" });
+    await lab.page.getByTestId("rollout-card").first().waitFor();
+    await expect.poll(() => notOpen().count()).toBeGreaterThan(0);
+    expect(await notOpen().first().textContent()).toMatch(
+      /Row data-0000\d-of-00002\.arrow#\d+ .*(another picture|not in)/,
+    );
+    const cards = await lab.page.getByTestId("rollout-card").count();
+    await expect
+      .poll(() =>
+        lab.page
+          .getByTestId("rollout-card")
+          .getByText(/not available/)
+          .count(),
+      )
+      .toBe(cards);
+  });
+
+  it("evaluations say so once and show neither pictures nor given masks", async () => {
+    await show(lab.page, { screen: "eval" });
+    await lab.page.getByTestId("eval-not-open").waitFor();
+    expect(await lab.page.getByTestId("eval-not-open").textContent()).toMatch(/\(shards\) are not open/);
+  });
+
+  it("the bench offers no picture and no trial of an imported group", async () => {
+    const { page } = lab;
+    await openBench();
+    await page.getByText("This row is not open, so its picture is not shown").waitFor();
+    expect(await page.getByRole("button", { name: "Try it out" }).count()).toBe(0);
+  });
+
+  it("nothing is listed as having failed", async () => {
+    expect(await problems(lab.page)).toEqual([]);
+    expect(lab.consoleErrors).toEqual([]);
+  });
+});
