@@ -1,5 +1,6 @@
 /** Going back and forth, windows that change their width, and charts that go from one run to another. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { TILE_SIZES } from "../../src/app/screens/data/tile-size.ts";
 import { type OpenPage, openPage, problems, show } from "../support/page.ts";
 
 let lab: OpenPage;
@@ -45,23 +46,29 @@ describe("the gallery", () => {
     const { page } = lab;
     await show(page, { screen: "data" });
     await page.getByLabel("Size of tiles").getByText("L", { exact: true }).click();
-    /** Height of a line of tiles, and the space between each and the next, in CSS pixels. */
+    /** Width of a tile, height of its line, and the space between each line and the next, in CSS pixels. */
     const lines = () =>
       page.getByTestId("gallery").evaluate((gallery) => {
         const boxes = [...(gallery.firstElementChild?.children ?? [])].map((line) => line.getBoundingClientRect());
         return {
+          window: innerWidth,
+          tile: gallery.querySelector("button")?.getBoundingClientRect().width ?? 0,
           height: boxes[0]?.height ?? 0,
           gaps: boxes.slice(1).map((box, at) => Math.round(box.top - (boxes[at]?.bottom ?? 0))),
         };
       });
     // One column, one wider column, two, and one again.
     for (const width of [400, 620, 700, 400]) {
-      const { height } = await lines();
       await page.setViewportSize({ width, height: 860 });
-      await expect.poll(async () => (await lines()).height).not.toBe(height);
-      const { gaps } = await lines();
-      expect(gaps.length, `${width} px`).toBeGreaterThan(0);
-      expect(new Set(gaps), `${width} px`).toEqual(new Set([10]));
+      let now = await lines();
+      // Tiles follow the window at once, their lines a frame later.
+      const follows = async (): Promise<boolean> => {
+        now = await lines();
+        return now.window === width && Math.abs(now.height - 0.75 * now.tile - TILE_SIZES.l.words) < 1;
+      };
+      await expect.poll(follows, { message: `${width} px`, timeout: 10_000 }).toBe(true);
+      expect(now.gaps.length, `${width} px`).toBeGreaterThan(0);
+      expect(new Set(now.gaps), `${width} px`).toEqual(new Set([10]));
     }
     await page.setViewportSize({ width: 1280, height: 860 });
   });
