@@ -1,16 +1,7 @@
 /** The automatic part of the accessibility check, on every screen in both themes. */
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { violations } from "../support/axe.ts";
 import { CHEAP_RUN, followTrainer, type OpenPage, openPage, show, untilEvent, untilReady } from "../support/page.ts";
-
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-
-interface Violation {
-  readonly id: string;
-  readonly impact: string | null;
-  readonly nodes: readonly { readonly target: readonly unknown[]; readonly failureSummary?: string }[];
-}
 
 let lab: OpenPage;
 beforeAll(async () => {
@@ -24,22 +15,6 @@ beforeAll(async () => {
 });
 afterAll(() => lab.close());
 
-/** Serious and critical violations as "rule: place (what)". */
-async function violations(): Promise<string[]> {
-  const { page } = lab;
-  await page.evaluate(axe);
-  const found = (await page.evaluate(() =>
-    (globalThis as unknown as { axe: { run(options: object): Promise<{ violations: Violation[] }> } }).axe
-      .run({ resultTypes: ["violations"], runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] })
-      .then((result) => result.violations),
-  )) as Violation[];
-  return found
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .flatMap(({ id, nodes }) =>
-      nodes.map((node) => `${id}: ${node.target.join(" ")} (${node.failureSummary?.split("\n")[1]?.trim() ?? ""})`),
-    );
-}
-
 describe.each(["light", "dark"] as const)("in the %s theme", (theme) => {
   beforeAll(async () => {
     await lab.page.emulateMedia({ colorScheme: theme });
@@ -51,7 +26,7 @@ describe.each(["light", "dark"] as const)("in the %s theme", (theme) => {
     async (screen) => {
       await show(lab.page, { screen });
       await lab.page.waitForTimeout(500);
-      expect(await violations()).toEqual([]);
+      expect(await violations(lab.page)).toEqual([]);
     },
   );
 
@@ -59,7 +34,7 @@ describe.each(["light", "dark"] as const)("in the %s theme", (theme) => {
     await show(lab.page, { screen: "data" });
     await lab.page.getByTestId("gallery").getByRole("button").first().click();
     await lab.page.getByTestId("row-detail").waitFor();
-    expect(await violations()).toEqual([]);
+    expect(await violations(lab.page)).toEqual([]);
   });
 
   it("the list of keys passes", async () => {
@@ -67,7 +42,7 @@ describe.each(["light", "dark"] as const)("in the %s theme", (theme) => {
     await lab.page.keyboard.press("?");
     await lab.page.getByRole("dialog", { name: "Keys" }).waitFor();
     await lab.page.waitForTimeout(300);
-    expect(await violations()).toEqual([]);
+    expect(await violations(lab.page)).toEqual([]);
     await lab.page.keyboard.press("Escape");
   });
 
@@ -75,7 +50,7 @@ describe.each(["light", "dark"] as const)("in the %s theme", (theme) => {
     await lab.page.setViewportSize({ width: 390, height: 844 });
     await show(lab.page, { screen: "rollouts" });
     await lab.page.waitForTimeout(500);
-    expect(await violations()).toEqual([]);
+    expect(await violations(lab.page)).toEqual([]);
     await lab.page.setViewportSize({ width: 1280, height: 860 });
   });
 });

@@ -193,14 +193,27 @@ describe("after a reload", () => {
 
   it("it goes on at the next step, to its end", async () => {
     const { page } = lab;
-    await show(page, { screen: "runs" });
+    // A judge without an address keeps a new run from starting; this one has settings of its own.
+    await show(page, { screen: "runs", judge: "dlc" });
+    await expect.poll(() => page.getByTestId("strip-start").getAttribute("title")).toMatch(/The judge is on/);
     const from = events.length;
     await page.getByRole("button", { name: "Resume" }).click();
     const step = await untilEvent(events, from, (event) => event.type === "step");
     expect(step.step).toBe(2);
     await untilEvent(events, from, (event) => event.type === "state" && event.state === "finished");
-    await show(page, { screen: "runs" });
+    await show(page, { screen: "runs", judge: "off" });
     await expect.poll(() => page.getByTestId("runs-table").textContent(), { timeout: 20_000 }).toMatch(/2 \/ 2/);
+  });
+
+  it("and takes another title, which stands everywhere at once", async () => {
+    const { page } = lab;
+    await page.getByTestId("runs-table").getByTitle("Rename").click();
+    await page.getByLabel("Title of the run").fill("Larger groups");
+    await page.keyboard.press("Enter");
+    await page.locator("header").getByText("Larger groups", { exact: true }).waitFor();
+    await page.getByTestId("runs-table").getByText("Larger groups", { exact: true }).waitFor();
+    await show(page, { screen: "train" });
+    await page.getByRole("heading", { name: "Larger groups" }).waitFor();
   });
 });
 
@@ -255,8 +268,10 @@ describe("another start", () => {
     for (const title of titles) {
       await expect.poll(() => curve.getAttribute("aria-label"), { timeout: 20_000 }).toContain(title);
     }
-    await page.getByTestId("compare-metric").selectOption("loop1/entropy");
-    await page.getByTestId("chart-compare-chosen").getByText("loop1/entropy").waitFor();
+    await page.getByTestId("more-metrics").click();
+    await page.getByRole("checkbox", { name: "loop1/entropy", exact: true }).check();
+    await page.keyboard.press("Escape");
+    await page.getByTestId("chart-compare-chosen-loop1/entropy").getByText("loop1/entropy").waitFor();
     // A step leads to the rollouts of every run that is compared.
     const chart = page.getByTestId("chart-compare-reward-1");
     await chart.getByRole("button", { name: "table" }).click();

@@ -21,6 +21,7 @@ export const KEY_HELP: readonly { readonly place: string; readonly keys: readonl
       { keys: ["P"], what: "Start, pause, continue" },
       { keys: ["S"], what: "One step, while paused" },
       { keys: ["F"], what: "One phase of a step, while paused" },
+      { keys: ["C"], what: "Save a checkpoint when the step ends" },
     ],
   },
   {
@@ -92,6 +93,7 @@ export function listenForKeys(onHelp: () => void): () => void {
     else if (key === "p") togglePlay();
     else if (key === "s") act("step");
     else if (key === "f") act("phase");
+    else if (key === "c") act("checkpoint");
   };
   window.addEventListener("keydown", down, { capture: true });
   return () => window.removeEventListener("keydown", down, { capture: true });

@@ -2,9 +2,9 @@
 import type { RunState } from "../../engine/rl/events.ts";
 import { lab, report, startRun } from "../clients/lab.ts";
 import { navigate } from "../stores/route.ts";
-import { isActive, runStore } from "../stores/run.ts";
+import { isActive, noteSaveAsked, runStore } from "../stores/run.ts";
 
-export type RunAction = "start" | "pause" | "play" | "step" | "phase" | "stop";
+export type RunAction = "start" | "pause" | "play" | "step" | "phase" | "checkpoint" | "stop";
 
 /** Why an action cannot be done in a state, or null; starting has further conditions (see startObstacle). */
 export function actionObstacle(action: RunAction, state: RunState): string | null {
@@ -12,7 +12,7 @@ export function actionObstacle(action: RunAction, state: RunState): string | nul
   if (!isActive(state)) return "No run is in progress";
   if (state === "starting" || state === "stopping") return `The run is ${state}`;
   if (action === "pause") return state === "running" ? null : "The run is paused";
-  if (action === "stop") return null;
+  if (action === "stop" || action === "checkpoint") return null;
   return state === "paused" ? null : "Pause the run first";
 }
 
@@ -24,6 +24,7 @@ export function act(action: RunAction): void {
     report(startRun());
     return;
   }
+  if (action === "checkpoint") noteSaveAsked();
   lab().trainer[action]();
 }
 

@@ -1,13 +1,14 @@
 import { type ReactNode, useEffect, useState } from "react";
-import type { Phase, RunState } from "../../engine/rl/events.ts";
-import { startObstacle } from "../clients/lab.ts";
+import type { RunState } from "../../engine/rl/events.ts";
 import { Button } from "../components/ui/button.tsx";
-import { IconKeys, IconPause, IconPlay, IconStep, IconStop, IconWarning } from "../components/ui/icons.tsx";
-import { useRun } from "../stores/run.ts";
+import { IconKeys, IconWarning } from "../components/ui/icons.tsx";
+import { leftText, runSeconds } from "../stores/pace.ts";
+import { PHASE_WORDS } from "../stores/phase-words.ts";
+import { type RunStoreState, useRun } from "../stores/run.ts";
 import { useSession } from "../stores/session.ts";
 import { formatAge, formatBytes, formatCount, formatNumber, NONE } from "../styles/format.ts";
 import { GPU_BYTES, GPU_TENSORS, useLatestMetric } from "./device-metrics.ts";
-import { act, actionObstacle } from "./run-actions.ts";
+import { RunButtons, useWritten } from "./run-buttons.tsx";
 import styles from "./status-strip.module.css";
 import { ThemeSwitch } from "./theme-switch.tsx";
 
@@ -21,21 +22,6 @@ const STATE_WORDS: Readonly<Record<RunState, string>> = {
   stopping: "stopping",
   finished: "finished",
   failed: "failed",
-};
-
-const PHASE_WORDS: Readonly<Record<Phase, string>> = {
-  sample: "drawing rows",
-  features: "encoding pictures",
-  generate: "generating",
-  partner: "partner answers",
-  reward: "scoring",
-  advantage: "advantages",
-  loss: "loss and backward",
-  update: "updating",
-  ema: "EMA",
-  log: "logging",
-  eval: "evaluating",
-  checkpoint: "saving",
 };
 
 /** Always visible: what runs, how far, how fast, and the buttons that steer it. */
@@ -89,11 +75,17 @@ function Facts(): ReactNode {
   return (
     <dl className={styles.facts} tabIndex={0}>
       <Fact name="step" value={`${formatCount(step)}/${formatCount(steps)}`} testId="step" />
+      <TimeLeft />
       {moving && phase !== null && (
         <Fact name={loop === null ? "step ▸" : `loop ${loop} ▸`} value={PHASE_WORDS[phase]} wide />
       )}
       <Fact name="rollouts/min" value={formatNumber(rate, 1)} after />
-      <Fact name="GPU" value={bytes === null ? NONE : `${formatBytes(bytes)} · ${formatCount(tensors)} tensors`} />
+      <Fact
+        name="GPU"
+        value={bytes === null ? NONE : formatBytes(bytes)}
+        more={bytes === null ? "" : ` · ${formatCount(tensors)} tensors`}
+        title={`${formatCount(tensors)} tensors after the last step`}
+      />
       <CheckpointAge />
     </dl>
   );
@@ -116,84 +108,65 @@ function Readiness(): ReactNode {
   );
 }
 
+/** Of the running run; a clock of its own moves it on through long phases. */
+function TimeLeft(): ReactNode {
+  const running = useRun((run) => run.state === "running");
+  useClock(running);
+  const left = useRun(timeLeft);
+  if (left === null) return null;
+  return <Fact name="left" value={left.replace(/ left$/, "")} after testId="time-left" />;
+}
+
+function timeLeft({ state, manifest, step, heldOutRows, costs, pace }: RunStoreState): string | null {
+  if (state !== "running" || manifest === null) return null;
+  const seconds = runSeconds({ step, config: manifest.config, heldOutRows, costs, pace }, Date.now());
+  return seconds === null ? null : leftText(seconds);
+}
+
 function CheckpointAge(): ReactNode {
   const last = useRun((run) => run.lastCheckpoint);
+  const asked = useRun((run) => run.saveAsked);
+  const step = useRun((run) => run.step);
+  const written = useWritten();
+  const now = useClock(last !== null);
+  if (asked) return <Fact name="saves" value={`after step ${step + 1}`} testId="checkpoint" />;
+  if (written !== null) return <Fact name="saved" value={`step ${written}, just now`} testId="checkpoint" />;
+  // One that has just come may be newer than the clock.
+  const age = last === null ? NONE : `step ${last.step}, ${formatAge(Math.max(0, now - last.at) / 1000)} ago`;
+  return <Fact name="saved" value={age} testId="checkpoint" />;
+}
+
+/** Milliseconds since the epoch, moved on every few seconds while it is wanted. */
+function useClock(wanted: boolean): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {
-    if (last === null) return;
+    if (!wanted) return;
     setNow(Date.now());
     const timer = setInterval(() => setNow(Date.now()), 5000);
     return () => clearInterval(timer);
-  }, [last]);
-  const age = last === null ? NONE : `step ${last.step}, ${formatAge((now - last.at) / 1000)} ago`;
-  return <Fact name="checkpoint" value={age} />;
+  }, [wanted]);
+  return now;
 }
 
 function Fact(props: {
   readonly name: string;
   readonly value: string;
+  /** What is left out where there is no room. */
+  readonly more?: string;
   /** Keeps a steady width while the words change. */
   readonly wide?: boolean;
   /** The value stands before its name, as a unit does. */
   readonly after?: boolean;
   readonly testId?: string;
+  readonly title?: string;
 }): ReactNode {
   return (
-    <div className={styles.fact} data-after={props.after === true} data-wide={props.wide === true}>
+    <div className={styles.fact} title={props.title} data-after={props.after === true} data-wide={props.wide === true}>
       <dt>{props.name}</dt>
-      <dd data-testid={props.testId}>{props.value}</dd>
+      <dd data-testid={props.testId}>
+        {props.value}
+        {props.more !== undefined && <span className={styles.more}>{props.more}</span>}
+      </dd>
     </div>
-  );
-}
-
-function RunButtons(): ReactNode {
-  const state = useRun((run) => run.state);
-  const obstacle = useSession(startObstacle);
-  const active = actionObstacle("start", state) !== null;
-  if (!active) {
-    return (
-      <Button
-        kind="primary"
-        icon={<IconPlay />}
-        obstacle={obstacle}
-        data-testid="strip-start"
-        onClick={() => act("start")}
-      >
-        Start
-      </Button>
-    );
-  }
-  const running = state === "running";
-  return (
-    <>
-      <Button
-        kind={running ? "plain" : "primary"}
-        icon={running ? <IconPause /> : <IconPlay />}
-        obstacle={actionObstacle(running ? "pause" : "play", state)}
-        data-testid={running ? "pause" : "play"}
-        title={running ? "Pause after this phase (P)" : "Continue (P)"}
-        onClick={() => act(running ? "pause" : "play")}
-      >
-        {running ? "Pause" : "Play"}
-      </Button>
-      <Button
-        icon={<IconStep />}
-        obstacle={actionObstacle("step", state)}
-        data-testid="single-step"
-        title="One step, then pause (S)"
-        onClick={() => act("step")}
-      >
-        Step
-      </Button>
-      <Button
-        icon={<IconStop />}
-        obstacle={actionObstacle("stop", state)}
-        data-testid="stop"
-        title="Save and end the run"
-        onClick={() => act("stop")}
-      >
-        Stop
-      </Button>
-    </>
   );
 }

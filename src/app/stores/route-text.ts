@@ -21,6 +21,8 @@ export interface Route {
   readonly row: string | null;
   /** Names of the visible mask layers; null is the screen's own choice. */
   readonly layers: readonly string[] | null;
+  /** Metrics that have a chart beside the usual ones; null is the screen's own choice. */
+  readonly metrics: readonly string[] | null;
   /** Smoothing of curves, 0..0.999. */
   readonly smooth: number;
   /** Horizontal axis of curves. */
@@ -50,6 +52,7 @@ const KEYS: { readonly [K in keyof Route]: Key<Route[K]> } = {
   group: text,
   row: text,
   layers: { fallback: null, read: list, write: (value) => (value ?? []).join(",") },
+  metrics: { fallback: null, read: list, write: (value) => (value ?? []).join(",") },
   smooth: {
     fallback: 0.6,
     read: (value) => (Number(value) >= 0 && Number(value) <= 0.999 ? Number(value) : undefined),

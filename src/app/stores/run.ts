@@ -1,11 +1,12 @@
 /** The run of this page as it goes on; stored runs are read through the data client. */
 import { useStore } from "zustand";
 import { createStore } from "zustand/vanilla";
-import type { Alarm, Phase, PhaseTimes, RunState, TrainerEvent } from "../../engine/rl/events.ts";
+import type { Alarm, Phase, PhasePlace, PhaseTimes, RunState, TrainerEvent } from "../../engine/rl/events.ts";
 import type { RunManifest } from "../../engine/runs/manifest.ts";
 import type { StepCosts } from "../../engine/runs/phase-lines.ts";
 import type { GroupRecord, LoopId } from "../../engine/runs/records.ts";
 import { metricStore } from "./metrics.ts";
+import { NO_PACE, type Pace, paceAfter } from "./pace.ts";
 import { groupsAt, withGroup } from "./run-groups.ts";
 
 /** Steps whose costs are kept for medians. */
@@ -16,6 +17,8 @@ export interface LastCheckpoint {
   /** Milliseconds since the epoch. */
   readonly at: number;
   readonly bytes: number;
+  /** Whether a person asked for it, rather than the beat. */
+  readonly asked: boolean;
 }
 
 export interface RunStoreState {
@@ -35,6 +38,11 @@ export interface RunStoreState {
   /** Newest last; the newest steps as wholes (run-groups.ts). */
   readonly groups: readonly GroupRecord[];
   readonly lastCheckpoint: LastCheckpoint | null;
+  /** Whether a checkpoint was asked for that is not written yet. */
+  readonly saveAsked: boolean;
+  /** What going on begins with, while paused. */
+  readonly nextPhase: PhasePlace | null;
+  readonly pace: Pace;
   readonly alarms: readonly Alarm[];
   /** Of the last finished step; null before it. */
   readonly rolloutsPerMinute: number | null;
@@ -56,6 +64,9 @@ const EMPTY: RunStoreState = {
   costs: [],
   groups: [],
   lastCheckpoint: null,
+  saveAsked: false,
+  nextPhase: null,
+  pace: NO_PACE,
   alarms: [],
   rolloutsPerMinute: null,
   evaluations: 0,
@@ -86,6 +97,13 @@ export function beginRun(manifest: RunManifest, resumedAt: number, trainRows: nu
     manifest,
     state: before.state === "running" ? "running" : "starting",
     step: resumedAt,
+    // Its first evaluation may have begun before the page was told of the run.
+    pace: {
+      ...NO_PACE,
+      ...(before.state === "running" && { doing: before.pace.doing, since: before.pace.since }),
+      evaluatedTo: resumedAt,
+      savedTo: resumedAt,
+    },
     costs: same ? before.costs.filter(({ step }) => step <= resumedAt) : [],
     groups: same ? before.groups.filter((group) => group.step <= resumedAt) : [],
     trainRows,
@@ -101,23 +119,27 @@ export function retitleRun(runId: string, title: string): void {
 /** Takes one event of the trainer. @param now milliseconds since the epoch */
 export function applyEvent(event: TrainerEvent, now: number): void {
   const before = runStore.getState();
+  const pace = paceAfter(before.pace, event, now);
+  const set = (change: Partial<RunStoreState>): void => runStore.setState({ ...change, pace });
   switch (event.type) {
     case "state":
-      runStore.setState({
+      set({
         state: event.state,
         step: event.step,
         groups: groupsAt(before.groups, event.state, event.step),
+        nextPhase: event.next ?? null,
+        saveAsked: before.saveAsked && isActive(event.state),
       });
       break;
     case "phase":
-      runStore.setState({ phase: event.phase, loop: event.loop, programs: event.programs });
+      set({ phase: event.phase, loop: event.loop, programs: event.programs });
       break;
     case "group":
-      runStore.setState({ groups: withGroup(before.groups, event.group) });
+      set({ groups: withGroup(before.groups, event.group) });
       break;
     case "step": {
       if (before.runId !== null) metricStore(before.runId).append(event.step, event.metrics, now);
-      runStore.setState({
+      set({
         step: event.step,
         phaseTimes: event.phaseTimes,
         // A device that was lost sets the run back to an earlier step.
@@ -130,15 +152,21 @@ export function applyEvent(event: TrainerEvent, now: number): void {
       break;
     }
     case "alarm":
-      runStore.setState({
+      set({
         alarms: [...before.alarms.filter((alarm) => alarm.id !== event.alarm.id), event.alarm].slice(-100),
       });
       break;
+    case "eval-rows":
+      set({});
+      break;
     case "eval":
-      runStore.setState({ evaluations: before.evaluations + 1 });
+      set({ evaluations: before.evaluations + 1 });
       break;
     case "checkpoint":
-      runStore.setState({ lastCheckpoint: { step: event.step, at: now, bytes: event.bytes } });
+      set({
+        lastCheckpoint: { step: event.step, at: now, bytes: event.bytes, asked: before.saveAsked },
+        saveAsked: false,
+      });
       break;
   }
 }
@@ -150,6 +178,11 @@ function rolloutRate(groups: readonly GroupRecord[], step: number, times: PhaseT
     rollouts += groups[at]?.rollouts.length ?? 0;
   }
   return seconds > 0 && rollouts > 0 ? (rollouts * 60) / seconds : null;
+}
+
+/** A person asked for a checkpoint; it is written when the step that runs now ends. */
+export function noteSaveAsked(): void {
+  runStore.setState({ saveAsked: true });
 }
 
 /** Takes an alarm off the list. */

@@ -55,8 +55,15 @@ interface Asked {
   readonly cells: RegionCells;
 }
 
-/** Scores rows in order; rows whose mask covers no visual token are left out. */
-export async function evaluateRows(deps: EvalDeps, indices: readonly number[]): Promise<readonly RowScores[]> {
+/**
+ * Scores rows in order; rows whose mask covers no visual token are left out.
+ * @param onRows told how many of the rows are done whenever some more are
+ */
+export async function evaluateRows(
+  deps: EvalDeps,
+  indices: readonly number[],
+  onRows?: (done: number) => void,
+): Promise<readonly RowScores[]> {
   const { groupsAtOnce } = deps.config;
   const most = groupsAtOnce === 0 ? MOST_AT_ONCE : groupsAtOnce;
   const scores: RowScores[] = [];
@@ -74,6 +81,7 @@ export async function evaluateRows(deps: EvalDeps, indices: readonly number[]): 
     } finally {
       for (const { features } of asked) disposeFeatures(features);
     }
+    onRows?.(Math.min(from + most, indices.length));
   }
   return scores;
 }

@@ -45,8 +45,20 @@ export interface Alarm {
   readonly message: string;
 }
 
+/** A phase and the loop it belongs to; phases of the whole step have none. */
+export interface PhasePlace {
+  readonly phase: Phase;
+  readonly loop: LoopId | null;
+}
+
 export type TrainerEvent =
-  | { readonly type: "state"; readonly state: RunState; readonly step: number }
+  | {
+      readonly type: "state";
+      readonly state: RunState;
+      readonly step: number;
+      /** Of a paused run: what going on begins with. */
+      readonly next?: PhasePlace;
+    }
   | {
       readonly type: "phase";
       readonly step: number;
@@ -71,4 +83,6 @@ export type TrainerEvent =
       readonly error: { readonly code: ErrorCode; readonly message: string; readonly subject?: string };
     }
   | { readonly type: "checkpoint"; readonly step: number; readonly bytes: number }
+  /** Rows of the evaluation under way that are scored. */
+  | { readonly type: "eval-rows"; readonly done: number; readonly total: number }
   | { readonly type: "eval"; readonly report: EvalReport };

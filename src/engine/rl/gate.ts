@@ -2,10 +2,11 @@
 import { LabError } from "../errors.ts";
 import { addCounts, countsBetween, type GpuCounts } from "../gpu/counters.ts";
 import type { LoopId } from "../runs/records.ts";
-import type { Phase, PhaseCounts, PhaseTimes, RunState } from "./events.ts";
+import type { Phase, PhaseCounts, PhasePlace, PhaseTimes, RunState } from "./events.ts";
 
 export interface GateEvents {
-  onState(state: RunState): void;
+  /** @param next of a pause: the phase before which it holds */
+  onState(state: RunState, next?: PhasePlace): void;
   onPhase(phase: Phase, loop: LoopId | null): void;
 }
 
@@ -49,10 +50,10 @@ export class Gate {
     return this.#abort.signal;
   }
 
-  setState(state: RunState): void {
+  setState(state: RunState, next?: PhasePlace): void {
     if (state === this.#state) return;
     this.#state = state;
-    this.#events.onState(state);
+    this.#events.onState(state, next);
   }
 
   play(): void {
@@ -97,7 +98,7 @@ export class Gate {
    */
   async enter(phase: Phase, loop: LoopId | null): Promise<void> {
     this.#settle();
-    if (this.#pace === "hold") await this.#hold();
+    if (this.#pace === "hold") await this.#hold({ phase, loop });
     if (this.#pace === "phase") this.#pace = "hold";
     this.#stopIfAsked();
     if (phase === "update") this.#updating = true;
@@ -110,7 +111,7 @@ export class Gate {
 
   /** Before a step: holds after a single step, a single phase or a pause. */
   async beforeStep(): Promise<void> {
-    if (this.#pace === "hold") await this.#hold();
+    if (this.#pace === "hold") await this.#hold({ phase: "sample", loop: null });
     this.#stopIfAsked();
     this.#times = {};
     this.#counts = {};
@@ -143,10 +144,10 @@ export class Gate {
     this.#counted = counted;
   }
 
-  async #hold(): Promise<void> {
+  async #hold(next: PhasePlace): Promise<void> {
     this.#stopIfAsked();
     if (this.signal.aborted) return;
-    this.setState("paused");
+    this.setState("paused", next);
     await new Promise<void>((resolve) => {
       this.#wake = resolve;
     });

@@ -1,8 +1,9 @@
 /** Several runs as one source of curves, and what differs between them. */
 import { describe, expect, it } from "vitest";
 import { findSeries } from "../../../src/app/components/charts/chart-spec.ts";
+import { otherMetrics } from "../../../src/app/components/charts/chosen-metrics.ts";
 import { joinedName, joinSources } from "../../../src/app/components/charts/joined-source.ts";
-import { chosenChart, compareCharts, otherMetrics } from "../../../src/app/screens/runs/compare/compare-specs.ts";
+import { chosenChart, compareCharts, shownMetrics } from "../../../src/app/screens/runs/compare/compare-specs.ts";
 import { differenceRows, heldOutRows } from "../../../src/app/screens/runs/compare/difference-rows.ts";
 import { MetricStore } from "../../../src/app/stores/metrics.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
@@ -75,7 +76,7 @@ describe("charts of a comparison", () => {
       ["brave otter", 0],
       ["calm heron", 1],
     ]);
-    expect(otherMetrics(logged)).toEqual(["loop1/entropy"]);
+    expect(otherMetrics(logged, shownMetrics())).toEqual(["loop1/entropy"]);
     const own = storeOf([[1, { "loop1/entropy": 2 }]]);
     const source = joinSources([{ id: "b", source: own }]);
     const found = findSeries(chosenChart("loop1/entropy", runs), source);

@@ -13,6 +13,7 @@ describe("route", () => {
       rollout: "12-1-0-3",
       row: "shards/data 1.arrow#7/2",
       layers: [],
+      metrics: ["loop1/loss", "ema/distance"],
       smooth: 0.9,
       x: "time",
     };

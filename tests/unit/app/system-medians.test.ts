@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { duration } from "../../../src/app/screens/system/duration.ts";
-import { median, phaseRows } from "../../../src/app/screens/system/medians.ts";
+import { phaseRows } from "../../../src/app/screens/system/medians.ts";
 import { applyEvent, beginRun, runStore } from "../../../src/app/stores/run.ts";
+import { median } from "../../../src/app/styles/median.ts";
 import type { PhaseCost } from "../../../src/engine/runs/phase-lines.ts";
 import { manifest } from "../runs/sample-run.ts";
 

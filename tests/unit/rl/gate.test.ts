@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { addCounts, gpuCounts } from "../../../src/engine/gpu/counters.ts";
-import type { RunState } from "../../../src/engine/rl/events.ts";
+import type { PhasePlace, RunState } from "../../../src/engine/rl/events.ts";
 import { Gate, type GpuMeter } from "../../../src/engine/rl/gate.ts";
 
 const ZERO = addCounts(gpuCounts(), gpuCounts(), -1);
@@ -9,9 +9,16 @@ const NO_GPU: GpuMeter = { counts: () => ZERO, label: () => undefined };
 /** A gate over a trainer that counts, with a clock that ticks once per phase. */
 function machine(steps: number) {
   const states: RunState[] = [];
+  const held: PhasePlace[] = [];
   const log: string[] = [];
   let clock = 0;
-  const events = { onState: (state: RunState) => states.push(state), onPhase: (phase: string) => log.push(phase) };
+  const events = {
+    onState: (state: RunState, next?: PhasePlace) => {
+      states.push(state);
+      if (next !== undefined) held.push(next);
+    },
+    onPhase: (phase: string) => log.push(phase),
+  };
   const gate = new Gate(events, () => clock++, NO_GPU);
   const run = async (): Promise<string> => {
     gate.play();
@@ -28,7 +35,7 @@ function machine(steps: number) {
       return "stopped";
     }
   };
-  return { gate, states, log, run };
+  return { gate, states, held, log, run };
 }
 
 const settle = () => new Promise((resolve) => setTimeout(resolve, 0));
@@ -39,6 +46,25 @@ describe("the gate of the phase machine", () => {
     expect(await run()).toBe("finished");
     expect(log).toEqual(["generate", "loss", "step 1", "generate", "loss", "step 2"]);
     expect(states).toEqual(["running"]);
+  });
+
+  it("says before which phase it holds", async () => {
+    const { gate, run, held } = machine(2);
+    const done = run();
+    gate.pause();
+    for (const go of [() => gate.phase(), () => gate.step(), () => gate.phase()]) {
+      await settle();
+      go();
+    }
+    await settle();
+    expect(held).toEqual([
+      { phase: "generate", loop: 1 },
+      { phase: "loss", loop: 1 },
+      { phase: "sample", loop: null },
+      { phase: "loss", loop: 1 },
+    ]);
+    gate.play();
+    expect(await done).toBe("finished");
   });
 
   it("holds at the next phase when paused, and single-steps whole steps", async () => {

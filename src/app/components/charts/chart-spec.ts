@@ -39,6 +39,12 @@ export function showValue(spec: SeriesSpec, value: number | null | undefined): s
   return spec.decimals === "compact" ? compact(value) : fixed(value, spec.decimals);
 }
 
+/** A bound on the left scale, drawn as a thin line across. */
+export interface Level {
+  readonly label: string;
+  readonly value: number;
+}
+
 export interface ChartSpec {
   readonly id: string;
   readonly title: string;
@@ -47,6 +53,9 @@ export interface ChartSpec {
   readonly explains?: readonly string[];
   /** Limits the left scale keeps within view, such as 0..1 of a share. */
   readonly range?: readonly [number, number];
+  readonly levels?: readonly Level[];
+  /** The metric for which a person put it there. */
+  readonly picked?: string;
 }
 
 /** A series with the values it found. */
@@ -63,4 +72,15 @@ export function findSeries(spec: ChartSpec, source: MetricSource): FoundSeries[]
     const metric = series.metrics.find((name) => logged.has(name));
     return metric === undefined ? [] : [{ spec: series, metric, values: source.column(metric) }];
   });
+}
+
+/** Limits that take in the levels which are near: a far one would flatten the curve, and the legend tells it. */
+export function withLevels(low: number, high: number, levels: readonly Level[]): readonly [number, number] {
+  let [least, most] = [low, high];
+  for (const { value } of levels) {
+    if (Math.max(high, value) - Math.min(low, value) > 2 * (high - low)) continue;
+    least = Math.min(least, value);
+    most = Math.max(most, value);
+  }
+  return [least, most];
 }

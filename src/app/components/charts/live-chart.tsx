@@ -1,10 +1,12 @@
 import { type ReactNode, useEffect, useId, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import type uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
+import { IconClose } from "../ui/icons.tsx";
 import { cancelRedraw, requestRedraw } from "./chart-clock.ts";
 import { ChartHelp } from "./chart-help.tsx";
 import { type ChartSpec, dashOf, type FoundSeries, findSeries, type MetricSource, showValue } from "./chart-spec.ts";
 import { ChartTable } from "./chart-table.tsx";
+import { compact } from "./format.ts";
 import styles from "./live-chart.module.css";
 import { currentTheme, LINE_COLOURS, onThemeChange, type Theme } from "./palette.ts";
 import { createPlot, type Drawn, feedPlot } from "./plot.ts";
@@ -19,12 +21,14 @@ export interface LiveChartProps {
   readonly sync: string;
   /** A point was clicked. */
   readonly onPick: (step: number) => void;
+  /** Takes the chart off the screen, where it was put there by choice. */
+  readonly onRemove?: () => void;
 }
 
 const HEIGHT = 146;
 
 /** A curve that follows a running training: fed from the store beside React, redrawn only while it can be seen. */
-export function LiveChart({ spec, source, smoothing, sync, onPick }: LiveChartProps): ReactNode {
+export function LiveChart({ spec, source, smoothing, sync, onPick, onRemove }: LiveChartProps): ReactNode {
   const holder = useRef<HTMLDivElement>(null);
   const titleId = useId();
   const theme = useTheme();
@@ -51,6 +55,7 @@ export function LiveChart({ spec, source, smoothing, sync, onPick }: LiveChartPr
         smoothing,
         logarithmic,
         range: spec.range,
+        levels: spec.levels ?? [],
         width: Math.max(120, element.clientWidth),
         height: HEIGHT,
         sync,
@@ -92,13 +97,19 @@ export function LiveChart({ spec, source, smoothing, sync, onPick }: LiveChartPr
   }, [spec, source, smoothing, sync, theme, logarithmic, table, shape]);
 
   const summary = useMemo(
-    () => found.map(({ spec: series, values }) => describeSeries(series.label, source.steps, values)).join("; "),
-    [found, source],
+    () =>
+      found.length === 0
+        ? ""
+        : [
+            ...found.map(({ spec: series, values }) => describeSeries(series.label, source.steps, values)),
+            ...(spec.levels ?? []).map(({ label, value }) => `${label} ${compact(value)}`),
+          ].join("; "),
+    [found, source, spec],
   );
   return (
     <section className={styles.chart} aria-labelledby={titleId} data-testid={`chart-${spec.id}`}>
       <header className={styles.header}>
-        <h2 id={titleId} className={styles.title}>
+        <h2 id={titleId} className={styles.title} title={spec.picked ?? spec.title}>
           {spec.title}
         </h2>
         <ChartHelp title={spec.title} metrics={spec.explains ?? spec.series.map((series) => series.metrics[0] ?? "")} />
@@ -130,6 +141,17 @@ export function LiveChart({ spec, source, smoothing, sync, onPick }: LiveChartPr
         >
           table
         </button>
+        {onRemove !== undefined && (
+          <button
+            type="button"
+            className={styles.tool}
+            aria-label={`Remove ${spec.picked ?? spec.title}`}
+            title="Remove this chart"
+            onClick={onRemove}
+          >
+            <IconClose size={12} />
+          </button>
+        )}
       </header>
       <Legend found={found} spec={spec} steps={source.steps} cursor={cursor} theme={theme} />
       {table ? (
@@ -196,6 +218,16 @@ function Legend({ found, spec, steps, cursor, theme }: LegendProps): ReactNode {
           </li>
         );
       })}
+      {found.length > 0 &&
+        spec.levels?.map(({ label, value }) => (
+          <li key={label}>
+            <svg width="18" height="8" aria-hidden="true">
+              <line x1="0" x2="18" y1="4" y2="4" stroke="var(--chart-axis)" strokeWidth="1" />
+            </svg>
+            <span>{label}</span>
+            <b>{compact(value)}</b>
+          </li>
+        ))}
       <li className={styles.step}>{cursor === null ? "" : `step ${cursor}`}</li>
     </ul>
   );

@@ -1,5 +1,5 @@
 import uPlot from "uplot";
-import { dashOf, type FoundSeries, type MetricSource } from "./chart-spec.ts";
+import { dashOf, type FoundSeries, type Level, type MetricSource, withLevels } from "./chart-spec.ts";
 import { bytes, compact } from "./format.ts";
 import { LINE_COLOURS, type Theme } from "./palette.ts";
 import { nonFinitePlaces, smooth } from "./smoothing.ts";
@@ -12,6 +12,7 @@ export interface PlotSettings {
   readonly smoothing: number;
   readonly logarithmic: boolean;
   readonly range: readonly [number, number] | undefined;
+  readonly levels: readonly Level[];
   readonly width: number;
   readonly height: number;
   /** Charts of one name share the cursor and the zoom. */
@@ -72,7 +73,8 @@ export function createPlot(target: HTMLElement, found: readonly FoundSeries[], s
         ...(hasRight && {
           right: {
             distr: settings.logarithmic ? 3 : 1,
-            range: (_: uPlot, low: number, high: number) => limits(low, high, { ...settings, range: undefined }),
+            range: (_: uPlot, low: number, high: number) =>
+              limits(low, high, { ...settings, range: undefined, levels: [] }),
           },
         }),
       },
@@ -85,7 +87,7 @@ export function createPlot(target: HTMLElement, found: readonly FoundSeries[], s
         },
         {
           ...axis,
-          size: inBytes ? 62 : 46,
+          size: (_, labels) => Math.max(inBytes ? 62 : 46, labelWidth(labels)),
           space: 26,
           scale: "y",
           values: (_, splits) => splits.map((value) => tick(value, inBytes)),
@@ -94,7 +96,7 @@ export function createPlot(target: HTMLElement, found: readonly FoundSeries[], s
           ? [
               {
                 ...axis,
-                size: 48,
+                size: (_: uPlot, labels: string[] | null) => Math.max(48, labelWidth(labels)),
                 space: 26,
                 side: 1 as const,
                 scale: "right",
@@ -106,7 +108,10 @@ export function createPlot(target: HTMLElement, found: readonly FoundSeries[], s
       ],
       series,
       hooks: {
-        draw: [(drawn) => drawNonFinite(drawn, found, colours, smoothed)],
+        draw: [
+          (drawn) => drawLevels(drawn, settings.levels, ink.axis),
+          (drawn) => drawNonFinite(drawn, found, colours, smoothed),
+        ],
         setCursor: [(self) => settings.onCursor(stepAt(self))],
         setSelect: [
           (self) => {
@@ -177,6 +182,11 @@ function fillerData(length: number): uPlot.AlignedData {
   return Array.from({ length }, () => []) as unknown as uPlot.AlignedData;
 }
 
+/** Pixels that an axis needs for its labels, digits being the widest of what they hold. */
+function labelWidth(labels: readonly string[] | null): number {
+  return 14 + 6.2 * Math.max(0, ...(labels ?? []).map((label) => label.length));
+}
+
 function tick(value: number | null, inBytes: boolean): string {
   if (value === null) return "";
   if (inBytes) return bytes(value);
@@ -184,8 +194,9 @@ function tick(value: number | null, inBytes: boolean): string {
   return text.includes("e") || !text.includes(".") ? text : text.replace(/\.?0+$/u, "");
 }
 
-function limits(low: number | null, high: number | null, settings: PlotSettings): uPlot.Range.MinMax {
-  if (low === null || high === null) return settings.logarithmic ? [0.1, 1] : [0, 1];
+function limits(least: number | null, most: number | null, settings: PlotSettings): uPlot.Range.MinMax {
+  if (least === null || most === null) return settings.logarithmic ? [0.1, 1] : [0, 1];
+  const [low, high] = withLevels(least, most, settings.levels);
   if (settings.logarithmic) {
     const floor = Math.max(low, 1e-9);
     return [floor * 0.8, Math.max(high, floor) * 1.25];
@@ -194,8 +205,26 @@ function limits(low: number | null, high: number | null, settings: PlotSettings)
     return [settings.range[0], settings.range[1]];
   }
   const room = high === low ? Math.max(Math.abs(high) * 0.1, 0.01) : (high - low) * 0.08;
-  const [least, greatest] = settings.range ?? [-Infinity, Infinity];
-  return [Math.max(low - room, Math.min(least, low)), Math.min(high + room, Math.max(greatest, high))];
+  const [lowest, greatest] = settings.range ?? [-Infinity, Infinity];
+  return [Math.max(low - room, Math.min(lowest, low)), Math.min(high + room, Math.max(greatest, high))];
+}
+
+/** Thin lines across at the levels within view. */
+function drawLevels(plot: uPlot, levels: readonly Level[], colour: string): void {
+  const { ctx, bbox } = plot;
+  for (const { value } of levels) {
+    const y = Math.round(plot.valToPos(value, "y", true));
+    if (!(y >= bbox.top && y <= bbox.top + bbox.height)) continue;
+    ctx.save();
+    ctx.strokeStyle = colour;
+    ctx.lineWidth = uPlot.pxRatio;
+    ctx.setLineDash([]);
+    ctx.beginPath();
+    ctx.moveTo(bbox.left, y);
+    ctx.lineTo(bbox.left + bbox.width, y);
+    ctx.stroke();
+    ctx.restore();
+  }
 }
 
 /** A small triangle at the last finite value before each value that is not a number. */

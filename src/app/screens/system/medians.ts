@@ -1,4 +1,5 @@
 import type { PhaseCost, StepCosts } from "../../../engine/runs/phase-lines.ts";
+import { median } from "../../styles/median.ts";
 
 /** A number of a phase in the last step, and its median over the steps that entered the phase; null where unknown. */
 export interface LastAndMedian {
@@ -20,15 +21,6 @@ const NAMES: readonly (keyof PhaseCost)[] = [
   "bufferBytes",
   "programs",
 ];
-
-export function median(values: readonly number[]): number | null {
-  if (values.length === 0) return null;
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1
-    ? (sorted[middle] as number)
-    : ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
-}
 
 /** Sum over the phases of a step; unknown when it is unknown for any of them. */
 function wholeStep({ phases }: StepCosts): PhaseCost {

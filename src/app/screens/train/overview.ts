@@ -131,7 +131,30 @@ const SUPERVISED: readonly ChartSpec[] = [
   ...OVERVIEW.filter(({ id }) => id === "gradient" || id === "memory"),
 ];
 
-/** Curves of a run by its mode; a supervised run has neither rewards nor rollouts. Runs of before modes have none. */
-export function overviewOf(mode: "rl" | "sft" | undefined): readonly ChartSpec[] {
-  return mode === "sft" ? SUPERVISED : OVERVIEW;
+/**
+ * Curves of a run by its mode; a supervised run has neither rewards nor rollouts. Runs of before modes have none.
+ * @param maxGradNorm where gradients are clipped; 0 where they are not
+ */
+export function overviewOf(mode: "rl" | "sft" | undefined, maxGradNorm: number): readonly ChartSpec[] {
+  const usual = mode === "sft" ? SUPERVISED : OVERVIEW;
+  if (maxGradNorm === 0) return usual;
+  return usual.map((spec) =>
+    spec.id === "gradient" ? { ...spec, levels: [{ label: "clip", value: maxGradNorm }] } : spec,
+  );
+}
+
+/** Charts in the widest row. */
+const COLUMNS = 4;
+
+/**
+ * The charts before and after the newest rollouts. What was picked follows the first row, to be seen at once; the usual
+ * charts after it fill its last row, so that only the end of the page may have a row that is not full.
+ */
+export function arrangeCharts(
+  usual: readonly ChartSpec[],
+  picked: readonly ChartSpec[],
+): readonly [readonly ChartSpec[], readonly ChartSpec[]] {
+  const all = [...usual.slice(0, COLUMNS), ...picked, ...usual.slice(COLUMNS)];
+  const above = Math.ceil((COLUMNS + picked.length) / COLUMNS) * COLUMNS;
+  return [all.slice(0, above), all.slice(above)];
 }

@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import { percent, seconds } from "../../components/charts/format.ts";
+import { evaluationSeconds, leftText, type Pace } from "../../stores/pace.ts";
 import { useRun } from "../../stores/run.ts";
 import { PHASE_NAMES, phaseShares } from "./phases.ts";
 import styles from "./train.module.css";
@@ -11,6 +12,8 @@ export function PhaseBar(): ReactNode {
   const loop = useRun((run) => run.loop);
   const programs = useRun((run) => run.programs);
   const active = useRun((run) => run.state === "running" || run.state === "pausing");
+  const rows = useRun(({ pace }) => (pace.rows === null ? "" : ` · ${pace.rows.done}/${pace.rows.total} rows`));
+  const left = useRun(({ pace, state }) => (state === "running" ? evaluationLeft(pace) : null));
   const shares = phaseShares(times);
   const total = shares.reduce((sum, part) => sum + part.seconds, 0);
   return (
@@ -19,12 +22,12 @@ export function PhaseBar(): ReactNode {
         {active && phase !== null ? (
           <span>
             <b>{PHASE_NAMES[phase]}</b>
-            {loop === null ? "" : ` · loop ${loop}`}
+            {phase === "eval" ? rows : loop === null ? "" : ` · loop ${loop}`}
           </span>
         ) : (
           "Last step"
         )}
-        <span>{shares.length === 0 ? "" : seconds(total)}</span>
+        <span>{left ?? (shares.length === 0 ? "" : seconds(total))}</span>
       </p>
       {shares.length === 0 ? (
         <p className={styles.compiled}>{programs > 0 ? `${programs} GPU programs compiled` : ""}</p>
@@ -47,4 +50,9 @@ export function PhaseBar(): ReactNode {
       )}
     </section>
   );
+}
+
+function evaluationLeft(pace: Pace): string | null {
+  const rest = evaluationSeconds(pace, Date.now());
+  return rest === null ? null : leftText(rest);
 }

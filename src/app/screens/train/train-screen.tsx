@@ -1,7 +1,9 @@
-import { type ReactNode, useCallback } from "react";
+import { type ReactNode, useCallback, useMemo, useSyncExternalStore } from "react";
 import { report, startObstacle, startRun } from "../../clients/lab.ts";
 import type { ChartSpec, MetricSource } from "../../components/charts/chart-spec.ts";
+import { loggedText, metricChart, metricsOf, otherMetrics } from "../../components/charts/chosen-metrics.ts";
 import { LiveChart } from "../../components/charts/live-chart.tsx";
+import { MetricPicker } from "../../components/charts/metric-picker.tsx";
 import { SmoothingControl } from "../../components/charts/smoothing-control.tsx";
 import { setSharedZoom } from "../../components/charts/zoom.ts";
 import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
@@ -10,12 +12,12 @@ import { useViewedRun, type ViewedRun } from "../../components/rollout/use-viewe
 import { Button } from "../../components/ui/button.tsx";
 import { IconPlay } from "../../components/ui/icons.tsx";
 import { Empty } from "../../components/ui/panel.tsx";
-import { linkTo, navigate, useRoute } from "../../stores/route.ts";
+import { linkTo, navigate, routeStore, useRoute } from "../../stores/route.ts";
 import { isActive, useRun } from "../../stores/run.ts";
 import { useSession } from "../../stores/session.ts";
 import { Alarms } from "./alarms.tsx";
 import { LiveStrip, StoredStrip } from "./live-strip.tsx";
-import { overviewOf } from "./overview.ts";
+import { arrangeCharts, overviewOf } from "./overview.ts";
 import { PhaseBar } from "./phase-bar.tsx";
 import styles from "./train.module.css";
 
@@ -37,7 +39,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
   // Another run has other steps: a stretch that was zoomed to means nothing there.
   const sync = `train ${run.runId}`;
   const supervised = run.manifest?.config.mode === "sft";
-  const charts = overviewOf(run.manifest?.config.mode);
+  const { others, chosen, above, below, choose } = useCharts(run);
   const open = useCallback((step: number) => navigate({ screen: "rollouts", step, group: null, rollout: null }), []);
   return (
     <>
@@ -45,6 +47,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
         <h1>{run.manifest?.title ?? run.runId}</h1>
         <span className={styles.kind}>{kindOf(run)}</span>
         <SmoothingControl />
+        <MetricPicker names={others} chosen={chosen} onChange={choose} />
         <Button kind="quiet" title="Double click on a chart does the same" onClick={() => setSharedZoom(sync, null)}>
           All steps
         </Button>
@@ -57,14 +60,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
           The first step is on its way; curves and rollouts appear here as soon as there is something to see
         </p>
       )}
-      <Charts
-        specs={charts.slice(0, 4)}
-        source={run.metrics}
-        smooth={smooth}
-        sync={sync}
-        onPick={open}
-        key={`${run.runId} a`}
-      />
+      <Charts specs={above} source={run.metrics} smooth={smooth} sync={sync} onPick={open} key={`${run.runId} a`} />
       {!run.live && <StoredStrip run={run} />}
       {run.live && (
         <>
@@ -76,16 +72,34 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
           )}
         </>
       )}
-      <Charts
-        specs={charts.slice(4)}
-        source={run.metrics}
-        smooth={smooth}
-        sync={sync}
-        onPick={open}
-        key={`${run.runId} b`}
-      />
+      <Charts specs={below} source={run.metrics} smooth={smooth} sync={sync} onPick={open} key={`${run.runId} b`} />
     </>
   );
+}
+
+/** The usual charts and those that were picked, in their places; picks live in the address. */
+function useCharts({ manifest, metrics }: ViewedRun) {
+  const chosen = useRoute((route) => route.metrics) ?? NO_METRICS;
+  const { mode, maxGradNorm = 0 } = manifest?.config ?? {};
+  const names = useSyncExternalStore(
+    (changed) => metrics.subscribe(changed),
+    () => loggedText(metrics),
+  );
+  return useMemo(() => {
+    const usual = overviewOf(mode, maxGradNorm);
+    const others = otherMetrics(names.split("\n").filter(Boolean), metricsOf(usual));
+    // What the run has not logged is kept in the address for one that does.
+    const picked = chosen.filter((name) => others.includes(name)).map(metricChart);
+    const [above, below] = arrangeCharts(usual, picked);
+    return { others, chosen, above, below, choose: (list: readonly string[]) => navigate({ metrics: list }) };
+  }, [mode, maxGradNorm, names, chosen]);
+}
+
+const NO_METRICS: readonly string[] = [];
+
+/** Takes a picked metric's chart off the screen. */
+function drop(metric: string | undefined): void {
+  navigate({ metrics: (routeStore.getState().metrics ?? NO_METRICS).filter((name) => name !== metric) });
 }
 
 function kindOf({ live, elsewhere, recorded }: ViewedRun): string {
@@ -111,6 +125,7 @@ function Charts(props: {
           smoothing={props.smooth}
           sync={props.sync}
           onPick={props.onPick}
+          {...(spec.picked === undefined ? {} : { onRemove: () => drop(spec.picked) })}
         />
       ))}
     </div>

@@ -1,19 +1,21 @@
 import { Fragment, type ReactNode, useMemo, useState, useSyncExternalStore } from "react";
 import type { RunSummary } from "../../../../protocol/data.ts";
 import type { MetricSource } from "../../../components/charts/chart-spec.ts";
+import { loggedText, otherMetrics } from "../../../components/charts/chosen-metrics.ts";
 import { LiveChart } from "../../../components/charts/live-chart.tsx";
+import { MetricPicker } from "../../../components/charts/metric-picker.tsx";
 import { SmoothingControl } from "../../../components/charts/smoothing-control.tsx";
 import { setSharedZoom } from "../../../components/charts/zoom.ts";
 import { Button } from "../../../components/ui/button.tsx";
-import { Select } from "../../../components/ui/controls.tsx";
 import { Panel } from "../../../components/ui/panel.tsx";
-import { linkTo, useRoute } from "../../../stores/route.ts";
+import { linkTo, navigate, useRoute } from "../../../stores/route.ts";
 import styles from "./compare.module.css";
-import { chosenChart, compareCharts, otherMetrics } from "./compare-specs.ts";
+import { chosenChart, compareCharts, shownMetrics } from "./compare-specs.ts";
 import { type ComparedRow, differenceRows, heldOutRows } from "./difference-rows.ts";
 import { useCompared } from "./use-compared.ts";
 
-const FIRST_CHOICE = "loop1/completions/mean_length";
+/** Picked where the address does not say. */
+const FIRST_CHOICE = ["loop1/completions/mean_length"];
 
 /** Some runs on one set of charts, and what is different between them. @param runs two or more, in the order of their colours */
 export function ComparePanel(props: { readonly runs: readonly RunSummary[]; readonly onClose: () => void }): ReactNode {
@@ -57,46 +59,40 @@ function Charts(props: {
 }): ReactNode {
   const { runs, source, sync } = props;
   const smooth = useRoute((route) => route.smooth);
-  const [wanted, setWanted] = useState(FIRST_CHOICE);
-  const [picked, setPicked] = useState<number | null>(null);
-  const names = useSyncExternalStore(source.subscribe, () => loggedText(source));
+  const chosen = useRoute((route) => route.metrics) ?? FIRST_CHOICE;
+  const [step, setStep] = useState<number | null>(null);
+  const names = useSyncExternalStore(source.subscribe, () => loggedText({ names: ownNames(source) }));
   const logged = useMemo(() => new Set(names.split("\n")), [names]);
   const charts = useMemo(() => compareCharts(runs, logged), [runs, logged]);
-  const others = otherMetrics(logged);
-  const chosen = others.includes(wanted) ? wanted : others[0];
-  const own = useMemo(() => (chosen === undefined ? null : chosenChart(chosen, runs)), [chosen, runs]);
-  const shown = own === null ? charts : [...charts, own];
+  const others = useMemo(() => otherMetrics(logged, shownMetrics()), [logged]);
+  const picked = useMemo(
+    () => chosen.filter((name) => others.includes(name)).map((name) => chosenChart(name, runs)),
+    [chosen, others, runs],
+  );
+  const drop = (metric: string | undefined): void => navigate({ metrics: chosen.filter((name) => name !== metric) });
   return (
     <>
-      {chosen !== undefined && (
-        <div className={styles.choice}>
-          <label htmlFor="compare-metric">Another metric</label>
-          <Select
-            id="compare-metric"
-            testId="compare-metric"
-            options={others.map((name) => ({ value: name, label: name }))}
-            value={chosen}
-            onChange={setWanted}
-          />
-        </div>
-      )}
+      <div className={styles.choice}>
+        <MetricPicker names={others} chosen={chosen} onChange={(metrics) => navigate({ metrics })} />
+      </div>
       <div className={styles.charts}>
-        {shown.map((spec) => (
+        {[...charts, ...picked].map((spec) => (
           <LiveChart
-            key={spec.id === "compare-chosen" ? spec.title : spec.id}
+            key={spec.id}
             spec={spec}
             source={source}
             smoothing={smooth}
             sync={sync}
-            onPick={setPicked}
+            onPick={setStep}
+            {...(spec.picked === undefined ? {} : { onRemove: () => drop(spec.picked) })}
           />
         ))}
       </div>
       <p className={styles.picked} role="status">
-        {picked === null ? "Click a point to get to the rollouts of its step" : `Rollouts of step ${picked} of `}
-        {picked !== null &&
+        {step === null ? "Click a point to get to the rollouts of its step" : `Rollouts of step ${step} of `}
+        {step !== null &&
           runs.map(({ id, title }) => (
-            <a key={id} href={linkTo({ screen: "rollouts", run: id, step: picked })}>
+            <a key={id} href={linkTo({ screen: "rollouts", run: id, step })}>
               {title}
             </a>
           ))}
@@ -105,10 +101,9 @@ function Charts(props: {
   );
 }
 
-/** Metrics that any of the runs logged, one a line: a text compares equal as long as nothing new came. */
-function loggedText(source: MetricSource): string {
-  const names = new Set(source.names.map((name) => name.slice(name.indexOf(" ") + 1)));
-  return [...names].sort().join("\n");
+/** Metrics that any of the runs logged, without the runs. */
+function ownNames(source: MetricSource): readonly string[] {
+  return [...new Set(source.names.map((name) => name.slice(name.indexOf(" ") + 1)))].sort();
 }
 
 function ComparedTable({

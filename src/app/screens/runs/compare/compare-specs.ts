@@ -27,10 +27,9 @@ const QUANTITIES: readonly Quantity[] = [
   { id: "gradient", title: "Gradient norm", metric: "grad_norm", decimals: "compact" },
 ];
 
-/** Metrics besides those, by name. */
-export function otherMetrics(logged: ReadonlySet<string>): readonly string[] {
-  const shown = new Set(QUANTITIES.map(({ metric }) => metric));
-  return [...logged].filter((name) => name !== "step" && !shown.has(name)).sort();
+/** The metrics of those. */
+export function shownMetrics(): readonly string[] {
+  return QUANTITIES.map(({ metric }) => metric);
 }
 
 /** @param logged metrics that at least one of the runs has */
@@ -40,7 +39,7 @@ export function compareCharts(runs: readonly NamedRun[], logged: ReadonlySet<str
 
 /** Chart of a metric that was chosen by its name. */
 export function chosenChart(metric: string, runs: readonly NamedRun[]): ChartSpec {
-  return chartOf({ id: "chosen", title: metric, metric, decimals: "compact" }, runs);
+  return { ...chartOf({ id: `chosen-${metric}`, title: metric, metric, decimals: "compact" }, runs), picked: metric };
 }
 
 function chartOf({ id, title, metric, decimals, range }: Quantity, runs: readonly NamedRun[]): ChartSpec {

@@ -1,0 +1,41 @@
+/** Charts of metrics that a person picks by name, beside those a screen shows anyway. */
+import { describeMetric } from "../../../engine/runs/metric-table.ts";
+import type { ChartSpec, MetricSource, SeriesSpec } from "./chart-spec.ts";
+
+/** Metrics that can be picked, by name. @param shown names that have a chart already */
+export function otherMetrics(logged: Iterable<string>, shown: Iterable<string>): readonly string[] {
+  const left = new Set(shown);
+  return [...new Set(logged)].filter((name) => name !== "step" && !left.has(name)).sort();
+}
+
+/** All names under which the series of some charts look for their metrics. */
+export function metricsOf(specs: readonly ChartSpec[]): readonly string[] {
+  return specs.flatMap(({ series }) => series.flatMap(({ metrics }) => metrics));
+}
+
+/** Chart of one metric of one run: the loop is told by colour and dash as in all charts, the unit by the legend. */
+export function metricChart(name: string): ChartSpec {
+  const known = describeMetric(name);
+  const unit = known?.unit ?? "";
+  const loop = known?.loop ?? null;
+  const isShare = unit.startsWith("share");
+  const series: SeriesSpec = {
+    metrics: [name],
+    label: loop !== null ? `loop ${loop}` : unit === "" || isShare || unit === "0 or 1" ? "value" : unit,
+    loop,
+    colour: loop === 2 ? 1 : 0,
+    decimals: unit === "bytes" ? "bytes" : known !== undefined && known.decimals < 4 ? known.decimals : "compact",
+  };
+  return {
+    id: `metric-${name}`,
+    title: loop === null ? name : name.slice(name.indexOf("/") + 1),
+    series: [series],
+    picked: name,
+    ...(isShare ? { range: [0, 1] } : {}),
+  };
+}
+
+/** Metrics logged so far, one a line: a text compares equal as long as nothing new came. */
+export function loggedText({ names }: Pick<MetricSource, "names">): string {
+  return names.join("\n");
+}

@@ -1,0 +1,109 @@
+import { Popover } from "radix-ui";
+import { type ReactNode, useId, useState } from "react";
+import { Button } from "../ui/button.tsx";
+import { TextInput } from "../ui/controls.tsx";
+import { IconChevron } from "../ui/icons.tsx";
+import { explainMetric } from "./metric-help.ts";
+import styles from "./metric-picker.module.css";
+
+/** A button that opens the list of all further metrics; each that is ticked gets a chart. */
+export function MetricPicker(props: {
+  /** What can be picked, in the order of the list. */
+  readonly names: readonly string[];
+  readonly chosen: readonly string[];
+  readonly onChange: (chosen: readonly string[]) => void;
+}): ReactNode {
+  const { names, chosen } = props;
+  const count = chosen.filter((name) => names.includes(name)).length;
+  return (
+    <Popover.Root>
+      <Popover.Trigger asChild>
+        <Button
+          className={styles.trigger ?? ""}
+          data-testid="more-metrics"
+          obstacle={names.length === 0 ? "No step is logged yet" : null}
+        >
+          More metrics{count === 0 ? "" : ` · ${count}`}
+          <IconChevron />
+        </Button>
+      </Popover.Trigger>
+      <Popover.Portal>
+        <Popover.Content
+          className={styles.popover}
+          align="end"
+          sideOffset={6}
+          collisionPadding={12}
+          aria-label="More metrics"
+        >
+          <List {...props} />
+        </Popover.Content>
+      </Popover.Portal>
+    </Popover.Root>
+  );
+}
+
+function List(props: {
+  readonly names: readonly string[];
+  readonly chosen: readonly string[];
+  readonly onChange: (chosen: readonly string[]) => void;
+}): ReactNode {
+  const { names, chosen, onChange } = props;
+  const [text, setText] = useState("");
+  const wanted = text.trim().toLowerCase();
+  const matching = names.filter((name) => {
+    const words = `${name} ${explainMetric(name)?.meaning ?? ""}`.toLowerCase();
+    return wanted.split(/\s+/u).every((word) => words.includes(word));
+  });
+  return (
+    <>
+      <div className={styles.head}>
+        <TextInput
+          aria-label="Find a metric"
+          placeholder="Find by name or meaning"
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
+        />
+        <Button kind="quiet" obstacle={chosen.length === 0 ? "None is ticked" : null} onClick={() => onChange([])}>
+          Clear
+        </Button>
+      </div>
+      <ul className={styles.list}>
+        {matching.map((name) => (
+          <Choice
+            key={name}
+            name={name}
+            checked={chosen.includes(name)}
+            onChange={(on) => onChange(on ? [...chosen, name] : chosen.filter((other) => other !== name))}
+          />
+        ))}
+      </ul>
+      {matching.length === 0 && <p className={styles.none}>No metric has these words</p>}
+    </>
+  );
+}
+
+function Choice(props: {
+  readonly name: string;
+  readonly checked: boolean;
+  readonly onChange: (checked: boolean) => void;
+}): ReactNode {
+  const { name } = props;
+  const meaning = useId();
+  return (
+    <li>
+      <label className={styles.choice}>
+        <input
+          type="checkbox"
+          checked={props.checked}
+          aria-label={name}
+          aria-describedby={meaning}
+          onChange={(event) => props.onChange(event.currentTarget.checked)}
+        />
+        <span className={styles.name}>{name}</span>
+        <span className={styles.meaning} id={meaning}>
+          {explainMetric(name)?.meaning ?? "Logged under this name only"}
+        </span>
+      </label>
+    </li>
+  );
+}

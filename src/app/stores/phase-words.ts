@@ -1,0 +1,17 @@
+import type { Phase } from "../../engine/rl/events.ts";
+
+/** What a run does in a phase, as one says that it is at it. */
+export const PHASE_WORDS: Readonly<Record<Phase, string>> = {
+  sample: "drawing rows",
+  features: "encoding pictures",
+  generate: "generating",
+  partner: "partner answers",
+  reward: "scoring",
+  advantage: "advantages",
+  loss: "loss and backward",
+  update: "updating",
+  ema: "EMA",
+  log: "logging",
+  eval: "evaluating",
+  checkpoint: "saving",
+};

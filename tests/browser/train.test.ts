@@ -1,0 +1,143 @@
+/** What the Train screen and the strip offer while a run goes on: its time, its checkpoints, its phases, its metrics. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { PHASE_WORDS } from "../../src/app/stores/phase-words.ts";
+import type { Phase } from "../../src/engine/rl/events.ts";
+import { violations } from "../support/axe.ts";
+import {
+  CHEAP_RUN,
+  followTrainer,
+  type OpenPage,
+  openPage,
+  type RunEvent,
+  untilEvent,
+  untilReady,
+} from "../support/page.ts";
+
+let lab: OpenPage;
+let events: RunEvent[];
+
+beforeAll(async () => {
+  lab = await openPage({ screen: "train", ...CHEAP_RUN, steps: "40" }, { bypassCSP: true });
+  events = await followTrainer(lab.page);
+  await lab.page.reload();
+  await untilReady(lab.page);
+});
+afterAll(() => lab.close());
+
+const title = (testId: string): Promise<string> =>
+  lab.page
+    .getByTestId(testId)
+    .getAttribute("title")
+    .then((text) => text ?? "");
+
+const untilState = (from: number, state: string): Promise<RunEvent> =>
+  untilEvent(events, from, (event) => event.type === "state" && event.state === state);
+
+describe("before a run", () => {
+  it("nothing can be saved, and the button says why", async () => {
+    const save = lab.page.getByTestId("save-now");
+    expect(await save.getAttribute("aria-disabled")).toBe("true");
+    expect(await title("save-now")).toBe("No run is in progress");
+    expect(await lab.page.getByTestId("single-phase").count()).toBe(0);
+  });
+});
+
+describe("a run", () => {
+  it("tells the time left from the second step on", async () => {
+    const { page } = lab;
+    await page.getByTestId("strip-start").click();
+    await untilEvent(events, 0, (event) => event.type === "step" && event.step === 1);
+    expect(await page.getByTestId("time-left").count()).toBe(0);
+    await untilEvent(events, 0, (event) => event.type === "step" && event.step === 2);
+    const left = page.getByTestId("time-left");
+    await left.waitFor({ timeout: 10_000 });
+    expect(await left.textContent()).toMatch(/^(about \d+ (s|min)|a few seconds)$/);
+  });
+
+  it("tells none while paused, and plays phase by phase, the next one named", async () => {
+    const { page } = lab;
+    expect(await title("single-phase")).toBe("Pause the run first");
+    let from = events.length;
+    await page.getByTestId("pause").click();
+    await untilState(from, "paused");
+    await page.getByTestId("play").waitFor();
+    expect(await page.getByTestId("time-left").count()).toBe(0);
+    await page.evaluate(() => {
+      addEventListener("lab:trainer", (event) => {
+        const { type, phase } = (event as CustomEvent<{ type: string; phase: string }>).detail;
+        if (type === "phase") Object.assign(globalThis, { played: phase });
+      });
+    });
+    for (let press = 0; press < 2; press++) {
+      const words = /^One phase: (?:loop \d ▸ )?(.+), then pause \(F\)$/.exec(await title("single-phase"))?.[1];
+      from = events.length;
+      await page.getByTestId("single-phase").click();
+      await untilState(from, "paused");
+      const played = await page.evaluate(() => (globalThis as unknown as { played: Phase }).played);
+      expect(PHASE_WORDS[played]).toBe(words);
+    }
+  });
+
+  it("saves on a key when the step ends, and tells it", async () => {
+    const { page } = lab;
+    const done = Number((await page.getByTestId("step").textContent())?.split("/")[0]);
+    const from = events.length;
+    await page.keyboard.press("c");
+    const fact = page.getByTestId("checkpoint");
+    await expect.poll(() => fact.textContent()).toBe(`after step ${done + 1}`);
+    expect(await title("save-now")).toBe(`Step ${done + 1} is saved when it ends`);
+    await page.getByTestId("single-step").click();
+    const saved = await untilEvent(events, from, (event) => event.type === "checkpoint");
+    expect(saved.step).toBe(done + 1);
+    await expect.poll(() => fact.textContent()).toBe(`step ${saved.step}, just now`);
+    expect(await title("save-now")).toBe(`Checkpoint of step ${saved.step} written`);
+    await expect.poll(() => fact.textContent(), { timeout: 15_000 }).toMatch(/ s ago$/);
+    expect(await page.getByTestId("save-now").getAttribute("aria-disabled")).toBeNull();
+  });
+});
+
+describe("further metrics", () => {
+  const chart = () => lab.page.getByTestId("chart-metric-loop1/policy_loss");
+
+  it("are found by their words and get a chart, which the address keeps", async () => {
+    const { page } = lab;
+    await page.getByTestId("more-metrics").click();
+    await page.getByRole("textbox", { name: "Find a metric" }).fill("clipped surrogate");
+    const boxes = page.getByRole("dialog", { name: "More metrics" }).getByRole("checkbox");
+    expect(await boxes.evaluateAll((all) => all.map((box) => box.getAttribute("aria-label")))).toContain(
+      "loop1/policy_loss",
+    );
+    await page.getByRole("checkbox", { name: "loop1/policy_loss", exact: true }).check();
+    expect(await violations(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+    const curve = chart().getByRole("img").first();
+    await expect.poll(() => curve.getAttribute("aria-label")).toMatch(/between steps 1 and/);
+    await chart().getByRole("button", { name: "What policy_loss means" }).click();
+    await page.getByText("Around 0 in the first pass over a batch").waitFor();
+    await page.keyboard.press("Escape");
+    expect(new URL(page.url()).hash).toContain("metrics=loop1/policy_loss");
+    await page.getByTestId("nav-data").click();
+    await page.getByTestId("nav-train").click();
+    await chart().waitFor();
+    expect(await violations(page)).toEqual([]);
+  });
+
+  it("can be taken off again", async () => {
+    await lab.page.getByRole("button", { name: "Remove loop1/policy_loss" }).click();
+    await expect.poll(() => chart().count()).toBe(0);
+    expect(new URL(lab.page.url()).hash).not.toContain("policy_loss");
+  });
+
+  it("leave the limit of the gradient in its chart", async () => {
+    const curve = lab.page.getByTestId("chart-gradient");
+    await curve.scrollIntoViewIfNeeded();
+    await expect.poll(() => curve.getByRole("img").first().getAttribute("aria-label")).toMatch(/clip 1\.00$/);
+  });
+});
+
+describe("afterwards", () => {
+  it("the console has no errors and the page no problems", async () => {
+    expect(lab.consoleErrors).toEqual([]);
+    expect(await lab.page.locator("[data-testid=problems] p").allTextContents()).toEqual([]);
+  });
+});

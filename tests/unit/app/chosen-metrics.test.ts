@@ -1,0 +1,63 @@
+/** Charts of metrics that were picked by name, and their places among the usual ones. */
+import { describe, expect, it } from "vitest";
+import { withLevels } from "../../../src/app/components/charts/chart-spec.ts";
+import { metricChart, metricsOf, otherMetrics } from "../../../src/app/components/charts/chosen-metrics.ts";
+import { arrangeCharts, overviewOf } from "../../../src/app/screens/train/overview.ts";
+
+describe("metrics that can be picked", () => {
+  it("are those without a chart, by name", () => {
+    const usual = metricsOf(overviewOf("rl", 1));
+    const logged = ["step", "loop1/reward", "grad_norm", "loss", "ema/distance", "loop2/policy_loss"];
+    expect(otherMetrics(logged, usual)).toEqual(["ema/distance", "loop2/policy_loss", "loss"]);
+  });
+
+  it("get a chart with loop, unit and digits of the table", () => {
+    expect(metricChart("loop2/clip_ratio/low_mean")).toMatchObject({
+      title: "clip_ratio/low_mean",
+      picked: "loop2/clip_ratio/low_mean",
+      range: [0, 1],
+      series: [{ metrics: ["loop2/clip_ratio/low_mean"], label: "loop 2", loop: 2, colour: 1, decimals: "compact" }],
+    });
+    expect(metricChart("skipped_steps").series[0]).toMatchObject({ label: "steps", loop: null, decimals: 0 });
+    expect(metricChart("memory/gpu_bytes_allocated").series[0]).toMatchObject({ decimals: "bytes" });
+    expect(metricChart("of its own").series[0]).toMatchObject({ label: "value", decimals: "compact" });
+  });
+});
+
+describe("charts of the Train screen", () => {
+  const usual = overviewOf("rl", 0);
+  const ids = (charts: readonly { readonly id: string }[]): string[] => charts.map(({ id }) => id);
+
+  it("stand in full rows, picked ones after the first", () => {
+    const [above, below] = arrangeCharts(usual, []);
+    expect([above.length, below.length]).toEqual([4, 4]);
+    const picked = ["loss", "ema/distance"].map(metricChart);
+    const [first, rest] = arrangeCharts(usual, picked);
+    expect(ids(first)).toEqual([...ids(usual.slice(0, 4)), "metric-loss", "metric-ema/distance", "masks", "kl"]);
+    expect(ids(rest)).toEqual(["gradient", "memory"]);
+    for (let count = 0; count < 10; count++) {
+      const many = Array.from({ length: count }, (_, at) => metricChart(`loop1/${at}`));
+      const [top, bottom] = arrangeCharts(usual, many);
+      expect(top.length % 4).toBe(0);
+      expect(new Set(ids([...top, ...bottom])).size).toBe(usual.length + count);
+    }
+  });
+
+  it("show where gradients are clipped", () => {
+    const gradient = (norm: number) => overviewOf("rl", norm).find(({ id }) => id === "gradient");
+    expect(gradient(0)?.levels).toBeUndefined();
+    expect(gradient(0.5)?.levels).toEqual([{ label: "clip", value: 0.5 }]);
+    expect(overviewOf("sft", 2).find(({ id }) => id === "gradient")?.levels).toHaveLength(1);
+  });
+});
+
+describe("a level", () => {
+  it("is taken into view where it is near, and does not flatten the curve where it is far", () => {
+    const at = (value: number) => [{ label: "clip", value }];
+    expect(withLevels(0.3, 0.7, at(1))).toEqual([0.3, 1]);
+    expect(withLevels(0.3, 0.7, at(0.5))).toEqual([0.3, 0.7]);
+    expect(withLevels(0.3, 0.7, at(5))).toEqual([0.3, 0.7]);
+    expect(withLevels(2, 5, at(1))).toEqual([1, 5]);
+    expect(withLevels(0.3, 0.7, [])).toEqual([0.3, 0.7]);
+  });
+});
