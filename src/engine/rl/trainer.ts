@@ -74,7 +74,8 @@ export class Trainer {
     this.#features = createFeatureCache(deps.model, deps.config.maxTiles, FEATURE_BYTES, deps.openShelf);
     this.gate = new Gate(
       {
-        onState: (state) => deps.emit({ type: "state", state, step: this.#step }),
+        onState: (state, next) =>
+          deps.emit({ type: "state", state, step: this.#step, ...(next === undefined ? {} : { next }) }),
         onPhase: (phase, loop) => this.#tellPhase(phase, this.#step + 1, loop),
       },
       deps.now,
@@ -258,7 +259,9 @@ export class Trainer {
     const rows = heldOutRows.slice(0, config.evalRows);
     this.#tellPhase("eval");
     const context = this.#context(this.#step);
-    const scores = await evaluateRows({ ...context, rows: this.#deps.rows }, rows);
+    const scores = await evaluateRows({ ...context, rows: this.#deps.rows }, rows, (done) =>
+      emit({ type: "eval-rows", done, total: rows.length }),
+    );
     this.#deps.checkDevice();
     trimPool();
     const report = await storeEvaluation(run.store, run.id, this.#step, scores);
