@@ -4,10 +4,14 @@ import type { LabConfig } from "../src/engine/config/table.ts";
 import { LabError } from "../src/engine/errors.ts";
 import { type EngineDevice, openAgain, openDevice } from "../src/engine/gpu/device.ts";
 import { ModelCache } from "../src/engine/loading/model-cache.ts";
-import { checkpointRoomWarning } from "../src/engine/plan/checkpoint-room.ts";
+import { checkpointRoomWarning, checkpointsAtOnce } from "../src/engine/plan/checkpoint-room.ts";
 import type { Plan } from "../src/engine/rl/plan.ts";
 import { type RunControl, Session, type StartedRun } from "../src/engine/rl/session.ts";
+import { freeRoom } from "../src/engine/runs/free-room.ts";
+import { heldRuns } from "../src/engine/runs/lock.ts";
+import { oneAtATime } from "../src/engine/runs/one-at-a-time.ts";
 import { openOpfsStore } from "../src/engine/runs/opfs-store.ts";
+import type { RunStore } from "../src/engine/runs/store.ts";
 import { countChecks, passed, selfTest } from "../src/engine/self-test/self-test.ts";
 import type { RequestId } from "../src/protocol/common.ts";
 import type { FromTrainer, ToTrainer } from "../src/protocol/trainer.ts";
@@ -28,6 +32,8 @@ const fail = (request: RequestId | null, thrown: unknown): void =>
 interface Connected {
   readonly lab: Session;
   readonly models: ModelCache;
+  /** Of runs. */
+  readonly store: RunStore;
 }
 
 let session: Promise<Connected> | undefined;
@@ -42,6 +48,7 @@ async function connect(lines: Connect): Promise<Connected> {
   const rows = rowsOver(lines.data);
   tries.drawFrom(rows);
   const models = new ModelCache(await openOpfsStore("models"));
+  const store = await openOpfsStore();
   const lab = new Session({
     device,
     reopen: async () => {
@@ -50,7 +57,7 @@ async function connect(lines: Connect): Promise<Connected> {
       watchLoss(again);
       return again;
     },
-    store: await openOpfsStore(),
+    store,
     models,
     features: await openOpfsStore("features"),
     rows,
@@ -58,7 +65,7 @@ async function connect(lines: Connect): Promise<Connected> {
     now: () => performance.now() / 1000,
     emit: send,
   });
-  return { lab, models };
+  return { lab, models, store };
 }
 
 /** A run deals with the loss of its device itself. */
@@ -96,7 +103,7 @@ async function answer(message: Request): Promise<void> {
       await models.remove(message.id);
       return send({ type: "stored-models", request, models: await models.list() });
     case "plan":
-      return send({ type: "plan", request, plan: await planHere(lab, message.config) });
+      return send({ type: "plan", request, plan: await planHere(await session, message.config) });
     case "system":
       return send({ type: "system", request, report: await lab.system() });
     case "self-test": {
@@ -141,10 +148,13 @@ async function answer(message: Request): Promise<void> {
 }
 
 /** The plan, with a warning when the checkpoints would not fit into this browser's storage. */
-async function planHere(lab: Session, config: LabConfig): Promise<Plan> {
+async function planHere({ lab, store }: Connected, config: LabConfig): Promise<Plan> {
   const plan = await lab.plan(config);
-  const { usage = 0, quota = Number.POSITIVE_INFINITY } = await navigator.storage.estimate();
-  const warning = checkpointRoomWarning(config, plan.checkpointBytes, quota - usage);
+  // Trying room out could take it from a checkpoint that is being written.
+  if ((await heldRuns()).size > 0) return plan;
+  const wanted = checkpointsAtOnce(config) * plan.checkpointBytes;
+  const free = await oneAtATime("room", () => freeRoom(store, wanted));
+  const warning = checkpointRoomWarning(config, plan.checkpointBytes, free);
   return warning === null ? plan : { ...plan, warnings: [...plan.warnings, warning] };
 }
 

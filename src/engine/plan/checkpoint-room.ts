@@ -17,7 +17,7 @@ export function checkpointsAtOnce(config: Beat): number {
 
 /**
  * A sentence when the run's checkpoints will not fit, with the numbers and what to change; null when they do. It warns
- * and never forbids: what a browser tells of its storage is an estimate, and room can be made while the run goes on.
+ * and never forbids: what a browser says of its storage is vague, and room can be made while the run goes on.
  * @param checkpointBytes bytes of one checkpoint
  * @param free bytes that the place has left; Infinity where it sets no limit
  */

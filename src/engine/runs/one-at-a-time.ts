@@ -16,7 +16,7 @@ const chains = new Map<string, Promise<void>>();
 /**
  * Does `change` when every change of the path asked for before is done, whether it succeeded or failed. It must not
  * ask for the same path again, which would wait for itself.
- * @param path of a file in the store of runs
+ * @param path of a file in the store of runs, or a name for what must not happen twice at once
  * @param locks null where there are none (Node): only this worker's changes are then kept apart
  * @returns what `change` returns
  * @throws what `change` throws; a lock manager that fails, before anything is changed

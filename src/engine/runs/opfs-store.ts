@@ -153,11 +153,12 @@ async function fits(root: FileSystemDirectoryHandle, bytes: number): Promise<boo
     const handle = await (await root.getFileHandle(TRIAL, { create: true })).createSyncAccessHandle();
     try {
       handle.truncate(bytes);
+      // Without an error the file can still be as short as before: Chrome's private windows say nothing.
+      return handle.getSize() === bytes;
     } finally {
       handle.close();
       await optional(root.removeEntry(TRIAL));
     }
-    return true;
   } catch (thrown) {
     // Anything else, such as another tab's trial, says nothing about the room; writing will tell.
     return nameOf(thrown) !== "QuotaExceededError";
@@ -230,7 +231,9 @@ function writeAll(handle: FileSystemSyncAccessHandle, bytes: Uint8Array, at: num
   let done = 0;
   while (done < bytes.length) {
     const written = handle.write(bytes.subarray(done) as Uint8Array<ArrayBuffer>, { at: at + done });
-    if (written === 0) throw new DOMException("The file system took no more bytes", "QuotaExceededError");
+    // Chrome's private windows return 2^32 − 8 when there is no room.
+    if (written === 0 || written > bytes.length - done)
+      throw new DOMException("The file system took no more bytes", "QuotaExceededError");
     done += written;
   }
 }

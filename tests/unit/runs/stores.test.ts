@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { nodeStore } from "../../../scripts/lib/node-store.ts";
+import { freeRoom } from "../../../src/engine/runs/free-room.ts";
 import { memoryStore } from "../../../src/engine/runs/memory-store.ts";
 import { escapeName, opfsStore } from "../../../src/engine/runs/opfs-store.ts";
 import type { RunStore } from "../../../src/engine/runs/store.ts";
@@ -138,8 +139,9 @@ test("what another worker removes while it is listed is absent, and the rest is 
 
 test("a full store says how much was needed and how much is free, and keeps the old file", async () => {
   const inside = inOpfs({ move: true, quota: 100 });
+  const silent = inOpfs({ move: true, quota: 100, silent: true });
   const inMemory = memoryStore({ quota: 100 });
-  for (const store of [inside, inMemory]) {
+  for (const store of [inside, silent, inMemory]) {
     await store.write("run/a", new Uint8Array(60));
     const failed = store.write("run/b", new Uint8Array(70));
     await expect(failed).rejects.toThrow(/^run\/b needs 70 bytes and 40 bytes are free; it was not written/);
@@ -148,14 +150,31 @@ test("a full store says how much was needed and how much is free, and keeps the 
   }
 });
 
-test("the private file system tries room out whatever quota the browser tells, and leaves nothing of it", async () => {
+test.each([false, true])(
+  "the private file system tries room out whatever quota the browser tells, and leaves nothing of it (silent: %s)",
+  async (silent) => {
+    const { root } = fakeOpfs({ move: true, quota: 1000, silent });
+    const store = opfsStore(root, { estimate: async () => ({ usage: 0, quota: 10 * 2 ** 30 }) });
+    await store.write("run/a", new Uint8Array(300));
+    expect(await store.fits?.(700)).toBe(true);
+    expect(await store.fits?.(701)).toBe(false);
+    expect((await store.list("")).map((file) => file.path)).toEqual(["run/a"]);
+    await store.write("run/b", new Uint8Array(700));
+  },
+);
+
+test("what is free is tried where that can be done, and told by the place elsewhere", async () => {
   const { root } = fakeOpfs({ move: true, quota: 1000 });
-  const store = opfsStore(root, { estimate: async () => ({ usage: 0, quota: 10 * 2 ** 30 }) });
-  await store.write("run/a", new Uint8Array(300));
-  expect(await store.fits?.(700)).toBe(true);
-  expect(await store.fits?.(701)).toBe(false);
-  expect((await store.list("")).map((file) => file.path)).toEqual(["run/a"]);
-  await store.write("run/b", new Uint8Array(700));
+  const tried = opfsStore(root, { estimate: async () => ({ usage: 0, quota: 10 * 2 ** 30 }) });
+  await tried.write("run/a", new Uint8Array(300));
+  expect(await freeRoom(tried, 700)).toBe(700);
+  const free = await freeRoom(tried, 2000);
+  expect(free).toBeLessThanOrEqual(700);
+  expect(free).toBeGreaterThan(700 - 2000 / 256);
+  const told = memoryStore({ quota: 1000 });
+  await told.write("run/a", new Uint8Array(300));
+  expect(await freeRoom(told, 2000)).toBe(700);
+  expect(await freeRoom(memoryStore(), 2000)).toBe(Number.POSITIVE_INFINITY);
 });
 
 test("a finished write leaves no second file on disk", async () => {

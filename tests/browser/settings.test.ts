@@ -1,0 +1,58 @@
+/** Settings from an address and from files, under the names of other trainers, and what the plan says of the browser's storage. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { CHEAP_RUN, type OpenPage, openPage, problems, untilReady } from "../support/page.ts";
+
+let lab: OpenPage;
+beforeAll(async () => {
+  lab = await openPage({ screen: "setup", ...CHEAP_RUN, num_generations: "6", max_steps: "-1" });
+  await untilReady(lab.page);
+});
+afterAll(() => lab.close());
+
+/** The settings as the page gives them out. */
+async function settings(): Promise<Readonly<Record<string, unknown>>> {
+  const [download] = await Promise.all([
+    lab.page.waitForEvent("download"),
+    lab.page.getByTestId("export-config").click(),
+  ]);
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of await download.createReadStream()) chunks.push(chunk as Uint8Array);
+  return JSON.parse(Buffer.concat(chunks).toString("utf8")) as Readonly<Record<string, unknown>>;
+}
+
+const pick = (name: string, text: string): Promise<void> =>
+  lab.page.getByTestId("pick-config").setInputFiles({ name, mimeType: "text/plain", buffer: Buffer.from(text) });
+
+describe("TRL's names", () => {
+  it("are taken from the address where our own are not there", async () => {
+    expect(await problems(lab.page)).toEqual([
+      "In the address, TRL's names were translated: num_generations gave way to groupSize, max_steps gave way to steps",
+    ]);
+    expect(await settings()).toMatchObject({ groupSize: 2, steps: 2 });
+    await lab.page.goto(`${lab.url}#screen=setup&num_generations=6&save_steps=5`);
+    await expect.poll(settings).toMatchObject({ groupSize: 6, saveSteps: 5 });
+  });
+
+  it("are taken from flat YAML, all or none", async () => {
+    await pick("grpo.yaml", "num_generations: 5\nmax_steps: 9\nlora_dropout: 0.1\n");
+    await expect.poll(async () => (await problems(lab.page))[0]).toBe('grpo.yaml: there is no setting "lora_dropout"');
+    expect(await settings()).toMatchObject({ groupSize: 6 });
+    await pick("grpo.yaml", "num_generations: 5\nmax_steps: 9\nsave_steps: 3 # as before\neval_strategy: no\n");
+    await expect.poll(async () => (await problems(lab.page))[0]).toMatch(/^grpo\.yaml: TRL's names were translated: /);
+    expect(await settings()).toMatchObject({ groupSize: 5, steps: 9, saveSteps: 3, evalSteps: 0 });
+  });
+});
+
+it("the plan warns of checkpoints that the browser's storage has no room for, and the run may start all the same", async () => {
+  const { page, context } = lab;
+  expect(await page.getByText(/checkpoints take up to/).count()).toBe(0);
+  const client = await context.newCDPSession(page);
+  await client.send("Storage.overrideQuotaForOrigin", { origin: new URL(lab.url).origin, quotaSize: 1e6 });
+  await pick("more.json", JSON.stringify({ steps: 8, saveSteps: 2, evalSteps: 0, keepCheckpoints: 2 }));
+  await expect
+    .poll(() => page.getByText(/checkpoints take up to/).allTextContents(), { timeout: 20_000 })
+    .toEqual([
+      expect.stringMatching(/\(3 of [\d.]+ MB: 2 kept and one being written\), and the storage has [\d.]+ MB free; /),
+    ]);
+  await untilReady(page, 5);
+});
