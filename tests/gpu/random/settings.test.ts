@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
+import { readEvaluations } from "../../../src/engine/runs/evaluations.ts";
 import { memoryStore } from "../../../src/engine/runs/memory-store.ts";
 import { forAny } from "../../support/any.ts";
 import { checkpointFiles, expectSameFiles, openTestLab, repeatable } from "../../support/session.ts";
@@ -91,6 +92,8 @@ it("any settings", async () => {
     const numbers = (rows: typeof one): unknown[] =>
       rows.map((row) => Object.entries(repeatable(row)).filter(([name]) => !name.startsWith("memory/")));
     expect(numbers(two)).toEqual(numbers(one));
+    const evaluated = (id: string): Promise<unknown> => readEvaluations(store, id);
+    expect(await evaluated(stopped.manifest.id)).toEqual(await evaluated(run.manifest.id));
     for (const row of one) {
       for (const [name, value] of Object.entries(row))
         expect(Number.isNaN(value), `${name} of ${row.step}`).toBe(false);
