@@ -52,14 +52,18 @@ describe("groups at once", () => {
 });
 
 describe("held-out rows at once", () => {
-  it("score as one by one", async () => {
-    const scores = async (groupsAtOnce: number) => {
+  it("score as one by one, and tell how far they are", async () => {
+    const scores = async (groupsAtOnce: number, told: readonly number[]) => {
+      const from = lab.events.length;
       const run = await lab.start({ steps: 1, promptsPerStep: 1, evalSteps: 1, evalRows: 11, groupsAtOnce });
       await run.done;
+      // Before the step and after it.
+      const rows = lab.events.slice(from).flatMap((event) => (event.type === "eval-rows" ? [event] : []));
+      expect(rows).toEqual([...told, ...told].map((done) => ({ type: "eval-rows", done, total: 11 })));
       const [first] = await readEvaluations(lab.store, run.manifest.id);
       return (first as StoredEvaluation).rows;
     };
-    const [apart, together] = [await scores(1), await scores(0)];
+    const [apart, together] = [await scores(1, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]), await scores(0, [8, 11])];
     expect(together).toHaveLength(11);
     const said = (rows: typeof apart) =>
       rows.map(({ rowId, captionGreedy, captionPrime }) => [rowId, captionGreedy, captionPrime]);

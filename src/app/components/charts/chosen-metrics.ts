@@ -28,7 +28,8 @@ export function metricChart(name: string): ChartSpec {
   };
   return {
     id: `metric-${name}`,
-    title: loop === null ? name : name.slice(name.indexOf("/") + 1),
+    // The legend tells the loop; the rest has to fit a quarter of the screen.
+    title: loop === null ? name : name.slice(name.indexOf("/") + 1).replace(/^completions\//u, ""),
     series: [series],
     picked: name,
     ...(isShare ? { range: [0, 1] } : {}),

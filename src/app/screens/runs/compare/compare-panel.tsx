@@ -25,6 +25,7 @@ export function ComparePanel(props: { readonly runs: readonly RunSummary[]; read
   const sync = `compare ${key}`;
   const titles = manifests.map(({ title }) => title).join("\n");
   const { source, evaluations, problem } = useCompared(key);
+  const choice = useChoice(source);
   // biome-ignore lint/correctness/useExhaustiveDependencies: ids and titles are all that is drawn of a run
   const runs = useMemo(() => manifests.map(({ id, title }) => ({ id, title })), [key, titles]);
   const scores = heldOutRows(manifests.map(({ id }) => evaluations.get(id) ?? []));
@@ -35,6 +36,7 @@ export function ComparePanel(props: { readonly runs: readonly RunSummary[]; read
       aside={
         <div className={styles.aside}>
           <SmoothingControl />
+          <MetricPicker names={choice.others} chosen={choice.chosen} onChange={choice.choose} />
           <Button kind="quiet" title="Double click on a chart does the same" onClick={() => setSharedZoom(sync, null)}>
             All steps
           </Button>
@@ -44,7 +46,7 @@ export function ComparePanel(props: { readonly runs: readonly RunSummary[]; read
     >
       <div className={styles.parts} data-testid="compare">
         {problem !== null && <p className={styles.problem}>This run could not be read: {problem}</p>}
-        <Charts runs={runs} source={source} sync={sync} key={key} />
+        <Charts runs={runs} source={source} sync={sync} choice={choice} key={key} />
         {differences.length === 0 && <p className={styles.same}>Model, data and all settings are the same</p>}
         <ComparedTable titles={runs.map(({ title }) => title)} rows={[...scores, ...differences]} />
       </div>
@@ -52,29 +54,44 @@ export function ComparePanel(props: { readonly runs: readonly RunSummary[]; read
   );
 }
 
+interface Choice {
+  /** Metrics that at least one of the runs has. */
+  readonly logged: ReadonlySet<string>;
+  /** Those of them that can be picked. */
+  readonly others: readonly string[];
+  readonly chosen: readonly string[];
+  readonly choose: (metrics: readonly string[]) => void;
+}
+
+/** The metrics that have a chart by choice, kept in the address. */
+function useChoice(source: MetricSource): Choice {
+  const chosen = useRoute((route) => route.metrics) ?? FIRST_CHOICE;
+  const names = useSyncExternalStore(source.subscribe, () => loggedText({ names: ownNames(source) }));
+  const [logged, others] = useMemo(() => {
+    const all = new Set(names.split("\n").filter(Boolean));
+    return [all, otherMetrics(all, shownMetrics())] as const;
+  }, [names]);
+  return { logged, others, chosen, choose: (metrics) => navigate({ metrics }) };
+}
+
 function Charts(props: {
   readonly runs: readonly { readonly id: string; readonly title: string }[];
   readonly source: MetricSource;
   readonly sync: string;
+  readonly choice: Choice;
 }): ReactNode {
   const { runs, source, sync } = props;
+  const { logged, others, chosen, choose } = props.choice;
   const smooth = useRoute((route) => route.smooth);
-  const chosen = useRoute((route) => route.metrics) ?? FIRST_CHOICE;
   const [step, setStep] = useState<number | null>(null);
-  const names = useSyncExternalStore(source.subscribe, () => loggedText({ names: ownNames(source) }));
-  const logged = useMemo(() => new Set(names.split("\n")), [names]);
   const charts = useMemo(() => compareCharts(runs, logged), [runs, logged]);
-  const others = useMemo(() => otherMetrics(logged, shownMetrics()), [logged]);
   const picked = useMemo(
     () => chosen.filter((name) => others.includes(name)).map((name) => chosenChart(name, runs)),
     [chosen, others, runs],
   );
-  const drop = (metric: string | undefined): void => navigate({ metrics: chosen.filter((name) => name !== metric) });
+  const drop = (metric: string | undefined): void => choose(chosen.filter((name) => name !== metric));
   return (
     <>
-      <div className={styles.choice}>
-        <MetricPicker names={others} chosen={chosen} onChange={(metrics) => navigate({ metrics })} />
-      </div>
       <div className={styles.charts}>
         {[...charts, ...picked].map((spec) => (
           <LiveChart
