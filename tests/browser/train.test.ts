@@ -90,6 +90,7 @@ describe("a run", () => {
     expect(saved.step).toBe(done + 1);
     await expect.poll(() => fact.textContent()).toBe(`step ${saved.step}, just now`);
     expect(await title("save-now")).toBe(`Checkpoint of step ${saved.step} written`);
+    await page.locator("[aria-live=polite]", { hasText: `Checkpoint of step ${saved.step} written. ` }).waitFor();
     await expect.poll(() => fact.textContent(), { timeout: 15_000 }).toMatch(/ s ago$/);
     expect(await page.getByTestId("save-now").getAttribute("aria-disabled")).toBeNull();
   });

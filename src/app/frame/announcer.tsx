@@ -14,10 +14,12 @@ function newestReward(run: RunStoreState): number | null {
   return known.length === 0 ? null : known.reduce((sum, mean) => sum + mean, 0) / known.length;
 }
 
-function sentence(run: RunStoreState): string {
+/** @param saved step of a checkpoint that a person asked for and has not been told of yet */
+function sentence(run: RunStoreState, saved: number | null): string {
   if (run.manifest === null) return "";
   const reward = newestReward(run);
-  return `${run.manifest.title}: ${run.state}, step ${run.step} of ${run.manifest.config.steps}${
+  const written = saved === null ? "" : `Checkpoint of step ${saved} written. `;
+  return `${written}${run.manifest.title}: ${run.state}, step ${run.step} of ${run.manifest.config.steps}${
     reward === null ? "" : `, reward ${formatNumber(reward)}`
   }`;
 }
@@ -29,10 +31,14 @@ export function Announcer(): ReactNode {
     let spokenAt = Number.NEGATIVE_INFINITY;
     let timer: ReturnType<typeof setTimeout> | null = null;
     let told = "";
+    let saved = runStore.getState().lastCheckpoint;
     const speak = (): void => {
       timer = null;
       spokenAt = performance.now();
-      setMessage(sentence(runStore.getState()));
+      const run = runStore.getState();
+      const fresh = run.lastCheckpoint !== saved && run.lastCheckpoint?.asked === true;
+      saved = run.lastCheckpoint;
+      setMessage(sentence(run, fresh ? (saved?.step ?? null) : null));
     };
     const stop = runStore.subscribe((run) => {
       const steps = run.manifest?.config.steps ?? 1;
@@ -40,7 +46,8 @@ export function Announcer(): ReactNode {
         run.manifest !== null && (run.state === "running" || run.state === "paused")
           ? `${run.step}/${steps} · ${formatNumber(newestReward(run))} – ${run.manifest.title}`
           : "sa2va-lab";
-      const news = `${run.state} ${Math.floor((run.step * 10) / steps)}`;
+      const asked = run.lastCheckpoint?.asked === true ? run.lastCheckpoint.step : "";
+      const news = `${run.state} ${Math.floor((run.step * 10) / steps)} ${asked}`;
       if (news === told) return;
       told = news;
       timer ??= setTimeout(speak, Math.max(0, spokenAt + PAUSE_MS - performance.now()));
