@@ -194,8 +194,9 @@ describe("after a reload", () => {
   it("it goes on at the next step, to its end", async () => {
     const { page } = lab;
     // A judge without an address keeps a new run from starting; this one has settings of its own.
-    await show(page, { screen: "runs", judge: "dlc" });
+    await show(page, { screen: "setup", judge: "dlc" });
     await expect.poll(() => page.getByTestId("strip-start").getAttribute("title")).toMatch(/The judge is on/);
+    await show(page, { screen: "runs" });
     const from = events.length;
     await page.getByRole("button", { name: "Resume" }).click();
     const step = await untilEvent(events, from, (event) => event.type === "step");
