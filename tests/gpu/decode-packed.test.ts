@@ -1,24 +1,15 @@
 /** Decoding on the GPU over packed weights against the op layer's packed products with the sampler on the CPU. */
-import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import { setAdapterKind } from "../../src/engine/gpu/own-kernels.ts";
+import { describe, expect, it } from "vitest";
 import { WEIGHT_STORAGES, type WeightStorage } from "../../src/engine/gpu/packed/storage.ts";
 import type { LanguageConfig, LanguageFamily } from "../../src/engine/model/config-language.ts";
 import type { GenerateOptions } from "../../src/engine/policy/completion.ts";
 import { decodeObstacle } from "../../src/engine/policy/decode-weights.ts";
 import { FULL_SAMPLING } from "../../src/engine/policy/sampler.ts";
 import { expectLikeHost, packedLanguage } from "../support/decoding.ts";
-import { useGpu } from "../support/gpu.ts";
+import { checkedGpu } from "../support/gpu.ts";
 import { tinyConfig } from "../support/tiny-language.ts";
 
-let check: () => void;
-beforeAll(async () => {
-  const device = await useGpu();
-  check = () => device.check();
-});
-afterEach(() => {
-  setAdapterKind(true);
-  check();
-});
+checkedGpu();
 
 const LIMIT = 2 ** 27;
 const SHAPES = [

@@ -1,6 +1,5 @@
 /** Decoding on the GPU against the model's own forward pass with the sampler on the CPU. */
-import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import { setAdapterKind } from "../../src/engine/gpu/own-kernels.ts";
+import { describe, expect, it } from "vitest";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import type { LanguageConfig, LanguageFamily } from "../../src/engine/model/config-language.ts";
 import { decodeOnGpu } from "../../src/engine/policy/decode-gpu.ts";
@@ -8,18 +7,10 @@ import { decodeObstacle } from "../../src/engine/policy/decode-weights.ts";
 import { disposePrefilled, type PromptBatch, prefill } from "../../src/engine/policy/prefill.ts";
 import { FULL_SAMPLING } from "../../src/engine/policy/sampler.ts";
 import { decode, expectLikeHost, type GroupShape, keyOf, promptsOf, SAMPLED } from "../support/decoding.ts";
-import { useGpu } from "../support/gpu.ts";
+import { checkedGpu } from "../support/gpu.ts";
 import { tinyConfig, tinyLanguage } from "../support/tiny-language.ts";
 
-let check: () => void;
-beforeAll(async () => {
-  const device = await useGpu();
-  check = () => device.check();
-});
-afterEach(() => {
-  setAdapterKind(true);
-  check();
-});
+checkedGpu();
 
 const GROUP: readonly GroupShape[] = [{ prefix: 9, tails: [1, 1, 1, 1, 1] }];
 const MIXED: readonly GroupShape[] = [
@@ -173,7 +164,6 @@ describe("batches on one device that meet", () => {
     expect(one).toEqual({ status: "fulfilled", value: first });
     expect(stopped).toMatchObject({ status: "rejected", reason: { code: "cancelled" } });
     expect(two).toEqual({ status: "fulfilled", value: second });
-    check();
     model.dispose();
   });
 });

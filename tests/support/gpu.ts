@@ -1,13 +1,26 @@
 /** One device for a whole GPU test file: `beforeAll(useGpu)`. */
-import { afterAll } from "vitest";
+import { afterAll, afterEach, beforeAll } from "vitest";
 import { openNodeDevice } from "../../scripts/lib/node-gpu.ts";
 import type { EngineDevice } from "../../src/engine/gpu/device.ts";
+import { setAdapterKind, switchOwnKernels } from "../../src/engine/gpu/own-kernels.ts";
 
 let opened: EngineDevice | undefined;
 
 export async function useGpu(): Promise<EngineDevice> {
   opened ??= await openNodeDevice();
   return opened;
+}
+
+/** A device for a file whose tests choose programs: after each the usual ones are back, and no error may have been left. */
+export function checkedGpu(): void {
+  beforeAll(async () => {
+    await useGpu();
+  });
+  afterEach(() => {
+    setAdapterKind(true);
+    switchOwnKernels(true);
+    opened?.check();
+  });
 }
 
 /** Another device in place of the one of the file, which was lost. */

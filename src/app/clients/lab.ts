@@ -21,8 +21,6 @@ import { createRewardClient, type RewardClient } from "./reward-client.ts";
 import { createTrainerClient, type Started, type TrainerClient } from "./trainer-client.ts";
 import { createWorkers } from "./workers.ts";
 
-export { startObstacle } from "./obstacles.ts";
-
 interface Lab {
   readonly data: DataClient;
   readonly trainer: TrainerClient;

@@ -1,6 +1,6 @@
 /** Loadings that replace each other: the newest is what is wanted. */
 import { LabError } from "../../engine/errors.ts";
-import { inTurn } from "../../engine/loading/in-turn.ts";
+import { inTurn } from "../../engine/gpu/in-turn.ts";
 
 export class ModelLoads {
   readonly #inTurn = inTurn();

@@ -1,6 +1,6 @@
 /** The buttons that steer the run. */
 import { type ReactNode, useEffect, useState } from "react";
-import { startObstacle } from "../clients/lab.ts";
+import { startObstacle } from "../clients/obstacles.ts";
 import { Button } from "../components/ui/button.tsx";
 import { IconCheck, IconPause, IconPhase, IconPlay, IconSave, IconStep, IconStop } from "../components/ui/icons.tsx";
 import { PHASE_WORDS } from "../stores/phase-words.ts";

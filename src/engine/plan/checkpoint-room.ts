@@ -1,5 +1,6 @@
 /** Whether the checkpoints a run keeps fit where they are stored. */
 import type { LabConfig } from "../config/table.ts";
+import { bytesText } from "./bytes-text.ts";
 
 type Beat = Pick<LabConfig, "steps" | "saveSteps" | "keepCheckpoints" | "evalSteps">;
 
@@ -44,8 +45,4 @@ function remedy(config: Beat, fitting: number): string {
     return `set saveSteps to ${Math.ceil(steps / fitting)} or more, or to 0 for one at the end, or delete stored runs`;
   if (fitting === 1) return "set saveSteps to 0, which saves only at the end, or delete stored runs";
   return "not even one fits whatever saveSteps and keepCheckpoints are, so delete stored runs or models first";
-}
-
-function bytesText(bytes: number): string {
-  return bytes < 1e9 ? `${(bytes / 1e6).toPrecision(3)} MB` : `${(bytes / 1e9).toPrecision(3)} GB`;
 }

@@ -7,6 +7,7 @@
 import { LabError } from "../errors.ts";
 import { roomFor } from "../gpu/decode/slot-block.ts";
 import { NO_TOKEN, SLOT_WORDS, type Slot, slotWords } from "../gpu/decode/state.ts";
+import { inTurn } from "../gpu/in-turn.ts";
 import { OwnBuffers } from "../gpu/own-buffers.ts";
 import { onSoftwareAdapter } from "../gpu/own-kernels.ts";
 import { backendDevice, bufferOf, flushBackend } from "../gpu/program.ts";
@@ -27,8 +28,8 @@ const DRAWN_BYTES = 16;
 
 /** Buffers by device, kept from batch to batch. */
 const workspaces = new WeakMap<GPUDevice, OwnBuffers>();
-/** By device, the end of the last batch that was asked for. */
-const ends = new WeakMap<GPUDevice, Promise<unknown>>();
+/** By device: its batches share their buffers. */
+const turns = new WeakMap<GPUDevice, ReturnType<typeof inTurn>>();
 
 /** Bytes that decoding keeps on the current device between batches. */
 export function decodeBytes(): number {
@@ -63,13 +64,9 @@ export async function decodeOnGpu(
   foldBytes: number = FOLD_BYTES,
 ): Promise<RowResult[]> {
   const device = backendDevice();
-  const alone = (): Promise<RowResult[]> =>
-    decodeAlone(device, language, weights, prompts, address, options, ropeLength, foldBytes);
-  const before = ends.get(device);
-  // Whoever asked for the batch before hears how it ended.
-  const own = before === undefined ? alone() : before.then(alone, alone);
-  ends.set(device, own);
-  return own;
+  const turn = turns.get(device) ?? inTurn();
+  turns.set(device, turn);
+  return turn(() => decodeAlone(device, language, weights, prompts, address, options, ropeLength, foldBytes));
 }
 
 /** @throws LabError as `decodeOnGpu` */

@@ -6,6 +6,7 @@ import type { Throughput } from "../gpu/throughput.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import type { StartAdapter } from "../model/start-adapter.ts";
 import type { Matrix } from "../model/weights.ts";
+import { bytesText } from "../plan/bytes-text.ts";
 import { budgetBytes, type Forecast, fittingChanges, forecast } from "../plan/fit.ts";
 import { needsReference } from "./loss-config.ts";
 import { settingObstacles } from "./obstacles.ts";
@@ -113,14 +114,12 @@ function fitReport(model: Sa2vaModel, config: LabConfig, rate: Throughput | unde
 
 function fitProblems({ peak, budget, changes }: FitReport): string[] {
   if (budget === null || peak <= budget) return [];
-  const gigabytes = (bytes: number): string =>
-    bytes < 1e9 ? `${(bytes / 1e6).toPrecision(3)} MB` : `${(bytes / 1e9).toPrecision(3)} GB`;
   const [first] = changes;
   const remedy =
     first === undefined
       ? "no single change would be enough"
-      : `one change is enough: ${first.label} (${gigabytes(first.peak)})`;
-  return [`A step would take ${gigabytes(peak)} of the ${gigabytes(budget)} a run may use; ${remedy}`];
+      : `one change is enough: ${first.label} (${bytesText(first.peak)})`;
+  return [`A step would take ${bytesText(peak)} of the ${bytesText(budget)} a run may use; ${remedy}`];
 }
 
 function startProblems(config: LabConfig, start: StartAdapter | undefined): string[] {

@@ -42,9 +42,10 @@ export async function oneAtATime<T>(
 }
 
 async function underLock<T>(locks: ChangeLocks, name: string, change: () => Promise<T>): Promise<T> {
-  let result: { readonly value: T } | undefined;
+  let result: T | undefined;
   await locks.request(name, async () => {
-    result = { value: await change() };
+    result = await change();
   });
-  return (result as unknown as { readonly value: T }).value;
+  // A lock manager calls back before it settles, or rejects.
+  return result as T;
 }

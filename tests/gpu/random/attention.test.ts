@@ -6,20 +6,17 @@ import { setAttentionScratch } from "../../../src/engine/gpu/kernels/attention-r
 import { setSubgroupSize, subgroupSize } from "../../../src/engine/gpu/own-kernels.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { forAny, scale, side, tensorSeed } from "../../support/any.ts";
-import { useGpu } from "../../support/gpu.ts";
+import { checkedGpu } from "../../support/gpu.ts";
 import { expectLikeStock, randomTensor } from "../../support/kernels.ts";
 
 let lanes = 0;
-let check: () => void;
-beforeAll(async () => {
-  const device = await useGpu();
-  check = () => device.check();
+checkedGpu();
+beforeAll(() => {
   lanes = subgroupSize();
 });
 afterEach(() => {
   setSubgroupSize(lanes);
   setAttentionScratch();
-  check();
 });
 
 const ATTENTION = fc

@@ -1,25 +1,15 @@
 /** Decoding by our programs gives the rows of the host, whatever the model, the prompts and the sampler. */
 import fc from "fast-check";
-import { afterEach, beforeAll, expect, it } from "vitest";
-import { setAdapterKind } from "../../../src/engine/gpu/own-kernels.ts";
+import { expect, it } from "vitest";
 import { WEIGHT_STORAGES } from "../../../src/engine/gpu/packed/storage.ts";
 import { decodeOnGpu } from "../../../src/engine/policy/decode-gpu.ts";
 import { decodeObstacle, FOLD_BYTES } from "../../../src/engine/policy/decode-weights.ts";
 import { forAny, tensorSeed } from "../../support/any.ts";
 import { expectLikeHost, keyOf, packedLanguage } from "../../support/decoding.ts";
-import { useGpu } from "../../support/gpu.ts";
+import { checkedGpu } from "../../support/gpu.ts";
 import { tinyConfig, tinyLanguage } from "../../support/tiny-language.ts";
 
-let check: () => void;
-beforeAll(async () => {
-  const opened = await useGpu();
-
-  check = () => opened.check();
-});
-afterEach(() => {
-  setAdapterKind(true);
-  check();
-});
+checkedGpu();
 
 const times = (step: number, most: number) => fc.integer({ min: 1, max: most }).map((count) => step * count);
 

@@ -1,6 +1,6 @@
 /** Norms, activations, rotations, resizing and token scores of any shape. */
 import fc from "fast-check";
-import { afterEach, beforeAll, it } from "vitest";
+import { afterEach, it } from "vitest";
 import { gelu, silu, swiglu } from "../../../src/engine/gpu/kernels/activation.ts";
 import { headScores, setHeadScratch } from "../../../src/engine/gpu/kernels/head-scores.ts";
 import { tokenScores } from "../../../src/engine/gpu/kernels/logprob.ts";
@@ -10,17 +10,12 @@ import { resizeBilinear } from "../../../src/engine/gpu/kernels/resize.ts";
 import { applyRope, ropeTable } from "../../../src/engine/gpu/kernels/rope.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { forAny, scale, shape, side, tensorSeed } from "../../support/any.ts";
-import { useGpu } from "../../support/gpu.ts";
+import { checkedGpu } from "../../support/gpu.ts";
 import { expectLikeStock, randomTensor } from "../../support/kernels.ts";
 
-let check: () => void;
-beforeAll(async () => {
-  const device = await useGpu();
-  check = () => device.check();
-});
+checkedGpu();
 afterEach(() => {
   setHeadScratch();
-  check();
 });
 
 it("norms", async () => {

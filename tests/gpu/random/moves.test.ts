@@ -1,22 +1,13 @@
 /** What only moves numbers, element-wise operations and sums, of tensors of any shape. */
 import fc from "fast-check";
-import { afterEach, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { setAdapterKind, switchOwnKernels } from "../../../src/engine/gpu/own-kernels.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { forAny, scale, shape, side, tensorSeed } from "../../support/any.ts";
-import { useGpu } from "../../support/gpu.ts";
+import { checkedGpu } from "../../support/gpu.ts";
 import { expectLikeStock, randomTensor } from "../../support/kernels.ts";
 
-let check: () => void;
-beforeAll(async () => {
-  const device = await useGpu();
-  check = () => device.check();
-});
-afterEach(() => {
-  switchOwnKernels(true);
-  setAdapterKind(true);
-  check();
-});
+checkedGpu();
 
 const ELEMENTS = 20_000;
 

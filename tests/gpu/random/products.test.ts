@@ -1,6 +1,6 @@
 /** Products, linear layers and packed matrices of any shape. */
 import fc from "fast-check";
-import { afterEach, beforeAll, expect, it } from "vitest";
+import { afterEach, expect, it } from "vitest";
 import { conv2d } from "../../../src/engine/gpu/kernels/conv.ts";
 import { linear } from "../../../src/engine/gpu/kernels/linear.ts";
 import { setAdapterKind } from "../../../src/engine/gpu/own-kernels.ts";
@@ -10,18 +10,12 @@ import { WEIGHT_STORAGES } from "../../../src/engine/gpu/packed/storage.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { setDispatchWork } from "../../../src/engine/gpu/work-budget.ts";
 import { forAny, scale, side, tensorSeed } from "../../support/any.ts";
-import { useGpu } from "../../support/gpu.ts";
+import { checkedGpu } from "../../support/gpu.ts";
 import { expectLikeStock, randomTensor } from "../../support/kernels.ts";
 
-let check: () => void;
-beforeAll(async () => {
-  const device = await useGpu();
-  check = () => device.check();
-});
+checkedGpu();
 afterEach(() => {
-  setAdapterKind(true);
   setDispatchWork();
-  check();
 });
 
 const PRODUCT = fc

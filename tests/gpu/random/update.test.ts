@@ -1,23 +1,15 @@
 /** Updates over arenas and masks as bits, of any shapes. */
 import fc from "fast-check";
-import { afterEach, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { maskBits, maskBitsByOps, pixelsOf } from "../../../src/engine/gpu/kernels/mask-bits.ts";
 import { setAdapterKind } from "../../../src/engine/gpu/own-kernels.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { forAny, scale, shape, side, tensorSeed } from "../../support/any.ts";
-import { useGpu } from "../../support/gpu.ts";
+import { checkedGpu } from "../../support/gpu.ts";
 import { distance, randomTensor } from "../../support/kernels.ts";
 import { expectLikeStockUpdates } from "../../support/updates.ts";
 
-let check: () => void;
-beforeAll(async () => {
-  const device = await useGpu();
-  check = () => device.check();
-});
-afterEach(() => {
-  setAdapterKind(true);
-  check();
-});
+checkedGpu();
 
 const SET = fc
   .array(shape([0, 3], 700, 40_000), { minLength: 2, maxLength: 12 })

@@ -4,27 +4,15 @@ import { expect, it } from "vitest";
 import { checkFiles, readCheckpoint, writeCheckpoint } from "../../../src/engine/runs/checkpoint.ts";
 import { readEvaluations, writeEvaluations } from "../../../src/engine/runs/evaluations.ts";
 import { memoryStore } from "../../../src/engine/runs/memory-store.ts";
-import { appendPhases, type PhaseCost, readPhases } from "../../../src/engine/runs/phase-lines.ts";
+import { appendPhases, readPhases } from "../../../src/engine/runs/phase-lines.ts";
 import { createRun, digestRun, listRuns, openRun } from "../../../src/engine/runs/run-folder.ts";
 import { forAny } from "../../support/any.ts";
 import { DAMAGES, damaged, fine } from "../../support/mutate.ts";
 import { state } from "../runs/sample-checkpoint.ts";
 import { evaluation } from "../runs/sample-evaluations.ts";
-import { group, manifest } from "../runs/sample-run.ts";
+import { cost, group, manifest } from "../runs/sample-run.ts";
 
 const [RUN, OTHER] = ["brave-otter", "calm-heron"];
-const COST: PhaseCost = {
-  seconds: 0.25,
-  gpuSeconds: null,
-  dispatches: 12,
-  submits: 2,
-  readBacks: 1,
-  readBytes: 64,
-  writtenBytes: 640,
-  buffers: 3,
-  bufferBytes: 4096,
-  programs: 5,
-};
 
 it("a run with one damaged file", async () => {
   const whole = memoryStore();
@@ -35,7 +23,7 @@ it("a run with one damaged file", async () => {
       await run.appendGroups(step, [group(step, 1, 0), group(step, 2, 0)]);
     }
     await writeCheckpoint(whole, id, state(2));
-    await appendPhases(whole, id, { step: 1, phases: { loss: COST, update: COST } });
+    await appendPhases(whole, id, { step: 1, phases: { loss: cost, update: cost } });
     await writeEvaluations(whole, id, [evaluation(0, 0.25), evaluation(2, 0.5)]);
   }
   const files = new Map<string, Uint8Array>();

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { memoryStore } from "../../../src/engine/runs/memory-store.ts";
-import { appendPhases, type PhaseCost, readPhases } from "../../../src/engine/runs/phase-lines.ts";
+import { appendPhases, readPhases } from "../../../src/engine/runs/phase-lines.ts";
 import { createRun, digestRun, listRuns, openRun } from "../../../src/engine/runs/run-folder.ts";
-import { group, manifest } from "./sample-run.ts";
+import { cost, group, manifest } from "./sample-run.ts";
 
 test("metrics come back number for number, NaN and infinities included", async () => {
   const store = memoryStore();
@@ -42,19 +42,6 @@ test("rollouts of both loops share a step's file and come back exactly", async (
   expect(await store.size("brave-otter/rollouts/step-000003.arrow")).toBeGreaterThan(0);
   await expect(run.readGroups(4)).rejects.toMatchObject({ code: "storage" });
 });
-
-const cost: PhaseCost = {
-  seconds: 0.25,
-  gpuSeconds: null,
-  dispatches: 12,
-  submits: 2,
-  readBacks: 1,
-  readBytes: 64,
-  writtenBytes: 640,
-  buffers: 3,
-  bufferBytes: 4096,
-  programs: 5,
-};
 
 test("what phases cost comes back, and a line that a crash cut off does no harm", async () => {
   const store = memoryStore();

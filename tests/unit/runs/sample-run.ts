@@ -1,5 +1,6 @@
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import type { RunManifest } from "../../../src/engine/runs/manifest.ts";
+import type { PhaseCost } from "../../../src/engine/runs/phase-lines.ts";
 import type { ActionRecord, GroupRecord, LoopId, RolloutRecord } from "../../../src/engine/runs/records.ts";
 
 export function manifest(id = "brave-otter", change: Partial<RunManifest> = {}): RunManifest {
@@ -101,3 +102,17 @@ export function group(step: number, loop: LoopId, number: number, size = 3): Gro
     rollouts: Array.from({ length: size }, (_, index) => rollout(step, loop, number, index)),
   };
 }
+
+/** What one phase of a step asked of the GPU. */
+export const cost: PhaseCost = {
+  seconds: 0.25,
+  gpuSeconds: null,
+  dispatches: 12,
+  submits: 2,
+  readBacks: 1,
+  readBytes: 64,
+  writtenBytes: 640,
+  buffers: 3,
+  bufferBytes: 4096,
+  programs: 5,
+};

@@ -1,7 +1,8 @@
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import type { BenchGroup } from "../../../engine/rewards/bench/bench-group.ts";
 import { bench as benchWork } from "../../clients/bench.ts";
-import { report, startObstacle } from "../../clients/lab.ts";
+import { report } from "../../clients/lab.ts";
+import { startObstacle } from "../../clients/obstacles.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented } from "../../components/ui/controls.tsx";
 import { Panel } from "../../components/ui/panel.tsx";

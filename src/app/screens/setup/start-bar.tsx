@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { startObstacle } from "../../clients/lab.ts";
+import { startObstacle } from "../../clients/obstacles.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconPlay } from "../../components/ui/icons.tsx";
 import { act, actionObstacle } from "../../frame/run-actions.ts";

@@ -1,5 +1,6 @@
 import { type ReactNode, useCallback, useMemo, useSyncExternalStore } from "react";
-import { report, startObstacle, startRun } from "../../clients/lab.ts";
+import { report, startRun } from "../../clients/lab.ts";
+import { startObstacle } from "../../clients/obstacles.ts";
 import type { ChartSpec, MetricSource } from "../../components/charts/chart-spec.ts";
 import { loggedText, metricChart, metricsOf, otherMetrics } from "../../components/charts/chosen-metrics.ts";
 import { LiveChart } from "../../components/charts/live-chart.tsx";
