@@ -2,7 +2,7 @@ import { type ReactNode, useEffect, useState } from "react";
 import type { RunState } from "../../engine/rl/events.ts";
 import { Button } from "../components/ui/button.tsx";
 import { IconKeys, IconWarning } from "../components/ui/icons.tsx";
-import { leftText, runSeconds } from "../stores/pace.ts";
+import { roughly, runSeconds } from "../stores/pace.ts";
 import { PHASE_WORDS } from "../stores/phase-words.ts";
 import { type RunStoreState, useRun } from "../stores/run.ts";
 import { useSession } from "../stores/session.ts";
@@ -114,13 +114,13 @@ function TimeLeft(): ReactNode {
   useClock(running);
   const left = useRun(timeLeft);
   if (left === null) return null;
-  return <Fact name="left" value={left.replace(/ left$/, "")} after testId="time-left" />;
+  return <Fact name="left" value={left} after testId="time-left" />;
 }
 
 function timeLeft({ state, manifest, step, heldOutRows, costs, pace }: RunStoreState): string | null {
   if (state !== "running" || manifest === null) return null;
   const seconds = runSeconds({ step, config: manifest.config, heldOutRows, costs, pace }, Date.now());
-  return seconds === null ? null : leftText(seconds);
+  return seconds === null ? null : roughly(seconds);
 }
 
 function CheckpointAge(): ReactNode {

@@ -135,14 +135,14 @@ function total(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0);
 }
 
-/** "about 12 min left"; coarse, for it is an estimate. */
-export function leftText(seconds: number): string {
-  if (seconds < 10) return "a few seconds left";
-  if (seconds < 95) return `about ${Math.round(seconds / 10) * 10} s left`;
+/** "about 12 min"; coarse, for it is an estimate. */
+export function roughly(seconds: number): string {
+  if (seconds < 10) return "a few seconds";
+  if (seconds < 95) return `about ${Math.round(seconds / 10) * 10} s`;
   const minutes = Math.round(seconds / 60);
-  if (minutes < 90) return `about ${minutes} min left`;
+  if (minutes < 90) return `about ${minutes} min`;
   const tens = Math.round(minutes / 10) * 10;
   const [hours, rest] = [Math.floor(tens / 60), tens % 60];
-  if (hours >= 48) return `about ${Math.round(minutes / 1440)} days left`;
-  return hours >= 10 || rest === 0 ? `about ${Math.round(minutes / 60)} h left` : `about ${hours} h ${rest} min left`;
+  if (hours >= 48) return `about ${Math.round(minutes / 1440)} days`;
+  return hours >= 10 || rest === 0 ? `about ${Math.round(minutes / 60)} h` : `about ${hours} h ${rest} min`;
 }

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { percent, seconds } from "../../components/charts/format.ts";
-import { evaluationSeconds, leftText, type Pace } from "../../stores/pace.ts";
+import { evaluationSeconds, type Pace, roughly } from "../../stores/pace.ts";
 import { useRun } from "../../stores/run.ts";
 import { PHASE_NAMES, phaseShares } from "./phases.ts";
 import styles from "./train.module.css";
@@ -54,5 +54,5 @@ export function PhaseBar(): ReactNode {
 
 function evaluationLeft(pace: Pace): string | null {
   const rest = evaluationSeconds(pace, Date.now());
-  return rest === null ? null : leftText(rest);
+  return rest === null ? null : `${roughly(rest)} left`;
 }
