@@ -261,18 +261,25 @@ describe("a run with the judge", () => {
     places.storage = await page.evaluate("JSON.stringify({ ...localStorage, ...sessionStorage })");
     places.messages = await page.evaluate("(globalThis.told ?? []).join()");
     places.page = await page.content();
-    // Everything below the origin's private file system, the judge's cache among it.
+    // Everything below the origin's private file system, the judge's cache among it. Files are written under another
+    // name first, so one may be gone when its turn comes; then all are read again.
     places.disk = await page.evaluate(`(async () => {
-      const texts = [];
-      const read = async (folder, path) => {
+      const read = async (folder, path, texts) => {
         for await (const [name, handle] of folder.entries()) {
           texts.push(path + name);
-          if (handle.kind === "directory") await read(handle, path + name + "/");
+          if (handle.kind === "directory") await read(handle, path + name + "/", texts);
           else texts.push(await (await handle.getFile()).text());
         }
+        return texts;
       };
-      await read(await navigator.storage.getDirectory(), "");
-      return texts.join("\\n");
+      const top = await navigator.storage.getDirectory();
+      for (let attempt = 1; ; attempt++) {
+        try {
+          return (await read(top, "", [])).join("\\n");
+        } catch (thrown) {
+          if (thrown.name !== "NotFoundError" || attempt === 20) throw thrown;
+        }
+      }
     })()`);
     expect(places.disk).toContain("replies.jsonl");
     expect(places.messages?.length).toBeGreaterThan(1000);
