@@ -1,6 +1,7 @@
 /** WebGPU for Node: Dawn from the npm package `webgpu`, on whatever Vulkan driver this machine has. */
 import { existsSync } from "node:fs";
 import { type EngineDevice, openDevice } from "../../src/engine/gpu/device.ts";
+import { waitPatiently } from "./patient-waits.ts";
 
 const LAVAPIPE_ICD = "/usr/share/vulkan/icd.d/lvp_icd.json";
 const SWIFTSHADER_ICD = "/usr/lib/chromium/vk_swiftshader_icd.json";
@@ -14,6 +15,7 @@ const SWIFTSHADER_ICD = "/usr/lib/chromium/vk_swiftshader_icd.json";
 export async function openNodeDevice(least = process.env.LAB_LEAST === "1"): Promise<EngineDevice> {
   const { create, globals } = await import("webgpu");
   Object.assign(globalThis, globals);
+  waitPatiently(globals);
   Object.assign(globalThis, { self: globalThis });
   let gpu = requestGpu(create, process.env.LAB_VK);
 
