@@ -10,6 +10,7 @@ import { JudgeFailure } from "./failure.ts";
 import type { Instrument } from "./instrument.ts";
 import type { JudgePrompts } from "./prompts.ts";
 import type { WrittenQuestions } from "./question-file.ts";
+import { together } from "./together.ts";
 
 /** The benchmark's own limit. */
 const MAX_TOKENS = 300;
@@ -23,7 +24,7 @@ export function dlcJudge(settings: { readonly prompts: JudgePrompts; readonly wr
       if (questions === null) {
         throw new JudgeFailure("no-questions", `${written.name} has no questions for this reference caption`);
       }
-      const responses = await Promise.all(
+      const responses = await together(
         questions.map(({ question, choices }) => {
           const texts = choices.map(([text]) => text);
           const content = dlcPrompt(prompts, hypothesis, { question, choices: texts });

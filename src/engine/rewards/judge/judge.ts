@@ -11,6 +11,7 @@ import { type AskDeps, type AskRecord, askSession, type Examined, type Instrumen
 import { plainCaption } from "./prompts.ts";
 import type { JudgeProvider } from "./provider.ts";
 import { slots } from "./slots.ts";
+import { together } from "./together.ts";
 
 /** The range a score is brought to: as it is (−1 … 1), negative ones as 0, or moved to 0 … 1. */
 export type JudgeRange = "raw" | "clamp" | "rescale";
@@ -111,12 +112,7 @@ export function captionJudge(settings: JudgeSettings, deps: JudgeDeps): CaptionJ
         same.set(key, own);
         return own;
       });
-      // Every call ends before this does, also when one was stopped.
-      const settled = await Promise.allSettled(all);
-      return settled.map((outcome) => {
-        if (outcome.status === "rejected") throw outcome.reason;
-        return outcome.value;
-      });
+      return together(all);
     },
   };
 }

@@ -93,6 +93,16 @@ test("a whole JSON reply counts although its limit was reached behind it", async
   expect((await testJudge(server.url).terms([same]))[0]).toMatchObject({ value: null, judge: { failure: "not-json" } });
 });
 
+test("a verdict that fails ends when all its questions have been answered, and counts them all", async () => {
+  const cache = memoryCache();
+  const broken = '\\"red\\" is mentioned';
+  server.script((_, { text }) => (text.includes(broken) ? { reply: "Hm", finish: "length" } : { slow: 60 }));
+  const [term] = await testJudge(server.url, { dlc: true, cache }).terms([same]);
+  // Three questions, one of them asked again.
+  expect(term).toMatchObject({ value: null, judge: { failure: "wrong-form", calls: 4 } });
+  expect(cache.size).toBe(2);
+});
+
 test.each([false, true])("the prompts shown for a verdict are those that were sent (dlc: %s)", async (dlc) => {
   const pair = { reference: `**${RED}**`, hypothesis: "a <b>red</b> car" };
   const [term] = await testJudge(server.url, { dlc }).terms([pair]);

@@ -1,0 +1,11 @@
+/**
+ * The values of all, once every one has ended: what is still asked when another fails belongs to the same account.
+ * @throws the first failure in order
+ */
+export async function together<Value>(calls: readonly Promise<Value>[]): Promise<Value[]> {
+  const settled = await Promise.allSettled(calls);
+  return settled.map((outcome) => {
+    if (outcome.status === "rejected") throw outcome.reason;
+    return outcome.value;
+  });
+}
