@@ -1,6 +1,7 @@
-/** Writing visual tokens into a prompt's embeddings (reference: sa2va.md §10). */
+/** Writing visual tokens into prompts' embeddings (reference: sa2va.md §10). */
 import { LabError } from "../errors.ts";
-import { type Tensor, tf } from "../gpu/tf.ts";
+import { placedRows } from "../gpu/kernels/placed-rows.ts";
+import type { Tensor } from "../gpu/tf.ts";
 import type { Span } from "../text/prompt.ts";
 
 /** Where a prompt wants its visual tokens. */
@@ -11,12 +12,60 @@ export interface VisualPlaces {
   readonly regionSpans: readonly Span[];
 }
 
+/** What there is to write. */
+export interface VisualTokens {
+  /** Tokens of all tiles. */
+  readonly count: number;
+  readonly tokensPerTile: number;
+  /** Per region [tokensPerTile], 1 where a cell belongs to it. */
+  readonly regionGrids: readonly Uint8Array[];
+}
+
 /**
- * Embeddings with the visual tokens written over their places: all tiles in order, then for each region copies of the
- * last tile's tokens that its grid selects, row by row. Differentiable in both.
+ * Which row stands at each place of a prompt: its own text, the tokens of all tiles in order, then for each region copies
+ * of the last tile's tokens that its grid selects, row by row.
+ * @param length of the prompt
+ * @param text number of the prompt's first text row among all rows
+ * @param visual number of the first visual token among all rows
+ * @returns [length] numbers of rows, for `placedRows`
+ * @throws LabError("bad-input") when places and tokens differ in number
+ */
+export function splicedOrder(
+  length: number,
+  places: VisualPlaces,
+  tokens: VisualTokens,
+  { text, visual }: { readonly text: number; readonly visual: number },
+): number[] {
+  const { count, tokensPerTile } = tokens;
+  const cells = tokens.regionGrids.map((grid, region) => selectedCells(grid, tokensPerTile, region));
+  const spans = [places.imageSpan, ...places.regionSpans];
+  const wanted = spans.map(({ start, end }) => end - start);
+  const offered = [count, ...cells.map((region) => region.length)];
+  if (String(wanted) !== String(offered)) {
+    throw new LabError(
+      "bad-input",
+      `The prompt has ${wanted.join(" + ")} places for ${offered.join(" + ")} visual tokens`,
+      { subject: "prompt" },
+    );
+  }
+  const order = Array.from({ length }, (_, at) => text + at);
+  const last = visual + count - tokensPerTile;
+  const rows = [
+    Array.from({ length: count }, (_, at) => visual + at),
+    ...cells.map((own) => own.map((at) => last + at)),
+  ];
+  spans.forEach(({ start }, span) => {
+    rows[span]?.forEach((row, at) => {
+      order[start + at] = row;
+    });
+  });
+  return order;
+}
+
+/**
+ * Embeddings with the visual tokens written over their places; see `splicedOrder`. Differentiable in both.
  * @param embedded [1, T, D]
  * @param visual [tiles · tokensPerTile, D]
- * @param regionGrids per region [tokensPerTile], 1 where a cell belongs to it
  * @returns [1, T, D]
  * @throws LabError("bad-input") when places and tokens differ in number
  */
@@ -28,39 +77,9 @@ export function spliceVisual(
   tokensPerTile: number,
 ): Tensor {
   const [, length, width] = embedded.shape as [number, number, number];
-  const [count] = visual.shape as [number, number];
-  const cells = regionGrids.map((grid, region) => selectedCells(grid, tokensPerTile, region));
-  const spans = [places.imageSpan, ...places.regionSpans];
-  const wanted = spans.map(({ start, end }) => end - start);
-  const offered = [count, ...cells.map((region) => region.length)];
-  if (String(wanted) !== String(offered)) {
-    throw new LabError(
-      "bad-input",
-      `The prompt has ${wanted.join(" + ")} places for ${offered.join(" + ")} visual tokens`,
-      { subject: "prompt" },
-    );
-  }
-  return tf.tidy(() => {
-    const rows = embedded.reshape([length, width]);
-    const filling = [visual, ...cells.map((region) => copies(visual, count - tokensPerTile, tokensPerTile, region))];
-    const parts: Tensor[] = [];
-    let text = 0;
-    spans.forEach(({ start, end }, at) => {
-      if (start > text) parts.push(tf.slice(rows, [text, 0], [start - text, width]));
-      parts.push(filling[at] as Tensor);
-      text = end;
-    });
-    if (text < length) parts.push(tf.slice(rows, [text, 0], [length - text, width]));
-    return (parts.length === 1 ? (parts[0] as Tensor) : tf.concat(parts, 0)).reshape([1, length, width]);
-  });
-}
-
-/** Chosen rows of the last tile, [cells, D]. */
-function copies(visual: Tensor, first: number, tokens: number, cells: readonly number[]): Tensor {
-  const tile = tf.slice(visual, [first, 0], [tokens, visual.shape[1] as number]) as tf.Tensor2D;
-  // A product with rows of the identity copies exactly and, unlike a gather, has a gradient without scatter.
-  const pick = tf.oneHot(tf.tensor1d([...cells], "int32"), tokens).toFloat() as tf.Tensor2D;
-  return tf.matMul(pick, tile);
+  const tokens = { count: visual.shape[0] as number, tokensPerTile, regionGrids };
+  const order = splicedOrder(length, places, tokens, { text: 0, visual: length });
+  return placedRows(embedded.reshape([length, width]), visual, order).reshape([1, length, width]);
 }
 
 function selectedCells(grid: Uint8Array, tokens: number, region: number): number[] {

@@ -1,14 +1,15 @@
 /** Prompts as embeddings: text rows of the frozen table, visual tokens of the trainable projector. */
+import { placedRows } from "../gpu/kernels/placed-rows.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import { embedTokens } from "../model/language.ts";
 import { projectVisual } from "../model/projector.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
-import { spliceVisual } from "../model/splice.ts";
+import { splicedOrder, spliceVisual } from "../model/splice.ts";
 import type { Weights } from "../model/weights.ts";
 import type { Prompt } from "../text/prompt.ts";
 import type { ImageFeatures } from "./features.ts";
 import type { PromptBatch } from "./prefill.ts";
-import type { RegionCells } from "./prompts.ts";
+import type { CaptionPrompt, RegionCells } from "./prompts.ts";
 
 /** Embeddings [rows, T, D] of equally long id rows. */
 export function embedIds(model: Sa2vaModel, weights: Weights, ids: readonly (readonly number[])[]): Tensor {
@@ -70,19 +71,40 @@ export function sharedLength(rows: readonly (readonly number[])[], limit: number
   return length;
 }
 
-/** Tails [L_i, D] of different lengths as one right-padded batch behind a shared prefix. */
-export function padTails(prefix: Tensor, tails: readonly Tensor[]): PromptBatch {
-  const lengths = tails.map((tail) => tail.shape[0] as number);
-  const longest = Math.max(...lengths);
-  const padded = tf.tidy(() =>
-    tf.stack(
-      tails.map((tail, i) =>
-        tf.pad(tail as tf.Tensor2D, [
-          [0, longest - (lengths[i] as number)],
-          [0, 0],
-        ]),
-      ),
-    ),
-  );
-  return { prefix, tails: padded, tailLengths: lengths };
+/**
+ * Prompts about one picture that part where the picture's own tokens end: region tokens have one id but different
+ * contents, so sharing ends there. What follows is right-padded with zeros.
+ * @param projected [tiles, tokens, D]
+ */
+export function embedTogether(
+  model: Sa2vaModel,
+  weights: Weights,
+  prompts: readonly CaptionPrompt[],
+  projected: Tensor,
+): PromptBatch {
+  const rows = prompts.map(({ ids }) => ids);
+  const shared = sharedLength(rows, prompts[0]?.imageSpan.end ?? 0);
+  const ids = rows.flat();
+  const { tokensPerTile } = model.config;
+  const count = projected.size / (projected.shape[2] as number);
+  let text = 0;
+  const orders = prompts.map((prompt) => {
+    const tokens = { count, tokensPerTile, regionGrids: [prompt.cells] };
+    const order = splicedOrder(prompt.ids.length, prompt, tokens, { text, visual: ids.length });
+    text += prompt.ids.length;
+    return order;
+  });
+  const tailLengths = rows.map((row) => row.length - shared);
+  const longest = Math.max(...tailLengths);
+  const padded = orders.flatMap((order) => Array.from({ length: longest }, (_, at) => order[shared + at] ?? -1));
+  const [prefix, tails] = tf.tidy(() => {
+    const width = projected.shape[2] as number;
+    const embedded = embedIds(model, weights, [ids]).reshape([ids.length, width]);
+    const visual = projected.reshape([count, width]);
+    return [
+      placedRows(embedded, visual, (orders[0] ?? []).slice(0, shared)).reshape([1, shared, width]),
+      placedRows(embedded, visual, padded).reshape([prompts.length, longest, width]),
+    ];
+  }) as [Tensor, Tensor];
+  return { prefix, tails, tailLengths };
 }

@@ -8,7 +8,7 @@ import type { Sa2vaModel } from "../model/sa2va.ts";
 import { type DecodedMasks, decodeMasks, selectMask } from "../model/sam2/mask-decoder.ts";
 import { type FoundMask, readMasks } from "../model/sam2/postprocess.ts";
 import type { Weights } from "../model/weights.ts";
-import { embedPrompt, padTails, projectImage, sharedLength } from "./embedding.ts";
+import { embedTogether, projectImage } from "./embedding.ts";
 import type { ImageFeatures } from "./features.ts";
 import { generate } from "./generate.ts";
 import { type AskedPicture, phrasePromptsOf, samTogether } from "./phrase-prompts.ts";
@@ -173,30 +173,16 @@ export async function describePictures(
   return captions;
 }
 
-/** Prompts of one picture's regions, which part where the picture's own tokens end. */
+/** Prompts of one picture's regions. */
 function describeBatch(
   model: Sa2vaModel,
   weights: Weights,
   features: ImageFeatures,
   asked: readonly { readonly prompt: CaptionPrompt }[],
 ): PromptBatch {
-  // Region tokens have one id but different contents, so sharing ends with the picture's own tokens.
-  const shared = sharedLength(
-    asked.map((item) => item.prompt.ids),
-    asked[0]?.prompt.imageSpan.end ?? 0,
-  );
-  const [prefix, ...tails] = tf.tidy(() => {
-    const visual = projectImage(weights, features);
-    const whole = asked.map(({ prompt }) => embedPrompt(model, weights, prompt, prompt.ids, visual, prompt.cells));
-    const size = model.config.language.hiddenSize;
-    const head = tf.slice(whole[0] as Tensor, [0, 0, 0], [1, shared, size]);
-    const rest = whole.map((embedding) => {
-      const length = (embedding.shape[1] as number) - shared;
-      return tf.slice(embedding, [0, shared, 0], [1, length, size]).reshape([length, size]);
-    });
-    return [head, ...rest];
-  }) as [Tensor, ...Tensor[]];
-  const batch = padTails(prefix, tails);
-  tf.dispose(tails);
+  const projected = projectImage(weights, features);
+  const prompts = asked.map(({ prompt }) => prompt);
+  const batch = embedTogether(model, weights, prompts, projected);
+  projected.dispose();
   return batch;
 }

@@ -1,6 +1,8 @@
 /** What only moves numbers, element-wise operations and sums, of tensors of any shape. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { fourierRows } from "../../../src/engine/gpu/kernels/fourier.ts";
+import { placedRows } from "../../../src/engine/gpu/kernels/placed-rows.ts";
 import { setAdapterKind, switchOwnKernels } from "../../../src/engine/gpu/own-kernels.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { forAny, scale, shape, side, tensorSeed } from "../../support/any.ts";
@@ -127,5 +129,48 @@ it("sums and means over any axes have stock values and gradients", async () => {
     await expectLikeStock((x) => (x as Tensor).sum(axes, keep), [randomTensor(sides, seed)], 5e-5, 1);
     await expectLikeStock((x) => (x as Tensor).mean(axes, keep), [randomTensor(sides, seed)], 5e-5, [0.1, 1e-4]);
     await expectLikeStock((x) => (x as Tensor).mean(), [randomTensor([long, 700], seed)], 5e-5, [0.1, 1e-6]);
+  });
+});
+
+it("rows of two arrays in any order, any of them often, never or not at all, with their gradients", async () => {
+  const sizes = fc.record({ first: side(40), second: side(40), groups: side(80), length: side(90) });
+  const drawn = sizes.chain((chosen) =>
+    fc.record({
+      ...Object.fromEntries(Object.entries(chosen).map(([name, size]) => [name, fc.constant(size)])),
+      order: fc.array(fc.integer({ min: -1, max: chosen.first + chosen.second - 1 }), {
+        minLength: chosen.length,
+        maxLength: chosen.length,
+      }),
+      seed: tensorSeed,
+    }),
+  ) as fc.Arbitrary<{ first: number; second: number; groups: number; order: number[]; seed: number }>;
+  await forAny(15, drawn, async ({ first, second, groups, order, seed }) => {
+    const rows = [randomTensor([first, 4 * groups], seed), randomTensor([second, 4 * groups], seed + 1)] as const;
+    await expectLikeStock((one, other) => placedRows(one as Tensor, other as Tensor, order), rows, 1e-6);
+    tf.dispose([...rows]);
+  });
+});
+
+it("image positions of any grid are the sines and cosines of double precision", async () => {
+  const grids = fc.record({ height: side(40), width: side(40), columns: side(20), seed: tensorSeed });
+  await forAny(10, grids, async ({ height, width, columns, seed }) => {
+    const matrix = randomTensor([2, columns], seed);
+    const values = await matrix.data();
+    const found = fourierRows(matrix, height, width);
+    const expected = Array.from({ length: height * width }, (_, cell) => {
+      const x = (2 * ((cell % width) + 0.5)) / width - 1;
+      const y = (2 * (Math.floor(cell / width) + 0.5)) / height - 1;
+      const angles = Array.from(
+        { length: columns },
+        (_, column) => 2 * Math.PI * (x * (values[column] as number) + y * (values[columns + column] as number)),
+      );
+      return [...angles.map(Math.sin), ...angles.map(Math.cos)];
+    }).flat();
+    expect(found.shape).toEqual([height * width, 2 * columns]);
+    const read = await found.data();
+    expected.forEach((value, i) => {
+      expect(Math.abs((read[i] as number) - value)).toBeLessThan(5e-6);
+    });
+    tf.dispose([matrix, found]);
   });
 });

@@ -1,4 +1,7 @@
 /** Prompt encoder of SAM2 as Sa2VA uses it: no click, no mask, one language token (reference: sa2va.md §14). */
+import { fourierRows, SINE_SERIES } from "../../gpu/kernels/fourier.ts";
+import { ownKernels } from "../../gpu/own-kernels.ts";
+import { suits } from "../../gpu/own-op.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { Weights } from "../weights.ts";
 
@@ -33,6 +36,12 @@ export function densePositions(w: Weights, height: number, width: number): Tenso
  * @returns [h·w, C]
  */
 export function fourierPositions(matrix: Tensor, height: number, width: number): Tensor {
+  if (ownKernels() && suits(matrix)) return fourierRows(matrix, height, width);
+  return fourierPositionsByOps(matrix, height, width);
+}
+
+/** The same in stock operations. */
+export function fourierPositionsByOps(matrix: Tensor, height: number, width: number): Tensor {
   return tf.tidy(() => {
     const centres = new Float32Array(height * width * 2);
     for (let y = 0, at = 0; y < height; y++) {
@@ -55,8 +64,9 @@ function sinTurns(turns: Tensor): Tensor {
     const folded = tf.scalar(0.25).sub(phase.abs().sub(0.25).abs());
     const angle = folded.mul(2 * Math.PI);
     const square = angle.square();
-    let series: Tensor = tf.scalar(-1 / 39916800);
-    for (const factor of [1 / 362880, -1 / 5040, 1 / 120, -1 / 6, 1]) series = series.mul(square).add(factor);
+    const [highest, ...lower] = SINE_SERIES;
+    let series: Tensor = tf.scalar(highest);
+    for (const factor of lower) series = series.mul(square).add(factor);
     return series.mul(angle).mul(phase.sign());
   });
 }
