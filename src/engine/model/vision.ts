@@ -1,5 +1,6 @@
 /** InternViT and the pixel shuffle that follows it (reference: sa2va.md §8, §9). Frozen everywhere. */
 import { LabError } from "../errors.ts";
+import { headsOfPart } from "../gpu/heads.ts";
 import { gelu } from "../gpu/kernels/activation.ts";
 import { attention } from "../gpu/kernels/attention.ts";
 import { conv2d } from "../gpu/kernels/conv.ts";
@@ -71,17 +72,14 @@ function selfAttention(w: Weights, config: VisionConfig, path: string, x: Tensor
   const { heads, hiddenSize } = config;
   const [count, length] = x.shape as [number, number, number];
   const width = hiddenSize / heads;
-  const [q, k, v] = tf.split(linearLayer(w, `${path}.qkv`, x), 3, 2) as [Tensor, Tensor, Tensor];
-  const separate = (rows: Tensor): Tensor => rows.reshape([count, length, heads, width]).transpose([0, 2, 1, 3]);
-  // The norm spans all heads together, so it comes before they are separated.
-  const normed = (rows: Tensor, name: string): Tensor =>
-    config.qkNormalization ? rmsNorm(rows, w.get(`${path}.${name}.weight`), config.normEps) : rows;
-  const mixed = attention(
-    separate(normed(q, "q_norm")),
-    separate(normed(k, "k_norm")),
-    separate(v),
-    1 / Math.sqrt(width),
-  );
+  const all = linearLayer(w, `${path}.qkv`, x);
+  const part = (index: number, name: string): Tensor => {
+    if (!config.qkNormalization || index === 2) return headsOfPart(all, heads, index, 3);
+    // The norm spans all heads together, so it comes before they are separated.
+    const rows = tf.slice(all, [0, 0, index * hiddenSize], [count, length, hiddenSize]);
+    return headsOfPart(rmsNorm(rows, w.get(`${path}.${name}.weight`), config.normEps), heads);
+  };
+  const mixed = attention(part(0, "q_norm"), part(1, "k_norm"), part(2, "v"), 1 / Math.sqrt(width));
   const joined = mixed.transpose([0, 2, 1, 3]).reshape([count, length, hiddenSize]);
   return linearLayer(w, `${path}.proj`, joined);
 }

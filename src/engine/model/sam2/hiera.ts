@@ -1,4 +1,6 @@
 /** The Hiera trunk of SAM2, NHWC (reference: sa2va.md §13). Frozen: nothing here is meant to be differentiated. */
+
+import { headsOfPart } from "../../gpu/heads.ts";
 import { gelu } from "../../gpu/kernels/activation.ts";
 import { attention } from "../../gpu/kernels/attention.ts";
 import { conv2d } from "../../gpu/kernels/conv.ts";
@@ -114,10 +116,8 @@ function windowAttention(w: Weights, path: string, block: HieraBlock, x: Tensor)
     const side: [number, number] = block.window > 0 ? [block.window, block.window] : [height, width];
     const windows = cutWindows(x, side);
     const [count] = windows.shape as [number];
-    const [q, k, v] = queryKeyValue(w, `${path}.qkv`, windows);
-    const queries = block.pool ? maxPool2x2(q) : q;
-    const outSide: [number, number] = [queries.shape[1] as number, queries.shape[2] as number];
-    const mixed = headAttention(queries, k, v, block.heads);
+    const [queries, keys, values, outSide] = queryKeyValue(w, `${path}.qkv`, block, windows);
+    const mixed = headAttention(queries, keys, values);
     const projected = linearLayer(w, `${path}.proj`, mixed.reshape([count, ...outSide, -1]));
     const shrink = block.pool ? 2 : 1;
     return joinWindows(projected, batch, Math.floor(height / shrink), Math.floor(width / shrink), side, [
@@ -127,18 +127,35 @@ function windowAttention(w: Weights, path: string, block: HieraBlock, x: Tensor)
   });
 }
 
-/** The three parts of one stored linear, apart: joined they would be the largest array of the whole trunk. */
-function queryKeyValue(w: Weights, path: string, x: Tensor): [Tensor, Tensor, Tensor] {
+/**
+ * The three parts of one stored linear by heads, [N, H, T, d] each, and the side of the windows that the queries have left.
+ * Of a large map each part is made by itself: joined they would be the largest array of the whole trunk.
+ */
+function queryKeyValue(
+  w: Weights,
+  path: string,
+  { heads, pool }: HieraBlock,
+  x: Tensor,
+): [q: Tensor, k: Tensor, v: Tensor, side: [number, number]] {
+  const [count, height, width, channels] = x.shape as [number, number, number, number];
   const size = (w.matrix(`${path}.weight`).shape[0] as number) / 3;
-  return [0, 1, 2].map((index) => linearPart(w, path, x, index * size, size)) as [Tensor, Tensor, Tensor];
+  const bytes = (x.size / channels) * 3 * size * 4;
+  const all = bytes <= CHUNK_BYTES ? linearLayer(w, path, x) : undefined;
+  const byHeads = (part: number): Tensor =>
+    all === undefined
+      ? headsOfPart(linearPart(w, path, x, part * size, size), heads)
+      : headsOfPart(all, heads, part, 3);
+  const [k, v] = [byHeads(1), byHeads(2)];
+  if (!pool) return [byHeads(0), k, v, [height, width]];
+  const whole =
+    all === undefined ? linearPart(w, path, x, 0, size) : tf.slice(all, [0, 0, 0, 0], [count, height, width, size]);
+  const pooled = maxPool2x2(whole);
+  return [headsOfPart(pooled, heads), k, v, [pooled.shape[1] as number, pooled.shape[2] as number]];
 }
 
-/** [N, h, w, C] ×3 → [N, hq·wq, C]; long queries go in chunks so that the scores stay below the limit. */
-function headAttention(q: Tensor, k: Tensor, v: Tensor, heads: number): Tensor {
-  const [count, , , channels] = q.shape as [number, number, number, number];
-  const depth = channels / heads;
-  const split = (t: Tensor): Tensor => t.reshape([count, -1, heads, depth]).transpose([0, 2, 1, 3]);
-  const [queries, keys, values] = [split(q), split(k), split(v)];
+/** [N, H, T, d] ×3 → [N, Tq, H·d]; long queries go in chunks so that the scores stay below the limit. */
+function headAttention(queries: Tensor, keys: Tensor, values: Tensor): Tensor {
+  const [count, heads, , depth] = queries.shape as [number, number, number, number];
   const length = queries.shape[2] as number;
   const perQuery = count * heads * (keys.shape[2] as number) * 4;
   const step = Math.max(1, Math.floor(CHUNK_BYTES / perQuery));
@@ -149,7 +166,7 @@ function headAttention(q: Tensor, k: Tensor, v: Tensor, heads: number): Tensor {
     parts.push(attention(some, keys, values, 1 / Math.sqrt(depth)));
   }
   const whole = parts.length === 1 ? (parts[0] as Tensor) : tf.concat(parts, 2);
-  return whole.transpose([0, 2, 1, 3]).reshape([count, length, channels]);
+  return whole.transpose([0, 2, 1, 3]).reshape([count, length, heads * depth]);
 }
 
 /** Zero padding at the bottom and right to whole windows, then [B, h, w, C] → [B·windows, sh, sw, C]. */

@@ -50,8 +50,7 @@ export function decodeMasks(
     const source = features.f16.add(densePrompt(w));
     probe?.("decoder.src_in", source);
     const maps = features.f16.shape[0] as number;
-    const rows = source.reshape([maps, cells, channels]);
-    const keys = repeatRows(rows, batch / maps);
+    const keys = source.reshape([maps, cells, channels]);
     const positions = densePositions(w, height, width).reshape([1, cells, channels]);
     const transformer = `${DECODER}.transformer`;
     const { queries, keys: image } = twoWayTransformer(w, transformer, config, tokens, keys, positions, probe);

@@ -2,6 +2,7 @@
 import { attention } from "../../gpu/kernels/attention.ts";
 import { linear } from "../../gpu/kernels/linear.ts";
 import { layerNorm } from "../../gpu/kernels/norm.ts";
+import { repeatRows } from "../../gpu/kernels/repeat.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { Probe } from "../probe.ts";
 import type { Weights } from "../weights.ts";
@@ -18,7 +19,7 @@ export interface TwoWayState {
 
 /**
  * @param tokens [B, T, C]; added again as the positional term of the queries everywhere
- * @param image [B, h·w, C]
+ * @param image [M, h·w, C]; map m belongs to the B / M token rows from m · B / M on
  * @param positions positional term of the image cells, [1, h·w, C]
  */
 export function twoWayTransformer(
@@ -31,6 +32,7 @@ export function twoWayTransformer(
   probe?: Probe,
 ): TwoWayState {
   const heads = config.decoderNumHeads;
+  const batch = tokens.shape[0] as number;
   let queries = tokens;
   let keys = image;
   for (let index = 0; index < config.decoderDepth; index++) {
@@ -45,11 +47,12 @@ export function twoWayTransformer(
       const placed = queries.add(tokens);
       queries = norm(1, queries.add(attend("self_attn", placed, placed, queries)));
     }
-    const seen = attend("cross_attn_token_to_image", queries.add(tokens), keys.add(positions), keys);
+    const placedKeys = keys.add(positions);
+    const seen = attend("cross_attn_token_to_image", queries.add(tokens), placedKeys, keys);
     queries = norm(2, queries.add(seen));
     queries = norm(3, queries.add(mlp(w, `${layer}.mlp.layers`, queries)));
-    const told = attend("cross_attn_image_to_token", keys.add(positions), queries.add(tokens), queries);
-    keys = norm(4, keys.add(told));
+    const told = attend("cross_attn_image_to_token", placedKeys, queries.add(tokens), queries);
+    keys = norm(4, inRows(keys, batch).add(told));
     probe?.(`decoder.layer.${index}.queries`, queries);
     probe?.(`decoder.layer.${index}.keys`, keys);
   }
@@ -58,18 +61,27 @@ export function twoWayTransformer(
   return { queries: normed(w, `${path}.norm_final_attn`, queries.add(last)), keys };
 }
 
-/** Multi-head attention with its own projections; the inner width is that of the stored weights. */
+/** Maps that several rows share, once for each of them. */
+function inRows(x: Tensor, rows: number): Tensor {
+  return repeatRows(x, rows / (x.shape[0] as number));
+}
+
+/**
+ * Multi-head attention with its own projections; the inner width is that of the stored weights. What rows share is
+ * projected once: in the first layer all rollouts of a picture look at the same map.
+ */
 function headAttention(w: Weights, path: string, heads: number, q: Tensor, k: Tensor, v: Tensor): Tensor {
   return tf.tidy(() => {
+    const batch = Math.max(...[q, k, v].map((x) => x.shape[0] as number));
     const split = (name: string, x: Tensor): Tensor => {
-      const y = project(w, `${path}.${name}`, x);
-      const [batch, length, width] = y.shape as [number, number, number];
+      const y = inRows(project(w, `${path}.${name}`, x), batch);
+      const [, length, width] = y.shape as [number, number, number];
       return y.reshape([batch, length, heads, width / heads]).transpose([0, 2, 1, 3]);
     };
     const queries = split("q_proj", q);
     const depth = queries.shape[3] as number;
     const mixed = attention(queries, split("k_proj", k), split("v_proj", v), 1 / Math.sqrt(depth));
-    const [batch, , length] = mixed.shape as [number, number, number];
+    const length = mixed.shape[2] as number;
     return project(w, `${path}.out_proj`, mixed.transpose([0, 2, 1, 3]).reshape([batch, length, heads * depth]));
   });
 }
