@@ -4,11 +4,12 @@ import type { Case } from "./case.ts";
 import { layers } from "./layers.ts";
 import { moves } from "./moves.ts";
 import { lowRank, products } from "./products.ts";
+import { reading } from "./reading.ts";
 import { scoring } from "./scores.ts";
 
 /** Where most of a step's time goes. */
 export function mainCases(): Case[] {
-  return [...products(), ...attentions(), ...scoring()];
+  return [...products(), reading(), ...attentions(), ...scoring()];
 }
 
 export function layerCases(): Case[] {

@@ -12,6 +12,8 @@ export interface Case {
   readonly gradient?: boolean;
   /** Floating-point operations of a call, without those of the gradient. */
   readonly flops?: number;
+  /** A yardstick of the adapter, which nobody else has a part in. */
+  readonly alone?: boolean;
   /** The same for jax-js. */
   readonly jax?: JaxFunction;
   /** The inputs as jax-js lays them out, where that is another way. */

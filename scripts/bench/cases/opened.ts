@@ -28,7 +28,7 @@ export async function openCase(one: Case, peers: Peers): Promise<OpenedCase> {
   const call = callOf(one, inputs, dy);
   const contenders: Partial<Record<Contender, Calls>> = {
     own: tensorContender(true, call),
-    stock: tensorContender(false, call),
+    ...(one.alone === true ? {} : { stock: tensorContender(false, call) }),
   };
   let arrays: JaxArray[] = [];
   if (peers.jax !== undefined && one.jax !== undefined) {
