@@ -40,8 +40,11 @@ export interface Tile {
   readonly broadcast: number;
 }
 
-/** What becomes of the sums: they may begin with a bias and be added to an extra, are written as they are, or added to what is there. */
-export type End = "extras" | "alone" | "adding";
+/**
+ * What becomes of the sums: they may begin with a bias and be added to an extra, are written as they are, added to what is
+ * there, or written times a factor of their row.
+ */
+export type End = "extras" | "alone" | "adding" | "scaled";
 
 /** How the result is shared out. */
 export interface Form extends Tile {
@@ -237,7 +240,8 @@ function placement(form: Form): string {
 
 /** Writes four columns of a row of sums, all at once or one by one. */
 function putCode({ vectors, layout, end }: Form): string {
-  const value = `${end === "adding" ? "result[at] + " : ""}${layout === "along-k-twice" ? "" : "u.alpha * "}`;
+  const factor = end === "scaled" ? "factors[u.factorOffset + batch * u.factorBatch + row * u.factorRow] * " : "";
+  const value = `${end === "adding" ? "result[at] + " : ""}${layout === "along-k-twice" ? "" : "u.alpha * "}${factor}`;
   const store = vectors
     ? `let at = place(row, col, batch) / 4u; result[at] = ${value}sum;`
     : `for (var c = 0u; c < min(4u, u.n - col); c++) { let at = place(row, col + c, batch); result[at] = ${value}sum[c]; }`;
@@ -324,12 +328,16 @@ export function productProgram(form: Form): GpuProgram {
       b: layout === "any" ? "f32" : "vec4<f32>",
       ...(extras ? { bias: written, extra: written } : {}),
       ...(twice ? { down: "vec4<f32>" as const, up: "vec4<f32>" as const } : {}),
+      ...(form.end === "scaled" ? { factors: "f32" as const } : {}),
     },
     outputs: { result: written },
     uniforms: {
       ...Object.fromEntries(PRODUCT_UNIFORMS.map((name) => [name, "u32" as const])),
       alpha: "f32",
       ...(twice ? { k2: "u32" as const, alpha2: "f32" as const } : {}),
+      ...(form.end === "scaled"
+        ? { factorRow: "u32" as const, factorBatch: "u32" as const, factorOffset: "u32" as const }
+        : {}),
     },
     workgroup: [form.lanes, 1],
     header: putCode(form) + (extras ? startCode(form) + finishCode(form) : ""),

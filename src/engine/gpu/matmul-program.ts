@@ -82,6 +82,13 @@ export interface ProductSpec {
   readonly into?: tf.TensorInfo;
   /** Default "extras"; no extras go with the others. Large products that are "alone" take a program of their own. */
   readonly end?: End;
+  /** With "scaled": every row's factor. All in elements of a float32 tensor. */
+  readonly rowFactors?: {
+    readonly of: tf.TensorInfo;
+    readonly row: number;
+    readonly batch: number;
+    readonly offset: number;
+  };
   /**
    * Leaves out what a triangular operand makes 0. `upTo`: row r of A ends before r + reach, and is 0 as far as
    * `READ_BEYOND`; `onwards`: it begins at r − reach; `triangle`: of row r of the result only columns up to r + reach are
@@ -191,7 +198,7 @@ function tileOf(spec: ProductSpec, twice: boolean, small: boolean): Omit<Form, "
  * tensor of `shape`. Products with bounds, which attention has cut already, and with a second product are not cut.
  */
 export function recordProduct(spec: ProductSpec, shape: readonly number[], extras: ProductExtras = {}): tf.TensorInfo {
-  const { m, n, k, aPlace, out, bound } = spec;
+  const { m, n, k, aPlace, out, bound, rowFactors } = spec;
   const form = formFor(spec, extras.product !== undefined);
   const perRow = spec.batch * n * k * (spec.repeats ?? 1);
   const cut = bound === undefined && extras.product === undefined;
@@ -202,6 +209,9 @@ export function recordProduct(spec: ProductSpec, shape: readonly number[], extra
       m: count,
       aPlace: { ...aPlace, offset: (aPlace.offset ?? 0) + from * aPlace.line },
       out: { ...out, offset: (out.offset ?? 0) + from * out.row },
+      ...(rowFactors === undefined
+        ? {}
+        : { rowFactors: { ...rowFactors, offset: rowFactors.offset + from * rowFactors.row } }),
       ...(into === undefined ? {} : { into }),
     };
     into = recordForm(part, form, shape, extras);
@@ -259,6 +269,11 @@ function recordForm(spec: ProductSpec, form: Form, shape: readonly number[], ext
   // A buffer that is not read still has to be bound, and to hold at least one group of four.
   const idle = form.vectors ? b : a;
   const inputs = form.end === "extras" ? [a, b, extras.bias ?? idle, extras.add ?? idle] : [a, b];
+  if (form.end === "scaled") {
+    const { of, row, batch, offset } = spec.rowFactors as NonNullable<ProductSpec["rowFactors"]>;
+    inputs.push(of);
+    uniforms.push(row, batch, offset);
+  }
   if (product !== undefined) inputs.push(product.a, product.b);
   const output = spec.into === undefined ? { shape } : { into: spec.into };
   return runProgram(programOf(form), inputs, [output], uniforms, [x, y, spec.batch])[0] as tf.TensorInfo;

@@ -13,7 +13,7 @@ import { release, unwritten } from "../program.ts";
 import { pointProgram, runPoints, runRows } from "../rows-program.ts";
 import { type Tensor, tf } from "../tf.ts";
 import { backwardNarrow, forwardNarrow, slopesFit, suitsNarrow } from "./attention-narrow.ts";
-import { DELTA, SLOPES, SOFTMAX } from "./attention-rows.ts";
+import { DELTA, SLOPES, SOFTMAX, WHOLE_SOFTMAX } from "./attention-rows.ts";
 import {
   type AttentionForm,
   gather,
@@ -44,20 +44,39 @@ function seenValues(
   return [...seen, form.scale, s.queries, run.start];
 }
 
+/** Scores → weights in place, but for the factors of the rows, which go into `stats`. */
+function softmax(
+  s: Sizes,
+  run: Run,
+  form: AttentionForm,
+  q: tf.TensorInfo,
+  mask: tf.TensorInfo | undefined,
+  scratch: tf.TensorInfo,
+  stats: tf.TensorInfo,
+): void {
+  const rows = s.heads * run.count;
+  const groups = run.stride / 4;
+  const outputs = [{ into: scratch }, { into: stats }];
+  if (mask === undefined && !form.causal && form.scale > 0 && run.stride === run.width) {
+    runRows(WHOLE_SOFTMAX, [], outputs, rows, groups, [run.count, form.scale, s.queries, run.start]);
+    return;
+  }
+  const uniforms = seenValues(s, run, form, q.shape[1] as number, mask);
+  // A mask that is not there still has to be bound.
+  runRows(SOFTMAX, [mask ?? q], outputs, rows, run.width, [groups, ...uniforms]);
+}
+
 function forward({ q, k, v, mask }: Inputs, form: AttentionForm): [out: tf.TensorInfo, stats: tf.TensorInfo] {
   const s = sizesOf(q, v);
   if (suitsNarrow(s)) return forwardNarrow({ q, k, v, mask }, s, form);
-  const perBatch = q.shape[1] as number;
   const runs = runsOf(s, form);
   const scratch = scratchFor(s, runs);
   const out = unwritten([...q.shape.slice(0, 3), s.dv]);
   const stats = unwritten([...q.shape.slice(0, 3), 2]);
   for (const run of runs) {
     scores(s, run, form.causal, q, k, scratch);
-    const rows = s.heads * run.count;
-    const uniforms = seenValues(s, run, form, perBatch, mask);
-    runRows(SOFTMAX, [mask ?? q], [{ into: scratch }, { into: stats }], rows, run.width, [run.stride / 4, ...uniforms]);
-    mix(s, run, form.causal, scratch, v, out);
+    softmax(s, run, form, q, mask, scratch, stats);
+    mix(s, run, form.causal, scratch, v, out, stats);
   }
   release(scratch);
   return [out, stats];

@@ -3,7 +3,8 @@
  * scores [heads, count, stride] of `count` queries over `width` keys, stride the next multiple of 4, read and written
  * four at a time. A row belongs to one thread or one workgroup (gpu/rows-program.ts), gradients of the weights go group
  * by group. f32; the row's largest score and the inverse of its sum are kept as they are, so that rows of huge scores are
- * made again exactly. Equals scale, mask and tf.softmax.
+ * made again exactly. The softmax leaves the division by the sum to the product that follows, which has far fewer numbers
+ * to divide. Equals scale, mask and tf.softmax.
  */
 import { READ_BEYOND } from "../matmul-code.ts";
 import { pointProgram, type RowProgram } from "../rows-program.ts";
@@ -38,7 +39,14 @@ const VISIBLE = `
 const EACH = "for (var i = begin / 4u + first; 4u * i < end; i += step)";
 const SEEN_SCORES = "scores(weights[base + i], above + 4u * i * u.maskKey)";
 
-/** Softmax in place; what a row does not see becomes 0 as far as a product may still read it. */
+const KEEP = `
+    if (first == 0u) {
+      let at = 2u * (head * u.statsBatch + u.statsStart + place);
+      stats[at] = top;
+      stats[at + 1u] = inverse;
+    }`;
+
+/** Softmax in place but for the factor it leaves in `stats`; what a row does not see becomes 0 as far as a product may still read it. */
 export const SOFTMAX: RowProgram = {
   name: "lab-attention-softmax",
   inputs: { mask: "f32" },
@@ -58,15 +66,43 @@ export const SOFTMAX: RowProgram = {
       totals += e;
     }
     let inverse = 1.0 / sum((totals.x + totals.y) + (totals.z + totals.w), lane);
-    ${EACH} { weights[base + i] *= inverse; }
     for (var i = first; i < begin / 4u; i += step) { weights[base + i] = vec4f(0); }
     let after = (end + 3u) / 4u;
     for (var i = after + first; i < min(u.groups, after + ${Math.ceil(READ_BEYOND / 4)}u); i += step) { weights[base + i] = vec4f(0); }
-    if (first == 0u) {
-      let at = 2u * (head * u.statsBatch + u.statsStart + place);
-      stats[at] = top;
-      stats[at + 1u] = inverse;
+    ${KEEP}`,
+};
+
+/**
+ * The same where every row sees all keys, a multiple of four, there is no mask and the scale is positive: no conditions, and
+ * two groups of keys at a time.
+ */
+export const WHOLE_SOFTMAX: RowProgram = {
+  name: "lab-attention-softmax-whole",
+  inputs: {},
+  outputs: { weights: "vec4<f32>", stats: "f32" },
+  uniforms: { rows: "u32", groups: "u32", count: "u32", scale: "f32", statsBatch: "u32", statsStart: "u32" },
+  header: `
+    fn weight(at: u32, top: f32) -> vec4f {
+      let e = exp(u.scale * weights[at] - top);
+      weights[at] = e;
+      return e;
     }`,
+  body: `
+    let place = row % u.count;
+    let head = row / u.count;
+    let end = (row + 1u) * u.groups;
+    let begin = row * u.groups + first;
+    var tops = vec4f(-3.0e38);
+    var i = begin;
+    for (; i + step < end; i += 2u * step) { tops = max(tops, max(weights[i], weights[i + step])); }
+    if (i < end) { tops = max(tops, weights[i]); }
+    let top = u.scale * largest(max(max(tops.x, tops.y), max(tops.z, tops.w)), lane);
+    var totals = vec4f(0);
+    i = begin;
+    for (; i + step < end; i += 2u * step) { totals += weight(i, top) + weight(i + step, top); }
+    if (i < end) { totals += weight(i, top); }
+    let inverse = 1.0 / sum((totals.x + totals.y) + (totals.z + totals.w), lane);
+    ${KEEP}`,
 };
 
 /** Scores → weights, and gradients of the weights → gradients of the products, both in place, four keys a thread. */

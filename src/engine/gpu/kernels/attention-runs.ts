@@ -102,6 +102,7 @@ export function scores(
 /**
  * weights [heads, count, stride] times rows of `right` [keys, inner] into the run's rows of `into`. Weights beyond `width`
  * are 0, whatever lies behind the last key.
+ * @param stats [heads, queries, 2], the second number a factor of the row; without it rows are taken as they are
  */
 export function mix(
   s: Sizes,
@@ -110,8 +111,11 @@ export function mix(
   weights: tf.TensorInfo,
   right: tf.TensorInfo,
   into: tf.TensorInfo,
+  stats?: tf.TensorInfo,
 ): void {
   const inner = right.shape[3] as number;
+  const rowFactors =
+    stats === undefined ? undefined : { of: stats, offset: 2 * run.start + 1, row: 2, batch: 2 * s.queries };
   const spec: ProductSpec = {
     m: run.count,
     n: inner,
@@ -124,7 +128,8 @@ export function mix(
     bPlace: { line: 1, step: inner, batch: s.keys * inner, offset: run.from * inner },
     out: { row: inner, batch: s.queries * inner, offset: run.start * inner },
     into,
-    end: "alone",
+    end: rowFactors === undefined ? "alone" : "scaled",
+    ...(rowFactors === undefined ? {} : { rowFactors }),
     ...(causal ? { bound: { kind: "upTo", reach: run.last + 1 } } : {}),
   };
   recordProduct(s.queries === 1 ? groupedRows(spec, s) : spec, []);
@@ -134,7 +139,10 @@ export function mix(
 export function groupedRows({ bound: _, ...spec }: ProductSpec, s: Sizes): ProductSpec {
   const group = s.heads / s.keyHeads;
   const aPlace = { ...spec.aPlace, batch: group * spec.aPlace.line };
-  return { ...spec, m: group, batch: s.keyHeads, share: 1, aPlace, out: { ...spec.out, batch: group * spec.out.row } };
+  const { rowFactors: factors } = spec;
+  const rowFactors = factors === undefined ? {} : { rowFactors: { ...factors, batch: group * factors.row } };
+  const out = { ...spec.out, batch: group * spec.out.row };
+  return { ...spec, m: group, batch: s.keyHeads, share: 1, aPlace, out, ...rowFactors };
 }
 
 /** weightsᵀ times the run's rows of `right`, summed over the query heads of a group, into the run's keys of `into`. */
