@@ -6,6 +6,7 @@
  *                    [--resume RUN] [--judge URL] [--judge-model NAME] [--judge-kind questions|dlc]
  *                    [--judge-questions FILE] [--storage KIND] [--tower-storage KIND] [--cache DIR] --out DIR [--json]
  *
+ * --resume goes on with the run's own settings; --steps then is its length in all from now on.
  * --set gives any setting of docs/settings.md, also under TRL's name, and wins over flags and file. Unless --eval-steps and --eval-rows or their namesakes in --config say otherwise, at least 64 held-out rows are scored
  * at the start, four times on the way and at the end; --eval-steps 0 turns that off. A judge's key is taken from the
  * environment variable JUDGE_API_KEY and goes nowhere but into requests to that judge. --cache keeps converted checkpoints
@@ -145,7 +146,7 @@ await runTool(async () => {
     const run =
       resume === undefined
         ? await session.start(config, list, one(parsed, "preset") ?? "demo", created)
-        : await session.resume(resume, list);
+        : await session.resume(resume, list, parsed.has("steps") ? config.steps : undefined);
     say(`run ${run.manifest.id}, ${run.trainRows} training rows, from step ${run.resumedAt}`);
     const stop = (): void => session.trainer?.gate.stop();
     process.once("SIGINT", stop);

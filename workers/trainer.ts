@@ -143,7 +143,7 @@ async function answer(message: Request): Promise<void> {
     case "start":
       return watch(request, await lab.start(message.config, message.rows, message.title, message.now));
     case "resume":
-      return watch(request, await lab.resume(message.runId, message.rows));
+      return watch(request, await lab.resume(message.runId, message.rows, message.steps));
   }
 }
 

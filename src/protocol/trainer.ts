@@ -48,6 +48,8 @@ export type ToTrainer =
       readonly type: "resume";
       readonly request: RequestId;
       readonly runId: string;
+      /** Length of the run from now on; as it was when absent. */
+      readonly steps?: number;
       readonly rows: RowSelection;
       readonly now: string;
     }

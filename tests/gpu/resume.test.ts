@@ -9,6 +9,10 @@ import { checkpointFiles, expectSameFiles, openTestLab, repeatable, type TestLab
 const STEPS = 4;
 const CUT = 2;
 
+/** Bytes depend on which of the kept tensors have been on the GPU yet: the start's weights get there with their first use. */
+const numbers = (row: StepMetrics): StepMetrics =>
+  Object.fromEntries(Object.entries(repeatable(row)).filter(([name]) => !name.startsWith("memory/gpu_bytes")));
+
 describe("four steps, and two and two in a fresh session", () => {
   const store = memoryStore();
   let whole: string;
@@ -52,9 +56,6 @@ describe("four steps, and two and two in a fresh session", () => {
   it("log the same metrics", async () => {
     const [one, two] = [await second.metrics(whole), await second.metrics(halves)];
     expect(two.map((row) => row.step)).toEqual([1, 2, 3, 4]);
-    // Bytes depend on which of the kept tensors have been on the GPU yet: the start's weights get there with their first use.
-    const numbers = (row: StepMetrics): StepMetrics =>
-      Object.fromEntries(Object.entries(repeatable(row)).filter(([name]) => !name.startsWith("memory/gpu_bytes")));
     expect(two.map(numbers)).toEqual(one.map(numbers));
   });
 
@@ -62,6 +63,28 @@ describe("four steps, and two and two in a fresh session", () => {
     const [one, two] = [await openRun(store, whole), await openRun(store, halves)];
     expect(await two.groupSteps()).toEqual([1, 2, 3, 4]);
     for (const step of await one.groupSteps()) expect(await two.readGroups(step)).toEqual(await one.readGroups(step));
+  });
+
+  it("are the run of all steps also where only the first half was asked for at first", async () => {
+    const fixed = { schedule: "constant", warmupSteps: 0 } as const;
+    const straight = await second.start({ ...fixed, steps: STEPS });
+    await straight.done;
+    const short = await second.start({ ...fixed, steps: CUT });
+    expect(await short.done).toBe("finished");
+    const id = short.manifest.id;
+    await expect(second.resume(id, CUT - 1)).rejects.toThrow(/has done 2 steps; its length can only be more/);
+    await expect(second.resume(id, 2.5)).rejects.toThrow(/steps must be/);
+    const longer = await second.resume(id, STEPS);
+    expect(longer).toMatchObject({ resumedAt: CUT, manifest: { config: { steps: STEPS } } });
+    expect(await longer.done).toBe("finished");
+    expectSameFiles(await checkpointFiles(store, id, STEPS), await checkpointFiles(store, straight.manifest.id, STEPS));
+    const [one, two] = [await second.metrics(straight.manifest.id), await second.metrics(id)];
+    expect(two.map(numbers)).toEqual(one.map(numbers));
+    const { state, lengths } = (await openRun(store, id)).manifest();
+    expect({ state, lengths }).toEqual({
+      state: "finished",
+      lengths: [{ afterStep: CUT, from: CUT, to: STEPS }],
+    });
   });
 
   it("drop what a crash left past the newest checkpoint", async () => {

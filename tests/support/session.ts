@@ -67,7 +67,8 @@ export interface TestLab {
   /** Replaced by a test that acts on events. */
   watch: Watcher;
   start(changes?: Partial<LabConfig>): Promise<StartedRun>;
-  resume(id: string): Promise<StartedRun>;
+  /** @param steps the run's length from now on */
+  resume(id: string, steps?: number): Promise<StartedRun>;
   /** Starts and waits for the end; the metrics of every step. */
   train(changes?: Partial<LabConfig>): Promise<readonly StepMetrics[]>;
   metrics(id: string): Promise<readonly StepMetrics[]>;
@@ -112,7 +113,7 @@ export async function openTestLab(
       const time = new Date(Date.UTC(2024, 0, 1, 0, 0, created)).toISOString();
       return session.start(cheapConfig(changes), list, "test", time);
     },
-    resume: (id) => session.resume(id, list),
+    resume: (id, steps) => session.resume(id, list, steps),
     metrics,
     async train(changes) {
       const run = await lab.start(changes);

@@ -282,9 +282,13 @@ export async function startRun(): Promise<void> {
   await begin(() => lab().trainer.start(config, selection(), newTitle(), new Date().toISOString()));
 }
 
-/** Continues a stored run from its newest checkpoint, with the rows that are open. @throws LabError when it cannot */
-export async function resumeRun(runId: string): Promise<void> {
-  await begin(() => lab().trainer.resume(runId, selection(), new Date().toISOString()));
+/**
+ * Continues a stored run from its newest checkpoint, with the rows that are open.
+ * @param steps its length from now on; as it was by default
+ * @throws LabError when it cannot
+ */
+export async function resumeRun(runId: string, steps?: number): Promise<void> {
+  await begin(() => lab().trainer.resume(runId, selection(), new Date().toISOString(), steps));
 }
 
 /** Occupies the page from the moment a run is asked for; one that does not come to be leaves it as it was. */

@@ -57,7 +57,8 @@ export interface TrainerClient {
   selfTest(): Promise<void>;
   /** @param now ISO time that the run folder records */
   start(config: LabConfig, rows: RowSelection, title: string, now: string): Promise<Started>;
-  resume(runId: string, rows: RowSelection, now: string): Promise<Started>;
+  /** @param steps the run's length from now on; as it was by default */
+  resume(runId: string, rows: RowSelection, now: string, steps?: number): Promise<Started>;
   /** Samples groups for the reward bench; they arrive as events. Settles when all are there or it was stopped. */
   bench(config: LabConfig, indices: readonly number[], loops: readonly LoopId[]): Promise<void>;
   stopBench(): void;
@@ -139,7 +140,11 @@ export function createTrainerClient(worker: Pick<Worker, "postMessage" | "addEve
     },
     start: (config, rows, title, now) =>
       ask("started", (request) => ({ type: "start", request, config, rows, title, now })),
-    resume: (runId, rows, now) => ask("started", (request) => ({ type: "resume", request, runId, rows, now })),
+    resume: (runId, rows, now, steps) =>
+      ask("started", (request) => ({
+        ...{ type: "resume", request, runId, rows, now },
+        ...(steps === undefined ? {} : { steps }),
+      })),
     async bench(config, indices, loops) {
       await ask("bench-done", (request) => ({ type: "bench", request, config, indices, loops }));
     },

@@ -176,18 +176,20 @@ async function rowScores(
   const pairs = [greedy, ...told].map((hypothesis) => ({ reference: truth, hypothesis: hypothesis ?? "" }));
   const [captionScore = 0, ...toldScores] = (await deps.scorer.score(pairs)).map((scored) => scored.reward ?? 0);
   const best = weights.indexOf(Math.max(...weights));
+  const grounding = maskIou(masks[best] as Uint8Array, row.mask);
   return {
     rowId: row.summary.id,
     caption: truth,
     captionGreedy: greedy,
     maskPrime: found[0] ? encodeRle(found[0], height, width) : null,
     maskGreedy: encodeRle(masks[best] as Uint8Array, height, width),
+    groundingPixels: [grounding.intersection, grounding.union],
     captionPrime: told[best] ?? "",
     loop1_greedy: overlaps[0] ?? 0,
     loop1_sampled: overlaps.slice(1).reduce((sum, iou) => sum + iou, 0) / EVAL_DRAWS,
     loop2_sampled: toldScores.reduce((sum, score, k) => sum + score * (weights[k] as number), 0),
     loop2_greedy: toldScores[best] ?? 0,
-    grounding_iou: maskIou(masks[best] as Uint8Array, row.mask).iou,
+    grounding_iou: grounding.iou,
     caption_meteor: captionScore,
   };
 }

@@ -1,4 +1,5 @@
 /** From settings or a stored run to everything a trainer begins with: folder, lock, rows and state. */
+import { requireConfig } from "../config/parse.ts";
 import type { LabConfig } from "../config/table.ts";
 import { LabError } from "../errors.ts";
 import { checkStorage } from "../loading/storage-settings.ts";
@@ -85,7 +86,26 @@ export async function prepareNew(deps: SessionDeps, { model, hash }: Loaded, ask
 }
 
 /**
+ * What run.json says of another length; nothing where it stays the same.
+ * @throws LabError("bad-config") for fewer steps than are done
+ */
+function lengthOf(
+  manifest: RunManifest,
+  config: LabConfig,
+  done: number,
+): Pick<Partial<RunManifest>, "config" | "lengths"> {
+  const [from, to] = [manifest.config.steps, config.steps];
+  if (to === from) return {};
+  if (to <= done) {
+    const message = `Run "${manifest.title}" has done ${done} steps; its length can only be more than those`;
+    throw new LabError("bad-config", message, { subject: "steps" });
+  }
+  return { config, lengths: [...(manifest.lengths ?? []), { afterStep: done, from, to }] };
+}
+
+/**
  * Opens a stored run at its newest checkpoint; what its folder holds of later steps is dropped.
+ * @param steps its length in all from now on; as it was by default
  * @throws LabError naming what differs or is damaged; the folder is then as it was
  */
 export async function prepareStored(
@@ -93,16 +113,19 @@ export async function prepareStored(
   { model, hash }: Loaded,
   id: string,
   list: RowList,
+  steps?: number,
 ): Promise<PreparedRun> {
   const { store, scorer, emit } = deps;
   const run = await openRun(store, id);
   const manifest = run.manifest();
-  const { config, startAdapter } = manifest;
+  const { startAdapter } = manifest;
+  const config = steps === undefined ? manifest.config : requireConfig({ steps }, manifest.config, "Length of the run");
   await sealReward(config);
   checkStorage(manifest.title, config, model.storage);
   const selected = selectRows(list, config);
   checkSameRun(manifest, hash, await describeData(list, selected));
   const step = await newestCheckpoint(store, manifest);
+  const length = lengthOf(manifest, config, step);
   const release = await holdOrRefuse(id);
   try {
     const checkpoint = await readCheckpoint(store, id, step);
@@ -114,7 +137,7 @@ export async function prepareStored(
     const state = resumeState(model, config, checkpoint, start);
     try {
       await run.truncateAfter(step);
-      await run.update({ state: "running" });
+      await run.update({ state: "running", ...length });
     } catch (thrown) {
       disposeState(state);
       throw thrown;

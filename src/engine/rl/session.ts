@@ -189,9 +189,13 @@ export class Session {
     });
   }
 
-  /** Goes on from the newest checkpoint of a stored run, on the same data and model. @throws LabError as `start` */
-  async resume(id: string, list: RowList): Promise<StartedRun> {
-    return this.#claimRun(() => prepareStored(this.#deps, this.#loaded(), id, list));
+  /**
+   * Goes on from the newest checkpoint of a stored run, on the same data and model.
+   * @param steps its length in all from now on; as it was by default
+   * @throws LabError as `start`
+   */
+  async resume(id: string, list: RowList, steps?: number): Promise<StartedRun> {
+    return this.#claimRun(() => prepareStored(this.#deps, this.#loaded(), id, list, steps));
   }
 
   /** Claims the session before anything is waited for, and keeps it until the run has ended or did not come to be. */

@@ -15,6 +15,11 @@ export const EVAL_METRICS = [
 ] as const;
 export type EvalMetric = (typeof EVAL_METRICS)[number];
 
+/** IoU from which on a row counts as found, by the score's name. */
+export const SEGMENTATION_BOUNDS = { precision_50: 0.5, precision_70: 0.7, precision_90: 0.9 } as const;
+export const SEGMENTATION_METRICS = ["giou", "ciou", "precision_50", "precision_70", "precision_90"] as const;
+export type SegmentationMetric = (typeof SEGMENTATION_METRICS)[number];
+
 /** A mean with its 95 % bootstrap interval. */
 export interface Interval {
   readonly mean: number;
@@ -32,9 +37,17 @@ export type RowScores = Readonly<Record<EvalMetric, number>> & {
   readonly maskPrime: Rle | null;
   /** What the policy finds for the true caption. */
   readonly maskGreedy: Rle;
+  /** Pixels that this mask and the true one share, and that either has; absent in evaluations of older versions. */
+  readonly groundingPixels?: readonly [intersection: number, union: number];
   /** caption′: what the partner says of that mask. */
   readonly captionPrime: string;
 };
+
+export interface SegmentationScore {
+  readonly value: number;
+  /** Difference to the first evaluation over the same rows with its interval; null for the first itself. */
+  readonly difference: Interval | null;
+}
 
 export interface EvalReport {
   readonly step: number;
@@ -44,6 +57,8 @@ export interface EvalReport {
   readonly ci: Readonly<Record<EvalMetric, readonly [number, number]>>;
   /** Mean paired difference to the first evaluation of the run with its interval; null for the first itself. */
   readonly difference: Readonly<Record<EvalMetric, Interval>> | null;
+  /** Masks for true captions as segmentation papers count them; absent in reports of older versions. */
+  readonly segmentation?: Readonly<Record<SegmentationMetric, SegmentationScore>>;
 }
 
 export interface StoredEvaluation {
@@ -80,18 +95,30 @@ function parseLine(line: string, place: string): StoredEvaluation {
 /** What everything that shows an evaluation relies on; a number that was none is stored as null. */
 function isEvaluation(value: unknown): value is StoredEvaluation {
   if (!isRecord(value) || !isRecord(value.report) || !Array.isArray(value.rows)) return false;
-  const { step, means, ci, difference } = value.report;
+  const { step, means, ci, difference, segmentation } = value.report;
   const all = (record: unknown, holds: (own: unknown) => boolean): boolean =>
     isRecord(record) && EVAL_METRICS.every((metric) => holds(record[metric]));
   const number = (own: unknown): boolean => typeof own === "number" || own === null;
+  const interval = (own: unknown): boolean => isRecord(own) && [own.mean, own.low, own.high].every(number);
   return (
     Number.isSafeInteger(step) &&
     all(means, number) &&
     all(ci, (own) => Array.isArray(own) && own.length === 2 && own.every(number)) &&
-    (difference === null || all(difference, (own) => isRecord(own) && [own.mean, own.low, own.high].every(number))) &&
-    value.rows.every((row) => isRecord(row) && typeof row.rowId === "string" && all(row, number))
+    (difference === null || all(difference, interval)) &&
+    (segmentation === undefined ||
+      (isRecord(segmentation) &&
+        SEGMENTATION_METRICS.every((metric) => {
+          const own = segmentation[metric];
+          return isRecord(own) && number(own.value) && (own.difference === null || interval(own.difference));
+        }))) &&
+    value.rows.every(
+      (row) => isRecord(row) && typeof row.rowId === "string" && all(row, number) && isPixels(row.groundingPixels),
+    )
   );
 }
+
+const isPixels = (value: unknown): boolean =>
+  value === undefined || (Array.isArray(value) && value.length === 2 && value.every(Number.isSafeInteger));
 
 /** Drops the evaluations of steps past this one. @throws LabError("bad-input") naming a line that is damaged */
 export async function truncateEvaluations(store: RunStore, runId: string, step: number): Promise<void> {

@@ -25,6 +25,7 @@ const MANIFEST = z.object({
     software: z.boolean(),
   }),
   selfTest: z.optional(z.object({ checks: count, failed: z.array(z.string()) })),
+  lengths: z.optional(z.array(z.object({ afterStep: count, from: count, to: count }))),
   state: z.enum(["running", "paused", "finished", "failed"]),
 });
 
@@ -37,10 +38,11 @@ export function parseManifest(value: unknown): { readonly manifest: RunManifest 
   }
   const { config, problems } = parseConfig(parsed.data.config);
   if (problems.length > 0) return { problem: problems.join("; ") };
-  const { startAdapter, selfTest, ...rest } = parsed.data;
+  const { startAdapter, selfTest, lengths, ...rest } = parsed.data;
   const optional = {
     ...(startAdapter === undefined ? {} : { startAdapter }),
     ...(selfTest === undefined ? {} : { selfTest }),
+    ...(lengths === undefined ? {} : { lengths }),
   };
   return { manifest: { ...rest, ...optional, config } };
 }

@@ -3,7 +3,7 @@ import type { LabConfig } from "../config/table.ts";
 /** Of the lab, as runs record it. */
 export const VERSION = "0.1.0";
 
-/** `run.json`: what a run is made of; written once at the start, rewritten only for title and state. */
+/** `run.json`: what a run is made of; written once at the start, rewritten only for title, state and length. */
 export interface RunManifest {
   readonly format: "sa2va-lab-run/1";
   /** Folder name; letters, digits and dashes. */
@@ -37,4 +37,6 @@ export interface RunManifest {
   /** What the self-test had found of the adapter when the run began; absent where it was not asked. */
   readonly selfTest?: { readonly checks: number; readonly failed: readonly string[] };
   readonly state: "running" | "paused" | "finished" | "failed";
+  /** Where the number of steps was changed when the run went on; `config` has the present one. Absent where it never was. */
+  readonly lengths?: readonly { readonly afterStep: number; readonly from: number; readonly to: number }[];
 }

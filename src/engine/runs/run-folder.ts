@@ -24,8 +24,8 @@ export interface RunFolder {
   readonly store: RunStore;
   /** As last written. */
   manifest(): RunManifest;
-  /** Rewrites run.json with another title or state; what other workers change of it at the same moment is kept. */
-  update(change: Partial<Pick<RunManifest, "title" | "state">>): Promise<RunManifest>;
+  /** Rewrites run.json with another title, state or length; what other workers change of it at the same moment is kept. */
+  update(change: Partial<Pick<RunManifest, "title" | "state" | "config" | "lengths">>): Promise<RunManifest>;
   /** Adds one line to metrics.jsonl; `step` becomes its first field. */
   appendStep(step: number, metrics: StepMetrics): Promise<void>;
   /** Stores groups of a step beside those already there; a group of the same loop and number is replaced. */

@@ -11,6 +11,7 @@ import styles from "./eval.module.css";
 import { EVAL_TEXTS } from "./eval-metrics.ts";
 import { EvalRows } from "./eval-rows.tsx";
 import { ScoreCard } from "./score-card.tsx";
+import { SegmentationTable } from "./segmentation-table.tsx";
 import { useEvaluations } from "./use-evaluations.ts";
 
 const EvalCurve = lazy(() => import("./eval-curve.tsx"));
@@ -73,6 +74,7 @@ function Comparison(props: {
           </Suspense>
         </ErrorBoundary>
       )}
+      {metric === "grounding_iou" && <SegmentationTable first={first.report} last={last.report} />}
       <div className={styles.bar}>
         <p className={styles.quiet}>{text?.help}</p>
         <OverlayControls />

@@ -34,7 +34,10 @@ export interface RunRowProps {
   readonly compareObstacle: string | null;
   readonly onCompare: (on: boolean) => void;
   readonly onRename: (title: string) => void;
+  /** Whether it has done all its steps and can only be made longer. */
+  readonly done: boolean;
   readonly onResume: () => void;
+  readonly onTrainOn: () => void;
   readonly onExport: (choice: ExportChoice) => void;
   readonly onDelete: () => void;
 }
@@ -95,8 +98,8 @@ export function RunRow(props: RunRowProps): ReactNode {
           <a className={styles.openLink} href={linkTo({ screen: "train", run: live ? null : manifest.id })}>
             Open
           </a>
-          <Button obstacle={resumeObstacle} onClick={props.onResume}>
-            Resume
+          <Button obstacle={resumeObstacle} onClick={props.done ? props.onTrainOn : props.onResume}>
+            {props.done ? "Train on…" : "Resume"}
           </Button>
           <Select
             label={`Form of the export of ${manifest.title}`}

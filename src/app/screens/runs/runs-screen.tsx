@@ -19,6 +19,7 @@ import { previousRun, runChanges } from "./run-difference.ts";
 import { ELSEWHERE, RunRow } from "./run-row.tsx";
 import styles from "./runs.module.css";
 import { StorageMeter } from "./storage-meter.tsx";
+import { TrainOn } from "./train-on.tsx";
 
 const COLUMNS = ["Run", "Started", "State", "Steps", "Loop 1", "Loop 2", "Changed", "Size", "Checkpoints"];
 
@@ -34,6 +35,7 @@ export function RunsScreen(): ReactNode {
   const [exporting, setExporting] = useState<string | null>(null);
   const [exported, setExported] = useState<string | null>(null);
   const [deleting, setDeleting] = useState<RunSummary | null>(null);
+  const [longer, setLonger] = useState<RunSummary | null>(null);
   const elsewhere = useElsewhere();
   const read = useCallback(async () => setStored(await lab().data.runs()), []);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the list is read again when a run here or in another tab moves on
@@ -49,8 +51,8 @@ export function RunsScreen(): ReactNode {
       setExporting(null);
     }
   };
-  const resume = async (runId: string): Promise<void> => {
-    await resumeRun(runId);
+  const resume = async (runId: string, steps?: number): Promise<void> => {
+    await resumeRun(runId, steps);
     navigate({ screen: "train", run: null, step: null, rollout: null });
   };
   const rename = async (runId: string, title: string): Promise<void> => {
@@ -141,7 +143,9 @@ export function RunsScreen(): ReactNode {
                     compareObstacle={compared.length < MOST_RUNS ? null : `${MOST_RUNS} runs at most`}
                     onCompare={(on) => tick(manifest.id, on)}
                     onRename={(title) => change(rename(manifest.id, title))}
+                    done={isDone(run)}
                     onResume={() => report(resume(manifest.id))}
+                    onTrainOn={() => setLonger(run)}
                     onExport={(choice) => report(startExport(manifest.id, choice))}
                     onDelete={() => setDeleting(run)}
                   />
@@ -151,6 +155,18 @@ export function RunsScreen(): ReactNode {
           </table>
         </div>
       )}
+      <Dialog title="Train on" open={longer !== null} onOpenChange={(open) => !open && setLonger(null)}>
+        {longer !== null && (
+          <TrainOn
+            run={longer}
+            onCancel={() => setLonger(null)}
+            onTrain={(steps) => {
+              setLonger(null);
+              report(resume(longer.manifest.id, steps));
+            }}
+          />
+        )}
+      </Dialog>
       <Dialog title="Delete this run?" open={deleting !== null} onOpenChange={(open) => !open && setDeleting(null)}>
         {deleting !== null && (
           <>
@@ -173,9 +189,12 @@ export function RunsScreen(): ReactNode {
 }
 
 /** Why a run as stored cannot go on, or null. */
-function resumeObstacle({ manifest, steps, checkpoints }: RunSummary): string | null {
-  if (checkpoints.length === 0) return "It has no checkpoint";
-  return manifest.state === "finished" && steps >= manifest.config.steps ? "All its steps are done" : null;
+function resumeObstacle({ checkpoints }: RunSummary): string | null {
+  return checkpoints.length === 0 ? "It has no checkpoint" : null;
+}
+
+function isDone({ manifest, steps }: RunSummary): boolean {
+  return manifest.state === "finished" && steps >= manifest.config.steps;
 }
 
 function counted(count: number, thing: string): string {

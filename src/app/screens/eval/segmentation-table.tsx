@@ -1,0 +1,53 @@
+import type { ReactNode } from "react";
+import type { EvalReport, SegmentationMetric } from "../../../engine/runs/evaluations.ts";
+import { fixed, signed } from "../../components/charts/format.ts";
+import styles from "./eval.module.css";
+import { verdict } from "./score-card.tsx";
+
+const NAMES: readonly { readonly id: SegmentationMetric; readonly name: string; readonly help: string }[] = [
+  { id: "giou", name: "gIoU", help: "Mean of the rows' IoU" },
+  { id: "ciou", name: "cIoU", help: "Pixels shared in all rows over pixels in either mask: large regions count most" },
+  { id: "precision_50", name: "P@0.5", help: "Share of rows with an IoU of at least 0.5" },
+  { id: "precision_70", name: "P@0.7", help: "Share of rows with an IoU of at least 0.7" },
+  { id: "precision_90", name: "P@0.9", help: "Share of rows with an IoU of at least 0.9" },
+];
+
+/** Grounding as papers on referring segmentation count it; nothing for evaluations that kept no pixel counts. */
+export function SegmentationTable(props: { readonly first: EvalReport; readonly last: EvalReport }): ReactNode {
+  const { first, last } = props;
+  const now = last.segmentation;
+  if (now === undefined) return null;
+  return (
+    <div className={styles.segmentation}>
+      <table data-testid="segmentation">
+        <caption>As papers on referring segmentation count it</caption>
+        <thead>
+          <tr>
+            <th scope="col">Score</th>
+            <th scope="col">Start</th>
+            <th scope="col">Now</th>
+            <th scope="col">Difference (95 %)</th>
+          </tr>
+        </thead>
+        <tbody>
+          {NAMES.map(({ id, name, help }) => {
+            const { value, difference } = now[id];
+            const start = first.segmentation?.[id].value;
+            return (
+              <tr key={id} title={help}>
+                <th scope="row">{name}</th>
+                <td>{start === undefined ? "–" : fixed(start, 3)}</td>
+                <td>{fixed(value, 3)}</td>
+                <td data-verdict={verdict(difference)}>
+                  {difference === null
+                    ? "–"
+                    : `${signed(difference.mean, 3)} (${signed(difference.low, 3)} to ${signed(difference.high, 3)})`}
+                </td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+}

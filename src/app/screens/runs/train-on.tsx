@@ -1,0 +1,61 @@
+import { type ReactNode, useId, useState } from "react";
+import { parseSetting } from "../../../engine/config/parse.ts";
+import type { RunSummary } from "../../../protocol/data.ts";
+import { Button } from "../../components/ui/button.tsx";
+import styles from "./runs.module.css";
+
+/** Asks how long a run that has done all its steps shall be. */
+export function TrainOn(props: {
+  readonly run: RunSummary;
+  readonly onCancel: () => void;
+  readonly onTrain: (steps: number) => void;
+}): ReactNode {
+  const { manifest } = props.run;
+  const done = manifest.config.steps;
+  const id = useId();
+  const [text, setText] = useState(String(2 * done));
+  const parsed = parseSetting("steps", text);
+  const steps = "value" in parsed ? Number(parsed.value) : Number.NaN;
+  const problem =
+    "problem" in parsed
+      ? parsed.problem
+      : steps > done
+        ? null
+        : `${done} ${done === 1 ? "step is" : "steps are"} done already`;
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (problem === null) props.onTrain(steps);
+      }}
+    >
+      <p>
+        <b>{manifest.title}</b> goes on from its newest checkpoint, with the same settings, rows and draws
+      </p>
+      <p className={styles.lengthField}>
+        <label htmlFor={id}>Steps in all</label>
+        <input
+          id={id}
+          inputMode="numeric"
+          autoComplete="off"
+          value={text}
+          aria-invalid={problem !== null}
+          aria-describedby={`${id}-note`}
+          onChange={(event) => setText(event.currentTarget.value)}
+        />
+      </p>
+      <p id={`${id}-note`} className={styles.muted} role={problem === null ? undefined : "alert"}>
+        {problem ??
+          (manifest.config.schedule === "constant"
+            ? `${steps - done} more; the same run as one of ${steps} steps in one piece`
+            : `${steps - done} more; the learning rate takes its place in a schedule of ${steps} steps, above where it had ended`)}
+      </p>
+      <div className={styles.answers}>
+        <Button onClick={props.onCancel}>Cancel</Button>
+        <Button kind="primary" type="submit" disabled={problem !== null}>
+          Train on
+        </Button>
+      </div>
+    </form>
+  );
+}
