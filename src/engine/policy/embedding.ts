@@ -84,18 +84,19 @@ export function embedTogether(
 ): PromptBatch {
   const rows = prompts.map(({ ids }) => ids);
   const shared = sharedLength(rows, prompts[0]?.imageSpan.end ?? 0);
-  const ids = rows.flat();
+  // What they share is looked up once.
+  const ids = [...(rows[0] ?? []).slice(0, shared), ...rows.flatMap((row) => row.slice(shared))];
+  const tailLengths = rows.map((row) => row.length - shared);
+  const longest = Math.max(...tailLengths);
   const { tokensPerTile } = model.config;
   const count = projected.size / (projected.shape[2] as number);
   let text = 0;
-  const orders = prompts.map((prompt) => {
+  const orders = prompts.map((prompt, at) => {
     const tokens = { count, tokensPerTile, regionGrids: [prompt.cells] };
     const order = splicedOrder(prompt.ids.length, prompt, tokens, { text, visual: ids.length });
-    text += prompt.ids.length;
+    text += tailLengths[at] as number;
     return order;
   });
-  const tailLengths = rows.map((row) => row.length - shared);
-  const longest = Math.max(...tailLengths);
   const padded = orders.flatMap((order) => Array.from({ length: longest }, (_, at) => order[shared + at] ?? -1));
   const [prefix, tails] = tf.tidy(() => {
     const width = projected.shape[2] as number;

@@ -1,0 +1,56 @@
+/** Prompts of one picture's regions in one batch are those prompts one by one. */
+import { beforeAll, expect, it } from "vitest";
+import { nodeFolder } from "../../../scripts/lib/node-files.ts";
+import { pocketPicture } from "../../../scripts/pocket/samples.ts";
+import { tf } from "../../../src/engine/gpu/tf.ts";
+import { openSa2va } from "../../../src/engine/model/sa2va.ts";
+import { weightsView } from "../../../src/engine/model/weights.ts";
+import { embedPrompt, embedTogether, projectImage } from "../../../src/engine/policy/embedding.ts";
+import { disposeFeatures, encodeImage } from "../../../src/engine/policy/features.ts";
+import { captionPrompt } from "../../../src/engine/policy/prompts.ts";
+
+beforeAll(() => tf.setBackend("cpu"));
+
+it.each([
+  ["of one cell, of all and of some", [(at: number) => at === 1, () => true, (at: number) => at % 2 === 0]],
+  ["of a single region", [(at: number) => at === 0]],
+  ["of regions alike", [() => true, () => true]],
+] as const)("regions %s", async (_, chosen) => {
+  const model = await openSa2va(await nodeFolder("tests/golden/sa2va-tiny-phi3"), "phi3");
+  const weights = weightsView(new Map([...model.frozen, ...model.base]), {}, 0);
+  const features = encodeImage(model, pocketPicture(3, 1, 2, 128).rgb, 1);
+  const before = tf.memory().numTensors;
+  const projected = projectImage(weights, features);
+  const cells = model.config.tokenGridSide ** 2;
+  const prompts = chosen.map((inside) =>
+    captionPrompt(
+      model,
+      features.tiles,
+      Uint8Array.from({ length: cells }, (_, at) => Number(inside(at))),
+    ),
+  );
+  const { prefix, tails, tailLengths } = embedTogether(model, weights, prompts, projected);
+  const [rows, longest, width] = tails.shape as [number, number, number];
+  const shared = prefix.shape[1] as number;
+  expect(rows).toBe(prompts.length);
+  expect(shared).toBeGreaterThanOrEqual((prompts[0]?.imageSpan.end ?? 0) - 1);
+  for (const [at, prompt] of prompts.entries()) {
+    const whole = embedPrompt(model, weights, prompt, prompt.ids, projected, prompt.cells);
+    const length = tailLengths[at] as number;
+    const joined = tf.tidy(() => tf.concat([prefix, tf.slice(tails, [at, 0, 0], [1, length, width])], 1));
+    expect(joined.shape).toEqual(whole.shape);
+    expect(await joined.data()).toEqual(await whole.data());
+    const rest = tf.tidy(() =>
+      tf
+        .slice(tails, [at, length, 0], [1, longest - length, width])
+        .abs()
+        .sum(),
+    );
+    expect((await rest.data())[0]).toBe(0);
+    tf.dispose([whole, joined, rest]);
+  }
+  tf.dispose([prefix, tails, projected]);
+  expect(tf.memory().numTensors).toBe(before);
+  disposeFeatures(features);
+  model.dispose();
+});
