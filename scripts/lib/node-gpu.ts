@@ -9,13 +9,17 @@ const SWIFTSHADER_ICD = "/usr/lib/chromium/vk_swiftshader_icd.json";
 /**
  * Opens a device under Node: the system's own Vulkan driver first (a GPU or a recent lavapipe), else the SwiftShader
  * that comes with Chromium. `LAB_VK=lavapipe|swiftshader` chooses.
- * @param least with the limits that every device has and no features, as on a modest card; `LAB_LEAST=1` asks for it
+ * @param options.least with the limits that every device has and no features, as on a modest card; `LAB_LEAST=1` asks for it
+ * @param options.patient whether long waits of this process sleep from now on, see patient-waits.ts
  * @throws LabError("gpu") when no driver is usable.
  */
-export async function openNodeDevice(least = process.env.LAB_LEAST === "1"): Promise<EngineDevice> {
+export async function openNodeDevice({
+  least = process.env.LAB_LEAST === "1",
+  patient = true,
+} = {}): Promise<EngineDevice> {
   const { create, globals } = await import("webgpu");
   Object.assign(globalThis, globals);
-  waitPatiently(globals);
+  if (patient) waitPatiently(globals);
   Object.assign(globalThis, { self: globalThis });
   let gpu = requestGpu(create, process.env.LAB_VK);
 

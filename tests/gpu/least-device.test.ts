@@ -11,7 +11,7 @@ afterEach(() => setAdapterKind(true));
 it.each([true, false])(
   "trains and passes the self-test with the programs of software adapters: %s",
   async (software) => {
-    const device = await openNodeDevice(true);
+    const device = await openNodeDevice({ least: true });
     const { limits, features } = device.device;
     expect([limits.maxStorageBuffersPerShaderStage, limits.maxComputeInvocationsPerWorkgroup]).toEqual([8, 256]);
     expect(features.has("subgroups") || features.has("shader-f16")).toBe(false);
@@ -23,7 +23,7 @@ it.each([true, false])(
     const steps: number[] = [];
     await runSteps({
       device,
-      reopen: () => openNodeDevice(true),
+      reopen: () => openNodeDevice({ least: true }),
       pocket: await nodePocket(),
       steps: 1,
       onStep: (step) => steps.push(step) < 1,

@@ -11,11 +11,16 @@ import { captionPrompt } from "../../../src/engine/policy/prompts.ts";
 
 beforeAll(() => tf.setBackend("cpu"));
 
+type Inside = (cell: number) => boolean;
+const first: Inside = (cell) => cell === 1;
+const all: Inside = () => true;
+const some: Inside = (cell) => cell % 2 === 0;
+
 it.each([
-  ["of one cell, of all and of some", [(at: number) => at === 1, () => true, (at: number) => at % 2 === 0]],
-  ["of a single region", [(at: number) => at === 0]],
-  ["of regions alike", [() => true, () => true]],
-] as const)("regions %s", async (_, chosen) => {
+  { name: "of one cell, of all and of some", chosen: [first, all, some] },
+  { name: "of a single region", chosen: [first] },
+  { name: "of regions alike", chosen: [all, all] },
+])("regions $name", async ({ chosen }) => {
   const model = await openSa2va(await nodeFolder("tests/golden/sa2va-tiny-phi3"), "phi3");
   const weights = weightsView(new Map([...model.frozen, ...model.base]), {}, 0);
   const features = encodeImage(model, pocketPicture(3, 1, 2, 128).rgb, 1);
