@@ -47,7 +47,3 @@ export function pairedDifference(now: readonly number[], before: readonly number
     seed,
   );
 }
-
-export function average(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
-}

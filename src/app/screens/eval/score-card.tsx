@@ -22,12 +22,15 @@ export function ScoreCard(props: {
         {difference !== null && <small>from {fixed(first.means[text.id], 3)}</small>}
       </span>
       <span className={styles.cardDifference} data-verdict={verdict(difference)}>
-        {difference === null
-          ? "before the first step"
-          : `${signed(difference.mean, 3)} (${signed(difference.low, 3)} to ${signed(difference.high, 3)})`}
+        {difference === null ? "before the first step" : differenceText(difference)}
       </span>
     </button>
   );
+}
+
+/** A paired difference with its 95 % interval. */
+export function differenceText({ mean, low, high }: Interval): string {
+  return `${signed(mean, 3)} (${signed(low, 3)} to ${signed(high, 3)})`;
 }
 
 /** "better" or "worse" only where the 95 % interval leaves out 0. */

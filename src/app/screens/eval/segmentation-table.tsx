@@ -1,8 +1,8 @@
 import type { ReactNode } from "react";
 import type { EvalReport, SegmentationMetric } from "../../../engine/runs/evaluations.ts";
-import { fixed, signed } from "../../components/charts/format.ts";
+import { fixed } from "../../components/charts/format.ts";
 import styles from "./eval.module.css";
-import { verdict } from "./score-card.tsx";
+import { differenceText, verdict } from "./score-card.tsx";
 
 const NAMES: readonly { readonly id: SegmentationMetric; readonly name: string; readonly help: string }[] = [
   { id: "giou", name: "gIoU", help: "Mean of the rows' IoU" },
@@ -38,11 +38,7 @@ export function SegmentationTable(props: { readonly first: EvalReport; readonly 
                 <th scope="row">{name}</th>
                 <td>{start === undefined ? "–" : fixed(start, 3)}</td>
                 <td>{fixed(value, 3)}</td>
-                <td data-verdict={verdict(difference)}>
-                  {difference === null
-                    ? "–"
-                    : `${signed(difference.mean, 3)} (${signed(difference.low, 3)} to ${signed(difference.high, 3)})`}
-                </td>
+                <td data-verdict={verdict(difference)}>{difference === null ? "–" : differenceText(difference)}</td>
               </tr>
             );
           })}
