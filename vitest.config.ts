@@ -1,7 +1,8 @@
 import { defineConfig } from "vitest/config";
+import { HANG, WAIT } from "./tests/support/hang.ts";
 
-/** Tests of cases drawn at random take longer when more are asked for (tests/support/any.ts). */
-const longer = Math.max(1, Number(process.env.LAB_RUNS ?? 1));
+/** A safety net for hangs only: no verdict depends on how fast or how busy the machine is. */
+const limits = { testTimeout: HANG, hookTimeout: HANG, teardownTimeout: HANG, expect: { poll: { timeout: WAIT } } };
 
 /** Three kinds of test: plain Node, Node with a Vulkan device (one at a time), and a real browser. */
 export default defineConfig({
@@ -9,33 +10,31 @@ export default defineConfig({
     projects: [
       {
         test: {
+          ...limits,
           name: "unit",
-          include: ["tests/{unit,policy,golden}/**/*.test.ts"],
+          include: ["tests/{unit,policy,golden,fuzz}/**/*.test.ts"],
           environment: "node",
-          testTimeout: 60_000 * longer,
         },
       },
       {
         test: {
+          ...limits,
           name: "gpu",
-          include: ["tests/gpu/**/*.test.ts"],
+          include: ["tests/gpu/**/*.test.ts", "tests/kill/node.test.ts"],
           environment: "node",
           fileParallelism: false,
           pool: "forks",
-          testTimeout: 240_000 * longer,
-          hookTimeout: 120_000,
         },
       },
       {
         // The built page in a real Chromium, driven from Node: one file, so one browser, at a time.
         test: {
+          ...limits,
           name: "browser",
-          include: ["tests/browser/**/*.test.ts"],
+          include: ["tests/browser/**/*.test.ts", "tests/kill/browser.test.ts"],
           environment: "node",
           fileParallelism: false,
           pool: "forks",
-          testTimeout: 240_000,
-          hookTimeout: 240_000,
         },
       },
     ],

@@ -13,16 +13,16 @@
  * memory prints what is held every 25 of N small steps (500).
  */
 import { join } from "node:path";
-import { type BenchRow, summaryOf } from "./bench/row.ts";
-import { memoryRows } from "./bench/suites/memory.ts";
-import { meteorRows } from "./bench/suites/meteor.ts";
-import { chromiumPlace } from "./bench/tool/chromium-place.ts";
-import { firstRows } from "./bench/tool/first-steps.ts";
-import { nodePlace } from "./bench/tool/node-place.ts";
-import { isDeviceSuite, type ToolOptions, toolOptions } from "./bench/tool/options.ts";
-import type { Listener } from "./bench/tool/place.ts";
-import { rowLine } from "./bench/tool/print.ts";
-import { writeTable } from "./bench/tool/write.ts";
+import { type BenchRow, summaryOf } from "../bench/row.ts";
+import { memoryRows } from "../bench/suites/memory.ts";
+import { meteorRows } from "../bench/suites/meteor.ts";
+import { chromiumPlace } from "../bench/tool/chromium-place.ts";
+import { firstRows } from "../bench/tool/first-steps.ts";
+import { nodePlace } from "../bench/tool/node-place.ts";
+import { isDeviceSuite, type ToolOptions, toolOptions } from "../bench/tool/options.ts";
+import type { Listener } from "../bench/tool/place.ts";
+import { rowLine } from "../bench/tool/print.ts";
+import { writeTable } from "../bench/tool/write.ts";
 import { runTool } from "./lib/arguments.ts";
 import { root } from "./lib/ensure.mjs";
 import { openNodeDevice } from "./lib/node-gpu.ts";

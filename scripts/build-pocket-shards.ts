@@ -6,7 +6,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import jpeg from "jpeg-js";
-import { encodeRle } from "../src/engine/data/rle.ts";
+import { encodeRle } from "../src/engine/data/mask/rle.ts";
 import {
   datasetInfoJson,
   type ShardRow,
@@ -14,12 +14,13 @@ import {
   stateJson,
   writeRegionShard,
 } from "../src/engine/data/write-shard.ts";
+import { describe, drawDiscriminating, drawVague } from "../tools/pocket/world/describe.ts";
+import { sceneDice } from "../tools/pocket/world/dice.ts";
+import { renderScene } from "../tools/pocket/world/draw.ts";
+import { drawScene, kindOf, type Thing } from "../tools/pocket/world/scene.ts";
 import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { root } from "./lib/ensure.mjs";
 import { writeFileList } from "./lib/file-list.ts";
-import { describe, drawDiscriminating, drawVague } from "./pocket/describe.ts";
-import { renderScene } from "./pocket/draw.ts";
-import { drawScene, kindOf, sceneDice, type Thing } from "./pocket/scene.ts";
 
 const SIDE = 256;
 const SHARDS = 2;

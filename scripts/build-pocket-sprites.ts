@@ -11,10 +11,10 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { Resvg } from "@resvg/resvg-js";
 import { LabError } from "../src/engine/errors.ts";
+import { KINDS } from "../tools/pocket/world/kinds.ts";
+import { COLUMNS, SPRITE_SIDE, SPRITES_PATH } from "../tools/pocket/world/sprites.ts";
 import { runTool } from "./lib/arguments.ts";
 import { root } from "./lib/ensure.mjs";
-import { KINDS } from "./pocket/kinds.ts";
-import { COLUMNS, SPRITE_SIDE, SPRITES_PATH } from "./pocket/sprites.ts";
 
 interface IconSet {
   readonly width: number;

@@ -11,24 +11,24 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeF
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { LabError } from "../src/engine/errors.ts";
+import { writeSafetensors } from "../src/engine/formats/safetensors-write.ts";
 import { type Tensor, tf } from "../src/engine/gpu/tf.ts";
 import { openSa2va, type Sa2vaModel } from "../src/engine/model/sa2va.ts";
-import { writeSafetensors } from "../src/engine/model/safetensors-write.ts";
-import type { Weights } from "../src/engine/model/weights.ts";
-import { tensorsOf } from "../src/engine/model/weights.ts";
+import type { Weights } from "../src/engine/model/weights/weights.ts";
+import { tensorsOf } from "../src/engine/model/weights/weights.ts";
 import { meteorScorer } from "../src/engine/rewards/caption-scorer.ts";
-import { SftTrainer, type SftVectors } from "../src/engine/scratch/trainer.ts";
 import { sftBatch } from "../src/engine/sft/batch.ts";
 import { type Answered, answerHeldOut, clusterInterval } from "../src/engine/sft/evaluate.ts";
 import { SFT_DEFAULTS } from "../src/engine/sft/forward.ts";
+import { SftTrainer, type SftVectors } from "../tools/pocket/trainer.ts";
+import { pocketFiles, pocketTensors } from "../tools/pocket/world/model-files.ts";
+import { cellWords, pocketPicture, runTowers, towerInputs } from "../tools/pocket/world/samples.ts";
 import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { root } from "./lib/ensure.mjs";
 import { writeFileList } from "./lib/file-list.ts";
 import { nodeFolder } from "./lib/node-files.ts";
 import { openNodeDevice } from "./lib/node-gpu.ts";
 import { nodeWordnet } from "./lib/node-rows.ts";
-import { pocketFiles, pocketTensors } from "./pocket/model-files.ts";
-import { cellWords, pocketPicture, runTowers, towerInputs } from "./pocket/samples.ts";
 
 /** Rows are padded to these, so that shapes, pipelines and the buffer pool stay the same from step to step. */
 const SHAPE = { captionTokens: 52, segmentTokens: 24, maskTarget: "area" } as const;

@@ -8,7 +8,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { LabError } from "../src/engine/errors.ts";
-import { baseForms, PARTS_OF_SPEECH, type PartOfSpeech } from "../src/engine/rewards/morphy.ts";
+import { PARTS_OF_SPEECH, type PartOfSpeech } from "../src/engine/rewards/morphy.ts";
 import { parseWordnet, TABLE_HEADER } from "../src/engine/rewards/wordnet.ts";
 import { one, parseArguments, runTool } from "./lib/arguments.ts";
 
@@ -31,7 +31,7 @@ export async function buildWordnet(from: string, exceptionsFrom = from): Promise
     checkIndex(index, all, `index.${FILES[part]}`);
     const irregular = parseExceptions(await databaseFile(exceptionsFrom, `${FILES[part]}.exc`));
     exceptions.set(part, irregular);
-    synsets.set(part, [...reduced(all), ...searchEnds(all, part, irregular)].sort(byText));
+    synsets.set(part, reduced(all).sort(byText));
   }
   if (version === undefined) throw new LabError("bad-input", `${from}: the database files name no WordNet version`);
   const lines = [TABLE_HEADER, `wordnet ${version}`];
@@ -59,7 +59,7 @@ function parseData(text: string, file: string): Map<number, string[]> {
     const count = Number.parseInt(fields[3] ?? "", 16);
     const names = Array.from({ length: count || 0 }, (_, at) => (fields[4 + 2 * at] ?? "").replace(/\(.*\)$/u, ""));
     if (names.length === 0 || names.some((name) => !/^[!-~]+$/u.test(name))) {
-      throw new LabError("bad-input", `${file} has a line that is no synset: ${line.slice(0, 40)}`);
+      throw new LabError("bad-input", `${file} has a line that is not a synset: ${line.slice(0, 40)}`);
     }
     synsets.set(Number(fields[0]), [...new Set(names)].sort());
   }
@@ -114,24 +114,6 @@ function reduced(synsets: ReadonlyMap<number, string[]>): string[][] {
     for (const name of names) holders.set(name, [...(holders.get(name) ?? []), set]);
   }
   return kept;
-}
-
-/** Forms left out by `reduced` at which the search for base forms must stop, as it would go on to a known one. */
-function searchEnds(
-  synsets: ReadonlyMap<number, string[]>,
-  part: PartOfSpeech,
-  exceptions: ReadonlyMap<string, string[]>,
-): string[][] {
-  const kept = new Set(reduced(synsets).flatMap((names) => names.map((name) => name.toLowerCase())));
-  const known = (form: string): boolean => kept.has(form);
-  const left = new Set([...synsets.values()].flat().map((name) => name.toLowerCase()));
-  return (
-    [...left]
-      .filter((form) => !kept.has(form))
-      // An irregular form never goes through the rules, so leaving it out changes nothing.
-      .filter((form) => !exceptions.has(form) && baseForms(form, part, known, new Map()).length > 0)
-      .map((form) => [form])
-  );
 }
 
 function byText(a: readonly string[], b: readonly string[]): number {

@@ -5,22 +5,29 @@
  */
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { maskIou } from "../src/engine/data/rle-compare.ts";
+import { maskIou } from "../src/engine/data/mask/rle-compare.ts";
 import { openSa2va } from "../src/engine/model/sa2va.ts";
-import { weightsView } from "../src/engine/model/weights.ts";
+import { weightsView } from "../src/engine/model/weights/weights.ts";
 import { disposeFeatures, encodeImage } from "../src/engine/policy/features.ts";
 import { describeMasks, segmentPhrases } from "../src/engine/policy/partner.ts";
 import { meteorScorer } from "../src/engine/rewards/caption-scorer.ts";
 import { clusterInterval } from "../src/engine/sft/evaluate.ts";
+import {
+  type Description,
+  describe,
+  drawDiscriminating,
+  drawVague,
+  tellsApart,
+} from "../tools/pocket/world/describe.ts";
+import { sceneDice } from "../tools/pocket/world/dice.ts";
+import { COLOURS, KINDS } from "../tools/pocket/world/kinds.ts";
+import { pocketPicture } from "../tools/pocket/world/samples.ts";
+import type { Thing } from "../tools/pocket/world/scene.ts";
 import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { root } from "./lib/ensure.mjs";
 import { nodeFolder } from "./lib/node-files.ts";
 import { openNodeDevice } from "./lib/node-gpu.ts";
 import { nodeWordnet } from "./lib/node-rows.ts";
-import { type Description, describe, drawDiscriminating, drawVague, tellsApart } from "./pocket/describe.ts";
-import { COLOURS, KINDS } from "./pocket/kinds.ts";
-import { pocketPicture } from "./pocket/samples.ts";
-import { sceneDice, type Thing } from "./pocket/scene.ts";
 
 const SIDE = 256;
 const OPTIONS = {

@@ -4,32 +4,40 @@
  *   npm run export -- --run DIR --format peft|merged|tfevents|csv|trl|sa2va --out DIR
  *                     [--step N] [--weights policy|ema] [--model DIR] [--dtype f32|f16|bf16] [--shards DIR…] [--json]
  *
- * `merged` needs the base model (--model) and reads the result back before it is handed over; `sa2va` takes the data's
- * shards for annotations and pictures. Nothing appears under --out before it is complete.
+ * `merged` needs the base model (--model) and reads the result back before it is handed over; `sa2va` takes the shards the
+ * run drew from (--shards) for annotations and pictures of its training rows, and the model of a run of an older version;
+ * `csv` and `tfevents` take shards for the pictures under the masks.
+ * Nothing appears under --out before it is complete.
  */
 import { readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
+import * as z from "zod/mini";
+import { parseJsonAs, readJson } from "../src/engine/bytes/json.ts";
 import { subFolder } from "../src/engine/bytes/memory.ts";
 import type { ByteFolder } from "../src/engine/bytes/source.ts";
-import { openRegionSet } from "../src/engine/data/region-set.ts";
-import type { RegionSample } from "../src/engine/data/sample.ts";
+import { isStoredRow } from "../src/engine/data/open-rows.ts";
 import { LabError } from "../src/engine/errors.ts";
 import { adapterFiles } from "../src/engine/export/adapter.ts";
 import { checkMerged } from "../src/engine/export/check-merged.ts";
 import { below } from "../src/engine/export/export-file.ts";
 import { mergedFiles } from "../src/engine/export/merged.ts";
-import { type ExportSamples, sa2vaFiles } from "../src/engine/export/sa2va.ts";
+import { type ExportRows, exportRows } from "../src/engine/export/rows.ts";
+import { type ModelFacts, sa2vaFiles } from "../src/engine/export/sa2va.ts";
 import { csvFiles, tfeventsFiles } from "../src/engine/export/tables.ts";
 import { trlFiles } from "../src/engine/export/trl.ts";
-import { parseFloatDtype } from "../src/engine/model/narrow.ts";
-import { weightsHash } from "../src/engine/model/weights-hash.ts";
-import { listCheckpoints } from "../src/engine/runs/checkpoint.ts";
-import { folderStore } from "../src/engine/runs/folder-store.ts";
+import { modelFacts } from "../src/engine/model/base-mllm.ts";
+import { parseSa2vaConfig } from "../src/engine/model/config.ts";
+import { parseFloatDtype } from "../src/engine/model/weights/narrow.ts";
+import { weightsHash } from "../src/engine/model/weights/weights-hash.ts";
+import { listCheckpoints } from "../src/engine/runs/checkpoint/checkpoint.ts";
+import { readTrained, type TrainedTensors } from "../src/engine/runs/checkpoint/trained.ts";
+import type { PictureOf } from "../src/engine/runs/rollout-picture.ts";
 import { openRun, type RunFolder } from "../src/engine/runs/run-folder.ts";
-import { readTrained, type TrainedTensors } from "../src/engine/runs/trained.ts";
+import { folderStore } from "../src/engine/storage/folder-store.ts";
 import { one, type Parsed, parseArguments, runTool } from "./lib/arguments.ts";
-import { nodeFolder, nodeFolders } from "./lib/node-files.ts";
+import { nodeFolder } from "./lib/node-files.ts";
 import { openNodeDevice } from "./lib/node-gpu.ts";
+import { openNodeRows } from "./lib/node-rows.ts";
 import { type OutFolder, writeOut } from "./lib/out-folder.ts";
 
 const FORMATS = ["peft", "merged", "tfevents", "csv", "trl", "sa2va"] as const;
@@ -68,8 +76,11 @@ await runTool(async () => {
 
 async function write(parsed: Parsed, format: Format, run: RunFolder, out: OutFolder): Promise<void> {
   const trained = (): Promise<TrainedTensors> => readTrained(run.store, run.id, stepOf(parsed), sideOf(parsed));
-  if (format === "csv") return await out.add(csvFiles(run));
-  if (format === "tfevents") return await out.add(tfeventsFiles(run));
+  if (format === "csv") return await out.add(csvFiles(run, await picturesOf(parsed)));
+  if (format === "tfevents" && basename(needed(parsed, "out")).includes("tfevents")) {
+    say('TensorBoard takes a folder with "tfevents" in its name for an event file; rename it before you open it');
+  }
+  if (format === "tfevents") return await out.add(tfeventsFiles(run, await picturesOf(parsed)));
   if (format === "peft") return await out.add(adapterFiles(run.manifest(), await trained()));
   if (format === "trl") {
     const has = (await listCheckpoints(run.store, run.id)).length > 0;
@@ -77,8 +88,8 @@ async function write(parsed: Parsed, format: Format, run: RunFolder, out: OutFol
   }
   if (format === "sa2va") {
     const model = one(parsed, "model");
-    const template = model === undefined ? null : templateOf(model);
-    return await out.add(sa2vaFiles(run, await trained(), template, await samplesOf(parsed)));
+    const facts = model === undefined ? null : await factsOf(await nodeFolder(model));
+    return await out.add(sa2vaFiles(run, await trained(), facts, await rowsOf(parsed, run)));
   }
   await writeMerged(parsed, run, await trained(), out);
 }
@@ -96,6 +107,11 @@ async function writeMerged(parsed: Parsed, run: RunFolder, trained: TrainedTenso
   await out.add(
     mergedFiles(base, trained, {
       dtype,
+      onMissingCode: (files) => {
+        say(
+          `${files.join(", ")} of config.json's auto_map are not in ${needed(parsed, "model")}; copy them to load the result with remote code`,
+        );
+      },
       onProgress: (done, total) => {
         if (done === total || done % Math.ceil(total / 10) === 0) say(`${done} of ${total} tensors`);
       },
@@ -155,32 +171,41 @@ async function openRunAt(directory: string): Promise<RunFolder> {
 
 /** The folder may have been renamed; the manifest knows the run's own name. */
 function runIdOf(file: string): string {
-  let value: unknown;
-  try {
-    value = JSON.parse(readFileSync(file, "utf8"));
-  } catch (cause) {
-    throw new LabError("bad-input", `${file} is not a readable JSON file`, { subject: file, cause });
-  }
-  const id = (value as { id?: unknown } | null)?.id;
-  if (typeof id === "string" && id !== "") return id;
-  throw new LabError("bad-input", `${file} names no run`, { subject: file });
+  return parseJsonAs(readText(file), z.looseObject({ id: z.string().check(z.minLength(1)) }), file).id;
 }
 
-function templateOf(model: string): string | null {
+function readText(file: string): string {
   try {
-    const config = JSON.parse(readFileSync(join(model, "config.json"), "utf8")) as { template?: unknown };
-    return typeof config.template === "string" ? config.template : null;
+    return readFileSync(file, "utf8");
   } catch (cause) {
-    throw new LabError("bad-input", `${model} has no readable config.json`, { subject: model, cause });
+    throw new LabError("bad-input", `${file} cannot be read`, { subject: file, cause });
   }
 }
 
-async function samplesOf(parsed: Parsed): Promise<ExportSamples | null> {
+async function factsOf(model: ByteFolder): Promise<ModelFacts> {
+  const source = model.get("config.json");
+  if (source === undefined)
+    throw new LabError("bad-input", "The folder of --model has no config.json", { subject: "model" });
+  return modelFacts(parseSa2vaConfig(await readJson(source)));
+}
+
+async function rowsOf(parsed: Parsed, run: RunFolder): Promise<ExportRows | null> {
   const shards = parsed.get("shards");
   if (shards === undefined) return null;
-  const set = await openRegionSet(await nodeFolders(shards));
-  say(`${set.summaries.length} rows, ${set.skipped.length} skipped`);
-  return async function* rows(): AsyncGenerator<RegionSample> {
-    for (const { index } of set.summaries) yield await set.sample(index);
+  const { set, list } = await openNodeRows(shards);
+  const rows = await exportRows(run.manifest(), set, list.dataSet);
+  say(`${rows.split.train.length} training rows, ${rows.split.heldOut.length} held out, ${set.skipped.length} skipped`);
+  return rows;
+}
+
+/** Pictures of the rows in the named shards; those of other rows, and all without shards, are left out. */
+async function picturesOf(parsed: Parsed): Promise<PictureOf | null> {
+  const shards = parsed.get("shards");
+  if (shards === undefined) return null;
+  const { set, rows } = await openNodeRows(shards);
+  const byId = new Map(set.summaries.map((summary) => [summary.id, summary]));
+  return async (rowId, imageId) => {
+    const row = byId.get(rowId);
+    return row === undefined || !isStoredRow(row, { rowId, imageId }) ? null : (await rows(row.index)).rgb;
   };
 }

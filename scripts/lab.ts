@@ -5,9 +5,12 @@
  *   npm run lab -- --headless --shards DIR… [--model DIR | --checkpoint ADDRESS] [--hub URL] --steps N [--seed S] [--mode rl|sft] [--loops both|1|2] [--preset NAME]
  *                  [--config FILE] [--set NAME=VALUE]… --out DIR [--json] [--timeout SECONDS]
  *                  [--judge URL] [--judge-model NAME] [--judge-kind questions|dlc] [--judge-questions FILE]
+ *                  [--allow-judge ORIGIN] [--allow-custom-reward]
  *
- * --set gives any setting of docs/settings.md, also under TRL's name, and wins over flags and file. A judge's key is
- * taken from the environment variable JUDGE_API_KEY and typed into the field of the Judge screen.
+ * --set gives any setting of docs/settings.md, also under the name of TRL or of the design notes, and wins over flags and
+ * file; such a name is an option as well (--kl_coef 0.1). A judge's key is
+ * taken from the environment variable JUDGE_API_KEY and typed into the field of the Judge screen, where it is bound to
+ * the judge's origin. A judge or custom reward that only a file names needs --allow-judge ORIGIN or --allow-custom-reward.
  */
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,14 +19,16 @@ import { unzipSync } from "fflate";
 import type { Page } from "playwright-core";
 import { isTextSetting } from "../src/engine/config/parse.ts";
 import { LabError } from "../src/engine/errors.ts";
+import { reachOf } from "../src/engine/rewards/consent.ts";
 import type { FromTrainer } from "../src/protocol/trainer.ts";
 import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { openBrowser, type WatchedPage } from "./lib/browser.ts";
 import { CHECKPOINT_OPTIONS, checkpointText } from "./lib/checkpoint-source.ts";
-import { JUDGE_OPTIONS, KEY_VARIABLE } from "./lib/node-judge.ts";
+import { commandLineConsent, requireConsent } from "./lib/node-consent.ts";
+import { JUDGE_OPTIONS } from "./lib/node-judge.ts";
 import { servePage } from "./lib/page-server.ts";
 import { photographScreens } from "./lib/screens.ts";
-import { chosenSettings, SETTINGS_OPTIONS } from "./lib/settings-flags.ts";
+import { chosenSettings, knownWords, SETTINGS_OPTIONS } from "./lib/settings-flags.ts";
 import { stepLine } from "./lib/step-line.ts";
 
 const OPTIONS = {
@@ -58,10 +63,16 @@ interface Task {
   readonly out: string;
   readonly json: boolean;
   readonly timeout: number;
+  /** The judge's key, "" where it is not for the judge of these settings. */
+  readonly key: string;
+  /** Whether the settings switch a judge on. */
+  readonly asksJudge: boolean;
+  /** What the page need not ask about: the command line has agreed to it. */
+  readonly allowed: { readonly judges: readonly string[]; readonly rewards: readonly string[] };
 }
 
-function taskOf(words: readonly string[]): Task {
-  const parsed = parseArguments(words, OPTIONS);
+async function taskOf(words: readonly string[]): Promise<Task> {
+  const parsed = parseArguments(knownWords(words, OPTIONS), OPTIONS);
   if (!parsed.has("headless")) {
     throw new LabError("bad-input", "Only --headless is available; npm start opens the lab in a browser", {
       subject: "headless",
@@ -72,7 +83,10 @@ function taskOf(words: readonly string[]): Task {
   const shards = (parsed.get("shards") ?? []).map((path) => folder(path, "--shards"));
   const model = one(parsed, "model");
   const say = (sentence: string): void => void process.stderr.write(`${sentence}\n`);
-  const { preset, given } = chosenSettings(parsed, FLAGS, say);
+  const { preset, config, given } = chosenSettings(parsed, FLAGS, say);
+  const consent = await commandLineConsent(parsed, process.env);
+  await requireConsent(config, consent, one(parsed, "config") ?? "The command line", say);
+  const { judge, reward } = await reachOf(config);
   const settings = Object.entries({ steps: DEFAULT_STEPS, ...given }).map(([key, value]) => [key, String(value)]);
   return {
     shards,
@@ -83,6 +97,12 @@ function taskOf(words: readonly string[]): Task {
     out: resolve(out),
     json: parsed.has("json"),
     timeout: whole(parsed, "timeout", 1, 86_400, 3600),
+    key: judge === null ? "" : consent.key(judge),
+    asksJudge: config.judge !== "off" && judge !== null,
+    allowed: {
+      judges: judge !== null && consent.judge(judge) ? [judge] : [],
+      rewards: reward !== null && consent.reward(reward.hash) ? [reward.hash] : [],
+    },
   };
 }
 
@@ -148,13 +168,17 @@ async function drive(watched: WatchedPage, url: string, task: Task): Promise<voi
   // Texts are not in the address: the page finds them where it remembers them from one visit to the next.
   const all = Object.entries(task.settings);
   const texts = Object.fromEntries(all.filter(([key]) => isTextSetting(key)));
-  await page.addInitScript(`localStorage.setItem("sa2va-lab/1", ${JSON.stringify(JSON.stringify({ texts }))})`);
+  await page.addInitScript(
+    `localStorage.setItem("sa2va-lab/1", ${JSON.stringify(JSON.stringify({ texts, allowed: task.allowed }))})`,
+  );
   const settings = new URLSearchParams({
     screen: "data",
     preset: task.preset,
     ...Object.fromEntries(all.filter(([key]) => !isTextSetting(key))),
   });
   await page.goto(`${url}#${settings}`);
+  // The page asks whether the judge that its address switches on may be asked; the command line has said so.
+  if (task.asksJudge) await page.getByTestId("consent-allow").click();
   const enabled = () =>
     page
       .getByTestId("strip-start")
@@ -177,7 +201,7 @@ async function drive(watched: WatchedPage, url: string, task: Task): Promise<voi
     await until(page, "Loading the checkpoint", enabled, 1800);
   }
   if (task.checkpoint !== undefined) await loadByAddress(page, task.checkpoint, enabled);
-  await enterKey(page);
+  await enterKey(page, task.key);
   await page.getByTestId("strip-start").click();
   const timeout = new Promise<never>((_, reject) => {
     setTimeout(
@@ -216,8 +240,7 @@ async function loadByAddress(page: Page, address: string, enabled: () => Promise
 }
 
 /** Types the judge's key, if there is one, into the field a person would use. */
-async function enterKey(page: Page): Promise<void> {
-  const key = process.env[KEY_VARIABLE] ?? "";
+async function enterKey(page: Page, key: string): Promise<void> {
   if (key === "") return;
   await page.getByTestId("nav-judge").click();
   const field = page.getByTestId("judge-key");
@@ -243,7 +266,7 @@ async function exportRun(page: Page, out: string): Promise<void> {
 }
 
 await runTool(async () => {
-  const task = taskOf(process.argv.slice(2));
+  const task = await taskOf(process.argv.slice(2));
   const server = await servePage();
   const watched = await openBrowser({ width: 1440, height: 900 });
   try {

@@ -8,14 +8,15 @@ import { parseArgs } from "node:util";
 import type { ByteFolder } from "../src/engine/bytes/source.ts";
 import { requireConfig } from "../src/engine/config/parse.ts";
 import { LabError, toLabError } from "../src/engine/errors.ts";
-import type { EngineDevice } from "../src/engine/gpu/device.ts";
 import { WEIGHT_STORAGES, type WeightStorage } from "../src/engine/gpu/packed/storage.ts";
-import type { ParityRow } from "../src/engine/parity/row.ts";
-import { withBudget } from "../src/engine/parity/storage-budget.ts";
+import type { EngineDevice } from "../src/engine/gpu/runtime/device.ts";
+import { type Backend, startBackend } from "../tools/parity/backend.ts";
+import { loadDeps, type ScriptDeps } from "../tools/parity/deps.ts";
+import { findGoldenSets, type GoldenSet } from "../tools/parity/kinds.ts";
+import type { ParityRow } from "../tools/parity/row.ts";
+import { withBudget } from "../tools/parity/storage-budget.ts";
+import { runTool } from "./lib/arguments.ts";
 import { remoteCheckpoint } from "./lib/checkpoint-source.ts";
-import { type Backend, startBackend } from "./lib/parity-backend.ts";
-import { loadDeps, type ScriptDeps } from "./lib/parity-deps.ts";
-import { findGoldenSets, type GoldenSet } from "./lib/parity-kinds.ts";
 
 interface Options {
   readonly golden: string;
@@ -148,4 +149,4 @@ function report(set: GoldenSet, row: ParityRow, json: boolean, total: Tally): vo
   console.log(`${row.pass ? "ok  " : "MISS"}  ${row.case}  ${row.what}  ${errors}  (${row.tolerance})${note}`);
 }
 
-process.exitCode = await main();
+await runTool(main);

@@ -6,16 +6,16 @@
 import { writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { LabError } from "../src/engine/errors.ts";
-import { setAdapterKind } from "../src/engine/gpu/own-kernels.ts";
 import type { Arithmetic } from "../src/engine/gpu/packed/half.ts";
 import { packedBytes, WEIGHT_STORAGES, type WeightStorage } from "../src/engine/gpu/packed/storage.ts";
-import type { ParityRow } from "../src/engine/parity/row.ts";
-import { BUDGETS, STAGES, type Stage, stageOf, withBudget } from "../src/engine/parity/storage-budget.ts";
+import { setAdapterKind } from "../src/engine/gpu/runtime/custom-kernels.ts";
+import { loadDeps } from "../tools/parity/deps.ts";
+import { findGoldenSets, type GoldenSet } from "../tools/parity/kinds.ts";
+import type { ParityRow } from "../tools/parity/row.ts";
+import { BUDGETS, STAGES, type Stage, stageOf, withBudget } from "../tools/parity/storage-budget.ts";
 import { one, parseArguments, runTool } from "./lib/arguments.ts";
 import { root } from "./lib/ensure.mjs";
 import { openNodeDevice } from "./lib/node-gpu.ts";
-import { loadDeps } from "./lib/parity-deps.ts";
-import { findGoldenSets, type GoldenSet } from "./lib/parity-kinds.ts";
 
 const OPTIONS = { golden: { takes: "many" }, out: { takes: 1 } } as const;
 const DEFAULT_SETS = ["qwen2", "variant", "internlm2", "phi3"].map((name) => `tests/golden/sa2va-tiny-${name}`);

@@ -12,7 +12,7 @@ import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { root } from "./lib/ensure.mjs";
 import { writeFileList } from "./lib/file-list.ts";
 
-const PARTS = ["run.json", "metrics.jsonl", "phases.jsonl", "eval.jsonl", "rollouts"];
+const PARTS = ["run.json", "metrics.jsonl", "phases.jsonl", "eval.jsonl", "alarms.jsonl", "rollouts"];
 
 await runTool(async () => {
   const parsed = parseArguments(process.argv.slice(2), {

@@ -1,6 +1,6 @@
 /**
  * `npm run score -- --pred FILE --ref FILE [--json] [--judge URL [--judge-model NAME] [--judge-questions FILE]
- *                    [--judge-cache DIR] [--config FILE]]`
+ *                    [--judge-cache DIR] [--config FILE]] [--allow-custom-reward]`
  *
  * METEOR of caption files or IoU of mask files, pair by pair and on average, and below it what the rewards of the
  * settings (loop 2 for captions, loop 1 for masks) make of the pair, term by term; the reference is the ground truth. Two empty masks count 0 here. For the forms of files see lib/pair-file.ts.
@@ -10,6 +10,7 @@ import { regionIou } from "../src/engine/rewards/iou.ts";
 import { Meteor } from "../src/engine/rewards/meteor/meteor.ts";
 import type { Wordnet } from "../src/engine/rewards/wordnet.ts";
 import { one, parseArguments, runTool } from "./lib/arguments.ts";
+import { commandLineConsent } from "./lib/node-consent.ts";
 import { JUDGE_OPTIONS } from "./lib/node-judge.ts";
 import { nodeWordnet } from "./lib/node-rows.ts";
 import { type PairFile, readPairFile } from "./lib/pair-file.ts";
@@ -39,7 +40,8 @@ async function main(): Promise<number> {
   if (options.has("judge")) return scoreWithJudge(predicted, reference, options);
   const wordnet = await nodeWordnet();
   const rows = kind === "captions" ? meteorRows(predicted, reference, wordnet) : iouRows(predicted, reference);
-  const composed = await composedScores(predicted, reference, one(options, "config"), wordnet);
+  const consent = await commandLineConsent(options, process.env);
+  const composed = await composedScores(predicted, reference, one(options, "config"), wordnet, consent);
   const name = kind === "captions" ? "meteor" : "iou";
   const mean = rows.reduce((sum, row) => sum + row.score, 0) / rows.length;
   const print = (line: string): boolean => process.stdout.write(`${line}\n`);

@@ -3,11 +3,11 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ensureChromium, ensurePackages, ensureVulkanLoader, root } from "./lib/ensure.mjs";
+import { ensureChromium, ensurePackages, ensureVulkan, root } from "./lib/ensure.mjs";
 
 ensurePackages();
 const chromium = ensureChromium();
-ensureVulkanLoader();
+ensureVulkan();
 if (chromium === null) {
   process.stderr.write(
     "No Chromium found: install one (Debian: apt-get install chromium) or set CHROMIUM to its path\n",

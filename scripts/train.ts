@@ -4,35 +4,45 @@
  *   npm run train -- [--shards DIR…] [--model DIR | --checkpoint ADDRESS] [--hub URL] [--preset NAME] [--steps N] [--seed S] [--mode rl|sft]
  *                    [--loops both|1|2] [--config FILE] [--set NAME=VALUE]… [--save-steps N] [--eval-steps N] [--eval-rows N] [--adapter DIR]
  *                    [--resume RUN] [--judge URL] [--judge-model NAME] [--judge-kind questions|dlc]
- *                    [--judge-questions FILE] [--storage KIND] [--tower-storage KIND] [--cache DIR] --out DIR [--json]
+ *                    [--judge-questions FILE] [--allow-judge ORIGIN] [--allow-custom-reward] [--storage KIND] [--tower-storage KIND] [--cache DIR] --out DIR [--json]
  *
- * --resume goes on with the run's own settings; --steps then is its length in all from now on.
- * --set gives any setting of docs/settings.md, also under TRL's name, and wins over flags and file. Unless --eval-steps and --eval-rows or their namesakes in --config say otherwise, at least 64 held-out rows are scored
- * at the start, four times on the way and at the end; --eval-steps 0 turns that off. A judge's key is taken from the
- * environment variable JUDGE_API_KEY and goes nowhere but into requests to that judge. --cache keeps converted checkpoints
+ * --resume goes on with the run's own settings: --steps then is its length in all from now on, any other setting that is
+ * named must be the run's own. A judge or custom reward that comes from a file or a resumed run is used only when the
+ * command line names it or allows it with --allow-judge ORIGIN or --allow-custom-reward.
+ * --set gives any setting of docs/settings.md, also under the name of TRL or of the design notes, and wins over flags and
+ * file; such a name is an option as well (--kl_coef 0.1). Unless --eval-steps and --eval-rows or their namesakes in
+ * --config say otherwise, at least 64 held-out rows are scored at the start, about five times on the way, at steps that
+ * have a checkpoint, and at the end; --eval-steps 0 turns that off. A judge's key is taken from the
+ * environment variable JUDGE_API_KEY; it goes to the origin in JUDGE_API_KEY_ORIGIN, or else to the judge that --judge
+ * or --set judgeUrl names, and nowhere else. --cache keeps converted checkpoints
  * and, as far as the setting featureDisk allows, frozen features in DIR.
  */
 import { basename, join } from "node:path";
+import { SETTING_KEYS } from "../src/engine/config/parse.ts";
 import type { LabConfig } from "../src/engine/config/table.ts";
-import { LabError } from "../src/engine/errors.ts";
-import { openAgain } from "../src/engine/gpu/device.ts";
+import { LabError, quote } from "../src/engine/errors.ts";
+import { openAgain } from "../src/engine/gpu/runtime/device.ts";
 import { ModelCache } from "../src/engine/loading/model-cache.ts";
 import { storageChoice, storageText } from "../src/engine/loading/storage-settings.ts";
 import { rewardScorer } from "../src/engine/rewards/scorer.ts";
-import { Session } from "../src/engine/rl/session.ts";
+import { openRun } from "../src/engine/runs/run-folder.ts";
+import { Session } from "../src/engine/session/session.ts";
+import type { RunStore } from "../src/engine/storage/store.ts";
 import { one, type Parsed, parseArguments, runTool } from "./lib/arguments.ts";
 import { CHECKPOINT_OPTIONS, checkpointText, localCheckpoint, remoteCheckpoint } from "./lib/checkpoint-source.ts";
 import { loadingLine } from "./lib/loading-line.ts";
+import { commandLineConsent, type NodeConsent, requireConsent } from "./lib/node-consent.ts";
 import { nodeFolder } from "./lib/node-files.ts";
 import { openNodeDevice } from "./lib/node-gpu.ts";
 import { JUDGE_OPTIONS, nodeJudgeHost } from "./lib/node-judge.ts";
 import { nodeWordnet, openNodeRows, POCKET_MODEL } from "./lib/node-rows.ts";
 import { nodeUserRewards } from "./lib/node-sandbox.ts";
 import { nodeStore } from "./lib/node-store.ts";
-import { chosenSettings, SETTINGS_OPTIONS } from "./lib/settings-flags.ts";
+import { chosenSettings, knownWords, SETTINGS_OPTIONS } from "./lib/settings-flags.ts";
 import { evalLine, stepLine } from "./lib/step-line.ts";
 
 const OPTIONS = {
+  ...SETTINGS_OPTIONS,
   shards: { takes: "many" },
   model: { takes: 1 },
   steps: { takes: 1 },
@@ -49,7 +59,6 @@ const OPTIONS = {
   resume: { takes: 1 },
   out: { takes: 1 },
   json: { takes: 0 },
-  ...SETTINGS_OPTIONS,
   ...CHECKPOINT_OPTIONS,
   ...JUDGE_OPTIONS,
 } as const;
@@ -71,13 +80,61 @@ const FLAGS = [
   ["hub", "hub"],
 ] as const;
 
-function configOf(parsed: Parsed, say: (sentence: string) => void): LabConfig {
+/** Steps between evaluations: at checkpoints where there are any, since only those can be the best. */
+function evaluationBeat({ steps, saveSteps }: LabConfig): number {
+  const beat = Math.ceil(steps / EVALUATIONS);
+  return saveSteps === 0 ? beat : Math.ceil(beat / saveSteps) * saveSteps;
+}
+
+interface Task {
+  readonly config: LabConfig;
+  /** The run that goes on, and its length from now on where that was named; undefined for a new run. */
+  readonly resume: { readonly id: string; readonly steps: number | undefined } | undefined;
+}
+
+/** @throws LabError naming the option or file that does not fit, before anything is loaded, sent or run */
+async function taskOf(
+  parsed: Parsed,
+  store: RunStore,
+  consent: NodeConsent,
+  say: (sentence: string) => void,
+): Promise<Task> {
   const { config, given } = chosenSettings(parsed, FLAGS, say);
+  const id = one(parsed, "resume");
+  if (id !== undefined) {
+    const { config: own, title } = (await openRun(store, id)).manifest();
+    refuseOtherSettings(parsed, given, own);
+    await requireConsent(own, consent, `Run ${quote(title)}`, say);
+    return { config: { ...own, hub: given.hub ?? own.hub }, resume: { id, steps: given.steps } };
+  }
+  await requireConsent(config, consent, one(parsed, "config") ?? "The command line", say);
   return {
-    ...config,
-    evalSteps: given.evalSteps ?? Math.ceil(config.steps / EVALUATIONS),
-    evalRows: given.evalRows ?? Math.max(EVALUATED_ROWS, config.evalRows),
+    config: {
+      ...config,
+      evalSteps: given.evalSteps ?? evaluationBeat(config),
+      evalRows: given.evalRows ?? Math.max(EVALUATED_ROWS, config.evalRows),
+    },
+    resume: undefined,
   };
+}
+
+/** A run that goes on keeps its settings; another value on the command line would be passed over. */
+function refuseOtherSettings(parsed: Parsed, given: Partial<LabConfig>, own: LabConfig): void {
+  for (const option of ["preset", "adapter"]) {
+    if (!parsed.has(option)) continue;
+    throw new LabError("bad-input", `--resume continues with the run's settings; leave --${option} out`, {
+      subject: option,
+    });
+  }
+  const other = SETTING_KEYS.find(
+    (key) => key !== "steps" && key !== "hub" && given[key] !== undefined && given[key] !== own[key],
+  );
+  if (other === undefined) return;
+  throw new LabError(
+    "bad-config",
+    `--resume keeps the run's settings: ${other} is ${quote(own[other])} there, not ${quote(given[other])}; leave it out or start a new run`,
+    { subject: other },
+  );
 }
 
 /** What the page keeps in the browser's storage: converted checkpoints and frozen features. */
@@ -86,11 +143,13 @@ function kept(path: string) {
 }
 
 await runTool(async () => {
-  const parsed = parseArguments(process.argv.slice(2), OPTIONS);
+  const parsed = parseArguments(knownWords(process.argv.slice(2), OPTIONS), OPTIONS);
   const out = one(parsed, "out");
   if (out === undefined) throw new LabError("bad-input", "--out DIR is needed", { subject: "out" });
   const say = (text: string): void => void process.stderr.write(`${text}\n`);
-  const config = configOf(parsed, say);
+  const store = nodeStore(out);
+  const consent = await commandLineConsent(parsed, process.env);
+  const { config, resume } = await taskOf(parsed, store, consent, say);
   const address = checkpointText(parsed);
   const json = parsed.has("json");
 
@@ -99,17 +158,16 @@ await runTool(async () => {
   const device = await openNodeDevice();
   say(`${device.report.description || device.report.vendor}`);
   const wordnet = await nodeWordnet();
-  const store = nodeStore(out);
   const cachePath = one(parsed, "cache");
   let held: string | null = null;
-  const user = nodeUserRewards();
+  const user = nodeUserRewards(consent);
   const session = new Session({
     device,
     reopen: () => openAgain(openNodeDevice),
     store,
     ...(cachePath === undefined ? {} : kept(cachePath)),
     rows,
-    scorer: rewardScorer({ wordnet, judgeHost: nodeJudgeHost(store, say), user }),
+    scorer: rewardScorer({ wordnet, judgeHost: nodeJudgeHost(store, consent, say), user }),
     now: () => performance.now() / 1000,
     emit(event) {
       if (event.type === "step") process.stdout.write(`${stepLine(event, json)}\n`);
@@ -119,7 +177,7 @@ await runTool(async () => {
         // Nobody is there to press play: the run ends as a stopped one, which can be resumed.
         held = event.error.message;
         say(`step ${event.step}: ${held}`);
-        session.trainer?.gate.stop();
+        session.trainer?.control.stop();
       }
       if (event.type === "checkpoint") say(`checkpoint at step ${event.step}, ${event.bytes} bytes`);
     },
@@ -141,14 +199,13 @@ await runTool(async () => {
       const { rank, scale, modules } = await session.openAdapter(await nodeFolder(adapterPath), basename(adapterPath));
       say(`starts from ${adapterPath}: rank ${rank}, scale ${scale}, ${modules} further tensors`);
     }
-    const resume = one(parsed, "resume");
     const created = new Date().toISOString();
     const run =
       resume === undefined
         ? await session.start(config, list, one(parsed, "preset") ?? "demo", created)
-        : await session.resume(resume, list, parsed.has("steps") ? config.steps : undefined);
+        : await session.resume(resume.id, list, resume.steps);
     say(`run ${run.manifest.id}, ${run.trainRows} training rows, from step ${run.resumedAt}`);
-    const stop = (): void => session.trainer?.gate.stop();
+    const stop = (): void => session.trainer?.control.stop();
     process.once("SIGINT", stop);
     await run.done;
     process.off("SIGINT", stop);

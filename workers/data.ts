@@ -1,20 +1,22 @@
 /** Reads shards, decodes pictures and keeps the library of stored runs, so that neither page nor trainer waits for them. */
 import type { ByteFolder } from "../src/engine/bytes/source.ts";
-import { decodeInBrowser, displayBitmap } from "../src/engine/data/decode-bitmap.ts";
-import { findRow } from "../src/engine/data/open-rows.ts";
-import { pictureCache } from "../src/engine/data/picture-cache.ts";
+import { checkRegionSet } from "../src/engine/data/check.ts";
+import { decodeInBrowser, displayBitmap } from "../src/engine/data/image/decode-bitmap.ts";
+import { pictureCache } from "../src/engine/data/image/picture-cache.ts";
+import { decodeRle } from "../src/engine/data/mask/rle.ts";
+import { findRow, isStoredRow } from "../src/engine/data/open-rows.ts";
 import { rawRow } from "../src/engine/data/raw-row.ts";
 import { openRegionSet, type RegionSet } from "../src/engine/data/region-set.ts";
-import { decodeRle } from "../src/engine/data/rle.ts";
 import type { RegionSummary, RgbImage } from "../src/engine/data/sample.ts";
 import { describeSet } from "../src/engine/data/set-info.ts";
 import { listShards } from "../src/engine/data/shards.ts";
 import { LabError, toLabError } from "../src/engine/errors.ts";
-import { folderStore } from "../src/engine/runs/folder-store.ts";
 import { importRollouts } from "../src/engine/runs/import-rollouts.ts";
 import { type RunLibrary, runLibrary } from "../src/engine/runs/library.ts";
-import { openOpfsStore } from "../src/engine/runs/opfs-store.ts";
+import type { PictureOf } from "../src/engine/runs/rollout-picture.ts";
 import { listRuns } from "../src/engine/runs/run-folder.ts";
+import { folderStore } from "../src/engine/storage/folder-store.ts";
+import { openOpfsStore } from "../src/engine/storage/opfs-store.ts";
 import type { RequestId } from "../src/protocol/common.ts";
 import type { FromData, SampleReply, SampleRequest, ToData } from "../src/protocol/data.ts";
 import { exportZip } from "./exports.ts";
@@ -90,7 +92,8 @@ async function open(message: Extract<ToData, { type: "open" }>, signal: AbortSig
     },
   });
   opened = { folder, set, byId };
-  send({ type: "opened", request: message.request, info: describeSet(set, name) });
+  const checks = await checkRegionSet(set, decodeInBrowser, () => performance.now(), message.folders.map(folderName));
+  send({ type: "opened", request: message.request, info: describeSet(set, name, checks) });
 }
 
 /** One index is built at a time: a new request ends the one under way. */
@@ -129,6 +132,14 @@ async function pixelsOf(set: RegionSet, index: number): Promise<RgbImage> {
     throw new LabError(code, `${sample.id}: ${message}`, { subject: sample.id, cause: thrown });
   }
 }
+
+/** The picture of an open row of that id and content; null where none is open. */
+const pictureOf: PictureOf = async (rowId, imageId) => {
+  const row = opened?.byId.get(rowId);
+  return opened === null || row === undefined || !isStoredRow(row, { rowId, imageId })
+    ? null
+    : await pixelsOf(opened.set, row.index);
+};
 
 /** Carries out a request; its answer and the buffers handed over with it. */
 async function answer(message: Exclude<ToData, { type: "open" | "cancel-open" | "trainer-port" }>): Promise<void> {
@@ -171,6 +182,8 @@ async function answer(message: Exclude<ToData, { type: "open" | "cancel-open" | 
       const evaluations = await (await holding(message.runId)).evaluations(message.runId);
       return send({ type: "evaluations", request, evaluations });
     }
+    case "alarms":
+      return send({ type: "alarms", request, alarms: await (await holding(message.runId)).alarms(message.runId) });
     case "rollouts": {
       const { file, name } = message;
       if (file.size > MAX_ROLLOUT_BYTES) {
@@ -200,11 +213,17 @@ async function answer(message: Exclude<ToData, { type: "open" | "cancel-open" | 
       return send({ type: "done", request });
     case "export-run": {
       if (message.format !== "zip") {
-        const zipped = await exportZip(await openOpfsStore(), message.runId, message.format, opened?.set ?? null);
+        const zipped = await exportZip(
+          await openOpfsStore(),
+          message.runId,
+          message.format,
+          opened?.set ?? null,
+          pictureOf,
+        );
         return send({ type: "exported", request, ...zipped });
       }
       const blob = await (await runs()).zip(message.runId);
-      return send({ type: "exported", request, blob, fileName: `${message.runId}.zip` });
+      return send({ type: "exported", request, blob, fileName: `${message.runId}.zip`, note: null });
     }
     default:
       throw new LabError("internal", `The data worker knows no message "${(message as ToData).type}"`);

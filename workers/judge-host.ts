@@ -2,12 +2,12 @@
 import { LabError } from "../src/engine/errors.ts";
 import type { ReplyCache } from "../src/engine/rewards/judge/cache.ts";
 import { timerClock } from "../src/engine/rewards/judge/clock.ts";
-import { JudgeFailure } from "../src/engine/rewards/judge/failure.ts";
-import type { JudgeProvider } from "../src/engine/rewards/judge/provider.ts";
+import { JudgeFailure } from "../src/engine/rewards/judge/providers/failure.ts";
+import type { JudgeProvider } from "../src/engine/rewards/judge/providers/provider.ts";
 import type { JudgeHost } from "../src/engine/rewards/judge/setup.ts";
-import { judgeJitter } from "../src/engine/rl/judge-jitter.ts";
+import { judgeJitter } from "../src/engine/rl/run/judge-jitter.ts";
 import { clearJudgeCache, judgeCache } from "../src/engine/runs/judge-cache.ts";
-import { openOpfsStore } from "../src/engine/runs/opfs-store.ts";
+import { openOpfsStore } from "../src/engine/storage/opfs-store.ts";
 import type { FromJudge } from "../src/protocol/judge.ts";
 import { tabModels } from "./webllm-line.ts";
 import { wireError } from "./wire.ts";
@@ -15,7 +15,8 @@ import { wireError } from "./wire.ts";
 export interface WorkerJudgeHost extends JudgeHost {
   /** The page's line, over which its model is asked and progress is told. */
   connectPage(send: (message: FromJudge) => void): void;
-  setKey(key: string): void;
+  /** Takes the key of one origin in place of the one before. */
+  setKey(key: string, origin: string): void;
   /** Answer of the page's model. */
   pageReply(id: number, text: string | null, problem: string): void;
   forget(): Promise<void>;
@@ -26,8 +27,9 @@ interface Waiting {
   readonly reject: (failure: JudgeFailure) => void;
 }
 
-export function workerJudgeHost(): WorkerJudgeHost {
-  let key = "";
+/** @param allows whether the person agreed to the judge at a place */
+export function workerJudgeHost(allows: (place: string) => boolean): WorkerJudgeHost {
+  let held = { key: "", origin: "" };
   let toPage: ((message: FromJudge) => void) | null = null;
   const send = (message: FromJudge): void => toPage?.(message);
   let cache: Promise<ReplyCache> | null = null;
@@ -67,7 +69,8 @@ export function workerJudgeHost(): WorkerJudgeHost {
   };
 
   return {
-    key: () => key,
+    key: (origin) => (origin === held.origin ? held.key : ""),
+    allows,
     // Bound: a worker's fetch refuses to be called as a method of another object.
     fetch: (...request) => fetch(...request),
     clock: timerClock(() => Date.now()),
@@ -85,8 +88,8 @@ export function workerJudgeHost(): WorkerJudgeHost {
     connectPage: (line) => {
       toPage = line;
     },
-    setKey: (given) => {
-      key = given;
+    setKey: (key, origin) => {
+      held = { key, origin };
     },
     pageReply: (id, text, problem) => {
       const own = waiting.get(id);

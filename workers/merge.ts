@@ -6,10 +6,10 @@ import { adapterFiles } from "../src/engine/export/adapter.ts";
 import { checkMerged, type MergeCheck } from "../src/engine/export/check-merged.ts";
 import { below, type ExportFiles } from "../src/engine/export/export-file.ts";
 import { mergedFiles } from "../src/engine/export/merged.ts";
-import { weightsHash } from "../src/engine/model/weights-hash.ts";
+import { weightsHash } from "../src/engine/model/weights/weights-hash.ts";
+import { readTrained } from "../src/engine/runs/checkpoint/trained.ts";
 import { openRun } from "../src/engine/runs/run-folder.ts";
-import type { RunStore } from "../src/engine/runs/store.ts";
-import { readTrained } from "../src/engine/runs/trained.ts";
+import type { RunStore } from "../src/engine/storage/store.ts";
 
 /**
  * @param onProgress tensors written and in all
@@ -21,7 +21,7 @@ export async function mergeInto(
   store: RunStore,
   runId: string,
   onProgress: (done: number, total: number) => void,
-): Promise<MergeCheck & { readonly folder: string }> {
+): Promise<MergeCheck & { readonly folder: string; readonly missingCode: readonly string[] }> {
   const run = await openRun(store, runId);
   const { model } = run.manifest();
   if ((await weightsHash(base)) !== model.hash) {
@@ -35,11 +35,15 @@ export async function mergeInto(
   for await (const name of out.keys()) {
     throw new LabError("bad-input", `${folder} already holds ${name}; nothing was written`, { subject: folder });
   }
+  let missingCode: readonly string[] = [];
   try {
-    await write(out, mergedFiles(base, trained, { dtype: null, onProgress }));
+    const onMissingCode = (files: readonly string[]): void => {
+      missingCode = files;
+    };
+    await write(out, mergedFiles(base, trained, { dtype: null, onProgress, onMissingCode }));
     const check = await checkMerged(base, trained, await readBack(out), null);
     await write(out, below("adapter", adapterFiles(run.manifest(), trained)));
-    return { ...check, folder };
+    return { ...check, folder, missingCode };
   } catch (thrown) {
     await target.removeEntry(folder, { recursive: true });
     throw thrown;

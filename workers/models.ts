@@ -2,7 +2,7 @@
 import { PackedMatrix } from "../src/engine/gpu/packed/matrix.ts";
 import type { OpenedModel, OpenModelOptions } from "../src/engine/loading/open-model.ts";
 import type { RemoteDeps } from "../src/engine/loading/remote/request.ts";
-import type { Session } from "../src/engine/rl/session.ts";
+import type { Session } from "../src/engine/session/session.ts";
 import type { FromTrainer, ModelInfo } from "../src/protocol/trainer.ts";
 
 /** Of the loading under way; one that has ended must not hear of it, for a run reads its model again with it. */

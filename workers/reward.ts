@@ -2,12 +2,13 @@
 import { memorySource } from "../src/engine/bytes/memory.ts";
 import { fetchBytes } from "../src/engine/data/blob-source.ts";
 import { LabError } from "../src/engine/errors.ts";
+import { type Consent, consentedRewards } from "../src/engine/rewards/consent.ts";
 import { rewardScorer } from "../src/engine/rewards/scorer.ts";
 import type { RewardScorer } from "../src/engine/rewards/types.ts";
 import { userRewards } from "../src/engine/rewards/user/watched.ts";
 import { loadWordnet } from "../src/engine/rewards/wordnet.ts";
 import type { RequestId } from "../src/protocol/common.ts";
-import type { FromReward, FromTrainerToReward, ToReward } from "../src/protocol/reward.ts";
+import type { AllowRequest, FromReward, FromTrainerToReward, ToReward } from "../src/protocol/reward.ts";
 import { workerJudgeHost } from "./judge-host.ts";
 import { listenToPage } from "./judge-try.ts";
 import { openSandbox, watch } from "./sandbox-link.ts";
@@ -17,9 +18,15 @@ type Send = (message: FromReward) => void;
 type Request = Exclude<Extract<ToReward | FromTrainerToReward, { readonly request: RequestId }>, { type: "cancel" }>;
 
 const toPage: Send = (message) => self.postMessage(message);
-const judgeHost = workerJudgeHost();
+/** What the person agreed to; the page says it before anything that needs it. */
+let allowed: Pick<AllowRequest, "judges" | "rewards"> = { judges: [], rewards: [] };
+const consent: Consent = {
+  judge: (place) => allowed.judges.includes(place),
+  reward: (hash) => allowed.rewards.includes(hash),
+};
+const judgeHost = workerJudgeHost(consent.judge);
 /** One sandbox for the page and the trainer; it is opened when a reward is first run. */
-const user = userRewards(openSandbox, watch);
+const user = consentedRewards(userRewards(openSandbox, watch), consent);
 let scorer: Promise<RewardScorer> | null = null;
 
 async function loadScorer(url: string): Promise<RewardScorer> {
@@ -28,13 +35,16 @@ async function loadScorer(url: string): Promise<RewardScorer> {
 }
 
 async function ready(): Promise<RewardScorer> {
-  if (scorer === null) throw new LabError("internal", "Captions were to be scored before the WordNet table was named");
+  if (scorer === null) throw new LabError("internal", "Captions were to be scored before the WordNet table was set");
   return scorer;
 }
 
 async function answer(message: Request, signal: AbortSignal): Promise<FromReward> {
   const { request } = message;
   switch (message.type) {
+    case "allow":
+      allowed = message;
+      return { type: "allowed", request };
     case "score":
       return { type: "scores", request, scores: await (await ready()).score(message.pairs) };
     case "score-group": {

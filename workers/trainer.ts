@@ -2,17 +2,17 @@
 
 import type { LabConfig } from "../src/engine/config/table.ts";
 import { LabError } from "../src/engine/errors.ts";
-import { type EngineDevice, openAgain, openDevice } from "../src/engine/gpu/device.ts";
+import { type EngineDevice, openAgain, openDevice } from "../src/engine/gpu/runtime/device.ts";
 import { ModelCache } from "../src/engine/loading/model-cache.ts";
 import { checkpointRoomWarning, checkpointsAtOnce } from "../src/engine/plan/checkpoint-room.ts";
-import type { Plan } from "../src/engine/rl/plan.ts";
-import { type RunControl, Session, type StartedRun } from "../src/engine/rl/session.ts";
-import { freeRoom } from "../src/engine/runs/free-room.ts";
-import { heldRuns } from "../src/engine/runs/lock.ts";
-import { oneAtATime } from "../src/engine/runs/one-at-a-time.ts";
-import { openOpfsStore } from "../src/engine/runs/opfs-store.ts";
-import type { RunStore } from "../src/engine/runs/store.ts";
 import { countChecks, passed, selfTest } from "../src/engine/self-test/self-test.ts";
+import type { Plan } from "../src/engine/session/plan.ts";
+import { type RunControl, Session, type StartedRun } from "../src/engine/session/session.ts";
+import { freeRoom } from "../src/engine/storage/free-room.ts";
+import { heldRuns } from "../src/engine/storage/lock.ts";
+import { oneAtATime } from "../src/engine/storage/one-at-a-time.ts";
+import { openOpfsStore } from "../src/engine/storage/opfs-store.ts";
+import type { RunStore } from "../src/engine/storage/store.ts";
 import type { RequestId } from "../src/protocol/common.ts";
 import type { FromTrainer, ToTrainer } from "../src/protocol/trainer.ts";
 import { folderName, openFolder, openModelRef } from "./folders.ts";
@@ -81,7 +81,8 @@ function watchLoss(device: EngineDevice): void {
 }
 
 async function answer(message: Request): Promise<void> {
-  if (session === undefined) throw new LabError("internal", "The trainer was asked before its lines were laid");
+  if (session === undefined)
+    throw new LabError("internal", "The trainer received a request before its connections were set up");
   const { lab, models } = await session;
   const { request } = message;
   switch (message.type) {
@@ -129,14 +130,14 @@ async function answer(message: Request): Promise<void> {
       lab.closeAdapter();
       return send({ type: "adapter", request, info: null });
     case "merge": {
-      const { folder, tokens, masks } = await lab.whileIdle("merge", async () => {
+      const { folder, tokens, masks, missingCode } = await lab.whileIdle("merge", async () => {
         const base = await openFolder(message.base);
         const store = await openOpfsStore();
         return mergeInto(message.target, base, store, message.runId, (done, total) =>
           send({ type: "merge-progress", done, total }),
         );
       });
-      return send({ type: "merged", request, folder, tokens, masks });
+      return send({ type: "merged", request, folder, tokens, masks, missingCode });
     }
     case "try-out":
       return tries.answer(lab, message);

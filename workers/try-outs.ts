@@ -3,7 +3,7 @@ import { sha256Hex } from "../src/engine/bytes/hash.ts";
 import type { RgbImage } from "../src/engine/data/sample.ts";
 import type { RowSource } from "../src/engine/data/training-row.ts";
 import { LabError } from "../src/engine/errors.ts";
-import type { Session } from "../src/engine/rl/session.ts";
+import type { Session } from "../src/engine/session/session.ts";
 import { type FromTrainer, MAX_OWN_SIDE, type ToTrainer, type TryPicture } from "../src/protocol/trainer.ts";
 
 export interface TryOuts {
@@ -40,7 +40,7 @@ async function pictureOf(
   rows: RowSource | undefined,
 ): Promise<{ readonly id: string; readonly rgb: RgbImage }> {
   if (picture.kind === "row") {
-    if (rows === undefined) throw new LabError("internal", "A row was asked about before the data worker was there");
+    if (rows === undefined) throw new LabError("internal", "A row was requested before the data worker started");
     const { summary, rgb } = await rows(picture.index);
     return { id: summary.imageId, rgb };
   }

@@ -1,7 +1,7 @@
 /** The reward worker's line to the worker that holds a language model. */
-import { JudgeFailure } from "../src/engine/rewards/judge/failure.ts";
-import type { ChatReply, JudgeProvider } from "../src/engine/rewards/judge/provider.ts";
-import { webllmModel } from "../src/engine/rewards/judge/webllm-model.ts";
+import { JudgeFailure } from "../src/engine/rewards/judge/providers/failure.ts";
+import type { ChatReply, JudgeProvider } from "../src/engine/rewards/judge/providers/provider.ts";
+import { webllmModel } from "../src/engine/rewards/judge/providers/webllm-model.ts";
 import type { FromJudge } from "../src/protocol/judge.ts";
 import type { FromWebllm, ToWebllm } from "./webllm.ts";
 

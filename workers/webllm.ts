@@ -3,8 +3,8 @@
  * happens only when a judge in this tab is asked for; it shares the GPU with training, so calls wait their turn.
  */
 import type { MLCEngine } from "@mlc-ai/web-llm";
-import { chatReply } from "../src/engine/rewards/judge/chat-answer.ts";
-import type { ChatReply, ChatRequest } from "../src/engine/rewards/judge/provider.ts";
+import { chatReply } from "../src/engine/rewards/judge/providers/chat-answer.ts";
+import type { ChatReply, ChatRequest } from "../src/engine/rewards/judge/providers/provider.ts";
 
 export type ToWebllm =
   | { readonly type: "load"; readonly model: string }

@@ -1,5 +1,7 @@
 /** Command lines of the tools: `--name value…`, `--flag`; a mistake ends the tool with code 2 and one sentence. */
+
 import { LabError } from "../../src/engine/errors.ts";
+import { guardTerminal } from "./terminal.ts";
 
 export interface OptionSpec {
   /** values: how many the option takes; "many" collects until the next option. */
@@ -59,6 +61,7 @@ export function whole(parsed: Parsed, name: string, min: number, max: number, fa
 
 /** Runs a tool: sentences on stderr, 2 for mistakes of input, 1 for everything else that failed. */
 export async function runTool(tool: () => Promise<number>): Promise<void> {
+  guardTerminal();
   try {
     process.exitCode = await tool();
   } catch (thrown) {

@@ -1,5 +1,6 @@
 export const root: string;
 export function ensurePackages(): void;
 export function ensureChromium(): string | null;
-export function ensureVulkanLoader(): void;
+export function ensureVulkan(): void;
+export function offersMesa(policy: string): boolean;
 export function buildIsStale(): boolean;

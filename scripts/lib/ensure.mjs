@@ -48,16 +48,35 @@ export function ensureChromium() {
   return find();
 }
 
-/** The loader library Dawn opens under Node; comes from apt when it is missing and may. */
-export function ensureVulkanLoader() {
-  if (process.platform !== "linux") return;
-  const places = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"];
-  if (places.some((place) => existsSync(join(place, "libvulkan.so.1")))) return;
-  aptInstall(["libvulkan1"]);
+/** Mesa's major version from which on Dawn takes its software driver; bookworm's 22.3 is refused. */
+const OLDEST_MESA = 23;
+
+/** Whether apt would install a Mesa that Dawn takes. @param policy what `apt-cache policy mesa-vulkan-drivers` prints */
+export function offersMesa(policy) {
+  const candidate = /^\s*Candidate:\s*(?:\d+:)?(\d+)\./m.exec(policy)?.[1];
+  return candidate !== undefined && Number(candidate) >= OLDEST_MESA;
 }
 
+/**
+ * The loader library Dawn opens under Node and, on a machine without any Vulkan driver, Mesa's software driver, which is a few
+ * times as fast as the SwiftShader of Chromium. Both come from apt when they are missing and may; apt's sources stay as they are.
+ */
+export function ensureVulkan() {
+  if (process.platform !== "linux") return;
+  const places = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"];
+  if (!places.some((place) => existsSync(join(place, "libvulkan.so.1")))) aptInstall(["libvulkan1"]);
+  const drivers = ["/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d"];
+  if (drivers.some((folder) => existsSync(folder) && readdirSync(folder).length > 0) || !mayUseApt()) return;
+  const policy = () => spawnSync("apt-cache", ["policy", "mesa-vulkan-drivers"], { encoding: "utf8" }).stdout ?? "";
+  // A fresh container knows no packages before the first update.
+  if (/Candidate: \(none\)|^$/.test(policy())) run("apt-get", ["update", "-qq"]);
+  if (offersMesa(policy())) aptInstall(["mesa-vulkan-drivers"]);
+}
+
+const mayUseApt = () => process.getuid?.() === 0 && existsSync("/usr/bin/apt-get");
+
 function aptInstall(packages) {
-  if (process.getuid?.() !== 0 || !existsSync("/usr/bin/apt-get")) return;
+  if (!mayUseApt()) return;
   process.stderr.write(`Installing ${packages.join(", ")} through apt…\n`);
   run("apt-get", ["update", "-qq"]);
   run("apt-get", ["install", "-y", "-qq", "--no-install-recommends", ...packages]);

@@ -1,4 +1,4 @@
-import type { LoadProgress } from "../../src/engine/model/checkpoint.ts";
+import type { LoadProgress } from "../../src/engine/model/weights/checkpoint.ts";
 
 /** Seconds between two lines. */
 const EVERY = 5;

@@ -1,6 +1,7 @@
-import { open, readdir, stat } from "node:fs/promises";
+import { open, readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { checkRange, folderOf } from "../../src/engine/bytes/memory.ts";
+import { distinctNames } from "../../src/engine/bytes/names.ts";
 import type { ByteFolder, ByteSource } from "../../src/engine/bytes/source.ts";
 import { LabError } from "../../src/engine/errors.ts";
 
@@ -39,27 +40,50 @@ export async function nodeSource(path: string, name = path): Promise<ByteSource>
 }
 
 /**
- * All files below a directory, with "/" separated paths relative to it; names that begin with a dot are left out.
+ * All files below a directory, with "/" separated paths relative to it; names that begin with a dot are left out. Links
+ * are followed once all else is known: what they lead to is taken if it was not met before, so that none leads in circles.
  * @throws LabError("bad-input") when the path is no directory
  */
 export async function nodeFolder(directory: string): Promise<ByteFolder> {
   const files = new Map<string, ByteSource>();
-  const visit = async (relative: string): Promise<void> => {
-    const entries = await readdir(join(directory, relative), { withFileTypes: true });
-    for (const entry of entries) {
+  const distinct = distinctNames();
+  const met = new Set<string>();
+  const links: { readonly full: string; readonly path: string }[] = [];
+  const add = async (full: string, path: string): Promise<void> => {
+    const name = distinct(path);
+    files.set(name, await nodeSource(full, name));
+  };
+  /** @param full without links */
+  const visit = async (full: string, path: string): Promise<void> => {
+    met.add(full);
+    for (const entry of await readdir(full, { withFileTypes: true })) {
       if (entry.name.startsWith(".")) continue;
-      const path = relative === "" ? entry.name : `${relative}/${entry.name}`;
-      const full = join(directory, path);
-      const info = entry.isSymbolicLink() ? await stat(full).catch(() => undefined) : entry;
-      if (info?.isDirectory() === true) await visit(path);
-      else if (info?.isFile() === true) files.set(path, await nodeSource(full, path));
+      const [inner, name] = [join(full, entry.name), path === "" ? entry.name : `${path}/${entry.name}`];
+      if (entry.isSymbolicLink()) links.push({ full: inner, path: name });
+      else if (met.has(inner)) continue;
+      else if (entry.isDirectory()) await visit(inner, name);
+      else if (entry.isFile()) {
+        met.add(inner);
+        await add(inner, name);
+      }
     }
   };
-  const info = await stat(directory).catch(() => undefined);
-  if (info === undefined || !info.isDirectory()) {
+  const root = await realpath(directory).catch(() => undefined);
+  if (root === undefined || !(await stat(root)).isDirectory()) {
     throw new LabError("bad-input", `${directory} is not a directory`, { subject: directory });
   }
-  await visit("");
+  await visit(root, "");
+  for (let link = links.shift(); link !== undefined; link = links.shift()) {
+    const target = await realpath(link.full).catch(() => undefined);
+    // Around what was met before there may be a link that leads to it and all beside it.
+    if (target === undefined || met.has(target) || root.startsWith(`${target}/`)) continue;
+    const info = await stat(target);
+    if (info.isDirectory()) await visit(target, link.path);
+    else if (info.isFile()) {
+      met.add(target);
+      await add(target, link.path);
+    }
+  }
   return folderOf(files);
 }
 
@@ -73,12 +97,9 @@ export async function nodeFolders(directories: readonly string[]): Promise<ByteF
   const [only] = directories;
   if (directories.length === 1 && only !== undefined && !(await isFile(only))) return nodeFolder(only);
   const files = new Map<string, ByteSource>();
-  const used = new Set<string>();
+  const distinct = distinctNames();
   for (const directory of directories) {
-    const base = directory.replace(/\/+$/, "").split("/").at(-1) || "data";
-    let name = base;
-    for (let n = 2; used.has(name); n++) name = `${base}-${n}`;
-    used.add(name);
+    const name = distinct(directory.replace(/\/+$/, "").split("/").at(-1) || "data");
     if (await isFile(directory)) {
       files.set(name, await nodeSource(directory, name));
       continue;

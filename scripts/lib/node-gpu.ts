@@ -1,10 +1,35 @@
 /** WebGPU for Node: Dawn from the npm package `webgpu`, on whatever Vulkan driver this machine has. */
-import { existsSync } from "node:fs";
-import { type EngineDevice, openDevice } from "../../src/engine/gpu/device.ts";
+import { readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { LabError } from "../../src/engine/errors.ts";
+import { type EngineDevice, openDevice } from "../../src/engine/gpu/runtime/device.ts";
 import { waitPatiently } from "./patient-waits.ts";
 
-const LAVAPIPE_ICD = "/usr/share/vulkan/icd.d/lvp_icd.json";
-const SWIFTSHADER_ICD = "/usr/lib/chromium/vk_swiftshader_icd.json";
+/** Where distributions and browsers keep the files that name Vulkan drivers; some put the processor into the name. */
+const DRIVERS = {
+  lavapipe: { name: /^lvp_icd(?:\.\w+)?\.json$/, folders: ["/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d"] },
+  swiftshader: {
+    name: /^vk_swiftshader_icd\.json$/,
+    folders: [
+      ...(process.env.CHROMIUM === undefined ? [] : [dirname(process.env.CHROMIUM)]),
+      ...["/usr/lib/chromium", "/usr/lib/chromium-browser", "/opt/google/chrome"],
+    ],
+  },
+} as const;
+
+/** Path of a driver's file, or undefined where there is none. */
+function driverFile(driver: keyof typeof DRIVERS): string | undefined {
+  const { name, folders } = DRIVERS[driver];
+  const found = folders.flatMap((folder) => {
+    try {
+      return readdirSync(folder).flatMap((file) => (name.test(file) ? [join(folder, file)] : []));
+    } catch {
+      // This distribution has no such folder.
+      return [];
+    }
+  });
+  return found[0];
+}
 
 /**
  * Opens a device under Node: the system's own Vulkan driver first (a GPU or a recent lavapipe), else the SwiftShader
@@ -21,9 +46,13 @@ export async function openNodeDevice({
   Object.assign(globalThis, globals);
   if (patient) waitPatiently(globals);
   Object.assign(globalThis, { self: globalThis });
-  let gpu = requestGpu(create, process.env.LAB_VK);
-
-  if (process.env.LAB_VK === undefined && (await gpu.requestAdapter()) === null && existsSync(SWIFTSHADER_ICD)) {
+  const asked = process.env.LAB_VK;
+  if (asked !== undefined && !(asked in DRIVERS)) {
+    throw new LabError("bad-input", `LAB_VK must be ${Object.keys(DRIVERS).join(" or ")}, not "${asked}"`);
+  }
+  let gpu = requestGpu(create, asked as keyof typeof DRIVERS | undefined);
+  // A driver that is too old for Dawn offers no adapter.
+  if (asked === undefined && (await gpu.requestAdapter()) === null && driverFile("swiftshader") !== undefined) {
     gpu = requestGpu(create, "swiftshader");
   }
   if (least) offerLeast(gpu);
@@ -55,8 +84,12 @@ function offerLeast(gpu: GPU): void {
   };
 }
 
-function requestGpu(create: (options: string[]) => GPU, driver: string | undefined): GPU {
-  if (driver === "lavapipe") process.env.VK_ICD_FILENAMES = LAVAPIPE_ICD;
-  if (driver === "swiftshader") process.env.VK_ICD_FILENAMES = SWIFTSHADER_ICD;
+function requestGpu(create: (options: string[]) => GPU, driver: keyof typeof DRIVERS | undefined): GPU {
+  if (driver !== undefined) {
+    const file = driverFile(driver);
+    if (file === undefined)
+      throw new LabError("gpu", `There is no ${driver} here: its Vulkan driver file was not found`);
+    process.env.VK_ICD_FILENAMES = file;
+  }
   return create([]);
 }

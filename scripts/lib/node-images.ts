@@ -1,6 +1,8 @@
-import { convertIndexedToRgb, type DecodedPng, decode as decodePng } from "fast-png";
+import { convertIndexedToRgb } from "fast-png";
 import jpeg from "jpeg-js";
-import { toRgb } from "../../src/engine/data/orient.ts";
+import { toRgb } from "../../src/engine/data/image/orient.ts";
+import { decodePng } from "../../src/engine/data/image/png-decode.ts";
+import { unpacked } from "../../src/engine/data/mask/mask-picture.ts";
 import type { ImageDecoder } from "../../src/engine/data/sample.ts";
 import { LabError } from "../../src/engine/errors.ts";
 
@@ -12,14 +14,14 @@ import { LabError } from "../../src/engine/errors.ts";
 export const decodeImage: ImageDecoder = async (image) => {
   try {
     if (image.mime === "image/jpeg") {
-      const decoded = jpeg.decode(image.bytes, { useTArray: true, formatAsRGBA: true, maxMemoryUsageInMB: 2048 });
+      const decoded = jpeg.decode(image.bytes, { useTArray: true, formatAsRGBA: true, maxMemoryUsageInMB: 768 });
       return toRgb(image, decoded, 4);
     }
     if (image.mime === "image/png") {
-      const decoded = decodePng(image.bytes);
+      const decoded = decodePng(image.bytes, "picture's");
       const indexed = decoded.palette !== undefined;
       const channels = indexed ? (decoded.palette?.[0]?.length ?? 3) : decoded.channels;
-      const data = indexed ? convertIndexedToRgb(decoded) : unpackBits(decoded);
+      const data = indexed ? convertIndexedToRgb(decoded) : unpacked(decoded);
       return toRgb(image, { ...decoded, data }, channels, indexed ? 255 : 2 ** decoded.depth - 1);
     }
   } catch (thrown) {
@@ -29,16 +31,3 @@ export const decodeImage: ImageDecoder = async (image) => {
   }
   throw new LabError("unsupported", `${image.mime} pictures are decoded in the browser only`);
 };
-
-/** Grey pictures of 1, 2 or 4 bits come packed, each row beginning at a byte; all others as they are. */
-function unpackBits(decoded: DecodedPng): ArrayLike<number> {
-  const { width, height, depth, data } = decoded;
-  if (depth >= 8) return data;
-  const perByte = 8 / depth;
-  const rowBytes = Math.ceil(width / perByte);
-  return Uint8Array.from({ length: width * height }, (_, at) => {
-    const x = at % width;
-    const byte = data[Math.floor(at / width) * rowBytes + Math.floor(x / perByte)] as number;
-    return (byte >> (8 - depth * ((x % perByte) + 1))) & (2 ** depth - 1);
-  });
-}

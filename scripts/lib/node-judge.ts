@@ -5,19 +5,18 @@ import { LabError } from "../../src/engine/errors.ts";
 import { memoryCache, type ReplyCache } from "../../src/engine/rewards/judge/cache.ts";
 import { timerClock } from "../../src/engine/rewards/judge/clock.ts";
 import type { JudgeHost } from "../../src/engine/rewards/judge/setup.ts";
-import { judgeJitter } from "../../src/engine/rl/judge-jitter.ts";
+import { judgeJitter } from "../../src/engine/rl/run/judge-jitter.ts";
 import { judgeCache } from "../../src/engine/runs/judge-cache.ts";
-import type { RunStore } from "../../src/engine/runs/store.ts";
+import type { RunStore } from "../../src/engine/storage/store.ts";
 import { one, type Parsed } from "./arguments.ts";
-
-/** Environment variable with the judge's key; there is no option for it, since command lines are visible and kept. */
-export const KEY_VARIABLE = "JUDGE_API_KEY";
+import { CONSENT_OPTIONS, type NodeConsent } from "./node-consent.ts";
 
 export const JUDGE_OPTIONS = {
   judge: { takes: 1 },
   "judge-model": { takes: 1 },
   "judge-kind": { takes: 1 },
   "judge-questions": { takes: 1 },
+  ...CONSENT_OPTIONS,
 } as const;
 
 /**
@@ -40,11 +39,11 @@ export function judgeFlags(parsed: Parsed, before: Pick<LabConfig, "judge">): Re
 }
 
 /** @param store where replies are kept; without one they last as long as the tool */
-export function nodeJudgeHost(store: RunStore | null, say: (text: string) => void): JudgeHost {
-  const key = process.env[KEY_VARIABLE] ?? "";
+export function nodeJudgeHost(store: RunStore | null, consent: NodeConsent, say: (text: string) => void): JudgeHost {
   let cache: Promise<ReplyCache> | undefined;
   return {
-    key: () => key,
+    key: consent.key,
+    allows: consent.judge,
     fetch,
     clock: timerClock(() => Date.now()),
     jitter: judgeJitter(0),

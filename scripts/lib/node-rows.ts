@@ -1,11 +1,11 @@
 /** Shards on disk as the rows a session trains on, and the files under public/ that every tool starts from. */
 import { basename, join } from "node:path";
+import { decodeRle } from "../../src/engine/data/mask/rle.ts";
 import { openRegionSet, type RegionSet } from "../../src/engine/data/region-set.ts";
-import { decodeRle } from "../../src/engine/data/rle.ts";
 import type { RowSource } from "../../src/engine/data/training-row.ts";
 import { LabError } from "../../src/engine/errors.ts";
 import { loadWordnet, type Wordnet } from "../../src/engine/rewards/wordnet.ts";
-import type { RowList } from "../../src/engine/rl/row-selection.ts";
+import type { RowList } from "../../src/engine/runs/run-rows.ts";
 import { root } from "./ensure.mjs";
 import { nodeFolders, nodeSource } from "./node-files.ts";
 import { decodeImage } from "./node-images.ts";

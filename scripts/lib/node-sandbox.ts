@@ -1,5 +1,6 @@
 /** User-written rewards under Node: a thread with an interpreter, opened when the first one is called. */
 import { Worker } from "node:worker_threads";
+import { type Consent, consentedRewards } from "../../src/engine/rewards/consent.ts";
 import type { UserRewards } from "../../src/engine/rewards/user/user-rewards.ts";
 import { type SandboxLink, userRewards } from "../../src/engine/rewards/user/watched.ts";
 
@@ -8,7 +9,8 @@ export interface NodeUserRewards extends UserRewards {
   close(): void;
 }
 
-export function nodeUserRewards(): NodeUserRewards {
+/** @param consent which of them may run */
+export function nodeUserRewards(consent: Consent): NodeUserRewards {
   let worker: Worker | null = null;
   const open = (): SandboxLink => {
     const own = new Worker(new URL("./sandbox-thread.mjs", import.meta.url), { execArgv: [], env: {} });
@@ -31,5 +33,5 @@ export function nodeUserRewards(): NodeUserRewards {
       return () => clearTimeout(timer);
     },
   };
-  return { ...userRewards(open, watch), close: () => void worker?.terminate() };
+  return { ...consentedRewards(userRewards(open, watch), consent), close: () => void worker?.terminate() };
 }

@@ -9,8 +9,9 @@ import {
   quotaError,
   type RunStore,
   type StoredFile,
-} from "../../src/engine/runs/store.ts";
+} from "../../src/engine/storage/store.ts";
 import { nodeSource } from "./node-files.ts";
+import { LOCK_FILE, lockRun } from "./run-lock.ts";
 
 /** Ending of a file that is being written; such files are never listed. */
 const UNFINISHED = ".unfinished~";
@@ -28,7 +29,7 @@ export function nodeStore(directory: string): RunStore {
       return quotaError(path, bytes, await free(), thrown);
     }
     const cause = thrown instanceof Error ? thrown.message : String(thrown);
-    return new LabError("storage", `${path} could not be written (${cause}); what was stored before is kept`, {
+    return new LabError("storage", `${path} could not be written (${cause}); earlier files are kept`, {
       subject: path,
       cause: thrown,
     });
@@ -40,7 +41,7 @@ export function nodeStore(directory: string): RunStore {
     if (info.isFile()) return [{ path: prefix, size: info.size }];
     const found: StoredFile[] = [];
     for (const entry of await readdir(start, { withFileTypes: true, recursive: true })) {
-      if (!entry.isFile() || entry.name.endsWith(UNFINISHED)) continue;
+      if (!entry.isFile() || entry.name.endsWith(UNFINISHED) || entry.name.startsWith(LOCK_FILE)) continue;
       const place = join(entry.parentPath, entry.name);
       const size = (await stat(place)).size;
       found.push({ path: place.slice(join(directory, "/").length).replaceAll("\\", "/"), size });
@@ -95,6 +96,7 @@ export function nodeStore(directory: string): RunStore {
       return info?.isFile() === true ? info.size : null;
     },
     list,
+    hold: async (runId) => lockRun(full(runId), runId, new Date().toISOString()),
     remove: async (prefix) => rm(full(prefix), { recursive: true, force: true }),
     usage: async () => {
       const usage = (await list("")).reduce((sum, file) => sum + file.size, 0);

@@ -1,5 +1,5 @@
-import { isRecord, readText } from "../../src/engine/bytes/json.ts";
-import { parseRle, type Rle } from "../../src/engine/data/rle.ts";
+import { isRecord, parseJson, readText } from "../../src/engine/bytes/json.ts";
+import { parseRle, type Rle } from "../../src/engine/data/mask/rle.ts";
 import { LabError, toLabError } from "../../src/engine/errors.ts";
 import { nodeSource } from "./node-files.ts";
 
@@ -77,9 +77,9 @@ function jsonValues(
 /** The value of a JSON text; undefined when it is none (JSON itself has no undefined). */
 function tryJson(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return parseJson(text, "The pair");
   } catch (thrown) {
-    if (thrown instanceof SyntaxError) return undefined;
+    if (thrown instanceof LabError) return undefined;
     throw thrown;
   }
 }

@@ -1,5 +1,4 @@
 /** Caption pairs with a judge: METEOR, the verdict and the reward of loop 2, pair by pair and on average. */
-import { readFileSync } from "node:fs";
 import { requireConfig } from "../../src/engine/config/parse.ts";
 import { LabError } from "../../src/engine/errors.ts";
 import { composeGroup } from "../../src/engine/rewards/composer/compose-group.ts";
@@ -7,10 +6,12 @@ import { rewardPlan } from "../../src/engine/rewards/composer/plan.ts";
 import { openJudge } from "../../src/engine/rewards/judge/setup.ts";
 import { Meteor } from "../../src/engine/rewards/meteor/meteor.ts";
 import { one, type Parsed } from "./arguments.ts";
+import { commandLineConsent } from "./node-consent.ts";
 import { judgeFlags, nodeJudgeHost } from "./node-judge.ts";
 import { nodeWordnet } from "./node-rows.ts";
 import { nodeStore } from "./node-store.ts";
 import type { PairFile } from "./pair-file.ts";
+import { readFileOfSettings } from "./settings-flags.ts";
 
 /**
  * Prints one line per pair and a last one with means over the pairs that have a value, the number of missing verdicts and
@@ -25,12 +26,13 @@ export async function scoreWithJudge(predicted: PairFile, reference: PairFile, o
   const say = (line: string): void => void process.stderr.write(`${line}\n`);
   const print = (line: string): void => void process.stdout.write(`${line}\n`);
   const file = one(options, "config");
-  const fromFile = requireConfig(file === undefined ? {} : readJson(file), undefined, file);
+  const fromFile = requireConfig(file === undefined ? {} : readFileOfSettings(file), undefined, file);
   const config = requireConfig(judgeFlags(options, fromFile), fromFile, "command line");
   const cache = one(options, "judge-cache");
-  const host = nodeJudgeHost(cache === undefined ? null : nodeStore(cache), say);
+  const consent = await commandLineConsent(options, process.env);
+  const host = nodeJudgeHost(cache === undefined ? null : nodeStore(cache), consent, say);
   const opened = await openJudge(config, host);
-  if (opened === null) throw new LabError("bad-config", "The judge is switched off by the configuration");
+  if (opened === null) throw new LabError("bad-config", "The configuration turns the judge off");
   const { model, place, version, instrument } = opened.description;
   say(`judge ${model} at ${place}, ${instrument}, prompts ${version}`);
 
@@ -75,12 +77,4 @@ export async function scoreWithJudge(predicted: PairFile, reference: PairFile, o
     print(`mean ${shown.join("  ")} of ${rows.length}, ${missing} without a verdict, ${calls} calls`);
   }
   return 0;
-}
-
-function readJson(file: string): Record<string, unknown> {
-  try {
-    return JSON.parse(readFileSync(file, "utf8")) as Record<string, unknown>;
-  } catch (cause) {
-    throw new LabError("bad-input", `${file} is not a readable JSON file`, { subject: file, cause });
-  }
 }

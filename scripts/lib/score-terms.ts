@@ -1,28 +1,33 @@
 /** What a configuration's rewards make of pairs: captions as loop 2, masks as loop 1, each pair a group of its own. */
-import { readFileSync } from "node:fs";
 import { requireConfig } from "../../src/engine/config/parse.ts";
-import { LabError } from "../../src/engine/errors.ts";
 import { rewardPlan } from "../../src/engine/rewards/composer/plan.ts";
+import type { Consent } from "../../src/engine/rewards/consent.ts";
 import { rewardScorer } from "../../src/engine/rewards/scorer.ts";
 import type { RolloutFacts, ScoredRollout } from "../../src/engine/rewards/types.ts";
 import { sealReward } from "../../src/engine/rewards/user/seal.ts";
 import type { Wordnet } from "../../src/engine/rewards/wordnet.ts";
+import { requireConsent } from "./node-consent.ts";
 import { nodeUserRewards } from "./node-sandbox.ts";
 import type { PairFile } from "./pair-file.ts";
+import { readFileOfSettings } from "./settings-flags.ts";
 
 /**
  * One score per pair, in order. Terms that a pair of captions or of masks cannot have are missing, never 0.
  * @param file settings, or undefined for the defaults
- * @throws LabError("bad-config") for the settings, LabError("held") when an own reward is stopped
+ * @throws LabError("bad-config") for the settings and for a custom reward that nobody agreed to, LabError("held") when an own reward is stopped
  */
 export async function composedScores(
   predicted: PairFile,
   reference: PairFile,
   file: string | undefined,
   wordnet: Wordnet,
+  consent: Consent,
 ): Promise<readonly ScoredRollout[]> {
-  const plan = rewardPlan(await sealReward(requireConfig(file === undefined ? {} : readJson(file), undefined, file)));
-  const user = nodeUserRewards();
+  const config = requireConfig(file === undefined ? {} : readFileOfSettings(file), undefined, file);
+  // No judge is asked here.
+  await requireConsent({ ...config, judge: "off" }, consent, file ?? "command line", say);
+  const plan = rewardPlan(await sealReward(config));
+  const user = nodeUserRewards(consent);
   const scorer = rewardScorer({ wordnet, user });
   try {
     const scores: ScoredRollout[] = [];
@@ -31,6 +36,10 @@ export async function composedScores(
   } finally {
     user.close();
   }
+}
+
+function say(line: string): void {
+  process.stderr.write(`${line}\n`);
 }
 
 function pairFacts(predicted: PairFile, reference: PairFile): readonly RolloutFacts[] {
@@ -58,12 +67,4 @@ function pairFacts(predicted: PairFile, reference: PairFile): readonly RolloutFa
 export function termValues({ terms }: ScoredRollout): Readonly<Record<string, number | null>> {
   const known = terms.filter((term) => term.value !== null || term.weight !== 0);
   return Object.fromEntries(known.map((term) => [term.name, term.value]));
-}
-
-function readJson(file: string): Record<string, unknown> {
-  try {
-    return JSON.parse(readFileSync(file, "utf8")) as Record<string, unknown>;
-  } catch (cause) {
-    throw new LabError("bad-input", `${file} is not a readable JSON file`, { subject: file, cause });
-  }
 }

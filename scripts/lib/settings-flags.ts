@@ -1,11 +1,12 @@
 /** Settings of a run from a command line: preset, then file, then flags of their own, then `--set`, each over the one before. */
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { requireParsed } from "../../src/engine/config/parse.ts";
 import { PRESETS, type PresetName, presetConfig } from "../../src/engine/config/presets.ts";
 import { readSettingsFile } from "../../src/engine/config/settings-file.ts";
 import type { LabConfig, SettingKey } from "../../src/engine/config/table.ts";
-import { LabError } from "../../src/engine/errors.ts";
-import { one, type Parsed } from "./arguments.ts";
+import { isTrlName } from "../../src/engine/config/trl.ts";
+import { LabError, quote } from "../../src/engine/errors.ts";
+import { type OptionSpec, one, type Parsed } from "./arguments.ts";
 import { judgeFlags } from "./node-judge.ts";
 
 export const SETTINGS_OPTIONS = {
@@ -13,6 +14,40 @@ export const SETTINGS_OPTIONS = {
   config: { takes: 1 },
   set: { takes: 1 },
 } as const;
+
+/** Options of other training scripts that are no settings, and ours. */
+const OPTION_ALIASES: Readonly<Record<string, (value: string) => string>> = {
+  model_path: (value) => (existsSync(value) ? "model" : "checkpoint"),
+  model_name_or_path: (value) => (existsSync(value) ? "model" : "checkpoint"),
+  dataset_name: () => "shards",
+  data_dir: () => "shards",
+  output_dir: () => "out",
+};
+
+/**
+ * A command line in which options of other training scripts are ours: `--kl_coef 0.1` becomes `--set kl_coef=0.1`,
+ * `--model_path DIR` becomes `--model DIR`.
+ * @param specs options of the tool, which stay as they are
+ */
+export function knownWords(words: readonly string[], specs: Readonly<Record<string, OptionSpec>>): string[] {
+  const out: string[] = [];
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at] as string;
+    const [, name = "", inline] = /^--([^=]+)(?:=(.*))?$/s.exec(word) ?? [];
+    const alias = OPTION_ALIASES[name];
+    if (name in specs || (alias === undefined && !isTrlName(name))) {
+      out.push(word);
+      continue;
+    }
+    const next = words[at + 1];
+    const follows = inline === undefined && next !== undefined && !next.startsWith("--");
+    if (follows) at++;
+    const value = inline ?? (follows ? next : undefined);
+    if (alias === undefined) out.push("--set", `${name}=${value ?? "true"}`);
+    else out.push(`--${alias(value ?? "")}`, ...(value === undefined ? [] : [value]));
+  }
+  return out;
+}
 
 export interface ChosenSettings {
   readonly preset: PresetName;
@@ -40,7 +75,7 @@ export function chosenSettings(
     given = { ...given, ...read.given };
   };
   const file = one(parsed, "config");
-  if (file !== undefined) take(readFile(file), file);
+  if (file !== undefined) take(readFileOfSettings(file), file);
   const named = flags.flatMap(([flag, key]) => {
     const value = one(parsed, flag);
     return value === undefined ? [] : [[key, value] as const];
@@ -55,16 +90,19 @@ function presetOf(parsed: Parsed): PresetName {
   const found = PRESETS.find((known) => known.name === name);
   if (found !== undefined) return found.name;
   const names = PRESETS.map((known) => known.name).join(", ");
-  throw new LabError("bad-input", `--preset must be one of ${names}, not "${name}"`, { subject: "preset" });
+  throw new LabError("bad-input", `--preset must be one of ${names}, not ${quote(name)}`, { subject: "preset" });
 }
 
 function pairOf(word: string): readonly [string, string] {
   const at = word.indexOf("=");
   if (at > 0) return [word.slice(0, at), word.slice(at + 1)];
-  throw new LabError("bad-input", `--set takes name=value, such as groupSize=8, not "${word}"`, { subject: "set" });
+  throw new LabError("bad-input", `--set takes name=value, such as groupSize=8, not ${quote(word)}`, {
+    subject: "set",
+  });
 }
 
-function readFile(file: string): Readonly<Record<string, unknown>> {
+/** Names and values of a file of settings, none of them checked. @throws LabError("bad-input") naming the file */
+export function readFileOfSettings(file: string): Readonly<Record<string, unknown>> {
   let text: string;
   try {
     text = readFileSync(file, "utf8");

@@ -1,7 +1,8 @@
 /** One line per step, as the tools print it. */
 
-import type { TrainerEvent } from "../../src/engine/rl/events.ts";
-import { EVAL_METRICS, type EvalReport } from "../../src/engine/runs/evaluations.ts";
+import type { TrainerEvent } from "../../src/engine/rl/run/events.ts";
+import { SCORES, scoreOf, selectionText } from "../../src/engine/runs/evaluation-scores.ts";
+import type { EvalReport } from "../../src/engine/runs/evaluations.ts";
 import type { StepMetrics } from "../../src/engine/runs/records.ts";
 
 type StepEvent = Extract<TrainerEvent, { type: "step" }>;
@@ -27,14 +28,19 @@ export function stepLine({ step, metrics, phaseTimes, costs }: StepEvent, json: 
   return `step ${step}  ${reward}  loss ${show(metrics.loss)}  grad ${show(metrics.grad_norm)}  ${show(metrics.step_time)} s`;
 }
 
-/** `{"eval": {"step", "loop1_sampled", …, "n", "ci", "difference"}}`, or a short sentence for people. */
-export function evalLine({ step, n, means, ci, difference }: EvalReport, json: boolean): string {
-  if (json) return JSON.stringify({ eval: { step, ...means, n, ci, difference } });
-  const shown = EVAL_METRICS.map((metric) => {
-    const change = difference?.[metric];
+/** `{"eval": {"step", "loop1_sampled", …, "n", "ci", "difference", "reward", "selection", …}}`, or sentences for people. */
+export function evalLine(report: EvalReport, json: boolean): string {
+  const { step, n, means, ci, difference, reward, selection, maskPolicy, baseline } = report;
+  if (json) {
+    return JSON.stringify({ eval: { step, ...means, n, ci, difference, reward, selection, maskPolicy, baseline } });
+  }
+  const shown = SCORES.flatMap((id) => {
+    const score = scoreOf(report, id);
+    if (score === null) return [];
+    const change = score.difference;
     const range =
-      change === undefined ? "" : ` (${change.low.toFixed(3)} to ${change.high.toFixed(3)} against the start)`;
-    return `${metric} ${means[metric].toFixed(3)}${range}`;
+      change === null ? "" : ` (${change.low.toFixed(3)} to ${change.high.toFixed(3)} against step ${baseline ?? 0})`;
+    return [`${id} ${score.mean.toFixed(3)}${range}`];
   });
-  return `evaluation at step ${step} over ${n} rows: ${shown.join(", ")}`;
+  return `evaluation at step ${step} over ${n} report rows: ${shown.join(", ")}; ${selectionText(report)}`;
 }

@@ -1,8 +1,9 @@
 import { type ReactNode, Suspense, useEffect, useState } from "react";
 import styles from "./app.module.css";
+import { ErrorBoundary } from "./components/ui/error-boundary.tsx";
 import { PageDrop, Pickers } from "./components/upload/pickers.tsx";
 import { Announcer } from "./frame/announcer.tsx";
-import { ErrorBoundary } from "./frame/error-boundary.tsx";
+import { ConsentDialog } from "./frame/consent-dialog.tsx";
 import { listenForKeys } from "./frame/keys.ts";
 import { KeysDialog } from "./frame/keys-dialog.tsx";
 import { ProblemList, WarningsDialog } from "./frame/problems.tsx";
@@ -36,6 +37,7 @@ export function App(): ReactNode {
       <Pickers />
       <PageDrop />
       <KeysDialog open={keysOpen} onOpenChange={setKeysOpen} />
+      <ConsentDialog />
       <WarningsDialog open={warningsOpen} onOpenChange={setWarningsOpen} />
     </div>
   );

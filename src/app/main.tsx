@@ -4,13 +4,16 @@ import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
 import { recallJudgeKey } from "./clients/judge-actions.ts";
 import { openDemo, report, startLab } from "./clients/lab.ts";
+import { refuseFrame } from "./frame/framed.ts";
 import { followTheme } from "./frame/theme.ts";
 import { followAddress } from "./stores/route.ts";
 
-followTheme();
-followAddress();
-startLab();
-recallJudgeKey();
 const root = document.getElementById("root");
-if (root !== null) createRoot(root).render(<App />);
-report(openDemo());
+if (!refuseFrame(root)) {
+  followTheme();
+  followAddress();
+  startLab();
+  recallJudgeKey();
+  if (root !== null) createRoot(root).render(<App />);
+  report(openDemo());
+}

@@ -1,6 +1,6 @@
 /**
- * The one error type that reaches people. `message` is one sentence that names the file or setting, the cause
- * and what was kept; `code` is stable and tells callers how to react.
+ * The one error type that reaches people, and what keeps its sentences short: `message` is one line of at most 300
+ * characters that names the file or setting, the cause and what was kept; `code` is stable and tells callers how to react.
  */
 export type ErrorCode =
   | "bad-input" // a file, row or argument the user gave is wrong
@@ -13,13 +13,17 @@ export type ErrorCode =
   | "network" // a server did not answer or broke off; what arrived whole is kept, trying again may help
   | "internal"; // an invariant of ours is broken
 
+/** Characters of the longest sentence that is shown. */
+export const LONGEST_SENTENCE = 300;
+
 export class LabError extends Error {
   readonly code: ErrorCode;
   /** File, row or setting the message is about, when there is one. */
   readonly subject: string | undefined;
 
+  /** @param message is put on one line and shortened in the middle when it is too long, whatever it quotes */
   constructor(code: ErrorCode, message: string, options: { subject?: string; cause?: unknown } = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    super(shortened(message, LONGEST_SENTENCE), options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "LabError";
     this.code = code;
     this.subject = options.subject;
@@ -29,6 +33,69 @@ export class LabError extends Error {
 /** Any thrown value as a LabError; foreign errors become `internal` with their own message. */
 export function toLabError(thrown: unknown, code: ErrorCode = "internal"): LabError {
   if (thrown instanceof LabError) return thrown;
-  const message = thrown instanceof Error ? thrown.message : String(thrown);
-  return new LabError(code, message, { cause: thrown });
+  return new LabError(code, thrownText(thrown), { cause: thrown });
+}
+
+/** What a thrown value says, on one line of at most 300 characters. */
+export function thrownText(thrown: unknown): string {
+  return thrown instanceof Error ? shortened(thrown.message, LONGEST_SENTENCE) : quote(thrown, LONGEST_SENTENCE);
+}
+
+/**
+ * A foreign value inside a sentence: a text in double quotes, numbers and the like as they are written, anything else by
+ * its kind. Never throws and never runs code of the value.
+ * @param most characters of the text that are shown
+ */
+export function quote(value: unknown, most = 100): string {
+  if (typeof value === "string") return `"${shortened(value, most)}"`;
+  if (Array.isArray(value)) return `a list of ${value.length}`;
+  if (typeof value === "object" && value !== null) return "an object";
+  if (typeof value === "function" || typeof value === "symbol") return `a ${typeof value}`;
+  return shortened(String(value), most);
+}
+
+/** A text on one line, its middle left out when it has more than `most` characters. */
+export function shortened(text: string, most: number): string {
+  // Cut before it is cleaned: a text may be as long as a file.
+  const cut = text.length <= 8 * most ? text : `${text.slice(0, 4 * most)} … ${text.slice(-4 * most)}`;
+  const line = plainLine(cut);
+  if (line.length <= most) return line;
+  const tail = Math.floor(most / 4);
+  return wellFormed(`${line.slice(0, most - tail - 3)} … ${tail === 0 ? "" : line.slice(-tail)}`);
+}
+
+/** After line ends have become spaces, so that only an escape can stand before the bracket. */
+const ESCAPE_SEQUENCE = /\p{Cc}\[[0-?]*[ -/]*[@-~]/gu;
+/** Control characters, and marks that turn or hide the text around them. */
+const UNSEEN = /[\p{Cc}\u061C\u200B\u200E\u200F\u202A-\u202E\u2060-\u2069\uFEFF\uFFF9-\uFFFB]/gu;
+
+/** A foreign text that can be shown anywhere: one line, no terminal escapes, control characters or bidirectional marks. */
+export function plainLine(text: string): string {
+  return wellFormed(text)
+    .replace(/[\s\u0085\u2028\u2029]+/gu, " ")
+    .replace(ESCAPE_SEQUENCE, "")
+    .replace(UNSEEN, "")
+    .trim();
+}
+
+/**
+ * A foreign text with its lines and tabs in which nothing is hidden: terminal escapes, control characters and
+ * bidirectional marks stand as their numbers, such as \\u202e, which JSON reads as the same text.
+ */
+export function markUnseen(text: string): string {
+  return text.replace(UNSEEN, (mark) =>
+    LAYOUT.includes(mark) ? mark : `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+/** A foreign text with its lines and tabs, without control characters and bidirectional marks. */
+export function dropUnseen(text: string): string {
+  return text.replace(UNSEEN, (mark) => (LAYOUT.includes(mark) ? mark : ""));
+}
+
+const LAYOUT = "\n\r\t";
+
+/** Halves of characters that stand alone, as a cut leaves them, replaced. */
+function wellFormed(text: string): string {
+  return text.replace(/\p{Surrogate}/gu, "\uFFFD");
 }

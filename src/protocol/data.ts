@@ -4,9 +4,12 @@
  * Transferred: ImageBitmap of `image`, ArrayBuffers of `sample` on the trainer's port, chunks of `export`.
  * Cloned: everything else (summaries and records are small).
  */
+import type { DataCheck } from "../engine/data/check.ts";
 import type { RegionSummary, SkippedRow } from "../engine/data/sample.ts";
 import type { RunExport } from "../engine/export/export-names.ts";
 import type { UnscoredGroup } from "../engine/rewards/bench/bench-group.ts";
+import type { Alarm } from "../engine/runs/alarms.ts";
+import type { BestCheckpoint } from "../engine/runs/checkpoint/best-checkpoint.ts";
 import type { StoredEvaluation } from "../engine/runs/evaluations.ts";
 import type { RunManifest } from "../engine/runs/manifest.ts";
 import type { GroupRecord, StepMetrics } from "../engine/runs/records.ts";
@@ -33,6 +36,7 @@ export type ToData =
   | { readonly type: "run"; readonly request: RequestId; readonly runId: string }
   | { readonly type: "run-groups"; readonly request: RequestId; readonly runId: string; readonly step: number }
   | { readonly type: "evaluations"; readonly request: RequestId; readonly runId: string }
+  | { readonly type: "alarms"; readonly request: RequestId; readonly runId: string }
   | { readonly type: "thumbs"; readonly request: RequestId; readonly runId: string }
   /** A person's verdict on a rollout; null takes it back. */
   | {
@@ -68,6 +72,8 @@ export interface DataSetInfo {
   readonly ignored: readonly string[];
   /** Labels that occur, with counts, most frequent first. */
   readonly categories: readonly (readonly [string, number])[];
+  /** The checks of the data, the last of them whether they are ready for training. */
+  readonly checks: readonly DataCheck[];
 }
 
 export interface ShardInfo {
@@ -87,8 +93,8 @@ export interface RunSummary {
   readonly rewards: Readonly<Partial<Record<"loop1" | "loop2", number>>>;
   /** Steps with a complete checkpoint, ascending. */
   readonly checkpoints: readonly number[];
-  /** The best of them by the held-out rows; null when none was evaluated. */
-  readonly best: number | null;
+  /** The best of them by the selection rows; null when none was evaluated. */
+  readonly best: BestCheckpoint | null;
   /** Bytes on disk. */
   readonly bytes: number;
 }
@@ -133,8 +139,16 @@ export type FromData =
       readonly request: RequestId;
       readonly evaluations: readonly StoredEvaluation[];
     }
+  /** Null for a run of a version that kept none. */
+  | { readonly type: "alarms"; readonly request: RequestId; readonly alarms: readonly Alarm[] | null }
   | { readonly type: "thumbs"; readonly request: RequestId; readonly thumbs: Thumbs }
-  | { readonly type: "exported"; readonly request: RequestId; readonly blob: Blob; readonly fileName: string }
+  | {
+      readonly type: "exported";
+      readonly request: RequestId;
+      readonly blob: Blob;
+      readonly fileName: string;
+      readonly note: string | null;
+    }
   | { readonly type: "recorded"; readonly request: RequestId; readonly runId: string | null }
   | { readonly type: "rollouts"; readonly request: RequestId; readonly groups: readonly UnscoredGroup[] }
   | { readonly type: "done"; readonly request: RequestId }

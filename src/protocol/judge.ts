@@ -1,15 +1,15 @@
 /** Page ↔ reward worker on a line of its own: trying a judge out, its key, and the browser's own model. */
 import type { LabConfig } from "../engine/config/table.ts";
-import type { ReachReport } from "../engine/rewards/judge/diagnosis.ts";
-import type { ChatRequest } from "../engine/rewards/judge/provider.ts";
-import type { JudgeDescription } from "../engine/rewards/judge/setup.ts";
+import type { JudgeDescription } from "../engine/rewards/judge/description.ts";
+import type { ReachReport } from "../engine/rewards/judge/providers/diagnosis.ts";
+import type { ChatRequest } from "../engine/rewards/judge/providers/provider.ts";
 import type { RewardTerm } from "../engine/rewards/term.ts";
 import type { CaptionPair } from "../engine/rewards/types.ts";
 import type { RequestId, WireError } from "./common.ts";
 
 export type ToJudge =
-  /** The key, held in memory; "" forgets it. */
-  | { readonly type: "judge-key"; readonly key: string }
+  /** The key of one origin, held in memory; "" forgets it. */
+  | { readonly type: "judge-key"; readonly key: string; readonly origin: string }
   | JudgeTry
   | { readonly type: "judge-models"; readonly request: RequestId; readonly config: LabConfig }
   /** Forgets all replies of earlier runs. */
@@ -46,3 +46,6 @@ export type FromJudge =
   | { readonly type: "page-prompt"; readonly id: number; readonly request: ChatRequest }
   | { readonly type: "page-cancel"; readonly id: number }
   | { readonly type: "failed"; readonly request: RequestId | null; readonly error: WireError };
+
+/** Scores of caption pairs, as `FromJudge` carries them. */
+export type Judged = Omit<Extract<FromJudge, { readonly type: "judged" }>, "type" | "request">;

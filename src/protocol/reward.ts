@@ -1,7 +1,7 @@
 /** Trainer ↔ reward worker over a MessagePort, and page → reward worker for set-up. */
 import type { LabConfig } from "../engine/config/table.ts";
 import type { RewardPlan } from "../engine/rewards/composer/plan.ts";
-import type { JudgeDescription } from "../engine/rewards/judge/setup.ts";
+import type { JudgeDescription } from "../engine/rewards/judge/description.ts";
 import type { CaptionPair, RolloutFacts, ScoredRollout } from "../engine/rewards/types.ts";
 import type { RequestId, WireError } from "./common.ts";
 
@@ -14,8 +14,19 @@ export type ToReward =
   /** Scores pairs or groups for the page (try-outs, the bench). */
   | ScoreRequest
   | GroupRequest
+  | AllowRequest
   /** The Judge screen's own line; see judge.ts. */
   | { readonly type: "judge-line"; readonly port: MessagePort };
+
+/** What the person agreed to so far; anything else is neither asked nor run. */
+export interface AllowRequest {
+  readonly type: "allow";
+  readonly request: RequestId;
+  /** Origins of judges, or TAB_MODEL. */
+  readonly judges: readonly string[];
+  /** Hashes of custom rewards. */
+  readonly rewards: readonly string[];
+}
 
 /** From the trainer, before a run. */
 export interface BeginRequest {
@@ -47,6 +58,7 @@ export interface GroupRequest {
 export type FromTrainerToReward = ScoreRequest | GroupRequest | BeginRequest | CancelRequest;
 
 export type FromReward =
+  | { readonly type: "allowed"; readonly request: RequestId }
   | { readonly type: "begun"; readonly request: RequestId; readonly judge: JudgeDescription | null }
   | { readonly type: "scores"; readonly request: RequestId; readonly scores: readonly ScoredRollout[] }
   | { readonly type: "failed"; readonly request: RequestId | null; readonly error: WireError };

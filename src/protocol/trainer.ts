@@ -2,17 +2,17 @@
  * Page ↔ trainer worker: the run. Nothing here carries a tensor; masks travel as COCO RLE text.
  */
 import type { LabConfig } from "../engine/config/table.ts";
-import type { GpuReport } from "../engine/gpu/device.ts";
+import type { GpuReport } from "../engine/gpu/runtime/device.ts";
 import type { CachedModel } from "../engine/loading/model-cache.ts";
-import type { StorageChoice } from "../engine/model/storage-choice.ts";
+import type { StorageChoice } from "../engine/model/weights/storage-choice.ts";
 import type { BenchGroup } from "../engine/rewards/bench/bench-group.ts";
-import type { Alarm, Phase, PhaseTimes, RunState, TrainerEvent } from "../engine/rl/events.ts";
-import type { SystemReport } from "../engine/rl/holdings.ts";
-import type { PlannedBlock, Plan as RunPlan } from "../engine/rl/plan.ts";
-import type { TryAnswer, TryPhase, TryTask, TryWeights } from "../engine/rl/try-out.ts";
+import type { Alarm, Phase, PhaseTimes, RunState, TrainerEvent } from "../engine/rl/run/events.ts";
 import type { RunManifest } from "../engine/runs/manifest.ts";
 import type { LoopId } from "../engine/runs/records.ts";
 import type { SelfCheck } from "../engine/self-test/self-test.ts";
+import type { SystemReport } from "../engine/session/memory-report.ts";
+import type { PlannedBlock, Plan as RunPlan } from "../engine/session/plan.ts";
+import type { TryAnswer, TryPhase, TryTask, TryWeights } from "../engine/session/try-out.ts";
 import type { FolderRef, RequestId, WireError } from "./common.ts";
 
 export type ToTrainer =
@@ -162,6 +162,8 @@ export type FromTrainer =
       readonly folder: string;
       readonly tokens: number;
       readonly masks: number;
+      /** Python files that config.json needs and the base lacks. */
+      readonly missingCode: readonly string[];
     }
   | { readonly type: "try-phase"; readonly phase: TryPhase }
   | { readonly type: "tried"; readonly request: RequestId; readonly answer: TryAnswer; readonly seconds: number }

@@ -1,8 +1,8 @@
 /** The bench in a page: smallest cases, one round, all peers. What it measures is not looked at, that it measures is. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { BenchRow } from "../../scripts/bench/row.ts";
-import { chromiumPlace } from "../../scripts/bench/tool/chromium-place.ts";
-import type { BenchPlace } from "../../scripts/bench/tool/place.ts";
+import type { BenchRow } from "../../bench/row.ts";
+import { chromiumPlace } from "../../bench/tool/chromium-place.ts";
+import type { BenchPlace } from "../../bench/tool/place.ts";
 
 describe("the bench in Chromium", () => {
   let place: BenchPlace;

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { unzipSync } from "fflate";
+import type { Locator } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type JudgeServer, judgeServer } from "../support/judge-server.ts";
 import {
@@ -46,6 +47,12 @@ afterAll(async () => {
   mute.close();
 });
 
+/** Names and values of the facts below a place. */
+async function facts(place: Locator): Promise<Record<string, string>> {
+  const [names, values] = [await place.locator("dt").allTextContents(), await place.locator("dd").allTextContents()];
+  return Object.fromEntries(names.map((name, at) => [name, values[at] ?? ""]));
+}
+
 const pressTest = async (): Promise<void> => {
   await lab.page.getByTestId("judge-test").click();
   await lab.page.getByTestId("judge-result").or(lab.page.getByTestId("judge-problem")).first().waitFor();
@@ -61,10 +68,11 @@ describe("the Judge screen", () => {
     expect(await page.getByTestId("judge-key").inputValue()).toBe("");
     expect(await page.getByTestId("judge-key-state").textContent()).toMatch(/A key is set/);
     await pressTest();
-    const row = (name: string): Promise<string | null> => page.getByTestId(`judge-pair-${name}`).textContent();
-    expect(await row("same")).toMatch(/1\.000\d+ ms/);
-    expect(await row("wrong")).toMatch(/0\.000\d+ ms/);
-    expect(await page.getByTestId("judge-result").textContent()).toMatch(/In order.*Raw replies/);
+    const cells = (name: string): Promise<string[]> =>
+      page.getByTestId(`judge-pair-${name}`).locator("td").allTextContents();
+    expect(await cells("same")).toEqual([expect.any(String), "1.000", expect.stringMatching(/^\d+ ms$/)]);
+    expect(await cells("wrong")).toEqual([expect.any(String), "0.000", expect.stringMatching(/^\d+ ms$/)]);
+    await page.getByTestId("judge-result").getByText("In order", { exact: true }).waitFor();
     expect(judge.calls.every((call) => call.headers.authorization === `Bearer ${KEY}`)).toBe(true);
   });
 
@@ -80,10 +88,19 @@ describe("the Judge screen", () => {
     await page.keyboard.press("Control+Enter");
     const newest = page.getByTestId("pair-verdict").first();
     await newest.waitFor();
-    const text = (await newest.textContent()) ?? "";
     // Of shiny, red and car two are there, and neither of two things that are not.
-    expect(text).toMatch(/^0\.800a red cara shiny red car.*What is there0\.667What is not1\.000Objectrecognised/);
-    expect(text).toMatch(/4\.00 points \/ 5 questions.*2 calls.*Raw replies.*"attributes"/);
+    expect(await newest.locator("summary").first().locator("b").textContent()).toBe("0.800");
+    await newest.getByText("a shiny red car", { exact: true }).waitFor();
+    expect(await facts(newest)).toMatchObject({
+      "Positive questions": "0.667",
+      "Negative questions": "1.000",
+      Object: "recognised",
+      Latency: expect.stringMatching(/^\d+ ms$/),
+    });
+    const text = (await newest.textContent()) ?? "";
+    for (const part of ["4.00 points / 5 questions", "2 calls", "Raw replies", '"attributes"']) {
+      expect(text).toContain(part);
+    }
     const sent = judge.calls.map(({ body }) => body.messages[0]?.content ?? "");
     expect(sent).toHaveLength(2);
     await newest.getByText("2 prompts").click();
@@ -93,13 +110,16 @@ describe("the Judge screen", () => {
     await page.getByTestId("pair-hypothesis").fill("a blue boat");
     await page.getByTestId("judge-pair").click();
     await expect.poll(() => page.getByTestId("pair-verdict").count()).toBe(2);
-    expect(await newest.textContent()).toMatch(/^0\.000a blue boat.*not recognised/);
+    expect(await newest.locator("summary").first().locator("b").textContent()).toBe("0.000");
+    expect(await newest.locator("summary").first().locator("span").last().textContent()).toBe("a blue boat");
+    expect(await facts(newest)).toMatchObject({ Object: "not recognised" });
     expect(await page.locator("[data-testid=pair-verdict][open]").count()).toBe(1);
     expect(await newest.getAttribute("open")).toBe("");
     judge.script(() => ({ status: 500 }));
     await page.getByTestId("judge-pair").click();
     await page.getByTestId("pair-diagnosis").waitFor();
-    expect(await newest.textContent()).toMatch(/^missing.*The server failed.*scripted 500/);
+    expect(await newest.locator("summary").first().locator("b").textContent()).toBe("missing");
+    expect(await newest.textContent()).toMatch(/The server failed.*scripted 500/);
     judge.script(() => "good");
     await page.getByRole("button", { name: "Clear" }).click();
     expect(await page.getByTestId("pair-verdicts").count()).toBe(0);
@@ -147,7 +167,7 @@ describe("the Judge screen", () => {
     await page.getByTestId("judge-calibrate").click();
     const result = page.getByTestId("calibration-result");
     await result.waitFor();
-    expect(await result.textContent()).toMatch(/Spread of one pair0\.000/);
+    expect(await facts(result)).toMatchObject({ "Spread within a pair": "0.000" });
     expect(await result.locator("tbody tr").count()).toBeGreaterThan(2);
   });
 
@@ -163,7 +183,7 @@ describe("the Judge screen", () => {
     expect(await page.getByTestId("prompt-problem").textContent()).toMatch(
       /lacks \{\{caption\}\} and \{\{questions\}\}/,
     );
-    await page.getByRole("button", { name: "Back to the lab's own text" }).last().click();
+    await page.getByRole("button", { name: "Restore the built-in text" }).last().click();
     await expect.poll(() => version.textContent()).toBe(before);
   });
 
@@ -237,7 +257,10 @@ describe("a run with the judge", () => {
     await expect.poll(() => page.getByTestId("thumb-down").getAttribute("aria-pressed")).toBe("true");
     await show(page, { screen: "judge" });
     await page.getByTestId("thumb-agreement").waitFor();
-    expect(await page.getByTestId("thumb-agreement").textContent()).toMatch(/1 up, 1 down.*Judge\d+ %METEOR\d+ %/);
+    const agreement = page.getByTestId("thumb-agreement");
+    expect(await agreement.textContent()).toMatch(/1 up, 1 down/);
+    const percent = expect.stringMatching(/^\d+ %$/);
+    expect(await facts(agreement)).toMatchObject({ Judge: percent, METEOR: percent });
   });
 
   it("leaves its key in no file, address, message, storage, page or log", async () => {
@@ -312,26 +335,32 @@ describe("the bench of rewards", () => {
     const buffer = Buffer.from(rollouts.map((rollout) => JSON.stringify(rollout)).join("\n"));
     await page.getByTestId("bench-file").setInputFiles({ name: "two.jsonl", mimeType: "text/plain", buffer });
     const term = page.getByTestId("bench-terms").getByRole("row", { name: /judge/i });
-    await expect.poll(() => page.getByTestId("bench-source").textContent(), { timeout: 30_000 }).toMatch(/^two\.jsonl/);
+    await expect.poll(() => page.getByTestId("bench-source").textContent()).toMatch(/^two\.jsonl/);
     expect(judge.calls).toHaveLength(0);
-    await page.getByRole("button", { name: "Ask the judge" }).click();
+    await page.getByRole("button", { name: "Score with the judge" }).click();
     // 1 for the caption that is the reference, 0 for one that is another thing.
-    await expect.poll(() => term.textContent(), { timeout: 30_000 }).toMatch(/0\.500/);
+    await expect.poll(() => term.textContent()).toMatch(/0\.500/);
     const asked = judge.calls.length;
     expect(asked).toBeGreaterThanOrEqual(2);
     expect(judge.calls.every((call) => call.headers.authorization === `Bearer ${KEY}`)).toBe(true);
     // Verdicts are kept when weights move, and by the cache when it is asked again.
-    await page.getByRole("button", { name: "Ask the judge" }).click();
+    await page.getByRole("button", { name: "Score with the judge" }).click();
     await page.getByTestId("weight-loop2Judge").fill("0.5");
-    await expect.poll(() => page.getByRole("button", { name: "Ask the judge" }).isEnabled()).toBe(true);
+    await expect.poll(() => page.getByRole("button", { name: "Score with the judge" }).isEnabled()).toBe(true);
     expect(judge.calls).toHaveLength(asked);
     expect(await term.textContent()).toMatch(/0\.500/);
   });
 });
 
 describe("a key", () => {
-  const stored = (): Promise<string | null> =>
-    lab.page.evaluate("localStorage.getItem('sa2va-lab/judge-key')") as Promise<string | null>;
+  /** The remembered key and the origin it was given for; null without a key. */
+  const stored = async (): Promise<readonly (string | null)[] | null> => {
+    const kept = (await lab.page.evaluate(
+      "['judge-key', 'judge-key-origin'].map((name) => localStorage.getItem(`sa2va-lab/${name}`))",
+    )) as (string | null)[];
+    return kept[0] === null ? null : kept;
+  };
+  const own = (key: string): readonly string[] => [key, new URL(judge.url).origin];
   const reopen = async (): Promise<string> => {
     await lab.page.reload();
     await untilReady(lab.page);
@@ -355,7 +384,7 @@ describe("a key", () => {
     // What was entered before is not taken up behind the person's back.
     expect(await stored()).toBeNull();
     await enter("zk-second");
-    expect(await stored()).toBe("zk-second");
+    expect(await stored()).toEqual(own("zk-second"));
     expect(await reopen()).toMatch(/A key is set/);
     judge.forget();
     await pressTest();
@@ -369,7 +398,7 @@ describe("a key", () => {
     const { page } = lab;
     await page.getByTestId("judge-keep").click();
     await enter("zk-third");
-    expect(await stored()).toBe("zk-third");
+    expect(await stored()).toEqual(own("zk-third"));
     await page.getByRole("button", { name: "Forget key" }).click();
     expect(await stored()).toBeNull();
     expect(await page.getByTestId("judge-keep").getAttribute("aria-checked")).toBe("false");

@@ -75,7 +75,7 @@ describe("a run that has done all its steps", () => {
     expect(step.step).toBe(2);
     await untilEvent(events, from, (event) => event.type === "state" && event.state === "finished");
     await show(page, { screen: "runs" });
-    await expect.poll(() => page.getByTestId("runs-table").textContent(), { timeout: 20_000 }).toMatch(/2 \/ 2/);
+    await expect.poll(() => page.getByTestId("runs-table").textContent()).toMatch(/2 \/ 2/);
     expect(await problems(page)).toEqual([]);
     expect(lab.consoleErrors).toEqual([]);
   });

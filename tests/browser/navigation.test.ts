@@ -45,7 +45,7 @@ describe("the gallery", () => {
   it("keeps its lines apart when the window becomes wider", async () => {
     const { page } = lab;
     await show(page, { screen: "data" });
-    await page.getByLabel("Size of tiles").getByText("L", { exact: true }).click();
+    await page.getByLabel("Tile size").getByText("L", { exact: true }).click();
     /** Width of a tile, height of its line, and the space between each line and the next, in CSS pixels. */
     const lines = () =>
       page.getByTestId("gallery").evaluate((gallery) => {
@@ -66,7 +66,7 @@ describe("the gallery", () => {
         now = await lines();
         return now.window === width && Math.abs(now.height - 0.75 * now.tile - TILE_SIZES.l.words) < 1;
       };
-      await expect.poll(follows, { message: `${width} px`, timeout: 10_000 }).toBe(true);
+      await expect.poll(follows, { message: `${width} px` }).toBe(true);
       expect(now.gaps.length, `${width} px`).toBeGreaterThan(0);
       expect(new Set(now.gaps), `${width} px`).toEqual(new Set([10]));
     }

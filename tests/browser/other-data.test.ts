@@ -26,7 +26,7 @@ const openBench = async (): Promise<void> => {
   const name = "step-000025.arrow";
   const buffer = readFileSync(join(RUN, `${id}/rollouts`, name));
   await page.getByTestId("bench-file").setInputFiles({ name, mimeType: "application/octet-stream", buffer });
-  await expect.poll(() => page.getByTestId("bench-source").textContent(), { timeout: 30_000 }).toMatch(/^step-000025/);
+  await expect.poll(() => page.getByTestId("bench-source").textContent()).toMatch(/^step-000025/);
   await page.getByTestId("bench-groups").getByRole("button").filter({ hasText: SHARD }).first().click();
 };
 const notOpen = (): ReturnType<OpenPage["page"]["getByText"]> => lab.page.getByText(/Picture not available/);
@@ -87,7 +87,7 @@ describe("with rows of the same names open", () => {
   it("the bench offers no picture and no trial of an imported group", async () => {
     const { page } = lab;
     await openBench();
-    await page.getByText("This row is not open, so its picture is not shown").waitFor();
+    await page.getByText("This row is not open, so its picture cannot be shown").waitFor();
     expect(await page.getByRole("button", { name: "Try it out" }).count()).toBe(0);
   });
 

@@ -79,8 +79,8 @@ describe("an own reward", () => {
     await page.getByTestId("try-caption").fill("0123456789");
     await page.getByTestId("reward-source").fill(OWN);
     await expect.poll(() => text("reward-hash")).toMatch(/^[0-9a-f]{12}$/);
-    await page.getByRole("button", { name: "Weigh 1 in loop 1" }).click();
-    await expect.poll(() => text("try-loop1")).toMatch(/Own reward 0\.10/);
+    await page.getByRole("button", { name: "Set weight 1 in loop 1" }).click();
+    await expect.poll(() => text("try-loop1")).toMatch(/Custom reward 0\.10/);
     expect(page.url()).not.toContain("caption.length");
   });
 
@@ -97,21 +97,21 @@ describe("an own reward", () => {
     const { page } = lab;
     await page.evaluate(`location.hash += "&userRewardMs=300"`);
     await page.getByTestId("reward-source").fill(`function reward() { ${body} }`);
-    await expect.poll(() => text("try-problem"), { timeout: 30_000 }).toMatch(message);
+    await expect.poll(() => text("try-problem")).toMatch(message);
     await page.getByTestId("reward-source").fill(OWN);
-    await expect.poll(() => text("try-loop1"), { timeout: 30_000 }).toMatch(/Own reward 0\.10/);
+    await expect.poll(() => text("try-loop1")).toMatch(/Custom reward 0\.10/);
   });
 
   it("pauses a run that it cannot score, and the run can be stopped", async () => {
     const { page } = lab;
     await page.getByTestId("reward-source").fill("function reward() { return fetch('https://example.org/run') }");
-    await expect.poll(() => text("try-problem"), { timeout: 30_000 }).toMatch(/reached for fetch/);
+    await expect.poll(() => text("try-problem")).toMatch(/reached for fetch/);
     await page.getByTestId("strip-start").click();
-    await expect.poll(() => events.some((event) => event.state === "paused"), { timeout: 120_000 }).toBe(true);
+    await expect.poll(() => events.some((event) => event.state === "paused")).toBe(true);
     expect((await problems(page)).join()).toMatch(/The own reward reached for fetch; a reward has no network/);
     expect(events.some((event) => event.type === "step")).toBe(false);
     await page.getByTestId("stop").click();
-    await expect.poll(() => events.some((event) => event.state === "finished"), { timeout: 60_000 }).toBe(true);
+    await expect.poll(() => events.some((event) => event.state === "finished")).toBe(true);
     await show(page, { screen: "rewards" });
     await page.getByTestId("reward-preset-000").click();
     expect(foreign).toEqual([]);
@@ -124,7 +124,7 @@ describe("the bench", () => {
     await page.getByTestId("bench-rows").fill("2");
     await page.getByTestId("bench-start").click();
     await page.getByTestId("bench-progress").waitFor();
-    await page.getByTestId("bench-progress").waitFor({ state: "detached", timeout: 200_000 });
+    await page.getByTestId("bench-progress").waitFor({ state: "detached" });
     expect(await text("bench-source")).toMatch(/4 groups$/);
     expect(await text("bench-facts")).toMatch(/Zero-advantage groups.*%.*Rewards missing0 of 4/);
     const terms = page.getByTestId("bench-terms");
@@ -140,15 +140,15 @@ describe("the bench", () => {
     const { page } = lab;
     const before = await text("bench-facts");
     await page.getByTestId("weight-loop1Centre").fill("2");
-    await expect.poll(() => text("bench-facts"), { timeout: 30_000 }).not.toBe(before);
+    await expect.poll(() => text("bench-facts")).not.toBe(before);
     await page.getByTestId("reward-preset-000").click();
-    await expect.poll(() => text("bench-facts"), { timeout: 30_000 }).toBe(before);
+    await expect.poll(() => text("bench-facts")).toBe(before);
     // Also when it has moved while another screen was shown.
     await show(page, { screen: "setup", loop1Centre: "2" });
     await show(page, { screen: "rewards" });
-    await expect.poll(() => text("bench-facts"), { timeout: 30_000 }).not.toBe(before);
+    await expect.poll(() => text("bench-facts")).not.toBe(before);
     await page.getByTestId("reward-preset-000").click();
-    await expect.poll(() => text("bench-facts"), { timeout: 30_000 }).toBe(before);
+    await expect.poll(() => text("bench-facts")).toBe(before);
   });
 
   it("stops a scoring and keeps what was there", async () => {
@@ -158,7 +158,7 @@ describe("the bench", () => {
     const lines = Array.from({ length: 20_000 }, (_, at) => line.replace('"a"', `"${at >> 1}"`));
     const buffer = Buffer.from(lines.join("\n"));
     await page.getByTestId("bench-file").setInputFiles({ name: "large.jsonl", mimeType: "text/plain", buffer });
-    await expect.poll(() => text("bench-progress"), { timeout: 30_000 }).toMatch(/^Scoring [1-9]\d* of 10000 groups/);
+    await expect.poll(() => text("bench-progress")).toMatch(/^Scoring [1-9]\d* of 10000 groups/);
     await page.getByTestId("bench-stop").click();
     await expect.poll(() => text("bench-problem")).toMatch(/^Scoring was stopped/);
     expect(await page.getByTestId("bench-progress").count()).toBe(0);
@@ -178,7 +178,7 @@ describe("the bench", () => {
     await page.getByTestId("weight-loop1Iou").fill("0");
     const buffer = Buffer.from(lines.map((line) => JSON.stringify(line)).join("\n"));
     await page.getByTestId("bench-file").setInputFiles({ name: "other.jsonl", mimeType: "text/plain", buffer });
-    await expect.poll(() => text("bench-source"), { timeout: 30_000 }).toBe("other.jsonl · 2 groups");
+    await expect.poll(() => text("bench-source")).toBe("other.jsonl · 2 groups");
     // "a red car" has three words in one run: 1 - 0.5 / 27.
     expect(await text("bench-facts")).toMatch(/Zero-advantage groups50 %Rewards missing0 of 4/);
     expect(await page.getByTestId("bench-terms").locator("tbody tr").first().textContent()).toMatch(/0\.98/);
@@ -194,13 +194,13 @@ describe("the bench", () => {
     const { page } = lab;
     await show(page, { screen: "data" });
     await page.getByTestId("pick-shard-files").setInputFiles([PHOTOGRAPHS]);
-    await expect.poll(() => text("data-counts"), { timeout: 30_000 }).toMatch(/^3 rows/);
+    await expect.poll(() => text("data-counts")).toMatch(/^3 rows/);
     await show(page, { screen: "rewards" });
     await page.getByRole("radio", { name: "Loop 1", exact: true }).click();
     await page.getByTestId("bench-rows").fill("1");
     await page.getByTestId("bench-start").click();
-    await expect.poll(() => text("bench-source"), { timeout: 200_000 }).toMatch(/1 groups$/);
-    await page.getByTestId("bench-progress").waitFor({ state: "detached", timeout: 200_000 });
+    await expect.poll(() => text("bench-source")).toMatch(/1 groups$/);
+    await page.getByTestId("bench-progress").waitFor({ state: "detached" });
     expect(await text("bench-facts")).toMatch(/Rewards missing0 of 2/);
     expect(lab.consoleErrors).toEqual([]);
   });

@@ -42,17 +42,13 @@ describe("a search in rollouts", () => {
     const limits = page.getByLabel("Highest reward");
     await page.getByRole("button", { name: "Filter…" }).click();
     await limits.fill("100");
-    await expect
-      .poll(() => page.locator("main p[role=status]").first().textContent(), { timeout: 30_000 })
-      .toBe(matching(100, broken));
+    await expect.poll(() => page.locator("main p[role=status]").first().textContent()).toBe(matching(100, broken));
     expect(await page.getByTestId("unread-steps").textContent()).toMatch(/^2 steps could not be read: .*step-0000/);
     broken.length = 0;
     await limits.fill("");
     await expect.poll(() => page.getByTestId("unread-steps").count()).toBe(0);
     await limits.fill("100");
-    await expect
-      .poll(() => page.locator("main p[role=status]").first().textContent(), { timeout: 30_000 })
-      .toBe(matching(100));
+    await expect.poll(() => page.locator("main p[role=status]").first().textContent()).toBe(matching(100));
     expect(await page.getByTestId("unread-steps").count()).toBe(0);
   });
 
@@ -62,9 +58,7 @@ describe("a search in rollouts", () => {
     await limits.fill("");
     await limits.pressSequentially("-0.05");
     expect(await limits.inputValue()).toBe("-0.05");
-    await expect
-      .poll(() => page.locator("main p[role=status]").first().textContent(), { timeout: 30_000 })
-      .toBe(matching(-0.05));
+    await expect.poll(() => page.locator("main p[role=status]").first().textContent()).toBe(matching(-0.05));
     expect(await problems(page)).toEqual([]);
   });
 });

@@ -97,12 +97,13 @@ describe("the first step", () => {
         `${name} during the step: ${values.length}, median ${middle} ms, 95 % ${most} ms, longest ${longest} ms`,
       );
     }
-    // Tensors are the worker's: frames and keys keep coming while it computes, also where both share two processors.
+    // Tensors are the worker's: frames and keys keep coming while it computes. A page that computed them itself would stand
+    // still for most of the step, on however busy a machine.
+    const total = frames.reduce((sum, frame) => sum + frame, 0);
     expect(frames.length).toBeGreaterThan(20);
-    expect(quantile(frames, 0.5)).toBeLessThan(50);
-    expect(quantile(frames, 0.95)).toBeLessThan(250);
+    expect(Math.max(...frames)).toBeLessThan(total / 2);
     expect(keys.length).toBeGreaterThan(3);
-    expect(quantile(keys, 0.5)).toBeLessThan(50);
+    expect(quantile(keys, 0.5)).toBeLessThan(total / 10);
   });
 
   it("is in the curves and in the strip", async () => {
@@ -155,11 +156,11 @@ describe("after a reload", () => {
   it("its rollouts are read back", async () => {
     const { page } = lab;
     await show(page, { screen: "rollouts", run: runId, step: "1" });
-    await expect.poll(() => page.getByTestId("rollout-card").count(), { timeout: 20_000 }).toBe(2);
+    await expect.poll(() => page.getByTestId("rollout-card").count()).toBe(2);
     expect(await page.getByTestId("inspector").textContent()).toMatch(/reward/);
     await show(page, { screen: "train", run: runId });
     const chart = page.getByTestId("chart-reward").getByRole("img").first();
-    await expect.poll(() => chart.getAttribute("aria-label"), { timeout: 20_000 }).not.toMatch(/no values yet/);
+    await expect.poll(() => chart.getAttribute("aria-label")).not.toMatch(/no values yet/);
   });
 
   it("it can be exported as a zip with all its parts", async () => {
@@ -203,7 +204,7 @@ describe("after a reload", () => {
     expect(step.step).toBe(2);
     await untilEvent(events, from, (event) => event.type === "state" && event.state === "finished");
     await show(page, { screen: "runs", judge: "off" });
-    await expect.poll(() => page.getByTestId("runs-table").textContent(), { timeout: 20_000 }).toMatch(/2 \/ 2/);
+    await expect.poll(() => page.getByTestId("runs-table").textContent()).toMatch(/2 \/ 2/);
   });
 
   it("and takes another title, which stands everywhere at once", async () => {
@@ -238,13 +239,13 @@ describe("another start", () => {
     expect(await button("Resume").getAttribute("aria-disabled")).toBe("true");
     expect(await button("Delete…").getAttribute("aria-disabled")).toBe("true");
     await row.getByRole("link", { name: "Open" }).click();
-    await other.getByText("trains in another tab, read-only here").waitFor();
+    await other.getByText("training in another tab, read-only here").waitFor();
     const curve = other.getByTestId("chart-reward").getByRole("img").first();
-    await expect.poll(() => curve.getAttribute("aria-label"), { timeout: 20_000 }).toMatch(/at step 1/);
+    await expect.poll(() => curve.getAttribute("aria-label")).toMatch(/at step 1/);
     const from = events.length;
     await lab.page.getByTestId("play").click();
     await untilEvent(events, from, (event) => event.type === "state" && event.state === "finished");
-    await expect.poll(() => curve.getAttribute("aria-label"), { timeout: 20_000 }).toMatch(/between steps 1 and 2/);
+    await expect.poll(() => curve.getAttribute("aria-label")).toMatch(/between steps 1 and 2/);
     await other.getByText("stored run").waitFor();
     await other.close();
   });
@@ -255,9 +256,9 @@ describe("another start", () => {
     const boxes = page.getByTestId("runs-table").getByRole("checkbox");
     await expect.poll(() => boxes.count()).toBe(2);
     await boxes.nth(0).check();
-    await page.getByText("Tick another run").waitFor();
+    await page.getByText("Select another run").waitFor();
     await boxes.nth(1).check();
-    const same = page.getByText("Model, data and all settings are the same");
+    const same = page.getByText("Model, data and settings are identical");
     await same.waitFor();
     await page.reload();
     await same.waitFor();
@@ -267,7 +268,7 @@ describe("another start", () => {
       .evaluateAll((all) => all.map((box) => (box.getAttribute("aria-label") ?? "").replace("Compare ", "")));
     const curve = page.getByTestId("chart-compare-reward-1").getByRole("img").first();
     for (const title of titles) {
-      await expect.poll(() => curve.getAttribute("aria-label"), { timeout: 20_000 }).toContain(title);
+      await expect.poll(() => curve.getAttribute("aria-label")).toContain(title);
     }
     await page.getByTestId("more-metrics").click();
     await page.getByRole("checkbox", { name: "loop1/entropy", exact: true }).check();
@@ -281,7 +282,7 @@ describe("another start", () => {
       .getByTestId("compare")
       .getByRole("link", { name: titles[0] as string })
       .click();
-    await expect.poll(() => page.getByTestId("rollout-card").count(), { timeout: 20_000 }).toBe(2);
+    await expect.poll(() => page.getByTestId("rollout-card").count()).toBe(2);
     await page.goBack();
     await page.getByTestId("compare").waitFor();
     await page.getByRole("button", { name: "Close" }).click();

@@ -26,7 +26,7 @@ const pick = (name: string, text: string): Promise<void> =>
 describe("TRL's names", () => {
   it("are taken from the address where our own are not there", async () => {
     expect(await problems(lab.page)).toEqual([
-      "In the address, TRL's names were translated: num_generations gave way to groupSize, max_steps gave way to steps",
+      "In the address, Names of other trainers were translated: num_generations gave way to groupSize, max_steps gave way to steps",
     ]);
     expect(await settings()).toMatchObject({ groupSize: 2, steps: 2 });
     await lab.page.goto(`${lab.url}#screen=setup&num_generations=6&save_steps=5`);
@@ -34,11 +34,13 @@ describe("TRL's names", () => {
   });
 
   it("are taken from flat YAML, all or none", async () => {
-    await pick("grpo.yaml", "num_generations: 5\nmax_steps: 9\nlora_dropout: 0.1\n");
-    await expect.poll(async () => (await problems(lab.page))[0]).toBe('grpo.yaml: there is no setting "lora_dropout"');
+    await pick("grpo.yaml", "num_generations: 5\nmax_steps: 9\nuse_vllm: true\n");
+    await expect.poll(async () => (await problems(lab.page))[0]).toBe('grpo.yaml: there is no setting "use_vllm"');
     expect(await settings()).toMatchObject({ groupSize: 6 });
     await pick("grpo.yaml", "num_generations: 5\nmax_steps: 9\nsave_steps: 3 # as before\neval_strategy: no\n");
-    await expect.poll(async () => (await problems(lab.page))[0]).toMatch(/^grpo\.yaml: TRL's names were translated: /);
+    await expect
+      .poll(async () => (await problems(lab.page))[0])
+      .toMatch(/^grpo\.yaml: Names of other trainers were translated: /);
     expect(await settings()).toMatchObject({ groupSize: 5, steps: 9, saveSteps: 3, evalSteps: 0 });
   });
 });
@@ -50,9 +52,9 @@ it("the plan warns of checkpoints that the browser's storage has no room for, an
   await client.send("Storage.overrideQuotaForOrigin", { origin: new URL(lab.url).origin, quotaSize: 1e6 });
   await pick("more.json", JSON.stringify({ steps: 8, saveSteps: 2, evalSteps: 0, keepCheckpoints: 2 }));
   await expect
-    .poll(() => page.getByText(/checkpoints take up to/).allTextContents(), { timeout: 20_000 })
+    .poll(() => page.getByText(/checkpoints take up to/).allTextContents())
     .toEqual([
       expect.stringMatching(/\(3 of [\d.]+ MB: 2 kept and one being written\), and the storage has [\d.]+ MB free; /),
     ]);
-  await untilReady(page, 5);
+  await untilReady(page);
 });

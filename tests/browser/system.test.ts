@@ -45,7 +45,7 @@ describe("before a run", () => {
     expect(await page.getByTestId("page-facts").textContent()).toMatch(/Storage used[\d.]+ [kMG]?B of [\d.]+ GB/);
     expect((await cells("owners", "Vision tower"))[0]).toMatch(/^\d+$/);
     const owned = await page.getByTestId("owners").locator("tbody td:nth-of-type(1)").allTextContents();
-    const [all] = await cells("owners", "Tensors, as the backend counts them");
+    const [all] = await cells("owners", "Tensors, as counted by the backend");
     expect(owned.reduce((sum, text) => sum + (Number(text) || 0), 0)).toBe(Number(all));
     expect(await page.getByTestId("phase-costs").count()).toBe(0);
   });
@@ -53,7 +53,7 @@ describe("before a run", () => {
   it("tests the adapter on a press, with every check to be seen", async () => {
     const { page } = lab;
     await page.getByTestId("self-test").click();
-    await page.getByText("Passed", { exact: true }).waitFor({ timeout: 120_000 });
+    await page.getByText("Passed", { exact: true }).waitFor();
     const checks = page.getByTestId("self-checks");
     expect(await checks.textContent()).toMatch(/\d+ checks agree with the host within rounding/);
     await checks.getByText("Every check").click();
@@ -91,14 +91,14 @@ describe("with a run", () => {
     expect(loss.gpuSeconds).toBeGreaterThan(0);
     const total = Object.values(last.costs ?? {}).reduce((sum, { dispatches }) => sum + dispatches, 0);
     expect(await page.getByTestId("system-figures").textContent()).toContain(
-      `Dispatches a step${total.toLocaleString("en-US")}`,
+      `Dispatches per step${total.toLocaleString("en-US")}`,
     );
   });
 
   it("explains a phase in a sentence when it is pressed", async () => {
     const { page } = lab;
     const phase = page.getByTestId("phase-costs").getByRole("button", { name: "EMA partner" });
-    const words = page.getByText("The moving average answers");
+    const words = page.getByText("The partner computes masks for the captions");
     expect(await words.isVisible()).toBe(false);
     await phase.click();
     expect(await words.isVisible()).toBe(true);
@@ -139,8 +139,8 @@ describe("without WebGPU", () => {
       const screen = bare.page.getByTestId("screen-system");
       await screen.getByText("chrome://gpu").waitFor();
       const text = await screen.textContent();
-      expect(text).toMatch(/WebGPU found no graphics adapter|offers no WebGPU/);
-      expect(text).toMatch(/Nothing is held/);
+      expect(text).toMatch(/WebGPU found no graphics adapter|does not support WebGPU/);
+      expect(text).toMatch(/No memory is used/);
       expect(text).toMatch(/Storage used[\d.]+ [kMG]?B of/);
     } finally {
       await bare.close();

@@ -1,7 +1,7 @@
 /** What the Train screen and the strip offer while a run goes on: its time, its checkpoints, its phases, its metrics. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PHASE_WORDS } from "../../src/app/stores/phase-words.ts";
-import type { Phase } from "../../src/engine/rl/events.ts";
+import type { Phase } from "../../src/engine/rl/run/events.ts";
 import { violations } from "../support/axe.ts";
 import {
   CHEAP_RUN,
@@ -49,7 +49,7 @@ describe("a run", () => {
     expect(await page.getByTestId("time-left").count()).toBe(0);
     await untilEvent(events, 0, (event) => event.type === "step" && event.step === 2);
     const left = page.getByTestId("time-left");
-    await left.waitFor({ timeout: 10_000 });
+    await left.waitFor();
     expect(await left.textContent()).toMatch(/^(about \d+ (s|min)|a few seconds)$/);
   });
 
@@ -68,7 +68,7 @@ describe("a run", () => {
       });
     });
     for (let press = 0; press < 2; press++) {
-      const words = /^One phase: (?:loop \d ▸ )?(.+), then pause \(F\)$/.exec(await title("single-phase"))?.[1];
+      const words = /^Run one phase: (?:loop \d ▸ )?(.+), then pause \(F\)$/.exec(await title("single-phase"))?.[1];
       from = events.length;
       await page.getByTestId("single-phase").click();
       await untilState(from, "paused");
@@ -84,14 +84,14 @@ describe("a run", () => {
     await page.keyboard.press("c");
     const fact = page.getByTestId("checkpoint");
     await expect.poll(() => fact.textContent()).toBe(`after step ${done + 1}`);
-    expect(await title("save-now")).toBe(`Step ${done + 1} is saved when it ends`);
+    expect(await title("save-now")).toBe(`Step ${done + 1} will be saved when it ends`);
     await page.getByTestId("single-step").click();
     const saved = await untilEvent(events, from, (event) => event.type === "checkpoint");
     expect(saved.step).toBe(done + 1);
     await expect.poll(() => fact.textContent()).toBe(`step ${saved.step}, just now`);
     expect(await title("save-now")).toBe(`Checkpoint of step ${saved.step} written`);
     await page.locator("[aria-live=polite]", { hasText: `Checkpoint of step ${saved.step} written. ` }).waitFor();
-    await expect.poll(() => fact.textContent(), { timeout: 15_000 }).toMatch(/ s ago$/);
+    await expect.poll(() => fact.textContent()).toMatch(/ s ago$/);
     expect(await page.getByTestId("save-now").getAttribute("aria-disabled")).toBeNull();
   });
 });

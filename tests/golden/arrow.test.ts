@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node-files.ts";
 import { memoryFolder } from "../../src/engine/bytes/memory.ts";
-import { arrowParity, isArrowGolden } from "../../src/engine/parity/arrow.ts";
+import { arrowParity, isArrowGolden } from "../../tools/parity/arrow.ts";
 
 const FOLDER = fileURLToPath(new URL("./arrow/", import.meta.url));
 

@@ -2,8 +2,8 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node-files.ts";
 import { memoryFolder } from "../../src/engine/bytes/memory.ts";
-import { isJudgeGolden, judgeParity } from "../../src/engine/parity/judge.ts";
-import type { ParityRow } from "../../src/engine/parity/row.ts";
+import { isJudgeGolden, judgeParity } from "../../tools/parity/judge.ts";
+import type { ParityRow } from "../../tools/parity/row.ts";
 
 const FOLDER = fileURLToPath(new URL("./judge/", import.meta.url));
 

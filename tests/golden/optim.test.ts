@@ -2,8 +2,8 @@ import { fileURLToPath } from "node:url";
 import { beforeAll, expect, test } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node-files.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
-import { isOptimGolden, optimParity } from "../../src/engine/parity/optim.ts";
-import type { ParityRow } from "../../src/engine/parity/row.ts";
+import { isOptimGolden, optimParity } from "../../tools/parity/optim.ts";
+import type { ParityRow } from "../../tools/parity/row.ts";
 
 const FOLDER = fileURLToPath(new URL("./optim/", import.meta.url));
 

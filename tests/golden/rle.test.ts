@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node-files.ts";
 import { memoryFolder } from "../../src/engine/bytes/memory.ts";
-import { isRleGolden, rleParity } from "../../src/engine/parity/rle.ts";
+import { isRleGolden, rleParity } from "../../tools/parity/rle.ts";
 
 const FOLDER = fileURLToPath(new URL("./rle/", import.meta.url));
 

@@ -2,14 +2,14 @@
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, test } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node-files.ts";
-import { loadDeps } from "../../scripts/lib/parity-deps.ts";
-import { findGoldenSets } from "../../scripts/lib/parity-kinds.ts";
+import { toPeftName } from "../../src/engine/formats/peft-names.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
-import { openCheckpoint } from "../../src/engine/model/checkpoint.ts";
-import { languageLinears } from "../../src/engine/model/language-shapes.ts";
-import { loraShapes } from "../../src/engine/model/lora.ts";
-import { toPeftName } from "../../src/engine/model/peft-names.ts";
-import { trainableSet } from "../../src/engine/model/trainable.ts";
+import { loraShapes } from "../../src/engine/model/adapter/lora.ts";
+import { trainableSet } from "../../src/engine/model/adapter/trainable.ts";
+import { languageLinears } from "../../src/engine/model/language/language-shapes.ts";
+import { openCheckpoint } from "../../src/engine/model/weights/checkpoint.ts";
+import { loadDeps } from "../../tools/parity/deps.ts";
+import { findGoldenSets } from "../../tools/parity/kinds.ts";
 
 const GOLDEN = fileURLToPath(new URL(".", import.meta.url));
 
@@ -34,7 +34,7 @@ describe.each([
       rows.filter((row) => row.case.startsWith("grad.lora.") || row.case.startsWith("greedy")).length,
     ).toBeGreaterThan(8);
     expect(tf.memory().numTensors).toBe(before);
-  }, 180_000);
+  });
 
   test("has an adapter under PEFT's names on every linear layer of a block", async () => {
     const { config, tensorNames } = await openCheckpoint(await nodeFolder(GOLDEN + name));

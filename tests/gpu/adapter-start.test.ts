@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { memoryFolder } from "../../src/engine/bytes/memory.ts";
-import { memorySnapshot } from "../../src/engine/gpu/memory.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
-import { startParameters } from "../../src/engine/rl/start-run.ts";
+import { startParameters } from "../../src/engine/rl/run/start-run.ts";
+import { readTrained } from "../../src/engine/runs/checkpoint/trained.ts";
 import type { StepMetrics } from "../../src/engine/runs/records.ts";
-import { readTrained } from "../../src/engine/runs/trained.ts";
 import { cheapConfig, checkpointFiles, openTestLab, repeatable, type TestLab } from "../support/session.ts";
 
 let lab: TestLab;

@@ -7,14 +7,14 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { memoryFolder } from "../../src/engine/bytes/memory.ts";
-import { memorySnapshot } from "../../src/engine/gpu/memory.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import { ModelCache } from "../../src/engine/loading/model-cache.ts";
 import { openModelFolder } from "../../src/engine/loading/open-model.ts";
 import { remoteAddress } from "../../src/engine/loading/remote/address.ts";
 import { openRemote } from "../../src/engine/loading/remote/folder.ts";
 import { askRemote } from "../../src/engine/loading/remote/listing.ts";
-import { memoryStore } from "../../src/engine/runs/memory-store.ts";
-import type { RunStore } from "../../src/engine/runs/store.ts";
+import { memoryStore } from "../../src/engine/storage/memory-store.ts";
+import type { RunStore } from "../../src/engine/storage/store.ts";
 import { type CheckpointServer, checkpointServer } from "../support/checkpoint-server.ts";
 import { useGpu } from "../support/gpu.ts";
 
@@ -129,7 +129,7 @@ const FAULTS: readonly (readonly [string, (good: Files) => Files, RegExp])[] = [
       index.weight_map[name] = "model-00001-of-00003.safetensors";
       return { "model.safetensors.index.json": encoded(index) };
     },
-    /^model\.safetensors\.index\.json places tensor "[\w.]+" in model-00001-of-00003\.safetensors, where it is not$/,
+    /^model\.safetensors\.index\.json places tensor "[\w.]+" in "model-00001-of-00003\.safetensors", where it is not$/,
   ],
   [
     "a tensor of another shape",

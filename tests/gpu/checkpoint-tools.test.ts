@@ -76,6 +76,6 @@ it("train says in one sentence what is wrong with an address", async () => {
   expect(both).toMatchObject({ code: 2, err: expect.stringContaining("name two models") });
   const missing = await run("--checkpoint", `${pocket.url}nowhere/`);
   expect(missing.code).toBe(2);
-  expect(missing.err).toMatch(/is no checkpoint folder: there is no config\.json\n$/);
+  expect(missing.err).toMatch(/is not a checkpoint folder: config\.json is missing\n$/);
   expect(await readdir(scratch)).not.toContain("none");
 });

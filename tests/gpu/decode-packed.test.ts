@@ -1,10 +1,10 @@
 /** Decoding on the GPU over packed weights against the op layer's packed products with the sampler on the CPU. */
 import { describe, expect, it } from "vitest";
 import { WEIGHT_STORAGES, type WeightStorage } from "../../src/engine/gpu/packed/storage.ts";
-import type { LanguageConfig, LanguageFamily } from "../../src/engine/model/config-language.ts";
-import type { GenerateOptions } from "../../src/engine/policy/completion.ts";
-import { decodeObstacle } from "../../src/engine/policy/decode-weights.ts";
-import { FULL_SAMPLING } from "../../src/engine/policy/sampler.ts";
+import type { LanguageConfig, LanguageFamily } from "../../src/engine/model/language/config-language.ts";
+import type { GenerateOptions } from "../../src/engine/policy/decode/completion.ts";
+import { decodeBlocker } from "../../src/engine/policy/decode/decode-weights.ts";
+import { FULL_SAMPLING } from "../../src/engine/policy/decode/sampler.ts";
 import { expectLikeHost, packedLanguage } from "../support/decoding.ts";
 import { checkedGpu } from "../support/gpu.ts";
 import { tinyConfig } from "../support/tiny-language.ts";
@@ -26,7 +26,7 @@ async function expectSame(
   forms: readonly boolean[] = [true],
 ): Promise<void> {
   const model = await packedLanguage(storage, config, rank);
-  expect(decodeObstacle(model.weights, config, 20, LIMIT)).toBeUndefined();
+  expect(decodeBlocker(model.weights, config, 20, LIMIT)).toBeUndefined();
   await expectLikeHost(model, SHAPES, changes, forms);
 }
 
@@ -52,8 +52,8 @@ describe("decoding on the GPU over packed weights gives the rows of the CPU samp
 
   it("is refused for sizes that are not read eight at a time", async () => {
     const model = await packedLanguage("q8", tinyConfig("qwen2"), 4);
-    expect(decodeObstacle(model.weights, model.config, 20, LIMIT)).toContain("eight at a time");
-    expect(decodeObstacle((await packedLanguage("q8", sized("qwen2"), 4)).weights, sized("qwen2"), 20, 100)).toContain(
+    expect(decodeBlocker(model.weights, model.config, 20, LIMIT)).toContain("eight at a time");
+    expect(decodeBlocker((await packedLanguage("q8", sized("qwen2"), 4)).weights, sized("qwen2"), 20, 100)).toContain(
       "binding",
     );
     model.dispose();

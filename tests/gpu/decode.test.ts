@@ -1,14 +1,23 @@
 /** Decoding on the GPU against the model's own forward pass with the sampler on the CPU. */
 import { describe, expect, it } from "vitest";
 import { tf } from "../../src/engine/gpu/tf.ts";
-import type { LanguageConfig, LanguageFamily } from "../../src/engine/model/config-language.ts";
-import { decodeOnGpu } from "../../src/engine/policy/decode-gpu.ts";
-import { decodeObstacle } from "../../src/engine/policy/decode-weights.ts";
-import { disposePrefilled, type PromptBatch, prefill } from "../../src/engine/policy/prefill.ts";
-import { FULL_SAMPLING } from "../../src/engine/policy/sampler.ts";
-import { decode, expectLikeHost, type GroupShape, keyOf, promptsOf, SAMPLED } from "../support/decoding.ts";
+import type { LanguageConfig, LanguageFamily } from "../../src/engine/model/language/config-language.ts";
+import { decodeOnGpu } from "../../src/engine/policy/decode/decode-gpu.ts";
+import { decodeBlocker } from "../../src/engine/policy/decode/decode-weights.ts";
+import { disposePrefilled, type PromptBatch, prefill } from "../../src/engine/policy/decode/prefill.ts";
+import { FULL_SAMPLING } from "../../src/engine/policy/decode/sampler.ts";
+import {
+  decode,
+  expectLikeHost,
+  type GroupShape,
+  keyOf,
+  packedLanguage,
+  promptsOf,
+  SAMPLED,
+} from "../support/decoding.ts";
 import { checkedGpu } from "../support/gpu.ts";
 import { tinyConfig, tinyLanguage } from "../support/tiny-language.ts";
+import { expectLikeTransformers } from "../support/transformers-language.ts";
 
 checkedGpu();
 
@@ -22,6 +31,8 @@ describe("decoding on the GPU gives the rows of the CPU sampler", () => {
   it.each<[LanguageFamily, number]>([
     ["qwen2", 0],
     ["qwen2", 8],
+    ["qwen3", 8],
+    ["llama", 4],
     ["internlm2", 8],
     ["phi3", 4],
   ])("for %s with an adapter of rank %i", async (family, rank) => {
@@ -29,7 +40,7 @@ describe("decoding on the GPU gives the rows of the CPU sampler", () => {
     expect(new Set(rows.map((row) => row.ids.join())).size, "rollouts differ from each other").toBe(rows.length);
   });
 
-  it.each<LanguageFamily>(["qwen2", "internlm2", "phi3"])(
+  it.each<LanguageFamily>(["qwen2", "qwen3", "llama", "internlm2", "phi3"])(
     "for %s with branches that are not folded in",
     async (family) => {
       const where: typeof decodeOnGpu = (...given) =>
@@ -64,8 +75,26 @@ describe("decoding on the GPU gives the rows of the CPU sampler", () => {
     await expectLikeHost(tinyLanguage(config, 4), MIXED, { oneLength: true });
   });
 
+  it("for heads wider than the hidden size divided among them, each normed, in both forms", async () => {
+    const config = tinyConfig("qwen3", { headSize: 16, attentionBias: false, outputBias: false, tiedHead: true });
+    await expectLikeHost(tinyLanguage(config, 8), MIXED, {}, [true, false]);
+    const packed = await packedLanguage("q8", { ...config, mlpSize: 48 }, 8);
+    await expectLikeHost(packed, MIXED, {}, [true, false]);
+  });
+
   it("greedily", async () => {
     await expectLikeHost(tinyLanguage(tinyConfig("qwen2"), 8), MIXED, { greedy: true }, [true, false]);
+  });
+
+  it("greedily, with the same tokens under a guard that makes many logits equal", async () => {
+    const run = (guard: number) => {
+      const sampler = { ...FULL_SAMPLING, guard, repetitionPenalty: 1.2 };
+      return expectLikeHost(tinyLanguage(tinyConfig("qwen2"), 8), MIXED, { greedy: true, sampler }, [true, false]);
+    };
+    const free = await run(1e4);
+    const clipped = await run(0.01);
+    expect(clipped.map((row) => row.ids)).toEqual(free.map((row) => row.ids));
+    expect(clipped[0]?.logps).not.toEqual(free[0]?.logps);
   });
 
   it.each([
@@ -90,6 +119,12 @@ describe("decoding on the GPU gives the rows of the CPU sampler", () => {
     const stop = (ids: readonly number[]): boolean => (ids[ids.length - 1] as number) % 4 === 0;
     const rows = await expectLikeHost(tinyLanguage(tinyConfig("qwen2"), 8), MIXED, { stop, maxNewTokens: 13 });
     expect(new Set(rows.map((row) => row.ids.length)).size).toBeGreaterThan(1);
+  });
+});
+
+describe("language models of transformers", () => {
+  it.each(["qwen3", "qwen3-tied", "llama3"])("%s: logits, gradients and greedy ids on the GPU", async (name) => {
+    await expectLikeTransformers(`tests/golden/language/${name}.safetensors`, decodeOnGpu, true);
   });
 });
 
@@ -137,14 +172,14 @@ describe("a model that the programs cannot decode", () => {
     ["angles", { rope: { theta: 1e4, scaling: { kind: "dynamic", factor: 2, limit: 10 } } }, 4],
   ])("is told by its %s", (word, changes, rank) => {
     const model = tinyLanguage(tinyConfig("qwen2", changes), rank);
-    expect(decodeObstacle(model.weights, model.config, 20, limit)).toContain(word);
+    expect(decodeBlocker(model.weights, model.config, 20, limit)).toContain(word);
     model.dispose();
   });
 
   it("is told by its matrices", () => {
     const model = tinyLanguage(tinyConfig("qwen2"), 4);
-    expect(decodeObstacle(model.weights, model.config, 20, 1000)).toContain("binding");
-    expect(decodeObstacle(model.weights, model.config, 20, limit)).toBeUndefined();
+    expect(decodeBlocker(model.weights, model.config, 20, 1000)).toContain("binding");
+    expect(decodeBlocker(model.weights, model.config, 20, limit)).toBeUndefined();
     model.dispose();
   });
 });

@@ -1,7 +1,7 @@
 /** A device that is lost in the middle of a step: the run goes on from its last checkpoint, or pauses with a sentence. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { memorySnapshot } from "../../src/engine/gpu/memory.ts";
-import { keepGoing, type Recovery } from "../../src/engine/rl/recovery.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
+import { type Recovery, runWithDeviceRecovery } from "../../src/engine/rl/run/recovery.ts";
 import { readPhases } from "../../src/engine/runs/phase-lines.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
 import { checkpointFiles, expectSameFiles, openTestLab, repeatable, type TestLab } from "../support/session.ts";
@@ -91,13 +91,13 @@ describe("losses", () => {
 
   it("further apart than a minute are all got over", async () => {
     const far = recovery([0, 61, 122, 123]);
-    await expect(keepGoing(() => Promise.reject(new Error("first")), far)).rejects.toThrow(/second time/);
+    await expect(runWithDeviceRecovery(() => Promise.reject(new Error("first")), far)).rejects.toThrow(/second time/);
     expect(far.paused).toBe(1);
   });
 
   it("that nothing can be opened after pause the run too", async () => {
     const dead = { ...recovery([0]), restore: () => Promise.reject(new Error("no adapter")) };
-    await expect(keepGoing(() => Promise.reject(new Error("first")), dead)).rejects.toThrow(
+    await expect(runWithDeviceRecovery(() => Promise.reject(new Error("first")), dead)).rejects.toThrow(
       /no adapter; the run is paused/,
     );
   });

@@ -1,16 +1,17 @@
-import { beforeAll, describe, expect, it } from "vitest";
-import { countsBetween, gpuCounts, passClock } from "../../src/engine/gpu/counters.ts";
-import type { EngineDevice } from "../../src/engine/gpu/device.ts";
+import { beforeAll, describe, expect, it, vi } from "vitest";
+import { countsBetween, gpuCounts, passClock } from "../../src/engine/gpu/runtime/counters.ts";
+import type { EngineDevice } from "../../src/engine/gpu/runtime/device.ts";
 import {
   KEPT_FREE_BYTES,
   memorySnapshot,
   SMALL_BUFFER,
   trimPool,
   trimPoolToSmall,
-} from "../../src/engine/gpu/memory.ts";
-import type { PassClock } from "../../src/engine/gpu/pass-clock.ts";
+} from "../../src/engine/gpu/runtime/memory.ts";
+import type { PassClock } from "../../src/engine/gpu/runtime/pass-clock.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import { openGpuAgain, useGpu } from "../support/gpu.ts";
+import { WAIT } from "../support/hang.ts";
 
 let engine: EngineDevice;
 beforeAll(async () => {
@@ -28,8 +29,7 @@ describe("the GPU device", () => {
     const buffer = engine.device.createBuffer({ size: 4, usage: 0x8000_0000 });
     buffer.destroy();
     await engine.device.queue.onSubmittedWorkDone();
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    expect(() => engine.check()).toThrow(/did not happen/);
+    await vi.waitFor(() => expect(() => engine.check()).toThrow(/did not happen/), WAIT);
     expect(() => engine.check()).not.toThrow();
   });
 

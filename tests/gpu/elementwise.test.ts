@@ -1,8 +1,8 @@
 /** Arithmetic and comparisons by our programs, against the stock ones bit for bit. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { broadcastAxes } from "../../src/engine/gpu/elementwise.ts";
-import { switchOwnKernels } from "../../src/engine/gpu/own-kernels.ts";
+import { switchCustomKernels } from "../../src/engine/gpu/runtime/custom-kernels.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
+import { broadcastAxes } from "../../src/engine/gpu/tfjs/elementwise.ts";
 import { useGpu } from "../support/gpu.ts";
 import { randomTensor } from "../support/kernels.ts";
 
@@ -57,7 +57,7 @@ describe("element-wise operations", () => {
       const [a, b] = [randomTensor(left, 1, scale), randomTensor(right, 2)];
       const before = tf.memory().numTensors;
       const all = async (own: boolean): Promise<Float32Array[]> => {
-        switchOwnKernels(own);
+        switchCustomKernels(own);
         const results = tf.tidy(() => [
           ...[a.add(b), a.sub(b), a.mul(b), a.div(b), b.sub(a), b.div(a), a.maximum(b), a.minimum(b)],
           ...[a.greater(b), a.greaterEqual(b), a.less(b), a.lessEqual(b), a.equal(b), a.notEqual(b), a.equal(a)],
@@ -69,7 +69,7 @@ describe("element-wise operations", () => {
           values.push((await result.data()) as Float32Array);
         }
         tf.dispose(results);
-        switchOwnKernels(true);
+        switchCustomKernels(true);
         return values;
       };
       expect(await all(true)).toEqual(await all(false));

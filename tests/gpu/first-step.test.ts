@@ -1,12 +1,12 @@
 /** What a first step of the demo has to compile: every program more is time before anything is learnt. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { runSteps } from "../../scripts/bench/suites/grpo.ts";
-import { nodePocket } from "../../scripts/bench/tool/node-place.ts";
+import { runSteps } from "../../bench/suites/grpo.ts";
+import { nodePocket } from "../../bench/tool/node-place.ts";
 import { openNodeDevice } from "../../scripts/lib/node-gpu.ts";
-import type { EngineDevice } from "../../src/engine/gpu/device.ts";
-import { compile, compileAhead, type GpuProgram, runProgram } from "../../src/engine/gpu/program.ts";
+import { precompiledPrograms } from "../../src/engine/gpu/precompile.ts";
+import type { EngineDevice } from "../../src/engine/gpu/runtime/device.ts";
+import { compile, compileAhead, type GpuProgram, runProgram } from "../../src/engine/gpu/runtime/program.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
-import { usualPrograms } from "../../src/engine/gpu/usual-programs.ts";
 import { openGpuAgain, useGpu } from "../support/gpu.ts";
 
 let device: EngineDevice;
@@ -71,7 +71,7 @@ describe("programs compiled ahead", () => {
   });
 
   it("are many, each of its own name", () => {
-    const names = usualPrograms().map(({ name }) => name);
+    const names = precompiledPrograms().map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
     expect(names.length).toBeGreaterThan(12);
   });

@@ -3,11 +3,11 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { CHUNK, FlatLayout, runsOf } from "../../src/engine/gpu/flat/layout.ts";
 import { gather, readSet, scatter } from "../../src/engine/gpu/flat/moves.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
-import type { ParameterSet } from "../../src/engine/model/weights.ts";
-import { GradientSum } from "../../src/engine/rl/gradient-sum.ts";
-import { inspectGradients } from "../../src/engine/rl/monitor.ts";
-import { ADAM_DEFAULTS, AdamState, applyAdamw } from "../../src/engine/rl/optimiser.ts";
-import { disposeSet } from "../../src/engine/rl/parameter-sets.ts";
+import type { ParameterSet } from "../../src/engine/model/weights/weights.ts";
+import { GradientSum } from "../../src/engine/rl/optim/gradient-sum.ts";
+import { inspectGradients } from "../../src/engine/rl/optim/monitor.ts";
+import { ADAM_DEFAULTS, AdamState, applyAdamw } from "../../src/engine/rl/optim/optimiser.ts";
+import { disposeSet } from "../../src/engine/rl/optim/parameter-sets.ts";
 import { useGpu } from "../support/gpu.ts";
 import { expectClose, expectLikeStockUpdates, randomSet, readAll, type Shapes } from "../support/updates.ts";
 

@@ -1,6 +1,6 @@
 /** A run whose frozen layers multiply in half precision, and the same run in f32. */
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import { halfPrograms, setAdapterKind } from "../../src/engine/gpu/own-kernels.ts";
+import { halfPrograms, setAdapterKind } from "../../src/engine/gpu/runtime/custom-kernels.ts";
 import type { StepMetrics } from "../../src/engine/runs/records.ts";
 import { useGpu } from "../support/gpu.ts";
 import { openTestLab, repeatable } from "../support/session.ts";

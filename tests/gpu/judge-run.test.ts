@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { nodeStore } from "../../scripts/lib/node-store.ts";
+import type { EvalReport } from "../../src/engine/runs/evaluations.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
 import { type JudgeServer, judgeServer } from "../support/judge-server.ts";
 import { CHEAP } from "../support/session.ts";
@@ -95,6 +96,47 @@ describe("a run with a judge", () => {
       steps(ended).map((line) => (line.loop2 as unknown as Record<string, number>).reward);
     expect(rewards(again)).toEqual(rewards(first));
     expect(steps(again).every((line) => line["judge/calls"] === 0)).toBe(true);
+  });
+});
+
+describe("held-out rows of a run with a judge", () => {
+  const EVALUATED = { evalSteps: 1, evalRows: 2, selectionShare: 0.5, judgeRetries: 0 };
+  type Told = { readonly eval?: EvalReport & { readonly loop2_sampled: number } };
+  const told = ({ out }: Done): NonNullable<Told["eval"]>[] =>
+    out
+      .trim()
+      .split("\n")
+      .flatMap((line) => (JSON.parse(line) as Told).eval ?? []);
+
+  it("are judged, and the reward with its verdicts chooses the best checkpoint", async () => {
+    server.forget();
+    const ended = await train("held", EVALUATED);
+    expect(ended.err).not.toMatch(/no verdict/);
+    const [start] = told(ended);
+    expect(start?.reward).toMatchObject({
+      judge: "asked",
+      scores: { reward1_sampled: null, reward2_sampled: { n: 1 } },
+    });
+    expect(start?.reward?.scores.reward2_sampled?.mean).not.toBeCloseTo(start?.loop2_sampled as number, 6);
+    expect(start?.selection).toEqual({ metric: "reward", n: 1, value: expect.any(Number) });
+    expect(server.calls.length).toBeGreaterThan(0);
+  });
+
+  it("are not judged where the settings say so: their rewards are METEOR and named as without judge", async () => {
+    server.forget();
+    const ended = await train("unjudged", { ...EVALUATED, evalJudge: false, loop2Judge: 1, loop2Meteor: 1e-3 }, 1);
+    const [start] = told(ended);
+    expect(start?.reward?.judge).toBe("left-out");
+    expect(start?.reward?.scores.reward2_sampled?.mean).toBeCloseTo(1.001 * (start?.loop2_sampled as number), 6);
+  });
+
+  it("have no reward once the budget is used up, and then choose nothing", async () => {
+    const ended = await train("spent", { ...EVALUATED, judgeMaxCalls: 1, missingVerdict: "drop", judgePositives: 3 });
+    expect(ended.code).toBe(0);
+    for (const { reward, selection, n } of told(ended)) {
+      expect([reward?.judge, reward?.scores.reward2_sampled, n]).toEqual(["asked", null, 1]);
+      expect(selection).toEqual({ metric: "reward", n: 0, value: null });
+    }
   });
 });
 

@@ -1,9 +1,9 @@
 /** Attention with narrow heads, whose programs keep a query or a key in registers, against stock operations. */
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import { attention, causalMask, HIDDEN_SCORE } from "../../src/engine/gpu/kernels/attention.ts";
-import { setAttentionScratch } from "../../src/engine/gpu/kernels/attention-runs.ts";
-import { setSubgroupSize, subgroupSize } from "../../src/engine/gpu/own-kernels.ts";
-import { flushBackend } from "../../src/engine/gpu/program.ts";
+import { attention, causalMask, HIDDEN_SCORE } from "../../src/engine/gpu/kernels/attention/attention.ts";
+import { setAttentionScratch } from "../../src/engine/gpu/kernels/attention/attention-runs.ts";
+import { setSubgroupSize, subgroupSize } from "../../src/engine/gpu/runtime/custom-kernels.ts";
+import { flushBackend } from "../../src/engine/gpu/runtime/program.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { useGpu } from "../support/gpu.ts";
 import { expectLikeStock, randomTensor } from "../support/kernels.ts";

@@ -1,14 +1,20 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { gelu, swiglu } from "../../src/engine/gpu/kernels/activation.ts";
-import { attendsInBlocks, attention, causalMask, HIDDEN_SCORE } from "../../src/engine/gpu/kernels/attention.ts";
-import { setAttentionScratch } from "../../src/engine/gpu/kernels/attention-runs.ts";
+import {
+  attendsInBlocks,
+  attention,
+  causalMask,
+  HIDDEN_SCORE,
+} from "../../src/engine/gpu/kernels/attention/attention.ts";
+import { setAttentionScratch } from "../../src/engine/gpu/kernels/attention/attention-runs.ts";
+import { headScores, setHeadScratch } from "../../src/engine/gpu/kernels/attention/head-scores.ts";
 import { conv2d } from "../../src/engine/gpu/kernels/conv.ts";
-import { headScores, setHeadScratch } from "../../src/engine/gpu/kernels/head-scores.ts";
+import { type Dropout, dropout } from "../../src/engine/gpu/kernels/dropout.ts";
 import { tokenScores } from "../../src/engine/gpu/kernels/logprob.ts";
 import { layerNorm, rmsNorm } from "../../src/engine/gpu/kernels/norm.ts";
 import { repeatRows } from "../../src/engine/gpu/kernels/repeat.ts";
 import { applyRope, ropeTable } from "../../src/engine/gpu/kernels/rope.ts";
-import { setAdapterKind } from "../../src/engine/gpu/own-kernels.ts";
+import { setAdapterKind } from "../../src/engine/gpu/runtime/custom-kernels.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { useGpu } from "../support/gpu.ts";
 import { expectLikeStock, randomTensor } from "../support/kernels.ts";
@@ -19,6 +25,32 @@ beforeAll(async () => {
 
 type Two = [Tensor, Tensor];
 type Three = [Tensor, Tensor, Tensor];
+
+describe("dropout", () => {
+  const drop = (share: number): Dropout => ({ share, key: [4_000_000_000, 7], counter: [3, 2 ** 31 + 5, 1] });
+
+  it.each([
+    [[3], 0.5],
+    [[5, 7, 3], 0.1],
+    [[64, 130], 0.05],
+    [[2, 4], 0],
+  ] as const)("of %j by %f draws as the CPU does, forward and back", async (shape, share) => {
+    await expectLikeStock((x) => dropout(x as Tensor, drop(share)), [randomTensor([...shape], 3)], 1e-6);
+  });
+
+  it("keeps the mean, drops its share, and draws anew for another address", async () => {
+    const [x, y, other] = tf.tidy(() => {
+      const ones = tf.ones([400, 100]);
+      const again = { ...drop(0.2), counter: [3, 6, 1] as const };
+      return [ones, dropout(ones, drop(0.2)), dropout(ones, again)];
+    }) as Three;
+    const [values, others] = [Array.from(await y.data()), Array.from(await other.data())];
+    expect(values.filter((value) => value === 0).length / values.length).toBeCloseTo(0.2, 2);
+    expect(values.reduce((a, b) => a + b, 0) / values.length).toBeCloseTo(1, 1);
+    expect(values.filter((value, at) => (value === 0) !== (others[at] === 0)).length).toBeGreaterThan(10_000);
+    tf.dispose([x, y, other]);
+  });
+});
 
 describe("norms", () => {
   it.each([

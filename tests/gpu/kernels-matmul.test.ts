@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { linear } from "../../src/engine/gpu/kernels/linear.ts";
-import { canAddProduct, runProduct } from "../../src/engine/gpu/matmul-program.ts";
+import { canAddProduct, runProduct } from "../../src/engine/gpu/matmul/matmul-program.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { useGpu } from "../support/gpu.ts";
 import { distance, expectLikeStock, randomTensor } from "../support/kernels.ts";

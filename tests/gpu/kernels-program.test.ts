@@ -1,14 +1,15 @@
-import { beforeAll, describe, expect, it } from "vitest";
-import type { EngineDevice } from "../../src/engine/gpu/device.ts";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { columnSum } from "../../src/engine/gpu/kernels/column-sum.ts";
 import { summarise } from "../../src/engine/gpu/kernels/summary.ts";
-import { setAdapterKind, switchOwnKernels } from "../../src/engine/gpu/own-kernels.ts";
-import { toTensor } from "../../src/engine/gpu/own-op.ts";
-import { flatGrid, type GpuProgram, runProgram, shaderSource } from "../../src/engine/gpu/program.ts";
+import { setAdapterKind, switchCustomKernels } from "../../src/engine/gpu/runtime/custom-kernels.ts";
+import { toTensor } from "../../src/engine/gpu/runtime/custom-op.ts";
+import type { EngineDevice } from "../../src/engine/gpu/runtime/device.ts";
+import { flatGrid, type GpuProgram, runProgram, shaderSource } from "../../src/engine/gpu/runtime/program.ts";
+import { PAGE_BLOCKS } from "../../src/engine/gpu/runtime/uniforms.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
-import { PAGE_BLOCKS } from "../../src/engine/gpu/uniforms.ts";
-import { keepsOrder } from "../../src/engine/gpu/views.ts";
+import { keepsOrder } from "../../src/engine/gpu/tfjs/views.ts";
 import { useGpu } from "../support/gpu.ts";
+import { WAIT } from "../support/hang.ts";
 import { distance, randomTensor } from "../support/kernels.ts";
 
 let engine: EngineDevice;
@@ -52,8 +53,7 @@ describe("own programs", () => {
     const outputs = runProgram(broken, [tf.ones([2])], [{ shape: [2] }, { shape: [2] }], [2, 0], [1, 1, 1]);
     await toTensor(outputs[0]).data();
     await engine.device.queue.onSubmittedWorkDone();
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    expect(() => engine.check()).toThrow(/did not happen/);
+    await vi.waitFor(() => expect(() => engine.check()).toThrow(/did not happen/), WAIT);
   });
 
   it("each have their own uniforms, handed over together with the commands", async () => {
@@ -126,7 +126,7 @@ async function threeWays(run: () => Tensor[]): Promise<Float32Array[][]> {
     [true, true],
     [true, false],
   ] as const) {
-    switchOwnKernels(own);
+    switchCustomKernels(own);
     setAdapterKind(software);
     const tensors = run();
     const arrays: Float32Array[] = [];

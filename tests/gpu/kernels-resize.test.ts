@@ -1,7 +1,7 @@
 /** Bilinear resize by our program against the backend's, and its gradient against the matrices of the interpolation. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { resizeBilinear } from "../../src/engine/gpu/kernels/resize.ts";
-import { switchOwnKernels } from "../../src/engine/gpu/own-kernels.ts";
+import { switchCustomKernels } from "../../src/engine/gpu/runtime/custom-kernels.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { useGpu } from "../support/gpu.ts";
 import { expectLikeStock, randomTensor } from "../support/kernels.ts";
@@ -34,7 +34,7 @@ describe("bilinear resize", () => {
 
   it.each(CASES)("of %j to %i x %i has the gradient of its own values", async (shape, height, width) => {
     for (const own of [true, false]) {
-      switchOwnKernels(own);
+      switchCustomKernels(own);
       // Linear: what a direction gives equals the gradient along it, for any gradient that comes in.
       const [x, dy] = [randomTensor(shape, 2), randomTensor([shape[0], height, width, shape[3]], 3)];
       const [gained, along] = tf.tidy(() => [
@@ -48,7 +48,7 @@ describe("bilinear resize", () => {
       expect(Math.abs(value - expected)).toBeLessThan(1e-4 * (1 + Math.sqrt(height * width * shape[0] * shape[3])));
       tf.dispose([x, dy, gained, along]);
     }
-    switchOwnKernels(true);
+    switchCustomKernels(true);
   });
 
   it("repeats the edges and meets the source in the middle, as PyTorch does without aligned corners", async () => {

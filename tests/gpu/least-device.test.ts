@@ -1,9 +1,9 @@
 /** A device with the limits that every one has and no features: everything of a demo step has a form for it. */
 import { afterEach, expect, it } from "vitest";
-import { runSteps } from "../../scripts/bench/suites/grpo.ts";
-import { nodePocket } from "../../scripts/bench/tool/node-place.ts";
+import { runSteps } from "../../bench/suites/grpo.ts";
+import { nodePocket } from "../../bench/tool/node-place.ts";
 import { openNodeDevice } from "../../scripts/lib/node-gpu.ts";
-import { setAdapterKind } from "../../src/engine/gpu/own-kernels.ts";
+import { setAdapterKind } from "../../src/engine/gpu/runtime/custom-kernels.ts";
 import { passed, selfTest } from "../../src/engine/self-test/self-test.ts";
 
 afterEach(() => setAdapterKind(true));

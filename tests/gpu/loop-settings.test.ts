@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import type { StepMetrics } from "../../src/engine/runs/records.ts";
-import { cheapConfig, openTestLab, type TestLab } from "../support/session.ts";
+import { cheapConfig, openTestLab, repeatable, type TestLab } from "../support/session.ts";
 
 let lab: TestLab;
 beforeAll(async () => {
@@ -40,6 +40,108 @@ describe("ratios", () => {
     expect(row?.["loop1/clip_ratio/region_mean"]).toBeGreaterThan(0);
     expect(row?.["loop1/ratio/max"]).toBeGreaterThan(1.2);
     expect(row?.["loop1/logp_train_vs_sampling/max"]).toBeLessThan(1e-4);
+  });
+});
+
+describe("an option of the loss", () => {
+  /** Steps of which the second pass is off-policy, so that options of ratios act. */
+  const SEEN = { ...FAST, steps: 1, iterations: 2, beta: 0.2, klClamp: false } as const;
+  const outcome = async (changes: Partial<LabConfig>): Promise<string> => {
+    const rows = await train({ ...SEEN, ...changes });
+    return JSON.stringify(rows.map((row) => [row.grad_norm, row["loop1/loss"], row["ema/distance"]]));
+  };
+
+  it.each<[string, Partial<LabConfig>, Partial<LabConfig>]>([
+    ["entropyCoefficient", {}, { entropyCoefficient: 0.5 }],
+    ["topEntropyQuantile", {}, { topEntropyQuantile: 0.2 }],
+    ["offPolicyThreshold", {}, { offPolicyThreshold: 1e-6 }],
+    ["biasCorrectedKl", {}, { biasCorrectedKl: true }],
+    ["epsilonHigh of cispo", { lossType: "cispo", epsilonHigh: 5 }, { lossType: "cispo", epsilonHigh: 0.5 }],
+    ["sapoTemperaturePositive", { lossType: "sapo" }, { lossType: "sapo", sapoTemperaturePositive: 5 }],
+    ["sapoTemperatureNegative", { lossType: "sapo" }, { lossType: "sapo", sapoTemperatureNegative: 5 }],
+    ["vespoKPositive", { lossType: "vespo" }, { lossType: "vespo", vespoKPositive: 5 }],
+    ["vespoLambdaPositive", { lossType: "vespo" }, { lossType: "vespo", vespoLambdaPositive: 0.5 }],
+    ["vespoKNegative", { lossType: "vespo" }, { lossType: "vespo", vespoKNegative: 0.5 }],
+    ["vespoLambdaNegative", { lossType: "vespo" }, { lossType: "vespo", vespoLambdaNegative: 5 }],
+    ["advantageBaseline", {}, { advantageBaseline: "leave-one-out", scaleRewards: "none" }],
+    ["rewardAggregation", { loop1Meteor: 1 }, { loop1Meteor: 1, rewardAggregation: "normalize_then_sum" }],
+  ])("%s changes the update", async (_, before, after) => {
+    expect(await outcome(after)).not.toBe(await outcome(before));
+  });
+});
+
+describe("several updates on one set of rollouts", () => {
+  it("sample for all of them, and are off-policy after the first", async () => {
+    const alone = { ...FAST, steps: 1, accumulation: 2, promptsPerStep: 1 } as const;
+    const [one] = await train(alone);
+    const [row] = await train({ ...alone, stepsPerGeneration: 6 });
+    const groups = lab.events.filter((event) => event.type === "group");
+    expect(groups).toHaveLength(6);
+    expect(row?.epoch).toBeCloseTo(3 * (one?.epoch as number), 12);
+    expect(row?.["loop1/ratio/max"]).toBeGreaterThan(1.01);
+    expect(row?.["loop1/logp_train_vs_sampling/max"]).toBeLessThan(1e-4);
+    await expect(lab.start({ accumulation: 4, stepsPerGeneration: 6 })).rejects.toThrow(
+      /stepsPerGeneration 6 is neither a multiple nor a divisor of accumulation 4/,
+    );
+  });
+});
+
+describe("LoRA dropout", () => {
+  const DROPPED = { ...FAST, steps: 1, maxGradNorm: 0, learningRate: 1e-3, loraDropout: 0.3 } as const;
+  const captions = (): string[] =>
+    lab.events.flatMap((event) => (event.type === "group" ? event.group.rollouts.map((one) => one.completion) : []));
+  /** Adapters start with a branch of 0, so that dropout tells from the second step on. */
+  const last = async (changes: Partial<LabConfig>): Promise<StepMetrics> => {
+    const rows = await train({ ...DROPPED, steps: 2, ...changes });
+    return rows[1] as StepMetrics;
+  };
+
+  it("acts where it trains, and leaves sampling and reference alone", async () => {
+    const [plain] = await train({ ...DROPPED, loraDropout: 0 });
+    const drawn = captions();
+    const [row] = await train(DROPPED);
+    expect(captions()).toEqual(drawn);
+    expect(row?.grad_norm).not.toBe(plain?.grad_norm);
+    const later = await last({ beta: 0.1 });
+    expect(later["loop1/ratio/min"]).toBe(1);
+    expect(later["loop1/ratio/max"]).toBe(1);
+    expect(later).not.toHaveProperty("loop1/logp_train_vs_sampling/max");
+  });
+
+  it("has the same masks in a recomputed block, in every pass of a step, and in every run", async () => {
+    const once = await last({});
+    expect(repeatable(await last({}))).toEqual(repeatable(once));
+    expect((await last({ recompute: true })).grad_norm).toBeCloseTo(once.grad_norm as number, 4);
+    expect((await last({ seed: 9 })).grad_norm).not.toBe(once.grad_norm);
+    // A second pass with a rate of 0 meets the same masks, so that its ratios are 1.
+    const still = await last({ iterations: 2, learningRate: 0 });
+    expect(still["loop1/ratio/max"]).toBeCloseTo(1, 6);
+    const windows = await last({ stepsPerGeneration: 2, learningRate: 0 });
+    expect(windows["loop1/ratio/max"]).toBeCloseTo(1, 6);
+  });
+});
+
+describe("the gradients of two loops", () => {
+  const BOTH = { steps: 1, loops: "both", maxGradNorm: 1e-3, maskPolicy: "field", loop2Iou: 1 } as const;
+
+  it("are clipped one by one or together, and compared", async () => {
+    const [apart] = await train({ ...BOTH, clipScope: "loop" });
+    const [joint] = await train({ ...BOTH, clipScope: "sum" });
+    for (const row of [apart, joint]) {
+      const [one, two] = [row?.["loop1/grad_norm"] as number, row?.["loop2/grad_norm"] as number];
+      const cosine = row?.grad_cosine as number;
+      expect(Math.abs(cosine)).toBeLessThanOrEqual(1);
+      expect(row?.grad_norm).toBeCloseTo(Math.sqrt(one ** 2 + two ** 2 + 2 * cosine * one * two), 4);
+      expect(row?.grad_norm_clipped).toBe(1);
+    }
+    expect(apart?.grad_cosine).toBeCloseTo(joint?.grad_cosine as number, 3);
+    expect(apart?.grad_norm).toBeCloseTo(joint?.grad_norm as number, 4);
+    expect(apart?.["loop1/clip_factor"]).toBeLessThan(0.5);
+    for (const loop of [1, 2]) {
+      const norm = apart?.[`loop${loop}/grad_norm`] as number;
+      expect(apart?.[`loop${loop}/clip_factor`]).toBeCloseTo(Math.min(1, 1e-3 / (norm + 1e-6)), 9);
+      expect(joint?.[`loop${loop}/clip_factor`]).toBe(1);
+    }
   });
 });
 

@@ -1,7 +1,7 @@
 /** Masks as bits, against stock operations and against the logits themselves. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { maskBits, maskBitsByOps, pixelsOf } from "../../src/engine/gpu/kernels/mask-bits.ts";
-import { setAdapterKind, switchOwnKernels } from "../../src/engine/gpu/own-kernels.ts";
+import { setAdapterKind, switchCustomKernels } from "../../src/engine/gpu/runtime/custom-kernels.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { imageLogits, packMask, readMasks } from "../../src/engine/model/sam2/postprocess.ts";
 import { useGpu } from "../support/gpu.ts";
@@ -35,7 +35,7 @@ describe("masks as bits", () => {
       const values = (await logits.data()) as Float32Array;
       const inside = await truth.data();
       for (const own of [true, false]) {
-        switchOwnKernels(own);
+        switchCustomKernels(own);
         for (const software of own ? [true, false] : [true]) {
           setAdapterKind(software);
           const [words, sums] = await numbers(maskBits(logits, truth));
@@ -57,7 +57,7 @@ describe("masks as bits", () => {
           }
         }
       }
-      switchOwnKernels(true);
+      switchCustomKernels(true);
       setAdapterKind(true);
       const [own, stock] = [await numbers(maskBits(logits, truth)), await numbers(maskBitsByOps(logits, truth))];
       expect(own[0]).toEqual(stock[0]);

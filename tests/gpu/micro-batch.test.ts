@@ -1,16 +1,16 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
-import { recomputing, type Weights, weightsView } from "../../src/engine/model/weights.ts";
+import { recomputing, type Weights, weightsView } from "../../src/engine/model/weights/weights.ts";
 import { captionLogProbs } from "../../src/engine/policy/caption-policy.ts";
-import { FULL_SAMPLING } from "../../src/engine/policy/sampler.ts";
-import { captionMask } from "../../src/engine/rl/actions.ts";
-import { lossGradients } from "../../src/engine/rl/backward.ts";
-import type { GroupGradients } from "../../src/engine/rl/group-gradients.ts";
-import { lossSettingsOf } from "../../src/engine/rl/loss-config.ts";
-import type { LossSettings } from "../../src/engine/rl/loss-types.ts";
-import { microGradients, splits } from "../../src/engine/rl/micro-batch.ts";
-import type { Playout } from "../../src/engine/rl/playout.ts";
+import { FULL_SAMPLING } from "../../src/engine/policy/decode/sampler.ts";
+import { lossSettingsOf } from "../../src/engine/rl/objective/loss-config.ts";
+import type { LossSettings } from "../../src/engine/rl/objective/loss-types.ts";
+import { captionMask } from "../../src/engine/rl/step/actions.ts";
+import { lossGradients } from "../../src/engine/rl/step/backward.ts";
+import type { GroupGradients } from "../../src/engine/rl/step/group-gradients.ts";
+import { microGradients, splits } from "../../src/engine/rl/step/micro-batch.ts";
+import type { Playout } from "../../src/engine/rl/step/playout.ts";
 import { useGpu } from "../support/gpu.ts";
 import { cheapConfig } from "../support/session.ts";
 import { gradientGap, type TinyGroup, tinyGroup } from "../support/tiny-group.ts";
@@ -61,7 +61,7 @@ async function gradients(changes: Partial<LabConfig>, microRows: number, recompu
   const config = cheapConfig({ beta: 0.1, ...changes });
   const group = playout();
   const active = group.mask.reduce((sum, m) => sum + m, 0);
-  const settings = lossSettingsOf(config, 1, active, config.maxNewTokens);
+  const settings = lossSettingsOf(config, config.entropyCoefficient, 1, active, config.maxNewTokens);
   const plain = weightsView(model.frozen, set, 2);
   const weights = recompute ? recomputing(plain, set) : plain;
   const reference = Float32Array.from(group.mask, (_, at) => -3 - Math.sin(at));
@@ -99,7 +99,7 @@ describe("micro-batches over rollouts", () => {
 
   it("take less memory at once", async () => {
     const { model, set } = tiny;
-    const settings = lossSettingsOf(cheapConfig({ beta: 0 }), 1, 15, 4);
+    const settings = lossSettingsOf(cheapConfig({ beta: 0 }), 0, 1, 15, 4);
     const peak = async (rows: number): Promise<number> => {
       let out: Record<string, Tensor> = {};
       const profile = await tf.profile(async () => {

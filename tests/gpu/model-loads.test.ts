@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node-files.ts";
 import { folderOf } from "../../src/engine/bytes/memory.ts";
 import type { ByteFolder, ByteSource } from "../../src/engine/bytes/source.ts";
-import { memorySnapshot } from "../../src/engine/gpu/memory.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import type { FromTrainer } from "../../src/protocol/trainer.ts";
 import { loadModel, stopLoading } from "../../workers/models.ts";
 import { openTestLab, POCKET, type TestLab } from "../support/session.ts";
@@ -99,7 +99,7 @@ describe("a run that begins while a folder is looked at", () => {
   it("keeps its model, and the loading is refused", async () => {
     const { opened, open } = gate();
     const { model } = lab.session;
-    const refused = expect(lab.session.openModel(slow(opened), "late")).rejects.toThrow(/A run is under way/);
+    const refused = expect(lab.session.openModel(slow(opened), "late")).rejects.toThrow(/A run is in progress/);
     const run = await lab.start({ steps: 1 });
     open();
     await refused;

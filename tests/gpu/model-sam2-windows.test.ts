@@ -1,10 +1,10 @@
 /** Hiera against a plain loop version, with windows that do not divide the maps: padding, pooling and window lag. */
 import { beforeAll, describe, expect, it } from "vitest";
-import type { EngineDevice } from "../../src/engine/gpu/device.ts";
+import type { EngineDevice } from "../../src/engine/gpu/runtime/device.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { HIERA_L, type Sam2Config } from "../../src/engine/model/sam2/config.ts";
 import { hiera, hieraBlocks } from "../../src/engine/model/sam2/hiera.ts";
-import { weightsView } from "../../src/engine/model/weights.ts";
+import { weightsView } from "../../src/engine/model/weights/weights.ts";
 import { useGpu } from "../support/gpu.ts";
 
 let engine: EngineDevice;

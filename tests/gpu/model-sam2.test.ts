@@ -1,18 +1,18 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node-files.ts";
-import { loadDeps } from "../../scripts/lib/parity-deps.ts";
-import type { EngineDevice } from "../../src/engine/gpu/device.ts";
+import type { EngineDevice } from "../../src/engine/gpu/runtime/device.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { pointMaskLoss, samplePoints, selectPoints } from "../../src/engine/model/mask-loss.ts";
 import { decodeMasks, selectMask } from "../../src/engine/model/sam2/mask-decoder.ts";
 import { encodeSam } from "../../src/engine/model/sam2/neck.ts";
 import { imageLogits, maskIouCounts, packMask } from "../../src/engine/model/sam2/postprocess.ts";
-import { openArrays } from "../../src/engine/parity/golden-arrays.ts";
-import { openGoldenModel } from "../../src/engine/parity/golden-model.ts";
-import { sa2vaSam2Parity } from "../../src/engine/parity/sa2va-sam2.ts";
-import { sa2vaTrainParity } from "../../src/engine/parity/sa2va-train.ts";
-import { sa2vaVisionParity } from "../../src/engine/parity/sa2va-vision.ts";
+import { loadDeps } from "../../tools/parity/deps.ts";
+import { openArrays } from "../../tools/parity/golden-arrays.ts";
+import { openGoldenModel } from "../../tools/parity/golden-model.ts";
+import { sa2vaSam2Parity } from "../../tools/parity/sa2va/sa2va-sam2.ts";
+import { sa2vaTrainParity } from "../../tools/parity/sa2va/sa2va-train.ts";
+import { sa2vaVisionParity } from "../../tools/parity/sa2va/sa2va-vision.ts";
 import { useGpu } from "../support/gpu.ts";
 
 const GOLDEN = fileURLToPath(new URL("../golden/sa2va-tiny-qwen2/", import.meta.url));

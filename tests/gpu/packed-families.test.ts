@@ -1,14 +1,14 @@
 /** Packed weights on the models of all families: errors within the budgets of docs/precision.md, the same texts in f16. */
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import { loadDeps } from "../../scripts/lib/parity-deps.ts";
-import { findGoldenSets } from "../../scripts/lib/parity-kinds.ts";
-import { memorySnapshot } from "../../src/engine/gpu/memory.ts";
-import { halfPrograms, setAdapterKind } from "../../src/engine/gpu/own-kernels.ts";
 import type { Arithmetic } from "../../src/engine/gpu/packed/half.ts";
 import type { WeightStorage } from "../../src/engine/gpu/packed/storage.ts";
-import type { ParityRow } from "../../src/engine/parity/row.ts";
-import { BUDGETS, stageOf, withBudget } from "../../src/engine/parity/storage-budget.ts";
+import { halfPrograms, setAdapterKind } from "../../src/engine/gpu/runtime/custom-kernels.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
+import { loadDeps } from "../../tools/parity/deps.ts";
+import { findGoldenSets } from "../../tools/parity/kinds.ts";
+import type { ParityRow } from "../../tools/parity/row.ts";
+import { BUDGETS, stageOf, withBudget } from "../../tools/parity/storage-budget.ts";
 import { useGpu } from "../support/gpu.ts";
 
 const GOLDEN = fileURLToPath(new URL("../golden/", import.meta.url));

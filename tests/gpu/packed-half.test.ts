@@ -1,13 +1,13 @@
 /** Products with packed matrices in half precision, in the form for cards; where `shader-f16` is missing they stay f32. */
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import { halfPrograms, setAdapterKind } from "../../src/engine/gpu/own-kernels.ts";
 import { unpacked } from "../../src/engine/gpu/packed/gather.ts";
 import type { Arithmetic } from "../../src/engine/gpu/packed/half.ts";
 import { packedLinear } from "../../src/engine/gpu/packed/linear.ts";
 import { type PackedMatrix, packMatrix } from "../../src/engine/gpu/packed/matrix.ts";
 import type { WeightStorage } from "../../src/engine/gpu/packed/storage.ts";
+import { halfPrograms, setAdapterKind } from "../../src/engine/gpu/runtime/custom-kernels.ts";
+import { setDispatchWork } from "../../src/engine/gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
-import { setDispatchWork } from "../../src/engine/gpu/work-budget.ts";
 import { useGpu } from "../support/gpu.ts";
 import { expectLikeStock, randomTensor } from "../support/kernels.ts";
 

@@ -1,11 +1,11 @@
 /** Products with packed matrices against stock products with what they stand for, in both forms of the programs. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { ownBufferBytes } from "../../src/engine/gpu/own-buffers.ts";
 import { packedRows, unpacked } from "../../src/engine/gpu/packed/gather.ts";
 import { packedLinear } from "../../src/engine/gpu/packed/linear.ts";
 import { type PackedMatrix, packMatrix } from "../../src/engine/gpu/packed/matrix.ts";
 import { packRows, unpackRows } from "../../src/engine/gpu/packed/quantise.ts";
 import { packedBytes, WEIGHT_STORAGES, type WeightStorage } from "../../src/engine/gpu/packed/storage.ts";
+import { customBufferBytes } from "../../src/engine/gpu/runtime/raw-buffers.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { useGpu } from "../support/gpu.ts";
 import { expectLikeStock, randomTensor } from "../support/kernels.ts";
@@ -53,7 +53,7 @@ describe.each(WEIGHT_STORAGES)("a matrix in %s", (storage) => {
       await expectLikeStock((x, a, b) => layer(x as Tensor, a, b), inputs);
       bias.dispose();
       matrix.dispose();
-      expect(ownBufferBytes()).toBe(0);
+      expect(customBufferBytes()).toBe(0);
     },
   );
 

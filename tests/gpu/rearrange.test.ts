@@ -1,8 +1,8 @@
 /** Slices, transposes, repetitions, paddings, concatenations and flattened operations, against the stock ones bit for bit. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { setAdapterKind, switchOwnKernels } from "../../src/engine/gpu/own-kernels.ts";
-import { joinAxes } from "../../src/engine/gpu/rearrange.ts";
+import { setAdapterKind, switchCustomKernels } from "../../src/engine/gpu/runtime/custom-kernels.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
+import { joinAxes } from "../../src/engine/gpu/tfjs/rearrange.ts";
 import { useGpu } from "../support/gpu.ts";
 import { randomTensor } from "../support/kernels.ts";
 
@@ -25,15 +25,15 @@ async function expectSame(f: () => Tensor[]): Promise<void> {
     return read;
   };
   try {
-    switchOwnKernels(false);
+    switchCustomKernels(false);
     const expected = await all();
-    switchOwnKernels(true);
+    switchCustomKernels(true);
     for (const software of [true, false]) {
       setAdapterKind(software);
       expect(await all(), software ? "software form" : "GPU form").toEqual(expected);
     }
   } finally {
-    switchOwnKernels(true);
+    switchCustomKernels(true);
     setAdapterKind(true);
   }
   device.check();

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { recomputed } from "../../src/engine/gpu/recompute.ts";
+import { recomputed } from "../../src/engine/gpu/runtime/recompute.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
-import { recomputing, type Weights, weightsView } from "../../src/engine/model/weights.ts";
+import { recomputing, type Weights, weightsView } from "../../src/engine/model/weights/weights.ts";
 import { captionLogProbs } from "../../src/engine/policy/caption-policy.ts";
+import { FULL_SAMPLING } from "../../src/engine/policy/decode/sampler.ts";
 import { segmentPhraseLogits } from "../../src/engine/policy/partner.ts";
-import { FULL_SAMPLING } from "../../src/engine/policy/sampler.ts";
 import { useGpu } from "../support/gpu.ts";
 import { gradientGap, type TinyGroup, tinyGroup } from "../support/tiny-group.ts";
 

@@ -1,7 +1,7 @@
 /** Sums and means over neighbouring axes by our program, against the stock ones. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { axisBlock } from "../../src/engine/gpu/reductions.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
+import { axisBlock } from "../../src/engine/gpu/tfjs/reductions.ts";
 import { useGpu } from "../support/gpu.ts";
 import { expectLikeStock, randomTensor } from "../support/kernels.ts";
 

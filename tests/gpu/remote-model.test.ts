@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node-files.ts";
 import { nodeStore } from "../../scripts/lib/node-store.ts";
-import { memorySnapshot } from "../../src/engine/gpu/memory.ts";
 import { unpacked } from "../../src/engine/gpu/packed/gather.ts";
 import { PackedMatrix } from "../../src/engine/gpu/packed/matrix.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import type { Tensor } from "../../src/engine/gpu/tf.ts";
 import { ModelCache } from "../../src/engine/loading/model-cache.ts";
 import {
@@ -20,7 +20,7 @@ import { remoteAddress } from "../../src/engine/loading/remote/address.ts";
 import { openRemote } from "../../src/engine/loading/remote/folder.ts";
 import { askRemote } from "../../src/engine/loading/remote/listing.ts";
 import type { Sa2vaModel } from "../../src/engine/model/sa2va.ts";
-import type { StorageChoice } from "../../src/engine/model/storage-choice.ts";
+import type { StorageChoice } from "../../src/engine/model/weights/storage-choice.ts";
 import { type CheckpointServer, checkpointServer } from "../support/checkpoint-server.ts";
 import { useGpu } from "../support/gpu.ts";
 

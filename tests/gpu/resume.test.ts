@@ -1,9 +1,10 @@
 /** A run that was stopped and resumed is the run that was not. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { LabError } from "../../src/engine/errors.ts";
-import { memoryStore } from "../../src/engine/runs/memory-store.ts";
+import { checkpointPath } from "../../src/engine/runs/checkpoint/checkpoint-folder.ts";
 import type { StepMetrics } from "../../src/engine/runs/records.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
+import { memoryStore } from "../../src/engine/storage/memory-store.ts";
 import { checkpointFiles, expectSameFiles, openTestLab, repeatable, type TestLab } from "../support/session.ts";
 
 const STEPS = 4;
@@ -12,6 +13,48 @@ const CUT = 2;
 /** Bytes depend on which of the kept tensors have been on the GPU yet: the start's weights get there with their first use. */
 const numbers = (row: StepMetrics): StepMetrics =>
   Object.fromEntries(Object.entries(repeatable(row)).filter(([name]) => !name.startsWith("memory/gpu_bytes")));
+
+describe("a state with more parts", () => {
+  it("comes back: synchronised reference, entropy bonus, several updates on one set of rollouts", async () => {
+    const store = memoryStore();
+    const lab = await openTestLab(store);
+    const parts = {
+      steps: STEPS,
+      saveSteps: 1,
+      beta: 0.5,
+      iterations: 2,
+      stepsPerGeneration: 2,
+      syncReference: true,
+      referenceSyncSteps: 3,
+      adaptiveEntropy: true,
+      entropyTarget: 100,
+      entropyStep: 0.01,
+      topEntropyQuantile: 0.5,
+    } as const;
+    const run = await lab.start(parts);
+    await run.done;
+    const whole = await checkpointFiles(store, run.manifest.id, STEPS);
+    expect([...whole.keys()]).toContain("reference.safetensors");
+    const rows = await lab.metrics(run.manifest.id);
+    // Four updates a step, each raising the bonus.
+    expect(rows.map((row) => row["loop1/entropy_coef"])).toEqual(
+      [0.025, 0.065, 0.105, 0.145].map((value) => expect.closeTo(value, 12)),
+    );
+    lab.watch = (event, session) => {
+      if (event.type === "step" && event.step === CUT) session.trainer?.control.stop();
+    };
+    const cut = await lab.start(parts);
+    expect(await cut.done).toBe("stopped");
+    lab.session.dispose();
+    const second = await openTestLab(store);
+    const resumed = await second.resume(cut.manifest.id);
+    await resumed.done;
+    expectSameFiles(await checkpointFiles(store, cut.manifest.id, STEPS), whole);
+    const [one, two] = [await second.metrics(run.manifest.id), await second.metrics(cut.manifest.id)];
+    expect(two.map(numbers)).toEqual(one.map(numbers));
+    second.session.dispose();
+  });
+});
 
 describe("four steps, and two and two in a fresh session", () => {
   const store = memoryStore();
@@ -25,7 +68,7 @@ describe("four steps, and two and two in a fresh session", () => {
     await run.done;
     whole = run.manifest.id;
     first.watch = (event, session) => {
-      if (event.type === "step" && event.step === CUT) session.trainer?.gate.stop();
+      if (event.type === "step" && event.step === CUT) session.trainer?.control.stop();
     };
     const cut = await first.start({ steps: STEPS });
     expect(await cut.done).toBe("stopped");
@@ -95,6 +138,24 @@ describe("four steps, and two and two in a fresh session", () => {
     expect((await second.metrics(halves)).map((row) => row.step)).toEqual([1, 2, 3, 4]);
   });
 
+  it("go on from the checkpoint before where the newest is damaged, and say so", async () => {
+    const run = await second.start({ steps: 2, saveSteps: 1, keepCheckpoints: 2 });
+    await run.done;
+    const path = `${checkpointPath(run.manifest.id, 2)}/optimizer.safetensors`;
+    const bytes = await store.read(path);
+    bytes[bytes.length - 1] = 0x7f;
+    bytes[bytes.length - 2] = 0xc0;
+    await store.write(path, bytes);
+    const resumed = await second.resume(run.manifest.id);
+    expect(resumed.resumedAt).toBe(1);
+    expect(await resumed.done).toBe("finished");
+    const alarms = second.events.flatMap((event) => (event.type === "alarm" ? [event.alarm] : []));
+    expect(alarms.filter(({ id }) => id === "checkpoint-damaged").map(({ message }) => message)).toEqual([
+      `The checkpoint of step 2 cannot be used (${path} has other contents than were written; resume from another checkpoint; nothing was changed); the run goes on from step 1`,
+    ]);
+    expect((await second.metrics(run.manifest.id)).map((row) => row.step)).toEqual([1, 2]);
+  });
+
   it("have no gap where a step was stored in part", async () => {
     let broken = false;
     const append = store.append.bind(store);
@@ -119,7 +180,7 @@ describe("four steps, and two and two in a fresh session", () => {
     await expect(second.session.resume(halves, list)).rejects.toThrow(/drew from shards, other rows are open now/);
     await expect(second.resume("nothing")).rejects.toThrow(/nothing/);
     second.watch = (event, session) => {
-      if (event.type === "phase") session.trainer?.gate.stop();
+      if (event.type === "phase") session.trainer?.control.stop();
     };
     const empty = await second.start({ steps: 1 });
     expect(await empty.done).toBe("stopped");

@@ -1,13 +1,13 @@
 /** The reward bench on the pocket model: the same draws whatever else is sampled, stoppable, and it leaves nothing. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { nodeWordnet } from "../../scripts/lib/node-rows.ts";
-import { memorySnapshot } from "../../src/engine/gpu/memory.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import type { BenchGroup } from "../../src/engine/rewards/bench/bench-group.ts";
 import { rewardPlan } from "../../src/engine/rewards/composer/plan.ts";
 import { rewardScorer } from "../../src/engine/rewards/scorer.ts";
-import { scoredGroup } from "../../src/engine/rl/bench-scores.ts";
 import { importRollouts } from "../../src/engine/runs/import-rollouts.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
+import { scoredGroup, withAdvantages } from "../../src/engine/session/bench-scores.ts";
 import { cheapConfig, openTestLab, type TestLab } from "../support/session.ts";
 
 let lab: TestLab;
@@ -84,39 +84,52 @@ describe("the reward bench", () => {
 });
 
 describe("rollouts of a stored run", () => {
-  it.each(["candidates", "field"] as const)("get the means and advantages the run gave (%s)", async (maskPolicy) => {
-    const changes = {
-      maskPolicy,
-      scaleRewards: "group",
-      loop2Iou: 1,
-      steps: 2,
-      promptsPerStep: 2,
-      groupSize: 3,
-    } as const;
-    const run = await lab.start(changes);
-    expect(await run.done).toBe("finished");
-    const { id, config } = run.manifest;
-    const scorer = rewardScorer({ wordnet: await nodeWordnet() });
-    let spread = 0;
-    for (const step of [1, 2]) {
-      const stored = await (await openRun(lab.store, id)).readGroups(step);
-      const path = `${id}/rollouts/step-00000${step}.arrow`;
-      const imported = await importRollouts(await lab.store.read(path), path);
-      expect(imported).toHaveLength(stored.length);
-      for (const [at, group] of imported.entries()) {
-        const before = stored[at];
-        const facts = group.rollouts.map((rollout) => rollout.facts);
-        const after = scoredGroup(group, await scorer.scoreGroup(facts, rewardPlan(config)), config);
-        expect(group.weights === null).toBe(group.loop === 1 || maskPolicy === "field");
-        expect(after.rollouts.map(({ reward }) => reward)).toEqual(before?.rollouts.map(({ reward }) => reward));
-        expect(after.mean).toBeCloseTo(before?.rewardMean ?? Number.NaN, 12);
-        expect(after.std).toBeCloseTo(before?.rewardStd ?? Number.NaN, 12);
-        for (const [n, { advantage }] of after.rollouts.entries()) {
-          expect(advantage).toBeCloseTo(before?.rollouts[n]?.advantage ?? Number.NaN, 9);
+  it.each([
+    ["candidates", "batch", "sum_then_normalize"],
+    ["field", "batch", "sum_then_normalize"],
+    ["field", "group", "normalize_then_sum"],
+  ] as const)(
+    "get the means and advantages the run gave (%s, %s, %s)",
+    async (maskPolicy, scaleRewards, rewardAggregation) => {
+      const changes = {
+        maskPolicy,
+        scaleRewards,
+        rewardAggregation,
+        loop2Iou: 1,
+        steps: 2,
+        promptsPerStep: 2,
+        groupSize: 3,
+      } as const;
+      const run = await lab.start(changes);
+      expect(await run.done).toBe("finished");
+      const { id, config } = run.manifest;
+      const scorer = rewardScorer({ wordnet: await nodeWordnet() });
+      let spread = 0;
+      for (const step of [1, 2]) {
+        const stored = await (await openRun(lab.store, id)).readGroups(step);
+        const path = `${id}/rollouts/step-00000${step}.arrow`;
+        const imported = await importRollouts(await lab.store.read(path), path);
+        expect(imported).toHaveLength(stored.length);
+        const scored = [];
+        for (const group of imported) {
+          const facts = group.rollouts.map((rollout) => rollout.facts);
+          scored.push(scoredGroup(group, await scorer.scoreGroup(facts, rewardPlan(config)), config));
         }
-        if (group.loop === 2 && before?.zeroSpread === false) spread++;
+        const together = withAdvantages(scored, config);
+        for (const [at, group] of imported.entries()) {
+          const before = stored[at];
+          const after = together[at] as (typeof together)[number];
+          expect(group.weights === null).toBe(group.loop === 1 || maskPolicy === "field");
+          expect(after.rollouts.map(({ reward }) => reward)).toEqual(before?.rollouts.map(({ reward }) => reward));
+          expect(after.mean).toBeCloseTo(before?.rewardMean ?? Number.NaN, 12);
+          expect(after.std).toBeCloseTo(before?.rewardStd ?? Number.NaN, 12);
+          for (const [n, { advantage }] of after.rollouts.entries()) {
+            expect(advantage).toBeCloseTo(before?.rollouts[n]?.advantage ?? Number.NaN, 9);
+          }
+          if (group.loop === 2 && before?.zeroSpread === false) spread++;
+        }
       }
-    }
-    expect(spread, "groups that tell weighted from plain means").toBeGreaterThan(0);
-  });
+      expect(spread, "groups that tell weighted from plain means").toBeGreaterThan(0);
+    },
+  );
 });

@@ -2,9 +2,9 @@ import { fileURLToPath } from "node:url";
 import { beforeAll, expect, test } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node-files.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
-import { grpoParity } from "../../src/engine/parity/grpo.ts";
-import { optimParity } from "../../src/engine/parity/optim.ts";
-import type { ParityRow } from "../../src/engine/parity/row.ts";
+import { grpoParity } from "../../tools/parity/grpo/grpo.ts";
+import { optimParity } from "../../tools/parity/optim.ts";
+import type { ParityRow } from "../../tools/parity/row.ts";
 import { useGpu } from "../support/gpu.ts";
 
 beforeAll(async () => {
@@ -13,6 +13,7 @@ beforeAll(async () => {
 
 test.each([
   ["grpo", grpoParity],
+  ["trl", grpoParity],
   ["optim", optimParity],
 ] as const)("the golden numbers of %s hold on the device", async (name, parity) => {
   expect(tf.getBackend()).toBe("webgpu");

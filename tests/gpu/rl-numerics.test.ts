@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
-import { detailedLoss } from "../../src/engine/rl/loss.ts";
-import { lossSettings } from "../../src/engine/rl/loss-types.ts";
-import { inspectGradients, judgeGradients } from "../../src/engine/rl/monitor.ts";
-import { ADAM_DEFAULTS, AdamState, applyAdamw } from "../../src/engine/rl/optimiser.ts";
-import { disposeSet } from "../../src/engine/rl/parameter-sets.ts";
+import { detailedLoss } from "../../src/engine/rl/objective/loss.ts";
+import { lossSettings } from "../../src/engine/rl/objective/loss-types.ts";
+import { inspectGradients, judgeGradients } from "../../src/engine/rl/optim/monitor.ts";
+import { ADAM_DEFAULTS, AdamState, applyAdamw } from "../../src/engine/rl/optim/optimiser.ts";
+import { disposeSet } from "../../src/engine/rl/optim/parameter-sets.ts";
 import { useGpu } from "../support/gpu.ts";
 
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 /** The self-test: passes in both forms of the programs, and finds a program that is wrong, one that wanders, and a leak. */
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { EngineDevice } from "../../src/engine/gpu/device.ts";
-import { setAdapterKind } from "../../src/engine/gpu/own-kernels.ts";
+import { setAdapterKind } from "../../src/engine/gpu/runtime/custom-kernels.ts";
+import type { EngineDevice } from "../../src/engine/gpu/runtime/device.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import { passed, type SelfCheck, selfTest } from "../../src/engine/self-test/self-test.ts";
 import { openGpuAgain, useGpu } from "../support/gpu.ts";

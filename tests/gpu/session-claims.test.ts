@@ -1,12 +1,12 @@
 /** One run at a time, from the moment it is asked for, and questions that give way to it. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { openNodeRows } from "../../scripts/lib/node-rows.ts";
-import { encodeRle } from "../../src/engine/data/rle.ts";
+import { encodeRle } from "../../src/engine/data/mask/rle.ts";
 import type { TrainingRow } from "../../src/engine/data/training-row.ts";
-import { memorySnapshot } from "../../src/engine/gpu/memory.ts";
-import type { Asked } from "../../src/engine/rl/question.ts";
-import type { RunControl } from "../../src/engine/rl/session.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import type { StepMetrics } from "../../src/engine/runs/records.ts";
+import type { Asked } from "../../src/engine/session/request.ts";
+import type { RunControl } from "../../src/engine/session/session.ts";
 import { openTestLab, repeatable, type TestLab, untilPaused } from "../support/session.ts";
 
 let lab: TestLab;
@@ -38,7 +38,7 @@ async function pausedRun() {
   lab.watch = (event, session) => {
     if (event.type !== "phase" || event.phase !== "partner") return;
     lab.watch = () => undefined;
-    session.trainer?.gate.pause();
+    session.trainer?.control.pause();
   };
   const run = await lab.start();
   await untilPaused(lab);
@@ -74,7 +74,7 @@ describe("a question to a paused run", () => {
     const answer = await lab.session.tryOut(few, () => undefined, never());
     expect(answer).toMatchObject({ kind: "describe" });
     await lab.session.control("play");
-    await expect(lab.session.tryOut(few, () => undefined, never())).rejects.toThrow(/pause it before trying/);
+    await expect(lab.session.tryOut(few, () => undefined, never())).rejects.toThrow(/Pause it before you try/);
     expect(await run.done).toBe("finished");
     expect((await lab.metrics(run.manifest.id)).map(repeatable)).toEqual(plain.map(repeatable));
   });
@@ -96,7 +96,7 @@ describe("a run that is asked for", () => {
     for (const other of await Promise.allSettled(others)) {
       expect(other).toMatchObject({
         status: "rejected",
-        reason: { message: expect.stringMatching(/A run is under way/) },
+        reason: { message: expect.stringMatching(/A run is in progress/) },
       });
     }
     expect(await (await first).done).toBe("finished");

@@ -3,10 +3,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node-files.ts";
 import { folderOf } from "../../src/engine/bytes/memory.ts";
 import type { ByteSource } from "../../src/engine/bytes/source.ts";
-import { memorySnapshot } from "../../src/engine/gpu/memory.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
-import type { Phase, TrainerEvent } from "../../src/engine/rl/events.ts";
-import { listCheckpoints } from "../../src/engine/runs/checkpoint-folder.ts";
+import type { Phase, TrainerEvent } from "../../src/engine/rl/run/events.ts";
+import { listCheckpoints } from "../../src/engine/runs/checkpoint/checkpoint-folder.ts";
 import type { LoopId, StepMetrics } from "../../src/engine/runs/records.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
 import { useGpu as openGpu } from "../support/gpu.ts";
@@ -41,7 +41,7 @@ describe("pacing", () => {
     lab.events.length = 0;
     lab.watch = (event, session) => {
       if (event.type !== "phase") return;
-      session.trainer?.gate.pause();
+      session.trainer?.control.pause();
       lab.watch = () => undefined;
     };
     const run = await lab.start();
@@ -49,17 +49,17 @@ describe("pacing", () => {
     expect(phases(lab.events)).toEqual(["1:1:sample"]);
     await quiet();
 
-    lab.session.trainer?.gate.phase();
+    lab.session.trainer?.control.phase();
     await untilPaused(lab);
     expect(phases(lab.events)).toEqual(["1:1:sample", "1:1:features"]);
 
-    lab.session.trainer?.gate.step();
+    lab.session.trainer?.control.step();
     await untilPaused(lab);
     expect(lab.events.filter((event) => event.type === "step")).toHaveLength(1);
     expect(lab.session.trainer?.step).toBe(1);
     await quiet();
 
-    lab.session.trainer?.gate.play();
+    lab.session.trainer?.control.play();
     expect(await run.done).toBe("finished");
     const metrics = await lab.metrics(run.manifest.id);
     expect(metrics.map(repeatable)).toEqual(plain.map(repeatable));
@@ -89,7 +89,7 @@ describe("a stop", () => {
   ])("in the phase %s of loop %s of step 2 keeps a checkpoint of step %i", async (phase, loop, kept) => {
     lab.watch = (event, session) => {
       if (event.type === "phase" && event.step === 2 && event.phase === phase && event.loop === loop) {
-        session.trainer?.gate.stop();
+        session.trainer?.control.stop();
       }
     };
     const run = await lab.start();
@@ -106,8 +106,8 @@ describe("a stop", () => {
 
   it("while paused ends the run", async () => {
     lab.watch = (event, session) => {
-      if (event.type === "phase") session.trainer?.gate.pause();
-      if (event.type === "state" && event.state === "paused") queueMicrotask(() => session.trainer?.gate.stop());
+      if (event.type === "phase") session.trainer?.control.pause();
+      if (event.type === "state" && event.state === "paused") queueMicrotask(() => session.trainer?.control.stop());
     };
     const run = await lab.start();
     expect(await run.done).toBe("stopped");
@@ -119,11 +119,11 @@ describe("a stop", () => {
 describe("a session", () => {
   it("does one thing at a time", async () => {
     const run = await lab.start({ steps: 1 });
-    await expect(lab.start()).rejects.toThrow(/A run is under way/);
-    await expect(lab.resume(run.manifest.id)).rejects.toThrow(/A run is under way/);
+    await expect(lab.start()).rejects.toThrow(/A run is in progress/);
+    await expect(lab.resume(run.manifest.id)).rejects.toThrow(/A run is in progress/);
     const folder = await nodeFolder(POCKET);
-    await expect(lab.session.openModel(folder, "other")).rejects.toThrow(/A run is under way/);
-    lab.session.trainer?.gate.stop();
+    await expect(lab.session.openModel(folder, "other")).rejects.toThrow(/A run is in progress/);
+    lab.session.trainer?.control.stop();
     expect(await run.done).toBe("stopped");
     expect(memorySnapshot().tensors).toBe(baseline);
   });
@@ -136,7 +136,7 @@ describe("a session", () => {
     });
     await tested;
     const run = await lab.start({ steps: 1 });
-    await expect(lab.session.selfTest(async () => found)).rejects.toThrow(/A run is under way/);
+    await expect(lab.session.selfTest(async () => found)).rejects.toThrow(/A run is in progress/);
     await run.done;
     expect((await openRun(lab.store, run.manifest.id)).manifest().selfTest).toEqual(found);
   });

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
-import { memoryStore } from "../../src/engine/runs/memory-store.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
+import { memoryStore } from "../../src/engine/storage/memory-store.ts";
 import { checkpointFiles, expectSameFiles, openTestLab, repeatable, type TestLab } from "../support/session.ts";
 
 const SUPERVISED = {
@@ -38,7 +38,7 @@ describe("supervised mode", () => {
     const whole = await lab.start(SUPERVISED);
     await whole.done;
     lab.watch = (event, session) => {
-      if (event.type === "step" && event.step === 2) session.trainer?.gate.stop();
+      if (event.type === "step" && event.step === 2) session.trainer?.control.stop();
     };
     const cut = await lab.start(SUPERVISED);
     expect(await cut.done).toBe("stopped");

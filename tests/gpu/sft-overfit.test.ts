@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { EngineDevice } from "../../src/engine/gpu/device.ts";
+import type { EngineDevice } from "../../src/engine/gpu/runtime/device.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
-import { SftTrainer } from "../../src/engine/scratch/trainer.ts";
 import { sftBatch } from "../../src/engine/sft/batch.ts";
 import { SFT_DEFAULTS } from "../../src/engine/sft/forward.ts";
+import { SftTrainer } from "../../tools/pocket/trainer.ts";
 import { useGpu } from "../support/gpu.ts";
 import { disposeTiny, type TinySft, tinySft, trainables } from "../support/tiny-sft.ts";
 

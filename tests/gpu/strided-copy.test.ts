@@ -1,9 +1,9 @@
 /** Transposes, cuts, joins and repetitions in runs, against the stock ones: not one bit may differ. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { switchOwnKernels } from "../../src/engine/gpu/own-kernels.ts";
-import { uploadNow } from "../../src/engine/gpu/program.ts";
-import { joinedAxes, stridedCopy } from "../../src/engine/gpu/strided-copy.ts";
+import { switchCustomKernels } from "../../src/engine/gpu/runtime/custom-kernels.ts";
+import { uploadNow } from "../../src/engine/gpu/runtime/program.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
+import { joinedAxes, stridedCopy } from "../../src/engine/gpu/tfjs/strided-copy.ts";
 import { useGpu } from "../support/gpu.ts";
 import { expectLikeStock, randomTensor } from "../support/kernels.ts";
 
@@ -33,12 +33,12 @@ async function expectSameBits(f: (...inputs: Tensor[]) => Tensor | Tensor[], inp
     return [...arrays, Uint32Array.from(shapes)];
   };
   try {
-    switchOwnKernels(false);
+    switchCustomKernels(false);
     const expected = await bits();
-    switchOwnKernels(true);
+    switchCustomKernels(true);
     expect(await bits()).toEqual(expected);
   } finally {
-    switchOwnKernels(true);
+    switchCustomKernels(true);
   }
 }
 

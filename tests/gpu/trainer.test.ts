@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import { SETTINGS } from "../../src/engine/config/table.ts";
-import { memorySnapshot } from "../../src/engine/gpu/memory.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import { readPhases } from "../../src/engine/runs/phase-lines.ts";
 import type { StepMetrics } from "../../src/engine/runs/records.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node-files.ts";
 import { openModelFolder } from "../../src/engine/loading/open-model.ts";
-import { openCheckpoint } from "../../src/engine/model/checkpoint.ts";
+import { openCheckpoint } from "../../src/engine/model/weights/checkpoint.ts";
 import { compareForward } from "../scripts/compare-forward.ts";
 import { TOKENIZER_FILES, trueConfig, writeSynthetic } from "../scripts/synthetic-checkpoint.ts";
 import { useGpu } from "../support/gpu.ts";

@@ -1,6 +1,6 @@
 /** Small tensors are written by the queue; order and contents are those of the stock way. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { countsBetween, gpuCounts } from "../../src/engine/gpu/counters.ts";
+import { countsBetween, gpuCounts } from "../../src/engine/gpu/runtime/counters.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import { useGpu } from "../support/gpu.ts";
 

@@ -1,12 +1,13 @@
 /** A run whose reward is written by a person: it trains by it, and pauses when it is stopped. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { nodeUserRewards } from "../../scripts/lib/node-sandbox.ts";
-import { memorySnapshot } from "../../src/engine/gpu/memory.ts";
-import type { TrainerEvent } from "../../src/engine/rl/events.ts";
-import { listCheckpoints } from "../../src/engine/runs/checkpoint-folder.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
+import type { TrainerEvent } from "../../src/engine/rl/run/events.ts";
+import { listCheckpoints } from "../../src/engine/runs/checkpoint/checkpoint-folder.ts";
+import { AGREED } from "../support/consent.ts";
 import { openTestLab, type TestLab, untilPaused } from "../support/session.ts";
 
-const user = nodeUserRewards();
+const user = nodeUserRewards(AGREED);
 let lab: TestLab;
 let baseline: number;
 beforeAll(async () => {
@@ -70,7 +71,7 @@ describe("a user's reward in a run", () => {
       expect(held).toEqual([{ type: "held", step: 1, error: expect.objectContaining({ subject: "userReward" }) }]);
       expect(held[0]?.error.message).toMatch(message);
       expect(groups(lab.events)).toEqual([]);
-      lab.session.trainer?.gate.stop();
+      lab.session.trainer?.control.stop();
       expect(await run.done).toBe("stopped");
       expect(memorySnapshot().tensors).toBe(baseline);
       expect(await lab.metrics(run.manifest.id)).toEqual([]);
@@ -89,7 +90,7 @@ describe("a user's reward in a run", () => {
     const userReward = "function reward(r) { return r.iou.value }";
     const run = await own.start({ ...OWN, userReward, steps: 1 });
     await untilPaused(own);
-    own.session.trainer?.gate.play();
+    own.session.trainer?.control.play();
     expect(await run.done).toBe("finished");
     const again = await lab.start({ ...OWN, userReward, steps: 1 });
     await again.done;

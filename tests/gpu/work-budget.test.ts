@@ -1,14 +1,14 @@
 /** Products that would work too long are cut into dispatches of whole rows, with the same numbers. */
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import { countsBetween, type GpuCounts, gpuCounts } from "../../src/engine/gpu/counters.ts";
 import { conv2d } from "../../src/engine/gpu/kernels/conv.ts";
 import { linear } from "../../src/engine/gpu/kernels/linear.ts";
-import { setAdapterKind } from "../../src/engine/gpu/own-kernels.ts";
 import { packedLinear } from "../../src/engine/gpu/packed/linear.ts";
 import { packMatrix } from "../../src/engine/gpu/packed/matrix.ts";
 import type { WeightStorage } from "../../src/engine/gpu/packed/storage.ts";
+import { countsBetween, type GpuCounts, gpuCounts } from "../../src/engine/gpu/runtime/counters.ts";
+import { setAdapterKind } from "../../src/engine/gpu/runtime/custom-kernels.ts";
+import { DISPATCH_WORK, rowRuns, setDispatchWork } from "../../src/engine/gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
-import { DISPATCH_WORK, rowRuns, setDispatchWork } from "../../src/engine/gpu/work-budget.ts";
 import { useGpu } from "../support/gpu.ts";
 import { distance, randomTensor } from "../support/kernels.ts";
 

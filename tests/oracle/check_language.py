@@ -1,7 +1,7 @@
 """
 python check_language.py: this folder's language models against the modules of transformers, and adapters against PEFT.
 
-Qwen2 and Phi-3 are compared with their own classes. InternLM2 has none there: its fused rows are taken apart and given to the Qwen2
+Qwen2, Qwen3, Llama and Phi-3 are compared with their own classes. InternLM2 has none there: its fused rows are taken apart and given to the Qwen2
 class, whose arithmetic is the same.
 """
 
@@ -12,7 +12,7 @@ sys.modules.setdefault("torchvision", None)
 
 import torch
 from peft import LoraConfig, get_peft_model
-from transformers import Phi3Config, Phi3ForCausalLM, Qwen2Config, Qwen2ForCausalLM
+import transformers
 
 import model
 import weights
@@ -30,10 +30,23 @@ SIZES = {
     "tie_word_embeddings": False,
 }
 FACTORS = {"short_factor": [1.0, 1.1, 1.3, 2.0], "long_factor": [1.0, 2.5, 4.0, 8.0]}
+LLAMA3 = {
+    "rope_type": "llama3",
+    "factor": 8.0,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 200,
+}
 LENGTH = 23
 CASES = {
     "qwen2": ("Qwen2ForCausalLM", {}),
     "qwen2 tied": ("Qwen2ForCausalLM", {"tie_word_embeddings": True, "num_key_value_heads": 6}),
+    "qwen3": ("Qwen3ForCausalLM", {"head_dim": 12, "tie_word_embeddings": True}),
+    "qwen3 bias": ("Qwen3ForCausalLM", {"head_dim": 8, "attention_bias": True, "num_key_value_heads": 6}),
+    "llama": ("LlamaForCausalLM", {"tie_word_embeddings": True}),
+    "llama bias": ("LlamaForCausalLM", {"head_dim": 10, "attention_bias": True, "mlp_bias": True}),
+    "llama3 waves": ("LlamaForCausalLM", {"rope_scaling": LLAMA3, "head_dim": 16}),
+    "linear positions": ("LlamaForCausalLM", {"rope_scaling": {"rope_type": "linear", "factor": 2.5}}),
     "internlm2": ("InternLM2ForCausalLM", {}),
     "internlm2 grown base": (
         "InternLM2ForCausalLM",
@@ -79,8 +92,9 @@ def original(family, c, tensors):
     """The module of transformers with these weights."""
     fields = {k: v for k, v in c.items() if k not in ("architectures", "bias")}
     fields |= {"pad_token_id": 0, "attn_implementation": "eager"}
-    kind, settings = (Phi3ForCausalLM, Phi3Config) if family == "Phi3ForCausalLM" else (Qwen2ForCausalLM, Qwen2Config)
-    made = kind(settings(**fields)).float().eval()
+    name = "Qwen2ForCausalLM" if family == "InternLM2ForCausalLM" else family
+    settings = getattr(transformers, name.replace("ForCausalLM", "Config"))
+    made = getattr(transformers, name)(settings(**fields)).float().eval()
     given = taken_apart(tensors, c) if family == "InternLM2ForCausalLM" else tensors
     missing, unexpected = made.load_state_dict(given, strict=False)
     missing = [name for name in missing if not (c["tie_word_embeddings"] and name == "lm_head.weight")]

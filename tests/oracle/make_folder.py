@@ -25,7 +25,7 @@ MASK_TOKENS = "grounding_encoder.sam2_model.sam_mask_decoder.mask_tokens.weight"
 CLEAR = 1e-3
 
 
-FAMILIES = {"qwen2": "Qwen2ForCausalLM", "internlm2": "InternLM2ForCausalLM", "phi3": "Phi3ForCausalLM"}
+FAMILIES = {"qwen2": "Qwen2ForCausalLM", "qwen3": "Qwen3ForCausalLM", "llama": "LlamaForCausalLM", "internlm2": "InternLM2ForCausalLM", "phi3": "Phi3ForCausalLM"}
 
 
 def configuration(v, vocabulary, ids):

@@ -123,13 +123,14 @@ NAMES = {
         "down": "feed_forward.w2",
     },
 }
-NAMES["Qwen2ForCausalLM"] = NAMES["Phi3ForCausalLM"] = {
+SEPARATE = "Qwen2ForCausalLM", "Qwen3ForCausalLM", "LlamaForCausalLM"
+NAMES |= dict.fromkeys((*SEPARATE, "Phi3ForCausalLM"), {
     "embed": "model.embed_tokens",
     "head": "lm_head",
     "norms": ("input_layernorm", "post_attention_layernorm"),
     "out": "self_attn.o_proj",
     "down": "mlp.down_proj",
-}
+})
 
 
 def names(config):
@@ -168,11 +169,16 @@ def unseen(length, window):
     return hidden
 
 
+def head_width(c):
+    """Channels of a head, which need not divide the hidden size."""
+    return c.get("head_dim") or c["hidden_size"] // c["num_attention_heads"]
+
+
 def language(w, config, x, adapter=None, keep=lambda name, value: None, start=None):
     """Normed hidden states [T, D] of embeddings [T, D]."""
     c, family, called = config["llm_config"], config["llm_config"]["architectures"][0], names(config)
     shared, eps = c["num_attention_heads"] // c["num_key_value_heads"], c["rms_norm_eps"]
-    width = c.get("head_dim") or c["hidden_size"] // c["num_attention_heads"]
+    width = head_width(c)
     window = c.get("sliding_window") if family == "Phi3ForCausalLM" else None
     mask = unseen(len(x), window)
 
@@ -185,6 +191,8 @@ def language(w, config, x, adapter=None, keep=lambda name, value: None, start=No
         b = f"model.layers.{i}."
         first, second = (w[f"language_model.{b}{n}.weight"] for n in called["norms"])
         q, k, v = queries_keys_values(family, c, linear, b, rms_norm(first, x, eps), width)
+        if family == "Qwen3ForCausalLM":
+            q, k = (rms_norm(w[f"language_model.{b}self_attn.{n}_norm.weight"], t, eps) for n, t in (("q", q), ("k", k)))
         q, k = rotate(q, c, width, start), rotate(k, c, width, start)
         if i == 0:
             keep("layer0.q_rope", q)

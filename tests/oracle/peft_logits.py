@@ -14,25 +14,28 @@ import sys
 sys.modules["torchvision"] = None
 
 import torch
+import transformers
 from peft import LoraConfig, PeftModel, get_peft_model
 from safetensors import safe_open
-from transformers import Phi3Config, Phi3ForCausalLM, Qwen2Config, Qwen2ForCausalLM
+import transformers
 
-FAMILIES = {
-    "Qwen2ForCausalLM": (Qwen2Config, Qwen2ForCausalLM, ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]),
-    "Phi3ForCausalLM": (Phi3Config, Phi3ForCausalLM, ["qkv_proj", "o_proj", "gate_up_proj", "down_proj"]),
-}
+SEPARATE = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
+TARGETS = dict.fromkeys(("Qwen2ForCausalLM", "Qwen3ForCausalLM", "LlamaForCausalLM"), SEPARATE)
+TARGETS["Phi3ForCausalLM"] = ["qkv_proj", "o_proj", "gate_up_proj", "down_proj"]
 
 
 def language_model(folder):
     with open(os.path.join(folder, "config.json")) as file:
         fields = json.load(file)["llm_config"]
-    config_class, model_class, targets = FAMILIES[fields["architectures"][0]]
+    family = fields["architectures"][0]
+    targets = TARGETS[family]
+    config_class = getattr(transformers, family.replace("ForCausalLM", "Config"))
+    model_class = getattr(transformers, family)
     known = {key: value for key, value in fields.items() if key not in ("architectures", "rope_scaling")}
     if fields.get("rope_scaling"):
-        # Newer releases of transformers look for the length beside the factors.
-        length = {key: fields[key] for key in ("original_max_position_embeddings",) if key in fields}
-        known["rope_scaling"] = fields["rope_scaling"] | length
+        # Transformers 5 looks for the length beside the factors, 4 refuses it there.
+        beside = ("original_max_position_embeddings",) if int(transformers.__version__.split(".")[0]) >= 5 else ()
+        known["rope_scaling"] = fields["rope_scaling"] | {key: fields[key] for key in beside if key in fields}
     model = model_class(config_class(**known)).eval()
     state = {}
     for name in sorted(os.listdir(folder)):
@@ -72,4 +75,5 @@ def main():
     print(json.dumps({"logits": logits.tolist(), "scaling": scaling}))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -104,6 +104,9 @@ def prompt_text(text, template, tiles, tokens_per_tile, regions):
     said = text.replace("<image>", picture)
     if template.replace("-", "_") == "phi3_chat":
         return f"<|user|>\n{said}<|end|>\n<|assistant|>\n"
+    if template.replace("-", "_") == "llama3_chat":
+        turn = "<|start_header_id|>{}<|end_header_id|>\n\n"
+        return turn.format("user") + said + "<|eot_id|>" + turn.format("assistant")
     return f"<|im_start|>user\n{said}<|im_end|>\n<|im_start|>assistant\n"
 
 
@@ -111,4 +114,5 @@ STOP_WORDS = {
     "qwen_chat": ["<|im_end|>", "<|endoftext|>"],
     "internlm2_chat": ["<|im_end|>"],
     "phi3_chat": ["<|end|>"],
+    "llama3_chat": ["<|eot_id|>"],
 }

@@ -77,7 +77,9 @@ def main(given):
     evaluations = [json.loads(line) for line in (given.run / "eval.jsonl").read_text().splitlines() if line]
     config = json.loads((given.run / "run.json").read_text())["config"]
     first, last = evaluations[0], evaluations[-1]
-    rows = list(zip(first["rows"], last["rows"], strict=True))[: given.rows or None]
+    # Rows that chose the best checkpoint are not reported.
+    pairs = zip(first["rows"], last["rows"], strict=True)
+    rows = [pair for pair in pairs if pair[0].get("part") != "selection"][: given.rows or None]
     base = Checkpoint(given.base)
 
     def speaker(checkpoint, limit):

@@ -17,6 +17,13 @@ def frequencies(c, width, length):
         if length > longest:
             theta = theta * (scaling["factor"] * length / longest - (scaling["factor"] - 1)) ** (width / (width - 2))
         return 1 / theta**k, 1.0
+    if kind == "llama3":
+        trained, low, high = (scaling[n] for n in ("original_max_position_embeddings", "low_freq_factor", "high_freq_factor"))
+        plain = 1 / theta**k
+        mixed = ((trained * plain / (2 * math.pi) - low) / (high - low)).clamp(0, 1)
+        return plain * ((1 - mixed) / scaling["factor"] + mixed), 1.0
+    if kind == "linear":
+        return 1 / theta**k / scaling["factor"], 1.0
     trained = c["original_max_position_embeddings"]
     divisors = torch.tensor(scaling["long_factor" if length > trained else "short_factor"])
     growth, amplitude = longest / trained, 1.0

@@ -244,6 +244,37 @@ VARIANTS = {
             "rope_scaling": {"type": "longrope", "short_factor": [1.0, 1.2, 1.4, 1.6], "long_factor": [2.0, 3.0, 4.0, 8.0]},
         },
     },
+    # Heads wider than the hidden size divided among them, each normed before the rotation.
+    "qwen3": {
+        "family": "qwen3",
+        "llm": {"head_dim": 16, "num_key_value_heads": 3, "attention_bias": False},
+        "regions": 2,
+        "segs": 2,
+        "greedy_segs": 3,
+        "store": "mixed",
+    },
+    # Waves of Llama 3, biases everywhere, a template whose words are plain text here.
+    "llama": {
+        "family": "llama",
+        "tokenizer": "bytes-bos",
+        "template": "llama3_chat",
+        "image": (150, 90),
+        "llm": {
+            "num_attention_heads": 4,
+            "num_key_value_heads": 2,
+            "attention_bias": True,
+            "mlp_bias": True,
+            "rope_theta": 5e5,
+            "rope_scaling": {
+                "rope_type": "llama3",
+                "factor": 8.0,
+                "low_freq_factor": 1.0,
+                "high_freq_factor": 4.0,
+                "original_max_position_embeddings": 256,
+            },
+        },
+        "lora": {"r": 4, "alpha": 6, "targets": "all"},
+    },
     # As small as its form allows, to be kept as a fixture.
     "fixture": {
         "image": (59, 33),

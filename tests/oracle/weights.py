@@ -4,20 +4,20 @@ import math
 
 import torch
 
-from model import names
+from model import SEPARATE, head_width, names
 from sam2 import DECODER, PROMPT, S, TRUNK, block_plan
 
 # Short names of the linear layers that adapters are put on, in the order of the forward pass.
-LORA_LAYERS = {
-    "Qwen2ForCausalLM": {
-        "q": "self_attn.q_proj",
-        "k": "self_attn.k_proj",
-        "v": "self_attn.v_proj",
-        "o": "self_attn.o_proj",
-        "gate": "mlp.gate_proj",
-        "up": "mlp.up_proj",
-        "down": "mlp.down_proj",
-    },
+LLAMA_LAYERS = {
+    "q": "self_attn.q_proj",
+    "k": "self_attn.k_proj",
+    "v": "self_attn.v_proj",
+    "o": "self_attn.o_proj",
+    "gate": "mlp.gate_proj",
+    "up": "mlp.up_proj",
+    "down": "mlp.down_proj",
+}
+LORA_LAYERS = dict.fromkeys(SEPARATE, LLAMA_LAYERS) | {
     "InternLM2ForCausalLM": {
         "wqkv": "attention.wqkv",
         "wo": "attention.wo",
@@ -92,7 +92,7 @@ def vision(m, c):
 def language(m, config):
     c, family, called = config["llm_config"], config["llm_config"]["architectures"][0], names(config)
     size, inner, p = c["hidden_size"], c["intermediate_size"], "language_model."
-    width = c.get("head_dim") or size // c["num_attention_heads"]
+    width = head_width(c)
     wide, narrow = width * c["num_attention_heads"], width * c["num_key_value_heads"]
     bias = c.get("bias", False)
     m.normal(f"{p}{called['embed']}.weight", c["vocab_size"], size)
@@ -114,13 +114,18 @@ def language(m, config):
             m.linear(b + "mlp.gate_up_proj", 2 * inner, size, False)
             m.linear(b + "mlp.down_proj", size, inner, False)
         else:
-            m.linear(b + "self_attn.q_proj", wide, size, gain=1.5)
-            m.linear(b + "self_attn.k_proj", narrow, size, gain=1.5)
-            m.linear(b + "self_attn.v_proj", narrow, size)
-            m.linear(b + "self_attn.o_proj", size, wide, False)
-            m.linear(b + "mlp.gate_proj", inner, size, False)
-            m.linear(b + "mlp.up_proj", inner, size, False)
-            m.linear(b + "mlp.down_proj", size, inner, False)
+            attention = c.get("attention_bias", family == "Qwen2ForCausalLM")
+            behind, inside = c.get("attention_bias", False), c.get("mlp_bias", False)
+            m.linear(b + "self_attn.q_proj", wide, size, attention, 1.5)
+            m.linear(b + "self_attn.k_proj", narrow, size, attention, 1.5)
+            m.linear(b + "self_attn.v_proj", narrow, size, attention)
+            m.linear(b + "self_attn.o_proj", size, wide, behind)
+            m.linear(b + "mlp.gate_proj", inner, size, inside)
+            m.linear(b + "mlp.up_proj", inner, size, inside)
+            m.linear(b + "mlp.down_proj", size, inner, inside)
+            if family == "Qwen3ForCausalLM":
+                for norm in "qk":
+                    m.norm(f"{b}self_attn.{norm}_norm", width, False)
 
 
 def trunk(m, c):

@@ -9,13 +9,15 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   text: ["bytes"],
   data: ["bytes"],
   gpu: ["bytes"],
+  storage: ["bytes"],
+  formats: ["bytes"],
   rewards: ["bytes", "config", "data"],
-  model: ["bytes", "text", "data", "gpu"],
+  model: ["bytes", "text", "data", "gpu", "formats"],
   plan: ["config", "gpu", "model"],
   policy: ["bytes", "config", "text", "data", "gpu", "model"],
-  runs: ["bytes", "config", "data", "rewards"],
-  loading: ["bytes", "config", "text", "gpu", "model", "runs"],
-  eval: ["bytes", "config", "text", "data", "gpu", "model", "policy", "rewards", "runs"],
+  runs: ["bytes", "config", "data", "rewards", "storage", "formats"],
+  loading: ["bytes", "config", "text", "gpu", "model", "storage"],
+  eval: ["bytes", "config", "text", "data", "gpu", "model", "policy", "rewards", "runs", "storage"],
   sft: ["bytes", "text", "data", "gpu", "model", "policy", "rewards"],
   rl: [
     "bytes",
@@ -28,34 +30,69 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "rewards",
     "runs",
     "eval",
-    "plan",
     "sft",
     "loading",
+    "storage",
+    "formats",
   ],
-  export: ["bytes", "config", "text", "data", "gpu", "model", "policy", "rewards", "runs"],
-  scratch: ["bytes", "gpu", "model", "rl", "sft"],
+  session: ["bytes", "config", "data", "gpu", "model", "policy", "rewards", "runs", "plan", "loading", "storage", "rl"],
+  export: ["bytes", "config", "text", "data", "gpu", "model", "policy", "rewards", "runs", "formats"],
   "self-test": ["gpu", "model", "policy", "rl"],
-  parity: ["bytes", "config", "text", "data", "gpu", "model", "policy", "rewards", "runs", "eval", "rl", "sft"],
 };
 
-/** Files that may be imported across what the rooms allow: formats that know neither tensors nor devices. */
-const SHARED: Readonly<Record<string, RegExp>> = {
-  runs: /^src\/engine\/model\/(safetensors(-write)?|peft-names)\.ts$/,
+/** What each room of the page may import of the page. */
+const PAGE_ROOMS: Readonly<Record<string, readonly string[]>> = {
+  styles: [],
+  stores: ["styles"],
+  clients: ["stores"],
+  components: ["stores", "clients", "styles"],
+  screens: ["components", "clients", "stores", "styles"],
+  frame: ["screens", "components", "clients", "stores", "styles"],
 };
 
 /** Packages by the part that may use them; a part that is absent may use none. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {
   app: /^(react|react-dom|zustand|radix-ui|uplot|recharts|@tanstack\/react-virtual)(\/|$)/,
-  data: /^(apache-arrow|fzstd|lz4js)(\/|$)/,
+  config: /^yaml$/,
+  bytes: /^zod\/mini$/,
+  data: /^(apache-arrow|fast-png|fflate|hyparquet)(\/|$)/,
   export: /^fflate$/,
   gpu: /^@tensorflow\/tfjs(-backend-webgpu)?$/,
-  rewards: /^(quickjs-emscripten-core|@jitl\/quickjs-wasmfile-release-sync|sucrase)$/,
+  rewards: /^(quickjs-emscripten-core|@jitl\/quickjs-wasmfile-release-sync|sucrase|zod\/mini)$/,
   workers: /^(@jitl\/quickjs-wasmfile-release-sync\/wasm\?url|@mlc-ai\/web-llm)$/,
+  rl: /^zod\/mini$/,
+  model: /^zod\/mini$/,
+  loading: /^zod\/mini$/,
   runs: /^(apache-arrow|fflate|zod\/mini)$/,
-  text: /^@huggingface\/tokenizers$/,
+  formats: /^(apache-arrow|zod\/mini)$/,
+  session: /^zod\/mini$/,
+  storage: /^zod\/mini$/,
+  text: /^(@huggingface\/tokenizers|zod\/mini)$/,
 };
 
 const files = trackedFiles((path) => /^(src|workers)\//.test(path) && isTypeScript(path));
+
+/** Groups of files that import each other in a circle, by Tarjan's algorithm. */
+function circles(graph: ReadonlyMap<string, readonly string[]>): string[][] {
+  const index = new Map<string, number>();
+  const low = new Map<string, number>();
+  const stack: string[] = [];
+  const found: string[][] = [];
+  const visit = (file: string): void => {
+    index.set(file, index.size);
+    low.set(file, index.get(file) as number);
+    stack.push(file);
+    for (const next of graph.get(file) ?? []) {
+      if (!index.has(next)) visit(next);
+      if (stack.includes(next)) low.set(file, Math.min(low.get(file) as number, low.get(next) as number));
+    }
+    if (low.get(file) !== index.get(file)) return;
+    const circle = stack.splice(stack.indexOf(file));
+    if (circle.length > 1) found.push(circle);
+  };
+  for (const file of graph.keys()) if (!index.has(file)) visit(file);
+  return found;
+}
 
 /** "app", "protocol", "workers", a room of the engine, or "errors". */
 function partOf(path: string): string {
@@ -70,7 +107,7 @@ function allowed(from: string, target: string): boolean {
   if (part === to || to === "errors") return true;
   if (part === "app") return to === "protocol" || to in ROOMS;
   if (part === "protocol" || part === "workers") return to in ROOMS || (part === "workers" && to === "protocol");
-  return (ROOMS[part]?.includes(to) ?? false) || (SHARED[part]?.test(target) ?? false);
+  return ROOMS[part]?.includes(to) ?? false;
 }
 
 describe("imports", () => {
@@ -101,6 +138,33 @@ describe("imports", () => {
         seen.includes(next) ? [[...seen, next].join(" → ")] : above(next, [...seen, next]),
       );
     expect(Object.keys(ROOMS).flatMap((room) => above(room, [room]))).toEqual([]);
+  });
+
+  it("keep the rooms of the page in order", () => {
+    const roomOf = (path: string): string => (/^src\/app\/([\w-]+)\//.exec(path) ?? ["", ""])[1] as string;
+    const page = files.filter(({ path }) => roomOf(path) !== "");
+    expect([...new Set(page.map(({ path }) => roomOf(path)))].filter((room) => !(room in PAGE_ROOMS))).toEqual([]);
+    const wrong = page.flatMap((file) =>
+      importsOf(file)
+        .filter((target) => roomOf(target) !== "" && roomOf(target) !== roomOf(file.path))
+        .filter((target) => !PAGE_ROOMS[roomOf(file.path)]?.includes(roomOf(target)))
+        .map((target) => `${file.path} → ${target}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it("have no circle between files", () => {
+    const graph = new Map(files.map((file) => [file.path, importsOf(file)] as const));
+    expect(
+      circles(
+        new Map([
+          ["a", ["b"]],
+          ["b", ["c"]],
+          ["c", ["b"]],
+        ]),
+      ),
+    ).toEqual([["b", "c"]]);
+    expect(circles(graph)).toEqual([]);
   });
 
   it("take packages only where they belong", () => {

@@ -6,7 +6,7 @@ const LONGEST = 400;
 /** Files that may be longer, and why. */
 const LONGER: Readonly<Record<string, string>> = {};
 
-const own = trackedFiles((path) => /^(src|workers|scripts|tests)\//.test(path) && isTypeScript(path));
+const own = trackedFiles((path) => /^(src|workers|scripts|tests|tools|bench)\//.test(path) && isTypeScript(path));
 const shipped = own.filter(({ path }) => /^(src|workers)\//.test(path));
 const engine = own.filter(({ path }) => path.startsWith("src/engine/"));
 

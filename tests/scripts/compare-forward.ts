@@ -1,17 +1,17 @@
 /** Forward passes of a packed model against stock operations on the same weights, part by part. */
 import type { ByteFolder } from "../../src/engine/bytes/source.ts";
-import { switchOwnKernels } from "../../src/engine/gpu/own-kernels.ts";
 import type { PackedMatrix } from "../../src/engine/gpu/packed/matrix.ts";
 import type { WeightStorage } from "../../src/engine/gpu/packed/storage.ts";
+import { switchCustomKernels } from "../../src/engine/gpu/runtime/custom-kernels.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
-import { openCheckpoint } from "../../src/engine/model/checkpoint.ts";
-import { embedTokens, languageForward, languageLogits } from "../../src/engine/model/language.ts";
-import { matrixRows } from "../../src/engine/model/linear-layer.ts";
-import { packedScores } from "../../src/engine/model/packed-scores.ts";
+import { embedTokens, languageForward, languageLogits } from "../../src/engine/model/language/language.ts";
+import { packedScores } from "../../src/engine/model/language/packed-scores.ts";
 import type { Sa2vaModel } from "../../src/engine/model/sa2va.ts";
 import { hiera } from "../../src/engine/model/sam2/hiera.ts";
 import { visionTower } from "../../src/engine/model/vision.ts";
-import { type Weights, weightsView } from "../../src/engine/model/weights.ts";
+import { openCheckpoint } from "../../src/engine/model/weights/checkpoint.ts";
+import { matrixRows } from "../../src/engine/model/weights/linear-layer.ts";
+import { type Weights, weightsView } from "../../src/engine/model/weights/weights.ts";
 
 export interface CompareRow {
   readonly part: string;
@@ -53,12 +53,12 @@ async function both(part: string, run: () => Tensor): Promise<CompareRow> {
   const { shape } = own;
   const found = await values(own);
   const seconds = (performance.now() - start) / 1000;
-  switchOwnKernels(false);
+  switchCustomKernels(false);
   let expected: Float32Array;
   try {
     expected = await values(tf.tidy(run));
   } finally {
-    switchOwnKernels(true);
+    switchCustomKernels(true);
   }
   const maxRel = worst(found, expected);
   return { part, shape, seconds, maxRel, pass: maxRel <= TOLERANCE };

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { parseSa2vaConfig } from "../../src/engine/model/config.ts";
 import { sam2Shapes } from "../../src/engine/model/sam2-shapes.ts";
-import { expectedShapes } from "../../src/engine/model/tensor-shapes.ts";
+import { expectedShapes } from "../../src/engine/model/weights/tensor-shapes.ts";
 
 type Json = Record<string, unknown>;
 

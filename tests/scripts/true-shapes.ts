@@ -13,11 +13,11 @@ import { nodeFolder } from "../../scripts/lib/node-files.ts";
 import { openNodeDevice } from "../../scripts/lib/node-gpu.ts";
 import { nodeStore } from "../../scripts/lib/node-store.ts";
 import { LabError } from "../../src/engine/errors.ts";
-import { memorySnapshot } from "../../src/engine/gpu/memory.ts";
 import { WEIGHT_STORAGES } from "../../src/engine/gpu/packed/storage.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import { ModelCache } from "../../src/engine/loading/model-cache.ts";
 import { convertedBytes, type OpenedModel, openModelFolder } from "../../src/engine/loading/open-model.ts";
-import { openCheckpoint } from "../../src/engine/model/checkpoint.ts";
+import { openCheckpoint } from "../../src/engine/model/weights/checkpoint.ts";
 import { compareForward } from "./compare-forward.ts";
 import { TOKENIZER_FILES, trueConfig, writeSynthetic } from "./synthetic-checkpoint.ts";
 

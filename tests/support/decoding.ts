@@ -1,19 +1,19 @@
 /** Tiny language models decoded twice: by our programs, and by the model's own forward pass with the sampler on the CPU. */
 import { expect } from "vitest";
-import { memorySnapshot } from "../../src/engine/gpu/memory.ts";
-import { setAdapterKind } from "../../src/engine/gpu/own-kernels.ts";
 import { type PackedMatrix, packMatrix } from "../../src/engine/gpu/packed/matrix.ts";
 import type { WeightStorage } from "../../src/engine/gpu/packed/storage.ts";
 import { type RandomKey, STREAM } from "../../src/engine/gpu/random.ts";
+import { setAdapterKind } from "../../src/engine/gpu/runtime/custom-kernels.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
-import type { LanguageConfig } from "../../src/engine/model/config-language.ts";
-import { languageFamily } from "../../src/engine/model/language-families.ts";
-import { languageLinears } from "../../src/engine/model/language-shapes.ts";
-import type { GenerateOptions, RowResult } from "../../src/engine/policy/completion.ts";
-import { decodeOnGpu } from "../../src/engine/policy/decode-gpu.ts";
-import { decodeOnHost } from "../../src/engine/policy/decode-host.ts";
-import { disposePrefilled, type PromptBatch, prefill } from "../../src/engine/policy/prefill.ts";
-import { FULL_SAMPLING } from "../../src/engine/policy/sampler.ts";
+import type { LanguageConfig } from "../../src/engine/model/language/config-language.ts";
+import { languageFamily } from "../../src/engine/model/language/language-families.ts";
+import { languageLinears } from "../../src/engine/model/language/language-shapes.ts";
+import type { GenerateOptions, RowResult } from "../../src/engine/policy/decode/completion.ts";
+import { decodeOnGpu } from "../../src/engine/policy/decode/decode-gpu.ts";
+import { decodeOnHost } from "../../src/engine/policy/decode/decode-host.ts";
+import { disposePrefilled, type PromptBatch, prefill } from "../../src/engine/policy/decode/prefill.ts";
+import { FULL_SAMPLING } from "../../src/engine/policy/decode/sampler.ts";
 import { randomTensor } from "./kernels.ts";
 import { type TinyLanguage, tinyLanguage } from "./tiny-language.ts";
 

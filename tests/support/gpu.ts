@@ -1,8 +1,8 @@
 /** One device for a whole GPU test file: `beforeAll(useGpu)`. */
 import { afterAll, afterEach, beforeAll } from "vitest";
 import { openNodeDevice } from "../../scripts/lib/node-gpu.ts";
-import type { EngineDevice } from "../../src/engine/gpu/device.ts";
-import { setAdapterKind, switchOwnKernels } from "../../src/engine/gpu/own-kernels.ts";
+import { setAdapterKind, switchCustomKernels } from "../../src/engine/gpu/runtime/custom-kernels.ts";
+import type { EngineDevice } from "../../src/engine/gpu/runtime/device.ts";
 
 let opened: EngineDevice | undefined;
 
@@ -18,7 +18,7 @@ export function checkedGpu(): void {
   });
   afterEach(() => {
     setAdapterKind(true);
-    switchOwnKernels(true);
+    switchCustomKernels(true);
     opened?.check();
   });
 }

@@ -1,6 +1,6 @@
 /** Own kernels against the stock ops on the same device: values, gradients and bits. */
 import { expect } from "vitest";
-import { setAdapterKind, switchOwnKernels } from "../../src/engine/gpu/own-kernels.ts";
+import { setAdapterKind, switchCustomKernels } from "../../src/engine/gpu/runtime/custom-kernels.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 
 /** Repeatable normal numbers times `scale`. */
@@ -53,9 +53,9 @@ export async function expectLikeStock(
   const leastOf = (i: number): number | undefined => (typeof least === "number" ? least : least[i]);
   const before = tf.memory().numTensors;
   try {
-    switchOwnKernels(false);
+    switchCustomKernels(false);
     const expected = await valuesAndGradients(f, inputs);
-    switchOwnKernels(true);
+    switchCustomKernels(true);
     for (const software of [true, false]) {
       setAdapterKind(software);
       const found = await valuesAndGradients(f, inputs);
@@ -67,7 +67,7 @@ export async function expectLikeStock(
       });
     }
   } finally {
-    switchOwnKernels(true);
+    switchCustomKernels(true);
     setAdapterKind(true);
     tf.dispose([...inputs]);
   }

@@ -2,6 +2,7 @@
 import type { Page } from "playwright-core";
 import { type BrowserOptions, openBrowser, type WatchedPage } from "../../scripts/lib/browser.ts";
 import { servePage } from "../../scripts/lib/page-server.ts";
+import { WAIT } from "./hang.ts";
 
 /** The cheapest run that plays both loops; a software adapter needs seconds for a step. */
 export const CHEAP_RUN = {
@@ -28,6 +29,7 @@ export async function openPage(
 ): Promise<OpenPage> {
   const server = await servePage();
   const watched = await openBrowser({ width: 1280, height: 860, ...options });
+  watched.context.setDefaultTimeout(WAIT);
   await watched.page.goto(`${server.url}#${new URLSearchParams(hash)}`);
   return {
     ...watched,
@@ -40,8 +42,8 @@ export async function openPage(
 }
 
 /** Waits until rows and model are there and the start button can be pressed. */
-export async function untilReady(page: Page, seconds = 120): Promise<void> {
-  await page.locator("[data-testid=strip-start]:not([aria-disabled])").waitFor({ timeout: seconds * 1000 });
+export async function untilReady(page: Page): Promise<void> {
+  await page.locator("[data-testid=strip-start]:not([aria-disabled])").waitFor();
 }
 
 const ROUTE_KEYS = ["run", "step", "rollout", "group", "row"];
@@ -84,16 +86,15 @@ export async function untilEvent(
   events: readonly RunEvent[],
   from: number,
   wanted: (event: RunEvent) => boolean,
-  seconds = 200,
 ): Promise<RunEvent> {
-  const deadline = Date.now() + seconds * 1000;
+  const deadline = Date.now() + WAIT;
   for (;;) {
     const fresh = events.slice(from);
     const found = fresh.find(wanted);
     if (found !== undefined) return found;
     const failed = fresh.find((event) => event.type === "failed");
     if (failed !== undefined) throw new Error(`The run failed: ${failed.error?.message}`);
-    if (Date.now() > deadline) throw new Error(`No such event within ${seconds} s`);
+    if (Date.now() > deadline) throw new Error(`No such event within ${WAIT / 1000} s`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }

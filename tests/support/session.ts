@@ -8,20 +8,21 @@ import { requireConfig } from "../../src/engine/config/parse.ts";
 import { presetConfig } from "../../src/engine/config/presets.ts";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import type { RowSource } from "../../src/engine/data/training-row.ts";
-import type { StorageChoice } from "../../src/engine/model/storage-choice.ts";
+import type { StorageChoice } from "../../src/engine/model/weights/storage-choice.ts";
 import type { FeatureFiles } from "../../src/engine/policy/feature-store.ts";
 import { rewardScorer } from "../../src/engine/rewards/scorer.ts";
 import type { UserRewards } from "../../src/engine/rewards/user/user-rewards.ts";
 import type { Wordnet } from "../../src/engine/rewards/wordnet.ts";
-import type { TrainerEvent } from "../../src/engine/rl/events.ts";
-import type { RowList } from "../../src/engine/rl/row-selection.ts";
-import { Session, type StartedRun } from "../../src/engine/rl/session.ts";
-import { checkpointPath } from "../../src/engine/runs/checkpoint-folder.ts";
-import { memoryStore } from "../../src/engine/runs/memory-store.ts";
+import type { TrainerEvent } from "../../src/engine/rl/run/events.ts";
+import { checkpointPath } from "../../src/engine/runs/checkpoint/checkpoint-folder.ts";
 import type { StepMetrics } from "../../src/engine/runs/records.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
-import type { RunStore } from "../../src/engine/runs/store.ts";
+import type { RowList } from "../../src/engine/runs/run-rows.ts";
+import { Session, type StartedRun } from "../../src/engine/session/session.ts";
+import { memoryStore } from "../../src/engine/storage/memory-store.ts";
+import type { RunStore } from "../../src/engine/storage/store.ts";
 import { useGpu as openGpu, openGpuAgain } from "./gpu.ts";
+import { WAIT } from "./hang.ts";
 
 /** Folder of the pocket model. */
 export const POCKET = join(root, "public", "pocket", "model");
@@ -130,10 +131,10 @@ export function repeatable(row: StepMetrics): StepMetrics {
   return Object.fromEntries(Object.entries(row).filter(([name]) => name !== "step_time" && !name.startsWith("time/")));
 }
 
-/** Waits until the gate holds the run. @throws Error after a minute */
+/** Waits until the gate holds the run. @throws Error when it never does */
 export async function untilPaused(lab: TestLab): Promise<void> {
-  for (let waited = 0; lab.session.trainer?.gate.state !== "paused"; waited += 20) {
-    if (waited > 60_000) throw new Error("The run was not paused within a minute");
+  for (let waited = 0; lab.session.trainer?.control.state !== "paused"; waited += 20) {
+    if (waited > WAIT) throw new Error("The run was not paused");
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

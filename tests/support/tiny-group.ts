@@ -1,10 +1,10 @@
 /** The tiny golden model with an adapter that matters, a drawn picture and a group of captions about it. */
 import { nodeFolder } from "../../scripts/lib/node-files.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
-import { initLora } from "../../src/engine/model/lora.ts";
+import { initLora } from "../../src/engine/model/adapter/lora.ts";
 import { openSa2va, type Sa2vaModel } from "../../src/engine/model/sa2va.ts";
+import type { Completion } from "../../src/engine/policy/decode/generate.ts";
 import { encodeImage, type ImageFeatures } from "../../src/engine/policy/features.ts";
-import type { Completion } from "../../src/engine/policy/generate.ts";
 import { type CaptionPrompt, captionPrompt } from "../../src/engine/policy/prompts.ts";
 
 export interface TinyGroup {

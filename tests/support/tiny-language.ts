@@ -1,8 +1,8 @@
 /** Language models of a few thousand random weights, in every family, with adapters. */
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
-import type { LanguageConfig, LanguageFamily } from "../../src/engine/model/config-language.ts";
-import { languageLinears, languageShapes } from "../../src/engine/model/language-shapes.ts";
-import { type Weights, weightsView } from "../../src/engine/model/weights.ts";
+import type { LanguageConfig, LanguageFamily } from "../../src/engine/model/language/config-language.ts";
+import { languageLinears, languageShapes } from "../../src/engine/model/language/language-shapes.ts";
+import { type Weights, weightsView } from "../../src/engine/model/weights/weights.ts";
 import { TINY_DECODER } from "../../src/engine/self-test/decoding.ts";
 import { randomTensor } from "./kernels.ts";
 
@@ -17,6 +17,8 @@ export function tinyConfig(family: LanguageFamily, changes: Partial<LanguageConf
     ...TINY_DECODER,
     family,
     attentionBias: family !== "phi3",
+    outputBias: family !== "phi3" && family !== "qwen2",
+    mlpBias: family === "llama",
     ...changes,
   };
 }

@@ -1,11 +1,11 @@
 /** The golden tiny model with regions to train on; the towers are those of the checkpoint. */
 import { nodeFolder } from "../../scripts/lib/node-files.ts";
-import { pocketPicture } from "../../scripts/pocket/samples.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { openSa2va, type Sa2vaModel } from "../../src/engine/model/sa2va.ts";
-import { tensorsOf } from "../../src/engine/model/weights.ts";
+import { tensorsOf } from "../../src/engine/model/weights/weights.ts";
 import { encodeImage, type ImageFeatures } from "../../src/engine/policy/features.ts";
 import type { SftRegion } from "../../src/engine/sft/batch.ts";
+import { pocketPicture } from "../../tools/pocket/world/samples.ts";
 
 export interface TinySft {
   readonly model: Sa2vaModel;

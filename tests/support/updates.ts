@@ -1,13 +1,13 @@
 /** Updates over arenas of tensors of any shapes, against the same update tensor by tensor in stock ops. */
 import { expect } from "vitest";
-import { setAdapterKind, switchOwnKernels } from "../../src/engine/gpu/own-kernels.ts";
+import { setAdapterKind, switchCustomKernels } from "../../src/engine/gpu/runtime/custom-kernels.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
-import type { ParameterSet } from "../../src/engine/model/weights.ts";
-import { emaDistance, moveAverage } from "../../src/engine/rl/ema.ts";
-import { GradientSum } from "../../src/engine/rl/gradient-sum.ts";
-import { inspectGradients } from "../../src/engine/rl/monitor.ts";
-import { ADAM_DEFAULTS, AdamState, applyAdamw } from "../../src/engine/rl/optimiser.ts";
-import { copySet, disposeSet } from "../../src/engine/rl/parameter-sets.ts";
+import type { ParameterSet } from "../../src/engine/model/weights/weights.ts";
+import { emaDistance, moveAverage } from "../../src/engine/rl/optim/ema.ts";
+import { GradientSum } from "../../src/engine/rl/optim/gradient-sum.ts";
+import { inspectGradients } from "../../src/engine/rl/optim/monitor.ts";
+import { ADAM_DEFAULTS, AdamState, applyAdamw } from "../../src/engine/rl/optim/optimiser.ts";
+import { copySet, disposeSet } from "../../src/engine/rl/optim/parameter-sets.ts";
 import { distance } from "./kernels.ts";
 
 export type Shapes = Readonly<Record<string, readonly number[]>>;
@@ -123,9 +123,9 @@ async function threeUpdates({ shapes, groups, scale, skipped, slow }: Updates, p
 /** Both forms of our passes, also where the moments are looked at in between, move what the stock ops move. */
 export async function expectLikeStockUpdates(updates: Updates): Promise<void> {
   const before = tf.memory().numTensors;
-  switchOwnKernels(false);
+  switchCustomKernels(false);
   const stock = await threeUpdates(updates, false);
-  switchOwnKernels(true);
+  switchCustomKernels(true);
   const outcomes: Outcome[] = [];
   for (const [software, pause] of [
     [true, false],

@@ -1,13 +1,13 @@
 /** The vision tower on the golden tiles, as errors relative to the largest expected element of each array. */
 import type { ByteFolder } from "../../src/engine/bytes/source.ts";
+import { openSafetensors } from "../../src/engine/formats/safetensors.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
-import { openCheckpoint } from "../../src/engine/model/checkpoint.ts";
 import { normalisePixels } from "../../src/engine/model/preprocess/pixels.ts";
 import { projectVisual } from "../../src/engine/model/projector.ts";
-import { openSafetensors } from "../../src/engine/model/safetensors.ts";
 import { pixelShuffle, visionTower } from "../../src/engine/model/vision.ts";
-import { loadTensors } from "../../src/engine/model/weight-pieces.ts";
-import { weightsView } from "../../src/engine/model/weights.ts";
+import { openCheckpoint } from "../../src/engine/model/weights/checkpoint.ts";
+import { loadTensors } from "../../src/engine/model/weights/weight-pieces.ts";
+import { weightsView } from "../../src/engine/model/weights/weights.ts";
 
 export async function visionErrors(folder: ByteFolder): Promise<Record<string, number>> {
   const checkpoint = await openCheckpoint(folder);

@@ -9,7 +9,7 @@ import { lab, refreshPlan } from "./lab.ts";
 /** Reads an adapter folder; rank and alpha of the settings follow it, or a run could not start from it. */
 export async function openAdapter(folder: FolderRef): Promise<void> {
   if (isActive(runStore.getState().state)) {
-    throw new LabError("bad-input", "A run is under way; stop it before opening an adapter, nothing was changed");
+    throw new LabError("bad-input", "A run is in progress. Stop it before you open an adapter; nothing was changed");
   }
   const adapter = await lab().trainer.openAdapter(folder);
   tryStore.setState({ adapter });

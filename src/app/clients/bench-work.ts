@@ -9,8 +9,8 @@ import { composeGroup } from "../../engine/rewards/composer/compose-group.ts";
 import { type RewardPlan, rewardPlan } from "../../engine/rewards/composer/plan.ts";
 import type { RewardTerm } from "../../engine/rewards/term.ts";
 import type { RewardScorer } from "../../engine/rewards/types.ts";
-import { scoredGroup } from "../../engine/rl/bench-scores.ts";
 import type { LoopId } from "../../engine/runs/records.ts";
+import { scoredGroup, withAdvantages } from "../../engine/session/bench-scores.ts";
 import { type BenchState, benchStore, isOutdated } from "../stores/bench.ts";
 
 /** What the bench asks others for. */
@@ -110,7 +110,7 @@ export function benchWork(parts: BenchParts): BenchWork {
         return;
       }
       newest++;
-      const problem = "Scoring was stopped; groups and rewards stay as they were before it";
+      const problem = "Scoring was stopped; groups and rewards were not changed";
       benchStore.setState({ state: "idle", problem });
     },
   };
@@ -140,7 +140,7 @@ async function scoreAll(
     scored.push(scoredGroup(group, composeGroup(terms, group.loop, plan), config));
     if (current() && scored.length % 16 === 0) benchStore.setState({ done: scored.length, total: groups.length });
   }
-  return current() ? scored : null;
+  return current() ? withAdvantages(scored, config) : null;
 }
 
 /** Terms without a call to the judge; how they are weighed is said afterwards. */

@@ -1,5 +1,6 @@
 /** What the Rewards screen starts on the bench, done with the page's workers. */
 import { sessionStore } from "../stores/session.ts";
+import { requireAgreed } from "./agreed.ts";
 import { withOpenRow } from "./bench-rows.ts";
 import { benchWork } from "./bench-work.ts";
 import { lab } from "./lab.ts";
@@ -14,5 +15,8 @@ export const bench = benchWork({
     return groups.map((group) => withOpenRow(group, rows));
   },
   scoreGroup: (facts, plan) => lab().reward.scoreGroup(facts, plan),
-  begin: (config) => lab().reward.begin(config),
+  begin: async (config) => {
+    await requireAgreed(config, "The settings of this page", lab().reward.allow);
+    await lab().reward.begin(config);
+  },
 });

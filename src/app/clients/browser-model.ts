@@ -1,5 +1,5 @@
 /** The browser's own language model (Chrome's `LanguageModel`), which only pages can ask; the reward worker does so through us. */
-import type { ChatRequest } from "../../engine/rewards/judge/provider.ts";
+import type { ChatRequest } from "../../engine/rewards/judge/providers/provider.ts";
 
 type Availability = "unavailable" | "downloadable" | "downloading" | "available";
 
@@ -25,12 +25,12 @@ function api(): LanguageModelApi | null {
 }
 
 /** Why the browser's model cannot be used, in one sentence; null when it can, perhaps after a download. */
-export async function browserModelObstacle(): Promise<string | null> {
+export async function browserModelBlocker(): Promise<string | null> {
   const model = api();
-  if (model === null) return "This browser has no built-in language model; Chrome on a desktop has from version 148 on";
+  if (model === null) return "This browser has no built-in language model. Desktop Chrome has one from version 148";
   const state = await model.availability();
   return state === "unavailable"
-    ? "Chrome's built-in model cannot run on this machine (disk space, memory or GPU)"
+    ? "Chrome's built-in model cannot run on this machine because of disk space, memory or GPU"
     : null;
 }
 
@@ -40,9 +40,9 @@ export async function askBrowserModel(
   signal: AbortSignal,
   onProgress: (share: number) => void,
 ): Promise<string> {
-  const obstacle = await browserModelObstacle();
+  const blocker = await browserModelBlocker();
   const model = api();
-  if (obstacle !== null || model === null) throw new Error(obstacle ?? "There is no model");
+  if (blocker !== null || model === null) throw new Error(blocker ?? "There is no model");
   const session = await model.create({
     signal,
     monitor: (monitor) =>

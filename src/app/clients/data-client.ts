@@ -2,6 +2,7 @@
 import { LabError } from "../../engine/errors.ts";
 import type { RunExport } from "../../engine/export/export-names.ts";
 import type { UnscoredGroup } from "../../engine/rewards/bench/bench-group.ts";
+import type { Alarm } from "../../engine/runs/alarms.ts";
 import type { StoredEvaluation } from "../../engine/runs/evaluations.ts";
 import type { GroupRecord } from "../../engine/runs/records.ts";
 import type { Thumb, Thumbs } from "../../engine/runs/thumbs.ts";
@@ -42,10 +43,12 @@ export interface DataClient {
   runGroups(runId: string, step: number): Promise<readonly GroupRecord[]>;
   /** Held-out evaluations of a run, oldest first. */
   evaluations(runId: string): Promise<readonly StoredEvaluation[]>;
+  /** Alarms of a run, oldest first; null for a run of a version that kept none. */
+  alarms(runId: string): Promise<readonly Alarm[] | null>;
   thumbs(runId: string): Promise<Thumbs>;
   /** @param thumb null takes it back */
   setThumb(runId: string, rollout: string, thumb: Thumb | null): Promise<Thumbs>;
-  exportRun(runId: string, format: "zip" | RunExport): Promise<{ readonly blob: Blob; readonly fileName: string }>;
+  exportRun(runId: string, format: "zip" | RunExport): Promise<Extract<FromData, { type: "exported" }>>;
   deleteRun(runId: string): Promise<void>;
   renameRun(runId: string, title: string): Promise<void>;
   /** Removes the frozen features that runs have kept. */
@@ -109,6 +112,7 @@ export function createDataClient(worker: Pick<Worker, "postMessage" | "addEventL
     run: (runId) => ask({ type: "run", runId }, "run"),
     runGroups: async (runId, step) => (await ask({ type: "run-groups", runId, step }, "run-groups")).groups,
     evaluations: async (runId) => (await ask({ type: "evaluations", runId }, "evaluations")).evaluations,
+    alarms: async (runId) => (await ask({ type: "alarms", runId }, "alarms")).alarms,
     thumbs: async (runId) => (await ask({ type: "thumbs", runId }, "thumbs")).thumbs,
     setThumb: async (runId, rollout, thumb) =>
       (await ask({ type: "set-thumb", runId, rollout, thumb }, "thumbs")).thumbs,

@@ -1,20 +1,31 @@
 /** What the Judge screen does. */
+import { originOf } from "../../engine/rewards/consent.ts";
 import { TEST_PAIRS, TEST_QUESTIONS } from "../../engine/rewards/judge/test-pairs.ts";
 import type { CaptionPair } from "../../engine/rewards/types.ts";
 import { type JudgeState, judgeStore } from "../stores/judge.ts";
 import { sessionStore } from "../stores/session.ts";
-import { lab } from "./lab.ts";
+import { agreedSettings, lab } from "./lab.ts";
 import { toWire } from "./requests.ts";
 
 /** Where a key is kept when a person asks for that; apart from all other choices, so that nothing else reads it. */
 const PLACE = "sa2va-lab/judge-key";
+const ORIGIN_PLACE = "sa2va-lab/judge-key-origin";
 
-/** Hands a key to the worker that uses it; the page forgets it unless the person wants it remembered. */
+/** Hands a key to the worker that uses it, for the server of the present address only. "" forgets the key. */
 export function setJudgeKey(key: string): void {
-  lab().judge.setKey(key);
-  judgeStore.setState({ keySet: key !== "" });
-  if (key === "") keepKey(false);
-  else if (judgeStore.getState().keepKey) store(key);
+  const origin = originOf(sessionStore.getState().config.judgeUrl);
+  if (key === "") {
+    giveKey("", null);
+    keepKey(false);
+  } else if (origin !== null) {
+    giveKey(key, origin);
+    if (judgeStore.getState().keepKey) store({ origin, key });
+  }
+}
+
+function giveKey(key: string, origin: string | null): void {
+  lab().judge.setKey(key, origin ?? "");
+  judgeStore.setState({ keyOrigin: origin });
 }
 
 /** Remembers the next key that is entered on this device, or forgets the remembered one. */
@@ -23,22 +34,27 @@ export function keepKey(keep: boolean): void {
   if (!keep) store(null);
 }
 
-/** Takes up a key that was remembered. */
+/** Takes up a key that was remembered, for the origin it was given for. */
 export function recallJudgeKey(): void {
   try {
-    const key = localStorage.getItem(PLACE);
-    if (key === null) return;
-    judgeStore.setState({ keepKey: true });
-    setJudgeKey(key);
+    const [key, origin] = [localStorage.getItem(PLACE), localStorage.getItem(ORIGIN_PLACE)];
+    // A key that was kept without its origin has to be given again.
+    if (key === null || origin === null) store(null);
+    else {
+      judgeStore.setState({ keepKey: true });
+      giveKey(key, origin);
+    }
   } catch {
     // Storage may be refused; then nothing was remembered.
   }
 }
 
-function store(key: string | null): void {
+function store(kept: { readonly key: string; readonly origin: string } | null): void {
   try {
-    if (key === null) localStorage.removeItem(PLACE);
-    else localStorage.setItem(PLACE, key);
+    for (const [place, value] of [[PLACE, kept?.key] as const, [ORIGIN_PLACE, kept?.origin] as const]) {
+      if (value === undefined) localStorage.removeItem(place);
+      else localStorage.setItem(place, value);
+    }
   } catch {
     // Private windows refuse storage; the key lasts until the page closes.
   }
@@ -59,6 +75,7 @@ async function trying(
   stop = mine;
   judgeStore.setState({ busy: what, last: what, problem: null });
   try {
+    await agreedSettings();
     await work(mine.signal);
   } catch (thrown) {
     const error = toWire(thrown);

@@ -3,17 +3,16 @@ import type { LabConfig } from "../../engine/config/table.ts";
 import { LabError } from "../../engine/errors.ts";
 import type { CaptionPair } from "../../engine/rewards/types.ts";
 import type { RequestId, WireError } from "../../protocol/common.ts";
-import type { FromJudge, ToJudge } from "../../protocol/judge.ts";
+import type { FromJudge, Judged, ToJudge } from "../../protocol/judge.ts";
 import type { ToReward } from "../../protocol/reward.ts";
 import { askBrowserModel } from "./browser-model.ts";
 import { Requests } from "./requests.ts";
 
 type Answer = Extract<FromJudge, { readonly type: "judged" | "models" | "done" }>;
-export type Judged = Omit<Extract<FromJudge, { readonly type: "judged" }>, "type" | "request">;
 
 export interface JudgeClient {
-  /** Gives the worker a key; "" takes it away. */
-  setKey(key: string): void;
+  /** Gives the worker the key of one origin; "" takes it away. */
+  setKey(key: string, origin: string): void;
   /** Asks the judge of a configuration about pairs. @param fresh leaves the cache out */
   judge(
     config: LabConfig,
@@ -79,7 +78,7 @@ export function createJudgeClient(
   }
 
   return {
-    setKey: (key) => post({ type: "judge-key", key }),
+    setKey: (key, origin) => post({ type: "judge-key", key, origin }),
     judge: (config, pairs, { rounds, fresh, signal }) =>
       ask("judged", (request) => ({ type: "judge-try", request, config, pairs, rounds, fresh }), signal),
     models: async (config) => (await ask("models", (request) => ({ type: "judge-models", request, config }))).models,

@@ -1,21 +1,25 @@
 /** The page's one lab: its workers, their clients, and the wiring of their events to the stores. */
-import { LabError } from "../../engine/errors.ts";
+import type { LabConfig } from "../../engine/config/table.ts";
+import { LabError, quote } from "../../engine/errors.ts";
 import { storageChoice } from "../../engine/loading/storage-settings.ts";
+import type { RunManifest } from "../../engine/runs/manifest.ts";
 import type { FolderRef } from "../../protocol/common.ts";
 import type { FromReward } from "../../protocol/reward.ts";
 import type { ModelInfo } from "../../protocol/trainer.ts";
-import { forgetPictures, providePictures } from "../components/mask/picture-cache.ts";
 import { addBenchGroup } from "../stores/bench.ts";
+import { consentStore } from "../stores/consent.ts";
 import { judgeStore } from "../stores/judge.ts";
+import { forgetPictures, providePictures } from "../stores/picture-cache.ts";
 import { applyEvent, beginRun, isActive, runStore } from "../stores/run.ts";
 import { runTitle } from "../stores/run-title.ts";
 import { addSelfCheck } from "../stores/self-test.ts";
 import { addProblem, sessionStore } from "../stores/session.ts";
 import { tryStore } from "../stores/try-out.ts";
+import { requireAgreed, tellAgreed } from "./agreed.ts";
+import { startBlocker } from "./blockers.ts";
 import { createDataClient, type DataClient } from "./data-client.ts";
 import { createJudgeClient, type JudgeClient } from "./judge-client.ts";
 import { ModelLoads } from "./model-loads.ts";
-import { startObstacle } from "./obstacles.ts";
 import { toWire } from "./requests.ts";
 import { createRewardClient, type RewardClient } from "./reward-client.ts";
 import { createTrainerClient, type Started, type TrainerClient } from "./trainer-client.ts";
@@ -65,6 +69,10 @@ export function startLab(): void {
     addProblem,
   );
   opened = { data, trainer, reward, judge };
+  report(tellAgreed(reward.allow));
+  consentStore.subscribe((now, before) => {
+    if (now.judges !== before.judges || now.rewards !== before.rewards) report(tellAgreed(reward.allow));
+  });
   providePictures((rowId, imageId, maxSide) => data.image(rowId, imageId, maxSide));
   listen(data, trainer);
   workers.reward.addEventListener("message", (message: MessageEvent) => {
@@ -164,7 +172,7 @@ function requireIdle(what: string): void {
   if (!isActive(runStore.getState().state)) return;
   throw new LabError(
     "bad-input",
-    `The run in progress uses ${what}; stop it before opening something else, nothing was changed`,
+    `The run in progress uses ${what}. Stop it before you open something else; nothing was changed`,
   );
 }
 
@@ -274,11 +282,18 @@ function newTitle(): string {
   return runTitle(crypto.getRandomValues(new Uint32Array(1))[0] ?? 0);
 }
 
+/** The present settings, once the person agreed to what they reach for. @throws LabError("cancelled") */
+export async function agreedSettings(): Promise<LabConfig> {
+  const { config } = sessionStore.getState();
+  await requireAgreed(config, "The settings of this page", lab().reward.allow);
+  return config;
+}
+
 /** Starts a new run with the present settings. @throws LabError when it cannot */
 export async function startRun(): Promise<void> {
-  const obstacle = startObstacle();
-  if (obstacle !== null) throw new LabError("bad-config", obstacle);
-  const { config } = sessionStore.getState();
+  const blocker = startBlocker();
+  if (blocker !== null) throw new LabError("bad-config", blocker);
+  const config = await agreedSettings();
   await begin(() => lab().trainer.start(config, selection(), newTitle(), new Date().toISOString()));
 }
 
@@ -287,14 +302,15 @@ export async function startRun(): Promise<void> {
  * @param steps its length from now on; as it was by default
  * @throws LabError when it cannot
  */
-export async function resumeRun(runId: string, steps?: number): Promise<void> {
-  await begin(() => lab().trainer.resume(runId, selection(), new Date().toISOString(), steps));
+export async function resumeRun(run: Pick<RunManifest, "id" | "title" | "config">, steps?: number): Promise<void> {
+  await requireAgreed(run.config, `Run ${quote(run.title)}`, lab().reward.allow);
+  await begin(() => lab().trainer.resume(run.id, selection(), new Date().toISOString(), steps));
 }
 
 /** Occupies the page from the moment a run is asked for; one that does not come to be leaves it as it was. */
 async function begin(ask: () => Promise<Started>): Promise<void> {
   const { state } = runStore.getState();
-  if (isActive(state)) throw new LabError("bad-input", "A run is in progress; stop it first");
+  if (isActive(state)) throw new LabError("bad-input", "A run is in progress. Stop it first");
   runStore.setState({ state: "starting" });
   try {
     const started = await ask();

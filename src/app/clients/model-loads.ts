@@ -28,7 +28,7 @@ export class ModelLoads {
     this.#pending++;
     try {
       return await this.#inTurn(async () => {
-        if (mine !== this.#newest) throw new LabError("cancelled", "The loading was stopped before it began");
+        if (mine !== this.#newest) throw new LabError("cancelled", "Loading was stopped before it began");
         return load();
       });
     } finally {

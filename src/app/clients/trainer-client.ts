@@ -36,7 +36,7 @@ type Answer = Extract<
   }
 >;
 export type Started = Omit<Extract<Answer, { readonly type: "started" }>, "type" | "request">;
-export type Merged = Pick<Extract<Answer, { readonly type: "merged" }>, "folder" | "tokens" | "masks">;
+export type Merged = Pick<Extract<Answer, { readonly type: "merged" }>, "folder" | "tokens" | "masks" | "missingCode">;
 export type Tried = Pick<Extract<Answer, { readonly type: "tried" }>, "answer" | "seconds">;
 /** Everything the trainer says unasked. */
 export type TrainerMessage = Exclude<FromTrainer, Answer>;

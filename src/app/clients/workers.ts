@@ -28,7 +28,7 @@ export function createWorkers(
       const cause = event.message || "its script could not be loaded";
       const error: WireError = {
         code: "internal",
-        message: `The ${name} worker failed: ${cause}${place}; stored runs are kept, reload the page to go on`,
+        message: `The ${name} worker failed: ${cause}${place}. Stored runs are kept; reload the page to continue`,
         subject: name,
       };
       // Without a message the script itself never ran.

@@ -13,7 +13,7 @@ export function KeysDialog(props: {
   return (
     <Dialog title="Keys" open={props.open} onOpenChange={props.onOpenChange}>
       <div className={styles.switch}>
-        <label htmlFor="letter-keys">Single-letter keys</label>
+        <label htmlFor="letter-keys">Single-letter shortcuts</label>
         <Switch
           id="letter-keys"
           checked={letters}

@@ -1,9 +1,9 @@
 /** The keys that act everywhere; screens add their own. */
 
+import { act, togglePlay } from "../clients/run-actions.ts";
 import { isTyping } from "../components/mask/use-hold-to-hide.ts";
 import { navigate } from "../stores/route.ts";
 import { remember, remembered } from "../stores/saved.ts";
-import { act, togglePlay } from "./run-actions.ts";
 import { SCREEN_LIST } from "./screens.tsx";
 
 export interface KeyHelp {
@@ -19,23 +19,23 @@ export const KEY_HELP: readonly { readonly place: string; readonly keys: readonl
       { keys: ["?"], what: "This list" },
       ...SCREEN_LIST.map(({ key, label }) => ({ keys: ["G", key.toUpperCase()], what: `Go to ${label}` })),
       { keys: ["P"], what: "Start, pause, continue" },
-      { keys: ["S"], what: "One step, while paused" },
-      { keys: ["F"], what: "One phase of a step, while paused" },
-      { keys: ["C"], what: "Save a checkpoint when the step ends" },
+      { keys: ["S"], what: "Run one step, while paused" },
+      { keys: ["F"], what: "Run one phase, while paused" },
+      { keys: ["C"], what: "Save a checkpoint at the end of the step" },
     ],
   },
   {
     place: "Pictures",
     keys: [
       { keys: ["H"], what: "Hold to hide masks" },
-      { keys: ["+", "−"], what: "Zoom the focused picture, 0 shows the whole" },
+      { keys: ["+", "−"], what: "Zoom the focused picture; 0 resets" },
       { keys: ["Shift", "arrows"], what: "Move the zoomed picture" },
     ],
   },
   {
     place: "Data",
     keys: [
-      { keys: ["←", "→", "↑", "↓"], what: "Move through the rows" },
+      { keys: ["←", "→", "↑", "↓"], what: "Go to the next or previous row" },
       { keys: ["Esc"], what: "Close the row" },
       { keys: ["/"], what: "Search captions" },
     ],
@@ -45,12 +45,12 @@ export const KEY_HELP: readonly { readonly place: string; readonly keys: readonl
     keys: [
       { keys: ["←", "→"], what: "Rollout" },
       { keys: ["↑", "↓"], what: "Step" },
-      { keys: ["Home", "End"], what: "Best and worst, as sorted" },
+      { keys: ["Home", "End"], what: "Go to the best or worst rollout" },
       { keys: ["1", "…", "4"], what: "Layers: given, answer, difference, greedy" },
-      { keys: ["[", "]"], what: "Opacity of masks" },
+      { keys: ["[", "]"], what: "Mask opacity" },
       { keys: ["B"], what: "Blink between the layers" },
       { keys: ["/"], what: "Find" },
-      { keys: ["Enter"], what: "Open the rollout, Esc goes back" },
+      { keys: ["Enter"], what: "Open the rollout; Esc goes back" },
     ],
   },
 ];

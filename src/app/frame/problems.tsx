@@ -3,7 +3,7 @@ import { Button } from "../components/ui/button.tsx";
 import { IconClose, IconWarning } from "../components/ui/icons.tsx";
 import { Dialog } from "../components/ui/overlays.tsx";
 import { navigate } from "../stores/route.ts";
-import { dismissAlarm, useRun } from "../stores/run.ts";
+import { alarmKey, dismissAlarm, useRun } from "../stores/run.ts";
 import { dismissProblem, useSession } from "../stores/session.ts";
 import styles from "./problems.module.css";
 
@@ -52,9 +52,9 @@ export function WarningsDialog(props: {
   ].join("\n");
   return (
     <Dialog title="Warnings" open={props.open} onOpenChange={props.onOpenChange} wide>
-      {problems.length + alarms.length === 0 && <p>Nothing is wrong</p>}
+      {problems.length + alarms.length === 0 && <p>No warnings</p>}
       {[...alarms].reverse().map((alarm) => (
-        <div key={alarm.id} className={styles.problem} data-severity={alarm.severity}>
+        <div key={alarmKey(alarm)} className={styles.problem} data-severity={alarm.severity}>
           <IconWarning />
           <p>
             <button
@@ -69,7 +69,7 @@ export function WarningsDialog(props: {
             </button>{" "}
             {alarm.message}
           </p>
-          <Button kind="quiet" icon={<IconClose />} aria-label="Dismiss" onClick={() => dismissAlarm(alarm.id)} />
+          <Button kind="quiet" icon={<IconClose />} aria-label="Dismiss" onClick={() => dismissAlarm(alarm)} />
         </div>
       ))}
       {[...problems].reverse().map((problem) => (

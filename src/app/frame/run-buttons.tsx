@@ -1,12 +1,12 @@
 /** The buttons that steer the run. */
 import { type ReactNode, useEffect, useState } from "react";
-import { startObstacle } from "../clients/obstacles.ts";
+import { startBlocker } from "../clients/blockers.ts";
+import { act, actionBlocker } from "../clients/run-actions.ts";
 import { Button } from "../components/ui/button.tsx";
 import { IconCheck, IconPause, IconPhase, IconPlay, IconSave, IconStep, IconStop } from "../components/ui/icons.tsx";
 import { PHASE_WORDS } from "../stores/phase-words.ts";
 import { useRun } from "../stores/run.ts";
 import { useSession } from "../stores/session.ts";
-import { act, actionObstacle } from "./run-actions.ts";
 import styles from "./status-strip.module.css";
 
 /** How long a checkpoint that was asked for is shown as written. */
@@ -15,15 +15,15 @@ const SHOWN_MS = 6000;
 /** Start before a run; pause or play, one step, one phase, save and stop in one. */
 export function RunButtons(): ReactNode {
   const state = useRun((run) => run.state);
-  const obstacle = useSession(startObstacle);
-  const active = actionObstacle("start", state) !== null;
+  const blocker = useSession(startBlocker);
+  const active = actionBlocker("start", state) !== null;
   if (!active) {
     return (
       <>
         <Button
           kind="primary"
           icon={<IconPlay />}
-          obstacle={obstacle}
+          blocker={blocker}
           data-testid="strip-start"
           onClick={() => act("start")}
         >
@@ -39,7 +39,7 @@ export function RunButtons(): ReactNode {
       <Button
         kind={running ? "plain" : "primary"}
         icon={running ? <IconPause /> : <IconPlay />}
-        obstacle={actionObstacle(running ? "pause" : "play", state)}
+        blocker={actionBlocker(running ? "pause" : "play", state)}
         data-testid={running ? "pause" : "play"}
         title={running ? "Pause after this phase (P)" : "Continue (P)"}
         onClick={() => act(running ? "pause" : "play")}
@@ -48,9 +48,9 @@ export function RunButtons(): ReactNode {
       </Button>
       <Button
         icon={<IconStep />}
-        obstacle={actionObstacle("step", state)}
+        blocker={actionBlocker("step", state)}
         data-testid="single-step"
-        title="One step, then pause (S)"
+        title="Run one step, then pause (S)"
         onClick={() => act("step")}
       >
         Step
@@ -59,7 +59,7 @@ export function RunButtons(): ReactNode {
       <SaveButton />
       <Button
         icon={<IconStop />}
-        obstacle={actionObstacle("stop", state)}
+        blocker={actionBlocker("stop", state)}
         data-testid="stop"
         title="Save and end the run"
         onClick={() => act("stop")}
@@ -79,10 +79,10 @@ function PhaseButton(): ReactNode {
   return (
     <Button
       icon={<IconPhase />}
-      obstacle={actionObstacle("phase", state)}
+      blocker={actionBlocker("phase", state)}
       data-testid="single-phase"
-      aria-label={`One phase${what}`}
-      title={`One phase${what}, then pause (F)`}
+      aria-label={`Run one phase${what}`}
+      title={`Run one phase${what}, then pause (F)`}
       onClick={() => act("phase")}
     />
   );
@@ -94,16 +94,18 @@ function SaveButton(): ReactNode {
   const asked = useRun((run) => run.saveAsked);
   const step = useRun((run) => run.step);
   const written = useWritten();
-  const waits = asked ? `Step ${step + 1} is saved when it ends` : null;
+  const waits = asked ? `Step ${step + 1} will be saved when it ends` : null;
   return (
     <Button
       icon={written === null ? <IconSave /> : <IconCheck />}
       className={written === null ? "" : (styles.written ?? "")}
-      obstacle={actionObstacle("checkpoint", state) ?? waits}
+      blocker={actionBlocker("checkpoint", state) ?? waits}
       aria-busy={asked}
       data-testid="save-now"
       aria-label="Save now"
-      title={written === null ? "Save a checkpoint when this step ends (C)" : `Checkpoint of step ${written} written`}
+      title={
+        written === null ? "Save a checkpoint at the end of this step (C)" : `Checkpoint of step ${written} written`
+      }
       onClick={() => act("checkpoint")}
     />
   );

@@ -1,8 +1,8 @@
 import { type ReactNode, useEffect, useState } from "react";
-import type { RunState } from "../../engine/rl/events.ts";
+import type { RunState } from "../../engine/rl/run/events.ts";
 import { Button } from "../components/ui/button.tsx";
 import { IconKeys, IconWarning } from "../components/ui/icons.tsx";
-import { roughly, runSeconds } from "../stores/pace.ts";
+import { roughly, runSeconds } from "../stores/eta.ts";
 import { PHASE_WORDS } from "../stores/phase-words.ts";
 import { type RunStoreState, useRun } from "../stores/run.ts";
 import { useSession } from "../stores/session.ts";
@@ -117,9 +117,9 @@ function TimeLeft(): ReactNode {
   return <Fact name="left" value={left} after testId="time-left" />;
 }
 
-function timeLeft({ state, manifest, step, heldOutRows, costs, pace }: RunStoreState): string | null {
+function timeLeft({ state, manifest, step, heldOutRows, costs, eta }: RunStoreState): string | null {
   if (state !== "running" || manifest === null) return null;
-  const seconds = runSeconds({ step, config: manifest.config, heldOutRows, costs, pace }, Date.now());
+  const seconds = runSeconds({ step, config: manifest.config, heldOutRows, costs, eta }, Date.now());
   return seconds === null ? null : roughly(seconds);
 }
 

@@ -3,7 +3,7 @@ import { Button } from "../components/ui/button.tsx";
 import { setTheme, type Theme, useSession } from "../stores/session.ts";
 
 const NEXT: Readonly<Record<Theme, Theme>> = { system: "light", light: "dark", dark: "system" };
-const WORDS: Readonly<Record<Theme, string>> = { system: "as the system", light: "light", dark: "dark" };
+const WORDS: Readonly<Record<Theme, string>> = { system: "system", light: "light", dark: "dark" };
 
 /** Goes round system, light and dark. */
 export function ThemeSwitch(): ReactNode {
@@ -12,7 +12,7 @@ export function ThemeSwitch(): ReactNode {
     <Button
       kind="quiet"
       data-testid="theme"
-      aria-label={`Theme: ${WORDS[theme]}; change to ${WORDS[NEXT[theme]]}`}
+      aria-label={`Theme: ${WORDS[theme]}. Switch to ${WORDS[NEXT[theme]]}`}
       title={`Theme: ${WORDS[theme]}`}
       onClick={() => setTheme(NEXT[theme])}
       icon={<ThemeIcon theme={theme} />}

@@ -3,6 +3,8 @@ import { useStore } from "zustand";
 import { createStore } from "zustand/vanilla";
 import type { LabConfig } from "../../engine/config/table.ts";
 import type { BenchGroup } from "../../engine/rewards/bench/bench-group.ts";
+import { couplesGroups } from "../../engine/rl/objective/group-advantages.ts";
+import { withAdvantages } from "../../engine/session/bench-scores.ts";
 
 export interface BenchState {
   /** "scoring": groups that are there are scored with other settings; "importing" and "judging" score as well. */
@@ -45,7 +47,11 @@ export function isOutdated(bench: BenchState, config: LabConfig): boolean {
 
 /** A group that the trainer has sampled; late ones of a bench that was left are dropped. */
 export function addBenchGroup(group: BenchGroup): void {
-  benchStore.setState((before) =>
-    before.state === "sampling" ? { groups: [...before.groups, group], done: before.done + 1 } : before,
-  );
+  benchStore.setState((before) => {
+    if (before.state !== "sampling") return before;
+    const groups = [...before.groups, group];
+    const { scored } = before;
+    const coupled = scored !== null && couplesGroups(scored);
+    return { groups: coupled ? withAdvantages(groups, scored) : groups, done: before.done + 1 };
+  });
 }

@@ -1,11 +1,11 @@
 /** The judge as the page knows it: whether there is a key, what a try-out gave. The key itself is not here. */
 import { useStore } from "zustand";
 import { createStore } from "zustand/vanilla";
-import type { QuestionCounts } from "../../engine/rewards/judge/question-set.ts";
+import type { QuestionCounts } from "../../engine/rewards/judge/questions/question-set.ts";
 import type { TestPair } from "../../engine/rewards/judge/test-pairs.ts";
 import type { CaptionPair } from "../../engine/rewards/types.ts";
 import type { WireError } from "../../protocol/common.ts";
-import type { Judged } from "../clients/judge-client.ts";
+import type { Judged } from "../../protocol/judge.ts";
 
 export interface TestResult extends Judged {
   readonly pairs: readonly TestPair[];
@@ -28,7 +28,8 @@ export interface PairVerdict extends Judged {
 }
 
 export interface JudgeState {
-  readonly keySet: boolean;
+  /** Origin that the key was given for; null without a key. */
+  readonly keyOrigin: string | null;
   /** The person asked to have the key remembered on this device. */
   readonly keepKey: boolean;
   readonly busy: "test" | "pair" | "calibration" | "models" | null;
@@ -47,7 +48,7 @@ export interface JudgeState {
 }
 
 export const judgeStore = createStore<JudgeState>()(() => ({
-  keySet: false,
+  keyOrigin: null,
   keepKey: false,
   busy: null,
   progress: null,

@@ -1,4 +1,4 @@
-import type { Phase } from "../../engine/rl/events.ts";
+import type { Phase } from "../../engine/rl/run/events.ts";
 
 /** What a run does in a phase, as one says that it is at it. */
 export const PHASE_WORDS: Readonly<Record<Phase, string>> = {

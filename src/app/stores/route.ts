@@ -3,10 +3,13 @@ import { useStore } from "zustand";
 import { createStore } from "zustand/vanilla";
 import { configDifference, isTextSetting, parseConfig } from "../../engine/config/parse.ts";
 import { presetConfig } from "../../engine/config/presets.ts";
+import type { LabConfig } from "../../engine/config/table.ts";
 import { SETTINGS } from "../../engine/config/table.ts";
 import { isTrlName } from "../../engine/config/trl.ts";
+import { judgePlace } from "../../engine/rewards/consent.ts";
+import { askLinkedJudge } from "./consent.ts";
 import { FALLBACK, formatRoute, parseRoute, type Route } from "./route-text.ts";
-import { addProblem, isPreset, rememberedTexts, sessionStore } from "./session.ts";
+import { addProblem, changeConfig, isPreset, rememberedTexts, sessionStore } from "./session.ts";
 
 export { parseRoute, type Route, SCREENS, type Screen } from "./route-text.ts";
 
@@ -52,20 +55,28 @@ function readHash(): void {
   routeStore.setState(parseRoute(location.hash));
   // Going back changes the place, never the settings made since.
   if (own && started) writeHash(false);
-  else readSettings();
+  else readSettings(own);
   started = true;
   // A way back here is one within the page, also to where it was opened and to where a plain link led.
   history.replaceState(OWN_ENTRY, "");
 }
 
-/** Takes the settings that the address names, and the preset's values for the others. */
-function readSettings(): void {
+/**
+ * Takes the settings that the address names, and the preset's values for the others. A judge that a link switches on stays
+ * off until the person agrees.
+ * @param own whether this page wrote the address itself
+ */
+function readSettings(own: boolean): void {
   const params = new URLSearchParams(location.hash.replace(/^#/, ""));
   const named = params.get("preset") ?? "demo";
   const preset = isPreset(named) ? named : "demo";
   const settings = [...params].filter(([name]) => (name in SETTINGS || isTrlName(name)) && !isTextSetting(name));
   const parsed = parseConfig(Object.fromEntries(settings), { ...presetConfig(preset), ...rememberedTexts() });
-  sessionStore.setState({ preset, config: parsed.config });
+  const before = sessionStore.getState().config;
+  const [now, then] = [judgeOf(parsed.config), judgeOf(before)];
+  const asked = !own && now !== null && now !== then;
+  sessionStore.setState({ preset, config: asked ? { ...parsed.config, judge: "off" } : parsed.config });
+  if (asked) void askLinkedJudge(parsed.config).then((yes) => yes && changeConfig({ judge: parsed.config.judge }));
   for (const message of parsed.problems) {
     addProblem({
       code: "bad-config",
@@ -76,6 +87,11 @@ function readSettings(): void {
   if (parsed.translated !== null) {
     addProblem({ code: "bad-config", message: `In the address, ${parsed.translated}`, subject: "URL" });
   }
+}
+
+/** Where the judge of these settings gets captions; null when it is off or has no place. */
+function judgeOf(config: LabConfig): string | null {
+  return config.judge === "off" ? null : judgePlace(config);
 }
 
 let started = false;

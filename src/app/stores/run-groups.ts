@@ -1,5 +1,5 @@
 /** The groups of the run of this page that are kept in memory: whole steps, each group once. */
-import type { RunState } from "../../engine/rl/events.ts";
+import type { RunState } from "../../engine/rl/run/events.ts";
 import type { GroupRecord } from "../../engine/runs/records.ts";
 
 /** Groups kept in memory, but for a single step that has more; older ones are read back from the run folder. */

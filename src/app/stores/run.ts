@@ -1,12 +1,12 @@
 /** The run of this page as it goes on; stored runs are read through the data client. */
 import { useStore } from "zustand";
 import { createStore } from "zustand/vanilla";
-import type { Alarm, Phase, PhasePlace, PhaseTimes, RunState, TrainerEvent } from "../../engine/rl/events.ts";
+import type { Alarm, Phase, PhasePlace, PhaseTimes, RunState, TrainerEvent } from "../../engine/rl/run/events.ts";
 import type { RunManifest } from "../../engine/runs/manifest.ts";
 import type { StepCosts } from "../../engine/runs/phase-lines.ts";
 import type { GroupRecord, LoopId } from "../../engine/runs/records.ts";
+import { type Eta, etaAfter, NO_PACE } from "./eta.ts";
 import { metricStore } from "./metrics.ts";
-import { NO_PACE, type Pace, paceAfter } from "./pace.ts";
 import { groupsAt, withGroup } from "./run-groups.ts";
 
 /** Steps whose costs are kept for medians. */
@@ -42,8 +42,11 @@ export interface RunStoreState {
   readonly saveAsked: boolean;
   /** What going on begins with, while paused. */
   readonly nextPhase: PhasePlace | null;
-  readonly pace: Pace;
+  readonly eta: Eta;
+  /** Since the page opened, newest last. */
   readonly alarms: readonly Alarm[];
+  /** Keys of alarms that a person took off the list of this run. */
+  readonly dismissed: ReadonlySet<string>;
   /** Of the last finished step; null before it. */
   readonly rolloutsPerMinute: number | null;
   /** Held-out evaluations that arrived since the page opened. */
@@ -66,8 +69,9 @@ const EMPTY: RunStoreState = {
   lastCheckpoint: null,
   saveAsked: false,
   nextPhase: null,
-  pace: NO_PACE,
+  eta: NO_PACE,
   alarms: [],
+  dismissed: new Set(),
   rolloutsPerMinute: null,
   evaluations: 0,
   trainRows: 0,
@@ -98,9 +102,9 @@ export function beginRun(manifest: RunManifest, resumedAt: number, trainRows: nu
     state: before.state === "running" ? "running" : "starting",
     step: resumedAt,
     // Its first evaluation may have begun before the page was told of the run.
-    pace: {
+    eta: {
       ...NO_PACE,
-      ...(before.state === "running" && { doing: before.pace.doing, since: before.pace.since }),
+      ...(before.state === "running" && { doing: before.eta.doing, since: before.eta.since }),
       evaluatedTo: resumedAt,
       savedTo: resumedAt,
     },
@@ -119,8 +123,8 @@ export function retitleRun(runId: string, title: string): void {
 /** Takes one event of the trainer. @param now milliseconds since the epoch */
 export function applyEvent(event: TrainerEvent, now: number): void {
   const before = runStore.getState();
-  const pace = paceAfter(before.pace, event, now);
-  const set = (change: Partial<RunStoreState>): void => runStore.setState({ ...change, pace });
+  const eta = etaAfter(before.eta, event, now);
+  const set = (change: Partial<RunStoreState>): void => runStore.setState({ ...change, eta });
   switch (event.type) {
     case "state":
       set({
@@ -153,7 +157,9 @@ export function applyEvent(event: TrainerEvent, now: number): void {
     }
     case "alarm":
       set({
-        alarms: [...before.alarms.filter((alarm) => alarm.id !== event.alarm.id), event.alarm].slice(-100),
+        alarms: [...before.alarms.filter((alarm) => alarmKey(alarm) !== alarmKey(event.alarm)), event.alarm].slice(
+          -100,
+        ),
       });
       break;
     case "eval-rows":
@@ -185,7 +191,16 @@ export function noteSaveAsked(): void {
   runStore.setState({ saveAsked: true });
 }
 
-/** Takes an alarm off the list. */
-export function dismissAlarm(id: string): void {
-  runStore.setState(({ alarms }) => ({ alarms: alarms.filter((alarm) => alarm.id !== id) }));
+/** What tells alarms of a run apart. */
+export function alarmKey({ step, id }: Alarm): string {
+  return `${step} ${id}`;
+}
+
+/** Takes an alarm off the list; the run folder keeps it. */
+export function dismissAlarm(alarm: Alarm): void {
+  const key = alarmKey(alarm);
+  runStore.setState(({ alarms, dismissed }) => ({
+    alarms: alarms.filter((other) => alarmKey(other) !== key),
+    dismissed: new Set([...dismissed, key]),
+  }));
 }

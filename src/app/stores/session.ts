@@ -5,7 +5,7 @@ import { isTextSetting, parseConfig } from "../../engine/config/parse.ts";
 import { PRESETS, type PresetName, presetConfig } from "../../engine/config/presets.ts";
 import type { LabConfig } from "../../engine/config/table.ts";
 import type { RegionSummary } from "../../engine/data/sample.ts";
-import type { GpuReport } from "../../engine/gpu/device.ts";
+import type { GpuReport } from "../../engine/gpu/runtime/device.ts";
 import type { FolderRef, WireError } from "../../protocol/common.ts";
 import type { DataSetInfo } from "../../protocol/data.ts";
 import type { CachedModel, ModelInfo, RunPlan } from "../../protocol/trainer.ts";

@@ -9,3 +9,19 @@ export function toHex(bytes: Uint8Array): string {
 export async function sha256Hex(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
   return toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
 }
+
+/** Bytes that are hashed at a time: files may be larger than memory. */
+const PIECE = 32 * 2 ** 20;
+
+/**
+ * Hash of a long content: SHA-256 over the hexadecimal SHA-256 of each piece of 32 MiB, one a line.
+ * @param read bytes [start, end)
+ */
+export async function piecewiseHash(
+  size: number,
+  read: (start: number, end: number) => Promise<Uint8Array<ArrayBuffer>>,
+): Promise<string> {
+  const digests: string[] = [];
+  for (let at = 0; at < size; at += PIECE) digests.push(await sha256Hex(await read(at, Math.min(size, at + PIECE))));
+  return sha256Hex(new TextEncoder().encode(digests.join("\n")));
+}

@@ -1,8 +1,15 @@
-import { LabError } from "../errors.ts";
+/** Foreign JSON at the door: bounded, parsed, checked against a schema; whatever is wrong becomes one sentence. */
+import * as z from "zod/mini";
+import { LabError, quote, shortened, thrownText } from "../errors.ts";
 import type { ByteSource } from "./source.ts";
+
+// Without this zod compiles code at run time once, which the page's content policy reports.
+z.config({ jitless: true });
 
 /** Largest JSON text that is read whole: side files are small, anything beyond is not one. */
 const MAX_JSON = 2 ** 29;
+/** Levels of lists and objects inside one another; no file of ours or of the tools we read has ten. */
+const MAX_DEPTH = 64;
 
 /** The whole of a source as UTF-8 text. @throws LabError("bad-input") when it is larger than 512 MiB */
 export async function readText(source: ByteSource): Promise<string> {
@@ -16,18 +23,117 @@ export async function readText(source: ByteSource): Promise<string> {
 
 /** The JSON value of a source. @throws LabError("bad-input") naming the file when it is no JSON */
 export async function readJson(source: ByteSource): Promise<unknown> {
-  const text = await readText(source);
-  try {
-    return JSON.parse(text) as unknown;
-  } catch (thrown) {
-    throw new LabError("bad-input", `${source.name} is not valid JSON: ${(thrown as Error).message}`, {
-      subject: source.name,
-      cause: thrown,
-    });
+  return parseJson(await readText(source), source.name);
+}
+
+/**
+ * The value of a JSON text; a byte order mark before it is skipped.
+ * @param subject file or address the text is from, for messages
+ * @throws LabError("bad-input") when it is no JSON or is nested deeper than 64 levels
+ */
+export function parseJson(text: string, subject: string): unknown {
+  const plain = text.startsWith("\uFEFF") ? text.slice(1) : text;
+  if (nestedDeeper(plain, MAX_DEPTH)) {
+    throw new LabError("bad-input", `${named(subject)} is nested deeper than ${MAX_DEPTH} levels`, { subject });
   }
+  try {
+    return JSON.parse(plain) as unknown;
+  } catch (cause) {
+    throw new LabError("bad-input", `${named(subject)} is not valid JSON: ${thrownText(cause)}`, { subject, cause });
+  }
+}
+
+/** As parseJson, checked against a schema. @throws LabError("bad-input") naming the first field that does not fit */
+export function parseJsonAs<T extends z.ZodMiniType>(text: string, schema: T, subject: string): z.output<T> {
+  return checkShape(parseJson(text, subject), schema, subject);
+}
+
+/** The value as its schema has it. @throws LabError("bad-input") naming the first field that does not fit */
+export function checkShape<T extends z.ZodMiniType>(value: unknown, schema: T, subject: string): z.output<T> {
+  const checked = shapeOf(value, schema);
+  if ("value" in checked) return checked.value;
+  throw new LabError("bad-input", `${named(subject)}: ${checked.problem}`, { subject });
+}
+
+/** The value as its schema has it, or what is wrong with its first field that does not fit. */
+export function shapeOf<T extends z.ZodMiniType>(
+  value: unknown,
+  schema: T,
+): { readonly value: z.output<T> } | { readonly problem: string } {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return { value: parsed.data };
+  return { problem: complaint(parsed.error.issues[0] as z.core.$ZodIssue, value) };
+}
+
+/** As shapeOf, without the reason. */
+export function fits<T extends z.ZodMiniType>(value: unknown, schema: T): value is z.output<T> {
+  return schema.safeParse(value).success;
 }
 
 /** Whether a JSON value is an object with string keys (not null, not a list). */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+function named(subject: string): string {
+  return shortened(subject, 120);
+}
+
+function complaint(issue: z.core.$ZodIssue, whole: unknown): string {
+  const path = issue.path.map(String);
+  const found = path.reduce<unknown>(
+    (value, key) =>
+      typeof value === "object" && value !== null ? Object.entries(value).find(([k]) => k === key)?.[1] : undefined,
+    whole,
+  );
+  const field = path.length === 0 ? "its content" : quote(path.join("."));
+  if (found === undefined) return `${field} is missing, it must be ${wanted(issue)}`;
+  return `${field} is ${quote(found)}, it must be ${wanted(issue)}`;
+}
+
+/** What an issue asks for, as the end of "it must be …". */
+function wanted(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case "invalid_type":
+      return KINDS[issue.expected] ?? issue.expected;
+    case "invalid_value":
+      return issue.values.length === 1 ? quote(issue.values[0]) : `one of ${issue.values.map(String).join(", ")}`;
+    case "too_small":
+      return `${issue.origin === "string" || issue.origin === "array" ? "of length" : ""} ${issue.minimum} or more`.trim();
+    case "too_big":
+      return `${issue.origin === "string" || issue.origin === "array" ? "of length" : ""} ${issue.maximum} or less`.trim();
+    case "unrecognized_keys":
+      return `without ${quote(issue.keys[0])}`;
+    case "custom":
+      return issue.message;
+    default:
+      return "of another form";
+  }
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  string: "a text",
+  number: "a number",
+  int: "a whole number",
+  boolean: "true or false",
+  array: "a list",
+  object: "an object",
+  record: "an object",
+};
+
+/** Whether lists and objects stand in one another deeper than `most` levels; looks at every character once. */
+function nestedDeeper(text: string, most: number): boolean {
+  let depth = 0;
+  let quoted = false;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) quoted = !quoted;
+    else if (quoted) at += code === BACKSLASH ? 1 : 0;
+    else if (code === OPEN_LIST || code === OPEN_OBJECT) {
+      if (++depth > most) return true;
+    } else if (code === CLOSE_LIST || code === CLOSE_OBJECT) depth--;
+  }
+  return false;
+}
+
+const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [34, 92, 91, 93, 123, 125];

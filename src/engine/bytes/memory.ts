@@ -34,7 +34,7 @@ export function blobSource(name: string, blob: Blob): ByteSource {
         return new Uint8Array(await blob.slice(start, end).arrayBuffer());
       } catch (thrown) {
         const cause = thrown instanceof Error ? thrown.message : String(thrown);
-        throw new LabError("storage", `${name} could not be read (${cause}); it may have been changed or moved`, {
+        throw new LabError("storage", `${name} could not be read (${cause}); the file may have changed or moved`, {
           subject: name,
           cause: thrown,
         });

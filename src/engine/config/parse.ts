@@ -1,5 +1,5 @@
 /** Parsing at the border: any partial record (form, URL, JSON file, command line) becomes a LabConfig or sentences. */
-import { LabError } from "../errors.ts";
+import { LabError, quote } from "../errors.ts";
 import type { Setting } from "./setting.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "./table.ts";
 import { inReadingOrder, isTrlName, readTrl, settingOf, withoutEffect } from "./trl.ts";
@@ -18,16 +18,17 @@ export function parseSetting(
 ): { readonly value: number | string | boolean } | { readonly problem: string } {
   const setting: Setting = SETTINGS[key];
   if (setting.kind === "choice") {
-    const text = String(raw);
-    if (setting.choices.some((option) => option.value === text)) return { value: text };
-    return {
-      problem: `${key} must be one of ${setting.choices.map((option) => option.value).join(", ")}, not "${text}"`,
-    };
+    // A number or truth value stands for the choice that is written like it.
+    const text = typeof raw === "object" ? undefined : String(raw);
+    const named = setting.choices.find((option) => option.value === text);
+    if (named !== undefined) return { value: named.value };
+    const values = setting.choices.map((option) => option.value).join(", ");
+    return { problem: `${key} must be one of ${values}, not ${quoted(raw)}` };
   }
   if (setting.kind === "flag") {
     if (raw === true || raw === "true" || raw === "1" || raw === "") return { value: true };
     if (raw === false || raw === "false" || raw === "0") return { value: false };
-    return { problem: `${key} must be true or false, not "${String(raw)}"` };
+    return { problem: `${key} must be true or false, not ${quoted(raw)}` };
   }
   if (setting.kind === "text") {
     if (typeof raw === "string" && raw.length <= setting.maxLength) return { value: raw };
@@ -38,7 +39,12 @@ export function parseSetting(
   const whole = setting.kind === "float" || Number.isInteger(number);
   if (Number.isFinite(number) && whole && number >= setting.min && number <= setting.max) return { value: number };
   const kind = setting.kind === "int" ? "a whole number" : "a number";
-  return { problem: `${key} must be ${kind} from ${setting.min} to ${setting.max}, not "${String(raw)}"` };
+  return { problem: `${key} must be ${kind} from ${setting.min} to ${setting.max}, not ${quoted(raw)}` };
+}
+
+/** As it was given: numbers and words in double quotes alike. */
+function quoted(raw: unknown): string {
+  return quote(typeof raw === "number" || typeof raw === "boolean" ? String(raw) : raw);
 }
 
 export interface ParsedConfig {
@@ -102,7 +108,7 @@ export function parseConfig(
     given: given as Partial<LabConfig>,
     problems,
     unknown: names.filter((name) => !isSetting(name) && !isTrlName(name)),
-    translated: notes.length === 0 ? null : `TRL's names were translated: ${notes.join(", ")}`,
+    translated: notes.length === 0 ? null : `Names of other trainers were translated: ${notes.join(", ")}`,
   };
 }
 
@@ -131,7 +137,7 @@ export function requireParsed(
   tell?: (sentence: string) => void,
 ): Pick<ParsedConfig, "config" | "given"> {
   const { config, given, problems, unknown, translated } = parseConfig(partial, base);
-  const quoted = unknown.map((key) => `"${key}"`).join(", ");
+  const quoted = unknown.map((key) => quote(key)).join(", ");
   const missing =
     unknown.length === 0 ? [] : [`there ${unknown.length === 1 ? "is no setting" : "are no settings"} ${quoted}`];
   const sentences = [...problems, ...missing];

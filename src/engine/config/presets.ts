@@ -25,7 +25,7 @@ const SMALL: Partial<LabConfig> = {
   heldOutShare: 0.2,
   // Rewards of a few drawn rows hide what is learnt; held-out rows show it.
   evalSteps: 10,
-  evalRows: 24,
+  evalRows: 32,
   featureDisk: 0,
 };
 
@@ -59,7 +59,7 @@ export const PRESETS = [
   {
     name: "demo",
     title: "Demo",
-    summary: "Both loops on the pocket model, a minute or two; loop 1 earns IoU and half the METEOR",
+    summary: "Both loops on the pocket model, in a minute or two. Loop 1 is rewarded by IoU and half of METEOR",
     // Three prompts make a step short.
     values: { ...POCKET, ...GUARDED, promptsPerStep: 3 },
   },
@@ -86,13 +86,13 @@ export const PRESETS = [
   {
     name: "sft",
     title: "Supervised",
-    summary: "The same tensors on the rows' own captions and masks, without rollouts",
+    summary: "Trains the same tensors on the captions and masks of the rows, without rollouts",
     values: { ...SMALL, mode: "sft", learningRate: 5e-4, promptsPerStep: 8 },
   },
   {
     name: "both",
     title: "Real checkpoint",
-    summary: "Both loops with the rank, rate and decay meant for 1B and up",
+    summary: "Both loops with rank, learning rate and EMA decay for 1B models and larger",
     values: {
       weightStorage: "f16",
       learningRate: 1e-5,
@@ -112,8 +112,8 @@ export const PRESETS = [
   },
   {
     name: "notes",
-    title: "As in the notes",
-    summary: "The design notes' own formula, ratio and KL against the EMA reference",
+    title: "Reference ratio (design notes)",
+    summary: "The formula of the first design notes: ratio and KL against the EMA reference",
     values: {
       ...SMALL,
       objective: "notes",

@@ -5,6 +5,7 @@
 
 import { DATA_SETTINGS } from "./groups/data.ts";
 import { JUDGE_SETTINGS } from "./groups/judge.ts";
+import { LOSS_OPTION_SETTINGS } from "./groups/loss-options.ts";
 import { MASK_SETTINGS } from "./groups/mask.ts";
 import { MODEL_SETTINGS } from "./groups/model.ts";
 import { OBJECTIVE_SETTINGS } from "./groups/objective.ts";
@@ -23,6 +24,7 @@ export const SETTINGS = {
   ...MODEL_SETTINGS,
   ...SAMPLING_SETTINGS,
   ...OBJECTIVE_SETTINGS,
+  ...LOSS_OPTION_SETTINGS,
   ...MASK_SETTINGS,
   ...SUPERVISED_SETTINGS,
   ...REWARD_SETTINGS,

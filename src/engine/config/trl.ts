@@ -2,6 +2,10 @@
  * Settings under the names of TRL's GRPOConfig and ModelConfig, in both directions. Where TRL counts or spells otherwise,
  * values are converted; what has no counterpart here gets a sentence.
  */
+import { quote } from "../errors.ts";
+import { ALIASES, type Reading, readAlias } from "./aliases.ts";
+import { updatesPerStep } from "./derived.ts";
+import { REWARD_WEIGHTS } from "./groups/reward-weights.ts";
 import type { Setting } from "./setting.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "./table.ts";
 
@@ -14,10 +18,14 @@ const KEY_OF = new Map<string, SettingKey>(
 );
 
 /** Names beside those of the table that switch a beat on or off. */
-const BEATS = new Map<string, "saveSteps" | "evalSteps">([
+const INTERVALS = new Map<string, "saveSteps" | "evalSteps">([
   ["save_strategy", "saveSteps"],
   ["eval_strategy", "evalSteps"],
 ]);
+
+/** TRL's list of weights, for cells of the reward matrix in the order of the table; those of costs are negative. */
+const REWARDS = "reward_weights";
+const REWARD_KEYS = Object.keys(REWARD_WEIGHTS) as (keyof typeof REWARD_WEIGHTS)[];
 
 /** Names that a run for TRL needs and that change nothing here, with the reason where one is worth a word. */
 const WITHOUT_EFFECT = new Map([
@@ -26,33 +34,39 @@ const WITHOUT_EFFECT = new Map([
   ["lora_target_modules", "adapters are on every linear layer of the language model"],
   ["logging_steps", ""],
   ["log_completions", ""],
+  ["per_device_eval_batch_size", "held-out rows are scored one by one"],
 ]);
 
 /** Read before all others, which are counted by them. */
-const FIRST = ["num_iterations", "num_generations", "max_steps", "epsilon", "warmup_steps"];
+const FIRST = [
+  "num_iterations",
+  "num_generations",
+  "gradient_accumulation_steps",
+  "steps_per_generation",
+  "max_steps",
+  "epsilon",
+  "warmup_steps",
+];
 
-/** Whether TRL has a setting of that name that is understood here. */
+/** Whether TRL, or another training script, has a setting of that name that is understood here. */
 export function isTrlName(name: string): boolean {
-  return KEY_OF.has(name) || BEATS.has(name) || WITHOUT_EFFECT.has(name);
+  return KEY_OF.has(name) || INTERVALS.has(name) || name === REWARDS || WITHOUT_EFFECT.has(name) || ALIASES.has(name);
 }
 
 /** The setting that a name of TRL stands for; undefined for names that have none. */
 export function settingOf(name: string): SettingKey | undefined {
-  return KEY_OF.get(name) ?? BEATS.get(name);
+  return KEY_OF.get(name) ?? INTERVALS.get(name) ?? ALIASES.get(name)?.keys?.[0];
 }
 
 /** Why a name of TRL changes nothing here ("" when there is nothing to say); undefined for every other name. */
 export function withoutEffect(name: string): string | undefined {
-  return WITHOUT_EFFECT.get(name);
+  return WITHOUT_EFFECT.get(name) ?? ALIASES.get(name)?.idle;
 }
 
 /** Names of TRL in the order in which they can be read. */
 export function inReadingOrder(names: readonly string[]): readonly string[] {
   return [...FIRST.filter((name) => names.includes(name)), ...names.filter((name) => !FIRST.includes(name))];
 }
-
-/** Values for settings, not checked yet, or a sentence about why there are none. */
-export type TrlReading = { readonly values: Partial<Record<SettingKey, unknown>> } | { readonly problem: string };
 
 /**
  * What a value under TRL's name means here.
@@ -66,12 +80,15 @@ export function readTrl(
   raw: unknown,
   record: Readonly<Record<string, unknown>>,
   known: LabConfig,
-): TrlReading {
-  const beat = BEATS.get(name);
-  if (beat !== undefined) return readStrategy(name, beat, raw);
+): Reading {
+  const alias = readAlias(name, raw, record, known);
+  if (alias !== undefined) return alias;
+  if (name === REWARDS) return readRewardWeights(raw, known);
+  const interval = INTERVALS.get(name);
+  if (interval !== undefined) return readStrategy(name, interval, raw);
   const key = KEY_OF.get(name);
   if (key === undefined) return readRest(name, raw);
-  const as = (value: unknown): TrlReading => ({ values: { [key]: value } });
+  const as = (value: unknown): Reading => ({ values: { [key]: value } });
   const none = raw === null || raw === "null" || raw === "None";
   const number = numberOf(raw);
   switch (name) {
@@ -88,10 +105,10 @@ export function readTrl(
       return inPasses(name, key, raw, known);
     }
     case "warmup_steps":
-      return as(isShare(number) ? Math.ceil(known.steps * known.iterations * number) : raw);
+      return as(isShare(number) ? Math.ceil(known.steps * updatesPerStep(known) * number) : raw);
     case "save_total_limit":
       if (!none && !(typeof number === "number" && number <= 0)) return as(raw);
-      return { problem: `save_total_limit ${String(raw)} keeps every checkpoint; keepCheckpoints is at least 1 here` };
+      return { problem: `save_total_limit ${quote(raw)} keeps every checkpoint; keepCheckpoints is at least 1 here` };
     case "per_device_train_batch_size":
       if (typeof number !== "number" || !Number.isInteger(number)) return as(raw);
       if (number % known.groupSize === 0) return as(number / known.groupSize);
@@ -103,6 +120,8 @@ export function readTrl(
     case "delta":
     case "min_p":
     case "max_grad_norm":
+    case "off_policy_mask_threshold":
+    case "steps_per_generation":
       return as(none ? 0 : raw);
     case "epsilon":
       // TRL's one ε holds on both sides unless the upper one is named.
@@ -111,8 +130,8 @@ export function readTrl(
     case "epsilon_high":
       return as(none ? known.epsilonLow : raw);
     case "scale_rewards":
-      if (/^true$/i.test(String(raw))) return as("group");
-      return as(/^(?:false|none)$/i.test(String(raw)) ? "none" : raw);
+      if (isWord(raw, /^true$/i)) return as("group");
+      return as(isWord(raw, /^(?:false|none)$/i) ? "none" : raw);
     case "lr_scheduler_type":
       if (raw !== "constant_with_warmup") return as(raw);
       if (known.warmupSteps === 0) return as("constant");
@@ -122,14 +141,43 @@ export function readTrl(
   }
 }
 
-/** TRL counts every pass over a batch of rollouts, the lab the batches. */
-function inPasses(name: string, key: SettingKey, raw: unknown, { iterations }: LabConfig): TrlReading {
+/** TRL counts every update, the lab the sets of rollouts. */
+function inPasses(name: string, key: SettingKey, raw: unknown, known: LabConfig): Reading {
   const count = numberOf(raw);
+  const updates = updatesPerStep(known);
   if (typeof count !== "number" || !Number.isInteger(count)) return { values: { [key]: raw } };
-  if (count % iterations === 0) return { values: { [key]: count / iterations } };
-  return {
-    problem: `${name} ${count} is no multiple of num_iterations ${iterations}; a step here is all passes over its rollouts`,
-  };
+  if (count % updates === 0) return { values: { [key]: count / updates } };
+  const of = updates === known.iterations ? `num_iterations ${updates}` : `the ${updates} updates of a set of rollouts`;
+  return { problem: `${name} ${count} is no multiple of ${of}; a step here is all updates on its rollouts` };
+}
+
+/** Either all weights of the matrix, or as many as have one at present, in the order of the table. */
+function readRewardWeights(raw: unknown, known: LabConfig): Reading {
+  const list = listOf(raw);
+  const used = REWARD_KEYS.filter((key) => known[key] !== 0);
+  const keys = list?.length === REWARD_KEYS.length ? REWARD_KEYS : used;
+  if (list === null || list.length !== keys.length) {
+    return {
+      problem: `reward_weights must be a list of ${REWARD_KEYS.length} weights in the order of the table, or of ${used.length} for ${used.join(", ")}`,
+    };
+  }
+  // A weight of exactly 0 has one sign.
+  const value = (key: SettingKey, weight: unknown): unknown =>
+    typeof numberOf(weight) === "number" ? (isCost(key) ? -(numberOf(weight) as number) : Number(weight)) + 0 : weight;
+  return { values: Object.fromEntries(keys.map((key, at) => [key, value(key, list[at])])) };
+}
+
+/** A list, also as text such as "[1, 0.5]" or "1,0.5"; null for anything else. */
+function listOf(raw: unknown): readonly unknown[] | null {
+  if (Array.isArray(raw)) return raw;
+  if (typeof raw === "number") return [raw];
+  if (typeof raw !== "string") return null;
+  const inner = raw.trim().replace(/^\[(.*)\]$/s, "$1");
+  return inner === "" ? [] : inner.split(/[\s,]+/).filter((word) => word !== "");
+}
+
+function isCost(key: SettingKey): boolean {
+  return key.endsWith("Cost");
 }
 
 /** A number that is written as text, such as an address has it; anything else as it is. */
@@ -137,17 +185,22 @@ function numberOf(raw: unknown): unknown {
   return typeof raw === "string" && raw.trim() !== "" ? Number(raw) : raw;
 }
 
-function readStrategy(name: string, key: "saveSteps" | "evalSteps", raw: unknown): TrlReading {
+function readStrategy(name: string, key: "saveSteps" | "evalSteps", raw: unknown): Reading {
   if (isNo(raw)) return { values: { [key]: 0 } };
   if (raw === "steps") return { values: {} };
-  return { problem: `${name} must be steps or no, not "${String(raw)}"` };
+  return { problem: `${name} must be steps or no, not ${quote(raw)}` };
 }
 
-function readRest(name: string, raw: unknown): TrlReading {
-  if (name === "use_peft" && /^false$/i.test(String(raw))) {
+function readRest(name: string, raw: unknown): Reading {
+  if (name === "use_peft" && isWord(raw, /^false$/i)) {
     return { problem: "use_peft false trains all weights; the language model is trained by adapters only" };
   }
   return { values: {} };
+}
+
+/** Whether a value is written like this; lists and objects are not. */
+function isWord(raw: unknown, form: RegExp): boolean {
+  return typeof raw !== "object" && form.test(String(raw));
 }
 
 /** YAML reads a bare "no" as false. */
@@ -161,25 +214,52 @@ function isShare(value: unknown): value is number {
 }
 
 /**
- * Settings that TRL has, under its names and in its units and spellings, in the order of the table. One value is only
- * near: the schedule "linear-then-cosine" becomes cosine, whose warm-up begins at 0.
+ * Settings that TRL has, under its names and in its units and spellings, in the order of the table, and what TRL would
+ * otherwise take from its defaults. A micro-batch of TRL is one group here, since losses that count the tokens of a
+ * micro-batch count those of a group. One value is only near: the schedule "linear-then-cosine" becomes cosine, whose
+ * warm-up begins at 0.
  */
 export function toTrl(config: LabConfig): readonly (readonly [name: string, value: unknown])[] {
-  return [...KEY_OF].flatMap(([name, key]) => written(name, config[key], config));
+  return [
+    ...[...KEY_OF].flatMap(([name, key]) => written(name, config[key], config)),
+    ["per_device_eval_batch_size", config.groupSize],
+    ["bf16", false],
+  ];
+}
+
+/**
+ * What TRL has a name for and a configuration file cannot say: weights belong to the reward functions of the receiving
+ * side, and TRL synchronises no reference of an adapter. One line each, for comments.
+ */
+export function besideTrl(config: LabConfig): readonly string[] {
+  const used = REWARD_KEYS.filter((key) => config[key] !== 0);
+  const weights = used.map((key) => (isCost(key) ? -config[key] : config[key]));
+  return [
+    `${REWARDS}: [${weights.join(", ")}] for ${used.join(", ")}`,
+    ...(config.syncReference ? ["sync_ref_model: true, which TRL refuses with PEFT"] : []),
+  ];
 }
 
 function written(name: string, value: unknown, config: LabConfig): (readonly [string, unknown])[] {
   switch (name) {
     case "max_steps":
-      return [[name, config.steps * config.iterations]];
+      return [[name, config.steps * updatesPerStep(config)]];
     case "save_steps":
-      return beatLines("save_strategy", name, config.saveSteps * config.iterations);
+      return beatLines("save_strategy", name, config.saveSteps * updatesPerStep(config));
     case "eval_steps":
-      return beatLines("eval_strategy", name, config.evalSteps * config.iterations);
+      return beatLines("eval_strategy", name, config.evalSteps * updatesPerStep(config));
     case "per_device_train_batch_size":
-      return [[name, config.groupSize * config.promptsPerStep]];
+      return [[name, config.groupSize]];
+    case "gradient_accumulation_steps":
+      return [[name, config.accumulation * config.promptsPerStep]];
+    case "steps_per_generation":
+      return [[name, value === 0 ? null : config.stepsPerGeneration * config.promptsPerStep]];
+    case "importance_sampling_level":
+      // luspo is a loss of sequences here whatever the level says.
+      return [[name, config.lossType === "luspo" ? "sequence" : value]];
     case "delta":
     case "min_p":
+    case "off_policy_mask_threshold":
       return [[name, value === 0 ? null : value]];
     case "lr_scheduler_type":
       return [[name, value === "constant" ? "constant" : "cosine"]];

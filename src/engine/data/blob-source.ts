@@ -1,18 +1,25 @@
 /** Folders of files that a person picked or dropped, and of files the page's own origin serves. */
 import { isRecord } from "../bytes/json.ts";
 import { blobSource, checkRange, folderOf, memorySource } from "../bytes/memory.ts";
+import { distinctNames } from "../bytes/names.ts";
 import type { ByteFolder, ByteSource } from "../bytes/source.ts";
 import { LabError } from "../errors.ts";
 
 /** Files up to this size are fetched whole at the first read: small reads of them would cost a request each. */
 const WHOLE = 8 * 2 ** 20;
 
-/** Picked files as a folder; nothing is read. Hidden files (a name part that begins with a dot) are left out. */
+/**
+ * Picked files as a folder; nothing is read. Hidden files (a name part that begins with a dot) are left out, files of one
+ * path are told apart.
+ */
 export function pickedFolder(files: Iterable<{ readonly path: string; readonly file: Blob }>): ByteFolder {
   const sources = new Map<string, ByteSource>();
+  const distinct = distinctNames();
   for (const { path, file } of files) {
     const clean = path.replace(/^\/+/, "");
-    if (!clean.split("/").some((part) => part.startsWith("."))) sources.set(clean, blobSource(clean, file));
+    if (clean.split("/").some((part) => part.startsWith("."))) continue;
+    const name = distinct(clean);
+    sources.set(name, blobSource(name, file));
   }
   return folderOf(sources);
 }
@@ -87,11 +94,9 @@ export function mergeFolders(folders: readonly { readonly name: string; readonly
   const [only] = folders;
   if (folders.length === 1 && only !== undefined) return only.folder;
   const files = new Map<string, ByteSource>();
-  const used = new Set<string>();
+  const distinct = distinctNames();
   for (const { name, folder } of folders) {
-    let unique = name;
-    for (let n = 2; used.has(unique); n++) unique = `${name}-${n}`;
-    used.add(unique);
+    const unique = distinct(name);
     for (const path of folder.paths) {
       const source = folder.get(path);
       if (source !== undefined) files.set(`${unique}/${path}`, { ...source, name: `${unique}/${path}` });

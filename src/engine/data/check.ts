@@ -1,6 +1,7 @@
 import { LabError, toLabError } from "../errors.ts";
+import { identify } from "./identify.ts";
+import { decodeRle, encodeRle, rleArea } from "./mask/rle.ts";
 import type { RegionSet } from "./region-set.ts";
-import { decodeRle, encodeRle, rleArea } from "./rle.ts";
 import type { ImageDecoder, RegionSample } from "./sample.ts";
 import { epochOrder } from "./splits.ts";
 
@@ -8,24 +9,37 @@ import { epochOrder } from "./splits.ts";
 export interface DataCheck {
   readonly name:
     | "data set loaded"
+    | "data set named"
     | "pictures decode"
     | "masks decode"
     | "captions found"
     | "batch built"
     | "ready for training";
   readonly ok: boolean;
+  /** Whether training makes no sense without it: rows under a wrong name are still rows. */
+  readonly blocks: boolean;
   /** One sentence with the numbers. */
   readonly detail: string;
 }
 
 const BATCH = 4;
+/** A mask of a smaller share than this, or of a handful of pixels in a larger picture, is a sign of misreading. */
+const NEXT_TO_NOTHING = 1e-4;
+const HANDFUL = { pixels: 16, share: 0.02 };
 
 /**
- * The six checks of a data set, in order: rows counted; first, middle and last picture decoded; every mask decoded and
- * measured; share of rows with a caption; one batch built and timed; all of these.
+ * The checks of a data set, in order: rows counted; its columns compared with the names it goes under; first, middle and
+ * last picture decoded; every mask decoded and measured; share of rows with a caption; one batch built and timed; all of
+ * these.
  * @param now milliseconds from any clock
+ * @param names of the folders, as the person gave them
  */
-export async function checkRegionSet(set: RegionSet, decode: ImageDecoder, now: () => number): Promise<DataCheck[]> {
+export async function checkRegionSet(
+  set: RegionSet,
+  decode: ImageDecoder,
+  now: () => number,
+  names: readonly string[] = [],
+): Promise<DataCheck[]> {
   const { summaries, files } = set;
   const rows = files.reduce((sum, file) => sum + file.rows, 0);
   const usable = files.filter((file) => file.adapter !== "").length;
@@ -34,8 +48,10 @@ export async function checkRegionSet(set: RegionSet, decode: ImageDecoder, now: 
   checks.push({
     name: "data set loaded",
     ok: summaries.length > 0,
+    blocks: true,
     detail: `${summaries.length} samples from ${good} of ${rows} rows in ${usable} of ${files.length} shards`,
   });
+  checks.push(checkName(set, names));
   checks.push(await attempt("pictures decode", () => checkPictures(set, decode)));
   checks.push(await attempt("masks decode", async () => checkMasks(set)));
   checks.push(checkCaptions(set));
@@ -51,24 +67,34 @@ export async function checkRegionSet(set: RegionSet, decode: ImageDecoder, now: 
       return `${order.length} samples read and decoded in ${(now() - start).toFixed(0)} ms`;
     }),
   );
-  const failed = checks.filter((check) => !check.ok).map((check) => check.name);
-  const ok = failed.length === 0;
-  checks.push({
-    name: "ready for training",
-    ok,
-    detail: ok ? "all checks passed" : `not passed: ${failed.join(", ")}`,
-  });
+  const failed = checks.filter((check) => !check.ok);
+  const ok = !failed.some((check) => check.blocks);
+  const list = failed.map((check) => check.name).join(", ");
+  const detail =
+    failed.length === 0
+      ? "all checks passed"
+      : ok
+        ? `the rows can be used; not passed: ${list}`
+        : `not passed: ${list}`;
+  checks.push({ name: "ready for training", ok, blocks: true, detail });
   return checks;
 
   /** A check that fails with the sentence of whatever was thrown, and fails when there is no sample to look at. */
   async function attempt(name: DataCheck["name"], body: () => Promise<string>): Promise<DataCheck> {
-    if (summaries.length === 0) return { name, ok: false, detail: "there is no sample" };
+    if (summaries.length === 0) return { name, ok: false, blocks: true, detail: "there is no sample" };
     try {
-      return { name, ok: true, detail: await body() };
+      return { name, ok: true, blocks: true, detail: await body() };
     } catch (thrown) {
-      return { name, ok: false, detail: toLabError(thrown).message };
+      return { name, ok: false, blocks: true, detail: toLabError(thrown).message };
     }
   }
+}
+
+/** Whether the columns are those of the data set that folders and files are named after. */
+function checkName({ files, description }: RegionSet, names: readonly string[]): DataCheck {
+  const layouts = files.flatMap(({ layout }) => (layout === undefined ? [] : [layout]));
+  const { what, conflict } = identify(layouts, [...names, ...files.map(({ name }) => name)], description);
+  return { name: "data set named", ok: conflict === undefined, blocks: false, detail: conflict ?? what };
 }
 
 /** Rows of the usable shards that were not left out because of their text. */
@@ -82,7 +108,7 @@ function checkCaptions({ files, skipped, summaries }: RegionSet): DataCheck {
   const rows = files.reduce((sum, file) => sum + (file.roles === undefined ? 0 : file.rows), 0);
   const share = rows === 0 ? 0 : (100 * (rows - without.size)) / rows;
   const detail = `${share.toFixed(1)} % of ${rows} rows have a caption`;
-  return { name: "captions found", ok: summaries.length > 0, detail };
+  return { name: "captions found", ok: summaries.length > 0, blocks: true, detail };
 }
 
 async function checkPictures(set: RegionSet, decode: ImageDecoder): Promise<string> {
@@ -124,6 +150,17 @@ function checkMasks(set: RegionSet): string {
     if (counted !== rleArea(summary.mask) || again !== counted) {
       throw new Error(`${summary.id}: the mask has ${counted} pixels, its runs say ${rleArea(summary.mask)}`);
     }
+  }
+  const tiny = summaries.filter(
+    ({ maskShare, width, height }) =>
+      maskShare < NEXT_TO_NOTHING ||
+      (maskShare < HANDFUL.share && Math.round(maskShare * width * height) < HANDFUL.pixels),
+  ).length;
+  if (2 * tiny > summaries.length) {
+    throw new LabError(
+      "bad-input",
+      `${tiny} of ${summaries.length} masks cover next to nothing (under ${HANDFUL.pixels} pixels or ${100 * NEXT_TO_NOTHING} % of the picture): they are damaged or of a form that is misread`,
+    );
   }
   const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
   return `${summaries.length} masks fit their pictures and cover ${percent(low)} to ${percent(high)} of them`;

@@ -1,7 +1,7 @@
 import type { ByteFolder } from "../bytes/source.ts";
 import { LabError } from "../errors.ts";
-import { type Cell, isBinaryCell } from "./arrow-cells.ts";
-import { openArrow } from "./arrow-table.ts";
+import { openTable } from "./open-table.ts";
+import { type Cell, isBinaryCell } from "./table.ts";
 
 /**
  * A row of a shard as indented JSON text, every column as stored: binary becomes its length, 64-bit integers text.
@@ -10,7 +10,7 @@ import { openArrow } from "./arrow-table.ts";
 export async function rawRow(folder: ByteFolder, file: string, row: number): Promise<string> {
   const source = folder.get(file);
   if (source === undefined) throw new LabError("bad-input", `${file} is not among the opened files`, { subject: file });
-  const table = await openArrow(source);
+  const table = await openTable(source);
   if (!Number.isInteger(row) || row < 0 || row >= table.rows) {
     throw new LabError("bad-input", `${file} has ${table.rows} rows, there is no row ${row}`, { subject: file });
   }

@@ -1,11 +1,19 @@
+import { inOrder } from "../bytes/in-order.ts";
 import type { ByteFolder, ByteSource } from "../bytes/source.ts";
-import { LabError } from "../errors.ts";
-import { type ArrowTable, openArrow } from "./arrow-table.ts";
-import { type PictureProbe, pictureBytes } from "./picture.ts";
-import { adaptRow } from "./row.ts";
+import { LabError, LONGEST_SENTENCE, shortened, toLabError } from "../errors.ts";
+import { handOut } from "./hand-out.ts";
+import { type Layout, layoutOf } from "./identify.ts";
+import type { PictureProbe } from "./image/picture.ts";
+import { pictureBytes } from "./image/picture-bytes.ts";
+import { openTable } from "./open-table.ts";
+import { passMeter } from "./read-meter.ts";
+import { adaptRow, picturesIn } from "./row.ts";
+import { rowParts } from "./row-parts.ts";
 import type { RegionSample, RegionSummary, SkippedRow } from "./sample.ts";
 import { type Adapter, chooseAdapter, schemaText } from "./schema.ts";
-import { listShards, type ShardPath } from "./shards.ts";
+import { listShards, readDescription, type ShardPath } from "./shards.ts";
+import { type FindFile, siblingsOf } from "./siblings.ts";
+import type { Table } from "./table.ts";
 
 /** A shard that was opened, for display. */
 export interface ShardInfo {
@@ -20,6 +28,8 @@ export interface ShardInfo {
   /** Column names by the part they play; undefined when the file could not be used. */
   readonly roles?: { readonly image: string; readonly mask: string; readonly text: string };
   readonly split: string | undefined;
+  /** Which data set has such columns; undefined when the file could not be opened. */
+  readonly layout?: Layout;
 }
 
 /** All regions of a folder of shards. The lists grow while the index is built. */
@@ -28,6 +38,8 @@ export interface RegionSet {
   readonly skipped: readonly SkippedRow[];
   readonly files: readonly ShardInfo[];
   readonly ignored: readonly { readonly name: string; readonly reason: string }[];
+  /** What dataset_info.json says of the data; empty when it says nothing. */
+  readonly description: string;
   /**
    * The sample at a place in `summaries`, its picture's bytes read now.
    * @throws LabError("bad-input") when there is no such sample, "storage" when the file can no longer be read
@@ -37,103 +49,122 @@ export interface RegionSet {
 
 export interface RegionSetOptions {
   readonly signal?: AbortSignal;
-  /** After every few rows: rows seen of the rows known so far. */
+  /** At most some 200 times and once a file: rows seen of the rows known so far. */
   readonly onProgress?: (progress: { file: string; rows: number; totalRows: number; samples: number }) => void;
-  /** New regions as they are found, so that the first rows can be shown early. */
+  /**
+   * New regions as they are found, so that the first rows can be shown early: a few at first, then always more, so that
+   * a receiver who copies all it has at every call copies a few times the whole.
+   */
   readonly onRows?: (added: readonly RegionSummary[], set: RegionSet) => void;
 }
 
-/** Rows between two reports. */
+/** Rows read at a time: most of the time of one goes by waiting for its bytes. */
+const AT_ONCE = 4;
+/** Fewest rows between two reports, and about how many there are at most over a set. */
 const REPORT_EVERY = 16;
+const MOST_REPORTS = 200;
 
 interface Opened {
-  readonly table: ArrowTable;
+  /** Of the file. */
+  readonly bytes: number;
+  readonly table: Table;
   readonly adapter: Adapter;
+  readonly find: FindFile;
+}
+
+/** Where the picture of a sample is. */
+interface Place {
+  readonly opened: Opened;
+  readonly picture: PictureProbe;
+  readonly pictureIndex: number;
 }
 
 /**
  * Indexes every region of a folder: shards are chosen by listShards, opened by their headers, and each row is checked
- * without reading its picture beyond header and samples. Whatever is wrong ends in `skipped` with one sentence; the
- * good rows stay.
+ * without reading its picture beyond header and samples. Whatever a row or file makes a reader throw ends in `skipped`
+ * with one sentence; the other rows and files stay.
  * @throws LabError("cancelled") when the signal fires; nothing else for odd content
  */
 export async function openRegionSet(folder: ByteFolder, options: RegionSetOptions = {}): Promise<RegionSet> {
   const { shards, ignored, problems } = await listShards(folder);
+  const description = await readDescription(folder);
   const summaries: RegionSummary[] = [];
   const skipped: SkippedRow[] = [...problems];
   const files: ShardInfo[] = [];
-  const places: { opened: Opened; picture: PictureProbe }[] = [];
+  const places: Place[] = [];
   const set: RegionSet = {
     summaries,
     skipped,
     files,
     ignored,
+    description,
     sample: async (index) => {
       const [summary, place] = [summaries[index], places[index]];
       if (summary === undefined || place === undefined) {
         throw new LabError("bad-input", `there is no sample ${index}, only ${summaries.length}`);
       }
-      return readSample(summary, place.opened, place.picture);
+      return readSample(summary, place);
     },
   };
+  const findBeside = siblingsOf(folder);
   const opened: { name: string; shard: Opened }[] = [];
   for (const shard of shards) {
     const source = folder.get(shard.path) as ByteSource;
     const entry = await open(source, shard, options, files, skipped);
-    if (entry !== undefined) opened.push({ name: shard.path, shard: entry });
+    if (entry !== undefined) opened.push({ name: shard.path, shard: { ...entry, find: findBeside(shard.path) } });
   }
   const totalRows = opened.reduce((sum, { shard }) => sum + shard.table.rows, 0);
+  const reportEvery = Math.max(REPORT_EVERY, Math.ceil(totalRows / MOST_REPORTS));
   let rows = 0;
+  const handOutRows = handOut(summaries, (added) => options.onRows?.(added, set));
+  const report = (file: string): void => {
+    handOutRows();
+    options.onProgress?.({ file, rows, totalRows, samples: summaries.length });
+  };
   for (const { name, shard } of opened) {
-    let added: RegionSummary[] = [];
-    const report = (): void => {
-      if (added.length > 0) options.onRows?.(added, set);
-      added = [];
-      options.onProgress?.({ file: name, rows, totalRows, samples: summaries.length });
-    };
-    for (let row = 0; row < shard.table.rows; row++) {
+    const { adapter, find } = shard;
+    const pass = passMeter(shard.bytes);
+    const table: Table = { ...shard.table, cell: (column, at) => shard.table.cell(column, at, pass) };
+    let row = -1;
+    for await (const read of inOrder(table.rows, AT_ONCE, (at) => adaptRow(table, adapter, at, find))) {
+      row++;
       if (options.signal?.aborted) throw new LabError("cancelled", `reading ${name} was cancelled at row ${row}`);
-      try {
-        const adapted = await adaptRow(shard.table, shard.adapter, row);
-        for (const { column, reason } of adapted.skipped) skipped.push({ file: name, row, column, reason });
-        for (const region of adapted.picture === undefined ? [] : adapted.regions) {
-          const { width, height, imageId } = adapted.picture as PictureProbe;
-          const { mask, caption, category } = region;
-          const summary: RegionSummary = {
-            index: summaries.length,
-            id: adapted.masks > 1 ? `${name}#${row}/${region.region}` : `${name}#${row}`,
-            file: name,
-            row,
-            region: region.region,
-            width,
-            height,
-            caption,
-            category,
-            maskShare: region.area / (width * height),
-            mask,
-            imageId,
-          };
-          summaries.push(summary);
-          added.push(summary);
-          places.push({ opened: shard, picture: adapted.picture as PictureProbe });
-        }
-      } catch (thrown) {
+      if ("thrown" in read) {
         // The file itself failed (moved, changed): the rows before stay, the rest of it is given up.
-        if (!(thrown instanceof LabError) || thrown.code !== "storage") throw thrown;
-        skipped.push({
-          file: name,
-          row: -1,
-          column: "",
-          reason: `${thrown.message}; rows from ${row} on are left out`,
-        });
+        if (!(read.thrown instanceof LabError) || read.thrown.code !== "storage") throw read.thrown;
+        const reason = `${read.thrown.message}; rows from ${row} on are left out`;
+        skipped.push({ file: name, row: -1, column: "", reason });
         break;
+      }
+      const adapted = read.value;
+      for (const { column, reason } of adapted.skipped) skipped.push({ file: name, row, column, reason });
+      for (const region of adapted.regions) {
+        const { mask, caption, category, picture, pictureIndex } = region;
+        const { width, height, imageId } = picture;
+        const summary: RegionSummary = {
+          index: summaries.length,
+          id: adapted.masks > 1 ? `${name}#${row}/${region.region}` : `${name}#${row}`,
+          file: name,
+          row,
+          region: region.region,
+          width,
+          height,
+          caption,
+          category,
+          maskShare: region.area / (width * height),
+          mask,
+          imageId,
+        };
+        summaries.push(summary);
+        places.push({ opened: shard, picture, pictureIndex });
       }
       rows++;
       // The very first row is shown at once.
-      if (rows === 1 || rows % REPORT_EVERY === 0) report();
+      if (rows === 1 || rows % reportEvery === 0) report(name);
     }
-    report();
+    report(name);
   }
+  handOutRows(true);
   return set;
 }
 
@@ -144,39 +175,37 @@ async function open(
   options: RegionSetOptions,
   files: ShardInfo[],
   skipped: SkippedRow[],
-): Promise<Opened | undefined> {
+): Promise<Omit<Opened, "find"> | undefined> {
   const whole = (reason: string): void => {
-    skipped.push({ file: path, row: -1, column: "", reason });
+    skipped.push({ file: path, row: -1, column: "", reason: shortened(reason, LONGEST_SENTENCE) });
   };
   const info = { name: path, bytes: source.size, split };
   try {
-    const table = await openArrow(source, options.signal === undefined ? {} : { signal: options.signal });
-    const { index } = table;
-    if (index.problem !== undefined) whole(index.problem);
-    const adapter = chooseAdapter(index.fields);
-    const shown = { ...info, rows: table.rows, batches: index.batches.length, schema: schemaText(index.fields) };
+    const table = await openTable(source, options.signal === undefined ? {} : { signal: options.signal });
+    const { problem, columns, rows, batches } = table;
+    if (problem !== undefined) whole(problem);
+    const adapter = chooseAdapter(columns);
+    const shown = { ...info, rows, batches, schema: schemaText(columns), layout: layoutOf(columns) };
     if (typeof adapter !== "string") {
-      const name = (column: number): string => index.fields[column]?.name ?? "";
-      const roles = { image: name(adapter.image), mask: name(adapter.mask), text: name(adapter.text) };
+      const { image, mask, text } = adapter;
+      const roles = { image: image.name, mask: mask.name, text: text.name };
       files.push({ ...shown, adapter: adapter.name, roles });
-      return { table, adapter };
+      return { bytes: source.size, table, adapter };
     }
     files.push({ ...shown, adapter: "" });
     whole(`${path} has ${adapter}`);
   } catch (thrown) {
-    if (!(thrown instanceof LabError) || thrown.code === "cancelled") throw thrown;
+    if (thrown instanceof LabError && thrown.code === "cancelled") throw thrown;
     files.push({ ...info, rows: 0, batches: 0, schema: "", adapter: "" });
-    whole(thrown.message);
+    whole(toLabError(thrown).message);
   }
   return undefined;
 }
 
-async function readSample(
-  summary: RegionSummary,
-  { table, adapter }: Opened,
-  picture: PictureProbe,
-): Promise<RegionSample> {
-  const bytes = pictureBytes(await table.cell(adapter.image, summary.row));
+async function readSample(summary: RegionSummary, { opened, picture, pictureIndex }: Place): Promise<RegionSample> {
+  const { table, adapter, find } = opened;
+  const cells = picturesIn(await rowParts(table, summary.row)(adapter.image), adapter.image);
+  const bytes = pictureBytes(cells[pictureIndex], find);
   const { mime, width, height, orientation } = picture;
   const whole = (await bytes.read(0, bytes.length)) as Uint8Array<ArrayBuffer>;
   return {

@@ -1,10 +1,16 @@
-import { LabError } from "../errors.ts";
-import type { ArrowTable } from "./arrow-table.ts";
-import { captionsOf, type RowCaptions, readTurns } from "./captions.ts";
-import { readMask, splitMasks } from "./masks.ts";
-import { type PictureProbe, pictureBytes, probePicture } from "./picture.ts";
-import { type Rle, rleArea } from "./rle.ts";
-import type { Adapter } from "./schema.ts";
+import { LabError, toLabError } from "../errors.ts";
+import { type PictureProbe, probePicture } from "./image/picture.ts";
+import { pictureBytes } from "./image/picture-bytes.ts";
+import { isNumbers, type PictureSize, splitMasks } from "./mask/mask-items.ts";
+import { readMask } from "./mask/mask-read.ts";
+import { type Rle, rleArea } from "./mask/rle.ts";
+import { readLabels, rowCaptions, rowParts } from "./row-parts.ts";
+import type { Adapter, Role } from "./schema.ts";
+import type { FindFile } from "./siblings.ts";
+import type { Table } from "./table.ts";
+
+/** Most masks of one row; the rest of a longer list would only fill memory. */
+const MAX_MASKS = 4096;
 
 /** A usable (mask, caption) pair of a row. */
 export interface RowRegion {
@@ -12,95 +18,170 @@ export interface RowRegion {
   readonly region: number;
   readonly mask: Rle;
   readonly caption: string;
-  /** All labels of the row: which of several masks a label means is not recorded. */
+  /** Labels of the region; all of the row's where which of several masks a label means is not recorded. */
   readonly category: readonly string[];
   /** Foreground pixels. */
   readonly area: number;
+  /** The region's picture, its size in the orientation of the mask. */
+  readonly picture: PictureProbe;
+  /** Which of the row's pictures it is. */
+  readonly pictureIndex: number;
 }
 
 /** What a row gives: its regions, and one sentence per thing that was left out. */
 export interface AdaptedRow {
   readonly regions: readonly RowRegion[];
   readonly skipped: readonly { readonly column: string; readonly reason: string }[];
-  /** Set when there are regions: size in the orientation of the masks. */
-  readonly picture?: PictureProbe;
   /** Masks in the row, used or not. */
   readonly masks: number;
 }
 
+/** Whether an error concerns the whole file or the whole reading, so that going on with the next row is of no use. */
+function endsReading(thrown: unknown): boolean {
+  return thrown instanceof LabError && (thrown.code === "storage" || thrown.code === "cancelled");
+}
+
 /**
- * Reads one row through an adapter. Content problems end in `skipped`, never in an exception.
- * @throws LabError("storage" | "cancelled" | "internal") only: the file itself can no longer be read
+ * Reads one row through an adapter. Whatever a row makes a reader throw, ours or the engine's own, ends in `skipped`.
+ * @param find finds pictures that lie beside the shard
+ * @throws LabError("storage" | "cancelled") only: the file itself can no longer be read, or nobody wants it any more
  */
-export async function adaptRow(table: ArrowTable, adapter: Adapter, row: number): Promise<AdaptedRow> {
-  const name = (column: number): string => table.columns[column]?.name ?? "";
+export async function adaptRow(table: Table, adapter: Adapter, row: number, find: FindFile): Promise<AdaptedRow> {
+  const part = rowParts(table, row);
   const skipped: { column: string; reason: string }[] = [];
-  let masks = 0;
-  /** Runs a step; a content error becomes a skipped part of the row. */
-  const step = async <T>(column: number, body: () => Promise<T>): Promise<T | undefined> => {
+  const skip = (role: Role, reason: string): void => {
+    skipped.push({ column: role.name, reason });
+  };
+  /** Runs a step; an error becomes a skipped part of the row. */
+  const step = async <T>(role: Role, body: () => Promise<T>): Promise<T | undefined> => {
     try {
       return await body();
     } catch (thrown) {
-      if (thrown instanceof LabError && (thrown.code === "bad-input" || thrown.code === "unsupported")) {
-        skipped.push({ column: name(column), reason: thrown.message });
-        return undefined;
-      }
-      throw thrown;
+      if (endsReading(thrown)) throw thrown;
+      skip(role, toLabError(thrown).message);
+      return undefined;
     }
   };
-  const nothing = (column: number, reason: string): AdaptedRow => {
-    skipped.push({ column: name(column), reason });
-    return { regions: [], skipped, masks };
-  };
+  const nothing: AdaptedRow = { regions: [], skipped, masks: 0 };
 
-  const maskCell = await step(adapter.mask, () => table.cell(adapter.mask, row));
-  if (maskCell === undefined) return { regions: [], skipped, masks };
-  const items = splitMasks(maskCell);
-  if (items === undefined) return nothing(adapter.mask, "the row has no mask (a caption of the whole picture)");
-  masks = items.length;
-
-  const textCell = await step(adapter.text, () => table.cell(adapter.text, row));
-  const labelCell =
-    adapter.category === undefined
-      ? null
-      : await step(adapter.category, () => table.cell(adapter.category as number, row));
-  if (textCell === undefined) return { regions: [], skipped, masks };
-  const labels = readLabels(labelCell);
-  const texts = readCaptions(textCell, masks);
-  if (texts === undefined) return nothing(adapter.text, "the row has no text");
-  if (texts.fatal !== undefined) return nothing(adapter.text, texts.fatal);
-  if (texts.remark !== undefined) skipped.push({ column: name(adapter.text), reason: texts.remark });
-  if (texts.captions.every((caption) => caption === undefined)) return nothing(adapter.text, "the row has no answer");
-
-  const picture = await step(adapter.image, async () =>
-    probePicture(pictureBytes(await table.cell(adapter.image, row))),
-  );
-  if (picture === undefined) return { regions: [], skipped, masks };
+  const maskCell = await step(adapter.mask, async () => {
+    const cell = await part(adapter.mask);
+    if (itemsOf(cell, adapter.mask, { height: 0, width: 0 }) === undefined) {
+      throw new LabError("bad-input", "the row has no mask (its caption describes the whole picture)");
+    }
+    return { cell };
+  });
+  if (maskCell === undefined) return nothing;
+  const pictures = await step(adapter.image, async () => probeAll(await part(adapter.image), adapter.image, find));
+  const first = pictures?.find((picture) => !(picture instanceof LabError));
+  if (pictures === undefined || first === undefined) return nothing;
+  const items = itemsOf(maskCell.cell, adapter.mask, first as PictureProbe) ?? [];
+  const masks = items.length;
+  if (masks > MAX_MASKS) {
+    skip(adapter.mask, `the row has ${masks} masks, more than the ${MAX_MASKS} allowed`);
+    return nothing;
+  }
+  const texts = await step(adapter.text, async () => rowCaptions(await part(adapter.text), adapter, masks));
+  if (texts === undefined) return { ...nothing, masks };
+  if (texts.remark !== undefined) skip(adapter.text, texts.remark);
+  const { category } = adapter;
+  const labelCell = category === undefined ? [] : ((await step(category, () => part(category))) ?? []);
+  const each = category?.each === true && Array.isArray(labelCell);
+  const labelsIn = async (cell: unknown): Promise<readonly string[]> =>
+    category === undefined ? [] : ((await step(category, async () => readLabels(cell))) ?? []);
+  const labels = each ? [] : await labelsIn(labelCell);
 
   const regions: RowRegion[] = [];
-  let seen: PictureProbe | undefined;
+  const pairs = pictures.length === masks && masks > 1;
+  if (pictures.length > 1 && !pairs) {
+    skip(adapter.image, `the row has ${pictures.length} pictures; the first that fits a mask is used`);
+  }
   for (const [region, item] of items.entries()) {
     const caption = texts.captions[region]?.trim();
     if (caption === undefined) continue;
     const which = masks === 1 ? "" : ` of region ${region}`;
     if (caption === "") {
-      skipped.push({ column: name(adapter.text), reason: `the caption${which} is empty` });
+      skip(adapter.text, `the caption${which} is empty`);
       continue;
     }
+    const own = each ? await labelsIn((labelCell as unknown[])[region]) : labels;
     await step(adapter.mask, async () => {
-      const mask = await readMask(item, picture.height, picture.width);
-      const oriented = orient(picture, mask, which);
-      const area = rleArea(mask);
-      if (area === 0)
-        throw new LabError("bad-input", `the mask${which} is empty (0 of ${mask.size[0] * mask.size[1]} pixels)`);
-      if (seen !== undefined && (seen.width !== oriented.width || seen.height !== oriented.height)) {
-        throw new LabError("bad-input", `the masks of the row have different sizes`);
+      const choice = pairs ? [[region, pictures[region]] as const] : [...pictures.entries()];
+      const found = await fitting(item, choice as readonly (readonly [number, PictureProbe | LabError])[], find, which);
+      const area = rleArea(found.mask);
+      if (area === 0) {
+        const [height, width] = found.mask.size;
+        throw new LabError("bad-input", `the mask${which} is empty (0 of ${height * width} pixels)`);
       }
-      seen = oriented;
-      regions.push({ region, mask, caption, category: labels, area });
+      if (regions.some((one) => one.pictureIndex === found.pictureIndex && one.picture.width !== found.picture.width)) {
+        throw new LabError("bad-input", "the masks of the row have different sizes");
+      }
+      regions.push({ region, caption, category: own, area, ...found });
     });
   }
-  return seen === undefined ? { regions, skipped, masks } : { regions, skipped, masks, picture: seen };
+  return { regions, skipped, masks };
+}
+
+/** Masks of the row, one item each; undefined when there is none. */
+function itemsOf(cell: unknown, role: Role, size: PictureSize): unknown[] | undefined {
+  if (!role.each) return splitMasks(cell, size);
+  return Array.isArray(cell) && cell.length > 0 ? (cell as unknown[]) : undefined;
+}
+
+/**
+ * Every picture of a row after a look at its header, or what is wrong with it.
+ * @throws LabError("bad-input") when none can be used
+ */
+async function probeAll(cell: unknown, role: Role, find: FindFile): Promise<(PictureProbe | LabError)[]> {
+  const cells = picturesIn(cell, role);
+  const probes: (PictureProbe | LabError)[] = [];
+  for (const one of cells) {
+    try {
+      probes.push(await probePicture(pictureBytes(one, find)));
+    } catch (thrown) {
+      if (endsReading(thrown)) throw thrown;
+      probes.push(toLabError(thrown));
+    }
+  }
+  const [first] = probes;
+  if (first instanceof LabError && probes.every((probe) => probe instanceof LabError)) throw first;
+  return probes;
+}
+
+/**
+ * The pictures of a row, still as they stand: a list of numbers is one picture, any other list one picture per item.
+ * @throws LabError("bad-input") when there are too many
+ */
+export function picturesIn(cell: unknown, role: Role): readonly unknown[] {
+  if (!Array.isArray(cell) || (!role.each && isNumbers(cell) && cell.length > 0)) return [cell];
+  if (cell.length === 0) throw new LabError("bad-input", "the row has no picture");
+  if (cell.length > MAX_MASKS) throw new LabError("bad-input", `the row has ${cell.length} pictures, too many`);
+  return cell as unknown[];
+}
+
+/**
+ * The mask and the first picture that it fits.
+ * @throws LabError what is wrong with the first picture or with the mask, when none fits
+ */
+async function fitting(
+  item: unknown,
+  pictures: readonly (readonly [number, PictureProbe | LabError])[],
+  find: FindFile,
+  which: string,
+): Promise<Pick<RowRegion, "mask" | "picture" | "pictureIndex">> {
+  let problem: unknown;
+  for (const [pictureIndex, picture] of pictures) {
+    try {
+      if (picture instanceof LabError) throw picture;
+      const { height, width } = picture;
+      const mask = await readMask(item, { height, width, find });
+      return { mask, picture: orient(picture, mask, which), pictureIndex };
+    } catch (thrown) {
+      if (endsReading(thrown)) throw thrown;
+      problem ??= thrown;
+    }
+  }
+  throw problem;
 }
 
 /**
@@ -116,22 +197,4 @@ function orient(picture: PictureProbe, mask: Rle, which: string): PictureProbe {
     "bad-input",
     `the mask${which} is ${width} x ${height} pixels, the picture ${picture.width} x ${picture.height} (width x height)`,
   );
-}
-
-function readCaptions(cell: unknown, masks: number): RowCaptions | undefined {
-  if (cell === null || cell === undefined) return undefined;
-  if (typeof cell === "string") return captionsOf([{ role: "gpt", value: cell }], masks);
-  const turns = readTurns(cell);
-  if (turns !== undefined && turns.length > 0) return captionsOf(turns, masks);
-  if (!Array.isArray(cell) || cell.length === 0) return undefined;
-  const texts = (cell as unknown[]).map((value) => ({
-    role: "gpt" as const,
-    value: typeof value === "string" ? value : "",
-  }));
-  return captionsOf(texts, masks);
-}
-
-function readLabels(cell: unknown): string[] {
-  const list: unknown[] = Array.isArray(cell) ? cell : [cell];
-  return list.filter((label): label is string => typeof label === "string" && label.trim() !== "");
 }

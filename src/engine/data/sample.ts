@@ -1,4 +1,4 @@
-import type { Rle } from "./rle.ts";
+import type { Rle } from "./mask/rle.ts";
 
 /** One (image, mask, caption) region as the rest of the program sees it, whatever shard it came from. */
 export interface RegionSample {

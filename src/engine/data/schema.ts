@@ -1,119 +1,197 @@
-import { DataType, type Dictionary, type Field, Type } from "apache-arrow";
-import { typeName } from "./arrow-types.ts";
+/** Which columns of a table play which part, found by name and physical type. */
+import { shortened } from "../errors.ts";
+import { type Column, type ColumnType, fieldsOf, itemOf, named, valueType } from "./column-type.ts";
 
-/** Which columns of a shard play which part, found by column name and physical type. */
-export interface Adapter {
-  /** Name of the layout for people: "GAR fine-grained", "GAR relation", "conversations", "captions". */
+/** A column, or a part inside one. */
+export interface Role {
+  readonly column: number;
+  /** Names of struct fields on the way from the column to the part; lists on the way are passed item by item. */
+  readonly path: readonly string[];
+  /** Whether a list lies on the way: then the part has one value per item. */
+  readonly each: boolean;
+  /** For people: `objects.mask`. */
   readonly name: string;
-  readonly image: number;
-  readonly mask: number;
-  readonly text: number;
-  readonly category: number | undefined;
 }
 
-const IMAGE_NAMES = ["image", "jpg", "jpeg", "png", "webp", "img", "picture", "image_bytes"];
-const MASK_NAMES = ["mask_rle", "mask", "masks", "rle", "segmentation", "segmentations", "segment"];
-const TEXT_NAMES = ["conversations", "conversation", "caption", "captions", "text", "description", "messages"];
-const CATEGORY_NAMES = ["catagory", "category", "categories", "label", "labels"];
+/** How the rows of a table are read. */
+export interface Adapter {
+  /** What a row is, for people: "conversations, one mask a row". Says nothing about where the data come from. */
+  readonly name: string;
+  readonly image: Role;
+  readonly mask: Role;
+  readonly text: Role;
+  readonly category: Role | undefined;
+}
+
+const IMAGE_NAMES = "image jpg jpeg png webp img picture images pictures image_bytes image_path img_path pixel_values";
+const MASK_NAMES =
+  "mask_rle mask masks rle rles mask_rles segmentation segmentations segment segments mask_png mask_image bitmap polygon polygons";
+/** Names that mean a mask where the column holds pictures. */
+const MASK_PICTURE_NAMES = "annotation annotations label";
+/** Other names that end like one: `gt_mask`, `object_masks`. */
+const LIKE_MASK = /(^|_)(masks?|rles?|segmentations?)$/;
+const TEXT_NAMES =
+  "conversations conversation messages caption captions description descriptions text texts sentence sentences expression expressions answer";
+const CATEGORY_NAMES = "catagory category categories label labels class class_name";
+
+/** Structs are searched for parts this deep. */
+const MAX_DEPTH = 4;
 
 /**
  * The adapter of a schema, or a sentence that says which part is missing and which columns there are. Metadata and
  * folder names play no part: both can be missing or wrong.
  */
-export function chooseAdapter(fields: readonly Field[]): Adapter | string {
-  const image = find(fields, IMAGE_NAMES, isPicture) ?? anywhere(fields, isPictureStruct);
-  const mask = find(fields, MASK_NAMES, isMask) ?? anywhere(fields, isMaskStruct);
-  const text = find(fields, TEXT_NAMES, (type) => isTurns(type) || isText(type) || isTextList(type));
+export function chooseAdapter(columns: readonly Column[]): Adapter | string {
+  const parts = partsOf(columns);
+  const mask =
+    find(parts, MASK_NAMES, isMask) ??
+    parts.find(({ name, type }) => LIKE_MASK.test(name) && isMask(type)) ??
+    find(parts, MASK_PICTURE_NAMES, (type) => isPictureStruct(itemType(type))) ??
+    parts.find(({ type }) => isRle(type));
+  const others = parts.filter(({ role }) => mask === undefined || !inside(role, mask.role));
+  const image =
+    find(others, IMAGE_NAMES, isPictures) ?? others.find(({ type }) => fieldNames(itemType(type)).includes("bytes"));
+  // A text that stands beside the mask, in the same struct, speaks of it; one at the top may not.
+  const beside = others.filter(({ role }) => mask !== undefined && isBeside(role, mask.role));
+  const text =
+    find(beside, TEXT_NAMES, isTexts) ?? find(others, TEXT_NAMES, isTexts) ?? others.find(({ type }) => isTurns(type));
   const missing = [
-    image === undefined ? "a picture (a struct with bytes, or binary, called image or jpg)" : undefined,
-    mask === undefined
-      ? "a mask (a struct with counts and size, or a list of them, called mask_rle or mask)"
-      : undefined,
-    text === undefined ? "a text (conversations, caption or text)" : undefined,
+    image === undefined ? "a picture (image, jpg)" : undefined,
+    mask === undefined ? "a mask (mask_rle, mask, segmentation)" : undefined,
+    text === undefined ? "a text (caption, conversations, messages)" : undefined,
   ].filter((part) => part !== undefined);
   if (image === undefined || mask === undefined || text === undefined) {
-    return `no column for ${missing.join(" and none for ")}; columns found: ${schemaText(fields)}`;
+    return `no column for ${missing.join(" and none for ")}; columns found: ${shortened(schemaText(columns), 120)}`;
   }
-  const turns = isTurns((fields[text] as Field).type);
-  const single = plainType((fields[mask] as Field).type).typeId === Type.Struct;
-  const gar = turns && (fields[mask] as Field).name === "mask_rle";
-  const name = gar ? (single ? "GAR fine-grained" : "GAR relation") : turns ? "conversations" : "captions";
-  const category = find(fields, CATEGORY_NAMES, (type) => isText(type) || isTextList(type));
-  return { name, image, mask, text, category };
+  const taken = [image, mask, text].map(({ role }) => role);
+  const free = others.filter(({ role }) => !taken.some((other) => inside(role, other)));
+  const category = find(free, CATEGORY_NAMES, (type) => isText(itemType(type)));
+  const several = mask.role.each || isRle(itemOf(mask.type)?.type) || isPictureStruct(itemOf(mask.type)?.type);
+  const kind = isTurns(text.type) ? "conversations" : "captions";
+  const name = `${kind}, ${several ? "several masks" : "one mask"} a row`;
+  return { name, image: image.role, mask: mask.role, text: text.role, category: category?.role };
 }
 
 /** The columns in words, for messages: `image: struct<bytes: binary, path: utf8>, …`. */
-export function schemaText(fields: readonly Field[]): string {
-  if (fields.length === 0) return "none";
-  return fields.map((field) => `${field.name}: ${typeName(field.type)}`).join(", ");
+export function schemaText(columns: readonly Column[]): string {
+  return columns.length === 0 ? "none" : named(columns);
 }
 
-function find(
-  fields: readonly Field[],
-  names: readonly string[],
-  fits: (type: DataType) => boolean,
-): number | undefined {
-  for (const name of names) {
-    const at = fields.findIndex((field) => field.name.toLowerCase() === name && fits(field.type));
-    if (at >= 0) return at;
+/** Whether a type is turns of a conversation: a list of structs of speaker and text, or a struct of two such lists. */
+export function isTurns(type: ColumnType): boolean {
+  const names = fieldNames(itemType(type));
+  const pairs = [
+    ["from", "value"],
+    ["role", "content"],
+    ["role", "text"],
+    ["user", "assistant"],
+  ];
+  return pairs.some((pair) => pair.every((name) => names.includes(name)));
+}
+
+/** Whether a type is a mask as run lengths, or a list of them. */
+export function isRle(type: ColumnType | undefined): boolean {
+  return type !== undefined && fieldNames(itemType(type)).includes("counts");
+}
+
+/** A column or part with its type, lists around it taken off where they are on the way. */
+interface Part {
+  readonly name: string;
+  readonly type: ColumnType;
+  readonly role: Role;
+}
+
+/** All columns and parts, those nearer to the top first. */
+function partsOf(columns: readonly Column[]): Part[] {
+  const found: Part[] = columns.map(({ name, type }, column) => ({
+    name: name.toLowerCase(),
+    type,
+    role: { column, path: [], each: false, name },
+  }));
+  // The list grows while it is walked: parts of parts follow.
+  for (const { type, role } of found) {
+    if (role.path.length >= MAX_DEPTH || isTurns(type) || isRle(type) || isPictureStruct(itemType(type))) continue;
+    const list = itemOf(type) !== undefined;
+    for (const field of fieldsOf(itemType(type))) {
+      const deeper = { column: role.column, path: [...role.path, field.name], name: `${role.name}.${field.name}` };
+      found.push({ name: field.name.toLowerCase(), type: field.type, role: { ...deeper, each: role.each || list } });
+    }
+  }
+  return found;
+}
+
+function inside(role: Role, other: Role): boolean {
+  return role.column === other.column && other.path.every((name, at) => role.path[at] === name);
+}
+
+/** Whether a part stands in the struct that holds another one, which is not the row itself. */
+function isBeside(role: Role, other: Role): boolean {
+  const { column, path } = other;
+  return (
+    path.length > 0 && role.path.length === path.length && inside(role, { ...other, column, path: path.slice(0, -1) })
+  );
+}
+
+function find(parts: readonly Part[], names: string, fits: (type: ColumnType) => boolean): Part | undefined {
+  const depths = [...new Set(parts.map(({ role }) => role.path.length))];
+  for (const depth of depths) {
+    for (const name of names.split(" ")) {
+      const part = parts.find((one) => one.role.path.length === depth && one.name === name && fits(one.type));
+      if (part !== undefined) return part;
+    }
   }
   return undefined;
 }
 
-function anywhere(fields: readonly Field[], fits: (type: DataType) => boolean): number | undefined {
-  const at = fields.findIndex((field) => fits(field.type));
-  return at < 0 ? undefined : at;
+/** The type of a list's items, or the type itself where it is no list. */
+function itemType(type: ColumnType): ColumnType {
+  return valueType(itemOf(type)?.type ?? type);
 }
 
-/** The type of the values, whether they stand in the column or in a dictionary. */
-function plainType(type: DataType): DataType {
-  return DataType.isDictionary(type) ? (type as Dictionary).dictionary : type;
+function fieldNames(type: ColumnType): string[] {
+  return fieldsOf(type).map((field) => field.name);
 }
 
-function childNames(type: DataType): string[] {
-  return plainType(type).typeId === Type.Struct ? (type.children ?? []).map((child) => child.name) : [];
+function isText(type: ColumnType): boolean {
+  return valueType(type).kind === "text";
 }
 
-const LISTS: readonly number[] = [Type.List, Type.LargeList, Type.FixedSizeList];
-const TEXTS: readonly number[] = [Type.Utf8, Type.LargeUtf8, Type.Utf8View];
-const BINARIES: readonly number[] = [Type.Binary, Type.LargeBinary, Type.BinaryView];
-
-function item(type: DataType): DataType | undefined {
-  return LISTS.includes(type.typeId) ? type.children?.[0]?.type : undefined;
+/** A text, also as bytes, a list of texts, or turns. */
+function isTexts(type: ColumnType): boolean {
+  const { kind } = itemType(type);
+  return isTurns(type) || kind === "text" || kind === "binary";
 }
 
-function isText(type: DataType): boolean {
-  return TEXTS.includes(plainType(type).typeId);
+function isPictureStruct(type: ColumnType | undefined): boolean {
+  return type !== undefined && fieldNames(type).some((name) => name === "bytes" || name === "path");
 }
 
-function isTextList(type: DataType): boolean {
-  const inner = item(type);
-  return inner !== undefined && isText(inner);
+/** An encoded picture: struct of bytes and path, bytes, a list of byte values, or text (base64 or a path). */
+function isPicture(type: ColumnType): boolean {
+  const plain = valueType(type);
+  return isPictureStruct(plain) || ["binary", "text"].includes(plain.kind) || valueTypeOfItems(plain)?.kind === "int";
 }
 
-function isPictureStruct(type: DataType): boolean {
-  return childNames(type).includes("bytes");
+/** A picture or a list of pictures. */
+function isPictures(type: ColumnType): boolean {
+  const item = itemOf(type)?.type;
+  return isPicture(type) || (item !== undefined && isPicture(item));
 }
 
-function isPicture(type: DataType): boolean {
-  const names = childNames(type);
-  return names.includes("bytes") || names.includes("path") || BINARIES.includes(plainType(type).typeId) || isText(type);
+function valueTypeOfItems(type: ColumnType): ColumnType | undefined {
+  const item = itemOf(type);
+  return item === undefined ? undefined : valueType(item.type);
 }
 
-function isMaskStruct(type: DataType): boolean {
-  const names = childNames(item(type) ?? type);
-  return names.includes("counts") && names.includes("size");
-}
-
-/** A mask: struct or list of structs, RLE as JSON text, polygons, or a null column (each row is then skipped). */
-function isMask(type: DataType): boolean {
-  const inner = item(type);
-  const polygon = inner === undefined ? undefined : item(inner);
-  const isNumber = polygon !== undefined && [Type.Float, Type.Int].includes(polygon.typeId);
-  return isMaskStruct(type) || isText(type) || isNumber || type.typeId === Type.Null;
-}
-
-function isTurns(type: DataType): boolean {
-  const names = childNames(item(type) ?? type);
-  return (names.includes("from") && names.includes("value")) || (names.includes("role") && names.includes("content"));
+/** Run lengths, an encoded picture, numbers in lists up to four deep, text, or a null column (each row is then skipped). */
+function isMask(type: ColumnType): boolean {
+  const plain = valueType(type);
+  if (isRle(plain) || plain.kind === "null" || isPictures(plain)) return true;
+  let inner: ColumnType | undefined = plain;
+  let depth = 0;
+  for (let next = valueTypeOfItems(plain); next !== undefined; next = valueTypeOfItems(next)) {
+    inner = next;
+    depth++;
+  }
+  return depth >= 1 && depth <= 4 && ["int", "float", "bool"].includes(inner.kind);
 }

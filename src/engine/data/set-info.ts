@@ -1,3 +1,4 @@
+import type { DataCheck } from "./check.ts";
 import type { RegionSet } from "./region-set.ts";
 import type { SkippedRow } from "./sample.ts";
 
@@ -18,10 +19,12 @@ export interface SetInfo {
   readonly ignored: readonly string[];
   /** Labels with their counts, most frequent first, equal ones by name. */
   readonly categories: readonly (readonly [string, number])[];
+  /** See checkRegionSet. */
+  readonly checks: readonly DataCheck[];
 }
 
-/** Counts over a finished index. */
-export function describeSet(set: RegionSet, name: string): SetInfo {
+/** Counts over a finished index, and its checks. */
+export function describeSet(set: RegionSet, name: string, checks: readonly DataCheck[]): SetInfo {
   const kept = new Map<string, Set<number>>();
   const categories = new Map<string, number>();
   const images = new Set<string>();
@@ -46,5 +49,6 @@ export function describeSet(set: RegionSet, name: string): SetInfo {
     })),
     ignored: set.ignored.map((file) => file.name),
     categories: [...categories].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1)),
+    checks,
   };
 }

@@ -1,5 +1,6 @@
 import { isRecord, readJson } from "../bytes/json.ts";
 import type { ByteFolder } from "../bytes/source.ts";
+import { plainLine, shortened } from "../errors.ts";
 import type { SkippedRow } from "./sample.ts";
 
 /** A file that takes part, with the split its directory stands for. */
@@ -20,7 +21,7 @@ const byName = (a: string, b: string): number => collator.compare(a, b) || (a < 
 
 /**
  * Chooses the shards of a dropped folder. In a directory with a `state.json` its file list decides; without one every
- * `*.arrow` counts, sorted by name, except the leftovers `cache-*.arrow` and `indices.arrow`. Directories are taken one
+ * Arrow and Parquet file counts, sorted by name, except the leftovers `cache-*.arrow` and `indices.arrow`. Directories are taken one
  * after the other in natural order (Part2 before Part10); the splits of a `dataset_dict.json` are directories.
  */
 export async function listShards(folder: ByteFolder): Promise<ShardList> {
@@ -30,7 +31,9 @@ export async function listShards(folder: ByteFolder): Promise<ShardList> {
   const directories = new Map<string, string[]>();
   for (const path of folder.paths) {
     const directory = path.slice(0, path.lastIndexOf("/") + 1);
-    directories.set(directory, [...(directories.get(directory) ?? []), path]);
+    const paths = directories.get(directory);
+    if (paths === undefined) directories.set(directory, [path]);
+    else paths.push(path);
   }
   const splits = await readSplits(folder);
   for (const directory of [...directories.keys()].sort(byName)) {
@@ -38,41 +41,45 @@ export async function listShards(folder: ByteFolder): Promise<ShardList> {
     const listed = await readState(folder, directory, problems);
     const present = listed?.filter((path) => folder.get(path) !== undefined);
     // A list of which nothing is here belongs to other files: then the names decide.
-    const chosen = present !== undefined && present.length > 0 ? present : paths.filter(isData);
+    const chosen = new Set(present !== undefined && present.length > 0 ? present : paths.filter(isData));
     const missing =
-      present !== undefined && present.length > 0 ? (listed ?? []).filter((path) => !present.includes(path)) : [];
+      present !== undefined && present.length > 0 ? (listed ?? []).filter((path) => !chosen.has(path)) : [];
     if (missing.length > 0) {
       const reason = `${missing.length} of the ${listed?.length} shards named in state.json are not here (first: ${missing[0]})`;
       problems.push({ file: `${directory}state.json`, row: -1, column: "", reason });
     }
     for (const path of chosen) shards.push({ path, split: splits.get(directory) });
     for (const path of paths) {
-      if (!chosen.includes(path)) ignored.push({ name: path, reason: whyIgnored(path, present !== undefined) });
+      if (!chosen.has(path)) ignored.push({ name: path, reason: whyIgnored(path, present !== undefined) });
     }
   }
   if (shards.length === 0) {
     const kinds = [...new Set(folder.paths.map((path) => path.slice(path.lastIndexOf("."))))].slice(0, 5).join(", ");
     const found =
       folder.paths.length === 0 ? "the folder is empty" : `${folder.paths.length} files of other kinds (${kinds})`;
-    problems.push({ file: "", row: -1, column: "", reason: `there is no .arrow shard: ${found}` });
+    problems.push({ file: "", row: -1, column: "", reason: `there is no .arrow or .parquet shard: ${found}` });
   }
   return { shards, ignored, problems };
 }
 
+/** Endings of files of rows; what they hold is told from their content. */
+const SHARD = /\.(arrow|arrows|feather|ipc|parquet|pq)$/i;
+const PICTURE = /\.(jpe?g|png|webp|gif|bmp|tiff?)$/i;
+
 function isData(path: string): boolean {
   const name = path.slice(path.lastIndexOf("/") + 1);
-  return name.endsWith(".arrow") && !name.startsWith("cache-") && name !== "indices.arrow";
+  return SHARD.test(name) && !name.startsWith("cache-") && name !== "indices.arrow";
 }
 
 function whyIgnored(path: string, hasList: boolean): string {
   const name = path.slice(path.lastIndexOf("/") + 1);
-  if (name.endsWith(".arrow"))
+  if (SHARD.test(name))
     return hasList ? "not listed in state.json" : "a leftover of map or shuffle, not part of the data";
   if (name === "state.json" || name === "dataset_info.json" || name === "dataset_dict.json")
     return "describes the shards";
-  if (name.endsWith(".parquet")) return "Parquet is not read here";
+  if (PICTURE.test(name)) return "a picture, read where a row names it";
   if (name.endsWith(".tar")) return "tar archives are not read here";
-  return "not an Arrow shard";
+  return "neither Arrow nor Parquet";
 }
 
 /** Paths listed in a directory's state.json; undefined when there is none or it says nothing. */
@@ -87,7 +94,7 @@ async function readState(folder: ByteFolder, directory: string, problems: Skippe
     const listed = names.filter((name): name is string => typeof name === "string").map((name) => directory + name);
     return listed.length === 0 ? undefined : listed;
   } catch (thrown) {
-    const reason = `${(thrown as Error).message}; the .arrow files beside it are taken by name`;
+    const reason = `${(thrown as Error).message}; the shards beside it are taken by name`;
     problems.push({ file: `${directory}state.json`, row: -1, column: "", reason });
     return undefined;
   }
@@ -105,4 +112,17 @@ async function readSplits(folder: ByteFolder): Promise<Map<string, string>> {
     for (const name of names) if (typeof name === "string") splits.set(`${base}${name}/`, name);
   }
   return splits;
+}
+
+/** Characters of a description that are kept. */
+const LONGEST_DESCRIPTION = 120;
+
+/** First sentence of the description in the folder's first dataset_info.json; empty when there is none. */
+export async function readDescription(folder: ByteFolder): Promise<string> {
+  const path = folder.paths.find((name) => /(^|\/)dataset_info\.json$/.test(name));
+  const source = path === undefined ? undefined : folder.get(path);
+  // A damaged one only loses the description.
+  const json: unknown = source === undefined ? undefined : await readJson(source).catch(() => undefined);
+  const text = isRecord(json) && typeof json.description === "string" ? plainLine(json.description) : "";
+  return shortened(/^.*?[.!?](?=\s|$)/.exec(text)?.[0] ?? text, LONGEST_DESCRIPTION);
 }

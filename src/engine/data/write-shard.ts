@@ -11,7 +11,7 @@ import {
   Utf8,
   vectorFromArray,
 } from "apache-arrow";
-import type { Rle } from "./rle.ts";
+import type { Rle } from "./mask/rle.ts";
 
 /** A row to be written; `null` stands for a missing value, which readers have to survive. */
 export interface ShardRow {

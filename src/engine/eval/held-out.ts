@@ -1,26 +1,30 @@
 /**
- * Held-out evaluation: fixed rows, fixed draws, so that two points of a run differ by their weights alone. Both loops'
- * rewards, sampled and greedy, and the two truths that a private language or a drifting mask decoder would hurt:
- * caption → mask IoU and mask → caption METEOR against the data set.
+ * Held-out evaluation: fixed rows, fixed draws, so that two points of a run differ by their weights alone. Both loops as
+ * the run plays them (sampling settings, mask policy) and without sampling, scored by IoU and METEOR and by the run's own
+ * reward, and the two truths that a private language or a drifting mask decoder would hurt: caption → mask IoU and
+ * mask → caption METEOR against the data set.
  */
 import type { LabConfig } from "../config/table.ts";
-import { maskIou } from "../data/rle-compare.ts";
-import { encodeRle } from "../data/rle-mask.ts";
 import type { RowSource, TrainingRow } from "../data/training-row.ts";
+import { normal, type RandomKey, uniform } from "../gpu/random.ts";
 import { tf } from "../gpu/tf.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { type FoundMask, readMasks } from "../model/sam2/postprocess.ts";
-import type { Weights } from "../model/weights.ts";
-import { candidatePolicy } from "../policy/candidate-policy.ts";
+import type { Weights } from "../model/weights/weights.ts";
 import { captionBatch } from "../policy/caption-policy.ts";
+import { generate } from "../policy/decode/generate.ts";
+import { FULL_SAMPLING, samplerSettings } from "../policy/decode/sampler.ts";
 import { disposeFeatures, type FeatureCache, type ImageFeatures } from "../policy/features.ts";
-import { generate } from "../policy/generate.ts";
+import { maskPolicyOf } from "../policy/mask/mask-policies.ts";
+import type { MaskActions, MaskDraws } from "../policy/mask/mask-policy.ts";
 import { describePictures, findInPictures } from "../policy/partner.ts";
-import { phraseOutputs } from "../policy/phrase-output.ts";
+import { type PhraseOutput, phraseOutputs } from "../policy/phrase-output.ts";
 import { answerRule, captionPrompt, countCells, type RegionCells, regionCells } from "../policy/prompts.ts";
-import { FULL_SAMPLING } from "../policy/sampler.ts";
-import type { CaptionScorer } from "../rewards/types.ts";
-import type { RowScores } from "../runs/evaluations.ts";
+import type { RewardScorer } from "../rewards/types.ts";
+import type { RowPart, RowScores } from "../runs/evaluations.ts";
+import type { RunRows } from "../runs/run-rows.ts";
+import { type OwnReward, ownReward } from "./own-reward.ts";
+import { type Answers, rowScores, type Said } from "./row-scores.ts";
 
 export interface EvalDeps {
   readonly model: Sa2vaModel;
@@ -28,20 +32,17 @@ export interface EvalDeps {
   readonly policy: Weights;
   readonly partner: Weights;
   readonly features: FeatureCache;
-  readonly scorer: CaptionScorer;
+  readonly scorer: RewardScorer;
   readonly rows: RowSource;
   readonly signal: AbortSignal;
 }
 
-/** Sampled captions per row. */
+/** Sampled captions per row, and sampled masks where the mask policy draws them. */
 export const EVAL_DRAWS = 4;
 /** Stream number of evaluation draws, apart from those of training. */
 const EVAL_STREAM = 65;
 /** Draws do not depend on the run's seed, so that runs can be compared with each other. */
 const EVAL_SEED = 20_260_101;
-
-/** The candidates are all played, so nothing is drawn. */
-const NO_DRAWS = { normal: () => 0, uniform: () => 0.5 };
 
 /** Rows that are scored together where the settings set no limit. */
 const MOST_AT_ONCE = 8;
@@ -49,6 +50,7 @@ const MOST_AT_ONCE = 8;
 /** A row with what the policy and the partner work on. */
 interface Asked {
   readonly index: number;
+  readonly part: RowPart;
   readonly row: TrainingRow;
   readonly features: ImageFeatures;
   /** Cells of the region; at least one. */
@@ -56,37 +58,43 @@ interface Asked {
 }
 
 /**
- * Scores rows in order; rows whose mask covers no visual token are left out.
+ * Scores the rows of both parts, the report part first; rows whose mask covers no visual token are left out.
  * @param onRows told how many of the rows are done whenever some more are
+ * @throws LabError("held") when a reward cannot be given and the run has to wait
  */
 export async function evaluateRows(
   deps: EvalDeps,
-  indices: readonly number[],
+  { report, selection }: Pick<RunRows, "selection" | "report">,
   onRows?: (done: number) => void,
 ): Promise<readonly RowScores[]> {
   const { groupsAtOnce } = deps.config;
   const most = groupsAtOnce === 0 ? MOST_AT_ONCE : groupsAtOnce;
+  const own = ownReward(deps.config);
+  const places = [
+    ...report.map((index) => ({ index, part: "report" as const })),
+    ...selection.map((index) => ({ index, part: "selection" as const })),
+  ];
   const scores: RowScores[] = [];
-  for (let from = 0; from < indices.length; from += most) {
+  for (let from = 0; from < places.length; from += most) {
     const asked: Asked[] = [];
     try {
-      for (const index of indices.slice(from, from + most)) {
+      for (const { index, part } of places.slice(from, from + most)) {
         const row = await deps.rows(index);
         const { height, width } = row.rgb;
         const cells = regionCells(deps.model, row.mask, height, width, deps.config.smallRegions === "force");
         if (countCells(cells) === 0) continue;
-        asked.push({ index, row, cells, features: await deps.features.get(row.summary.imageId, row.rgb) });
+        asked.push({ index, part, row, cells, features: await deps.features.get(row.summary.imageId, row.rgb) });
       }
-      if (asked.length > 0) scores.push(...(await scoreTogether(deps, asked)));
+      if (asked.length > 0) scores.push(...(await scoreTogether(deps, own, asked)));
     } finally {
       for (const { features } of asked) disposeFeatures(features);
     }
-    onRows?.(Math.min(from + most, indices.length));
+    onRows?.(Math.min(from + most, places.length));
   }
   return scores;
 }
 
-async function scoreTogether(deps: EvalDeps, asked: readonly Asked[]): Promise<RowScores[]> {
+async function scoreTogether(deps: EvalDeps, own: OwnReward, asked: readonly Asked[]): Promise<RowScores[]> {
   const { model, config } = deps;
   const sizes = asked.map(({ row: { rgb } }) => ({ height: rgb.height, width: rgb.width }));
   const sizeOf = (at: number) => sizes[at] as (typeof sizes)[number];
@@ -94,19 +102,27 @@ async function scoreTogether(deps: EvalDeps, asked: readonly Asked[]): Promise<R
   // Loop 1: one greedy and EVAL_DRAWS sampled captions, grounded by the partner.
   const greedy = await captionsOf(deps, asked, true);
   const sampled = await captionsOf(deps, asked, false);
-  const phrases = asked.map((_, at) => [greedy[at]?.[0] ?? "", ...(sampled[at] as string[])]);
+  const said = asked.map((_, at) => [...(greedy[at] as Said[]), ...(sampled[at] as Said[])]);
   const grounded = await findInPictures(
     model,
     deps.partner,
-    asked.map(({ features }, at) => ({ features, phrases: phrases[at] as string[], ...sizeOf(at) })),
+    asked.map(({ features }, at) => ({
+      features,
+      phrases: (said[at] as Said[]).map(({ caption }) => caption),
+      ...sizeOf(at),
+    })),
   );
 
-  // Loop 2: every candidate mask, described by the partner and weighted by its probability.
-  const acted = await candidatesOf(deps, asked, sizes);
-  const told = await describePictures(
+  // Loop 2: the mask without sampling and those that the run's mask policy plays, described by the partner.
+  const sampledMasks = await masksOf(deps, asked, sizes);
+  const partnerCaptions = await describePictures(
     model,
     deps.partner,
-    asked.map(({ features }, at) => ({ features, masks: acted[at]?.masks ?? [], ...sizeOf(at) })),
+    asked.map(({ features }, at) => ({
+      features,
+      masks: (sampledMasks[at] as SampledMasks).masks.map(({ mask }) => mask),
+      ...sizeOf(at),
+    })),
     {
       maxNewTokens: config.partnerMaxTokens,
       logitGuard: config.logitGuard,
@@ -114,88 +130,66 @@ async function scoreTogether(deps: EvalDeps, asked: readonly Asked[]): Promise<R
       signal: deps.signal,
     },
   );
-  const scores: RowScores[] = [];
-  for (const [at, { row }] of asked.entries()) {
-    const found = (grounded[at] as (FoundMask | null)[]).map((one) => one?.mask ?? null);
-    const answers = { greedy: phrases[at]?.[0] ?? "", found, told: told[at] as (string | null)[] };
-    scores.push(await rowScores(deps, row, answers, acted[at] as Candidates));
-  }
-  return scores;
+  // Together, since a judge takes its time.
+  return Promise.all(
+    asked.map(async ({ row, part }, at) => {
+      const { masks, weights } = sampledMasks[at] as SampledMasks;
+      const answers: Answers = {
+        said: said[at] as Said[],
+        found: grounded[at] as (FoundMask | null)[],
+        masks,
+        weights,
+        partnerCaptions: partnerCaptions[at] as (string | null)[],
+      };
+      return { ...(await rowScores(deps.scorer, own, row, answers, deps.signal)), part };
+    }),
+  );
 }
 
-interface Candidates {
-  /** 0/1 at picture size. */
-  readonly masks: readonly Uint8Array[];
-  /** Their probabilities. */
-  readonly weights: readonly number[];
-}
+type SampledMasks = Pick<Answers, "masks" | "weights">;
 
-async function candidatesOf(
+/** For each row the mask without sampling, then those that the mask policy plays for the true caption. */
+async function masksOf(
   { model, config, policy }: EvalDeps,
   asked: readonly Asked[],
   sizes: readonly { readonly height: number; readonly width: number }[],
-): Promise<Candidates[]> {
+): Promise<SampledMasks[]> {
   const about = asked.map(({ features, row }) => ({ features, phrase: row.summary.caption }));
   const outputs = phraseOutputs(model, policy, about);
-  const logits: tf.Tensor[] = [];
+  const sampledMasks: MaskActions[] = [];
   try {
-    const weights: (readonly number[])[] = [];
-    for (const output of outputs.all) {
-      const acted = await candidatePolicy(config.candidateTemperature).act(output, 1, NO_DRAWS);
-      acted.greedy.dispose();
-      logits.push(acted.logits);
-      weights.push(acted.weights ?? []);
+    for (const [at, { index }] of asked.entries()) {
+      const output = outputs.all[at] as PhraseOutput;
+      sampledMasks.push(await maskPolicyOf(config).act(output, EVAL_DRAWS, maskDraws(index)));
     }
-    const sized = sizes.map((size, at) => ({ lowRes: logits[at] as tf.Tensor, ...size }));
+    const sized = sampledMasks.flatMap(({ greedy, logits }, at) =>
+      [greedy, logits].map((lowRes) => ({ lowRes, ...(sizes[at] as (typeof sizes)[number]) })),
+    );
     const found = await readMasks(sized, model.config.sam2.imageSize);
-    return found.map((masks, at) => ({ masks: masks.map(({ mask }) => mask), weights: weights[at] ?? [] }));
+    return sampledMasks.map(({ weights }, at) => ({ masks: found.slice(2 * at, 2 * at + 2).flat(), weights }));
   } finally {
-    tf.dispose(logits);
+    for (const actions of sampledMasks) {
+      tf.dispose([actions.greedy, actions.logits]);
+      actions.dispose();
+    }
     outputs.dispose();
   }
 }
 
-interface Answers {
-  /** The policy's caption without sampling. */
-  readonly greedy: string;
-  /** What the partner finds for that caption and for the sampled ones. */
-  readonly found: readonly (Uint8Array | null)[];
-  /** What the partner says of every candidate. */
-  readonly told: readonly (string | null)[];
+/** Address of a row's first draw; a row has the same draws at every evaluation of every run. */
+function drawKey(loop: 1 | 2, row: number, rollout: number, position: number): RandomKey {
+  return { seed: EVAL_SEED, step: 0, loop, row, rollout, position, stream: EVAL_STREAM };
 }
 
-async function rowScores(
-  deps: EvalDeps,
-  row: TrainingRow,
-  { greedy, found, told }: Answers,
-  { masks, weights }: Candidates,
-): Promise<RowScores> {
-  const { height, width } = row.rgb;
-  const truth = row.summary.caption;
-  const overlaps = found.map((mask) => (mask === null ? 0 : maskIou(mask, row.mask).iou));
-  const pairs = [greedy, ...told].map((hypothesis) => ({ reference: truth, hypothesis: hypothesis ?? "" }));
-  const [captionScore = 0, ...toldScores] = (await deps.scorer.score(pairs)).map((scored) => scored.reward ?? 0);
-  const best = weights.indexOf(Math.max(...weights));
-  const grounding = maskIou(masks[best] as Uint8Array, row.mask);
+function maskDraws(row: number): MaskDraws {
   return {
-    rowId: row.summary.id,
-    caption: truth,
-    captionGreedy: greedy,
-    maskPrime: found[0] ? encodeRle(found[0], height, width) : null,
-    maskGreedy: encodeRle(masks[best] as Uint8Array, height, width),
-    groundingPixels: [grounding.intersection, grounding.union],
-    captionPrime: told[best] ?? "",
-    loop1_greedy: overlaps[0] ?? 0,
-    loop1_sampled: overlaps.slice(1).reduce((sum, iou) => sum + iou, 0) / EVAL_DRAWS,
-    loop2_sampled: toldScores.reduce((sum, score, k) => sum + score * (weights[k] as number), 0),
-    loop2_greedy: toldScores[best] ?? 0,
-    grounding_iou: grounding.iou,
-    caption_meteor: captionScore,
+    normal: (rollout, position) => normal(drawKey(2, row, rollout, position)),
+    uniform: (rollout, position) => uniform(drawKey(2, row, rollout, position)),
   };
 }
 
 /** Captions of the policy for each row, one greedy or EVAL_DRAWS sampled ones. */
-async function captionsOf(deps: EvalDeps, asked: readonly Asked[], greedy: boolean): Promise<string[][]> {
+async function captionsOf(deps: EvalDeps, asked: readonly Asked[], greedy: boolean): Promise<Said[][]> {
   const { model, config } = deps;
   const batches = asked.map(({ features, cells }) => {
     const prompt = captionPrompt(model, features.tiles, cells);
@@ -204,19 +198,13 @@ async function captionsOf(deps: EvalDeps, asked: readonly Asked[], greedy: boole
   const rule = answerRule(model);
   const generated = await generate(model, deps.policy, batches, {
     maxNewTokens: config.maxNewTokens,
-    sampler: { ...FULL_SAMPLING, guard: config.logitGuard },
+    sampler: greedy ? { ...FULL_SAMPLING, guard: config.logitGuard } : samplerSettings(config),
     greedy,
-    key: (group, rollout) => ({
-      seed: EVAL_SEED,
-      step: 0,
-      loop: 1,
-      row: (asked[group] as Asked).index,
-      rollout,
-      position: 0,
-      stream: EVAL_STREAM,
-    }),
+    key: (group, rollout) => drawKey(1, (asked[group] as Asked).index, rollout, 0),
     stop: (ids) => rule.reached(ids),
     signal: deps.signal,
   }).finally(() => tf.dispose(batches.flatMap(({ prefix, tails }) => [prefix, tails])));
-  return generated.map(({ completions }) => completions.map((completion) => rule.answer(completion.ids)));
+  return generated.map(({ completions }) =>
+    completions.map(({ ids, ended }) => ({ caption: rule.answer(ids), truncated: !ended })),
+  );
 }

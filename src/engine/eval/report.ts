@@ -1,15 +1,52 @@
-/** Row scores as the line that tools print and the run folder keeps. */
-import { EVAL_METRICS, type EvalMetric, type EvalReport, type RowScores } from "../runs/evaluations.ts";
-import { bootstrapMean, pairedDifference } from "./bootstrap.ts";
+/** Row scores as the report that tools print and the run folder keeps. */
+import type { LabConfig } from "../config/table.ts";
+import {
+  EVAL_METRICS,
+  type EvalMetric,
+  type EvalReport,
+  type Interval,
+  type JudgeUse,
+  REWARD_METRICS,
+  type RewardMetric,
+  type RewardScore,
+  type RowPart,
+  type RowScores,
+  type Selection,
+  type SelectionMetric,
+  type StoredEvaluation,
+} from "../runs/evaluations.ts";
+import { bootstrapMean } from "./bootstrap.ts";
+import { imageOf } from "./row-image.ts";
 import { segmentationScores } from "./segmentation.ts";
 
 const SEED = 1;
 
-/** @param first scores of the run's first evaluation, over the same rows */
-export function evalReport(step: number, scores: readonly RowScores[], first: readonly RowScores[] | null): EvalReport {
-  const of = (rows: readonly RowScores[], metric: EvalMetric): number[] => rows.map((row) => row[metric]);
-  const intervals = EVAL_METRICS.map((metric) => [metric, bootstrapMean(of(scores, metric), SEED)] as const);
+/** How the rows were scored, as far as the report says it. */
+export interface EvalTerms {
+  readonly loops: LabConfig["loops"];
+  readonly bestMetric: SelectionMetric;
+  readonly maskPolicy: LabConfig["maskPolicy"];
+  readonly judge: JudgeUse;
+}
+
+type Rows = readonly RowScores[];
+
+/** @param baseline evaluation of the same report rows that differences are to; null for the first one */
+export function evalReport(step: number, rows: Rows, terms: EvalTerms, baseline: StoredEvaluation | null): EvalReport {
+  const scores = partOf(rows, "report");
+  const first = baseline === null ? null : paired(scores, partOf(baseline.rows, "report"));
+  const images = scores.map(imageOf);
+  const intervals = EVAL_METRICS.map((metric) => {
+    const values = scores.map((row) => row[metric]);
+    return [metric, bootstrapMean(values, images, SEED)] as const;
+  });
+  const difference = (metric: EvalMetric, before: Rows): Interval => {
+    const values = scores.map((row, at) => row[metric] - (before[at] as RowScores)[metric]);
+    return bootstrapMean(values, images, SEED);
+  };
   const segmentation = segmentationScores(scores, first, SEED);
+  const sameJudge = baseline?.report.reward?.judge === terms.judge;
+  const rewards = REWARD_METRICS.map((metric) => [metric, rewardScore(metric, scores, sameJudge ? first : null)]);
   return {
     step,
     n: scores.length,
@@ -20,9 +57,81 @@ export function evalReport(step: number, scores: readonly RowScores[], first: re
     difference:
       first === null
         ? null
-        : (Object.fromEntries(
-            EVAL_METRICS.map((metric) => [metric, pairedDifference(of(scores, metric), of(first, metric), SEED)]),
-          ) as unknown as EvalReport["difference"]),
+        : (Object.fromEntries(EVAL_METRICS.map((metric) => [metric, difference(metric, first)])) as Readonly<
+            Record<EvalMetric, Interval>
+          >),
     ...(segmentation === undefined ? {} : { segmentation }),
+    reward: { judge: terms.judge, scores: Object.fromEntries(rewards) as Record<RewardMetric, RewardScore | null> },
+    selection: selectionOf(partOf(rows, "selection"), terms),
+    maskPolicy: terms.maskPolicy,
+    ...(baseline === null ? {} : { baseline: baseline.report.step }),
   };
+}
+
+function partOf(rows: Rows, part: RowPart): RowScores[] {
+  return rows.filter((row) => row.part === part);
+}
+
+/** The baseline's rows in the order of `scores`; null where it lacks one. */
+function paired(scores: Rows, before: Rows): Rows | null {
+  const byId = new Map(before.map((row) => [row.rowId, row]));
+  const found = scores.flatMap(({ rowId }) => byId.get(rowId) ?? []);
+  return found.length === scores.length ? found : null;
+}
+
+/**
+ * The earliest evaluation with the same report rows and the same mask policy: what a difference can be to. Evaluations of
+ * older versions are none, their rows have no parts.
+ */
+export function baselineOf(
+  earlier: readonly StoredEvaluation[],
+  rows: Rows,
+  maskPolicy: LabConfig["maskPolicy"],
+): StoredEvaluation | null {
+  const scores = partOf(rows, "report");
+  const suits = ({ report, rows: before }: StoredEvaluation): boolean => {
+    const same = partOf(before, "report");
+    return report.maskPolicy === maskPolicy && same.length === scores.length && paired(scores, same) !== null;
+  };
+  return earlier.find(suits) ?? null;
+}
+
+/** Null where no row has this reward. */
+function rewardScore(metric: RewardMetric, rows: Rows, before: Rows | null): RewardScore | null {
+  const value = (row: RowScores | undefined): number | null => row?.rewards?.[metric] ?? null;
+  const own = rows.flatMap((row) => {
+    const now = value(row);
+    return now === null ? [] : [{ image: imageOf(row), value: now }];
+  });
+  const gains = rows.flatMap((row, at) => {
+    const [now, then] = [value(row), value(before?.[at])];
+    return now === null || then === null ? [] : [{ image: imageOf(row), value: now - then }];
+  });
+  if (own.length === 0) return null;
+  return { ...intervalOf(own), n: own.length, difference: gains.length === 0 ? null : intervalOf(gains) };
+}
+
+function intervalOf(rows: readonly { readonly image: string; readonly value: number }[]): Interval {
+  return bootstrapMean(
+    rows.map(({ value }) => value),
+    rows.map(({ image }) => image),
+    SEED,
+  );
+}
+
+/** Null without selection rows; its value is null unless every one of them has the score. */
+function selectionOf(rows: Rows, { loops, bestMetric: metric }: EvalTerms): Selection | null {
+  if (rows.length === 0) return null;
+  const values = rows.flatMap((row) => rowValue(row, metric, loops) ?? []);
+  const n = values.length;
+  return { metric, n, value: n < rows.length ? null : values.reduce((sum, value) => sum + value, 0) / n };
+}
+
+/** A row's score of that name; the own reward is the mean over the loops that train. */
+function rowValue(row: RowScores, metric: SelectionMetric, loops: LabConfig["loops"]): number | null {
+  if (metric !== "reward" && metric !== "reward_greedy") return row[metric];
+  const kind = metric === "reward" ? "sampled" : "greedy";
+  const trained = loops === "both" ? (["1", "2"] as const) : [loops];
+  const values = trained.flatMap((loop) => row.rewards?.[`reward${loop}_${kind}`] ?? []);
+  return values.length < trained.length ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
 }

@@ -11,9 +11,10 @@ import {
   type SegmentationScore,
 } from "../runs/evaluations.ts";
 import { bootstrap } from "./bootstrap.ts";
+import { imageOf } from "./row-image.ts";
 
 type Rows = readonly RowScores[];
-type Statistic = (scores: Rows, rows: Int32Array) => number;
+type Statistic = (scores: Rows, rows: readonly number[]) => number;
 
 function meanOf(of: (row: RowScores) => number): Statistic {
   return (scores, rows) => {
@@ -57,13 +58,12 @@ export function segmentationScores(
   const counted = (rows: Rows): boolean => rows.every(({ groundingPixels }) => groundingPixels !== undefined);
   if (!counted(scores)) return undefined;
   const before = first !== null && counted(first) ? first : null;
-  const all = Int32Array.from({ length: scores.length }, (_, i) => i);
+  const all = scores.map((_, row) => row);
+  const images = scores.map(imageOf);
   const score = (statistic: Statistic): SegmentationScore => ({
     value: statistic(scores, all),
     difference:
-      before === null
-        ? null
-        : bootstrap(scores.length, seed, (rows) => statistic(scores, rows) - statistic(before, rows)),
+      before === null ? null : bootstrap(images, seed, (rows) => statistic(scores, rows) - statistic(before, rows)),
   });
   const found = SEGMENTATION_METRICS.map((metric) => [metric, score(STATISTICS[metric])] as const);
   return Object.fromEntries(found) as Readonly<Record<SegmentationMetric, SegmentationScore>>;

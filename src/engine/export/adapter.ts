@@ -1,4 +1,7 @@
-/** A checkpoint as a folder that PEFT loads, the other trained modules beside it (reference: ecosystem.md §8.1, §10). */
+/**
+ * A checkpoint as a folder that PEFT loads, the other trained modules beside it (docs/spec/formats.md#81-peft-adapter,
+ * docs/spec/formats.md#10-handing-a-run-over-to-a-larger-engine).
+ */
 import { LabError } from "../errors.ts";
 import {
   ADAPTER_CONFIG,
@@ -7,10 +10,10 @@ import {
   isLora,
   MODULES_FILE,
   toPeftName,
-} from "../model/peft-names.ts";
-import { writeSafetensors } from "../model/safetensors-write.ts";
+} from "../formats/peft-names.ts";
+import { writeSafetensors } from "../formats/safetensors-write.ts";
+import type { TrainedTensors } from "../runs/checkpoint/trained.ts";
 import type { RunManifest } from "../runs/manifest.ts";
-import type { TrainedTensors } from "../runs/trained.ts";
 import { type ExportFiles, wholeFile } from "./export-file.ts";
 
 /**

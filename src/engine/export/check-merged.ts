@@ -6,15 +6,15 @@
 import type { ByteFolder } from "../bytes/source.ts";
 import { LabError } from "../errors.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
-import { languageForward, languageLogits } from "../model/language.ts";
-import type { FloatDtype } from "../model/narrow.ts";
+import { languageForward, languageLogits } from "../model/language/language.ts";
 import { openSa2va, type Sa2vaModel } from "../model/sa2va.ts";
-import { weightsView } from "../model/weights.ts";
+import type { FloatDtype } from "../model/weights/narrow.ts";
+import { weightsView } from "../model/weights/weights.ts";
 import { embedPrompt, projectImage } from "../policy/embedding.ts";
 import { disposeFeatures, encodeImage } from "../policy/features.ts";
 import { segmentPhraseLogits } from "../policy/partner.ts";
 import { captionPrompt } from "../policy/prompts.ts";
-import type { TrainedTensors } from "../runs/trained.ts";
+import type { TrainedTensors } from "../runs/checkpoint/trained.ts";
 
 /** Largest difference allowed, relative to the largest magnitude, by the element type that was written. */
 const TOLERANCE: Readonly<Record<FloatDtype, number>> = { F32: 1e-4, F16: 2e-2, BF16: 1e-1 };

@@ -2,7 +2,7 @@
 export const RUN_EXPORTS = {
   peft: "Adapter of the policy (PEFT)",
   "peft-ema": "Adapter of the partner (PEFT)",
-  csv: "Metrics as CSV",
+  csv: "Tables (CSV) and pictures",
   tfevents: "TensorBoard events",
   trl: "For TRL",
   sa2va: "For Sa2VA's own code",

@@ -1,23 +1,27 @@
 /** The exports of a run that need nothing but the run, by name. */
 import { LabError } from "../errors.ts";
-import { listCheckpoints } from "../runs/checkpoint.ts";
+import { listCheckpoints } from "../runs/checkpoint/checkpoint.ts";
+import { readTrained } from "../runs/checkpoint/trained.ts";
+import type { PictureOf } from "../runs/rollout-picture.ts";
 import type { RunFolder } from "../runs/run-folder.ts";
-import { readTrained } from "../runs/trained.ts";
 import { adapterFiles } from "./adapter.ts";
 import type { ExportFiles } from "./export-file.ts";
 import type { RunExport } from "./export-names.ts";
-import { type ExportSamples, sa2vaFiles } from "./sa2va.ts";
+import type { ExportRows } from "./rows.ts";
+import { sa2vaFiles } from "./sa2va.ts";
 import { csvFiles, tfeventsFiles } from "./tables.ts";
 import { trlFiles } from "./trl.ts";
 
 /**
- * @param samples training rows for what takes them; null leaves them out
+ * @param rows the run's training rows for what takes them; null leaves them out
+ * @param pictureOf pictures under drawn masks; null draws the masks alone
  * @throws LabError("bad-input") when the run has no checkpoint and the format needs one
  */
 export async function exportFiles(
   run: RunFolder,
   format: RunExport,
-  samples: ExportSamples | null,
+  rows: ExportRows | null,
+  pictureOf: PictureOf | null,
 ): Promise<ExportFiles> {
   const trained = (side: "policy" | "ema") => readTrained(run.store, run.id, null, side);
   switch (format) {
@@ -26,15 +30,15 @@ export async function exportFiles(
     case "peft-ema":
       return adapterFiles(run.manifest(), await trained("ema"));
     case "csv":
-      return csvFiles(run);
+      return csvFiles(run, pictureOf);
     case "tfevents":
-      return tfeventsFiles(run);
+      return tfeventsFiles(run, pictureOf);
     case "trl": {
       const known = await listCheckpoints(run.store, run.id);
       return trlFiles(run, known.length === 0 ? null : await trained("policy"));
     }
     case "sa2va":
-      return sa2vaFiles(run, await trained("policy"), null, samples);
+      return sa2vaFiles(run, await trained("policy"), null, rows);
     default:
       throw new LabError("internal", `There is no export "${format as string}"`);
   }

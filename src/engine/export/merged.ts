@@ -1,16 +1,18 @@
 /**
  * The whole checkpoint with the adapter folded in, in the published layout. Tensors are read, merged and written one at
  * a time: W + scale · B A in double precision, stored in single by default, because bf16 loses most of a small update
- * (reference: ecosystem.md §10).
+ * (docs/spec/formats.md#10-handing-a-run-over-to-a-larger-engine).
  */
+import { readJson } from "../bytes/json.ts";
 import type { ByteFolder } from "../bytes/source.ts";
 import { LabError } from "../errors.ts";
-import { isDtype } from "../model/dtype.ts";
-import { type FloatDtype, fromFloat32 } from "../model/narrow.ts";
-import { openSafetensors, type Safetensors } from "../model/safetensors.ts";
-import { type StreamedTensor, streamedBytes, streamSafetensors } from "../model/safetensors-stream.ts";
-import type { TensorData } from "../runs/checkpoint-state.ts";
-import type { TrainedTensors } from "../runs/trained.ts";
+import { isDtype } from "../formats/dtype.ts";
+import { openSafetensors, type Safetensors } from "../formats/safetensors.ts";
+import { type StreamedTensor, streamedBytes, streamSafetensors } from "../formats/safetensors-stream.ts";
+import { MAX_CODE_BYTES, remoteCode } from "../model/remote-code.ts";
+import { type FloatDtype, fromFloat32 } from "../model/weights/narrow.ts";
+import type { TensorData } from "../runs/checkpoint/checkpoint-state.ts";
+import type { TrainedTensors } from "../runs/checkpoint/trained.ts";
 import { type ExportFile, type ExportFiles, wholeFile } from "./export-file.ts";
 
 export interface MergeOptions {
@@ -19,6 +21,8 @@ export interface MergeOptions {
   /** Bytes after which another shard is begun. */
   readonly shardBytes?: number;
   readonly onProgress?: (done: number, total: number) => void;
+  /** Python files that the base's config.json needs and its folder lacks: the copy loads only with them. */
+  readonly onMissingCode?: (files: readonly string[]) => void;
   readonly signal?: AbortSignal;
 }
 
@@ -39,6 +43,11 @@ export async function* mergedFiles(base: ByteFolder, trained: TrainedTensors, op
     if (source === undefined || path.includes("/") || WEIGHTS.test(path) || NOT_OF_A_CHECKPOINT.test(path)) continue;
     yield wholeFile(path, await source.read(0, source.size));
   }
+  const { missing } = await remoteCode(
+    await Promise.all(["config.json", "tokenizer_config.json"].map((path) => jsonOf(base, path))),
+    (path) => codeOf(base, path),
+  );
+  if (missing.length > 0) options.onMissingCode?.(missing);
   const tensors = [...holders].map(([name, file]) => streamed(name, file, trained, options));
   const shards = cutShards(tensors, options.shardBytes ?? SHARD_BYTES);
   const total = tensors.length;
@@ -63,6 +72,17 @@ export async function* mergedFiles(base: ByteFolder, trained: TrainedTensors, op
     const index = { metadata: { total_size: totalSize }, weight_map: weightMap };
     yield wholeFile("model.safetensors.index.json", `${JSON.stringify(index, null, 2)}\n`);
   }
+}
+
+async function jsonOf(base: ByteFolder, path: string): Promise<unknown> {
+  const source = base.get(path);
+  return source === undefined ? null : await readJson(source);
+}
+
+async function codeOf(base: ByteFolder, path: string): Promise<string | null> {
+  const source = base.get(path);
+  if (source === undefined || source.size > MAX_CODE_BYTES) return null;
+  return new TextDecoder().decode(await source.read(0, source.size));
 }
 
 /** Bytes of the weights that `mergedFiles` will write. */

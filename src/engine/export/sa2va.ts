@@ -1,33 +1,66 @@
 /**
- * A run for Sa2VA's own training code (xtuner, MMEngine): what its configuration has to say, the data with masks as
- * polygons, and the adapter (reference: ecosystem.md §10).
+ * A run for Sa2VA's own training code: a complete configuration, the training rows with masks as polygons, and the adapter
+ * (docs/spec/formats.md#10-handing-a-run-over-to-a-larger-engine).
  */
-import { maskPolygons } from "../data/mask-polygons.ts";
-import { decodeRle } from "../data/rle.ts";
+
+import { toStored } from "../data/image/orient.ts";
+import { maskPolygons } from "../data/mask/mask-polygons.ts";
+import { decodeRle } from "../data/mask/rle.ts";
 import type { RegionSample } from "../data/sample.ts";
+import { LabError } from "../errors.ts";
+import type { TrainedTensors } from "../runs/checkpoint/trained.ts";
+import type { RunManifest } from "../runs/manifest.ts";
 import type { RunFolder } from "../runs/run-folder.ts";
-import type { TrainedTensors } from "../runs/trained.ts";
 import { adapterFiles } from "./adapter.ts";
 import { below, type ExportFiles, wholeFile } from "./export-file.ts";
-
-/** Training rows in the order in which they shall be listed. */
-export type ExportSamples = () => AsyncIterable<RegionSample>;
+import type { ExportRows } from "./rows.ts";
+import { MERGED_PTH, sa2vaConfigText } from "./sa2va-config.ts";
 
 const ENDINGS = { jpeg: "jpg", png: "png", webp: "webp", bmp: "bmp", gif: "gif", tiff: "tif" } as const;
 
-/** @param samples null leaves annotations and pictures out */
+/** What the checkpoint says of itself and run.json of older versions does not. */
+export type ModelFacts = Pick<RunManifest["model"], "template" | "base">;
+
+/**
+ * @param model what the checkpoint says, for runs of older versions; null where none is at hand
+ * @param rows null leaves annotations and pictures out
+ * @throws LabError("bad-input") when nothing names the chat template, or the run trained no adapter
+ */
 export async function* sa2vaFiles(
   run: RunFolder,
   trained: TrainedTensors,
-  template: string | null,
-  samples: ExportSamples | null,
+  model: ModelFacts | null,
+  rows: ExportRows | null,
 ): ExportFiles {
   const manifest = run.manifest();
+  const { template, base } = { ...model, ...manifest.model };
+  if (template === undefined) {
+    throw new LabError(
+      "bad-input",
+      `Run "${manifest.id}" is of an older version and does not name its chat template; export it with npm run export and --model DIR`,
+      { subject: manifest.id },
+    );
+  }
+  if (trained.lora === null) {
+    throw new LabError("bad-input", `Run "${manifest.id}" trained no adapter`, { subject: manifest.id });
+  }
   yield wholeFile("run.json", `${JSON.stringify(manifest, null, 2)}\n`);
-  yield wholeFile("sa2va_finetune.py", finetuneSettings(run, trained, template));
+  const settings = {
+    runId: manifest.id,
+    model: manifest.model.name,
+    template,
+    base: base ?? null,
+    trainRows: manifest.data.trainRows,
+    config: manifest.config,
+    lora: trained.lora,
+  };
+  yield wholeFile("sa2va_finetune.py", sa2vaConfigText(settings));
   yield* below("adapter", adapterFiles(manifest, trained));
-  if (samples !== null) yield* dataFiles(samples);
-  yield wholeFile("README.md", readme(samples !== null));
+  if (rows !== null) {
+    yield wholeFile("split.json", `${JSON.stringify(rows.split, null, 2)}\n`);
+    yield* dataFiles(rows);
+  }
+  yield wholeFile("README.md", readme(manifest, rows));
 }
 
 interface Annotation {
@@ -37,9 +70,10 @@ interface Annotation {
 }
 
 /** Every picture once; annotations.json lists its objects, each with all its polygons. */
-async function* dataFiles(samples: ExportSamples): ExportFiles {
+async function* dataFiles(rows: ExportRows): ExportFiles {
   const byImage = new Map<string, Annotation>();
-  for await (const { image, mask, caption, imageId } of samples()) {
+  for await (const sample of rows.train()) {
+    const { image, caption, imageId } = sample;
     let entry = byImage.get(imageId);
     if (entry === undefined) {
       const kind = image.mime.slice("image/".length) as keyof typeof ENDINGS;
@@ -47,57 +81,45 @@ async function* dataFiles(samples: ExportSamples): ExportFiles {
       byImage.set(imageId, entry);
       yield wholeFile(`images/${entry.image}`, image.bytes);
     }
-    entry.mask.push(maskPolygons(decodeRle(mask), image.width, image.height));
+    entry.mask.push(storedPolygons(sample));
     entry.text.push(caption);
   }
   yield wholeFile("annotations.json", `${JSON.stringify([...byImage.values()])}\n`);
 }
 
-function finetuneSettings(run: RunFolder, { lora }: TrainedTensors, template: string | null): string {
-  const { config, model } = run.manifest();
-  const python = (value: unknown): string => (value === null ? "None" : JSON.stringify(value));
-  return `# Values for a fine-tuning configuration of Sa2VA (projects/sa2va/configs). "path" is the base InternVL of the
-# checkpoint, "pretrained_pth" what tools/convert_to_pth.py makes of the merged export; both are yours to fill in.
-path = None
-pretrained_pth = "merged.pth"
-template = ${python(template)}
-special_tokens = ["[SEG]", "<p>", "</p>", "<vp>", "</vp>"]
-frozen_sam2_decoder = False
-
-lora_r = ${lora?.r ?? config.loraRank}
-lora_alpha = ${lora?.alpha ?? config.loraAlpha}
-lora_dropout = 0.05
-
-batch_size = ${config.promptsPerStep}
-accumulative_counts = ${config.accumulation}
-lr = ${config.learningRate}
-betas = (${config.adamBeta1}, ${config.adamBeta2})
-weight_decay = ${config.weightDecay}
-max_norm = ${config.maxGradNorm}
-
-data_root = "./"
-ann_file = "annotations.json"
-image_folder = "images"
-trained_from = ${python(model.name)}
-`;
+/** Polygons of a mask over the picture as it is stored: the data set's reader does not turn pictures by their EXIF data. */
+function storedPolygons({ image, mask }: RegionSample): number[][] {
+  const { width, height, orientation } = image;
+  const stored = toStored(decodeRle(mask), width, height, orientation);
+  return orientation >= 5 ? maskPolygons(stored, height, width) : maskPolygons(stored, width, height);
 }
 
-function readme(withData: boolean): string {
-  const data = withData
-    ? "- `annotations.json`, `images/`: the rows of the data set; a mask is a list of polygons along pixel edges, and a part with\n  a hole is cut in two, because the format knows no holes.\n"
-    : "- Annotations and pictures were left out: name the shards to have them.\n";
+function readme({ data }: RunManifest, rows: ExportRows | null): string {
+  const rowText =
+    rows === null
+      ? `- \`annotations.json\` and \`images/\` were left out: the rows of ${data.name} were not open when this was written. The
+  configuration needs both beside it.`
+      : `- \`annotations.json\`, \`images/\`: the ${rows.split.train.length} training rows. A mask is a list of polygons along pixel edges. A
+  part with a hole is cut in two, because the format has no holes.
+- \`split.json\`: the settings of the split, and the ids of the training rows and of the ${rows.split.heldOut.length} held-out rows. The held-out rows
+  are not in \`annotations.json\`.`;
   return `# A run for Sa2VA's own training code
 
+- \`sa2va_finetune.py\`: a complete configuration with the run's values. It finds its data and weights in the folder it lies
+  in; \`path\` names the InternVL checkpoint, relative to the folder that training starts from.
 - \`adapter/\`: LoRA of the language model for PEFT, and \`modules.safetensors\` with projector, [SEG] prompt, mask decoder and
   prompt encoder.
-- \`sa2va_finetune.py\`: values for the configuration.
-${data}
-1. Export the run as \`merged\`: its configuration loads weights before a fresh LoRA is attached, so the adapter must be folded in.
-2. \`tools/convert_to_pth.py <merged folder> --arch-type internvl --save-path merged.pth\`
-3. Put the values of \`sa2va_finetune.py\` into a configuration and train.
-4. \`tools/convert_to_hf.py <config> <iter.pth> --save-path out\`
+${rowText}
 
-Its own checkpoints keep the language side, \`sam_mask_decoder\` and \`text_hidden_fcs\`; a trained prompt encoder is lost on
-that route.
+From the root of Sa2VA's repository, with EXPORT as the path of this folder and MERGED as that of the merged export:
+
+1. Export the run as \`merged\` too. The training code loads weights before it adds a new LoRA, so the adapter has to be
+   folded in.
+2. \`python tools/convert_to_pth.py MERGED --arch-type internvl --save-path EXPORT/${MERGED_PTH}\`
+3. \`bash tools/dist.sh train EXPORT/sa2va_finetune.py 8\`
+4. \`python tools/convert_to_hf.py EXPORT/sa2va_finetune.py work_dirs/sa2va_finetune/iter_N.pth --save-path OUT\`
+
+EXPORT needs a folder part: write \`./export\`, since step 2 fails on a file name alone. Its checkpoints keep the language
+side, \`sam_mask_decoder\` and \`text_hidden_fcs\`; a trained prompt encoder is lost on this route.
 `;
 }

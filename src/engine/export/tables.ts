@@ -1,18 +1,27 @@
-/** Metrics of a run for spreadsheets and TensorBoard, the design notes' names repeated beside the logged ones. */
-import { metricsCsv } from "../runs/csv.ts";
-import { withAliases } from "../runs/metric-table.ts";
+/** A run for spreadsheets and TensorBoard, the design notes' names repeated beside the logged ones. */
+
+import { tfevents, tfeventsName } from "../formats/tfevents.ts";
+import type { PictureOf } from "../runs/rollout-picture.ts";
+import { drawnGroups, runEvents } from "../runs/run-events.ts";
 import type { RunFolder } from "../runs/run-folder.ts";
-import { metricEvents, tfevents, tfeventsName } from "../runs/tfevents.ts";
+import { rolloutsCsv, runTables } from "../runs/run-tables.ts";
+import { stepName } from "../runs/step-name.ts";
 import { type ExportFiles, wholeFile } from "./export-file.ts";
 
-/** metrics.csv */
-export async function* csvFiles(run: RunFolder): ExportFiles {
-  yield wholeFile("metrics.csv", metricsCsv((await run.readMetrics()).map(withAliases)));
+/** One file a table, and pictures of rollouts. @param pictureOf null draws masks without the picture under them */
+export async function* csvFiles(run: RunFolder, pictureOf: PictureOf | null): ExportFiles {
+  for (const [path, content] of Object.entries(await runTables(run))) yield wholeFile(path, content);
+  const listed = [];
+  for await (const { group, image } of drawnGroups(run, pictureOf)) {
+    const picture = `pictures/${stepName(group.step)}-loop${group.loop}.png`;
+    yield wholeFile(picture, image.png);
+    listed.push({ group, picture });
+  }
+  yield wholeFile("rollouts.csv", rolloutsCsv(listed));
 }
 
-/** One event file; wall times are the run's start plus the time of its steps. */
-export async function* tfeventsFiles(run: RunFolder): ExportFiles {
+/** One event file; wall times are the run's start plus the time of its steps. @param pictureOf as above */
+export async function* tfeventsFiles(run: RunFolder, pictureOf: PictureOf | null): ExportFiles {
   const start = new Date(run.manifest().created).getTime() / 1000;
-  const rows = (await run.readMetrics()).map(withAliases);
-  yield wholeFile(tfeventsName(start), tfevents(start, metricEvents(start, rows)));
+  yield wholeFile(tfeventsName(start), tfevents(start, await runEvents(run, start, pictureOf)));
 }

@@ -1,12 +1,15 @@
 /**
  * A run for TRL: a GRPOConfig with every value written out, the completions under TRL's column names, and the adapter.
- * No stock trainer drives Sa2VA's mask branch, which the README says (reference: ecosystem.md §8.3, §9, §10).
+ * No stock trainer drives Sa2VA's mask branch, which the README says
+ * (docs/spec/formats.md#83-completions-and-rollouts, docs/spec/formats.md#9-metric-names,
+ * docs/spec/formats.md#10-handing-a-run-over-to-a-larger-engine).
  */
 
-import { toTrl } from "../config/trl.ts";
-import type { RolloutRecord } from "../runs/records.ts";
+import { besideTrl, toTrl } from "../config/trl.ts";
+import type { TrainedTensors } from "../runs/checkpoint/trained.ts";
+import type { GroupRecord, RolloutRecord } from "../runs/records.ts";
 import type { RunFolder } from "../runs/run-folder.ts";
-import type { TrainedTensors } from "../runs/trained.ts";
+import { withVisualTokens } from "../text/prompt.ts";
 import { adapterFiles } from "./adapter.ts";
 import { below, type ExportFiles, wholeFile } from "./export-file.ts";
 
@@ -16,24 +19,37 @@ export async function* trlFiles(run: RunFolder, trained: TrainedTensors | null):
   yield wholeFile("trl_grpo.yaml", trlConfig(run, trained));
   yield wholeFile("run.json", `${JSON.stringify(manifest, null, 2)}\n`);
   for (const step of await run.groupSteps()) {
-    const rollouts = (await run.readGroups(step)).flatMap((group) => group.rollouts);
-    const lines = rollouts.map((rollout) => JSON.stringify(completionRow(rollout)));
+    const groups = await run.readGroups(step);
+    const lines = groups.flatMap((group) =>
+      group.rollouts.map((rollout) => JSON.stringify(completionRow(rollout, group))),
+    );
     yield wholeFile(`completions/completions_${String(step).padStart(5, "0")}.jsonl`, `${lines.join("\n")}\n`);
   }
   if (trained !== null) yield* below("adapter", adapterFiles(manifest, trained));
   yield wholeFile("README.md", README);
 }
 
-/** One completion under TRL's names, with ours where TRL has none. */
-function completionRow(rollout: RolloutRecord): Record<string, unknown> {
+/**
+ * One completion under TRL's names, with ours where TRL has none. `prompt` is the text that the prompt's ids were made
+ * from, so a tokenizer of the base model gives `prompt_ids` again; ids and log-probabilities of what was sampled replay
+ * the rollout without one.
+ */
+function completionRow(rollout: RolloutRecord, group: GroupRecord): Record<string, unknown> {
   const terms = Object.fromEntries(rollout.terms.map(({ name, value }) => [name, value]));
+  const { actions } = rollout;
   return {
     step: rollout.step,
-    prompt: rollout.prompt,
+    prompt: withVisualTokens(rollout.prompt),
     completion: rollout.completion,
     ...terms,
     reward: rollout.reward,
     advantage: rollout.advantage,
+    prompt_ids: group.promptIds ?? null,
+    // In loop 2 the answer is forced, and the actions draw the mask.
+    completion_ids: rollout.loop === 1 ? actions.map(({ id }) => id) : (group.answerIds ?? null),
+    action_ids: actions.map(({ id }) => id),
+    sampling_logps: actions.map(({ oldLogp }) => oldLogp),
+    ref_logps: actions.map(({ refLogp }) => refLogp),
     loop: rollout.loop,
     group: rollout.group,
     rollout_id: rollout.id,
@@ -52,6 +68,7 @@ function trlConfig(run: RunFolder, trained: TrainedTensors | null): string {
   const { config, model, id } = run.manifest();
   const lines = [`# Settings of run ${id}, as TRL's GRPOConfig, ModelConfig and LoraConfig name them.`];
   lines.push(`model_name_or_path: ${JSON.stringify(model.name)}`);
+  for (const line of besideTrl(config)) lines.push(`# ${line}`);
   for (const [name, value] of toTrl(config)) lines.push(`${name}: ${yamlValue(value)}`);
   lines.push("use_peft: true");
   const targets = trained?.lora?.targets ?? [];
@@ -69,12 +86,19 @@ function yamlValue(value: unknown): string {
 
 const README = `# A run for TRL
 
-- \`trl_grpo.yaml\`: every setting of the run that TRL knows, under TRL's name and in its units. None is left to a default.
-  The lab reads it back. Only the schedule "linear-then-cosine" has no counterpart and is written as cosine, whose
-  warm-up begins at 0.
-- \`completions/\`: what was sampled, scored and how it weighed, under TRL's column names, one JSON object a line.
+- \`trl_grpo.yaml\`: the settings of the run that TRL has, under its names and in its units, written out even where they
+  equal TRL's defaults. \`trl grpo --config trl_grpo.yaml --dataset_name …\` parses it; the lab reads it back. The schedule
+  "linear-then-cosine" has no counterpart and is written as cosine, whose warm-up begins at 0. A micro-batch is one group.
+  The weights of the rewards stand in a comment, since \`reward_weights\` must match the reward functions you pass: one per
+  weighted term, returning None for rows of the other loop; the value of a cost has a negative weight. TRL has no
+  counterpart for the EMA reference, the clamp of the KL, other KL estimators and a clip per loop, and synchronises a
+  reference only without PEFT.
+- \`completions/\`: one JSON object per rollout under TRL's column names. \`prompt\` has every visual token;
+  \`prompt_ids\` and \`completion_ids\` are its tokens and those of the answer (null in runs of older versions);
+  \`action_ids\` with \`sampling_logps\` and \`ref_logps\` are what the loss saw: caption tokens in loop 1, parts of the
+  mask in loop 2.
 - \`adapter/\`: the policy for PEFT, on Sa2VA's \`language_model\`, and the other trained modules.
 
-No stock trainer drives Sa2VA's mask branch. The receiving side needs a GRPOTrainer with its own generation (captions of
-marked regions, masks at [SEG]), the partner's moving average and the two rewards; \`run.json\` has what these were.
+TRL's trainers do not drive Sa2VA's mask branch. The receiving side needs a GRPOTrainer with its own generation (captions of
+marked regions, masks at [SEG]), the partner's moving average and the two rewards; \`run.json\` has the settings of these.
 `;

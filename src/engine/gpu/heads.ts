@@ -1,8 +1,8 @@
 /** Heads of attention cut out of projected rows, in one pass. */
-import { onSoftwareAdapter, ownKernels } from "./own-kernels.ts";
-import { suits, toTensor } from "./own-op.ts";
-import { stridedCopy } from "./strided-copy.ts";
+import { customKernels, onSoftwareAdapter } from "./runtime/custom-kernels.ts";
+import { suits, toTensor } from "./runtime/custom-op.ts";
 import { type Tensor, tf } from "./tf.ts";
+import { stridedCopy } from "./tfjs/strided-copy.ts";
 
 /**
  * One of the parts that lie side by side in projected rows, heads first. Not differentiated: for frozen towers.
@@ -16,7 +16,7 @@ export function headsOfPart(x: Tensor, heads: number, part = 0, parts = 1): Tens
   const places = x.size / (count * width);
   const depth = width / (parts * heads);
   const shape = [count, heads, places, depth];
-  if (ownKernels() && onSoftwareAdapter() && suits(x)) {
+  if (customKernels() && onSoftwareAdapter() && suits(x)) {
     const axes = [
       { size: count, from: places * width, to: heads * places * depth },
       { size: heads, from: depth, to: places * depth },

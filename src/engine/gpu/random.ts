@@ -1,13 +1,22 @@
 /**
  * Counter-based random numbers: a draw is a pure function of where it happens, so that a rollout can be replayed alone
- * and a resumed run continues with exactly the numbers it would have had (reference: grpo.md §13).
+ * and a resumed run continues with exactly the numbers it would have had (docs/spec/grpo.md#13-sampler).
  *
  * Philox 4x32 with ten rounds (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"). It needs nothing but
  * 32-bit unsigned operations, so a shader can compute the same values.
  */
 
 /** What a draw is for; different streams of one key are independent. */
-export const STREAM = { token: 0, mask: 1, data: 2, init: 3, curriculum: 4, shuffle: 5, judge: 96 } as const;
+export const STREAM = {
+  token: 0,
+  mask: 1,
+  data: 2,
+  init: 3,
+  curriculum: 4,
+  shuffle: 5,
+  dropout: 6,
+  judge: 96,
+} as const;
 
 /** Address of one draw. Every part is a whole number in [0, 2³²), `loop` in [0, 256), `stream` in [0, 2²⁴). */
 export interface RandomKey {
@@ -81,7 +90,7 @@ export function randomWords(key: RandomKey): Words {
 
 /**
  * A word as a uniform number strictly between 0 and 1. Only 23 bits are used: with 24 the largest value would round to 1
- * in float32, and the double logarithm of a Gumbel draw to infinity (reference: webgpu.md §10).
+ * in float32, and the double logarithm of a Gumbel draw to infinity (docs/spec/webgpu.md#10-numerics).
  */
 export function wordToUniform(word: number): number {
   return ((word >>> 9) + 0.5) * 2 ** -23;

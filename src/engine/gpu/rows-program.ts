@@ -3,8 +3,8 @@
  * for a barrier costs a switch of all of them; on a GPU a workgroup shares the row and sums through workgroup memory in
  * a fixed tree, so that both repeat bit for bit.
  */
-import { onSoftwareAdapter } from "./own-kernels.ts";
-import { flatGrid, type GpuProgram, type OutputInto, type OutputSpec, runProgram } from "./program.ts";
+import { onSoftwareAdapter } from "./runtime/custom-kernels.ts";
+import { flatGrid, type GpuProgram, type OutputInto, type OutputSpec, runProgram } from "./runtime/program.ts";
 import type { tf } from "./tf.ts";
 
 const GPU_THREADS = 64;

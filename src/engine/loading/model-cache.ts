@@ -3,22 +3,43 @@
  * config and tokenizer files as they were, parts of packed weights, a journal line for every part that is whole, and last
  * the manifest; without a manifest the entry is unfinished and can be continued from its journal, or removed.
  */
+import * as z from "zod/mini";
 import { sha256Hex } from "../bytes/hash.ts";
-import { isRecord } from "../bytes/json.ts";
+import { parseJsonAs } from "../bytes/json.ts";
 import { folderOf } from "../bytes/memory.ts";
 import type { ByteFolder, ByteSource } from "../bytes/source.ts";
 import { LabError } from "../errors.ts";
-import { WEIGHT_STORAGES, type WeightStorage } from "../gpu/packed/storage.ts";
-import type { StorageChoice } from "../model/storage-choice.ts";
-import type { WeightPiece } from "../model/weight-pieces.ts";
-import type { RunStore } from "../runs/store.ts";
-import { decodePieces, encodePart, type PartRecord } from "./parts.ts";
+import { WEIGHT_STORAGES } from "../gpu/packed/storage.ts";
+import type { StorageChoice } from "../model/weights/storage-choice.ts";
+import type { WeightPiece } from "../model/weights/weight-pieces.ts";
+import type { RunStore } from "../storage/store.ts";
+import { decodePieces, encodePart, PART, type PartRecord } from "./parts.ts";
 
 const FORMAT = "sa2va-lab-weights/1";
 const MANIFEST = "manifest.json";
 const JOURNAL = "journal.jsonl";
 /** Files of a model folder that are kept beside the weights. */
 const FILES = "files";
+
+const count = z.number().check(z.int(), z.gte(0));
+const storage = z.enum(WEIGHT_STORAGES);
+const ENTRY = z.object({
+  format: z.literal(FORMAT),
+  name: z.string(),
+  originalBytes: count,
+  source: z.string(),
+  choice: z.object({ language: storage, towers: storage }),
+  blockElements: count,
+});
+/** `journal` is absent in entries of older versions. */
+const WHOLE = z.object({ content: z.string(), parts: count, journal: z.optional(z.string()) });
+
+/** A part's record and the hash of its own text. */
+const JOURNAL_LINE = z.extend(PART, { line: z.optional(z.string()) });
+
+async function lineHash(record: PartRecord): Promise<string> {
+  return sha256Hex(new TextEncoder().encode(JSON.stringify(record)));
+}
 
 /** Bytes of a part, about. */
 const PART_BYTES = 32 * 2 ** 20;
@@ -131,9 +152,12 @@ export class ModelCache {
   ): AsyncGenerator<WeightPiece> {
     let read = 0;
     const records = await this.#journal(id);
-    const { content } = await this.#describe(id);
-    if (content !== null && content !== (await contentHash(records)))
-      throw await this.#damaged(id, name, JOURNAL, "has other contents");
+    const whole = await this.#json(`${id}/${MANIFEST}`, WHOLE);
+    const other =
+      whole !== undefined &&
+      (whole.content !== (await contentHash(records)) ||
+        (whole.journal !== undefined && whole.journal !== (await journalHash(records))));
+    if (other) throw await this.#damaged(id, name, JOURNAL, "has other contents");
     for (const record of records) {
       if (signal?.aborted === true) throw new LabError("cancelled", "Loading the stored model was stopped");
       const bytes = await this.#readPart(id, name, record);
@@ -160,7 +184,7 @@ export class ModelCache {
       if (waiting.length === 0) return;
       const { record, content } = await encodePart(records.length, waiting);
       await store.write(`${id}/${record.file}`, content);
-      await store.append(`${id}/${JOURNAL}`, `${JSON.stringify(record)}\n`);
+      await store.append(`${id}/${JOURNAL}`, `${JSON.stringify({ ...record, line: await lineHash(record) })}\n`);
       records.push(record);
       waiting = [];
       bytes = 0;
@@ -176,7 +200,8 @@ export class ModelCache {
       async finish() {
         await flush();
         const content = await contentHash(records);
-        await store.write(`${id}/${MANIFEST}`, JSON.stringify({ content, parts: records.length }));
+        const journal = await journalHash(records);
+        await store.write(`${id}/${MANIFEST}`, JSON.stringify({ content, parts: records.length, journal }));
       },
     };
   }
@@ -185,32 +210,34 @@ export class ModelCache {
     await this.#store.remove(id);
     for (const path of folder.paths) {
       const source = folder.get(path);
-      if (source === undefined || !/^[^/]+\.(json|model|txt|jinja)$/.test(path) || /index\.json$/.test(path)) continue;
+      if (source === undefined || !/^[^/]+\.(json|model|txt|jinja|py)$/.test(path) || /index\.json$/.test(path))
+        continue;
       await this.#store.write(`${id}/${FILES}/${path}`, await source.read(0, source.size));
     }
     await this.#store.write(`${id}/entry.json`, JSON.stringify({ format: FORMAT, name, originalBytes, ...key }));
   }
 
   async #describe(id: string): Promise<CachedModel> {
-    const entry = await this.#json(`${id}/entry.json`);
-    const manifest = await this.#json(`${id}/${MANIFEST}`);
-    const choice = isRecord(entry?.choice) ? entry.choice : {};
+    const entry = await this.#json(`${id}/entry.json`, ENTRY);
+    const manifest = await this.#json(`${id}/${MANIFEST}`, WHOLE);
     return {
+      ...(entry ?? {
+        name: id,
+        source: "",
+        choice: { language: "f32", towers: "f32" },
+        blockElements: 0,
+        originalBytes: 0,
+      }),
       id,
-      name: typeof entry?.name === "string" ? entry.name : id,
-      source: String(entry?.source ?? ""),
-      choice: { language: form(choice.language), towers: form(choice.towers) },
-      blockElements: Number(entry?.blockElements ?? 0),
-      content: typeof manifest?.content === "string" ? manifest.content : null,
-      originalBytes: Number(entry?.originalBytes ?? 0),
+      content: manifest?.content ?? null,
       bytes: 0,
-      finished: manifest !== undefined && entry?.format === FORMAT,
+      finished: manifest !== undefined && entry !== undefined,
     };
   }
 
-  async #json(path: string): Promise<Record<string, unknown> | undefined> {
+  async #json<T extends z.ZodMiniType>(path: string, schema: T): Promise<z.output<T> | undefined> {
     if ((await this.#store.size(path)) === null) return undefined;
-    return parsed(await this.#store.readText(path));
+    return parsed(await this.#store.readText(path), schema);
   }
 
   async #damaged(id: string, name: string, file: string, why: string): Promise<LabError> {
@@ -227,9 +254,12 @@ export class ModelCache {
     if ((await this.#store.size(`${id}/${JOURNAL}`)) === null) return [];
     const records: PartRecord[] = [];
     for (const line of (await this.#store.readText(`${id}/${JOURNAL}`)).split("\n").slice(0, -1)) {
-      const record = parsed(line);
-      if (record === undefined) break;
-      records.push(record as unknown as PartRecord);
+      const found = parsed(line, JOURNAL_LINE);
+      if (found === undefined) break;
+      const { line: hash, ...record } = found;
+      // As good as cut off; entries of older versions have no hash.
+      if (hash !== undefined && hash !== (await lineHash(record))) break;
+      records.push(record);
     }
     return records;
   }
@@ -257,17 +287,23 @@ async function contentHash(records: readonly PartRecord[]): Promise<string> {
   return await sha256Hex(new TextEncoder().encode(records.map((record) => record.sha256).join("\n")));
 }
 
-function form(value: unknown): WeightStorage {
-  return WEIGHT_STORAGES.find((storage) => storage === value) ?? "f32";
+/** SHA-256 over what the journal says of every part and its pieces: names and shapes stand nowhere else. */
+async function journalHash(records: readonly PartRecord[]): Promise<string> {
+  const lines = records.map(({ file, bytes, sha256, pieces }) => [
+    file,
+    bytes,
+    sha256,
+    ...pieces.map((piece) => Object.entries(piece).sort(([one], [other]) => (one < other ? -1 : 1))),
+  ]);
+  return await sha256Hex(new TextEncoder().encode(JSON.stringify(lines)));
 }
 
-/** A JSON object, or undefined for text that was cut off while it was written. */
-function parsed(text: string): Record<string, unknown> | undefined {
+/** The value of a text that a schema describes, or undefined for one that was cut off while it was written or damaged. */
+function parsed<T extends z.ZodMiniType>(text: string, schema: T): z.output<T> | undefined {
   try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : undefined;
+    return parseJsonAs(text, schema, "A kept model");
   } catch (thrown) {
-    if (thrown instanceof SyntaxError) return undefined;
+    if (thrown instanceof LabError) return undefined;
     throw thrown;
   }
 }

@@ -4,14 +4,14 @@ import { readJson } from "../bytes/json.ts";
 import type { ByteFolder } from "../bytes/source.ts";
 import { LabError, toLabError } from "../errors.ts";
 import { BLOCK_ELEMENTS } from "../gpu/packed/storage.ts";
+import { compileUsualPrograms } from "../gpu/precompile.ts";
 import { tf } from "../gpu/tf.ts";
-import { compileUsualPrograms } from "../gpu/usual-programs.ts";
-import { type Checkpoint, type LoadProgress, openCheckpoint } from "../model/checkpoint.ts";
-import { parseSa2vaConfig } from "../model/config.ts";
+import { PUBLISHED_MAX_TILES, parseSa2vaConfig } from "../model/config.ts";
 import { assembleSa2va, modelTokenizer, type Sa2vaModel } from "../model/sa2va.ts";
-import { ALL_F32, type StorageChoice, weightBytes } from "../model/storage-choice.ts";
-import { convertCheckpoint, stopIf, type WeightPiece } from "../model/weight-pieces.ts";
-import { weightsHash } from "../model/weights-hash.ts";
+import { type Checkpoint, type LoadProgress, openCheckpoint } from "../model/weights/checkpoint.ts";
+import { ALL_F32, type StorageChoice, weightBytes } from "../model/weights/storage-choice.ts";
+import { convertCheckpoint, stopIf, type WeightPiece } from "../model/weights/weight-pieces.ts";
+import { weightsHash } from "../model/weights/weights-hash.ts";
 import { type CachedModel, type CacheKey, type CacheWriter, type ModelCache, pieceKey } from "./model-cache.ts";
 
 export interface OpenModelOptions {
@@ -35,8 +35,9 @@ export interface OpenedModel {
   readonly model: Sa2vaModel;
   /** `weightsHash` of the folder it came from. */
   readonly hash: string;
-  /** Whether the weights came from a stored conversion, were stored now, or neither, and then why. */
+  /** Whether the weights came from a stored conversion, were stored now, or neither. */
   readonly cached: "read" | "written" | "none";
+  /** Why a conversion was not kept, and where the model differs from the published code. */
   readonly note?: string;
 }
 
@@ -63,6 +64,10 @@ export async function openModelFolder(
   name: string,
   options: OpenModelOptions = {},
 ): Promise<OpenedModel> {
+  return withTilingNote(await openFolder(folder, name, options));
+}
+
+async function openFolder(folder: ByteFolder, name: string, options: OpenModelOptions): Promise<OpenedModel> {
   const { choice = ALL_F32, blockElements = BLOCK_ELEMENTS, keep = "packed" } = options;
   const beforeWeights = beforeWeightsOf(options);
   if (choice.language !== "f32" || choice.towers !== "f32") requireGpu();
@@ -122,8 +127,7 @@ export async function openCachedModel(
   options: Omit<OpenModelOptions, "cache" | "choice"> = {},
 ): Promise<OpenedModel> {
   const entry = (await cache.list()).find((candidate) => candidate.id === id && candidate.finished);
-  if (entry === undefined)
-    throw new LabError("storage", "There is no stored model of that name any more", { subject: id });
+  if (entry === undefined) throw new LabError("storage", "The stored model no longer exists", { subject: id });
   requireGpu();
   void compileUsualPrograms();
   const files = await cache.files(id);
@@ -134,7 +138,18 @@ export async function openCachedModel(
   beforeWeightsOf(options)();
   const facts = { name: entry.name, config, tokenizer, storage: entry.choice, bytes: entry.originalBytes };
   const model = await assembleSa2va(facts, storedPieces(cache, entry, options));
-  return { model, hash: entry.source, cached: "read" };
+  return withTilingNote({ model, hash: entry.source, cached: "read" });
+}
+
+/** Says where pictures get another number of tiles than in the published code. */
+function withTilingNote(opened: OpenedModel): OpenedModel {
+  const { maxTiles, dynamicImageSize } = opened.model.config;
+  if (maxTiles === PUBLISHED_MAX_TILES) return opened;
+  const field = dynamicImageSize ? `max_dynamic_patch ${maxTiles}` : "dynamic_image_size false";
+  const note =
+    `config.json sets ${field}, which is followed here. Sa2VA's published code ignores it and cuts pictures into up to ` +
+    `${PUBLISHED_MAX_TILES} tiles, so its results can differ`;
+  return { ...opened, note: opened.note === undefined ? note : `${opened.note}. ${note}` };
 }
 
 /** Frees what was there, unless the loading was stopped before: the model that is there then stays. */

@@ -1,27 +1,35 @@
 /** Pieces of weights as the bytes of a stored part, and back. */
+import * as z from "zod/mini";
 import { sha256Hex } from "../bytes/hash.ts";
 import { LabError } from "../errors.ts";
-import { blockBytes, type WeightStorage } from "../gpu/packed/storage.ts";
-import type { WeightPiece } from "../model/weight-pieces.ts";
+import { blockBytes, WEIGHT_STORAGES } from "../gpu/packed/storage.ts";
+import type { WeightPiece } from "../model/weights/weight-pieces.ts";
+
+const count = z.number().check(z.int(), z.gte(0));
+const shape = z.array(count).check(z.maxLength(8));
 
 /** A piece inside a part; its words follow those of the piece before it. */
-export interface PieceRecord {
-  readonly name: string;
-  readonly shape: readonly number[];
-  /** Absent for an f32 tensor. */
-  readonly storage?: WeightStorage;
-  readonly first?: number;
-  readonly rows?: number;
-  readonly unit?: number;
-}
+const PIECE = z.union([
+  z.strictObject({ name: z.string(), shape }),
+  z.object({
+    name: z.string(),
+    shape: z.tuple([count, count]),
+    storage: z.enum(WEIGHT_STORAGES),
+    first: count,
+    rows: count,
+    unit: z.number().check(z.positive()),
+  }),
+]);
+export type PieceRecord = z.output<typeof PIECE>;
 
 /** A line of the journal. */
-export interface PartRecord {
-  readonly file: string;
-  readonly bytes: number;
-  readonly sha256: string;
-  readonly pieces: readonly PieceRecord[];
-}
+export const PART = z.object({
+  file: z.string().check(z.regex(/^part-\d{5,9}\.bin$/)),
+  bytes: count,
+  sha256: z.string().check(z.regex(/^[0-9a-f]{64}$/)),
+  pieces: z.array(PIECE),
+});
+export type PartRecord = z.output<typeof PART>;
 
 export async function encodePart(
   index: number,
@@ -41,9 +49,9 @@ export async function encodePart(
     bytes: content.length,
     sha256: await sha256Hex(content),
     pieces: pieces.map((piece): PieceRecord => {
-      if (piece.kind === "tensor") return { name: piece.name, shape: piece.shape };
+      if (piece.kind === "tensor") return { name: piece.name, shape: [...piece.shape] };
       const { name, shape, storage, first, rows, packed } = piece;
-      return { name, shape, storage, first, rows, unit: packed.unit };
+      return { name, shape: [...shape], storage, first, rows, unit: packed.unit };
     }),
   };
   return { record, content };
@@ -59,15 +67,15 @@ export function* decodePieces(record: PartRecord, bytes: Uint8Array<ArrayBuffer>
     return new Uint32Array(bytes.buffer, start, count);
   };
   for (const piece of record.pieces) {
-    const { name, shape, storage } = piece;
-    if (storage === undefined) {
+    const { name, shape } = piece;
+    if (!("storage" in piece)) {
       const { buffer, byteOffset, length } = words(shape.reduce((product, side) => product * side, 1));
       yield { kind: "tensor", name, shape, values: new Float32Array(buffer, byteOffset, length) };
       continue;
     }
-    const { first = 0, rows = 0, unit = 1 } = piece;
-    const sizes = blockBytes(storage, shape[1] as number, rows);
+    const { storage, first, rows, unit } = piece;
+    const sizes = blockBytes(storage, piece.shape[1], rows);
     const packed = { values: words(sizes.values / 4), scales: words(sizes.scales / 4), unit };
-    yield { kind: "rows", name, shape: shape as readonly [number, number], storage, first, rows, packed };
+    yield { kind: "rows", name, shape: piece.shape, storage, first, rows, packed };
   }
 }

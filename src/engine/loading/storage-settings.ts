@@ -2,7 +2,7 @@
 import type { LabConfig } from "../config/table.ts";
 import { LabError } from "../errors.ts";
 import type { WeightStorage } from "../gpu/packed/storage.ts";
-import type { StorageChoice } from "../model/storage-choice.ts";
+import type { StorageChoice } from "../model/weights/storage-choice.ts";
 
 /** Forms of the frozen matrices that the settings ask for. */
 export function storageChoice(config: Pick<LabConfig, "weightStorage" | "towerStorage">): StorageChoice {

@@ -1,11 +1,13 @@
 /** Typed reading of one object of config.json; every complaint names the field by its full path. */
 import { isRecord } from "../bytes/json.ts";
-import { LabError } from "../errors.ts";
+import { LabError, quote } from "../errors.ts";
 
 /** Getters throw LabError("bad-config") when the field is absent without a fallback or has the wrong form. */
 export interface Fields {
-  /** Whole number from 1 on. */
-  whole(key: string, fallback?: number): number;
+  /** Whole number from 1 to `most`, by default a million: sizes that no model has are refused before anything is built from them. */
+  whole(key: string, fallback?: number, most?: number): number;
+  /** List of at most 1,024 whole numbers from `least` to `most`. */
+  wholes(key: string, fallback: readonly number[], least: number, most: number): readonly number[];
   integer(key: string, fallback?: number): number;
   /** Finite number above 0. */
   number(key: string, fallback?: number): number;
@@ -18,15 +20,17 @@ export interface Fields {
   raw(key: string): unknown;
 }
 
-/** The beginning of a value: a wrong one may be as long as the file. */
-function shown(value: unknown): string {
-  const text = JSON.stringify(value);
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+/** Above every size that a published model has. */
+const MOST = 2 ** 20;
+const MOST_ENTRIES = 1024;
+
+function isWhole(value: unknown, least: number, most: number): value is number {
+  return Number.isInteger(value) && (value as number) >= least && (value as number) <= most;
 }
 
 export function fieldsOf(json: Readonly<Record<string, unknown>>, path: string): Fields {
   const fail = (key: string, what: string): never => {
-    const found = json[key] === undefined ? "is missing" : `is ${shown(json[key])}`;
+    const found = json[key] === undefined ? "is missing" : `is ${quote(json[key])}`;
     throw new LabError("bad-config", `config.json: ${path}${key} ${found}, it must be ${what}`, {
       subject: `${path}${key}`,
     });
@@ -34,11 +38,15 @@ export function fieldsOf(json: Readonly<Record<string, unknown>>, path: string):
   const raw = (key: string): unknown => json[key] ?? undefined;
   return {
     raw,
-    whole(key, fallback) {
+    whole(key, fallback, most = MOST) {
       const value = raw(key) ?? fallback;
-      return Number.isInteger(value) && (value as number) >= 1
-        ? (value as number)
-        : fail(key, "a whole number from 1 on");
+      return isWhole(value, 1, most) ? value : fail(key, `a whole number from 1 to ${most}`);
+    },
+    wholes(key, fallback, least, most) {
+      const value = raw(key) ?? fallback;
+      return Array.isArray(value) && value.length <= MOST_ENTRIES && value.every((item) => isWhole(item, least, most))
+        ? (value as number[])
+        : fail(key, `a list of whole numbers from ${least} to ${most}`);
     },
     integer(key, fallback) {
       const value = raw(key) ?? fallback;

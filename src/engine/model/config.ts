@@ -1,13 +1,16 @@
-/** `config.json` of a checkpoint in the HuggingFace Sa2VA layout (reference: sa2va.md §3). */
+/** `config.json` of a checkpoint in the HuggingFace Sa2VA layout (docs/spec/sa2va.md#3-checkpoint-files). */
 import { isRecord } from "../bytes/json.ts";
-import { LabError } from "../errors.ts";
+import { LabError, quote } from "../errors.ts";
 import { TEMPLATES, type TemplateName } from "../text/template.ts";
 import { type Fields, fieldsOf } from "./config-fields.ts";
-import { type LanguageConfig, parseLanguageConfig } from "./config-language.ts";
+import { type LanguageConfig, parseLanguageConfig } from "./language/config-language.ts";
 import { parseSam2Config, type Sam2Config } from "./sam2/config.ts";
 
 export type { TemplateName } from "../text/template.ts";
-export type { LanguageConfig, LanguageFamily } from "./config-language.ts";
+export type { LanguageConfig, LanguageFamily } from "./language/config-language.ts";
+
+/** `max_dynamic_patch` of every published checkpoint, and what the published code takes whatever config.json says. */
+export const PUBLISHED_MAX_TILES = 12;
 
 /** InternViT. */
 export interface VisionConfig {
@@ -26,6 +29,12 @@ export interface VisionConfig {
   /** Which hidden state leaves the tower: -1 = last block output, -k = k-th from the end of [embeddings, blocks…]. */
   readonly selectLayer: number;
 }
+
+/** Bounds above every published tower. */
+const MOST_BLOCKS = 512;
+const MOST_HEADS = 1024;
+const MOST_PIXELS = 8192;
+const MOST_TILES = 1024;
 
 const HIERA_L_DECODER: DecoderSizes = { mlp: 2048, iouHidden: 256, maskIn: 16 };
 
@@ -63,14 +72,15 @@ export interface Sa2vaConfig {
 }
 
 /**
- * Reads a parsed config.json. Fields with a published value that is constant over the family may be absent.
+ * Reads a parsed config.json. Fields that are absent take the value that the published configuration class gives them, but
+ * for the tiling, where the published code has the values of all published checkpoints written in.
  * @throws LabError("bad-config") naming the field that is missing or wrong; LabError("unsupported") for another model
  */
 export function parseSa2vaConfig(json: unknown): Sa2vaConfig {
   if (!isRecord(json)) throw new LabError("bad-config", "config.json is not a JSON object", { subject: "config.json" });
   checkModelType(json);
   const fields = fieldsOf(json, "");
-  const tileSize = fields.whole("force_image_size", 448);
+  const tileSize = fields.whole("force_image_size", 448, MOST_PIXELS);
   const vision = parseVisionConfig(fields);
   const downsampleRatio = fields.number("downsample_ratio", 0.5);
   const patches = tileSize / vision.patchSize;
@@ -84,8 +94,8 @@ export function parseSa2vaConfig(json: unknown): Sa2vaConfig {
     );
   }
   const dynamicImageSize = fields.flag("dynamic_image_size", true);
-  const minTiles = fields.whole("min_dynamic_patch", 1);
-  const maxTiles = fields.whole("max_dynamic_patch", 12);
+  const minTiles = fields.whole("min_dynamic_patch", 1, MOST_TILES);
+  const maxTiles = fields.whole("max_dynamic_patch", PUBLISHED_MAX_TILES, MOST_TILES);
   if (maxTiles < minTiles) {
     throw new LabError(
       "bad-config",
@@ -103,11 +113,17 @@ export function parseSa2vaConfig(json: unknown): Sa2vaConfig {
     useThumbnail: fields.flag("use_thumbnail", true),
     dynamicImageSize,
     downsampleRatio,
-    psVersion: fields.oneOf("ps_version", ["v1", "v2"], "v2"),
+    psVersion: fields.oneOf("ps_version", ["v1", "v2"], "v1"),
     tokensPerTile: tokenGridSide ** 2,
     tokenGridSide,
     vision,
-    language: parseLanguageConfig(fields.child("llm_config")),
+    language: parseLanguageConfig(
+      fields.child(
+        fields.raw("llm_config") === undefined && fields.raw("text_config") !== undefined
+          ? "text_config"
+          : "llm_config",
+      ),
+    ),
     sam2: parseSam2Config(json.sam2_config),
     decoderSizes: parseDecoderSizes(fields),
   };
@@ -123,17 +139,28 @@ function parseDecoderSizes(top: Fields): DecoderSizes {
   };
 }
 
+/**
+ * Only Sa2VA on InternVL has the towers and tensor names of this lab; the same model type stands in files of Sa2VA on
+ * Qwen-VL too.
+ */
 function checkModelType(json: Record<string, unknown>): void {
-  const named = Array.isArray(json.architectures) ? String(json.architectures[0]) : undefined;
-  const found = named ?? (typeof json.model_type === "string" ? json.model_type : "no model type");
-  if (named === "Sa2VAChatModel" || json.model_type === "sa2va_chat") return;
+  const named = Array.isArray(json.architectures) ? json.architectures[0] : undefined;
+  const vision = isRecord(json.vision_config) ? json.vision_config.model_type : undefined;
+  const tower = typeof vision === "string" && !vision.startsWith("intern_vit") ? ` on a ${shown(vision)} tower` : "";
+  const found = named ?? json.model_type;
+  const known = named === "Sa2VAChatModel" || (named === undefined && json.model_type === "sa2va_chat");
+  if (known && tower === "") return;
+  const what = typeof found === "string" ? shown(found) : "a model of no named type";
   throw new LabError(
     "unsupported",
-    `config.json describes ${found}; this lab loads Sa2VAChatModel (InternVL based Sa2VA)`,
-    {
-      subject: "architectures",
-    },
+    `config.json: unsupported family, ${what}${tower}; this lab loads Sa2VAChatModel on InternVL (InternViT tower)`,
+    { subject: "architectures" },
   );
+}
+
+/** The beginning of a name that a file gives. */
+function shown(name: string): string {
+  return name.length > 60 ? `${name.slice(0, 60)}…` : name;
 }
 
 function parseTemplate(value: string): TemplateName {
@@ -142,7 +169,7 @@ function parseTemplate(value: string): TemplateName {
   if (known === undefined) {
     throw new LabError(
       "unsupported",
-      `config.json: template "${value}" is not one of ${Object.keys(TEMPLATES).join(", ")}`,
+      `config.json: template ${quote(value)} is not one of ${Object.keys(TEMPLATES).join(", ")}`,
       {
         subject: "template",
       },
@@ -151,10 +178,11 @@ function parseTemplate(value: string): TemplateName {
   return known;
 }
 
+/** InternVisionConfig, whose defaults are those of the 6B tower. */
 function parseVisionConfig(top: Fields): VisionConfig {
   const fields = top.child("vision_config");
-  const hiddenSize = fields.whole("hidden_size");
-  const heads = fields.whole("num_attention_heads");
+  const hiddenSize = fields.whole("hidden_size", 3200);
+  const heads = fields.whole("num_attention_heads", 25, MOST_HEADS);
   if (hiddenSize % heads !== 0) {
     throw new LabError(
       "bad-config",
@@ -164,7 +192,7 @@ function parseVisionConfig(top: Fields): VisionConfig {
       },
     );
   }
-  const layers = fields.whole("num_hidden_layers");
+  const layers = fields.whole("num_hidden_layers", 48, MOST_BLOCKS);
   const selectLayer = top.integer("select_layer", -1);
   if (selectLayer >= 0 || selectLayer < -(layers + 1)) {
     throw new LabError("bad-config", `config.json: select_layer ${selectLayer} is not between -${layers + 1} and -1`, {
@@ -176,12 +204,12 @@ function parseVisionConfig(top: Fields): VisionConfig {
     hiddenSize,
     layers,
     heads,
-    mlpSize: fields.whole("intermediate_size"),
-    imageSize: fields.whole("image_size", 448),
-    patchSize: fields.whole("patch_size", 14),
-    qkvBias: fields.flag("qkv_bias", true),
-    qkNormalization: fields.flag("qk_normalization", false),
-    normType: fields.oneOf("norm_type", ["layer_norm", "rms_norm"], "layer_norm"),
+    mlpSize: fields.whole("intermediate_size", 12_800),
+    imageSize: fields.whole("image_size", 224, MOST_PIXELS),
+    patchSize: fields.whole("patch_size", 14, MOST_PIXELS),
+    qkvBias: fields.flag("qkv_bias", false),
+    qkNormalization: fields.flag("qk_normalization", true),
+    normType: fields.oneOf("norm_type", ["layer_norm", "rms_norm"], "rms_norm"),
     normEps: fields.number("layer_norm_eps", 1e-6),
     selectLayer,
   };

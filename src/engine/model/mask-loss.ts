@@ -1,6 +1,6 @@
 /**
  * Supervised mask losses on low-resolution logits: cross-entropy and Dice, over all pixels or at sampled points
- * (reference: sa2va.md §18). Differentiable with respect to the logits.
+ * (docs/spec/sa2va.md#18-supervised-training-recipe). Differentiable with respect to the logits.
  */
 import { type Tensor, tf } from "../gpu/tf.ts";
 

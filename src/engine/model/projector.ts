@@ -1,9 +1,11 @@
-/** The projector from vision tokens to the language model's width (reference: sa2va.md §9). */
+/**
+ * The projector from vision tokens to the language model's width (docs/spec/sa2va.md#9-pixel-shuffle-and-projector).
+ */
 import { gelu } from "../gpu/kernels/activation.ts";
 import { linear } from "../gpu/kernels/linear.ts";
 import { layerNorm } from "../gpu/kernels/norm.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
-import type { Weights } from "./weights.ts";
+import type { Weights } from "./weights/weights.ts";
 
 const NORM_EPS = 1e-5;
 

@@ -6,13 +6,13 @@ import type { ByteFolder } from "../bytes/source.ts";
 import { LabError } from "../errors.ts";
 import type { Tensor } from "../gpu/tf.ts";
 import { openTokenizer, type Tokenizer, vocabularyFile } from "../text/tokenizer.ts";
-import { type LoadProgress, openCheckpoint } from "./checkpoint.ts";
+import { isTrainableBase } from "./adapter/trainable.ts";
 import type { Sa2vaConfig } from "./config.ts";
 import type { TilingConfig } from "./preprocess/tiling.ts";
-import { ALL_F32, type StorageChoice } from "./storage-choice.ts";
-import { isTrainableBase } from "./trainable.ts";
-import { collectWeights, convertCheckpoint, type WeightPiece } from "./weight-pieces.ts";
-import { disposeWeights, type FrozenWeights, type Matrix, tensorsOf } from "./weights.ts";
+import { type LoadProgress, openCheckpoint } from "./weights/checkpoint.ts";
+import { ALL_F32, type StorageChoice } from "./weights/storage-choice.ts";
+import { collectWeights, convertCheckpoint, type WeightPiece } from "./weights/weight-pieces.ts";
+import { disposeWeights, type FrozenWeights, type Matrix, tensorsOf } from "./weights/weights.ts";
 
 export interface Sa2vaModel {
   readonly name: string;

@@ -1,7 +1,10 @@
-/** Tensor names and shapes of the SAM2 parts that pictures use (reference: sa2va.md §4); memory (video) is left out. */
+/**
+ * Tensor names and shapes of the SAM2 parts that pictures use (docs/spec/sa2va.md#4-tensor-names-and-shapes); memory
+ * (video) is left out.
+ */
 import type { DecoderSizes } from "./config.ts";
 import type { Sam2Config } from "./sam2/config.ts";
-import type { NamedShape } from "./tensor-shapes.ts";
+import type { NamedShape } from "./weights/tensor-shapes.ts";
 
 const S = "grounding_encoder.sam2_model";
 

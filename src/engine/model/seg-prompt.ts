@@ -1,7 +1,7 @@
-/** From the hidden state of [SEG] to SAM2's language prompt (reference: sa2va.md §12). */
+/** From the hidden state of [SEG] to SAM2's language prompt (docs/spec/sa2va.md#12-from-seg-to-the-language-prompt). */
 import { linear } from "../gpu/kernels/linear.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
-import type { Weights } from "./weights.ts";
+import type { Weights } from "./weights/weights.ts";
 
 /**
  * Linear, ReLU, linear. Differentiable in `hidden` and in `text_hidden_fcs.*`.

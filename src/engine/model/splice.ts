@@ -1,4 +1,4 @@
-/** Writing visual tokens into prompts' embeddings (reference: sa2va.md §10). */
+/** Writing visual tokens into prompts' embeddings (docs/spec/sa2va.md#10-splicing-visual-tokens). */
 import { LabError } from "../errors.ts";
 import { placedRows } from "../gpu/kernels/placed-rows.ts";
 import type { Tensor } from "../gpu/tf.ts";

@@ -1,16 +1,19 @@
-/** InternViT and the pixel shuffle that follows it (reference: sa2va.md §8, §9). Frozen everywhere. */
+/**
+ * InternViT and the pixel shuffle that follows it (docs/spec/sa2va.md#8-internvit,
+ * docs/spec/sa2va.md#9-pixel-shuffle-and-projector). Frozen everywhere.
+ */
 import { LabError } from "../errors.ts";
 import { headsOfPart } from "../gpu/heads.ts";
 import { gelu } from "../gpu/kernels/activation.ts";
-import { attention } from "../gpu/kernels/attention.ts";
+import { attention } from "../gpu/kernels/attention/attention.ts";
 import { conv2d } from "../gpu/kernels/conv.ts";
 import { layerNorm, rmsNorm } from "../gpu/kernels/norm.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { Sa2vaConfig, VisionConfig } from "./config.ts";
-import { linearLayer } from "./linear-layer.ts";
 import type { Probe } from "./probe.ts";
 import { resizeBicubicClamped } from "./sam2/interpolation.ts";
-import type { Weights } from "./weights.ts";
+import { linearLayer } from "./weights/linear-layer.ts";
+import type { Weights } from "./weights/weights.ts";
 
 const EMBEDDINGS = "vision_model.embeddings";
 const LAYERS = "vision_model.encoder.layers";

@@ -1,8 +1,9 @@
 /** Whether a run fits a graphics card, what it would take part by part, and which single change would make it fit. */
+import { groupsPerStep, needsReference } from "../config/derived.ts";
 import type { LabConfig } from "../config/table.ts";
-import type { Throughput } from "../gpu/throughput.ts";
+import type { Throughput } from "../gpu/runtime/throughput.ts";
 import type { Sa2vaConfig } from "../model/config.ts";
-import type { StorageChoice } from "../model/storage-choice.ts";
+import type { StorageChoice } from "../model/weights/storage-choice.ts";
 import { type GroupShape, type TransientForecast, transientForecast } from "./transient.ts";
 import { type TrainableForecast, trainableForecast, type WeightForecast, weightForecast } from "./weights.ts";
 import { stepSeconds, stepWork } from "./work.ts";
@@ -36,6 +37,7 @@ export type ForecastPart =
   | "moments"
   | "EMA partner"
   | "start of the run"
+  | "synchronised reference"
   | "gradients"
   | "features"
   | "keys and values"
@@ -69,13 +71,16 @@ export function forecast(
     masks,
     recompute: config.recompute,
     microBatches: config.microRollouts > 0 && config.microRollouts < config.groupSize,
-    reference: config.beta > 0,
+    reference: needsReference(config),
     passes: config.iterations,
     masksPerGroup: config.maskPolicy === "candidates" ? 3 : config.groupSize,
     partnerTokens: config.partnerMaxTokens,
     newPictures: 1,
   });
   // The published tensors are the start of everything but the adapter, which has no published form.
+  const synchronised = config.syncReference && config.reference === "start" && needsReference(config);
+  // Each loop's gradient is summed by itself.
+  const gradients = (captions && masks && config.mode === "rl" ? 2 : 1) * trained;
   const startCopy = F32 * trainable.blocks.lora;
   const heldParts: [ForecastPart, number][] = [
     ["frozen weights", weights.frozenBytes],
@@ -84,10 +89,11 @@ export function forecast(
     ["moments", 2 * trained],
     ["EMA partner", trained],
     ["start of the run", startCopy],
+    ...(synchronised ? [["synchronised reference", trained] as [ForecastPart, number]] : []),
   ];
   const held = heldParts.reduce((sum, [, bytes]) => sum + bytes, 0);
   const passing: [ForecastPart, number][] = [
-    ["gradients", trained],
+    ["gradients", gradients],
     ["features", transient.features],
     ["keys and values", transient.cache],
     ["activations", transient.activations],
@@ -99,7 +105,7 @@ export function forecast(
     group,
     parts: [...heldParts, ...passing].map(([part, bytes]) => ({ part, bytes })),
     held,
-    peak: held + trained + transient.peak,
+    peak: held + gradients + transient.peak,
     stepSeconds: rate === null ? null : stepSeconds(work, rate),
     checkpointBytes: 4 * trained,
   };
@@ -115,7 +121,7 @@ export function groupShape(model: Sa2vaConfig, config: LabConfig): GroupShape {
     promptTokens: tiles * model.tokensPerTile + region + PROMPT_WORDS,
     rollouts: config.groupSize,
     newTokens: config.maxNewTokens,
-    groups: config.promptsPerStep * config.accumulation,
+    groups: groupsPerStep(config),
   };
 }
 

@@ -1,10 +1,11 @@
 /** Bytes of a model's weights and of what training holds of them, from sizes alone: nothing has to be loaded. */
+
+import { loraShapes } from "../model/adapter/lora-factors.ts";
+import { type TrainableBlock, trainableBlock } from "../model/adapter/trainable.ts";
 import type { Sa2vaConfig } from "../model/config.ts";
-import { loraShapes } from "../model/lora-factors.ts";
 import { sam2Shapes } from "../model/sam2-shapes.ts";
-import { type StorageChoice, weightBytes } from "../model/storage-choice.ts";
-import { expectedShapes, type NamedShape } from "../model/tensor-shapes.ts";
-import { type TrainableBlock, trainableBlock } from "../model/trainable.ts";
+import { type StorageChoice, weightBytes } from "../model/weights/storage-choice.ts";
+import { expectedShapes, type NamedShape } from "../model/weights/tensor-shapes.ts";
 
 const F32 = 4;
 

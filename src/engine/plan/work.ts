@@ -1,5 +1,8 @@
-/** Arithmetic of a step, 2 operations a multiply-add (reference: sa2va.md §17), and the time it takes at a measured rate. */
-import type { Throughput } from "../gpu/throughput.ts";
+/**
+ * Arithmetic of a step, 2 operations a multiply-add (docs/spec/sa2va.md#17-sizes), and the time it takes at a measured
+ * rate.
+ */
+import type { Throughput } from "../gpu/runtime/throughput.ts";
 import type { Sa2vaConfig } from "../model/config.ts";
 import type { GroupShape } from "./transient.ts";
 import { elements, modelShapes } from "./weights.ts";

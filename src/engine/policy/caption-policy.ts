@@ -1,16 +1,16 @@
 /** The caption policy of loop 1: groups of captions of marked regions, and their log-probabilities. */
 import { repeatRows } from "../gpu/kernels/repeat.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
-import { languageScores } from "../model/language.ts";
+import { languageScores } from "../model/language/language.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
-import type { Weights } from "../model/weights.ts";
+import type { Weights } from "../model/weights/weights.ts";
+import type { Completion } from "./decode/generate.ts";
+import type { PromptBatch } from "./decode/prefill.ts";
+import type { SamplerSettings } from "./decode/sampler.ts";
+import { batchesOf, statesBehind } from "./decode/shared-prompts.ts";
 import { embedIds, embedPrompt, projectImage, projectImages } from "./embedding.ts";
 import type { ImageFeatures } from "./features.ts";
-import type { Completion } from "./generate.ts";
-import type { PromptBatch } from "./prefill.ts";
 import type { CaptionPrompt } from "./prompts.ts";
-import type { SamplerSettings } from "./sampler.ts";
-import { batchesOf, statesBehind } from "./shared-prompts.ts";
 
 /** Prompt of a group: everything but its last token is shared, the last one is each rollout's tail. */
 export function captionBatch(

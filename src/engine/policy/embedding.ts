@@ -1,14 +1,14 @@
 /** Prompts as embeddings: text rows of the frozen table, visual tokens of the trainable projector. */
 import { placedRows } from "../gpu/kernels/placed-rows.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
-import { embedTokens } from "../model/language.ts";
+import { embedTokens } from "../model/language/language.ts";
 import { projectVisual } from "../model/projector.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { splicedOrder, spliceVisual } from "../model/splice.ts";
-import type { Weights } from "../model/weights.ts";
+import type { Weights } from "../model/weights/weights.ts";
 import type { Prompt } from "../text/prompt.ts";
+import type { PromptBatch } from "./decode/prefill.ts";
 import type { ImageFeatures } from "./features.ts";
-import type { PromptBatch } from "./prefill.ts";
 import type { CaptionPrompt, RegionCells } from "./prompts.ts";
 
 /** Embeddings [rows, T, D] of equally long id rows. */
@@ -54,10 +54,21 @@ export function embedPrompt(
   projected: Tensor,
   cells: RegionCells | null,
 ): Tensor {
+  return embedRegions(model, weights, prompt, ids, projected, cells === null ? [] : [cells]);
+}
+
+/** The same for a prompt that marks any number of regions. */
+export function embedRegions(
+  model: Sa2vaModel,
+  weights: Weights,
+  prompt: Prompt,
+  ids: readonly number[],
+  projected: Tensor,
+  regions: readonly RegionCells[],
+): Tensor {
   return tf.tidy(() => {
     const text = embedIds(model, weights, [ids]);
     const visual = projected.reshape([-1, projected.shape[2] as number]);
-    const regions = cells === null ? [] : [cells];
     return spliceVisual(text, prompt, visual, regions, model.config.tokensPerTile);
   });
 }

@@ -3,7 +3,7 @@
  * for everything that decides their bits. A file that is cut off or changed is never used; it is computed anew and replaced.
  */
 import { sha256Hex } from "../bytes/hash.ts";
-import { isRecord } from "../bytes/json.ts";
+import { isRecord, parseJson } from "../bytes/json.ts";
 import type { RgbImage } from "../data/sample.ts";
 
 /** To be counted up whenever the towers' programs or the preparation of pictures change in any bit. */
@@ -48,7 +48,7 @@ export interface FeatureOrigin {
   readonly computedBy: unknown;
 }
 
-export interface FeatureShelf {
+export interface FeatureDiskCache {
   /** Features of a picture, or undefined when there are none or the file is damaged; what is written then replaces it. */
   read(picture: string): Promise<HostFeatures | undefined>;
   /** Keeps features when there is room; failures are told once, and nothing more is written then. */
@@ -67,17 +67,17 @@ export async function pictureKey({ width, height, data }: RgbImage): Promise<str
 }
 
 /**
- * @param maxBytes room for all features together. Where it is full, files that this shelf has not used give way, oldest
+ * @param maxBytes room for all features together. Where it is full, files that this diskCache has not used give way, oldest
  * name first; when all were used nothing more is written: a data set larger than the room would else push out every file
  * right before it is needed again
  * @param onFailure told once why nothing can be written
  */
-export async function openFeatureShelf(
+export async function openFeatureDiskCache(
   files: FeatureFiles,
   origin: FeatureOrigin,
   maxBytes: number,
   onFailure: (thrown: unknown) => void,
-): Promise<FeatureShelf> {
+): Promise<FeatureDiskCache> {
   const folder = (await sha256Hex(new TextEncoder().encode(JSON.stringify([FORMAT, origin])))).slice(0, 32);
   const sizes = new Map((await files.list("")).map(({ path, size }) => [path, size] as const));
   const used = new Set<string>();
@@ -179,7 +179,7 @@ async function decode(content: Uint8Array<ArrayBuffer>): Promise<HostFeatures | 
 
 function parsed(text: string): Record<string, unknown> | undefined {
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parseJson(text, "Stored features");
     return isRecord(value) ? value : undefined;
   } catch {
     // Cut off or overwritten: as good as absent.

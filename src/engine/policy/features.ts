@@ -1,11 +1,11 @@
 /**
  * Outputs of the frozen towers, which are most of a step's arithmetic and never change: computed once per image, kept in
- * host memory (least recently used first out, bounded in bytes), behind it on disk where there is a shelf for them, and put
+ * host memory (least recently used first out, bounded in bytes), behind it on disk where there is a diskCache for them, and put
  * on the GPU only for the step that needs them.
  * So GPU memory returns to its baseline after every step whatever the number of images seen.
  */
 import type { RgbImage } from "../data/sample.ts";
-import { readTogether } from "../gpu/read-back.ts";
+import { readTogether } from "../gpu/runtime/read-back.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import { resizeBicubic } from "../model/preprocess/pillow-bicubic.ts";
 import { normalisePixels } from "../model/preprocess/pixels.ts";
@@ -13,8 +13,8 @@ import { imageTiles } from "../model/preprocess/tiling.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { encodeSam, type SamFeatures } from "../model/sam2/neck.ts";
 import { pixelShuffle, visionTower } from "../model/vision.ts";
-import { weightsView } from "../model/weights.ts";
-import { type FeatureShelf, type HostFeatures, type HostTensor, pictureKey } from "./feature-store.ts";
+import { weightsView } from "../model/weights/weights.ts";
+import { type FeatureDiskCache, type HostFeatures, type HostTensor, pictureKey } from "./feature-store.ts";
 
 /** Frozen features of one image on the GPU; owned by whoever got them from the cache. */
 export interface ImageFeatures {
@@ -42,19 +42,19 @@ export function disposeFeatures(features: ImageFeatures): void {
 /**
  * @param maxTiles upper limit of tiles, at most the checkpoint's own
  * @param maxBytes host bytes to keep
- * @param openShelf opens what keeps features on disk when it is first needed; nothing is kept there when absent
+ * @param openDiskCache opens what keeps features on disk when it is first needed; nothing is kept there when absent
  */
 export function createFeatureCache(
   model: Sa2vaModel,
   maxTiles: number,
   maxBytes: number,
-  openShelf?: () => Promise<FeatureShelf | undefined>,
+  openDiskCache?: () => Promise<FeatureDiskCache | undefined>,
 ): FeatureCache {
   const entries = new Map<string, HostFeatures>();
   let bytes = 0;
   let hits = 0;
   let misses = 0;
-  let opened: Promise<FeatureShelf | undefined> | undefined;
+  let opened: Promise<FeatureDiskCache | undefined> | undefined;
   const remember = (imageId: string, host: HostFeatures): void => {
     entries.set(imageId, host);
     bytes += host.bytes;
@@ -87,17 +87,17 @@ export function createFeatureCache(
         return upload(known);
       }
       misses++;
-      opened ??= openShelf?.();
-      const shelf = await opened;
-      const picture = shelf === undefined ? "" : await pictureKey(rgb);
-      const shelved = await shelf?.read(picture);
+      opened ??= openDiskCache?.();
+      const diskCache = await opened;
+      const picture = diskCache === undefined ? "" : await pictureKey(rgb);
+      const shelved = await diskCache?.read(picture);
       if (shelved !== undefined) {
         remember(imageId, shelved);
         return upload(shelved);
       }
       const features = encodeImage(model, rgb, maxTiles);
       const host = await download(features);
-      await shelf?.write(picture, host);
+      await diskCache?.write(picture, host);
       remember(imageId, host);
       return features;
     },

@@ -7,14 +7,15 @@ import { type Tensor, tf } from "../gpu/tf.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { type DecodedMasks, decodeMasks, selectMask } from "../model/sam2/mask-decoder.ts";
 import { type FoundMask, readMasks } from "../model/sam2/postprocess.ts";
-import type { Weights } from "../model/weights.ts";
+import type { Weights } from "../model/weights/weights.ts";
+import { plainPhrase } from "../text/prompt.ts";
+import { generate } from "./decode/generate.ts";
+import type { PromptBatch } from "./decode/prefill.ts";
+import { FULL_SAMPLING } from "./decode/sampler.ts";
 import { embedTogether, projectImage } from "./embedding.ts";
 import type { ImageFeatures } from "./features.ts";
-import { generate } from "./generate.ts";
 import { type AskedPicture, phrasePromptsOf, samTogether } from "./phrase-prompts.ts";
-import type { PromptBatch } from "./prefill.ts";
-import { answerRule, type CaptionPrompt, captionPrompt, countCells, plainPhrase, regionCells } from "./prompts.ts";
-import { FULL_SAMPLING } from "./sampler.ts";
+import { answerRule, type CaptionPrompt, captionPrompt, countCells, regionCells } from "./prompts.ts";
 
 /** Decoder output for N phrases about one picture; differentiable in every trainable tensor. */
 export function segmentPhraseLogits(

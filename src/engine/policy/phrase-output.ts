@@ -2,7 +2,7 @@
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { type DecodedMasks, decodeMasks } from "../model/sam2/mask-decoder.ts";
-import type { Weights } from "../model/weights.ts";
+import type { Weights } from "../model/weights/weights.ts";
 import type { ImageFeatures } from "./features.ts";
 import { phrasePromptsOf, samTogether } from "./phrase-prompts.ts";
 

@@ -1,16 +1,16 @@
 /** Phrases about pictures as prompts of the mask decoder. */
 import { type Tensor, tf } from "../gpu/tf.ts";
-import { languageForward } from "../model/language.ts";
-import { rotatedAlike } from "../model/rope-scaling.ts";
+import { languageForward } from "../model/language/language.ts";
+import { rotatedAlike } from "../model/language/rope-scaling.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import type { SamFeatures } from "../model/sam2/neck.ts";
 import { languagePrompt } from "../model/seg-prompt.ts";
-import type { Weights } from "../model/weights.ts";
+import type { Weights } from "../model/weights/weights.ts";
+import { padded } from "./decode/prefill.ts";
+import { batchesOf, placesOf, statesBehind } from "./decode/shared-prompts.ts";
 import { embedIds, embedPrompt, projectImages, sharedLength } from "./embedding.ts";
 import type { ImageFeatures } from "./features.ts";
-import { padded } from "./prefill.ts";
 import { type SegmentPrompt, segmentPrompt } from "./prompts.ts";
-import { batchesOf, placesOf, statesBehind } from "./shared-prompts.ts";
 
 /** A picture and what is asked for in it. */
 export interface AskedPicture {

@@ -4,13 +4,15 @@ import { regionGrid } from "../model/preprocess/region-grid.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import {
   buildPrompt,
+  cleanPhrase,
   encodeAnswer,
   type Prompt,
+  REFERRING_WORDING,
   REGION_CAPTION_WORDING,
-  referringText,
   SEG_ANSWER,
 } from "../text/prompt.ts";
 import { type StopRule, stopRule } from "../text/template.ts";
+import { fitCaption } from "./fit-caption.ts";
 
 /** A marked region on the visual-token grid of the thumbnail: 0/1 per cell, row-major. */
 export type RegionCells = Uint8Array;
@@ -48,22 +50,21 @@ export interface SegmentPrompt extends Prompt {
   /** Ids of prompt and forced answer up to and including [SEG], whose hidden state prompts the mask decoder. */
   readonly forcedIds: readonly number[];
   readonly answer: string;
+  /** Whether the phrase was too long for the model's context and lost its end. */
+  readonly cut: boolean;
 }
 
 /** "Segment …": the mask task with the answer forced, since a sampled one hardly varies. */
 export function segmentPrompt(model: Sa2vaModel, tiles: number, phrase: string): SegmentPrompt {
-  const prompt = buildPrompt(model.tokenizer, model.config, { text: referringText(plainPhrase(phrase)), tiles });
   const answer = encodeAnswer(model.tokenizer, model.config.template, SEG_ANSWER);
   const upToSeg = answer.ids.slice(0, (answer.segPositions[0] as number) + 1);
-  return { ...prompt, forcedIds: [...prompt.ids, ...upToSeg], answer: SEG_ANSWER };
-}
-
-/** A caption without anything that would read as a control token of the prompt. */
-export function plainPhrase(text: string): string {
-  return text
-    .replace(/<[^<>]*>|\[SEG\]/g, " ")
-    .replace(/\s+/g, " ")
-    .trim();
+  const { made, cut } = fitCaption(
+    model,
+    phrase,
+    (text) => buildPrompt(model.tokenizer, model.config, { text: REFERRING_WORDING, phrase: cleanPhrase(text), tiles }),
+    ({ ids }) => ids.length + upToSeg.length,
+  );
+  return { ...made, forcedIds: [...made.ids, ...upToSeg], answer: SEG_ANSWER, cut };
 }
 
 export function answerRule(model: Sa2vaModel): StopRule {

@@ -18,7 +18,7 @@ export interface CaptionTerms {
 
 /**
  * Terms of loop 2 with their weights and the reward: METEOR alone with weight 1 when there is no judge, else
- * 0.25 METEOR + 0.75 judge, null when the judge gave no verdict (rewards.md §3).
+ * 0.25 METEOR + 0.75 judge, null when the judge gave no verdict (docs/spec/rewards.md#3-the-caption-judge).
  */
 export function captionReward({ meteor, judge }: CaptionTerms): ScoredRollout {
   const terms: RewardTerm[] =

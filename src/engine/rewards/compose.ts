@@ -1,13 +1,26 @@
 import { LabError } from "../errors.ts";
 import type { RewardTerm } from "./term.ts";
 
+/** Largest reward: sums and squares over a group stay finite, also in f32. */
+const LARGEST = 1e12;
+
+function tooLarge(name: string, value: number, weight: number): LabError {
+  return new LabError(
+    "held",
+    `The reward term "${name}" of ${value} with weight ${weight} is beyond ${LARGEST}; lower one of them, nothing of this step was kept`,
+    { subject: name },
+  );
+}
+
 /**
  * Weighted sum of the terms of one rollout. A term that is missing (value null) and has a weight makes the whole
- * reward missing: a failed judge must never count as 0 (rewards.md §3, Requirements). Terms of weight 0 are shown
+ * reward missing: a failed judge must never count as 0 (docs/spec/rewards.md#requirements-for-any-of-them). Terms of
+ * weight 0 are shown
  * only and cannot make it missing.
  *
  * @returns the sum, or null when a needed part is missing or no term has a weight
- * @throws LabError("internal") when a value or weight is not finite, naming the term
+ * @throws LabError("internal") when a value or weight is not finite, LabError("held") when the sum is too large to be
+ *   averaged, each naming the term
  */
 export function composeReward(terms: readonly RewardTerm[]): number | null {
   let sum = 0;
@@ -23,7 +36,10 @@ export function composeReward(terms: readonly RewardTerm[]): number | null {
     if (weight === 0) continue;
     needed++;
     if (value === null) missing = true;
-    else sum += weight * value;
+    else {
+      sum += weight * value;
+      if (Math.abs(sum) > LARGEST) throw tooLarge(name, value, weight);
+    }
   }
   return missing || needed === 0 ? null : sum;
 }

@@ -1,4 +1,4 @@
-import { type MaskIou, maskIou, type Rle } from "../data/rle.ts";
+import { type MaskIou, maskIou, type Rle } from "../data/mask/rle.ts";
 import { LabError } from "../errors.ts";
 import type { RewardTerm } from "./term.ts";
 
@@ -21,7 +21,7 @@ export interface PixelMask {
 }
 
 /**
- * Intersection over union of two masks of one size with its pixel counts (rewards.md §1, IoU).
+ * Intersection over union of two masks of one size with its pixel counts (docs/spec/rewards.md#iou).
  * @param emptyPairValue value when both are empty, where the ratio does not exist
  * @throws LabError("bad-input") when the sizes differ
  */

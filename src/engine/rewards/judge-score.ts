@@ -1,8 +1,10 @@
 /**
- * Multiple-choice scoring of one caption as the describe-anything benchmark does it (rewards.md §3a): which choice an
+ * Multiple-choice scoring of one caption as the describe-anything benchmark does it
+ * (docs/spec/rewards.md#3a-benchmark-judge): which choice an
  * answer means, and the score of a caption from its answers. Where the original stops with an exception or points
  * past the choices there is no verdict, which is missing and never 0.
  */
+import { quote } from "../errors.ts";
 import { pythonStrip } from "./meteor/tokens.ts";
 
 /** What an answer means. `none` fits no choice and scores 0; `no-verdict` cannot be judged at all. */
@@ -128,7 +130,7 @@ function noVerdict(reason: string): NoVerdict {
 }
 
 function beyond(answer: string, choices: number): NoVerdict {
-  return noVerdict(`the answer "${answer}" names none of the ${choices} choices`);
+  return noVerdict(`the answer ${quote(answer)} names none of the ${choices} choices`);
 }
 
 function letters(text: string): number {

@@ -33,21 +33,9 @@ const SUFFIX_RULES: Readonly<Record<PartOfSpeech, readonly (readonly [ending: st
   r: [],
 };
 
-/** Every result of one suffix rule on one of the forms, without repetition. */
-export function applySuffixRules(forms: Iterable<string>, part: PartOfSpeech): Set<string> {
-  const results = new Set<string>();
-  for (const form of forms) {
-    for (const [ending, replacement] of SUFFIX_RULES[part]) {
-      if (form.endsWith(ending)) results.add(form.slice(0, form.length - ending.length) + replacement);
-    }
-  }
-  return results;
-}
-
 /**
- * Base forms of a word for one part of speech (WordNet's morphy as NLTK runs it, rewards.md §2): an irregular form
- * gives itself and its listed bases and nothing else; any other word itself and one round of suffix rules; only if
- * none of these is in the index, further rounds until one is or no rule applies.
+ * Base forms of a word for one part of speech (WordNet's morphy as NLTK 3.10.4 runs it): the word itself and its listed
+ * bases where it is irregular, else the word itself and every result of one suffix rule; of these, the ones that are known.
  * @param known whether a form is in the index of this part of speech
  */
 export function baseForms(
@@ -56,14 +44,9 @@ export function baseForms(
   known: (form: string) => boolean,
   exceptions: ReadonlyMap<string, readonly string[]>,
 ): string[] {
-  const found = (forms: Iterable<string>): string[] => [...new Set(forms)].filter(known);
-  const listed = exceptions.get(word);
-  if (listed !== undefined) return found([word, ...listed]);
-  let forms = applySuffixRules([word], part);
-  let results = found([word, ...forms]);
-  while (results.length === 0 && forms.size > 0) {
-    forms = applySuffixRules(forms, part);
-    results = found(forms);
-  }
-  return results;
+  const ruled = (): string[] =>
+    SUFFIX_RULES[part].flatMap(([ending, replacement]) =>
+      word.endsWith(ending) ? [word.slice(0, word.length - ending.length) + replacement] : [],
+    );
+  return [...new Set([word, ...(exceptions.get(word) ?? ruled())])].filter(known);
 }

@@ -43,7 +43,7 @@ export function rewardScorer({ wordnet, judge, judgeHost, user }: ScorerParts): 
       opened = null;
       if (config.judge === "off") return null;
       if (judgeHost === undefined) {
-        throw new LabError("bad-config", "No judge can be asked here; switch it off", { subject: "judge" });
+        throw new LabError("bad-config", "No judge is available here. Turn it off", { subject: "judge" });
       }
       opened = await openJudge(config, judgeHost);
       return opened?.description ?? null;
@@ -85,11 +85,11 @@ async function userTerms(
   user: UserRewards | undefined,
 ): Promise<readonly RewardTerm[]> {
   if (plan.user === null) {
-    throw new LabError("held", "The own reward has a weight but no function was written; write one or set it to 0", {
+    throw new LabError("held", "The custom reward has a weight but no function. Write one or set the weight to 0", {
       subject: "userReward",
     });
   }
-  if (user === undefined) throw new LabError("internal", "There is no sandbox for the own reward here");
+  if (user === undefined) throw new LabError("internal", "There is no sandbox for the custom reward here");
   const values = await user.run(plan.user, group, rows);
   return values.map((value): RewardTerm => ({ name: "user", value, weight: 0 }));
 }

@@ -1,7 +1,7 @@
 import type { LabConfig } from "../config/table.ts";
-import type { Rle } from "../data/rle.ts";
+import type { Rle } from "../data/mask/rle.ts";
 import type { RewardPlan } from "./composer/plan.ts";
-import type { JudgeDescription } from "./judge/setup.ts";
+import type { JudgeDescription } from "./judge/description.ts";
 import type { RewardTerm } from "./term.ts";
 
 /** A caption pair to be scored: reference = the data set's text, hypothesis = generated text. */

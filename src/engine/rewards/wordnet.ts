@@ -13,8 +13,7 @@
  *     end
  *
  * A form is in the index of a part of speech when it is the lower-cased lemma of one of its synsets. Synsets without
- * a one-word lemma, and those whose lemmas all stand in another one, change no answer and are left out, except where
- * a form ends the search for base forms.
+ * a one-word lemma, and those whose lemmas all stand in another one, change no answer and are left out.
  */
 import type { ByteSource } from "../bytes/source.ts";
 import { LabError } from "../errors.ts";
@@ -32,7 +31,7 @@ export interface Wordnet {
    * the database. Empty for an unknown word; the word itself is only in it when it is a lemma as written.
    */
   lemmas(word: string): ReadonlySet<string>;
-  /** The word and its `lemmas` (rewards.md §2, Synonym set). */
+  /** The word and its `lemmas` (docs/spec/rewards.md#synonym-set-of-a-token-w). */
   synonyms(word: string): ReadonlySet<string>;
 }
 

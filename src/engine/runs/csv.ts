@@ -14,6 +14,12 @@ export function metricsCsv(rows: readonly StepMetrics[]): string {
   return `${lines.join("\n")}\n`;
 }
 
+/** A table of named columns; null, undefined and missing values are empty cells. */
+export function tableCsv(columns: readonly string[], rows: readonly (readonly unknown[])[]): string {
+  const line = (cells: readonly unknown[]): string => cells.map((cell) => quote(String(cell ?? ""))).join(",");
+  return `${[columns, ...rows].map(line).join("\n")}\n`;
+}
+
 function quote(text: string): string {
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

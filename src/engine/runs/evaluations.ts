@@ -1,35 +1,42 @@
-/** Evaluations of a run: `eval.jsonl`, one line each with its report and the rows it was computed from. */
-
-import { isRecord } from "../bytes/json.ts";
-import type { Rle } from "../data/rle.ts";
+/**
+ * Evaluations of a run: `eval.jsonl`, one line each with its report and the rows it was computed from. Held-out rows have
+ * two parts: the selection part chooses the best checkpoint, every other number is computed from the report part alone.
+ */
+import { fits, parseJson } from "../bytes/json.ts";
+import type { LabConfig } from "../config/table.ts";
+import type { Rle } from "../data/mask/rle.ts";
 import { LabError } from "../errors.ts";
-import type { RunStore } from "./store.ts";
+import type { RunStore } from "../storage/store.ts";
+import type { EvalMetric, RewardMetric, SegmentationMetric } from "./evaluation-metrics.ts";
+import { EVALUATION } from "./evaluation-schema.ts";
 
-export const EVAL_METRICS = [
-  "loop1_sampled",
-  "loop1_greedy",
-  "loop2_sampled",
-  "loop2_greedy",
-  "grounding_iou",
-  "caption_meteor",
-] as const;
-export type EvalMetric = (typeof EVAL_METRICS)[number];
+export * from "./evaluation-metrics.ts";
 
-/** IoU from which on a row counts as found, by the score's name. */
-export const SEGMENTATION_BOUNDS = { precision_50: 0.5, precision_70: 0.7, precision_90: 0.9 } as const;
-export const SEGMENTATION_METRICS = ["giou", "ciou", "precision_50", "precision_70", "precision_90"] as const;
-export type SegmentationMetric = (typeof SEGMENTATION_METRICS)[number];
+/** What can choose the best checkpoint (setting bestMetric). */
+export type SelectionMetric = LabConfig["bestMetric"];
 
-/** A mean with its 95 % bootstrap interval. */
+/** A mean with its 95 % bootstrap interval over images. */
 export interface Interval {
   readonly mean: number;
   readonly low: number;
   readonly high: number;
 }
 
+/** Which numbers a held-out row is for. */
+export type RowPart = "selection" | "report";
+
 /** One held-out row's scores and what was said and drawn for it. */
 export type RowScores = Readonly<Record<EvalMetric, number>> & {
+  /** Absent in evaluations of older versions, whose rows both chose the best checkpoint and were reported. */
+  readonly part?: RowPart;
+  /**
+   * The run's own reward; null for a loop that does not train and where no rollout got a verdict. Absent in evaluations of
+   * older versions.
+   */
+  readonly rewards?: Readonly<Record<RewardMetric, number | null>>;
   readonly rowId: string;
+  /** Absent in evaluations of older versions. */
+  readonly imageId?: string;
   readonly caption: string;
   /** The policy's caption without sampling. */
   readonly captionGreedy: string;
@@ -49,16 +56,52 @@ export interface SegmentationScore {
   readonly difference: Interval | null;
 }
 
+/** Whether a judge's verdicts are in the run's own reward: asked for, left out of evaluation, or no term of it. */
+export type JudgeUse = "asked" | "left-out" | "none";
+
+/** The run's own reward over the report rows that have one. */
+export interface RewardScore {
+  readonly mean: number;
+  readonly low: number;
+  readonly high: number;
+  /** Rows it is the mean of. */
+  readonly n: number;
+  /** Paired difference to the baseline over the rows that have it in both; null for the baseline itself. */
+  readonly difference: Interval | null;
+}
+
+/** What chooses the best checkpoint: the mean of a score over the selection rows. */
+export interface Selection {
+  readonly metric: SelectionMetric;
+  /** Rows it is the mean of. */
+  readonly n: number;
+  /** Null where a row has no such score: the evaluation then chooses nothing. */
+  readonly value: number | null;
+}
+
+/** All numbers but `selection` are computed from the report rows alone. */
 export interface EvalReport {
   readonly step: number;
+  /** Report rows. */
   readonly n: number;
   readonly means: Readonly<Record<EvalMetric, number>>;
   /** 95 % bootstrap interval of each mean. */
   readonly ci: Readonly<Record<EvalMetric, readonly [number, number]>>;
-  /** Mean paired difference to the first evaluation of the run with its interval; null for the first itself. */
+  /** Mean paired difference to the baseline with its interval; null for the baseline itself. */
   readonly difference: Readonly<Record<EvalMetric, Interval>> | null;
   /** Masks for true captions as segmentation papers count them; absent in reports of older versions. */
   readonly segmentation?: Readonly<Record<SegmentationMetric, SegmentationScore>>;
+  /** Absent in reports of older versions; a loop that does not train has null. */
+  readonly reward?: {
+    readonly judge: JudgeUse;
+    readonly scores: Readonly<Record<RewardMetric, RewardScore | null>>;
+  };
+  /** Null where no rows were set aside to choose by; absent in reports of older versions. */
+  readonly selection?: Selection | null;
+  /** Mask policy that loop 2 was sampled with; older versions always took the candidates. */
+  readonly maskPolicy?: LabConfig["maskPolicy"];
+  /** Step of the evaluation that differences are to; the run's first one where absent. */
+  readonly baseline?: number;
 }
 
 export interface StoredEvaluation {
@@ -84,41 +127,13 @@ function parseLine(line: string, place: string): StoredEvaluation {
     new LabError("bad-input", `${place} is not ${what}; the file is kept as it is`, { subject: place, cause });
   let value: unknown;
   try {
-    value = JSON.parse(line);
+    value = parseJson(line, place);
   } catch (thrown) {
     throw bad("valid JSON", thrown);
   }
-  if (!isEvaluation(value)) throw bad("an evaluation with its step, means, intervals and rows");
-  return value;
+  if (!fits(value, EVALUATION)) throw bad("an evaluation with its step, means, intervals and rows");
+  return value as unknown as StoredEvaluation;
 }
-
-/** What everything that shows an evaluation relies on; a number that was none is stored as null. */
-function isEvaluation(value: unknown): value is StoredEvaluation {
-  if (!isRecord(value) || !isRecord(value.report) || !Array.isArray(value.rows)) return false;
-  const { step, means, ci, difference, segmentation } = value.report;
-  const all = (record: unknown, holds: (own: unknown) => boolean): boolean =>
-    isRecord(record) && EVAL_METRICS.every((metric) => holds(record[metric]));
-  const number = (own: unknown): boolean => typeof own === "number" || own === null;
-  const interval = (own: unknown): boolean => isRecord(own) && [own.mean, own.low, own.high].every(number);
-  return (
-    Number.isSafeInteger(step) &&
-    all(means, number) &&
-    all(ci, (own) => Array.isArray(own) && own.length === 2 && own.every(number)) &&
-    (difference === null || all(difference, interval)) &&
-    (segmentation === undefined ||
-      (isRecord(segmentation) &&
-        SEGMENTATION_METRICS.every((metric) => {
-          const own = segmentation[metric];
-          return isRecord(own) && number(own.value) && (own.difference === null || interval(own.difference));
-        }))) &&
-    value.rows.every(
-      (row) => isRecord(row) && typeof row.rowId === "string" && all(row, number) && isPixels(row.groundingPixels),
-    )
-  );
-}
-
-const isPixels = (value: unknown): boolean =>
-  value === undefined || (Array.isArray(value) && value.length === 2 && value.every(Number.isSafeInteger));
 
 /** Drops the evaluations of steps past this one. @throws LabError("bad-input") naming a line that is damaged */
 export async function truncateEvaluations(store: RunStore, runId: string, step: number): Promise<void> {

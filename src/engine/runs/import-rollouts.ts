@@ -2,9 +2,9 @@
  * Rollouts of other programs, or of a stored run, as groups for the reward bench: our own Arrow files, or one JSON
  * object on each line.
  */
-import { isRecord } from "../bytes/json.ts";
-import { parseRle, type Rle } from "../data/rle.ts";
-import { LabError, toLabError } from "../errors.ts";
+import { isRecord, parseJson } from "../bytes/json.ts";
+import { parseRle, type Rle } from "../data/mask/rle.ts";
+import { dropUnseen, LabError, quote, thrownText, toLabError } from "../errors.ts";
 import type { BenchRollout, UnscoredGroup } from "../rewards/bench/bench-group.ts";
 import type { GroupRecord } from "./records.ts";
 import { groupsFromArrow } from "./rollouts-arrow.ts";
@@ -15,7 +15,7 @@ export async function importRollouts(bytes: Uint8Array, name: string): Promise<r
     ? rolloutLines(new TextDecoder().decode(bytes), name)
     : (await groupsFromArrow(bytes, name)).map(fromRecord);
   if (groups.length > 0) return groups;
-  throw new LabError("bad-input", `${name} holds no rollouts; what was there before is kept`, { subject: name });
+  throw new LabError("bad-input", `${name} contains no rollouts; the open groups are kept`, { subject: name });
 }
 
 /** Arrow streams begin with a continuation marker, Arrow files with their name; text with neither. */
@@ -29,6 +29,7 @@ function fromRecord(group: GroupRecord): UnscoredGroup {
   const key = `${group.step}-${group.loop}-${group.group}`;
   return {
     key,
+    batch: String(group.step),
     loop: group.loop,
     rowId: group.rowId,
     imageId: group.rollouts[0]?.imageId ?? null,
@@ -82,13 +83,13 @@ function rolloutLines(text: string, name: string): readonly UnscoredGroup[] {
       new LabError("bad-input", `${name}, line ${at + 1}: ${cause}; nothing was taken from it`, { subject: name });
     const record = parsed(line, fail);
     const loop = record.loop ?? 1;
-    if (loop !== 1 && loop !== 2) throw fail(`loop is ${JSON.stringify(loop)}, neither 1 nor 2`);
+    if (loop !== 1 && loop !== 2) throw fail(`loop is ${quote(loop)}, neither 1 nor 2`);
     const rowId = identity(record, ["row", "row_id"]) ?? `line ${at + 1}`;
     const group = identity(record, ["group"]) ?? "";
     const step = identity(record, ["step"]) ?? "";
     const key = JSON.stringify([rowId, loop, step, group]);
     const imageId = pictureName(record);
-    const own = groups.get(key) ?? { key, loop, rowId, imageId, weights: null, rollouts: [] };
+    const own = groups.get(key) ?? { key, batch: step, loop, rowId, imageId, weights: null, rollouts: [] };
     groups.set(key, own);
     const facts = {
       loop,
@@ -120,10 +121,9 @@ type Fields = Readonly<Record<string, unknown>>;
 function parsed(line: string, fail: Fail): Fields {
   let value: unknown;
   try {
-    value = JSON.parse(line);
+    value = parseJson(line, "it");
   } catch (thrown) {
-    if (!(thrown instanceof SyntaxError)) throw thrown;
-    throw fail("it is not JSON");
+    throw fail(thrownText(thrown));
   }
   if (isRecord(value)) return value;
   throw fail("it is not a JSON object");
@@ -144,7 +144,7 @@ function textOf(record: Fields, names: readonly string[], fail: Fail): string | 
   const name = names.find((candidate) => record[candidate] !== undefined && record[candidate] !== null);
   if (name === undefined) return null;
   const value = record[name];
-  if (typeof value === "string") return value;
+  if (typeof value === "string") return dropUnseen(value);
   throw fail(`${name} is no text`);
 }
 

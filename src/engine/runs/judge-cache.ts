@@ -1,6 +1,6 @@
 /** The judge's replies beside the runs, for all of them: a second run asks nothing that the first has asked. */
 import { openCache, type ReplyCache } from "../rewards/judge/cache.ts";
-import type { RunStore } from "./store.ts";
+import type { RunStore } from "../storage/store.ts";
 
 /** No run can have this name, and lists of runs leave it out. */
 const PATH = ".judge/replies.jsonl";

@@ -1,10 +1,12 @@
 /** The stored runs as the page lists, opens, renames, deletes and exports them. */
 import { LabError } from "../errors.ts";
+import { holdRun, type RunLocks } from "../storage/lock.ts";
+import type { RunStore } from "../storage/store.ts";
+import { type Alarm, readAlarms } from "./alarms.ts";
 import { readEvaluations, type StoredEvaluation } from "./evaluations.ts";
-import { holdRun, type RunLocks } from "./lock.ts";
+import type { RunManifest } from "./manifest.ts";
 import type { GroupRecord, StepMetrics } from "./records.ts";
-import { digestRun, isThere, listRuns, openRun, type RunDigest } from "./run-folder.ts";
-import type { RunStore } from "./store.ts";
+import { digestRun, listRuns, openRun, type RunDigest, readEach, runFolder } from "./run-folder.ts";
 import { readThumbs, type Thumb, type Thumbs, writeThumb } from "./thumbs.ts";
 import { zipRun } from "./zip.ts";
 
@@ -28,6 +30,8 @@ export interface RunLibrary {
   setThumb(id: string, rollout: string, thumb: Thumb | null): Promise<Thumbs>;
   /** Held-out evaluations, oldest first. */
   evaluations(id: string): Promise<readonly StoredEvaluation[]>;
+  /** Alarms, oldest first; null for a run of a version that kept none. */
+  alarms(id: string): Promise<readonly Alarm[] | null>;
   rename(id: string, title: string): Promise<void>;
   /** @throws LabError("storage") while the run is being trained */
   remove(id: string): Promise<void>;
@@ -39,23 +43,18 @@ export function runLibrary(store: RunStore, locks?: RunLocks | null): RunLibrary
   return {
     list: async () => {
       const listed = await listRuns(store);
-      const damaged = [...listed.damaged];
-      const runs: RunDigest[] = [];
-      for (const { id } of listed.runs) {
-        try {
-          runs.push(await digestRun(await openRun(store, id), listed.files.get(id)));
-        } catch (thrown) {
-          if (!(thrown instanceof LabError)) throw thrown;
-          if (await isThere(store, id)) damaged.push(id);
-        }
-      }
-      return { runs, damaged, ...(await store.usage()) };
+      const manifests = new Map(listed.runs.map((manifest) => [manifest.id, manifest]));
+      const digests = await readEach(store, [...manifests.keys()], (id) =>
+        digestRun(runFolder(store, manifests.get(id) as RunManifest), listed.files.get(id)),
+      );
+      return { runs: digests.values, damaged: [...listed.damaged, ...digests.damaged], ...(await store.usage()) };
     },
     open: async (id) => {
       const run = await openRun(store, id);
       return { run: await digestRun(run), metrics: await run.readMetrics(), groupSteps: await run.groupSteps() };
     },
     evaluations: (id) => readEvaluations(store, id),
+    alarms: (id) => readAlarms(store, id),
     groups: async (id, step) => (await openRun(store, id)).readGroups(step),
     thumbs: (id) => readThumbs(store, id),
     setThumb: (id, rollout, thumb) => writeThumb(store, id, rollout, thumb),

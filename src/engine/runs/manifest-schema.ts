@@ -1,12 +1,14 @@
 /** `run.json` at the border: whatever was stored, by whichever version, becomes a complete manifest or a sentence. */
 import * as z from "zod/mini";
+import { shapeOf } from "../bytes/json.ts";
 import { parseConfig } from "../config/parse.ts";
+import { withOlderMeaning } from "../config/stored-settings.ts";
 import type { RunManifest } from "./manifest.ts";
 
-// Without this zod compiles code at run time once, which the page's content policy reports.
-z.config({ jitless: true });
-
 const count = z.number().check(z.gte(0), z.int());
+
+/** What goes into files of other programs as it is. */
+const name = z.string().check(z.regex(/^[\w.-]{1,100}$/));
 
 const MANIFEST = z.object({
   format: z.literal("sa2va-lab-run/1"),
@@ -15,7 +17,14 @@ const MANIFEST = z.object({
   created: z.string(),
   version: z.string(),
   config: z.record(z.string(), z.unknown()),
-  model: z.object({ name: z.string(), hash: z.string(), parameters: count, trainableParameters: count }),
+  model: z.object({
+    name: z.string(),
+    hash: z.string(),
+    parameters: count,
+    trainableParameters: count,
+    template: z.optional(name),
+    base: z.optional(name),
+  }),
   startAdapter: z.optional(z.object({ name: z.string(), hash: z.string() })),
   data: z.object({ name: z.string(), rows: count, trainRows: count, heldOutRows: count, hash: z.string() }),
   adapter: z.object({
@@ -31,18 +40,17 @@ const MANIFEST = z.object({
 
 /** The manifest, settings that are newer than the run filled with their defaults; or what is wrong with it. */
 export function parseManifest(value: unknown): { readonly manifest: RunManifest } | { readonly problem: string } {
-  const parsed = MANIFEST.safeParse(value);
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0];
-    return { problem: `"${issue?.path.join(".") ?? ""}" is ${issue?.message ?? "not as it should be"}` };
-  }
-  const { config, problems } = parseConfig(parsed.data.config);
+  const parsed = shapeOf(value, MANIFEST);
+  if ("problem" in parsed) return parsed;
+  const { config, problems } = parseConfig(withOlderMeaning(parsed.value.config));
   if (problems.length > 0) return { problem: problems.join("; ") };
-  const { startAdapter, selfTest, lengths, ...rest } = parsed.data;
+  const { startAdapter, selfTest, lengths, model, ...rest } = parsed.value;
+  const { template, base, ...sizes } = model;
+  const facts = { ...(template === undefined ? {} : { template }), ...(base === undefined ? {} : { base }) };
   const optional = {
     ...(startAdapter === undefined ? {} : { startAdapter }),
     ...(selfTest === undefined ? {} : { selfTest }),
     ...(lengths === undefined ? {} : { lengths }),
   };
-  return { manifest: { ...rest, ...optional, config } };
+  return { manifest: { ...rest, ...optional, model: { ...sizes, ...facts }, config } };
 }

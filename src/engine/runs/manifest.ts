@@ -18,6 +18,10 @@ export interface RunManifest {
     readonly hash: string;
     readonly parameters: number;
     readonly trainableParameters: number;
+    /** Chat template, as config.json names it; absent in runs of older versions. */
+    readonly template?: string;
+    /** InternVL checkpoint that the model was made from; absent where its sizes are no published ones. */
+    readonly base?: string;
   };
   /** The adapter the run started from; its files lie in `start/`. Absent for a fresh one. */
   readonly startAdapter?: { readonly name: string; readonly hash: string };

@@ -4,6 +4,10 @@
  * are `{"$number": "NaN"}`.
  */
 
+import * as z from "zod/mini";
+import { parseJson, parseJsonAs } from "../bytes/json.ts";
+import { MOST_STEPS } from "./step-name.ts";
+
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 const MARK = "$number";
@@ -13,9 +17,9 @@ export function exactJson(value: Json, indent?: number): string {
   return JSON.stringify(mark(value), null, indent);
 }
 
-/** Inverse of exactJson. @throws SyntaxError when the text is no JSON */
-export function parseExactJson(text: string): Json {
-  return unmark(JSON.parse(text) as Json);
+/** Inverse of exactJson. @param subject for messages @throws LabError("bad-input") when the text is no JSON */
+export function parseExactJson(text: string, subject: string): Json {
+  return unmark(parseJson(text, subject) as Json);
 }
 
 /** A row of metrics on one line. */
@@ -25,14 +29,19 @@ export function metricsLine(row: Readonly<Record<string, number>>): string {
   });
 }
 
-/** The numbers of a metrics line; anything that is no number is left out. @throws SyntaxError when it is no JSON */
-export function parseMetricsLine(line: string): Record<string, number> {
-  const row: Record<string, number> = {};
-  for (const [name, value] of Object.entries(JSON.parse(line) as Record<string, unknown>)) {
-    if (typeof value === "number") row[name] = value;
-    else if (value === "NaN" || value === "Infinity" || value === "-Infinity") row[name] = Number(value);
-  }
-  return row;
+const ROW = z.looseObject({ step: z.number().check(z.int(), z.gte(0), z.lte(MOST_STEPS)) });
+
+/**
+ * The numbers of a metrics line; anything else that is no number is left out.
+ * @param place file and line, for messages
+ * @throws LabError("bad-input") when it is no JSON or has no step
+ */
+export function parseMetricsLine(line: string, place: string): Record<string, number> {
+  const entries = Object.entries(parseJsonAs(line, ROW, place)).flatMap(([name, value]) => {
+    if (typeof value === "number") return [[name, value] as const];
+    return value === "NaN" || value === "Infinity" || value === "-Infinity" ? [[name, Number(value)] as const] : [];
+  });
+  return Object.fromEntries(entries);
 }
 
 function mark(value: Json): Json {

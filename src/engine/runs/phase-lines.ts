@@ -2,8 +2,9 @@
  * `phases.jsonl` of a run folder: what every step cost, phase by phase, one line a step. Apart from metrics.jsonl, because
  * it depends on the machine and on what was kept from before: a resumed run repeats the metrics, not the costs.
  */
-import { isRecord } from "../bytes/json.ts";
-import type { RunStore } from "./store.ts";
+import { isRecord, parseJson } from "../bytes/json.ts";
+import type { RunStore } from "../storage/store.ts";
+import { MOST_STEPS } from "./step-name.ts";
 
 /** What one phase of a step cost. */
 export interface PhaseCost {
@@ -16,7 +17,7 @@ export interface PhaseCost {
   /** Buffers mapped for reading, and their bytes. */
   readonly readBacks: number;
   readonly readBytes: number;
-  /** Bytes handed to the GPU. */
+  /** Bytes written to the GPU. */
   readonly writtenBytes: number;
   /** GPU buffers made, those taken from the pool left out, and their bytes. */
   readonly buffers: number;
@@ -80,23 +81,27 @@ export async function truncatePhases(store: RunStore, runId: string, step: numbe
 function parsePhases(line: string): StepCosts | null {
   let value: unknown;
   try {
-    value = JSON.parse(line);
+    value = parseJson(line, "A line of costs");
   } catch {
     // The last line of a crash, and the empty text after the last line break.
     return null;
   }
-  if (!isRecord(value) || typeof value.step !== "number" || !isRecord(value.phases)) return null;
+  if (!isRecord(value) || !isStep(value.step) || !isRecord(value.phases)) return null;
   const phases: Record<string, PhaseCost> = {};
   for (const [phase, stored] of Object.entries(value.phases)) {
     if (!isRecord(stored)) return null;
     const cost: Partial<Record<keyof PhaseCost, number | null>> = {};
     for (const name of NAMES) {
       const number = stored[KEYS[name]];
-      if (typeof number === "number") cost[name] = number;
+      if (typeof number === "number" && number >= 0) cost[name] = number;
       else if (OPEN.has(name)) cost[name] = null;
       else return null;
     }
     phases[phase] = cost as PhaseCost;
   }
   return { step: value.step, phases };
+}
+
+function isStep(value: unknown): value is number {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= MOST_STEPS;
 }

@@ -1,4 +1,4 @@
-import type { Rle } from "../data/rle.ts";
+import type { Rle } from "../data/mask/rle.ts";
 import type { RewardTerm } from "../rewards/term.ts";
 
 /** Loop 1: mask → caption (policy) → mask′ (partner). Loop 2: caption → mask (policy) → caption′ (partner). */
@@ -73,8 +73,12 @@ export interface GroupRecord {
   readonly rewardStd: number;
   /** All rewards equal: no learning signal from this group. */
   readonly zeroSpread: boolean;
+  /** Token ids of the policy's prompt, visual tokens included; absent in runs of older versions. */
+  readonly promptIds?: readonly number[];
+  /** Loop 2: token ids of the forced answer that follows the prompt; absent in loop 1 and in runs of older versions. */
+  readonly answerIds?: readonly number[];
   readonly rollouts: readonly RolloutRecord[];
 }
 
-/** Flat metric name → value; names and meanings are in runs/metric-table.ts. NaN is kept, missing is absent. */
+/** Flat metric name → value; names and meanings are in runs/metrics/metric-table.ts. NaN is kept, missing is absent. */
 export type StepMetrics = Readonly<Record<string, number>>;

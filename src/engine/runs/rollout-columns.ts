@@ -1,6 +1,6 @@
 /** The columns of a rollout file: Arrow type, Hugging Face feature and where the value comes from. */
 import { Bool, type DataType, Field, Float64, Int32, List, Schema, Struct, Utf8 } from "apache-arrow";
-import type { Rle } from "../data/rle.ts";
+import type { Rle } from "../data/mask/rle.ts";
 import type { RewardTerm } from "../rewards/term.ts";
 import { exactJson, type Json } from "./numbers-json.ts";
 import type { ActionRecord, GroupRecord, RolloutRecord } from "./records.ts";
@@ -22,6 +22,12 @@ const text = (read: Column["read"]): Column => ({ type: new Utf8(), feature: val
 const whole = (read: Column["read"]): Column => ({ type: new Int32(), feature: value("int32"), read });
 const real = (read: Column["read"]): Column => ({ type: new Float64(), feature: value("float64"), read });
 const flag = (read: Column["read"]): Column => ({ type: new Bool(), feature: value("bool"), read });
+
+const wholes = (read: (row: RolloutRow) => readonly number[] | null): Column => ({
+  type: new List(new Field("item", new Int32(), true)),
+  feature: [value("int32")],
+  read,
+});
 
 const rle = (read: (row: RolloutRow) => Rle | null): Column => ({
   type: new Struct([
@@ -92,6 +98,8 @@ export const COLUMNS = {
   group_reward_mean: real((row) => row.groupOf.rewardMean),
   group_reward_std: real((row) => row.groupOf.rewardStd),
   group_zero_spread: flag((row) => row.groupOf.zeroSpread),
+  prompt_runs: wholes((row) => (row.groupOf.promptIds === undefined ? null : toRuns(row.groupOf.promptIds))),
+  answer_ids: wholes((row) => row.groupOf.answerIds ?? null),
   actions,
   terms_json: text((row) => exactJson(row.terms as unknown as Json)),
 } as const satisfies Record<string, Column>;
@@ -112,4 +120,14 @@ export function rolloutSchema(terms: readonly string[]): Schema {
     columns.map(([name, column]) => new Field(name, column.type, true)),
     new Map([["huggingface", JSON.stringify({ info: { features } })]]),
   );
+}
+
+/** Token ids as pairs of id and repetitions: visual tokens come in runs of thousands. */
+function toRuns(ids: readonly number[]): number[] {
+  const runs: number[] = [];
+  for (const id of ids) {
+    if (runs.at(-2) === id) runs[runs.length - 1] = (runs.at(-1) as number) + 1;
+    else runs.push(id, 1);
+  }
+  return runs;
 }

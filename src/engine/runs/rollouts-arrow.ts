@@ -4,14 +4,16 @@
  */
 import { type DataType, makeData, RecordBatch, Struct, Table, tableToIPC } from "apache-arrow";
 import { memorySource } from "../bytes/memory.ts";
-import type { Cell } from "../data/arrow-cells.ts";
-import { type ArrowTable, openArrow } from "../data/arrow-table.ts";
+import { openArrow } from "../data/arrow/arrow-table.ts";
+import { parseRle } from "../data/mask/rle.ts";
+import type { Cell, Table as DataTable } from "../data/table.ts";
 import { LabError } from "../errors.ts";
+import { columnData } from "../formats/arrow-columns.ts";
 import type { RewardTerm } from "../rewards/term.ts";
-import { columnData } from "./arrow-columns.ts";
 import { parseExactJson } from "./numbers-json.ts";
 import type { ActionRecord, GroupRecord, LoopId, RolloutRecord } from "./records.ts";
 import { COLUMNS, REWARD_PREFIX, type RolloutRow, readTerm, rolloutSchema } from "./rollout-columns.ts";
+import { checkRollout } from "./rollout-schema.ts";
 
 /** Terms that always have a column, so that the files of steps with other loops have the same columns. */
 const USUAL_TERMS = ["iou", "meteor"];
@@ -45,9 +47,10 @@ export async function groupsFromArrow(bytes: Uint8Array, path: string): Promise<
     // What is cut off between two batches would be taken for the whole.
     if (!endsWith(bytes, END_OF_STREAM)) throw new Error("it does not end as an Arrow stream does");
     const table = await openArrow(memorySource(path, bytes));
-    if (table.index.problem !== undefined) throw new Error(table.index.problem);
+    if (table.problem !== undefined) throw new Error(table.problem);
     for (let n = 0; n < table.rows; n++) {
       const { header, rollout } = fromRow(await rowOf(table, n));
+      checkRollout(header, rollout);
       const last = groups.at(-1);
       const same =
         last?.header.group === header.group && last.header.loop === header.loop && last.header.step === header.step;
@@ -65,7 +68,7 @@ export async function groupsFromArrow(bytes: Uint8Array, path: string): Promise<
 }
 
 /** Cells of a row by the names of their columns. */
-async function rowOf(table: ArrowTable, row: number): Promise<ReadonlyMap<string, Cell>> {
+async function rowOf(table: DataTable, row: number): Promise<ReadonlyMap<string, Cell>> {
   const cells = new Map<string, Cell>();
   for (const [at, { name }] of table.columns.entries()) cells.set(name, await table.cell(at, row));
   return cells;
@@ -80,8 +83,7 @@ function fromRow(cells: ReadonlyMap<string, Cell>): { header: Omit<GroupRecord, 
   const mask = (name: "given_mask" | "predicted_mask" | "greedy_mask") => {
     const value = cell<{ counts: string; size: readonly number[] } | null>(name);
     if (value === null) return null;
-    const [height, width] = value.size;
-    return { size: [height as number, width as number] as const, counts: value.counts };
+    return parseRle(value);
   };
   const step = cell<number>("step");
   const loop = cell<LoopId>("loop");
@@ -98,6 +100,7 @@ function fromRow(cells: ReadonlyMap<string, Cell>): { header: Omit<GroupRecord, 
       rewardMean: cell("group_reward_mean"),
       rewardStd: cell("group_reward_std"),
       zeroSpread: cell("group_zero_spread"),
+      ...tokenIds(cells),
     },
     rollout: {
       id: cell("id"),
@@ -116,12 +119,33 @@ function fromRow(cells: ReadonlyMap<string, Cell>): { header: Omit<GroupRecord, 
       predictedMask: mask("predicted_mask"),
       greedyMask: mask("greedy_mask"),
       reward: cell("reward"),
-      terms: parseExactJson(cell("terms_json")) as unknown as readonly RewardTerm[],
+      terms: parseExactJson(cell("terms_json"), "terms_json") as unknown as readonly RewardTerm[],
       advantage: cell("advantage"),
       actions: cell<readonly ActionCell[]>("actions").map(toAction),
       truncated: cell("truncated"),
     },
   };
+}
+
+/** Longest prompt that is read back: far beyond every context, and a bound for damaged files. */
+const MOST_PROMPT_IDS = 2 ** 20;
+
+/** Columns that files of older versions lack. */
+function tokenIds(cells: ReadonlyMap<string, Cell>): Pick<GroupRecord, "promptIds" | "answerIds"> {
+  const runs = (cells.get("prompt_runs") ?? null) as readonly number[] | null;
+  const answerIds = (cells.get("answer_ids") ?? null) as readonly number[] | null;
+  return { ...(runs === null ? {} : { promptIds: fromRuns(runs) }), ...(answerIds === null ? {} : { answerIds }) };
+}
+
+/** Inverse of the pairs of id and repetitions. */
+function fromRuns(runs: readonly number[]): number[] {
+  const ids: number[] = [];
+  for (let at = 0; at + 1 < runs.length; at += 2) {
+    const [id, times] = [runs[at] as number, runs[at + 1] as number];
+    if (!(times >= 1 && ids.length + times <= MOST_PROMPT_IDS)) throw new Error("prompt_runs holds no runs of tokens");
+    for (let n = 0; n < times; n++) ids.push(id);
+  }
+  return ids;
 }
 
 interface ActionCell {
@@ -137,6 +161,10 @@ interface ActionCell {
 }
 
 function toAction(cell: ActionCell): ActionRecord {
+  const numbers = [cell.id, cell.logp, cell.old_logp, cell.ratio, cell.entropy];
+  if (typeof cell.label !== "string" || numbers.some((value) => typeof value !== "number")) {
+    throw new Error("an action lacks its label or a number");
+  }
   return {
     label: cell.label,
     id: cell.id,

@@ -1,22 +1,31 @@
 /**
- * A run folder: `run.json`, `metrics.jsonl`, `phases.jsonl`, `rollouts/step-000123.arrow`, `checkpoints/step-000100/`.
+ * A run folder: `run.json`, `metrics.jsonl`, `phases.jsonl`, `alarms.jsonl`, `eval.jsonl`, `rollouts/step-000123.arrow`,
+ * `checkpoints/step-000100/`.
  * Everything a person sees about a finished run is read from here.
  */
-import { isRecord } from "../bytes/json.ts";
-import { LabError } from "../errors.ts";
-import { bestCheckpoint } from "./best-checkpoint.ts";
-import { listCheckpoints, removeCheckpointsAfter } from "./checkpoint-folder.ts";
+import { inOrder } from "../bytes/in-order.ts";
+import { isRecord, parseJson } from "../bytes/json.ts";
+import { LabError, quote, thrownText } from "../errors.ts";
+import { oneAtATime } from "../storage/one-at-a-time.ts";
+import type { RunStore, StoredFile } from "../storage/store.ts";
+import { beginAlarms, truncateAlarms } from "./alarms.ts";
+import { type BestCheckpoint, bestCheckpoint } from "./checkpoint/best-checkpoint.ts";
+import { completeCheckpoints, removeCheckpointsAfter } from "./checkpoint/checkpoint-folder.ts";
 import { truncateEvaluations } from "./evaluations.ts";
 import type { RunManifest } from "./manifest.ts";
 import { parseManifest } from "./manifest-schema.ts";
 import { metricsLine, parseMetricsLine } from "./numbers-json.ts";
-import { oneAtATime } from "./one-at-a-time.ts";
 import { truncatePhases } from "./phase-lines.ts";
 import type { GroupRecord, StepMetrics } from "./records.ts";
 import { groupsFromArrow, groupsToArrow } from "./rollouts-arrow.ts";
 import { stepFromName, stepName } from "./step-name.ts";
-import type { RunStore, StoredFile } from "./store.ts";
 
+/** Runs that are read at a time: most of the time of one goes by waiting for the disk. */
+const AT_ONCE = 16;
+/** Steps that the mean reward of a list is over. */
+const RECENT = 10;
+/** Bytes of metrics.jsonl that hold as many lines in most runs. */
+const TAIL = 2 ** 16;
 const FORMAT = "sa2va-lab-run/1";
 
 export interface RunFolder {
@@ -36,7 +45,7 @@ export interface RunFolder {
   groupSteps(): Promise<readonly number[]>;
   /** @throws LabError("storage") when the step has none */
   readGroups(step: number): Promise<readonly GroupRecord[]>;
-  /** Before a resume at `step`: drops metrics, evaluations, rollouts and checkpoints past it, so that no curve doubles back. */
+  /** Before a resume at `step`: drops metrics, evaluations, alarms, rollouts and checkpoints past it, so that no curve doubles back. */
   truncateAfter(step: number): Promise<void>;
 }
 
@@ -48,11 +57,12 @@ export async function createRun(store: RunStore, manifest: RunManifest): Promise
     });
   }
   if ((await store.size(manifestPath(manifest.id))) !== null) {
-    throw new LabError("storage", `There already is a run "${manifest.id}"; nothing was written`, {
+    throw new LabError("storage", `There is already a run "${manifest.id}"; nothing was written`, {
       subject: manifest.id,
     });
   }
   await writeManifest(store, manifest);
+  await beginAlarms(store, manifest.id);
   return runFolder(store, manifest);
 }
 
@@ -79,26 +89,35 @@ export async function listRuns(store: RunStore): Promise<RunListing> {
     own.push(file);
     files.set(id, own);
   }
-  const runs: RunManifest[] = [];
-  const damaged: string[] = [];
-  for (const id of files.keys()) {
-    try {
-      runs.push(await readManifest(store, id));
-    } catch (thrown) {
-      if (!(thrown instanceof LabError)) throw thrown;
-      if (await isThere(store, id)) damaged.push(id);
-    }
-  }
+  const ids = [...files.keys()];
+  const { values: runs, damaged } = await readEach(store, ids, (id) => readManifest(store, id));
   runs.sort((a, b) => (a.created < b.created ? 1 : a.created > b.created ? -1 : a.id < b.id ? -1 : 1));
   return { runs, damaged, files };
 }
 
-/** Whether the run has files: one that could not be read because it was deleted meanwhile is not damaged. */
-export async function isThere(store: RunStore, id: string): Promise<boolean> {
-  return (await store.list(id)).length > 0;
+/**
+ * What is read of each of many runs, several at a time, in their order; runs that cannot be read are named in `damaged`,
+ * but for those that were deleted meanwhile.
+ */
+export async function readEach<T>(
+  store: RunStore,
+  ids: readonly string[],
+  read: (id: string, index: number) => Promise<T>,
+): Promise<{ readonly values: T[]; readonly damaged: string[] }> {
+  const values: T[] = [];
+  const damaged: string[] = [];
+  let index = 0;
+  for await (const done of inOrder(ids.length, AT_ONCE, (at) => read(ids[at] as string, at))) {
+    const id = ids[index++] as string;
+    if ("value" in done) values.push(done.value);
+    else if (!(done.thrown instanceof LabError)) throw done.thrown;
+    else if ((await store.list(id)).length > 0) damaged.push(id);
+  }
+  return { values, damaged };
 }
 
-function runFolder(store: RunStore, first: RunManifest): RunFolder {
+/** A run whose manifest is known already. */
+export function runFolder(store: RunStore, first: RunManifest): RunFolder {
   const { id } = first;
   const metricsPath = `${id}/metrics.jsonl`;
   const rolloutPath = (step: number): string => `${id}/rollouts/${stepName(step)}.arrow`;
@@ -109,7 +128,7 @@ function runFolder(store: RunStore, first: RunManifest): RunFolder {
     const lines = (await store.readText(metricsPath)).split("\n");
     // What follows the last line break is empty, or a line cut off by a crash.
     lines.pop();
-    return lines.map((line, n) => parseLine(line, `${metricsPath} line ${n + 1}`));
+    return lines.map((line, n) => parseMetricsLine(line, `${metricsPath} line ${n + 1}`));
   };
   const groupSteps = async (): Promise<number[]> =>
     (await store.list(`${id}/rollouts`)).flatMap(({ path }) => {
@@ -154,6 +173,7 @@ function runFolder(store: RunStore, first: RunManifest): RunFolder {
       for (const later of await groupSteps()) if (later > step) await store.remove(rolloutPath(later));
       await removeCheckpointsAfter(store, id, step);
       await truncatePhases(store, id, step);
+      await truncateAlarms(store, id, step);
     },
   };
 }
@@ -166,41 +186,61 @@ export interface RunDigest {
   /** Mean reward of each loop over the last ten steps; absent when the loop did not run. */
   readonly rewards: Readonly<Partial<Record<"loop1" | "loop2", number>>>;
   readonly checkpoints: readonly number[];
-  /** The best of them by the held-out rows, see best-checkpoint.ts; null when none was evaluated. */
-  readonly best: number | null;
+  /** The best of them by the selection rows, see best-checkpoint.ts; null when none was evaluated. */
+  readonly best: BestCheckpoint | null;
   /** Bytes of the folder. */
   readonly bytes: number;
 }
 
 /**
- * Digest of an open run.
+ * Digest of an open run: of its metrics the end is read, of its evaluations what there is.
  * @param files its files, when they are known already
  */
 export async function digestRun(run: RunFolder, files?: readonly StoredFile[]): Promise<RunDigest> {
-  const metrics = await run.readMetrics();
+  const stored = files ?? (await run.store.list(run.id));
+  const metrics = await lastMetrics(run, stored);
   const rewards: Partial<Record<"loop1" | "loop2", number>> = {};
   for (const loop of ["loop1", "loop2"] as const) {
-    const recent = metrics.slice(-10).flatMap((row) => {
+    const recent = metrics.slice(-RECENT).flatMap((row) => {
       const reward = row[`${loop}/reward`];
       return reward === undefined || Number.isNaN(reward) ? [] : [reward];
     });
     if (recent.length > 0) rewards[loop] = recent.reduce((sum, reward) => sum + reward, 0) / recent.length;
   }
-  const stored = files ?? (await run.store.list(run.id));
+  const checkpoints = completeCheckpoints(stored, run.id);
   return {
     manifest: run.manifest(),
     steps: metrics.at(-1)?.step ?? 0,
     rewards,
-    checkpoints: await listCheckpoints(run.store, run.id),
-    best: await bestOrNone(run),
+    checkpoints,
+    best: checkpoints.length === 0 ? null : await bestOrNone(run, checkpoints),
     bytes: stored.reduce((sum, file) => sum + file.size, 0),
   };
 }
 
+/** The last lines of metrics.jsonl, read from its end. @throws LabError("bad-input") naming a line that is damaged */
+async function lastMetrics(run: RunFolder, files: readonly StoredFile[]): Promise<StepMetrics[]> {
+  const path = `${run.id}/metrics.jsonl`;
+  if (!files.some((file) => file.path === path)) return [];
+  const source = await run.store.open(path);
+  for (let length = TAIL; ; length *= 4) {
+    const start = Math.max(0, source.size - length);
+    const lines = new TextDecoder().decode(await source.read(start, source.size)).split("\n");
+    // What follows the last line break is empty, or a line cut off by a crash; the first line may begin before.
+    lines.pop();
+    if (start > 0) lines.shift();
+    if (start > 0 && lines.length < RECENT) continue;
+    const from = Math.max(0, lines.length - RECENT);
+    return lines
+      .slice(from)
+      .map((line, n) => parseMetricsLine(line, `${path}, line ${lines.length - from - n} from its end,`));
+  }
+}
+
 /** Damaged evaluations are told where they are shown; they do not hide the run. */
-async function bestOrNone(run: RunFolder): Promise<number | null> {
+async function bestOrNone(run: RunFolder, steps: readonly number[]): Promise<BestCheckpoint | null> {
   try {
-    return await bestCheckpoint(run.store, run.id, run.manifest().config.loops);
+    return await bestCheckpoint(run.store, run.id, run.manifest().config.loops, steps);
   } catch (thrown) {
     if (thrown instanceof LabError && thrown.code === "bad-input") return null;
     throw thrown;
@@ -218,31 +258,20 @@ async function writeManifest(store: RunStore, manifest: RunManifest): Promise<vo
 async function readManifest(store: RunStore, id: string): Promise<RunManifest> {
   const path = manifestPath(id);
   const bad = (cause: string, thrown?: unknown): LabError =>
-    new LabError("bad-input", `${path} ${cause}; the run's files are kept as they are`, {
+    new LabError("bad-input", `${path} ${cause}; the run's files are kept`, {
       subject: path,
       cause: thrown,
     });
   const text = await store.readText(path);
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text, "it");
   } catch (thrown) {
-    throw bad(`is not valid JSON (${(thrown as Error).message})`, thrown);
+    throw bad(`is not valid JSON (${thrownText(thrown)})`, thrown);
   }
   if (!isRecord(value) || value.format !== FORMAT) throw bad(`is not of the form ${FORMAT}`);
   const parsed = parseManifest(value);
   if ("problem" in parsed) throw bad(`is no complete description of a run: ${parsed.problem}`);
-  if (parsed.manifest.id !== id) throw bad(`describes another run, "${parsed.manifest.id}"`);
+  if (parsed.manifest.id !== id) throw bad(`describes another run, ${quote(parsed.manifest.id)}`);
   return parsed.manifest;
-}
-
-function parseLine(line: string, place: string): StepMetrics {
-  try {
-    return parseMetricsLine(line);
-  } catch (thrown) {
-    throw new LabError("bad-input", `${place} is not valid JSON; the file is kept as it is`, {
-      subject: place,
-      cause: thrown,
-    });
-  }
 }

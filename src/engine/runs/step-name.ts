@@ -1,3 +1,6 @@
+/** Most steps a run has; the setting allows fewer. */
+export const MOST_STEPS = 1_000_000;
+
 /** "step-000123": sorts as the number does up to a million steps. */
 export function stepName(step: number): string {
   return `step-${String(step).padStart(6, "0")}`;
@@ -6,5 +9,6 @@ export function stepName(step: number): string {
 /** Inverse of stepName; null for any other text. */
 export function stepFromName(name: string): number | null {
   const digits = /^step-(\d{6,})$/.exec(name)?.[1];
-  return digits === undefined ? null : Number(digits);
+  const step = Number(digits ?? Number.NaN);
+  return step <= MOST_STEPS ? step : null;
 }

@@ -1,8 +1,7 @@
 /** `thumbs.json` of a run folder: a person's own verdict on rollouts, to hold rewards against. */
-import { isRecord } from "../bytes/json.ts";
-import { LabError } from "../errors.ts";
-import { oneAtATime } from "./one-at-a-time.ts";
-import type { RunStore } from "./store.ts";
+import { isRecord, parseJson } from "../bytes/json.ts";
+import { oneAtATime } from "../storage/one-at-a-time.ts";
+import type { RunStore } from "../storage/store.ts";
 
 /** 1 up, -1 down. */
 export type Thumb = 1 | -1;
@@ -13,12 +12,7 @@ export type Thumbs = Readonly<Record<string, Thumb>>;
 export async function readThumbs(store: RunStore, id: string): Promise<Thumbs> {
   const path = `${id}/thumbs.json`;
   if ((await store.size(path)) === null) return {};
-  let value: unknown;
-  try {
-    value = JSON.parse(await store.readText(path));
-  } catch (cause) {
-    throw new LabError("bad-input", `${path} is not valid JSON; it is kept as it is`, { subject: path, cause });
-  }
+  const value = parseJson(await store.readText(path), path);
   const entries = isRecord(value) ? Object.entries(value) : [];
   return Object.fromEntries(entries.filter((entry): entry is [string, Thumb] => entry[1] === 1 || entry[1] === -1));
 }

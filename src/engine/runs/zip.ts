@@ -1,11 +1,11 @@
 /** A run as one zip file, streamed: nothing but the piece under way is in memory. */
 import { Zip, ZipPassThrough } from "fflate";
 import { LabError } from "../errors.ts";
-import { metricsCsv } from "./csv.ts";
-import { withAliases } from "./metric-table.ts";
+import { tfevents, tfeventsName } from "../formats/tfevents.ts";
+import type { RunStore } from "../storage/store.ts";
+import { runEvents } from "./run-events.ts";
 import { openRun } from "./run-folder.ts";
-import type { RunStore } from "./store.ts";
-import { metricEvents, tfevents, tfeventsName } from "./tfevents.ts";
+import { runTables } from "./run-tables.ts";
 
 const PIECE = 4 * 2 ** 20;
 /** The zip format without its 64-bit extension ends here; a reserve is kept for the directory. */
@@ -13,7 +13,7 @@ const LIMIT = 2 ** 32 - 2 ** 24;
 
 /**
  * Pieces of the zip, stored without compression (tensors and Arrow do not shrink), plus an event file for TensorBoard
- * and metrics.csv. Times in the zip are the run's start, so that the same run gives the same bytes.
+ * and tables. Times in the zip are the run's start, so that the same run gives the same bytes.
  * @throws LabError("unsupported") when the run is larger than a zip may be
  */
 export async function* zipRun(store: RunStore, runId: string): AsyncGenerator<Uint8Array<ArrayBuffer>> {
@@ -27,7 +27,6 @@ export async function* zipRun(store: RunStore, runId: string): AsyncGenerator<Ui
   }
   const created = new Date(run.manifest().created);
   const start = created.getTime() / 1000;
-  const rows = (await run.readMetrics()).map(withAliases);
 
   const ready: Uint8Array[] = [];
   let failure: Error | null = null;
@@ -58,8 +57,10 @@ export async function* zipRun(store: RunStore, runId: string): AsyncGenerator<Ui
     entry.push(new Uint8Array(), true);
     yield* flush();
   }
-  add("metrics.csv").push(new TextEncoder().encode(metricsCsv(rows)), true);
-  add(tfeventsName(start)).push(tfevents(start, metricEvents(start, rows)), true);
+  for (const [name, content] of Object.entries(await runTables(run))) {
+    add(name).push(new TextEncoder().encode(content), true);
+  }
+  add(tfeventsName(start)).push(tfevents(start, await runEvents(run, start, null)), true);
   zip.end();
   yield* flush();
 }

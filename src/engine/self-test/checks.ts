@@ -2,21 +2,22 @@
  * Small problems for the programs that training is made of, with the answers of the host. Sizes are odd, so that edges
  * of tiles are met; a program that is wrong on an adapter is mostly wrong there by far more than rounding.
  */
+
 import { swiglu } from "../gpu/kernels/activation.ts";
-import { attention } from "../gpu/kernels/attention.ts";
+import { attention } from "../gpu/kernels/attention/attention.ts";
 import { linear } from "../gpu/kernels/linear.ts";
 import { tokenScores } from "../gpu/kernels/logprob.ts";
 import { layerNorm, rmsNorm } from "../gpu/kernels/norm.ts";
-import { halfPrograms } from "../gpu/own-kernels.ts";
 import type { Arithmetic } from "../gpu/packed/half.ts";
 import { packedLinear } from "../gpu/packed/linear.ts";
 import { packMatrix } from "../gpu/packed/matrix.ts";
 import { packRows, unpackRows } from "../gpu/packed/quantise.ts";
 import type { WeightStorage } from "../gpu/packed/storage.ts";
+import { halfPrograms } from "../gpu/runtime/custom-kernels.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
-import { GradientSum } from "../rl/gradient-sum.ts";
-import { ADAM_DEFAULTS, AdamState, applyAdamw } from "../rl/optimiser.ts";
-import { disposeSet } from "../rl/parameter-sets.ts";
+import { GradientSum } from "../rl/optim/gradient-sum.ts";
+import { ADAM_DEFAULTS, AdamState, applyAdamw } from "../rl/optim/optimiser.ts";
+import { disposeSet } from "../rl/optim/parameter-sets.ts";
 import { decodeTwice } from "./decoding.ts";
 import * as host from "./host-math.ts";
 import { drawn, exact, type Numbers } from "./host-math.ts";

@@ -1,14 +1,14 @@
 /** Decoding by the prepared programs, against the op layer with the sampler of the host: other code for the same tokens. */
 import { STREAM } from "../gpu/random.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
-import type { LanguageConfig } from "../model/config-language.ts";
-import { languageShapes } from "../model/language-shapes.ts";
-import { weightsView } from "../model/weights.ts";
-import type { GenerateOptions } from "../policy/completion.ts";
-import { decodeOnGpu, freeDecodeBuffers } from "../policy/decode-gpu.ts";
-import { decodeOnHost } from "../policy/decode-host.ts";
-import { disposePrefilled, prefill } from "../policy/prefill.ts";
-import { FULL_SAMPLING } from "../policy/sampler.ts";
+import type { LanguageConfig } from "../model/language/config-language.ts";
+import { languageShapes } from "../model/language/language-shapes.ts";
+import { weightsView } from "../model/weights/weights.ts";
+import type { GenerateOptions } from "../policy/decode/completion.ts";
+import { decodeOnGpu, freeDecodeBuffers } from "../policy/decode/decode-gpu.ts";
+import { decodeOnHost } from "../policy/decode/decode-host.ts";
+import { disposePrefilled, prefill } from "../policy/decode/prefill.ts";
+import { FULL_SAMPLING } from "../policy/decode/sampler.ts";
 import { drawn } from "./host-math.ts";
 
 /** A decoder of a few thousand weights whose sizes are no powers of two. */
@@ -22,6 +22,8 @@ export const TINY_DECODER: LanguageConfig = {
   headSize: 8,
   mlpSize: 44,
   attentionBias: true,
+  outputBias: false,
+  mlpBias: false,
   rmsNormEps: 1e-6,
   rope: { theta: 10_000, scaling: { kind: "none" } },
   window: undefined,

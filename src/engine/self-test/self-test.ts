@@ -1,6 +1,6 @@
 /** The self-test: whether this adapter computes what training asks of it, repeats it, and gives its memory back. */
-import type { EngineDevice } from "../gpu/device.ts";
-import { memorySnapshot, trimPool } from "../gpu/memory.ts";
+import type { EngineDevice } from "../gpu/runtime/device.ts";
+import { memorySnapshot, trimPool } from "../gpu/runtime/memory.ts";
 import { type Outcome, problems } from "./checks.ts";
 
 export interface SelfCheck {

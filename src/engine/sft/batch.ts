@@ -2,8 +2,9 @@
 import { LabError } from "../errors.ts";
 import { nearestMask } from "../model/preprocess/region-grid.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
-import { captionPrompt, countCells, plainPhrase, regionCells, segmentPrompt } from "../policy/prompts.ts";
-import { encodeAnswer } from "../text/prompt.ts";
+import { fitCaption } from "../policy/fit-caption.ts";
+import { captionPrompt, countCells, regionCells, segmentPrompt } from "../policy/prompts.ts";
+import { encodeCaption } from "../text/prompt.ts";
 
 /** One region of a picture and what is said about it. */
 export interface SftRegion {
@@ -34,6 +35,8 @@ export interface BatchShape {
 export interface SftBatch {
   readonly images: number;
   readonly regions: number;
+  /** Regions whose caption or phrase was cut to fit the model's context. */
+  readonly cut: number;
   /** Tokens that all prompts of these pictures share, up to the end of the picture. */
   readonly prefix: readonly number[];
   readonly imageSpan: { readonly start: number; readonly end: number };
@@ -114,6 +117,7 @@ export function sftBatch(
   return {
     images: pictures.length,
     regions,
+    cut: rows.filter((row) => row.cut).length,
     prefix,
     imageSpan: first.imageSpan,
     caption: {
@@ -180,6 +184,7 @@ function wordRows(model: Sa2vaModel, rows: readonly (readonly string[])[]): Floa
 }
 
 interface RegionRow {
+  readonly cut: boolean;
   readonly imageSpan: { readonly start: number; readonly end: number };
   readonly regionSpan: { readonly start: number; readonly end: number };
   readonly cells: readonly number[];
@@ -193,14 +198,22 @@ function regionRow(model: Sa2vaModel, tiles: number, region: SftRegion): RegionR
   const cells = regionCells(model, region.mask, region.height, region.width, true);
   if (countCells(cells) === 0) throw new LabError("bad-input", `The region "${region.caption}" covers no pixel`);
   const prompt = captionPrompt(model, tiles, cells);
-  const answer = encodeAnswer(model.tokenizer, model.config.template, plainPhrase(region.caption));
+  const fitted = fitCaption(
+    model,
+    region.caption,
+    (text) => encodeCaption(model.tokenizer, model.config.template, text),
+    ({ ids }) => prompt.ids.length + ids.length,
+  );
+  const answer = fitted.made;
+  const segment = segmentPrompt(model, tiles, region.phrase);
   return {
+    cut: fitted.cut || segment.cut,
     imageSpan: prompt.imageSpan,
     regionSpan: prompt.regionSpans[0] as RegionRow["regionSpan"],
     cells: Array.from(cells.keys()).filter((cell) => cells[cell] !== 0),
     captionIds: [...prompt.ids, ...answer.ids],
     answerStart: prompt.ids.length,
-    segmentIds: segmentPrompt(model, tiles, region.phrase).forcedIds,
+    segmentIds: segment.forcedIds,
   };
 }
 

@@ -3,7 +3,7 @@
 import type { RgbImage } from "../data/sample.ts";
 import { uniform } from "../gpu/random.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
-import { type ParameterSet, weightsView } from "../model/weights.ts";
+import { type ParameterSet, weightsView } from "../model/weights/weights.ts";
 import { disposeFeatures, encodeImage } from "../policy/features.ts";
 import { describeMasks, segmentPhrases } from "../policy/partner.ts";
 import type { CaptionScorer } from "../rewards/types.ts";

@@ -4,7 +4,7 @@
  */
 import { repeatRows } from "../gpu/kernels/repeat.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
-import { embedTokens, type KvCache, languageForward, languageLogits } from "../model/language.ts";
+import { embedTokens, type KvCache, languageForward, languageLogits } from "../model/language/language.ts";
 import { type MaskLoss, maskLoss, pointMaskLoss, samplePoints } from "../model/mask-loss.ts";
 import { projectVisual } from "../model/projector.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
@@ -12,7 +12,7 @@ import { decodeMasks, selectMask } from "../model/sam2/mask-decoder.ts";
 import type { SamFeatures } from "../model/sam2/neck.ts";
 import { densePositions } from "../model/sam2/prompt-encoder.ts";
 import { languagePrompt } from "../model/seg-prompt.ts";
-import type { Weights } from "../model/weights.ts";
+import type { Weights } from "../model/weights/weights.ts";
 import type { SftBatch } from "./batch.ts";
 import { BCE_WEIGHT, candidateLoss, DICE_WEIGHT, namingLoss, pointingLoss, tokenLoss } from "./losses.ts";
 

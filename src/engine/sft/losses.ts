@@ -1,6 +1,7 @@
 /**
  * Supervised losses. The published recipe has cross-entropy of the answer's tokens and 2.0 · BCE + 0.5 · Dice of the
- * selected mask (reference: sa2va.md §18). What a model built from nothing needs on top (candidates that differ, an IoU
+ * selected mask (docs/spec/sa2va.md#18-supervised-training-recipe). What a model built from nothing needs on top
+ * (candidates that differ, an IoU
  * head that ranks them, a pointer that teaches [SEG] where to look) has its own functions and is off by default.
  */
 import { type Tensor, tf } from "../gpu/tf.ts";

@@ -1,4 +1,7 @@
-/** Points at which the mask losses of large masks are taken, as the published recipe draws them (reference: sa2va.md §18). */
+/**
+ * Points at which the mask losses of large masks are taken, as the published recipe draws them
+ * (docs/spec/sa2va.md#18-supervised-training-recipe).
+ */
 import { type Tensor, tf } from "../gpu/tf.ts";
 import { selectPoints } from "../model/mask-loss.ts";
 

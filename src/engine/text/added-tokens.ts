@@ -1,6 +1,9 @@
 /** Added tokens: pieces of text that are split off before the vocabulary's own rules. */
 import { isRecord } from "../bytes/json.ts";
-import { LabError } from "../errors.ts";
+import { LabError, quote } from "../errors.ts";
+
+/** No vocabulary comes near it. */
+export const LARGEST_ID = 2 ** 24;
 
 /** As tokenizer.json spells it. */
 export interface RawAddedToken {
@@ -31,14 +34,14 @@ export function parseAddedTokens(lists: AddedTokenLists): RawAddedToken[] {
   const tokens = new Map<string, RawAddedToken>();
   const sources = new Map<string, string>();
   const put = (source: string, content: unknown, id: unknown, settings: Readonly<Record<string, unknown>>): void => {
-    if (typeof content !== "string" || typeof id !== "number" || !Number.isInteger(id) || id < 0) {
+    if (typeof content !== "string" || typeof id !== "number" || !Number.isInteger(id) || id < 0 || id > LARGEST_ID) {
       throw new LabError("bad-input", `${source} has an added token without content or id`, { subject: source });
     }
     const known = tokens.get(content);
     if (known !== undefined && known.id !== id) {
       throw new LabError(
         "bad-input",
-        `${source} gives the token "${content}" the id ${id}, ${sources.get(content)} gives it ${known.id}`,
+        `${source} gives the token ${quote(content)} the id ${id}, ${sources.get(content)} gives it ${known.id}`,
         { subject: content },
       );
     }
@@ -60,7 +63,7 @@ export function parseAddedTokens(lists: AddedTokenLists): RawAddedToken[] {
   }
   for (const [id, item] of Object.entries(isRecord(lists.decoder) ? lists.decoder : {})) {
     const entry = isRecord(item) ? item : {};
-    put("tokenizer_config.json", entry.content, Number(id), entry);
+    put("tokenizer_config.json", entry.content, /^\d{1,9}$/.test(id) ? Number(id) : undefined, entry);
   }
   for (const [content, id] of Object.entries(lists.ids ?? {})) put("added_tokens.json", content, id, { special: true });
   return [...tokens.values()].sort((a, b) => a.id - b.id);

@@ -1,5 +1,8 @@
-/** `vocab.json` and `merges.txt` of a slow Qwen2 tokenizer as the one file tokenizer.json would be (reference: sa2va.md §6.1). */
-import { LabError } from "../errors.ts";
+/**
+ * `vocab.json` and `merges.txt` of a slow Qwen2 tokenizer as the one file tokenizer.json would be
+ * (docs/spec/sa2va.md#61-special-tokens).
+ */
+import { LabError, quote } from "../errors.ts";
 
 /** How Qwen2 cuts a text before byte-pair encoding. */
 const QWEN2_SPLIT =
@@ -55,7 +58,7 @@ function pairOf(line: string, at: number, vocab: Readonly<Record<string, unknown
   if (vocab[left + right] === undefined) {
     throw new LabError(
       "bad-input",
-      `merges.txt: line ${at + 1} makes "${left}${right}", which vocab.json does not have`,
+      `merges.txt: line ${at + 1} makes ${quote(left + right)}, which vocab.json does not have`,
       {
         subject: "merges.txt",
       },

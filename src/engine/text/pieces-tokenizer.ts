@@ -8,8 +8,8 @@ import { cleanUp } from "./clean-up.ts";
 import { furtherSpecialTokens, namedToken, namedTokens } from "./named-tokens.ts";
 import { openSentencePiece, type SentencePiece } from "./sentencepiece.ts";
 import { BLANK_MARK } from "./sentencepiece-normalise.ts";
-import { splitAdded } from "./split-added.ts";
-import type { TokenizerCore } from "./tokenizer.ts";
+import { addedPattern, splitAdded } from "./split-added.ts";
+import type { TokenizerCore } from "./tokenizer-core.ts";
 
 /**
  * @param data bytes of the model file
@@ -48,10 +48,14 @@ export function openPieces(
   const largest = cuttable.reduce((most, token) => Math.max(most, token.id), pieces.size - 1);
 
   return {
+    added: addedPattern(cuttable),
     vocabSize: largest + 1,
     find: (token) => ids.get(token) ?? pieces.find(token),
-    encode(text) {
-      const split = splitAdded(style.prefixOnce ? marked(text) : text, cuttable);
+    encode(text, literal = []) {
+      // The mark in front moves everything by one place.
+      const moved = style.prefixOnce && text !== "" ? 1 : 0;
+      const ranges = literal.map(({ start, end }) => ({ start: start + moved, end: end + moved }));
+      const split = splitAdded(style.prefixOnce ? marked(text) : text, cuttable, ranges);
       const encoded = style.prefixOnce ? encodeAsIs : (part: string) => pieces.encode(part);
       const out = split.flatMap((part) => (typeof part === "number" ? [part] : encoded(part)));
       // A text that begins with a token of a role needs no blank in front.
@@ -89,7 +93,8 @@ interface Style {
 }
 
 function styleOf(config: Readonly<Record<string, unknown>>): Style {
-  if (String(config.tokenizer_class).startsWith("InternLM2")) return { prefixOnce: false, join: joinInternlm };
+  const { tokenizer_class: named } = config;
+  if (typeof named === "string" && named.startsWith("InternLM2")) return { prefixOnce: false, join: joinInternlm };
   const legacy = config.legacy !== false;
   return { prefixOnce: !legacy, join: (pieces, run, special) => joinLlama(pieces, run, special, legacy) };
 }

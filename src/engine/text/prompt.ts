@@ -1,11 +1,18 @@
-/** Prompts with a picture and marked regions, as text, ids and places of the visual tokens (reference: sa2va.md §6). */
+/**
+ * Prompts with a picture and marked regions, as text, ids and places of the visual tokens
+ * (docs/spec/sa2va.md#6-tokens-and-prompts).
+ */
 import { LabError } from "../errors.ts";
+import type { TextRange } from "./split-added.ts";
 import { TEMPLATES, type TemplateName } from "./template.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 export const IMAGE_PLACEHOLDER = "<image>";
-/** "{phrase}" is replaced by the expression. */
-export const REFERRING_WORDING = "<image>\nPlease segment {phrase} in this image.";
+/** Where a wording takes up what data or people say. */
+const PHRASE = "{phrase}";
+export const REFERRING_WORDING = `<image>\nPlease segment ${PHRASE} in this image.`;
+/** A question of a person's own. */
+export const QUESTION_WORDING = `<image>\n${PHRASE}`;
 export const REGION_CAPTION_WORDING =
   "<image>\nPlease give me a short description of the region in the picture marked by region1.";
 /** The answer a mask is read from when it is not sampled. */
@@ -26,6 +33,8 @@ export interface PromptShape {
 export interface PromptRequest {
   /** The user's text with exactly one "<image>". */
   readonly text: string;
+  /** Put in the place of "{phrase}"; it is text, whatever tokens it spells. Without it the text stays as it is. */
+  readonly phrase?: string;
   /** Tiles of the picture, the thumbnail included. */
   readonly tiles: number;
   /** Visual tokens of each marked region; absent or empty for none. */
@@ -66,8 +75,9 @@ export function buildPrompt(tokenizer: Tokenizer, shape: PromptShape, request: P
   const imageTokens = request.tiles * shape.tokensPerTile;
   const render = (context: (count: number) => string): string =>
     template.wrap(parts.join(`<img>${context(imageTokens)}</img>${regionSentence(regions, context)}`));
-  const full = render((count) => "<IMG_CONTEXT>".repeat(count));
-  const ids = [...sequenceBegin(tokenizer, shape.template), ...tokenizer.encode(full)];
+  const fill = (rendered: string) => filled(rendered, request.phrase);
+  const { text: full, literal } = fill(render((count) => "<IMG_CONTEXT>".repeat(count)));
+  const ids = [...sequenceBegin(tokenizer, shape.template), ...tokenizer.encode(full, literal)];
   const [imageSpan, ...regionSpans] = contextRuns(ids, tokenizer.special.imageContext);
   const lengths = [imageSpan, ...regionSpans].map((span) => (span === undefined ? 0 : span.end - span.start));
   if (imageSpan === undefined || String(lengths) !== String([imageTokens, ...regions])) {
@@ -77,7 +87,34 @@ export function buildPrompt(tokenizer: Tokenizer, shape: PromptShape, request: P
       { subject: "prompt" },
     );
   }
-  return { ids, imageSpan, regionSpans, full, text: render((count) => `${count}×`) };
+  return { ids, imageSpan, regionSpans, full, text: fill(render((count) => `${count}×`)).text };
+}
+
+/** Where `buildPrompt` writes lengths in place of visual tokens: the picture, and the regions that follow it. */
+const COLLAPSED =
+  /<img>\d+×<\/img>(?:\nThere are \d+ part regions in the picture: (?:region\d+<vp>\d+×<\/vp>(?:, )?)+\.\n)?/;
+
+/** `Prompt.full` from `Prompt.text`. A caption comes after the picture and cannot be taken for it. */
+export function withVisualTokens(text: string): string {
+  return text.replace(COLLAPSED, (part) =>
+    part.replace(/>(\d+)×</g, (_, count: string) => `>${"<IMG_CONTEXT>".repeat(Number(count))}<`),
+  );
+}
+
+/** A text with the phrase in its places, and where it stands. */
+function filled(
+  text: string,
+  phrase: string | undefined,
+): { readonly text: string; readonly literal: readonly TextRange[] } {
+  if (phrase === undefined) return { text, literal: [] };
+  const [first = "", ...rest] = text.split(PHRASE);
+  const literal: TextRange[] = [];
+  let out = first;
+  for (const part of rest) {
+    literal.push({ start: out.length, end: out.length + phrase.length });
+    out += phrase + part;
+  }
+  return { text: out, literal };
 }
 
 /** Ids in front of a whole sequence: the tokenizer's own, or where it is silent the template's. */
@@ -107,14 +144,14 @@ export function contextRuns(ids: readonly number[], imageContext: number): Span[
   return runs;
 }
 
+/** A caption in one line. */
+export function plainPhrase(text: string): string {
+  return text.replace(/\s+/g, " ").trim();
+}
+
 /** An expression as in training prompts: lower case, no full stop at the end. */
 export function cleanPhrase(phrase: string): string {
   return phrase.trim().toLowerCase().replace(/\.+$/, "").trim();
-}
-
-/** The user's text that asks for the mask of an expression. */
-export function referringText(phrase: string, wording = REFERRING_WORDING): string {
-  return wording.replaceAll("{phrase}", () => cleanPhrase(phrase));
 }
 
 /** A teacher-forced answer. */
@@ -127,6 +164,20 @@ export interface Answer {
 
 /** @param text without stop word, e.g. `SEG_ANSWER` */
 export function encodeAnswer(tokenizer: Tokenizer, template: TemplateName, text: string): Answer {
-  const ids = tokenizer.encode(`${text}${TEMPLATES[template].stopWords[0]}`);
+  return closedAnswer(tokenizer, template, text, []);
+}
+
+/** A caption of the data as an answer: it is text, whatever tokens it spells. */
+export function encodeCaption(tokenizer: Tokenizer, template: TemplateName, caption: string): Answer {
+  return closedAnswer(tokenizer, template, caption, [{ start: 0, end: caption.length }]);
+}
+
+function closedAnswer(
+  tokenizer: Tokenizer,
+  template: TemplateName,
+  text: string,
+  literal: readonly TextRange[],
+): Answer {
+  const ids = tokenizer.encode(`${text}${TEMPLATES[template].stopWords[0]}`, literal);
   return { ids, segPositions: ids.flatMap((id, at) => (id === tokenizer.special.seg ? [at] : [])) };
 }

@@ -16,7 +16,7 @@ export type SequenceStart = { readonly token: string } | "nothing" | "unsaid";
  */
 export function sequenceStart(config: Readonly<Record<string, unknown>>, postProcessor: unknown): SequenceStart {
   const template = templateStart(postProcessor);
-  const switched = BEGINNING.test(String(config.tokenizer_class ?? ""));
+  const switched = typeof config.tokenizer_class === "string" && BEGINNING.test(config.tokenizer_class);
   // Only the classes that have the switch follow it down; a plain library tokenizer keeps to its own template.
   if (config.add_bos_token === false && (switched || template === undefined)) return "nothing";
   const byClass = template === undefined && switched;

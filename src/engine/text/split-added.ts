@@ -9,24 +9,39 @@ export function addedPattern(added: readonly Pick<RawAddedToken, "content">[]): 
   return new RegExp(`(${contents.map((text) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&")).join("|")})`, "u");
 }
 
+/** Half-open range of UTF-16 places of a text. */
+export interface TextRange {
+  readonly start: number;
+  readonly end: number;
+}
+
 /**
  * Texts and ids of added tokens in order. A token may take the white space before or behind it, and one that must be a
  * word of its own is left in the text where it is not.
+ * @param literal ranges that are text whatever they spell
  */
-export function splitAdded(text: string, added: readonly RawAddedToken[]): (string | number)[] {
+export function splitAdded(
+  text: string,
+  added: readonly RawAddedToken[],
+  literal: readonly TextRange[] = [],
+): (string | number)[] {
   const pattern = addedPattern(added);
   if (pattern === undefined) return text === "" ? [] : [text];
   const known = new Map(added.map((token) => [token.content, token] as const));
   const out: (string | number)[] = [];
   let open = "";
   let strip = false;
+  let place = 0;
   const parts = text.split(pattern);
   const put = (value: string): void => {
     open += strip && open === "" ? value.trimStart() : value;
   };
   parts.forEach((part, at) => {
     // Odd parts are what the pattern's one capture matched.
-    const token = at % 2 === 1 ? known.get(part) : undefined;
+    const [start, end] = [place, place + part.length];
+    place = end;
+    const isText = literal.some((range) => start < range.end && end > range.start);
+    const token = at % 2 === 1 && !isText ? known.get(part) : undefined;
     if (token === undefined || (token.single_word && touchesWord(open, parts[at + 1] ?? ""))) {
       put(part);
       return;
@@ -43,4 +58,9 @@ export function splitAdded(text: string, added: readonly RawAddedToken[]): (stri
 
 function touchesWord(before: string, behind: string): boolean {
   return (before !== "" && !before.endsWith(" ")) || (behind !== "" && !behind.startsWith(" "));
+}
+
+/** Whether a text spells an added token inside one of the ranges. */
+export function spellsAdded(text: string, pattern: RegExp | undefined, ranges: readonly TextRange[]): boolean {
+  return pattern !== undefined && ranges.some(({ start, end }) => pattern.test(text.slice(start, end)));
 }

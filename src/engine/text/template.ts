@@ -1,7 +1,7 @@
-/** Chat templates of the Sa2VA family; none sends a system message (reference: sa2va.md §6.2). */
+/** Chat templates of the Sa2VA family; none sends a system message (docs/spec/sa2va.md#62-chat-templates). */
 import type { Tokenizer } from "./tokenizer.ts";
 
-export type TemplateName = "qwen_chat" | "phi3_chat" | "internlm2_chat";
+export type TemplateName = "qwen_chat" | "phi3_chat" | "internlm2_chat" | "llama3_chat";
 
 export interface ChatTemplate {
   /** The user's turn with the opening of the answer. */
@@ -17,10 +17,16 @@ const imTurns = (input: string): string => `<|im_start|>user\n${input}<|im_end|>
 export const TEMPLATES: Readonly<Record<TemplateName, ChatTemplate>> = {
   qwen_chat: { wrap: imTurns, stopWords: ["<|im_end|>", "<|endoftext|>"], bos: false },
   internlm2_chat: { wrap: imTurns, stopWords: ["<|im_end|>"], bos: true },
+  llama3_chat: {
+    wrap: (input) =>
+      `<|start_header_id|>user<|end_header_id|>\n\n${input}<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n`,
+    stopWords: ["<|eot_id|>"],
+    bos: true,
+  },
   phi3_chat: { wrap: (input) => `<|user|>\n${input}<|end|>\n<|assistant|>\n`, stopWords: ["<|end|>"], bos: false },
 };
 
-/** When an answer is over (reference: sa2va.md §7). */
+/** When an answer is over (docs/spec/sa2va.md#7-generation). */
 export interface StopRule {
   readonly words: readonly string[];
   /** True when the last of the newly generated ids is the end id or their text ends with a stop word. */

@@ -1,18 +1,21 @@
 /**
  * Tokenizers of a checkpoint folder behind one interface: byte-level BPE and the other library models, SentencePiece, or
- * word-level for tiny models (reference: sa2va.md §6.1).
+ * word-level for tiny models (docs/spec/sa2va.md#61-special-tokens).
  */
 import { Tokenizer as LibraryTokenizer } from "@huggingface/tokenizers";
-import { isRecord, readJson } from "../bytes/json.ts";
+import * as z from "zod/mini";
+import { checkShape, isRecord, readJson } from "../bytes/json.ts";
 import type { ByteFolder } from "../bytes/source.ts";
-import { LabError } from "../errors.ts";
-import { parseAddedTokens, type RawAddedToken } from "./added-tokens.ts";
+import { LabError, quote, thrownText } from "../errors.ts";
+import { LARGEST_ID, parseAddedTokens, type RawAddedToken } from "./added-tokens.ts";
 import { byteFallbackDecoder } from "./byte-fallback-decoder.ts";
 import { byteLevelDefinition } from "./byte-level-files.ts";
 import { cleanUp } from "./clean-up.ts";
 import { namedToken } from "./named-tokens.ts";
 import { openPieces } from "./pieces-tokenizer.ts";
 import { sequenceStart } from "./sequence-start.ts";
+import { addedPattern, spellsAdded, splitAdded, type TextRange } from "./split-added.ts";
+import type { TokenizerCore } from "./tokenizer-core.ts";
 import { openWordLevel } from "./word-level.ts";
 
 /** Ids the prompts are made of. */
@@ -31,8 +34,13 @@ export interface SpecialIds {
 }
 
 export interface Tokenizer {
-  /** Ids of a text; added tokens inside it are recognised, none is added. */
-  encode(text: string): number[];
+  /**
+   * Ids of a text; added tokens inside it are recognised, none is added.
+   * @param literal ranges that are text whatever they spell: what comes from data and people
+   */
+  encode(text: string, literal?: readonly TextRange[]): number[];
+  /** Whether a text spells an added token, which `encode` would recognise outside of literal ranges. */
+  spellsAdded(text: string): boolean;
   /** Ids every whole text begins with; undefined when the files say nothing about it. */
   readonly start: readonly number[] | undefined;
   /** Text of ids; bytes that are no UTF-8 become U+FFFD. */
@@ -43,14 +51,6 @@ export interface Tokenizer {
   /** Largest id + 1; the model's embedding may have more rows. */
   readonly vocabSize: number;
   readonly special: SpecialIds;
-}
-
-/** What a vocabulary has to offer to become a `Tokenizer`. */
-export interface TokenizerCore {
-  encode(text: string): number[];
-  decode(ids: readonly number[], keepSpecial: boolean): string;
-  find(token: string): number | undefined;
-  readonly vocabSize: number;
 }
 
 /** Files one of which holds the vocabulary. */
@@ -67,10 +67,10 @@ export function vocabularyFile(folder: ByteFolder): string {
  * @throws LabError naming the file or the token that is missing
  */
 export async function openTokenizer(folder: ByteFolder): Promise<Tokenizer> {
-  const roles = (await readRecord(folder, "special_tokens_map.json")) ?? {};
-  const config = { ...roles, ...((await readRecord(folder, "tokenizer_config.json")) ?? {}) };
-  const ids = (await readRecord(folder, "added_tokens.json")) ?? {};
-  const definition = (await readRecord(folder, "tokenizer.json")) ?? (await readSlowFiles(folder));
+  const roles = (await readRecord(folder, "special_tokens_map.json", RECORD)) ?? {};
+  const config = { ...roles, ...((await readRecord(folder, "tokenizer_config.json", CONFIG)) ?? {}) };
+  const ids = (await readRecord(folder, "added_tokens.json", RECORD)) ?? {};
+  const definition = (await readRecord(folder, "tokenizer.json", DEFINITION)) ?? (await readSlowFiles(folder));
   const lists = { decoder: config.added_tokens_decoder, ids };
   if (definition === undefined) {
     const [, path] = VOCABULARIES;
@@ -93,7 +93,8 @@ export async function openTokenizer(folder: ByteFolder): Promise<Tokenizer> {
 
 /** A slow Qwen2 tokenizer's two files, unless there is a SentencePiece model. */
 async function readSlowFiles(folder: ByteFolder): Promise<Record<string, unknown> | undefined> {
-  const vocab = folder.get("tokenizer.model") === undefined ? await readRecord(folder, "vocab.json") : undefined;
+  const vocab =
+    folder.get("tokenizer.model") === undefined ? await readRecord(folder, "vocab.json", VOCABULARY) : undefined;
   if (vocab === undefined) return undefined;
   const merges = folder.get("merges.txt");
   if (merges === undefined) {
@@ -102,12 +103,51 @@ async function readSlowFiles(folder: ByteFolder): Promise<Record<string, unknown
   return byteLevelDefinition(vocab, new TextDecoder().decode(await merges.read(0, merges.size)));
 }
 
-async function readRecord(folder: ByteFolder, path: string): Promise<Record<string, unknown> | undefined> {
+async function readRecord<T extends z.ZodMiniType<Record<string, unknown>>>(
+  folder: ByteFolder,
+  path: string,
+  schema: T,
+): Promise<Record<string, unknown> | undefined> {
   const source = folder.get(path);
-  if (source === undefined) return undefined;
-  const json = await readJson(source);
-  if (!isRecord(json)) throw new LabError("bad-input", `${path} is not a JSON object`, { subject: path });
-  return json;
+  return source === undefined ? undefined : checkShape(await readJson(source), schema, path);
+}
+
+const RECORD = z.record(z.string(), z.unknown());
+const VOCABULARY = z.record(z.string(), z.number().check(z.int(), z.gte(0), z.lte(LARGEST_ID)));
+const CONFIG = z.looseObject({ tokenizer_class: z.optional(z.nullable(z.string())) });
+const PART = z.optional(z.nullable(z.looseObject({ type: z.string() })));
+/** As much of tokenizer.json as is relied on; what a part holds beyond its type is the library's to know. */
+const DEFINITION = z.looseObject({
+  model: z.looseObject({
+    type: z.optional(z.nullable(z.string())),
+    vocab: z.union([VOCABULARY, z.array(z.tuple([z.string(), z.number()]))]),
+    merges: z.optional(z.array(z.union([z.string(), z.tuple([z.string(), z.string()])]))),
+  }),
+  added_tokens: z.optional(z.nullable(z.array(RECORD))),
+  normalizer: PART,
+  pre_tokenizer: PART,
+  post_processor: PART,
+  decoder: PART,
+});
+
+/** Runs the library, whose errors name neither file nor cause. */
+function guarded<T>(what: string, work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    throw new LabError("unsupported", `tokenizer.json ${what}: ${thrownText(cause)}`, {
+      subject: "tokenizer.json",
+      cause,
+    });
+  }
+}
+
+function opened(definition: Record<string, unknown>, config: Record<string, unknown>): LibraryTokenizer {
+  return guarded("is of a kind that cannot be loaded", () => new LibraryTokenizer(definition, config));
+}
+
+function encoded(library: LibraryTokenizer, text: string): number[] {
+  return guarded("cannot encode a text", () => library.encode(text, { add_special_tokens: false }).ids);
 }
 
 function openLibrary(
@@ -115,16 +155,7 @@ function openLibrary(
   added: readonly RawAddedToken[],
   config: Record<string, unknown>,
 ): TokenizerCore {
-  let library: LibraryTokenizer;
-  try {
-    library = new LibraryTokenizer(definition, config);
-  } catch (thrown) {
-    const cause = thrown instanceof Error ? thrown.message : String(thrown);
-    throw new LabError("unsupported", `tokenizer.json is of a kind that cannot be loaded: ${cause}`, {
-      subject: "tokenizer.json",
-      cause: thrown,
-    });
-  }
+  const library = opened(definition, config);
   const model = isRecord(definition.model) ? definition.model : {};
   if (model.type === "Unigram" && model.byte_fallback === true) {
     throw new LabError("unsupported", "tokenizer.json is a unigram model with byte pieces, which cannot be loaded", {
@@ -138,17 +169,30 @@ function openLibrary(
   const special = new Set(added.filter((token) => token.special).map((token) => token.id));
   const own = byteFallbackDecoder(definition.decoder);
   const tidy = config.clean_up_tokenization_spaces === true;
+  const pattern = addedPattern(added);
+  let withoutAdded: LibraryTokenizer | undefined;
   return {
+    added: pattern,
     vocabSize: largest + 1,
     find: (token) => library.token_to_id(token),
-    encode: (text) => (text === "" ? [] : library.encode(text, { add_special_tokens: false }).ids),
+    encode(text, literal = []) {
+      if (text === "") return [];
+      if (!spellsAdded(text, pattern, literal)) return encoded(library, text);
+      // The library recognises added tokens everywhere: one that knows none encodes what lies between the real ones.
+      withoutAdded ??= opened({ ...definition, added_tokens: [] }, config);
+      const plain = withoutAdded;
+      return splitAdded(text, added, literal).flatMap((part) =>
+        typeof part === "number" ? [part] : encoded(plain, part),
+      );
+    },
     decode(ids, keepSpecial) {
       // An embedding may have rows that no token belongs to.
       const known = ids.filter((id) => names.has(id));
       // The library refuses an empty list.
       if (known.length === 0) return "";
       if (own === undefined) {
-        return library.decode(known, { skip_special_tokens: !keepSpecial, clean_up_tokenization_spaces: tidy });
+        const options = { skip_special_tokens: !keepSpecial, clean_up_tokenization_spaces: tidy };
+        return guarded("cannot decode", () => library.decode(known, options));
       }
       const kept = known.filter((id) => keepSpecial || !special.has(id));
       const text = own(kept.map((id) => names.get(id) as string));
@@ -165,9 +209,13 @@ function withSpecials(
   const id = (token: string): number => {
     const found = core.find(token);
     if (found === undefined) {
-      throw new LabError("bad-input", `The tokenizer has no token "${token}", so it is not one of a Sa2VA checkpoint`, {
-        subject: token,
-      });
+      throw new LabError(
+        "bad-input",
+        `The tokenizer has no token ${quote(token)}, so it is not one of a Sa2VA checkpoint`,
+        {
+          subject: token,
+        },
+      );
     }
     return found;
   };
@@ -180,6 +228,7 @@ function withSpecials(
   const bosToken = namedToken(config, "bos_token");
   const start = sequenceStart(config, postProcessor);
   return {
+    spellsAdded: (text) => core.added?.test(text) === true,
     encode: core.encode,
     start: start === "unsaid" ? undefined : start === "nothing" ? [] : [id(start.token)],
     decode: (ids, options = {}) => core.decode(ids, options.keepSpecial ?? false),

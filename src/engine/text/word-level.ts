@@ -1,10 +1,10 @@
 /** Word-level vocabularies of tiny models: split at white space and punctuation, look each piece up. */
 import { isRecord } from "../bytes/json.ts";
-import { LabError } from "../errors.ts";
+import { LabError, quote } from "../errors.ts";
 import type { RawAddedToken } from "./added-tokens.ts";
 import { cleanUp } from "./clean-up.ts";
-import { addedPattern } from "./split-added.ts";
-import type { TokenizerCore } from "./tokenizer.ts";
+import { addedPattern, splitAdded } from "./split-added.ts";
+import type { TokenizerCore } from "./tokenizer-core.ts";
 
 type Text = (text: string) => string;
 type Split = (text: string) => string[];
@@ -30,7 +30,7 @@ export function openWordLevel(
   const ids = new Map<string, number>();
   for (const [token, id] of Object.entries(isRecord(model.vocab) ? model.vocab : {})) {
     if (typeof id !== "number" || !Number.isInteger(id) || id < 0) {
-      throw new LabError("bad-input", `tokenizer.json gives the word "${token}" no valid id`, { subject: token });
+      throw new LabError("bad-input", `tokenizer.json gives the word ${quote(token)} no valid id`, { subject: token });
     }
     ids.set(token, id);
   }
@@ -41,29 +41,26 @@ export function openWordLevel(
   const normalise = normaliser(definition.normalizer);
   const split = preTokenizer(definition.pre_tokenizer);
   const unknown = typeof model.unk_token === "string" ? ids.get(model.unk_token) : undefined;
-  const boundary = addedPattern(added);
+  // As before: these vocabularies take no white space with a token.
+  const bare = added.map((token) => ({ ...token, lstrip: false, rstrip: false, single_word: false }));
 
   const wordId = (word: string): number => {
     const id = words.get(word) ?? unknown;
     if (id === undefined) {
-      throw new LabError("bad-input", `The tokenizer has no token for "${word}" and none for unknown words`, {
+      throw new LabError("bad-input", `The tokenizer has no token for ${quote(word)} and none for unknown words`, {
         subject: word,
       });
     }
     return id;
   };
   return {
+    added: addedPattern(added),
     vocabSize: [...tokens.keys()].reduce((most, id) => Math.max(most, id), -1) + 1,
     find: (token) => ids.get(token),
-    encode(text) {
-      const out: number[] = [];
-      // Odd pieces are the added tokens: a split with one capture keeps what it matched.
-      for (const [at, piece] of (boundary === undefined ? [text] : text.split(boundary)).entries()) {
-        if (at % 2 === 1) out.push(ids.get(piece) as number);
-        else for (const word of split(normalise(piece))) out.push(wordId(word));
-      }
-      return out;
-    },
+    encode: (text, literal) =>
+      splitAdded(text, bare, literal).flatMap((part) =>
+        typeof part === "number" ? [part] : split(normalise(part)).map(wordId),
+      ),
     decode(sequence, keepSpecial) {
       const pieces = sequence
         .filter((id) => keepSpecial || !special.has(id))
@@ -99,7 +96,7 @@ function normaliser(value: unknown): Text {
 
 function preTokenizer(value: unknown): Split {
   const type = isRecord(value) ? value.type : undefined;
-  const split = SPLITS[String(type)];
+  const split = typeof type === "string" && Object.hasOwn(SPLITS, type) ? SPLITS[type] : undefined;
   if (split === undefined) throw unsupported("pre_tokenizer", type);
   return split;
 }
@@ -107,7 +104,7 @@ function preTokenizer(value: unknown): Split {
 function unsupported(part: string, type: unknown): LabError {
   return new LabError(
     "unsupported",
-    `tokenizer.json: a word-level vocabulary with ${part} ${String(type)} is not handled`,
+    `tokenizer.json: a word-level vocabulary with ${part} ${quote(type)} is not handled`,
     {
       subject: "tokenizer.json",
     },

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { checked, compareArrays, EXACT } from "../../../src/engine/parity/compare.ts";
+import { checked, compareArrays, EXACT } from "../../../tools/parity/compare.ts";
 
 test("errors are measured against the largest expected element", () => {
   const row = compareArrays("a", "b", [1, -4], [1.5, -4], { relative: 0.125 });

@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node-files.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
-import { isSa2vaOpsGolden, sa2vaOpsParity } from "../../../src/engine/parity/sa2va-ops.ts";
+import { isSa2vaOpsGolden, sa2vaOpsParity } from "../../../tools/parity/sa2va/sa2va-ops.ts";
 
 const FOLDER = fileURLToPath(new URL(".", import.meta.url));
 

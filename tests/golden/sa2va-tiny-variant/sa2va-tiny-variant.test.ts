@@ -1,16 +1,16 @@
 import { fileURLToPath } from "node:url";
 import { beforeAll, expect, test } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node-files.ts";
-import { loadDeps } from "../../../scripts/lib/parity-deps.ts";
 import { memorySource } from "../../../src/engine/bytes/memory.ts";
 import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
-import type { ParityRow } from "../../../src/engine/parity/row.ts";
-import { sa2vaLlmParity } from "../../../src/engine/parity/sa2va-llm.ts";
-import { sa2vaSam2Parity } from "../../../src/engine/parity/sa2va-sam2.ts";
-import { sa2vaTextParity } from "../../../src/engine/parity/sa2va-text.ts";
-import { sa2vaTrainParity } from "../../../src/engine/parity/sa2va-train.ts";
-import { sa2vaVisionParity } from "../../../src/engine/parity/sa2va-vision.ts";
+import { loadDeps } from "../../../tools/parity/deps.ts";
+import type { ParityRow } from "../../../tools/parity/row.ts";
+import { sa2vaLlmParity } from "../../../tools/parity/sa2va/sa2va-llm.ts";
+import { sa2vaSam2Parity } from "../../../tools/parity/sa2va/sa2va-sam2.ts";
+import { sa2vaTextParity } from "../../../tools/parity/sa2va/sa2va-text.ts";
+import { sa2vaTrainParity } from "../../../tools/parity/sa2va/sa2va-train.ts";
+import { sa2vaVisionParity } from "../../../tools/parity/sa2va/sa2va-vision.ts";
 
 const FOLDER = fileURLToPath(new URL(".", import.meta.url));
 

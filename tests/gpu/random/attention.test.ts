@@ -1,9 +1,9 @@
 /** Attention of any shape, order and mask. */
 import fc from "fast-check";
 import { afterEach, beforeAll, it } from "vitest";
-import { attention, causalMask, HIDDEN_SCORE } from "../../../src/engine/gpu/kernels/attention.ts";
-import { setAttentionScratch } from "../../../src/engine/gpu/kernels/attention-runs.ts";
-import { setSubgroupSize, subgroupSize } from "../../../src/engine/gpu/own-kernels.ts";
+import { attention, causalMask, HIDDEN_SCORE } from "../../../src/engine/gpu/kernels/attention/attention.ts";
+import { setAttentionScratch } from "../../../src/engine/gpu/kernels/attention/attention-runs.ts";
+import { setSubgroupSize, subgroupSize } from "../../../src/engine/gpu/runtime/custom-kernels.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { forAny, scale, side, tensorSeed } from "../../support/any.ts";
 import { checkedGpu } from "../../support/gpu.ts";

@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { WEIGHT_STORAGES } from "../../../src/engine/gpu/packed/storage.ts";
-import { decodeOnGpu } from "../../../src/engine/policy/decode-gpu.ts";
-import { decodeObstacle, FOLD_BYTES } from "../../../src/engine/policy/decode-weights.ts";
+import { decodeOnGpu } from "../../../src/engine/policy/decode/decode-gpu.ts";
+import { decodeBlocker, FOLD_BYTES } from "../../../src/engine/policy/decode/decode-weights.ts";
 import { forAny, tensorSeed } from "../../support/any.ts";
 import { expectLikeHost, keyOf, packedLanguage } from "../../support/decoding.ts";
 import { checkedGpu } from "../../support/gpu.ts";
@@ -14,7 +14,7 @@ checkedGpu();
 const times = (step: number, most: number) => fc.integer({ min: 1, max: most }).map((count) => step * count);
 
 const MODEL = fc.record({
-  family: fc.constantFrom("qwen2", "internlm2", "phi3"),
+  family: fc.constantFrom("qwen2", "qwen3", "llama", "internlm2", "phi3"),
   vocabSize: fc.oneof(fc.integer({ min: 30, max: 300 }), fc.integer({ min: 2000, max: 4200 })),
   hiddenSize: times(8, 12),
   mlpSize: times(8, 20),
@@ -60,7 +60,7 @@ it("rows of any model are those of the host", async () => {
     const config = tinyConfig(model.family, { ...sizes, heads: sizes.kvHeads * group });
     const tiny =
       storage === undefined ? tinyLanguage(config, rank, seed) : await packedLanguage(storage, config, rank, seed);
-    expect(decodeObstacle(tiny.weights, config, 200, 2 ** 27)).toBeUndefined();
+    expect(decodeBlocker(tiny.weights, config, 200, 2 ** 27)).toBeUndefined();
     const where: typeof decodeOnGpu = (language, weights, prompts, address, options, ropeLength) =>
       decodeOnGpu(language, weights, prompts, address, options, ropeLength, folded ? FOLD_BYTES : 0);
     const stop = (ids: readonly number[]): boolean => ends > 0 && (ids[ids.length - 1] as number) % ends === 0;

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { afterEach, it } from "vitest";
 import { gelu, silu, swiglu } from "../../../src/engine/gpu/kernels/activation.ts";
-import { headScores, setHeadScratch } from "../../../src/engine/gpu/kernels/head-scores.ts";
+import { headScores, setHeadScratch } from "../../../src/engine/gpu/kernels/attention/head-scores.ts";
 import { tokenScores } from "../../../src/engine/gpu/kernels/logprob.ts";
 import { layerNorm, rmsNorm } from "../../../src/engine/gpu/kernels/norm.ts";
 import { repeatRows } from "../../../src/engine/gpu/kernels/repeat.ts";

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { fourierRows } from "../../../src/engine/gpu/kernels/fourier.ts";
 import { placedRows } from "../../../src/engine/gpu/kernels/placed-rows.ts";
-import { setAdapterKind, switchOwnKernels } from "../../../src/engine/gpu/own-kernels.ts";
+import { setAdapterKind, switchCustomKernels } from "../../../src/engine/gpu/runtime/custom-kernels.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { forAny, scale, shape, side, tensorSeed } from "../../support/any.ts";
 import { checkedGpu } from "../../support/gpu.ts";
@@ -28,9 +28,9 @@ async function bits(f: () => Tensor[]): Promise<[number[], string, Uint8Array][]
 /** Both forms of our programs make what the stock ones make, to the bit, and leave nothing. */
 async function expectSame(f: () => Tensor[]): Promise<void> {
   const tensors = tf.memory().numTensors;
-  switchOwnKernels(false);
+  switchCustomKernels(false);
   const expected = await bits(f);
-  switchOwnKernels(true);
+  switchCustomKernels(true);
   for (const software of [true, false]) {
     setAdapterKind(software);
     expect(await bits(f), software ? "software form" : "GPU form").toEqual(expected);

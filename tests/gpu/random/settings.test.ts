@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
 import { readEvaluations } from "../../../src/engine/runs/evaluations.ts";
-import { memoryStore } from "../../../src/engine/runs/memory-store.ts";
+import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { forAny } from "../../support/any.ts";
 import { checkpointFiles, expectSameFiles, openTestLab, repeatable } from "../../support/session.ts";
 
@@ -73,7 +73,7 @@ it("any settings", async () => {
     const run = await first.start(changes);
     expect(await run.done, first.events.map((event) => JSON.stringify(event).slice(0, 300)).at(-1)).toBe("finished");
     first.watch = (event, session) => {
-      if (event.type === "step" && event.step === cut) session.trainer?.gate.stop();
+      if (event.type === "step" && event.step === cut) session.trainer?.control.stop();
     };
     const stopped = await first.start(changes);
     expect(await stopped.done).toBe("stopped");

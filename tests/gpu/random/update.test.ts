@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { maskBits, maskBitsByOps, pixelsOf } from "../../../src/engine/gpu/kernels/mask-bits.ts";
-import { setAdapterKind } from "../../../src/engine/gpu/own-kernels.ts";
+import { setAdapterKind } from "../../../src/engine/gpu/runtime/custom-kernels.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { forAny, scale, shape, side, tensorSeed } from "../../support/any.ts";
 import { checkedGpu } from "../../support/gpu.ts";

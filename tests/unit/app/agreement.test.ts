@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { agreements, disagreements, noise, pairsOf, spreads } from "../../../src/app/screens/judge/agreement.ts";
 import type { RewardTerm } from "../../../src/engine/rewards/term.ts";
-import { memoryStore } from "../../../src/engine/runs/memory-store.ts";
 import type { GroupRecord, RolloutRecord } from "../../../src/engine/runs/records.ts";
 import { readThumbs, writeThumb } from "../../../src/engine/runs/thumbs.ts";
+import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 
 const term = (name: string, value: number | null): RewardTerm => ({ name, value, weight: 1 });
 const rollout = (id: string, caption: string | null, judge: number | null, meteor: number): RolloutRecord =>

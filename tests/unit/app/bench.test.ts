@@ -9,8 +9,8 @@ import { LabError } from "../../../src/engine/errors.ts";
 import type { BenchGroup } from "../../../src/engine/rewards/bench/bench-group.ts";
 import { rewardScorer } from "../../../src/engine/rewards/scorer.ts";
 import { parseWordnet } from "../../../src/engine/rewards/wordnet.ts";
-import { scoredGroup } from "../../../src/engine/rl/bench-scores.ts";
 import { importRollouts } from "../../../src/engine/runs/import-rollouts.ts";
+import { scoredGroup } from "../../../src/engine/session/bench-scores.ts";
 
 const table = new Uint8Array(await readFile(new URL("../../../public/wordnet/wordnet30.txt", import.meta.url)));
 const scorer = rewardScorer({ wordnet: parseWordnet(table) });
@@ -77,7 +77,7 @@ function sampled(key: string, reward = 0.25): BenchGroup {
   };
   const rollouts = [{ id: `${key} 0`, facts, completion: "" }];
   return scoredGroup(
-    { key, loop: 2, rowId: key, imageId: null, weights: null, rollouts },
+    { key, batch: "", loop: 2, rowId: key, imageId: null, weights: null, rollouts },
     [{ reward, terms: [] }],
     settings,
   );
@@ -175,7 +175,7 @@ describe("settings the groups are scored with", () => {
     const before = bench().groups;
     change({ loop2User: 1 });
     await work.rescore(settings);
-    expect(bench().problem).toMatch(/The own reward has a weight but no function was written/);
+    expect(bench().problem).toMatch(/The custom reward has a weight but no function/);
     expect(bench().groups).toBe(before);
     expect(isOutdated(bench(), settings)).toBe(false);
   });
@@ -210,7 +210,7 @@ describe("a stop", () => {
     await going;
     expect(bench().groups).toBe(before);
     expect(bench()).toMatchObject({ state: "idle", source: "other.jsonl" });
-    expect(bench().problem).toMatch(/^Scoring was stopped; groups and rewards stay as they were/);
+    expect(bench().problem).toMatch(/^Scoring was stopped; groups and rewards were not changed/);
     // Not one group more is asked about.
     expect(asked).toBe(askedBefore);
     expect(isOutdated(bench(), settings)).toBe(false);

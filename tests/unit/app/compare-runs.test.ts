@@ -10,6 +10,7 @@ import { presetConfig } from "../../../src/engine/config/presets.ts";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
 import { EVAL_METRICS, type StoredEvaluation } from "../../../src/engine/runs/evaluations.ts";
 import type { RunManifest } from "../../../src/engine/runs/manifest.ts";
+import { evaluation, olderEvaluation } from "../runs/sample-evaluations.ts";
 
 function storeOf(rows: readonly (readonly [step: number, metrics: Readonly<Record<string, number>>])[]): MetricStore {
   const store = new MetricStore();
@@ -119,9 +120,33 @@ describe("differences of runs", () => {
       },
       rows: [],
     });
-    const rows = heldOutRows([[at(0, 0.5), at(4, 0.625)], [], [at(0, 0.5)]]);
-    expect(rows).toHaveLength(EVAL_METRICS.length);
-    expect(rows[0]?.values).toEqual(["0.625 +0.125", "–", "0.500"]);
-    expect(heldOutRows([[], []])).toEqual([]);
+    const run = (...evaluations: readonly StoredEvaluation[]) => ({ evaluations, best: null });
+    const rows = heldOutRows([run(at(0, 0.5), at(4, 0.625)), run(), run(at(0, 0.5))]);
+    expect(rows.map(({ label }) => label)).toEqual([
+      "Rows",
+      ...["Loop 1 IoU, sampled", "Loop 1 IoU, greedy", "Loop 2 METEOR, sampled", "Loop 2 METEOR, greedy"],
+      ...["Grounding IoU", "Caption METEOR", "Best checkpoint"],
+    ]);
+    expect(rows[0]?.values).toEqual(["2", "–", "2"]);
+    expect(rows[1]?.values).toEqual(["0.625 +0.125", "–", "0.500"]);
+    expect(rows.at(-1)?.values).toEqual(["–", "–", "–"]);
+    expect(heldOutRows([run(), run()])).toEqual([]);
+  });
+
+  it("name the score that chose the best checkpoint, and say when runs have other report rows", () => {
+    const selection = { metric: "reward", n: 2, value: 0.5 } as const;
+    const run = (rowId: string) => {
+      const { report, rows } = evaluation(4, 0.25);
+      const others = rows.map((own) => (own.part === "report" ? { ...own, rowId: `${rowId} ${own.rowId}` } : own));
+      return { evaluations: [{ report, rows: others }], best: { step: 4, selection } };
+    };
+    const same = heldOutRows([run("a"), run("a")]);
+    expect(same[0]).toMatchObject({ label: "Rows", values: ["4", "4"] });
+    expect(same[1]).toMatchObject({ label: "Loop 1 reward, sampled", values: ["0.250", "0.250"] });
+    const text = "step 4, by own reward, sampled 0.500, 2 rows";
+    expect(same.at(-1)).toMatchObject({ label: "Best checkpoint", values: [text, text] });
+    expect(heldOutRows([run("a"), run("b")])[0]?.label).toBe("Rows (not the same in all runs)");
+    const older = { evaluations: [olderEvaluation(4, 0.25)], best: { step: 4, selection: null } };
+    expect(heldOutRows([older, older]).at(-1)?.values[0]).toBe("step 4, by the rows above (older version)");
   });
 });

@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { GroupSource } from "../../../src/app/components/rollout/group-source.ts";
 import { finishedSteps, readSteps } from "../../../src/app/screens/judge/judged-steps.ts";
 import { LabError } from "../../../src/engine/errors.ts";
-import { memoryStore } from "../../../src/engine/runs/memory-store.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
+import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { group, manifest } from "../runs/sample-run.ts";
 
 test("a step under way has no file yet and is not read", () => {
@@ -27,7 +27,7 @@ test("an unreadable step is named and the others are there, each read once", asy
   const found = await read();
   expect(found?.groups.map(({ step }) => step)).toEqual([1, 3]);
   expect(found?.unread).toHaveLength(1);
-  expect(found?.unread[0]).toMatch(/^Step 2 could not be read and is left out: .*step-000002\.arrow/);
+  expect(found?.unread[0]).toMatch(/^Step 2 is skipped because it cannot be read: .*step-000002\.arrow/);
   // What could not be read is tried again, for its file may have been written since.
   await run.appendGroups(2, [group(2, 1, 0)]);
   expect(await read()).toMatchObject({ unread: [] });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { traceOutlines } from "../../../src/engine/data/outline.ts";
+import { traceOutlines } from "../../../src/engine/data/mask/outline.ts";
 
 const mask = (...rows: string[]): { data: Uint8Array; width: number; height: number } => ({
   data: Uint8Array.from(rows.join(""), (character) => (character === "#" ? 1 : 0)),

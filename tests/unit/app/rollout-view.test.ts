@@ -24,7 +24,7 @@ import { edgeDecimals, rewardBins } from "../../../src/app/screens/rollouts/rewa
 import { previousRun, runChanges } from "../../../src/app/screens/runs/run-difference.ts";
 import { phaseShares } from "../../../src/app/screens/train/phases.ts";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
-import { encodeRle } from "../../../src/engine/data/rle.ts";
+import { encodeRle } from "../../../src/engine/data/mask/rle.ts";
 import type { RunManifest } from "../../../src/engine/runs/manifest.ts";
 import type { ActionRecord, GroupRecord, RolloutRecord } from "../../../src/engine/runs/records.ts";
 

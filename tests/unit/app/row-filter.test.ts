@@ -11,6 +11,7 @@ const info = (shards: readonly string[], categories: readonly string[]): DataSet
   files: shards.map((path): ShardInfo => ({ path, bytes: 1, rows: 1, kept: 1, adapter: "a", schema: "" })),
   ignored: [],
   categories: categories.map((name) => [name, 1] as const),
+  checks: [],
 });
 const row = { id: "b.arrow#0", file: "b.arrow", caption: "a dog", category: ["dog"] } as unknown as RegionSummary;
 

@@ -1,8 +1,8 @@
 /** The bench's command line, and the models it writes for onnxruntime-web. */
 import { describe, expect, it } from "vitest";
-import { inputName, onnxModel } from "../../../scripts/bench/contenders/onnx.ts";
-import { descendants } from "../../../scripts/bench/tool/browser-clock.ts";
-import { toolOptions } from "../../../scripts/bench/tool/options.ts";
+import { inputName, onnxModel } from "../../../bench/baselines/onnx.ts";
+import { descendants } from "../../../bench/tool/browser-clock.ts";
+import { toolOptions } from "../../../bench/tool/options.ts";
 
 describe("arguments", () => {
   it("have defaults", () => {

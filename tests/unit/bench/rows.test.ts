@@ -1,10 +1,10 @@
 /** The bench's rows: what is made of times, how they are printed and how tables get into the page. */
 import { describe, expect, it } from "vitest";
-import { relativeError } from "../../../scripts/bench/cases/opened.ts";
-import { type BenchRow, benchRow, geometricMean, meanRatio, median, summaryOf } from "../../../scripts/bench/row.ts";
-import { rowLine } from "../../../scripts/bench/tool/print.ts";
-import { type TableFacts, tableOf, withTable } from "../../../scripts/bench/tool/write.ts";
-import { inTurn } from "../../../scripts/bench/turns.ts";
+import { relativeError } from "../../../bench/cases/opened.ts";
+import { type BenchRow, benchRow, geometricMean, meanRatio, median, summaryOf } from "../../../bench/row.ts";
+import { rowLine } from "../../../bench/tool/print.ts";
+import { type TableFacts, tableOf, withTable } from "../../../bench/tool/write.ts";
+import { inTurn } from "../../../bench/turns.ts";
 
 const NAMES = { suite: "kernels", case: "matmul", adapter: "some adapter", where: "node" } as const;
 
@@ -72,12 +72,12 @@ describe("timing in turn", () => {
       order.push(name);
       now += calls * cost;
     };
-    const contenders = { own: takes("own", 1), stock: takes("stock", 10) };
-    const times = await inTurn(contenders, { rounds: 3, budget: 1e9, clock: () => now });
+    const baselines = { own: takes("own", 1), stock: takes("stock", 10) };
+    const times = await inTurn(baselines, { rounds: 3, budget: 1e9, clock: () => now });
     expect(times).toEqual({ own: [1, 1, 1], stock: [10, 10, 10] });
     // Compiling and a trial for each, then rounds.
     expect(order.slice(0, 6)).toEqual(["own", "own", "stock", "stock", "own", "stock"]);
-    const short = await inTurn(contenders, { rounds: 3, budget: -1, clock: () => now });
+    const short = await inTurn(baselines, { rounds: 3, budget: -1, clock: () => now });
     expect(short).toEqual({ own: [1], stock: [10] });
   });
 

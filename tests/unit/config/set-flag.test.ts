@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseArguments } from "../../../scripts/lib/arguments.ts";
 import { JUDGE_OPTIONS } from "../../../scripts/lib/node-judge.ts";
-import { chosenSettings, SETTINGS_OPTIONS } from "../../../scripts/lib/settings-flags.ts";
+import { chosenSettings, knownWords, SETTINGS_OPTIONS } from "../../../scripts/lib/settings-flags.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
 import { tool } from "../../support/tools.ts";
 
@@ -18,7 +18,7 @@ const OPTIONS = { ...SETTINGS_OPTIONS, ...JUDGE_OPTIONS, steps: { takes: 1 } } a
 
 function chosen(...words: string[]) {
   const told: string[] = [];
-  const parsed = parseArguments(words, OPTIONS);
+  const parsed = parseArguments(knownWords(words, OPTIONS), OPTIONS);
   return { ...chosenSettings(parsed, [["steps", "steps"]], (sentence) => told.push(sentence)), told };
 }
 
@@ -50,8 +50,8 @@ describe("--set", () => {
     expect(preset).toBe("loop1");
     expect(given).toEqual({ steps: 8, groupSize: 4, learningRate: 1e-5, evalSteps: 0, loraRank: 8 });
     expect(told).toEqual([
-      `${file}: TRL's names were translated: num_generations is groupSize 6, max_steps is steps 9, learning_rate is learningRate 0.00001, eval_strategy is evalSteps 0`,
-      "--set: TRL's names were translated: num_generations is groupSize 4, lora_r is loraRank 8",
+      `${file}: Names of other trainers were translated: num_generations is groupSize 6, max_steps is steps 9, learning_rate is learningRate 0.00001, eval_strategy is evalSteps 0`,
+      "--set: Names of other trainers were translated: num_generations is groupSize 4, lora_r is loraRank 8",
     ]);
     expect(chosen("--steps", "8", "--set", "max_steps=7").config.steps).toBe(7);
   });
@@ -61,9 +61,58 @@ describe("--set", () => {
     ["=8", /^--set takes name=value/],
     ["groupSize=1", /^--set: groupSize must be a whole number from 2 to 64, not "1"$/],
     ["groupsize=8", /^--set: there is no setting "groupsize"$/],
-    ["lora_dropout=0", /^--set: there is no setting "lora_dropout"$/],
+    ["use_vllm=true", /^--set: there is no setting "use_vllm"$/],
+    ["num_epochs=2", /^--set: 2 epochs: a run here has a number of steps/],
   ])("refuses %s with a sentence", (word, sentence) => {
     expect(() => chosen("--set", word)).toThrow(sentence);
+  });
+});
+
+describe("options of other training scripts", () => {
+  it("are settings under any name that --set knows", () => {
+    const words =
+      "--kl_coef 0.1 --clip_range=0.3 --num_generations 4 --batch_size 2 --mask_to_caption_weight 2 --lora_dropout 0".split(
+        " ",
+      );
+    const { given, told } = chosen(...words, "--use_adaptive_entropy", "--steps", "3", "--set", "kl_coef=0.2");
+    expect(given).toEqual({
+      beta: 0.2,
+      epsilonLow: 0.3,
+      epsilonHigh: 0.3,
+      groupSize: 4,
+      promptsPerStep: 2,
+      loop1Weight: 2,
+      loraDropout: 0,
+      adaptiveEntropy: true,
+      steps: 3,
+    });
+    expect(told[0]).toContain("kl_coef is beta 0.2");
+    expect(() => chosen("--num_epochs", "2")).toThrow(/2 epochs: a run here has a number of steps/);
+    expect(() => chosen("--use_llm_judge")).toThrow(/use_llm_judge needs a judge/);
+    const { given: judged } = chosen("--use_llm_judge", "--judge", "http://localhost:1/v1");
+    expect(judged).toMatchObject({ loop1Meteor: 0.25, loop1Judge: 0.75 });
+  });
+
+  it("name model, data and output as ours do", () => {
+    const specs = {
+      model: { takes: 1 },
+      checkpoint: { takes: 1 },
+      shards: { takes: "many" },
+      out: { takes: 1 },
+    } as const;
+    const words = ["--model_path", scratch, "--dataset_name", "a", "b", "--output_dir=out", "--nonsense", "1"];
+    expect(knownWords(words, specs)).toEqual([
+      "--model",
+      scratch,
+      "--shards",
+      "a",
+      "b",
+      "--out",
+      "out",
+      "--nonsense",
+      "1",
+    ]);
+    expect(knownWords(["--model_path", "owner/name"], specs)).toEqual(["--checkpoint", "owner/name"]);
   });
 });
 
@@ -76,7 +125,7 @@ describe.each([
   it("takes --set and goes on to what it needs next", async () => {
     const set = ["--set", "num_generations=4", "--set", "steps=2"];
     const { code, err } = await tool(name, ["--out", join(scratch, name), ...set, ...words, nowhere]);
-    expect(err).toMatch(/^--set: TRL's names were translated: num_generations is groupSize 4\n/);
+    expect(err).toMatch(/^--set: Names of other trainers were translated: num_generations is groupSize 4\n/);
     expect(err.split("\n")[1]).toContain(nowhere);
     expect(code).toBe(2);
   });

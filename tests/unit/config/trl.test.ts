@@ -1,16 +1,19 @@
 import fc, { type Arbitrary } from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FALLBACK } from "../../../src/app/stores/route-text.ts";
+import { groupsPerStep, windowsPerStep } from "../../../src/engine/config/derived.ts";
 import { defaultConfig, parseConfig, requireConfig, SETTING_KEYS } from "../../../src/engine/config/parse.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
 import type { Setting } from "../../../src/engine/config/setting.ts";
 import { readSettingsFile } from "../../../src/engine/config/settings-file.ts";
 import { type LabConfig, SETTINGS } from "../../../src/engine/config/table.ts";
 import { isTrlName } from "../../../src/engine/config/trl.ts";
+import { LabError } from "../../../src/engine/errors.ts";
 import { collectFiles } from "../../../src/engine/export/export-file.ts";
 import { trlFiles } from "../../../src/engine/export/trl.ts";
-import { memoryStore } from "../../../src/engine/runs/memory-store.ts";
+import { lossSettingsOf } from "../../../src/engine/rl/objective/loss-config.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
+import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { forAny } from "../../support/any.ts";
 import { manifest } from "../runs/sample-run.ts";
 
@@ -23,12 +26,20 @@ function anyValue(setting: Setting): Arbitrary<number | string | boolean> {
   const ends = fc.constantFrom(min, max, setting.default);
   if (setting.kind === "int")
     return fc.oneof(ends, fc.integer({ min, max }), fc.integer({ min, max: Math.min(max, min + 5) }));
-  return fc.oneof(ends, fc.double({ min, max, noNaN: true }));
+  // Files have one zero.
+  return fc.oneof(
+    ends,
+    fc.double({ min, max, noNaN: true }).map((x) => x + 0),
+  );
 }
 
-const anyConfig = fc.record(
-  Object.fromEntries(SETTING_KEYS.map((key) => [key, anyValue(SETTINGS[key])])),
-) as unknown as Arbitrary<LabConfig>;
+/** TRL counts micro-batches in groups, so that the product with the prompts must be in range as well. */
+const COUNTS = { accumulation: fc.integer({ min: 1, max: 64 }), stepsPerGeneration: fc.integer({ min: 0, max: 4096 }) };
+
+const anyConfig = fc.record({
+  ...Object.fromEntries(SETTING_KEYS.map((key) => [key, anyValue(SETTINGS[key])])),
+  ...COUNTS,
+}) as unknown as Arbitrary<LabConfig>;
 
 async function exported(config: LabConfig): Promise<string> {
   const run = await createRun(memoryStore(), manifest("brave-otter", { config }));
@@ -38,15 +49,26 @@ async function exported(config: LabConfig): Promise<string> {
 
 const KNOWN_THERE = SETTING_KEYS.filter((key) => (SETTINGS[key] as Setting).trl !== undefined);
 
+/** What comes back of a configuration: the same run, with a group as micro-batch. */
+function comesBack(config: LabConfig): LabConfig {
+  const { promptsPerStep, accumulation, stepsPerGeneration, schedule, lossType } = config;
+  return {
+    ...config,
+    promptsPerStep: 1,
+    accumulation: accumulation * promptsPerStep,
+    stepsPerGeneration: stepsPerGeneration * promptsPerStep,
+    schedule: schedule === "linear-then-cosine" ? "cosine" : schedule,
+    importanceLevel: lossType === "luspo" ? "sequence" : config.importanceLevel,
+  };
+}
+
 describe("a run for TRL", () => {
   it("gives the same settings when it is read back, whatever they were and whatever it is read over", async () => {
     await forAny(200, fc.tuple(anyConfig, anyConfig), async ([config, base]) => {
       const read = requireConfig(readSettingsFile(await exported(config), "trl_grpo.yaml"), base, "trl_grpo.yaml");
-      for (const key of KNOWN_THERE) {
-        // The one value that has no counterpart there.
-        const near = key === "schedule" && config.schedule === "linear-then-cosine" ? "cosine" : config[key];
-        expect(read[key], key).toBe(near);
-      }
+      const wanted = comesBack(config);
+      for (const key of KNOWN_THERE) expect(read[key], key).toBe(wanted[key]);
+      expect([groupsPerStep(read), windowsPerStep(read)]).toEqual([groupsPerStep(config), windowsPerStep(config)]);
       for (const key of SETTING_KEYS.filter((key) => !KNOWN_THERE.includes(key)))
         expect(read[key], key).toBe(base[key]);
     });
@@ -68,7 +90,12 @@ describe("a run for TRL", () => {
       'save_strategy: "steps"',
       "save_steps: 15",
       'eval_strategy: "no"',
-      "per_device_train_batch_size: 16",
+      "per_device_train_batch_size: 8",
+      "gradient_accumulation_steps: 2",
+      "steps_per_generation: null",
+      "off_policy_mask_threshold: null",
+      "bf16: false",
+      "use_bias_correction_kl: false",
       'lr_scheduler_type: "constant"',
       "learning_rate: 1.0e-7",
       "delta: null",
@@ -76,6 +103,19 @@ describe("a run for TRL", () => {
       expect(text.split("\n"), line).toContain(line);
     }
     expect(text).not.toMatch(/^eval_steps/m);
+  });
+
+  it("says beside the settings what a file for TRL cannot set", async () => {
+    const text = await exported({ ...presetConfig("demo"), loop1LengthCost: 0.5, syncReference: true });
+    expect(text).toMatch(/^# reward_weights: \[1, 0\.5, -0\.5, .*\] for loop1Iou, loop1Meteor, loop1LengthCost, /m);
+    expect(text).toMatch(/^# sync_ref_model: true, which TRL refuses with PEFT$/m);
+    expect(text).not.toMatch(/^(?:reward_weights|sync_ref_model)/m);
+  });
+
+  it("caps cispo's weights there as here", async () => {
+    const config = { ...defaultConfig(), lossType: "cispo", epsilonHigh: 3.5 } as const;
+    expect(lossSettingsOf(config, 0, 1, 1, 1).weightMax).toBe(3.5);
+    expect((await exported(config)).split("\n")).toContain("epsilon_high: 3.5");
   });
 });
 
@@ -95,7 +135,7 @@ describe("TRL's names", () => {
     expect(given).toEqual({ groupSize: 8, maxNewTokens: 32, learningRate: 2e-5, loraRank: 16, steps: 7 });
     expect(config).toEqual({ ...defaultConfig(), ...given });
     expect(translated).toBe(
-      "TRL's names were translated: num_generations is groupSize 8, max_completion_length is maxNewTokens 32, learning_rate is learningRate 0.00002, lora_r is loraRank 16",
+      "Names of other trainers were translated: num_generations is groupSize 8, max_completion_length is maxNewTokens 32, learning_rate is learningRate 0.00002, lora_r is loraRank 16",
     );
     expect(read({ steps: 7, beta: 0.1, seed: 3 }).translated).toBeNull();
   });
@@ -130,11 +170,11 @@ describe("TRL's names", () => {
       { steps: 50, saveSteps: 5, evalSteps: 13, warmupSteps: 2 },
     ],
     [
-      "no beat",
+      "no interval",
       { save_strategy: "no", save_steps: 500, eval_strategy: false, eval_steps: null },
       { saveSteps: 0, evalSteps: 0 },
     ],
-    ["a beat", { save_strategy: "steps", save_steps: 4 }, { saveSteps: 4 }],
+    ["a interval", { save_strategy: "steps", save_steps: 4 }, { saveSteps: 4 }],
     [
       "rollouts for prompts",
       { per_device_train_batch_size: 24, num_generations: 8 },
@@ -147,6 +187,42 @@ describe("TRL's names", () => {
       "off",
       { delta: null, min_p: null, top_k: -1, max_grad_norm: null },
       { delta: 0, minP: 0, topK: 0, maxGradNorm: 0 },
+    ],
+    [
+      "options that are off",
+      { off_policy_mask_threshold: null, steps_per_generation: null },
+      { offPolicyThreshold: 0, stepsPerGeneration: 0 },
+    ],
+    [
+      "updates of a set of rollouts",
+      { max_steps: 60, gradient_accumulation_steps: 2, steps_per_generation: 6 },
+      { steps: 20, accumulation: 2, stepsPerGeneration: 6 },
+    ],
+    ["rewards that have a weight", { reward_weights: [2, 0.5, 1] }, { loop1Iou: 2, loop2Meteor: 0.5, loop2Judge: 1 }],
+    ["rewards as text", { reward_weights: "[2, 0.5 1]" }, { loop1Iou: 2, loop2Meteor: 0.5, loop2Judge: 1 }],
+    ["the notes' weight of the KL", { kl_coef: 0.1 }, { beta: 0.1 }],
+    ["the notes' clip", { clip_range: 0.3 }, { epsilonLow: 0.3, epsilonHigh: 0.3 }],
+    [
+      "the notes' weights of the loops",
+      { mask_to_caption_weight: 2, caption_to_mask_weight: "0.5" },
+      { loop1Weight: 2, loop2Weight: 0.5 },
+    ],
+    [
+      "the notes' batch",
+      { batch_size: 4, accumulative_counts: 2, lr: 1e-5 },
+      { promptsPerStep: 4, accumulation: 2, learningRate: 1e-5 },
+    ],
+    [
+      "the notes' reward without a judge",
+      { use_llm_judge: false, use_llm_judge_loop2: "false" },
+      { loop1Meteor: 0, loop1Judge: 0, loop2Meteor: 1, loop2Judge: 0 },
+    ],
+    ["epochs beside a number of steps", { num_train_epochs: 3, max_steps: 5 }, { steps: 5 }],
+    ["what changes nothing", { bf16: true, max_length: 8192 }, {}],
+    [
+      "adaptive entropy",
+      { use_adaptive_entropy: "True", entropy_coef: 0.01, top_entropy_quantile: 0.2, sync_ref_model: true },
+      { adaptiveEntropy: true, entropyCoefficient: 0.01, topEntropyQuantile: 0.2, syncReference: true },
     ],
     ["a flag for a choice", { scale_rewards: false }, { scaleRewards: "none" }],
     [
@@ -172,6 +248,16 @@ describe("TRL's names", () => {
       { per_device_train_batch_size: 6, num_generations: 4 },
       /^per_device_train_batch_size 6 is no multiple of num_generations 4/,
     ],
+    [{ num_epochs: 2 }, /^2 epochs: a run here has a number of steps; set steps to epochs × training rows/],
+    [{ use_llm_judge: true }, /^use_llm_judge needs a judge: name it with --judge URL/],
+    [
+      { reward_weights: [1, 2] },
+      /^reward_weights must be a list of 20 weights .*, or of 3 for loop1Iou, loop2Meteor, loop2Judge$/,
+    ],
+    [
+      { max_steps: 7, gradient_accumulation_steps: 2, steps_per_generation: 4 },
+      /^max_steps 7 is no multiple of the 2 updates/,
+    ],
     [{ save_total_limit: null }, /^save_total_limit null keeps every checkpoint/],
     [{ save_strategy: "epoch" }, /^save_strategy must be steps or no, not "epoch"/],
     [{ lr_scheduler_type: "linear" }, /^lr_scheduler_type: schedule must be one of /],
@@ -192,9 +278,9 @@ describe("TRL's names", () => {
   });
 
   it("without a setting are listed in one sentence", () => {
-    const record = { num_generations: 8, lora_dropout: 0.1, bf16: true, toString: 1 };
+    const record = { num_generations: 8, use_vllm: true, packing: true, toString: 1 };
     expect(() => requireConfig(record, undefined, "grpo.yaml")).toThrow(
-      /^grpo\.yaml: there are no settings "lora_dropout", "bf16", "toString"$/,
+      /^grpo\.yaml: there are no settings "use_vllm", "packing", "toString"$/,
     );
   });
 
@@ -202,7 +288,7 @@ describe("TRL's names", () => {
     const told: string[] = [];
     requireConfig({ num_generations: 8, logging_steps: 1 }, undefined, "grpo.yaml", (sentence) => told.push(sentence));
     expect(told).toEqual([
-      "grpo.yaml: TRL's names were translated: num_generations is groupSize 8, logging_steps changes nothing",
+      "grpo.yaml: Names of other trainers were translated: num_generations is groupSize 8, logging_steps changes nothing",
     ]);
   });
 });
@@ -225,6 +311,9 @@ lora_target_modules:
 names: [a, 'b']
 output_dir: ./out
 empty:
+prompt: |
+  two
+  lines
 `;
     expect(readSettingsFile(text, "grpo.yaml")).toEqual({
       max_steps: 50,
@@ -239,6 +328,7 @@ empty:
       names: ["a", "b"],
       output_dir: "./out",
       empty: null,
+      prompt: "two\nlines\n",
     });
   });
 
@@ -251,13 +341,43 @@ empty:
   it.each([
     ["settings.json", "steps: 3", /^settings\.json is not JSON; the settings are kept$/],
     ["a.json", "[1]", /^a\.json holds no object of settings/],
-    ["a.yaml", "deep:\n  steps: 3", /^a\.yaml line 2 is not of the form name: value/],
-    ["a.yaml", "steps: {a: 1}", /^a\.yaml line 1 holds a value that is neither/],
-    ["a.yaml", 'steps: "3', /^a\.yaml line 1 holds a value/],
-    ["a.yaml", "text: |\n  x", /^a\.yaml line 1 holds a value/],
-    ["a.yaml", "- 3", /^a\.yaml line 1 is not of the form/],
+    [
+      "a.yaml",
+      "deep:\n  steps: 3",
+      /^a\.yaml has names below "deep", but no setting has parts; the settings are kept$/,
+    ],
+    ["a.yaml", "steps: {a: 1}", /^a\.yaml has names below "steps"/],
+    [
+      "a.yaml",
+      '\nsteps: "3',
+      /^a\.yaml line 2 is not YAML that can be read \(Missing closing "quote\); the settings are kept$/,
+    ],
+    ["a.yaml", `a: ${"[".repeat(300)}`, /^a\.yaml line 1 is not YAML that can be read/],
+    ["a.yaml", "- 3", /^a\.yaml holds no object of settings/],
     ["a.yaml", "\n# nothing\n", /^a\.yaml holds no settings$/],
   ])("that is something else is named: %s %j", (name, text, sentence) => {
     expect(() => readSettingsFile(text, name)).toThrow(sentence);
+  });
+
+  it("is read or refused at once, whatever it repeats", () => {
+    const hostile = [
+      `a: "${'\\"'.repeat(40_000)}"`,
+      `a: "${'\\"'.repeat(40_000)}`,
+      Array.from({ length: 50_000 }, (_, at) => `k${at}: ${at}`).join("\n"),
+      `a: ${"[".repeat(1_000_000)}`,
+      `a: [${",".repeat(300_000)}`,
+      "a: &".repeat(50_000),
+      "!a ".repeat(50_000),
+      "a:\n".repeat(100_000),
+      "\n".repeat(1_000_000),
+      `a: &a [x]\n${Array.from({ length: 40 }, (_, at) => `a${at}: &b${at} [*a, *a, *a]`).join("\n")}`,
+    ];
+    for (const text of hostile) {
+      try {
+        readSettingsFile(text, "a.yaml");
+      } catch (thrown) {
+        expect(thrown).toBeInstanceOf(LabError);
+      }
+    }
   });
 });

@@ -2,9 +2,10 @@ import { readFile } from "node:fs/promises";
 import * as arrow from "apache-arrow";
 import { expect, test } from "vitest";
 import { memoryFolder, memorySource } from "../../../src/engine/bytes/memory.ts";
-import { type Cell, isBinaryCell } from "../../../src/engine/data/arrow-cells.ts";
-import { openArrow } from "../../../src/engine/data/arrow-table.ts";
+import { openArrow } from "../../../src/engine/data/arrow/arrow-table.ts";
+import { typeName } from "../../../src/engine/data/column-type.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
+import { type Cell, isBinaryCell } from "../../../src/engine/data/table.ts";
 import { writeRegionShard } from "../../../src/engine/data/write-shard.ts";
 import { counting, png, row } from "./make.ts";
 
@@ -26,7 +27,7 @@ async function read(bytes: Uint8Array): Promise<{ types: string[]; columns: unkn
       Promise.all(Array.from({ length: table.rows }, async (__, r) => plain(await table.cell(at, r)))),
     ),
   );
-  return { types: table.columns.map((column) => column.type), columns };
+  return { types: table.columns.map((column) => typeName(column.type)), columns };
 }
 
 const list = (type: arrow.DataType) => new arrow.Field("item", type, true);
@@ -218,14 +219,14 @@ test("plain caption shards: binary picture, JSON mask text, polygons, base64 pic
     ),
   });
   const set = await openRegionSet(folder);
-  expect(set.files.map((file) => file.adapter)).toEqual(["captions", "captions"]);
+  expect(set.files.map((file) => file.adapter)).toEqual(["captions, one mask a row", "captions, one mask a row"]);
   expect(set.summaries.map((summary) => [summary.file, summary.caption, summary.maskShare])).toEqual([
     ["json.arrow", "One.", 80 / 768],
     ["polygon.arrow", "Box.", 70 / 768],
   ]);
   expect(set.skipped.map(({ reason }) => reason)).toEqual([
-    "the mask is not a counts/size pair",
-    'the picture is not in the shard, only its path "images/1.jpg"',
+    'the mask is not in the shard, only its path "not json", and no such file lies beside it',
+    'the picture is not in the shard, only its path "images/1.jpg", and no such file lies beside it',
   ]);
   expect((await set.sample(1)).image.bytes).toEqual(bytes);
 });

@@ -30,7 +30,7 @@ function run(...args: string[]): { status: number | null; stdout: string; stderr
 test("prints schema, adapter, checks and what was left out; 0 with good rows, 1 without", () => {
   const good = run(join(directory, "good"));
   expect(good.status).toBe(0);
-  expect(good.stdout).toContain("adapter  GAR fine-grained");
+  expect(good.stdout).toContain("adapter  conversations, one mask a row");
   expect(good.stdout).toContain("ok      ready for training: all checks passed");
   expect(good.stdout).toContain("data-00000-of-00001.arrow, row 1, conversations: the caption is empty");
   const bad = run(join(directory, "bad"));
@@ -47,10 +47,22 @@ test("--json gives one object per line", () => {
     .map((line) => JSON.parse(line) as { kind: string });
   expect(lines.map((line) => line.kind)).toEqual([
     ...["shard", "shard", "skipped", "skipped"],
-    ...Array<string>(6).fill("check"),
+    ...Array<string>(7).fill("check"),
     "summary",
   ]);
   expect(lines.at(-1)).toMatchObject({ samples: 2, rows: 3, pictures: 1, skipped: 2, parts: { good: 2 } });
+});
+
+test("a folder named after another data set than its columns is told so, and its rows can be used", async () => {
+  const place = join(directory, "describe-anything-dataset");
+  await mkdir(place);
+  await writeFile(join(place, "data-00000-of-00001.arrow"), writeRegionShard([row()]));
+  const { status, stdout } = run(place);
+  expect(status).toBe(0);
+  expect(stdout).toContain(
+    "FAILED  data set named: the name says describe-anything, but the rows have columns as in Grasp-Any-Region Fine-Grained (conversations beside mask_rle, a struct); they are read as what they are",
+  );
+  expect(stdout).toContain("ok      ready for training: the rows can be used; not passed: data set named");
 });
 
 test.each([[[]], [["--frobnicate", "."]], [["/no/such/place"]]])(

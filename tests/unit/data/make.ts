@@ -1,7 +1,7 @@
 import { encode as encodePng } from "fast-png";
 import jpeg from "jpeg-js";
 import type { ByteFolder, ByteSource } from "../../../src/engine/bytes/source.ts";
-import { encodeRle, type Rle } from "../../../src/engine/data/rle.ts";
+import { encodeRle, type Rle } from "../../../src/engine/data/mask/rle.ts";
 import type { ShardRow } from "../../../src/engine/data/write-shard.ts";
 
 /** A small picture with a gradient; `tint` makes different pictures. */

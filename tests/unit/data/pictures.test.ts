@@ -1,9 +1,10 @@
+import { crc32 } from "node:zlib";
 import { encode as encodePng } from "fast-png";
 import { expect, test } from "vitest";
 import { decodeImage } from "../../../scripts/lib/node-images.ts";
-import { type ImageHeader, readImageHeader } from "../../../src/engine/data/image-header.ts";
-import { toRgb } from "../../../src/engine/data/orient.ts";
-import { probePicture } from "../../../src/engine/data/picture.ts";
+import { type ImageHeader, readImageHeader } from "../../../src/engine/data/image/image-header.ts";
+import { toRgb } from "../../../src/engine/data/image/orient.ts";
+import { probePicture } from "../../../src/engine/data/image/picture.ts";
 import { jpg, png } from "./make.ts";
 
 const header = (bytes: Uint8Array, length = bytes.length): Promise<ImageHeader> =>
@@ -13,6 +14,23 @@ const chunk = (kind: string, ...rest: number[]): Uint8Array => {
   const text = [...`RIFF\0\0\0\0WEBP${kind}`].map((char) => char.charCodeAt(0));
   return Uint8Array.from([...text, ...rest, ...Array(20).fill(0)]);
 };
+
+/** A PNG of nothing but its header, checksum included. */
+function pngHead(width: number, height: number, depth = 8, colour = 2): Uint8Array {
+  const bytes = Buffer.from([...png(20, 20).slice(0, 33)]);
+  bytes.writeUInt32BE(width, 16);
+  bytes.writeUInt32BE(height, 20);
+  bytes.set([depth, colour], 24);
+  bytes.writeUInt32BE(crc32(bytes.subarray(12, 29)), 29);
+  return new Uint8Array(bytes);
+}
+
+/** Where the frame header of a JPEG begins. */
+const frameOf = (bytes: Uint8Array): number => bytes.findIndex((byte, at) => byte === 0xff && bytes[at + 1] === 0xc0);
+
+function withByte(bytes: Uint8Array, at: number, value: number): Uint8Array {
+  return bytes.map((byte, place) => (place === at ? value : byte));
+}
 
 test("format and size come from the content", async () => {
   expect(await header(png(31, 17))).toEqual({ mime: "image/png", width: 31, height: 17, orientation: 1 });
@@ -25,6 +43,7 @@ test("format and size come from the content", async () => {
   new DataView(bmp.buffer).setUint32(14, 40, true);
   new DataView(bmp.buffer).setInt32(18, 33, true);
   new DataView(bmp.buffer).setInt32(22, -44, true);
+  new DataView(bmp.buffer).setUint16(28, 24, true);
   expect(await header(bmp)).toMatchObject({ mime: "image/bmp", width: 33, height: 44 });
   // 400 x 300 in the three kinds of WebP.
   const lossy = chunk("VP8 ", 0, 0, 0, 0, 0, 0, 0, 0x9d, 0x01, 0x2a, 0x90, 0x01, 0x2c, 0x01);
@@ -58,7 +77,12 @@ test.each([
   [new TextEncoder().encode("hello world, no picture"), "begins with the bytes 68 65 6c 6c"],
   [jpg(20, 20).slice(0, 60), "cut off after 60 bytes"],
   [Uint8Array.from([0xff, 0xd8, 0xff, 0xd9]), "no frame header"],
-  [Uint8Array.from([...png(20, 20).slice(0, 16), 0, 0, 0, 0, 0, 0, 0, 9]), "impossible size of 0 x 9"],
+  [pngHead(0, 9), "impossible size of 0 x 9"],
+  [pngHead(11_500, 11_500, 16, 6), "11500 x 11500 = 132250000 pixels, more than the 33554432 allowed"],
+  [pngHead(20, 20, 4, 2), "states 4 bits of colour type 2, which PNG does not have"],
+  [pngHead(20, 20, 8, 2).fill(7, 17, 18), "its checksum does not fit"],
+  [withByte(jpg(20, 20), frameOf(jpg(20, 20)) + 4, 12), "of a kind that browsers do not decode"],
+  [withByte(jpg(20, 20), frameOf(jpg(20, 20)) + 9, 200), "the frame header of the JPEG is damaged"],
 ])("no picture, one sentence (%#)", async (bytes, cause) => {
   await expect(header(bytes)).rejects.toThrow(cause);
 });

@@ -7,8 +7,8 @@ import { nodeFolder } from "../../../scripts/lib/node-files.ts";
 import { decodeImage } from "../../../scripts/lib/node-images.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import { checkRegionSet } from "../../../src/engine/data/check.ts";
+import { rleArea } from "../../../src/engine/data/mask/rle.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
-import { rleArea } from "../../../src/engine/data/rle.ts";
 import type { RegionSample, RegionSummary } from "../../../src/engine/data/sample.ts";
 import { datasetInfoJson, stateJson, writeRegionShard } from "../../../src/engine/data/write-shard.ts";
 import { LabError } from "../../../src/engine/errors.ts";
@@ -25,13 +25,17 @@ test("every broken row is left out with one sentence, the good rows around it st
     ],
     [{ mask: boxMask(24, 32, 0, 0, 0, 0) }, "mask_rle", "the mask is empty (0 of 768 pixels)"],
     [{ mask: { size: [24, 32], counts: "704" } }, "mask_rle", "mask runs add up to 11, not 24 x 32 = 768"],
-    [{ mask: null }, "mask_rle", "the row has no mask (a caption of the whole picture)"],
+    [{ mask: null }, "mask_rle", "the row has no mask (its caption describes the whole picture)"],
     [{}, "conversations", "the caption is empty", "  \n"],
     [{ conversations: null }, "conversations", "the row has no text"],
     [{ conversations: [{ from: "human", value: "?" }] }, "conversations", "the row has no answer"],
     [{}, "conversations", "the text speaks of <Prompt4>, but the row has 1 mask", "<Prompt4> is red."],
     [{ image: null }, "image", "the picture is null"],
-    [{ image: { bytes: null, path: "b.jpg" } }, "image", 'the picture is not in the shard, only its path "b.jpg"'],
+    [
+      { image: { bytes: null, path: "b.jpg" } },
+      "image",
+      'the picture is not in the shard, only its path "b.jpg", and no such file lies beside it',
+    ],
     [{ image: { bytes: null, path: null } }, "image", "the picture has neither bytes nor a path"],
     [{ image: { bytes: new Uint8Array(0), path: null } }, "image", "the picture has 0 bytes"],
     [
@@ -54,13 +58,14 @@ test("every broken row is left out with one sentence, the good rows around it st
   const checks = await checkRegionSet(set, decodeImage, () => 0);
   expect(checks.map((check) => [check.name, check.ok])).toEqual([
     ["data set loaded", true],
+    ["data set named", true],
     ["pictures decode", true],
     ["masks decode", true],
     ["captions found", true],
     ["batch built", true],
     ["ready for training", true],
   ]);
-  expect(checks[3]?.detail).toBe("86.7 % of 30 rows have a caption");
+  expect(checks[4]?.detail).toBe("86.7 % of 30 rows have a caption");
 });
 
 test("a sample carries the picture's own bytes, its sniffed format and the row it came from", async () => {
@@ -106,7 +111,7 @@ test("a list of masks gives one sample per mask: by answer without tags, by what
     row({ mask: [masks[0]!, boxMask(24, 32, 0, 0, 0, 0)], conversations: turns("Good.", "Empty mask.") }),
   ];
   const set = await openRegionSet(memoryFolder({ [NAME]: writeRegionShard(rows, { layout: "relation" }) }));
-  expect(set.files[0]?.adapter).toBe("GAR relation");
+  expect(set.files[0]?.adapter).toBe("conversations, several masks a row");
   expect(set.summaries.map(({ id, caption }) => [id.slice(NAME.length), caption])).toEqual([
     ["#0/0", "A dog."],
     ["#0/1", "A cat."],
@@ -158,14 +163,14 @@ test("state.json decides which shards count; leftovers, damage and other files a
     "Part3/state.json": "describes the shards",
     "Part10/cache-0123456789abcdef.arrow": "a leftover of map or shuffle, not part of the data",
     "Part10/indices.arrow": "a leftover of map or shuffle, not part of the data",
-    "Part10/notes.txt": "not an Arrow shard",
+    "Part10/notes.txt": "neither Arrow nor Parquet",
     "split/dataset_dict.json": "describes the shards",
   });
   expect(set.skipped.map(({ file }) => file)).toEqual(["Part2/state.json", "Part3/state.json"]);
   expect(set.skipped[0]?.reason).toBe("1 of the 3 shards named in state.json are not here (first: Part2/gone.arrow)");
   expect(set.skipped[1]?.reason).toContain("Part3/state.json is not valid JSON");
-  const none = await openRegionSet(memoryFolder({ "a.parquet": "PAR1" }));
-  expect(none.skipped[0]?.reason).toBe("there is no .arrow shard: 1 files of other kinds (.parquet)");
+  const none = await openRegionSet(memoryFolder({ "a.csv": "a,b" }));
+  expect(none.skipped[0]?.reason).toBe("there is no .arrow or .parquet shard: 1 files of other kinds (.csv)");
 });
 
 test("broken files beside a good one: one sentence each, the good rows stay", async () => {
@@ -207,8 +212,8 @@ test("a directory of save_to_disk: listed shards, six picture formats under one 
   );
   expect(set.skipped).toEqual([]);
   expect(set.files.map(({ rows, adapter }) => [rows, adapter])).toEqual([
-    [3, "GAR fine-grained"],
-    [3, "GAR fine-grained"],
+    [3, "conversations, one mask a row"],
+    [3, "conversations, one mask a row"],
   ]);
   expect(set.ignored.map(({ reason }) => reason)).toContain("not listed in state.json");
   const samples = await Promise.all(set.summaries.map(({ index }) => set.sample(index)));

@@ -13,7 +13,7 @@ import {
   rleFromRuns,
   rleIsEmpty,
   rleRuns,
-} from "../../../src/engine/data/rle.ts";
+} from "../../../src/engine/data/mask/rle.ts";
 
 const mask = (counts: string, height = 3, width = 4): Rle => ({ size: [height, width], counts });
 
@@ -40,7 +40,7 @@ test.each([
   [mask("312N0"), "negative"],
   [mask("<", 0, 12), "not a pair of whole numbers"],
   [mask("<", 1.5, 8), "not a pair of whole numbers"],
-  [mask("<", 1e6, 1e6), "more than the 134217728 allowed"],
+  [mask("<", 1e6, 1e6), "more than the 33554432 allowed"],
 ])("a broken mask is refused with its cause: %j", (rle, cause) => {
   for (const use of [decodeRle, rleArea, rleBox, rleRuns]) expect(() => use(rle)).toThrow(cause);
 });

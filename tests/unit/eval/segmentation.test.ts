@@ -1,23 +1,14 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { storeEvaluation } from "../../../src/engine/eval/store.ts";
-import { EVAL_METRICS, type RowScores, readEvaluations } from "../../../src/engine/runs/evaluations.ts";
-import { memoryStore } from "../../../src/engine/runs/memory-store.ts";
+import { type RowScores, readEvaluations } from "../../../src/engine/runs/evaluations.ts";
+import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
+import { row, TERMS } from "../runs/sample-evaluations.ts";
 
 /** A row with so many pixels shared and so many in either mask. */
 function scored(rowId: number, intersection: number, union: number): RowScores {
-  const zeros = Object.fromEntries(EVAL_METRICS.map((metric) => [metric, 0])) as Record<"loop1_greedy", number>;
-  return {
-    ...(zeros as unknown as RowScores),
-    rowId: String(rowId),
-    caption: "",
-    captionPrime: "",
-    maskPrime: null,
-    maskGreedy: { size: [1, 1], counts: "1" },
-    captionGreedy: "",
-    groundingPixels: [intersection, union],
-    grounding_iou: union === 0 ? 0 : intersection / union,
-  };
+  const grounding = union === 0 ? 0 : intersection / union;
+  return row(String(rowId), 0, { groundingPixels: [intersection, union], grounding_iou: grounding });
 }
 
 const before = [scored(0, 50, 100), scored(1, 0, 400), scored(2, 9, 10), scored(3, 70, 100)];
@@ -25,8 +16,8 @@ const after = [scored(0, 80, 100), scored(1, 300, 400), scored(2, 9, 10), scored
 
 it("counts rows and pixels as papers do, with the paired difference", async () => {
   const store = memoryStore();
-  const first = await storeEvaluation(store, "run", 0, before);
-  const last = await storeEvaluation(store, "run", 10, after);
+  const first = await storeEvaluation(store, "run", 0, before, TERMS);
+  const last = await storeEvaluation(store, "run", 10, after, TERMS);
   const values = (report: typeof first) =>
     Object.fromEntries(Object.entries(report.segmentation ?? {}).map(([name, { value }]) => [name, value]));
   expect(values(first)).toEqual({
@@ -57,13 +48,13 @@ it("is one number for cIoU and gIoU where all regions are of one size, and withi
   return fc.assert(
     fc.asyncProperty(drawn, async (pairs) => {
       const rows = pairs.map(([a, b], i) => scored(i, Math.min(a, b), Math.max(a, b)));
-      const { segmentation } = await storeEvaluation(memoryStore(), "run", 0, rows);
+      const { segmentation } = await storeEvaluation(memoryStore(), "run", 0, rows, TERMS);
       for (const { value } of Object.values(segmentation ?? {})) {
         expect(value).toBeGreaterThanOrEqual(0);
         expect(value).toBeLessThanOrEqual(1);
       }
       const alike = pairs.map(([a], i) => scored(i, a, 500));
-      const same = (await storeEvaluation(memoryStore(), "run", 0, alike)).segmentation;
+      const same = (await storeEvaluation(memoryStore(), "run", 0, alike, TERMS)).segmentation;
       expect(same?.ciou.value).toBeCloseTo(same?.giou.value as number, 12);
     }),
     { numRuns: 20 },
@@ -72,15 +63,15 @@ it("is one number for cIoU and gIoU where all regions are of one size, and withi
 
 it("is left out for rows that were scored without pixel counts, and has no difference to them", async () => {
   const store = memoryStore();
-  const old = before.map(({ groundingPixels: _, ...row }) => row);
-  expect((await storeEvaluation(store, "run", 0, old)).segmentation).toBeUndefined();
-  const { segmentation } = await storeEvaluation(store, "run", 5, after);
+  const old = before.map(({ groundingPixels: _, ...kept }) => kept);
+  expect((await storeEvaluation(store, "run", 0, old, TERMS)).segmentation).toBeUndefined();
+  const { segmentation } = await storeEvaluation(store, "run", 5, after, TERMS);
   expect(segmentation?.ciou).toEqual({ value: 459 / 610, difference: null });
 });
 
 it("refuses damaged counts when evaluations are read", async () => {
   const store = memoryStore();
-  await storeEvaluation(store, "run", 0, before);
+  await storeEvaluation(store, "run", 0, before, TERMS);
   const text = await store.readText("run/eval.jsonl");
   await store.write("run/eval.jsonl", text.replace('"groundingPixels":[50,100]', '"groundingPixels":[50]'));
   await expect(readEvaluations(store, "run")).rejects.toThrow(/eval\.jsonl line 1/);

@@ -5,20 +5,21 @@ import { collectFiles } from "../../../src/engine/export/export-file.ts";
 import { RUN_EXPORTS, type RunExport } from "../../../src/engine/export/export-names.ts";
 import { exportFiles } from "../../../src/engine/export/formats.ts";
 import { zipFiles } from "../../../src/engine/export/zip-files.ts";
-import { writeCheckpoint } from "../../../src/engine/runs/checkpoint.ts";
-import { memoryStore } from "../../../src/engine/runs/memory-store.ts";
+import { writeCheckpoint } from "../../../src/engine/runs/checkpoint/checkpoint.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
+import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { group, manifest } from "../runs/sample-run.ts";
 
 const NAME = "language_model.model.layers.0.mlp.up_proj.lora_A.weight";
 
 test("every export of the menu makes files, and their zip holds them", async () => {
   const store = memoryStore();
-  const run = await createRun(store, manifest());
+  const { model } = manifest();
+  const run = await createRun(store, manifest("brave-otter", { model: { ...model, template: "qwen_chat" } }));
   await run.appendStep(2, { loss: 1, step_time: 2 });
   await run.appendGroups(2, [group(2, 1, 0)]);
-  await expect(exportFiles(run, "peft", null)).rejects.toThrow(/has no checkpoint; it has none/);
-  expect(Object.keys(await collectFiles(await exportFiles(run, "trl", null)))).not.toContain("adapter/README.md");
+  await expect(exportFiles(run, "peft", null, null)).rejects.toThrow(/has no checkpoint; it has none/);
+  expect(Object.keys(await collectFiles(await exportFiles(run, "trl", null, null)))).not.toContain("adapter/README.md");
   const params = new Map([[NAME, { shape: [1, 2], data: Float32Array.of(1, 2) }]]);
   const state = {
     step: 2,
@@ -30,13 +31,13 @@ test("every export of the menu makes files, and their zip holds them", async () 
     trainer: null,
   };
   await writeCheckpoint(store, run.id, { ...state, ema: null });
-  await expect(exportFiles(run, "peft-ema", null)).rejects.toThrow(/holds no moving average/);
+  await expect(exportFiles(run, "peft-ema", null, null)).rejects.toThrow(/holds no moving average/);
   await writeCheckpoint(store, run.id, { ...state, ema: params });
   for (const format of Object.keys(RUN_EXPORTS) as RunExport[]) {
-    const files = await collectFiles(await exportFiles(run, format, null));
+    const files = await collectFiles(await exportFiles(run, format, null, null));
     expect(Object.keys(files).length, format).toBeGreaterThan(0);
     const pieces: Uint8Array<ArrayBuffer>[] = [];
-    const zip = zipFiles(await exportFiles(run, format, null), "out", new Date(manifest().created));
+    const zip = zipFiles(await exportFiles(run, format, null, null), "out", new Date(manifest().created));
     for await (const piece of zip) pieces.push(piece);
     const unzipped = unzipSync(new Uint8Array(await new Blob(pieces).arrayBuffer()));
     expect(Object.keys(unzipped).sort()).toEqual(

@@ -5,9 +5,9 @@ import { checkMerged } from "../../../src/engine/export/check-merged.ts";
 import { collectFiles } from "../../../src/engine/export/export-file.ts";
 import { addLowRank, mergedBytes, mergedFiles } from "../../../src/engine/export/merged.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
-import { openCheckpoint } from "../../../src/engine/model/checkpoint.ts";
-import { readAdapter } from "../../../src/engine/model/lora.ts";
-import type { TrainedTensors } from "../../../src/engine/runs/trained.ts";
+import { readAdapter } from "../../../src/engine/model/adapter/lora.ts";
+import { openCheckpoint } from "../../../src/engine/model/weights/checkpoint.ts";
+import type { TrainedTensors } from "../../../src/engine/runs/checkpoint/trained.ts";
 
 const FOLDERS = [
   "tests/golden/sa2va-tiny-qwen2",

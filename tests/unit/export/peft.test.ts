@@ -1,6 +1,7 @@
 /**
  * Adapters in the real PEFT, both ways: what the lab writes loads there with the same logits, and what PEFT writes loads
- * here. PYTHON names an interpreter with torch, transformers and peft; without one these tests are skipped.
+ * here. PYTHON names an interpreter with torch, transformers and peft, PYTHON_OLD_PEFT one with PEFT 0.11, which
+ * Sa2VA's own code pins; without them these tests are skipped.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -14,33 +15,41 @@ import { writeOut } from "../../../scripts/lib/out-folder.ts";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import { adapterFiles } from "../../../src/engine/export/adapter.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
-import { openCheckpoint } from "../../../src/engine/model/checkpoint.ts";
-import { embedTokens, languageForward, languageLogits } from "../../../src/engine/model/language.ts";
-import { languageLinears } from "../../../src/engine/model/language-shapes.ts";
-import { type Adapter, initLora, readAdapter } from "../../../src/engine/model/lora.ts";
-import { loadTensors } from "../../../src/engine/model/weight-pieces.ts";
-import { weightsView } from "../../../src/engine/model/weights.ts";
-import { writeCheckpoint } from "../../../src/engine/runs/checkpoint.ts";
+import { type Adapter, initLora, readAdapter } from "../../../src/engine/model/adapter/lora.ts";
+import { embedTokens, languageForward, languageLogits } from "../../../src/engine/model/language/language.ts";
+import { languageLinears } from "../../../src/engine/model/language/language-shapes.ts";
+import { openCheckpoint } from "../../../src/engine/model/weights/checkpoint.ts";
+import { loadTensors } from "../../../src/engine/model/weights/weight-pieces.ts";
+import { weightsView } from "../../../src/engine/model/weights/weights.ts";
+import { writeCheckpoint } from "../../../src/engine/runs/checkpoint/checkpoint.ts";
+import { readTrained } from "../../../src/engine/runs/checkpoint/trained.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
-import { readTrained } from "../../../src/engine/runs/trained.ts";
 import { manifest } from "../runs/sample-run.ts";
 
 const SCRIPT = fileURLToPath(new URL("../../oracle/peft_logits.py", import.meta.url));
-const PYTHON = process.env.PYTHON ?? "python3";
-const LIMIT_MS = 180_000;
+/** PEFT by name: the interpreter that has it. */
+const PYTHONS: Readonly<Record<string, string>> = {
+  "the newest PEFT": process.env.PYTHON ?? "python3",
+  ...(process.env.PYTHON_OLD_PEFT === undefined ? {} : { "PEFT 0.11": process.env.PYTHON_OLD_PEFT }),
+};
 /** More than the 16 places after which the Phi-3 folder's rotation is rescaled. */
 const IDS = [5, 17, 200, 3, 3, 99, 250, 41, 8, 77, 13, 160, 22, 9, 231, 54, 6, 118, 30, 2];
 /** Folders of every language model family that transformers knows too. */
 const FOLDERS = ["tests/golden/sa2va-tiny-qwen2", "tests/golden/sa2va-tiny-phi3"];
 
-const check = spawnSync(PYTHON, [
-  "-c",
-  "import sys; sys.modules['torchvision'] = None; import torch, transformers, peft",
-]);
-if (check.status !== 0) console.warn(`Skipped: ${PYTHON} cannot import torch, transformers and peft`);
+const IMPORTS = "import sys; sys.modules['torchvision'] = None; import torch, transformers, peft";
+function lacks(python: string): boolean {
+  const missing = spawnSync(python, ["-c", IMPORTS]).status !== 0;
+  if (missing) console.warn(`Skipped: ${python} cannot import torch, transformers and peft`);
+  return missing;
+}
+if (PYTHONS["PEFT 0.11"] === undefined) console.warn("Skipped for PEFT 0.11: PYTHON_OLD_PEFT names no interpreter");
 
-function peft(...args: string[]): { readonly logits: number[][]; readonly scaling: number | null } {
-  const run = spawnSync(PYTHON, [SCRIPT, ...args], { encoding: "utf8", timeout: LIMIT_MS, maxBuffer: 2 ** 28 });
+function answersOf(
+  python: string,
+  ...args: string[]
+): { readonly logits: number[][]; readonly scaling: number | null } {
+  const run = spawnSync(python, [SCRIPT, ...args], { encoding: "utf8", maxBuffer: 2 ** 28 });
   if (run.status !== 0) throw new Error(run.stderr);
   return JSON.parse(run.stdout.trim().split("\n").at(-1) ?? "");
 }
@@ -70,7 +79,9 @@ function largestDifference(ours: Float32Array, theirs: readonly (readonly number
   return flat.reduce((worst, value, at) => Math.max(worst, Math.abs(value - (ours[at] as number))), 0) / largest;
 }
 
-describe.skipIf(check.status !== 0)("the real PEFT", () => {
+describe.each(Object.entries(PYTHONS))("%s", (_, python) => {
+  const skip = lacks(python);
+  const peft = (...args: string[]) => answersOf(python, ...args);
   let scratch = "";
   beforeAll(async () => {
     await tf.setBackend("cpu");
@@ -78,7 +89,7 @@ describe.skipIf(check.status !== 0)("the real PEFT", () => {
   });
   afterAll(async () => rm(scratch, { recursive: true, force: true }));
 
-  test.each(FOLDERS)("loads what the lab exports for %s and says the same", { timeout: LIMIT_MS }, async (folder) => {
+  test.skipIf(skip).each(FOLDERS)("loads what the lab exports for %s and says the same", async (folder) => {
     const { config } = await openCheckpoint(await nodeFolder(folder));
     const rank = 3;
     // B is not zero here: an adapter without effect would prove nothing.
@@ -115,7 +126,7 @@ describe.skipIf(check.status !== 0)("the real PEFT", () => {
     await store.remove(run.id);
   });
 
-  test.each(FOLDERS)("makes an adapter for %s that the lab loads", { timeout: LIMIT_MS }, async (folder) => {
+  test.skipIf(skip).each(FOLDERS)("makes an adapter for %s that the lab loads", async (folder) => {
     const { config } = await openCheckpoint(await nodeFolder(folder));
     const out = join(scratch, "made");
     const theirs = peft("make", folder, out, JSON.stringify(IDS), "5");
@@ -125,7 +136,7 @@ describe.skipIf(check.status !== 0)("the real PEFT", () => {
     await rm(out, { recursive: true });
   });
 
-  test.each(FOLDERS)("loads the golden adapter of %s as we do", { timeout: LIMIT_MS }, async (folder) => {
+  test.skipIf(skip).each(FOLDERS)("loads the golden adapter of %s as we do", async (folder) => {
     const { config } = await openCheckpoint(await nodeFolder(folder));
     const adapter = await readAdapter(await nodeFolder(folder), config.language);
     const theirs = peft("load", folder, folder, JSON.stringify(IDS));

@@ -8,15 +8,16 @@ import { remoteAddress } from "../../../src/engine/loading/remote/address.ts";
 import { openRemote } from "../../../src/engine/loading/remote/folder.ts";
 import { askRemote, type RemoteListing } from "../../../src/engine/loading/remote/listing.ts";
 import type { RemoteDeps } from "../../../src/engine/loading/remote/request.ts";
-import { openCheckpoint } from "../../../src/engine/model/checkpoint.ts";
-import { loadTensors } from "../../../src/engine/model/weight-pieces.ts";
-import { weightsHash } from "../../../src/engine/model/weights-hash.ts";
+import { openCheckpoint } from "../../../src/engine/model/weights/checkpoint.ts";
+import { loadTensors } from "../../../src/engine/model/weights/weight-pieces.ts";
+import { weightsHash } from "../../../src/engine/model/weights/weights-hash.ts";
 import { type CheckpointServer, checkpointServer } from "../../support/checkpoint-server.ts";
+import { WAIT } from "../../support/hang.ts";
 
 const GOLDEN = "tests/golden/sa2va-tiny-variant";
 const FIRST = "model-00001-of-00003.safetensors";
 /** No waiting between tries, and reads that ask for a few kilobytes at a time. */
-const DEPS: RemoteDeps = { pauses: [0, 0, 0], ahead: 6000, stall: 2000 };
+const DEPS = { pauses: [0, 0, 0], ahead: 6000, stall: WAIT };
 
 let server: CheckpointServer;
 beforeAll(async () => {
@@ -123,7 +124,7 @@ describe("asking", () => {
   });
 
   it.each<[string, (path: string) => boolean, number, RegExp]>([
-    ["no folder there", () => true, 404, /is no checkpoint folder: there is no config\.json/],
+    ["no folder there", () => true, 404, /is not a checkpoint folder: config\.json is missing/],
     ["a private place", () => true, 401, /refuses it \(401\): .*private or gated/],
     ["a forbidden place", () => true, 403, /no config\.json|refuses it \(403\)/],
     ["a shard that is missing", (path) => path.startsWith("model-00002"), 404, /lists model-00002-of-00003.*not on/],
@@ -143,7 +144,20 @@ describe("asking", () => {
     server.fault = (path) => (path === "config.json" ? { body: '{"architectures": ["Other"]}' } : null);
     await expect(ask()).rejects.toMatchObject({ subject: expect.stringMatching(/config\.json|./) });
     server.fault = (path) => (path.endsWith("index.json") ? { body: '{"weight_map": {"a": "../../secret"}}' } : null);
-    await expect(ask()).rejects.toThrow(/lists "..\/..\/secret", which is no file of weights/);
+    await expect(ask()).rejects.toThrow(/lists "..\/..\/secret", which is not a weight file/);
+    const many = Object.fromEntries(Array.from({ length: 2000 }, (_, at) => [`t${at}`, `w${at}.safetensors`]));
+    const body = JSON.stringify({ weight_map: many });
+    server.fault = (path) => (path.endsWith("index.json") ? { body } : null);
+    await expect(ask()).rejects.toThrow(/lists 2000 files of weights, at most 1024/);
+  });
+
+  it("refuses sizes that no model has before it reckons with them", async () => {
+    const config = JSON.parse(await readFile("tests/golden/sa2va-tiny-qwen2/config.json", "utf8")) as {
+      llm_config: object;
+    };
+    const huge = { ...config, llm_config: { ...config.llm_config, num_hidden_layers: 1e9 } };
+    server.fault = (path) => (path === "config.json" ? { body: JSON.stringify(huge) } : null);
+    await expect(ask()).rejects.toThrow(/llm_config\.num_hidden_layers is 1000000000, it must be a whole number/);
   });
 
   it("says that nobody answers, after trying again", async () => {
@@ -211,13 +225,15 @@ describe("reading", () => {
   });
 
   it("gives up a server that falls silent, and can be stopped while it waits", async () => {
-    const source = await firstFile({ ...DEPS, stall: 40 });
+    const deps = { ...DEPS };
+    const source = await firstFile(deps);
+    deps.stall = 40;
     server.fault = (path) => (path === FIRST ? { stallAfter: 0 } : null);
     await expect(source.read(0, 50_000)).rejects.toThrow(/nothing came for 0\.04 s/);
     const stop = new AbortController();
     const other = await (async () => {
       server.fault = () => null;
-      return firstFile({ ...DEPS, stall: 60_000, signal: stop.signal });
+      return firstFile({ ...DEPS, signal: stop.signal });
     })();
     server.fault = (path) => (path === FIRST ? { stallAfter: 10_000 } : null);
     const reading = other.read(0, 50_000);

@@ -2,11 +2,11 @@ import { describe, expect, it } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node-files.ts";
 import { readJson } from "../../../src/engine/bytes/json.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
-import { openCheckpoint } from "../../../src/engine/model/checkpoint.ts";
-import { initLora, loraShapes, readAdapter, writeAdapter } from "../../../src/engine/model/lora.ts";
-import { fromPeftName, toPeftName } from "../../../src/engine/model/peft-names.ts";
-import { openSafetensors } from "../../../src/engine/model/safetensors.ts";
-import { isTrainableBase, trainableSet } from "../../../src/engine/model/trainable.ts";
+import { fromPeftName, toPeftName } from "../../../src/engine/formats/peft-names.ts";
+import { openSafetensors } from "../../../src/engine/formats/safetensors.ts";
+import { initLora, loraShapes, readAdapter, writeAdapter } from "../../../src/engine/model/adapter/lora.ts";
+import { isTrainableBase, trainableSet } from "../../../src/engine/model/adapter/trainable.ts";
+import { openCheckpoint } from "../../../src/engine/model/weights/checkpoint.ts";
 
 const GOLDEN = "tests/golden/sa2va-tiny-qwen2";
 

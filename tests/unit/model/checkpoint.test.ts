@@ -2,14 +2,14 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node-files.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
+import { openSafetensors } from "../../../src/engine/formats/safetensors.ts";
+import { type TensorToWrite, writeSafetensors } from "../../../src/engine/formats/safetensors-write.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
-import { isVideoOnly, type LoadProgress, openCheckpoint } from "../../../src/engine/model/checkpoint.ts";
 import { parseSa2vaConfig } from "../../../src/engine/model/config.ts";
-import { openSafetensors } from "../../../src/engine/model/safetensors.ts";
-import { type TensorToWrite, writeSafetensors } from "../../../src/engine/model/safetensors-write.ts";
-import { ALL_F32 } from "../../../src/engine/model/storage-choice.ts";
-import { collectWeights, convertCheckpoint } from "../../../src/engine/model/weight-pieces.ts";
-import { disposeWeights } from "../../../src/engine/model/weights.ts";
+import { isVideoOnly, type LoadProgress, openCheckpoint } from "../../../src/engine/model/weights/checkpoint.ts";
+import { ALL_F32 } from "../../../src/engine/model/weights/storage-choice.ts";
+import { collectWeights, convertCheckpoint } from "../../../src/engine/model/weights/weight-pieces.ts";
+import { disposeWeights } from "../../../src/engine/model/weights/weights.ts";
 
 const GOLDEN = "tests/golden/sa2va-tiny-qwen2";
 
@@ -130,7 +130,7 @@ describe("config.json", () => {
     const json = await config();
     const language = json.llm_config as Record<string, unknown>;
     const other = { ...json, llm_config: { ...language, architectures: ["GemmaForCausalLM"] } };
-    expect(() => parseSa2vaConfig(other)).toThrow(/GemmaForCausalLM; this lab runs Qwen2ForCausalLM, InternLM2/);
+    expect(() => parseSa2vaConfig(other)).toThrow(/GemmaForCausalLM; this lab runs Qwen2ForCausalLM, Qwen3/);
   });
 
   it.each([
@@ -156,6 +156,6 @@ describe("config.json", () => {
       factor: 2,
       limit: 1024,
     });
-    expect(() => parseSa2vaConfig(withScaling("yarn"))).toThrow(/yarn/);
+    expect(() => parseSa2vaConfig(withScaling("ntk"))).toThrow(/ntk/);
   });
 });

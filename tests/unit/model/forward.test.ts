@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { HIDDEN_SCORE } from "../../../src/engine/gpu/kernels/attention.ts";
+import { HIDDEN_SCORE } from "../../../src/engine/gpu/kernels/attention/attention.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
+import { initLora, loraShapes } from "../../../src/engine/model/adapter/lora.ts";
 import type { LanguageConfig } from "../../../src/engine/model/config.ts";
-import { languageForward } from "../../../src/engine/model/language.ts";
-import { languageShapes } from "../../../src/engine/model/language-shapes.ts";
-import { initLora, loraShapes } from "../../../src/engine/model/lora.ts";
+import { languageForward } from "../../../src/engine/model/language/language.ts";
+import { languageShapes } from "../../../src/engine/model/language/language-shapes.ts";
 import { spliceVisual } from "../../../src/engine/model/splice.ts";
-import { weightsView } from "../../../src/engine/model/weights.ts";
+import { weightsView } from "../../../src/engine/model/weights/weights.ts";
 
 const CONFIG: LanguageConfig = {
   family: "qwen2",
@@ -19,6 +19,8 @@ const CONFIG: LanguageConfig = {
   mlpSize: 10,
   rmsNormEps: 1e-6,
   attentionBias: true,
+  outputBias: false,
+  mlpBias: false,
   rope: { theta: 1e4, scaling: { kind: "none" } },
   window: undefined,
   maxPositions: 64,

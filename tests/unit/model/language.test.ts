@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node-files.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
-import { sa2vaLlmParity } from "../../../src/engine/parity/sa2va-llm.ts";
+import { sa2vaLlmParity } from "../../../tools/parity/sa2va/sa2va-llm.ts";
 
 const GOLDEN = "tests/golden/sa2va-tiny-qwen2";
 

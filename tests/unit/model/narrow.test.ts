@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { memorySource } from "../../../src/engine/bytes/memory.ts";
-import { toFloat32 } from "../../../src/engine/model/dtype.ts";
-import { fromFloat32, parseFloatDtype } from "../../../src/engine/model/narrow.ts";
-import { openSafetensors } from "../../../src/engine/model/safetensors.ts";
-import { streamSafetensors } from "../../../src/engine/model/safetensors-stream.ts";
-import { writeSafetensors } from "../../../src/engine/model/safetensors-write.ts";
+import { toFloat32 } from "../../../src/engine/formats/dtype.ts";
+import { openSafetensors } from "../../../src/engine/formats/safetensors.ts";
+import { streamSafetensors } from "../../../src/engine/formats/safetensors-stream.ts";
+import { writeSafetensors } from "../../../src/engine/formats/safetensors-write.ts";
+import { fromFloat32, parseFloatDtype } from "../../../src/engine/model/weights/narrow.ts";
 
 const words = (bytes: Uint8Array): number[] =>
   Array.from(new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.length / 2));

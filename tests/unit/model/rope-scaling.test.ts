@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { fieldsOf } from "../../../src/engine/model/config-fields.ts";
-import { parseLanguageConfig } from "../../../src/engine/model/config-language.ts";
-import { parseRope, ropeFrequencies } from "../../../src/engine/model/rope-scaling.ts";
+import { parseLanguageConfig } from "../../../src/engine/model/language/config-language.ts";
+import { parseRope, ropeFrequencies } from "../../../src/engine/model/language/rope-scaling.ts";
 
 const parse = (json: Record<string, unknown>, maxPositions = 64) =>
   parseRope(fieldsOf(json, "llm_config."), 8, maxPositions);
@@ -33,6 +33,31 @@ describe("rotary frequencies", () => {
     expect(ropeFrequencies(rope, 8, 17).perPosition).toEqual([0.5, 0.5 / 3, 0.0625, 0.125 / 8]);
   });
 
+  it("are those of transformers 5.23 with its own yarn, and with the waves of Llama 3", () => {
+    // Qwen3Config(head_dim=32, rope_scaling=yarn with factor 4 and 32 trained positions): inv_freq before and after.
+    const yarn = parseRope(
+      fieldsOf({ rope_scaling: { rope_type: "yarn", factor: 4, original_max_position_embeddings: 32 } }, "llm_config."),
+      32,
+      128,
+    );
+    const { perPosition, amplitude } = ropeFrequencies(yarn, 32, 7);
+    const plain = ropeFrequencies(parseRope(fieldsOf({}, "llm_config."), 32, 128), 32, 7).perPosition;
+    const divisors = plain.map((value, k) => value / (perPosition[k] as number));
+    expect(divisors).toEqual([1, 4 / 3, 2, ...new Array<number>(13).fill(4)].map((value) => expect.closeTo(value, 9)));
+    expect(amplitude).toBeCloseTo(0.1 * Math.log(4) + 1, 12);
+    const waves = { rope_type: "llama3", factor: 8, low_freq_factor: 1, high_freq_factor: 4 };
+    const llama = parseRope(
+      fieldsOf({ rope_scaling: { ...waves, original_max_position_embeddings: 200 } }, "llm_config."),
+      16,
+      256,
+    );
+    // transformers' inv_freq, as float32.
+    const expected = [1, 0.31623, 0.076174, 0.0040136, 0.00125, 0.00039528, 0.000125, 0.000039528];
+    ropeFrequencies(llama, 16, 7).perPosition.forEach((value, k) => {
+      expect(value / (expected[k] as number)).toBeCloseTo(1, 3);
+    });
+  });
+
   it("are read from the newer form of the file too", () => {
     const parameters = { rope_theta: 16, rope_type: "longrope", short_factor: SHORT, long_factor: LONG };
     const old = { rope_theta: 16, rope_scaling: { type: "su", short_factor: SHORT, long_factor: LONG } };
@@ -42,7 +67,11 @@ describe("rotary frequencies", () => {
   });
 
   it("are refused by name", () => {
-    expect(() => parse({ rope_scaling: { type: "llama3", factor: 2 } })).toThrow(/"llama3" is not handled/);
+    expect(() => parse({ rope_scaling: { type: "ntk", factor: 2 } })).toThrow(/"ntk" is not handled/);
+    expect(() => parse({ rope_scaling: { type: "llama3", factor: 2 } })).toThrow(/low_freq_factor is missing/);
+    expect(() => parse({ rope_parameters: { rope_theta: 1e4, partial_rotary_factor: 0.75 } })).toThrow(
+      /partial_rotary_factor other than 1/,
+    );
     const scaling = { type: "su", short_factor: [1, 1], long_factor: LONG };
     expect(() => parse({ rope_scaling: scaling })).toThrow(/short_factor must be a list of 4/);
   });
@@ -73,7 +102,7 @@ describe("llm_config", () => {
     ).toEqual({ size: 8, firstLayer: 2 });
     expect(read({ model_type: "phi3", sliding_window: 8 })).toMatchObject({ window: { size: 8, firstLayer: 0 } });
     expect(read({ model_type: "internlm2", bias: true })).toMatchObject({ attentionBias: true });
-    expect(read({ model_type: "internlm2" })).toMatchObject({ attentionBias: false, rmsNormEps: 1e-6 });
+    expect(read({ model_type: "internlm2", bias: false })).toMatchObject({ attentionBias: false, outputBias: false });
   });
 
   it("takes the width of a head from the file", () => {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node-files.ts";
 import { memorySource } from "../../../src/engine/bytes/memory.ts";
-import { toFloat32 } from "../../../src/engine/model/dtype.ts";
-import { openSafetensors } from "../../../src/engine/model/safetensors.ts";
-import { writeSafetensors } from "../../../src/engine/model/safetensors-write.ts";
+import { toFloat32 } from "../../../src/engine/formats/dtype.ts";
+import { openSafetensors } from "../../../src/engine/formats/safetensors.ts";
+import { writeSafetensors } from "../../../src/engine/formats/safetensors-write.ts";
 
 function fileOf(header: unknown, data: Uint8Array, declaredLength?: number): Uint8Array {
   const json = new TextEncoder().encode(typeof header === "string" ? header : JSON.stringify(header));

@@ -1,10 +1,19 @@
 import { describe, expect, it } from "vitest";
 import { parseSa2vaConfig } from "../../../src/engine/model/config.ts";
 import { sam2Shapes } from "../../../src/engine/model/sam2-shapes.ts";
-import { expectedShapes, type NamedShape } from "../../../src/engine/model/tensor-shapes.ts";
+import { expectedShapes, type NamedShape } from "../../../src/engine/model/weights/tensor-shapes.ts";
 
-/** Published sizes (reference: sa2va.md §2, §3). */
-const VISION = { hidden_size: 1024, num_hidden_layers: 24, num_attention_heads: 16, intermediate_size: 4096 };
+/** Published sizes (docs/spec/sa2va.md#2-model-family, docs/spec/sa2va.md#3-checkpoint-files). */
+const VISION = {
+  hidden_size: 1024,
+  num_hidden_layers: 24,
+  num_attention_heads: 16,
+  intermediate_size: 4096,
+  image_size: 448,
+  qkv_bias: true,
+  qk_normalization: false,
+  norm_type: "layer_norm",
+};
 
 function published(width: number, layers: number, heads: number, mlp: number, template: string) {
   return parseSa2vaConfig({

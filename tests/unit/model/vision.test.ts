@@ -2,9 +2,9 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node-files.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import type { VisionConfig } from "../../../src/engine/model/config.ts";
-import { visionShapes } from "../../../src/engine/model/tensor-shapes.ts";
 import { pixelShuffle, visionTower } from "../../../src/engine/model/vision.ts";
-import { weightsView } from "../../../src/engine/model/weights.ts";
+import { visionShapes } from "../../../src/engine/model/weights/tensor-shapes.ts";
+import { weightsView } from "../../../src/engine/model/weights/weights.ts";
 import { visionErrors } from "../../support/vision-golden.ts";
 
 const CONFIG: VisionConfig = {

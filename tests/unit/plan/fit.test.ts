@@ -3,7 +3,7 @@ import { requireConfig } from "../../../src/engine/config/parse.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
 import { parseSa2vaConfig } from "../../../src/engine/model/config.ts";
-import { ALL_F32, type StorageChoice } from "../../../src/engine/model/storage-choice.ts";
+import { ALL_F32, type StorageChoice } from "../../../src/engine/model/weights/storage-choice.ts";
 import { budgetBytes, fittingChanges, forecast, groupShape } from "../../../src/engine/plan/fit.ts";
 import { trainableForecast, weightForecast } from "../../../src/engine/plan/weights.ts";
 import { stepSeconds, stepWork, tokenFlops, towerFlops } from "../../../src/engine/plan/work.ts";
@@ -14,6 +14,26 @@ const large = parseSa2vaConfig(publishedConfig("4B"));
 const F16: StorageChoice = { language: "f16", towers: "f16" };
 const config = (changes: Partial<LabConfig>): LabConfig => requireConfig(changes, presetConfig("both"), "test");
 const millions = (count: number): number => Math.round(count / 1e4) / 100;
+
+describe("a forecast", () => {
+  const rate = { flops: 1e12, dispatch: 1e-5 };
+  const seconds = (changes: Partial<LabConfig>): number =>
+    forecast(small, config(changes), ALL_F32, rate).stepSeconds as number;
+  const bytes = (changes: Partial<LabConfig>, part: string): number =>
+    forecast(small, config(changes), ALL_F32).parts.find((one) => one.part === part)?.bytes ?? 0;
+
+  it("counts the reference pass wherever a step takes one", () => {
+    const without = seconds({ beta: 0 });
+    expect(seconds({ beta: 0.1 })).toBeGreaterThan(without);
+    expect(seconds({ beta: 0, objective: "notes" })).toBe(seconds({ beta: 0.1 }));
+  });
+
+  it("counts a gradient per loop and a synchronised reference", () => {
+    expect(bytes({ loops: "both" }, "gradients")).toBe(2 * bytes({ loops: "1" }, "gradients"));
+    expect(bytes({ beta: 0.1 }, "synchronised reference")).toBe(0);
+    expect(bytes({ beta: 0.1, syncReference: true }, "synchronised reference")).toBe(bytes({}, "trained tensors"));
+  });
+});
 
 describe("sizes of the published checkpoints", () => {
   it("are counted part by part as their totals are", () => {

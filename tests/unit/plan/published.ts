@@ -1,4 +1,7 @@
-/** config.json of the published checkpoints, as far as sizes depend on it (reference: sa2va.md §2, §17). */
+/**
+ * config.json of the published checkpoints, as far as sizes depend on it (docs/spec/sa2va.md#2-model-family,
+ * docs/spec/sa2va.md#17-sizes).
+ */
 export function publishedConfig(name: "1B" | "4B"): unknown {
   const sizes =
     name === "1B"
@@ -26,6 +29,7 @@ export function publishedConfig(name: "1B" | "4B"): unknown {
       image_size: 448,
       patch_size: 14,
       qkv_bias: true,
+      qk_normalization: false,
       norm_type: "layer_norm",
       hidden_act: "gelu",
     },

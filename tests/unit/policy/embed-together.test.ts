@@ -1,13 +1,13 @@
 /** Prompts of one picture's regions in one batch are those prompts one by one. */
 import { beforeAll, expect, it } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node-files.ts";
-import { pocketPicture } from "../../../scripts/pocket/samples.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
 import { openSa2va } from "../../../src/engine/model/sa2va.ts";
-import { weightsView } from "../../../src/engine/model/weights.ts";
+import { weightsView } from "../../../src/engine/model/weights/weights.ts";
 import { embedPrompt, embedTogether, projectImage } from "../../../src/engine/policy/embedding.ts";
 import { disposeFeatures, encodeImage } from "../../../src/engine/policy/features.ts";
 import { captionPrompt } from "../../../src/engine/policy/prompts.ts";
+import { pocketPicture } from "../../../tools/pocket/world/samples.ts";
 
 beforeAll(() => tf.setBackend("cpu"));
 

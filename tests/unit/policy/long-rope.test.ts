@@ -4,23 +4,23 @@
  */
 import { beforeAll, describe, expect, it } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node-files.ts";
-import { pocketPicture } from "../../../scripts/pocket/samples.ts";
 import { tokenScores } from "../../../src/engine/gpu/kernels/logprob.ts";
 import { STREAM } from "../../../src/engine/gpu/random.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
-import { languageForward, languageLogits } from "../../../src/engine/model/language.ts";
-import { rotatedAlike } from "../../../src/engine/model/rope-scaling.ts";
+import { languageForward, languageLogits } from "../../../src/engine/model/language/language.ts";
+import { rotatedAlike } from "../../../src/engine/model/language/rope-scaling.ts";
 import { openSa2va, type Sa2vaModel } from "../../../src/engine/model/sa2va.ts";
-import { type Weights, weightsView } from "../../../src/engine/model/weights.ts";
+import { type Weights, weightsView } from "../../../src/engine/model/weights/weights.ts";
 import { captionBatch, captionLogProbs, captionScores } from "../../../src/engine/policy/caption-policy.ts";
+import { type Completion, generate } from "../../../src/engine/policy/decode/generate.ts";
+import { FULL_SAMPLING } from "../../../src/engine/policy/decode/sampler.ts";
 import { embedIds, embedPrompt, projectImage } from "../../../src/engine/policy/embedding.ts";
 import { disposeFeatures, encodeImage, type ImageFeatures } from "../../../src/engine/policy/features.ts";
-import { type Completion, generate } from "../../../src/engine/policy/generate.ts";
 import { phrasePrompts, phrasePromptsOf } from "../../../src/engine/policy/phrase-prompts.ts";
 import { captionPrompt, segmentPrompt } from "../../../src/engine/policy/prompts.ts";
-import { FULL_SAMPLING } from "../../../src/engine/policy/sampler.ts";
 import { sftBatch } from "../../../src/engine/sft/batch.ts";
 import { SFT_DEFAULTS, sftLoss } from "../../../src/engine/sft/forward.ts";
+import { pocketPicture } from "../../../tools/pocket/world/samples.ts";
 
 beforeAll(() => tf.setBackend("cpu"));
 

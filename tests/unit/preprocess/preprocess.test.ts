@@ -5,7 +5,7 @@ import { resizeBicubic } from "../../../src/engine/model/preprocess/pillow-bicub
 import { normalisePixels, samPixels } from "../../../src/engine/model/preprocess/pixels.ts";
 import { regionGrid, regionGridSide } from "../../../src/engine/model/preprocess/region-grid.ts";
 import { chooseGrid, imageTiles, type TilingConfig } from "../../../src/engine/model/preprocess/tiling.ts";
-import { openArrays } from "../../../src/engine/parity/golden-arrays.ts";
+import { openArrays } from "../../../tools/parity/golden-arrays.ts";
 
 const GOLDEN = fileURLToPath(new URL("../../golden/sa2va-ops/", import.meta.url));
 const CONFIG: TilingConfig = { tileSize: 448, minTiles: 1, maxTiles: 12, useThumbnail: true };

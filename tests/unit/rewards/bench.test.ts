@@ -2,7 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { withOpenRow } from "../../../src/app/clients/bench-rows.ts";
 import { grown, paintLine } from "../../../src/app/screens/rewards/brush.ts";
-import { encodeRle } from "../../../src/engine/data/rle.ts";
+import { defaultConfig } from "../../../src/engine/config/parse.ts";
+import { encodeRle } from "../../../src/engine/data/mask/rle.ts";
 import type { RegionSummary } from "../../../src/engine/data/sample.ts";
 import type { BenchGroup, UnscoredGroup } from "../../../src/engine/rewards/bench/bench-group.ts";
 import {
@@ -14,9 +15,9 @@ import {
   rankGroups,
   summarise,
 } from "../../../src/engine/rewards/bench/statistics.ts";
-import { scoredGroup } from "../../../src/engine/rl/bench-scores.ts";
 import { importRollouts } from "../../../src/engine/runs/import-rollouts.ts";
 import { groupsToArrow } from "../../../src/engine/runs/rollouts-arrow.ts";
+import { scoredGroup } from "../../../src/engine/session/bench-scores.ts";
 import { group as record } from "../runs/sample-run.ts";
 
 const FACTS = {
@@ -33,6 +34,7 @@ const FACTS = {
 function group(key: string, rewards: readonly (number | null)[], x: readonly (number | null)[] = rewards): BenchGroup {
   const unscored = {
     key,
+    batch: "",
     loop: 1 as const,
     rowId: key,
     imageId: null,
@@ -40,7 +42,7 @@ function group(key: string, rewards: readonly (number | null)[], x: readonly (nu
     rollouts: rewards.map((_, at) => ({ id: `${key}${at}`, facts: FACTS, completion: "" })),
   };
   const scores = rewards.map((reward, at) => ({ reward, terms: [{ name: "x", value: x[at] ?? null, weight: 1 }] }));
-  return scoredGroup(unscored, scores, { advantageEps: 0, scaleRewards: "group" });
+  return scoredGroup(unscored, scores, { ...defaultConfig(), advantageEps: 0 });
 }
 
 describe("numbers of the bench", () => {
@@ -165,11 +167,11 @@ describe("a file of rollouts", () => {
     expect(facts(named, "0123456789abcdef")).toMatchObject({ reference: "of another set", given: mask });
     expect(facts(bare, "fedcba9876543210")).toMatchObject({ reference: "of another set", given: mask });
     const scores = stored.rollouts.map(() => ({ reward: 0, terms: [] }));
-    expect(scoredGroup(stored, scores, { advantageEps: 0, scaleRewards: "none" }).imageId).toBe("f00");
+    expect(scoredGroup(stored, scores, defaultConfig()).imageId).toBe("f00");
   });
 
   it.each([
-    [["{"], "f.jsonl, line 1: it is not JSON"],
+    [["{"], "f.jsonl, line 1: it is not valid JSON"],
     [[{ caption: "a" }, "[1]"], "line 2: it is not a JSON object"],
     [[{ row: "a" }], "there is neither a caption nor a predicted mask"],
     [[{ caption: "a", loop: 3 }], "loop is 3"],
@@ -177,7 +179,7 @@ describe("a file of rollouts", () => {
     [[{ mask: { size: [2, 2], counts: "~" } }], "mask: mask text has the character"],
     [[{ given: mask, predicted: encodeRle([1], 1, 1) }], "sizes 2 x 2 and 1 x 1"],
     [[{ caption: "a", confidence: 2 }], "confidence is no number from 0 to 1"],
-    [[""], "f.jsonl holds no rollouts"],
+    [[""], "f.jsonl contains no rollouts"],
   ])("that is wrong is refused with its line: %j", async (lines, message) => {
     await expect(importRollouts(bytes(...lines), "f.jsonl")).rejects.toThrow(message);
   });

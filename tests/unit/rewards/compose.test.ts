@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
+import { LabError } from "../../../src/engine/errors.ts";
 import { captionReward, composeReward, meteorScorer } from "../../../src/engine/rewards/caption-scorer.ts";
 import type { RewardTerm } from "../../../src/engine/rewards/term.ts";
 import { parseWordnet } from "../../../src/engine/rewards/wordnet.ts";
@@ -42,4 +43,13 @@ test("the scorer gives a reward with its alignment for every pair, in order", as
   expect(scores[0]?.terms[0]?.meteor?.matches[2]).toEqual([2, 2, "synonym"]);
   expect(scores.map(({ terms }) => terms[0]?.note)).toEqual([undefined, "empty caption", "empty reference"]);
   expect(await scorer.score([])).toEqual([]);
+});
+
+test("a sum that could not be averaged is held, with one sentence", () => {
+  const huge = [{ name: "user", value: 1e308, weight: 10 }];
+  expect(() => composeReward(huge)).toThrow(
+    /^The reward term "user" of 1e\+308 with weight 10 is beyond 1000000000000; lower one of them/,
+  );
+  expect(() => composeReward([{ name: "user", value: -1e300, weight: 1 }])).toThrow(LabError);
+  expect(composeReward([{ name: "user", value: -1e11, weight: 10 }])).toBe(-1e12);
 });

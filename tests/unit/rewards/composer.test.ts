@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
 import { defaultConfig, requireConfig } from "../../../src/engine/config/parse.ts";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
-import { encodeRle, type Rle } from "../../../src/engine/data/rle.ts";
+import { encodeRle, type Rle } from "../../../src/engine/data/mask/rle.ts";
 import { boxIou, centreOfMass, centreScore } from "../../../src/engine/rewards/composer/mask-terms.ts";
 import { rewardPlan, TERMS, weightKey } from "../../../src/engine/rewards/composer/plan.ts";
 import { leakedWords, lengthCost, repetitionCost } from "../../../src/engine/rewards/composer/text-costs.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { encodeRle } from "../../../src/engine/data/rle.ts";
+import { encodeRle } from "../../../src/engine/data/mask/rle.ts";
 import { iouTerm, type PixelMask, regionIou, shapeIou } from "../../../src/engine/rewards/iou.ts";
 
 const mask = (rows: string): PixelMask => {

@@ -6,6 +6,7 @@ const WORDS = (
   "oxen ox axes axis ax mice mouse geese goose teeth tooth sat sit sitting sits mat rug near close closer closest " +
   "red reddish crimson african African 1 one 4 four u.s. ice_cream icecream ice_creams computer_graphics bow_legs " +
   "café naïve straße 🐶 🐶s half-dozen 'hood s ss as is was us glasses spectacles trousers pant bath bathtub news " +
+  "building buildings build paintings paint drawings draw meetings wedding weddings crossings cross " +
   "generally generic organization organs relational adjustable adjustment rationally hopefully geology"
 ).split(" ");
 

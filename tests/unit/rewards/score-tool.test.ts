@@ -79,7 +79,16 @@ test("the tool composes what a file of settings says, own reward and all", async
   const ref = await file("rm.json", '[{"size": [3, 4], "counts": "714"}, {"size": [3, 4], "counts": "714"}]');
   const settings = { loop1Iou: 0.5, loop1User: 2, userReward: "export const reward = (r) => r.predicted.area / 4" };
   const config = await file("own.json", JSON.stringify(settings));
-  const { code, out } = await score("--pred", pred, "--ref", ref, "--config", config, "--json");
+  const { code, out } = await score(
+    "--pred",
+    pred,
+    "--ref",
+    ref,
+    "--config",
+    config,
+    "--allow-custom-reward",
+    "--json",
+  );
   expect(code).toBe(0);
   expect(
     out
@@ -92,11 +101,11 @@ test("the tool composes what a file of settings says, own reward and all", async
     { mean: 0.5, reward: 0.5, missing: 0 },
   ]);
   const judged = await file("confidence.json", JSON.stringify({ loop1Confidence: 1 }));
-  const lacking = await score("--pred", pred, "--ref", ref, "--config", judged);
+  const lacking = await score("--pred", pred, "--ref", ref, "--config", judged, "--allow-custom-reward");
   expect(lacking.out).toContain("reward missing");
   expect(lacking.out).toContain("mean reward missing of 0, 2 without one");
   const failing = await file("failing.json", JSON.stringify({ loop1User: 1, userReward: "throw new Error('mine')" }));
-  const stopped = await score("--pred", pred, "--ref", ref, "--config", failing);
+  const stopped = await score("--pred", pred, "--ref", ref, "--config", failing, "--allow-custom-reward");
   expect(stopped.code).toBe(1);
   expect(stopped.err).toMatch(/^The own reward threw Error: mine/);
 });

@@ -1,13 +1,14 @@
 /** User-written rewards in the real interpreter, in a thread of its own: what they can, and what stops them. */
 import { afterAll, describe, expect, it } from "vitest";
 import { nodeUserRewards } from "../../../scripts/lib/node-sandbox.ts";
-import { encodeRle } from "../../../src/engine/data/rle.ts";
+import { encodeRle } from "../../../src/engine/data/mask/rle.ts";
 import type { RewardTerm } from "../../../src/engine/rewards/term.ts";
 import type { RolloutFacts } from "../../../src/engine/rewards/types.ts";
 import { EXAMPLE_REWARD } from "../../../src/engine/rewards/user/guide.ts";
 import { rewardHash } from "../../../src/engine/rewards/user/hash.ts";
+import { AGREED } from "../../support/consent.ts";
 
-const user = nodeUserRewards();
+const user = nodeUserRewards(AGREED);
 afterAll(() => user.close());
 
 const FACTS: RolloutFacts = {

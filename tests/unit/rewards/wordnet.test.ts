@@ -5,7 +5,7 @@ import { buildWordnet } from "../../../scripts/build-wordnet.ts";
 import { memorySource } from "../../../src/engine/bytes/memory.ts";
 import { loadWordnet, parseWordnet } from "../../../src/engine/rewards/wordnet.ts";
 
-const DATABASE = "/usr/share/wordnet";
+const DATABASE = process.env.WORDNET ?? "/usr/share/wordnet";
 const table = new Uint8Array(await readFile(new URL("../../../public/wordnet/wordnet30.txt", import.meta.url)));
 const wordnet = parseWordnet(table);
 
@@ -54,9 +54,11 @@ test("the exception list decides alone, names keep case and drop underscores", (
   expect([...small.synonyms("gone")]).toEqual(["gone"]);
 });
 
-test("morphy applies rules once, and again only when nothing was found", () => {
+test("morphy applies rules once", () => {
   expect(wordnet.lemmas("cats")).toContain("cat");
-  expect(wordnet.lemmas("dogss")).toContain("dog");
+  expect(wordnet.lemmas("dogss").size).toBe(0);
+  expect(wordnet.lemmas("buildings")).toContain("building");
+  expect(wordnet.lemmas("buildings")).not.toContain("build");
   // "glasses" is in the index itself and also gives "glass" at once.
   expect(wordnet.lemmas("glasses")).toContain("spectacles");
   expect(wordnet.lemmas("glasses")).toContain("glass");
@@ -64,10 +66,10 @@ test("morphy applies rules once, and again only when nothing was found", () => {
   expect(wordnet.lemmas("xqzt").size).toBe(0);
 });
 
-test("absurd tokens end quickly", () => {
-  const start = performance.now();
-  for (const word of ["s".repeat(3000), "ses".repeat(1000), "xinged".repeat(500)]) wordnet.lemmas(word);
-  expect(performance.now() - start).toBeLessThan(3000);
+test("absurd tokens have no synonyms", () => {
+  for (const word of ["s".repeat(3_000_000), "ses".repeat(1000), "xinged".repeat(500), "__proto__", "hasOwnProperty"]) {
+    expect(wordnet.lemmas(word).size, word.slice(0, 20)).toBe(0);
+  }
 });
 
 test("a table that is cut off or does not fit is refused with the place", () => {

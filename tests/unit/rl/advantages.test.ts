@@ -1,91 +1,131 @@
 import { describe, expect, it } from "vitest";
 import {
   type AdvantageSettings,
-  groupAdvantages,
-  normalizeThenSum,
-  weightedRewards,
-  zeroSpreadFraction,
-} from "../../../src/engine/rl/advantages.ts";
+  groupScores,
+  type Reward,
+  spreadOf,
+} from "../../../src/engine/rl/objective/advantages.ts";
+import { rewardGroup } from "../../../src/engine/rl/objective/group-advantages.ts";
 
-const settings = (groupSize: number, changes: Partial<AdvantageSettings> = {}): AdvantageSettings => ({
-  groupSize,
+const SCALES = ["group", "batch", "none"] as const;
+const settings = (changes: Partial<AdvantageSettings> = {}): AdvantageSettings => ({
   scale: "group",
   eps: 1e-8,
   baseline: "mean",
+  aggregation: "sum_then_normalize",
   ...changes,
 });
+const plain = (rewards: readonly Reward[], probabilities: readonly number[] | null = null) => ({
+  rewards,
+  probabilities,
+  parts: [{ weight: 1, values: rewards }],
+});
+const advantagesOf = (groups: readonly (readonly Reward[])[], changes: Partial<AdvantageSettings> = {}) =>
+  groupScores(
+    groups.map((rewards) => plain(rewards)),
+    settings(changes),
+  ).map(({ advantages }) => advantages);
 
 describe("group advantages", () => {
   it("are exactly 0 in constant groups whatever the value, the size and the scale", () => {
     for (let thousandth = 1; thousandth < 1000; thousandth += 7) {
       for (const size of [2, 3, 4, 6, 8, 12, 16]) {
         const rewards = new Array<number>(size).fill(Math.fround(thousandth / 1000));
-        for (const scale of ["group", "batch", "none"] as const) {
-          const { advantages, groups } = groupAdvantages(
-            [...rewards, ...rewards.map((r, i) => r + i)],
-            settings(size, { scale }),
+        for (const scale of SCALES) {
+          const [constant, varied] = groupScores(
+            [plain(rewards), plain(rewards.map((r, i) => r + i))],
+            settings({ scale }),
           );
-          expect(advantages.slice(0, size).every((a) => a === 0)).toBe(true);
-          expect(groups[0]).toMatchObject({ std: 0, zeroSpread: true });
+          expect(constant?.advantages.every((a) => a === 0)).toBe(true);
+          expect(constant).toMatchObject({ std: 0, zeroSpread: true });
+          expect(varied?.zeroSpread).toBe(false);
         }
       }
     }
   });
 
+  it.each([null, [0.5, 0.3, 0.2]])(
+    "are exactly 0 where all rewards of the batch are equal and ε is 0 (probabilities %j)",
+    (probabilities) => {
+      for (const scale of SCALES) {
+        for (const aggregation of ["sum_then_normalize", "normalize_then_sum"] as const) {
+          for (const baseline of ["mean", "leave-one-out"] as const) {
+            const groups = [plain([0.7, 0.7, 0.7], probabilities), plain([0.7, null, 0.7], probabilities)];
+            const scores = groupScores(groups, settings({ scale, aggregation, baseline, eps: 0 }));
+            expect(scores.map(({ advantages }) => advantages)).toEqual([
+              [0, 0, 0],
+              [0, 0, 0],
+            ]);
+          }
+        }
+      }
+    },
+  );
+
   it("leave rows without a reward out of the mean, with advantage 0", () => {
-    const { advantages, groups } = groupAdvantages([1, null, 3, 2], settings(4, { eps: 0 }));
-    expect(advantages).toEqual([-1, 0, 1, 0]);
-    expect(groups[0]).toMatchObject({ mean: 2, std: 1, present: 3 });
+    const [scores] = groupScores([plain([1, null, 3, 2])], settings({ eps: 0 }));
+    expect(scores?.advantages).toEqual([-1, 0, 1, 0]);
+    expect(scores).toMatchObject({ mean: 2, std: 1, present: 3 });
   });
 
   it("are 0 in a group with fewer than two rewards", () => {
-    const { advantages } = groupAdvantages([null, 5, null, null, null, null], settings(3));
-    expect(advantages).toEqual([0, 0, 0, 0, 0, 0]);
+    const none = [0, 0, 0];
+    expect(
+      advantagesOf([
+        [null, 5, null],
+        [null, null, null],
+      ]),
+    ).toEqual([none, none]);
   });
 
   it("are ±1/√2 in pairs", () => {
-    const { advantages } = groupAdvantages([0.1, 0.9], settings(2, { eps: 0 }));
-    expect(advantages[1]).toBeCloseTo(Math.SQRT1_2, 12);
+    expect(advantagesOf([[0.1, 0.9]], { eps: 0 })[0]?.[1]).toBeCloseTo(Math.SQRT1_2, 12);
+  });
+
+  it("scaled by the batch have one divisor for all groups, sampled or whole", () => {
+    const sampled = advantagesOf(
+      [
+        [0, 1],
+        [0, 3],
+      ],
+      { scale: "batch", eps: 0 },
+    );
+    const std = spreadOf([0, 1, 0, 3]).std;
+    expect(sampled.flat()).toEqual([-0.5, 0.5, -1.5, 1.5].map((a) => a / std));
+    const whole = groupScores(
+      [plain([0, 1], [0.5, 0.5]), plain([0, 3], [0.25, 0.75])],
+      settings({ scale: "batch", eps: 0 }),
+    );
+    const [first, second] = whole.map(({ advantages }) => advantages);
+    const gap = (own: readonly number[] = []) => (own[1] as number) - (own[0] as number);
+    expect(gap(second) / gap(first)).toBeCloseTo(3, 12);
   });
 
   it("leave-one-out compares with the mean of the others", () => {
-    const { advantages } = groupAdvantages([1, 2, 6], settings(3, { scale: "none", baseline: "leave-one-out" }));
-    advantages.forEach((a, i) => {
+    const [advantages] = advantagesOf([[1, 2, 6]], { scale: "none", baseline: "leave-one-out" });
+    advantages?.forEach((a, i) => {
       expect(a).toBeCloseTo([1 - 4, 2 - 3.5, 6 - 1.5][i] as number, 12);
     });
   });
 
-  it("skip missing parts of a weighted sum and keep rows without any part missing", () => {
-    expect(
-      weightedRewards(
-        [
-          [1, null],
-          [null, null],
-          [1, 2],
-        ],
-        [0.25, 0.75],
-      ),
-    ).toEqual([0.25, null, 1.75]);
-  });
-
-  it("normalising first tells apart what the sum cannot", () => {
-    const rewards = [
+  it("normalising each term first tells apart what the sum cannot", () => {
+    const term = (name: string, value: number | null, weight: number) => ({ name, value, weight });
+    const rows = [
       [1, 0],
       [0, 1],
       [1, 0.2],
       [0, 0],
     ];
-    const { advantages } = normalizeThenSum(rewards, [1, 1], settings(4, { eps: 1e-4 }));
-    expect(advantages[0]).not.toBeCloseTo(advantages[1] as number, 3);
-    expect(advantages.reduce((a, b) => a + b, 0)).toBeCloseTo(0, 10);
+    const terms = rows.map(([a = 0, b = 0]) => [term("iou", a, 1), term("meteor", b, 1), term("leak", null, 0)]);
+    const group = rewardGroup([1, 1, 1.2, 0], terms, null);
+    expect(group.parts.map(({ weight }) => weight)).toEqual([1, 1]);
+    const [scores] = groupScores([group], settings({ aggregation: "normalize_then_sum", eps: 1e-4 }));
+    expect(scores?.advantages[0]).not.toBeCloseTo(scores?.advantages[1] as number, 3);
+    expect(scores?.advantages.reduce((a, b) => a + b, 0)).toBeCloseTo(0, 10);
+    expect(scores?.mean).toBeCloseTo(0.8, 12);
   });
 
-  it("refuse incomplete groups and rewards that are not finite", () => {
-    expect(() => groupAdvantages([1, 2, 3], settings(2))).toThrow(/groups of 2/);
-    expect(() => groupAdvantages([1, Number.NaN], settings(2))).toThrow(/row 1/);
-  });
-
-  it("share of rows without deviation", () => {
-    expect(zeroSpreadFraction([0, 0, 0.5, 1e-12])).toBe(0.75);
+  it("refuse rewards that are not finite", () => {
+    expect(() => advantagesOf([[1, Number.NaN]])).toThrow(/row 1/);
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { type UpdateFacts, watchAlarms } from "../../../src/engine/rl/alarms.ts";
-import type { StepMetrics } from "../../../src/engine/runs/records.ts";
+import { type UpdateFacts, watchAlarms } from "../../../src/engine/rl/run/alarms.ts";
+import type { GroupRecord, RolloutRecord, StepMetrics } from "../../../src/engine/runs/records.ts";
+import { group } from "../runs/sample-run.ts";
 
 const STEPPED: UpdateFacts = { stepped: true, nonFinite: [] };
 
@@ -29,6 +30,38 @@ describe("an alarm", () => {
   it("notices a tensor count that only grows", () => {
     const rows = [1, 2, 3, 4, 5].map((n) => ({ "memory/num_tensors": 100 + n }));
     expect(alarmsOf(rows).map(({ id }) => id)).toEqual(["tensors"]);
+  });
+});
+
+describe("the alarm of a gradient norm", () => {
+  const norms = (...values: number[]) => alarmsOf(values.map((value) => ({ grad_norm: value })));
+
+  it("rings at a jump far above the usual, and says how far", () => {
+    const [alarm, ...others] = norms(1.1, 0.8, 1, 1.3, 0.9, 1736, 1.2);
+    expect(others).toEqual([]);
+    expect(alarm).toMatchObject({ id: "gradient-spike", step: 6 });
+    expect(alarm?.message).toMatch(/^The gradient norm is 1740, 1736 times the usual 1; /);
+  });
+
+  it("knows a usual norm in spite of jumps before, and rings again for each", () => {
+    expect(norms(1, 1, 1, 1, 500, 1, 500, 1, 1, 500).map(({ step }) => step)).toEqual([5, 7, 10]);
+  });
+
+  it("stays silent within the usual noise, before there is a usual norm, and after steps without a gradient", () => {
+    expect(norms(1, 0.1, 3, 0.5, 9, 1, 0.2, 8)).toEqual([]);
+    expect(norms(1, 1000, 1, 1)).toEqual([]);
+    expect(norms(0, 0, 0, 0, 0, 0, 1)).toEqual([]);
+    expect(norms(1, 1, 1, 1, Number.NaN, Number.POSITIVE_INFINITY).map(({ step }) => step)).toEqual([6]);
+  });
+
+  it("names the loop whose gradient jumped", () => {
+    const row = (norm: number) => ({ grad_norm: 1, "loop1/grad_norm": 1, "loop2/grad_norm": norm });
+    const [alarm, ...others] = alarmsOf([1, 1, 1, 1, 300].map(row));
+    expect(others).toEqual([]);
+    expect(alarm).toMatchObject({
+      id: "gradient-spike-2",
+      message: expect.stringMatching(/^Loop 2: the gradient norm/),
+    });
   });
 });
 
@@ -113,5 +146,54 @@ describe("a collapse of the masks", () => {
     expect(ringing(row(0.995, 0.5), 8)).toEqual([]);
     expect(ringing(row(0.995, 0.02), 4)).toEqual([]);
     expect(ringing({ "loop2/mask/pairwise_iou": 1 }, 8)).toEqual([]);
+  });
+});
+
+describe("the rollouts of an alarm", () => {
+  const groups: readonly GroupRecord[] = [group(5, 1, 0), group(5, 1, 1), group(5, 2, 0)];
+  const change = (change: (rollout: RolloutRecord, group: GroupRecord) => Partial<RolloutRecord>) =>
+    groups.map((own) => ({ ...own, rollouts: own.rollouts.map((one) => ({ ...one, ...change(one, own) })) }));
+  const named = (row: StepMetrics, of: readonly GroupRecord[], update = STEPPED): (readonly string[] | undefined)[] => {
+    const watch = watchAlarms();
+    for (let step = 1; step < 5; step++) watch.observe(step, { ...row, [Object.keys(row)[0] as string]: 0 }, STEPPED);
+    return watch.observe(5, row, update, of).map(({ rollouts }) => rollouts);
+  };
+  const all = (...loops: readonly number[]): string[] =>
+    groups.flatMap(({ loop, rollouts }) => (loops.includes(loop) ? rollouts.map(({ id }) => id) : []));
+
+  it("are those of its loop, the worst first", () => {
+    const kl = (rollout: RolloutRecord): number => (rollout.index + 1) * (rollout.group + 1);
+    const of = change((one) => ({ actions: one.actions.map((action) => ({ ...action, kl: kl(one) })) }));
+    const [ids] = named({ "loop1/kl": 9 }, of);
+    expect([...(ids ?? [])].sort()).toEqual(all(1).sort());
+    expect(ids?.[0]).toBe(`5-1-1-${(groups[1]?.rollouts.length ?? 0) - 1}`);
+  });
+
+  it("are those without a verdict, for the judge's", () => {
+    const of = change((one, { loop }) => ({
+      terms: loop === 2 && one.index === 1 ? [{ name: "judge", value: null, weight: 1 }] : [],
+    }));
+    expect(named({ "judge/failures": 3 }, of)).toEqual([["5-2-0-1"]]);
+  });
+
+  it("are all of the step for an update that was left out, and none for a leak", () => {
+    expect(named({ loss: 1 }, groups, { stepped: false, nonFinite: [] })).toEqual([all(1, 2)]);
+    const watch = watchAlarms();
+    const found = [1, 2, 3, 4, 5].flatMap((n) => watch.observe(n, { "memory/num_tensors": n }, STEPPED, groups));
+    expect(found).toEqual([expect.not.objectContaining({ rollouts: expect.anything() })]);
+  });
+
+  it("are those that are true of the step: without a spread, cut off, empty", () => {
+    const flat = groups.map((own) => ({ ...own, zeroSpread: own.group === 1 }));
+    const watch = (row: StepMetrics, of: readonly GroupRecord[]) => {
+      const own = watchAlarms();
+      return [1, 2, 3, 4, 5].flatMap((step) => own.observe(step, row, STEPPED, of)).map(({ rollouts }) => rollouts);
+    };
+    const second = groups[1]?.rollouts.map(({ id }) => id);
+    expect(watch({ "loop1/frac_reward_zero_std": 1 }, flat)).toEqual([second]);
+    const cut = change((one, { loop, group: at }) => ({ truncated: loop === 1 && at === 1 && one.index === 0 }));
+    expect(watch({ "loop1/completions/clipped_ratio": 1 }, cut)).toEqual([["5-1-1-0"]]);
+    const empty = change((one, { loop }) => ({ predictedMask: loop === 2 ? null : one.predictedMask }));
+    expect(watch({ "loop2/mask/empty_ratio": 1 }, empty)).toEqual([all(2)]);
   });
 });

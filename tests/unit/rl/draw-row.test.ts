@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RowSource, TrainingRow } from "../../../src/engine/data/training-row.ts";
-import { drawRow } from "../../../src/engine/rl/draw-row.ts";
+import { drawRow } from "../../../src/engine/rl/step/draw-row.ts";
 
 /** Rows whose mask is their own index, so that a test can see which was drawn. */
 const asked: number[] = [];

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
-import { klOf } from "../../../src/engine/rl/kl.ts";
-import { type LossInputs, policyLoss, stopGradient } from "../../../src/engine/rl/loss.ts";
-import { lossMetrics, tokenDiagnostics } from "../../../src/engine/rl/loss-metrics.ts";
-import { type LossSettings, type LossType, lossSettings } from "../../../src/engine/rl/loss-types.ts";
-import { topEntropyMask } from "../../../src/engine/rl/loss-weights.ts";
+import { klOf } from "../../../src/engine/rl/objective/kl.ts";
+import { type LossInputs, policyLoss, stopGradient } from "../../../src/engine/rl/objective/loss.ts";
+import { type LossSettings, type LossType, lossSettings } from "../../../src/engine/rl/objective/loss-types.ts";
+import { topEntropyMask } from "../../../src/engine/rl/objective/loss-weights.ts";
+import { lossMetrics, tokenDiagnostics } from "../../../src/engine/rl/step/loss-metrics.ts";
 
 beforeAll(async () => {
   await tf.setBackend("cpu");
@@ -225,7 +225,7 @@ describe("the policy loss", () => {
 
   it("names the setting that does not fit and the input that is missing", () => {
     expect(() => lossSettings("grpo", { epsLow: 1.2 })).toThrow(/epsilon_low/);
-    expect(() => lossSettings("grpo", { topEntropyQuantile: 0 })).toThrow(/top_entropy_quantile/);
+    expect(() => lossSettings("grpo", { topEntropyQuantile: -0.1 })).toThrow(/top_entropy_quantile/);
     expect(() => policyLoss(inputs({ refLogps: null }), lossSettings("grpo"))).toThrow(/reference/);
   });
 });

@@ -8,7 +8,7 @@ import {
   inverseCdf,
   processRow,
   sampleToken,
-} from "../../../src/engine/policy/sampler.ts";
+} from "../../../src/engine/policy/decode/sampler.ts";
 
 const LOGITS = Float32Array.from([0.5, -1, 2, 0.1, -40, 35]);
 
@@ -82,6 +82,14 @@ describe("the token sampler", () => {
     expect(greedyToken([1, 3, 3], FULL_SAMPLING).id).toBe(1);
     expect(greedyToken([1, 3, 2.9], { ...FULL_SAMPLING, repetitionPenalty: 2 }, [1]).id).toBe(2);
     expect(greedyToken([1, 3, 2.9], FULL_SAMPLING).logpBehaviour).toBe(0);
+  });
+
+  it("greedy takes the largest logit, however many the guard makes equal", () => {
+    expect(greedyToken([31, 45, 40], FULL_SAMPLING).id).toBe(1);
+    expect(greedyToken([-50, -45, -31], FULL_SAMPLING).id).toBe(2);
+    expect(greedyToken([31, Number.POSITIVE_INFINITY, Number.NaN], FULL_SAMPLING).id).toBe(1);
+    expect(greedyToken([31, 45, 40], { ...FULL_SAMPLING, repetitionPenalty: 2 }, [1]).id).toBe(2);
+    expect(greedyToken([Number.NaN], FULL_SAMPLING).id).toBe(-1);
   });
 
   it("refuses settings out of range by name", () => {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { gridOf } from "../../../src/app/components/rollout/action-colour.ts";
-import type { LossReadback, MeasuredGroup } from "../../../src/engine/rl/group-gradients.ts";
-import { groupRecord } from "../../../src/engine/rl/group-record.ts";
-import { type LossType, lossSettings } from "../../../src/engine/rl/loss-types.ts";
-import type { Playout } from "../../../src/engine/rl/playout.ts";
-import { loopMetrics, overPasses } from "../../../src/engine/rl/step-metrics.ts";
+import { type LossType, lossSettings } from "../../../src/engine/rl/objective/loss-types.ts";
+import type { LossReadback, MeasuredGroup } from "../../../src/engine/rl/step/group-gradients.ts";
+import { groupRecord } from "../../../src/engine/rl/step/group-record.ts";
+import type { Playout } from "../../../src/engine/rl/step/playout.ts";
+import { loopMetrics, overPasses } from "../../../src/engine/rl/step/step-metrics.ts";
 import { groupsFromArrow, groupsToArrow } from "../../../src/engine/runs/rollouts-arrow.ts";
 
 const mask = { size: [1, 2] as const, counts: "02" };
@@ -35,6 +35,7 @@ function played(side: number, changes: Partial<Playout> = {}): Playout {
     labels: [0, 1].map(() =>
       Array.from({ length: actions }, (_, at) => ({ id: 1, label: `cell ${Math.floor(at / side)},${at % side}` })),
     ),
+    promptIds: [1],
     mask: new Float32Array(2 * actions).fill(1),
     samplingLogps: new Float32Array(2 * actions).fill(-1),
     rowWeights: null,
@@ -45,7 +46,7 @@ function played(side: number, changes: Partial<Playout> = {}): Playout {
       throw new Error("not asked here");
     },
     dispose: () => undefined,
-    observations: {},
+    metrics: {},
     ...changes,
   };
 }
@@ -54,7 +55,7 @@ function measured(playout: Playout, old: number, reference: number | null = null
   const filled = (value: number) => new Float32Array(2 * playout.actions).fill(value);
   return {
     playout,
-    scores: { advantages: [-1, 1], mean: 0.5, std: 0.7, zeroSpread: false },
+    scores: { advantages: [-1, 1], mean: 0.5, std: 0.7, stdUsed: 0.7, present: 2, zeroSpread: false },
     refLogps: reference === null ? null : filled(reference),
     oldLogps: filled(old),
   };
@@ -73,7 +74,7 @@ function readback(playout: Playout, logp: number): LossReadback {
 }
 
 function metrics(group: MeasuredGroup, logp: number, pass = 0, type: LossType = "grpo") {
-  return loopMetrics(2, [group], [readback(group.playout, logp)], lossSettings(type), pass);
+  return loopMetrics(2, [group], [readback(group.playout, logp)], lossSettings(type), pass === 0);
 }
 
 describe("a group of 256 × 256 pixels", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { padRows } from "../../../src/engine/rl/actions.ts";
-import { promptRow } from "../../../src/engine/rl/data-order.ts";
-import { weightedAdvantages } from "../../../src/engine/rl/weighted-advantages.ts";
+import { groupScores, type Reward } from "../../../src/engine/rl/objective/advantages.ts";
+import { padRows } from "../../../src/engine/rl/step/actions.ts";
+import { promptRow } from "../../../src/engine/rl/step/data-order.ts";
 
 describe("the order of prompts", () => {
   it("visits every row once per epoch, in an order that depends on seed, loop and epoch", () => {
@@ -26,6 +26,13 @@ describe("the order of prompts", () => {
     expect([0, 1, 2].map((n) => promptRow(1, n, 1, 5))).toEqual([0, 0, 0]);
   });
 });
+
+function weightedAdvantages(rewards: readonly Reward[], probabilities: readonly number[], eps: number, scale: boolean) {
+  const settings = { eps, baseline: "mean", aggregation: "sum_then_normalize" } as const;
+  const groups = [{ rewards, probabilities, parts: [] }];
+  const [scores] = groupScores(groups, { ...settings, scale: scale ? "group" : "none" });
+  return scores as NonNullable<typeof scores>;
+}
 
 describe("advantages of a whole action set", () => {
   it("have zero mean under the probabilities and unit deviation", () => {

@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { tf } from "../../../src/engine/gpu/tf.ts";
-import type { ParameterSet } from "../../../src/engine/model/weights.ts";
-import { clipFactor, globalNorm, gradNorms, scaleGradients } from "../../../src/engine/rl/clip.ts";
-import { effectiveSteps, emaDistance, rampedDecay, updateEma } from "../../../src/engine/rl/ema.ts";
-import { inspectGradients, inspectNumbers, judgeGradients } from "../../../src/engine/rl/monitor.ts";
-import { ADAM_DEFAULTS, AdamState, applyAdamw } from "../../../src/engine/rl/optimiser.ts";
-import { addSets, copySet, disposeSet } from "../../../src/engine/rl/parameter-sets.ts";
-import { learningRate } from "../../../src/engine/rl/schedule.ts";
+import type { ParameterSet } from "../../../src/engine/model/weights/weights.ts";
+import { clipFactor, globalNorm, gradNorms, scaleGradients } from "../../../src/engine/rl/optim/clip.ts";
+import { effectiveSteps, emaDistance, rampedDecay, updateEma } from "../../../src/engine/rl/optim/ema.ts";
+import { inspectGradients, inspectNumbers, judgeGradients } from "../../../src/engine/rl/optim/monitor.ts";
+import { ADAM_DEFAULTS, AdamState, applyAdamw } from "../../../src/engine/rl/optim/optimiser.ts";
+import { addSets, copySet, disposeSet } from "../../../src/engine/rl/optim/parameter-sets.ts";
+import { learningRate } from "../../../src/engine/rl/optim/schedule.ts";
 
 beforeAll(async () => {
   await tf.setBackend("cpu");

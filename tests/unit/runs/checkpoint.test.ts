@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { LabError } from "../../../src/engine/errors.ts";
-import { fromPeftName, toPeftName } from "../../../src/engine/model/peft-names.ts";
-import { openSafetensors } from "../../../src/engine/model/safetensors.ts";
+import { fromPeftName, toPeftName } from "../../../src/engine/formats/peft-names.ts";
+import { openSafetensors } from "../../../src/engine/formats/safetensors.ts";
 import {
   type CheckpointState,
   listCheckpoints,
@@ -9,8 +9,8 @@ import {
   readCheckpoint,
   type TensorData,
   writeCheckpoint,
-} from "../../../src/engine/runs/checkpoint.ts";
-import { memoryStore } from "../../../src/engine/runs/memory-store.ts";
+} from "../../../src/engine/runs/checkpoint/checkpoint.ts";
+import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { Q, state, tensors } from "./sample-checkpoint.ts";
 
 const bits = (map: ReadonlyMap<string, TensorData> | null): unknown =>
@@ -48,8 +48,10 @@ test("a checkpoint comes back bit for bit and in order", async () => {
 
 test("without adapters and without an EMA their files are absent", async () => {
   const store = memoryStore();
-  const params = new Map([...tensors(1)].filter(([name]) => !name.includes("lora")));
-  await writeCheckpoint(store, "run", { ...state(), params, lora: null, ema: null });
+  const own = (seed: number) => new Map([...tensors(seed)].filter(([name]) => !name.includes("lora")));
+  const params = own(1);
+  const moments = { m: own(3), v: own(4) };
+  await writeCheckpoint(store, "run", { ...state(), params, lora: null, ema: null, moments });
   const after = await readCheckpoint(store, "run", 100);
   expect(bits(after.params)).toEqual(bits(params));
   expect(after.ema).toBeNull();
@@ -129,4 +131,21 @@ test("pruning keeps the last ones and the best, and clears incomplete folders", 
   expect(await listCheckpoints(store, "run")).toEqual([10, 40, 50]);
   expect(await store.list("run/checkpoints/step-000030")).toEqual([]);
   expect((await store.list("run/checkpoints/step-000060")).length).toBe(1);
+});
+
+test("an average or moments that lack a tensor, or hold it in another shape, are refused", async () => {
+  const [name, tensor] = [...tensors(2)][0] as [string, { shape: readonly number[]; data: Float32Array }];
+  const less = new Map([...tensors(2)].filter(([own]) => own !== name));
+  const reshaped = new Map([...tensors(2), [name, { ...tensor, shape: [...tensor.shape, 1] }] as const]);
+  for (const odd of [less, reshaped]) {
+    for (const change of [
+      { ema: odd },
+      { moments: { m: odd, v: tensors(4) } },
+      { moments: { m: tensors(3), v: odd } },
+    ]) {
+      const store = memoryStore();
+      await writeCheckpoint(store, "run", { ...state(), ...change });
+      await expect(readCheckpoint(store, "run", 100)).rejects.toThrow(/does not fit the trained tensors/);
+    }
+  }
 });

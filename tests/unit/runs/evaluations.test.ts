@@ -1,10 +1,10 @@
 /** Stored evaluations: which checkpoint they call the best, what a resume drops of them, what is said of damaged ones. */
 import { describe, expect, it } from "vitest";
-import { bestCheckpoint, bestOf } from "../../../src/engine/runs/best-checkpoint.ts";
+import { bestCheckpoint, bestOf } from "../../../src/engine/runs/checkpoint/best-checkpoint.ts";
 import { readEvaluations, writeEvaluations } from "../../../src/engine/runs/evaluations.ts";
-import { memoryStore } from "../../../src/engine/runs/memory-store.ts";
 import { createRun, digestRun } from "../../../src/engine/runs/run-folder.ts";
-import { evaluation } from "./sample-evaluations.ts";
+import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
+import { evaluation, olderEvaluation } from "./sample-evaluations.ts";
 import { manifest } from "./sample-run.ts";
 
 const RUN = "brave-otter";
@@ -13,22 +13,40 @@ const FILE = `${RUN}/eval.jsonl`;
 describe("the best checkpoint", () => {
   const all = [
     evaluation(0, 0.9),
-    evaluation(10, 0.3, { loop1_sampled: 0.5, loop2_sampled: 0.25 }),
-    evaluation(20, 0.8, { loop1_sampled: 0.25, loop2_sampled: 0.375 }),
-    evaluation(30, 0.7, { loop1_sampled: 0.5, loop2_sampled: 0.125 }),
+    evaluation(10, 0.1, { own: 0.5 }),
+    evaluation(20, 0.8, { own: 0.375 }),
+    evaluation(30, 0.2, { own: 0.5 }),
   ];
 
-  it("has the highest mean of the loops that train, and of equal ones it is the newest", () => {
-    expect(bestOf(all, "both", [10, 20, 30])).toBe(10);
-    expect(bestOf(all, "1", [10, 20, 30])).toBe(30);
-    expect(bestOf(all, "2", [10, 20, 30])).toBe(20);
+  it("has the highest selection value, whatever is reported, and of equal ones it is the newest", () => {
+    const chosen = bestOf(all, "both", [10, 20, 30]);
+    expect(chosen).toEqual({ step: 30, selection: { metric: "reward", n: 2, value: 0.5 } });
+    expect(bestOf(all, "both", [10, 20])?.step).toBe(10);
   });
 
   it("is one that there is, and was evaluated to a number", () => {
-    expect(bestOf(all, "both", [20, 30, 40])).toBe(30);
+    expect(bestOf(all, "both", [20, 40])?.step).toBe(20);
     expect(bestOf(all, "both", [40])).toBeNull();
     expect(bestOf([], "both", [10])).toBeNull();
-    expect(bestOf([evaluation(10, 0.1, { loop1_sampled: Number.NaN }), evaluation(20, 0)], "1", [10, 20])).toBe(20);
+    expect(bestOf([evaluation(10, 1, { own: Number.NaN }), evaluation(20, 0)], "both", [10, 20])?.step).toBe(20);
+  });
+
+  it("is none where no rows choose", () => {
+    const none = all.map(({ report, rows }) => ({ report: { ...report, selection: null }, rows }));
+    expect(bestOf(none, "both", [10, 20, 30])).toBeNull();
+  });
+
+  it("of a run of an older version is what that version chose, until a newer evaluation chooses", () => {
+    const older = [
+      olderEvaluation(0, 0.9),
+      olderEvaluation(10, 0.3, { means: { loop1_sampled: 0.5, loop2_sampled: 0.25 } }),
+      olderEvaluation(20, 0.8, { means: { loop1_sampled: 0.25, loop2_sampled: 0.375 } }),
+      olderEvaluation(30, 0.7, { means: { loop1_sampled: 0.5, loop2_sampled: 0.125 } }),
+    ];
+    expect(bestOf(older, "both", [10, 20, 30])).toEqual({ step: 10, selection: null });
+    expect(bestOf(older, "1", [10, 20, 30])).toEqual({ step: 30, selection: null });
+    expect(bestOf(older, "2", [10, 20, 30])).toEqual({ step: 20, selection: null });
+    expect(bestOf([...older, evaluation(40, 0.1)], "both", [10, 20, 30, 40])?.step).toBe(40);
   });
 
   it("is shown with the run, which damaged evaluations do not hide", async () => {
@@ -37,8 +55,8 @@ describe("the best checkpoint", () => {
     for (const step of [10, 20]) await store.write(`${RUN}/checkpoints/step-0000${step}/complete.json`, "{}");
     expect((await digestRun(run)).best).toBeNull();
     await writeEvaluations(store, RUN, all);
-    expect((await digestRun(run)).best).toBe(10);
-    expect(await bestCheckpoint(store, RUN, "2")).toBe(20);
+    expect((await digestRun(run)).best).toEqual(await bestCheckpoint(store, RUN, "both"));
+    expect((await digestRun(run)).best?.step).toBe(10);
     await store.append(FILE, "{\n");
     expect(await digestRun(run)).toMatchObject({ best: null, checkpoints: [10, 20] });
   });
@@ -53,6 +71,13 @@ describe("eval.jsonl", () => {
     await writeEvaluations(store, RUN, [evaluation(0, 0.1), evaluation(10, 0.2), evaluation(20, 0.3)]);
     await run.truncateAfter(10);
     expect(await readEvaluations(store, RUN)).toEqual([evaluation(0, 0.1), evaluation(10, 0.2)]);
+  });
+
+  it("of an older version is read as it is", async () => {
+    const store = memoryStore();
+    const older = [olderEvaluation(0, 0.1), olderEvaluation(10, 0.2)];
+    await writeEvaluations(store, RUN, older);
+    expect(await readEvaluations(store, RUN)).toEqual(older);
   });
 
   it.each([

@@ -1,12 +1,16 @@
+import { decode as decodePng } from "fast-png";
 import { unzipSync } from "fflate";
 import { expect, test } from "vitest";
 import { toHex } from "../../../src/engine/bytes/hash.ts";
-import { crc32c } from "../../../src/engine/runs/crc32c.ts";
+import { encodeRle } from "../../../src/engine/data/mask/rle.ts";
+import { crc32c } from "../../../src/engine/formats/crc.ts";
+import { type EventImage, tfevents, tfeventsName } from "../../../src/engine/formats/tfevents.ts";
 import { metricsCsv } from "../../../src/engine/runs/csv.ts";
-import { memoryStore } from "../../../src/engine/runs/memory-store.ts";
+import { groupPicture } from "../../../src/engine/runs/rollout-picture.ts";
+import { metricEvents } from "../../../src/engine/runs/run-events.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
-import { metricEvents, tfevents, tfeventsName } from "../../../src/engine/runs/tfevents.ts";
 import { zipRun } from "../../../src/engine/runs/zip.ts";
+import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { group, manifest } from "./sample-run.ts";
 
 test("event records equal a file that TensorBoard accepts", () => {
@@ -43,6 +47,42 @@ test("the table has a column per metric and empty cells for missing values", () 
   expect(metricsCsv([])).toBe("step\n");
 });
 
+test("a group's picture lies under its masks, at any size of the row", () => {
+  const pixels = (of: EventImage) => decodePng(of.png);
+  for (const [width, height] of [
+    [6, 4],
+    [4, 6],
+    [640, 480],
+  ] as const) {
+    const left = encodeRle(
+      Uint8Array.from({ length: width * height }, (_, at) => Number(at % width < width / 2)),
+      height,
+      width,
+    );
+    const base = group(1, 1, 0);
+    const rollouts = base.rollouts.map((rollout) => ({ ...rollout, givenMask: left, predictedMask: null }));
+    const data = new Uint8Array(width * height * 3).fill(200);
+    const image = groupPicture({ ...base, rollouts }, { width, height, data });
+    const shown = pixels(image);
+    expect([shown.width, shown.height, shown.channels]).toEqual([image.width, image.height, 3]);
+    const tile = image.width / 4;
+    expect(Math.max(tile, image.height)).toBe(224);
+    const at = (x: number, y: number): number[] => [...shown.data.slice((y * image.width + x) * 3).slice(0, 3)];
+    const middle = image.height >> 1;
+    expect(at(tile >> 2, middle)).toEqual([130, 200, 145]);
+    expect(at(tile - 2, middle)).toEqual([200, 200, 200]);
+    // The rollout found nothing: only the outline of the row's mask.
+    expect(at(tile + (tile >> 2), middle)).toEqual([200, 200, 200]);
+    expect(at(tile, middle)).toEqual([130, 200, 145]);
+    // A picture of another size is not of this row.
+    expect(
+      pixels(groupPicture({ ...base, rollouts }, { width: 1, height: 1, data: Uint8Array.of(9, 9, 9) })).data[
+        tile * 3 - 1
+      ],
+    ).toBe(24);
+  }
+});
+
 test("the zip holds every file of the run, an event file and the table", async () => {
   const store = memoryStore();
   const run = await createRun(store, manifest());
@@ -62,7 +102,7 @@ test("the zip holds every file of the run, an event file and the table", async (
   for (const { path } of await store.list("brave-otter")) {
     expect(Buffer.compare(files[path] as Uint8Array, await store.read(path)), path).toBe(0);
   }
-  expect(Object.keys(files).length).toBe((await store.list("brave-otter")).length + 2);
+  expect(Object.keys(files).length).toBe((await store.list("brave-otter")).length + 4);
   const csv = new TextDecoder().decode(files["brave-otter/metrics.csv"]);
   expect(csv).toBe("step,loss,loop1/reward,total_loss,loop1/reward_mean\n1,1,0.5,1,0.5\n");
   expect(files["brave-otter/events.out.tfevents.1772600767.sa2va-lab"]?.length).toBeGreaterThan(100);

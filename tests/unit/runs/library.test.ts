@@ -1,9 +1,9 @@
 import { unzipSync } from "fflate";
 import { expect, test } from "vitest";
 import { runLibrary } from "../../../src/engine/runs/library.ts";
-import { heldRuns, holdRun, type RunLocks } from "../../../src/engine/runs/lock.ts";
-import { memoryStore } from "../../../src/engine/runs/memory-store.ts";
 import { createRun, openRun } from "../../../src/engine/runs/run-folder.ts";
+import { heldRuns, holdRun, type RunLocks } from "../../../src/engine/storage/lock.ts";
+import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { group, manifest } from "./sample-run.ts";
 
 /** Locks of one origin, as LockManager hands them out with ifAvailable. */
@@ -83,16 +83,17 @@ test("lists, opens, renames, exports and deletes", async () => {
 test("a run that is deleted while all are listed is neither listed nor damaged", async () => {
   const store = memoryStore();
   const reading = new Set(["brave-otter", "calm-heron"]);
+  // Each is deleted at another point: before its manifest is read, and before its metrics are.
+  const before = async (path: string): Promise<void> => {
+    const id = path.split("/")[0] as string;
+    if (path === "brave-otter/run.json" || path === "calm-heron/metrics.jsonl") {
+      if (reading.delete(id)) await store.remove(id);
+    }
+  };
   const library = runLibrary({
     ...store,
-    readText: async (path) => {
-      // Each is deleted at another point: before its manifest is read, and before its metrics are.
-      const id = path.split("/")[0] as string;
-      if (path === "brave-otter/run.json" || path === "calm-heron/metrics.jsonl") {
-        if (reading.delete(id)) await store.remove(id);
-      }
-      return store.readText(path);
-    },
+    readText: (path) => before(path).then(() => store.readText(path)),
+    open: (path) => before(path).then(() => store.open(path)),
   });
   for (const id of ["brave-otter", "calm-heron", "still-here"]) {
     await (await createRun(store, manifest(id))).appendStep(1, { loss: 1 });
@@ -100,4 +101,50 @@ test("a run that is deleted while all are listed is neither listed nor damaged",
   const { runs, damaged } = await library.list();
   expect(runs.map((run) => run.manifest.id)).toEqual(["still-here"]);
   expect(damaged).toEqual([]);
+});
+
+test("a list of many runs reads each manifest once and the end of its metrics, and lists the store once", async () => {
+  const store = memoryStore();
+  const line = { "loop1/reward": 0.25, note: 1 };
+  for (let n = 0; n < 40; n++) {
+    const run = await createRun(store, manifest(`run-${n}`));
+    const lines = Array.from({ length: 3000 }, (_, at) =>
+      JSON.stringify({ step: at + 1, ...line, "loop2/reward": at }),
+    );
+    await store.append(`run-${n}/metrics.jsonl`, `${lines.join("\n")}\n`);
+    await store.write(`run-${n}/checkpoints/step-000100/complete.json`, "{}");
+    expect(run.id).toBe(`run-${n}`);
+  }
+  const asked: string[] = [];
+  let [bytes, together, most] = [0, 0, 0];
+  const note = async <T>(what: string, read: Promise<T>): Promise<T> => {
+    asked.push(what);
+    most = Math.max(most, ++together);
+    await new Promise((resolve) => setTimeout(resolve));
+    together--;
+    return read;
+  };
+  const counted = {
+    ...store,
+    list: (prefix: string) => note("list", store.list(prefix)),
+    size: (path: string) => note("size", store.size(path)),
+    readText: (path: string) => note("text", store.readText(path)),
+    open: async (path: string) => {
+      const source = await note("open", store.open(path));
+      const read = (start: number, end: number) => {
+        bytes += end - start;
+        return source.read(start, end);
+      };
+      return { ...source, read };
+    },
+  };
+  const { runs } = await runLibrary(counted).list();
+  expect(runs).toHaveLength(40);
+  expect(runs[0]).toMatchObject({ steps: 3000, rewards: { loop1: 0.25, loop2: 2994.5 }, checkpoints: [100] });
+  const times = (what: string): number => asked.filter((one) => one === what).length;
+  expect([times("list"), times("text"), times("open")]).toEqual([1, 40, 40]);
+  // Whether there are evaluations is asked where there is a checkpoint to choose.
+  expect(times("size")).toBeLessThanOrEqual(40);
+  expect(bytes).toBe(40 * 2 ** 16);
+  expect(most).toBeGreaterThan(8);
 });

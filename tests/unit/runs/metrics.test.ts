@@ -1,8 +1,8 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { metricsPage } from "../../../src/engine/runs/metric-doc.ts";
-import { describeMetric, METRICS, withAliases } from "../../../src/engine/runs/metric-table.ts";
+import { metricsPage } from "../../../src/engine/runs/metrics/metric-doc.ts";
+import { describeMetric, METRICS, withAliases } from "../../../src/engine/runs/metrics/metric-table.ts";
 
 const PAGE = fileURLToPath(new URL("../../../docs/metrics.md", import.meta.url));
 

@@ -1,9 +1,9 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { memoryStore } from "../../../src/engine/runs/memory-store.ts";
-import { oneAtATime } from "../../../src/engine/runs/one-at-a-time.ts";
 import { createRun, openRun } from "../../../src/engine/runs/run-folder.ts";
-import type { RunStore } from "../../../src/engine/runs/store.ts";
 import { readThumbs, writeThumb } from "../../../src/engine/runs/thumbs.ts";
+import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
+import { oneAtATime } from "../../../src/engine/storage/one-at-a-time.ts";
+import type { RunStore } from "../../../src/engine/storage/store.ts";
 import { manifest } from "./sample-run.ts";
 
 afterEach(() => {

@@ -12,7 +12,7 @@ import {
   Utf8,
 } from "apache-arrow";
 import { afterEach, expect, test, vi } from "vitest";
-import { columnData } from "../../../src/engine/runs/arrow-columns.ts";
+import { columnData } from "../../../src/engine/formats/arrow-columns.ts";
 import { groupsFromArrow, groupsToArrow } from "../../../src/engine/runs/rollouts-arrow.ts";
 import { group } from "./sample-run.ts";
 
@@ -63,6 +63,19 @@ test("a damaged file is named", async () => {
     new TextEncoder().encode("version https://git-lfs"),
   ]) {
     await expect(groupsFromArrow(broken, "rollouts/step-000001.arrow")).rejects.toThrow(/step-000001\.arrow/);
+  }
+});
+
+test("a mask that is none is refused, naming the file", async () => {
+  const [first] = [group(1, 1, 0)];
+  for (const counts of ["04d0`\\~", "5", "", "~~~~"]) {
+    const rollouts = first.rollouts.map((rollout) => ({
+      ...rollout,
+      predictedMask: { size: [4, 6] as const, counts },
+    }));
+    await expect(groupsFromArrow(groupsToArrow([{ ...first, rollouts }]), "x.arrow")).rejects.toThrow(
+      /^x\.arrow holds no rollouts that can be read/,
+    );
   }
 });
 

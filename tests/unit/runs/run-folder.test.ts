@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { memoryStore } from "../../../src/engine/runs/memory-store.ts";
 import { appendPhases, readPhases } from "../../../src/engine/runs/phase-lines.ts";
 import { createRun, digestRun, listRuns, openRun } from "../../../src/engine/runs/run-folder.ts";
+import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { cost, group, manifest } from "./sample-run.ts";
 
 test("metrics come back number for number, NaN and infinities included", async () => {

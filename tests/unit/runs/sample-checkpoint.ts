@@ -1,6 +1,6 @@
 /** A checkpoint of a few tensors with numbers that are easily lost. */
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
-import type { CheckpointState, TensorData } from "../../../src/engine/runs/checkpoint.ts";
+import type { CheckpointState, TensorData } from "../../../src/engine/runs/checkpoint/checkpoint.ts";
 
 export const Q = "language_model.model.layers.0.self_attn.q_proj";
 export const SHAPES: readonly (readonly [string, readonly number[]])[] = [

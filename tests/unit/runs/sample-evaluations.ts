@@ -1,4 +1,4 @@
-import { evalReport } from "../../../src/engine/eval/report.ts";
+import { type EvalTerms, evalReport } from "../../../src/engine/eval/report.ts";
 import {
   EVAL_METRICS,
   type EvalMetric,
@@ -6,23 +6,48 @@ import {
   type StoredEvaluation,
 } from "../../../src/engine/runs/evaluations.ts";
 
-/** Four rows whose scores lie around `value`, or around what is given for a metric. */
+export const TERMS: EvalTerms = { loops: "both", bestMetric: "reward", maskPolicy: "field", judge: "none" };
+
+/** A row whose IoU and METEOR scores are all `value`, and its own rewards as well. */
+export function row(rowId: string, value: number, change: Partial<RowScores> = {}): RowScores {
+  return {
+    rowId,
+    part: "report",
+    caption: "a red chair",
+    captionPrime: "",
+    maskPrime: null,
+    maskGreedy: { size: [1, 1], counts: "1" },
+    captionGreedy: "a chair",
+    ...(Object.fromEntries(EVAL_METRICS.map((metric) => [metric, value])) as Record<EvalMetric, number>),
+    rewards: { reward1_sampled: value, reward1_greedy: value, reward2_sampled: value, reward2_greedy: value },
+    ...change,
+  };
+}
+
+/**
+ * Four report rows whose scores lie around `value`, or around what is given for a metric, and two selection rows with
+ * these own rewards of both loops.
+ */
 export function evaluation(
   step: number,
   value: number,
-  means: Partial<Record<EvalMetric, number>> = {},
+  { means = {}, own = value }: { readonly means?: Partial<Record<EvalMetric, number>>; readonly own?: number } = {},
 ): StoredEvaluation {
-  const rows = Array.from({ length: 4 }, (_, i): RowScores => {
+  const reported = Array.from({ length: 4 }, (_, i) => {
     const scores = EVAL_METRICS.map((metric) => [metric, (means[metric] ?? value) + (i - 1.5) / 16] as const);
-    return {
-      rowId: String(i),
-      caption: "a red chair",
-      captionPrime: "",
-      maskPrime: null,
-      maskGreedy: { size: [1, 1], counts: "1" },
-      captionGreedy: "a chair",
-      ...(Object.fromEntries(scores) as Record<EvalMetric, number>),
-    };
+    return row(String(i), value, Object.fromEntries(scores) as Partial<RowScores>);
   });
-  return { report: evalReport(step, rows, null), rows };
+  const chosen = [row("4", own, { part: "selection" }), row("5", own, { part: "selection" })];
+  const rows = [...reported, ...chosen];
+  return { report: evalReport(step, rows, TERMS, null), rows };
+}
+
+/** The same as a version wrote it that did not divide held-out rows. */
+export function olderEvaluation(...args: Parameters<typeof evaluation>): StoredEvaluation {
+  const { report, rows } = evaluation(...args);
+  const { reward: _, selection: __, maskPolicy: ___, ...older } = report;
+  return {
+    report: older,
+    rows: rows.filter(({ part }) => part === "report").map(({ part: _part, rewards: _rewards, ...kept }) => kept),
+  };
 }

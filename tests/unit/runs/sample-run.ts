@@ -35,7 +35,7 @@ function action(id: number, change: Partial<ActionRecord> = {}): ActionRecord {
 }
 
 function rollout(step: number, loop: LoopId, group: number, index: number): RolloutRecord {
-  const mask = { size: [4, 6] as const, counts: "04d0`\\~" };
+  const mask = { size: [4, 6] as const, counts: "5220007" };
   const caption = index === 0 ? "" : `ein „rotes“ Dreieck\n😀 ${index}`;
   return {
     id: `${step}-${loop}-${group}-${index}`,
@@ -99,6 +99,9 @@ export function group(step: number, loop: LoopId, number: number, size = 3): Gro
     rewardMean: number === 0 ? Number.NaN : 0.3,
     rewardStd: 0.1,
     zeroSpread: number === 1,
+    // As in a run of an older version, the second group has none.
+    ...(number === 1 ? {} : { promptIds: [1, ...new Array<number>(49).fill(7), 2, 7, 7, 3] }),
+    ...(number === 1 || loop === 1 ? {} : { answerIds: [4, 5] }),
     rollouts: Array.from({ length: size }, (_, index) => rollout(step, loop, number, index)),
   };
 }

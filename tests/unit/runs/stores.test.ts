@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { nodeStore } from "../../../scripts/lib/node-store.ts";
-import { freeRoom } from "../../../src/engine/runs/free-room.ts";
-import { memoryStore } from "../../../src/engine/runs/memory-store.ts";
-import { escapeName, opfsStore } from "../../../src/engine/runs/opfs-store.ts";
-import type { RunStore } from "../../../src/engine/runs/store.ts";
+import { freeRoom } from "../../../src/engine/storage/free-room.ts";
+import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
+import { escapeName, opfsStore } from "../../../src/engine/storage/opfs-store.ts";
+import type { RunStore } from "../../../src/engine/storage/store.ts";
 import { type FakeOptions, fakeOpfs } from "./fake-opfs.ts";
 
 const directories: string[] = [];
@@ -111,7 +111,7 @@ test.each([true, false])("a crash while replacing leaves the old or the new cont
 test("what another worker removes while it is listed is absent, and the rest is listed", async () => {
   const options: FakeOptions = { move: true, quota: 1e9 };
   const store = inOpfs(options);
-  const paths = ["a/run.json", "b/checkpoints/step-1/ema", "b/checkpoints/step-1/model", "b/run.json"];
+  const paths = ["a/run.json", "b/checkpoints/step-1/ema", "b/checkpoints/step-1/model", "b/last.json"];
   for (const path of paths) await store.write(path, path);
   /** Removes `gone` when the file of that name is about to be read. */
   const removing = (gone: string, at: string): void => {
@@ -125,10 +125,10 @@ test("what another worker removes while it is listed is absent, and the rest is 
 
   removing("b/checkpoints/step-1/model", "model");
   expect(await listed("")).toEqual(paths.filter((path) => !path.endsWith("model")));
-  // A folder that the listing is inside of, and one that is named but not entered yet.
+  // Folders that the listing is inside of.
   removing("b/checkpoints", "ema");
-  expect(await listed("b")).toEqual(["b/run.json"]);
-  removing("b", "run.json");
+  expect(await listed("b")).toEqual(["b/last.json"]);
+  removing("b", "last.json");
   expect(await listed("")).toEqual(["a/run.json"]);
   removing("a/run.json", "run.json");
   expect(await store.list("a/run.json")).toEqual([]);

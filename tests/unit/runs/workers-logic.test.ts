@@ -1,8 +1,8 @@
 /** What the data worker is made of, without a worker: folders, orientation, the picture cache, raw rows. */
 import { expect, test } from "vitest";
 import { fetchedFolder, mergeFolders, pickedFolder, urlSource } from "../../../src/engine/data/blob-source.ts";
-import { hideOrientation } from "../../../src/engine/data/hide-orientation.ts";
-import { pictureCache } from "../../../src/engine/data/picture-cache.ts";
+import { hideOrientation } from "../../../src/engine/data/image/hide-orientation.ts";
+import { pictureCache } from "../../../src/engine/data/image/picture-cache.ts";
 import { rawRow } from "../../../src/engine/data/raw-row.ts";
 import type { EncodedImage, RgbImage } from "../../../src/engine/data/sample.ts";
 import { groupsToArrow } from "../../../src/engine/runs/rollouts-arrow.ts";

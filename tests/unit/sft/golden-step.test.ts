@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node-files.ts";
-import { decodeRle } from "../../../src/engine/data/rle.ts";
+import { decodeRle } from "../../../src/engine/data/mask/rle.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { normalisePixels } from "../../../src/engine/model/preprocess/pixels.ts";
 import { nearestMask } from "../../../src/engine/model/preprocess/region-grid.ts";
 import { encodeSam, type SamFeatures } from "../../../src/engine/model/sam2/neck.ts";
-import { disposeLanguageGolden, openLanguageGolden } from "../../../src/engine/parity/golden-language.ts";
-import { type GoldenModel, openGoldenModel } from "../../../src/engine/parity/golden-model.ts";
-import type { GoldenCase } from "../../../src/engine/parity/sa2va-cases.ts";
-import type { LanguageGolden } from "../../../src/engine/parity/sa2va-llm-run.ts";
-import { goldenRegions } from "../../../src/engine/parity/sa2va-preprocess.ts";
 import type { SftBatch } from "../../../src/engine/sft/batch.ts";
 import { SFT_DEFAULTS, sftLoss } from "../../../src/engine/sft/forward.ts";
 import { contextRuns } from "../../../src/engine/text/prompt.ts";
+import { disposeLanguageGolden, openLanguageGolden } from "../../../tools/parity/golden-language.ts";
+import { type GoldenModel, openGoldenModel } from "../../../tools/parity/golden-model.ts";
+import type { GoldenCase } from "../../../tools/parity/sa2va/sa2va-cases.ts";
+import type { LanguageGolden } from "../../../tools/parity/sa2va/sa2va-llm-run.ts";
+import { goldenRegions } from "../../../tools/parity/sa2va/sa2va-preprocess.ts";
 
 let model: GoldenModel;
 let language: LanguageGolden;
@@ -51,6 +51,7 @@ function goldenBatch(): SftBatch {
   const maskSide = model.config.sam2.imageSize / 4;
   return {
     images: 1,
+    cut: 0,
     regions: rows.length,
     prefix: ids.slice(0, end),
     imageSpan,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { uniform } from "../../../src/engine/gpu/random.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
-import { weightsView } from "../../../src/engine/model/weights.ts";
+import { weightsView } from "../../../src/engine/model/weights/weights.ts";
 import { sftBatch } from "../../../src/engine/sft/batch.ts";
 import { SFT_DEFAULTS, type SftSettings, sftLoss } from "../../../src/engine/sft/forward.ts";
 import { disposeTiny, type TinySft, tinySft, trainables } from "../../support/tiny-sft.ts";
@@ -71,7 +71,7 @@ async function checkSlopes(names: readonly string[], settings: SftSettings): Pro
 describe("gradient of the supervised loss", () => {
   it("agrees with central differences in every part of the model", async () => {
     await checkSlopes(CHECKED, SETTINGS);
-  }, 180_000);
+  });
 
   // The real IoU jumps where a logit crosses 0, so only the head that predicts it is checked with its term.
   it("agrees with central differences in the head that predicts IoU", async () => {

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
-import { pack, packedLayout, unpack } from "../../../src/engine/scratch/packed.ts";
-import { SftTrainer, type SftVectors } from "../../../src/engine/scratch/trainer.ts";
 import { sftBatch } from "../../../src/engine/sft/batch.ts";
 import { clusterInterval } from "../../../src/engine/sft/evaluate.ts";
 import { SFT_DEFAULTS } from "../../../src/engine/sft/forward.ts";
+import { pack, packedLayout, unpack } from "../../../tools/pocket/packed.ts";
+import { SftTrainer, type SftVectors } from "../../../tools/pocket/trainer.ts";
 import { disposeTiny, type TinySft, tinySft, trainables } from "../../support/tiny-sft.ts";
 
 let tiny: TinySft;
@@ -50,7 +50,7 @@ describe("supervised trainer", () => {
     expect(rest.vectors).toEqual(whole.vectors);
     expect(whole.losses.at(-1)).toBeLessThan(whole.losses[0] as number);
     expect(tf.memory().numTensors).toBe(before);
-  }, 180_000);
+  });
 
   it("refuses the vectors of another model", async () => {
     const wrong = new Float32Array(3);

@@ -1,5 +1,5 @@
 /** Charts of metrics that a person picks by name, beside those a screen shows anyway. */
-import { describeMetric } from "../../../engine/runs/metric-table.ts";
+import { describeMetric } from "../../../engine/runs/metrics/metric-table.ts";
 import type { ChartSpec, MetricSource, SeriesSpec } from "./chart-spec.ts";
 
 /** Metrics that can be picked, by name. @param shown names that have a chart already */

@@ -120,7 +120,7 @@ export function LiveChart({ spec, source, smoothing, sync, onPick, onRemove }: L
             </span>
           )}
           {drawn.thinned && (
-            <span title="Every point is kept; the least and greatest per pixel are drawn">thinned</span>
+            <span title="All points are kept; the chart draws the minimum and maximum per pixel">thinned</span>
           )}
         </span>
         <button

@@ -1,4 +1,4 @@
-import { describeMetric } from "../../../engine/runs/metric-table.ts";
+import { describeMetric } from "../../../engine/runs/metrics/metric-table.ts";
 
 export interface MetricHelp {
   readonly meaning: string;

@@ -21,7 +21,7 @@ export function MetricPicker(props: {
         <Button
           className={styles.trigger ?? ""}
           data-testid="more-metrics"
-          obstacle={names.length === 0 ? "No step is logged yet" : null}
+          blocker={names.length === 0 ? "No steps logged yet" : null}
         >
           More metrics{count === 0 ? "" : ` · ${count}`}
           <IconChevron />
@@ -59,11 +59,11 @@ function List(props: {
       <div className={styles.head}>
         <TextInput
           aria-label="Find a metric"
-          placeholder="Find by name or meaning"
+          placeholder="Search by name or description"
           value={text}
           onChange={(event) => setText(event.currentTarget.value)}
         />
-        <Button kind="quiet" obstacle={chosen.length === 0 ? "None is ticked" : null} onClick={() => onChange([])}>
+        <Button kind="quiet" blocker={chosen.length === 0 ? "None selected" : null} onClick={() => onChange([])}>
           Clear
         </Button>
       </div>
@@ -77,7 +77,7 @@ function List(props: {
           />
         ))}
       </ul>
-      {matching.length === 0 && <p className={styles.none}>No metric has these words</p>}
+      {matching.length === 0 && <p className={styles.none}>No metric matches</p>}
     </>
   );
 }
@@ -101,7 +101,7 @@ function Choice(props: {
         />
         <span className={styles.name}>{name}</span>
         <span className={styles.meaning} id={meaning}>
-          {explainMetric(name)?.meaning ?? "Logged under this name only"}
+          {explainMetric(name)?.meaning ?? "This metric has no description"}
         </span>
       </label>
     </li>

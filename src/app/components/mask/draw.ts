@@ -1,4 +1,4 @@
-import type { Rle } from "../../../engine/data/rle.ts";
+import type { Rle } from "../../../engine/data/mask/rle.ts";
 import { LAYER_COLOURS, type MaskLayer } from "./layers.ts";
 import type { OverlayMode } from "./overlay-store.ts";
 import { differenceOf, type Shape, shapeOf } from "./shapes.ts";
@@ -68,11 +68,14 @@ function placement(canvasWidth: number, canvasHeight: number, drawing: Drawing):
 
 /** Fills are mixed at full opacity on a sheet of their own and laid on once, so that layers never add up to dark. */
 function drawLayers(context: CanvasRenderingContext2D, drawing: Drawing, place: Placement): void {
-  const drawn = drawing.layers.map((layer) => ({ role: layer.role, shape: shapeOf(layer.mask) }));
+  const drawn = drawing.layers.map(({ role, mask, colour }) => ({
+    colour: colour ?? LAYER_COLOURS[role],
+    shape: shapeOf(mask),
+  }));
   if (drawing.mode === "fill") {
     onSheet(context, drawing.opacity, (sheet) => {
-      drawn.forEach(({ role, shape }, index) => {
-        sheet.fillStyle = LAYER_COLOURS[role];
+      drawn.forEach(({ colour, shape }, index) => {
+        sheet.fillStyle = colour;
         inImage(sheet, place, shape, drawing, () => {
           sheet.globalCompositeOperation = "source-atop";
           sheet.globalAlpha = 1 / (index + 1);
@@ -84,7 +87,7 @@ function drawLayers(context: CanvasRenderingContext2D, drawing: Drawing, place: 
       });
     });
   }
-  for (const { role, shape } of drawn) drawContour(context, shape, drawing, place, LAYER_COLOURS[role]);
+  for (const { colour, shape } of drawn) drawContour(context, shape, drawing, place, colour);
 }
 
 function drawDifference(

@@ -1,10 +1,12 @@
-import type { Rle } from "../../../engine/data/rle.ts";
+import type { Rle } from "../../../engine/data/mask/rle.ts";
 
 export type MaskRole = "given" | "policy" | "partner";
 
 export interface MaskLayer {
   readonly role: MaskRole;
   readonly mask: Rle;
+  /** In place of the role's colour, where several masks have one role. */
+  readonly colour?: string;
 }
 
 /** Fill colours of the layers; they lie on photographs, so that they are the same in both themes. */
@@ -15,3 +17,10 @@ export const LAYER_COLOURS = {
   missed: "#0072B2",
   extra: "#D55E00",
 } as const;
+
+/** Colours of the masks of one answer, in order; they begin again after the last. */
+const ANSWER_COLOURS = ["#E69F00", "#CC79A7", "#009E73", "#F0E442", "#D55E00", "#0072B2", "#56B4E9"] as const;
+
+export function answerColour(at: number): string {
+  return ANSWER_COLOURS[at % ANSWER_COLOURS.length] as string;
+}

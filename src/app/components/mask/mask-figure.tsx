@@ -1,10 +1,10 @@
 import { type CSSProperties, type ReactNode, useEffect, useRef, useState } from "react";
-import type { Rle } from "../../../engine/data/rle.ts";
+import type { Rle } from "../../../engine/data/mask/rle.ts";
+import { loadPicture, pictureSide } from "../../stores/picture-cache.ts";
 import { drawFigure } from "./draw.ts";
 import type { MaskLayer } from "./layers.ts";
 import styles from "./mask-figure.module.css";
 import { useOverlay } from "./overlay-store.ts";
-import { loadPicture, pictureSide } from "./picture-cache.ts";
 import { useGestures, viewKey } from "./use-gestures.ts";
 import { useViews, WHOLE } from "./view-store.ts";
 

@@ -1,5 +1,5 @@
-import { traceOutlines } from "../../../engine/data/outline.ts";
-import { decodeRle, type Rle } from "../../../engine/data/rle.ts";
+import { traceOutlines } from "../../../engine/data/mask/outline.ts";
+import { decodeRle, type Rle } from "../../../engine/data/mask/rle.ts";
 
 /** A mask ready to be drawn: its outline as a path in image pixels, and its size. */
 export interface Shape {

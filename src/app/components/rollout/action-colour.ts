@@ -16,8 +16,8 @@ export const ACTION_MEASURES: readonly {
   },
   { value: "ratio", label: "ratio", help: "π / π at sampling time: blue above 1, orange below" },
   { value: "kl", label: "KL", help: "k3 estimate against the reference, in nats" },
-  { value: "entropy", label: "entropy", help: "Entropy of the distribution the action was drawn from, in nats" },
-  { value: "clipped", label: "clipped", help: "Actions whose gradient the clip removed" },
+  { value: "entropy", label: "entropy", help: "Entropy of the sampling distribution, in nats" },
+  { value: "clipped", label: "clipped", help: "Actions whose gradient was clipped to zero" },
 ];
 
 /** Value of a measure; null when it was not measured. */

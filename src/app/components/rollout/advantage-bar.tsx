@@ -8,7 +8,7 @@ export function AdvantageBar({ value, scale }: { readonly value: number; readonl
   const style: CSSProperties =
     value >= 0 ? { left: "50%", width: `${share * 50}%` } : { right: "50%", width: `${share * 50}%` };
   return (
-    <div className={styles.advantage} title="Advantage: reward against the group">
+    <div className={styles.advantage} title="Advantage: reward relative to its group">
       <span className={styles.advantageLabel}>adv</span>
       <span className={styles.track} aria-hidden="true">
         <span className={value >= 0 ? styles.above : styles.below} style={style} />

@@ -44,7 +44,7 @@ export function FieldGrid(props: { readonly grid: GridCells; readonly measure: A
       />
       <p className={styles.quiet}>
         {action === null
-          ? `${grid.rows} × ${grid.columns} cells, point at one to read it`
+          ? `${grid.rows} × ${grid.columns} cells; point at one to read its value`
           : `${action.label} · ${label} ${formatMeasure(action, measure)}`}
       </p>
     </div>

@@ -20,7 +20,7 @@ export function GroupTitle({
         </span>
         <span className={styles.flow}>{group.loop === 1 ? "mask → caption → mask′" : "caption → mask → caption′"}</span>
         {withStep === true && <span className={styles.meta}>step {group.step}</span>}
-        <span className={styles.meta} title="Row of the data set">
+        <span className={styles.meta} title="Row in the data set">
           row {group.rowId}
         </span>
         <span className={styles.meta}>

@@ -19,7 +19,7 @@ export function JudgeAnswers({ detail }: { readonly detail: JudgeDetail }): Reac
       {score !== null && counted.length > 0 && (
         <p className={styles.formula}>
           {fixed(sum, 2)} points / {counted.length} questions = <b>{fixed(score, 4)}</b>
-          {recognised === false && ", the object was not recognised: no question can earn more than 0"}
+          {recognised === false && ", the object was not recognised, so no question scores above 0"}
         </p>
       )}
       {failure !== null && <p className={styles.failure}>No verdict: {failure}</p>}

@@ -18,7 +18,7 @@ export function OverlayControls(): ReactNode {
       <Segmented label="Masks" options={MODES} value={mode} onChange={setMode} />
       <div className={styles.slider} title="Opacity of fills, keys [ and ]">
         <Slider
-          label="Opacity of masks"
+          label="Mask opacity"
           value={opacity}
           min={0}
           max={1}

@@ -32,14 +32,14 @@ export function RewardDetails({ rollout }: { readonly rollout: RolloutRecord }):
             <td>{fixed(rollout.reward, 4)}</td>
             <td />
             <td />
-            <td className={styles.note}>{rollout.reward === null ? "missing, left out of the group" : ""}</td>
+            <td className={styles.note}>{rollout.reward === null ? "missing; excluded from the group" : ""}</td>
           </tr>
         </tbody>
         {watched.length > 0 && (
           <tbody className={styles.watched}>
             <tr>
               <th scope="rowgroup" colSpan={5}>
-                Watched, not rewarded
+                Measured, not part of the reward
               </th>
             </tr>
             {watched.map((term) => (
@@ -52,7 +52,7 @@ export function RewardDetails({ rollout }: { readonly rollout: RolloutRecord }):
         <TermDetail key={term.name} term={term} comparison={comparison} />
       ))}
       {!rollout.terms.some((term) => term.iou !== undefined) && comparison !== null && (
-        <IouDetail title="Mask against the given mask, not part of the reward" comparison={comparison} />
+        <IouDetail title="Mask compared with the given mask; not part of the reward" comparison={comparison} />
       )}
     </div>
   );

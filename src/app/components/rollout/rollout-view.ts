@@ -1,4 +1,4 @@
-import { maskIou, type Rle, rleArea } from "../../../engine/data/rle.ts";
+import { maskIou, type Rle, rleArea } from "../../../engine/data/mask/rle.ts";
 import type { RewardTerm } from "../../../engine/rewards/term.ts";
 import type { GroupRecord, LoopId, RolloutRecord } from "../../../engine/runs/records.ts";
 import { fixed, percent } from "../charts/format.ts";
@@ -82,7 +82,7 @@ const TERM_NAMES: Readonly<Record<string, string>> = {
   confidence: "Mask confidence",
   box: "Box IoU",
   centre: "Centre",
-  user: "Own reward",
+  user: "Custom reward",
   length: "Length cost",
   repetition: "Repetition cost",
   leak: "Leak cost",

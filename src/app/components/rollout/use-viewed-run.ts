@@ -2,8 +2,8 @@ import { useEffect, useMemo, useState } from "react";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import type { GroupRecord, LoopId } from "../../../engine/runs/records.ts";
 import { lab, report } from "../../clients/lab.ts";
-import { useElsewhere } from "../../stores/elsewhere.ts";
 import { fillMetrics, type MetricStore, metricStore, replaceMetrics } from "../../stores/metrics.ts";
+import { useOtherTabs } from "../../stores/other-tabs.ts";
 import { useRoute } from "../../stores/route.ts";
 import { useRun } from "../../stores/run.ts";
 import { liveSteps } from "../../stores/run-groups.ts";
@@ -18,7 +18,7 @@ export interface ViewedRun {
   /** Whether it is the run of this page, whose groups arrive as they are made. */
   readonly live: boolean;
   /** Whether another tab trains it: it is followed here, read-only. */
-  readonly elsewhere: boolean;
+  readonly otherTabs: boolean;
   /** Whether it came with the page. */
   readonly recorded: boolean;
   readonly metrics: MetricStore;
@@ -49,15 +49,15 @@ export function useViewedRun(): ViewedRun | null {
   const groups = useRun((run) => run.groups);
   const recorded = useSession((session) => session.recordedRun);
   const runId = asked ?? liveId ?? recorded;
-  const elsewhere = useElsewhere().some((id) => id === runId);
-  const live = runId !== null && runId === liveId && !elsewhere;
+  const otherTabs = useOtherTabs().some((id) => id === runId);
+  const live = runId !== null && runId === liveId && !otherTabs;
   const [stored, setStored] = useState<Stored | null>(null);
   const [reads, setReads] = useState(0);
   useEffect(() => {
-    if (!elsewhere) return;
+    if (!otherTabs) return;
     const timer = setInterval(() => setReads((count) => count + 1), FOLLOW_MS);
     return () => clearInterval(timer);
-  }, [elsewhere]);
+  }, [otherTabs]);
 
   // A resumed run of this page has older steps on disk, so that both kinds are read once; another tab's is read on and on.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the count only says that it is time to read again
@@ -83,7 +83,7 @@ export function useViewedRun(): ViewedRun | null {
     return () => {
       current = false;
     };
-  }, [runId, live, elsewhere, reads]);
+  }, [runId, live, otherTabs, reads]);
 
   return useMemo(() => {
     if (runId === null) return null;
@@ -95,14 +95,14 @@ export function useViewedRun(): ViewedRun | null {
       runId,
       manifest: live ? liveManifest : (known?.manifest ?? null),
       live,
-      elsewhere,
+      otherTabs,
       recorded: runId === recorded,
       metrics: metricStore(runId),
       steps,
       loading: known === null,
       problem: known?.problem ?? null,
     };
-  }, [runId, live, elsewhere, recorded, liveManifest, liveStep, groups, stored]);
+  }, [runId, live, otherTabs, recorded, liveManifest, liveStep, groups, stored]);
 }
 
 export interface StepGroups {

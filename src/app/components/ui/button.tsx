@@ -4,15 +4,15 @@ import styles from "./button.module.css";
 export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   readonly kind?: "primary" | "plain" | "quiet" | "danger";
   /** Why it cannot be pressed: read out and shown on hover; the button stays reachable by keyboard. */
-  readonly obstacle?: string | null;
+  readonly blocker?: string | null;
   readonly icon?: ReactNode;
 }
 
-/** A push button; with an obstacle it is disabled but can still be focused, so that the reason is found. */
+/** A push button; with an blocker it is disabled but can still be focused, so that the reason is found. */
 export function Button(props: ButtonProps): ReactNode {
-  const { kind = "plain", obstacle = null, icon, children, className, onClick, ...rest } = props;
+  const { kind = "plain", blocker = null, icon, children, className, onClick, ...rest } = props;
   const reason = useId();
-  const blocked = obstacle !== null;
+  const blocked = blocker !== null;
   return (
     <>
       <button
@@ -21,7 +21,7 @@ export function Button(props: ButtonProps): ReactNode {
         className={[styles.button, styles[kind], children === undefined && styles.bare, className]
           .filter(Boolean)
           .join(" ")}
-        {...(blocked ? { "aria-disabled": true, "aria-describedby": reason, title: obstacle } : {})}
+        {...(blocked ? { "aria-disabled": true, "aria-describedby": reason, title: blocker } : {})}
         onClick={blocked ? undefined : onClick}
       >
         {icon}
@@ -29,7 +29,7 @@ export function Button(props: ButtonProps): ReactNode {
       </button>
       {blocked && (
         <span id={reason} hidden>
-          {obstacle}
+          {blocker}
         </span>
       )}
     </>

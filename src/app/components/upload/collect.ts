@@ -1,5 +1,6 @@
 /** Files out of a drop or a picker, whatever their nesting and number. */
 import type { PickedFile } from "../../../protocol/common.ts";
+import { toldApart } from "./told-apart.ts";
 
 /**
  * All files of a drop, folders included, with their paths relative to what was dropped.
@@ -14,7 +15,7 @@ export function collectDropped(items: DataTransferItemList): Promise<readonly Pi
     const file = item.getAsFile();
     work.push(collectItem(handle, entry, file));
   }
-  return Promise.all(work).then((lists) => lists.flat());
+  return Promise.all(work).then(toldApart);
 }
 
 /** Chromium gives a lasting handle; the type libraries do not know it yet. */
@@ -64,5 +65,7 @@ async function fromEntry(entry: FileSystemEntry, under: string): Promise<PickedF
 
 /** Files of an input element, with the folder they were picked in when there was one. */
 export function collectPicked(list: FileList): readonly PickedFile[] {
-  return [...list].map((file) => ({ path: file.webkitRelativePath || file.name, file }));
+  const files = [...list].map((file) => ({ path: file.webkitRelativePath || file.name, file }));
+  const inFolder = files.every(({ path }) => path.includes("/"));
+  return toldApart(inFolder ? [files] : files.map((file) => [file]));
 }

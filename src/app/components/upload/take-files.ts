@@ -14,17 +14,23 @@ export async function takeFiles(files: readonly PickedFile[], expected: "model" 
   if (files.length === 0) throw new LabError("bad-input", "Nothing was opened: the folder holds no files");
   const adapter = adapterOf(files);
   if (expected === "adapter" && adapter === null) {
-    throw new LabError("bad-input", "These files are no adapter: there is no adapter_config.json; nothing was changed");
+    throw new LabError(
+      "bad-input",
+      "These files are not an adapter: adapter_config.json is missing. Nothing was changed",
+    );
   }
   if (adapter !== null && expected !== "model") return openAdapter(adapter);
   const { models, shards } = classifyPicked(files);
   const [model, second] = models;
   if (second !== undefined) {
     const names = models.map((folder) => (folder.kind === "picked" ? folder.name : "")).join(", ");
-    throw new LabError("bad-input", `Several checkpoint folders were given (${names}); open one at a time`);
+    throw new LabError("bad-input", `Several checkpoint folders were dropped (${names}). Open one at a time`);
   }
   if (expected === "model" && model === undefined) {
-    throw new LabError("bad-input", "These files are no checkpoint folder: there is no config.json; the model is kept");
+    throw new LabError(
+      "bad-input",
+      "These files are not a checkpoint folder: config.json is missing. The open model is kept",
+    );
   }
   const work: Promise<void>[] = [];
   if (model !== undefined) work.push(openModel(model));

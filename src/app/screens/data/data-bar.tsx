@@ -5,6 +5,7 @@ import { Button } from "../../components/ui/button.tsx";
 import { Segmented, Select } from "../../components/ui/controls.tsx";
 import { useSession } from "../../stores/session.ts";
 import { formatBytes, formatCount } from "../../styles/format.ts";
+import { ChecksDialog, checksWord } from "./checks.tsx";
 import styles from "./data-bar.module.css";
 import { OpenButtons } from "./open-buttons.tsx";
 import { type FilterOptions, ROW_ORDERS, type RowFilter } from "./row-filter.ts";
@@ -87,7 +88,7 @@ export function DataBar(props: {
           onChange={(order) => onFilter({ ...filter, order })}
           options={ROW_ORDERS}
         />
-        <Segmented label="Size of tiles" options={SIZES} value={props.size} onChange={props.onSize} />
+        <Segmented label="Tile size" options={SIZES} value={props.size} onChange={props.onSize} />
       </div>
     </div>
   );
@@ -98,7 +99,7 @@ function Counts(props: { readonly shown: number }): ReactNode {
   const info = useSession((session) => session.dataInfo);
   const opening = useSession((session) => session.opening);
   const total = useSession((session) => session.rows.length);
-  const [open, setOpen] = useState<"shards" | "skipped" | null>(null);
+  const [open, setOpen] = useState<"shards" | "skipped" | "checks" | null>(null);
   if (opening !== null) {
     return (
       <div className={styles.opening} role="status">
@@ -115,6 +116,7 @@ function Counts(props: { readonly shown: number }): ReactNode {
     );
   }
   if (info === null) return null;
+  const { tone, word } = checksWord(info.checks);
   const bytes = info.files.reduce((sum, file) => sum + file.bytes, 0);
   return (
     <div className={styles.counts} data-testid="data-counts">
@@ -137,6 +139,20 @@ function Counts(props: { readonly shown: number }): ReactNode {
           {formatCount(info.skipped.length)} skipped…
         </button>
       )}
+      <button
+        type="button"
+        className={styles.link}
+        data-tone={tone}
+        data-testid="checks"
+        onClick={() => setOpen("checks")}
+      >
+        {word}…
+      </button>
+      <ChecksDialog
+        checks={info.checks}
+        open={open === "checks"}
+        onOpenChange={(now) => setOpen(now ? "checks" : null)}
+      />
       <ShardsDialog info={info} open={open === "shards"} onOpenChange={(now) => setOpen(now ? "shards" : null)} />
       <SkippedDialog info={info} open={open === "skipped"} onOpenChange={(now) => setOpen(now ? "skipped" : null)} />
     </div>

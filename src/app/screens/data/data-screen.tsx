@@ -4,6 +4,7 @@ import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
 import { Empty } from "../../components/ui/panel.tsx";
 import { navigate, useRoute } from "../../stores/route.ts";
 import { useSession } from "../../stores/session.ts";
+import { FailedChecks } from "./checks.tsx";
 import { DataBar } from "./data-bar.tsx";
 import styles from "./data-screen.module.css";
 import { Gallery } from "./gallery.tsx";
@@ -37,22 +38,25 @@ export function DataScreen(): ReactNode {
   const nothingUsable = rows.length === 0 && opening === null;
   return (
     <div className={styles.screen}>
-      <DataBar
-        shown={shown.length}
-        total={rows.length}
-        filter={filter}
-        offered={offered}
-        onFilter={setChosen}
-        size={size}
-        onSize={setSize}
-      />
+      <div>
+        <DataBar
+          shown={shown.length}
+          total={rows.length}
+          filter={filter}
+          offered={offered}
+          onFilter={setChosen}
+          size={size}
+          onSize={setSize}
+        />
+        <FailedChecks checks={nothingUsable ? [] : (info?.checks ?? [])} />
+      </div>
       <div className={styles.body} data-detail={row !== null}>
         {nothingUsable ? (
-          <Empty title="No row of these files can be used" actions={<OpenButtons />}>
+          <Empty title="No usable row in these files" actions={<OpenButtons />}>
             <WhyNothing skipped={info?.skipped ?? []} />
           </Empty>
         ) : shown.length === 0 && rows.length > 0 ? (
-          <Empty title="No row fits the filter">Change the search, category or shard to see rows again</Empty>
+          <Empty title="No row matches the filter">Change the search, category or shard to see rows again</Empty>
         ) : (
           <Gallery rows={shown} selected={selected} size={size} onSelect={(id) => navigate({ row: id })} />
         )}
@@ -71,7 +75,7 @@ export function DataScreen(): ReactNode {
 function WhyNothing(props: { readonly skipped: readonly SkippedRow[] }): ReactNode {
   const { skipped } = props;
   if (skipped.length === 0) {
-    return "The files hold no Arrow shards; a folder saved by the datasets library, or its .arrow files, can be read";
+    return "The files hold no rows; Arrow and Parquet files as the datasets library saves them can be read";
   }
   const rest = skipped.length - 3;
   return (

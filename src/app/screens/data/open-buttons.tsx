@@ -26,8 +26,8 @@ export function NothingOpen(): ReactNode {
   return (
     <Empty title="Drop shards or a folder here" actions={<OpenButtons />}>
       <p>
-        Arrow shards with a picture, a mask and a caption in each row, as the datasets library saves them. Nothing is
-        uploaded: files are read where they lie
+        Arrow shards as the datasets library saves them: each row has a picture, a mask and a caption. Nothing is
+        uploaded; files are read from your disk
       </p>
     </Empty>
   );

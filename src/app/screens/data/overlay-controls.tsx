@@ -21,7 +21,7 @@ export function OverlayControls(): ReactNode {
       <Segmented label="Masks" options={MODES} value={mode} onChange={setMode} />
       <span className={styles.opacity}>
         <Slider
-          label="Opacity of masks"
+          label="Mask opacity"
           value={percent}
           min={0}
           max={100}

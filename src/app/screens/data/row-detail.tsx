@@ -56,7 +56,7 @@ export function RowDetail(props: {
           kind="quiet"
           className={styles.back ?? ""}
           icon={<IconChevron />}
-          aria-label="Row before"
+          aria-label="Previous row"
           title="Row before (←)"
           disabled={before === undefined}
           onClick={() => before !== undefined && navigate({ row: before.id })}
@@ -98,7 +98,7 @@ export function RowDetail(props: {
         <span>mask {share}</span>
       </p>
       <Tabs
-        label="Parts of the row"
+        label="Row details"
         value={tab}
         onChange={setTab}
         tabs={[

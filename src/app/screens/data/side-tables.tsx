@@ -44,7 +44,7 @@ export function ShardsDialog(props: SideProps): ReactNode {
       </div>
       {info.ignored.length > 0 && (
         <details className={styles.ignored}>
-          <summary>{formatCount(info.ignored.length)} other files were not read</summary>
+          <summary>{formatCount(info.ignored.length)} other files were ignored</summary>
           <ul>
             {info.ignored.slice(0, 500).map((path) => (
               <li key={path}>{path}</li>

@@ -1,18 +1,23 @@
 import { type ReactNode, useMemo } from "react";
 import { Area, CartesianGrid, ComposedChart, Line, ResponsiveContainer, Tooltip, XAxis, YAxis } from "recharts";
-import type { EvalMetric, StoredEvaluation } from "../../../engine/runs/evaluations.ts";
+import { type ScoreId, scoreOf } from "../../../engine/runs/evaluation-scores.ts";
+import type { StoredEvaluation } from "../../../engine/runs/evaluations.ts";
 import { fixed } from "../../components/charts/format.ts";
 import styles from "./eval.module.css";
 
 /** Mean of a score at each evaluation with its 95 % interval; loaded on its own because its library is large. */
 export default function EvalCurve(props: {
   readonly list: readonly StoredEvaluation[];
-  readonly metric: EvalMetric;
+  readonly metric: ScoreId;
   readonly title: string;
 }): ReactNode {
   const { list, metric, title } = props;
   const points = useMemo(
-    () => list.map(({ report }) => ({ step: report.step, mean: report.means[metric], interval: report.ci[metric] })),
+    () =>
+      list.flatMap(({ report }) => {
+        const score = scoreOf(report, metric);
+        return score === null ? [] : [{ step: report.step, mean: score.mean, interval: [score.low, score.high] }];
+      }),
     [list, metric],
   );
   const last = points.at(-1);

@@ -1,29 +1,63 @@
 /** The held-out scores in words. */
-import type { EvalMetric } from "../../../engine/runs/evaluations.ts";
+import type { ScoreId } from "../../../engine/runs/evaluation-scores.ts";
+import type { EvalReport } from "../../../engine/runs/evaluations.ts";
 
 export interface EvalMetricText {
-  readonly id: EvalMetric;
+  readonly id: ScoreId;
   readonly title: string;
   readonly help: string;
 }
 
-export const EVAL_TEXTS: readonly EvalMetricText[] = [
+const TEXTS: readonly EvalMetricText[] = [
+  {
+    id: "reward1_sampled",
+    title: "Loop 1 reward, sampled",
+    help: "The reward that the run trains on, for four captions a row sampled as in training",
+  },
+  { id: "reward1_greedy", title: "Loop 1 reward, greedy", help: "The same for the policy's greedy caption" },
+  {
+    id: "reward2_sampled",
+    title: "Loop 2 reward, sampled",
+    help: "The reward that the run trains on, for masks sampled by the run's mask policy",
+  },
+  { id: "reward2_greedy", title: "Loop 2 reward, greedy", help: "The same for the policy's mask without noise" },
   {
     id: "loop1_sampled",
-    title: "Loop 1, sampled",
-    help: "mask → caption → mask′: IoU of captions drawn at temperature 1, four a row",
+    title: "Loop 1 IoU, sampled",
+    help: "mask → caption → mask′: IoU for four captions a row sampled as in training",
   },
-  { id: "loop1_greedy", title: "Loop 1, greedy", help: "The same with the policy's most likely caption" },
+  { id: "loop1_greedy", title: "Loop 1 IoU, greedy", help: "The same for the policy's greedy caption" },
   {
     id: "loop2_sampled",
-    title: "Loop 2, sampled",
-    help: "caption → mask → caption′: METEOR over SAM2's candidates, weighted by their probability",
+    title: "Loop 2 METEOR, sampled",
+    help: "caption → mask → caption′: METEOR, without judge, for masks sampled by the run's mask policy",
   },
-  { id: "loop2_greedy", title: "Loop 2, greedy", help: "The same with the candidate of the highest predicted IoU" },
-  { id: "grounding_iou", title: "Grounding", help: "IoU of the mask for the true caption: falls when masks drift" },
+  { id: "loop2_greedy", title: "Loop 2 METEOR, greedy", help: "The same for the policy's mask without noise" },
+  {
+    id: "grounding_iou",
+    title: "Grounding IoU",
+    help: "IoU of the policy's mask for the true caption; it falls when masks drift",
+  },
   {
     id: "caption_meteor",
-    title: "Captions",
-    help: "METEOR of the greedy caption against the true one: falls when a private language forms",
+    title: "Caption METEOR",
+    help: "METEOR of the greedy caption against the true one; it falls when policy and partner develop a private language",
   },
 ];
+
+/** What older versions sampled, whatever the run's settings. */
+const OLDER_HELP: Readonly<Partial<Record<ScoreId, string>>> = {
+  loop1_sampled: "mask → caption → mask′: IoU for four captions a row sampled at temperature 1",
+  loop2_sampled: "caption → mask → caption′: METEOR over SAM2's candidates, weighted by their probability",
+};
+
+/** Titles and explanations as an evaluation needs them: what its version played, and whether its judge counts. */
+export function evalTexts({ reward, maskPolicy }: Pick<EvalReport, "reward" | "maskPolicy">): EvalMetricText[] {
+  return TEXTS.map((text) => {
+    if (text.id.startsWith("reward") && reward?.judge === "left-out") {
+      return { ...text, title: `${text.title}, without judge`, help: `${text.help}; the judge was not asked` };
+    }
+    const older = maskPolicy === undefined ? OLDER_HELP[text.id] : undefined;
+    return older === undefined ? text : { ...text, help: older };
+  });
+}

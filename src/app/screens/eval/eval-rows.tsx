@@ -1,5 +1,6 @@
 import { type ReactNode, useMemo, useState } from "react";
-import type { EvalMetric, RowScores, StoredEvaluation } from "../../../engine/runs/evaluations.ts";
+import { rowScoreOf, type ScoreId } from "../../../engine/runs/evaluation-scores.ts";
+import type { RowScores, StoredEvaluation } from "../../../engine/runs/evaluations.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import { fixed, signed } from "../../components/charts/format.ts";
 import type { MaskLayer } from "../../components/mask/layers.ts";
@@ -24,13 +25,13 @@ interface Pair {
   readonly change: number;
 }
 
-/** The rows behind a score, those that changed most first: what was said and drawn at the start and now. */
+/** The report rows behind a score, those that changed most first: what was said and drawn at the start and now. */
 export function EvalRows(props: {
   /** Says which rows the run drew from; null while it is being read. */
   readonly run: RunManifest | null;
   readonly first: StoredEvaluation;
   readonly last: StoredEvaluation;
-  readonly metric: EvalMetric;
+  readonly metric: ScoreId;
 }): ReactNode {
   const { run, first, last, metric } = props;
   const open = useRowsOpen(run);
@@ -53,7 +54,7 @@ export function EvalRows(props: {
       </header>
       {open === false && (
         <p className={styles.quiet} data-testid="eval-not-open">
-          {`The rows that this run drew from${run === null ? "" : ` (${run.data.name})`} are not open, so pictures and given masks are left out`}
+          {`The rows that this run drew from${run === null ? "" : ` (${run.data.name})`} are not open, so their pictures and given masks are not shown`}
         </p>
       )}
       <ol className={styles.grid}>
@@ -70,13 +71,13 @@ export function EvalRows(props: {
   );
 }
 
-function RowCard(props: { readonly pair: Pair; readonly metric: EvalMetric; readonly open: boolean }): ReactNode {
+function RowCard(props: { readonly pair: Pair; readonly metric: ScoreId; readonly open: boolean }): ReactNode {
   const { pair, metric, open } = props;
   const { before, after, change } = pair;
   // Another data set may have a row of the same id.
   const given = useSession((session) => (open ? session.rows.find((row) => row.id === after.rowId)?.mask : undefined));
   const [height, width] = after.maskGreedy.size;
-  const second = metric.startsWith("loop2") || metric === "grounding_iou";
+  const second = /^(loop|reward)2/.test(metric) || metric === "grounding_iou";
   const layers = (row: RowScores): MaskLayer[] => {
     const drawn: MaskLayer | null = second
       ? { role: "policy", mask: row.maskGreedy }
@@ -106,12 +107,12 @@ function RowCard(props: { readonly pair: Pair; readonly metric: EvalMetric; read
               width={width}
               height={height}
               layers={layers(row)}
-              label={`${when}: ${said(row)}, ${fixed(row[metric], 3)}`}
+              label={`${when}: ${said(row)}, ${fixed(rowScoreOf(row, metric), 3)}`}
               sync={`eval ${row.rowId}`}
             />
             <p className={styles.said}>
               <small>
-                {when} <b>{fixed(row[metric], 2)}</b>
+                {when} <b>{fixed(rowScoreOf(row, metric), 2)}</b>
               </small>
               <span>{said(row)}</span>
             </p>
@@ -122,10 +123,12 @@ function RowCard(props: { readonly pair: Pair; readonly metric: EvalMetric; read
   );
 }
 
-function pairRows(first: readonly RowScores[], last: readonly RowScores[], metric: EvalMetric): Pair[] {
+function pairRows(first: readonly RowScores[], last: readonly RowScores[], metric: ScoreId): Pair[] {
   const before = new Map(first.map((row) => [row.rowId, row]));
   return last.flatMap((after) => {
     const start = before.get(after.rowId);
-    return start === undefined ? [] : [{ before: start, after, change: after[metric] - start[metric] }];
+    if (start === undefined || after.part === "selection") return [];
+    const [then, now] = [rowScoreOf(start, metric), rowScoreOf(after, metric)];
+    return then === null || now === null ? [] : [{ before: start, after, change: now - then }];
   });
 }

@@ -1,17 +1,21 @@
 import { lazy, type ReactNode, Suspense, useState } from "react";
-import type { EvalMetric, StoredEvaluation } from "../../../engine/runs/evaluations.ts";
+import type { BestCheckpoint } from "../../../engine/runs/checkpoint/best-checkpoint.ts";
+import { type ScoreId, scoreOf } from "../../../engine/runs/evaluation-scores.ts";
+import type { StoredEvaluation } from "../../../engine/runs/evaluations.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
 import { useViewedRun } from "../../components/rollout/use-viewed-run.ts";
+import { Segmented } from "../../components/ui/controls.tsx";
+import { ErrorBoundary } from "../../components/ui/error-boundary.tsx";
 import { Empty } from "../../components/ui/panel.tsx";
-import { ErrorBoundary } from "../../frame/error-boundary.tsx";
 import { linkTo } from "../../stores/route.ts";
 import styles from "./eval.module.css";
-import { EVAL_TEXTS } from "./eval-metrics.ts";
+import { evalTexts } from "./eval-metrics.ts";
 import { EvalRows } from "./eval-rows.tsx";
 import { ScoreCard } from "./score-card.tsx";
 import { SegmentationTable } from "./segmentation-table.tsx";
+import { SelectionLine } from "./selection-line.tsx";
 import { useEvaluations } from "./use-evaluations.ts";
 
 const EvalCurve = lazy(() => import("./eval-curve.tsx"));
@@ -20,27 +24,64 @@ const EvalCurve = lazy(() => import("./eval-curve.tsx"));
 export function EvalScreen(): ReactNode {
   useHoldToHide();
   const run = useViewedRun();
-  const { list, loading, problem } = useEvaluations(run?.runId ?? null);
-  const first = list[0];
+  const { list, best, loading, problem } = useEvaluations(run?.runId ?? null);
   const last = list.at(-1);
   return (
     <div className={styles.screen} data-testid="screen-eval">
-      {run !== null && problem !== null && <p className={styles.problem}>Evaluations could not be read: {problem}</p>}
-      {run === null || first === undefined || last === undefined ? (
+      {run !== null && problem !== null && <p className={styles.problem}>Cannot read the evaluations: {problem}</p>}
+      {run === null || last === undefined ? (
         <NoEvaluations loading={run !== null && loading} hasRun={run !== null} />
       ) : (
-        <>
-          <header className={styles.head}>
-            <h1>{run.manifest?.title ?? run.runId}</h1>
-            <span className={styles.where}>
-              {first.report.n} held-out rows, after {last.report.step} steps
-            </span>
-          </header>
-          <Comparison key={run.runId} run={run.manifest} list={list} first={first} last={last} />
-        </>
+        <Evaluated key={run.runId} runId={run.runId} run={run.manifest} list={list} last={last} best={best} />
       )}
     </div>
   );
+}
+
+/** The evaluation that is looked at: the newest or that of the best checkpoint. */
+function Evaluated(props: {
+  readonly runId: string;
+  readonly run: RunManifest | null;
+  readonly list: readonly StoredEvaluation[];
+  readonly last: StoredEvaluation;
+  readonly best: BestCheckpoint | null;
+}): ReactNode {
+  const { runId, run, list, last, best } = props;
+  const [wanted, setWanted] = useState<"newest" | "best">("newest");
+  const ofBest = list.find(({ report }) => report.step === best?.step);
+  const shown = wanted === "best" && ofBest !== undefined ? ofBest : last;
+  const { step, n } = shown.report;
+  return (
+    <>
+      <header className={styles.head}>
+        <h1>{run?.title ?? runId}</h1>
+        <span className={styles.where} data-testid="eval-where">
+          {n} {shown.report.selection === undefined ? "held-out" : "report"} rows, after {step} steps
+        </span>
+        {ofBest !== undefined && ofBest !== last && (
+          <Segmented
+            label="Evaluation"
+            options={[
+              { value: "newest", label: `Newest, step ${last.report.step}` },
+              { value: "best", label: `Best checkpoint, step ${ofBest.report.step}` },
+            ]}
+            value={wanted}
+            onChange={setWanted}
+          />
+        )}
+      </header>
+      <SelectionLine report={shown.report} best={best} />
+      <Comparison run={run} list={list} first={baselineOf(list, shown)} last={shown} />
+    </>
+  );
+}
+
+/** What an evaluation is compared with: itself where it is the first of its kind; older versions always took the first. */
+function baselineOf(list: readonly StoredEvaluation[], shown: StoredEvaluation): StoredEvaluation {
+  const { difference, baseline } = shown.report;
+  if (difference === null) return shown;
+  const found = baseline === undefined ? list[0] : list.find(({ report }) => report.step === baseline);
+  return found ?? shown;
 }
 
 function Comparison(props: {
@@ -50,33 +91,36 @@ function Comparison(props: {
   readonly last: StoredEvaluation;
 }): ReactNode {
   const { run, list, first, last } = props;
-  const [metric, setMetric] = useState<EvalMetric>("loop1_sampled");
-  const text = EVAL_TEXTS.find(({ id }) => id === metric);
+  const texts = evalTexts(last.report).filter(({ id }) => scoreOf(last.report, id) !== null);
+  const [chosen, setChosen] = useState<ScoreId | null>(null);
+  const text = texts.find(({ id }) => id === chosen) ?? texts[0];
+  if (text === undefined) return null;
+  const metric = text.id;
   return (
     <>
       <fieldset className={styles.cards}>
         <legend>Score</legend>
-        {EVAL_TEXTS.map((entry) => (
+        {texts.map((entry) => (
           <ScoreCard
             key={entry.id}
             text={entry}
             first={first.report}
             last={last.report}
             chosen={entry.id === metric}
-            onChoose={() => setMetric(entry.id)}
+            onChoose={() => setChosen(entry.id)}
           />
         ))}
       </fieldset>
       {list.length > 1 && (
         <ErrorBoundary>
           <Suspense fallback={<div className={styles.curve} />}>
-            <EvalCurve list={list} metric={metric} title={text?.title ?? metric} />
+            <EvalCurve list={list} metric={metric} title={text.title} />
           </Suspense>
         </ErrorBoundary>
       )}
       {metric === "grounding_iou" && <SegmentationTable first={first.report} last={last.report} />}
       <div className={styles.bar}>
-        <p className={styles.quiet}>{text?.help}</p>
+        <p className={styles.quiet}>{text.help}</p>
         <OverlayControls />
       </div>
       <EvalRows run={run} first={first} last={last} metric={metric} />
@@ -88,7 +132,7 @@ function NoEvaluations({ loading, hasRun }: { readonly loading: boolean; readonl
   if (loading) return <p className={styles.quiet}>Reading evaluations…</p>;
   return (
     <Empty
-      title={hasRun ? "This run was not evaluated" : "No run yet"}
+      title={hasRun ? "This run has no evaluations" : "No run yet"}
       actions={
         <>
           <a className={styles.link} href={linkTo({ screen: "setup" })}>
@@ -100,7 +144,7 @@ function NoEvaluations({ loading, hasRun }: { readonly loading: boolean; readonl
         </>
       }
     >
-      <p>Held-out rows are scored at the start, on a beat and at the end, always with the same draws</p>
+      <p>Held-out rows are evaluated at the start, every N steps and at the end, with fixed seeds</p>
     </Empty>
   );
 }

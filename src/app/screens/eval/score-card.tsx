@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { scoreOf } from "../../../engine/runs/evaluation-scores.ts";
 import type { EvalReport, Interval } from "../../../engine/runs/evaluations.ts";
 import { fixed, signed } from "../../components/charts/format.ts";
 import styles from "./eval.module.css";
@@ -13,19 +14,25 @@ export function ScoreCard(props: {
   readonly onChoose: () => void;
 }): ReactNode {
   const { text, first, last, chosen, onChoose } = props;
-  const difference = last.difference?.[text.id] ?? null;
+  const score = scoreOf(last, text.id);
+  const difference = score?.difference ?? null;
   return (
     <button type="button" className={styles.card} aria-pressed={chosen} title={text.help} onClick={onChoose}>
       <span className={styles.cardTitle}>{text.title}</span>
       <span className={styles.cardValue}>
-        <b>{fixed(last.means[text.id], 3)}</b>
-        {difference !== null && <small>from {fixed(first.means[text.id], 3)}</small>}
+        <b>{fixed(score?.mean, 3)}</b>
+        {difference !== null && <small>from {fixed(scoreOf(first, text.id)?.mean, 3)}</small>}
       </span>
       <span className={styles.cardDifference} data-verdict={verdict(difference)}>
-        {difference === null ? "before the first step" : differenceText(difference)}
+        {difference === null ? noDifference(last) : differenceText(difference)}
       </span>
     </button>
   );
+}
+
+function noDifference({ step, difference }: EvalReport): string {
+  if (difference !== null) return "no start to compare with";
+  return step === 0 ? "before the first step" : "first evaluation of its kind";
 }
 
 /** A paired difference with its 95 % interval. */

@@ -5,11 +5,11 @@ import styles from "./eval.module.css";
 import { differenceText, verdict } from "./score-card.tsx";
 
 const NAMES: readonly { readonly id: SegmentationMetric; readonly name: string; readonly help: string }[] = [
-  { id: "giou", name: "gIoU", help: "Mean of the rows' IoU" },
-  { id: "ciou", name: "cIoU", help: "Pixels shared in all rows over pixels in either mask: large regions count most" },
-  { id: "precision_50", name: "P@0.5", help: "Share of rows with an IoU of at least 0.5" },
-  { id: "precision_70", name: "P@0.7", help: "Share of rows with an IoU of at least 0.7" },
-  { id: "precision_90", name: "P@0.9", help: "Share of rows with an IoU of at least 0.9" },
+  { id: "giou", name: "gIoU", help: "Mean IoU over rows" },
+  { id: "ciou", name: "cIoU", help: "Total intersection over total union; large regions count most" },
+  { id: "precision_50", name: "P@0.5", help: "Share of rows with IoU of at least 0.5" },
+  { id: "precision_70", name: "P@0.7", help: "Share of rows with IoU of at least 0.7" },
+  { id: "precision_90", name: "P@0.9", help: "Share of rows with IoU of at least 0.9" },
 ];
 
 /** Grounding as papers on referring segmentation count it; nothing for evaluations that kept no pixel counts. */
@@ -20,7 +20,7 @@ export function SegmentationTable(props: { readonly first: EvalReport; readonly 
   return (
     <div className={styles.segmentation}>
       <table data-testid="segmentation">
-        <caption>As papers on referring segmentation count it</caption>
+        <caption>Referring-segmentation metrics</caption>
         <thead>
           <tr>
             <th scope="col">Score</th>

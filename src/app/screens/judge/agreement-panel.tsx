@@ -101,7 +101,7 @@ function Disagreements(props: { readonly runId: string | null; readonly found: r
               </td>
               <td>{fixed(judge, 2)}</td>
               <td>{fixed(meteor, 2)}</td>
-              <td title={gap > 0 ? "The judge likes it more" : "METEOR likes it more"}>{signed(gap, 2)}</td>
+              <td title={gap > 0 ? "Judge prefers it" : "METEOR prefers it"}>{signed(gap, 2)}</td>
             </tr>
           );
         })}

@@ -12,7 +12,7 @@ import { type Calibration, useJudge } from "../../stores/judge.ts";
 import { useSession } from "../../stores/session.ts";
 import { noise, pairsOf, spreads } from "./agreement.ts";
 import styles from "./judge.module.css";
-import { useTryObstacle } from "./use-try-obstacle.ts";
+import { useTryBlocker } from "./use-try-blocker.ts";
 
 const ROUNDS = ["2", "3", "5"] as const;
 const PAIRS = 10;
@@ -25,7 +25,7 @@ export function CalibrationPanel({ groups }: { readonly groups: readonly GroupRe
   const calibration = useJudge((state) => state.calibration);
   const stored = pairsOf(groups, PAIRS);
   const pairs = stored.length >= 2 ? stored : madeUp(rows, PAIRS);
-  const obstacle = useTryObstacle() ?? (pairs.length === 0 ? "Open some rows first" : null);
+  const blocker = useTryBlocker() ?? (pairs.length === 0 ? "Open some rows first" : null);
   return (
     <Panel
       title="Calibration"
@@ -34,7 +34,7 @@ export function CalibrationPanel({ groups }: { readonly groups: readonly GroupRe
           <Button onClick={stopTrying}>Stop</Button>
         ) : (
           <Button
-            obstacle={obstacle}
+            blocker={blocker}
             data-testid="judge-calibrate"
             onClick={() => report(calibrateJudge(pairs, Number(rounds)))}
           >
@@ -45,13 +45,13 @@ export function CalibrationPanel({ groups }: { readonly groups: readonly GroupRe
     >
       <p className={styles.help}>
         {stored.length >= 2
-          ? "Captions of the run that is looked at"
-          : "Captions of the open rows against themselves, cut short and exchanged"}
-        , each judged several times without the cache
+          ? "Captions of the open run"
+          : "Captions of the open rows, paired with themselves, with shortened and with swapped captions"}
+        , each scored several times without the cache
       </p>
       <div className={styles.panelTools}>
         <Segmented
-          label="How often each pair is judged"
+          label="Repetitions per pair"
           options={ROUNDS.map((value) => ({ value, label: `${value} times` }))}
           value={rounds}
           onChange={setRounds}
@@ -75,7 +75,7 @@ function Result({ calibration }: { readonly calibration: Calibration }): ReactNo
     <div className={styles.result} data-testid="calibration-result">
       <dl className={styles.facts}>
         <div>
-          <dt>Spread of one pair</dt>
+          <dt>Spread within a pair</dt>
           <dd>{fixed(within, 3)}</dd>
         </div>
         <div>
@@ -83,16 +83,16 @@ function Result({ calibration }: { readonly calibration: Calibration }): ReactNo
           <dd>{fixed(between, 3)}</dd>
         </div>
         <div>
-          <dt>Without a verdict</dt>
+          <dt>No score</dt>
           <dd>{missing}</dd>
         </div>
       </dl>
       <p className={styles.help}>
         {within === null || between === null
-          ? "Too few verdicts to tell"
+          ? "Too few scores"
           : within * 4 < between
-            ? "The judge agrees with itself: differences between captions are larger than its own noise"
-            : "The judge's own noise is not small beside the differences between captions; part of every advantage is chance"}
+            ? "The judge is consistent: differences between captions are larger than its noise"
+            : "The judge is noisy: its noise is comparable to the differences between captions, so part of every advantage is random"}
       </p>
       <table className={styles.table}>
         <thead>

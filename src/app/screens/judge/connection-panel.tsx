@@ -1,14 +1,16 @@
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import { SETTINGS } from "../../../engine/config/table.ts";
-import { parseEndpoint } from "../../../engine/rewards/judge/endpoint.ts";
-import { WEBLLM_DEFAULT } from "../../../engine/rewards/judge/webllm-model.ts";
-import { browserModelObstacle } from "../../clients/browser-model.ts";
+import { originOf, TAB_MODEL } from "../../../engine/rewards/consent.ts";
+import { parseEndpoint } from "../../../engine/rewards/judge/providers/endpoint.ts";
+import { WEBLLM_DEFAULT } from "../../../engine/rewards/judge/providers/webllm-model.ts";
+import { browserModelBlocker } from "../../clients/browser-model.ts";
 import { keepKey, listJudgeModels, setJudgeKey } from "../../clients/judge-actions.ts";
 import { report } from "../../clients/lab.ts";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Select, Switch, TextInput } from "../../components/ui/controls.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
+import { allowWritten } from "../../stores/consent.ts";
 import { useJudge } from "../../stores/judge.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import styles from "./judge.module.css";
@@ -29,8 +31,8 @@ export function ConnectionPanel(): ReactNode {
         />
         <p className={styles.help}>
           {judge === "dlc"
-            ? "Questions of your own, one call each, scored as the describe-anything benchmark does"
-            : "Questions are made from the reference once, answered from the prediction, each answer scored; the score is the sum of all points over the number of questions"}
+            ? "Prepared questions, one request each, scored as in the describe-anything benchmark"
+            : "Questions are generated once from the reference and answered from the prediction. The score is the mean of the points per question"}
         </p>
         <label htmlFor="judge-provider">Runs</label>
         <Select
@@ -38,7 +40,10 @@ export function ConnectionPanel(): ReactNode {
           testId="judge-provider"
           options={SETTINGS.judgeProvider.choices}
           value={judgeProvider}
-          onChange={(value) => changeConfig({ judgeProvider: value })}
+          onChange={(value) => {
+            if (value === "webllm") allowWritten("judges", TAB_MODEL);
+            changeConfig({ judgeProvider: value });
+          }}
         />
         {judgeProvider === "server" && <ServerFields />}
         {judgeProvider === "webllm" && <WebllmFields />}
@@ -70,7 +75,9 @@ function ServerFields(): ReactNode {
           const typed = event.currentTarget.value;
           setDraft(typed);
           // An address with a key in it is never taken, so that nothing can store it.
-          if (typed.trim() === "" || addressProblem(typed) === null) changeConfig({ judgeUrl: typed.trim() });
+          if (typed.trim() !== "" && addressProblem(typed) !== null) return;
+          allowWritten("judges", originOf(typed));
+          changeConfig({ judgeUrl: typed.trim() });
         }}
         onBlur={() => problem === null && setDraft(null)}
       />
@@ -81,7 +88,7 @@ function ServerFields(): ReactNode {
         role={problem === null ? undefined : "alert"}
       >
         {problem ??
-          "Any OpenAI-compatible server: a service over https, or vLLM, Ollama, LM Studio, llama.cpp on this machine. It gets the captions, never pictures"}
+          "Any OpenAI-compatible server: an https service, or vLLM, Ollama, LM Studio or llama.cpp on this machine. It receives captions, never pictures"}
       </p>
       <label htmlFor="judge-model">Model</label>
       <div className={styles.withButton}>
@@ -89,7 +96,7 @@ function ServerFields(): ReactNode {
           id="judge-model"
           className={styles.input}
           data-testid="judge-model"
-          placeholder="the first one the server lists"
+          placeholder="the server's first model"
           list="judge-models"
           value={judgeModel}
           onChange={(event) => changeConfig({ judgeModel: event.currentTarget.value })}
@@ -100,7 +107,7 @@ function ServerFields(): ReactNode {
           ))}
         </datalist>
         <Button
-          obstacle={judgeUrl === "" ? "Give the address first" : busy === null ? null : "Another try-out is under way"}
+          blocker={judgeUrl === "" ? "Set the address first" : busy === null ? null : "Another test is in progress"}
           onClick={() => report(listJudgeModels())}
         >
           List models
@@ -108,7 +115,7 @@ function ServerFields(): ReactNode {
       </div>
       {models !== null && (
         <p className={styles.help}>
-          {models.length === 0 ? "The server lists no model" : `The server has ${models.join(", ")}`}
+          {models.length === 0 ? "The server lists no model" : `Models: ${models.join(", ")}`}
         </p>
       )}
       <KeyField />
@@ -127,14 +134,16 @@ function addressProblem(text: string): string | null {
 
 /** The field is emptied as soon as the key has been handed over: it stays in no element, address, export or log. */
 function KeyField(): ReactNode {
-  const keySet = useJudge((state) => state.keySet);
+  const keyOrigin = useJudge((state) => state.keyOrigin);
+  const origin = useSession((session) => originOf(session.config.judgeUrl));
+  const keySet = keyOrigin !== null && keyOrigin === origin;
   const keep = useJudge((state) => state.keepKey);
   const field = useRef<HTMLInputElement>(null);
   const take = (event: FormEvent): void => {
     event.preventDefault();
     const key = field.current?.value.trim() ?? "";
     if (field.current !== null) field.current.value = "";
-    if (key !== "") setJudgeKey(key);
+    if (key !== "" && origin !== null) setJudgeKey(key);
   };
   return (
     <>
@@ -149,10 +158,14 @@ function KeyField(): ReactNode {
           placeholder={keySet ? "a key is set" : "none"}
           aria-describedby="judge-key-help"
         />
-        <Button type="submit" data-testid="judge-key-use">
+        <Button
+          type="submit"
+          data-testid="judge-key-use"
+          blocker={origin === null ? "Set the address first: a key belongs to one server" : null}
+        >
           Use key
         </Button>
-        {keySet && (
+        {keyOrigin !== null && (
           <Button kind="quiet" onClick={() => setJudgeKey("")}>
             Forget key
           </Button>
@@ -160,9 +173,10 @@ function KeyField(): ReactNode {
       </form>
       <p className={styles.help} id="judge-key-help" data-testid="judge-key-state">
         {keySet ? "A key is set. " : ""}
+        {keyOrigin === null || keySet ? "" : `The key you gave is for ${keyOrigin} and is not sent to this address. `}
         {keep
-          ? "The next key you enter is stored in this browser, readable by anyone who uses it"
-          : "Kept in memory until this page closes; it goes to the address above and nowhere else"}
+          ? "The next key you enter is stored in this browser with its server, readable by anyone who uses it"
+          : "Kept in memory until this page closes; it is sent to the server it was entered for and nowhere else"}
       </p>
       <span />
       <label className={styles.check} htmlFor="judge-keep">
@@ -188,8 +202,8 @@ function WebllmFields(): ReactNode {
         onChange={(event) => changeConfig({ judgeModel: event.currentTarget.value })}
       />
       <p className={styles.help}>
-        A name from WebLLM's list. About 1 GB is fetched once, when Test or Start is pressed, and kept by the browser;
-        the model shares the GPU with training
+        A model name from WebLLM's list. Test or Start downloads it once (about 1 GB); the browser keeps it. The model
+        shares the GPU with training
       </p>
       {progress !== null && (
         <div className={styles.progress} role="status">
@@ -202,12 +216,12 @@ function WebllmFields(): ReactNode {
 }
 
 function ChromeNote(): ReactNode {
-  const [obstacle, setObstacle] = useState<string | null>("Being asked");
+  const [blocker, setBlocker] = useState<string | null>("Being asked");
   useEffect(() => {
     let current = true;
     report(
-      browserModelObstacle().then((found) => {
-        if (current) setObstacle(found);
+      browserModelBlocker().then((found) => {
+        if (current) setBlocker(found);
       }),
     );
     return () => {
@@ -215,9 +229,9 @@ function ChromeNote(): ReactNode {
     };
   }, []);
   return (
-    <p className={obstacle === null ? styles.help : styles.problem}>
-      {obstacle ??
-        "Chrome's own model answers in this browser. Pages cannot set its temperature, so its scores vary from call to call"}
+    <p className={blocker === null ? styles.help : styles.problem}>
+      {blocker ??
+        "Chrome's built-in model answers in this browser. Pages cannot set its temperature, so scores vary between calls"}
     </p>
   );
 }

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
-import { diagnose } from "../../../engine/rewards/judge/diagnosis.ts";
-import type { FailureKind } from "../../../engine/rewards/judge/failure.ts";
-import type { Judged } from "../../clients/judge-client.ts";
+import { diagnose } from "../../../engine/rewards/judge/providers/diagnosis.ts";
+import type { FailureKind } from "../../../engine/rewards/judge/providers/failure.ts";
+import type { Judged } from "../../../protocol/judge.ts";
 import styles from "./judge.module.css";
 
 /** What the first failure of a try-out means and what to do about it; nothing when none failed. */

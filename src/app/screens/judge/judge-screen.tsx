@@ -17,8 +17,8 @@ export function JudgeScreen(): ReactNode {
       <div className={styles.column}>
         {active && (
           <p className={styles.note}>
-            The run in progress keeps the judge it started with; a new key counts at once, everything else with the next
-            run
+            The run in progress keeps its judge. A new key takes effect at once; all other changes take effect with the
+            next run
           </p>
         )}
         <ConnectionPanel />

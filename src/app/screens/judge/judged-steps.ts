@@ -37,7 +37,7 @@ export async function readSteps(
       groups.push(...(await read(step)));
     } catch (thrown) {
       const cause = thrown instanceof Error ? thrown.message : String(thrown);
-      unread.push(`Step ${step} could not be read and is left out: ${cause}`);
+      unread.push(`Step ${step} is skipped because it cannot be read: ${cause}`);
     }
   }
   return signal.aborted ? null : { groups, unread };

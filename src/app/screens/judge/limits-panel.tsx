@@ -2,10 +2,10 @@ import { type ReactNode, useMemo } from "react";
 import { presetConfig } from "../../../engine/config/presets.ts";
 import type { SettingKey } from "../../../engine/config/table.ts";
 import { lab, report } from "../../clients/lab.ts";
+import { Field } from "../../components/settings/field.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { useSession } from "../../stores/session.ts";
-import { Field } from "../setup/field.tsx";
 import styles from "./judge.module.css";
 
 const KEYS: readonly SettingKey[] = [
@@ -32,7 +32,7 @@ export function LimitsPanel(): ReactNode {
       aside={
         <Button
           kind="quiet"
-          title="Replies are kept by their content, so that a second run asks nothing; this forgets them"
+          title="Judge replies are cached by content, so that the same question is never asked twice. This empties the cache"
           onClick={() => report(lab().judge.forget())}
         >
           Empty the cache

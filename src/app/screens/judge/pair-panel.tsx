@@ -12,7 +12,7 @@ import { judgeStore, type PairVerdict, useJudge } from "../../stores/judge.ts";
 import { DiagnosisBox } from "./diagnosis-box.tsx";
 import judge from "./judge.module.css";
 import styles from "./pair.module.css";
-import { useTryObstacle } from "./use-try-obstacle.ts";
+import { useTryBlocker } from "./use-try-blocker.ts";
 
 /** One pair of captions of the person's own, and what the judge makes of it. */
 export function PairPanel(): ReactNode {
@@ -20,9 +20,9 @@ export function PairPanel(): ReactNode {
   const busy = useJudge((state) => state.busy === "pair");
   const verdicts = useJudge((state) => state.verdicts);
   const problem = useJudge((state) => (state.last === "pair" ? state.problem : null));
-  const obstacle = useTryObstacle() ?? unwritten(draft);
+  const blocker = useTryBlocker() ?? unwritten(draft);
   const start = (): void => {
-    if (obstacle === null) report(judgePair());
+    if (blocker === null) report(judgePair());
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
@@ -31,20 +31,20 @@ export function PairPanel(): ReactNode {
   };
   return (
     <Panel
-      title="Your own pair"
+      title="Your pair"
       aside={
         busy ? (
           <Button onClick={stopTrying}>Stop</Button>
         ) : (
-          <Button kind="primary" obstacle={obstacle} data-testid="judge-pair" onClick={start}>
+          <Button kind="primary" blocker={blocker} data-testid="judge-pair" onClick={start}>
             Judge
           </Button>
         )
       }
     >
       <div className={styles.fields}>
-        <Caption label="Reference" hint="What the region truly shows" field="reference" onKeyDown={onKeyDown} />
-        <Caption label="Caption" hint="What is to be judged" field="hypothesis" onKeyDown={onKeyDown} />
+        <Caption label="Reference" hint="Reference: what the region shows" field="reference" onKeyDown={onKeyDown} />
+        <Caption label="Caption" hint="Caption to score" field="hypothesis" onKeyDown={onKeyDown} />
       </div>
       <div className={styles.foot}>
         <p className={judge.help} role="status">
@@ -52,7 +52,7 @@ export function PairPanel(): ReactNode {
         </p>
         <Button
           kind="quiet"
-          obstacle={draft.reference === draft.hypothesis ? "Both are the same" : null}
+          blocker={draft.reference === draft.hypothesis ? "Both are the same" : null}
           onClick={() => setDraft({ reference: draft.hypothesis, hypothesis: draft.reference })}
         >
           Exchange
@@ -123,7 +123,7 @@ function Said({ verdict }: { readonly verdict: PairVerdict | undefined }): React
   if (verdict === undefined) {
     return (
       <>
-        <kbd>Ctrl</kbd> <kbd>Enter</kbd> judges; nothing is taken from the cache
+        <kbd>Ctrl</kbd> <kbd>Enter</kbd> scores this pair without the cache
       </>
     );
   }
@@ -148,8 +148,8 @@ function Verdict({ verdict, open }: { readonly verdict: PairVerdict; readonly op
         <DiagnosisBox judged={verdict} url={url} testId="pair-diagnosis" />
         {detail !== undefined && detail.positive !== null && (
           <dl className={styles.facts}>
-            <Fact name="What is there" value={fixed(detail.positive, 3)} />
-            <Fact name="What is not" value={detail.negative === null ? "–" : fixed(detail.negative, 3)} />
+            <Fact name="Positive questions" value={fixed(detail.positive, 3)} />
+            <Fact name="Negative questions" value={detail.negative === null ? "–" : fixed(detail.negative, 3)} />
             <Fact name="Object" value={detail.recognised === true ? "recognised" : "not recognised"} />
             <Fact name="Latency" value={`${Math.round(detail.latencyMs)} ms`} />
           </dl>

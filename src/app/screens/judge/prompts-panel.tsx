@@ -7,13 +7,13 @@ import {
   type JudgePrompts,
   type PromptName,
   promptVersion,
-} from "../../../engine/rewards/judge/prompts.ts";
-import { parseQuestionFile } from "../../../engine/rewards/judge/question-file.ts";
+} from "../../../engine/rewards/judge/questions/prompts.ts";
+import { parseQuestionFile } from "../../../engine/rewards/judge/questions/question-file.ts";
 import { TEST_QUESTIONS } from "../../../engine/rewards/judge/test-pairs.ts";
+import { Field } from "../../components/settings/field.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { changeConfig, useSession } from "../../stores/session.ts";
-import { Field } from "../setup/field.tsx";
 import styles from "./judge.module.css";
 
 type TextKey = "judgeQuestionsPrompt" | "judgeAnswersPrompt" | "judgeDlcPrompt";
@@ -21,7 +21,7 @@ type TextKey = "judgeQuestionsPrompt" | "judgeAnswersPrompt" | "judgeDlcPrompt";
 const TEXTS: readonly { readonly name: PromptName; readonly key: TextKey; readonly title: string }[] = [
   { name: "questions", key: "judgeQuestionsPrompt", title: "1 · Questions from the reference" },
   { name: "answers", key: "judgeAnswersPrompt", title: "2 · Answers from the prediction" },
-  { name: "dlc", key: "judgeDlcPrompt", title: "One written question" },
+  { name: "dlc", key: "judgeDlcPrompt", title: "One prepared question" },
 ];
 
 const COUNTS: readonly SettingKey[] = ["judgePositives", "judgeNegatives"];
@@ -39,7 +39,7 @@ export function PromptsPanel(): ReactNode {
       aside={
         <span
           className={styles.version}
-          title="Hash of the three texts, stored with every score"
+          title="Hash of the three prompts; it is stored with every score"
           data-testid="prompt-version"
         >
           {version}
@@ -119,7 +119,7 @@ function Prompt(props: { readonly name: PromptName; readonly setting: TextKey; r
       )}
       <Button
         kind="quiet"
-        obstacle={value === "" ? "It is the lab's own text" : null}
+        blocker={value === "" ? "This is the built-in text" : null}
         // The field keeps the focus: leaving it takes the sentence above away, and the button from under the pointer.
         onMouseDown={(event) => event.preventDefault()}
         onClick={() => {
@@ -127,7 +127,7 @@ function Prompt(props: { readonly name: PromptName; readonly setting: TextKey; r
           changeConfig({ [key]: "" });
         }}
       >
-        Back to the lab's own text
+        Restore the built-in text
       </Button>
     </details>
   );
@@ -150,7 +150,7 @@ function Written(): ReactNode {
   const problem = shown.trim() === "" ? "The DLC-style judge needs questions" : writtenProblem(shown);
   return (
     <details className={styles.prompt} open>
-      <summary>Questions written beforehand</summary>
+      <summary>Prepared questions</summary>
       <textarea
         className={styles.text}
         rows={10}
@@ -171,8 +171,8 @@ function Written(): ReactNode {
         </p>
       )}
       <p className={styles.help}>
-        A list of sets with the reference caption they belong to; a set without one serves every caption. Each begins
-        with a recognition question
+        A list of question sets, each with the reference caption it belongs to; a set without one applies to every
+        caption. Each set begins with a recognition question
       </p>
       <Button
         kind="quiet"
@@ -181,7 +181,7 @@ function Written(): ReactNode {
           changeConfig({ judgeWritten: JSON.stringify(JSON.parse(TEST_QUESTIONS), null, 1) });
         }}
       >
-        Fill in an example
+        Insert an example
       </Button>
     </details>
   );

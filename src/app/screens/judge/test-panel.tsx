@@ -10,7 +10,7 @@ import { Panel } from "../../components/ui/panel.tsx";
 import { type TestResult, useJudge } from "../../stores/judge.ts";
 import { DiagnosisBox } from "./diagnosis-box.tsx";
 import styles from "./judge.module.css";
-import { useTryObstacle } from "./use-try-obstacle.ts";
+import { useTryBlocker } from "./use-try-blocker.ts";
 
 const EXPECTED = { same: "highest", close: "between", wrong: "lowest" } as const;
 
@@ -20,7 +20,7 @@ export function TestPanel(): ReactNode {
   const test = useJudge((state) => state.test);
   const problem = useJudge((state) => (state.last === "pair" ? null : state.problem));
   const progress = useJudge((state) => state.progress);
-  const obstacle = useTryObstacle();
+  const blocker = useTryBlocker();
   return (
     <Panel
       title="Test"
@@ -28,13 +28,13 @@ export function TestPanel(): ReactNode {
         busy === "test" ? (
           <Button onClick={stopTrying}>Stop</Button>
         ) : (
-          <Button kind="primary" obstacle={obstacle} data-testid="judge-test" onClick={() => report(testJudge())}>
+          <Button kind="primary" blocker={blocker} data-testid="judge-test" onClick={() => report(testJudge())}>
             Test
           </Button>
         )
       }
     >
-      <p className={styles.help}>The real prompts on three fixed pairs of captions; nothing is taken from the cache</p>
+      <p className={styles.help}>Sends the real prompts for three fixed caption pairs, without the cache</p>
       {busy === "test" && (
         <p className={styles.help} role="status">
           {progress === null ? "Asking …" : `${progress.text} ${Math.round(progress.share * 100)} %`}
@@ -86,10 +86,10 @@ function Result({ test }: { readonly test: TestResult }): ReactNode {
       </table>
       {ordered !== null && (
         <p className={styles.verdict}>
-          {ordered ? <Badge tone="good">In order</Badge> : <Badge tone="warn">Not in order</Badge>}{" "}
+          {ordered ? <Badge tone="good">In order</Badge> : <Badge tone="warn">Wrong order</Badge>}{" "}
           {ordered
-            ? "The judge puts the same, the close and the wrong caption in their order"
-            : "The judge answers but does not rank these captions as anyone would; take a larger model"}
+            ? "The judge ranks the same, the similar and the wrong caption correctly"
+            : "The judge answers but ranks these captions wrongly. Use a larger model"}
         </p>
       )}
       {test.pairs.map((pair, at) => {

@@ -22,7 +22,7 @@ export function BenchCorrelation(props: Props): ReactNode {
   const { groups, measures, selection, onSelect } = props;
   const [inside, setInside] = useState(true);
   const varying = useMemo(() => measures.filter((measure) => summarise(groups, measure).std > 0), [groups, measures]);
-  if (varying.length < 2) return <p className={styles.quiet}>No two terms vary, so nothing can go together</p>;
+  if (varying.length < 2) return <p className={styles.quiet}>Correlation needs at least two terms that vary</p>;
   return (
     <section className={styles.section}>
       <header className={styles.sectionHead}>
@@ -30,14 +30,14 @@ export function BenchCorrelation(props: Props): ReactNode {
         <Segmented
           label="Correlation over"
           options={[
-            { value: "inside", label: "Inside groups" },
+            { value: "inside", label: "Within groups" },
             { value: "all", label: "Over all rollouts" },
           ]}
           value={inside ? "inside" : "all"}
           onChange={(value) => setInside(value === "inside")}
         />
         <span className={styles.quiet}>
-          Advantages see only what differs inside a group; IoU and METEOR are the truths
+          Advantages depend only on differences within a group. IoU and METEOR serve as ground truth
         </span>
       </header>
       <div className={look.pairs}>

@@ -35,7 +35,7 @@ export function BenchGroups(props: {
           label="Order of rows"
           testId="bench-order"
           options={[
-            { value: "worst", label: "Worst first" },
+            { value: "worst", label: "Lowest first" },
             { value: "best", label: "Best first" },
             { value: "widest", label: "Widest spread first" },
             { value: "flattest", label: "Least spread first" },
@@ -147,7 +147,7 @@ function Opened(props: {
               label={`Given mask in blue and predicted mask in green of ${group.rowId}`}
             />
           ) : (
-            <p className={styles.quiet}>This row is not open, so its picture is not shown</p>
+            <p className={styles.quiet}>This row is not open, so its picture cannot be shown</p>
           )}
           {openRow !== undefined && (
             <Button

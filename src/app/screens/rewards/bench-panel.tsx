@@ -1,8 +1,8 @@
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import type { BenchGroup } from "../../../engine/rewards/bench/bench-group.ts";
 import { bench as benchWork } from "../../clients/bench.ts";
+import { startBlocker } from "../../clients/blockers.ts";
 import { report } from "../../clients/lab.ts";
-import { startObstacle } from "../../clients/obstacles.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented } from "../../components/ui/controls.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
@@ -43,9 +43,9 @@ export function BenchPanel({ onTrial }: { readonly onTrial: (trial: Trial) => vo
       )}
       {bench.groups.length === 0 ? (
         <p className={styles.quiet}>
-          Samples {config.groupSize} captions and masks a row with the loaded model and shows what every term makes of
-          them, before any training. Rollouts of other programs can be taken from a JSONL file, those of a run from its
-          Arrow files.
+          Samples {config.groupSize} captions and masks per row with the loaded model and shows how each term scores
+          them, before any training. You can also open rollouts from a JSONL file of another program, or the Arrow files
+          of a run.
         </p>
       ) : (
         <Findings groups={bench.groups} onTrial={onTrial} />
@@ -77,10 +77,10 @@ function Controls(): ReactNode {
   const [count, setCount] = useState(FIRST_ROWS);
   const file = useRef<HTMLInputElement>(null);
   const wanted = Math.min(rows.length, Math.max(1, count));
-  const obstacle = running
-    ? "A run is under way; stop it first"
+  const blocker = running
+    ? "A run is in progress. Stop it first"
     : model === null || rows.length === 0
-      ? (startObstacle() ?? "No rows are loaded")
+      ? (startBlocker() ?? "No rows are loaded")
       : null;
   const sample = (): void => {
     // Spread over the shard, so that a few rows stand for all of them.
@@ -118,10 +118,10 @@ function Controls(): ReactNode {
       <span className={styles.push} />
       {judged && (
         <Button
-          obstacle={running ? "A run is under way; stop it first" : null}
+          blocker={running ? "A run is in progress. Stop it first" : null}
           onClick={() => report(benchWork.judge())}
         >
-          Ask the judge
+          Score with the judge
         </Button>
       )}
       <Button onClick={() => file.current?.click()}>Open rollouts…</Button>
@@ -143,7 +143,7 @@ function Controls(): ReactNode {
           Stop
         </Button>
       ) : (
-        <Button kind="primary" data-testid="bench-start" obstacle={obstacle} onClick={sample}>
+        <Button kind="primary" data-testid="bench-start" blocker={blocker} onClick={sample}>
           Sample {wanted} {wanted === 1 ? "row" : "rows"}
         </Button>
       )}

@@ -27,10 +27,10 @@ export function BenchTerms(props: {
             <th scope="col" title="Standard deviation over all rollouts">
               Std
             </th>
-            <th scope="col" title="Mean standard deviation inside a group: all that advantages see">
+            <th scope="col" title="Mean standard deviation within a group. Advantages depend only on this">
               In a group
             </th>
-            <th scope="col" title="Share of groups in which it does not vary">
+            <th scope="col" title="Share of groups in which the term does not vary">
               Flat groups
             </th>
             <th scope="col">Missing</th>
@@ -97,7 +97,7 @@ function Bars(props: {
   const most = Math.max(1, ...bins.map((bin) => bin.count));
   const first = bins[0];
   const last = bins.at(-1);
-  if (first === undefined || last === undefined) return <span className={styles.quiet}>nothing measured</span>;
+  if (first === undefined || last === undefined) return <span className={styles.quiet}>no values</span>;
   return (
     <div className={look.histogram}>
       <div className={look.bars}>

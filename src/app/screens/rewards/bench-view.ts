@@ -1,5 +1,5 @@
 /** What the bench shows: which groups and rollouts stand behind a number. */
-import { rleFromRuns } from "../../../engine/data/rle.ts";
+import { rleFromRuns } from "../../../engine/data/mask/rle.ts";
 import type { BenchGroup, BenchRollout } from "../../../engine/rewards/bench/bench-group.ts";
 import { type Bin, inBin, isFlat, type Measure, measureOf } from "../../../engine/rewards/bench/statistics.ts";
 import type { RolloutRecord } from "../../../engine/runs/records.ts";

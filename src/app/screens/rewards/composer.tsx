@@ -14,9 +14,9 @@ import {
 } from "../../../engine/rewards/composer/plan.ts";
 import { fixed } from "../../components/charts/format.ts";
 import { termName } from "../../components/rollout/rollout-view.ts";
+import { Field } from "../../components/settings/field.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { changeConfig, useSession } from "../../stores/session.ts";
-import { Field } from "../setup/field.tsx";
 import styles from "./composer.module.css";
 
 /** The matrix loop × term, presets of the design notes, and how the terms are made. */
@@ -71,7 +71,7 @@ export function Composer(): ReactNode {
       </table>
       <Formulas config={config} />
       <details className={styles.more}>
-        <summary>How the terms are made</summary>
+        <summary>How terms are computed</summary>
         <div className={styles.fields}>
           {HOW.map((key) => (
             <Field key={key} name={key} value={config[key]} base={base[key]} />
@@ -109,7 +109,7 @@ function Formulas({ config }: { readonly config: LabConfig }): ReactNode {
             <dt>Loop {loop}</dt>
             <dd>
               r = {formula(acting)}
-              {moved && <span className={styles.moved}>no judge is set up: METEOR takes its weight</span>}
+              {moved && <span className={styles.moved}>no judge is set: METEOR takes its weight</span>}
             </dd>
           </div>
         );
@@ -125,7 +125,7 @@ function formula(weights: Readonly<Record<TermName, number>>): string {
     const sign = weight < 0 ? "− " : at === 0 ? "" : "+ ";
     return `${sign}${size}${termName(term)}`;
   });
-  return parts.length === 0 ? "nothing: every rollout stays without a reward" : parts.join(" ");
+  return parts.length === 0 ? "none: rollouts get no reward" : parts.join(" ");
 }
 
 /** A weight as text, so that it can be cleared while it is typed; what is refused is said and not taken. */

@@ -1,5 +1,5 @@
 import { type PointerEvent, type ReactNode, useCallback, useEffect, useRef, useState } from "react";
-import { decodeRle, encodeRle, type Rle } from "../../../engine/data/rle.ts";
+import { decodeRle, encodeRle, type Rle } from "../../../engine/data/mask/rle.ts";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented, Slider } from "../../components/ui/controls.tsx";

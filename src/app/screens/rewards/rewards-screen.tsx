@@ -2,7 +2,7 @@ import { type ReactNode, useCallback, useRef, useState } from "react";
 import { isActive, useRun } from "../../stores/run.ts";
 import { BenchPanel } from "./bench-panel.tsx";
 import { Composer } from "./composer.tsx";
-import { OwnReward } from "./own-reward.tsx";
+import { OwnReward } from "./custom-reward.tsx";
 import styles from "./rewards-screen.module.css";
 import { type Trial, TryOut } from "./try-out.tsx";
 
@@ -18,11 +18,7 @@ export function RewardsScreen(): ReactNode {
   return (
     <div className={styles.screen} data-testid="screen-rewards">
       <h1 className="visually-hidden">Rewards</h1>
-      {active && (
-        <p className={styles.note}>
-          The run in progress keeps the rewards it started with; changes are for the next run
-        </p>
-      )}
+      {active && <p className={styles.note}>The run in progress keeps its rewards. Changes apply to the next run</p>}
       <div className={styles.top}>
         <div className={styles.column}>
           <Composer />

@@ -1,6 +1,6 @@
 import { type ReactNode, useCallback, useMemo, useState } from "react";
+import type { Rle } from "../../../engine/data/mask/rle.ts";
 import { isStoredRow } from "../../../engine/data/open-rows.ts";
-import type { Rle } from "../../../engine/data/rle.ts";
 import type { RegionSummary } from "../../../engine/data/sample.ts";
 import type { ScoredRollout } from "../../../engine/rewards/types.ts";
 import { fixed, MISSING } from "../../components/charts/format.ts";
@@ -80,7 +80,7 @@ function Trying(props: {
             kind="quiet"
             icon={<IconChevron size={14} />}
             className={styles.back ?? ""}
-            aria-label="Row before"
+            aria-label="Previous row"
             onClick={() => go(-1)}
           />
           <span>
@@ -121,11 +121,9 @@ function Trying(props: {
         </div>
       )}
       {(config.loop1Confidence !== 0 || config.loop2Confidence !== 0) && (
-        <p className={styles.quiet}>A painted mask counts as certain: its confidence is 1</p>
+        <p className={styles.quiet}>A painted mask has confidence 1</p>
       )}
-      {config.judge !== "off" && (
-        <p className={styles.quiet}>The judge is not asked here; METEOR stands in its place</p>
-      )}
+      {config.judge !== "off" && <p className={styles.quiet}>The judge is not called here; METEOR takes its place</p>}
       {terms.length > 0 && <Terms loops={score.loops} />}
       {meteor !== undefined && (
         <div className={styles.meteor}>

@@ -20,8 +20,8 @@ import {
   useViewedRun,
   type ViewedRun,
 } from "../../components/rollout/use-viewed-run.ts";
+import { ErrorBoundary } from "../../components/ui/error-boundary.tsx";
 import { Empty } from "../../components/ui/panel.tsx";
-import { ErrorBoundary } from "../../frame/error-boundary.tsx";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
 import { FilterBar } from "./filter-bar.tsx";
 import { GroupTabs } from "./group-tabs.tsx";
@@ -56,7 +56,7 @@ export function RolloutsScreen(): ReactNode {
             </>
           }
         >
-          <p>Each step's masks, captions and rewards are kept here, rollout by rollout</p>
+          <p>Masks, captions and rewards of every rollout, step by step</p>
         </Empty>
       ) : (
         <Viewer key={run.runId} run={run} />
@@ -147,7 +147,7 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
           {unread}
         </p>
       )}
-      {run.problem !== null && <p className={styles.problem}>This run could not be read: {run.problem}</p>}
+      {run.problem !== null && <p className={styles.problem}>Cannot read this run: {run.problem}</p>}
       <div className={styles.layout}>
         <StepList
           steps={steps}
@@ -192,7 +192,7 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
                   thumbs={run === null || run.recorded ? null : run.runId}
                   more={{
                     id: "history",
-                    label: "This row over time",
+                    label: "History of this row",
                     content: <RowHistory run={run} group={group} />,
                   }}
                 />
@@ -217,11 +217,11 @@ function Nothing(props: {
   readonly filtered: boolean;
 }): ReactNode {
   const { run, loading, problem, filtered } = props;
-  if (problem !== null) return <Empty title="These rollouts could not be read">{problem}</Empty>;
+  if (problem !== null) return <Empty title="Cannot read these rollouts">{problem}</Empty>;
   if (loading || run.loading) return <p className={styles.quiet}>Reading…</p>;
   if (filtered) return <Empty title="No rollout matches the filters" />;
-  if (run.manifest?.config.mode === "sft") return <Empty title="A supervised run plays no rollouts" />;
-  return <Empty title={run.live ? "The first rollouts are on their way" : "This run has no rollouts"} />;
+  if (run.manifest?.config.mode === "sft") return <Empty title="A supervised run has no rollouts" />;
+  return <Empty title={run.live ? "Waiting for the first rollouts" : "This run has no rollouts"} />;
 }
 
 /** The group asked for, else the one that holds the rollout asked for, else the first. */

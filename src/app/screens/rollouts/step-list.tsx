@@ -39,7 +39,7 @@ export function StepList(props: StepListProps): ReactNode {
   return (
     <nav className={styles.steps} aria-label="Steps">
       <div className={styles.stepTools}>
-        <Button kind="quiet" aria-label="Step before" disabled={place <= 0} onClick={() => go(place - 1)}>
+        <Button kind="quiet" aria-label="Previous step" disabled={place <= 0} onClick={() => go(place - 1)}>
           <span className={styles.flip}>
             <IconChevron />
           </span>
@@ -55,7 +55,7 @@ export function StepList(props: StepListProps): ReactNode {
         />
         <Button
           kind="quiet"
-          aria-label="Step after"
+          aria-label="Next step"
           disabled={place < 0 || place >= steps.length - 1}
           icon={<IconChevron />}
           onClick={() => go(place + 1)}

@@ -19,9 +19,9 @@ type PickDirectory = (options: { readonly mode: "readwrite" }) => Promise<FileSy
 /** Makes the export and hands it over; a merged checkpoint is written into a folder that is asked for. */
 export async function exportRun(runId: string, choice: ExportChoice): Promise<string> {
   if (choice !== "merged") {
-    const { blob, fileName } = await lab().data.exportRun(runId, choice);
+    const { blob, fileName, note } = await lab().data.exportRun(runId, choice);
     saveBlob(blob, fileName);
-    return `${fileName} was saved`;
+    return note === null ? `${fileName} was saved` : `${fileName} was saved ${note}`;
   }
   const base = loadedFolder();
   const choose = (window as Window & { readonly showDirectoryPicker?: PickDirectory }).showDirectoryPicker;
@@ -33,14 +33,15 @@ export async function exportRun(runId: string, choice: ExportChoice): Promise<st
   }
   const target = await choose.call(window, { mode: "readwrite" }).catch((thrown: unknown) => {
     if (thrown instanceof DOMException && thrown.name === "AbortError") {
-      throw new LabError("cancelled", "No folder was chosen; nothing was written");
+      throw new LabError("cancelled", "No folder was selected; nothing was written");
     }
     throw thrown;
   });
   tryStore.setState({ merging: { done: 0, total: 0 } });
   try {
-    const { folder, tokens, masks } = await lab().trainer.merge(runId, base, target);
-    return `${folder} was written and read back: next-token scores differ by ${tokens.toExponential(1)}, mask logits by ${masks.toExponential(1)}`;
+    const { folder, tokens, masks, missingCode } = await lab().trainer.merge(runId, base, target);
+    const code = missingCode.length === 0 ? "" : `; copy ${missingCode.join(", ")} into it to load it with remote code`;
+    return `${folder} was written and verified: next-token scores differ by ${tokens.toExponential(1)}, mask logits by ${masks.toExponential(1)}${code}`;
   } finally {
     tryStore.setState({ merging: null });
   }

@@ -1,4 +1,6 @@
 import { type ReactNode, useState } from "react";
+import type { BestCheckpoint } from "../../../engine/runs/checkpoint/best-checkpoint.ts";
+import { SELECTION_NAMES } from "../../../engine/runs/evaluation-scores.ts";
 import type { RunSummary } from "../../../protocol/data.ts";
 import { bytes, fixed } from "../../components/charts/format.ts";
 import { Badge } from "../../components/ui/badge.tsx";
@@ -12,7 +14,7 @@ import { RunTitle } from "./run-title.tsx";
 import styles from "./runs.module.css";
 
 /** Why a run that another tab trains is left alone. */
-export const ELSEWHERE = "It trains in another tab";
+export const ELSEWHERE = "It is training in another tab";
 
 const TONES = { running: "accent", paused: "warn", finished: "good", failed: "bad" } as const;
 
@@ -23,15 +25,15 @@ export interface RunRowProps {
   /** Whether the trainer is at work on it. */
   readonly active: boolean;
   /** Whether another tab trains it. */
-  readonly elsewhere: boolean;
+  readonly otherTabs: boolean;
   /** Differences to the run before; null for the first run. */
   readonly changes: readonly Change[] | null;
   /** Why it cannot be resumed now, or null. */
-  readonly resumeObstacle: string | null;
+  readonly resumeBlocker: string | null;
   readonly exporting: boolean;
   readonly compared: boolean;
   /** Why no further run can be compared, or null. */
-  readonly compareObstacle: string | null;
+  readonly compareBlocker: string | null;
   readonly onCompare: (on: boolean) => void;
   readonly onRename: (title: string) => void;
   /** Whether it has done all its steps and can only be made longer. */
@@ -44,20 +46,20 @@ export interface RunRowProps {
 
 /** One stored run and what can be done with it. */
 export function RunRow(props: RunRowProps): ReactNode {
-  const { run, live, active, elsewhere, changes, resumeObstacle, exporting, compared } = props;
+  const { run, live, active, otherTabs, changes, resumeBlocker, exporting, compared } = props;
   const { manifest, rewards, checkpoints, best } = run;
   const [choice, setChoice] = useState<ExportChoice>("zip");
   const merging = useTry((state) => state.merging);
-  const interrupted = manifest.state === "running" && !active && !elsewhere;
+  const interrupted = manifest.state === "running" && !active && !otherTabs;
   return (
     <tr data-live={live}>
       <td data-label="Compare" className={styles.compare}>
         <input
           type="checkbox"
           aria-label={`Compare ${manifest.title}`}
-          title={props.compareObstacle ?? "Show on charts together with other ticked runs"}
+          title={props.compareBlocker ?? "Show on the same charts as the other selected runs"}
           checked={compared}
-          disabled={!compared && props.compareObstacle !== null}
+          disabled={!compared && props.compareBlocker !== null}
           onChange={(event) => props.onCompare(event.currentTarget.checked)}
         />
       </td>
@@ -70,7 +72,7 @@ export function RunRow(props: RunRowProps): ReactNode {
       </td>
       <td data-label="State">
         <Badge tone={interrupted ? "warn" : TONES[manifest.state]}>
-          {elsewhere ? "in another tab" : interrupted ? "interrupted" : manifest.state}
+          {otherTabs ? "in another tab" : interrupted ? "interrupted" : manifest.state}
         </Badge>
       </td>
       <td data-label="Steps" className={styles.number}>
@@ -91,14 +93,15 @@ export function RunRow(props: RunRowProps): ReactNode {
       <td data-label="Checkpoints" className={styles.number}>
         {checkpoints.length === 0
           ? "–"
-          : checkpoints.map((step) => (step === best ? `${step} (best)` : step)).join(", ")}
+          : checkpoints.map((step) => (step === best?.step ? `${step} (best)` : step)).join(", ")}
+        {best !== null && <small className={styles.chosenBy}>{bestText(best)}</small>}
       </td>
       <td>
         <div className={styles.actions}>
           <a className={styles.openLink} href={linkTo({ screen: "train", run: live ? null : manifest.id })}>
             Open
           </a>
-          <Button obstacle={resumeObstacle} onClick={props.done ? props.onTrainOn : props.onResume}>
+          <Button blocker={resumeBlocker} onClick={props.done ? props.onTrainOn : props.onResume}>
             {props.done ? "Train on…" : "Resume"}
           </Button>
           <Select
@@ -113,7 +116,7 @@ export function RunRow(props: RunRowProps): ReactNode {
           </Button>
           <Button
             kind="danger"
-            obstacle={elsewhere ? ELSEWHERE : active ? "Stop it first" : null}
+            blocker={otherTabs ? ELSEWHERE : active ? "Stop it first" : null}
             onClick={props.onDelete}
           >
             Delete…
@@ -122,6 +125,12 @@ export function RunRow(props: RunRowProps): ReactNode {
       </td>
     </tr>
   );
+}
+
+/** What chose the best checkpoint. */
+function bestText({ selection }: BestCheckpoint): string {
+  if (selection === null) return "best by the reported rows (older version)";
+  return `best by ${SELECTION_NAMES[selection.metric]} ${fixed(selection.value, 3)} on ${selection.n} selection rows`;
 }
 
 function Changes({ changes }: { readonly changes: readonly Change[] | null }): ReactNode {

@@ -1,14 +1,14 @@
 import { type ReactNode, useCallback, useEffect, useState } from "react";
 import type { RunSummary } from "../../../protocol/data.ts";
+import { loadedBlocker } from "../../clients/blockers.ts";
 import type { StoredRuns } from "../../clients/data-client.ts";
 import { lab, report, resumeRun } from "../../clients/lab.ts";
-import { loadedObstacle } from "../../clients/obstacles.ts";
 import { bytes } from "../../components/charts/format.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Dialog } from "../../components/ui/overlays.tsx";
 import { Empty } from "../../components/ui/panel.tsx";
-import { useElsewhere } from "../../stores/elsewhere.ts";
 import { forgetMetrics } from "../../stores/metrics.ts";
+import { useOtherTabs } from "../../stores/other-tabs.ts";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
 import { isActive, retitleRun, useRun } from "../../stores/run.ts";
 import { useSession } from "../../stores/session.ts";
@@ -29,17 +29,17 @@ export function RunsScreen(): ReactNode {
   const state = useRun((run) => run.state);
   // A finished step or checkpoint changes what is stored.
   const checkpoint = useRun((run) => run.lastCheckpoint?.at);
-  // A resumed run brings its own settings: those of the form, and their plan, are none of its obstacles.
-  const missing = useSession(loadedObstacle);
+  // A resumed run brings its own settings: those of the form, and their plan, are none of its blockers.
+  const missing = useSession(loadedBlocker);
   const [stored, setStored] = useState<StoredRuns | null>(null);
   const [exporting, setExporting] = useState<string | null>(null);
   const [exported, setExported] = useState<string | null>(null);
   const [deleting, setDeleting] = useState<RunSummary | null>(null);
   const [longer, setLonger] = useState<RunSummary | null>(null);
-  const elsewhere = useElsewhere();
+  const otherTabs = useOtherTabs();
   const read = useCallback(async () => setStored(await lab().data.runs()), []);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the list is read again when a run here or in another tab moves on
-  useEffect(() => report(read()), [read, state, checkpoint, elsewhere.join()]);
+  useEffect(() => report(read()), [read, state, checkpoint, otherTabs.join()]);
 
   const change = (work: Promise<unknown>): void => report(work.finally(read));
   const startExport = async (runId: string, choice: ExportChoice): Promise<void> => {
@@ -51,8 +51,8 @@ export function RunsScreen(): ReactNode {
       setExporting(null);
     }
   };
-  const resume = async (runId: string, steps?: number): Promise<void> => {
-    await resumeRun(runId, steps);
+  const resume = async ({ manifest }: RunSummary, steps?: number): Promise<void> => {
+    await resumeRun(manifest, steps);
     navigate({ screen: "train", run: null, step: null, rollout: null });
   };
   const rename = async (runId: string, title: string): Promise<void> => {
@@ -74,7 +74,7 @@ export function RunsScreen(): ReactNode {
     const others = compared.map(({ manifest }) => manifest.id).filter((other) => other !== id);
     navigate({ compare: on ? [...others, id] : others });
   };
-  const obstacle = isActive(state) ? "Another run is in progress" : missing;
+  const blocker = isActive(state) ? "Another run is in progress" : missing;
   return (
     <div className={styles.screen} data-testid="screen-runs">
       <header className={styles.head}>
@@ -91,7 +91,9 @@ export function RunsScreen(): ReactNode {
         </p>
       </header>
       {compared.length === 1 && (
-        <p className={styles.hint}>Tick another run to see both on the same charts, with what differs between them</p>
+        <p className={styles.hint}>
+          Select another run to compare them on the same charts and list the settings that differ
+        </p>
       )}
       {compared.length > 1 && <ComparePanel runs={compared} onClose={() => navigate({ compare: [] })} />}
       {stored !== null && runs.length === 0 ? (
@@ -104,7 +106,7 @@ export function RunsScreen(): ReactNode {
           }
         >
           <p>
-            Every run is kept in this browser with its metrics, rollouts and checkpoints, and can be exported as a zip
+            Runs are stored in this browser with metrics, rollouts and checkpoints. You can export them as zip files
           </p>
         </Empty>
       ) : (
@@ -135,16 +137,16 @@ export function RunsScreen(): ReactNode {
                     run={run}
                     live={manifest.id === liveId}
                     active={manifest.id === liveId && isActive(state)}
-                    elsewhere={elsewhere.includes(manifest.id)}
+                    otherTabs={otherTabs.includes(manifest.id)}
                     changes={before === null ? null : runChanges(manifest, before)}
-                    resumeObstacle={elsewhere.includes(manifest.id) ? ELSEWHERE : (resumeObstacle(run) ?? obstacle)}
+                    resumeBlocker={otherTabs.includes(manifest.id) ? ELSEWHERE : (resumeBlocker(run) ?? blocker)}
                     exporting={exporting === manifest.id}
                     compared={compared.includes(run)}
-                    compareObstacle={compared.length < MOST_RUNS ? null : `${MOST_RUNS} runs at most`}
+                    compareBlocker={compared.length < MOST_RUNS ? null : `At most ${MOST_RUNS} runs`}
                     onCompare={(on) => tick(manifest.id, on)}
                     onRename={(title) => change(rename(manifest.id, title))}
                     done={isDone(run)}
-                    onResume={() => report(resume(manifest.id))}
+                    onResume={() => report(resume(run))}
                     onTrainOn={() => setLonger(run)}
                     onExport={(choice) => report(startExport(manifest.id, choice))}
                     onDelete={() => setDeleting(run)}
@@ -162,7 +164,7 @@ export function RunsScreen(): ReactNode {
             onCancel={() => setLonger(null)}
             onTrain={(steps) => {
               setLonger(null);
-              report(resume(longer.manifest.id, steps));
+              report(resume(longer, steps));
             }}
           />
         )}
@@ -189,7 +191,7 @@ export function RunsScreen(): ReactNode {
 }
 
 /** Why a run as stored cannot go on, or null. */
-function resumeObstacle({ checkpoints }: RunSummary): string | null {
+function resumeBlocker({ checkpoints }: RunSummary): string | null {
   return checkpoints.length === 0 ? "It has no checkpoint" : null;
 }
 

@@ -26,8 +26,8 @@ export function StorageMeter(props: {
           </span>
           <Button
             data-testid="delete-features"
-            obstacle={props.running ? "The run in progress uses them" : null}
-            title="They are computed again when a run needs them"
+            blocker={props.running ? "The run in progress uses them" : null}
+            title="They are recomputed when a run needs them"
             onClick={props.onDeleteFeatures}
           >
             Delete features

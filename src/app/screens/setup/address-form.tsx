@@ -51,14 +51,14 @@ export function AddressForm(): ReactNode {
         <Button
           type="submit"
           data-testid="ask-address"
-          obstacle={text.trim() === "" ? "Give an address first" : busy ? "The server is being asked" : null}
+          blocker={text.trim() === "" ? "Enter an address first" : busy ? "Contacting the server" : null}
         >
-          {busy ? "Asking…" : "Ask for its size"}
+          {busy ? "Asking…" : "Check size"}
         </Button>
       </form>
       <p className={styles.help} id="address-help">
-        A repository of the hub below (with @revision if not its main branch), or the folder of any server that lets
-        pages read it. Weights are fetched only when you press Load
+        A repository of the hub below (add @revision for another branch), or a folder on any server that allows
+        cross-origin reads. Weights are downloaded only when you press Load
       </p>
       <label className={styles.hub} htmlFor="hub">
         <span>{SETTINGS.hub.label}</span>
@@ -93,12 +93,12 @@ function Found(props: { readonly asked: AskedModel }): ReactNode {
       </p>
       <p className={styles.help}>
         {kept <= room
-          ? `A copy of ${formatBytes(kept)} is kept in this browser, so that the next visit fetches nothing`
-          : `A copy for the next visit would take ${formatBytes(kept)}, and ${formatBytes(room)} are free: none will be kept`}
+          ? `A copy of ${formatBytes(kept)} is stored in this browser, so the next visit downloads nothing`
+          : `A copy needs ${formatBytes(kept)}, but only ${formatBytes(room)} are free: no copy will be stored`}
       </p>
       {!listing.ranges && (
         <p className={styles.warning} data-testid="address-ranges">
-          This server sends no parts of files: each is read from beginning to end, and what is stopped begins anew
+          This server does not support range requests: files are downloaded whole, and a stopped download starts over
         </p>
       )}
       <Button

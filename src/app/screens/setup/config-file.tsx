@@ -2,9 +2,11 @@ import { type ReactNode, useRef } from "react";
 import { requireConfig } from "../../../engine/config/parse.ts";
 import { presetConfig } from "../../../engine/config/presets.ts";
 import { readSettingsFile } from "../../../engine/config/settings-file.ts";
+import type { LabConfig } from "../../../engine/config/table.ts";
 import { report } from "../../clients/lab.ts";
 import { saveBlob } from "../../clients/save-blob.ts";
 import { Button } from "../../components/ui/button.tsx";
+import { askConsent } from "../../stores/consent.ts";
 import { addProblem, changeConfig, sessionStore } from "../../stores/session.ts";
 
 /** Takes the settings of a JSON or YAML file; nothing is changed unless all of them can be taken. */
@@ -12,7 +14,17 @@ async function importConfig(file: File): Promise<void> {
   const record = readSettingsFile(await file.text(), file.name);
   const base = presetConfig(sessionStore.getState().preset);
   const tell = (message: string): void => addProblem({ code: "bad-config", message, subject: file.name });
-  changeConfig(requireConfig(record, base, file.name, tell));
+  const config = requireConfig(record, base, file.name, tell);
+  const answer = await askConsent(config, file.name, true);
+  if (answer === "cancel") return;
+  changeConfig(answer === "allow" ? config : { ...config, ...ownReach() });
+}
+
+/** What the present settings reach for, kept where those of a file are not taken. */
+function ownReach(): Partial<LabConfig> {
+  const { judge, judgeProvider, judgeUrl, userReward, userRewardHash, loop1User, loop2User } =
+    sessionStore.getState().config;
+  return { judge, judgeProvider, judgeUrl, userReward, userRewardHash, loop1User, loop2User };
 }
 
 export function ConfigFile(): ReactNode {

@@ -44,24 +44,24 @@ export function FitTable(props: { readonly plan: RunPlan }): ReactNode {
             <td>{formatBytes(fit.held)}</td>
           </tr>
           <tr>
-            <th scope="row">At the worst moment, about</th>
+            <th scope="row">Peak, about</th>
             <td />
             <td>{formatBytes(fit.peak)}</td>
           </tr>
           <tr>
-            <th scope="row">A step, at this device's rate, about</th>
+            <th scope="row">Time per step on this device, about</th>
             <td />
             <td>{formatSeconds(fit.stepSeconds)}</td>
           </tr>
           <tr>
-            <th scope="row">One checkpoint on disk</th>
+            <th scope="row">Checkpoint size</th>
             <td />
             <td>{formatBytes(checkpointBytes)}</td>
           </tr>
         </tbody>
       </table>
       <p className={styles.basis}>
-        Reckoned for {fit.group.tiles} {fit.group.tiles === 1 ? "tile" : "tiles"}, a prompt of {fit.group.promptTokens}{" "}
+        Computed for {fit.group.tiles} {fit.group.tiles === 1 ? "tile" : "tiles"}, a prompt of {fit.group.promptTokens}{" "}
         tokens and {fit.group.groups} × {fit.group.rollouts} captions of up to {fit.group.newTokens}
       </p>
       <Changes fit={fit} />
@@ -77,8 +77,8 @@ function Gauge(props: { readonly fit: Fit; readonly full: number }): ReactNode {
   const over = fit.budget !== null && fit.peak > fit.budget;
   const said =
     fit.budget === null
-      ? `About ${formatBytes(fit.peak)} at the worst moment; say what the card has (Memory of the card) to see whether it fits`
-      : `About ${formatBytes(fit.peak)} of ${formatBytes(fit.budget)} a run may use`;
+      ? `Peak memory is about ${formatBytes(fit.peak)}. Set “GPU memory” to see whether it fits`
+      : `About ${formatBytes(fit.peak)} of the ${formatBytes(fit.budget)} that a run may use`;
   return (
     <div className={styles.gauge}>
       <div className={styles.track} data-over={over} role="img" aria-label={said}>
@@ -95,14 +95,14 @@ function Changes({ fit }: { readonly fit: Fit }): ReactNode {
   if (fit.changes.length === 0) return null;
   return (
     <div className={styles.changes} data-testid="fit-changes">
-      <h3>One of these is enough</h3>
+      <h3>Any one of these is enough</h3>
       <ul>
         {fit.changes.slice(0, 6).map(({ label, values, reload, peak }) => (
           <li key={label}>
             <span>
               {label} <small>{formatBytes(peak)}</small>
             </span>
-            {reload ? <small>open the model anew</small> : <Button onClick={() => changeConfig(values)}>Set</Button>}
+            {reload ? <small>reload the model</small> : <Button onClick={() => changeConfig(values)}>Set</Button>}
           </li>
         ))}
       </ul>
@@ -122,7 +122,7 @@ function Reality({ fit }: { readonly fit: Fit }): ReactNode {
   const [held, seconds] = [store.latest("memory/gpu_bytes"), store.latest("step_time")];
   return (
     <table className={styles.bytes} data-testid="fit-reality">
-      <caption>Forecast and the run so far</caption>
+      <caption>Forecast and measured</caption>
       <tbody>
         <tr>
           <th scope="row">Held between steps</th>

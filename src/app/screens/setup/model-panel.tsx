@@ -21,11 +21,11 @@ function AdapterLine(): ReactNode {
     <div className={styles.adapter} data-testid="adapter">
       <p>
         {adapter === null
-          ? "Runs start from a fresh adapter"
+          ? "Runs start from a new adapter"
           : `Runs start from ${adapter.name}: rank ${adapter.rank}, scale ${adapter.scale}, ${adapter.factors} factors, ${adapter.modules} further tensors`}
       </p>
       {adapter === null ? (
-        <Button obstacle={model === null ? "Load its model first" : null} onClick={() => pick("adapter")}>
+        <Button blocker={model === null ? "Load its model first" : null} onClick={() => pick("adapter")}>
           Open adapter…
         </Button>
       ) : (
@@ -36,8 +36,8 @@ function AdapterLine(): ReactNode {
 }
 
 const WEIGHTS_FROM = {
-  read: "the kept conversion",
-  written: "their files, conversion kept",
+  read: "the stored conversion",
+  written: "the files; the conversion is stored",
   none: "their files",
 } as const;
 
@@ -68,7 +68,7 @@ export function ModelPanel(): ReactNode {
           <Button onClick={stopLoading}>Stop loading</Button>
         </div>
       ) : model === null ? (
-        <p className={styles.muted}>No model is loaded; drop a checkpoint folder anywhere on the page</p>
+        <p className={styles.muted}>No model is loaded. Drop a checkpoint folder anywhere on the page</p>
       ) : (
         <dl className={styles.facts} data-testid="model-facts">
           <dt>Name</dt>
@@ -94,7 +94,7 @@ export function ModelPanel(): ReactNode {
         {gpuError !== null
           ? gpuError.message
           : gpu === null
-            ? "GPU: not asked yet"
+            ? "GPU: not opened yet"
             : `GPU: ${[gpu.vendor, gpu.architecture].filter(Boolean).join(" ") || gpu.description}${
                 gpu.software ? ", a software adapter: correct but slow" : ""
               }`}

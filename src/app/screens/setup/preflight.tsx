@@ -19,7 +19,7 @@ export function Preflight(): ReactNode {
     return (
       <Panel title="Preflight">
         <p className={styles.muted}>
-          {model === null ? "Bytes and trainable parts are shown once a model is loaded" : "Being worked out"}
+          {model === null ? "Memory and trainable parts are shown when a model is loaded" : "Computing"}
         </p>
       </Panel>
     );
@@ -31,7 +31,7 @@ export function Preflight(): ReactNode {
     ) : warnings > 0 ? (
       <Badge tone="warn">{warnings === 1 ? "1 warning" : `${warnings} warnings`}</Badge>
     ) : (
-      <Badge tone="good">Nothing in the way</Badge>
+      <Badge tone="good">Ready</Badge>
     );
   return (
     <Panel title="Preflight" aside={verdict}>
@@ -70,7 +70,7 @@ function Trainable(props: { readonly plan: RunPlan }): ReactNode {
         <Block key={block.block} block={block} />
       ))}
       <p className={styles.frozen}>
-        <span>Everything else is frozen</span>
+        <span>All other parameters are frozen</span>
         <span>{formatCount(frozenParameters)}</span>
       </p>
     </section>

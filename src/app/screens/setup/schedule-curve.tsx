@@ -1,9 +1,10 @@
 import type { ReactNode } from "react";
+import { updatesPerStep } from "../../../engine/config/derived.ts";
 import type { LabConfig } from "../../../engine/config/table.ts";
-import { learningRate } from "../../../engine/rl/schedule.ts";
-import { scheduleOf } from "../../../engine/rl/schedule-config.ts";
+import { learningRate } from "../../../engine/rl/optim/schedule.ts";
+import { scheduleOf } from "../../../engine/rl/optim/schedule-config.ts";
+import { numberText } from "../../components/settings/setting-values.ts";
 import styles from "./schedule-curve.module.css";
-import { numberText } from "./setting-values.ts";
 
 const WIDTH = 300;
 const HEIGHT = 56;
@@ -17,7 +18,7 @@ export function ScheduleCurve(props: { readonly config: LabConfig }): ReactNode 
   const count = Math.min(POINTS, last + 1);
   const rates = Array.from({ length: count }, (_, index) => {
     const step = Math.round((index / Math.max(1, count - 1)) * last);
-    return { step, rate: learningRate(config.learningRate, step * config.iterations, schedule) };
+    return { step, rate: learningRate(config.learningRate, step * updatesPerStep(config), schedule) };
   });
   const peak = Math.max(config.learningRate, Number.MIN_VALUE);
   const line = rates

@@ -1,12 +1,12 @@
 import { type ReactNode, useMemo } from "react";
 import { presetConfig } from "../../../engine/config/presets.ts";
+import { Field } from "../../components/settings/field.tsx";
+import { fieldGroups } from "../../components/settings/setting-values.ts";
 import { Switch } from "../../components/ui/controls.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { setShowAdvanced, useSession } from "../../stores/session.ts";
 import { ConfigFile } from "./config-file.tsx";
-import { Field } from "./field.tsx";
 import { ScheduleCurve } from "./schedule-curve.tsx";
-import { fieldGroups } from "./setting-values.ts";
 import styles from "./settings-form.module.css";
 
 /** One field per row of the settings table, in its groups. */

@@ -14,11 +14,7 @@ export function SetupScreen(): ReactNode {
     <div className={styles.screen}>
       <h1 className="visually-hidden">Setup</h1>
       <div className={styles.main}>
-        {active && (
-          <p className={styles.note}>
-            The run in progress keeps the settings it started with; changes are for the next run
-          </p>
-        )}
+        {active && <p className={styles.note}>The run in progress keeps its settings. Changes apply to the next run</p>}
         <PresetCards />
         <SettingsForm />
       </div>

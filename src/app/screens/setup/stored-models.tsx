@@ -13,7 +13,7 @@ export function StoredModels(): ReactNode {
   if (models.length === 0) return null;
   return (
     <div className={styles.stored} data-testid="stored-models">
-      <h3>Kept conversions</h3>
+      <h3>Stored conversions</h3>
       <ul>
         {models.map(({ id, name, choice, bytes, finished }) => (
           <li key={id}>
@@ -21,7 +21,7 @@ export function StoredModels(): ReactNode {
               {name}
               <small>
                 {storageText(choice)}, {formatBytes(bytes)}
-                {finished ? "" : ", unfinished: open it again to go on"}
+                {finished ? "" : ", incomplete: open it again to continue"}
               </small>
             </span>
             {finished && (

@@ -16,12 +16,14 @@ export function AdapterPanel({ rate }: { readonly rate: SystemReport["rate"] }):
       <Panel title="Graphics adapter" aside={<Badge tone="bad">None</Badge>}>
         <p className={styles.problem}>{error.message}</p>
         <ul className={styles.remedies}>
-          <li>Chrome and Edge have WebGPU on Windows, macOS, Android and ChromeOS; Safari 26 and later has it too</li>
+          <li>
+            Chrome and Edge support WebGPU on Windows, macOS, Android and ChromeOS; Safari supports it from version 26
+          </li>
           <li>
             On Linux, start Chrome with <code>--enable-unsafe-webgpu --enable-features=Vulkan</code>
           </li>
           <li>
-            <code>chrome://gpu</code> says what the browser found, and why it was left out
+            <code>chrome://gpu</code> lists the adapters and why they were rejected
           </li>
         </ul>
       </Panel>
@@ -30,7 +32,7 @@ export function AdapterPanel({ rate }: { readonly rate: SystemReport["rate"] }):
   if (gpu === null) {
     return (
       <Panel title="Graphics adapter">
-        <p className={styles.muted}>Being opened</p>
+        <p className={styles.muted}>Opening</p>
       </Panel>
     );
   }
@@ -42,11 +44,11 @@ export function AdapterPanel({ rate }: { readonly rate: SystemReport["rate"] }):
     >
       <dl className={styles.facts} data-testid="adapter">
         <dt>Description</dt>
-        <dd>{gpu.description || "not told by the browser"}</dd>
+        <dd>{gpu.description || "not reported by the browser"}</dd>
         <dt>Vendor</dt>
-        <dd>{gpu.vendor || "not told by the browser"}</dd>
+        <dd>{gpu.vendor || "not reported by the browser"}</dd>
         <dt>Architecture</dt>
-        <dd>{gpu.architecture || "not told by the browser"}</dd>
+        <dd>{gpu.architecture || "not reported by the browser"}</dd>
         <dt>Products</dt>
         <dd>{rate === null ? "measured with the first plan" : `${gigaflops(rate.flops)} GFLOP/s`}</dd>
         <dt>Small operation</dt>

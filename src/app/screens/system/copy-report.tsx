@@ -19,7 +19,7 @@ export function CopyReport(props: { readonly report: SystemReport | null; readon
   return (
     <Button
       kind="quiet"
-      title="Adapter, storage, costs and memory as JSON; no data and no keys"
+      title="Adapter, storage, costs and memory as JSON, without data or keys"
       onClick={() => list(copy())}
     >
       {copied ? "Copied" : "Copy report"}

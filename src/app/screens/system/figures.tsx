@@ -29,9 +29,9 @@ export function Figures({ report }: { readonly report: SystemReport | null }): R
         more={memory === undefined ? null : formatBytes(memory.bytes)}
       />
       <Figure name="Last step" value={duration(wall)} more={gpu === null ? null : `${duration(gpu)} on the GPU`} />
-      <Figure name="GPU at work" value={percent(busy)} more={busy === null ? null : "of the last step"} />
+      <Figure name="GPU utilisation" value={percent(busy)} more={busy === null ? null : "of the last step"} />
       <Figure
-        name="Dispatches a step"
+        name="Dispatches per step"
         value={formatCount(dispatches)}
         more={submits === null ? null : `in ${formatCount(submits)} submits`}
       />

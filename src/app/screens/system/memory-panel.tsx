@@ -6,7 +6,7 @@ import { formatBytes, formatCount, NONE } from "../../styles/format.ts";
 import { OWNER_GROUPS, OWNER_TEXTS } from "./owner-texts.ts";
 import styles from "./system.module.css";
 
-type Holding = SystemReport["memory"]["holdings"][number];
+type MemoryEntry = SystemReport["memory"]["holdings"][number];
 
 /** In the order of a forward pass, then of an update. */
 const ORDER = Object.keys(OWNER_TEXTS);
@@ -18,13 +18,13 @@ export function MemoryPanel({ report }: { readonly report: SystemReport | null }
     return (
       <Panel title="Memory by owner">
         <p className={styles.muted}>
-          {broken ? "Nothing is held: there is no GPU device" : "Shown as soon as the GPU device is open"}
+          {broken ? "No memory is used: there is no GPU device" : "Shown when the GPU device is open"}
         </p>
       </Panel>
     );
   }
   const { memory } = report;
-  const size = ({ bytes, hostBytes }: Holding): number => bytes + hostBytes;
+  const size = ({ bytes, hostBytes }: MemoryEntry): number => bytes + hostBytes;
   const most = Math.max(1, ...memory.holdings.map(size));
   const groups = OWNER_GROUPS.map((group) => ({
     ...group,
@@ -34,7 +34,7 @@ export function MemoryPanel({ report }: { readonly report: SystemReport | null }
   })).filter(({ holdings }) => holdings.length > 0);
   return (
     <Panel title="Memory by owner">
-      {groups.length === 0 && <p className={styles.muted}>Nothing is held: no model is loaded</p>}
+      {groups.length === 0 && <p className={styles.muted}>No memory is used: no model is loaded</p>}
       {groups.length > 0 && (
         <table className={styles.table} data-testid="owners">
           <thead>
@@ -69,7 +69,7 @@ export function MemoryPanel({ report }: { readonly report: SystemReport | null }
           </tbody>
           <tfoot>
             <tr className={`${styles.sum} ${styles.quiet}`}>
-              <th scope="row">Tensors, as the backend counts them</th>
+              <th scope="row">Tensors, as counted by the backend</th>
               <td>{formatCount(memory.tensors)}</td>
               <td>{formatBytes(memory.bytes)}</td>
             </tr>
@@ -82,7 +82,7 @@ export function MemoryPanel({ report }: { readonly report: SystemReport | null }
         </table>
       )}
       <p className={styles.note}>
-        Tensors reach the GPU with their first use, so its buffers can hold less than all tensors
+        Tensors are uploaded at first use, so GPU buffers can be smaller than the sum of all tensors
       </p>
     </Panel>
   );

@@ -8,13 +8,13 @@ export const OWNER_GROUPS: readonly { readonly id: Group; readonly title: string
   { id: "run", title: "Run" },
   { id: "kept", title: "Kept for reuse" },
   { id: "host", title: "In host memory" },
-  { id: "work", title: "Under way" },
+  { id: "work", title: "In use" },
 ];
 
 const frozen = (label: string): { group: Group; label: string; help: string } => ({
   group: "model",
   label,
-  help: "Frozen: read by every pass, changed by none",
+  help: "Frozen: every pass reads them, none changes them",
 });
 
 /** How an owner is called, and in one sentence what it holds. */
@@ -32,37 +32,38 @@ export const OWNER_TEXTS: Readonly<
   published: {
     group: "model",
     label: "Published tensors of trained parts",
-    help: "Projector, [SEG] prompt, mask decoder and prompt encoder as the checkpoint has them: where runs start from",
+    help: "Projector, [SEG] prompt, mask decoder and prompt encoder of the checkpoint: the starting point of runs",
   },
-  trained: { group: "run", label: "Trained weights θ", help: "Adapters and the parts that train; the policy" },
-  partner: { group: "run", label: "Moving average φ", help: "The partner that answers in both loops" },
-  start: { group: "run", label: "Weights of the start", help: "The reference of KL and anchors" },
+  trained: { group: "run", label: "Trained weights θ", help: "Adapters and the other trained tensors: the policy" },
+  partner: { group: "run", label: "Moving average φ", help: "The partner of both loops" },
+  start: { group: "run", label: "Weights of the start", help: "Reference for KL and anchors" },
+  reference: { group: "run", label: "Synchronised reference", help: "The reference of KL that follows the policy" },
   "first moments": { group: "run", label: "First moments", help: "AdamW's mean of gradients" },
   "second moments": { group: "run", label: "Second moments", help: "AdamW's mean of squared gradients" },
   "moment tables": {
     group: "run",
     label: "Tables of the update",
-    help: "Where each trained tensor lies in the moments",
+    help: "Offsets of the trained tensors in the moments",
   },
   decoding: {
     group: "kept",
     label: "Buffers of generation",
-    help: "Key and value caches and activations of decoding, kept from batch to batch",
+    help: "Key-value caches and activations of decoding, reused between batches",
   },
   pool: {
     group: "kept",
     label: "Free buffers of the pool",
-    help: "Large ones are given back after every step; small ones wait for the next",
+    help: "Large buffers are released after every step; small ones are reused",
   },
   features: {
     group: "host",
     label: "Features of pictures",
-    help: "Outputs of the frozen towers; the longest unused leave first",
+    help: "Outputs of the frozen towers; the least recently used are dropped first",
   },
-  "try-out features": { group: "host", label: "Features of try-outs", help: "Of the pictures that were asked about" },
+  "try-out features": { group: "host", label: "Features of try-outs", help: "For the pictures of try-outs" },
   work: {
     group: "work",
     label: "Work of the step",
-    help: "Tensors of the phase that runs now; between steps there are none",
+    help: "Tensors of the current phase; none between steps",
   },
 };

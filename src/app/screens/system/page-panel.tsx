@@ -15,10 +15,10 @@ export function PagePanel({ facts }: { readonly facts: PageFacts }): ReactNode {
       title="Storage and browser"
       aside={
         persisted === null ? undefined : persisted ? (
-          <Badge tone="good">Storage is kept</Badge>
+          <Badge tone="good">Storage is persistent</Badge>
         ) : (
-          <Button kind="quiet" title="Otherwise it may be cleared when disk space runs short" onClick={persist}>
-            Ask to keep it
+          <Button kind="quiet" title="Otherwise the browser may clear it when disk space is low" onClick={persist}>
+            Make it persistent
           </Button>
         )
       }
@@ -43,7 +43,7 @@ export function PagePanel({ facts }: { readonly facts: PageFacts }): ReactNode {
         <dt>Processor threads</dt>
         <dd>{formatCount(navigator.hardwareConcurrency)}</dd>
         <dt>Cross-origin isolation</dt>
-        <dd>{globalThis.crossOriginIsolated ? "yes, clocks are exact" : "no, clocks are rounded"}</dd>
+        <dd>{globalThis.crossOriginIsolated ? "yes: precise timers" : "no: rounded timers"}</dd>
         <dt>Browser</dt>
         <dd>{browserName() ?? NONE}</dd>
       </dl>

@@ -1,5 +1,5 @@
 import { type ReactNode, useId, useMemo, useState } from "react";
-import type { Phase } from "../../../engine/rl/events.ts";
+import type { Phase } from "../../../engine/rl/run/events.ts";
 import type { PhaseCost } from "../../../engine/runs/phase-lines.ts";
 import { Badge } from "../../components/ui/badge.tsx";
 import { IconChevron } from "../../components/ui/icons.tsx";
@@ -19,19 +19,19 @@ const COLUMNS: readonly {
   readonly help: string;
   readonly format: (value: number | null) => string;
 }[] = [
-  { key: "seconds", label: "Time", help: "By the clock of the machine, waiting included", format: duration },
-  { key: "gpuSeconds", label: "On the GPU", help: "Between timestamps at both ends of every pass", format: duration },
-  { key: "dispatches", label: "Dispatches", help: "Programs that were started", format: formatCount },
-  { key: "submits", label: "Submits", help: "Command buffers handed to the queue", format: formatCount },
-  { key: "readBacks", label: "Read-backs", help: "Buffers mapped for reading; each may wait", format: formatCount },
-  { key: "readBytes", label: "Read", help: "Bytes that came back from the GPU", format: formatBytes },
-  { key: "writtenBytes", label: "Written", help: "Bytes handed to the GPU", format: formatBytes },
-  { key: "buffers", label: "New buffers", help: "Made, not taken from the pool", format: formatCount },
-  { key: "bufferBytes", label: "Their bytes", help: "Size of the buffers that were made", format: formatBytes },
+  { key: "seconds", label: "Time", help: "Wall time, including waits", format: duration },
+  { key: "gpuSeconds", label: "On the GPU", help: "GPU time from timestamps of every compute pass", format: duration },
+  { key: "dispatches", label: "Dispatches", help: "Compute dispatches", format: formatCount },
+  { key: "submits", label: "Submits", help: "Command buffers submitted to the queue", format: formatCount },
+  { key: "readBacks", label: "Read-backs", help: "Buffers mapped for reading; each may block", format: formatCount },
+  { key: "readBytes", label: "Read", help: "Bytes read from the GPU", format: formatBytes },
+  { key: "writtenBytes", label: "Written", help: "Bytes written to the GPU", format: formatBytes },
+  { key: "buffers", label: "New buffers", help: "Created, not reused from the pool", format: formatCount },
+  { key: "bufferBytes", label: "Their bytes", help: "Size of the new buffers", format: formatBytes },
   {
     key: "programs",
     label: "New programs",
-    help: "Compute pipelines made, by the first steps above all",
+    help: "New compute pipelines; most are created in the first steps",
     format: formatCount,
   },
 ];
@@ -50,8 +50,8 @@ export function PhasesPanel(): ReactNode {
       <Panel title="Phases of a step">
         <p className={styles.muted}>
           {active
-            ? "The first step is on its way; what it asked of the GPU appears here when it is done"
-            : "Time, dispatches, submits, read-backs and new buffers of every phase appear here with the first step of a run"}
+            ? "The first step is running; its GPU costs appear here when it ends"
+            : "Time, dispatches, submits, read-backs and new buffers of every phase appear here after the first step of a run"}
         </p>
       </Panel>
     );

@@ -22,11 +22,11 @@ export function SelfTestPanel(): ReactNode {
       title="Self-test"
       aside={
         <span className={styles.verdict}>
-          {state === "broken" && <Badge tone="warn">{`Broke off after ${checks.length}`}</Badge>}
+          {state === "broken" && <Badge tone="warn">{`Stopped after ${checks.length}`}</Badge>}
           {state === "done" && <Verdict failed={failures.length} />}
           <Button
             data-testid="self-test"
-            obstacle={obstacleOf({ ready, loading, active, running: state === "running" })}
+            blocker={blockerOf({ ready, loading, active, running: state === "running" })}
             onClick={() => report(run())}
           >
             {state === "running" ? `${checks.length} of ${total}` : state === "never" ? "Run" : "Run again"}
@@ -36,18 +36,18 @@ export function SelfTestPanel(): ReactNode {
     >
       {state === "never" ? (
         <p className={styles.muted}>
-          Products, attention, norms, gradients and the update on small numbers, against the same in double precision,
-          each twice; takes seconds
+          Compares products, attention, norms, gradients and the update with double-precision results, each twice. Takes
+          a few seconds
         </p>
       ) : (
         <div data-testid="self-checks">
           <p role="status" className={styles.muted}>
             {state === "done" && failures.length === 0
-              ? `${checks.length} checks agree with the host within rounding, repeat bit for bit and leave nothing behind`
+              ? `${checks.length} checks agree with the host within rounding, repeat bit for bit and leak no memory`
               : checks.at(-1)?.name}
           </p>
           <details open={failures.length > 0}>
-            <summary>{failures.length > 0 ? "What failed, and the others" : "Every check"}</summary>
+            <summary>{failures.length > 0 ? "Failed checks first" : "Every check"}</summary>
             <Checks checks={failures.length > 0 ? [...failures, ...checks.filter(passed)] : checks} />
           </details>
         </div>
@@ -67,7 +67,7 @@ function Checks({ checks }: { readonly checks: readonly SelfCheck[] }): ReactNod
         <thead>
           <tr>
             <th scope="col">Check</th>
-            <th scope="col" title="Largest difference to the host, relative to its largest number">
+            <th scope="col" title="Largest difference from the host, relative to the largest value">
               Error
             </th>
             <th scope="col">Allowed</th>
@@ -94,11 +94,11 @@ function Checks({ checks }: { readonly checks: readonly SelfCheck[] }): ReactNod
   );
 }
 
-function obstacleOf(now: Readonly<Record<"ready" | "loading" | "active" | "running", boolean>>): string | null {
+function blockerOf(now: Readonly<Record<"ready" | "loading" | "active" | "running", boolean>>): string | null {
   if (!now.ready) return "There is no GPU device";
-  if (now.running) return "It is under way";
-  if (now.active) return "A run is under way; stop it first";
-  return now.loading ? "A model is being loaded" : null;
+  if (now.running) return "It is running";
+  if (now.active) return "A run is in progress. Stop it first";
+  return now.loading ? "A model is loading" : null;
 }
 
 async function run(): Promise<void> {

@@ -1,35 +1,81 @@
 import { type ReactNode, useState } from "react";
+import type { Alarm } from "../../../engine/runs/alarms.ts";
+import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconClose, IconWarning } from "../../components/ui/icons.tsx";
-import { linkTo } from "../../stores/route.ts";
-import { dismissAlarm, useRun } from "../../stores/run.ts";
+import { linkTo, type Route } from "../../stores/route.ts";
+import { alarmKey, dismissAlarm } from "../../stores/run.ts";
 import styles from "./train.module.css";
+import { useAlarms } from "./use-alarms.ts";
 
 const SHOWN = 3;
+/** Rollouts of an alarm that have a link. */
+const LINKED = 4;
 
-/** Open alarms, newest first, each with the way to its step. */
-export function Alarms(): ReactNode {
-  const alarms = useRun((run) => run.alarms);
+/** Alarms of a run, newest first, each with the way to its step and its rollouts. */
+export function Alarms({ run }: { readonly run: ViewedRun }): ReactNode {
+  const { list, unknown, problem } = useAlarms(run);
   const [all, setAll] = useState(false);
-  if (alarms.length === 0) return null;
-  const newest = [...alarms].reverse();
+  const runId = run.live || run.recorded ? null : run.runId;
+  if (problem !== null) return <p className={styles.problem}>Alarms could not be read: {problem}</p>;
+  if (unknown && !run.live) {
+    return (
+      <p className={styles.noAlarms} data-testid="no-alarms">
+        An older version made this run and stored no alarms
+      </p>
+    );
+  }
+  if (list.length === 0) return null;
   return (
-    <section className={styles.alarms} aria-label="Alarms">
+    <section className={styles.alarms} aria-label="Alarms" data-testid="alarms">
       <ul>
-        {newest.slice(0, all ? newest.length : SHOWN).map((alarm) => (
-          <li key={alarm.id} data-severity={alarm.severity}>
+        {list.slice(0, all ? list.length : SHOWN).map((alarm) => (
+          <li key={alarmKey(alarm)} data-severity={alarm.severity}>
             <IconWarning />
-            <a href={linkTo({ screen: "rollouts", step: alarm.step })}>Step {alarm.step}</a>
-            <span>{alarm.message}</span>
-            <Button kind="quiet" aria-label="Dismiss" icon={<IconClose />} onClick={() => dismissAlarm(alarm.id)} />
+            <a href={linkTo({ screen: "rollouts", run: runId, step: alarm.step })}>Step {alarm.step}</a>
+            <span>
+              {alarm.message}
+              <RolloutLinks alarm={alarm} runId={runId} />
+            </span>
+            {run.live && (
+              <Button kind="quiet" aria-label="Dismiss" icon={<IconClose />} onClick={() => dismissAlarm(alarm)} />
+            )}
           </li>
         ))}
       </ul>
-      {newest.length > SHOWN && (
+      {list.length > SHOWN && (
         <Button kind="quiet" onClick={() => setAll(!all)}>
-          {all ? "Show fewer" : `Show all ${newest.length}`}
+          {all ? "Show fewer" : `Show all ${list.length}`}
         </Button>
       )}
     </section>
   );
+}
+
+/** Links to the first of an alarm's rollouts. @param runId the address' run, null for the one shown without */
+function RolloutLinks({ alarm, runId }: { readonly alarm: Alarm; readonly runId: string | null }): ReactNode {
+  const { step, rollouts = [] } = alarm;
+  const linked = rollouts.slice(0, LINKED).flatMap((id) => {
+    const place = rolloutPlace(id);
+    return place === null ? [] : [{ id, place }];
+  });
+  if (linked.length === 0) return null;
+  return (
+    <small className={styles.alarmRollouts}>
+      {rollouts.length === 1 ? "Rollout" : `${rollouts.length} rollouts, the first:`}
+      {linked.map(({ id, place }) => (
+        <a key={id} href={linkTo({ screen: "rollouts", run: runId, step, group: place.group, rollout: id })}>
+          {place.text}
+        </a>
+      ))}
+    </small>
+  );
+}
+
+/** The group of a rollout as the address has it, and its name, from an id `<step>-<loop>-<group>-<index>`. */
+function rolloutPlace(id: string): { readonly group: NonNullable<Route["group"]>; readonly text: string } | null {
+  const found = /^\d+-([12])-(\d+)-(\d+)$/.exec(id);
+  if (found === null) return null;
+  const [, loop, group, index] = found;
+  return { group: `${loop}-${group}`, text: `loop ${loop}, group ${Number(group) + 1}, #${Number(index) + 1}` };
 }

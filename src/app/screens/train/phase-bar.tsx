@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { percent, seconds } from "../../components/charts/format.ts";
-import { evaluationSeconds, type Pace, roughly } from "../../stores/pace.ts";
+import { type Eta, evaluationSeconds, roughly } from "../../stores/eta.ts";
 import { useRun } from "../../stores/run.ts";
 import { PHASE_NAMES, phaseShares } from "./phases.ts";
 import styles from "./train.module.css";
@@ -12,8 +12,8 @@ export function PhaseBar(): ReactNode {
   const loop = useRun((run) => run.loop);
   const programs = useRun((run) => run.programs);
   const active = useRun((run) => run.state === "running" || run.state === "pausing");
-  const rows = useRun(({ pace }) => (pace.rows === null ? "" : ` · ${pace.rows.done}/${pace.rows.total} rows`));
-  const left = useRun(({ pace, state }) => (state === "running" ? evaluationLeft(pace) : null));
+  const rows = useRun(({ eta }) => (eta.rows === null ? "" : ` · ${eta.rows.done}/${eta.rows.total} rows`));
+  const left = useRun(({ eta, state }) => (state === "running" ? evaluationLeft(eta) : null));
   const shares = phaseShares(times);
   const total = shares.reduce((sum, part) => sum + part.seconds, 0);
   return (
@@ -52,7 +52,7 @@ export function PhaseBar(): ReactNode {
   );
 }
 
-function evaluationLeft(pace: Pace): string | null {
-  const rest = evaluationSeconds(pace, Date.now());
+function evaluationLeft(eta: Eta): string | null {
+  const rest = evaluationSeconds(eta, Date.now());
   return rest === null ? null : `${roughly(rest)} left`;
 }

@@ -1,4 +1,4 @@
-import type { Phase, PhaseTimes } from "../../../engine/rl/events.ts";
+import type { Phase, PhaseTimes } from "../../../engine/rl/run/events.ts";
 
 /** What a phase does, in two or three words. */
 export const PHASE_NAMES: Readonly<Record<Phase, string>> = {

@@ -1,6 +1,6 @@
 import { type ReactNode, useCallback, useMemo, useSyncExternalStore } from "react";
+import { startBlocker } from "../../clients/blockers.ts";
 import { report, startRun } from "../../clients/lab.ts";
-import { startObstacle } from "../../clients/obstacles.ts";
 import type { ChartSpec, MetricSource } from "../../components/charts/chart-spec.ts";
 import { loggedText, metricChart, metricsOf, otherMetrics } from "../../components/charts/chosen-metrics.ts";
 import { LiveChart } from "../../components/charts/live-chart.tsx";
@@ -49,16 +49,16 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
         <span className={styles.kind}>{kindOf(run)}</span>
         <SmoothingControl />
         <MetricPicker names={others} chosen={chosen} onChange={choose} />
-        <Button kind="quiet" title="Double click on a chart does the same" onClick={() => setSharedZoom(sync, null)}>
+        <Button kind="quiet" title="You can also double-click a chart" onClick={() => setSharedZoom(sync, null)}>
           All steps
         </Button>
       </header>
-      {run.problem !== null && <p className={styles.problem}>This run could not be read: {run.problem}</p>}
+      {run.problem !== null && <p className={styles.problem}>Cannot read this run: {run.problem}</p>}
       {run.live && <PhaseBar />}
-      {run.live && <Alarms />}
+      <Alarms run={run} />
       {starting && (
         <p className={styles.waiting} role="status">
-          The first step is on its way; curves and rollouts appear here as soon as there is something to see
+          The first step is running. Curves and rollouts appear here as they arrive
         </p>
       )}
       <Charts specs={above} source={run.metrics} smooth={smooth} sync={sync} onPick={open} key={`${run.runId} a`} />
@@ -103,8 +103,8 @@ function drop(metric: string | undefined): void {
   navigate({ metrics: (routeStore.getState().metrics ?? NO_METRICS).filter((name) => name !== metric) });
 }
 
-function kindOf({ live, elsewhere, recorded }: ViewedRun): string {
-  if (elsewhere) return "trains in another tab, read-only here";
+function kindOf({ live, otherTabs, recorded }: ViewedRun): string {
+  if (otherTabs) return "training in another tab, read-only here";
   if (live) return "";
   return recorded ? "recorded run" : "stored run";
 }
@@ -137,18 +137,18 @@ function Charts(props: {
 function NoRun(): ReactNode {
   const rows = useSession((session) => session.rows.length);
   const model = useSession((session) => session.model);
-  // Read so that the obstacle is asked for again when any of its causes changes.
+  // Read so that the blocker is asked for again when any of its causes changes.
   useSession((session) => session.plan);
   useSession((session) => session.opening);
   useSession((session) => session.modelProgress);
   const state = useRun((run) => run.state);
-  const obstacle = isActive(state) ? "A run is on its way" : startObstacle();
+  const blocker = isActive(state) ? "A run is on its way" : startBlocker();
   return (
     <Empty
       title="No run yet"
       actions={
         <>
-          <Button kind="primary" icon={<IconPlay />} obstacle={obstacle} onClick={() => report(startRun())}>
+          <Button kind="primary" icon={<IconPlay />} blocker={blocker} onClick={() => report(startRun())}>
             Start
           </Button>
           <a className={styles.link} href={linkTo({ screen: "setup" })}>
@@ -160,8 +160,8 @@ function NoRun(): ReactNode {
         </>
       }
     >
-      <p>Rewards, masks and captions of every rollout appear here while a run goes on</p>
-      <p>{obstacle ?? `${model?.name ?? "Model"} and ${rows.toLocaleString("en-US")} rows are ready`}</p>
+      <p>Rewards, masks and captions of every rollout appear here during a run</p>
+      <p>{blocker ?? `${model?.name ?? "Model"} and ${rows.toLocaleString("en-US")} rows are ready`}</p>
     </Empty>
   );
 }

@@ -12,9 +12,9 @@ export const MASK_SETTINGS = {
       choice("field", "Gaussian field on a coarse grid"),
       choice("embedding", "Gaussian on the [SEG] embedding"),
       choice("pixels", "Independent pixels"),
-      choice("imitation", "No policy gradient: imitate masks by their reward"),
+      choice("imitation", "No policy gradient: imitate masks, weighted by reward"),
     ],
-    help: "Where loop 2's randomness enters; only modules before that point learn",
+    help: "Selects where loop 2 samples. Only the modules before that point receive a policy gradient",
   },
   candidateTemperature: {
     group: "mask",
@@ -24,7 +24,7 @@ export const MASK_SETTINGS = {
     min: 0.001,
     max: 10,
     step: 0.01,
-    help: "Softmax over predicted IoU divided by this; lower is greedier",
+    help: "Temperature of the softmax over predicted IoU. Lower is greedier",
   },
   fieldGrid: {
     group: "mask",
@@ -35,7 +35,7 @@ export const MASK_SETTINGS = {
     min: 1,
     max: 64,
     step: 1,
-    help: "Cells of the coarse grid whose mean logits are perturbed",
+    help: "Side of the coarse grid whose mean logits receive noise",
   },
   fieldSigma: {
     group: "mask",
@@ -45,7 +45,7 @@ export const MASK_SETTINGS = {
     min: 0.01,
     max: 20,
     step: 0.05,
-    help: "Noise in units of the mask logits' own standard deviation",
+    help: "Noise on the cells of the field, in the unit below",
   },
   embeddingSigma: {
     group: "mask",
@@ -55,7 +55,19 @@ export const MASK_SETTINGS = {
     min: 0.01,
     max: 20,
     step: 0.05,
-    help: "Noise in units of the [SEG] embedding's own standard deviation",
+    help: "Noise on the [SEG] embedding, in the unit below",
+  },
+  noiseUnit: {
+    group: "mask",
+    kind: "choice",
+    label: "Unit of the noise",
+    default: "relative",
+    choices: [
+      choice("relative", "Standard deviation of the logits or the embedding"),
+      choice("absolute", "Logits, or the embedding's own unit"),
+    ],
+    help: "Relative noise grows with the logits, so a policy that becomes surer is sampled as widely as before; absolute noise (0.3 to 0.5 logits for the field) lets it become surer",
+    advanced: true,
   },
   pixelTemperature: {
     group: "mask",
@@ -65,7 +77,7 @@ export const MASK_SETTINGS = {
     min: 0.01,
     max: 10,
     step: 0.1,
-    help: "Divides the logits before a coin is thrown for each pixel",
+    help: "Divides the logits before each pixel is drawn",
     advanced: true,
   },
   loop2Reach: {
@@ -77,7 +89,7 @@ export const MASK_SETTINGS = {
       choice("all", "Everything before the sampling point"),
       choice("masks", "Only text_hidden_fcs, prompt encoder and mask decoder"),
     ],
-    help: "Adam moves the language adapters by loop 2's noise as fast as by loop 1's signal; the second choice keeps them apart",
+    help: "Selects what loop 2 trains. Adam normalises gradients, so loop 2's noise can move the language adapters as fast as loop 1's signal; the second choice prevents that",
   },
   maskAnchor: {
     group: "mask",
@@ -85,11 +97,11 @@ export const MASK_SETTINGS = {
     label: "Mask anchor",
     default: "start",
     choices: [
-      choice("start", "Masks of the start (KL per pixel)"),
+      choice("start", "Masks of the starting weights (KL per pixel)"),
       choice("truth", "The region's mask (cross-entropy and Dice)"),
       choice("none", "None"),
     ],
-    help: "A caption hardly depends on a mask's exact shape; without an anchor loop 2 walks the mask decoder away",
+    help: "Keeps the mask decoder close to a target. Loop 2's reward barely depends on the exact shape of a mask, so without an anchor the masks drift",
   },
   maskAnchorWeight: {
     group: "mask",
@@ -99,6 +111,6 @@ export const MASK_SETTINGS = {
     min: 0,
     max: 1000,
     step: 0.5,
-    help: "Factor of the anchor inside loop 2's loss; both are means over the groups of a step",
+    help: "Weight of the anchor in loop 2's loss",
   },
 } as const satisfies Record<string, Setting>;

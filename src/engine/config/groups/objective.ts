@@ -7,8 +7,8 @@ export const OBJECTIVE_SETTINGS = {
     kind: "choice",
     label: "Formula",
     default: "grpo",
-    choices: [choice("grpo", "GRPO with clipped ratio"), choice("notes", "As in the notes")],
-    help: "As in the notes: ratio against the reference and KL as (reference − policy), kept for comparison",
+    choices: [choice("grpo", "GRPO with clipped ratio"), choice("notes", "Reference ratio (design notes)")],
+    help: "The reference-ratio formula uses the ratio against the reference and KL as (reference − policy); it is kept for comparison",
   },
   lossType: {
     group: "objective",
@@ -26,7 +26,7 @@ export const OBJECTIVE_SETTINGS = {
       choice("luspo", "luspo: length-weighted"),
       choice("vespo", "vespo: variational weights"),
     ],
-    help: "How per-token losses are formed and averaged",
+    help: "How token losses are computed and averaged",
   },
   importanceLevel: {
     group: "objective",
@@ -35,7 +35,7 @@ export const OBJECTIVE_SETTINGS = {
     default: "token",
     trl: "importance_sampling_level",
     choices: [choice("token", "Per token"), choice("sequence", "Per sequence (GSPO)")],
-    help: "One ratio per token, or one per rollout",
+    help: "Computes one ratio per token or one per rollout",
     advanced: true,
   },
   epsilonLow: {
@@ -47,7 +47,7 @@ export const OBJECTIVE_SETTINGS = {
     max: 0.99,
     step: 0.01,
     trl: "epsilon",
-    help: "Ratios below 1 − ε lose their gradient when the advantage is negative",
+    help: "Clips ratios below 1 − ε when the advantage is negative",
   },
   epsilonHigh: {
     group: "objective",
@@ -58,7 +58,7 @@ export const OBJECTIVE_SETTINGS = {
     max: 10,
     step: 0.01,
     trl: "epsilon_high",
-    help: "Ratios above 1 + ε lose their gradient when the advantage is positive",
+    help: "Clips ratios above 1 + ε when the advantage is positive. With cispo it is the largest weight itself; 5 is usual there",
   },
   delta: {
     group: "objective",
@@ -69,7 +69,7 @@ export const OBJECTIVE_SETTINGS = {
     max: 100,
     step: 0.1,
     trl: "delta",
-    help: "Caps the unclipped ratio as well, above 1; 0 is off",
+    help: "Upper limit of the unclipped ratio, above 1; 0 is off",
     advanced: true,
   },
   beta: {
@@ -81,7 +81,7 @@ export const OBJECTIVE_SETTINGS = {
     max: 10,
     step: 0.01,
     trl: "beta",
-    help: "Weight of the KL to the reference; 0 leaves the reference pass out",
+    help: "Weight of the KL to the reference; 0 skips the reference pass",
   },
   klEstimator: {
     group: "objective",
@@ -89,7 +89,7 @@ export const OBJECTIVE_SETTINGS = {
     label: "KL estimator",
     default: "k3",
     choices: [choice("k3", "k3: exp(q) − q − 1"), choice("k2", "k2: q² / 2"), choice("k1", "k1: −q")],
-    help: "k3 is the usual loss, k1 as a loss has no gradient in expectation",
+    help: "k3 is the usual choice. As a loss, k1 has no gradient in expectation",
     advanced: true,
   },
   klClamp: {
@@ -97,7 +97,7 @@ export const OBJECTIVE_SETTINGS = {
     kind: "flag",
     label: "Clamp KL",
     default: true,
-    help: "Limits log-ratios to ±20 and the estimate to 10, so one token cannot overflow",
+    help: "Limits log-ratios to ±20 and the estimate to 10, so that one token cannot overflow",
     advanced: true,
   },
   reference: {
@@ -106,7 +106,7 @@ export const OBJECTIVE_SETTINGS = {
     label: "Reference",
     default: "start",
     choices: [choice("start", "Frozen start of the run"), choice("ema", "EMA partner")],
-    help: "What the KL pulls towards",
+    help: "Weights that the KL term pulls towards",
     advanced: true,
   },
   iterations: {
@@ -118,7 +118,7 @@ export const OBJECTIVE_SETTINGS = {
     max: 8,
     step: 1,
     trl: "num_iterations",
-    help: "Optimiser passes over one set of rollouts; above 1 the stored sampling log-probabilities become the ratio's denominator",
+    help: "Optimiser passes over one set of rollouts. Above 1, the ratio's denominator is the stored sampling log-probability",
     advanced: true,
   },
   scaleRewards: {
@@ -128,11 +128,33 @@ export const OBJECTIVE_SETTINGS = {
     default: "group",
     trl: "scale_rewards",
     choices: [
-      choice("group", "By the group's deviation"),
-      choice("batch", "By the batch's deviation"),
+      choice("group", "By the standard deviation of the group"),
+      choice("batch", "By the standard deviation of the batch"),
       choice("none", "Centre only"),
     ],
-    help: "Divisor of the advantages",
+    help: "How advantages are scaled",
+    advanced: true,
+  },
+  advantageBaseline: {
+    group: "objective",
+    kind: "choice",
+    label: "Baseline",
+    default: "mean",
+    choices: [choice("mean", "Mean of the group"), choice("leave-one-out", "Mean of the other rollouts (RLOO)")],
+    help: "What is subtracted from a reward; leave-one-out is unbiased and G / (G − 1) times larger",
+    advanced: true,
+  },
+  rewardAggregation: {
+    group: "objective",
+    kind: "choice",
+    label: "Combine rewards",
+    default: "sum_then_normalize",
+    trl: "multi_objective_aggregation",
+    choices: [
+      choice("sum_then_normalize", "Sum, then normalise"),
+      choice("normalize_then_sum", "Normalise each term, then sum (GDPO)"),
+    ],
+    help: "GDPO normalises each term in its group and the sum over the batch, so no term drowns another",
     advanced: true,
   },
   advantageEps: {
@@ -143,18 +165,7 @@ export const OBJECTIVE_SETTINGS = {
     min: 0,
     max: 1,
     step: 1e-4,
-    help: "Added to the deviation; constant groups give exactly 0 in any case",
-    advanced: true,
-  },
-  entropyCoefficient: {
-    group: "objective",
-    kind: "float",
-    label: "Entropy bonus",
-    default: 0,
-    min: 0,
-    max: 1,
-    step: 0.001,
-    help: "Rewards uncertain tokens; raise it when captions collapse to one",
+    help: "Added to the standard deviation. Groups with equal rewards always give advantage 0",
     advanced: true,
   },
   maskTruncated: {
@@ -163,7 +174,7 @@ export const OBJECTIVE_SETTINGS = {
     label: "Mask truncated captions",
     default: false,
     trl: "mask_truncated_completions",
-    help: "Leaves rollouts that hit the length limit out of the loss",
+    help: "Excludes rollouts that reach the length limit from the loss",
     advanced: true,
   },
 } as const satisfies Record<string, Setting>;

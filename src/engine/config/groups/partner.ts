@@ -10,14 +10,14 @@ export const PARTNER_SETTINGS = {
     min: 0,
     max: 1,
     step: 0.001,
-    help: "Partner ← decay · partner + (1 − decay) · policy after every optimiser step; 0.999 moves 10 % in 100 steps",
+    help: "Partner ← decay · partner + (1 − decay) · policy after every optimiser step; 0.999 moves the partner 10 % in 100 steps",
   },
   emaRamp: {
     group: "partner",
     kind: "flag",
     label: "EMA ramp",
     default: false,
-    help: "Uses min(decay, (1 + t) / (10 + t)), so that short runs have a partner that follows",
+    help: "Uses min(decay, (1 + t) / (10 + t)), so that the partner follows the policy in short runs",
     advanced: true,
   },
 } as const satisfies Record<string, Setting>;

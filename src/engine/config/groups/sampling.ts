@@ -12,7 +12,7 @@ export const SAMPLING_SETTINGS = {
     max: 64,
     step: 1,
     trl: "num_generations",
-    help: "Rollouts per prompt; with 2 every advantage is ±0.71 whatever the gap, so use 4 or more",
+    help: "Rollouts per prompt. Use 4 or more: with 2, every advantage is ±0.71, whatever the difference in reward",
   },
   temperature: {
     group: "sampling",
@@ -23,7 +23,7 @@ export const SAMPLING_SETTINGS = {
     max: 5,
     step: 0.05,
     trl: "temperature",
-    help: "Divides the logits in sampling and in every log-probability; 0 would make all rollouts equal and is refused",
+    help: "Divides the logits in sampling and in log-probabilities. Must be above 0, because greedy rollouts would all be equal",
   },
   maxNewTokens: {
     group: "sampling",
@@ -35,7 +35,7 @@ export const SAMPLING_SETTINGS = {
     max: 1024,
     step: 1,
     trl: "max_completion_length",
-    help: "A caption that reaches it without an end token is marked truncated",
+    help: "Maximum caption length. A caption that reaches it without an end token is marked as truncated",
   },
   topK: {
     group: "sampling",
@@ -46,7 +46,7 @@ export const SAMPLING_SETTINGS = {
     max: 1000,
     step: 1,
     trl: "top_k",
-    help: "Keeps the k likeliest tokens; 0 is off, and off keeps sampling on-policy",
+    help: "Samples from the k most likely tokens; 0 is off. Off keeps sampling on-policy",
     advanced: true,
   },
   topP: {
@@ -58,7 +58,7 @@ export const SAMPLING_SETTINGS = {
     max: 1,
     step: 0.01,
     trl: "top_p",
-    help: "Keeps the smallest set of tokens with this mass; 1 is off",
+    help: "Samples from the smallest set of tokens with this total probability; 1 is off",
     advanced: true,
   },
   minP: {
@@ -70,7 +70,7 @@ export const SAMPLING_SETTINGS = {
     max: 1,
     step: 0.01,
     trl: "min_p",
-    help: "Drops tokens below this share of the likeliest; 0 is off",
+    help: "Drops tokens below this share of the most likely token's probability; 0 is off",
     advanced: true,
   },
   repetitionPenalty: {
@@ -82,7 +82,7 @@ export const SAMPLING_SETTINGS = {
     max: 5,
     step: 0.05,
     trl: "repetition_penalty",
-    help: "Divides positive and multiplies negative logits of ids already seen; 1 is off",
+    help: "Divides positive and multiplies negative logits of tokens that occurred before; 1 is off",
     advanced: true,
   },
   logitGuard: {
@@ -93,7 +93,7 @@ export const SAMPLING_SETTINGS = {
     min: 1,
     max: 10000,
     step: 1,
-    help: "Logits are clipped to ± this before temperature, in sampler and log-probabilities alike",
+    help: "Clips logits to ± this value before temperature, in sampling and in log-probabilities",
     advanced: true,
   },
   partnerMaxTokens: {
@@ -105,7 +105,7 @@ export const SAMPLING_SETTINGS = {
     min: 1,
     max: 1024,
     step: 1,
-    help: "Length limit of caption′, which the partner writes greedily in loop 2",
+    help: "Maximum length of caption′, which the partner writes greedily in loop 2",
     advanced: true,
   },
 } as const satisfies Record<string, Setting>;

@@ -10,7 +10,7 @@ export const SUPERVISED_SETTINGS = {
     min: 0,
     max: 100,
     step: 0.5,
-    help: "Factor of the mask's binary cross-entropy beside the caption's cross-entropy, which counts 1",
+    help: "Weight of the mask's binary cross-entropy. The caption's cross-entropy has weight 1",
   },
   sftDiceWeight: {
     group: "supervised",
@@ -20,7 +20,7 @@ export const SUPERVISED_SETTINGS = {
     min: 0,
     max: 100,
     step: 0.1,
-    help: "Factor of the mask's Dice loss",
+    help: "Weight of the mask's Dice loss",
   },
   sftPoints: {
     group: "supervised",
@@ -31,7 +31,7 @@ export const SUPERVISED_SETTINGS = {
     min: 16,
     max: 65536,
     step: 16,
-    help: "Masks with more pixels than this are compared at so many points, mostly where they are least certain",
+    help: "Number of points at which larger masks are compared, mostly where the prediction is least certain",
     advanced: true,
   },
 } as const satisfies Record<string, Setting>;

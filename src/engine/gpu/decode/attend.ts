@@ -3,8 +3,8 @@
  * those of new tokens lie in an own cache, [row, head, place, d], written in place by the projections. Oracles:
  * gpu/kernels/norm.ts and attention.ts; tests/gpu/decode.test.ts.
  */
-import { lines } from "../matmul-code.ts";
-import type { GpuProgram } from "../program.ts";
+import { lines } from "../matmul/matmul-code.ts";
+import type { GpuProgram } from "../runtime/program.ts";
 import { type LaneProgram, POINT_LANES } from "./lanes.ts";
 import { SLOT_HEADER } from "./state.ts";
 
@@ -41,6 +41,49 @@ export const NORM: LaneProgram = {
     for (var i = first; i < u.width4; i += step) { result[base + i] = x[base + i] * scale * weight[i]; }`,
 };
 
+/** Code of the first channel of head `head`, in vectors of four; see `HeadRows`. @param width4 code of a head's vectors */
+const headColumn = (width4: string): string => `
+    fn column(head: u32, first4: u32, perGroup: u32, stride4: u32) -> u32 {
+      return first4 + (head / perGroup) * stride4 + (head % perGroup) * ${width4};
+    }`;
+
+/** Heads of queries and keys, each divided by the root of its mean square, times its weights; in place. Tiles count as in `mixProgram`. */
+export const HEAD_NORM: LaneProgram = {
+  name: "lab-decode-head-norm",
+  inputs: { queryWeight: "vec4<f32>", keyWeight: "vec4<f32>" },
+  outputs: { projected: "vec4<f32>" },
+  uniforms: {
+    tiles: "u32",
+    d4: "u32",
+    eps: "f32",
+    heads: "u32",
+    keyHeads: "u32",
+    stride4: "u32",
+    queryFirst4: "u32",
+    queryGroup: "u32",
+    queryStride4: "u32",
+    keyFirst4: "u32",
+    keyGroup: "u32",
+    keyStride4: "u32",
+  },
+  reductions: ["sum"],
+  header: headColumn("u.d4"),
+  body: `
+    let each = u.heads + u.keyHeads;
+    let at = group.y * u.tiles + tile;
+    let which = at % each;
+    let isQuery = which < u.heads;
+    var origin = column(which, u.queryFirst4, u.queryGroup, u.queryStride4);
+    if (!isQuery) { origin = column(which - u.heads, u.keyFirst4, u.keyGroup, u.keyStride4); }
+    let base = (at / each) * u.stride4 + origin;
+    var squares = 0.0;
+    for (var i = first; i < u.d4; i += step) { squares += dot(projected[base + i], projected[base + i]); }
+    let scale = inverseSqrt(sum(squares, lane) / f32(u.d4 * 4u) + u.eps);
+    for (var i = first; i < u.d4; i += step) {
+      projected[base + i] *= scale * select(keyWeight[i], queryWeight[i], isQuery);
+    }`,
+};
+
 /** Half-split rotation of queries and keys, and the place of keys and values in the cache; see `HeadRows`. */
 export const ROTATE: GpuProgram = {
   name: "lab-decode-rotate",
@@ -64,10 +107,7 @@ export const ROTATE: GpuProgram = {
     valueStride4: "u32",
   },
   workgroup: [POINT_LANES, 1],
-  header: `${SLOT_HEADER}
-    fn column(head: u32, first4: u32, perGroup: u32, stride4: u32) -> u32 {
-      return first4 + (head / perGroup) * stride4 + (head % perGroup) * 2u * u.half4;
-    }`,
+  header: `${SLOT_HEADER}${headColumn("2u * u.half4")}`,
   body: `
     let width = (u.heads + 2u * u.keyHeads) * u.half4;
     let slot = (group.x * ${POINT_LANES}u + local.x) / width;
@@ -119,7 +159,7 @@ const CACHE_UNIFORMS = {
 } as const;
 
 /**
- * Of a slot and a key head: key j lies at `pastKey(j)` of the prompt's cache where j < split, else at `ownKey + j − split`
+ * Of a slot and a key head: key j lies at `pastKey(j)` of the prompt's cache where j < split, else at `customKey + j − split`
  * of the own one, both in keys; there are `count`. What the state says is read once, for a load costs more than all else.
  */
 const PLACES = `
@@ -129,7 +169,7 @@ const PLACES = `
     let count = split + state[s + COUNT] + 1u;
     let pastHead = (state[s + PAST_ROW] * u.keyHeads + keyHead) * u.places;
     let pastTail = pastHead + u.tailStart - headKeys;
-    let ownKey = (state[s + ROW] * u.keyHeads + keyHead) * u.capacity;`;
+    let customKey = (state[s + ROW] * u.keyHeads + keyHead) * u.capacity;`;
 
 /**
  * Query heads of one key head that a thread takes together, so that it loads a key or value once for both.
@@ -155,7 +195,7 @@ const headsOfBlock = (shared: 1 | 2): string => `
     let head0 = keyHead * perKey + ${shared}u * (block % blocks);
     ${shared === 2 ? "let head1 = min(head0 + 1u, keyHead * perKey + perKey - 1u);" : ""}`;
 
-/** Threads of a workgroup of scores, each with two keys. */
+/** Threads per workgroup of scores, each with two keys. */
 export function scoreLanes(software: boolean): number {
   return software ? 16 : 64;
 }
@@ -196,8 +236,8 @@ export function scoresProgram(lanes: number, shared: 1 | 2): GpuProgram {
       ${dots("past", "before")}
     }
     if (j0 >= split || (j1 >= split && j1 < count)) {
-      let a0 = ownKey + max(j0, split) - split;
-      let a1 = ownKey + min(j1, count - 1u) - split;
+      let a0 = customKey + max(j0, split) - split;
+      let a1 = customKey + min(j1, count - 1u) - split;
       ${dots("own", "after")}
     }
     ${lines(
@@ -254,7 +294,7 @@ export function mixProgram(shared: 1 | 2): LaneProgram {
       ${add("past")}
     }
     for (var j = split + first; j < count; j += step) {
-      let at = (ownKey + j - split) * u.d4 + c;
+      let at = (customKey + j - split) * u.d4 + c;
       ${add("own")}
     }
     totals = sum4(totals, lane);

@@ -3,14 +3,14 @@
  * belongs to one thread, for barriers are dear there; on a GPU a workgroup shares it and sums in a fixed tree. Both
  * repeat bit for bit.
  */
-import type { GpuProgram } from "../program.ts";
+import type { GpuProgram } from "../runtime/program.ts";
 
 /** Threads that share a result on a GPU. */
 const SHARED_LANES = 64;
 /** Results of a workgroup where each has one thread: the width of llvmpipe's vectors. */
 const OWN_LANES = 8;
 /**
- * Threads of a workgroup where each has a point of its own and no axis to sum over, in both forms. They count on over all
+ * Threads per workgroup where each has a point of its own and no axis to sum over, in both forms. They count on over all
  * slots: a software adapter pays for every workgroup, so none is left half empty.
  */
 export const POINT_LANES = 64;
@@ -45,16 +45,16 @@ export interface LaneProgram extends Omit<GpuProgram, "workgroup"> {
   readonly subgroup?: number;
 }
 
-export interface LanedProgram {
+export interface ReductionProgram {
   readonly program: GpuProgram;
   /** Workgroups for `tiles` results. */
   groups(tiles: number): number;
 }
 
-const made = new Map<string, LanedProgram>();
+const made = new Map<string, ReductionProgram>();
 
 /** The program in the form for software adapters or for GPUs. */
-export function laned(source: LaneProgram, software: boolean): LanedProgram {
+export function withReduction(source: LaneProgram, software: boolean): ReductionProgram {
   const { reductions, subgroup, ...rest } = source;
   const lanes = subgroup ?? OWN_LANES;
   const name = `${source.name}-${software ? 1 : SHARED_LANES}${subgroup === undefined ? "" : `-${subgroup}`}`;
@@ -75,7 +75,7 @@ export function laned(source: LaneProgram, software: boolean): LanedProgram {
       ${subgroup === undefined ? "if (tile >= u.tiles) { return; } let inside = true;" : "let inside = tile < u.tiles;"}
       ${source.body}`,
   };
-  const form: LanedProgram = { program, groups: (tiles) => (software ? Math.ceil(tiles / lanes) : tiles) };
+  const form: ReductionProgram = { program, groups: (tiles) => (software ? Math.ceil(tiles / lanes) : tiles) };
   made.set(name, form);
   return form;
 }

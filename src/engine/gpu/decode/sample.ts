@@ -1,6 +1,6 @@
 /**
  * Draws the next token of every slot from its logits, on the GPU. Same steps in the same order as the CPU sampler
- * (policy/sampler.ts), which is the oracle: repetition penalty → guard clip → temperature → top-k → top-p → min-p → inverse
+ * (policy/decode/sampler.ts), which is the oracle: repetition penalty → guard clip → temperature → top-k → top-p → min-p → inverse
  * of the cumulated distribution at a Philox draw (gpu/random.ts).
  *
  * Probabilities of the draw are whole numbers, exp(score − largest) in units of 2^-31 with 64-bit sums: sums of whole
@@ -54,14 +54,12 @@ const SCORING = `
     return select(u.guard, -u.guard, (bits >> 31u) != 0u);
   }
   fn full(logit: f32) -> f32 { return guarded(logit) / u.temperature; }
-  /** What the draw sees of token i. */
-  fn score(logit: f32, row: u32, i: u32) -> f32 {
-    var z = logit;
-    if (u.words != 0u) {
-      if (((seen[row * u.words + (i >> 5u)] >> (i & 31u)) & 1u) != 0u) { z = select(z * u.penalty, z / u.penalty, z > 0.0); }
-    }
-    return guarded(z) / u.drawTemperature;
+  fn penalised(logit: f32, row: u32, i: u32) -> f32 {
+    if (u.words == 0u || ((seen[row * u.words + (i >> 5u)] >> (i & 31u)) & 1u) == 0u) { return logit; }
+    return select(logit * u.penalty, logit / u.penalty, logit > 0.0);
   }
+  /** What the draw sees of token i. */
+  fn score(logit: f32, row: u32, i: u32) -> f32 { return guarded(penalised(logit, row, i)) / u.drawTemperature; }
   /** Orders like the number; both zeros are one. */
   fn rank(value: f32) -> u32 {
     var bits = bitcast<u32>(value);
@@ -127,9 +125,16 @@ export const SAMPLE: LaneProgram = {
 
     var id = NO_TOKEN;
     if (u.greedy != 0u) {
+      // Before the guard, which would make all logits above it equal; ranks also order infinities.
+      var most = 0u;
       for (var i = first; i < u.width; i += step) {
         let x = logits[base + i];
-        if (isNumber(x) && score(x, row, i) == best) { id = min(id, i); }
+        if (isNumber(x)) { most = max(most, rank(penalised(x, row, i))); }
+      }
+      most = ~least(~most, lane);
+      for (var i = first; i < u.width; i += step) {
+        let x = logits[base + i];
+        if (isNumber(x) && rank(penalised(x, row, i)) == most) { id = min(id, i); }
       }
     } else {
       // Kept are ranks above lowest, and of those equal to it the ones from index tieFrom on.

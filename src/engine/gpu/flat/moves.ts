@@ -1,6 +1,6 @@
 /** Between sets of tensors and their arenas: plain copies of buffers, which need no program and no dispatch. */
-import { toTensor } from "../own-op.ts";
-import { type BufferCopy, copyBuffers, unwritten } from "../program.ts";
+import { toTensor } from "../runtime/custom-op.ts";
+import { type BufferCopy, copyBuffers, unwritten } from "../runtime/program.ts";
 import { type Tensor, tf } from "../tf.ts";
 import type { Arena, FlatLayout } from "./layout.ts";
 

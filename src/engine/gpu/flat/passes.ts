@@ -2,10 +2,11 @@
  * The passes of an update over all tensors of a layout: one dispatch an arena, and one to fold sums. Not differentiated.
  * The order of every sum is fixed by the tensor's own chunks, so results do not depend on what else is in the arena.
  */
+
 import type { AdamwNumbers } from "../kernels/optimiser.ts";
-import { toTensor } from "../own-op.ts";
-import { flatGrid, type GpuProgram, runProgram, unwritten } from "../program.ts";
 import { pointProgram, type RowProgram, runPoints, runRows } from "../rows-program.ts";
+import { toTensor } from "../runtime/custom-op.ts";
+import { flatGrid, type GpuProgram, runProgram, unwritten } from "../runtime/program.ts";
 import { type Tensor, tf } from "../tf.ts";
 import { CHUNK, type FlatLayout, type Segment } from "./layout.ts";
 import type { Flats } from "./moves.ts";

@@ -1,12 +1,12 @@
 /** Activations as one dispatch each way. */
-import { ownKernels } from "../own-kernels.ts";
-import { defineOp, suits, toTensor } from "../own-op.ts";
+import { customKernels } from "../runtime/custom-kernels.ts";
+import { defineOp, suits, toTensor } from "../runtime/custom-op.ts";
 import { type Tensor, tf } from "../tf.ts";
-import { runVectors, type VectorProgram } from "../vector-points.ts";
+import { runVectors, type VectorProgram } from "../tfjs/vector-points.ts";
 
 /** x · Φ(x) in the exact erf form. */
 export function gelu(x: Tensor): Tensor {
-  if (ownKernels() && suits(x)) return ownGelu({ x })[0] as Tensor;
+  if (customKernels() && suits(x)) return customGelu({ x })[0] as Tensor;
   return tf.tidy(() => x.mul(x.mul(Math.SQRT1_2).erf().add(1)).mul(0.5));
 }
 
@@ -18,7 +18,7 @@ export function silu(x: Tensor): Tensor {
 /** silu(gate) · up. */
 export function swiglu(gate: Tensor, up: Tensor): Tensor {
   const alike = tf.util.arraysEqual(gate.shape, up.shape);
-  if (ownKernels() && alike && suits(gate, up)) return ownSwiglu({ gate, up })[0] as Tensor;
+  if (customKernels() && alike && suits(gate, up)) return customSwiglu({ gate, up })[0] as Tensor;
   return tf.tidy(() => silu(gate).mul(up));
 }
 
@@ -50,7 +50,7 @@ const GELU_GRAD: VectorProgram = {
   body: "let b = bell(x); let dx = dy * (normal(x, b) + 0.3989422804014327 * x * b);",
 };
 
-const ownGelu = defineOp({
+const customGelu = defineOp({
   name: "LabGelu",
   saved: ["x"],
   forward: ({ x }) => runVectors(GELU, [x as tf.TensorInfo]),
@@ -78,7 +78,7 @@ const SWIGLU_GRAD: VectorProgram = {
     let dgate = dy * up * s * (1.0 + gate * (1.0 - s));`,
 };
 
-const ownSwiglu = defineOp({
+const customSwiglu = defineOp({
   name: "LabSwiglu",
   saved: ["gate", "up"],
   forward: ({ gate, up }) => runVectors(SWIGLU, [gate as tf.TensorInfo, up as tf.TensorInfo]),

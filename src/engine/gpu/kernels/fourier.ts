@@ -5,8 +5,9 @@
  * writes both. Limits: h · w · C below 2³². Numerics: f32; turns are folded into a quarter turn and the sine is a series,
  * because WGSL promises only 2⁻¹¹ for its own. Equals `fourierPositionsByOps` (model/sam2/prompt-encoder.ts).
  */
-import { toTensor } from "../own-op.ts";
+
 import { pointProgram, runPoints } from "../rows-program.ts";
+import { toTensor } from "../runtime/custom-op.ts";
 import type { Tensor } from "../tf.ts";
 
 /** Coefficients of the odd series of the sine, from the highest power down. */

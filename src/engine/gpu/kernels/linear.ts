@@ -1,8 +1,9 @@
-import { canAddProduct, type ProductShape, runProduct } from "../matmul-program.ts";
-import { onSoftwareAdapter, ownKernels } from "../own-kernels.ts";
-import { defineOp, suits, toTensor } from "../own-op.ts";
+import { canAddProduct, type ProductShape, runProduct } from "../matmul/matmul-program.ts";
+import { customKernels, onSoftwareAdapter } from "../runtime/custom-kernels.ts";
+import { defineOp, suits, toTensor } from "../runtime/custom-op.ts";
 import { type Tensor, tf } from "../tf.ts";
 import { columnSum } from "./column-sum.ts";
+import type { Dropout } from "./dropout.ts";
 
 /** Low-rank branch of a linear layer: y += scale · (x Aᵀ) Bᵀ with A [r, in], B [out, r]. */
 export interface LowRank {
@@ -10,6 +11,8 @@ export interface LowRank {
   readonly b: Tensor;
   /** alpha / r. */
   readonly scale: number;
+  /** Of the branch's input, in passes that train; products with the branch fused in know none. */
+  readonly dropout?: Dropout;
 }
 
 /**
@@ -23,16 +26,16 @@ export function linear(x: Tensor, weight: Tensor, bias?: Tensor, lora?: LowRank)
     const [outSize, inSize] = weight.shape as [number, number];
     const rows = x.reshape([-1, inSize]);
     const shape = [...x.shape.slice(0, -1), outSize];
-    if (ownKernels() && onSoftwareAdapter() && suits(x, weight, bias, lora?.a, lora?.b)) {
+    if (customKernels() && onSoftwareAdapter() && suits(x, weight, bias, lora?.a, lora?.b)) {
       const base = { x: rows, weight, ...(bias === undefined ? {} : { bias }) };
-      if (lora === undefined) return (ownLinear(base, { alpha: 1 })[0] as Tensor).reshape(shape);
-      const [down] = ownLinear({ x: rows, weight: lora.a }, { alpha: 1 }) as [Tensor];
+      if (lora === undefined) return (customLinear(base, { alpha: 1 })[0] as Tensor).reshape(shape);
+      const [down] = customLinear({ x: rows, weight: lora.a }, { alpha: 1 }) as [Tensor];
       if (canAddProduct(inSize, lora.a.shape[0] as number)) {
-        const [sum] = ownLowRankLinear({ ...base, down, up: lora.b }, { scale: lora.scale }) as [Tensor];
+        const [sum] = customLowRankLinear({ ...base, down, up: lora.b }, { scale: lora.scale }) as [Tensor];
         return sum.reshape(shape);
       }
-      const [y] = ownLinear(base, { alpha: 1 }) as [Tensor];
-      const [sum] = ownLinear({ x: down, weight: lora.b, add: y }, { alpha: lora.scale }) as [Tensor];
+      const [y] = customLinear(base, { alpha: 1 }) as [Tensor];
+      const [sum] = customLinear({ x: down, weight: lora.b, add: y }, { alpha: lora.scale }) as [Tensor];
       return sum.reshape(shape);
     }
     let y: Tensor = tf.matMul(rows as tf.Tensor2D, weight as tf.Tensor2D, false, true);
@@ -49,9 +52,9 @@ export function linear(x: Tensor, weight: Tensor, bias?: Tensor, lora?: LowRank)
 /** y + scale · (x Aᵀ) Bᵀ of the low-rank branch, for a y that was made elsewhere. @param y [M, out] @param x [M, in] */
 export function addLowRank(y: Tensor, x: Tensor, lora: LowRank): Tensor {
   return tf.tidy(() => {
-    if (ownKernels() && onSoftwareAdapter() && suits(x, y, lora.a, lora.b)) {
-      const [down] = ownLinear({ x, weight: lora.a }, { alpha: 1 }) as [Tensor];
-      return ownLinear({ x: down, weight: lora.b, add: y }, { alpha: lora.scale })[0] as Tensor;
+    if (customKernels() && onSoftwareAdapter() && suits(x, y, lora.a, lora.b)) {
+      const [down] = customLinear({ x, weight: lora.a }, { alpha: 1 }) as [Tensor];
+      return customLinear({ x: down, weight: lora.b, add: y }, { alpha: lora.scale })[0] as Tensor;
     }
     const down = tf.matMul(x as tf.Tensor2D, lora.a as tf.Tensor2D, false, true);
     return y.add(tf.matMul(down, lora.b as tf.Tensor2D, false, true).mul(lora.scale));
@@ -59,7 +62,7 @@ export function addLowRank(y: Tensor, x: Tensor, lora: LowRank): Tensor {
 }
 
 /** alpha · x Wᵀ (+ bias) (+ add) as one dispatch; a weight that needs no gradient costs none. */
-const ownLinear = defineOp({
+const customLinear = defineOp({
   name: "LabLinear",
   saved: ["x", "weight"],
   forward({ x, weight, bias, add }, { alpha }) {
@@ -80,7 +83,7 @@ const ownLinear = defineOp({
 });
 
 /** x Wᵀ (+ bias) + scale · down upᵀ, with down = x Aᵀ of the low-rank branch, as one dispatch. */
-const ownLowRankLinear = defineOp({
+const customLowRankLinear = defineOp({
   name: "LabLowRankLinear",
   saved: ["x", "weight", "down", "up"],
   forward(inputs, { scale }) {

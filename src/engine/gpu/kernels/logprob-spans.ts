@@ -5,8 +5,9 @@
  * workgroup; a second dispatch folds the spans of a row in order. The gradient goes by pieces of rows.
  * Limits: rows × spans below 2³². Numerics: f32, fixed order, no atomics; ids beyond the vocabulary count as its last.
  */
-import { flatGrid, type GpuProgram, type OutputInto, release, runProgram, unwritten } from "../program.ts";
+
 import { type RowProgram, runRows } from "../rows-program.ts";
+import { flatGrid, type GpuProgram, type OutputInto, release, runProgram, unwritten } from "../runtime/program.ts";
 import type { tf } from "../tf.ts";
 
 /** Entries of a span. */

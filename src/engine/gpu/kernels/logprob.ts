@@ -3,9 +3,10 @@
  * one thread (software adapter) or workgroup; longer rows are cut into spans (kernels/logprob-spans.ts). Neither way keeps
  * a softmax: the gradient makes it again from the row's log-sum-exp. f32. Equals clip, tf.logSoftmax, one-hot and sums.
  */
-import { ownKernels } from "../own-kernels.ts";
-import { defineOp, suits, toTensor } from "../own-op.ts";
+
 import { type RowProgram, runRows } from "../rows-program.ts";
+import { customKernels } from "../runtime/custom-kernels.ts";
+import { defineOp, suits, toTensor } from "../runtime/custom-op.ts";
 import { type Tensor, tf } from "../tf.ts";
 import { LOGIT, ROW_SUMS, SPAN, scoresInSpans, slopesOf } from "./logprob-spans.ts";
 
@@ -18,17 +19,17 @@ export interface TokenScores {
 
 /**
  * Log-probability of chosen ids and entropy of their distributions. Logits are clipped to ±guard before temperature;
- * a clipped logit has zero gradient (reference: grpo.md §3).
+ * a clipped logit has zero gradient (docs/spec/grpo.md#3-log-probabilities).
  * @param logits [N, V]
  * @param ids [N] int32
  * @param temperature τ > 0
  * @param guard clip bound, Infinity for none
  */
 export function tokenScores(logits: Tensor, ids: Tensor, temperature: number, guard: number): TokenScores {
-  if (ownKernels() && suits(logits)) {
+  if (customKernels() && suits(logits)) {
     const [logp, entropy] = tf.tidy(() => {
       const bound = Number.isFinite(guard) ? guard : NO_GUARD;
-      return ownScores({ logits, ids: ids.toInt() }, { temperature, guard: bound }).slice(0, 2);
+      return customScores({ logits, ids: ids.toInt() }, { temperature, guard: bound }).slice(0, 2);
     }) as [Tensor, Tensor];
     return { logp, entropy };
   }
@@ -69,7 +70,7 @@ const SCORES: RowProgram = {
     }`,
 };
 
-const ownScores = defineOp({
+const customScores = defineOp({
   name: "LabTokenScores",
   saved: ["logits", "ids"],
   savedOutputs: [false, true, true],

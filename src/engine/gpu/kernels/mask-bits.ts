@@ -7,9 +7,10 @@
  * the truth too. Plan: a thread takes 256 pixels of a mask and leaves partial sums, which a second pass adds.
  * Numerics: f32, fixed order, counts exact up to 2²⁴. Equals `maskBitsByOps`.
  */
-import { ownKernels } from "../own-kernels.ts";
-import { suits, toTensor } from "../own-op.ts";
+
 import { pointProgram, runPoints } from "../rows-program.ts";
+import { customKernels } from "../runtime/custom-kernels.ts";
+import { suits, toTensor } from "../runtime/custom-op.ts";
 import { type Tensor, tf } from "../tf.ts";
 
 /** Pixels of a word. */
@@ -58,7 +59,7 @@ export interface MaskBits {
  * @returns tensors in the ownership of the caller or its tidy
  */
 export function maskBits(logits: Tensor, truth?: Tensor): MaskBits {
-  if (!ownKernels() || !suits(logits, truth)) return maskBitsByOps(logits, truth);
+  if (!customKernels() || !suits(logits, truth)) return maskBitsByOps(logits, truth);
   const [masks, height, width] = logits.shape as [number, number, number];
   const pixels = height * width;
   const [each, runs] = [Math.ceil(pixels / WORD_PIXELS), Math.ceil(pixels / RUN)];

@@ -1,20 +1,21 @@
 /** Norms over the last axis, each one dispatch forward, with the row's mean and scale kept for the gradient. */
-import { ownKernels } from "../own-kernels.ts";
-import { defineOp, suits, toTensor } from "../own-op.ts";
+
 import { type RowProgram, runRows } from "../rows-program.ts";
+import { customKernels } from "../runtime/custom-kernels.ts";
+import { defineOp, suits, toTensor } from "../runtime/custom-op.ts";
 import { type Tensor, tf } from "../tf.ts";
 import { columnSum } from "./column-sum.ts";
 
 /** x · rsqrt(mean(x²) + eps) · weight over the last axis; weight [D]. */
 export function rmsNorm(x: Tensor, weight: Tensor, eps: number): Tensor {
-  if (ownKernels() && suits(x, weight)) return tf.tidy(() => ownRmsNorm({ x, weight }, { eps })[0] as Tensor);
+  if (customKernels() && suits(x, weight)) return tf.tidy(() => customRmsNorm({ x, weight }, { eps })[0] as Tensor);
   return tf.tidy(() => x.mul(x.square().mean(-1, true).add(eps).rsqrt()).mul(weight));
 }
 
 /** (x − mean) · rsqrt(var + eps) · weight + bias over the last axis, biased variance; weight, bias [D]. */
 export function layerNorm(x: Tensor, weight: Tensor, bias: Tensor, eps: number): Tensor {
-  if (ownKernels() && suits(x, weight, bias)) {
-    return tf.tidy(() => ownLayerNorm({ x, weight, bias }, { eps })[0] as Tensor);
+  if (customKernels() && suits(x, weight, bias)) {
+    return tf.tidy(() => customLayerNorm({ x, weight, bias }, { eps })[0] as Tensor);
   }
   return tf.tidy(() => {
     const centred = x.sub(x.mean(-1, true));
@@ -118,8 +119,8 @@ function normOp(layer: boolean): ReturnType<typeof defineOp> {
   });
 }
 
-const ownRmsNorm = normOp(false);
-const ownLayerNorm = normOp(true);
+const customRmsNorm = normOp(false);
+const customLayerNorm = normOp(true);
 
 /** Rows and width of the last axis. */
 export function rowsOf(x: { readonly shape: readonly number[] }): [number, number] {

@@ -5,7 +5,7 @@ import { type Tensor, tf } from "../tf.ts";
 export interface AdamwNumbers {
   readonly beta1: number;
   readonly beta2: number;
-  /** Added after the bias-corrected root. */
+  /** Added to the bias-corrected root of the second moment. */
   readonly eps: number;
   /** Factor of the weight: 1 − lr·decay. */
   readonly keep: number;

@@ -1,6 +1,7 @@
 /** Gathering of convolution windows into rows, so that a convolution is one matrix product (im2col). */
-import { defineOp, toTensor } from "../own-op.ts";
+
 import { pointProgram, runPoints } from "../rows-program.ts";
+import { defineOp, toTensor } from "../runtime/custom-op.ts";
 import { type Tensor, tf } from "../tf.ts";
 
 export interface Windows {
@@ -24,7 +25,7 @@ export function windowGrid(height: number, width: number, windows: Windows): [nu
  */
 export function gatherWindows(x: Tensor, windows: Windows): Tensor {
   const [, height, width, channels] = x.shape as [number, number, number, number];
-  return ownWindows({ x }, { ...windows, height, width, channels })[0] as Tensor;
+  return customWindows({ x }, { ...windows, height, width, channels })[0] as Tensor;
 }
 
 const FIELDS = {
@@ -104,7 +105,7 @@ function uniformsOf(sizes: Sizes): number[] {
   return [channels, height, width, ...windowGrid(height, width, sizes), kernelHeight, kernelWidth, stride, padding];
 }
 
-const ownWindows = defineOp({
+const customWindows = defineOp({
   name: "LabWindows",
   forward(inputs, attributes) {
     const x = inputs.x as tf.TensorInfo;

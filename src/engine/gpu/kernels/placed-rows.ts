@@ -8,9 +8,10 @@
  * U + V below 2³¹. Numerics: f32, forward a copy, backward sums in fixed order, no atomics. Equals `placedRowsByOps` and
  * its gradient.
  */
-import { onSoftwareAdapter, ownKernels } from "../own-kernels.ts";
-import { suits, toTensor } from "../own-op.ts";
+
 import { pointProgram, runPoints } from "../rows-program.ts";
+import { customKernels, onSoftwareAdapter } from "../runtime/custom-kernels.ts";
+import { suits, toTensor } from "../runtime/custom-op.ts";
 import { type Tensor, tf } from "../tf.ts";
 
 /** Groups of four elements a thread works off on software adapters, where threads are dear. */
@@ -70,7 +71,7 @@ function uniformsOf(width: number): { pieces: number; uniforms: number[] } {
 export function placedRows(first: Tensor, second: Tensor, order: readonly number[]): Tensor {
   const width = first.shape[1] as number;
   if (order.length === 0) return tf.zeros([0, width]);
-  if (!ownKernels() || !suits(first, second) || width % 4 !== 0) return placedRowsByOps(first, second, order);
+  if (!customKernels() || !suits(first, second) || width % 4 !== 0) return placedRowsByOps(first, second, order);
   const split = first.shape[0] as number;
   const place = tf.customGrad((...given) => {
     const value = tf.tidy(() => {

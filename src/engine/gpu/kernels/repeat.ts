@@ -1,5 +1,5 @@
-import { ownKernels } from "../own-kernels.ts";
-import { suits, toTensor } from "../own-op.ts";
+import { customKernels } from "../runtime/custom-kernels.ts";
+import { suits, toTensor } from "../runtime/custom-op.ts";
 import { type Tensor, tf } from "../tf.ts";
 import { columnSum } from "./column-sum.ts";
 
@@ -18,7 +18,7 @@ export function repeatRows(x: Tensor, times: number): Tensor {
     rows === 1
       ? tf.tile(given, [times, ...rest.map(() => 1)])
       : tf.tile(given.reshape([rows, 1, width]), [1, times, 1]).reshape(shape);
-  if (!ownKernels() || !suits(x)) return tf.tidy(() => copied(x));
+  if (!customKernels() || !suits(x)) return tf.tidy(() => copied(x));
   const repeat = tf.customGrad((given) => ({
     value: tf.tidy(() => copied(given as Tensor)),
     gradFunc: (gradient: Tensor) =>

@@ -7,10 +7,11 @@
  * The backend's own forward program gives the same numbers; its gradient is that of another resize, without half-pixel
  * centres, so the path through stock operations multiplies with the matrices of the interpolation instead.
  */
-import { onSoftwareAdapter, ownKernels } from "../own-kernels.ts";
-import { defineOp, suits, toTensor } from "../own-op.ts";
-import { flatGrid, type GpuProgram, release, runProgram } from "../program.ts";
+
 import { pointProgram, runPoints } from "../rows-program.ts";
+import { customKernels, onSoftwareAdapter } from "../runtime/custom-kernels.ts";
+import { defineOp, suits, toTensor } from "../runtime/custom-op.ts";
+import { flatGrid, type GpuProgram, release, runProgram } from "../runtime/program.ts";
 import { type Tensor, tf } from "../tf.ts";
 
 /**
@@ -18,9 +19,9 @@ import { type Tensor, tf } from "../tf.ts";
  * @returns [B, height, width, C]
  */
 export function resizeBilinear(x: Tensor, height: number, width: number): Tensor {
-  if (ownKernels() && suits(x) && height > 0 && width > 0) {
+  if (customKernels() && suits(x) && height > 0 && width > 0) {
     const [, oldHeight, oldWidth] = x.shape as [number, number, number, number];
-    return ownResize({ x }, { height, width, oldHeight, oldWidth })[0] as Tensor;
+    return customResize({ x }, { height, width, oldHeight, oldWidth })[0] as Tensor;
   }
   return tf.tidy(() => stockResize(height, width)(x));
 }
@@ -156,7 +157,7 @@ function backward(dy: tf.TensorInfo, { height, width, oldHeight, oldWidth }: Siz
   return cells;
 }
 
-const ownResize = defineOp({
+const customResize = defineOp({
   name: "LabResize",
   forward: (inputs, attributes) => forward(inputs.x as tf.TensorInfo, attributes as unknown as Sizes),
   gradient: ([dy], _saved, attributes) => ({

@@ -1,6 +1,6 @@
-import { ownKernels } from "../own-kernels.ts";
-import { defineOp, suits, toTensor } from "../own-op.ts";
 import { pointProgram, runPoints } from "../rows-program.ts";
+import { customKernels } from "../runtime/custom-kernels.ts";
+import { defineOp, suits, toTensor } from "../runtime/custom-op.ts";
 import { type Tensor, tf } from "../tf.ts";
 
 /** cos and sin of the rotary angles, [B or 1, 1, T, d/2] each; owned by the caller. */
@@ -10,12 +10,12 @@ export interface RopeTable {
 }
 
 /**
- * Half-split rotary embedding: x = [a | b] → [a cos − b sin | b cos + a sin] (reference: sa2va.md §11).
+ * Half-split rotary embedding: x = [a | b] → [a cos − b sin | b cos + a sin] (docs/spec/sa2va.md#11-language-models).
  * @param x [B, H, T, d]
  */
 export function applyRope(x: Tensor, table: RopeTable): Tensor {
-  if (ownKernels() && suits(x, table.cos, table.sin)) {
-    return ownRope({ x, cos: table.cos, sin: table.sin })[0] as Tensor;
+  if (customKernels() && suits(x, table.cos, table.sin)) {
+    return customRope({ x, cos: table.cos, sin: table.sin })[0] as Tensor;
   }
   return tf.tidy(() => {
     const half = (x.shape[3] as number) / 2;
@@ -90,7 +90,7 @@ function rotate(x: tf.TensorInfo, cos: tf.TensorInfo, sin: tf.TensorInfo, sign: 
   return runPoints(ROPE, [x, cos, sin], [{ shape: x.shape }], size, uniforms)[0] as tf.TensorInfo;
 }
 
-const ownRope = defineOp({
+const customRope = defineOp({
   name: "LabRope",
   saved: ["cos", "sin"],
   forward({ x, cos, sin }) {

@@ -3,8 +3,9 @@
  * rows, each from the rows of the input that its windows cover. On the tape the parts are slices, convolutions and a
  * concatenation, so the gradients are cut the same way. Window by window the same numbers as uncut.
  */
+
+import { countWork, type RowRange, rowRuns } from "../runtime/work-budget.ts";
 import { tf } from "../tf.ts";
-import { countWork, type RowRange, rowRuns } from "../work-budget.ts";
 import { windowGrid } from "./patches.ts";
 
 /**

@@ -1,9 +1,10 @@
 /** Norm and health of many tensors in one small array, so that one read-back tells all. Not differentiated. */
+
 import { FlatLayout } from "../flat/layout.ts";
 import { gather } from "../flat/moves.ts";
 import { summaryPass } from "../flat/passes.ts";
-import { ownKernels } from "../own-kernels.ts";
-import { suits } from "../own-op.ts";
+import { customKernels } from "../runtime/custom-kernels.ts";
+import { suits } from "../runtime/custom-op.ts";
 import { type Tensor, tf } from "../tf.ts";
 
 /**
@@ -13,7 +14,7 @@ import { type Tensor, tf } from "../tf.ts";
  * @returns [tensors, 3], owned by the caller or its tidy
  */
 export function summarise(tensors: readonly Tensor[], partners?: readonly Tensor[]): Tensor {
-  if (!ownKernels() || !suits(...tensors, ...(partners ?? [])) || tensors.length === 0) {
+  if (!customKernels() || !suits(...tensors, ...(partners ?? [])) || tensors.length === 0) {
     return tf.tidy(() => {
       const rows = tensors.flatMap((tensor, i) => {
         const x = partners === undefined ? tensor : tensor.sub(partners[i] as Tensor);

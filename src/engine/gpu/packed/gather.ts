@@ -1,8 +1,8 @@
 /** Rows of a packed matrix as f32: the embedding, and the oracle of every product. */
 
-import { toTensor } from "../own-op.ts";
-import type { GpuProgram } from "../program.ts";
-import { flatGrid, runProgram, unwritten } from "../program.ts";
+import { toTensor } from "../runtime/custom-op.ts";
+import type { GpuProgram } from "../runtime/program.ts";
+import { flatGrid, runProgram, unwritten } from "../runtime/program.ts";
 import { type Tensor, tf } from "../tf.ts";
 import type { PackedMatrix } from "./matrix.ts";
 import { buffersOf } from "./product.ts";

@@ -1,7 +1,8 @@
 /** The linear layer over a packed weight, on the tape: gradients for its input and its low-rank branch, none for itself. */
+
 import { addLowRank, type LowRank } from "../kernels/linear.ts";
-import { ownKernels } from "../own-kernels.ts";
-import { suits, toTensor } from "../own-op.ts";
+import { customKernels } from "../runtime/custom-kernels.ts";
+import { suits, toTensor } from "../runtime/custom-op.ts";
 import { type Tensor, tf } from "../tf.ts";
 import { unpacked } from "./gather.ts";
 import type { Arithmetic } from "./half.ts";
@@ -26,7 +27,8 @@ export function packedLinear(
   return tf.tidy(() => {
     const [outSize, inSize] = matrix.shape;
     const rows = x.reshape([-1, inSize]);
-    const y = ownKernels() && suits(x) ? ownProduct(rows, matrix, bias, arithmetic) : stockProduct(rows, matrix, bias);
+    const y =
+      customKernels() && suits(x) ? customProduct(rows, matrix, bias, arithmetic) : stockProduct(rows, matrix, bias);
     const sum = lora === undefined ? y : addLowRank(y, rows, lora);
     return sum.reshape([...x.shape.slice(0, -1), outSize]);
   });
@@ -38,7 +40,7 @@ function stockProduct(rows: Tensor, matrix: PackedMatrix, bias: Tensor | undefin
   return bias === undefined ? y : y.add(bias);
 }
 
-function ownProduct(rows: Tensor, matrix: PackedMatrix, bias: Tensor | undefined, arithmetic: Arithmetic): Tensor {
+function customProduct(rows: Tensor, matrix: PackedMatrix, bias: Tensor | undefined, arithmetic: Arithmetic): Tensor {
   const inSize = matrix.shape[1];
   const product = tf.customGrad((given) => {
     const input = given as Tensor;

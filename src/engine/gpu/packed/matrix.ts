@@ -1,6 +1,9 @@
-/** A frozen matrix in own GPU buffers, in one of the packed forms; never a tensor (reference: webgpu.md §5). */
+/**
+ * A frozen matrix in own GPU buffers, in one of the packed forms; never a tensor
+ * (docs/spec/webgpu.md#5-packed-weights).
+ */
 import { LabError } from "../../errors.ts";
-import { dropBuffers, makeBuffer } from "../own-buffers.ts";
+import { dropBuffers, makeBuffer } from "../runtime/raw-buffers.ts";
 import type { PackedRows } from "./quantise.ts";
 import { packRows } from "./quantise.ts";
 import { BLOCK_ELEMENTS, rowsPerBlock, type WeightStorage } from "./storage.ts";

@@ -1,7 +1,8 @@
 /** Products with packed matrices, block by block. */
-import { MOST_ROWS, type Tile } from "../matmul-code.ts";
-import { multiplesOf4 } from "../matmul-program.ts";
-import { broadcastLanes, halfPrograms, onSoftwareAdapter } from "../own-kernels.ts";
+
+import { MOST_ROWS, type Tile } from "../matmul/matmul-code.ts";
+import { multiplesOf4 } from "../matmul/matmul-program.ts";
+import { broadcastLanes, halfPrograms, onSoftwareAdapter } from "../runtime/custom-kernels.ts";
 import {
   flatGrid,
   type GpuProgram,
@@ -12,9 +13,9 @@ import {
   release,
   runProgram,
   unwritten,
-} from "../program.ts";
+} from "../runtime/program.ts";
+import { countWork, type RowRange, rowRuns } from "../runtime/work-budget.ts";
 import type { tf } from "../tf.ts";
-import { countWork, type RowRange, rowRuns } from "../work-budget.ts";
 import { type Arithmetic, rowFactors, weightFactor } from "./half.ts";
 import type { PackedBlock, PackedMatrix } from "./matrix.ts";
 import { backwardProgram, COLUMNS, forwardProgram, lanesOf } from "./register-programs.ts";

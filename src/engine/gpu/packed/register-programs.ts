@@ -1,20 +1,21 @@
 /**
  * Products with packed rows for software adapters: sums in registers, no workgroup memory, no barrier (reference:
- * webgpu.md §6.1), rows of x and dY handed round in the subgroup where it has 4 or 8 lanes, as in gpu/matmul-code.ts.
+ * docs/spec/webgpu.md#61-kernels), rows of x and dY handed round in the subgroup where it has 4 or 8 lanes, as in
+ * gpu/matmul/matmul-code.ts.
  * Sums are f32 whatever the storage.
  */
-import { lines, loadsOf, pickRow, rowAddresses, rowOf, type Tile } from "../matmul-code.ts";
-import type { GpuProgram } from "../program.ts";
+import { lines, loadsOf, pickRow, rowAddresses, rowOf, type Tile } from "../matmul/matmul-code.ts";
+import type { GpuProgram } from "../runtime/program.ts";
 import { hasScales, type WeightStorage } from "./storage.ts";
 import { blockInputs, readUnit, UNITS_PER_SCALE, unpackHeader } from "./unpack.ts";
 
-/** Threads of a workgroup without subgroups of a known size. */
+/** Threads per workgroup without subgroups of a known size. */
 const LANES = 8;
 
 /** Output columns a thread of the forward product works on. */
 export const COLUMNS = 4;
 
-/** Threads of a workgroup, which are one subgroup where there is a broadcast. */
+/** Threads per workgroup, which are one subgroup where there is a broadcast. */
 export function lanesOf({ broadcast }: Tile): number {
   return broadcast === 0 ? LANES : broadcast;
 }
@@ -127,7 +128,7 @@ export function forwardProgram(storage: WeightStorage, tile: Tile, vectors: bool
         ${pickRow("sum", rows, 1, (r) => `c${r}`)}
         put(row + r, col, sum);
       }
-      // Not beside the sums: see finishCode of gpu/matmul-code.ts.
+      // Not beside the sums: see finishCode of gpu/matmul/matmul-code.ts.
       if (u.hasBias != 0u) { finish(row, col); }`,
   };
 }

@@ -1,7 +1,7 @@
 /**
  * How a frozen matrix may be held on the GPU, and what it then costs. A matrix [out, in] lies row by row; every row is
  * padded to a whole number of units, and long matrices are cut into blocks of rows so that no buffer outgrows the
- * smallest binding a WebGPU device may have (reference: webgpu.md §5).
+ * smallest binding a WebGPU device may have (docs/spec/webgpu.md#5-packed-weights).
  */
 
 /**

@@ -1,5 +1,5 @@
 /** What a person types to name a checkpoint on a server: the address of a folder, or a repository of a model hub. */
-import { LabError } from "../../errors.ts";
+import { LabError, plainLine, quote } from "../../errors.ts";
 
 export interface RemoteAddress {
   /** Where the files lie, with a slash at the end. */
@@ -27,7 +27,7 @@ export function remoteAddress(text: string, hub: string, plainHttp: "local" | "a
   const named = REPOSITORY.exec(typed);
   if (named !== null) {
     if (hub.trim() === "") {
-      throw new LabError("bad-input", `"${typed}" is a repository's name; give the address of its hub too`, {
+      throw new LabError("bad-input", `${quote(typed)} is a repository's name; give the address of its hub too`, {
         subject: typed,
       });
     }
@@ -37,14 +37,24 @@ export function remoteAddress(text: string, hub: string, plainHttp: "local" | "a
   const host = hub.trim() === "" ? null : checked(hub, plainHttp);
   const page = host !== null && host.origin === url.origin ? PAGE.exec(url.pathname) : null;
   if (host !== null && page !== null) {
-    return repository(host, page[1] as string, decodeURIComponent(page[2] ?? DEFAULT_REVISION));
+    return repository(host, page[1] as string, decoded(page[2] ?? DEFAULT_REVISION));
   }
   const baseUrl = url.href.endsWith("/") ? url.href : `${url.href}/`;
   const last = url.pathname
     .split("/")
     .filter((part) => part !== "")
     .at(-1);
-  return { baseUrl, name: last === undefined ? url.host : decodeURIComponent(last), listUrl: null };
+  return { baseUrl, name: last === undefined ? url.host : decoded(last), listUrl: null };
+}
+
+/** A part of an address as people read it; one with escapes that stand for no text as it is. */
+function decoded(part: string): string {
+  try {
+    return plainLine(decodeURIComponent(part));
+  } catch (thrown) {
+    if (thrown instanceof URIError) return part;
+    throw thrown;
+  }
 }
 
 function repository(hub: URL, name: string, revision: string): RemoteAddress {
@@ -59,7 +69,7 @@ function repository(hub: URL, name: string, revision: string): RemoteAddress {
 
 function checked(text: string, plainHttp: "local" | "any"): URL {
   const refuse = (why: string): never => {
-    throw new LabError("bad-input", `"${text.trim()}" cannot be opened: ${why}; nothing was fetched`, {
+    throw new LabError("bad-input", `${quote(text.trim())} cannot be opened: ${why}; nothing was fetched`, {
       subject: text.trim(),
     });
   };

@@ -52,7 +52,7 @@ async function identityOf(
 ): Promise<string> {
   if (file.version !== null) return file.version;
   const { size } = file;
-  if (size < 8) throw new LabError("bad-input", `${file.path} has ${size} bytes and is no file of weights`);
+  if (size < 8) throw new LabError("bad-input", `${file.path} has ${size} bytes and is not a weight file`);
   if (!ranges) return sha256Hex(await source.read(0, Math.min(size, PLACES * PLACE_BYTES)));
   const exact = rangeSource({ path: file.path, url, size }, deps, 0);
   const parts: string[] = [String(size)];

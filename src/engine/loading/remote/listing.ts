@@ -1,7 +1,9 @@
 /** What a checkpoint on a server has and how large it is, found out before any weight is fetched. */
-import { isRecord } from "../../bytes/json.ts";
-import { LabError, toLabError } from "../../errors.ts";
+import { checkShape, isRecord, parseJson } from "../../bytes/json.ts";
+import { LabError, quote, toLabError } from "../../errors.ts";
 import { parseSa2vaConfig, type Sa2vaConfig } from "../../model/config.ts";
+import { isCodeFile, MAX_CODE_BYTES, MAX_CODE_FILES, remoteCode } from "../../model/remote-code.ts";
+import { WEIGHT_INDEX } from "../../model/weights/checkpoint.ts";
 import type { RemoteAddress } from "./address.ts";
 import { explained, type RemoteDeps, refused, repeated, request } from "./request.ts";
 
@@ -47,7 +49,8 @@ export interface Asked {
 }
 
 /**
- * Asks for sizes and versions; of contents only config.json and the index of the weights are read.
+ * Asks for sizes and versions; of contents only config.json, the index of the weights and, where no hub lists them, the
+ * Python files that config.json leads to are read.
  * @throws LabError naming the file that is missing, refused, of unknown size, or a config.json of another model
  */
 export async function askRemote(address: RemoteAddress, options: RemoteDeps = {}): Promise<Asked> {
@@ -59,11 +62,13 @@ export async function askRemote(address: RemoteAddress, options: RemoteDeps = {}
       listed === null ? fileFacts(path, baseUrl + path, deps) : listed.find((file) => file.path === path);
     const config = await find("config.json");
     if (config === undefined) {
-      throw new LabError("bad-input", `${baseUrl} is no checkpoint folder: there is no config.json`, {
+      throw new LabError("bad-input", `${baseUrl} is not a checkpoint folder: config.json is missing`, {
         subject: baseUrl,
       });
     }
-    const parsed = parseSa2vaConfig(await fetchJson("config.json", baseUrl, deps));
+    const json = await fetchJson("config.json", baseUrl, deps);
+    const parsed = parseSa2vaConfig(json);
+    const code = listed === null ? await codeFiles(json, baseUrl, find, deps) : listedCode(listed);
     const sides = await Promise.all(SIDE_FILES.slice(1).map(find));
     const index = await find(INDEX);
     const shards = index === undefined ? [SINGLE] : shardNames(await fetchJson(INDEX, baseUrl, deps));
@@ -73,7 +78,7 @@ export async function askRemote(address: RemoteAddress, options: RemoteDeps = {}
       if (file === undefined) throw missingWeights(path, index !== undefined, baseUrl);
       weights.push(file);
     }
-    const files = [config, ...sides, index, ...weights].filter((file) => file !== undefined);
+    const files = [config, ...sides, ...code, index, ...weights].filter((file) => file !== undefined);
     const listing = {
       ...address,
       files,
@@ -86,22 +91,58 @@ export async function askRemote(address: RemoteAddress, options: RemoteDeps = {}
   }
 }
 
+/** Python files that the hub lists in the repository's root, as far as they are within bounds. */
+function listedCode(listed: readonly RemoteFile[]): readonly RemoteFile[] {
+  return listed.filter(({ path, size }) => isCodeFile(path) && size <= MAX_CODE_BYTES).slice(0, MAX_CODE_FILES);
+}
+
+/** Python files that config.json leads to, on a server that lists nothing. */
+async function codeFiles(
+  config: unknown,
+  baseUrl: string,
+  find: (path: string) => Promise<RemoteFile | undefined>,
+  deps: RemoteDeps,
+): Promise<readonly RemoteFile[]> {
+  const files: RemoteFile[] = [];
+  await remoteCode([config], async (path) => {
+    const file = await find(path);
+    if (file === undefined || file.size > MAX_CODE_BYTES) return null;
+    files.push(file);
+    return new TextDecoder().decode(await fetchSmall(path, baseUrl, deps));
+  });
+  return files;
+}
+
 function missingWeights(path: string, indexed: boolean, baseUrl: string): LabError {
   const why = indexed
     ? `${INDEX} lists ${path}, which is not on the server`
     : `there is neither ${SINGLE} nor ${INDEX}; other forms of weights cannot be read`;
-  return new LabError("bad-input", `${baseUrl} is no usable checkpoint folder: ${why}`, { subject: path });
+  return new LabError("bad-input", `${baseUrl} is not a usable checkpoint folder: ${why}`, { subject: path });
 }
 
+/** Above every published checkpoint; each is asked about by itself. */
+const MOST_SHARDS = 1024;
+
 function shardNames(json: unknown): string[] {
-  const map = isRecord(json) && isRecord(json.weight_map) ? json.weight_map : undefined;
-  if (map === undefined) throw new LabError("bad-input", `${INDEX} has no weight_map`, { subject: INDEX });
-  const names = [...new Set(Object.values(map).map(String))].sort();
+  const names = [...new Set(Object.values(checkShape(json, WEIGHT_INDEX, INDEX).weight_map))].sort();
+  if (names.length > MOST_SHARDS) {
+    throw new LabError(
+      "bad-input",
+      `${INDEX} lists ${names.length} files of weights, at most ${MOST_SHARDS} are read`,
+      {
+        subject: INDEX,
+      },
+    );
+  }
   const odd = names.find((name) => !/^\w[\w.-]*\.safetensors$/.test(name));
   if (odd !== undefined || names.length === 0) {
-    throw new LabError("bad-input", `${INDEX} lists "${odd ?? "no file"}", which is no file of weights in the folder`, {
-      subject: INDEX,
-    });
+    throw new LabError(
+      "bad-input",
+      `${INDEX} lists ${odd === undefined ? "no file" : quote(odd)}, which is not a weight file in the folder`,
+      {
+        subject: INDEX,
+      },
+    );
   }
   return names;
 }
@@ -202,12 +243,13 @@ async function wholeBody(
   path: string,
   pieces: AsyncIterable<Uint8Array<ArrayBuffer>>,
 ): Promise<Uint8Array<ArrayBuffer>> {
+  const most = isCodeFile(path) ? MAX_CODE_BYTES : MAX_SIDE_BYTES;
   const found: Uint8Array<ArrayBuffer>[] = [];
   let bytes = 0;
   for await (const piece of pieces) {
     bytes += piece.length;
-    if (bytes > MAX_SIDE_BYTES) {
-      throw new LabError("bad-input", `${path} has more than ${MAX_SIDE_BYTES} bytes and was not read`, {
+    if (bytes > most) {
+      throw new LabError("bad-input", `${path} has more than ${most} bytes and was not read`, {
         subject: path,
       });
     }
@@ -224,7 +266,7 @@ async function wholeBody(
 
 function parsedJson(bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(new TextDecoder().decode(bytes)) as unknown;
+    return parseJson(new TextDecoder().decode(bytes), "The answer");
   } catch {
     // Not JSON: the callers say what that means.
     return undefined;

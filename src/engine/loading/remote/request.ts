@@ -182,7 +182,7 @@ export function refused(url: string, status: number): LabError {
 }
 
 function stopIf(signal: AbortSignal | undefined): void {
-  if (signal?.aborted === true) throw new LabError("cancelled", "Fetching the checkpoint was stopped");
+  if (signal?.aborted === true) throw new LabError("cancelled", "The download was stopped");
 }
 
 function wait(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {

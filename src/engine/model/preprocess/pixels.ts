@@ -1,4 +1,7 @@
-/** From bytes to the values both image encoders expect (reference: sa2va.md §5.2, §5.3). */
+/**
+ * From bytes to the values both image encoders expect (docs/spec/sa2va.md#52-tiles-for-the-vision-tower,
+ * docs/spec/sa2va.md#53-sam2-input).
+ */
 import type { RgbImage } from "../../data/sample.ts";
 import { resizeBicubic } from "./pillow-bicubic.ts";
 

@@ -1,4 +1,4 @@
-/** Region masks on the visual-token grid of one tile (reference: sa2va.md §5.4). */
+/** Region masks on the visual-token grid of one tile (docs/spec/sa2va.md#54-region-masks). */
 import { LabError } from "../../errors.ts";
 
 export interface RegionGridOptions {

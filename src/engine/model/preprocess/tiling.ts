@@ -1,4 +1,4 @@
-/** Cutting a picture into the square tiles of the vision tower (reference: sa2va.md §5.2). */
+/** Cutting a picture into the square tiles of the vision tower (docs/spec/sa2va.md#52-tiles-for-the-vision-tower). */
 import type { RgbImage } from "../../data/sample.ts";
 import { LabError } from "../../errors.ts";
 import { resizeBicubic } from "./pillow-bicubic.ts";

@@ -1,8 +1,15 @@
 /**
  * Sizes of the SAM2 parts. Published checkpoints do not state them: the key `sam2_config` is this project's extension
- * for small models, and its absence means Hiera-L (reference: sa2va.md §3).
+ * for small models, and its absence means Hiera-L (docs/spec/sa2va.md#3-checkpoint-files).
  */
+import { isRecord } from "../../bytes/json.ts";
 import { LabError } from "../../errors.ts";
+import { fieldsOf } from "../config-fields.ts";
+
+/** Bounds above every published SAM2. */
+const MOST_PIXELS = 8192;
+const MOST_CHANNELS = 8192;
+const MOST_BLOCKS = 256;
 
 export interface Sam2Config {
   /** Side of the square input in pixels. */
@@ -47,19 +54,21 @@ export const PATCH_STRIDE = 4;
  */
 export function parseSam2Config(value: unknown): Sam2Config {
   if (value === undefined || value === null) return HIERA_L;
-  if (typeof value !== "object") throw new LabError("bad-config", "config.json: sam2_config is not an object");
-  const json = value as Record<string, unknown>;
+  if (!isRecord(value)) {
+    throw new LabError("bad-config", "config.json: sam2_config is not an object", { subject: "sam2_config" });
+  }
+  const fields = fieldsOf(value, "sam2_config.");
   const config: Sam2Config = {
-    imageSize: whole(json, "image_size", HIERA_L.imageSize),
-    embedDim: whole(json, "embed_dim", HIERA_L.embedDim),
-    numHeads: whole(json, "num_heads", HIERA_L.numHeads),
-    stages: wholes(json, "stages", HIERA_L.stages, 1),
-    globalAttBlocks: wholes(json, "global_att_blocks", HIERA_L.globalAttBlocks, 0),
-    windowSpec: wholes(json, "window_spec", HIERA_L.windowSpec, 1),
-    posEmbedSize: pair(wholes(json, "window_pos_embed_bkg_spatial_size", HIERA_L.posEmbedSize, 1)),
-    hiddenDim: whole(json, "hidden_dim", HIERA_L.hiddenDim),
-    decoderDepth: whole(json, "decoder_depth", HIERA_L.decoderDepth),
-    decoderNumHeads: whole(json, "decoder_num_heads", HIERA_L.decoderNumHeads),
+    imageSize: fields.whole("image_size", HIERA_L.imageSize, MOST_PIXELS),
+    embedDim: fields.whole("embed_dim", HIERA_L.embedDim, MOST_CHANNELS),
+    numHeads: fields.whole("num_heads", HIERA_L.numHeads, MOST_CHANNELS),
+    stages: fields.wholes("stages", HIERA_L.stages, 1, MOST_BLOCKS),
+    globalAttBlocks: fields.wholes("global_att_blocks", HIERA_L.globalAttBlocks, 0, 4 * MOST_BLOCKS),
+    windowSpec: fields.wholes("window_spec", HIERA_L.windowSpec, 1, MOST_PIXELS),
+    posEmbedSize: pair(fields.wholes("window_pos_embed_bkg_spatial_size", HIERA_L.posEmbedSize, 1, MOST_CHANNELS)),
+    hiddenDim: fields.whole("hidden_dim", HIERA_L.hiddenDim, MOST_CHANNELS),
+    decoderDepth: fields.whole("decoder_depth", HIERA_L.decoderDepth, MOST_BLOCKS),
+    decoderNumHeads: fields.whole("decoder_num_heads", HIERA_L.decoderNumHeads, MOST_CHANNELS),
   };
   if (config.stages.length !== 4 || config.windowSpec.length !== 4) {
     throw new LabError("bad-config", "config.json: sam2_config.stages and window_spec must have four entries each");
@@ -72,32 +81,6 @@ export function parseSam2Config(value: unknown): Sam2Config {
     );
   }
   return config;
-}
-
-function whole(json: Record<string, unknown>, key: string, fallback: number): number {
-  const value = json[key] ?? fallback;
-  if (typeof value !== "number" || !Number.isInteger(value) || value < 1) {
-    throw new LabError("bad-config", `config.json: sam2_config.${key} is not a whole number from 1 on`, {
-      subject: key,
-    });
-  }
-  return value;
-}
-
-function wholes(
-  json: Record<string, unknown>,
-  key: string,
-  fallback: readonly number[],
-  least: number,
-): readonly number[] {
-  const value = json[key] ?? fallback;
-  const good = Array.isArray(value) && value.every((item) => Number.isInteger(item) && item >= least);
-  if (!good) {
-    throw new LabError("bad-config", `config.json: sam2_config.${key} is not a list of whole numbers`, {
-      subject: key,
-    });
-  }
-  return value as readonly number[];
 }
 
 function pair(values: readonly number[]): readonly [number, number] {

@@ -1,14 +1,17 @@
-/** The Hiera trunk of SAM2, NHWC (reference: sa2va.md §13). Frozen: nothing here is meant to be differentiated. */
+/**
+ * The Hiera trunk of SAM2, NHWC (docs/spec/sa2va.md#13-sam2-image-encoder). Frozen: nothing here is meant to be
+ * differentiated.
+ */
 
 import { headsOfPart } from "../../gpu/heads.ts";
 import { gelu } from "../../gpu/kernels/activation.ts";
-import { attention } from "../../gpu/kernels/attention.ts";
+import { attention } from "../../gpu/kernels/attention/attention.ts";
 import { conv2d } from "../../gpu/kernels/conv.ts";
 import { layerNorm } from "../../gpu/kernels/norm.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
-import { linearLayer, linearPart } from "../linear-layer.ts";
 import type { Probe } from "../probe.ts";
-import type { Weights } from "../weights.ts";
+import { linearLayer, linearPart } from "../weights/linear-layer.ts";
+import type { Weights } from "../weights/weights.ts";
 import { PATCH_STRIDE, type Sam2Config } from "./config.ts";
 import { resizeBicubicClamped } from "./interpolation.ts";
 

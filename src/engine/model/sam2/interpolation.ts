@@ -4,7 +4,8 @@ const CUBIC_A = -0.75;
 
 /**
  * Bicubic resize as PyTorch does it for position embeddings: a = −0.75, half-pixel centres, border taps clamped, no
- * antialiasing (reference: sa2va.md §13). Separable, so it is one product per axis and needs no read-back.
+ * antialiasing (docs/spec/sa2va.md#13-sam2-image-encoder). Separable, so it is one product per axis and needs no
+ * read-back.
  * @param x [B, h, w, C]
  * @returns [B, height, width, C]
  */

@@ -1,5 +1,6 @@
 /**
- * SAM2's mask decoder: language prompts against cached image features (reference: sa2va.md §15). Differentiable with
+ * SAM2's mask decoder: language prompts against cached image features (docs/spec/sa2va.md#15-mask-decoder).
+ * Differentiable with
  * respect to the decoder, the prompt encoder and the language prompts.
  */
 import { gelu } from "../../gpu/kernels/activation.ts";
@@ -9,7 +10,7 @@ import { layerNorm } from "../../gpu/kernels/norm.ts";
 import { repeatRows } from "../../gpu/kernels/repeat.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { Probe } from "../probe.ts";
-import type { Weights } from "../weights.ts";
+import type { Weights } from "../weights/weights.ts";
 import type { Sam2Config } from "./config.ts";
 import type { SamFeatures } from "./neck.ts";
 import { densePositions, densePrompt, sparseTokens } from "./prompt-encoder.ts";

@@ -1,9 +1,12 @@
-/** Feature pyramid on top of the trunk, and the cached image features of the mask decoder (reference: sa2va.md §13). */
+/**
+ * Feature pyramid on top of the trunk, and the cached image features of the mask decoder
+ * (docs/spec/sa2va.md#13-sam2-image-encoder).
+ */
 import { conv2d } from "../../gpu/kernels/conv.ts";
 import { nearestTwice } from "../../gpu/kernels/resize.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { Probe } from "../probe.ts";
-import type { Weights } from "../weights.ts";
+import type { Weights } from "../weights/weights.ts";
 import type { Sam2Config } from "./config.ts";
 import { hiera } from "./hiera.ts";
 

@@ -1,7 +1,10 @@
-/** From low-resolution mask logits to masks at image size, and their overlap with a truth (reference: sa2va.md §15). */
+/**
+ * From low-resolution mask logits to masks at image size, and their overlap with a truth
+ * (docs/spec/sa2va.md#15-mask-decoder).
+ */
 import { maskBits, pixelsOf } from "../../gpu/kernels/mask-bits.ts";
 import { resizeBilinear } from "../../gpu/kernels/resize.ts";
-import { readTogether } from "../../gpu/read-back.ts";
+import { readTogether } from "../../gpu/runtime/read-back.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 
 /**

@@ -1,9 +1,13 @@
-/** Prompt encoder of SAM2 as Sa2VA uses it: no click, no mask, one language token (reference: sa2va.md §14). */
+/**
+ * Prompt encoder of SAM2 as Sa2VA uses it: no click, no mask, one language token
+ * (docs/spec/sa2va.md#14-prompt-encoder).
+ */
+
 import { fourierRows, SINE_SERIES } from "../../gpu/kernels/fourier.ts";
-import { ownKernels } from "../../gpu/own-kernels.ts";
-import { suits } from "../../gpu/own-op.ts";
+import { customKernels } from "../../gpu/runtime/custom-kernels.ts";
+import { suits } from "../../gpu/runtime/custom-op.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
-import type { Weights } from "../weights.ts";
+import type { Weights } from "../weights/weights.ts";
 
 const PROMPT = "grounding_encoder.sam2_model.sam_prompt_encoder";
 
@@ -36,7 +40,7 @@ export function densePositions(w: Weights, height: number, width: number): Tenso
  * @returns [h·w, C]
  */
 export function fourierPositions(matrix: Tensor, height: number, width: number): Tensor {
-  if (ownKernels() && suits(matrix)) return fourierRows(matrix, height, width);
+  if (customKernels() && suits(matrix)) return fourierRows(matrix, height, width);
   return fourierPositionsByOps(matrix, height, width);
 }
 

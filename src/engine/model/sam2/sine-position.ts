@@ -1,5 +1,6 @@
 /**
- * Normalised sine position embedding of SAM2's neck (reference: sa2va.md §13). The image path does not use it; memory
+ * Normalised sine position embedding of SAM2's neck (docs/spec/sa2va.md#13-sam2-image-encoder). The image path does
+ * not use it; memory
  * attention over video frames does.
  * @param channels multiple of 4: the first half encodes y, the second x
  * @returns [channels, height, width], sines and cosines interleaved

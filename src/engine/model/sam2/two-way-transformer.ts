@@ -1,11 +1,11 @@
-/** The decoder's transformer, in which tokens and image attend to each other (reference: sa2va.md §15). */
-import { attention } from "../../gpu/kernels/attention.ts";
+/** The decoder's transformer, in which tokens and image attend to each other (docs/spec/sa2va.md#15-mask-decoder). */
+import { attention } from "../../gpu/kernels/attention/attention.ts";
 import { linear } from "../../gpu/kernels/linear.ts";
 import { layerNorm } from "../../gpu/kernels/norm.ts";
 import { repeatRows } from "../../gpu/kernels/repeat.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { Probe } from "../probe.ts";
-import type { Weights } from "../weights.ts";
+import type { Weights } from "../weights/weights.ts";
 import type { Sam2Config } from "./config.ts";
 
 const NORM_EPS = 1e-5;

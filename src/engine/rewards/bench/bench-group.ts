@@ -18,6 +18,8 @@ export interface BenchRollout {
 export interface BenchGroup {
   /** Unique in the bench. */
   readonly key: string;
+  /** Groups of one loop and batch are scored together, as those of a step are; "" for groups that were sampled. */
+  readonly batch: string;
   readonly loop: 1 | 2;
   /** Row of the open data set, or the name that an imported file gives it. */
   readonly rowId: string;
@@ -34,6 +36,6 @@ export interface BenchGroup {
 }
 
 /** A group before it is scored, or one that is scored anew. */
-export type UnscoredGroup = Pick<BenchGroup, "key" | "loop" | "rowId" | "imageId" | "weights"> & {
+export type UnscoredGroup = Pick<BenchGroup, "key" | "batch" | "loop" | "rowId" | "imageId" | "weights"> & {
   readonly rollouts: readonly Pick<BenchRollout, "id" | "facts" | "completion">[];
 };

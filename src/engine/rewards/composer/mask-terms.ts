@@ -1,5 +1,5 @@
 /** Auxiliary terms of two masks: coarser than IoU, so that they still differ where every IoU is 0 (notes/002, 272). */
-import { type Rle, rleBox, rleRuns } from "../../data/rle.ts";
+import { type Rle, rleBox, rleRuns } from "../../data/mask/rle.ts";
 
 /** Overlap of the bounding boxes, 0..1; null when a mask is empty. */
 export function boxIou(a: Rle, b: Rle): number | null {

@@ -72,7 +72,7 @@ export function rewardPlan(config: LabConfig): RewardPlan {
 
 /**
  * Weights as they act: without a judge METEOR takes the judge's weight as well, so that 0.25 METEOR + 0.75 judge
- * becomes METEOR alone in full (rewards.md §3, Requirements).
+ * becomes METEOR alone in full (docs/spec/rewards.md#requirements-for-any-of-them).
  */
 export function actingWeights(weights: TermWeights, judge: boolean): TermWeights {
   return judge || weights.judge === 0 ? weights : { ...weights, meteor: weights.meteor + weights.judge, judge: 0 };

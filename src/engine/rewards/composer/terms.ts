@@ -26,13 +26,16 @@ function missing(name: TermName, note: string): RewardTerm {
   return { name, value: null, weight: 0, note };
 }
 
-/** IoU of given and predicted mask in the form of the plan; no mask at all is worth 0 (rewards.md §4, Empty generations). */
+/**
+ * IoU of given and predicted mask in the form of the plan; no mask at all is worth 0
+ * (docs/spec/rewards.md#4-reward-hacking, Empty generations).
+ */
 function overlapTerm({ given, predicted }: RolloutFacts, plan: RewardPlan): RewardTerm {
   if (given === null) return missing("iou", "no given mask in the file");
   return iouTerm(given, predicted, { shape: plan.iouShape, emptyPairValue: plan.emptyPair, weight: 0 });
 }
 
-/** METEOR of the generated caption against the data set's; nothing said is worth 0. */
+/** METEOR of the generated caption against the caption of the row; nothing said is worth 0. */
 function captionTerm({ caption, reference }: RolloutFacts, meteor: Meteor): RewardTerm {
   if (reference === null) return missing("meteor", "no reference caption in the file");
   const detail = meteor.score(reference, caption ?? "");

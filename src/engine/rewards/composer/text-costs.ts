@@ -1,4 +1,7 @@
-/** Costs of a caption, each from 0 to 1: what pays in METEOR or IoU without saying anything (rewards.md §4). */
+/**
+ * Costs of a caption, each from 0 to 1: what pays in METEOR or IoU without saying anything
+ * (docs/spec/rewards.md#4-reward-hacking).
+ */
 import { meteorTokens } from "../meteor/tokens.ts";
 
 /** Words of a text without case and punctuation. */

@@ -1,8 +1,8 @@
 /** The prompts behind a verdict, word for word: filled in the same way for the model and for people. */
 import type { JudgeDetail } from "../term.ts";
 import type { CaptionPair } from "../types.ts";
-import { fillPrompt, type JudgePrompts, plainCaption } from "./prompts.ts";
-import { choiceText, type QuestionCounts, questionText } from "./question-set.ts";
+import { fillPrompt, type JudgePrompts, plainCaption } from "./questions/prompts.ts";
+import { choiceText, type QuestionCounts, questionText } from "./questions/question-set.ts";
 
 /** A question as far as a prompt shows it. */
 export interface Asked {

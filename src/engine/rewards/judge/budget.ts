@@ -1,6 +1,6 @@
 /** What a run may spend on its judge, in calls and money; kept to the call, whatever is under way at the same time. */
-import { JudgeFailure } from "./failure.ts";
-import type { ChatReply, ChatRequest } from "./provider.ts";
+import { JudgeFailure } from "./providers/failure.ts";
+import type { ChatReply, ChatRequest } from "./providers/provider.ts";
 
 export interface BudgetLimits {
   /** Requests that may be sent, repeats included; 0 = no limit. */

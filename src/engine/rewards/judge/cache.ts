@@ -1,7 +1,8 @@
 /** Replies by the content of what was asked. Nothing else decides a hit: no row id, no address, no key. */
+import * as z from "zod/mini";
 import { sha256Hex } from "../../bytes/hash.ts";
-import { isRecord } from "../../bytes/json.ts";
-import type { ChatRequest } from "./provider.ts";
+import { parseJsonAs } from "../../bytes/json.ts";
+import type { ChatRequest } from "./providers/provider.ts";
 
 /** Where lines are kept; a run store's file fits. */
 export interface CacheFile {
@@ -63,12 +64,12 @@ function fileCache(lines: readonly string[], append: (line: string) => Promise<v
   };
 }
 
-function readLine(line: string): { readonly key: string; readonly reply: string } | null {
+const ENTRY = z.object({ key: z.string(), reply: z.string() });
+
+function readLine(line: string): z.output<typeof ENTRY> | null {
   if (line === "") return null;
   try {
-    const value: unknown = JSON.parse(line);
-    if (!isRecord(value) || typeof value.key !== "string" || typeof value.reply !== "string") return null;
-    return { key: value.key, reply: value.reply };
+    return parseJsonAs(line, ENTRY, "A reply");
   } catch {
     // Cut off by a crash; the reply is asked for again.
     return null;

@@ -2,12 +2,10 @@
 import type { JudgeQuestion } from "../judge-score.ts";
 import type { CaptionPair } from "../types.ts";
 import { type ReplyCache, replyKey } from "./cache.ts";
-import type { Ask, Spent } from "./caller.ts";
-import { JudgeFailure } from "./failure.ts";
-import type { ChatRequest } from "./provider.ts";
-
-/** Two ways to judge, with two names: they give different numbers and are never mixed. */
-export type InstrumentName = "questions" | "dlc";
+import type { InstrumentName } from "./description.ts";
+import type { Ask, Spent } from "./providers/caller.ts";
+import { JudgeFailure } from "./providers/failure.ts";
+import type { ChatRequest } from "./providers/provider.ts";
 
 /** Answers to questions about one caption, before they are scored. */
 export interface Examined {

@@ -4,14 +4,14 @@ import type { JudgeAnswer, JudgeDetail, RewardTerm } from "../term.ts";
 import type { CaptionPair } from "../types.ts";
 import { type Budget, type BudgetLimits, budget } from "./budget.ts";
 import type { ReplyCache } from "./cache.ts";
-import { type CallerSettings, caller } from "./caller.ts";
 import type { Clock } from "./clock.ts";
-import { JudgeFailure, shorten } from "./failure.ts";
 import { type AskDeps, type AskRecord, askSession, type Examined, type Instrument } from "./instrument.ts";
-import { plainCaption } from "./prompts.ts";
-import type { JudgeProvider } from "./provider.ts";
+import { type CallerSettings, caller } from "./providers/caller.ts";
+import { JudgeFailure, shorten } from "./providers/failure.ts";
+import type { JudgeProvider } from "./providers/provider.ts";
+import { together } from "./providers/together.ts";
+import { plainCaption } from "./questions/prompts.ts";
 import { slots } from "./slots.ts";
-import { together } from "./together.ts";
 
 /** The range a score is brought to: as it is (−1 … 1), negative ones as 0, or moved to 0 … 1. */
 export type JudgeRange = "raw" | "clamp" | "rescale";

@@ -1,20 +1,29 @@
 /** The JSON object in a model's reply, strictly: one object, nothing but fences and thoughts around it. */
-import { isRecord } from "../../bytes/json.ts";
-import { JudgeFailure } from "./failure.ts";
+import { isRecord, parseJson } from "../../bytes/json.ts";
+import { JudgeFailure } from "./providers/failure.ts";
 
 /** @throws JudgeFailure("not-json" | "wrong-form") with the reply */
 export function replyObject(text: string): Record<string, unknown> {
-  // Reasoning models think aloud first; others wrap JSON in a fence although they were asked not to.
-  const plain = text.replace(/^[\s\S]*<\/think>/, "").trim();
-  const body = (/^```(?:json)?\s*([\s\S]*?)\s*```$/.exec(plain)?.[1] ?? plain).trim();
   let value: unknown;
   try {
-    value = JSON.parse(body);
+    value = parseJson(unwrapped(text), "The model's reply");
   } catch (cause) {
     throw new JudgeFailure("not-json", "The model's reply is not JSON", { raw: text, cause });
   }
   if (!isRecord(value)) throw new JudgeFailure("wrong-form", "The model's reply is no JSON object", { raw: text });
   return value;
+}
+
+const THOUGHT_END = "</think>";
+const FENCE = "```";
+
+/** Reasoning models think aloud first; others wrap JSON in a fence although they were asked not to. */
+function unwrapped(text: string): string {
+  const thought = text.lastIndexOf(THOUGHT_END);
+  const plain = (thought < 0 ? text : text.slice(thought + THOUGHT_END.length)).trim();
+  if (plain.length < 2 * FENCE.length || !plain.startsWith(FENCE) || !plain.endsWith(FENCE)) return plain;
+  const inside = plain.slice(FENCE.length, -FENCE.length);
+  return (inside.startsWith("json") ? inside.slice("json".length) : inside).trim();
 }
 
 /** A text field that says something. @throws JudgeFailure("wrong-form") naming the field */

@@ -1,23 +1,27 @@
 /** From a configuration to a judge that can be asked, wherever it runs. */
 import type { LabConfig } from "../../config/table.ts";
 import { LabError } from "../../errors.ts";
+import { judgePlace } from "../consent.ts";
 import type { ReplyCache } from "./cache.ts";
 import type { Clock } from "./clock.ts";
-import { dlcJudge } from "./dlc-judge.ts";
-import { redactor } from "./endpoint.ts";
-import { JudgeFailure } from "./failure.ts";
-import type { Instrument, InstrumentName } from "./instrument.ts";
+import type { JudgeDescription } from "./description.ts";
+import type { Instrument } from "./instrument.ts";
 import { type CaptionJudge, captionJudge } from "./judge.ts";
-import { listModels, serverProvider } from "./openai.ts";
-import { checkPrompts, type JudgePrompts, promptVersion } from "./prompts.ts";
-import type { JudgeProvider, ProviderKind } from "./provider.ts";
-import { parseQuestionFile, type WrittenQuestions } from "./question-file.ts";
-import { questionJudge } from "./question-judge.ts";
+import { parseEndpoint, redactor } from "./providers/endpoint.ts";
+import { JudgeFailure } from "./providers/failure.ts";
+import { listModels, type ServerDeps, serverProvider } from "./providers/openai.ts";
+import type { JudgeProvider } from "./providers/provider.ts";
+import { dlcJudge } from "./questions/dlc-judge.ts";
+import { checkPrompts, type JudgePrompts, promptVersion } from "./questions/prompts.ts";
+import { parseQuestionFile, type WrittenQuestions } from "./questions/question-file.ts";
+import { questionJudge } from "./questions/question-judge.ts";
 
 /** What a judge needs of the place it runs in. */
 export interface JudgeHost {
-  /** "" without one. Asked for at every call, kept nowhere else. */
-  readonly key: () => string;
+  /** The key that was given for an origin, "" without one. Asked for at every call, kept nowhere else. */
+  readonly key: (origin: string) => string;
+  /** Whether a person named or agreed to the judge at a place: the origin of a server, or TAB_MODEL. */
+  readonly allows: (place: string) => boolean;
   readonly fetch: typeof fetch;
   readonly clock: Clock;
   /** Uniform in (0, 1) for a call and its repeat. */
@@ -25,18 +29,6 @@ export interface JudgeHost {
   readonly cache: () => Promise<ReplyCache>;
   /** A model inside the browser; absent where there is none. @throws JudgeFailure, LabError */
   readonly inPage?: (kind: "webllm" | "chrome", model: string) => Promise<JudgeProvider>;
-}
-
-/** What a run folder says about its judge; no key, no query. */
-export interface JudgeDescription {
-  readonly instrument: InstrumentName;
-  readonly provider: ProviderKind;
-  readonly place: string;
-  readonly model: string;
-  readonly temperature: 0;
-  readonly range: LabConfig["judgeRange"];
-  readonly version: string;
-  readonly prompts: JudgePrompts;
 }
 
 export interface OpenJudge {
@@ -120,27 +112,64 @@ function writtenQuestions(config: LabConfig): WrittenQuestions {
 }
 
 async function providerOf(config: LabConfig, host: JudgeHost): Promise<JudgeProvider> {
-  const { judgeProvider: kind, judgeUrl: url } = config;
+  const { judgeProvider: kind } = config;
   if (kind !== "server") {
-    if (host.inPage !== undefined) return inPage(host.inPage, kind, config.judgeModel.trim());
-    throw new LabError("bad-config", "A judge inside the browser cannot be used here; give the address of a server", {
-      subject: "judgeProvider",
-    });
+    if (host.inPage === undefined) {
+      throw new LabError(
+        "bad-config",
+        "A judge that runs in the browser cannot be used here. Set the address of a server",
+        {
+          subject: "judgeProvider",
+        },
+      );
+    }
+    refuseUnasked(config, host);
+    return inPage(host.inPage, kind, config.judgeModel.trim());
   }
-  if (url.trim() === "") {
-    throw new LabError("bad-config", "The judge is on but has no address; give one or switch it off", {
-      subject: "judgeUrl",
-    });
-  }
-  const { key } = host;
-  if (redactor(key())(url) !== url) {
-    throw new LabError("bad-config", "The judge's address holds its key; take it out there, nothing was sent", {
-      subject: "judgeUrl",
-    });
-  }
-  const deps = { fetch: host.fetch, now: host.clock.now };
+  const { url, key, deps } = serverAccess(config, host);
   const model = config.judgeModel.trim() || (await firstModel(url, key, deps, host.clock));
   return serverProvider({ url, model, key }, deps);
+}
+
+export interface ServerAccess {
+  readonly url: string;
+  /** The key of this server's origin. */
+  readonly key: () => string;
+  readonly deps: ServerDeps;
+}
+
+/**
+ * How the server of a configuration is reached.
+ * @throws LabError("bad-config") without an address, for one that nobody agreed to and for one that holds its key
+ */
+export function serverAccess(config: LabConfig, host: Omit<JudgeHost, "cache">): ServerAccess {
+  const { judgeUrl: url } = config;
+  if (url.trim() === "") {
+    throw new LabError("bad-config", "The judge is on but has no address. Set one or turn the judge off", {
+      subject: "judgeUrl",
+    });
+  }
+  const { origin } = new URL(parseEndpoint(url).place);
+  refuseUnasked(config, host);
+  const key = (): string => host.key(origin);
+  if (redactor(key())(url) !== url) {
+    throw new LabError("bad-config", "The judge's address contains its key. Remove the key; nothing was sent", {
+      subject: "judgeUrl",
+    });
+  }
+  return { url, key, deps: { fetch: host.fetch, now: host.clock.now } };
+}
+
+function refuseUnasked(config: LabConfig, host: Pick<JudgeHost, "allows">): void {
+  const place = judgePlace(config);
+  if (place === null || host.allows(place)) return;
+  throw new LabError(
+    "bad-config",
+    `The settings name a judge at ${place}, which is not confirmed yet; nothing was sent`,
+    {
+      subject: "judgeUrl",
+    },
+  );
 }
 
 async function inPage(

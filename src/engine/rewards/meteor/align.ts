@@ -11,7 +11,8 @@ let pass = 0;
 
 /**
  * Greedy alignment in three passes over what the passes before left: equal words, equal stems, synonyms
- * (rewards.md §2, Alignment). Each pass goes from the last hypothesis word to the first and takes the last fitting
+ * (docs/spec/rewards.md#alignment). Each pass goes from the last hypothesis word to the first and takes the last
+ * fitting
  * reference word. The third pass sees the stems of the second, not the words: only stems that are dictionary forms
  * can have synonyms. Synonyms are those of the hypothesis word only.
  *

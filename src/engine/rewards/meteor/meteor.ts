@@ -23,7 +23,8 @@ export const METEOR_DEFAULTS: MeteorParameters = { alpha: 0.9, beta: 3, gamma: 0
 const CACHE_WORDS = 20_000;
 
 /**
- * METEOR as NLTK 3.8 computes it with WordNet (rewards.md §2; Lavie and Agarwal 2007). Keeps stems and synonym sets
+ * METEOR as NLTK 3.10.4 computes it with WordNet (docs/spec/rewards.md#2-meteor-as-nltk-computes-it; Lavie and
+ * Agarwal 2007). Keeps stems and synonym sets
  * of the words it has seen, up to a bound, so one instance should serve a whole run.
  */
 export class Meteor {

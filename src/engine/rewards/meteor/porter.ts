@@ -1,5 +1,6 @@
 /**
- * Porter's stemmer with the changes of NLTK's default mode, on which METEOR's second pass rests (rewards.md §2,
+ * Porter's stemmer with the changes of NLTK's default mode, on which METEOR's second pass rests
+ * (docs/spec/rewards.md#2-meteor-as-nltk-computes-it,
  * Porter stemmer; M. Porter, "An algorithm for suffix stripping", 1980). Letters are code points, as in Python.
  */
 

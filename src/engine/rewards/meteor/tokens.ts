@@ -9,7 +9,7 @@ const SPACE_ONLY = new RegExp(`^[${SPACE}]$`, "u");
 
 /**
  * Tokens of a caption as Python's `text.strip().lower().split()` cuts them: at white space only, punctuation stays
- * attached; an empty or blank text has none (rewards.md §2, Tokens).
+ * attached; an empty or blank text has none (docs/spec/rewards.md#tokens).
  */
 export function meteorTokens(text: string): string[] {
   return text

@@ -1,5 +1,5 @@
 /** What a user's reward is told about a rollout; masks as run lengths, unfolded only when it looks at pixels. */
-import { type Rle, rleArea, rleBox, rleRuns } from "../../data/rle.ts";
+import { type Rle, rleArea, rleBox, rleRuns } from "../../data/mask/rle.ts";
 import type { RewardTerm } from "../term.ts";
 import type { RolloutFacts } from "../types.ts";
 

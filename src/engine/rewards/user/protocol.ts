@@ -30,7 +30,7 @@ export type SandboxReply =
       readonly type: "stopped";
       readonly request: number;
       readonly kind: StopKind;
-      /** What it did, as the end of a sentence that begins with "The own reward". */
+      /** What it did, as the end of a sentence that begins with "The custom reward". */
       readonly did: string;
       /** Place in the group; null when it did not get as far. */
       readonly index: number | null;

@@ -1,8 +1,8 @@
 /** Calls of providers that do not listen: none of them can hold a step, and none of their late replies counts. */
 import { expect, test, vi } from "vitest";
 import { type Budget, budget } from "../../../../src/engine/rewards/judge/budget.ts";
-import { type Ask, caller, type Spent } from "../../../../src/engine/rewards/judge/caller.ts";
-import type { ChatReply, ChatRequest, JudgeProvider } from "../../../../src/engine/rewards/judge/provider.ts";
+import { type Ask, caller, type Spent } from "../../../../src/engine/rewards/judge/providers/caller.ts";
+import type { ChatReply, ChatRequest, JudgeProvider } from "../../../../src/engine/rewards/judge/providers/provider.ts";
 import { slots } from "../../../../src/engine/rewards/judge/slots.ts";
 import { fastClock } from "../../../support/judge.ts";
 

@@ -3,32 +3,32 @@ import { describe, expect, it, test } from "vitest";
 import { defaultConfig } from "../../../../src/engine/config/parse.ts";
 import { memoryCache, openCache, replyKey } from "../../../../src/engine/rewards/judge/cache.ts";
 import { timerClock } from "../../../../src/engine/rewards/judge/clock.ts";
-import { type Circumstances, diagnose } from "../../../../src/engine/rewards/judge/diagnosis.ts";
-import { parseEndpoint, redactor } from "../../../../src/engine/rewards/judge/endpoint.ts";
-import type { JudgeFailure } from "../../../../src/engine/rewards/judge/failure.ts";
-import { retryAfterMs } from "../../../../src/engine/rewards/judge/http-reply.ts";
 import { ranged } from "../../../../src/engine/rewards/judge/judge.ts";
+import { type Circumstances, diagnose } from "../../../../src/engine/rewards/judge/providers/diagnosis.ts";
+import { parseEndpoint, redactor } from "../../../../src/engine/rewards/judge/providers/endpoint.ts";
+import type { JudgeFailure } from "../../../../src/engine/rewards/judge/providers/failure.ts";
+import { retryAfterMs } from "../../../../src/engine/rewards/judge/providers/http-reply.ts";
 import {
   checkPrompts,
   DEFAULT_PROMPTS,
   fillPrompt,
   plainCaption,
   promptVersion,
-} from "../../../../src/engine/rewards/judge/prompts.ts";
-import { parseQuestionFile } from "../../../../src/engine/rewards/judge/question-file.ts";
+} from "../../../../src/engine/rewards/judge/questions/prompts.ts";
+import { parseQuestionFile } from "../../../../src/engine/rewards/judge/questions/question-file.ts";
 import {
   hashShuffle,
   questionText,
   readLetters,
   readQuestions,
-} from "../../../../src/engine/rewards/judge/question-set.ts";
+} from "../../../../src/engine/rewards/judge/questions/question-set.ts";
 import { replyObject } from "../../../../src/engine/rewards/judge/reply-json.ts";
 import { openJudge } from "../../../../src/engine/rewards/judge/setup.ts";
 import { inOrder, TEST_PAIRS, TEST_QUESTIONS } from "../../../../src/engine/rewards/judge/test-pairs.ts";
-import { judgeJitter } from "../../../../src/engine/rl/judge-jitter.ts";
+import { judgeJitter } from "../../../../src/engine/rl/run/judge-jitter.ts";
 import { clearJudgeCache, judgeCache } from "../../../../src/engine/runs/judge-cache.ts";
-import { memoryStore } from "../../../../src/engine/runs/memory-store.ts";
 import { listRuns } from "../../../../src/engine/runs/run-folder.ts";
+import { memoryStore } from "../../../../src/engine/storage/memory-store.ts";
 
 describe("addresses", () => {
   it.each([
@@ -56,12 +56,13 @@ describe("addresses", () => {
     const config = { ...defaultConfig(), judge: "questions" as const, judgeUrl: "https://a.b/zk-12345/v1" };
     const host = {
       key: () => "zk-12345",
+      allows: () => true,
       fetch: () => Promise.reject(new Error("sent")),
       clock: timerClock(() => 0),
       jitter: () => 0.5,
       cache: async () => memoryCache(),
     };
-    await expect(openJudge(config, host)).rejects.toThrow("holds its key");
+    await expect(openJudge(config, host)).rejects.toThrow("contains its key");
     await expect(openJudge({ ...config, judgeUrl: "" }, host)).rejects.toThrow("has no address");
     await expect(openJudge({ ...config, judgeProvider: "webllm" }, host)).rejects.toThrow("cannot be used here");
     await expect(openJudge({ ...config, judge: "dlc" }, host)).rejects.toThrow("written beforehand");

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { promptsOf } from "../../../../src/engine/rewards/judge/asked.ts";
 import { memoryCache } from "../../../../src/engine/rewards/judge/cache.ts";
-import { DEFAULT_PROMPTS } from "../../../../src/engine/rewards/judge/prompts.ts";
+import { DEFAULT_PROMPTS } from "../../../../src/engine/rewards/judge/questions/prompts.ts";
 import type { JudgeDetail } from "../../../../src/engine/rewards/term.ts";
 import { testJudge } from "../../../support/judge.ts";
 import { type Behaviour, type JudgeServer, judgeServer, wellRead } from "../../../support/judge-server.ts";

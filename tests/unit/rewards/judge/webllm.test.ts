@@ -1,11 +1,11 @@
 /** Models in a tab: another model takes the place of the one before, and nobody waits for a worker that is gone. */
 import { afterEach, expect, test, vi } from "vitest";
 import { budget } from "../../../../src/engine/rewards/judge/budget.ts";
-import { caller } from "../../../../src/engine/rewards/judge/caller.ts";
-import { chatReply } from "../../../../src/engine/rewards/judge/chat-answer.ts";
-import type { ChatRequest, JudgeProvider } from "../../../../src/engine/rewards/judge/provider.ts";
+import { caller } from "../../../../src/engine/rewards/judge/providers/caller.ts";
+import { chatReply } from "../../../../src/engine/rewards/judge/providers/chat-answer.ts";
+import type { ChatRequest, JudgeProvider } from "../../../../src/engine/rewards/judge/providers/provider.ts";
+import { WEBLLM_DEFAULT, webllmModel } from "../../../../src/engine/rewards/judge/providers/webllm-model.ts";
 import { slots } from "../../../../src/engine/rewards/judge/slots.ts";
-import { WEBLLM_DEFAULT, webllmModel } from "../../../../src/engine/rewards/judge/webllm-model.ts";
 import type { FromWebllm, ToWebllm } from "../../../../workers/webllm.ts";
 import { type ModelWorker, webllmModels } from "../../../../workers/webllm-line.ts";
 import { fastClock } from "../../../support/judge.ts";

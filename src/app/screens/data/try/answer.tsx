@@ -1,11 +1,12 @@
 import type { ReactNode } from "react";
-import type { Rle } from "../../../../engine/data/rle.ts";
+import type { Rle } from "../../../../engine/data/mask/rle.ts";
 import type { Tried } from "../../../clients/trainer-client.ts";
+import { answerColour } from "../../../components/mask/layers.ts";
 import { maskText } from "./mask-text.ts";
 import styles from "./try-out.module.css";
 
-/** Which phrase's mask lies on the picture. */
-export type Shown = number;
+/** Which mask of the answer lies on the picture. */
+export type Shown = number | "all";
 
 export interface TrialAnswer extends Tried {
   /** What was asked, in the order of the answer. */
@@ -14,7 +15,9 @@ export interface TrialAnswer extends Tried {
   readonly sideLabel: string;
 }
 
-/** Captions of the regions, or the masks of the phrases with their share of the picture. */
+const SEG = "[SEG]";
+
+/** Captions of the regions, the masks of the phrases with their share of the picture, or a free answer with its masks. */
 export function Answer(props: {
   readonly answer: TrialAnswer;
   readonly shown: Shown;
@@ -40,11 +43,15 @@ export function Answer(props: {
             // biome-ignore lint/suspicious/noArrayIndexKey: answers have no other name and never move
             <div key={at}>
               <dt>{labels[at]}</dt>
-              <dd>{caption === null ? "The region covers no visual token" : caption || "An empty answer"}</dd>
+              <dd>
+                {caption === null
+                  ? "The region is too small: it covers no visual token"
+                  : caption || "The answer is empty"}
+              </dd>
             </div>
           ))}
         </dl>
-      ) : (
+      ) : answer.kind === "segment" ? (
         <ul>
           {answer.masks.map((found, at) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: answers have no other name and never move
@@ -53,11 +60,72 @@ export function Answer(props: {
                 <input type="radio" name="try-shown" checked={shown === at} onChange={() => onShow(at)} />
                 <span>{labels[at]}</span>
               </label>
-              <span className={styles.muted}>{found === null ? "nothing asked" : maskText(found, truth)}</span>
+              <span className={styles.muted}>{found === null ? "no question yet" : maskText(found, truth)}</span>
+            </li>
+          ))}
+        </ul>
+      ) : (
+        <FreeAnswer answer={answer} shown={shown} onShow={onShow} truth={truth} />
+      )}
+    </div>
+  );
+}
+
+/** The text with a numbered mark in the place of each [SEG], and the masks in the same order. */
+function FreeAnswer(props: {
+  readonly answer: Extract<Tried["answer"], { readonly kind: "ask" }>;
+  readonly shown: Shown;
+  readonly onShow: (shown: Shown) => void;
+  readonly truth: Rle | null;
+}): ReactNode {
+  const { answer, shown, onShow, truth } = props;
+  const { text, masks, ended } = answer;
+  const parts = text.split(SEG);
+  return (
+    <>
+      <p className={styles.said} data-testid="try-text">
+        {text === "" ? "The answer is empty" : null}
+        {parts.map((part, at) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: answers have no other name and never move
+          <span key={at}>
+            {part}
+            {at < masks.length ? <Mark at={at} /> : at < parts.length - 1 ? SEG : null}
+          </span>
+        ))}
+      </p>
+      {!ended && <p className={styles.muted}>The answer reached its length limit and was cut off.</p>}
+      {masks.length === 0 ? (
+        <p className={styles.muted}>The answer marks nothing: it has no {SEG}.</p>
+      ) : (
+        <ul data-testid="try-masks">
+          <li>
+            <label>
+              <input type="radio" name="try-shown" checked={shown === "all"} onChange={() => onShow("all")} />
+              <span>{masks.length === 1 ? "The mask" : "All masks"}</span>
+            </label>
+          </li>
+          {masks.map((found, at) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: answers have no other name and never move
+            <li key={at}>
+              <label>
+                <input type="radio" name="try-shown" checked={shown === at} onChange={() => onShow(at)} />
+                <Mark at={at} />
+                <span>{found.phrase === "" ? "without words" : found.phrase}</span>
+              </label>
+              <span className={styles.muted}>{maskText(found, truth)}</span>
             </li>
           ))}
         </ul>
       )}
-    </div>
+    </>
+  );
+}
+
+/** Number of a mask in its colour. */
+function Mark(props: { readonly at: number }): ReactNode {
+  return (
+    <span className={styles.mark} style={{ background: answerColour(props.at) }}>
+      {props.at + 1}
+    </span>
   );
 }

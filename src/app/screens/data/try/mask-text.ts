@@ -1,4 +1,4 @@
-import { maskIou, type Rle, rleArea } from "../../../../engine/data/rle.ts";
+import { maskIou, type Rle, rleArea } from "../../../../engine/data/mask/rle.ts";
 import { formatNumber, formatShare } from "../../../styles/format.ts";
 
 /**

@@ -1,5 +1,5 @@
 /** What a try-out is asked about: a picture and the regions marked on it. */
-import { type Rle, rleFromBox } from "../../../../engine/data/rle.ts";
+import { type Rle, rleFromBox } from "../../../../engine/data/mask/rle.ts";
 import type { RegionSummary } from "../../../../engine/data/sample.ts";
 
 export interface TrialPicture {

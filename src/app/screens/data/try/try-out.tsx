@@ -1,12 +1,13 @@
 import { type ReactNode, useMemo, useRef, useState } from "react";
+import type { Rle } from "../../../../engine/data/mask/rle.ts";
 import type { RegionSummary } from "../../../../engine/data/sample.ts";
 import { LabError } from "../../../../engine/errors.ts";
-import { MAX_OWN_SIDE } from "../../../../protocol/trainer.ts";
+import { MAX_OWN_SIDE, type TryTask } from "../../../../protocol/trainer.ts";
 import { lab, report } from "../../../clients/lab.ts";
-import type { MaskLayer } from "../../../components/mask/layers.ts";
-import { addOwnPicture } from "../../../components/mask/picture-cache.ts";
+import { answerColour, type MaskLayer } from "../../../components/mask/layers.ts";
 import { Button } from "../../../components/ui/button.tsx";
 import { Segmented, Select } from "../../../components/ui/controls.tsx";
+import { addOwnPicture } from "../../../stores/picture-cache.ts";
 import { isActive, useRun } from "../../../stores/run.ts";
 import { useSession } from "../../../stores/session.ts";
 import { tryStore, useTry } from "../../../stores/try-out.ts";
@@ -17,19 +18,26 @@ import { boxRegion, type Region, rowPicture, rowRegions, type TrialPicture } fro
 import styles from "./try-out.module.css";
 import { useSides } from "./use-sides.ts";
 
+type Task = (typeof TASKS)[number]["value"];
+
 const TASKS = [
   { value: "describe", label: "Describe regions" },
   { value: "segment", label: "Segment phrases" },
+  { value: "ask", label: "Ask anything" },
 ] as const;
 
 const PHASES = {
   asked: "Asked",
   weights: "Fetching the weights",
-  features: "Looking at the picture",
+  features: "Encoding the picture",
   answer: "Answering",
 } as const;
 
+const BUTTONS: Readonly<Record<Task, string>> = { describe: "Describe", segment: "Segment", ask: "Ask" };
+
 const MAX_NEW_TOKENS = 64;
+/** A free answer may name many things. */
+const MAX_ANSWER_TOKENS = 256;
 
 /** Asks the loaded model about this row's picture, or one of the person's own, outside training. */
 export function TryOut(props: { readonly row: RegionSummary }): ReactNode {
@@ -37,8 +45,10 @@ export function TryOut(props: { readonly row: RegionSummary }): ReactNode {
   const rows = useSession((session) => session.rows);
   const [picture, setPicture] = useState<TrialPicture>(() => rowPicture(row));
   const [regions, setRegions] = useState<readonly Region[]>(() => rowRegions(row, rows));
-  const [task, setTask] = useState<"describe" | "segment">("describe");
+  const [task, setTask] = useState<Task>("describe");
   const [phrases, setPhrases] = useState(row.caption);
+  const [question, setQuestion] = useState("Please describe this image and segment what you name.");
+  const [withRegions, setWithRegions] = useState(false);
   const [sideName, setSide] = useState("base");
   const [answer, setAnswer] = useState<TrialAnswer | null>(null);
   const [shown, setShown] = useState<Shown>(0);
@@ -48,19 +58,28 @@ export function TryOut(props: { readonly row: RegionSummary }): ReactNode {
   const sides = useSides();
   const side = sides.find(({ value }) => value === sideName) ?? sides[0];
   const phase = useTry((state) => state.phase);
-  const obstacle = useObstacle(task, regions, phrases);
+  const blocker = useBlocker(task, regions, task === "ask" ? question : phrases);
+  const marks = task === "describe" || (task === "ask" && withRegions);
 
   const layers = useMemo((): readonly MaskLayer[] => {
-    if (task === "describe") return regions.flatMap(({ on, mask }) => (on ? [{ role: "given", mask } as const] : []));
-    const found = answer?.answer.kind === "segment" ? answer.answer.masks[shown] : null;
-    const given = "row" in picture.source ? [{ role: "given", mask: row.mask } as const] : [];
+    const marked = regions.flatMap(({ on, mask }) => (on ? [{ role: "given", mask } as const] : []));
+    if (task === "describe") return marked;
     const role = answer?.side.endsWith("ema") === true ? "partner" : "policy";
+    if (answer?.answer.kind === "ask" && task === "ask") {
+      const found = answer.answer.masks.map(({ mask }, at) => ({ role, mask, colour: answerColour(at) }) as const);
+      return found.filter((_, at) => shown === "all" || shown === at);
+    }
+    if (task === "ask") return withRegions ? marked : [];
+    const found = answer?.answer.kind === "segment" && shown !== "all" ? answer.answer.masks[shown] : null;
+    const given = "row" in picture.source ? [{ role: "given", mask: row.mask } as const] : [];
     return found === null || found === undefined ? given : [...given, { role, mask: found.mask }];
-  }, [task, regions, answer, shown, picture, row.mask]);
+  }, [task, regions, withRegions, answer, shown, picture, row.mask]);
 
   const own = async (file: File): Promise<void> => {
     const size = await createImageBitmap(file).catch((cause: unknown) => {
-      throw new LabError("bad-input", `${file.name} cannot be decoded by this browser; the picture is kept`, { cause });
+      throw new LabError("bad-input", `This browser cannot decode ${file.name}; the current picture is kept`, {
+        cause,
+      });
     });
     const id = `own ${file.name} ${file.size} ${file.lastModified}`;
     addOwnPicture(id, file);
@@ -98,16 +117,14 @@ export function TryOut(props: { readonly row: RegionSummary }): ReactNode {
       const { source } = picture;
       const tried = await lab().trainer.tryOut(
         "row" in source ? { kind: "row", index: source.row } : { kind: "own", file: source.file },
-        task === "segment"
-          ? { kind: "segment", phrases: lines }
-          : { kind: "describe", regions: chosen.map(({ mask }) => mask), maxNewTokens: MAX_NEW_TOKENS },
+        taskOf(task, lines, question, marks ? chosen.map(({ mask }) => mask) : []),
         side.weights,
       );
       // It was answered before it could be given up.
       if (mine !== newest.current) return;
       const labels = task === "segment" ? lines : chosen.map(({ label }) => label);
       setAnswer({ ...tried, labels, side: side.value, sideLabel: side.label });
-      setShown(0);
+      setShown(task === "ask" ? "all" : 0);
     } finally {
       tryStore.setState({ phase: null });
     }
@@ -123,35 +140,51 @@ export function TryOut(props: { readonly row: RegionSummary }): ReactNode {
     <section className={styles.try} aria-label="Try the model" data-testid="try-out">
       <div className={styles.line}>
         <Segmented label="Task" options={TASKS} value={task} onChange={setTask} />
-        <Select
-          label="Whose weights answer"
-          options={sides}
-          value={side?.value ?? "base"}
-          onChange={setSide}
-          testId="try-side"
-        />
+        <Select label="Weights" options={sides} value={side?.value ?? "base"} onChange={setSide} testId="try-side" />
       </div>
       <BoxCanvas
         picture={picture}
         layers={layers}
         label={`${fileName ?? `Row ${row.index + 1}`}, ${layers.length} ${layers.length === 1 ? "mask" : "masks"} shown`}
-        onBox={task === "describe" ? addBox : null}
+        onBox={marks ? addBox : null}
       />
       <div className={styles.line}>
         <span className={styles.muted}>{fileName ?? "Picture of this row"}</span>
         <OwnPicture onFile={(file) => report(own(file))} />
         {fileName !== null && <Button onClick={back}>Back to the row</Button>}
       </div>
-      {task === "describe" ? (
+      {task === "ask" && (
+        <>
+          <label className={styles.phrases}>
+            <span>Question about the picture</span>
+            <textarea
+              rows={3}
+              value={question}
+              data-testid="try-question"
+              onChange={(event) => setQuestion(event.currentTarget.value)}
+            />
+          </label>
+          <label className={styles.line}>
+            <input
+              type="checkbox"
+              checked={withRegions}
+              onChange={(event) => setWithRegions(event.currentTarget.checked)}
+            />
+            <span>Marked regions go with it, as region1, region2 and so on</span>
+          </label>
+        </>
+      )}
+      {marks && (
         <RegionList
           picture={picture}
           regions={regions}
           onChange={setRegions}
           onAdd={() => addBox([picture.width / 4, picture.height / 4, picture.width / 2, picture.height / 2])}
         />
-      ) : (
+      )}
+      {task === "segment" && (
         <label className={styles.phrases}>
-          <span>Phrases, one a line</span>
+          <span>Phrases, one per line</span>
           <textarea
             rows={3}
             value={phrases}
@@ -162,8 +195,8 @@ export function TryOut(props: { readonly row: RegionSummary }): ReactNode {
       )}
       <div className={styles.line}>
         {phase === null ? (
-          <Button kind="primary" obstacle={obstacle} data-testid="try-ask" onClick={() => report(ask())}>
-            {task === "describe" ? "Describe" : "Segment"}
+          <Button kind="primary" blocker={blocker} data-testid="try-ask" onClick={() => report(ask())}>
+            {BUTTONS[task]}
           </Button>
         ) : (
           <Button data-testid="try-stop" onClick={() => lab().trainer.stopTryOut()}>
@@ -171,7 +204,7 @@ export function TryOut(props: { readonly row: RegionSummary }): ReactNode {
           </Button>
         )}
         <p className={styles.muted} role="status">
-          {phase === null ? (obstacle ?? "") : PHASES[phase]}
+          {phase === null ? (blocker ?? "") : PHASES[phase]}
         </p>
       </div>
       {answer !== null && (
@@ -181,16 +214,23 @@ export function TryOut(props: { readonly row: RegionSummary }): ReactNode {
   );
 }
 
+function taskOf(task: Task, phrases: readonly string[], question: string, regions: readonly Rle[]): TryTask {
+  if (task === "segment") return { kind: "segment", phrases };
+  if (task === "describe") return { kind: "describe", regions, maxNewTokens: MAX_NEW_TOKENS };
+  return { kind: "ask", question, regions, maxNewTokens: MAX_ANSWER_TOKENS };
+}
+
 /** Why the model cannot be asked now, or null. */
-function useObstacle(task: string, regions: readonly Region[], phrases: string): string | null {
+function useBlocker(task: Task, regions: readonly Region[], words: string): string | null {
   const model = useSession((session) => session.model);
   const loading = useSession((session) => session.modelProgress);
   const state = useRun((run) => run.state);
   if (loading !== null) return "The model is still being loaded";
-  if (model === null) return "No model is loaded; open a checkpoint folder first";
-  if (isActive(state) && state !== "paused") return "A run is under way; pause it to try the model out";
-  if (task === "describe" && regions.every(({ on }) => !on)) return "Mark a region to be described";
-  if (task === "segment" && phrases.trim() === "") return "Write what shall be found";
+  if (model === null) return "No model is loaded. Open a checkpoint folder first";
+  if (isActive(state) && state !== "paused") return "A run is in progress. Pause it to try the model";
+  if (task === "describe" && regions.every(({ on }) => !on)) return "Mark a region to describe";
+  if (task === "segment" && words.trim() === "") return "Enter a phrase to segment";
+  if (task === "ask" && words.trim() === "") return "Write a question";
   return null;
 }
 
@@ -198,13 +238,13 @@ function OwnPicture(props: { readonly onFile: (file: File) => void }): ReactNode
   const input = useRef<HTMLInputElement>(null);
   return (
     <>
-      <Button onClick={() => input.current?.click()}>Use an own picture…</Button>
+      <Button onClick={() => input.current?.click()}>Use your picture…</Button>
       <input
         ref={input}
         type="file"
         hidden
         accept="image/*"
-        aria-label="Own picture"
+        aria-label="Your picture"
         data-testid="try-picture"
         onChange={(event) => {
           const file = event.currentTarget.files?.[0];

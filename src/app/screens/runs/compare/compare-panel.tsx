@@ -28,7 +28,9 @@ export function ComparePanel(props: { readonly runs: readonly RunSummary[]; read
   const choice = useChoice(source);
   // biome-ignore lint/correctness/useExhaustiveDependencies: ids and titles are all that is drawn of a run
   const runs = useMemo(() => manifests.map(({ id, title }) => ({ id, title })), [key, titles]);
-  const scores = heldOutRows(manifests.map(({ id }) => evaluations.get(id) ?? []));
+  const scores = heldOutRows(
+    props.runs.map(({ manifest, best }) => ({ evaluations: evaluations.get(manifest.id) ?? [], best })),
+  );
   const differences = differenceRows(manifests);
   return (
     <Panel
@@ -37,7 +39,7 @@ export function ComparePanel(props: { readonly runs: readonly RunSummary[]; read
         <div className={styles.aside}>
           <SmoothingControl />
           <MetricPicker names={choice.others} chosen={choice.chosen} onChange={choice.choose} />
-          <Button kind="quiet" title="Double click on a chart does the same" onClick={() => setSharedZoom(sync, null)}>
+          <Button kind="quiet" title="You can also double-click a chart" onClick={() => setSharedZoom(sync, null)}>
             All steps
           </Button>
           <Button onClick={props.onClose}>Close</Button>
@@ -45,9 +47,9 @@ export function ComparePanel(props: { readonly runs: readonly RunSummary[]; read
       }
     >
       <div className={styles.parts} data-testid="compare">
-        {problem !== null && <p className={styles.problem}>This run could not be read: {problem}</p>}
+        {problem !== null && <p className={styles.problem}>Cannot read this run: {problem}</p>}
         <Charts runs={runs} source={source} sync={sync} choice={choice} key={key} />
-        {differences.length === 0 && <p className={styles.same}>Model, data and all settings are the same</p>}
+        {differences.length === 0 && <p className={styles.same}>Model, data and settings are identical</p>}
         <ComparedTable titles={runs.map(({ title }) => title)} rows={[...scores, ...differences]} />
       </div>
     </Panel>
@@ -106,7 +108,7 @@ function Charts(props: {
         ))}
       </div>
       <p className={styles.picked} role="status">
-        {step === null ? "Click a point to get to the rollouts of its step" : `Rollouts of step ${step} of `}
+        {step === null ? "Click a point to open the rollouts of its step" : `Rollouts of step ${step} of `}
         {step !== null &&
           runs.map(({ id, title }) => (
             <a key={id} href={linkTo({ screen: "rollouts", run: id, step })}>

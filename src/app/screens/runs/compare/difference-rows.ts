@@ -2,10 +2,12 @@
 import { configDifference, SETTING_KEYS } from "../../../../engine/config/parse.ts";
 import { SETTING_GROUPS } from "../../../../engine/config/setting.ts";
 import { SETTINGS } from "../../../../engine/config/table.ts";
+import type { BestCheckpoint } from "../../../../engine/runs/checkpoint/best-checkpoint.ts";
+import { SELECTION_NAMES, scoreOf } from "../../../../engine/runs/evaluation-scores.ts";
 import type { StoredEvaluation } from "../../../../engine/runs/evaluations.ts";
 import type { RunManifest } from "../../../../engine/runs/manifest.ts";
 import { fixed, MISSING, signed } from "../../../components/charts/format.ts";
-import { EVAL_TEXTS } from "../../eval/eval-metrics.ts";
+import { evalTexts } from "../../eval/eval-metrics.ts";
 import { settingText } from "../run-difference.ts";
 
 export interface ComparedRow {
@@ -24,7 +26,7 @@ export function differenceRows(runs: readonly RunManifest[]): ComparedRow[] {
     ["Data", "data"],
   ] as const) {
     if (new Set(runs.map((run) => run[part].hash)).size > 1) {
-      rows.push({ group: "What was trained on", label, values: runs.map((run) => run[part].name) });
+      rows.push({ group: "Training data", label, values: runs.map((run) => run[part].name) });
     }
   }
   const [first] = runs;
@@ -37,21 +39,47 @@ export function differenceRows(runs: readonly RunManifest[]): ComparedRow[] {
   return rows;
 }
 
-/**
- * Held-out scores of the newest evaluation, with the paired difference to the first one.
- * @param evaluations of each run, in the order of the runs
- */
-export function heldOutRows(evaluations: readonly (readonly StoredEvaluation[])[]): ComparedRow[] {
-  if (evaluations.every((list) => list.length === 0)) return [];
-  return EVAL_TEXTS.map(({ id, title }) => ({
-    group: "Held-out rows, newest score and its paired difference to the start",
-    label: title,
-    values: evaluations.map((list) => {
-      const last = list.at(-1)?.report;
-      if (last === undefined) return MISSING;
-      const difference = last.difference?.[id] ?? null;
-      const change = difference === null ? "" : ` ${signed(difference.mean, 3)}`;
-      return `${fixed(last.means[id], 3)}${change}`;
+/** What held-out rows say of a run. */
+export interface HeldOut {
+  readonly evaluations: readonly StoredEvaluation[];
+  readonly best: BestCheckpoint | null;
+}
+
+const REPORTED = "Held-out report rows, newest score and its paired difference to the start";
+const CHOSEN = "Held-out selection rows, which no score above includes";
+
+/** Held-out scores of the newest evaluation with the paired difference to the first one, and what chose the best checkpoint. */
+export function heldOutRows(runs: readonly HeldOut[]): ComparedRow[] {
+  const reports = runs.map(({ evaluations }) => evaluations.at(-1)?.report);
+  const newest = reports.find((report) => report !== undefined);
+  if (newest === undefined) return [];
+  const scores = evalTexts(newest).flatMap(({ id, title }): ComparedRow[] => {
+    const values = reports.map((report) => {
+      const score = report === undefined ? null : scoreOf(report, id);
+      if (score === null) return MISSING;
+      const change = score.difference === null ? "" : ` ${signed(score.difference.mean, 3)}`;
+      return `${fixed(score.mean, 3)}${change}`;
+    });
+    return values.every((value) => value === MISSING) ? [] : [{ group: REPORTED, label: title, values }];
+  });
+  const rowSets = new Set(
+    runs.flatMap(({ evaluations }) => {
+      const rows = evaluations.at(-1)?.rows.filter(({ part }) => part !== "selection");
+      return rows === undefined ? [] : [rows.map(({ rowId }) => rowId).join("\n")];
     }),
-  }));
+  );
+  const counts = reports.map((report) => (report === undefined ? MISSING : String(report.n)));
+  const label = rowSets.size > 1 ? "Rows (not the same in all runs)" : "Rows";
+  return [
+    { group: REPORTED, label, values: counts },
+    ...scores,
+    { group: CHOSEN, label: "Best checkpoint", values: runs.map(({ best }) => bestText(best)) },
+  ];
+}
+
+function bestText(best: BestCheckpoint | null): string {
+  if (best === null) return MISSING;
+  const { step, selection } = best;
+  if (selection === null) return `step ${step}, by the rows above (older version)`;
+  return `step ${step}, by ${SELECTION_NAMES[selection.metric]} ${fixed(selection.value, 3)}, ${selection.n} rows`;
 }

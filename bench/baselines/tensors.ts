@@ -1,0 +1,33 @@
+/** TensorFlow.js code as a baseline: with our kernels, or with the stock operations. */
+import { switchCustomKernels } from "../../src/engine/gpu/runtime/custom-kernels.ts";
+import { SUBMIT_DISPATCHES } from "../../src/engine/gpu/runtime/submits.ts";
+import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
+import type { Calls } from "../turns.ts";
+
+/** Dispatches after which TensorFlow.js submits by itself. */
+const STOCK_DISPATCHES = 15;
+
+/** Our kernels and submits, or the stock ones. */
+export function switchContender(own: boolean): void {
+  switchCustomKernels(own);
+  tf.env().set("WEBGPU_DEFERRED_SUBMIT_BATCH_SIZE", own ? SUBMIT_DISPATCHES : STOCK_DISPATCHES);
+}
+
+/** @param call owns nothing it returns; waits by itself only where the work needs a read-back */
+export function tensorContender(own: boolean, call: () => Tensor[] | Promise<Tensor[]>): Calls {
+  return async (calls) => {
+    switchContender(own);
+    let last: Tensor[] = [];
+    try {
+      for (let i = 0; i < calls; i++) {
+        tf.dispose(last);
+        last = await call();
+      }
+      // The queue works in order, so the first result's read-back may come before the last is done.
+      await last.at(-1)?.data();
+    } finally {
+      tf.dispose(last);
+      switchContender(true);
+    }
+  };
+}

@@ -1,0 +1,56 @@
+/** The adapter's multiply-add rates, measured: many independent sums in registers, nothing loaded. */
+
+import type { Arithmetic } from "../src/engine/gpu/packed/half.ts";
+import { halfPrograms } from "../src/engine/gpu/runtime/custom-kernels.ts";
+import { toTensor } from "../src/engine/gpu/runtime/custom-op.ts";
+import { type GpuProgram, runProgram } from "../src/engine/gpu/runtime/program.ts";
+import type { Clock } from "./turns.ts";
+
+const THREADS = 64;
+const GROUPS = 64;
+const SUMS = 8;
+
+const lines = (line: (i: number) => string): string => Array.from({ length: SUMS }, (_, i) => line(i)).join("\n");
+
+const peakProgram = (type: Arithmetic): GpuProgram => ({
+  name: `bench-peak-${type}`,
+  ...(type === "f16" ? { enable: ["f16"] } : {}),
+  inputs: {},
+  outputs: { result: "f32" },
+  uniforms: { turns: "u32", factor: "f32" },
+  workgroup: [THREADS, 1],
+  body: `
+    let x = vec4<${type}>(${type}(u.factor));
+    ${lines((i) => `var s${i} = vec4<${type}>(${type}(local.x) + ${i}.0);`)}
+    for (var t = 0u; t < u.turns; t++) { ${lines((i) => `s${i} = fma(s${i}, x, x);`)} }
+    let all = ${Array.from({ length: SUMS }, (_, i) => `s${i}`).join(" + ")};
+    result[group.x * ${THREADS}u + local.x] = f32(all.x + all.y + all.z + all.w);`,
+});
+
+/** A shared processor has spells of half its speed that last for seconds. */
+const RUNS = 24;
+
+/** Floating-point operations a second; 0 where programs cannot compute so. */
+export type Rates = Readonly<Record<Arithmetic, number>>;
+
+/** Both rates, each the best of some runs. */
+export async function peakRates(clock: Clock): Promise<Rates> {
+  const f32 = await peakRate("f32", clock);
+  return { f32, f16: halfPrograms() ? await peakRate("f16", clock) : 0 };
+}
+
+async function peakRate(type: Arithmetic, clock: Clock): Promise<number> {
+  const program = peakProgram(type);
+  let best = 0;
+  let turns = 256;
+  for (let run = 0; run < RUNS; run++) {
+    const start = await clock();
+    const y = toTensor(runProgram(program, [], [{ shape: [THREADS * GROUPS] }], [turns, 0.5], [GROUPS, 1, 1])[0]);
+    await y.data();
+    y.dispose();
+    const seconds = ((await clock()) - start) / 1000;
+    if (run > 0) best = Math.max(best, (2 * 4 * SUMS * turns * THREADS * GROUPS) / seconds);
+    if (seconds < 0.05) turns *= 4;
+  }
+  return best;
+}

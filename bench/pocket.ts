@@ -1,0 +1,12 @@
+/** What a training step needs from outside the engine; opened from disk under Node, over HTTP in a page. */
+import type { ByteFolder } from "../src/engine/bytes/source.ts";
+import type { RowSource } from "../src/engine/data/training-row.ts";
+import type { Wordnet } from "../src/engine/rewards/wordnet.ts";
+import type { RowList } from "../src/engine/runs/run-rows.ts";
+
+export interface Pocket {
+  readonly rows: RowSource;
+  readonly list: RowList;
+  readonly wordnet: Wordnet;
+  readonly model: ByteFolder;
+}

@@ -1,0 +1,109 @@
+/** One line of the bench's tables, and how it is made of the times of the rounds. Runs in Node and in a page. */
+
+/** Who is measured: our kernels, stock TensorFlow.js, jax-js and onnxruntime-web. */
+export type Contender = "own" | "stock" | "jaxjs" | "ort";
+
+/** Where the engine runs: under Node on Dawn, or in a page in headless Chromium. */
+export type Where = "node" | "chromium";
+
+/** Times in milliseconds a call, one a round, of everyone who took part. */
+export type Times = Partial<Record<Contender, readonly number[]>>;
+
+/** A `ratio_x` is how many times faster ours is than x; absent where x has no such function or was left out. */
+export interface BenchRow {
+  readonly suite: string;
+  readonly case: string;
+  readonly adapter: string;
+  readonly where: Where;
+  readonly own_ms: number;
+  readonly stock_ms?: number;
+  readonly ratio_stock?: number;
+  /** Lowest and highest ratio of the rounds. */
+  readonly ratio_range?: readonly [number, number];
+  readonly jaxjs_ms?: number;
+  readonly ratio_jaxjs?: number;
+  readonly ort_ms?: number;
+  readonly ratio_ort?: number;
+  /** Where onnxruntime-web's result is not ours: their difference, relative to ours (root mean square). */
+  readonly ort_error?: number;
+  /** Arithmetic of our time as a share of the adapter's measured multiply-add rate. */
+  readonly peak_fraction?: number;
+  readonly rounds: number;
+  /** Decoding: speed of sampled over that of greedy tokens. */
+  readonly ratio_greedy?: number;
+  /** Decoding: throughput of the group over that of a single row. */
+  readonly ratio_group?: number;
+}
+
+/** @returns NaN of nothing */
+export function median(values: readonly number[]): number {
+  if (values.length === 0) return Number.NaN;
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const [low, high] = [sorted[(sorted.length - 1) >> 1], sorted[middle]] as [number, number];
+  return (low + high) / 2;
+}
+
+/** Ratios of neighbouring rounds: a load that both met is in neither. */
+function ratios(own: readonly number[], other: readonly number[]): number[] {
+  const rounds = Math.min(own.length, other.length);
+  return Array.from({ length: rounds }, (_, i) => (other[i] as number) / (own[i] as number));
+}
+
+export type RowNames = Pick<BenchRow, "suite" | "case" | "adapter" | "where">;
+
+/**
+ * Medians of the times, and of the ratios of neighbouring rounds. Contenders without a time are left out of the row.
+ * @param flops floating-point operations of a call, where the share of the peak says something
+ * @param peak floating-point operations a second of the adapter
+ */
+export function benchRow(names: RowNames, times: Times, flops?: number, peak?: number): BenchRow {
+  const { own = [], stock = [], jaxjs = [], ort = [] } = times;
+  const customMs = median(own);
+  const against = ratios(own, stock);
+  return {
+    ...names,
+    own_ms: customMs,
+    ...(against.length === 0
+      ? {}
+      : {
+          stock_ms: median(stock),
+          ratio_stock: median(against),
+          ratio_range: [Math.min(...against), Math.max(...against)] as const,
+        }),
+    ...(jaxjs.length === 0 ? {} : { jaxjs_ms: median(jaxjs), ratio_jaxjs: median(ratios(own, jaxjs)) }),
+    ...(ort.length === 0 ? {} : { ort_ms: median(ort), ratio_ort: median(ratios(own, ort)) }),
+    ...(flops === undefined || peak === undefined || peak <= 0
+      ? {}
+      : { peak_fraction: flops / (customMs / 1000) / peak }),
+    rounds: own.length,
+  };
+}
+
+/** Geometric mean, NaN of nothing. */
+export function geometricMean(values: readonly number[]): number {
+  return Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length);
+}
+
+/** Geometric mean of one ratio over the rows that have it, and over how many. */
+export function meanRatio(
+  rows: readonly BenchRow[],
+  ratio: "ratio_stock" | "ratio_jaxjs" | "ratio_ort",
+): { readonly mean: number; readonly cases: number } {
+  const found = rows.flatMap((row) => row[ratio] ?? []);
+  return { mean: geometricMean(found), cases: found.length };
+}
+
+/** "against stock 5.10 (40 cases), jax-js 1.32 (20 cases)", of the peers that were there; "" of none. */
+export function summaryOf(rows: readonly BenchRow[]): string {
+  const peers = [
+    ["stock", "ratio_stock"],
+    ["jax-js", "ratio_jaxjs"],
+    ["onnxruntime-web", "ratio_ort"],
+  ] as const;
+  const parts = peers.flatMap(([name, key]) => {
+    const { mean, cases } = meanRatio(rows, key);
+    return cases === 0 ? [] : [`${name} ${mean.toFixed(2)} (${cases} ${cases === 1 ? "case" : "cases"})`];
+  });
+  return parts.length === 0 ? "" : `against ${parts.join(", ")}`;
+}

@@ -1,0 +1,93 @@
+/** The bench's command line. */
+
+import { one, type Parsed, parseArguments, whole } from "../../scripts/lib/arguments.ts";
+import { LabError } from "../../src/engine/errors.ts";
+import { SUITES, type Suite } from "../context.ts";
+import type { Where } from "../row.ts";
+
+const ALL = [...SUITES, "meteor", "memory"] as const;
+
+export interface ToolOptions {
+  readonly suite: (typeof ALL)[number];
+  readonly where: Where;
+  readonly rounds: number;
+  /** Seconds for the suite. */
+  readonly budget: number;
+  /** Steps of the memory suite. */
+  readonly steps: number;
+  readonly only: string;
+  readonly jax: boolean;
+  readonly ort: boolean;
+  /** The programs for graphics cards, whatever the adapter. */
+  readonly card: boolean;
+  readonly processorTime: boolean;
+  readonly json: boolean;
+  readonly write: boolean;
+}
+
+/** Seconds a suite is given unless told otherwise: enough for every case on llvmpipe with nothing else running. */
+const BUDGETS: Readonly<Record<Suite, number>> = { kernels: 420, decode: 180, step: 360 };
+
+export function isDeviceSuite(suite: string): suite is Suite {
+  return (SUITES as readonly string[]).includes(suite);
+}
+
+/** @throws LabError("bad-input") with one sentence */
+export function toolOptions(words: readonly string[]): ToolOptions {
+  const parsed = parseArguments(words, {
+    suite: { takes: 1 },
+    where: { takes: 1 },
+    chromium: { takes: 0 },
+    rounds: { takes: 1 },
+    budget: { takes: 1 },
+    steps: { takes: 1 },
+    only: { takes: 1 },
+    "no-jax": { takes: 0 },
+    "no-ort": { takes: 0 },
+    card: { takes: 0 },
+    "processor-time": { takes: 0 },
+    json: { takes: 0 },
+    write: { takes: 0 },
+  });
+  const suite = choice(parsed, "suite", ALL, "kernels");
+  const where = choice(parsed, "where", ["node", "chromium"] as const, parsed.has("chromium") ? "chromium" : "node");
+  const only = one(parsed, "only") ?? "";
+  if (parsed.has("chromium") && where === "node") {
+    throw new LabError("bad-input", "--chromium and --where node contradict each other", { subject: "where" });
+  }
+  if (where === "chromium" && !isDeviceSuite(suite)) {
+    throw new LabError("bad-input", `The suite ${suite} runs under Node only`, { subject: "where" });
+  }
+  if (parsed.has("write") && (!isDeviceSuite(suite) || only !== "")) {
+    throw new LabError("bad-input", `--write wants a whole suite: ${SUITES.join(", ")}`, { subject: "write" });
+  }
+  if (parsed.has("card") && suite !== "kernels" && suite !== "decode") {
+    throw new LabError("bad-input", "--card is for the suites kernels and decode", { subject: "card" });
+  }
+  if (parsed.has("write") && parsed.has("card")) {
+    throw new LabError("bad-input", "--write is for what an adapter is used with, not for --card", {
+      subject: "write",
+    });
+  }
+  return {
+    suite,
+    where,
+    rounds: whole(parsed, "rounds", 1, 1000, 5),
+    budget: whole(parsed, "budget", 1, 86_400, isDeviceSuite(suite) ? BUDGETS[suite] : BUDGETS.kernels),
+    steps: whole(parsed, "steps", 1, 100_000, 500),
+    only,
+    jax: !parsed.has("no-jax"),
+    ort: !parsed.has("no-ort"),
+    card: parsed.has("card"),
+    processorTime: parsed.has("processor-time"),
+    json: parsed.has("json"),
+    write: parsed.has("write"),
+  };
+}
+
+function choice<T extends string>(parsed: Parsed, name: string, values: readonly T[], fallback: T): T {
+  const text = one(parsed, name) ?? fallback;
+  const found = values.find((value) => value === text);
+  if (found !== undefined) return found;
+  throw new LabError("bad-input", `--${name} must be one of ${values.join(", ")}, not "${text}"`, { subject: name });
+}

@@ -1,0 +1,58 @@
+/** Timing of several baselines in turn, so that all meet the same load of a shared machine. */
+import type { Contender, Times } from "./row.ts";
+
+/** Records that many calls and resolves when the last one's result is there. */
+export type Calls = (calls: number) => Promise<void>;
+
+/** Milliseconds: that passed on the wall, or that processors spent, which a busy machine stretches less. */
+export type Clock = () => number | Promise<number>;
+export const wallClock: Clock = () => performance.now();
+
+const MEASURE = { leastCalls: 1, mostCalls: 20, milliseconds: 60 };
+
+export interface TurnLimits {
+  /** Rounds at most; the first is always measured. */
+  readonly rounds: number;
+  /** Milliseconds on the wall for the case, compiling included; no round begins after them. */
+  readonly budget: number;
+  readonly clock: Clock;
+}
+
+/**
+ * Times of every baseline in milliseconds a call, taken in turn. The first call of each is not counted: it compiles.
+ * Short calls are repeated within a measurement.
+ */
+export async function inTurn(
+  baselines: Readonly<Partial<Record<Contender, Calls>>>,
+  limits: TurnLimits,
+): Promise<Times> {
+  const { rounds, budget, clock } = limits;
+  const entries = Object.entries(baselines) as [Contender, Calls][];
+  const begin = performance.now();
+  const repeat = new Map<Contender, number>();
+  for (const [name, run] of entries) {
+    const first = await wallTime(run);
+    // Even compiled, a call this long is measured alone.
+    const once = first > 1000 ? Math.min(first, MEASURE.milliseconds) : await wallTime(run);
+    const wanted = Math.round(MEASURE.milliseconds / Math.max(once, 1e-3));
+    repeat.set(name, Math.min(MEASURE.mostCalls, Math.max(MEASURE.leastCalls, wanted)));
+  }
+  const times: Partial<Record<Contender, number[]>> = {};
+  for (let round = 0; round < rounds; round++) {
+    for (const [name, run] of entries) {
+      const calls = repeat.get(name) ?? 1;
+      const start = await clock();
+      await run(calls);
+      const time = ((await clock()) - start) / calls;
+      times[name] = [...(times[name] ?? []), time];
+    }
+    if (performance.now() - begin > budget) break;
+  }
+  return times;
+}
+
+async function wallTime(run: Calls): Promise<number> {
+  const start = performance.now();
+  await run(1);
+  return performance.now() - start;
+}

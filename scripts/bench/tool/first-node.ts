@@ -1,9 +1,0 @@
-/** Started by the bench: one first step in this process. Prints its milliseconds. */
-import { openNodeDevice } from "../../lib/node-gpu.ts";
-import { type FirstTask, firstStep } from "../suites/first.ts";
-import { nodeClock, nodePocket } from "./node-place.ts";
-
-const task = JSON.parse(process.argv[2] as string) as FirstTask;
-const clock = nodeClock(task.processorTime);
-const milliseconds = await firstStep(task, { open: openNodeDevice, openPocket: nodePocket, clock });
-process.stdout.write(`${milliseconds}\n`);

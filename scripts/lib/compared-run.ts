@@ -1,0 +1,172 @@
+/** A stored run as a row of `npm run compare`, and the table of such rows. */
+import { readFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { sha256Hex } from "../../src/engine/bytes/hash.ts";
+import { parseJson } from "../../src/engine/bytes/json.ts";
+import { LabError } from "../../src/engine/errors.ts";
+import { bestOf } from "../../src/engine/runs/checkpoint/best-checkpoint.ts";
+import { listCheckpoints } from "../../src/engine/runs/checkpoint/checkpoint-folder.ts";
+import { SCORES, type Score, type ScoreId, scoreOf, selectionName } from "../../src/engine/runs/evaluation-scores.ts";
+import {
+  type EvalReport,
+  type JudgeUse,
+  readEvaluations,
+  type Selection,
+  type StoredEvaluation,
+} from "../../src/engine/runs/evaluations.ts";
+import { parseManifest } from "../../src/engine/runs/manifest-schema.ts";
+import { parseMetricsLine } from "../../src/engine/runs/numbers-json.ts";
+import type { StepMetrics } from "../../src/engine/runs/records.ts";
+import { nodeStore } from "./node-store.ts";
+
+export interface ComparedRun {
+  readonly run: string;
+  readonly seed: number;
+  readonly splitSeed: number;
+  /** The evaluation that is compared with the start. */
+  readonly step: number;
+  /** Report rows, and a hash of their ids: runs of one hash are scored on the same rows. */
+  readonly n: number;
+  readonly rowsHash: string;
+  readonly maskPolicy: string | null;
+  /** Whether the judge's verdicts are in the own reward; null for a run of an older version. */
+  readonly judge: JudgeUse | null;
+  readonly start: Readonly<Partial<Record<ScoreId, number>>>;
+  readonly difference: Readonly<Partial<Record<ScoreId, NonNullable<Score["difference"]>>>>;
+  /** The best checkpoint and what chose it; its value is of rows that no other number here sees. */
+  readonly best: { readonly step: number; readonly by: string; readonly selection: Selection | null } | null;
+  /** What a run of an older version does not say; null for others. */
+  readonly lacks: string | null;
+  /** Mean share of zero-spread groups of each loop over the run; absent when the loop did not run. */
+  readonly zeroSpread: Readonly<Record<string, number>>;
+  /** Mean norm of each module's gradient before clipping. */
+  readonly gradNorm: Readonly<Record<string, number>>;
+  /** Median seconds a step. */
+  readonly stepTime: number;
+  readonly evaluations: readonly EvalReport[];
+}
+
+const LACKS =
+  "older version: its rows chose the best checkpoint and are reported, loop 2 was sampled from SAM2's candidates, own rewards were not scored";
+
+/**
+ * @param folder of the run
+ * @param at the evaluation to compare with the start: the newest, or the best checkpoint's
+ * @returns why there is nothing to compare, where that is so
+ * @throws LabError("bad-input") naming a file that is damaged
+ */
+export async function comparedRun(folder: string, at: "last" | "best"): Promise<ComparedRun | string> {
+  const [store, id] = [nodeStore(dirname(folder)), basename(folder)];
+  const path = join(folder, "run.json");
+  const parsed = parseManifest(parseJson(readFileSync(path, "utf8"), path));
+  if ("problem" in parsed) throw new LabError("bad-input", `${path}: ${parsed.problem}`, { subject: path });
+  const { config } = parsed.manifest;
+  const evaluations = await readEvaluations(store, id);
+  const chosen = bestOf(evaluations, config.loops, await listCheckpoints(store, id));
+  const shown = at === "last" ? evaluations.at(-1) : evaluations.find(({ report }) => report.step === chosen?.step);
+  if (shown === undefined) return evaluations.length === 0 ? "has no evaluation" : "has no best checkpoint";
+  const { report } = shown;
+  const baseline = evaluations.find((one) => one.report.step === (report.baseline ?? 0)) as StoredEvaluation;
+  if (report.difference === null || baseline === undefined) return "has no evaluation to compare with an earlier one";
+  const metrics = await readMetrics(join(folder, "metrics.jsonl"));
+  const means = (pattern: RegExp): Record<string, number> => {
+    const names = new Set(metrics.flatMap((row) => Object.keys(row).filter((name) => pattern.test(name))));
+    return Object.fromEntries([...names].map((name) => [name, mean(metrics.flatMap((row) => row[name] ?? []))]));
+  };
+  const times = metrics.flatMap((row) => row.step_time ?? []).sort((a, b) => a - b);
+  const reported = shown.rows.filter(({ part }) => part !== "selection").map(({ rowId }) => rowId);
+  return {
+    run: id,
+    seed: config.seed,
+    splitSeed: config.splitSeed,
+    step: report.step,
+    n: report.n,
+    rowsHash: (await sha256Hex(new TextEncoder().encode(JSON.stringify(reported)))).slice(0, 16),
+    maskPolicy: report.maskPolicy ?? null,
+    judge: report.reward?.judge ?? null,
+    start: scores(baseline.report, ({ mean: start }) => start),
+    difference: scores(report, ({ difference }) => difference),
+    best: chosen === null ? null : { ...chosen, by: chosen.selection === null ? "older rule" : selectionName(report) },
+    lacks: report.selection === undefined ? LACKS : null,
+    zeroSpread: means(/^loop[12]\/frac_reward_zero_std$/),
+    gradNorm: means(/^grad_norm\/[^/]+$/),
+    stepTime: times[Math.floor(times.length / 2)] ?? Number.NaN,
+    evaluations: evaluations.map((one) => one.report),
+  };
+}
+
+function scores<T>(report: EvalReport, of: (score: Score) => T | null): Partial<Record<ScoreId, T>> {
+  const found = SCORES.flatMap((id) => {
+    const score = scoreOf(report, id);
+    const value = score === null ? null : of(score);
+    return value === null ? [] : [[id, value] as const];
+  });
+  return Object.fromEntries(found) as Partial<Record<ScoreId, T>>;
+}
+
+/** Whole lines of the file; a line that a crash cut off has no line break. */
+async function readMetrics(path: string): Promise<StepMetrics[]> {
+  const lines = readFileSync(path, "utf8").split("\n").slice(0, -1);
+  return lines.map((line, n) => parseMetricsLine(line, `${path} line ${n + 1}`));
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+}
+
+/** Three decimals with their sign; what rounds to 0 has none. */
+function signed(value: number): string {
+  const digits = Math.abs(value).toFixed(3);
+  return Number(digits) === 0 ? digits : `${value > 0 ? "+" : "−"}${digits}`;
+}
+
+/** A Markdown table and what it does not say by itself. */
+export function compareTable(rows: readonly ComparedRun[]): string {
+  const shown = SCORES.filter((id) => rows.some(({ difference }) => difference[id] !== undefined));
+  const head = ["run", "seed", "step", "report rows", "best checkpoint", ...shown, "zero spread 1 / 2", "s a step"];
+  const body = rows.map((row) => [
+    row.run,
+    row.seed,
+    row.step,
+    row.n,
+    bestText(row),
+    ...shown.map((id) => {
+      const difference = row.difference[id];
+      if (difference === undefined) return "–";
+      const { mean: gain, low, high } = difference;
+      const text = `${signed(gain)} (${signed(low)} to ${signed(high)})`;
+      return `${row.start[id]?.toFixed(3)} ${low > 0 || high < 0 ? `**${text}**` : text}`;
+    }),
+    [1, 2].map((loop) => row.zeroSpread[`loop${loop}/frac_reward_zero_std`]?.toFixed(2) ?? "–").join(" / "),
+    row.stepTime.toFixed(2),
+  ]);
+  const line = (cells: readonly (string | number)[]): string => `| ${cells.join(" | ")} |`;
+  const norms = rows.map(({ run, gradNorm }) => {
+    const each = Object.entries(gradNorm).map(
+      ([name, value]) => `${name.slice("grad_norm/".length)} ${value.toFixed(3)}`,
+    );
+    return `${run}: ${each.join(", ")}`;
+  });
+  const notes = rows.flatMap(({ run, lacks, judge }) => [
+    ...(lacks === null ? [] : [`${run}: ${lacks}`]),
+    ...(judge === "left-out" ? [`${run}: own rewards are without judge`] : []),
+  ]);
+  return [line(head), line(head.map(() => "---")), ...body.map(line), "", ...notes, "Gradient norms: ", ...norms].join(
+    "\n",
+  );
+}
+
+function bestText({ best }: ComparedRun): string {
+  if (best === null) return "–";
+  const rows = best.selection === null ? "" : ` of ${best.selection.n} selection rows`;
+  return `step ${best.step} by ${best.by}${rows}`;
+}
+
+/** A sentence where runs are not scored on the same rows; null where they are. */
+export function differentRows(rows: readonly ComparedRun[]): string | null {
+  const groups = new Map<string, string[]>();
+  for (const { rowsHash, run } of rows) groups.set(rowsHash, [...(groups.get(rowsHash) ?? []), run]);
+  if (groups.size < 2) return null;
+  const each = [...groups.values()].map((runs) => runs.join(", "));
+  return `These runs are not scored on the same rows, so their scores cannot be compared: ${each.join(" | ")}`;
+}

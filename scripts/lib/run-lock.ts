@@ -1,0 +1,141 @@
+/**
+ * One process writes a run: a lock file in its folder says which. The lock of a process that has ended is taken over.
+ */
+import { linkSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import * as z from "zod/mini";
+import { parseJsonAs } from "../../src/engine/bytes/json.ts";
+import { LabError, quote } from "../../src/engine/errors.ts";
+
+/** Name of the lock in a run folder; it is no file of the run and is never listed. */
+export const LOCK_FILE = ".lock";
+
+const OWNER = z.object({
+  pid: z.number().check(z.int(), z.gte(1)),
+  host: z.string(),
+  /** What tells the process from a later one of the same number, where the system says it. */
+  start: z.nullable(z.string()),
+  since: z.string(),
+});
+type Owner = z.output<typeof OWNER>;
+
+/**
+ * Takes a run for this process.
+ * @param directory of the run
+ * @param now ISO time
+ * @returns the function that gives it back
+ * @throws LabError("bad-input") naming the process that has it
+ */
+export function lockRun(directory: string, runId: string, now: string): () => void {
+  const path = join(directory, LOCK_FILE);
+  const own: Owner = { pid: process.pid, host: hostname(), start: startOf(process.pid), since: now };
+  mkdirSync(directory, { recursive: true });
+  for (let attempt = 0; !placed(path, own); attempt++) {
+    const owner = ownerOf(path);
+    // Given back meanwhile: the next attempt takes it.
+    if (owner === "none") continue;
+    if (owner === "unknown" || isAlive(owner) || attempt > 10) throw held(runId, owner, path);
+    takeAway(path, owner);
+  }
+  const release = (): void => {
+    process.off("exit", release);
+    const owner = ownerOf(path);
+    if (typeof owner !== "object" || !same(owner, own)) return;
+    rmSync(path, { force: true });
+    // A run that did not come to be leaves no folder.
+    if (readdirSync(directory).length === 0) rmdirSync(directory);
+  };
+  process.on("exit", release);
+  return release;
+}
+
+/** Puts a whole lock file in place unless there is one. */
+function placed(path: string, own: Owner): boolean {
+  const written = `${path}.${own.pid}`;
+  writeFileSync(written, `${JSON.stringify(own)}\n`);
+  try {
+    linkSync(written, path);
+    return true;
+  } catch (thrown) {
+    if (codeOf(thrown) === "EEXIST") return false;
+    throw thrown;
+  } finally {
+    rmSync(written, { force: true });
+  }
+}
+
+function ownerOf(path: string): Owner | "none" | "unknown" {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (thrown) {
+    if (codeOf(thrown) === "ENOENT") return "none";
+    throw thrown;
+  }
+  try {
+    return parseJsonAs(text, OWNER, path);
+  } catch (thrown) {
+    if (thrown instanceof LabError) return "unknown";
+    throw thrown;
+  }
+}
+
+/** Removes the lock of a process that has ended, unless another process was faster. */
+function takeAway(path: string, ended: Owner): void {
+  const aside = `${path}.${process.pid}.ended`;
+  try {
+    renameSync(path, aside);
+  } catch (thrown) {
+    if (codeOf(thrown) === "ENOENT") return;
+    throw thrown;
+  }
+  const taken = ownerOf(aside);
+  // Another process had taken it over meanwhile: its lock goes back.
+  if (typeof taken === "object" && !same(taken, ended)) linkSync(aside, path);
+  rmSync(aside, { force: true });
+}
+
+/** Whether the process may still be there; of another machine nobody can tell. */
+function isAlive({ pid, host, start }: Owner): boolean {
+  if (host !== hostname()) return true;
+  try {
+    process.kill(pid, 0);
+  } catch (thrown) {
+    // Another user's process cannot be signalled, but it is there.
+    if (codeOf(thrown) !== "EPERM") return false;
+  }
+  const now = startOf(pid);
+  return start === null || now === null || start === now;
+}
+
+/** When a process began, in the system's own count; null where the system does not say. */
+function startOf(pid: number): string | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? null;
+  } catch {
+    // No such process, or a system without /proc.
+    return null;
+  }
+}
+
+function same(a: Owner, b: Owner): boolean {
+  return a.pid === b.pid && a.host === b.host && a.start === b.start && a.since === b.since;
+}
+
+function held(runId: string, owner: Owner | "unknown", path: string): LabError {
+  const who =
+    owner === "unknown"
+      ? "another process"
+      : `process ${owner.pid} on ${quote(owner.host)}, since ${quote(owner.since)}`;
+  return new LabError(
+    "bad-input",
+    `Run ${quote(runId)} is under way in ${who}; stop it first, or remove ${path} if it has ended`,
+    { subject: runId },
+  );
+}
+
+function codeOf(thrown: unknown): unknown {
+  return thrown instanceof Error && "code" in thrown ? thrown.code : undefined;
+}

@@ -1,0 +1,24 @@
+/** Settings that may be used: what they reach for was agreed to, and the worker that would reach for it knows. */
+import type { LabConfig } from "../../engine/config/table.ts";
+import { LabError } from "../../engine/errors.ts";
+import { askConsent, consentStore } from "../stores/consent.ts";
+
+type Tell = (judges: readonly string[], rewards: readonly string[]) => Promise<void>;
+
+/**
+ * Asks about what nobody agreed to yet and tells the worker.
+ * @param source what brought the settings, for the question
+ * @throws LabError("cancelled") when the person does not agree
+ */
+export async function requireAgreed(config: LabConfig, source: string, tell: Tell): Promise<void> {
+  if ((await askConsent(config, source)) !== "allow") {
+    throw new LabError("cancelled", `${source} was not used: nothing was sent and nothing was run`);
+  }
+  await tellAgreed(tell);
+}
+
+/** Tells the worker what was agreed to so far. */
+export async function tellAgreed(tell: Tell): Promise<void> {
+  const { judges, rewards } = consentStore.getState();
+  await tell(judges, rewards);
+}

@@ -1,0 +1,26 @@
+/** Why a run cannot begin now, in one sentence each. */
+import { type SessionState, sessionStore } from "../stores/session.ts";
+
+/** What is missing on this page for any run, also one that goes on with settings of its own; null when nothing is. */
+export function loadedBlocker(session: SessionState = sessionStore.getState()): string | null {
+  const { dataInfo, rows, model, modelProgress, opening, gpuError } = session;
+  if (gpuError !== null) return gpuError.message;
+  if (opening !== null) return "Rows are still being read";
+  if (dataInfo === null || rows.length === 0) return "No rows are loaded; open shards or use the demo shard";
+  const unready = dataInfo.checks.find((check) => check.blocks && !check.ok);
+  if (unready !== undefined) return `The data are not ready for training: ${unready.detail}`;
+  if (modelProgress !== null) return "The model is still being loaded";
+  if (model === null) return "No model is loaded; open a checkpoint folder or use the pocket model";
+  return null;
+}
+
+/** What keeps a new run from starting with the present settings; null when nothing does. */
+export function startBlocker(session: SessionState = sessionStore.getState()): string | null {
+  const { config, plan } = session;
+  const missing = loadedBlocker(session);
+  if (missing !== null) return missing;
+  if (config.judge !== "off" && config.judgeProvider === "server" && config.judgeUrl === "") {
+    return "The judge is on but has no address. Set one on the Judge screen or turn the judge off";
+  }
+  return plan?.problems[0] ?? null;
+}

@@ -1,0 +1,37 @@
+/** What the run's buttons and keys do, and when they can. */
+import type { RunState } from "../../engine/rl/run/events.ts";
+import { navigate } from "../stores/route.ts";
+import { isActive, noteSaveAsked, runStore } from "../stores/run.ts";
+import { lab, report, startRun } from "./lab.ts";
+
+export type RunAction = "start" | "pause" | "play" | "step" | "phase" | "checkpoint" | "stop";
+
+/** Why an action cannot be done in a state, or null; starting has further conditions (see startBlocker). */
+export function actionBlocker(action: RunAction, state: RunState): string | null {
+  if (action === "start") return isActive(state) ? "A run is in progress" : null;
+  if (!isActive(state)) return "No run is in progress";
+  if (state === "starting" || state === "stopping") return `The run is ${state}`;
+  if (action === "pause") return state === "running" ? null : "The run is paused";
+  if (action === "stop" || action === "checkpoint") return null;
+  return state === "paused" ? null : "Pause the run first";
+}
+
+/** Does an action when the state allows it. */
+export function act(action: RunAction): void {
+  if (actionBlocker(action, runStore.getState().state) !== null) return;
+  if (action === "start") {
+    navigate({ screen: "train", run: null, step: null, rollout: null });
+    report(startRun());
+    return;
+  }
+  if (action === "checkpoint") noteSaveAsked();
+  lab().trainer[action]();
+}
+
+/** Starts, pauses or continues, whichever the state calls for. */
+export function togglePlay(): void {
+  const { state } = runStore.getState();
+  if (state === "running") act("pause");
+  else if (state === "paused") act("play");
+  else act("start");
+}

@@ -1,0 +1,152 @@
+import { type ReactNode, useState } from "react";
+import { parseSetting } from "../../../engine/config/parse.ts";
+import type { NumberSetting, Setting } from "../../../engine/config/setting.ts";
+import { type LabConfig, SETTINGS, type SettingKey } from "../../../engine/config/table.ts";
+import { changeConfig } from "../../stores/session.ts";
+import { Button } from "../ui/button.tsx";
+import { Select, Switch } from "../ui/controls.tsx";
+import { IconReset } from "../ui/icons.tsx";
+import styles from "./field.module.css";
+import { numberText, rangeText, valueText } from "./setting-values.ts";
+
+type Value = LabConfig[SettingKey];
+
+const put = (key: SettingKey, value: Value): void => changeConfig({ [key]: value });
+
+/** One setting: label, control, unit, range, reason, and the way back to the preset's value. */
+export function Field(props: { readonly name: SettingKey; readonly value: Value; readonly base: Value }): ReactNode {
+  const { name, value, base } = props;
+  const setting: Setting = SETTINGS[name];
+  const id = `setting-${name}`;
+  const changed = value !== base;
+  const range = rangeText(setting);
+  return (
+    <div className={styles.field} data-changed={changed}>
+      <div className={styles.line}>
+        <label className={styles.label} htmlFor={id}>
+          {setting.label}
+        </label>
+        {changed && (
+          <Button
+            kind="quiet"
+            className={styles.reset ?? ""}
+            icon={<IconReset size={14} />}
+            aria-label={`Reset ${setting.label} to ${valueText(name, base)}`}
+            title={`Back to ${valueText(name, base)}`}
+            onClick={() => put(name, base)}
+          />
+        )}
+        <Control id={id} name={name} setting={setting} value={value} />
+      </div>
+      <p className={styles.help} id={`${id}-help`}>
+        {setting.help}
+        {range !== null && <span className={styles.range}> · {range}</span>}
+      </p>
+    </div>
+  );
+}
+
+function Control(props: {
+  readonly id: string;
+  readonly name: SettingKey;
+  readonly setting: Setting;
+  readonly value: Value;
+}): ReactNode {
+  const { id, name, setting, value } = props;
+  if (setting.kind === "flag") {
+    return (
+      <Switch
+        id={id}
+        checked={value === true}
+        onChange={(checked) => put(name, checked)}
+        testId={id}
+        describedBy={`${id}-help`}
+      />
+    );
+  }
+  if (setting.kind === "choice") {
+    return (
+      <Select
+        id={id}
+        options={setting.choices}
+        value={String(value)}
+        onChange={(choice) => put(name, choice as Value)}
+        testId={id}
+        describedBy={`${id}-help`}
+      />
+    );
+  }
+  if (setting.kind === "text") {
+    return (
+      <input
+        id={id}
+        className={styles.text}
+        value={String(value)}
+        maxLength={setting.maxLength}
+        spellCheck={false}
+        data-testid={id}
+        aria-describedby={`${id}-help`}
+        onChange={(event) => put(name, event.currentTarget.value)}
+      />
+    );
+  }
+  return <NumberField id={id} name={name} setting={setting} value={Number(value)} />;
+}
+
+/** A number as text, so that 1e-5 can be typed; a value outside the range is said and not taken. */
+function NumberField(props: {
+  readonly id: string;
+  readonly name: SettingKey;
+  readonly setting: NumberSetting;
+  readonly value: number;
+}): ReactNode {
+  const { id, name, setting, value } = props;
+  const [draft, setDraft] = useState<string | null>(null);
+  const text = draft ?? numberText(value);
+  const parsed = parseSetting(name, text);
+  const problem = draft !== null && "problem" in parsed ? parsed.problem : null;
+
+  const step = (direction: 1 | -1): void => {
+    const fine =
+      setting.kind === "float" && value !== 0 && setting.step > Math.abs(value) ? Math.abs(value) / 10 : setting.step;
+    const next = Math.min(setting.max, Math.max(setting.min, Number((value + direction * fine).toPrecision(10))));
+    setDraft(null);
+    put(name, next);
+  };
+
+  return (
+    <span className={styles.number}>
+      <span className={styles.box}>
+        <input
+          id={id}
+          className={styles.input}
+          inputMode={setting.kind === "int" ? "numeric" : "decimal"}
+          autoComplete="off"
+          spellCheck={false}
+          value={text}
+          data-testid={id}
+          aria-invalid={problem !== null}
+          aria-describedby={problem === null ? `${id}-help` : `${id}-problem`}
+          onChange={(event) => {
+            const typed = event.currentTarget.value;
+            setDraft(typed);
+            const result = parseSetting(name, typed);
+            if ("value" in result) put(name, result.value as Value);
+          }}
+          onBlur={() => setDraft(null)}
+          onKeyDown={(event) => {
+            if (event.key !== "ArrowUp" && event.key !== "ArrowDown") return;
+            event.preventDefault();
+            step(event.key === "ArrowUp" ? 1 : -1);
+          }}
+        />
+        {setting.unit !== undefined && <span className={styles.unit}>{setting.unit}</span>}
+      </span>
+      {problem !== null && (
+        <span className={styles.problem} id={`${id}-problem`} role="alert">
+          {problem}; {numberText(value)} is kept
+        </span>
+      )}
+    </span>
+  );
+}

@@ -1,0 +1,32 @@
+import { Component, type ReactNode } from "react";
+import { Button } from "./button.tsx";
+import { Empty } from "./panel.tsx";
+
+interface Props {
+  readonly children: ReactNode;
+}
+
+interface State {
+  readonly message: string | null;
+}
+
+/** A screen that cannot be drawn says so and leaves the others, and the run, alone. */
+export class ErrorBoundary extends Component<Props, State> {
+  override readonly state: State = { message: null };
+
+  static getDerivedStateFromError(thrown: unknown): State {
+    return { message: thrown instanceof Error ? thrown.message : String(thrown) };
+  }
+
+  override render(): ReactNode {
+    if (this.state.message === null) return this.props.children;
+    return (
+      <Empty
+        title="This screen failed"
+        actions={<Button onClick={() => this.setState({ message: null })}>Try again</Button>}
+      >
+        {this.state.message}; the run is not affected
+      </Empty>
+    );
+  }
+}

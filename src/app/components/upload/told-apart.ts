@@ -1,0 +1,21 @@
+import { distinctNames } from "../../../engine/bytes/names.ts";
+import { markUnseen } from "../../../engine/errors.ts";
+import type { PickedFile } from "../../../protocol/common.ts";
+
+/**
+ * The files of several items that were given together, in order; where two files or folders have one name, the second
+ * gets a number. @param items the files of each item, with paths that begin with the item's name
+ */
+export function toldApart(items: readonly (readonly PickedFile[])[]): readonly PickedFile[] {
+  const distinct = distinctNames();
+  const files: PickedFile[] = [];
+  for (const item of items) {
+    const [first] = item;
+    if (first === undefined) continue;
+    const top = (first.path.split("/")[0] as string).length;
+    const name = distinct(first.path.slice(0, top));
+    // One by one: a folder may hold more files than a call takes arguments.
+    for (const { path, file } of item) files.push({ path: name + markUnseen(path.slice(top)), file });
+  }
+  return files;
+}

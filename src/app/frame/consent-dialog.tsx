@@ -1,0 +1,87 @@
+import type { ReactNode } from "react";
+import { plainLine } from "../../engine/errors.ts";
+import { sourceLines, TAB_MODEL } from "../../engine/rewards/consent.ts";
+import { Button } from "../components/ui/button.tsx";
+import { Dialog } from "../components/ui/overlays.tsx";
+import { type ConsentQuestion, useConsent } from "../stores/consent.ts";
+import { useJudge } from "../stores/judge.ts";
+import styles from "./consent-dialog.module.css";
+
+/** Asks before captions go to a judge, or a function runs, that came with a file, a link or a stored run. */
+export function ConsentDialog(): ReactNode {
+  const question = useConsent((state) => state.questions[0]);
+  return (
+    <Dialog
+      title="Allow this?"
+      open={question !== undefined}
+      onOpenChange={(open) => !open && question?.answer("cancel")}
+    >
+      {question !== undefined && <Question question={question} />}
+    </Dialog>
+  );
+}
+
+function Question({ question }: { readonly question: ConsentQuestion }): ReactNode {
+  const { reach, partly, answer } = question;
+  const source = plainLine(question.source);
+  return (
+    <div data-testid="consent">
+      {reach.judge !== null && <JudgeWords source={source} place={reach.judge} />}
+      {reach.reward !== null && (
+        <>
+          <p>
+            <b>{source}</b> brings a custom reward. This function would score your rollouts in a sandbox without
+            network, clock or chance:
+          </p>
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolled area must be reachable by keyboard */}
+          <pre className={styles.code} data-testid="consent-code" tabIndex={0}>
+            {sourceLines(reach.reward.code).join("\n")}
+          </pre>
+        </>
+      )}
+      <p>Nothing has been sent and nothing has run.</p>
+      <div className={styles.answers}>
+        <Button data-testid="consent-cancel" onClick={() => answer("cancel")}>
+          Cancel
+        </Button>
+        {partly && (
+          <Button data-testid="consent-without" onClick={() => answer("without")}>
+            Take the rest only
+          </Button>
+        )}
+        <Button kind="primary" data-testid="consent-allow" onClick={() => answer("allow")}>
+          Allow
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+function JudgeWords({ source, place }: { readonly source: string; readonly place: string }): ReactNode {
+  const keyOrigin = useJudge((state) => state.keyOrigin);
+  if (place === TAB_MODEL) {
+    return (
+      <p className={styles.words}>
+        <b>{source}</b> asks for a judge in this tab. A language model of about 1 GB would be fetched from
+        huggingface.co; captions stay in this browser
+      </p>
+    );
+  }
+  return (
+    <div className={styles.words}>
+      <p>
+        <b>{source}</b> names a judge on a server. The captions of your rows and those the model writes would be sent to
+      </p>
+      <code className={styles.place} data-testid="consent-origin">
+        {place}
+      </code>
+      <p data-testid="consent-key">
+        {keyOrigin === place
+          ? "The key you gave for this server is sent with them"
+          : keyOrigin === null
+            ? "No pictures and no key are sent"
+            : `No pictures are sent, and your key for ${keyOrigin} stays with that server`}
+      </p>
+    </div>
+  );
+}

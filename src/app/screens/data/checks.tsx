@@ -1,0 +1,71 @@
+/** The checks of the open data: what is in the way above the rows, all of them in a dialog. */
+import type { ReactNode } from "react";
+import type { DataSetInfo } from "../../../protocol/data.ts";
+import { Badge } from "../../components/ui/badge.tsx";
+import { Dialog } from "../../components/ui/overlays.tsx";
+import styles from "./checks.module.css";
+
+type Check = DataSetInfo["checks"][number];
+
+/** The checks as one word on the bar. */
+export function checksWord(checks: DataSetInfo["checks"]): {
+  readonly tone: "good" | "warn" | "bad";
+  readonly word: string;
+} {
+  if (checks.some((check) => check.blocks && !check.ok)) return { tone: "bad", word: "Not ready for training" };
+  if (checks.some((check) => !check.ok)) return { tone: "warn", word: "Ready, with a warning" };
+  return { tone: "good", word: "Ready for training" };
+}
+
+/** Every failed check with its sentence; nothing when all passed. */
+export function FailedChecks(props: { readonly checks: DataSetInfo["checks"] }): ReactNode {
+  const failed = props.checks.filter((check) => !check.ok && check.name !== "ready for training");
+  if (failed.length === 0) return null;
+  return (
+    <ul className={styles.failed} role="alert" data-testid="failed-checks">
+      {failed.map((check) => (
+        <li key={check.name}>
+          <strong>{labelOf(check)}</strong> {sentence(check.detail)}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+export function ChecksDialog(props: {
+  readonly checks: DataSetInfo["checks"];
+  readonly open: boolean;
+  readonly onOpenChange: (open: boolean) => void;
+}): ReactNode {
+  return (
+    <Dialog title="Checks of the data" open={props.open} onOpenChange={props.onOpenChange} wide>
+      <ul className={styles.list} data-testid="checks-list">
+        {props.checks.map((check) => (
+          <li key={check.name}>
+            <Badge tone={check.ok ? "good" : check.blocks ? "bad" : "warn"}>
+              {check.ok ? "Passed" : check.blocks ? "Failed" : "Warning"}
+            </Badge>
+            <div>
+              <strong>{labelOf(check)}</strong>
+              <p>{sentence(check.detail)}</p>
+            </div>
+          </li>
+        ))}
+      </ul>
+    </Dialog>
+  );
+}
+
+const LABELS: Readonly<Record<Check["name"], string>> = {
+  "data set loaded": "Rows",
+  "data set named": "Data set",
+  "pictures decode": "Pictures",
+  "masks decode": "Masks",
+  "captions found": "Captions",
+  "batch built": "Batch",
+  "ready for training": "Ready for training",
+};
+
+const labelOf = ({ name }: Check): string => LABELS[name];
+
+const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -1,0 +1,20 @@
+/** Why the judge cannot be tried out now. */
+import type { LabConfig } from "../../../engine/config/table.ts";
+import { webllmModel } from "../../../engine/rewards/judge/providers/webllm-model.ts";
+
+type JudgeChoice = Pick<LabConfig, "judge" | "judgeProvider" | "judgeUrl" | "judgeModel">;
+
+/**
+ * Why no try-out can begin; null when one can.
+ * @param busy another try-out is under way
+ * @param running settings of the run in progress; null without one
+ */
+export function tryBlocker(config: JudgeChoice, busy: boolean, running: JudgeChoice | null): string | null {
+  if (busy) return "Another test is in progress";
+  if (config.judgeProvider === "server" && config.judgeUrl === "") return "Set the judge's address first";
+  if (running === null || running.judge === "off") return null;
+  const held = webllmModel(running.judgeModel);
+  const [own, other] = [running.judgeProvider === "webllm", config.judgeProvider === "webllm"];
+  if (!own || !other || webllmModel(config.judgeModel) === held) return null;
+  return `The run in progress uses ${held} in this tab; another model would replace it`;
+}

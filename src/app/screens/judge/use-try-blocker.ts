@@ -1,0 +1,12 @@
+import { useJudge } from "../../stores/judge.ts";
+import { isActive, useRun } from "../../stores/run.ts";
+import { useSession } from "../../stores/session.ts";
+import { tryBlocker } from "./try-blocker.ts";
+
+/** Why no try-out can begin; null when one can. */
+export function useTryBlocker(): string | null {
+  const config = useSession((session) => session.config);
+  const busy = useJudge((state) => state.busy !== null);
+  const running = useRun((run) => (isActive(run.state) ? (run.manifest?.config ?? null) : null));
+  return tryBlocker(config, busy, running);
+}

@@ -1,0 +1,81 @@
+import { type ReactNode, useEffect, useState } from "react";
+import { presetConfig } from "../../../engine/config/presets.ts";
+import { EXAMPLE_REWARD, ROLLOUT_TYPES } from "../../../engine/rewards/user/guide.ts";
+import { rewardHash } from "../../../engine/rewards/user/hash.ts";
+import { report } from "../../clients/lab.ts";
+import { Field } from "../../components/settings/field.tsx";
+import { Button } from "../../components/ui/button.tsx";
+import { Panel } from "../../components/ui/panel.tsx";
+import { allowWritten } from "../../stores/consent.ts";
+import { changeConfig, useSession } from "../../stores/session.ts";
+import styles from "./custom-reward.module.css";
+
+/** Takes a source and the hash that goes with it. */
+async function takeSource(userReward: string): Promise<void> {
+  const userRewardHash = await rewardHash(userReward);
+  allowWritten("rewards", userRewardHash);
+  changeConfig({ userReward, userRewardHash });
+}
+
+/** The function a person writes; it runs in an interpreter without network, clock or chance. */
+export function OwnReward(): ReactNode {
+  const config = useSession((session) => session.config);
+  const base = presetConfig(useSession((session) => session.preset));
+  const [text, setText] = useState(config.userReward);
+  useEffect(() => setText(config.userReward), [config.userReward]);
+  const change = (source: string): void => {
+    setText(source);
+    report(takeSource(source));
+  };
+  const unused = config.userReward.trim() !== "" && config.loop1User === 0 && config.loop2User === 0;
+  return (
+    <Panel
+      title="Custom reward"
+      aside={
+        <span className={styles.hash} data-testid="reward-hash" title={config.userRewardHash}>
+          {config.userRewardHash === "" ? "no function" : config.userRewardHash.slice(0, 12)}
+        </span>
+      }
+    >
+      <p className={styles.words}>
+        A TypeScript or JavaScript function <code>reward(rollout)</code> that returns a number. It runs in a sandbox
+        without network, clock or random numbers. If it fails, the run pauses and shows the reason.
+      </p>
+      <textarea
+        className={styles.source}
+        aria-label="Source of the own reward"
+        data-testid="reward-source"
+        spellCheck={false}
+        autoCapitalize="off"
+        rows={Math.min(24, Math.max(6, text.split("\n").length + 1))}
+        value={text}
+        placeholder={"function reward(rollout) {\n  return rollout.iou?.value ?? 0;\n}"}
+        onChange={(event) => change(event.currentTarget.value)}
+      />
+      <div className={styles.tools}>
+        {text.trim() === "" ? (
+          <Button onClick={() => change(EXAMPLE_REWARD)}>Insert an example</Button>
+        ) : (
+          <Button onClick={() => change("")}>Remove</Button>
+        )}
+        {unused && (
+          <>
+            <span className={styles.unused}>It has no weight</span>
+            <Button onClick={() => changeConfig({ loop1User: 1 })}>Set weight 1 in loop 1</Button>
+            <Button onClick={() => changeConfig({ loop2User: 1 })}>Set weight 1 in loop 2</Button>
+          </>
+        )}
+      </div>
+      <details className={styles.more}>
+        <summary>Fields of a rollout</summary>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolled area must be reachable by keyboard */}
+        <pre tabIndex={0}>{ROLLOUT_TYPES}</pre>
+      </details>
+      <details className={styles.more}>
+        <summary>Limits</summary>
+        <Field name="userRewardMs" value={config.userRewardMs} base={base.userRewardMs} />
+        <Field name="userRewardMb" value={config.userRewardMb} base={base.userRewardMb} />
+      </details>
+    </Panel>
+  );
+}

@@ -1,0 +1,53 @@
+import { useEffect, useMemo, useState } from "react";
+import type { Alarm } from "../../../engine/runs/alarms.ts";
+import { lab } from "../../clients/lab.ts";
+import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
+import { alarmKey, useRun } from "../../stores/run.ts";
+
+export interface RunAlarms {
+  /** Newest first, without those that a person took off the list. */
+  readonly list: readonly Alarm[];
+  /** Whether the run's version kept no alarms. */
+  readonly unknown: boolean;
+  readonly problem: string | null;
+}
+
+interface Stored {
+  readonly runId: string;
+  readonly alarms: readonly Alarm[] | null;
+  readonly problem: string | null;
+}
+
+/** Alarms of a run: those of its folder, and of the live run those that have arrived since. */
+export function useAlarms({ runId, live, steps }: ViewedRun): RunAlarms {
+  const arrived = useRun((run) => run.alarms);
+  const dismissed = useRun((run) => run.dismissed);
+  const [stored, setStored] = useState<Stored | null>(null);
+  // The live run tells its alarms itself; a run of another tab is read again as its steps arrive.
+  const grown = live ? 0 : steps.length;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: further steps are the reason to read again
+  useEffect(() => {
+    let current = true;
+    lab()
+      .data.alarms(runId)
+      .then(
+        (alarms) => current && setStored({ runId, alarms, problem: null }),
+        (cause: unknown) => {
+          const problem = cause instanceof Error ? cause.message : String(cause);
+          // The folder of a run that has just begun may not be there yet.
+          if (current) setStored({ runId, alarms: [], problem: live ? null : problem });
+        },
+      );
+    return () => {
+      current = false;
+    };
+  }, [runId, live, grown]);
+  return useMemo(() => {
+    const known = stored?.runId === runId ? stored : null;
+    const all = new Map<string, Alarm>();
+    for (const alarm of [...(known?.alarms ?? []), ...(live ? arrived : [])]) all.set(alarmKey(alarm), alarm);
+    if (live) for (const key of dismissed) all.delete(key);
+    const list = [...all.values()].sort((a, b) => b.step - a.step);
+    return { list, unknown: known !== null && known.alarms === null, problem: known?.problem ?? null };
+  }, [stored, runId, live, arrived, dismissed]);
+}

@@ -1,0 +1,113 @@
+/**
+ * Judges and custom rewards that the person named or agreed to, remembered between visits, and the questions that wait for
+ * an answer. Whatever comes from a file, a link or a stored run is asked about here before anything is sent or run.
+ */
+import { useStore } from "zustand";
+import { createStore } from "zustand/vanilla";
+import { fits } from "../../engine/bytes/json.ts";
+import type { LabConfig } from "../../engine/config/table.ts";
+import { ALLOWED, judgePlace, openQuestions, type Reach, reachOf } from "../../engine/rewards/consent.ts";
+import { remember, remembered } from "./saved.ts";
+
+export type ConsentAnswer = "allow" | "without" | "cancel";
+
+export interface ConsentQuestion {
+  /** What brought the settings: a file's name, a run's title. */
+  readonly source: string;
+  readonly reach: Reach;
+  /** Whether the rest of the settings can be taken without these. */
+  readonly partly: boolean;
+  readonly answer: (answer: ConsentAnswer) => void;
+}
+
+export interface ConsentState {
+  /** Origins of judges, or TAB_MODEL; newest last. */
+  readonly judges: readonly string[];
+  /** Hashes of custom rewards; newest last. */
+  readonly rewards: readonly string[];
+  /** Oldest first; the first is shown. */
+  readonly questions: readonly ConsentQuestion[];
+}
+
+/** Entries that are remembered. */
+const MOST = 100;
+
+export const consentStore = createStore<ConsentState>()(() => ({
+  ...remembered("allowed", { judges: [], rewards: [] }, (value) => fits(value, ALLOWED)),
+  questions: [],
+}));
+
+/** Reads a part of the consents and follows them. */
+export function useConsent<T>(select: (state: ConsentState) => T): T {
+  return useStore(consentStore, select);
+}
+
+type Kind = "judges" | "rewards";
+
+/** What the person is still writing: the next letter replaces it. */
+const drafts: Record<Kind, string | null> = { judges: null, rewards: null };
+
+function put(kind: Kind, entries: readonly string[]): void {
+  consentStore.setState({ [kind]: entries.slice(-MOST) });
+  const { judges, rewards } = consentStore.getState();
+  remember("allowed", { judges, rewards });
+}
+
+/** Agrees to what the person writes in a field of the page; the next letter may change it. */
+export function allowWritten(kind: Kind, entry: string | null): void {
+  const others = consentStore.getState()[kind].filter((other) => other !== drafts[kind]);
+  const isNew = entry !== null && entry !== "" && !others.includes(entry);
+  drafts[kind] = isNew ? entry : null;
+  put(kind, isNew ? [...others, entry] : others);
+}
+
+function allow({ judge, reward }: Reach): void {
+  const { judges, rewards } = consentStore.getState();
+  if (judge !== null) put("judges", [...judges.filter((other) => other !== judge), judge]);
+  if (reward !== null) put("rewards", [...rewards.filter((other) => other !== reward.hash), reward.hash]);
+}
+
+/**
+ * Asks about what settings reach for and nobody agreed to yet; settles at once when there is nothing to ask. What is
+ * used stays agreed to.
+ * @param source what brought the settings, for the question
+ * @param partly whether the rest of the settings can be taken without these
+ */
+export async function askConsent(config: LabConfig, source: string, partly = false): Promise<ConsentAnswer> {
+  const reach = await reachOf(config);
+  const { judges, rewards } = consentStore.getState();
+  const open = openQuestions(reach, {
+    judge: (place) => judges.includes(place),
+    reward: (hash) => rewards.includes(hash),
+  });
+  const asked = open.judge !== null || open.reward !== null;
+  const answer = asked ? await question(open, source, partly) : "allow";
+  if (answer !== "allow") return answer;
+  allow(reach);
+  drafts.judges = null;
+  drafts.rewards = null;
+  return answer;
+}
+
+/** Asks whether a judge that a link switches on may be asked, also where its place is known. */
+export async function askLinkedJudge(config: LabConfig): Promise<boolean> {
+  const reach = { judge: judgePlace(config), reward: null };
+  if ((await question(reach, "The link", true)) !== "allow") return false;
+  allow(reach);
+  return true;
+}
+
+function question(reach: Reach, source: string, partly: boolean): Promise<ConsentAnswer> {
+  return new Promise((resolve) => {
+    const asked: ConsentQuestion = {
+      source,
+      reach,
+      partly,
+      answer: (answer) => {
+        consentStore.setState(({ questions }) => ({ questions: questions.filter((other) => other !== asked) }));
+        resolve(answer);
+      },
+    };
+    consentStore.setState(({ questions }) => ({ questions: [...questions, asked] }));
+  });
+}

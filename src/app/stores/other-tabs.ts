@@ -1,0 +1,45 @@
+/** Runs that train in another tab of this browser. */
+import { useEffect, useState } from "react";
+import { heldRuns } from "../../engine/storage/lock.ts";
+import { isActive, runStore, useRun } from "./run.ts";
+import { addProblem } from "./session.ts";
+
+/** Milliseconds between two looks: locks do not tell when they change. */
+const PACE = 1500;
+
+/** The run this page is at work on. */
+function ownRun(): string | null {
+  const { state, runId } = runStore.getState();
+  return isActive(state) ? runId : null;
+}
+
+/** Ids of the runs that another tab is at work on, followed while the caller is on screen. */
+export function useOtherTabs(): readonly string[] {
+  const own = useRun((run) => (isActive(run.state) ? run.runId : null));
+  const [held, setHeld] = useState("");
+  useEffect(() => {
+    let current = true;
+    let failed = false;
+    let before: ReadonlySet<string> = new Set();
+    const look = async (): Promise<void> => {
+      try {
+        const now = new Set([...(await heldRuns())].filter((id) => id !== ownRun()));
+        // A run of this page gives its lock back a moment after it ended: seen once, it proves nothing.
+        const lasting = [...now].filter((id) => before.has(id));
+        before = now;
+        if (current) setHeld(lasting.sort().join("\n"));
+      } catch (thrown) {
+        // A browser that refuses does so every time.
+        if (!failed) addProblem({ code: "internal", message: `Cannot detect other tabs: ${String(thrown)}` });
+        failed = true;
+      }
+    };
+    const timer = setInterval(() => void look(), PACE);
+    void look();
+    return () => {
+      current = false;
+      clearInterval(timer);
+    };
+  }, []);
+  return held.split("\n").filter((id) => id !== "" && id !== own);
+}

@@ -1,0 +1,263 @@
+/** Zstandard frames (RFC 8878), decoded within bounds: every step writes output that was stated, or takes input. */
+import { repeat } from "./lz4.ts";
+import { viewOf } from "./memory.ts";
+import {
+  BackwardBits,
+  damaged,
+  decodeHuffman,
+  type FseTable,
+  fseTable,
+  type HuffmanTable,
+  readFse,
+  readHuffman,
+  singleSymbol,
+} from "./zstd-entropy.ts";
+
+const MAGIC = 0xfd2fb528;
+const SKIPPED = 0x184d2a50;
+const MAX_BLOCK = 2 ** 17;
+/** Most bytes of content per byte of a frame: a block of one repeated byte takes four. */
+export const ZSTD_RATIO = MAX_BLOCK / 4;
+
+/** One of the three codes of a sequence: its usual counts, its bounds, and the extra bits of each symbol. */
+interface SequenceCode {
+  readonly usual: FseTable;
+  readonly maxLog: number;
+  readonly bits: readonly number[];
+  readonly bases: readonly number[];
+}
+
+function sequenceCode(counts: readonly number[], log: number, maxLog: number, bits: number[], first: number) {
+  let next = first;
+  const bases = bits.map((width) => {
+    next += 2 ** width;
+    return next - 2 ** width;
+  });
+  return { usual: fseTable(counts, log), maxLog, bits, bases };
+}
+
+const times = (value: number, count: number): number[] => Array<number>(count).fill(value);
+const upTo = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, at) => from + at);
+
+const LITERALS: SequenceCode = sequenceCode(
+  [4, 3, ...times(2, 11), 1, 1, 1, ...times(2, 9), 3, 2, ...times(1, 5), ...times(-1, 4)],
+  6,
+  9,
+  [...times(0, 16), 1, 1, 1, 1, 2, 2, 3, 3, 4, ...upTo(6, 16)],
+  0,
+);
+const MATCHES: SequenceCode = sequenceCode(
+  [1, 4, 3, ...times(2, 6), ...times(1, 37), ...times(-1, 7)],
+  6,
+  9,
+  [...times(0, 32), 1, 1, 1, 1, 2, 2, 3, 3, 4, 4, 5, ...upTo(7, 16)],
+  3,
+);
+const OFFSETS: SequenceCode = sequenceCode(
+  [...times(1, 6), 2, 2, 2, ...times(1, 15), ...times(-1, 5)],
+  5,
+  8,
+  upTo(0, 31),
+  1,
+);
+
+/** What one block of a frame leaves to the next. */
+interface FrameState {
+  huffman: HuffmanTable | undefined;
+  tables: [FseTable, FseTable, FseTable] | undefined;
+  /** The three last distances. */
+  readonly recent: [number, number, number];
+  /** First byte of the frame in the output. */
+  readonly start: number;
+}
+
+/**
+ * Content of Zstandard frames that follow one another. Checksums are not compared.
+ * @param size bytes of the content, known beforehand
+ * @throws RangeError with the rest of a sentence when a frame is damaged or they hold more or fewer bytes
+ */
+export function decodeZstd(frames: Uint8Array, size: number): Uint8Array<ArrayBuffer> {
+  if (size > frames.length * ZSTD_RATIO) throw new RangeError(`${frames.length} bytes cannot hold ${size}`);
+  const view = viewOf(frames);
+  const out = new Uint8Array(size);
+  let [at, written] = [0, 0];
+  while (at < frames.length) {
+    const magic = view.getUint32(at, true);
+    if ((magic & ~15) >>> 0 === SKIPPED) {
+      at += 8 + view.getUint32(at + 4, true);
+      continue;
+    }
+    if (magic !== MAGIC) throw new RangeError("it is no Zstandard frame");
+    [at, written] = decodeFrame(frames, at + 4, out, written);
+  }
+  if (written !== size) throw new RangeError(`it holds ${written} bytes where ${size} are stated`);
+  return out;
+}
+
+/** @returns the places after the frame and after what it wrote */
+function decodeFrame(frames: Uint8Array, start: number, out: Uint8Array, from: number): [number, number] {
+  const view = viewOf(frames);
+  const flags = view.getUint8(start);
+  const single = (flags & 32) !== 0;
+  if ((flags & 8) !== 0) throw damaged();
+  if ((flags & 3) !== 0) throw new RangeError("its Zstandard frame needs a dictionary");
+  let at = start + (single ? 1 : 2);
+  const sizeBytes = [single ? 1 : 0, 2, 4, 8][flags >> 6] as number;
+  if (sizeBytes > 0) {
+    const stated =
+      sizeBytes === 1
+        ? view.getUint8(at)
+        : sizeBytes === 2
+          ? view.getUint16(at, true) + 256
+          : sizeBytes === 4
+            ? view.getUint32(at, true)
+            : Number(view.getBigUint64(at, true));
+    if (stated > out.length - from) throw new RangeError("its Zstandard frame states more bytes than the buffer");
+  }
+  at += sizeBytes;
+  const state: FrameState = { huffman: undefined, tables: undefined, recent: [1, 4, 8], start: from };
+  let written = from;
+  while (true) {
+    const header = view.getUint16(at, true) | (view.getUint8(at + 2) << 16);
+    at += 3;
+    const [last, kind, length] = [header & 1, (header >> 1) & 3, header >> 3];
+    const stored = kind === 1 ? 1 : length;
+    if (kind === 3 || length > MAX_BLOCK || at + stored > frames.length) throw damaged();
+    if (kind !== 2 && written + length > out.length) throw new RangeError("it holds more bytes than it states");
+    const block = frames.subarray(at, at + stored);
+    if (kind === 0) out.set(block, written);
+    else if (kind === 1) out.fill(block[0] as number, written, written + length);
+    written = kind === 2 ? decodeBlock(block, out, written, state) : written + length;
+    at += stored;
+    if (last === 1) return [at + ((flags & 4) !== 0 ? 4 : 0), written];
+  }
+}
+
+/** @returns the place after what the block wrote */
+function decodeBlock(block: Uint8Array, out: Uint8Array, from: number, state: FrameState): number {
+  const [literals, start] = readLiterals(block, state);
+  const end = Math.min(out.length, from + MAX_BLOCK);
+  let [at, to, used] = [start, from, 0];
+  const byte = (): number => {
+    const value = block[at++];
+    if (value === undefined) throw damaged();
+    return value;
+  };
+  const copy = (count: number): void => {
+    if (used + count > literals.length || to + count > end) throw damaged();
+    out.set(literals.subarray(used, used + count), to);
+    used += count;
+    to += count;
+  };
+  let count = byte();
+  if (count === 255) count = byte() + 256 * byte() + 0x7f00;
+  else if (count > 127) count = 256 * (count - 128) + byte();
+  if (count > 0) {
+    const modes = byte();
+    if ((modes & 3) !== 0) throw damaged();
+    const before = state.tables;
+    const table = (code: SequenceCode, mode: number, old: FseTable | undefined): FseTable => {
+      if (mode === 0) return code.usual;
+      if (mode === 1) {
+        const symbol = byte();
+        if (symbol >= code.bits.length) throw damaged();
+        return singleSymbol(symbol);
+      }
+      if (mode === 3) {
+        if (old === undefined) throw damaged();
+        return old;
+      }
+      const [read, next] = readFse(block, at, code.maxLog, code.bits.length);
+      at = next;
+      return read;
+    };
+    const literal = table(LITERALS, modes >> 6, before?.[0]);
+    const offset = table(OFFSETS, (modes >> 4) & 3, before?.[1]);
+    const match = table(MATCHES, (modes >> 2) & 3, before?.[2]);
+    state.tables = [literal, offset, match];
+    const bits = new BackwardBits(block.subarray(at));
+    let l = bits.take(literal.log);
+    let o = bits.take(offset.log);
+    let m = bits.take(match.log);
+    for (let n = 0; n < count; n++) {
+      const back = bits.take(offset.symbols[o] as number) + 2 ** (offset.symbols[o] as number);
+      const matchCode = match.symbols[m] as number;
+      const length = (MATCHES.bases[matchCode] as number) + bits.take(MATCHES.bits[matchCode] as number);
+      const literalCode = literal.symbols[l] as number;
+      const before = (LITERALS.bases[literalCode] as number) + bits.take(LITERALS.bits[literalCode] as number);
+      if (n + 1 < count) {
+        l = (literal.bases[l] as number) + bits.take(literal.widths[l] as number);
+        m = (match.bases[m] as number) + bits.take(match.widths[m] as number);
+        o = (offset.bases[o] as number) + bits.take(offset.widths[o] as number);
+      }
+      if (bits.left < 0) throw damaged();
+      copy(before);
+      const distance = distanceOf(back, before === 0, state.recent);
+      if (distance < 1 || to - distance < state.start || to + length > end) throw damaged();
+      repeat(out, to, distance, length);
+      to += length;
+    }
+    if (bits.left !== 0) throw damaged();
+  }
+  copy(literals.length - used);
+  return to;
+}
+
+/** The distance that a value of the offset code stands for: 1 to 3 are distances of before. */
+function distanceOf(value: number, withoutLiterals: boolean, recent: [number, number, number]): number {
+  const [first, second, third] = recent;
+  const which = value > 3 ? 3 : value - 1 + (withoutLiterals ? 1 : 0);
+  const distance = value > 3 ? value - 3 : which === 3 ? first - 1 : (recent[which] as number);
+  if (which === 0) return distance;
+  recent[0] = distance;
+  recent[1] = first;
+  recent[2] = which === 1 ? third : second;
+  return distance;
+}
+
+/** @returns the literals of a block and the place after them */
+function readLiterals(block: Uint8Array, state: FrameState): [Uint8Array, number] {
+  const head = (at: number): number => block[at] ?? 0;
+  const [kind, format] = [head(0) & 3, (head(0) >> 2) & 3];
+  if (kind < 2) {
+    const start = format === 1 ? 2 : format === 3 ? 3 : 1;
+    const wide = (head(0) >> 4) | (head(1) << 4);
+    const size = start === 1 ? head(0) >> 3 : start === 2 ? wide : wide | (head(2) << 12);
+    const end = start + (kind === 0 ? size : 1);
+    if (end > block.length || size > MAX_BLOCK) throw damaged();
+    return [kind === 0 ? block.subarray(start, end) : new Uint8Array(size).fill(head(start)), end];
+  }
+  const [start, width] = (
+    [
+      [3, 10],
+      [3, 10],
+      [4, 14],
+      [5, 18],
+    ] as const
+  )[format] as readonly [number, number];
+  let header = 0;
+  for (let at = start - 1; at >= 0; at--) header = header * 256 + head(at);
+  const size = Math.floor(header / 16) % 2 ** width;
+  const end = start + (Math.floor(header / 2 ** (4 + width)) % 2 ** width);
+  if (end > block.length || size > MAX_BLOCK) throw damaged();
+  let at: number = start;
+  if (kind === 2) [state.huffman, at] = readHuffman(block.subarray(0, end), start);
+  const { huffman } = state;
+  if (huffman === undefined) throw damaged();
+  const literals = new Uint8Array(size);
+  if (format === 0) {
+    decodeHuffman(block.subarray(at, end), huffman, literals);
+    return [literals, end];
+  }
+  if (at + 6 > end) throw damaged();
+  const quarter = (size + 3) >> 2;
+  let from = at + 6;
+  for (let stream = 0; stream < 4; stream++) {
+    const to = stream === 3 ? end : from + head(at + 2 * stream) + 256 * head(at + 2 * stream + 1);
+    if (to > end || quarter * stream > size) throw damaged();
+    const piece = literals.subarray(quarter * stream, stream === 3 ? size : quarter * (stream + 1));
+    decodeHuffman(block.subarray(from, to), huffman, piece);
+    from = to;
+  }
+  return [literals, end];
+}

@@ -1,0 +1,76 @@
+/**
+ * Names of settings in the project's design notes and in other training scripts: the setting each one stands for, or a
+ * sentence about what to use.
+ */
+import { shortened } from "../errors.ts";
+import type { LabConfig, SettingKey } from "./table.ts";
+
+/** Values for settings, not checked yet, or a sentence about why there are none. */
+export type Reading = { readonly values: Partial<Record<SettingKey, unknown>> } | { readonly problem: string };
+
+interface Alias {
+  /** Settings that take the value as it is. */
+  readonly keys?: readonly SettingKey[];
+  /** @param record everything given beside it @param known the settings so far */
+  readonly read?: (raw: unknown, record: Readonly<Record<string, unknown>>, known: LabConfig) => Reading;
+  /** Why it changes nothing; "" when there is nothing to say. */
+  readonly idle?: string;
+}
+
+const EPOCHS: Alias = {
+  read: (raw, record) =>
+    Object.hasOwn(record, "max_steps") || Object.hasOwn(record, "steps")
+      ? { values: {} }
+      : {
+          problem: `${typeof raw === "object" ? "So many" : shortened(String(raw), 20)} epochs: a run here has a number of steps; set steps to epochs × training rows / (promptsPerStep × accumulation)`,
+        },
+  idle: "the number of steps counts",
+};
+
+/** Weights of METEOR and judge with a judge, and without one. */
+function judged(meteor: "loop1Meteor" | "loop2Meteor", judge: "loop1Judge" | "loop2Judge", without: number): Alias {
+  return {
+    read(raw, _record, known) {
+      const on = raw === "" || (typeof raw !== "object" && /^(?:true|1)$/i.test(String(raw)));
+      if (!on) return { values: { [meteor]: without, [judge]: 0 } };
+      if (known.judge !== "off") return { values: { [meteor]: 0.25, [judge]: 0.75 } };
+      return { problem: "use_llm_judge needs a judge: name it with --judge URL, or set judge and judgeUrl" };
+    },
+  };
+}
+
+export const ALIASES: ReadonlyMap<string, Alias> = new Map<string, Alias>([
+  ["kl_coef", { keys: ["beta"] }],
+  ["clip_range", { keys: ["epsilonLow", "epsilonHigh"] }],
+  ["mask_to_caption_weight", { keys: ["loop1Weight"] }],
+  ["caption_to_mask_weight", { keys: ["loop2Weight"] }],
+  ["batch_size", { keys: ["promptsPerStep"] }],
+  ["per_device_batch_size", { keys: ["promptsPerStep"] }],
+  ["accumulative_counts", { keys: ["accumulation"] }],
+  ["lr", { keys: ["learningRate"] }],
+  // TRL has it for full fine-tuning alone, so no export for TRL sets it.
+  ["sync_ref_model", { keys: ["syncReference"] }],
+  ["num_epochs", EPOCHS],
+  ["num_train_epochs", EPOCHS],
+  ["max_epochs", EPOCHS],
+  ["use_llm_judge", judged("loop1Meteor", "loop1Judge", 0)],
+  ["use_llm_judge_loop2", judged("loop2Meteor", "loop2Judge", 1)],
+  ["bf16", { idle: "everything that trains and all sums are f32" }],
+  ["max_length", { idle: "the context is the model's own; maxNewTokens limits captions" }],
+  ["model_path", { idle: "the model is opened apart from its settings; the tools take --model or --checkpoint" }],
+  ["dataset_name", { idle: "the data is opened apart from the settings; the tools take --shards" }],
+]);
+
+/** @returns undefined for a name that is no alias */
+export function readAlias(
+  name: string,
+  raw: unknown,
+  record: Readonly<Record<string, unknown>>,
+  known: LabConfig,
+): Reading | undefined {
+  const alias = ALIASES.get(name);
+  if (alias === undefined) return undefined;
+  if (alias.read !== undefined) return alias.read(raw, record, known);
+  const value = typeof raw === "string" && /^(?:true|false)$/i.test(raw) ? raw.toLowerCase() : raw;
+  return { values: Object.fromEntries((alias.keys ?? []).map((key) => [key, value])) };
+}

@@ -1,0 +1,31 @@
+/** What follows from several settings at once. */
+import type { LabConfig } from "./table.ts";
+
+/** A reference pass is needed: KL has weight, or the ratio itself is taken against the reference. */
+export function needsReference({ beta, objective }: Pick<LabConfig, "beta" | "objective">): boolean {
+  return beta > 0 || objective === "notes";
+}
+
+type Batch = Pick<LabConfig, "accumulation" | "stepsPerGeneration">;
+
+/** Accumulation windows that one set of rollouts is cut into, each with an update of its own. */
+export function windowsPerStep({ accumulation, stepsPerGeneration }: Batch): number {
+  return Math.max(1, Math.floor(stepsPerGeneration / accumulation));
+}
+
+/** Groups of rollouts that each loop samples in a step. */
+export function groupsPerStep(config: Batch & Pick<LabConfig, "promptsPerStep">): number {
+  return windowsPerStep(config) * config.accumulation * config.promptsPerStep;
+}
+
+/** Optimiser updates of a step. */
+export function updatesPerStep(config: Batch & Pick<LabConfig, "iterations">): number {
+  return windowsPerStep(config) * config.iterations;
+}
+
+/** Why the micro-steps of a set of rollouts do not divide into windows; null when they do. */
+export function generationBlocker({ accumulation, stepsPerGeneration }: Batch): string | null {
+  const fits = stepsPerGeneration % accumulation === 0 || accumulation % stepsPerGeneration === 0;
+  if (stepsPerGeneration === 0 || fits) return null;
+  return `stepsPerGeneration ${stepsPerGeneration} is neither a multiple nor a divisor of accumulation ${accumulation}; change one of them`;
+}

@@ -1,0 +1,146 @@
+import { decodeLz4Frame, LZ4_RATIO } from "../../bytes/lz4.ts";
+import { viewOf } from "../../bytes/memory.ts";
+import type { ByteSource } from "../../bytes/source.ts";
+import { decodeZstd, ZSTD_RATIO } from "../../bytes/zstd.ts";
+import { LabError, thrownText } from "../../errors.ts";
+import type { ArrowBody } from "./arrow-frames.ts";
+
+/** Buffers up to this size are fetched whole; of larger ones only pages are. */
+const WHOLE_BUFFER = 2 ** 17;
+const PAGE = 2 ** 17;
+/** Ranges from here on bypass the pages: they are values of their own (a picture), not neighbours of many. */
+const DIRECT = 2 ** 17;
+const MAX_PAGES = 32;
+/** Most that the buffers of a batch may unpack to: the usual whole shard, and half of a gigabyte. */
+const MAX_UNPACKED = 2 ** 29;
+/** Most that a buffer may unpack to beside what its length allows at LZ4's best; Zstandard can hold a gigabyte in 32 kB. */
+const MAX_BESIDE = 2 ** 26;
+
+/** Byte ranges of one batch's buffers, with small ones kept and compressed ones unpacked once. */
+export interface BufferReader {
+  /** Length of a buffer once unpacked. */
+  size(buffer: number): Promise<number>;
+  /**
+   * Bytes [start, end) of a buffer; the result may be a view and must not be changed. With `direct` the range is
+   * fetched exactly and not kept.
+   * @throws LabError("bad-input") when the range lies outside the buffer
+   */
+  read(buffer: number, start: number, end: number, direct?: boolean): Promise<Uint8Array<ArrayBuffer>>;
+  /** Bytes of unpacked buffers that are kept. */
+  unpacked(): number;
+}
+
+/** Reader over the body of a batch. Memory: at most 4 MiB of pages, the small buffers, and unpacked buffers. */
+export function bufferReader(source: ByteSource, body: ArrowBody): BufferReader {
+  const whole = new Map<number, Promise<Uint8Array<ArrayBuffer>>>();
+  const pages = new Map<string, Promise<Uint8Array<ArrayBuffer>>>();
+  let unpacked = 0;
+  const place = (buffer: number): { at: number; length: number } => {
+    const region = body.buffers[buffer];
+    if (region === undefined) throw outside(source, `a batch has no buffer ${buffer}`);
+    return { at: body.start + region.offset, length: region.length };
+  };
+  const remember = (
+    cache: Map<number, Promise<Uint8Array<ArrayBuffer>>>,
+    key: number,
+    make: () => Promise<Uint8Array<ArrayBuffer>>,
+  ): Promise<Uint8Array<ArrayBuffer>> => {
+    const known = cache.get(key);
+    if (known !== undefined) return known;
+    const made = make();
+    cache.set(key, made);
+    return made;
+  };
+  const loaded = (buffer: number): Promise<Uint8Array<ArrayBuffer>> =>
+    remember(whole, buffer, async () => {
+      const { at, length } = place(buffer);
+      const bytes = await source.read(at, at + length);
+      if (body.codec === undefined) return bytes;
+      unpacked += statedSize(bytes, length, body.codec) ?? 0;
+      if (unpacked > MAX_UNPACKED) {
+        throw new LabError(
+          "unsupported",
+          `${source.name}: a batch unpacks to more than ${MAX_UNPACKED} bytes; write it again in smaller batches`,
+        );
+      }
+      return unpack(source, bytes, body.codec);
+    });
+  const page = (buffer: number, number: number): Promise<Uint8Array<ArrayBuffer>> => {
+    const key = `${buffer}:${number}`;
+    const known = pages.get(key);
+    if (known !== undefined) return known;
+    const { at, length } = place(buffer);
+    const made = source.read(at + number * PAGE, at + Math.min(length, (number + 1) * PAGE));
+    if (pages.size >= MAX_PAGES) pages.delete(pages.keys().next().value as string);
+    pages.set(key, made);
+    return made;
+  };
+  return {
+    unpacked: () => unpacked,
+    size: async (buffer) => (body.codec === undefined ? place(buffer).length : (await loaded(buffer)).length),
+    read: async (buffer, start, end, direct = false) => {
+      const { at, length } = place(buffer);
+      const keep = body.codec !== undefined || (length <= WHOLE_BUFFER && !direct);
+      const size = keep ? (await loaded(buffer)).length : length;
+      if (!(Number.isSafeInteger(start) && Number.isSafeInteger(end) && start >= 0 && start <= end && end <= size)) {
+        throw outside(source, `a value at ${start} to ${end} lies outside its buffer of ${size} bytes`);
+      }
+      if (start === end) return new Uint8Array(0);
+      if (keep) return (await loaded(buffer)).subarray(start, end);
+      if (direct || end - start >= DIRECT) return source.read(at + start, at + end);
+      const first = Math.floor(start / PAGE);
+      const last = Math.floor((end - 1) / PAGE);
+      if (first === last) return (await page(buffer, first)).subarray(start - first * PAGE, end - first * PAGE);
+      const bytes = new Uint8Array(end - start);
+      for (let number = first; number <= last; number++) {
+        const from = Math.max(start, number * PAGE);
+        const to = Math.min(end, (number + 1) * PAGE);
+        const piece = await page(buffer, number);
+        bytes.set(piece.subarray(from - number * PAGE, to - number * PAGE), from - start);
+      }
+      return bytes;
+    },
+  };
+}
+
+/**
+ * Bytes that a buffer states to hold once unpacked, by its first eight (an int64, -1 when it is stored as it is);
+ * undefined when no frame of that length can hold as much.
+ * @param length bytes of the buffer as it is stored
+ */
+function statedSize(head: Uint8Array, length: number, codec: "lz4" | "zstd"): number | undefined {
+  if (length === 0) return 0;
+  if (length < 8) return undefined;
+  const size = Number(viewOf(head).getBigInt64(0, true));
+  if (size === -1) return length - 8;
+  const most = (length - 8) * LZ4_RATIO + (codec === "zstd" ? Math.min(MAX_BESIDE, (length - 8) * ZSTD_RATIO) : 0);
+  return size >= 0 && size <= Math.min(MAX_UNPACKED, most) ? size : undefined;
+}
+
+/** Bytes of a buffer once unpacked, without unpacking it; 0 where that cannot be. */
+export async function contentSize(source: ByteSource, body: ArrowBody, buffer: number): Promise<number> {
+  const region = body.buffers[buffer];
+  if (region === undefined) return 0;
+  if (body.codec === undefined) return region.length;
+  const start = body.start + region.offset;
+  const head = await source.read(start, start + Math.min(8, region.length));
+  return statedSize(head, region.length, body.codec) ?? 0;
+}
+
+/** A compressed buffer: the length of its content, then the codec's frame or the content itself. */
+function unpack(source: ByteSource, bytes: Uint8Array<ArrayBuffer>, codec: "lz4" | "zstd"): Uint8Array<ArrayBuffer> {
+  const size = statedSize(bytes, bytes.length, codec);
+  if (size === undefined) throw outside(source, `a ${codec} buffer of ${bytes.length} bytes states an impossible size`);
+  if (size === 0) return new Uint8Array(0);
+  const packed = bytes.subarray(8);
+  if (viewOf(bytes).getBigInt64(0, true) === -1n) return packed;
+  try {
+    return codec === "lz4" ? decodeLz4Frame(packed, size) : decodeZstd(packed, size);
+  } catch (thrown) {
+    throw outside(source, `a ${codec} buffer could not be unpacked (${thrownText(thrown)})`);
+  }
+}
+
+function outside(source: ByteSource, what: string): LabError {
+  return new LabError("bad-input", `${source.name}: ${what}; the file is damaged`, { subject: source.name });
+}

@@ -1,0 +1,257 @@
+import { viewOf } from "../../bytes/memory.ts";
+import type { ByteSource } from "../../bytes/source.ts";
+import { LabError } from "../../errors.ts";
+import { type Column, type ColumnType, fixedWidth, typeName } from "../column-type.ts";
+import { numberReader } from "../numbers.ts";
+import type { ReadMeter } from "../read-meter.ts";
+import type { BinaryCell, Cell } from "../table.ts";
+import { type BufferReader, bufferReader } from "./arrow-buffers.ts";
+import type { DictionariesAt } from "./arrow-dictionaries.ts";
+import type { ArrowBody } from "./arrow-frames.ts";
+import { layOut, type Slot } from "./arrow-slots.ts";
+
+/** What an item of a list costs in memory: a number, a big integer, anything else. */
+const NUMBER = 8;
+const BIG_INTEGER = 32;
+const ITEM = 128;
+
+/** Reads single values of one batch. */
+export interface BatchCells {
+  /** Value of a column at a row of the batch. @throws LabError when it is damaged or of a type not read here */
+  cell(column: number, row: number, meter: ReadMeter): Promise<Cell>;
+  /** Bytes of unpacked buffers that are kept. */
+  unpacked(): number;
+}
+
+/**
+ * Reader of single values of a batch: only the bytes of the value asked for (and small buffers around it) are fetched.
+ * @param columns the schema, in order
+ * @param dictionaries dictionary values by id, as they stand at this batch
+ */
+export function batchCells(
+  source: ByteSource,
+  body: ArrowBody,
+  columns: readonly Column[],
+  dictionaries: DictionariesAt,
+): BatchCells {
+  const buffers = bufferReader(source, body);
+  const slots = layOut(body, columns);
+  const lookups = new Map<number, { parts: readonly (readonly [number, BatchCells])[]; size: number }>();
+
+  const lookup = async (id: number, values: ColumnType, index: number, meter: ReadMeter): Promise<Cell> => {
+    let table = lookups.get(id);
+    if (table === undefined) {
+      const parts = dictionaries.get(id);
+      if (parts === undefined) throw damaged(source, `dictionary ${id} is missing`);
+      let size = 0;
+      const column: Column = { name: "value", type: values, nullable: true };
+      const cells = parts.map((part) => {
+        const from = size;
+        size += part.rows;
+        return [from, batchCells(source, part, [column], dictionaries)] as const;
+      });
+      table = { parts: cells, size };
+      lookups.set(id, table);
+    }
+    const { parts, size } = table;
+    if (!(index >= 0 && index < size)) throw damaged(source, `index ${index} lies outside a dictionary of ${size}`);
+    const [from, cells] = parts.findLast(([start]) => start <= index) as readonly [number, BatchCells];
+    return cells.cell(0, index - from, meter);
+  };
+
+  /** Whether the values [start, end) are there; undefined where all of them are. */
+  const validity = async (slot: Slot, start: number, end: number): Promise<((at: number) => boolean) | undefined> => {
+    const hasOwn = slot.type.kind !== "null" && slot.type.kind !== "union" && slot.type.kind !== "run-end";
+    if (!hasOwn || nodeOf(slot).nullCount === 0 || (await buffers.size(slot.buffer)) === 0) return undefined;
+    return bits(slot.buffer, start, end);
+  };
+
+  /** Bits [start, end) of a buffer, asked for by their place in the column. */
+  const bits = async (buffer: number, start: number, end: number): Promise<(at: number) => boolean> => {
+    const first = start >> 3;
+    const bytes = await buffers.read(buffer, first, (end + 7) >> 3);
+    return (at) => (((bytes[(at >> 3) - first] as number) >> (at & 7)) & 1) === 1;
+  };
+
+  const nodeOf = (slot: Slot): ArrowBody["nodes"][number] => {
+    const node = body.nodes[slot.node];
+    if (node === undefined) throw damaged(source, `column ${slot.name} has no entry in a batch header`);
+    return node;
+  };
+
+  const read = async (slot: Slot, row: number, meter: ReadMeter): Promise<Cell> => {
+    if (!(row >= 0 && row < nodeOf(slot).length)) throw damaged(source, `row ${row} lies outside column ${slot.name}`);
+    const { type } = slot;
+    if (type.kind === "null") return null;
+    if ((await validity(slot, row, row + 1))?.(row) === false) return null;
+    switch (type.kind) {
+      case "bool":
+        return (await bits(slot.buffer + 1, row, row + 1))(row);
+      case "text":
+      case "binary": {
+        if (type.layout === "view") return view(slot, row, meter);
+        const [start, end] = await offsets(buffers, slot.buffer + 1, row, type.layout === "large");
+        return value(type, slot.buffer + 2, start, end, meter);
+      }
+      case "list":
+      case "map": {
+        const layout = type.kind === "map" ? "small" : type.layout;
+        const [child] = slot.children as [Slot];
+        if (layout === "small" || layout === "large") {
+          const [start, end] = await offsets(buffers, slot.buffer + 1, row, layout === "large");
+          return items(child, start, end, meter);
+        }
+        // Offsets and sizes in a buffer each.
+        const int: ColumnType = { kind: "int", bits: layout === "view" ? 32 : 64, signed: true };
+        const start = Number(await fixed(int, slot.buffer + 1, row));
+        return items(child, start, start + Number(await fixed(int, slot.buffer + 2, row)), meter);
+      }
+      case "fixed-list":
+        return items(slot.children[0] as Slot, row * type.size, (row + 1) * type.size, meter);
+      case "struct": {
+        const entries: [string, Cell][] = [];
+        for (const child of slot.children) entries.push([child.name, await read(child, row, meter)]);
+        // Also a field called `__proto__` becomes a plain property.
+        return Object.fromEntries(entries);
+      }
+      case "dictionary":
+        return lookup(type.id, type.values, Number(await fixed(type.index, slot.buffer + 1, row)), meter);
+      case "run-end":
+        return read(slot.children[1] as Slot, await runOf(slot.children[0] as Slot, row), meter);
+      default:
+        return fixed(type, slot.buffer + 1, row);
+    }
+  };
+
+  /** Number of the run that holds a row: the first whose end lies beyond it. */
+  const runOf = async (ends: Slot, row: number): Promise<number> => {
+    let [low, high] = [0, nodeOf(ends).length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (Number(await fixed(ends.type, ends.buffer + 1, middle)) > row) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  };
+
+  const items = async (child: Slot, start: number, end: number, meter: ReadMeter): Promise<Cell[]> => {
+    const { length } = nodeOf(child);
+    if (!(start >= 0 && start <= end && end <= length)) {
+      throw damaged(source, `a list spans ${start} to ${end} of ${length} values in ${child.name}`);
+    }
+    const list: Cell[] = [];
+    if (start === end) return list;
+    meter.take((end - start) * costOf(child.type));
+    const at = await run(child, start, end);
+    if (at === undefined) for (let row = start; row < end; row++) list.push(await read(child, row, meter));
+    else for (let row = start; row < end; row++) list.push(at(row));
+    return list;
+  };
+
+  /** Values [start, end) of numbers and bits, fetched together; undefined for other types. */
+  const run = async (slot: Slot, start: number, end: number): Promise<((at: number) => Cell) | undefined> => {
+    const reader = numberReader(slot.type);
+    if (reader === undefined && slot.type.kind !== "bool") return undefined;
+    const valid = await validity(slot, start, end);
+    let at: (row: number) => Cell;
+    if (reader === undefined) at = await bits(slot.buffer + 1, start, end);
+    else {
+      const width = fixedWidth(slot.type) as number;
+      const data = viewOf(await buffers.read(slot.buffer + 1, start * width, end * width));
+      at = (row) => reader(data, (row - start) * width);
+    }
+    return valid === undefined ? at : (row) => (valid(row) ? at(row) : null);
+  };
+
+  const value = async (
+    type: ColumnType,
+    buffer: number,
+    start: number,
+    end: number,
+    meter: ReadMeter,
+  ): Promise<Cell> => {
+    const size = await buffers.size(buffer);
+    if (!(start >= 0 && start <= end && end <= size)) {
+      throw damaged(source, `a value spans ${start} to ${end} of a buffer of ${size} bytes`);
+    }
+    if (type.kind === "text") {
+      meter.take(2 * (end - start));
+      return new TextDecoder().decode(await buffers.read(buffer, start, end));
+    }
+    return lazy(buffers, buffer, start, end - start);
+  };
+
+  /** Views: int32 length; up to 12 bytes lie in the view itself, longer ones name a data buffer and an offset. */
+  const view = async (slot: Slot, row: number, meter: ReadMeter): Promise<Cell> => {
+    const bytes = await buffers.read(slot.buffer + 1, row * 16, row * 16 + 16);
+    const header = viewOf(bytes);
+    const length = header.getInt32(0, true);
+    if (length < 0) throw damaged(source, `a value of column ${slot.name} has a length of ${length}`);
+    if (length <= 12) return value(slot.type, slot.buffer + 1, row * 16 + 4, row * 16 + 4 + length, meter);
+    const buffer = header.getInt32(8, true);
+    if (!(buffer >= 0 && buffer < slot.extra))
+      throw damaged(source, `column ${slot.name} has no data buffer ${buffer}`);
+    const start = header.getInt32(12, true);
+    return value(slot.type, slot.buffer + 2 + buffer, start, start + length, meter);
+  };
+
+  const fixed = async (type: ColumnType, buffer: number, row: number): Promise<Cell> => {
+    const width = fixedWidth(type);
+    if (type.kind === "fixed-binary") return lazy(buffers, buffer, row * type.width, type.width);
+    const reader = numberReader(type);
+    if (width === undefined || reader === undefined) {
+      throw new LabError("unsupported", `${source.name}: values of type ${typeName(type)} are not read here`);
+    }
+    return reader(viewOf(await buffers.read(buffer, row * width, (row + 1) * width)), 0);
+  };
+
+  return {
+    unpacked: () => {
+      let sum = buffers.unpacked();
+      for (const { parts } of lookups.values()) for (const [, cells] of parts) sum += cells.unpacked();
+      return sum;
+    },
+    cell: async (column, row, meter) => {
+      const slot = slots[column];
+      if (slot === undefined) throw new LabError("internal", `${source.name} has no column ${column}`);
+      return read(slot, row, meter);
+    },
+  };
+}
+
+function costOf(type: ColumnType): number {
+  if (type.kind === "bool" || type.kind === "null") return NUMBER;
+  const width = fixedWidth(type);
+  if (width === undefined || type.kind === "fixed-binary") return ITEM;
+  return width > 4 ? BIG_INTEGER : NUMBER;
+}
+
+/** Binary values up to this length are fetched with their neighbours: an index reads all of them anyway. */
+const NEIGHBOURS = 2 ** 14;
+
+function lazy(buffers: BufferReader, buffer: number, from: number, length: number): BinaryCell {
+  return {
+    length,
+    read: async (start = 0, end = length) => {
+      if (!(start >= 0 && start <= end && end <= length)) {
+        throw new LabError("bad-input", `bytes ${start} to ${end} lie outside a value of ${length} bytes`);
+      }
+      const bytes = await buffers.read(buffer, from + start, from + end, length > NEIGHBOURS);
+      // A copy where the reader hands out a view: nobody keeps a whole shard alive through one picture.
+      return bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
+    },
+  };
+}
+
+async function offsets(buffers: BufferReader, buffer: number, row: number, wide: boolean): Promise<[number, number]> {
+  const width = wide ? 8 : 4;
+  const bytes = await buffers.read(buffer, row * width, (row + 2) * width);
+  const view = viewOf(bytes);
+  return wide
+    ? [Number(view.getBigInt64(0, true)), Number(view.getBigInt64(8, true))]
+    : [view.getInt32(0, true), view.getInt32(4, true)];
+}
+
+function damaged(source: ByteSource, what: string): LabError {
+  return new LabError("bad-input", `${source.name}: ${what}; the file is damaged`, { subject: source.name });
+}

@@ -1,0 +1,134 @@
+import { viewOf } from "../../bytes/memory.ts";
+import type { ByteSource } from "../../bytes/source.ts";
+import { type DecodedSchema, decodeSchema } from "./arrow-schema.ts";
+import { MAX_METADATA } from "./arrow-sniff.ts";
+import { type FlatReader, flatReader } from "./flatbuffer.ts";
+
+/** Header of a record or dictionary batch: where everything lies, nothing of the values. */
+export interface ArrowBody {
+  readonly rows: number;
+  /** Byte at which the body begins in the source. */
+  readonly start: number;
+  readonly bytes: number;
+  readonly nodes: readonly { readonly length: number; readonly nullCount: number }[];
+  /** Buffers relative to the start of the body. */
+  readonly buffers: readonly { readonly offset: number; readonly length: number }[];
+  readonly variadicCounts: readonly number[];
+  readonly codec: "lz4" | "zstd" | undefined;
+}
+
+/** What stands at a place of an Arrow file; `broken` is the rest of a sentence that begins with the place. */
+export type ArrowMessage =
+  | { readonly kind: "end" }
+  | { readonly kind: "broken"; readonly what: string }
+  | { readonly kind: "schema"; readonly schema: DecodedSchema; readonly next: number }
+  | { readonly kind: "batch"; readonly body: ArrowBody; readonly next: number }
+  | {
+      readonly kind: "dictionary";
+      readonly id: number;
+      readonly isDelta: boolean;
+      readonly body: ArrowBody;
+      readonly next: number;
+    }
+  | { readonly kind: "other"; readonly next: number };
+
+/** Rows of one batch; offsets of 32 bits reach no further. */
+const MAX_ROWS = 2 ** 31;
+const CODECS = ["lz4", "zstd"] as const;
+const CUT = "is cut off by the end of the file";
+
+/**
+ * Reads the header of the message at a position: 8 bytes (4 before Arrow 0.15) and the metadata, not the body. The end
+ * marker and the end of the file are both "end". Never throws for odd content.
+ */
+export async function readMessage(source: ByteSource, position: number): Promise<ArrowMessage> {
+  const left = source.size - position;
+  if (left <= 0) return { kind: "end" };
+  if (left < 4) return broken(CUT);
+  const prefix = viewOf(await source.read(position, position + Math.min(8, left)));
+  const continued = prefix.getInt32(0, true) === -1;
+  if (continued && left < 8) return broken(CUT);
+  const length = prefix.getInt32(continued ? 4 : 0, true);
+  if (length === 0) return { kind: "end" };
+  const start = position + (continued ? 8 : 4);
+  if (length < 8 || length > MAX_METADATA) return broken(`has a header of ${length} bytes, which cannot be`);
+  if (start + length > source.size) return broken(CUT);
+  const metadata = await source.read(start, start + length);
+  try {
+    return interpret(metadata, start + length, source.size);
+  } catch {
+    // Out-of-range reads of a damaged header, or a type the library does not know.
+    return broken("has a damaged header, or one of a kind not known here");
+  }
+}
+
+/** Kinds of message header, in the numbers of the format (Message.fbs). */
+const SCHEMA = 1;
+const DICTIONARY = 2;
+const BATCH = 3;
+const LAST_KIND = 5;
+
+/** Message: header type 1, header 2, body length 3. @throws when it is damaged */
+function interpret(metadata: Uint8Array, bodyStart: number, size: number): ArrowMessage {
+  const flat = flatReader(metadata);
+  const root = flat.root();
+  const typeAt = flat.field(root, 1);
+  const type = typeAt === 0 ? 0 : flat.view.getUint8(typeAt);
+  const header = flat.reference(root, 2);
+  const bodyLength = flat.long(root, 3);
+  if (!Number.isSafeInteger(bodyLength) || bodyLength < 0) return broken(`states a body of ${bodyLength} bytes`);
+  const next = bodyStart + bodyLength;
+  if (next > size) return broken(`is cut off: it needs ${next} bytes, the file has ${size}`);
+  if (type === SCHEMA) return { kind: "schema", schema: decodeSchema(metadata), next };
+  if (type < SCHEMA || type > LAST_KIND || header === 0) return broken("is of a kind not known here");
+  // Tensors and the like carry nothing for a table.
+  if (type !== DICTIONARY && type !== BATCH) return { kind: "other", next };
+  const batch = type === BATCH ? header : flat.reference(header, 1);
+  if (batch === 0) return broken("has no values");
+  const body = readBody(flat, batch, bodyStart, bodyLength);
+  if (typeof body === "string") return broken(body);
+  if (type === BATCH) return { kind: "batch", body, next };
+  const deltaAt = flat.field(header, 2);
+  const isDelta = deltaAt !== 0 && flat.view.getUint8(deltaAt) !== 0;
+  return { kind: "dictionary", id: flat.long(header, 0), isDelta, body, next };
+}
+
+/**
+ * RecordBatch: length 0, nodes 1 and buffers 2 (pairs of 64-bit integers), compression 3, variadic counts 4.
+ * @returns the rest of a sentence when it does not fit its body
+ * @throws RangeError when it is damaged
+ */
+function readBody(flat: FlatReader, batch: number, start: number, bytes: number): ArrowBody | string {
+  const within = (value: number, limit: number): boolean => Number.isSafeInteger(value) && value >= 0 && value <= limit;
+  const pairs = (index: number): [number, number][] => {
+    const vector = flat.vector(batch, index, 16);
+    const number = (at: number): number => Number(flat.view.getBigInt64(vector.start + 8 * at, true));
+    return Array.from({ length: vector.length }, (_, at) => [number(2 * at), number(2 * at + 1)]);
+  };
+  const rows = flat.long(batch, 0);
+  const nodes = pairs(1).map(([length, nullCount]) => ({ length, nullCount }));
+  const buffers = pairs(2).map(([offset, length]) => ({ offset, length }));
+  if (![rows, ...nodes.flatMap((node) => [node.length, node.nullCount])].every((count) => within(count, MAX_ROWS))) {
+    return "states an absurd row count";
+  }
+  for (const { offset, length } of buffers) {
+    if (!within(offset, bytes) || !within(length, bytes - offset)) {
+      return `has a buffer at ${offset} of ${length} bytes outside its body of ${bytes} bytes`;
+    }
+  }
+  const compression = flat.reference(batch, 3);
+  const codecAt = compression === 0 ? 0 : flat.field(compression, 0);
+  const number = codecAt === 0 ? 0 : flat.view.getInt8(codecAt);
+  const codec = compression === 0 ? undefined : CODECS[number];
+  if (compression !== 0 && codec === undefined) return `uses the unknown compression ${number}`;
+  const counts = flat.vector(batch, 4, 8);
+  const variadicCounts = Array.from({ length: counts.length }, (_, at) =>
+    Number(flat.view.getBigInt64(counts.start + 8 * at, true)),
+  );
+  if (!variadicCounts.every((count) => within(count, buffers.length))) return "states an absurd number of data buffers";
+  return { rows, start, bytes, nodes, buffers, variadicCounts, codec };
+}
+
+function broken(what: string): ArrowMessage {
+  return { kind: "broken", what };
+}

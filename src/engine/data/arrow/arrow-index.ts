@@ -1,0 +1,115 @@
+import { viewOf } from "../../bytes/memory.ts";
+import type { ByteSource } from "../../bytes/source.ts";
+import { LabError } from "../../errors.ts";
+import type { Column } from "../column-type.ts";
+import { missingRows } from "./arrow-capacity.ts";
+import { type DictionariesAt, DictionaryHistory } from "./arrow-dictionaries.ts";
+import { type ArrowBody, readMessage } from "./arrow-frames.ts";
+import { type DecodedSchema, decodeFooter } from "./arrow-schema.ts";
+import { MAX_METADATA, sniffArrow } from "./arrow-sniff.ts";
+
+export interface ArrowBatch extends ArrowBody {
+  /** Row of the file with which the batch begins. */
+  readonly firstRow: number;
+  /** Dictionaries by id as they stand at this batch. */
+  readonly dictionaries: DictionariesAt;
+}
+
+/** What is known of an Arrow file after reading message headers only. */
+export interface ArrowIndex {
+  readonly source: ByteSource;
+  readonly format: "stream" | "file";
+  readonly columns: readonly Column[];
+  readonly metadata: ReadonlyMap<string, string>;
+  readonly batches: readonly ArrowBatch[];
+  readonly rows: number;
+  /** One sentence when the file is damaged: what is wrong and how many rows were kept. */
+  readonly problem: string | undefined;
+}
+
+/**
+ * Indexes an Arrow IPC stream or file by its message headers, a few hundred bytes each; bodies are skipped. A file
+ * that is cut off keeps its complete batches and states the `problem`.
+ * @throws LabError("bad-input") when it is not Arrow at all (the sentence names what it is), has a damaged schema or
+ *   is big-endian; LabError("cancelled") when the signal fires
+ */
+export async function indexArrow(source: ByteSource, options: { signal?: AbortSignal } = {}): Promise<ArrowIndex> {
+  const sniffed = await sniffArrow(source);
+  if (sniffed.kind === "other") throw bad(source, sniffed.what);
+  const format = sniffed.kind;
+  const footer = format === "file" ? await readFooter(source) : undefined;
+  // A file layout lists its messages in the footer; a stream, or a file that lost its end, is walked.
+  const listed = footer?.positions.values();
+  let schema: DecodedSchema | undefined = footer;
+  let position = listed === undefined ? (format === "file" ? 8 : 0) : (listed.next().value ?? source.size);
+  let problem: string | undefined = format === "file" && footer === undefined ? "the footer is missing" : undefined;
+  let rows = 0;
+  const batches: ArrowBatch[] = [];
+  const dictionaries = new DictionaryHistory();
+  const ends = { dictionary: 0, batch: 0 };
+  while (true) {
+    if (options.signal?.aborted) throw new LabError("cancelled", `reading ${source.name} was cancelled`);
+    const message = await readMessage(source, position);
+    if (message.kind === "end") break;
+    let broken = message.kind === "broken" ? message.what : undefined;
+    if (message.kind === "batch" || message.kind === "dictionary") {
+      // A footer can list the same bytes any number of times.
+      if (position < ends[message.kind]) broken = "lies over the one before";
+      ends[message.kind] = message.next;
+    }
+    if (message.kind === "batch" && schema !== undefined) {
+      broken ??= await missingRows(source, message.body, schema.columns);
+    }
+    if (broken !== undefined || message.kind === "broken") {
+      problem = `${schema === undefined ? "the schema" : `record batch ${batches.length + 1}`} ${broken}`;
+      break;
+    }
+    if (message.kind === "schema") {
+      if (message.schema.bigEndian) throw bigEndian(source);
+      schema ??= message.schema;
+    } else if (schema === undefined) {
+      throw bad(source, "has batches and no schema; its end, which holds the schema, seems to be cut off");
+    } else if (message.kind === "dictionary") {
+      dictionaries.add(message.id, message.body, message.isDelta, batches.length);
+    } else if (message.kind === "batch") {
+      batches.push({ ...message.body, firstRow: rows, dictionaries: dictionaries.at(batches.length) });
+      rows += message.body.rows;
+    }
+    position = listed === undefined ? message.next : (listed.next().value ?? source.size);
+  }
+  if (schema === undefined) throw bad(source, `has no readable schema: ${problem ?? "there is none"}`);
+  if (problem !== undefined) {
+    const batch = batches.length === 1 ? "1 complete batch" : `${batches.length} complete batches`;
+    problem = `${source.name}: ${problem}; ${batch} with ${rows} ${rows === 1 ? "row" : "rows"} before it kept`;
+  }
+  const { columns, metadata } = schema;
+  return { source, format, columns, metadata, batches, rows, problem };
+}
+
+/** Schema and message positions (dictionaries first) of the file layout; undefined when its end is missing or damaged. */
+async function readFooter(source: ByteSource): Promise<ReturnType<typeof decodeFooter> | undefined> {
+  if (source.size < 18) return undefined;
+  const end = await source.read(source.size - 10, source.size);
+  if (String.fromCharCode(...end.subarray(4)) !== "ARROW1") return undefined;
+  const length = viewOf(end).getInt32(0, true);
+  if (length <= 0 || length > MAX_METADATA || length > source.size - 18) return undefined;
+  const bytes = await source.read(source.size - 10 - length, source.size - 10);
+  let found: ReturnType<typeof decodeFooter>;
+  try {
+    found = decodeFooter(bytes);
+  } catch {
+    // Damaged: the messages before it are walked instead.
+    return undefined;
+  }
+  if (found.bigEndian) throw bigEndian(source);
+  const inside = found.positions.every((at) => Number.isSafeInteger(at) && at >= 8 && at < source.size);
+  return inside ? found : undefined;
+}
+
+function bigEndian(source: ByteSource): LabError {
+  return bad(source, "is a big-endian Arrow file, which is not read here; write it again in the usual byte order");
+}
+
+function bad(source: ByteSource, what: string): LabError {
+  return new LabError("bad-input", `${source.name} ${what}`, { subject: source.name });
+}

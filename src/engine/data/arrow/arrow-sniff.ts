@@ -1,0 +1,57 @@
+import { viewOf } from "../../bytes/memory.ts";
+import type { ByteSource } from "../../bytes/source.ts";
+
+/** What the first bytes of a file say it is: an Arrow layout, or the sentence part that names what it is instead. */
+export type Sniffed = { readonly kind: "stream" | "file" } | { readonly kind: "other"; readonly what: string };
+
+const text = (bytes: Uint8Array): string => String.fromCharCode(...bytes);
+
+/** Whole-file formats that are dropped in by mistake, by their first bytes. */
+const MAGICS: readonly (readonly [string, string])[] = [
+  [
+    "version https://git-lfs",
+    "is a Git LFS pointer, not the shard itself; fetch the real file with `git lfs pull` and add it again",
+  ],
+  ["PAR1", "is a Parquet file; only Arrow IPC shards (save_to_disk) are read here"],
+  ["FEA1", "is a Feather version 1 file; only Arrow IPC streams and files are read here"],
+  ["PK\u0003\u0004", "is a ZIP archive; unpack it and add the .arrow files"],
+  ["\u001f\u008b", "is gzip-compressed; unpack it and add the .arrow files"],
+  ["\u0028\u00b5\u002f\u00fd", "is zstd-compressed as a whole; unpack it and add the .arrow files"],
+  ["\u0004\u0022\u004d\u0018", "is lz4-compressed as a whole; unpack it and add the .arrow files"],
+];
+
+/** Reads at most 512 bytes of a source and names its format. Never throws for odd content. */
+export async function sniffArrow(source: ByteSource): Promise<Sniffed> {
+  if (source.size === 0) return other("is empty (0 bytes)");
+  const head = await source.read(0, Math.min(512, source.size));
+  const start = text(head);
+  for (const [magic, what] of MAGICS) if (start.startsWith(magic)) return other(what);
+  if (start.startsWith("ARROW1")) return { kind: "file" };
+  if (start.slice(257, 262) === "ustar") {
+    return other("is a tar archive (a WebDataset shard?); only Arrow IPC shards are read here");
+  }
+  if (looksLikeText(head)) {
+    const shown = start.slice(0, 40).replace(/\s+/g, " ").trim();
+    return other(`is text, not Arrow; it begins with ${JSON.stringify(shown)}`);
+  }
+  if (head.length < 8) return other(`has only ${source.size} bytes, too few for an Arrow file`);
+  const view = viewOf(head);
+  const [first, second] = [view.getInt32(0, true), view.getInt32(4, true)];
+  // The continuation marker, or before Arrow 0.15 the length of the schema message alone.
+  const length = first === -1 ? second : first;
+  if (length === 0) return other("holds an Arrow end marker and no schema");
+  if (length < 8 || length > MAX_METADATA) return other("is not an Arrow IPC stream or file");
+  return { kind: "stream" };
+}
+
+/** Longest metadata of one message that is believed: a header describes buffers, it does not hold them. */
+export const MAX_METADATA = 2 ** 26;
+
+function other(what: string): Sniffed {
+  return { kind: "other", what };
+}
+
+/** All printable: no control character but tab and line ends (bytes from 128 on may be UTF-8). */
+function looksLikeText(bytes: Uint8Array): boolean {
+  return bytes.every((byte) => byte >= 32 || byte === 9 || byte === 10 || byte === 13) && bytes[0] !== 0xff;
+}

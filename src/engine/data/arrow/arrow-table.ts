@@ -1,0 +1,74 @@
+import type { ByteSource } from "../../bytes/source.ts";
+import { LabError } from "../../errors.ts";
+import { valueMeter } from "../read-meter.ts";
+import type { Table } from "../table.ts";
+import { type BatchCells, batchCells } from "./arrow-cells.ts";
+import { type ArrowIndex, indexArrow } from "./arrow-index.ts";
+
+/** Batches whose small buffers are kept at a time; rows are mostly read in order or at random over a shard. */
+const OPEN_BATCHES = 3;
+
+/** Unpacked bytes of other batches from which on they are given up before one more is opened. */
+const MAX_KEPT = 2 ** 28;
+
+/** A table over an Arrow file of any size. */
+export interface ArrowTable extends Table {
+  readonly index: ArrowIndex;
+}
+
+/**
+ * Opens an Arrow IPC stream or file without loading it.
+ * @throws LabError as indexArrow does
+ */
+export async function openArrow(source: ByteSource, options: { signal?: AbortSignal } = {}): Promise<ArrowTable> {
+  const index = await indexArrow(source, options);
+  const open = new Map<number, BatchCells>();
+  const cells = (number: number): BatchCells => {
+    let known = open.get(number);
+    const batch = index.batches[number];
+    if (batch === undefined) throw new LabError("internal", `${source.name} has no batch ${number}`);
+    if (known === undefined) {
+      const kept = [...open.values()].reduce((sum, cells) => sum + cells.unpacked(), 0);
+      if (kept > MAX_KEPT) open.clear();
+    }
+    known ??= batchCells(source, batch, index.columns, batch.dictionaries);
+    // Re-inserting makes the map a queue from least to most recently used.
+    open.delete(number);
+    open.set(number, known);
+    if (open.size > OPEN_BATCHES) open.delete(open.keys().next().value as number);
+    return known;
+  };
+  const { columns, rows, metadata, problem } = index;
+  return {
+    index,
+    columns,
+    rows,
+    batches: index.batches.length,
+    metadata,
+    problem,
+    cell: (column, row, pass) => {
+      const number = groupOf(index.batches, rows, row);
+      const batch = index.batches[number];
+      if (batch === undefined) {
+        return Promise.reject(new LabError("bad-input", `${source.name} has no row ${row}, only ${rows} rows`));
+      }
+      return cells(number).cell(column, row - batch.firstRow, valueMeter(pass));
+    },
+  };
+}
+
+/**
+ * Number of the batch or row group that holds a row, by bisection; -1 when there is none.
+ * @param groups in order, each with the row it begins with
+ */
+export function groupOf(groups: readonly { readonly firstRow: number }[], rows: number, row: number): number {
+  if (!Number.isInteger(row) || row < 0 || row >= rows) return -1;
+  let [low, high] = [0, groups.length - 1];
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if ((groups[middle]?.firstRow ?? 0) <= row) low = middle;
+    else high = middle - 1;
+  }
+  // Empty batches share their first row with the next: the last of them is the one with rows.
+  return low;
+}

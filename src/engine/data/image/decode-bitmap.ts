@@ -1,0 +1,85 @@
+/** Decoding with the browser's own codecs, in a worker. */
+import { LabError } from "../../errors.ts";
+import type { EncodedImage, ImageDecoder, RgbImage } from "../sample.ts";
+import { hideOrientation } from "./hide-orientation.ts";
+import { toRgb } from "./orient.ts";
+
+/**
+ * RGB of a picture in the sample's orientation, without colour management.
+ * @throws LabError("bad-input") when the browser cannot decode it, "unsupported" for TIFF
+ */
+export const decodeInBrowser: ImageDecoder = async (image) => {
+  if (image.mime === "image/tiff") throw new LabError("unsupported", "This browser does not decode TIFF pictures");
+  const bitmap = await decode(image);
+  try {
+    const opaque = image.mime === "image/jpeg" || image.mime === "image/bmp";
+    const data = (opaque ? null : readStraight(bitmap)) ?? readCanvas(bitmap);
+    return toRgb(image, { width: bitmap.width, height: bitmap.height, data }, 4);
+  } finally {
+    bitmap.close();
+  }
+};
+
+/**
+ * A decoded picture as a bitmap for display, its longer side at most `maxSide` pixels; never enlarged.
+ * The caller closes or transfers it.
+ */
+export async function displayBitmap(image: RgbImage, maxSide: number): Promise<ImageBitmap> {
+  const { width, height, data } = image;
+  const rgba = new Uint8ClampedArray(width * height * 4).fill(255);
+  for (let pixel = 0; pixel < width * height; pixel++) {
+    for (let channel = 0; channel < 3; channel++) rgba[pixel * 4 + channel] = data[pixel * 3 + channel] as number;
+  }
+  const scale = Math.min(1, Math.max(1, maxSide) / Math.max(width, height));
+  const size = {
+    resizeWidth: Math.max(1, Math.round(width * scale)),
+    resizeHeight: Math.max(1, Math.round(height * scale)),
+    resizeQuality: "high",
+  } as const;
+  return createImageBitmap(new ImageData(rgba, width, height), scale < 1 ? size : {});
+}
+
+async function decode(image: EncodedImage): Promise<ImageBitmap> {
+  const blob = new Blob([hideOrientation(image.bytes, image.mime)], { type: image.mime });
+  try {
+    return await createImageBitmap(blob, { colorSpaceConversion: "none", premultiplyAlpha: "none" });
+  } catch (thrown) {
+    const cause = thrown instanceof Error ? thrown.message : String(thrown);
+    throw new LabError("bad-input", `the ${image.mime} picture cannot be decoded: ${cause}`, { cause: thrown });
+  }
+}
+
+/** Pixels by way of a 2D canvas: exact for opaque pictures. */
+function readCanvas(bitmap: ImageBitmap): Uint8ClampedArray {
+  const context = new OffscreenCanvas(bitmap.width, bitmap.height).getContext("2d", { willReadFrequently: true });
+  if (context === null)
+    throw new LabError("unsupported", "This browser gives workers no canvas to decode pictures with");
+  context.drawImage(bitmap, 0, 0);
+  return context.getImageData(0, 0, bitmap.width, bitmap.height).data;
+}
+
+let shared: WebGL2RenderingContext | null | undefined;
+
+/**
+ * Pixels by way of a texture: a 2D canvas multiplies colours by alpha, which loses them where alpha is small, while PIL
+ * only drops alpha. Null when there is no WebGL or the picture is larger than a texture may be.
+ */
+function readStraight(bitmap: ImageBitmap): Uint8Array | null {
+  if (shared === undefined || shared?.isContextLost()) shared = new OffscreenCanvas(1, 1).getContext("webgl2");
+  const gl = shared;
+  if (gl === null || Math.max(bitmap.width, bitmap.height) > gl.getParameter(gl.MAX_TEXTURE_SIZE)) return null;
+  const texture = gl.createTexture();
+  const frame = gl.createFramebuffer();
+  gl.bindTexture(gl.TEXTURE_2D, texture);
+  gl.pixelStorei(gl.UNPACK_COLORSPACE_CONVERSION_WEBGL, gl.NONE);
+  gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA8, gl.RGBA, gl.UNSIGNED_BYTE, bitmap);
+  gl.bindFramebuffer(gl.FRAMEBUFFER, frame);
+  gl.framebufferTexture2D(gl.FRAMEBUFFER, gl.COLOR_ATTACHMENT0, gl.TEXTURE_2D, texture, 0);
+  const pixels = new Uint8Array(bitmap.width * bitmap.height * 4);
+  const complete = gl.checkFramebufferStatus(gl.FRAMEBUFFER) === gl.FRAMEBUFFER_COMPLETE;
+  if (complete) gl.readPixels(0, 0, bitmap.width, bitmap.height, gl.RGBA, gl.UNSIGNED_BYTE, pixels);
+  const failed = !complete || gl.getError() !== gl.NO_ERROR;
+  gl.deleteFramebuffer(frame);
+  gl.deleteTexture(texture);
+  return failed ? null : pixels;
+}

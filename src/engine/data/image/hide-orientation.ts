@@ -1,0 +1,63 @@
+/**
+ * Browsers turn a picture by its EXIF orientation while decoding, but whether a mask fits the turned or the stored
+ * picture is decided per sample. So EXIF is hidden from the decoder and the sample's own orientation is applied after.
+ */
+import type { EncodedImage } from "../sample.ts";
+
+/** A copy in which no decoder finds EXIF data; pixels and length are unchanged. The input itself when it has none. */
+export function hideOrientation(bytes: Uint8Array<ArrayBuffer>, mime: EncodedImage["mime"]): Uint8Array<ArrayBuffer> {
+  const places =
+    mime === "image/jpeg" ? jpegExif(bytes) : mime === "image/png" ? pngExif(bytes) : webpExif(bytes, mime);
+  if (places.length === 0) return bytes;
+  const copy = bytes.slice();
+  for (const { at, value } of places) copy[at] = value;
+  return copy;
+}
+
+interface Change {
+  readonly at: number;
+  readonly value: number;
+}
+
+/** EXIF segments (APP1) become APP15 segments, which nothing reads. */
+function jpegExif(bytes: Uint8Array): Change[] {
+  const changes: Change[] = [];
+  let at = 2;
+  while (at + 4 <= bytes.length && bytes[at] === 0xff) {
+    const code = bytes[at + 1] as number;
+    if (code === 0xff || code === 0x01 || (code >= 0xd0 && code <= 0xd7)) {
+      at += code === 0xff ? 1 : 2;
+      continue;
+    }
+    if (code === 0xd9 || code === 0xda) break;
+    if (code === 0xe1 && ascii(bytes, at + 4, 4) === "Exif") changes.push({ at: at + 1, value: 0xef });
+    at += 2 + Math.max(2, (bytes[at + 2] as number) * 256 + (bytes[at + 3] as number));
+  }
+  return changes;
+}
+
+/** The chunk eXIf gets another name; decoders skip chunks they do not know. */
+function pngExif(bytes: Uint8Array): Change[] {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const changes: Change[] = [];
+  for (let at = 8; at + 12 <= bytes.length; at += 12 + view.getUint32(at)) {
+    if (ascii(bytes, at + 4, 4) === "eXIf") changes.push({ at: at + 5, value: "x".charCodeAt(0) });
+  }
+  return changes;
+}
+
+function webpExif(bytes: Uint8Array, mime: EncodedImage["mime"]): Change[] {
+  if (mime !== "image/webp") return [];
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const changes: Change[] = [];
+  for (let at = 12; at + 8 <= bytes.length; ) {
+    if (ascii(bytes, at, 4) === "EXIF") changes.push({ at, value: "x".charCodeAt(0) });
+    const length = view.getUint32(at + 4, true);
+    at += 8 + length + (length % 2);
+  }
+  return changes;
+}
+
+function ascii(bytes: Uint8Array, at: number, length: number): string {
+  return String.fromCharCode(...bytes.subarray(at, at + length));
+}

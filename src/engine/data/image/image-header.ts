@@ -1,0 +1,170 @@
+import { viewOf } from "../../bytes/memory.ts";
+import { LabError } from "../../errors.ts";
+import { MAX_MASK_PIXELS } from "../mask/rle-runs.ts";
+import type { EncodedImage } from "../sample.ts";
+import { readTiffTags } from "./image-exif.ts";
+import { isPngHead, pngProblem } from "./png-header.ts";
+
+/** Random access to an encoded picture, so that a header can be read without the rest. */
+export interface PictureBytes {
+  readonly length: number;
+  read(start: number, end: number): Promise<Uint8Array>;
+}
+
+/** What a picture's header says: format by content, stored size in pixels, EXIF orientation 1..8. */
+export interface ImageHeader {
+  readonly mime: EncodedImage["mime"];
+  readonly width: number;
+  readonly height: number;
+  readonly orientation: number;
+}
+
+const WINDOW = 4096;
+/** Marker segments of a JPEG that are walked before giving up. */
+const MAX_SEGMENTS = 512;
+
+/**
+ * Format and size of a JPEG, PNG, WebP, BMP or GIF, read from its content and never from its name.
+ * @throws LabError("bad-input") with one sentence for anything else, or a header that is cut off or absurd
+ */
+export async function readImageHeader(picture: PictureBytes): Promise<ImageHeader> {
+  const head = await picture.read(0, Math.min(WINDOW, picture.length));
+  const header = await parse(picture, head);
+  const { width, height, mime } = header;
+  if (!(width >= 1 && height >= 1 && width <= 65535 && height <= 65535)) {
+    throw bad(`the ${mime} header states an impossible size of ${width} x ${height}`);
+  }
+  if (width * height > MAX_MASK_PIXELS) {
+    throw bad(
+      `the picture has ${width} x ${height} = ${width * height} pixels, more than the ${MAX_MASK_PIXELS} allowed`,
+    );
+  }
+  return header;
+}
+
+async function parse(picture: PictureBytes, head: Uint8Array): Promise<ImageHeader> {
+  const view = viewOf(head);
+  const starts = (text: string, at = 0): boolean =>
+    head.length >= at + text.length && [...text].every((char, i) => head[at + i] === char.charCodeAt(0));
+  const plain = (mime: ImageHeader["mime"], width: number, height: number): ImageHeader => ({
+    mime,
+    width,
+    height,
+    orientation: 1,
+  });
+  if (head.length === 0) throw bad("the picture has 0 bytes");
+  if (starts("\u00ff\u00d8\u00ff")) return jpeg(picture);
+  if (isPngHead(head) && head.length >= 33) {
+    const problem = pngProblem(head);
+    if (problem !== undefined) throw bad(`the PNG header ${problem}`);
+    return plain("image/png", view.getUint32(16), view.getUint32(20));
+  }
+  if (starts("RIFF") && starts("WEBP", 8) && head.length >= 30) return plain("image/webp", ...webp(head, view));
+  if ((starts("GIF87a") || starts("GIF89a")) && head.length >= 10) {
+    return plain("image/gif", view.getUint16(6, true), view.getUint16(8, true));
+  }
+  if (starts("BM") && head.length >= 30) {
+    const old = view.getUint32(14, true) === 12;
+    const bits = view.getUint16(old ? 24 : 28, true);
+    if (!BMP_HEADERS.includes(view.getUint32(14, true)) || ![1, 4, 8, 16, 24, 32].includes(bits)) {
+      throw bad("the BMP header is damaged");
+    }
+    // The height of a bitmap is negative when its rows run from top to bottom.
+    return old
+      ? plain("image/bmp", view.getUint16(18, true), view.getUint16(20, true))
+      : plain("image/bmp", view.getInt32(18, true), Math.abs(view.getInt32(22, true)));
+  }
+  if (starts("II*\u0000") || starts("MM\u0000*")) throw bad("the picture is a TIFF, which browsers do not decode");
+  const bytes = [...head.subarray(0, 4)].map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
+  throw bad(`the picture is no JPEG, PNG, WebP, BMP or GIF; it begins with the bytes ${bytes}`);
+}
+
+/** Lengths of the headers that bitmaps have, from OS/2 to version 5. */
+const BMP_HEADERS = [12, 40, 52, 56, 108, 124];
+
+/** Width and height of the three kinds of WebP: lossy, lossless, extended. */
+function webp(head: Uint8Array, view: DataView): [number, number] {
+  const kind = String.fromCharCode(...head.subarray(12, 16));
+  const damaged = kind === "VP8 " ? !(head[23] === 0x9d && head[24] === 1 && head[25] === 0x2a) : head[20] !== 0x2f;
+  if (damaged && kind !== "VP8X") throw bad("the WebP header is damaged");
+  if (kind === "VP8 ") return [view.getUint16(26, true) & 0x3fff, view.getUint16(28, true) & 0x3fff];
+  if (kind === "VP8L") {
+    const bits = view.getUint32(21, true);
+    return [(bits & 0x3fff) + 1, ((bits >>> 14) & 0x3fff) + 1];
+  }
+  if (kind === "VP8X") {
+    return [(view.getUint32(23, true) & 0xffffff00) >>> 8, view.getUint32(26, true) >>> 8].map((n) => n + 1) as [
+      number,
+      number,
+    ];
+  }
+  throw bad(`the WebP picture has an unknown chunk ${JSON.stringify(kind)}`);
+}
+
+/** Walks the marker segments up to the frame header; an EXIF segment on the way gives the orientation. */
+async function jpeg(picture: PictureBytes): Promise<ImageHeader> {
+  let orientation = 1;
+  let position = 2;
+  let window: Uint8Array = new Uint8Array(0);
+  let windowStart = 0;
+  const at = async (start: number, length: number): Promise<Uint8Array> => {
+    if (start + length > picture.length)
+      throw bad(`the JPEG is cut off after ${picture.length} bytes, inside its header`);
+    if (start < windowStart || start + length > windowStart + window.length) {
+      windowStart = start;
+      window = await picture.read(start, Math.min(picture.length, start + Math.max(length, WINDOW)));
+    }
+    return window.subarray(start - windowStart, start - windowStart + length);
+  };
+  for (let segment = 0; segment < MAX_SEGMENTS; segment++) {
+    const [mark, code] = (await at(position, 2)) as Uint8Array & [number, number];
+    if (mark !== 0xff) throw bad(`the JPEG header is damaged at byte ${position}`);
+    // Fill bytes and markers without a length.
+    if (code === 0xff) {
+      position += 1;
+      continue;
+    }
+    if (code === 0x01 || (code >= 0xd0 && code <= 0xd7)) {
+      position += 2;
+      continue;
+    }
+    if (code === 0xd9 || code === 0xda) break;
+    const lengthBytes = await at(position + 2, 2);
+    const length = (lengthBytes[0] as number) * 256 + (lengthBytes[1] as number);
+    if (length < 2) throw bad(`the JPEG header is damaged at byte ${position}`);
+    const isFrame = code >= 0xc0 && code <= 0xcf && code !== 0xc4 && code !== 0xc8 && code !== 0xcc;
+    if (isFrame) {
+      const frame = await at(position + 4, 6);
+      const [bits, h1, h0, w1, w0, parts] = frame as Uint8Array & [number, number, number, number, number, number];
+      if (![1, 3, 4].includes(parts) || length !== 8 + 3 * parts) throw bad("the frame header of the JPEG is damaged");
+      if (bits !== 8 || code > 0xc2) throw bad("the JPEG is of a kind that browsers do not decode");
+      return { mime: "image/jpeg", width: w1 * 256 + w0, height: h1 * 256 + h0, orientation };
+    }
+    if (code === 0xe1 && length >= 16) {
+      const body = await at(position + 4, Math.min(length - 2, picture.length - position - 4));
+      if (String.fromCharCode(...body.subarray(0, 6)) === "Exif\0\0") {
+        const value = readTiffTags(body.subarray(6)).get(0x0112);
+        if (value !== undefined && value >= 1 && value <= 8) orientation = value;
+      }
+    }
+    position += 2 + length;
+  }
+  throw bad("the JPEG has no frame header");
+}
+
+/**
+ * Whether the end of a picture is missing: no end marker among its last bytes. A decoder would stop halfway.
+ * @param tail the last bytes, up to 4 KiB
+ */
+export function isCutOff(mime: ImageHeader["mime"], tail: Uint8Array): boolean {
+  const end = mime === "image/jpeg" ? [0xff, 0xd9] : mime === "image/png" ? [0x49, 0x45, 0x4e, 0x44] : [];
+  if (end.length === 0) return false;
+  for (let at = tail.length - end.length; at >= 0; at--) {
+    if (end.every((byte, i) => tail[at + i] === byte)) return false;
+  }
+  return true;
+}
+
+function bad(message: string): LabError {
+  return new LabError("bad-input", message);
+}

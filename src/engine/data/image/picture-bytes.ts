@@ -1,0 +1,68 @@
+/** Encoded pictures in every form a cell may hold them. */
+import { LabError, quote } from "../../errors.ts";
+import type { FindFile } from "../siblings.ts";
+import { isBinaryCell } from "../table.ts";
+import type { PictureBytes } from "./image-header.ts";
+
+/**
+ * The encoded picture in a cell: a struct of bytes and path, plain bytes, a list of byte values, base64 text with or
+ * without a `data:` prefix, or the path of a file beside the shard.
+ * @throws LabError("bad-input") with one sentence when there is none
+ */
+export function pictureBytes(cell: unknown, find: FindFile, what = "picture"): PictureBytes {
+  if (cell === null || cell === undefined) throw bad(`the ${what} is null`);
+  if (isBinaryCell(cell)) return cell;
+  if (Array.isArray(cell)) return fromNumbers(cell as unknown[], what);
+  if (typeof cell === "string") return fromText(cell, find, what);
+  if (typeof cell === "object") {
+    const { bytes, path } = cell as { bytes?: unknown; path?: unknown };
+    if (bytes !== null && bytes !== undefined) return pictureBytes(bytes, find, what);
+    if (typeof path === "string" && path !== "") return fromText(path, find, what);
+  }
+  throw bad(`the ${what} has neither bytes nor a path`);
+}
+
+/** Whether a text is an encoded picture and not a path: base64 that begins as a picture of a known format does. */
+export function isBase64Picture(text: string): boolean {
+  return /^data:[^,]{0,100}?base64,/.test(text) || BASE64_PICTURE.test(text.slice(0, 64));
+}
+
+/** Base64 of the first bytes of JPEG, PNG, GIF, WebP (RIFF), BMP. */
+const BASE64_PICTURE = /^(\/9j\/|iVBORw0KGgo|R0lGOD|UklGR|Qk[0-3])[A-Za-z0-9+/\s]*={0,2}$/;
+
+function fromText(text: string, find: FindFile, what: string): PictureBytes {
+  if (isBase64Picture(text)) return fromBase64(text.replace(/^data:[^,]{0,100}?base64,/, ""), what);
+  const file = find(text);
+  if (file !== undefined) return { length: file.size, read: (start, end) => file.read(start, end) };
+  throw bad(`the ${what} is not in the shard, only its path ${quote(text, 80)}, and no such file lies beside it`);
+}
+
+function fromBase64(text: string, what: string): PictureBytes {
+  let binary: string;
+  try {
+    binary = atob(text);
+  } catch (cause) {
+    throw new LabError("bad-input", `the ${what}'s base64 text is damaged`, { cause });
+  }
+  return inMemory(Uint8Array.from(binary, (char) => char.charCodeAt(0)));
+}
+
+function fromNumbers(values: readonly unknown[], what: string): PictureBytes {
+  const bytes = new Uint8Array(values.length);
+  for (const [at, value] of values.entries()) {
+    const number = typeof value === "bigint" ? Number(value) : value;
+    if (typeof number !== "number" || !Number.isInteger(number) || number < -128 || number > 255) {
+      throw bad(`the ${what} is a list whose item ${at} is ${quote(value)}, not a byte`);
+    }
+    bytes[at] = number;
+  }
+  return inMemory(bytes);
+}
+
+function inMemory(bytes: Uint8Array): PictureBytes {
+  return { length: bytes.length, read: async (start, end) => bytes.slice(start, end) };
+}
+
+function bad(message: string): LabError {
+  return new LabError("bad-input", message);
+}

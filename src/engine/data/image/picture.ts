@@ -1,0 +1,61 @@
+import { toHex } from "../../bytes/hash.ts";
+import { LabError } from "../../errors.ts";
+import { type ImageHeader, isCutOff, type PictureBytes, readImageHeader } from "./image-header.ts";
+
+/** Bytes taken from the head, middle and end of a picture to name it. */
+const SAMPLE = 4096;
+const MIN_SIDE = 10;
+
+/** A picture of a row after looking at its header: everything an index needs without its pixels. */
+export interface PictureProbe extends ImageHeader {
+  readonly imageId: string;
+}
+
+/**
+ * Reads a picture's header and names it. `imageId` is the SHA-256 (first 16 hexadecimal digits) of its length and
+ * its first, middle and last 4 KiB (all of a bitmap): two encoded pictures that agree in all of these are taken for the same, and an
+ * index over gigabytes of pictures reads a few megabytes.
+ * @throws LabError("bad-input") when it cannot be decoded, is cut off, or is under 10 pixels in a direction
+ */
+export async function probePicture(picture: PictureBytes): Promise<PictureProbe> {
+  const { length } = picture;
+  const small = length <= 3 * SAMPLE;
+  const head = await picture.read(0, small ? length : SAMPLE);
+  // The head is asked for again by the header parser; it is answered from here.
+  const header = await readImageHeader({
+    length,
+    read: async (start, end) => (end <= head.length ? head.subarray(start, end) : picture.read(start, end)),
+  });
+  const parts = await samples(picture, header.mime, head);
+  const tail = parts.at(-1) as Uint8Array;
+  if (isCutOff(header.mime, tail.subarray(-SAMPLE))) {
+    throw new LabError(
+      "bad-input",
+      `the ${header.mime} picture has no end marker; it is cut off after ${length} bytes`,
+    );
+  }
+  if (Math.min(header.width, header.height) < MIN_SIDE) {
+    throw new LabError("bad-input", `the picture is only ${header.width} x ${header.height} pixels, under ${MIN_SIDE}`);
+  }
+  return { ...header, imageId: await nameOf(length, parts) };
+}
+
+/** The bytes that name a picture. A bitmap is not compressed, so that a change stays where it is: all of it counts. */
+async function samples(picture: PictureBytes, mime: ImageHeader["mime"], head: Uint8Array): Promise<Uint8Array[]> {
+  const { length } = picture;
+  if (length === head.length) return [head];
+  if (mime === "image/bmp") return [await picture.read(0, length)];
+  const middle = (length - SAMPLE) >> 1;
+  return [head, await picture.read(middle, middle + SAMPLE), await picture.read(length - SAMPLE, length)];
+}
+
+async function nameOf(length: number, parts: readonly Uint8Array[]): Promise<string> {
+  const text = new Uint8Array(8 + parts.reduce((sum, part) => sum + part.length, 0));
+  new DataView(text.buffer).setFloat64(0, length, true);
+  let at = 8;
+  for (const part of parts) {
+    text.set(part, at);
+    at += part.length;
+  }
+  return toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", text)).subarray(0, 8));
+}

@@ -1,0 +1,68 @@
+/** PNG decoded within bounds: what its header states is checked before anything is unpacked, and holds while it is. */
+import { type DecodedPng, decode } from "fast-png";
+import { Unzlib } from "fflate";
+import { viewOf } from "../../bytes/memory.ts";
+import { LabError, thrownText } from "../../errors.ts";
+import { MAX_MASK_PIXELS } from "../mask/rle-runs.ts";
+import { isPngHead, pngBytes, pngProblem } from "./png-header.ts";
+
+const IDAT = 0x49444154;
+/** IHDR, PLTE, tRNS, IDAT, IEND. */
+const NEEDED = [0x49484452, 0x504c5445, 0x74524e53, IDAT, 0x49454e44];
+/** Input bytes inflated at a time, so that a bomb is noticed early. */
+const PIECE = 2 ** 14;
+/** Most bytes that pixels unpack to; decoding holds them three times. */
+const MAX_BYTES = 2 ** 27;
+
+export function isPng(bytes: Uint8Array): boolean {
+  return bytes.length >= 33 && isPngHead(bytes);
+}
+
+/**
+ * Decodes a PNG of at most 2^25 pixels and 128 MiB.
+ * @param whose what the picture is, for messages: "mask's", "picture's"
+ * @throws LabError("bad-input") when it is damaged, too large, or holds other pixels than its header states
+ */
+export function decodePng(bytes: Uint8Array, whose: string): DecodedPng {
+  const bad = (what: string, cause?: unknown): LabError =>
+    new LabError("bad-input", `the ${whose} PNG ${what}`, { cause });
+  if (!isPng(bytes)) throw bad("is cut off or none");
+  const problem = pngProblem(bytes);
+  if (problem !== undefined) throw bad(`header ${problem}`);
+  const view = viewOf(bytes);
+  const [width, height] = [view.getUint32(16), view.getUint32(20)];
+  const size = `${width} x ${height}`;
+  if (width < 1 || height < 1 || width * height > MAX_MASK_PIXELS) throw bad(`states an impossible size of ${size}`);
+  const expected = pngBytes(bytes);
+  if (expected > MAX_BYTES) throw bad(`unpacks to ${expected} bytes, more than the ${MAX_BYTES} allowed`);
+  let unpacked = 0;
+  const inflate = new Unzlib((piece) => {
+    unpacked += piece.length;
+    if (unpacked > expected) throw bad(`holds more than its ${size} pixels`);
+  });
+  // Nothing but what the pixels need: other chunks may unpack to anything.
+  const pixels = new Uint8Array(bytes.length);
+  pixels.set(bytes.subarray(0, 8));
+  let kept = 8;
+  try {
+    for (let at = 8; at + 12 <= bytes.length; ) {
+      const end = at + 8 + view.getUint32(at);
+      if (end + 4 > bytes.length) throw bad("is cut off");
+      const kind = view.getUint32(at + 4);
+      if (NEEDED.includes(kind)) {
+        pixels.set(bytes.subarray(at, end + 4), kept);
+        kept += end + 4 - at;
+      }
+      for (let from = at + 8; kind === IDAT && from < end; from += PIECE) {
+        inflate.push(bytes.subarray(from, Math.min(end, from + PIECE)));
+      }
+      at = end + 4;
+    }
+    const interlaced = bytes[28] === 1;
+    if (!interlaced && unpacked < expected) throw bad(`holds fewer than its ${size} pixels`);
+    return decode(pixels.subarray(0, kept));
+  } catch (thrown) {
+    if (thrown instanceof LabError) throw thrown;
+    throw bad(`cannot be decoded: ${thrownText(thrown)}`, thrown);
+  }
+}

@@ -1,0 +1,41 @@
+/** Bitmaps as masks: which lists of numbers are one, and which of their pixels are foreground. */
+import { isNumbers, type PictureSize } from "./mask-items.ts";
+import { encodeRle, type Rle } from "./rle.ts";
+
+/** Pixels row by row, of any numbers; true and false count as 1 and 0. */
+export interface Bitmap extends PictureSize {
+  readonly values: ArrayLike<number | bigint | boolean | null>;
+}
+
+/**
+ * Rows of numbers as a bitmap: as many rows as the picture is high and as wide, or rows of one length that hold only 0
+ * and 1. Several rows exactly as wide as the picture are one as well, of another height. Undefined for anything else,
+ * such as polygons.
+ */
+export function bitmapOf(rows: readonly unknown[], { height, width }: PictureSize): Bitmap | undefined {
+  const [first] = rows;
+  if (!isNumbers(first) || first.length === 0) return undefined;
+  const columns = first.length;
+  if (!rows.every((row) => isNumbers(row) && row.length === columns)) return undefined;
+  const lines = rows as readonly (number | bigint | boolean | null)[][];
+  const fits = (lines.length === height && columns === width) || (lines.length === width && columns === height);
+  const wide = columns === width && lines.length > 1;
+  if (!fits && !wide && !lines.every((line) => line.every(isBinary))) return undefined;
+  return { height: lines.length, width: columns, values: lines.flat() };
+}
+
+/**
+ * A bitmap as RLE: whatever is above 0 is foreground; where all numbers lie from 0 to 1 and some between, they are
+ * probabilities and 0.5 and more is.
+ */
+export function bitmapRle({ values, height, width }: Bitmap): Rle {
+  const numbers = Float64Array.from(values as ArrayLike<unknown>, Number);
+  const soft = numbers.some((value) => !Number.isInteger(value)) && numbers.every((value) => value >= 0 && value <= 1);
+  const pixels = new Uint8Array(numbers.length);
+  for (const [at, value] of numbers.entries()) pixels[at] = (soft ? value >= 0.5 : value > 0) ? 1 : 0;
+  return encodeRle(pixels, height, width);
+}
+
+function isBinary(value: unknown): boolean {
+  return value === null || typeof value === "boolean" || Number(value) === 0 || Number(value) === 1;
+}

@@ -1,0 +1,107 @@
+/** Masks that are stored as pictures of their own. */
+import type { DecodedPng } from "fast-png";
+import { LabError } from "../../errors.ts";
+import { decodePng, isPng } from "../image/png-decode.ts";
+import { bitmapRle } from "./mask-bitmap.ts";
+import { isTiff, readTiffMask } from "./mask-tiff.ts";
+import { encodeRle, type Rle } from "./rle.ts";
+
+/**
+ * Mask of an encoded PNG of any depth and colour type, or of a plain TIFF. Foreground of a PNG is
+ * - what is not transparent, where transparency varies and the colour does not tell more than black and white;
+ * - else every colour but black; without black, every palette entry but the first;
+ * - of greys with many levels that are mostly the brightest (smoothed edges), the upper half.
+ * @throws LabError("bad-input") when it is damaged, "unsupported" for other formats
+ */
+export async function readMaskPicture(bytes: Uint8Array): Promise<Rle> {
+  if (isTiff(bytes)) return bitmapRle(readTiffMask(bytes));
+  if (!isPng(bytes)) {
+    throw new LabError(
+      "unsupported",
+      "the mask is a picture that is neither PNG nor TIFF; only these keep a mask without loss",
+    );
+  }
+  const png = decodePng(bytes, "mask's");
+  return encodeRle(foreground(colours(png)), png.height, png.width);
+}
+
+/** Each pixel as one grey or colour number (0 is black) and whether it can be seen; `top` is the largest grey. */
+interface Colours {
+  readonly value: Uint32Array;
+  readonly visible: Uint8Array;
+  readonly top: number;
+  /** Palette entry of each pixel, in pictures with a palette. */
+  readonly entry: Uint8Array | undefined;
+}
+
+function foreground({ value, visible, top, entry }: Colours): Uint8Array {
+  const seen = new Set<number>();
+  let [hidden, shown, white] = [0, 0, 0];
+  for (const [at, one] of value.entries()) {
+    if (visible[at] === 0) {
+      hidden++;
+      continue;
+    }
+    shown += one === 0 ? 0 : 1;
+    white += one === top || one === 0xffffff ? 1 : 0;
+    if (seen.size <= LEVELS) seen.add(one);
+  }
+  // A cut-out: what can be seen is the mask, unless what can be seen is itself black and one other colour.
+  if (hidden > 0 && hidden < value.length && !(seen.size === 2 && seen.has(0))) return visible;
+  // Labels of many things are all shades, edges only here and there.
+  const smooth = seen.size > LEVELS && entry === undefined && 2 * white > shown;
+  const black = seen.has(0);
+  return Uint8Array.from(value, (one, at) => {
+    if (visible[at] === 0) return 0;
+    if (smooth) return brightness(one, top) >= 0.5 ? 1 : 0;
+    return black || entry === undefined ? Number(one !== 0) : Number(entry[at] !== 0);
+  });
+}
+
+/** Greys from here on are shades of an edge, not labels of things. */
+const LEVELS = 32;
+
+/** Brightness 0..1 of a grey, or of the brightest part of a colour. */
+function brightness(value: number, top: number): number {
+  return top > 255 ? value / top : Math.max(value >> 16, (value >> 8) & 255, value & 255) / 255;
+}
+
+function colours(png: DecodedPng): Colours {
+  const { width, height, depth, channels, palette, transparency } = png;
+  const pixels = width * height;
+  const data = unpacked(png);
+  const [value, visible] = [new Uint32Array(pixels), new Uint8Array(pixels).fill(1)];
+  if (palette !== undefined) {
+    for (let at = 0; at < pixels; at++) {
+      const [r = 0, g = 0, b = 0, a = 255] = palette[data[at] as number] ?? [];
+      value[at] = (r << 16) | (g << 8) | b;
+      visible[at] = a >= 128 ? 1 : 0;
+    }
+    return { value, visible, top: 255, entry: Uint8Array.from(data) };
+  }
+  const top = 2 ** depth - 1;
+  const grey = channels < 3;
+  for (let at = 0; at < pixels; at++) {
+    const part = (channel: number): number => data[at * channels + channel] as number;
+    // Colours of 16 bits keep their upper half and a mark for what is not black.
+    const short = (channel: number): number => (depth === 16 ? Math.ceil(part(channel) / 257) : part(channel));
+    value[at] = grey ? part(0) : (short(0) << 16) | (short(1) << 8) | short(2);
+    if (channels % 2 === 0) visible[at] = part(channels - 1) * 2 > top ? 1 : 0;
+    else if (transparency !== undefined && transparency.length >= channels) {
+      visible[at] = Array.from({ length: channels }, (_, c) => part(c) === transparency[c]).every(Boolean) ? 0 : 1;
+    }
+  }
+  return { value, visible, top: grey ? top : 255, entry: undefined };
+}
+
+/** One number per channel: greys and palette entries of 1, 2 or 4 bits come packed, each row beginning at a byte. */
+export function unpacked({ width, height, depth, data }: DecodedPng): ArrayLike<number> {
+  const perByte = 8 / depth;
+  const rowBytes = Math.ceil(width / perByte);
+  if (depth >= 8 || data.length !== rowBytes * height) return data;
+  return Uint8Array.from({ length: width * height }, (_, at) => {
+    const x = at % width;
+    const byte = data[Math.floor(at / width) * rowBytes + Math.floor(x / perByte)] as number;
+    return (byte >> (8 - depth * ((x % perByte) + 1))) & (2 ** depth - 1);
+  });
+}

@@ -1,0 +1,113 @@
+/** One mask in any of the forms in use, as run lengths. */
+import { LabError, quote } from "../../errors.ts";
+import { isBase64Picture, pictureBytes } from "../image/picture-bytes.ts";
+import type { FindFile } from "../siblings.ts";
+import { isBinaryCell } from "../table.ts";
+import { bitmapOf, bitmapRle } from "./mask-bitmap.ts";
+import { isNumber, isNumbers, isPixel, type PictureSize } from "./mask-items.ts";
+import { readMaskPicture } from "./mask-picture.ts";
+import { parseRle, type Rle, rleFromPolygons } from "./rle.ts";
+
+/** What a mask is read with. */
+export interface MaskContext extends PictureSize {
+  readonly find: FindFile;
+}
+
+/**
+ * One mask as RLE: `{counts, size}` in every form parseRle takes, a bitmap (rows of numbers, flat numbers, raw bytes),
+ * an encoded picture of the mask, or polygons drawn at the picture's size.
+ * @throws LabError("bad-input") with one sentence
+ */
+export async function readMask(item: unknown, context: MaskContext): Promise<Rle> {
+  const { height, width, find } = context;
+  if (item === null || item === undefined) throw bad("the mask is null");
+  if (isBinaryCell(item)) return readBytes(await item.read(), context);
+  if (typeof item === "string") {
+    if (isBase64Picture(item)) return readMaskPicture(await whole(item, find));
+    // The compressed counts alone: a mask of the picture's size. Paths hold characters that counts do not.
+    if (/^[0-o]+$/.test(item)) return parseRle({ counts: item, size: [height, width] });
+    return readMaskPicture(await whole(item, find));
+  }
+  if (Array.isArray(item)) return readList(item as unknown[], context);
+  if (typeof item !== "object") throw bad(`the mask is ${quote(item)}`);
+  const { counts, size, bytes, path } = item as Readonly<Record<string, unknown>>;
+  if (counts !== undefined) {
+    const plain = isBinaryCell(counts) ? await counts.read() : counts;
+    return parseRle({ counts: plain, size: size ?? [height, width] });
+  }
+  if (bytes !== undefined || path !== undefined) return readMaskPicture(await whole(item, find));
+  throw bad("the mask is a struct with neither counts nor bytes");
+}
+
+async function whole(cell: unknown, find: FindFile): Promise<Uint8Array> {
+  const picture = pictureBytes(cell, find, "mask");
+  return picture.read(0, picture.length);
+}
+
+/** First bytes of pictures that a mask may be stored as. */
+const MAGICS = [
+  [0x89, 0x50, 0x4e, 0x47],
+  [0xff, 0xd8, 0xff],
+  [0x47, 0x49, 0x46, 0x38],
+  [0x52, 0x49, 0x46, 0x46],
+  [0x49, 0x49, 0x2a, 0x00],
+  [0x4d, 0x4d, 0x00, 0x2a],
+];
+
+function isEncoded(values: ArrayLike<unknown>): boolean {
+  return MAGICS.some((magic) => magic.every((byte, at) => Number(values[at]) === byte));
+}
+
+function readBytes(bytes: Uint8Array, { height, width }: MaskContext): Promise<Rle> | Rle {
+  if (isEncoded(bytes)) return readMaskPicture(bytes);
+  if (bytes.length === height * width) return bitmapRle({ height, width, values: bytes });
+  throw bad(
+    `the mask is ${bytes.length} bytes, neither an encoded picture nor a byte for each of ${width} x ${height} pixels`,
+  );
+}
+
+function readList(list: readonly unknown[], context: MaskContext): Promise<Rle> | Rle {
+  const { height, width } = context;
+  if (list.length === 0) throw bad("the mask is an empty list");
+  if (isNumbers(list)) {
+    if (list.length === height * width) return bitmapRle({ height, width, values: list });
+    if (isEncoded(list)) return whole(list, context.find).then(readMaskPicture);
+    if (list.length >= 6 && list.length % 2 === 0) return polygons([list], context);
+    throw bad(`the mask is a list of ${list.length} numbers, not one for each of ${width} x ${height} pixels`);
+  }
+  const rows = list.every((row) => Array.isArray(row) && row.length > 0 && row.every(isPixel))
+    ? (list as unknown[][]).map((row) => row.flat())
+    : list;
+  const bitmap = bitmapOf(rows, context);
+  if (bitmap !== undefined) return bitmapRle(bitmap);
+  return polygons(rows, context);
+}
+
+/** Polygons as flat coordinates, or as lists of points; between 0 and 1 they are fractions of the picture. */
+function polygons(parts: readonly unknown[], { height, width }: MaskContext): Rle {
+  const points = (value: unknown): boolean => Array.isArray(value) && value.every((point) => isPoint(point));
+  const flat = (points(parts) && parts.length > 2 ? [parts] : parts).map((part) =>
+    points(part) ? (part as unknown[]).flat() : part,
+  );
+  const numbers = flat.map((part) => {
+    if (!Array.isArray(part) || !part.every((value) => isNumber(value) && value !== null)) {
+      throw bad("the mask is neither run lengths, a bitmap, polygons nor a picture");
+    }
+    return part.map(Number);
+  });
+  const fractions =
+    numbers.every((part) => part.every((value) => value >= 0 && value <= 1)) &&
+    numbers.some((part) => part.some((value) => !Number.isInteger(value)));
+  const scaled = fractions
+    ? numbers.map((part) => part.map((value, at) => value * (at % 2 === 0 ? width : height)))
+    : numbers;
+  return rleFromPolygons(scaled, height, width);
+}
+
+function isPoint(value: unknown): boolean {
+  return isNumbers(value) && value.length === 2;
+}
+
+function bad(message: string): LabError {
+  return new LabError("bad-input", message);
+}

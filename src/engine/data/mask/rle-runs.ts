@@ -1,0 +1,179 @@
+import { LabError } from "../../errors.ts";
+
+/**
+ * COCO compressed run-length mask; `size` is [height, width], runs are column-major
+ * (docs/spec/rewards.md#1-masks-coco-run-length-encoding).
+ */
+export interface Rle {
+  readonly size: readonly [number, number];
+  readonly counts: string;
+}
+
+/** Largest mask, and picture, that is decoded: 2^25 pixels, a frame of 7,680 x 4,320. Checked before anything is allocated. */
+export const MAX_MASK_PIXELS = 2 ** 25;
+
+/** Longest text of a mask; runs of no length, which are legal, would let it be of any length. */
+const MAX_TEXT = 2 ** 24;
+
+/** Groups of five bits one number may have: six hold every run and difference up to MAX_MASK_PIXELS. */
+const MAX_GROUPS = 6;
+const FIRST_CHARACTER = 48;
+const LAST_CHARACTER = 111;
+
+/**
+ * Height and width of a mask, checked.
+ * @throws LabError("bad-input") unless both are whole numbers from 1 on with a product of at most MAX_MASK_PIXELS
+ */
+export function checkMaskSize(height: number, width: number): void {
+  if (!Number.isInteger(height) || !Number.isInteger(width) || height < 1 || width < 1) {
+    throw new LabError("bad-input", `mask size [${height}, ${width}] is not a pair of whole numbers from 1 on`);
+  }
+  if (height * width > MAX_MASK_PIXELS) {
+    throw new LabError(
+      "bad-input",
+      `mask size [${height}, ${width}] has ${height * width} pixels, more than the ${MAX_MASK_PIXELS} allowed`,
+    );
+  }
+}
+
+/**
+ * Run lengths of a compressed mask: background first, column-major, their sum is height * width.
+ * Zero-length runs are kept as they stand (legal, though no encoder writes them inside a string).
+ * @throws LabError("bad-input") for a bad size, a character outside "0".."o", a string that ends inside a number,
+ *   a number that is too long, a negative run or a sum that is not height * width
+ */
+export function rleRuns(rle: Rle): number[] {
+  const [height, width] = rle.size;
+  checkMaskSize(height, width);
+  const pixels = height * width;
+  const { counts } = rle;
+  if (counts.length > MAX_TEXT) throw new LabError("bad-input", `mask text has ${counts.length} characters`);
+  const runs: number[] = [];
+  let total = 0;
+  let at = 0;
+  while (at < counts.length) {
+    const start = at;
+    let value = 0;
+    let group: number;
+    do {
+      if (at >= counts.length) {
+        throw new LabError("bad-input", `mask text ends inside a number (after ${counts.length} characters)`);
+      }
+      if (at - start === MAX_GROUPS) {
+        throw new LabError("bad-input", `mask text has a number of more than ${MAX_GROUPS} characters at ${start}`);
+      }
+      const code = counts.charCodeAt(at);
+      if (code < FIRST_CHARACTER || code > LAST_CHARACTER) {
+        throw new LabError("bad-input", `mask text has the character ${JSON.stringify(counts[at])} at ${at}`);
+      }
+      group = code - FIRST_CHARACTER;
+      value |= (group & 31) << (5 * (at - start));
+      at++;
+    } while ((group & 32) !== 0);
+    // Bit 4 of the last group is the sign of the whole number.
+    if ((group & 16) !== 0) value |= -1 << (5 * (at - start));
+    const index = runs.length;
+    const run = index > 2 ? value + (runs[index - 2] as number) : value;
+    if (run < 0) throw new LabError("bad-input", `mask run ${index} is negative (${run})`);
+    total += run;
+    if (total > pixels) throw sumError(`more than ${pixels}`, height, width);
+    runs.push(run);
+  }
+  if (total !== pixels) throw sumError(`${total}`, height, width);
+  return runs;
+}
+
+/**
+ * The compressed form of run lengths (background first, column-major), written as they stand.
+ * @throws LabError("bad-input") for a bad size, a run that is no whole number from 0 on, or a wrong sum
+ */
+export function rleFromRuns(runs: readonly number[], height: number, width: number): Rle {
+  checkMaskSize(height, width);
+  const pixels = height * width;
+  const codes: string[] = [];
+  let total = 0;
+  for (let index = 0; index < runs.length; index++) {
+    const run = runs[index] as number;
+    if (!Number.isInteger(run) || run < 0) {
+      throw new LabError("bad-input", `mask run ${index} is ${run}, not a whole number from 0 on`);
+    }
+    total += run;
+    if (total > pixels) throw sumError(`more than ${pixels}`, height, width);
+    // From the fourth run on the difference to the run of the same colour before it is written.
+    let value = index > 2 ? run - (runs[index - 2] as number) : run;
+    let more: boolean;
+    do {
+      let group = value & 31;
+      value >>= 5;
+      more = (group & 16) !== 0 ? value !== -1 : value !== 0;
+      if (more) group |= 32;
+      codes.push(String.fromCharCode(group + FIRST_CHARACTER));
+    } while (more);
+  }
+  if (total !== pixels) throw sumError(`${total}`, height, width);
+  return { size: [height, width], counts: codes.join("") };
+}
+
+/** The same mask with the runs an encoder writes: no zero-length run but the first, neighbours of one colour joined. */
+export function canonicalRuns(runs: readonly number[]): number[] {
+  const out: number[] = [0];
+  let colour = 0;
+  for (let index = 0; index < runs.length; index++) {
+    const run = runs[index] as number;
+    if (run === 0) continue;
+    if ((index & 1) !== colour) {
+      out.push(0);
+      colour = index & 1;
+    }
+    out[out.length - 1] = (out[out.length - 1] as number) + run;
+  }
+  return out;
+}
+
+/**
+ * A mask as it stands in a file, checked and in compressed form. `counts` may be the compressed text, the same as
+ * bytes, or a list of run lengths; `size` a list of two numbers or big integers.
+ * @throws LabError("bad-input") with one sentence when it is none of these or does not decode
+ */
+export function parseRle(value: unknown): Rle {
+  if (typeof value !== "object" || value === null)
+    throw new LabError("bad-input", "the mask is not a counts/size pair");
+  const { counts, size } = value as { counts?: unknown; size?: unknown };
+  const sides = numberList(size);
+  if (sides === undefined || sides.length !== 2) {
+    throw new LabError("bad-input", "mask size is not a list of two numbers [height, width]");
+  }
+  const [height, width] = sides as [number, number];
+  if (typeof counts === "string" || counts instanceof Uint8Array) {
+    const text = typeof counts === "string" ? counts : latin1(counts);
+    const rle: Rle = { size: [height, width], counts: text };
+    rleRuns(rle);
+    return rle;
+  }
+  const runs = numberList(counts);
+  if (runs === undefined) throw new LabError("bad-input", "mask counts are neither text, bytes nor a list of numbers");
+  return rleFromRuns(runs, height, width);
+}
+
+function sumError(sum: string, height: number, width: number): LabError {
+  return new LabError("bad-input", `mask runs add up to ${sum}, not ${height} x ${width} = ${height * width}`);
+}
+
+/** Numbers of an array or typed array of numbers or big integers; undefined for anything else. */
+function numberList(value: unknown): number[] | undefined {
+  const list = Array.isArray(value) || ArrayBuffer.isView(value) ? Array.from(value as ArrayLike<unknown>) : undefined;
+  if (list === undefined) return undefined;
+  const numbers: number[] = [];
+  for (const item of list) {
+    if (typeof item !== "number" && typeof item !== "bigint") return undefined;
+    numbers.push(Number(item));
+  }
+  return numbers;
+}
+
+/** One character per byte, in pieces so that a long mask does not overflow the argument list. */
+function latin1(bytes: Uint8Array): string {
+  let text = "";
+  for (let at = 0; at < bytes.length; at += 4096) text += String.fromCharCode(...bytes.subarray(at, at + 4096));
+  return text;
+}

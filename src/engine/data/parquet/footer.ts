@@ -1,0 +1,86 @@
+import { type ColumnMetaData, type FileMetaData, parquetMetadata } from "hyparquet";
+import { viewOf } from "../../bytes/memory.ts";
+import type { ByteSource } from "../../bytes/source.ts";
+import { LabError, thrownText } from "../../errors.ts";
+import { type ParquetSchema, readNodes } from "./nodes.ts";
+import { checkStruct } from "./thrift.ts";
+
+/** Longest footer that is believed. */
+const MAX_FOOTER = 2 ** 26;
+
+/** Where a column's pages of one row group lie. */
+export interface Chunk {
+  readonly start: number;
+  readonly end: number;
+  readonly codec: ColumnMetaData["codec"];
+}
+
+/** A row group: its rows, and a chunk per leaf. */
+export interface RowGroup {
+  readonly firstRow: number;
+  readonly rows: number;
+  readonly chunks: readonly Chunk[];
+}
+
+/** What a Parquet file's footer says. */
+export interface Footer extends ParquetSchema {
+  readonly groups: readonly RowGroup[];
+  readonly rows: number;
+  readonly metadata: ReadonlyMap<string, string>;
+}
+
+/**
+ * Reads the footer of a Parquet file, no page.
+ * @throws LabError("bad-input") when it is cut off or damaged, "unsupported" when it is encrypted
+ */
+export async function readFooter(source: ByteSource): Promise<Footer> {
+  if (source.size < 12) throw bad(source, `has only ${source.size} bytes, too few for a Parquet file`);
+  const end = await source.read(source.size - 8, source.size);
+  const magic = String.fromCharCode(...end.subarray(4));
+  if (magic === "PARE") throw new LabError("unsupported", `${source.name} is an encrypted Parquet file`);
+  if (magic !== "PAR1") throw bad(source, "is a Parquet file without its end: it is cut off, and with it the schema");
+  const length = viewOf(end).getUint32(0, true);
+  if (length > MAX_FOOTER || length > source.size - 12) throw bad(source, `states a footer of ${length} bytes`);
+  const bytes = await source.read(source.size - 8 - length, source.size);
+  try {
+    if (checkStruct(bytes.subarray(0, length), 0) !== length) throw new RangeError("it is longer than its content");
+    return interpret(parquetMetadata(bytes, { geoparquet: false }), source);
+  } catch (thrown) {
+    if (thrown instanceof LabError) throw thrown;
+    throw bad(source, `has a damaged footer (${thrownText(thrown)})`);
+  }
+}
+
+function interpret(found: FileMetaData, source: ByteSource): Footer {
+  const schema = readNodes(found.schema);
+  let firstRow = 0;
+  const groups = found.row_groups.map((group): RowGroup => {
+    const rows = Number(group.num_rows);
+    if (group.columns.length !== schema.leaves.length) throw new RangeError("a row group has other columns");
+    const chunks = group.columns.map(({ meta_data: chunk, file_path: elsewhere }): Chunk => {
+      if (chunk === undefined) throw new LabError("unsupported", `${source.name} has encrypted columns`);
+      if (elsewhere !== undefined) throw new LabError("unsupported", `${source.name} keeps its columns in other files`);
+      // Some writers give a dictionary page at 0 where there is none.
+      const pages = [chunk.dictionary_page_offset, chunk.data_page_offset].map((at) => Number(at ?? 0));
+      const start = Math.min(...pages.filter((at) => at > 0));
+      const end = start + Number(chunk.total_compressed_size);
+      if (!(Number.isSafeInteger(end) && start >= 4 && end >= start && end <= source.size)) {
+        throw new RangeError(`a column lies at ${start} to ${end} of ${source.size} bytes`);
+      }
+      return { start, end, codec: chunk.codec };
+    });
+    const bytes = chunks.reduce((sum, chunk) => sum + chunk.end - chunk.start, 0);
+    if (!(Number.isSafeInteger(rows) && rows >= 0 && rows <= 8 * bytes)) {
+      throw new RangeError(`a row group states ${rows} rows in ${bytes} bytes`);
+    }
+    const here = firstRow;
+    firstRow += rows;
+    return { firstRow: here, rows, chunks };
+  });
+  const metadata = new Map((found.key_value_metadata ?? []).map(({ key, value }) => [key, value ?? ""] as const));
+  return { ...schema, groups, rows: firstRow, metadata };
+}
+
+function bad(source: ByteSource, what: string): LabError {
+  return new LabError("bad-input", `${source.name} ${what}`, { subject: source.name });
+}

@@ -1,0 +1,164 @@
+/** Rows out of pages: the entries of a row in one column, and the record that several columns make together. */
+import type { Cell } from "../table.ts";
+import type { Leaf, Node } from "./nodes.ts";
+import type { Page } from "./page.ts";
+import { type PageAt, type PageReader, statedRows } from "./pages.ts";
+
+/** The entries of one row in one column, read one after the other. */
+export interface Entries {
+  /** Whether there is a further entry. */
+  more(): boolean;
+  rep(): number;
+  def(): number;
+  /** The value of the entry, which has one. */
+  value(): Cell;
+  step(): void;
+}
+
+/** Finds the entries of rows in the pages of one chunk. */
+export interface RowFinder {
+  /** @param row within the row group */
+  entries(row: number): Promise<Entries>;
+}
+
+/** A page whose rows are known. */
+interface Counted extends PageAt {
+  readonly firstRow: number;
+  readonly rows: number;
+}
+
+/**
+ * @param read reads a page, from a cache where it can
+ * @param start byte of the chunk's first page
+ */
+export function rowFinder(
+  pages: PageReader,
+  read: (page: PageAt) => Promise<Page>,
+  start: number,
+  leaf: Leaf,
+): RowFinder {
+  const known: Counted[] = [];
+  let walk: Promise<unknown> = Promise.resolve();
+  /** The next page that is not known yet, or undefined at the end; one walker at a time. */
+  const extend = async (): Promise<Counted | undefined> => {
+    const last = known.at(-1);
+    const page = await pages.at(last?.next ?? start);
+    if (page === undefined) return undefined;
+    const rows = statedRows(page, leaf) ?? rowStarts(await read(page)).length;
+    const counted = { ...page, firstRow: last === undefined ? 0 : last.firstRow + last.rows, rows };
+    known.push(counted);
+    return counted;
+  };
+  const find = async (row: number): Promise<number> => {
+    const work = walk.then(async () => {
+      for (let last = known.at(-1); last === undefined || row >= last.firstRow + last.rows; last = known.at(-1)) {
+        if ((await extend()) === undefined) throw new RangeError(`its pages end before row ${row}`);
+      }
+    });
+    walk = work.catch(() => undefined);
+    await work;
+    return known.findLastIndex((page) => page.firstRow <= row && page.rows > 0);
+  };
+  /** The page after a known one. */
+  const after = async (number: number): Promise<Counted | undefined> => {
+    if (known[number + 1] === undefined) {
+      const work = walk.then(async () => (known[number + 1] === undefined ? extend() : undefined));
+      walk = work.catch(() => undefined);
+      await work;
+    }
+    return known[number + 1];
+  };
+  return {
+    entries: async (row) => {
+      const number = await find(row);
+      const found = known[number] as Counted;
+      const page = await read(found);
+      const at = row - found.firstRow;
+      if (leaf.rep === 0) return walker([{ page, from: at, to: at + 1 }], leaf);
+      const starts = rowStarts(page);
+      const parts = [{ page, from: starts[at] ?? page.entries, to: starts[at + 1] ?? page.entries }];
+      // A row may go on in pages after its own, whose first entries then repeat.
+      for (let next = number + 1, last = at === found.rows - 1; last; next++) {
+        const beyond = await after(next - 1);
+        if (beyond === undefined) break;
+        const more = await read(beyond);
+        const first = rowStarts(more)[0] ?? more.entries;
+        if (first > 0) parts.push({ page: more, from: 0, to: first });
+        last = first === more.entries && more.entries > 0;
+      }
+      return walker(parts, leaf);
+    },
+  };
+}
+
+const starts = new WeakMap<Page, Uint32Array>();
+
+/** Entries with which rows begin: those that repeat nothing. */
+function rowStarts(page: Page): Uint32Array {
+  const before = starts.get(page);
+  if (before !== undefined) return before;
+  const { rep, entries } = page;
+  let rows = 0;
+  for (let entry = 0; entry < entries; entry++) if ((rep?.[entry] ?? 0) === 0) rows++;
+  const found = new Uint32Array(rows);
+  for (let entry = 0, row = 0; entry < entries; entry++) if ((rep?.[entry] ?? 0) === 0) found[row++] = entry;
+  starts.set(page, found);
+  return found;
+}
+
+function walker(
+  parts: readonly { readonly page: Page; readonly from: number; readonly to: number }[],
+  leaf: Leaf,
+): Entries {
+  let number = 0;
+  let part = parts[0] as (typeof parts)[number];
+  let at = part.from;
+  return {
+    more: () => at < part.to,
+    rep: () => part.page.rep?.[at] ?? 0,
+    def: () => part.page.def?.[at] ?? leaf.def,
+    value: () => part.page.values(part.page.places?.[at] ?? at),
+    step: () => {
+      at++;
+      while (at >= part.to && number + 1 < parts.length) {
+        part = parts[++number] as (typeof parts)[number];
+        at = part.from;
+      }
+    },
+  };
+}
+
+/**
+ * The value of a node from the entries of the leaves below it (Dremel's record assembly).
+ * @param leaves entries per leaf of the file; those below the node are there
+ * @throws RangeError when the columns do not belong together
+ */
+export function assemble(node: Node, leaves: readonly (Entries | undefined)[]): Cell {
+  const first = leaves[node.from];
+  if (first === undefined || !first.more()) throw new RangeError("a column has fewer entries than its neighbours");
+  const def = first.def();
+  if (node.kind === "leaf") {
+    const value = def < node.def ? null : first.value();
+    first.step();
+    return value;
+  }
+  const empty = (): void => {
+    for (const entries of leaves.slice(node.from, node.to)) entries?.step();
+  };
+  if (def < node.def) {
+    empty();
+    return null;
+  }
+  if (node.kind === "struct") {
+    // Also a field called `__proto__` becomes a plain property.
+    return Object.fromEntries(node.fields.map((field, at) => [node.names[at] as string, assemble(field, leaves)]));
+  }
+  if (def < node.itemDef) {
+    empty();
+    return [];
+  }
+  const items: Cell[] = [];
+  do items.push(assemble(node.item, leaves));
+  while (first.more() && first.rep() === node.itemRep);
+  return items;
+}

@@ -1,0 +1,105 @@
+import type { ByteSource } from "../../bytes/source.ts";
+import { LabError, thrownText } from "../../errors.ts";
+import { groupOf } from "../arrow/arrow-table.ts";
+import type { Table } from "../table.ts";
+import { readFooter } from "./footer.ts";
+import type { Leaf } from "./nodes.ts";
+import type { Page } from "./page.ts";
+import { pageReader } from "./pages.ts";
+import { assemble, type Entries, type RowFinder, rowFinder } from "./rows.ts";
+
+/** Row groups whose page positions and dictionaries are kept at a time. */
+const OPEN_GROUPS = 3;
+/** Unpacked pages that are kept. */
+const PAGE_BYTES = 2 ** 26;
+
+/**
+ * Opens a Parquet file without loading it: the footer now, pages when a row of theirs is asked for.
+ * @throws LabError("bad-input") when it is cut off or damaged, "unsupported" when it is encrypted
+ */
+export async function openParquet(source: ByteSource): Promise<Table> {
+  const footer = await readFooter(source);
+  const cache = pageCache();
+  const open = new Map<number, Map<number, RowFinder>>();
+  const finder = (group: number, leaf: number): RowFinder => {
+    const finders = open.get(group) ?? new Map<number, RowFinder>();
+    // Re-inserting makes the map a queue from least to most recently used.
+    open.delete(group);
+    open.set(group, finders);
+    if (open.size > OPEN_GROUPS) open.delete(open.keys().next().value as number);
+    let found = finders.get(leaf);
+    if (found === undefined) {
+      const chunk = footer.groups[group]?.chunks[leaf];
+      const node = footer.leaves[leaf] as Leaf;
+      if (chunk === undefined) throw new LabError("internal", `${source.name} has no column ${leaf}`);
+      const pages = pageReader(source, chunk, node);
+      found = rowFinder(pages, (page) => cache(page.start, () => pages.read(page)), chunk.start, node);
+      finders.set(leaf, found);
+    }
+    return found;
+  };
+  const { columns, nodes, groups, rows, metadata } = footer;
+  return {
+    columns,
+    rows,
+    batches: groups.length,
+    metadata,
+    problem: undefined,
+    cell: async (column, row) => {
+      const node = nodes[column];
+      const number = groupOf(groups, rows, row);
+      const group = groups[number];
+      if (node === undefined) throw new LabError("internal", `${source.name} has no column ${column}`);
+      if (group === undefined) throw new LabError("bad-input", `${source.name} has no row ${row}, only ${rows} rows`);
+      const entries: Entries[] = [];
+      try {
+        for (let leaf = node.from; leaf < node.to; leaf++) {
+          entries[leaf] = await finder(number, leaf).entries(row - group.firstRow);
+        }
+        return assemble(node, entries);
+      } catch (thrown) {
+        if (thrown instanceof LabError) throw thrown;
+        throw new LabError(
+          "bad-input",
+          `${source.name}: column ${columns[column]?.name} cannot be read (${thrownText(thrown)}); the file is damaged`,
+          { subject: source.name, cause: thrown },
+        );
+      }
+    },
+  };
+}
+
+/** Pages by the byte they begin at, the most recently used of them, within PAGE_BYTES. */
+function pageCache(): (start: number, read: () => Promise<Page>) => Promise<Page> {
+  const kept = new Map<number, Promise<Page>>();
+  const sizes = new Map<number, number>();
+  let bytes = 0;
+  const drop = (start: number): void => {
+    bytes -= sizes.get(start) ?? 0;
+    sizes.delete(start);
+    kept.delete(start);
+  };
+  return (start, read) => {
+    const known = kept.get(start);
+    if (known !== undefined) {
+      kept.delete(start);
+      kept.set(start, known);
+      return known;
+    }
+    const page = read();
+    kept.set(start, page);
+    page.then(
+      (done) => {
+        if (kept.get(start) !== page) return;
+        sizes.set(start, done.bytes);
+        bytes += done.bytes;
+        for (const oldest of [...kept.keys()]) {
+          if (bytes <= PAGE_BYTES) break;
+          if (oldest !== start) drop(oldest);
+        }
+      },
+      () => drop(start),
+    );
+    return page;
+  };
+}

@@ -1,0 +1,224 @@
+/** Values of a page, by their place among those that are not null. */
+import type { Encoding, PageHeader } from "hyparquet";
+import { deltaBinaryUnpack } from "hyparquet/src/delta.js";
+import { viewOf } from "../../bytes/memory.ts";
+import { LabError } from "../../errors.ts";
+import { fixedWidth } from "../column-type.ts";
+import { numberReader } from "../numbers.ts";
+import type { BinaryCell, Cell } from "../table.ts";
+import { readHybrid } from "./levels.ts";
+import type { Leaf } from "./nodes.ts";
+
+/** The value at a place. */
+export type Values = (place: number) => Cell;
+
+/** Most bytes that values with shared beginnings may have together. */
+const MAX_SHARED = 2 ** 28;
+
+/**
+ * Values of the part of a page that follows its levels.
+ * @param count values that are not null
+ * @param dictionary values of the chunk's dictionary page
+ * @throws LabError("unsupported") for encodings not read here; Error or RangeError when the page is damaged
+ */
+export function readValues(
+  bytes: Uint8Array,
+  encoding: Encoding,
+  count: number,
+  leaf: Leaf,
+  dictionary: { readonly values: Values; readonly count: number } | undefined,
+): Values {
+  switch (encoding) {
+    case "PLAIN":
+      return plainValues(bytes, count, leaf);
+    case "PLAIN_DICTIONARY":
+    case "RLE_DICTIONARY": {
+      if (count === 0) return nothing;
+      if (dictionary === undefined) throw new RangeError("its dictionary is missing");
+      const { numbers } = readHybrid(bytes, 1, bytes[0] ?? 0, count);
+      return (place) => {
+        const index = numbers[place] as number;
+        if (index >= dictionary.count)
+          throw new RangeError(`index ${index} lies outside a dictionary of ${dictionary.count}`);
+        return dictionary.values(index);
+      };
+    }
+    case "RLE": {
+      // Booleans, after the length of their runs.
+      if (leaf.type.kind !== "bool") break;
+      const { numbers } = readHybrid(bytes, 4, 1, count);
+      return (place) => numbers[place] === 1;
+    }
+    case "DELTA_BINARY_PACKED":
+      return typed(leaf, deltas(bytes, 0, count, leaf.element.type === "INT64").numbers);
+    case "DELTA_LENGTH_BYTE_ARRAY": {
+      const { numbers, end } = deltas(bytes, 0, count, false);
+      return slices(bytes, end, numbers as Int32Array, leaf);
+    }
+    case "DELTA_BYTE_ARRAY":
+      return shared(bytes, count, leaf);
+    case "BYTE_STREAM_SPLIT":
+      return plainValues(joined(bytes, count), count, leaf);
+    default:
+  }
+  throw new LabError("unsupported", `values in the encoding ${encoding} are not read here`);
+}
+
+const nothing: Values = () => null;
+
+/** Values one after the other; texts and bytes after their length. */
+export function plainValues(bytes: Uint8Array, count: number, leaf: Leaf): Values {
+  const { type, element } = leaf;
+  if (type.kind === "null") return nothing;
+  if (type.kind === "bool") {
+    if (8 * bytes.length < count) throw short(bytes, count);
+    return (place) => (((bytes[place >> 3] as number) >> (place & 7)) & 1) === 1;
+  }
+  if (element.type === "BYTE_ARRAY") {
+    const view = viewOf(bytes);
+    const starts = new Uint32Array(count + 1);
+    let at = 0;
+    for (let place = 0; place < count; place++) {
+      if (at + 4 > bytes.length) throw short(bytes, count);
+      starts[place] = at + 4;
+      at += 4 + view.getUint32(at, true);
+      if (at > bytes.length) throw short(bytes, count);
+    }
+    starts[count] = at + 4;
+    return (place) => cellOf(bytes.subarray(starts[place], (starts[place + 1] as number) - 4), leaf);
+  }
+  const width = storedWidth(leaf);
+  if (bytes.length < count * width) throw short(bytes, count);
+  if (type.kind === "fixed-binary") return (place) => cellOf(bytes.subarray(place * width, (place + 1) * width), leaf);
+  const read = numberReader(type);
+  if (read === undefined) throw new LabError("unsupported", `values of type ${type.kind} are not read here`);
+  const view = viewOf(bytes);
+  return (place) => read(view, place * width);
+}
+
+/** Small integers are stored in 32 bits, of which the lowest count. */
+function storedWidth({ type, element }: Leaf): number {
+  if (element.type === "INT32" || element.type === "FLOAT") return 4;
+  if (element.type === "INT64" || element.type === "DOUBLE") return 8;
+  return element.type === "INT96" ? 12 : (element.type_length ?? fixedWidth(type) ?? 0);
+}
+
+function typed({ type }: Leaf, numbers: Int32Array | BigInt64Array): Values {
+  const read = numberReader(type);
+  if (read === undefined) throw new LabError("unsupported", `values of type ${type.kind} are not read here`);
+  const view = viewOf(new Uint8Array(numbers.buffer));
+  return (place) => read(view, place * numbers.BYTES_PER_ELEMENT);
+}
+
+/** Differences packed in blocks (DELTA_BINARY_PACKED), and the byte after them. */
+function deltas(
+  bytes: Uint8Array,
+  offset: number,
+  count: number,
+  wide: boolean,
+): { readonly numbers: Int32Array | BigInt64Array; readonly end: number } {
+  const numbers = wide ? new BigInt64Array(count) : new Int32Array(count);
+  if (count === 0 && offset >= bytes.length) return { numbers, end: offset };
+  // Block size, then parts per block: numbers the unpacker trusts.
+  const { numbers: head } = varints(bytes, offset, 2);
+  const [block, parts] = head as [number, number];
+  if (!(block >= 1 && block <= 2 ** 20 && parts >= 1 && parts <= 2 ** 10))
+    throw new RangeError("its blocks are damaged");
+  const reader = { view: viewOf(bytes), offset };
+  if (count === 0) return { numbers, end: varints(bytes, offset, 4).end };
+  deltaBinaryUnpack(reader, count, numbers);
+  return { numbers, end: reader.offset };
+}
+
+function varints(
+  bytes: Uint8Array,
+  offset: number,
+  count: number,
+): { readonly numbers: number[]; readonly end: number } {
+  const numbers: number[] = [];
+  let at = offset;
+  while (numbers.length < count) {
+    let value = 0;
+    for (let shift = 0, more = true; more; shift += 7) {
+      const byte = bytes[at++];
+      if (byte === undefined || shift > 63) throw new RangeError("a number reaches out of its page");
+      value += (byte & 127) * 2 ** shift;
+      more = byte >= 128;
+    }
+    numbers.push(value);
+  }
+  return { numbers, end: at };
+}
+
+function slices(bytes: Uint8Array, start: number, lengths: Int32Array, leaf: Leaf): Values {
+  const ends = new Float64Array(lengths.length);
+  let at = start;
+  for (const [place, length] of lengths.entries()) {
+    if (length < 0 || at + length > bytes.length) throw short(bytes, lengths.length);
+    at += length;
+    ends[place] = at;
+  }
+  return (place) => {
+    const end = ends[place] as number;
+    return cellOf(bytes.subarray(end - (lengths[place] as number), end), leaf);
+  };
+}
+
+/** Each value begins as the one before it (DELTA_BYTE_ARRAY). */
+function shared(bytes: Uint8Array, count: number, leaf: Leaf): Values {
+  const prefixes = deltas(bytes, 0, count, false);
+  const suffixes = deltas(bytes, prefixes.end, count, false);
+  const parts: Uint8Array[] = [];
+  let [at, total] = [suffixes.end, 0];
+  let before: Uint8Array = new Uint8Array(0);
+  for (let place = 0; place < count; place++) {
+    const [prefix, length] = [Number(prefixes.numbers[place]), Number(suffixes.numbers[place])];
+    total += prefix + length;
+    if (prefix < 0 || prefix > before.length || length < 0 || at + length > bytes.length || total > MAX_SHARED) {
+      throw short(bytes, count);
+    }
+    const value = new Uint8Array(prefix + length);
+    value.set(before.subarray(0, prefix));
+    value.set(bytes.subarray(at, at + length), prefix);
+    at += length;
+    parts.push(value);
+    before = value;
+  }
+  return (place) => cellOf(parts[place] as Uint8Array, leaf);
+}
+
+/** First bytes of all values, then second bytes, and so on, put in order. */
+function joined(bytes: Uint8Array, count: number): Uint8Array {
+  const width = count === 0 ? 1 : Math.floor(bytes.length / count);
+  const out = new Uint8Array(count * width);
+  for (let byte = 0; byte < width; byte++) {
+    for (let place = 0; place < count; place++) out[place * width + byte] = bytes[byte * count + place] as number;
+  }
+  return out;
+}
+
+function cellOf(bytes: Uint8Array, leaf: Leaf): Cell {
+  return leaf.type.kind === "text" ? new TextDecoder().decode(bytes) : binaryOf(bytes);
+}
+
+function binaryOf(bytes: Uint8Array): BinaryCell {
+  return {
+    length: bytes.length,
+    read: async (start = 0, end = bytes.length) => {
+      if (!(start >= 0 && start <= end && end <= bytes.length)) {
+        throw new LabError("bad-input", `bytes ${start} to ${end} lie outside a value of ${bytes.length} bytes`);
+      }
+      // A copy: nobody keeps a whole page alive through one picture.
+      return new Uint8Array(bytes.subarray(start, end));
+    },
+  };
+}
+
+function short(bytes: Uint8Array, count: number): RangeError {
+  return new RangeError(`${bytes.length} bytes do not hold its ${count} values`);
+}
+
+/** Encoding of a data page's values. */
+export function encodingOf(header: PageHeader): Encoding | undefined {
+  return (header.data_page_header ?? header.data_page_header_v2)?.encoding;
+}

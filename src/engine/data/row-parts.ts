@@ -1,0 +1,89 @@
+/** The parts of one row by the role they play, each column read once. */
+import { dropUnseen, LabError } from "../errors.ts";
+import { captionsOf, type RowCaptions, readTurns } from "./captions.ts";
+import type { Adapter, Role } from "./schema.ts";
+import { isBinaryCell, type Table } from "./table.ts";
+
+/** Most bytes of a text that is stored as binary. */
+const MAX_TEXT_BYTES = 2 ** 21;
+
+/** Reads the value of a role in a row: a list with one value per item where a list lies on the way. */
+export type ReadPart = (role: Role) => Promise<unknown>;
+
+/** Reader of one row's parts. @throws LabError as Table.cell does */
+export function rowParts(table: Table, row: number): ReadPart {
+  const cells = new Map<number, Promise<unknown>>();
+  return async ({ column, path }) => {
+    let cell = cells.get(column);
+    if (cell === undefined) {
+      cell = table.cell(column, row);
+      cells.set(column, cell);
+    }
+    return follow(await cell, path);
+  };
+}
+
+function follow(cell: unknown, path: readonly string[]): unknown {
+  const [name, ...rest] = path;
+  if (name === undefined || cell === null || cell === undefined) return cell;
+  if (Array.isArray(cell)) return (cell as unknown[]).map((item) => follow(item, path));
+  if (typeof cell !== "object" || !Object.hasOwn(cell, name)) return undefined;
+  return follow((cell as Readonly<Record<string, unknown>>)[name], rest);
+}
+
+/**
+ * The captions of a row's masks.
+ * @param masks number of masks of the row
+ * @throws LabError("bad-input") when the row has no text for any mask
+ */
+export async function rowCaptions(cell: unknown, { text }: Adapter, masks: number): Promise<RowCaptions> {
+  const texts = text.each && Array.isArray(cell) ? await textEach(cell as unknown[], masks) : await textOf(cell, masks);
+  if (texts === undefined) throw new LabError("bad-input", "the row has no text");
+  if (texts.fatal !== undefined) throw new LabError("bad-input", texts.fatal);
+  if (texts.captions.every((caption) => caption === undefined)) {
+    throw new LabError("bad-input", "the row has no answer");
+  }
+  return texts;
+}
+
+/** One text per item of a list; the texts of one item are those of one mask. */
+async function textEach(items: readonly unknown[], masks: number): Promise<RowCaptions> {
+  const captions: (string | undefined)[] = [];
+  for (const item of items.slice(0, masks)) captions.push((await textOf(item, 1))?.captions[0] ?? "");
+  while (captions.length < masks) captions.push(undefined);
+  return { captions };
+}
+
+async function textOf(cell: unknown, masks: number): Promise<RowCaptions | undefined> {
+  if (cell === null || cell === undefined) return undefined;
+  if (isBinaryCell(cell)) {
+    if (cell.length > MAX_TEXT_BYTES) throw new LabError("bad-input", `the text has ${cell.length} bytes`);
+    return textOf(new TextDecoder().decode(await cell.read()), masks);
+  }
+  const turns = readTurns(cell);
+  if (turns !== undefined && turns.length > 0) return captionsOf(turns, masks);
+  if (typeof cell === "string") return captionsOf([{ role: "gpt", value: cell }], masks);
+  if (!Array.isArray(cell) || cell.length === 0) return undefined;
+  const texts = (cell as unknown[]).map((value) => (typeof value === "string" ? value : ""));
+  return captionsOf(
+    texts.map((value) => ({ role: "gpt" as const, value })),
+    masks,
+  );
+}
+
+/** Most labels of a row, and most characters of one. */
+const MAX_LABELS = 1024;
+const MAX_LABEL = 1024;
+
+/**
+ * The labels in a cell: a text or a list of texts, blank ones left out.
+ * @throws LabError("bad-input") for more or longer ones than any set has
+ */
+export function readLabels(cell: unknown): string[] {
+  const list: unknown[] = Array.isArray(cell) ? cell : [cell];
+  const labels = list.filter((label): label is string => typeof label === "string" && label.trim() !== "");
+  if (labels.length > MAX_LABELS || labels.some((label) => label.length > MAX_LABEL)) {
+    throw new LabError("bad-input", `the row has more than ${MAX_LABELS} labels, or one of more characters than that`);
+  }
+  return labels.map(dropUnseen);
+}

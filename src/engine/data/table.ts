@@ -1,0 +1,44 @@
+/** A table of any size behind which a file of any container stands; values are fetched one by one. */
+import type { Column } from "./column-type.ts";
+import type { ReadMeter } from "./read-meter.ts";
+
+/** A binary value that has not been read: its length is known, its bytes are fetched on demand. */
+export interface BinaryCell {
+  readonly length: number;
+  /** Bytes [start, end) of the value, the whole by default; a copy of its own. Throws LabError on a bad range. */
+  read(start?: number, end?: number): Promise<Uint8Array<ArrayBuffer>>;
+}
+
+/** A value of a table: 64-bit integers are big integers, binary is lazy, structs and lists are plain. */
+export type Cell =
+  | null
+  | boolean
+  | number
+  | bigint
+  | string
+  | BinaryCell
+  | readonly Cell[]
+  | { readonly [key: string]: Cell };
+
+/** Rows of one file, read value by value. */
+export interface Table {
+  readonly columns: readonly Column[];
+  readonly rows: number;
+  /** Record batches, or row groups. */
+  readonly batches: number;
+  /** Metadata of the schema, such as the `huggingface` key. */
+  readonly metadata: ReadonlyMap<string, string>;
+  /** One sentence when the file is damaged: what is wrong and how many rows were kept. */
+  readonly problem: string | undefined;
+  /**
+   * Value of a column (by place in `columns`) at a row of the file.
+   * @param pass counts what the values of one pass over the file cost
+   * @throws LabError when damaged, not supported or too large
+   */
+  cell(column: number, row: number, pass?: ReadMeter): Promise<Cell>;
+}
+
+/** Whether a cell is a lazy binary value. */
+export function isBinaryCell(cell: unknown): cell is BinaryCell {
+  return typeof cell === "object" && cell !== null && typeof (cell as { read?: unknown }).read === "function";
+}

@@ -1,0 +1,51 @@
+/** The rows of a run for exports of data: what it trained on, and the names of what it held out. */
+import type { RegionSet } from "../data/region-set.ts";
+import type { RegionSample } from "../data/sample.ts";
+import type { RunManifest } from "../runs/manifest.ts";
+import { type RunRows, storedRunRows } from "../runs/run-rows.ts";
+
+export interface ExportRows {
+  /** Training rows in the order of the data set, read when asked for. */
+  train(): AsyncIterable<RegionSample>;
+  /** How the rows were divided, by their ids. */
+  readonly split: RowSplit;
+}
+
+export interface RowSplit {
+  readonly dataSet: string;
+  /** SHA-256 over ids and images of all rows, as run.json has it. */
+  readonly hash: string;
+  readonly settings: Readonly<Record<"maxRows" | "heldOutShare" | "splitSeed" | "selectionShare", number>>;
+  readonly train: readonly string[];
+  /** `selection` and `report` together: never exported for training. */
+  readonly heldOut: readonly string[];
+  /** Held-out rows that chose the best checkpoint. */
+  readonly selection: readonly string[];
+  /** Held-out rows of the reported numbers. */
+  readonly report: readonly string[];
+}
+
+/**
+ * @param set the open data set
+ * @throws LabError("bad-input") when it holds other rows than the run drew from
+ */
+export async function exportRows(manifest: RunManifest, set: RegionSet, name: string): Promise<ExportRows> {
+  const rows = set.summaries.map(({ id, imageId }) => [id, imageId] as const);
+  const parts = await storedRunRows(manifest, { dataSet: name, rows });
+  const { maxRows, heldOutShare, splitSeed, selectionShare } = manifest.config;
+  const ids = (part: keyof RunRows): string[] => parts[part].map((index) => (rows[index] as (typeof rows)[number])[0]);
+  return {
+    split: {
+      dataSet: manifest.data.name,
+      hash: manifest.data.hash,
+      settings: { maxRows, heldOutShare, splitSeed, selectionShare },
+      train: ids("train"),
+      heldOut: ids("heldOut"),
+      selection: ids("selection"),
+      report: ids("report"),
+    },
+    async *train() {
+      for (const index of parts.train) yield await set.sample(index);
+    },
+  };
+}

@@ -1,0 +1,27 @@
+/** Reflected polynomials: Castagnoli's for event files, the IEEE one for PNG. */
+const crc32cTable = table(0x82f63b78);
+const crc32Table = table(0xedb88320);
+
+function table(polynomial: number): Uint32Array {
+  return Uint32Array.from({ length: 256 }, (_, byte) => {
+    let crc = byte;
+    for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ polynomial : crc >>> 1;
+    return crc;
+  });
+}
+
+/** CRC-32C of bytes, 0 to 2^32 - 1. */
+export function crc32c(data: Uint8Array): number {
+  return checksum(crc32cTable, data);
+}
+
+/** CRC-32 of bytes, 0 to 2^32 - 1. */
+export function crc32(data: Uint8Array): number {
+  return checksum(crc32Table, data);
+}
+
+function checksum(of: Uint32Array, data: Uint8Array): number {
+  let crc = 0xffffffff;
+  for (const byte of data) crc = (crc >>> 8) ^ (of[(crc ^ byte) & 0xff] as number);
+  return (crc ^ 0xffffffff) >>> 0;
+}

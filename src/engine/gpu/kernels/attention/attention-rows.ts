@@ -1,0 +1,138 @@
+/**
+ * What happens to a run of attention scores between its products: softmax over what a row sees, and its gradient. Layout:
+ * scores [heads, count, stride] of `count` queries over `width` keys, stride the next multiple of 4, read and written
+ * four at a time. A row belongs to one thread or one workgroup (gpu/rows-program.ts), gradients of the weights go group
+ * by group. f32; the row's largest score and the inverse of its sum are kept as they are, so that rows of huge scores are
+ * made again exactly. The softmax leaves the division by the sum to the product that follows, which has far fewer numbers
+ * to divide. Equals scale, mask and tf.softmax.
+ */
+import { READ_BEYOND } from "../../matmul/matmul-code.ts";
+import { pointProgram, type RowProgram } from "../../rows-program.ts";
+import { MASK_FIELDS, SCORES } from "./masked-score.ts";
+
+/** Uniforms that tell which scores of a run are seen and where their mask lies. */
+const SEEN = {
+  heads: "u32",
+  count: "u32",
+  causal: "u32",
+  last: "u32",
+  reach: "u32",
+  masked: "u32",
+  maskStart: "u32",
+  ...MASK_FIELDS,
+} as const;
+
+/** Sees `row`, the row of the run's scores; gives `begin` ≤ key < `end` and the score of a key. */
+const ROW = `
+    let place = row % u.count;
+    let head = row / u.count;
+    let end = select(u.width, min(u.width, place + u.last + 1u), u.causal != 0u);
+    let begin = select(0u, max(place + u.last + 1u, u.reach) - u.reach, u.reach != 0u);
+    let above = u.maskStart + (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + place * u.maskRow;`;
+
+/** Of four keys from `key` on, which a row sees. */
+const VISIBLE = `
+    fn visible(key: u32, begin: u32, end: u32) -> vec4<bool> {
+      let keys = vec4u(key, key + 1u, key + 2u, key + 3u);
+      return (keys >= vec4u(begin)) & (keys < vec4u(end));
+    }`;
+const EACH = "for (var i = begin / 4u + first; 4u * i < end; i += step)";
+const SEEN_SCORES = "scores(weights[base + i], above + 4u * i * u.maskKey)";
+
+const KEEP = `
+    if (first == 0u) {
+      let at = 2u * (head * u.statsBatch + u.statsStart + place);
+      stats[at] = top;
+      stats[at + 1u] = inverse;
+    }`;
+
+/** Softmax in place but for the factor it leaves in `stats`; what a row does not see becomes 0 as far as a product may still read it. */
+export const SOFTMAX: RowProgram = {
+  name: "lab-attention-softmax",
+  inputs: { mask: "f32" },
+  outputs: { weights: "vec4<f32>", stats: "f32" },
+  uniforms: { rows: "u32", width: "u32", groups: "u32", ...SEEN, statsBatch: "u32", statsStart: "u32" },
+  header: SCORES + VISIBLE,
+  body: `
+    ${ROW}
+    let base = row * u.groups;
+    var tops = vec4f(-3.0e38);
+    ${EACH} { tops = max(tops, select(vec4f(-3.0e38), ${SEEN_SCORES}, visible(4u * i, begin, end))); }
+    let top = largest(max(max(tops.x, tops.y), max(tops.z, tops.w)), lane);
+    var totals = vec4f(0);
+    ${EACH} {
+      let e = select(vec4f(0), exp(${SEEN_SCORES} - top), visible(4u * i, begin, end));
+      weights[base + i] = e;
+      totals += e;
+    }
+    let inverse = 1.0 / sum((totals.x + totals.y) + (totals.z + totals.w), lane);
+    for (var i = first; i < begin / 4u; i += step) { weights[base + i] = vec4f(0); }
+    let after = (end + 3u) / 4u;
+    for (var i = after + first; i < min(u.groups, after + ${Math.ceil(READ_BEYOND / 4)}u); i += step) { weights[base + i] = vec4f(0); }
+    ${KEEP}`,
+};
+
+/**
+ * The same where every row sees all keys, a multiple of four, there is no mask and the scale is positive: no conditions, and
+ * two groups of keys at a time.
+ */
+export const WHOLE_SOFTMAX: RowProgram = {
+  name: "lab-attention-softmax-whole",
+  inputs: {},
+  outputs: { weights: "vec4<f32>", stats: "f32" },
+  uniforms: { rows: "u32", groups: "u32", count: "u32", scale: "f32", statsBatch: "u32", statsStart: "u32" },
+  header: `
+    fn weight(at: u32, top: f32) -> vec4f {
+      let e = exp(u.scale * weights[at] - top);
+      weights[at] = e;
+      return e;
+    }`,
+  body: `
+    let place = row % u.count;
+    let head = row / u.count;
+    let end = (row + 1u) * u.groups;
+    let begin = row * u.groups + first;
+    var tops = vec4f(-3.0e38);
+    var i = begin;
+    for (; i + step < end; i += 2u * step) { tops = max(tops, max(weights[i], weights[i + step])); }
+    if (i < end) { tops = max(tops, weights[i]); }
+    let top = u.scale * largest(max(max(tops.x, tops.y), max(tops.z, tops.w)), lane);
+    var totals = vec4f(0);
+    i = begin;
+    for (; i + step < end; i += 2u * step) { totals += weight(i, top) + weight(i + step, top); }
+    if (i < end) { totals += weight(i, top); }
+    let inverse = 1.0 / sum((totals.x + totals.y) + (totals.z + totals.w), lane);
+    ${KEEP}`,
+};
+
+/** Scores → weights, and gradients of the weights → gradients of the products, both in place, four keys a thread. */
+export const SLOPES = pointProgram({
+  name: "lab-attention-slopes",
+  inputs: { mask: "f32", stats: "f32", delta: "f32" },
+  outputs: { weights: "vec4<f32>", slopes: "vec4<f32>" },
+  uniforms: { size: "u32", width: "u32", groups: "u32", ...SEEN, statsBatch: "u32", statsStart: "u32" },
+  header: SCORES + VISIBLE,
+  body: `
+    let row = i / u.groups;
+    let key = 4u * (i % u.groups);
+    ${ROW}
+    if (key + 4u <= begin || key >= end) { weights[i] = vec4f(0); slopes[i] = vec4f(0); return; }
+    let at = head * u.statsBatch + u.statsStart + place;
+    let seen = visible(key, begin, end);
+    let p = select(vec4f(0), exp(scores(weights[i], above + key * u.maskKey) - stats[2u * at]) * stats[2u * at + 1u], seen);
+    weights[i] = p;
+    slopes[i] = select(vec4f(0), u.scale * p * (slopes[i] - delta[at]), seen);`,
+});
+
+/** Σ dy · y over each row. */
+export const DELTA: RowProgram = {
+  name: "lab-attention-delta",
+  inputs: { dy: "f32", y: "f32" },
+  outputs: { delta: "f32" },
+  uniforms: { rows: "u32", width: "u32" },
+  body: `
+    var along = 0.0;
+    for (var i = first; i < u.width; i += step) { along += dy[row * u.width + i] * y[row * u.width + i]; }
+    along = sum(along, lane);
+    if (first == 0u) { delta[row] = along; }`,
+};

@@ -1,0 +1,195 @@
+/** Runs of queries whose attention scores fit a scratch array, and the products of a run. */
+
+import { type ProductSpec, recordProduct } from "../../matmul/matmul-program.ts";
+import { onSoftwareAdapter } from "../../runtime/custom-kernels.ts";
+import { unwritten } from "../../runtime/program.ts";
+import { RUN_BYTES } from "../../score-memory.ts";
+import type { tf } from "../../tf.ts";
+
+export interface AttentionForm {
+  readonly scale: number;
+  /** Query i sees keys up to Tk − Tq + i. */
+  readonly causal: boolean;
+  /** With `causal`: only so many keys back, itself included; 0 = all. */
+  readonly reach: number;
+}
+
+/** Scratch of a run in bytes where a test has set it. */
+let scratchBytes: number | undefined;
+
+/** Tests make it small; without bytes it goes by the adapter again. */
+export function setAttentionScratch(bytes?: number): void {
+  scratchBytes = bytes;
+}
+
+export interface Run {
+  /** First query and how many. */
+  readonly start: number;
+  readonly count: number;
+  /** First key any of them sees, and how many from there. */
+  readonly from: number;
+  readonly width: number;
+  /** Scores from one row to the next: `width` and what fills the last four, which the softmax makes 0. */
+  readonly stride: number;
+  /** Last key the first query sees, counted from `from`. */
+  readonly last: number;
+}
+
+export interface Sizes {
+  readonly heads: number;
+  readonly keyHeads: number;
+  readonly queries: number;
+  readonly keys: number;
+  readonly d: number;
+  readonly dv: number;
+}
+
+export function sizesOf(q: tf.TensorInfo, v: tf.TensorInfo): Sizes {
+  const [batch, heads, queries, d] = q.shape as [number, number, number, number];
+  const [, keyHeads, keys, dv] = v.shape as [number, number, number, number];
+  return { heads: batch * heads, keyHeads: batch * keyHeads, queries, keys, d, dv };
+}
+
+const upToFour = (count: number): number => 4 * Math.ceil(count / 4);
+
+/** Runs whose scores fit the scratch array; a run has at least eight queries all the same. */
+export function runsOf({ heads, queries, keys }: Sizes, { causal, reach }: AttentionForm): Run[] {
+  const bytes = scratchBytes ?? (onSoftwareAdapter() ? RUN_BYTES.software : RUN_BYTES.card);
+  const fitting = Math.floor(bytes / (heads * upToFour(keys) * Float32Array.BYTES_PER_ELEMENT));
+  const step = Math.max(8, fitting - (fitting % 8));
+  const before = keys - queries;
+  const runs: Run[] = [];
+  for (let start = 0; start < queries; start += step) {
+    const count = Math.min(step, queries - start);
+    const first = causal && reach > 0 ? Math.max(0, before + start + 1 - reach) : 0;
+    const from = first - (first % 4);
+    const width = (causal ? before + start + count : keys) - from;
+    runs.push({ start, count, from, width, stride: upToFour(width), last: before + start - from });
+  }
+  return runs;
+}
+
+/**
+ * rows of `left` times rows of `right` over their common width: the scores, or the gradient of the weights. Whole groups
+ * of four, so that they can be written at once; what lies beyond the last key is not looked at.
+ */
+export function scores(
+  s: Sizes,
+  run: Run,
+  causal: boolean,
+  left: tf.TensorInfo,
+  right: tf.TensorInfo,
+  into: tf.TensorInfo,
+): void {
+  const inner = left.shape[3] as number;
+  const spec: ProductSpec = {
+    m: run.count,
+    n: run.stride,
+    k: inner,
+    batch: s.heads,
+    share: s.heads / s.keyHeads,
+    a: left,
+    aPlace: { line: inner, step: 1, batch: s.queries * inner, offset: run.start * inner },
+    b: right,
+    bPlace: { line: inner, step: 1, batch: s.keys * inner, offset: run.from * inner },
+    out: { row: run.stride, batch: run.count * run.stride },
+    into,
+    end: "alone",
+    ...(causal ? { bound: { kind: "triangle", reach: run.last } } : {}),
+  };
+  recordProduct(s.queries === 1 ? groupedRows(spec, s) : spec, []);
+}
+
+/**
+ * weights [heads, count, stride] times rows of `right` [keys, inner] into the run's rows of `into`. Weights beyond `width`
+ * are 0, whatever lies behind the last key.
+ * @param stats [heads, queries, 2], the second number a factor of the row; without it rows are taken as they are
+ */
+export function mix(
+  s: Sizes,
+  run: Run,
+  causal: boolean,
+  weights: tf.TensorInfo,
+  right: tf.TensorInfo,
+  into: tf.TensorInfo,
+  stats?: tf.TensorInfo,
+): void {
+  const inner = right.shape[3] as number;
+  const rowFactors =
+    stats === undefined ? undefined : { of: stats, offset: 2 * run.start + 1, row: 2, batch: 2 * s.queries };
+  const spec: ProductSpec = {
+    m: run.count,
+    n: inner,
+    k: run.stride,
+    batch: s.heads,
+    share: s.heads / s.keyHeads,
+    a: weights,
+    aPlace: { line: run.stride, step: 1, batch: run.count * run.stride },
+    b: right,
+    bPlace: { line: 1, step: inner, batch: s.keys * inner, offset: run.from * inner },
+    out: { row: inner, batch: s.queries * inner, offset: run.start * inner },
+    into,
+    end: rowFactors === undefined ? "alone" : "scaled",
+    ...(rowFactors === undefined ? {} : { rowFactors }),
+    ...(causal ? { bound: { kind: "upTo", reach: run.last + 1 } } : {}),
+  };
+  recordProduct(s.queries === 1 ? groupedRows(spec, s) : spec, []);
+}
+
+/** A single query place sees all keys, so the query heads of a group are the rows of one product. */
+export function groupedRows({ bound: _, ...spec }: ProductSpec, s: Sizes): ProductSpec {
+  const group = s.heads / s.keyHeads;
+  const aPlace = { ...spec.aPlace, batch: group * spec.aPlace.line };
+  const { rowFactors: factors } = spec;
+  const rowFactors = factors === undefined ? {} : { rowFactors: { ...factors, batch: group * factors.row } };
+  const out = { ...spec.out, batch: group * spec.out.row };
+  return { ...spec, m: group, batch: s.keyHeads, share: 1, aPlace, out, ...rowFactors };
+}
+
+/** weightsᵀ times the run's rows of `right`, summed over the query heads of a group, into the run's keys of `into`. */
+export function gather(
+  s: Sizes,
+  run: Run,
+  causal: boolean,
+  weights: tf.TensorInfo,
+  right: tf.TensorInfo,
+  into: tf.TensorInfo,
+  accumulate: boolean,
+): void {
+  const inner = right.shape[3] as number;
+  const group = s.heads / s.keyHeads;
+  const block = run.count * run.stride;
+  const spec: ProductSpec = {
+    m: run.width,
+    n: inner,
+    k: run.count,
+    batch: s.keyHeads,
+    repeats: group,
+    a: weights,
+    aPlace: { line: 1, step: run.stride, batch: group * block, repeat: block },
+    b: right,
+    bPlace: {
+      line: 1,
+      step: inner,
+      batch: group * s.queries * inner,
+      offset: run.start * inner,
+      repeat: s.queries * inner,
+    },
+    out: { row: inner, batch: s.keys * inner, offset: run.from * inner },
+    into,
+    end: accumulate ? "adding" : "alone",
+    ...(causal ? { bound: { kind: "onwards", reach: run.last } } : {}),
+  };
+  recordProduct(spec, []);
+}
+
+export interface Inputs {
+  readonly q: tf.TensorInfo;
+  readonly k: tf.TensorInfo;
+  readonly v: tf.TensorInfo;
+  readonly mask: tf.TensorInfo | undefined;
+}
+
+export function scratchFor(s: Sizes, runs: readonly Run[]): tf.TensorInfo {
+  return unwritten([s.heads * Math.max(...runs.map((run) => run.count * run.stride))]);
+}

@@ -1,0 +1,85 @@
+import { MAX_BATCH } from "../../matmul/matmul-program.ts";
+import { customKernels, onSoftwareAdapter } from "../../runtime/custom-kernels.ts";
+import { suits } from "../../runtime/custom-op.ts";
+import { KEPT_SCORE_BYTES } from "../../score-memory.ts";
+import { type Tensor, tf } from "../../tf.ts";
+import { attentionInBlocks } from "./attention-blocks.ts";
+import { maskedSoftmax } from "./masked-softmax.ts";
+
+/** Added to the score of a key that must not be seen; finite, because WGSL has no infinity. */
+export const HIDDEN_SCORE = -1e9;
+
+/** Hides later keys: query i sees keys up to Tk − Tq + i, and with `reach` only so many back, itself included. */
+export interface Causality {
+  readonly reach?: number;
+}
+
+/** True where `attention` works without a score array, so that its caller need not cut long sequences. */
+export function attendsInBlocks(q: Tensor, k: Tensor, v: Tensor, mask?: Tensor): boolean {
+  const [batch, heads, queries] = q.shape as [number, number, number];
+  if (!customKernels() || !suits(q, k, v, mask) || batch * heads > MAX_BATCH) return false;
+  const bytes = Float32Array.BYTES_PER_ELEMENT * batch * heads * queries * (k.shape[2] as number);
+  return onSoftwareAdapter() || bytes > KEPT_SCORE_BYTES;
+}
+
+/**
+ * softmax(scale · q kᵀ + mask) v with grouped queries: query heads j·g … j·g+g−1 share key/value head j, g = Hq/Hkv.
+ * @param q [B, Hq, Tq, d]
+ * @param k [B, Hkv, Tk, d]
+ * @param v [B, Hkv, Tk, dv]
+ * @param mask added to the scores, broadcastable to [B, 1, Tq, Tk]; 0 = visible, HIDDEN_SCORE = not
+ * @param causal hides later keys as well; needs Tq ≤ Tk
+ * @returns [B, Hq, Tq, dv]
+ */
+export function attention(q: Tensor, k: Tensor, v: Tensor, scale: number, mask?: Tensor, causal?: Causality): Tensor {
+  if (attendsInBlocks(q, k, v, mask)) {
+    return tf.tidy(() =>
+      attentionInBlocks(q, k, v, { scale, causal: causal !== undefined, reach: causal?.reach ?? 0 }, mask),
+    );
+  }
+  if (causal === undefined) return attentionByOps(q, k, v, scale, mask);
+  return tf.tidy(() => {
+    const [queries, keys] = [q.shape[2] as number, k.shape[2] as number];
+    const order = causalMask(queries, keys, keys - queries, causal.reach);
+    return attentionByOps(q, k, v, scale, mask === undefined ? order : order.add(mask));
+  });
+}
+
+/** The same with the scores in memory; the oracle, and the way of short sequences where stock products are good. */
+function attentionByOps(q: Tensor, k: Tensor, v: Tensor, scale: number, mask?: Tensor): Tensor {
+  return tf.tidy(() => {
+    const [batch, queryHeads, queryLength, width] = q.shape as [number, number, number, number];
+    const [, keyHeads, keyLength, valueWidth] = v.shape as [number, number, number, number];
+    const groups = queryHeads / keyHeads;
+    const grouped = q.reshape([batch * keyHeads, groups * queryLength, width]);
+    const keys = k.reshape([batch * keyHeads, keyLength, width]);
+    const values = v.reshape([batch * keyHeads, keyLength, valueWidth]);
+    if (customKernels() && suits(q, k, v, mask)) {
+      const products = tf.matMul(grouped, keys, false, true);
+      const weights = maskedSoftmax(products, queryHeads, queryLength, scale, mask);
+      return tf.matMul(weights as tf.Tensor3D, values).reshape([batch, queryHeads, queryLength, valueWidth]);
+    }
+    let scores: Tensor = tf.matMul(grouped, keys, false, true).mul(scale);
+    if (mask !== undefined) {
+      const split = scores.reshape([batch, keyHeads * groups, queryLength, keyLength]);
+      scores = split.add(mask).reshape([batch * keyHeads, groups * queryLength, keyLength]);
+    }
+    const mixed = tf.matMul(tf.softmax(scores) as tf.Tensor3D, values as tf.Tensor3D);
+    return mixed.reshape([batch, queryHeads, queryLength, valueWidth]);
+  });
+}
+
+/**
+ * Causal mask for queries at positions offset … offset+Tq−1 over keys 0 … Tk−1.
+ * @param reach keys a query sees at most, itself included; by default all before it
+ * @returns [1, 1, Tq, Tk], 0 where position − reach < key ≤ position of the query, HIDDEN_SCORE elsewhere
+ */
+export function causalMask(queryLength: number, keyLength: number, offset: number, reach?: number): Tensor {
+  const values = new Float32Array(queryLength * keyLength);
+  for (let row = 0; row < queryLength; row++) {
+    values.fill(HIDDEN_SCORE, row * keyLength + Math.min(offset + row + 1, keyLength), (row + 1) * keyLength);
+    if (reach !== undefined)
+      values.fill(HIDDEN_SCORE, row * keyLength, row * keyLength + Math.max(0, offset + row + 1 - reach));
+  }
+  return tf.tensor4d(values, [1, 1, queryLength, keyLength]);
+}

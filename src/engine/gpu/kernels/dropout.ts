@@ -1,0 +1,92 @@
+/**
+ * Dropout whose draws are a function of an address and the element's place: the same address gives the same mask, in the
+ * backward pass, in a recomputed block, in every pass of a step and after a resume. One dispatch each way.
+ */
+
+import { philox } from "../random.ts";
+import { pointProgram, runPoints } from "../rows-program.ts";
+import { customKernels } from "../runtime/custom-kernels.ts";
+import { type Attributes, defineOp, suits, toTensor } from "../runtime/custom-op.ts";
+import { type Tensor, tf } from "../tf.ts";
+
+export interface Dropout {
+  /** Share of elements that become 0, in [0, 1). */
+  readonly share: number;
+  /** Philox' key and the first three words of its counter, each a whole number in [0, 2³²). */
+  readonly key: readonly [number, number];
+  readonly counter: readonly [number, number, number];
+}
+
+/** Elements are drawn in 2^23 steps, so that host and shader compare the same whole numbers. */
+const STEPS = 2 ** 23;
+
+/** x with a share of its elements set to 0 and the others divided by 1 − share. */
+export function dropout(x: Tensor, { share, key, counter }: Dropout): Tensor {
+  if (share === 0) return x.clone();
+  const attributes = { least: Math.round(share * STEPS), scale: 1 / (1 - share) };
+  const [k0, k1] = key;
+  const [c0, c1, c2] = counter;
+  if (customKernels() && suits(x)) return customDropout({ x }, { ...attributes, k0, k1, c0, c1, c2 })[0] as Tensor;
+  const factors = new Float32Array(x.size);
+  for (let at = 0; at < factors.length; at += 4) {
+    const words = philox([c0, c1, c2, at / 4], [k0, k1]);
+    words.forEach((word, i) => {
+      if (at + i < factors.length) factors[at + i] = word >>> 9 >= attributes.least ? attributes.scale : 0;
+    });
+  }
+  return tf.tidy(() => x.mul(tf.tensor(factors, x.shape)));
+}
+
+/** A thread draws four elements. */
+const PROGRAM = pointProgram({
+  name: "lab-dropout",
+  inputs: { x: "f32" },
+  outputs: { y: "f32" },
+  uniforms: {
+    size: "u32",
+    count: "u32",
+    least: "u32",
+    scale: "f32",
+    k0: "u32",
+    k1: "u32",
+    c0: "u32",
+    c1: "u32",
+    c2: "u32",
+    rounds: "u32",
+  },
+  header: `
+    fn multiplyHigh(a: u32, b: u32) -> u32 {
+      let a0 = a & 0xffffu; let a1 = a >> 16u;
+      let b0 = b & 0xffffu; let b1 = b >> 16u;
+      let cross = a1 * b0 + ((a0 * b0) >> 16u);
+      let middle = a0 * b1 + (cross & 0xffffu);
+      return a1 * b1 + (cross >> 16u) + (middle >> 16u);
+    }`,
+  body: `
+    var c = vec4u(u.c0, u.c1, u.c2, i);
+    var k = vec2u(u.k0, u.k1);
+    for (var round = 0u; round < u.rounds; round++) {
+      let high0 = multiplyHigh(0xd2511f53u, c.x);
+      let high1 = multiplyHigh(0xcd9e8d57u, c.z);
+      c = vec4u(high1 ^ c.y ^ k.x, 0xcd9e8d57u * c.z, high0 ^ c.w ^ k.y, 0xd2511f53u * c.x);
+      k += vec2u(0x9e3779b9u, 0xbb67ae85u);
+    }
+    for (var lane = 0u; lane < 4u; lane++) {
+      let at = 4u * i + lane;
+      if (at < u.count) { y[at] = select(0.0, x[at] * u.scale, (c[lane] >> 9u) >= u.least); }
+    }`,
+});
+
+const ROUNDS = 10;
+
+function run(x: tf.TensorInfo, { least, scale, k0, k1, c0, c1, c2 }: Attributes): tf.TensorInfo[] {
+  const count = tf.util.sizeFromShape(x.shape);
+  const uniforms = [count, least, scale, k0, k1, c0, c1, c2, ROUNDS] as number[];
+  return runPoints(PROGRAM, [x], [{ shape: x.shape }], Math.ceil(count / 4), uniforms);
+}
+
+const customDropout = defineOp({
+  name: "LabDropout",
+  forward: ({ x }, attributes) => run(x as tf.TensorInfo, attributes),
+  gradient: ([dy], _saved, attributes) => ({ x: () => toTensor(run(dy as Tensor, attributes)[0]) }),
+});

@@ -1,0 +1,354 @@
+/**
+ * WGSL of the register-blocked matrix products. No workgroup memory, no barrier, no atomic: a product repeats bit for bit.
+ * Sizes, strides and loop bounds are uniforms, so one pipeline serves all shapes of a layout and form; nothing is unrolled
+ * but the register tile (a constant loop costs llvmpipe seconds to compile).
+ *
+ * What a software adapter pays for is loads: every load of a lane is a gather, however the addresses lie. So a form is
+ * good that does many multiplications per load, and best where a subgroup's lanes load the rows of A once and hand them
+ * round. Limits: M, N, K up to 2³² elements an operand; sums run over K in order, in f32.
+ */
+import type { GpuProgram } from "../runtime/program.ts";
+
+/** How the operands lie in memory decides how they can be loaded. */
+export type Layout =
+  /** Both read along K, four at a time: A [M, K], B [N, K], K a multiple of 4. */
+  | "along-k"
+  /** The same with a second product of that kind added: a linear layer and its low-rank branch. */
+  | "along-k-twice"
+  /** B [K, N] read and the result written four columns at a time, N a multiple of 4; A read one by one at any stride. */
+  | "rows"
+  /** The same with A [M, K] read four at a time along K, a multiple of 4. */
+  | "rows-along-k"
+  /** Everything one by one at any stride. */
+  | "any";
+
+/** Rows of the largest tile. */
+export const MOST_ROWS = 16;
+/**
+ * How far beyond a row's own end of K (`upTo`) a product may read: its tile ends with its last row, and K is read in
+ * groups of four. What lies there has to be 0.
+ */
+export const READ_BEYOND = MOST_ROWS - 1 + 3;
+
+/** The part of a result that a thread keeps in registers, and how its rows of A get there. */
+export interface Tile {
+  readonly rows: number;
+  /**
+   * Lanes of a subgroup that load one row of A each and broadcast it; 0 for none. Needs `wide`. With one row, the lanes
+   * load the steps of one iteration (`unroll`, which may not be more) instead.
+   */
+  readonly broadcast: number;
+}
+
+/**
+ * What becomes of the sums: they may begin with a bias and be added to an extra, are written as they are, added to what is
+ * there, or written times a factor of their row.
+ */
+export type End = "extras" | "alone" | "adding" | "scaled";
+
+/** How the result is shared out. */
+export interface Form extends Tile {
+  readonly layout: Layout;
+  /** Groups of four columns a thread keeps in registers. */
+  readonly groups: number;
+  /** Steps along K of one loop iteration, for what is read one by one. */
+  readonly unroll: number;
+  /** All threads of a workgroup share their rows; otherwise narrow results put several row blocks into a workgroup. */
+  readonly wide: boolean;
+  /** Threads per workgroup; equals `broadcast` where that is used. */
+  readonly lanes: number;
+  /** Writes four columns at a time: N, bias, extra and the result's strides are multiples of 4. Always so where B is read by rows. */
+  readonly vectors: boolean;
+  readonly end: End;
+}
+
+/** Fields of the uniform block, in order. Strides and K count the elements of their buffer: groups of four for vectors. */
+export const PRODUCT_UNIFORMS = [
+  "m",
+  "n",
+  "k",
+  "aRow",
+  "aInner",
+  "aBatch",
+  "aOffset",
+  "aRepeat",
+  "bInner",
+  "bColumn",
+  "bBatch",
+  "bOffset",
+  "bRepeat",
+  /** Batches that share one B. */
+  "bShare",
+  /** Products summed into one result. */
+  "repeats",
+  "outRow",
+  "outBatch",
+  "outOffset",
+  /** Rows and groups of the form: bounds that a compiler does not know, so that it does not unroll the loops that write. */
+  "tileRows",
+  "tileGroups",
+  "hasBias",
+  "hasExtra",
+  /** Row r sees K below (r + reach) where `upTo` is 1 (and `READ_BEYOND`), from (r − reach) on where `onwards` is 1. */
+  "upTo",
+  "onwards",
+  "reach",
+  /** Row r of the result is only wanted up to column r + reach where this is 1. */
+  "triangle",
+] as const;
+
+export function lines(count: number, line: (i: number) => string): string {
+  return Array.from({ length: count }, (_, i) => line(i)).join("\n");
+}
+
+function grid(rows: number, columns: number, cell: (r: number, c: number) => string): string {
+  return lines(rows, (r) => lines(columns, (c) => cell(r, c)));
+}
+
+/** Registers of A: one a row, or one a block of rows that its lanes broadcast. */
+export function loadsOf(form: Tile, load: (index: number) => string): string {
+  const count = form.broadcast > 0 ? Math.ceil(form.rows / form.broadcast) : form.rows;
+  return lines(count, load);
+}
+
+/** The register of a row, in the lane that loaded it or its own. */
+export function rowOf({ broadcast }: Tile, row: number, name = "a"): string {
+  return broadcast > 0
+    ? `subgroupBroadcast(${name}${Math.floor(row / broadcast)}, ${row % broadcast}u)`
+    : `${name}${row}`;
+}
+
+/** `name` becomes the register of row `r`, a variable of a loop over every `step`-th of them. */
+export function pickRow(name: string, rows: number, step: number, register: (row: number) => string): string {
+  const later = Array.from({ length: rows / step - 1 }, (_, i) => step * (i + 1));
+  return `var ${name} = ${register(0)};
+          ${later.map((r) => `${name} = select(${name}, ${register(r)}, r == ${r}u);`).join(" ")}`;
+}
+
+/** Addresses of the rows of A that this thread loads. */
+export function rowAddresses(form: Tile, stride: string, base: string): string {
+  const row = (i: number): string =>
+    form.broadcast > 0 && form.rows > 1 ? `row + ${i * form.broadcast}u + local.x % ${form.broadcast}u` : `row + ${i}u`;
+  return loadsOf(form, (i) => `let pa${i} = ${base} + min(${row(i)}, u.m - 1u) * ${stride};`);
+}
+
+/** Rows of `a` times rows of `b`, four elements of K at a time; the K range of triangular operands is not for this. */
+function alongK(form: Form, a: string, b: string, end: string, strides: [string, string], factor = ""): string {
+  const own = a === "a";
+  const columns = 4 * form.groups;
+  return `{
+      ${rowAddresses(form, strides[0], own ? "aBase" : "0u")}
+      ${lines(columns, (c) => `let pb${c} = ${own ? "bBase + " : ""}min(col + ${c}u, u.n - 1u) * ${strides[1]};`)}
+      for (var k = 0u; k < ${end}; k++) {
+        ${loadsOf(form, (i) => `let a${i} = ${factor}${a}[pa${i} + k];`)}
+        ${lines(columns, (c) => `let b${c} = ${b}[pb${c} + k];`)}
+        ${lines(
+          form.rows,
+          (r) => `{ let s = ${rowOf(form, r)};
+          ${lines(form.groups, (g) => `c${r}_${g} += vec4f(${[0, 1, 2, 3].map((c) => `dot(s, b${4 * g + c})`).join(", ")});`)} }`,
+        )}
+      }
+    }`;
+}
+
+/** A four elements of K at a time, B in groups of four columns of one row after the other. */
+function rowsAlongK(form: Form): string {
+  const { rows, groups } = form;
+  return `
+      let last = select(u.k, min(u.k, (row + ${rows + 2}u + u.reach) / 4u), u.upTo != 0u);
+      ${rowAddresses(form, "u.aRow", "aBase")}
+      ${lines(groups, (g) => `let pb${g} = bBase + min(${columnOf(form, g)} / 4u, u.n / 4u - 1u);`)}
+      for (var k = 0u; k < last; k++) {
+        ${loadsOf(form, (i) => `let a${i} = a[pa${i} + k];`)}
+        ${grid(4, groups, (j, g) => `let b${j}_${g} = b[pb${g} + (4u * k + ${j}u) * u.bInner];`)}
+        ${lines(
+          rows,
+          (r) => `{ let s = ${rowOf(form, r)};
+          ${lines(groups, (g) => `c${r}_${g} += ${[0, 1, 2, 3].map((j) => `s[${j}] * b${j}_${g}`).join(" + ")};`)} }`,
+        )}
+      }`;
+}
+
+/** A one by one, B in groups of four columns. */
+function oneByOne(form: Form): string {
+  const vectors = form.layout === "rows";
+  const { unroll } = form;
+  const together = form.rows === 1 && form.broadcast > 0 && unroll > 1;
+  const first = together ? `let lanesA = a[pa0 + (k + local.x % ${unroll}u) * u.aInner];` : "";
+  const loads = (lane: number | undefined, ka: string): string =>
+    lane === undefined
+      ? loadsOf(form, (i) => `let a${i} = a[pa${i} + ${ka}];`)
+      : `let a0 = subgroupBroadcast(lanesA, ${lane}u);`;
+  const step = (offset: number, lane?: number): string => `{
+          let kb = (k + ${offset}u) * u.bInner;
+          ${loads(lane, `(k + ${offset}u) * u.aInner`)}
+          ${lines(form.groups, (g) =>
+            vectors
+              ? `let b${g} = b[pb${g} + kb];`
+              : `let b${g} = vec4f(${[0, 1, 2, 3].map((c) => `b[pb${g}_${c} + kb]`).join(", ")});`,
+          )}
+          ${lines(form.rows, (r) => `{ let s = ${form.rows === 1 ? "a0" : rowOf(form, r)}; ${lines(form.groups, (g) => `c${r}_${g} += s * b${g};`)} }`)}
+        }`;
+  const address = (g: number): string =>
+    vectors
+      ? `let pb${g} = bBase + rep * u.bRepeat + min(${columnOf(form, g)} / 4u, u.n / 4u - 1u);`
+      : lines(
+          4,
+          (c) => `let pb${g}_${c} = bBase + rep * u.bRepeat + min(${columnOf(form, g)} + ${c}u, u.n - 1u) * u.bColumn;`,
+        );
+  return `
+      let first = select(0u, max(row, u.reach) - u.reach, u.onwards != 0u);
+      let last = select(u.k, min(u.k, row + ${form.rows - 1}u + u.reach), u.upTo != 0u);
+      for (var rep = 0u; rep < u.repeats; rep++) {
+        ${rowAddresses(form, "u.aRow", "aBase + rep * u.aRepeat")}
+        ${lines(form.groups, address)}
+        var k = first;
+        ${unroll > 1 ? `for (; k + ${unroll - 1}u < last; k += ${unroll}u) { ${first} ${lines(unroll, (i) => step(i, together ? i : undefined))} }` : ""}
+        for (; k < last; k++) ${step(0)}
+      }`;
+}
+
+/** True where a thread's columns are neighbours in B. */
+export function byRows(layout: Layout): boolean {
+  return layout === "rows" || layout === "rows-along-k";
+}
+
+/** First column of a thread's group; wide forms interleave the groups so that neighbours read neighbouring columns. */
+function columnOf(form: Form, group: number): string {
+  return form.wide && byRows(form.layout) ? `(col + ${4 * form.lanes * group}u)` : `(col + ${4 * group}u)`;
+}
+
+/** Where this thread's tile begins: `row` and `col`. Threads beyond the result stay, for the subgroup needs them. */
+function placement(form: Form): string {
+  const width = 4 * form.groups;
+  if (form.wide) {
+    const col = byRows(form.layout)
+      ? `group.x * ${width * form.lanes}u + 4u * local.x`
+      : `(group.x * ${form.lanes}u + local.x) * ${width}u`;
+    return `
+      let row = group.y * ${form.rows}u;
+      let col = ${col};
+      if (u.triangle != 0u && group.x * ${width * form.lanes}u > row + ${form.rows - 1}u + u.reach) { return; }`;
+  }
+  return `
+      let tile = (group.y * groups.x + group.x) * ${form.lanes}u + local.x;
+      let tiles = (u.n + ${width - 1}u) / ${width}u;
+      let row = (tile / tiles) * ${form.rows}u;
+      let col = (tile % tiles) * ${width}u;
+      if (row >= u.m || (u.triangle != 0u && col > row + ${form.rows - 1}u + u.reach)) { return; }`;
+}
+
+/** Writes four columns of a row of sums, all at once or one by one. */
+function putCode({ vectors, layout, end }: Form): string {
+  const factor = end === "scaled" ? "factors[u.factorOffset + batch * u.factorBatch + row * u.factorRow] * " : "";
+  const value = `${end === "adding" ? "result[at] + " : ""}${layout === "along-k-twice" ? "" : "u.alpha * "}${factor}`;
+  const store = vectors
+    ? `let at = place(row, col, batch) / 4u; result[at] = ${value}sum;`
+    : `for (var c = 0u; c < min(4u, u.n - col); c++) { let at = place(row, col + c, batch); result[at] = ${value}sum[c]; }`;
+  return `
+      fn place(row: u32, col: u32, batch: u32) -> u32 {
+        return batch * u.outBatch + u.outOffset + row * u.outRow + col;
+      }
+      fn put(row: u32, col: u32, batch: u32, sum: vec4f) {
+        if ((row < u.m) & (col < u.n)) { ${store} }
+      }`;
+}
+
+/** What the sums of four columns begin with: the bias, which costs one load so and one a row if it is added at the end. */
+function startCode({ vectors }: Form): string {
+  const loaded = vectors
+    ? "bias[min(col, u.n - 1u) / 4u]"
+    : `vec4f(${[0, 1, 2, 3].map((c) => `bias[min(col + ${c}u, u.n - 1u)]`).join(", ")})`;
+  return `
+      fn start(col: u32) -> vec4f { return select(vec4f(0), ${loaded}, u.hasBias != 0u); }`;
+}
+
+/**
+ * Adds what a thread wrote to the extra, in a loop of its own. Beside the sums, which fill all registers, every condition
+ * costs SwiftShader a move of them all (a quarter of a product with 64 steps), and every load that is written out costs
+ * llvmpipe ten milliseconds of compiling.
+ */
+function finishCode({ vectors }: Form): string {
+  const step = vectors ? 4 : 1;
+  return `
+      fn finish(row: u32, first: u32, batch: u32, rows: u32) {
+        for (var r = row; r < min(row + rows, u.m); r++) {
+          for (var col = first; col < min(first + 4u, u.n); col += ${step}u) {
+            let at = place(r, col, batch) / ${step}u;
+            result[at] += extra[at];
+          }
+        }
+      }`;
+}
+
+/** Rows whose numbers are written out one after another when a tile is written; see `writeTile`. */
+const ROWS_AT_ONCE = 2;
+
+/**
+ * Hands the tile's registers to `put` in a loop that chooses among them. Written out for every row, the stores took
+ * llvmpipe longer to compile than the product itself; chosen row by row, narrow products took a tenth longer.
+ */
+function writeTile(form: Form): string {
+  const { rows, groups } = form;
+  const together = rows === 1 ? 1 : ROWS_AT_ONCE;
+  const chosen = (row: number, g: number): string => pickRow(`s${g}`, rows, together, (r) => `c${r + row}_${g}`);
+  const sum = groups === 1 ? "s0" : "select(s0, s1, g == 1u)";
+  const column = groups === 1 ? "col" : `col + g * ${form.wide && byRows(form.layout) ? 4 * form.lanes : 4}u`;
+  const each = (call: string): string => (groups === 1 ? call : `for (var g = 0u; g < u.tileGroups; g++) { ${call} }`);
+  const row = (offset: number): string => `{
+          ${lines(groups, (g) => chosen(offset, g))}
+          ${each(`put(row + r + ${offset}u, ${column}, batch, ${sum});`)}
+        }`;
+  return `for (var r = 0u; r < u.tileRows; r += ${together}u) {
+        ${lines(together, row)}
+      }
+      ${form.end === "extras" ? `if (u.hasExtra != 0u) { ${each(`finish(row, ${column}, batch, u.tileRows);`)} }` : ""}`;
+}
+
+function innerLoop(form: Form): string {
+  const { layout } = form;
+  if (layout === "rows-along-k") return rowsAlongK(form);
+  if (layout === "rows" || layout === "any") return oneByOne(form);
+  const main = alongK(form, "a", "b", "u.k", ["u.aRow", "u.bColumn"]);
+  return layout === "along-k" ? main : main + alongK(form, "down", "up", "u.k2", ["u.k2", "u.k2"], "u.alpha2 * ");
+}
+
+/** The program of a form. */
+export function productProgram(form: Form): GpuProgram {
+  const { layout, rows, groups, broadcast, wide } = form;
+  const twice = layout === "along-k-twice";
+  const extras = form.end === "extras";
+  const read = layout === "rows" || layout === "any" ? "f32" : "vec4<f32>";
+  const written = form.vectors ? "vec4<f32>" : "f32";
+  return {
+    name: `lab-matmul-${layout}-${rows}-${groups}-${form.unroll}-${wide ? "wide" : "narrow"}-${broadcast}-${form.lanes}${form.vectors && !byRows(form.layout) ? "-vectors" : ""}${form.end === "extras" ? "" : `-${form.end}`}`,
+    ...(broadcast > 0 ? { enable: ["subgroups"] } : {}),
+    inputs: {
+      a: read,
+      b: layout === "any" ? "f32" : "vec4<f32>",
+      ...(extras ? { bias: written, extra: written } : {}),
+      ...(twice ? { down: "vec4<f32>" as const, up: "vec4<f32>" as const } : {}),
+      ...(form.end === "scaled" ? { factors: "f32" as const } : {}),
+    },
+    outputs: { result: written },
+    uniforms: {
+      ...Object.fromEntries(PRODUCT_UNIFORMS.map((name) => [name, "u32" as const])),
+      alpha: "f32",
+      ...(twice ? { k2: "u32" as const, alpha2: "f32" as const } : {}),
+      ...(form.end === "scaled"
+        ? { factorRow: "u32" as const, factorBatch: "u32" as const, factorOffset: "u32" as const }
+        : {}),
+    },
+    workgroup: [form.lanes, 1],
+    header: putCode(form) + (extras ? startCode(form) + finishCode(form) : ""),
+    body: `
+      ${placement(form)}
+      let batch = group.z;
+      let aBase = u.aOffset + batch * u.aBatch;
+      let bBase = u.bOffset + (batch / u.bShare) * u.bBatch;
+      ${lines(groups, (g) => `let start${g} = ${extras ? `start(${columnOf(form, g)})` : "vec4f(0)"};`)}
+      ${grid(rows, groups, (r, g) => `var c${r}_${g} = start${g};`)}
+      ${innerLoop(form)}
+      ${writeTile(form)}`,
+  };
+}

@@ -1,0 +1,35 @@
+/**
+ * The dearest programs of sampling and training, compiled while weights are read. A driver that compiles at creation has
+ * them done by the first step, on several threads where it has them; one that compiles at the first dispatch no longer
+ * holds up the thread that records.
+ */
+
+import { EMBED, mixProgram, NORM, ROTATE, scoreLanes, scoresProgram, sharedHeads } from "./decode/attend.ts";
+import { withReduction } from "./decode/lanes.ts";
+import { FOLD, GATE, linearProgram } from "./decode/products.ts";
+import { SAMPLE } from "./decode/sample.ts";
+import { slotBlock } from "./decode/slot-block.ts";
+import { usualProducts } from "./matmul/matmul-program.ts";
+import { broadcastLanes, customKernels, onSoftwareAdapter } from "./runtime/custom-kernels.ts";
+import { backendDevice, compileAhead, type GpuProgram } from "./runtime/program.ts";
+
+/** Slots of a group of eight rollouts. */
+const SLOTS = 8;
+
+/** Programs of decoding f32 weights and, on software adapters, of matrix products; the rest compiles quickly. */
+export function precompiledPrograms(): GpuProgram[] {
+  const software = onSoftwareAdapter();
+  // Grouped queries, as most families have them.
+  const shared = sharedHeads(2, 1, software);
+  const decoding = [NORM, linearProgram(slotBlock(SLOTS, software, broadcastLanes())), mixProgram(shared), SAMPLE];
+  return [
+    ...(software ? usualProducts() : []),
+    ...decoding.map((program) => withReduction(program, software).program),
+    ...[FOLD, EMBED, ROTATE, scoresProgram(scoreLanes(software), shared), GATE],
+  ];
+}
+
+/** Begins to compile them; does nothing without own kernels. Settles when they are there. */
+export async function compileUsualPrograms(): Promise<void> {
+  if (customKernels()) await compileAhead(backendDevice(), precompiledPrograms());
+}

@@ -1,0 +1,59 @@
+/**
+ * Registers an own kernel with its gradient, so that tfjs' tape treats it like a stock op
+ * (docs/spec/webgpu.md#32-registering-overriding-differentiating).
+ */
+import { type Tensor, tf } from "../tf.ts";
+
+export type Infos = Readonly<Record<string, tf.TensorInfo>>;
+export type Attributes = Readonly<Record<string, number | boolean>>;
+export type Thunks = Readonly<Record<string, () => Tensor>>;
+
+export interface CustomOp {
+  /** Name in the kernel registry. */
+  readonly name: string;
+  forward(inputs: Infos, attributes: Attributes): tf.TensorInfo[];
+  /** Inputs the gradient needs; all of them must always be given. */
+  readonly saved?: readonly string[];
+  /** Which outputs the gradient needs; they follow the saved inputs. */
+  readonly savedOutputs?: readonly boolean[];
+  /**
+   * One thunk an input; only those of inputs that need a gradient are called.
+   * @param dys one gradient an output, zeros where the loss does not reach it
+   */
+  gradient?(dys: readonly Tensor[], saved: readonly Tensor[], attributes: Attributes): Thunks;
+}
+
+/** Registers the op; the function runs it on the current backend, which must be "webgpu", and returns all outputs. */
+export function defineOp(
+  op: CustomOp,
+): (inputs: Readonly<Record<string, Tensor>>, attributes?: Attributes) => Tensor[] {
+  tf.registerKernel({
+    kernelName: op.name,
+    backendName: "webgpu",
+    kernelFunc: ({ inputs, attrs }) => op.forward(inputs as Infos, (attrs ?? {}) as Attributes),
+  });
+  tf.registerGradient({
+    kernelName: op.name,
+    inputsToSave: [...(op.saved ?? [])],
+    outputsToSave: [...(op.savedOutputs ?? [])],
+    gradFunc(dy, saved, attrs) {
+      if (op.gradient === undefined) throw new Error(`${op.name} has no gradient`);
+      const dys = Array.isArray(dy) ? dy : [dy];
+      return { ...op.gradient(dys, saved, attrs as unknown as Attributes) };
+    },
+  });
+  return (inputs, attributes = {}) => {
+    const outputs = tf.engine().runKernel(op.name, { ...inputs }, { ...attributes }) as unknown as Tensor | Tensor[];
+    return Array.isArray(outputs) ? outputs : [outputs];
+  };
+}
+
+/** The tensor of a program's output, owned by the current tidy. */
+export function toTensor(info: tf.TensorInfo | undefined): Tensor {
+  return tf.engine().makeTensorFromTensorInfo(info as tf.TensorInfo);
+}
+
+/** Programs take any shape of at least one element in float32; everything else keeps the stock ops. */
+export function suits(...tensors: readonly (Tensor | undefined)[]): boolean {
+  return tensors.every((tensor) => tensor === undefined || (tensor.dtype === "float32" && tensor.size > 0));
+}

@@ -1,0 +1,172 @@
+/**
+ * Owns the GPU device. We create it and register tfjs' WebGPU backend on it, because stock tfjs asks for neither
+ * more storage bindings nor f16 nor subgroups, and because only the owner of the device hears its errors.
+ *
+ * Errors do not throw in WebGPU: an invalid dispatch voids its whole submit and leaves stale, plausible numbers.
+ * So every uncaptured error is recorded here and `check()` turns the first one into an exception.
+ */
+import { LabError, shortened } from "../../errors.ts";
+import { tf } from "../tf.ts";
+import { installConcatenate } from "../tfjs/concatenate.ts";
+import { installDeterministicMatMul } from "../tfjs/determinism.ts";
+import { installElementwise } from "../tfjs/elementwise.ts";
+import { installFlattened } from "../tfjs/flattened.ts";
+import { installRearrange } from "../tfjs/rearrange.ts";
+import { installReductions } from "../tfjs/reductions.ts";
+import { watchDevice } from "./counters.ts";
+import { setAdapterKind, setHalfPrograms, setSubgroupSize } from "./custom-kernels.ts";
+import { installSubmits } from "./submits.ts";
+import { installSmallUploads } from "./uploads.ts";
+
+export interface GpuReport {
+  readonly vendor: string;
+  readonly architecture: string;
+  readonly description: string;
+  /** A software adapter (SwiftShader, llvmpipe): correct, slow. */
+  readonly software: boolean;
+  readonly features: readonly string[];
+  readonly limits: Readonly<Record<string, number>>;
+}
+
+export interface EngineDevice {
+  readonly device: GPUDevice;
+  readonly report: GpuReport;
+  /** Throws LabError("gpu") when the device reported an error or was lost since the last call. */
+  check(): void;
+  /** Settles with a sentence when the device is lost; never rejects. */
+  readonly lost: Promise<string>;
+  /** That sentence, or undefined when the device is well: asked after an error, which may arrive before the loss is told. */
+  whyLost(): Promise<string | undefined>;
+  /** Removes the backend and destroys the device. */
+  close(): void;
+}
+
+const WANTED_FEATURES: readonly GPUFeatureName[] = ["shader-f16", "subgroups", "timestamp-query"];
+
+const WANTED_LIMITS = [
+  "maxBufferSize",
+  "maxStorageBufferBindingSize",
+  "maxStorageBuffersPerShaderStage",
+  "maxComputeWorkgroupStorageSize",
+  "maxComputeInvocationsPerWorkgroup",
+  "maxComputeWorkgroupSizeX",
+  "maxComputeWorkgroupSizeY",
+  "maxComputeWorkgroupSizeZ",
+  "maxComputeWorkgroupsPerDimension",
+] as const;
+
+/** How long an error may be ahead of the news that the device is lost. */
+const LOSS_DELAY_MS = 500;
+
+/**
+ * Requests adapter and device, registers the tfjs backend "webgpu" on it and makes it current.
+ * @throws LabError("gpu") when there is no adapter or no device.
+ */
+export async function openDevice(gpu: GPU | undefined): Promise<EngineDevice> {
+  if (gpu === undefined) {
+    throw new LabError(
+      "gpu",
+      "This browser does not support WebGPU. You can still view the recorded run and stored runs",
+    );
+  }
+  const adapter = await gpu.requestAdapter({ powerPreference: "high-performance" });
+  if (adapter === null) {
+    throw new LabError("gpu", "WebGPU found no graphics adapter. You can still view the recorded run and stored runs");
+  }
+  const limits: Record<string, number> = {};
+  for (const name of WANTED_LIMITS) limits[name] = adapter.limits[name];
+  const features = WANTED_FEATURES.filter((name) => adapter.features.has(name));
+  const device = await adapter.requestDevice({ requiredFeatures: features, requiredLimits: limits });
+  watchDevice(device);
+
+  let failure: string | undefined;
+  let closing = false;
+  device.onuncapturederror = ({ error }) => {
+    failure ??= sentenceOf(error);
+  };
+  const lost = device.lost.then((info) => {
+    const sentence = `The GPU device was lost (${info.reason}): ${info.message}`;
+    if (!closing) failure ??= sentence;
+    return sentence;
+  });
+
+  // The backend module registers itself on import when navigator.gpu exists, so it is imported only now.
+  const { WebGPUBackend } = await import("@tensorflow/tfjs-backend-webgpu");
+  if (tf.findBackendFactory("webgpu") !== null) tf.removeBackend("webgpu");
+  type AdapterInfo = ConstructorParameters<typeof WebGPUBackend>[1];
+  tf.registerBackend("webgpu", () => new WebGPUBackend(device, adapter.info as unknown as AdapterInfo), 3);
+  if (!(await tf.setBackend("webgpu"))) throw new LabError("gpu", "TensorFlow.js refused the WebGPU device");
+  // Small CPU-resident inputs would otherwise be computed in JavaScript, with other rounding.
+  tf.env().set("WEBGPU_CPU_FORWARD", false);
+
+  const { vendor, architecture, description } = adapter.info;
+  const software = /swiftshader|llvmpipe|software/i.test(`${vendor} ${architecture} ${description}`);
+  setAdapterKind(software);
+  const { subgroupMinSize, subgroupMaxSize } = adapter.info;
+  const fixed = device.features.has("subgroups") && subgroupMinSize === subgroupMaxSize;
+  setSubgroupSize(fixed ? (subgroupMinSize ?? 0) : 0);
+  setHalfPrograms(device.features.has("shader-f16"));
+  replaceKernels();
+  installSmallUploads();
+  installSubmits();
+  return {
+    device,
+    report: { vendor, architecture, description, software, features: [...device.features].sort(), limits },
+    check() {
+      if (failure === undefined) return;
+      const message = failure;
+      failure = undefined;
+      throw new LabError("gpu", message);
+    },
+    lost,
+    whyLost: () =>
+      Promise.race([lost, new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), LOSS_DELAY_MS))]),
+    close() {
+      closing = true;
+      if (tf.findBackendFactory("webgpu") !== null) tf.removeBackend("webgpu");
+      device.destroy();
+    },
+  };
+}
+
+/** Whatever the error was, the submit it belongs to did nothing. */
+function sentenceOf(error: GPUError): string {
+  if (!(error instanceof GPUOutOfMemoryError)) {
+    return `The GPU reported an error, so this work did not happen: ${error.message}`;
+  }
+  return (
+    "The GPU ran out of memory, so this work did not happen; lower microRollouts, groupsAtOnce or maxTiles, set " +
+    "weightStorage to f16 or less, or turn on recompute; set gpuMemory to see what fits " +
+    `(${shortened(error.message.split("\n")[0] as string, 80)})`
+  );
+}
+
+let replaced = false;
+
+/** Puts our versions before the backend's kernels, which outlive any device: once per realm. */
+function replaceKernels(): void {
+  if (replaced) return;
+  replaced = true;
+  installDeterministicMatMul();
+  installRearrange();
+  installConcatenate();
+  installFlattened();
+  installElementwise();
+  installReductions();
+}
+
+/** A driver that was reset or a GPU process that was killed takes a moment to come back. */
+const TRIES = 5;
+const WAIT_MS = 1000;
+
+/** Opens a device in place of a lost one, trying for a few seconds. @throws what the last try threw */
+export async function openAgain(open: () => Promise<EngineDevice>): Promise<EngineDevice> {
+  for (let tried = 1; ; tried++) {
+    try {
+      return await open();
+    } catch (thrown) {
+      if (tried >= TRIES) throw thrown;
+      await new Promise((resolve) => setTimeout(resolve, WAIT_MS));
+    }
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * Memory bookkeeping. Rule of ownership: a tensor made inside a step lives in a `tf.tidy` of that step; a tensor that
+ * outlives it belongs to exactly one owner object with a `dispose()` (weights, parameter sets, optimiser, feature cache).
+ */
+
+import { tf } from "../tf.ts";
+import { customBufferBytes } from "./raw-buffers.ts";
+
+export interface MemorySnapshot {
+  readonly tensors: number;
+  /** Bytes of live tensors. */
+  readonly bytes: number;
+  /** Bytes of GPU buffers in use: the backend's by its own count (0 on the CPU backend), and packed weights. */
+  readonly gpuBytes: number;
+  /** GPU buffers in use plus those kept in the backend's pool. */
+  readonly gpuBytesAllocated: number;
+}
+
+export function memorySnapshot(): MemorySnapshot {
+  const memory: tf.MemoryInfo & { numBytesInGPU?: number; numBytesAllocatedInGPU?: number } = tf.memory();
+  return {
+    tensors: memory.numTensors,
+    bytes: memory.numBytes,
+    gpuBytes: (memory.numBytesInGPU ?? 0) + customBufferBytes(),
+    gpuBytesAllocated: (memory.numBytesAllocatedInGPU ?? 0) + customBufferBytes(),
+  };
+}
+
+interface PooledBuffers {
+  freeBuffers: Map<string, GPUBuffer[]>;
+  numFreeBuffers: number;
+  numBytesAllocated: number;
+}
+
+/** Free buffers up to this size are kept from step to step: most of a step's are so small, and all cost about as much to make. */
+export const SMALL_BUFFER = 64 * 2 ** 10;
+/** Bytes of small free buffers that are kept. Lengths differ from step to step, and with them sizes: what fits none adds up. */
+export const KEPT_FREE_BYTES = 96 * 2 ** 20;
+
+/**
+ * Destroys the free buffers of the backend's pool, which by itself never shrinks (docs/spec/webgpu.md#4-memory-rules).
+ * Touches private members of tfjs-backend-webgpu 4.22.0; tests/gpu/device.test.ts guards them.
+ */
+export function trimPool(): void {
+  destroyFree(0);
+}
+
+/**
+ * Between two steps: destroys the large free buffers, and the small ones too once they are more than worth keeping.
+ * @returns bytes of those that are kept, which depend on all that ran before
+ */
+export function trimPoolToSmall(): number {
+  destroyFree(SMALL_BUFFER);
+  const free = (): number => {
+    const { gpuBytes, gpuBytesAllocated } = memorySnapshot();
+    return gpuBytesAllocated - gpuBytes;
+  };
+  if (free() > KEPT_FREE_BYTES) destroyFree(0);
+  return free();
+}
+
+/** Destroys free buffers larger than `most` bytes. */
+function destroyFree(most: number): void {
+  const pool = (tf.backend() as unknown as { bufferManager?: PooledBuffers }).bufferManager;
+  if (pool === undefined) return;
+  for (const buffers of pool.freeBuffers.values()) {
+    // Buffers of one list are of one size.
+    if (buffers[0] === undefined || buffers[0].size <= most) continue;
+    for (const buffer of buffers) {
+      pool.numBytesAllocated -= buffer.size;
+      pool.numFreeBuffers -= 1;
+      buffer.destroy();
+    }
+    buffers.length = 0;
+  }
+}

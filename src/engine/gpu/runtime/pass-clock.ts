@@ -1,0 +1,103 @@
+/**
+ * How long the GPU worked, by timestamp queries at both ends of every compute pass
+ * (docs/spec/webgpu.md#8-sync-clocks-isolation-canvas). Passes are
+ * filed under the label of the moment they began. Browsers round timestamps to 0.1 ms: sums over many passes are good,
+ * single passes are not.
+ */
+import { LabError } from "../../errors.ts";
+
+/** Queries a set may have. */
+const SET_QUERIES = 4096;
+/** A step of more passes than these sets hold goes untimed in the labels that overflowed. */
+const MAX_SETS = 4;
+const STAMP_BYTES = 8;
+
+export class PassClock {
+  readonly #device: GPUDevice;
+  readonly #sets: GPUQuerySet[] = [];
+  #resolved: GPUBuffer | undefined;
+  #staging: GPUBuffer | undefined;
+  #label: string | null = null;
+  /** Labels of the passes since the last reading, in the order they began. */
+  #passes: string[] = [];
+  #untimed = new Set<string>();
+
+  constructor(device: GPUDevice) {
+    this.#device = device;
+  }
+
+  /** Passes that begin from now on are filed under this; null leaves them untimed. */
+  label(name: string | null): void {
+    this.#label = name;
+  }
+
+  /** Forgets passes since the last reading. */
+  restart(): void {
+    this.#passes = [];
+    this.#untimed = new Set();
+  }
+
+  /** Where a pass that begins now writes its two timestamps. */
+  next(): GPUComputePassTimestampWrites | undefined {
+    if (this.#label === null) return undefined;
+    const query = 2 * this.#passes.length;
+    const at = Math.floor(query / SET_QUERIES);
+    if (at === MAX_SETS) {
+      this.#untimed.add(this.#label);
+      return undefined;
+    }
+    const querySet = this.#sets[at] ?? this.#device.createQuerySet({ type: "timestamp", count: SET_QUERIES });
+    this.#sets[at] = querySet;
+    this.#passes.push(this.#label);
+    const first = query % SET_QUERIES;
+    return { querySet, beginningOfPassWriteIndex: first, endOfPassWriteIndex: first + 1 };
+  }
+
+  /**
+   * Seconds per label since the last reading, once all passes have been submitted; then starts anew. Passes of one queue
+   * do not overlap. A label with passes that were not timed is absent.
+   * @throws LabError("gpu") when the device is lost
+   */
+  async read(): Promise<ReadonlyMap<string, number>> {
+    const labels = this.#passes;
+    const untimed = this.#untimed;
+    this.restart();
+    const seconds = new Map<string, number>();
+    if (labels.length === 0) return seconds;
+    const stamps = await this.#stamps(2 * labels.length);
+    labels.forEach((label, pass) => {
+      const [from, to] = [stamps[2 * pass] as bigint, stamps[2 * pass + 1] as bigint];
+      // A clock that was set back between the two, or a pass that was dropped, tells nothing.
+      const nanoseconds = to > from ? Number(to - from) : 0;
+      seconds.set(label, (seconds.get(label) ?? 0) + nanoseconds / 1e9);
+    });
+    for (const label of untimed) seconds.delete(label);
+    return seconds;
+  }
+
+  async #stamps(queries: number): Promise<BigUint64Array> {
+    const bytes = queries * STAMP_BYTES;
+    if (this.#resolved === undefined || this.#resolved.size < bytes) {
+      this.#resolved?.destroy();
+      this.#staging?.destroy();
+      const size = Math.ceil(bytes / (SET_QUERIES * 2)) * SET_QUERIES * 2;
+      const { QUERY_RESOLVE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
+      this.#resolved = this.#device.createBuffer({ label: "timestamps", size, usage: QUERY_RESOLVE | COPY_SRC });
+      this.#staging = this.#device.createBuffer({ label: "timestamps, read", size, usage: COPY_DST | MAP_READ });
+    }
+    const staging = this.#staging as GPUBuffer;
+    const encoder = this.#device.createCommandEncoder({ label: "timestamps" });
+    for (const [at, set] of this.#sets.entries()) {
+      const count = Math.min(SET_QUERIES, queries - at * SET_QUERIES);
+      if (count > 0) encoder.resolveQuerySet(set, 0, count, this.#resolved, at * SET_QUERIES * STAMP_BYTES);
+    }
+    encoder.copyBufferToBuffer(this.#resolved, 0, staging, 0, bytes);
+    this.#device.queue.submit([encoder.finish()]);
+    await staging.mapAsync(GPUMapMode.READ, 0, bytes).catch((thrown: unknown) => {
+      throw new LabError("gpu", `Timestamps could not be read back: ${(thrown as Error).message}`);
+    });
+    const stamps = new BigUint64Array(staging.getMappedRange(0, bytes).slice(0));
+    staging.unmap();
+    return stamps;
+  }
+}

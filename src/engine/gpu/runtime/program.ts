@@ -1,0 +1,360 @@
+/**
+ * Runs our own WGSL programs between tfjs ops. It touches private members of tfjs-backend-webgpu 4.22.0: a dispatch is
+ * recorded into the backend's own encoder, so that it keeps its place among the stock ops, and its buffers come from the
+ * backend's pool (docs/spec/webgpu.md#33-recording-directly-into-tfjs-encoder). tests/gpu/kernels-program.test.ts
+ * guards the members. A faulty program
+ * throws nothing here; the device's error handler reports it (gpu/runtime/device.ts).
+ */
+import { LabError } from "../../errors.ts";
+import { tf } from "../tf.ts";
+import { type UniformBlock, UniformPages } from "./uniforms.ts";
+
+export type BufferType = "f32" | "vec4<f32>" | "i32" | "u32" | "vec2<u32>" | "vec4<u32>";
+
+/** A compute shader with read-only inputs, outputs and one uniform block; make one object per distinct code. */
+export interface GpuProgram extends UniformBlock {
+  /** Unique; pipelines are cached under it. */
+  readonly name: string;
+  /** Names and element types of the inputs, in the order they are passed. */
+  readonly inputs: Readonly<Record<string, BufferType>>;
+  readonly outputs: Readonly<Record<string, BufferType>>;
+  readonly workgroup: readonly [number, number];
+  /** WGSL extensions it enables, e.g. "subgroups"; the device must have been made with them. */
+  readonly enable?: readonly string[];
+  /** Functions and workgroup variables; may be empty. */
+  readonly header?: string;
+  /** Body of the entry point; sees `group`, `local`, `groups` (vec3u), `u` and the buffers. */
+  readonly body: string;
+}
+
+/** Rows of a tensor as a program sees them: its buffer from a byte on that a binding may begin at. */
+export interface Part {
+  readonly of: tf.TensorInfo;
+  /** Multiples of 256. */
+  readonly from: number;
+  readonly bytes: number;
+}
+
+/** What a program reads: a tensor or a part of it, or an own buffer, which holds whatever the program declares. */
+export type ProgramInput = tf.TensorInfo | Part | GPUBuffer;
+
+export interface OutputSpec {
+  readonly shape: readonly number[];
+  readonly dtype?: "float32" | "int32" | "bool";
+}
+
+/** An existing tensor that the program writes parts of; nothing else may share its buffer. */
+export interface OutputInto {
+  readonly into: tf.TensorInfo;
+  /** What the program sees of it; all by default. */
+  readonly part?: Part;
+}
+
+/** What we use of the backend beyond its public face. */
+interface Backend {
+  readonly device: GPUDevice;
+  readonly queue: GPUQueue;
+  readonly tensorMap: {
+    get(id: object): { resource: GPUBuffer | null; values: tf.TypedArray | null; dtype: string } | undefined;
+  };
+  readonly commandQueueOwnedIds: WeakSet<object>;
+  commandEncoder: GPUCommandEncoder | null;
+  computePassEncoder: GPUComputePassEncoder | null;
+  dispatchCountInPass: number;
+  makeTensorInfo(shape: number[], dtype: string): tf.TensorInfo;
+  uploadToGPU(id: object): void;
+  ensureCommandEncoderReady(): void;
+  endComputePassEncoder(): void;
+  submitQueue(): void;
+  disposeData(id: object): boolean;
+  incRef(id: object): void;
+}
+
+/** A pipeline with the layout its bind groups need. */
+export interface Compiled {
+  readonly pipeline: GPUComputePipeline;
+  readonly layout: GPUBindGroupLayout;
+}
+
+const compiled = new WeakMap<GPUDevice, Map<string, Compiled>>();
+
+function backend(): Backend {
+  return tf.backend() as unknown as Backend;
+}
+
+/** The shader text of a program. */
+export function shaderSource(program: GpuProgram): string {
+  const fields = Object.entries(program.uniforms).map(([name, type]) => `${name}: ${type},`);
+  let binding = 1;
+  const buffer = (access: string, name: string, type: BufferType): string =>
+    `@group(0) @binding(${binding++}) var<storage, ${access}> ${name}: array<${type}>;`;
+  return [
+    ...(program.enable ?? []).map((extension) => `enable ${extension};`),
+    `struct Uniforms { ${fields.join(" ")} }`,
+    "@group(0) @binding(0) var<uniform> u: Uniforms;",
+    ...Object.entries(program.inputs).map(([name, type]) => buffer("read", name, type)),
+    ...Object.entries(program.outputs).map(([name, type]) => buffer("read_write", name, type)),
+    program.header ?? "",
+    `@compute @workgroup_size(${program.workgroup.join(", ")})`,
+    "fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,",
+    "  @builtin(num_workgroups) groups: vec3u) {",
+    program.body,
+    "}",
+  ].join("\n");
+}
+
+function describe(
+  device: GPUDevice,
+  program: GpuProgram,
+): { readonly layout: GPUBindGroupLayout; readonly descriptor: GPUComputePipelineDescriptor } {
+  const kinds: GPUBufferBindingType[] = [
+    "uniform",
+    ...Object.keys(program.inputs).map(() => "read-only-storage" as const),
+    ...Object.keys(program.outputs).map(() => "storage" as const),
+  ];
+  const entries = kinds.map((type, binding) => ({ binding, visibility: GPUShaderStage.COMPUTE, buffer: { type } }));
+  const layout = device.createBindGroupLayout({ label: program.name, entries });
+  const module = device.createShaderModule({ label: program.name, code: shaderSource(program) });
+  const pipelineLayout = device.createPipelineLayout({ bindGroupLayouts: [layout] });
+  return {
+    layout,
+    descriptor: { label: program.name, layout: pipelineLayout, compute: { module, entryPoint: "main" } },
+  };
+}
+
+function compiledOn(device: GPUDevice): Map<string, Compiled> {
+  const cache = compiled.get(device) ?? new Map<string, Compiled>();
+  compiled.set(device, cache);
+  return cache;
+}
+
+/** The pipeline of a program on a device; compiled once. */
+export function compile(device: GPUDevice, program: GpuProgram): Compiled {
+  const cache = compiledOn(device);
+  const known = cache.get(program.name);
+  if (known !== undefined) return known;
+  const { layout, descriptor } = describe(device, program);
+  const made = { pipeline: device.createComputePipeline(descriptor), layout };
+  cache.set(program.name, made);
+  return made;
+}
+
+/**
+ * Has programs compiled beside other work, where the driver can; whoever needs one before that compiles as ever. Settles
+ * when all are there or given up, and never rejects: what does not compile is reported by the device, at the latest when
+ * it is used.
+ */
+export async function compileAhead(device: GPUDevice, programs: readonly GpuProgram[]): Promise<void> {
+  const cache = compiledOn(device);
+  const ahead = async (program: GpuProgram): Promise<void> => {
+    const { layout, descriptor } = describe(device, program);
+    const pipeline = await device.createComputePipelineAsync(descriptor);
+    if (!cache.has(program.name)) cache.set(program.name, { pipeline, layout });
+  };
+  await Promise.allSettled(programs.filter(({ name }) => !cache.has(name)).map(ahead));
+}
+
+const pages = new WeakMap<Backend, UniformPages>();
+
+/** The pages of a backend, which from then on writes them before every submit. */
+function pagesOf(b: Backend): UniformPages {
+  const known = pages.get(b);
+  if (known !== undefined) return known;
+  const made = new UniformPages(b.device, b.queue);
+  const submit = b.submitQueue.bind(b);
+  b.submitQueue = () => {
+    made.write();
+    submit();
+  };
+  pages.set(b, made);
+  return made;
+}
+
+/**
+ * Records one dispatch. The outputs are new tensors in the caller's ownership.
+ * @param grid workgroups per dimension, each at most 65 535
+ */
+export function runProgram(
+  program: GpuProgram,
+  inputs: readonly ProgramInput[],
+  outputs: readonly (OutputSpec | OutputInto)[],
+  uniforms: readonly number[],
+  grid: readonly [number, number, number],
+): tf.TensorInfo[] {
+  const b = backend();
+  const made = outputs.map((output) =>
+    "into" in output ? output.into : b.makeTensorInfo([...output.shape], output.dtype ?? "float32"),
+  );
+  if (made.some((info) => tf.util.sizeFromShape(info.shape) === 0)) {
+    for (const info of made) {
+      const size = tf.util.sizeFromShape(info.shape);
+      (b.tensorMap.get(info.dataId) as { values: tf.TypedArray }).values = new Float32Array(size);
+    }
+    return made;
+  }
+  const { pipeline, layout } = compile(b.device, program);
+  const types = Object.values(program.inputs);
+  const converted: tf.TensorInfo[] = [];
+  const read = inputs.map((info, i) => {
+    if ("of" in info && b.tensorMap.get(info.of.dataId)?.dtype !== "float32") {
+      throw new LabError("internal", `${program.name} was given a part of something else than float32`);
+    }
+    if (!("dataId" in info)) return info;
+    // A cast from int32 or bool to float32 keeps the integer buffer under the new type.
+    if (types[i] === "i32" || b.tensorMap.get(info.dataId)?.dtype === "float32") return info;
+    const float = toFloats(info);
+    converted.push(float);
+    return float;
+  });
+  const written = outputs.map((output, i) =>
+    "into" in output && output.part !== undefined ? output.part : (made[i] as tf.TensorInfo),
+  );
+  const buffers = [...read, ...written].map((given): GPUBufferBinding => {
+    if ("of" in given) return { buffer: commandBuffer(b, given.of), offset: given.from, size: given.bytes };
+    return { buffer: "dataId" in given ? commandBuffer(b, given) : given };
+  });
+  for (const output of outputs) if ("into" in output) forgetValues(b, output.into);
+  const bound = [pagesOf(b).place(program, uniforms), ...buffers];
+  const bindGroup = b.device.createBindGroup({
+    layout,
+    entries: bound.map((resource, binding) => ({ binding, resource })),
+  });
+  b.ensureCommandEncoderReady();
+  b.computePassEncoder ??= (b.commandEncoder as GPUCommandEncoder).beginComputePass({});
+  b.computePassEncoder.setPipeline(pipeline);
+  b.computePassEncoder.setBindGroup(0, bindGroup);
+  b.computePassEncoder.dispatchWorkgroups(...grid);
+  b.dispatchCountInPass++;
+  if (b.dispatchCountInPass >= tf.env().getNumber("WEBGPU_DEFERRED_SUBMIT_BATCH_SIZE")) {
+    b.endComputePassEncoder();
+    b.submitQueue();
+  }
+  for (const info of converted) release(info);
+  return made;
+}
+
+/** The buffer of a tensor that a command being recorded uses; disposing of the tensor waits for the submit. */
+function commandBuffer(b: Backend, info: tf.TensorInfo): GPUBuffer {
+  b.uploadToGPU(info.dataId);
+  b.commandQueueOwnedIds.add(info.dataId);
+  return b.tensorMap.get(info.dataId)?.resource as GPUBuffer;
+}
+
+/** A read-back leaves its values with the tensor; they are out of date once the tensor is written in place. */
+function forgetValues(b: Backend, info: tf.TensorInfo): void {
+  const entry = b.tensorMap.get(info.dataId);
+  if (entry !== undefined) entry.values = null;
+}
+
+/** Part of a float32 tensor to be copied into part of another one. Places and counts in elements. */
+export interface BufferCopy {
+  readonly from: tf.TensorInfo;
+  readonly fromAt: number;
+  readonly into: tf.TensorInfo;
+  readonly intoAt: number;
+  readonly count: number;
+}
+
+/** Records copies in order; nothing else may share the buffers that are written. */
+export function copyBuffers(copies: readonly BufferCopy[]): void {
+  const b = backend();
+  const converted: tf.TensorInfo[] = [];
+  const ready = copies
+    .filter(({ count }) => count > 0)
+    .map((copy) => {
+      if (b.tensorMap.get(copy.from.dataId)?.dtype === "float32") return copy;
+      const from = toFloats(copy.from);
+      converted.push(from);
+      return { ...copy, from };
+    });
+  if (ready.length === 0) return;
+  const buffers = ready.map(({ from, into }) => [commandBuffer(b, from), commandBuffer(b, into)] as const);
+  b.ensureCommandEncoderReady();
+  b.endComputePassEncoder();
+  const encoder = b.commandEncoder as GPUCommandEncoder;
+  ready.forEach(({ fromAt, into, intoAt, count }, i) => {
+    const [source, target] = buffers[i] as readonly [GPUBuffer, GPUBuffer];
+    encoder.copyBufferToBuffer(source, 4 * fromAt, target, 4 * intoAt, 4 * count);
+    forgetValues(b, into);
+  });
+  for (const info of converted) release(info);
+}
+
+const TO_FLOATS: GpuProgram = {
+  name: "lab-to-floats",
+  inputs: { x: "i32" },
+  outputs: { result: "f32" },
+  uniforms: { size: "u32" },
+  workgroup: [64, 1],
+  body: `
+    let i = (group.y * groups.x + group.x) * 64u + local.x;
+    if (i < u.size) { result[i] = f32(x[i]); }`,
+};
+
+function toFloats(info: tf.TensorInfo): tf.TensorInfo {
+  const size = tf.util.sizeFromShape(info.shape);
+  const grid = flatGrid(Math.ceil(size / 64));
+  return runProgram(TO_FLOATS, [info], [{ shape: info.shape }], [size], grid)[0] as tf.TensorInfo;
+}
+
+/** The device of the current backend. */
+export function backendDevice(): GPUDevice {
+  return backend().device;
+}
+
+/**
+ * Submits what is recorded and gives the buffer of a float32 tensor, for dispatches outside the backend's encoder. The
+ * buffer is the tensor's as long as that lives.
+ */
+export function bufferOf(info: tf.TensorInfo): GPUBuffer {
+  const b = backend();
+  const float = b.tensorMap.get(info.dataId)?.dtype === "float32";
+  if (!float) throw new LabError("internal", `A buffer of ${info.dtype} was asked for where float32 is read`);
+  b.uploadToGPU(info.dataId);
+  return b.tensorMap.get(info.dataId)?.resource as GPUBuffer;
+}
+
+/** Hands everything recorded so far to the queue: other command buffers come after it, staging buffers are freed with it. */
+export function flushBackend(): void {
+  const b = backend();
+  if (b.commandEncoder === null) return;
+  b.endComputePassEncoder();
+  b.submitQueue();
+}
+
+/** A float32 buffer of arbitrary contents, to be written with `into`. */
+export function unwritten(shape: readonly number[]): tf.TensorInfo {
+  return backend().makeTensorInfo([...shape], "float32");
+}
+
+/** Gives up an intermediate of a kernel. */
+export function release(info: tf.TensorInfo): void {
+  backend().disposeData(info.dataId);
+}
+
+/** Another shape of the same data as a kernel's output; no copy. */
+export function shareData(info: tf.TensorInfo, shape: readonly number[]): tf.TensorInfo {
+  backend().incRef(info.dataId);
+  return { dataId: info.dataId, shape: [...shape], dtype: info.dtype };
+}
+
+/** Copies a tensor's values to the GPU and lets go of them; tfjs itself keeps them until a program first reads the tensor. */
+export function uploadNow(info: tf.TensorInfo): void {
+  backend().uploadToGPU(info.dataId);
+}
+
+/** Settles when the GPU has taken in everything written so far; keeps uploads from piling up in host memory. */
+export async function uploadsDone(): Promise<void> {
+  flushBackend();
+  await backend().queue.onSubmittedWorkDone();
+}
+
+/** Workgroups a grid can hold in one dimension on every device. */
+export const MAX_GROUPS = 65_535;
+
+/** Grid for `count` workgroups in a row, folded into two dimensions; the program computes `group.y * groups.x + group.x`. */
+export function flatGrid(count: number): [number, number, number] {
+  if (count <= MAX_GROUPS) return [Math.max(1, count), 1, 1];
+  const rows = Math.ceil(count / MAX_GROUPS);
+  return [Math.ceil(count / rows), rows, 1];
+}

@@ -1,0 +1,98 @@
+/**
+ * Uniform blocks of own programs. Those of all dispatches of a submit lie side by side in pages that are handed to the
+ * queue once, right before the commands that read them: a write of its own for each of some 5,000 dispatches a step costs
+ * the host more than any of them, and a card a copy each. The next submit writes the same pages again; the queue keeps
+ * the order.
+ */
+import { LabError } from "../../errors.ts";
+
+/** What every WebGPU device accepts as an offset into a uniform buffer. */
+export const UNIFORM_STEP = 256;
+/** Blocks of a page: more than a submit usually has dispatches. */
+export const PAGE_BLOCKS = 128;
+
+/** What a program declares of its uniform block. */
+export interface UniformBlock {
+  /** Name of the program, for errors. */
+  readonly name: string;
+  /** Fields of `u`, in the order they are passed. */
+  readonly uniforms: Readonly<Record<string, "u32" | "i32" | "f32">>;
+}
+
+/** Bytes of a block of so many values, at least 16. */
+function blockBytes(values: readonly number[]): number {
+  return Math.max(16, 4 * values.length);
+}
+
+/** @throws LabError("internal") for another number of values than the program has fields */
+function putUniforms(view: DataView, at: number, program: UniformBlock, values: readonly number[]): void {
+  const types = Object.values(program.uniforms);
+  if (types.length !== values.length) {
+    throw new LabError("internal", `${program.name} takes ${types.length} uniforms, not ${values.length}`);
+  }
+  types.forEach((type, index) => {
+    const value = values[index] as number;
+    if (type === "f32") view.setFloat32(at + 4 * index, value, true);
+    else view.setInt32(at + 4 * index, value, true);
+  });
+}
+
+/** The uniform block of a program, at least 16 bytes. @throws LabError("internal") for another number of values */
+export function uniformBytes(program: UniformBlock, values: readonly number[]): ArrayBuffer {
+  const bytes = new ArrayBuffer(blockBytes(values));
+  putUniforms(new DataView(bytes), 0, program, values);
+  return bytes;
+}
+
+interface Page {
+  readonly buffer: GPUBuffer;
+  readonly bytes: ArrayBuffer;
+  readonly view: DataView;
+}
+
+/** Pages of one device; they live as long as it does. */
+export class UniformPages {
+  readonly #device: GPUDevice;
+  readonly #queue: GPUQueue;
+  readonly #pages: Page[] = [];
+  /** Blocks placed since the last `write`. */
+  #placed = 0;
+
+  constructor(device: GPUDevice, queue: GPUQueue) {
+    this.#device = device;
+    this.#queue = queue;
+  }
+
+  /** A place for the block of a dispatch that the next submit holds. */
+  place(program: UniformBlock, values: readonly number[]): GPUBufferBinding {
+    const size = blockBytes(values);
+    if (size > UNIFORM_STEP)
+      throw new LabError("internal", `${program.name} has more than ${UNIFORM_STEP / 4} uniforms`);
+    const page = this.#page(Math.floor(this.#placed / PAGE_BLOCKS));
+    const offset = (this.#placed % PAGE_BLOCKS) * UNIFORM_STEP;
+    putUniforms(page.view, offset, program, values);
+    this.#placed++;
+    return { buffer: page.buffer, offset, size };
+  }
+
+  /** Hands over what was placed; to be called before the commands that read it are submitted. */
+  write(): void {
+    for (const [at, { buffer, bytes }] of this.#pages.entries()) {
+      const blocks = Math.min(PAGE_BLOCKS, this.#placed - at * PAGE_BLOCKS);
+      if (blocks <= 0) break;
+      this.#queue.writeBuffer(buffer, 0, bytes, 0, blocks * UNIFORM_STEP);
+    }
+    this.#placed = 0;
+  }
+
+  #page(at: number): Page {
+    const known = this.#pages[at];
+    if (known !== undefined) return known;
+    const bytes = new ArrayBuffer(PAGE_BLOCKS * UNIFORM_STEP);
+    const usage = GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST;
+    const buffer = this.#device.createBuffer({ label: "uniforms", size: bytes.byteLength, usage });
+    const page = { buffer, bytes, view: new DataView(bytes) };
+    this.#pages.push(page);
+    return page;
+  }
+}

@@ -1,0 +1,125 @@
+/**
+ * Concatenations of float32 tensors by two programs, for few and for many operands, in place of the backend's own, which
+ * compile one for every number of operands. Operands that are not there are empty; more than a program takes are written
+ * into the result one group after the other.
+ */
+
+import { pointProgram, runPoints } from "../rows-program.ts";
+import { customKernels, onSoftwareAdapter } from "../runtime/custom-kernels.ts";
+import { type GpuProgram, unwritten } from "../runtime/program.ts";
+import { tf } from "../tf.ts";
+import { overrideKernel } from "./override.ts";
+import { stridedCopy } from "./strided-copy.ts";
+
+/** Operands of the two programs; with the result the second one takes all buffers that every device has. */
+const FEW = 3;
+const MANY = 7;
+/** Elements up to which the time of a dispatch hides how it reads. */
+const SMALL = 8192;
+
+/** Elements from which on software adapters copying operand by operand is faster, though it is more dispatches. */
+const COPIED = 4096;
+
+/** The operands' rows, `width<n>` elements each, side by side in rows of `total` elements from `from` on. */
+function programOf(count: number): GpuProgram {
+  const operands = Array.from({ length: count }, (_, n) => n);
+  const take = (n: number): string => `if (at < u.width${n}) { value = x${n}[row * u.width${n} + at]; }`;
+  const next = (n: number): string =>
+    `else { at -= u.width${n}; ${n + 1 < count ? `${take(n + 1)} ${next(n + 1)}` : ""} }`;
+  return pointProgram({
+    name: `lab-concatenate-${count}`,
+    inputs: Object.fromEntries(operands.map((n) => [`x${n}`, "f32" as const])),
+    outputs: { result: "f32" },
+    uniforms: {
+      size: "u32",
+      width: "u32",
+      total: "u32",
+      first: "u32",
+      ...Object.fromEntries(operands.map((n) => [`width${n}`, "u32" as const])),
+    },
+    body: `
+      let row = i / u.width;
+      let column = i % u.width;
+      var at = column;
+      var value = 0.0;
+      ${take(0)} ${next(0)}
+      result[row * u.total + u.first + column] = value;`,
+  });
+}
+
+const PROGRAMS: Readonly<Record<number, GpuProgram>> = { [FEW]: programOf(FEW), [MANY]: programOf(MANY) };
+
+function run(given: readonly tf.TensorInfo[], axis: number): tf.TensorInfo | undefined {
+  if (!customKernels() || given.some(({ dtype }) => dtype !== "float32")) return undefined;
+  const at = tf.util.parseAxisParam(axis, (given[0] as tf.TensorInfo).shape)[0] as number;
+  tf.backend_util.assertParamsConsistent(
+    given.map(({ shape }) => shape),
+    at,
+  );
+  const shape = tf.backend_util.computeOutShape(
+    given.map((operand) => operand.shape),
+    at,
+  );
+  const operands = given.filter((operand) => tf.util.sizeFromShape(operand.shape) > 0);
+  if (operands.length < 2 || (tf.util.sizeFromShape(shape) > SMALL && !onSoftwareAdapter())) return undefined;
+  const rows = tf.util.sizeFromShape(shape.slice(0, at));
+  const total = tf.util.sizeFromShape(shape.slice(at));
+  if (onSoftwareAdapter() && rows * total > COPIED) return copyBeside(operands, shape, rows, total);
+  const count = operands.length <= FEW ? FEW : MANY;
+  let made: tf.TensorInfo | undefined;
+  let from = 0;
+  for (let first = 0; first < operands.length; first += count) {
+    const group = operands.slice(first, first + count);
+    const widths = group.map((operand) => tf.util.sizeFromShape(operand.shape) / rows);
+    const width = widths.reduce((sum, one) => sum + one, 0);
+    const idle = Array.from({ length: count - group.length }, () => group[0] as tf.TensorInfo);
+    const uniforms = [width, total, from, ...widths, ...idle.map(() => 0)];
+    const output = made === undefined ? { shape } : { into: made };
+    [made] = runPoints(PROGRAMS[count] as GpuProgram, [...group, ...idle], [output], rows * width, uniforms);
+    from += width;
+  }
+  return made;
+}
+
+/** The operands copied into the result one after the other, in runs. */
+function copyBeside(
+  operands: readonly tf.TensorInfo[],
+  shape: readonly number[],
+  rows: number,
+  total: number,
+): tf.TensorInfo {
+  const into = unwritten(shape);
+  let toAt = 0;
+  for (const operand of operands) {
+    const width = tf.util.sizeFromShape(operand.shape) / rows;
+    const axes = [
+      { size: rows, from: width, to: total },
+      { size: width, from: 1, to: 1 },
+    ];
+    stridedCopy(operand, { into }, { axes, fromAt: 0, toAt });
+    toAt += width;
+  }
+  return into;
+}
+
+/** Wraps the backend's Concat and Pack. */
+export function installConcatenate(): void {
+  for (const name of ["Concat", "Pack"]) {
+    overrideKernel(name, ({ inputs, attrs }) => {
+      const operands = inputs as unknown as readonly tf.TensorInfo[];
+      const { axis } = attrs as unknown as { axis: number };
+      return name === "Pack" ? stack(operands, axis) : run(operands, axis);
+    });
+  }
+}
+
+/** Stacked tensors are concatenated ones with an axis of size 1 more. */
+function stack(operands: readonly tf.TensorInfo[], axis: number): tf.TensorInfo | undefined {
+  const [first] = operands;
+  if (first === undefined || operands.some(({ shape }) => !tf.util.arraysEqual(shape, first.shape))) return undefined;
+  const at = axis < 0 ? axis + first.shape.length + 1 : axis;
+  return run(
+    operands.map((operand) => ({ ...operand, shape: [...operand.shape.slice(0, at), 1, ...operand.shape.slice(at)] })),
+    at,
+  );
+}

@@ -1,0 +1,78 @@
+/**
+ * The backend's BatchMatMul, replaced once per realm. On software adapters our register-blocked product takes every
+ * float32 shape; elsewhere the stock programs stay, which use workgroup memory as a GPU likes it.
+ *
+ * Neither lets one dispatch work for seconds (gpu/runtime/work-budget.ts).
+ *
+ * Both keep results repeatable on one adapter: ours has no atomics, and the stock kernel is kept from splitting long inner
+ * dimensions over workgroups that add with float atomics, whose order changes from run to run
+ * (docs/spec/webgpu.md#22-recording).
+ */
+
+import { MAX_BATCH, type ProductShape, runProduct } from "../matmul/matmul-program.ts";
+import { customKernels, onSoftwareAdapter } from "../runtime/custom-kernels.ts";
+import { tf } from "../tf.ts";
+import { overrideKernel } from "./override.ts";
+import { inRuns } from "./stock-product.ts";
+
+/** tfjs' own threshold, above which it would split the inner dimension. */
+const SPLIT_K_FROM = 2000;
+/** MatMulProgramType.MatMulSmallOutputSizeProgram of tfjs-backend-webgpu 4.22.0. */
+const SMALL_OUTPUT_PROGRAM = 2;
+const FLAG = "WEBGPU_MATMUL_PROGRAM_TYPE";
+
+/** Wraps the backend's BatchMatMul. */
+export function installDeterministicMatMul(): void {
+  overrideKernel("BatchMatMul", (params, stock) => {
+    const a = params.inputs.a as tf.TensorInfo;
+    const b = params.inputs.b as tf.TensorInfo;
+    const attrs = params.attrs as { transposeA: boolean; transposeB: boolean };
+    if (customKernels() && onSoftwareAdapter()) {
+      const sizes = productSizes(a, b, attrs.transposeA, attrs.transposeB);
+      if (sizes !== undefined) {
+        const outer = sizes.aBatch >= sizes.bBatch ? a.shape.slice(0, -2) : b.shape.slice(0, -2);
+        return runProduct(a, b, sizes, [...outer, sizes.m, sizes.n]);
+      }
+    }
+    const inner = a.shape[a.shape.length - (attrs.transposeA ? 2 : 1)] as number;
+    const columns = b.shape[b.shape.length - (attrs.transposeB ? 2 : 1)] as number;
+    const batch = Math.max(...[a, b].map(({ shape }) => tf.util.sizeFromShape(shape.slice(0, -2))));
+    const rows = { a, transposeA: attrs.transposeA, perRow: batch * columns * inner };
+    const product = (part: tf.TensorInfo): tf.TensorInfo =>
+      stock({ ...params, inputs: { ...params.inputs, a: part } }) as tf.TensorInfo;
+    if (inner < SPLIT_K_FROM) return inRuns(rows, product);
+    const chosen = tf.env().getNumber(FLAG);
+    tf.env().set(FLAG, SMALL_OUTPUT_PROGRAM);
+    try {
+      return inRuns(rows, product);
+    } finally {
+      tf.env().set(FLAG, chosen);
+    }
+  });
+}
+
+/** Sizes as our product wants them; undefined for what it does not do: other types, empty or partly broadcast batches. */
+function productSizes(
+  a: tf.TensorInfo,
+  b: tf.TensorInfo,
+  transposeA: boolean,
+  transposeB: boolean,
+): ProductShape | undefined {
+  if (a.dtype !== "float32" || b.dtype !== "float32") return undefined;
+  const [m, k] = lastTwo(a.shape, transposeA);
+  const [inner, n] = lastTwo(b.shape, transposeB);
+  const [outerA, outerB] = [a.shape.slice(0, -2), b.shape.slice(0, -2)];
+  const aBatch = tf.util.sizeFromShape(outerA);
+  const bBatch = tf.util.sizeFromShape(outerB);
+  const batch = Math.max(aBatch, bBatch);
+  const together = aBatch === 1 || bBatch === 1 || tf.util.arraysEqual(outerA, outerB);
+  // Of a lone product among ranks that differ the stock kernel knows the shape best.
+  const sameRank = outerA.length === outerB.length;
+  if (!together || !sameRank || k !== inner || batch > MAX_BATCH || batch * m * n * k === 0) return undefined;
+  return { batch, aBatch, bBatch, m, n, k, transposeA, transposeB };
+}
+
+function lastTwo(shape: readonly number[], transposed: boolean): [number, number] {
+  const [rows, columns] = shape.slice(-2) as [number, number];
+  return transposed ? [columns, rows] : [rows, columns];
+}

@@ -1,0 +1,239 @@
+/**
+ * Arithmetic and comparisons of two float32 tensors, in place of the backend's own: those compile a program for every
+ * operation, rank and way of broadcasting, some seventy in a first training step, ours six for all. Shapes, strides and
+ * the operation are uniforms; every element is computed by the same instruction, so results do not change.
+ *
+ * Large results on software adapters: operands that lie like the result, or are a single number, are read four elements
+ * at a time, several groups a thread, which takes the time of the stock program's vectors. Where operands repeat
+ * otherwise the stock programs are kept, which are twice as fast as ours, but for the one that waits at a barrier. On a
+ * GPU large results are the stock programs'.
+ */
+
+import { customKernels, onSoftwareAdapter } from "../runtime/custom-kernels.ts";
+import { flatGrid, type GpuProgram, runProgram } from "../runtime/program.ts";
+import { tf } from "../tf.ts";
+import { overrideKernel } from "./override.ts";
+import { runLength } from "./vector-points.ts";
+
+/** Kernels of the backend in the order of their numbers in the programs. */
+const ARITHMETIC = ["Add", "Sub", "Multiply", "RealDiv", "Maximum", "Minimum"] as const;
+const COMPARISONS = ["Greater", "GreaterEqual", "Less", "LessEqual", "Equal", "NotEqual"] as const;
+type Kind = "arithmetic" | "comparison";
+
+/** One axis of a result, with the distance of its neighbours in both operands: 0 where an operand is repeated. */
+export interface BroadcastAxis {
+  readonly size: number;
+  readonly a: number;
+  readonly b: number;
+}
+
+const THREADS = 64;
+/** Elements up to which the time of a dispatch hides how it reads. */
+const SMALL = 8192;
+/** Elements a thread works off at most, one after another, where there are many. */
+const RUN = 4;
+
+/** Every way is computed and one chosen: that costs a vector machine less than a branch. NaN wins over every number. */
+const VALUES: Readonly<Record<Kind, string>> = {
+  arithmetic: `
+        let low = select(select(x + y, x - y, u.operation == 1u), select(x * y, x / y, u.operation == 3u), u.operation > 1u);
+        let ends = select(max(x, y), min(x, y), u.operation == 5u);
+        let high = select(ends, x + y, broken(x) | broken(y));
+        let value = select(low, high, u.operation > 3u);`,
+  comparison: `
+        let low = select(select(x > y, x >= y, u.operation == 1u), select(x < y, x <= y, u.operation == 3u), u.operation > 1u);
+        let equal = select(x == y, x != y, u.operation == 5u);
+        let value = select(I(0), I(1), select(low, equal, u.operation > 3u));`,
+};
+
+/** The types of what is computed at once: one element or four. */
+const header = (four: boolean): string => `
+  alias U = ${four ? "vec4u" : "u32"};
+  alias I = ${four ? "vec4i" : "i32"};
+  fn broken(value: ${four ? "vec4f" : "f32"}) -> ${four ? "vec4<bool>" : "bool"} {
+    return (bitcast<U>(value) & U(0x7fffffffu)) > U(0x7f800000u);
+  }`;
+
+function sourceOf(kind: Kind, rank: 1 | 2 | 4, fields: readonly string[], body: string): GpuProgram {
+  return {
+    name: `lab-elementwise-${kind}-${rank}`,
+    inputs: { a: "f32", b: "f32" },
+    outputs: { result: kind === "comparison" ? "i32" : "f32" },
+    uniforms: Object.fromEntries(["size", "operation", "run", ...fields].map((field) => [field, "u32" as const])),
+    workgroup: [THREADS, 1],
+    header: header(rank === 1),
+    body: `
+      let begin = (group.y * groups.x + group.x) * ${THREADS}u * u.run + local.x;
+      for (var n = 0u; n < u.run; n++) {
+        let i = begin + n * ${THREADS}u;${body}
+      }`,
+  };
+}
+
+/**
+ * The program of operands that are a single number, lie like the result, or are one row of it, repeated: four neighbours at
+ * a time. Of the last ones some may be the last element again, which is then written several times with the same value.
+ */
+function alongOf(kind: Kind): GpuProgram {
+  const cells = [0, 1, 2, 3];
+  return sourceOf(
+    kind,
+    1,
+    ["a0", "b0", "row_a", "row_b"],
+    `
+        let at = 4u * i;
+        if (at >= u.size) { return; }
+        ${cells.map((c) => `let i${c} = min(at + ${c}u, u.size - 1u);`).join(" ")}
+        var before_a = 0u; var before_b = 0u;
+        if (u.row_a < u.size) { before_a = at - at % u.row_a; }
+        if (u.row_b < u.size) { before_b = at - at % u.row_b; }
+        let x = vec4f(${cells.map((c) => `a[(i${c} - before_a) * u.a0]`).join(", ")});
+        let y = vec4f(${cells.map((c) => `b[(i${c} - before_b) * u.b0]`).join(", ")});${VALUES[kind]}
+        ${cells.map((c) => `result[i${c}] = value[${c}];`).join(" ")}`,
+  );
+}
+
+/** The program of results of up to `rank` axes. */
+function programOf(kind: Kind, rank: 2 | 4): GpuProgram {
+  const axes = Array.from({ length: rank }, (_, axis) => axis);
+  // From the innermost axis outwards; the outermost takes what is left.
+  const split = axes
+    .slice(1)
+    .reverse()
+    .map((axis) => `let i${axis} = rest % u.size${axis}; rest = rest / u.size${axis};`);
+  const place = (operand: string): string =>
+    axes.map((axis) => `${axis === 0 ? "rest" : `i${axis}`} * u.${operand}${axis}`).join(" + ");
+  const fields = [
+    ...axes.slice(1).map((axis) => `size${axis}`),
+    ...axes.map((axis) => `a${axis}`),
+    ...axes.map((axis) => `b${axis}`),
+  ];
+  return sourceOf(
+    kind,
+    rank,
+    fields,
+    `
+        if (i >= u.size) { return; }
+        var rest = i;
+        ${split.join(" ")}
+        let x = a[${place("a")}];
+        let y = b[${place("b")}];${VALUES[kind]}
+        result[i] = value;`,
+  );
+}
+
+const programs = (kind: Kind): Readonly<Record<1 | 2 | 4, GpuProgram>> => ({
+  1: alongOf(kind),
+  2: programOf(kind, 2),
+  4: programOf(kind, 4),
+});
+const PROGRAMS = { arithmetic: programs("arithmetic"), comparison: programs("comparison") };
+
+/** The axes of a result of two operands, those joined that both walk in one stride; undefined when they do not broadcast. */
+export function broadcastAxes(a: readonly number[], b: readonly number[]): BroadcastAxis[] | undefined {
+  const rank = Math.max(a.length, b.length);
+  const axes: BroadcastAxis[] = [];
+  let [strideA, strideB] = [1, 1];
+  for (let back = 1; back <= rank; back++) {
+    const [sizeA, sizeB] = [a[a.length - back] ?? 1, b[b.length - back] ?? 1];
+    if (sizeA !== sizeB && sizeA !== 1 && sizeB !== 1) return undefined;
+    const size = Math.max(sizeA, sizeB);
+    const axis = { size, a: sizeA === 1 ? 0 : strideA, b: sizeB === 1 ? 0 : strideB };
+    [strideA, strideB] = [strideA * sizeA, strideB * sizeB];
+    if (size === 1) continue;
+    const inner = axes[0];
+    const joins = inner !== undefined && axis.a === inner.a * inner.size && axis.b === inner.b * inner.size;
+    if (joins) axes[0] = { size: size * inner.size, a: inner.a, b: inner.b };
+    else axes.unshift(axis);
+  }
+  return axes;
+}
+
+/** Whether every operand is the result's rows or one row for all of them, in rows that vectors of four do not straddle. */
+function repeatsRows(axes: readonly BroadcastAxis[]): boolean {
+  const [outer, inner] = axes;
+  if (axes.length !== 2 || outer === undefined || inner === undefined || inner.size % 4 !== 0) return false;
+  return inner.a === 1 && inner.b === 1 && [outer.a, outer.b].every((step) => step === 0 || step === inner.size);
+}
+
+/** Elements of a vector up to which the stock program keeps it in workgroup memory. */
+const SHARED = 127;
+
+/** Whether the stock program waits at a barrier for a short vector, which on a software adapter takes ten times as long. */
+function stockShares(a: readonly number[], b: readonly number[]): boolean {
+  const short = (one: readonly number[], other: readonly number[]): boolean =>
+    one.length <= 1 && other.length > 1 && (one[0] ?? 1) <= SHARED;
+  return short(a, b) || short(b, a);
+}
+
+function run(kind: Kind, operation: number, a: tf.TensorInfo, b: tf.TensorInfo): tf.TensorInfo | undefined {
+  if (a.dtype !== "float32" || b.dtype !== "float32") return undefined;
+  if (tf.util.sizeFromShape(a.shape) * tf.util.sizeFromShape(b.shape) === 0) return undefined;
+  const axes = broadcastAxes(a.shape, b.shape);
+  if (axes === undefined || axes.length > 4) return undefined;
+  const size = axes.reduce((product, axis) => product * axis.size, 1);
+  const large = onSoftwareAdapter() && (axes.length <= 1 || stockShares(a.shape, b.shape));
+  if (size > SMALL && !large) return undefined;
+  const length = Math.max(a.shape.length, b.shape.length);
+  const shape = Array.from({ length }, (_, axis) => {
+    const back = length - axis;
+    return Math.max(a.shape[a.shape.length - back] ?? 1, b.shape[b.shape.length - back] ?? 1);
+  });
+  return record(kind, operation, a, b, axes, shape);
+}
+
+/** @param axes at most four */
+function record(
+  kind: Kind,
+  operation: number,
+  a: tf.TensorInfo,
+  b: tf.TensorInfo,
+  axes: readonly BroadcastAxis[],
+  shape: readonly number[],
+): tf.TensorInfo | undefined {
+  const rows = repeatsRows(axes);
+  const rank = rows || axes.length <= 1 ? 1 : axes.length === 2 ? 2 : 4;
+  const size = axes.reduce((product, axis) => product * axis.size, 1);
+  const padded = [...Array.from({ length: Math.max(0, rank - axes.length) }, () => ({ size: 1, a: 0, b: 0 })), ...axes];
+  const groups = rank === 1 ? Math.ceil(size / 4) : size;
+  const each = rank === 1 ? runLength(groups) : size > THREADS * 256 ? RUN : 1;
+  const [outer, inner] = [axes[0], axes.at(-1)] as const;
+  const row = (step: number | undefined): number => (rows && step === 0 ? (inner?.size ?? size) : size);
+  const strides =
+    rank === 1
+      ? [inner?.a ?? 0, inner?.b ?? 0, row(outer?.a), row(outer?.b)]
+      : [...padded.slice(1).map((axis) => axis.size), ...padded.map((axis) => axis.a), ...padded.map((axis) => axis.b)];
+  const uniforms = [size, operation, each, ...strides];
+  const output = { shape, dtype: kind === "comparison" ? ("bool" as const) : ("float32" as const) };
+  const grid = flatGrid(Math.ceil(groups / (THREADS * each)));
+  return runProgram(PROGRAMS[kind][rank], [a, b], [output], uniforms, grid)[0];
+}
+
+/**
+ * A tensor repeated to a shape it broadcasts to, as the larger of it and itself: no program of its own, and no tensor of
+ * ones to be filled, uploaded and multiplied by. Undefined for what our programs do not do.
+ */
+export function repeated(x: tf.TensorInfo, shape: readonly number[]): tf.TensorInfo | undefined {
+  if (x.dtype !== "float32" || tf.util.sizeFromShape([...shape]) === 0) return undefined;
+  const axes = broadcastAxes(x.shape, shape)?.map(({ size, a }) => ({ size, a, b: a }));
+  if (axes === undefined || axes.length > 4) return undefined;
+  return record("arithmetic", ARITHMETIC.indexOf("Maximum"), x, x, axes, shape);
+}
+
+/** Wraps the backend's operations. */
+export function installElementwise(): void {
+  for (const [operation, name] of ARITHMETIC.entries()) wrap(name, "arithmetic", operation);
+  for (const [operation, name] of COMPARISONS.entries()) wrap(name, "comparison", operation);
+  // x² as x · x, which is the same number.
+  overrideKernel("Square", ({ inputs }) => {
+    const { x } = inputs as { x: tf.TensorInfo };
+    return customKernels() ? run("arithmetic", ARITHMETIC.indexOf("Multiply"), x, x) : undefined;
+  });
+}
+
+function wrap(name: string, kind: Kind, operation: number): void {
+  overrideKernel(name, ({ inputs }) => {
+    const { a, b } = inputs as { a: tf.TensorInfo; b: tf.TensorInfo };
+    return customKernels() ? run(kind, operation, a, b) : undefined;
+  });
+}

@@ -1,0 +1,20 @@
+import { tf } from "../tf.ts";
+
+type Result = tf.TensorInfo | tf.TensorInfo[];
+type Params = Parameters<tf.KernelFunc>[0];
+
+/**
+ * Puts a version of our own before a kernel of the WebGPU backend, or before one that was put there already; without such
+ * a kernel nothing happens. Call it once per realm and version.
+ * @param own gives undefined for what the kernel that was there shall do, which it may also call itself
+ */
+export function overrideKernel(
+  name: string,
+  own: (params: Params, before: (params: Params) => Result) => Result | undefined,
+): void {
+  const stock = tf.getKernel(name, "webgpu");
+  if (stock === undefined) return;
+  const before = (params: Params): Result => stock.kernelFunc(params);
+  tf.unregisterKernel(name, "webgpu");
+  tf.registerKernel({ ...stock, kernelFunc: (params) => own(params, before) ?? before(params) });
+}

@@ -1,0 +1,48 @@
+/** The backend's own matrix product, in runs of rows where one dispatch would work too long. */
+
+import { countWork, rowRuns } from "../runtime/work-budget.ts";
+import { tf } from "../tf.ts";
+
+/** Where the rows of the result lie in the first operand. */
+interface Rows {
+  readonly a: tf.TensorInfo;
+  readonly transposeA: boolean;
+  /** Multiply-adds of one row, over the whole batch. */
+  readonly perRow: number;
+}
+
+/** A kernel of the backend by its name. */
+function run(name: string, inputs: Readonly<Record<string, tf.TensorInfo>>, attrs: object): tf.TensorInfo {
+  const kernel = tf.getKernel(name, "webgpu");
+  return kernel?.kernelFunc({ inputs, backend: tf.backend(), attrs: attrs as never }) as tf.TensorInfo;
+}
+
+/**
+ * The product, cut along its rows as the budget asks for; parts are copied out and put together again, which is little
+ * beside their products.
+ * @param product of some rows of `a` with all of the other operand, [..., rows, N]
+ */
+export function inRuns({ a, transposeA, perRow }: Rows, product: (a: tf.TensorInfo) => tf.TensorInfo): tf.TensorInfo {
+  const axis = a.shape.length - (transposeA ? 1 : 2);
+  const rows = a.shape[axis] as number;
+  const runs = rowRuns(rows, perRow);
+  const parts = runs.map(({ from, count }) => {
+    if (count === rows) return product(a);
+    const begin = a.shape.map((_, at) => (at === axis ? from : 0));
+    const size = a.shape.map((length, at) => (at === axis ? count : length));
+    const part = run("Slice", { x: a }, { begin, size });
+    const y = product(part);
+    release(part);
+    countWork(count * perRow);
+    return y;
+  });
+  if (parts.length === 1) return parts[0] as tf.TensorInfo;
+  const inputs = parts as unknown as Readonly<Record<string, tf.TensorInfo>>;
+  const whole = run("Concat", inputs, { axis: a.shape.length - 2 });
+  for (const part of parts) release(part);
+  return whole;
+}
+
+function release(info: tf.TensorInfo): void {
+  tf.backend().disposeData(info.dataId);
+}

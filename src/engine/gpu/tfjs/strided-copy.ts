@@ -1,0 +1,131 @@
+/**
+ * One program for everything that moves elements without changing them: cuts, joins, repetitions, transposes. A thread
+ * copies a run of neighbours of the result, so that the place of a run is worked out once and not for every element as in
+ * the backend's programs, of which there is one for every operation and rank. For software adapters; a GPU wants
+ * neighbouring threads on neighbouring elements.
+ *
+ * Layout: result[to(c) + n] = x[from(c) + n · step] over up to four outer axes c and the run n; in groups of four elements
+ * where everything is a multiple of four. Numerics: none.
+ */
+import { flatGrid, type GpuProgram, type OutputInto, type OutputSpec, runProgram } from "../runtime/program.ts";
+import { tf } from "../tf.ts";
+
+/** An axis of what is copied: how many, and the distance of neighbours in source and result. */
+export interface CopyAxis {
+  readonly size: number;
+  /** 0 where the source is repeated. */
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface StridedCopy {
+  /** Outermost first. */
+  readonly axes: readonly CopyAxis[];
+  /** First element in source and result. */
+  readonly fromAt: number;
+  readonly toAt: number;
+}
+
+const OUTER = 4;
+const THREADS = 64;
+/** Groups of elements a thread copies at most. */
+const PIECE = 16;
+/** Threads there should be at least, as long as a thread has more than one group. */
+const FEWEST_THREADS = 512;
+
+function programOf(four: boolean): GpuProgram {
+  const type = four ? "vec4<f32>" : "f32";
+  const outer = Array.from({ length: OUTER }, (_, axis) => axis);
+  const split = outer
+    .slice(1)
+    .reverse()
+    .map((axis) => `let c${axis} = rest % u.size${axis}; rest = rest / u.size${axis};`);
+  const place = (side: string): string =>
+    outer.map((axis) => `${axis === 0 ? "rest" : `c${axis}`} * u.${side}${axis}`).join(" + ");
+  const fields = [
+    ...["threads", "pieces", "piece", "run", "step", "from_at", "to_at"],
+    ...outer.slice(1).map((axis) => `size${axis}`),
+    ...outer.map((axis) => `from${axis}`),
+    ...outer.map((axis) => `to${axis}`),
+  ];
+  return {
+    name: `lab-strided-copy-${four ? 4 : 1}`,
+    inputs: { x: type },
+    outputs: { result: type },
+    uniforms: Object.fromEntries(fields.map((field) => [field, "u32" as const])),
+    workgroup: [THREADS, 1],
+    body: `
+      let i = (group.y * groups.x + group.x) * ${THREADS}u + local.x;
+      if (i >= u.threads) { return; }
+      let begin = (i % u.pieces) * u.piece;
+      let end = min(begin + u.piece, u.run);
+      var rest = i / u.pieces;
+      ${split.join(" ")}
+      var a = u.from_at + ${place("from")} + begin * u.step;
+      let o = u.to_at + ${place("to")};
+      for (var n = begin; n < end; n++) {
+        result[o + n] = x[a];
+        a += u.step;
+      }`,
+  };
+}
+
+const SINGLES = programOf(false);
+const FOURS = programOf(true);
+
+/** The same copy in as few axes as possible: those of one element left out, neighbours joined that chain in both tensors. */
+export function joinedAxes(axes: readonly CopyAxis[]): CopyAxis[] {
+  const joined: CopyAxis[] = [];
+  for (const axis of [...axes].reverse()) {
+    if (axis.size === 1) continue;
+    const inner = joined[0];
+    if (inner !== undefined && axis.from === inner.from * inner.size && axis.to === inner.to * inner.size) {
+      joined[0] = { ...inner, size: inner.size * axis.size };
+    } else joined.unshift(axis);
+  }
+  return joined.length === 0 ? [{ size: 1, from: 1, to: 1 }] : joined;
+}
+
+/**
+ * Records a copy; undefined when it has more axes than the program knows.
+ * @param x float32
+ * @param output a new tensor, every element of which the copy must write, or one that is written in part
+ */
+export function stridedCopy(
+  x: tf.TensorInfo,
+  output: OutputSpec | OutputInto,
+  { axes, fromAt, toAt }: StridedCopy,
+): tf.TensorInfo | undefined {
+  const joined = joinedAxes(axes);
+  // Elements that lie apart in the result are runs of one.
+  if (joined.at(-1)?.to !== 1) joined.push({ size: 1, from: 1, to: 1 });
+  const last = joined.at(-1) as CopyAxis;
+  if (joined.length > OUTER + 1) return undefined;
+  const outer = joined.slice(0, -1);
+  const inFours =
+    last.from === 1 &&
+    [last.size, fromAt, toAt, ...outer.flatMap(({ from, to }) => [from, to])].every((value) => value % 4 === 0);
+  const unit = inFours ? 4 : 1;
+  const run = last.size / unit;
+  const runs = outer.reduce((product, axis) => product * axis.size, 1);
+  const piece = Math.max(1, Math.min(PIECE, run, Math.ceil((run * runs) / FEWEST_THREADS)));
+  const pieces = Math.ceil(run / piece);
+  const padded = [...Array.from({ length: OUTER - outer.length }, () => ({ size: 1, from: 0, to: 0 })), ...outer];
+  const threads = runs * pieces;
+  const uniforms = [
+    ...[threads, pieces, piece, run, last.from, fromAt / unit, toAt / unit],
+    ...padded.slice(1).map((axis) => axis.size),
+    ...padded.map((axis) => axis.from / unit),
+    ...padded.map((axis) => axis.to / unit),
+  ];
+  return runProgram(inFours ? FOURS : SINGLES, [x], [output], uniforms, flatGrid(Math.ceil(threads / THREADS)))[0];
+}
+
+/** Distance of neighbours along each axis of a tensor of this shape. */
+export function stridesOf(shape: readonly number[]): number[] {
+  let stride = tf.util.sizeFromShape([...shape]);
+  return shape.map((side) => {
+    stride = side === 0 ? 0 : stride / side;
+    return stride;
+  });
+}

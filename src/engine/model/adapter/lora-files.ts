@@ -1,0 +1,136 @@
+/** `adapter_config.json` and `adapter_model.safetensors` in PEFT's form (docs/spec/formats.md#81-peft-adapter). */
+import { isRecord, readJson } from "../../bytes/json.ts";
+import { subFolder } from "../../bytes/memory.ts";
+import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
+import { LabError } from "../../errors.ts";
+import {
+  ADAPTER_CONFIG,
+  ADAPTER_MODEL,
+  adapterConfigText,
+  fromPeftName,
+  toPeftName,
+} from "../../formats/peft-names.ts";
+import { openSafetensors } from "../../formats/safetensors.ts";
+import { writeSafetensors } from "../../formats/safetensors-write.ts";
+import type { LanguageConfig } from "../config.ts";
+import { languageLinears } from "../language/language-shapes.ts";
+import { type HostTensor, loraShapes } from "./lora-factors.ts";
+
+export interface AdapterSettings {
+  readonly rank: number;
+  readonly alpha: number;
+  readonly dropout: number;
+}
+
+export interface Adapter extends AdapterSettings {
+  /** What the branch is multiplied by: alpha / r, or alpha / √r with rank-stabilised scaling. */
+  readonly scale: number;
+  /** Names as paths of the whole model. */
+  readonly tensors: readonly HostTensor[];
+}
+
+/**
+ * The folder that holds the adapter's two files: the given one, or the only one below it.
+ * @throws LabError("bad-input") when there is none or when there are several
+ */
+export function adapterFolder(folder: ByteFolder): ByteFolder {
+  const found = folder.paths.filter((path) => path === ADAPTER_CONFIG || path.endsWith(`/${ADAPTER_CONFIG}`));
+  if (found.includes(ADAPTER_CONFIG)) return folder;
+  const [only] = found;
+  if (only === undefined) {
+    throw new LabError("bad-input", `The adapter folder has no ${ADAPTER_CONFIG}`, { subject: ADAPTER_CONFIG });
+  }
+  if (found.length > 1) {
+    throw new LabError("bad-input", `The folder holds several adapters (${found.join(", ")}); open one of them`, {
+      subject: ADAPTER_CONFIG,
+    });
+  }
+  return subFolder(folder, only.slice(0, -ADAPTER_CONFIG.length));
+}
+
+/**
+ * Reads an adapter of the language model. Layers it leaves out have no branch.
+ * @throws LabError naming the file and the field or tensor that does not fit the model
+ */
+export async function readAdapter(folder: ByteFolder, config: LanguageConfig): Promise<Adapter> {
+  const own = adapterFolder(folder);
+  const settings = parseSettings(await readJson(fileOf(own, ADAPTER_CONFIG)));
+  const file = await openSafetensors(fileOf(own, ADAPTER_MODEL));
+  const known = new Map(loraShapes(config, settings.rank).map(({ name, shape }) => [name, shape] as const));
+  const bad = (name: string, why: string): LabError =>
+    new LabError("bad-input", `${file.source}: tensor "${name}" ${why}; the adapter was not loaded`, { subject: name });
+  const tensors: HostTensor[] = [];
+  for (const stored of file.names) {
+    const { shape: found } = file.info(stored);
+    const name = fromPeftName(stored);
+    if (name === null) throw bad(stored, "does not begin with base_model.model., as PEFT's do");
+    const shape = known.get(name);
+    if (shape === undefined || String(shape) !== String(found)) {
+      const wanted = shape === undefined ? "the model has no such layer" : `the model needs [${shape.join(", ")}]`;
+      throw bad(stored, `is [${found.join(", ")}], ${wanted}`);
+    }
+    const values = await file.read(stored);
+    if (!values.every(Number.isFinite)) throw bad(stored, "holds numbers that are not finite");
+    tensors.push({ name, shape, values });
+  }
+  const names = new Set(tensors.map((tensor) => tensor.name));
+  for (const name of names) {
+    const partner = name.includes(".lora_A.")
+      ? name.replace(".lora_A.", ".lora_B.")
+      : name.replace(".lora_B.", ".lora_A.");
+    if (!names.has(partner)) throw bad(toPeftName(name), "is there without its other factor");
+  }
+  if (tensors.length === 0) {
+    throw new LabError("bad-input", `${file.source} has no tensor`, { subject: file.source });
+  }
+  return { ...settings, tensors };
+}
+
+function fileOf(folder: ByteFolder, path: string): ByteSource {
+  const source = folder.get(path);
+  if (source === undefined) throw new LabError("bad-input", `The adapter folder has no ${path}`, { subject: path });
+  return source;
+}
+
+function parseSettings(json: unknown): AdapterSettings & { scale: number } {
+  if (!isRecord(json) || json.peft_type !== "LORA") {
+    throw new LabError("unsupported", `${ADAPTER_CONFIG} describes no LoRA adapter (peft_type)`, {
+      subject: "peft_type",
+    });
+  }
+  const { r: rank, lora_alpha: alpha, lora_dropout: dropout = 0, bias = "none" } = json;
+  if (typeof rank !== "number" || !Number.isInteger(rank) || rank < 1 || typeof alpha !== "number" || !(alpha > 0)) {
+    throw new LabError("bad-input", `${ADAPTER_CONFIG} has no usable r and lora_alpha`, { subject: "r" });
+  }
+  const plain = bias === "none" && json.use_dora !== true && json.fan_in_fan_out !== true;
+  const perLayer = [json.rank_pattern, json.alpha_pattern].some((map) => isRecord(map) && Object.keys(map).length > 0);
+  if (!plain || perLayer) {
+    throw new LabError(
+      "unsupported",
+      `${ADAPTER_CONFIG} uses bias, DoRA, fan_in_fan_out or ranks per layer; only plain LoRA of one rank can be loaded`,
+      { subject: ADAPTER_CONFIG },
+    );
+  }
+  const scale = json.use_rslora === true ? alpha / Math.sqrt(rank) : alpha / rank;
+  return { rank, alpha, dropout: typeof dropout === "number" ? dropout : 0, scale };
+}
+
+/**
+ * The two files of an adapter, by path.
+ * @param tensors low-rank factors only; anything else belongs to another file
+ * @param baseModel what `base_model_name_or_path` says, for readers
+ */
+export function writeAdapter(
+  config: LanguageConfig,
+  settings: AdapterSettings,
+  tensors: Iterable<HostTensor>,
+  baseModel: string,
+): Readonly<Record<typeof ADAPTER_CONFIG | typeof ADAPTER_MODEL, Uint8Array<ArrayBuffer>>> {
+  const targets = languageLinears(config).map(({ path }) => path.slice(path.lastIndexOf(".") + 1));
+  const fields = { r: settings.rank, alpha: settings.alpha, dropout: settings.dropout, targets };
+  const entries = [...tensors].map(({ name, shape, values }) => ({ name: toPeftName(name), shape, data: values }));
+  return {
+    [ADAPTER_CONFIG]: new TextEncoder().encode(adapterConfigText(fields, baseModel)),
+    [ADAPTER_MODEL]: writeSafetensors(entries, { format: "pt" }),
+  };
+}

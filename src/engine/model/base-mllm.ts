@@ -1,0 +1,33 @@
+/** The InternVL checkpoints that the published Sa2VA checkpoints were made from (docs/spec/sa2va.md#2-model-family). */
+import type { Sa2vaConfig } from "./config.ts";
+
+/** Language family, its hidden size and layers, hidden size of the vision tower. */
+const PUBLISHED: readonly (readonly [family: string, hidden: number, layers: number, vision: number, base: string])[] =
+  [
+    ["qwen2", 896, 24, 1024, "InternVL2_5-1B"],
+    ["qwen2", 2048, 36, 1024, "InternVL2_5-4B"],
+    ["internlm2", 4096, 32, 1024, "InternVL2_5-8B"],
+    ["internlm2", 6144, 48, 3200, "InternVL2_5-26B"],
+    ["qwen2", 1536, 28, 1024, "InternVL3-2B"],
+    ["qwen2", 3584, 28, 1024, "InternVL3-8B"],
+    ["qwen2", 5120, 48, 1024, "InternVL3-14B"],
+    ["phi3", 3072, 32, 1024, "InternVL2-4B"],
+  ];
+
+/** Name of the InternVL checkpoint with these sizes; null for sizes that were never published. */
+export function baseMllm({ language, vision }: Pick<Sa2vaConfig, "language" | "vision">): string | null {
+  const found = PUBLISHED.find(
+    ([family, hidden, layers, width]) =>
+      family === language.family &&
+      hidden === language.hiddenSize &&
+      layers === language.layers &&
+      width === vision.hiddenSize,
+  );
+  return found?.[4] ?? null;
+}
+
+/** Chat template and base, as runs record them. */
+export function modelFacts(config: Sa2vaConfig): { readonly template: string; readonly base?: string } {
+  const base = baseMllm(config);
+  return { template: config.template, ...(base === null ? {} : { base }) };
+}

@@ -1,0 +1,220 @@
+/**
+ * `llm_config`: sizes of the language model and which family its tensors follow (docs/spec/sa2va.md#2-model-family,
+ * docs/spec/sa2va.md#11-language-models).
+ */
+import { LabError, shortened } from "../../errors.ts";
+import type { Fields } from "../config-fields.ts";
+import { MOST_POSITIONS, parseRope, type RopeConfig } from "./rope-scaling.ts";
+
+/** Families whose tensor names and forward pass exist here. */
+export type LanguageFamily = "qwen2" | "qwen3" | "llama" | "internlm2" | "phi3";
+
+const ARCHITECTURES: Readonly<Record<string, LanguageFamily>> = {
+  Qwen2ForCausalLM: "qwen2",
+  Qwen3ForCausalLM: "qwen3",
+  LlamaForCausalLM: "llama",
+  InternLM2ForCausalLM: "internlm2",
+  Phi3ForCausalLM: "phi3",
+};
+
+/** What a family's published configuration class takes for a field that a file leaves out. */
+interface Defaults {
+  readonly vocabSize: number;
+  readonly hiddenSize: number;
+  readonly mlpSize: number;
+  /** Undefined: as many as query heads. */
+  readonly kvHeads: number | undefined;
+  /** Undefined: the hidden size divided among the heads. */
+  readonly headSize: number | undefined;
+  readonly maxPositions: number;
+  readonly rmsNormEps: number;
+}
+
+/** All families have 32 layers of 32 heads by default. */
+const LAYERS = 32;
+const HEADS = 32;
+const QWEN: Defaults = {
+  vocabSize: 151_936,
+  hiddenSize: 4096,
+  mlpSize: 22_016,
+  kvHeads: 32,
+  headSize: undefined,
+  maxPositions: 32_768,
+  rmsNormEps: 1e-6,
+};
+const LLAMA: Defaults = {
+  vocabSize: 32_000,
+  hiddenSize: 4096,
+  mlpSize: 11_008,
+  kvHeads: undefined,
+  headSize: undefined,
+  maxPositions: 2048,
+  rmsNormEps: 1e-6,
+};
+/** transformers 4.49 and 5.23; InternLM2's class comes with the checkpoint. */
+const DEFAULTS: Readonly<Record<LanguageFamily, Defaults>> = {
+  qwen2: QWEN,
+  qwen3: { ...QWEN, headSize: 128 },
+  llama: LLAMA,
+  internlm2: { ...LLAMA, vocabSize: 103_168 },
+  phi3: { ...LLAMA, vocabSize: 32_064, hiddenSize: 3072, mlpSize: 8192, maxPositions: 4096, rmsNormEps: 1e-5 },
+};
+
+/** Qwen's own: the keys a window has, and the first layer it applies to. */
+const QWEN_WINDOW = { size: 4096, firstLayer: 28 };
+
+/** Bounds above every published model. */
+export const MOST_LAYERS = 512;
+export const MOST_HEADS = 1024;
+const MOST_ROWS = 2 ** 22;
+
+/** A limit on how far attention looks back. */
+export interface SlidingWindow {
+  /** Keys a query sees, itself included. */
+  readonly size: number;
+  /** The first layer it applies to. */
+  readonly firstLayer: number;
+}
+
+export interface LanguageConfig {
+  readonly family: LanguageFamily;
+  readonly vocabSize: number;
+  readonly hiddenSize: number;
+  readonly layers: number;
+  readonly heads: number;
+  readonly kvHeads: number;
+  /** Channels of one head. */
+  readonly headSize: number;
+  readonly mlpSize: number;
+  /** Whether the projections to queries, keys and values have a bias. */
+  readonly attentionBias: boolean;
+  /** Whether the projection behind the attention has one. */
+  readonly outputBias: boolean;
+  /** Whether the feed-forward layers have one. */
+  readonly mlpBias: boolean;
+  readonly rmsNormEps: number;
+  readonly rope: RopeConfig;
+  /** Undefined when every query sees all that came before. */
+  readonly window: SlidingWindow | undefined;
+  /** Longest sequence the position embedding was trained for. */
+  readonly maxPositions: number;
+  /** The head is the embedding and is not stored. */
+  readonly tiedHead: boolean;
+}
+
+/**
+ * Reads `llm_config`; fields that equal the family's defaults may be absent, as newer files leave them out.
+ * @throws LabError("unsupported") for another family or rotary scaling, LabError("bad-config") for a wrong field
+ */
+export function parseLanguageConfig(fields: Fields): LanguageConfig {
+  const family = parseFamily(fields);
+  const defaults = DEFAULTS[family];
+  fields.oneOf("hidden_act", ["silu", "swish"], "silu");
+  const hiddenSize = fields.whole("hidden_size", defaults.hiddenSize);
+  const heads = fields.whole("num_attention_heads", HEADS, MOST_HEADS);
+  const kvHeads = fields.whole("num_key_value_heads", defaults.kvHeads ?? heads, MOST_HEADS);
+  const headSize = parseHeadSize(fields, defaults, hiddenSize, heads);
+  if (!Number.isInteger(headSize) || headSize % 2 !== 0 || heads % kvHeads !== 0) {
+    throw new LabError(
+      "bad-config",
+      `config.json: llm_config with hidden_size ${hiddenSize}, ${heads} heads and ${kvHeads} key/value heads does not divide evenly`,
+      { subject: "llm_config.num_attention_heads" },
+    );
+  }
+  const maxPositions = fields.whole("max_position_embeddings", defaults.maxPositions, MOST_POSITIONS);
+  const layers = fields.whole("num_hidden_layers", LAYERS, MOST_LAYERS);
+  return {
+    family,
+    vocabSize: fields.whole("vocab_size", defaults.vocabSize, MOST_ROWS),
+    hiddenSize,
+    layers,
+    heads,
+    kvHeads,
+    headSize,
+    mlpSize: fields.whole("intermediate_size", defaults.mlpSize),
+    ...parseBiases(fields, family),
+    rmsNormEps: fields.number("rms_norm_eps", defaults.rmsNormEps),
+    rope: parseRope(fields, headSize, maxPositions),
+    window: parseWindow(fields, family, layers),
+    maxPositions,
+    tiedHead: fields.flag("tie_word_embeddings", false),
+  };
+}
+
+/** InternLM2 knows no width of its own for heads. */
+function parseHeadSize(fields: Fields, defaults: Defaults, hiddenSize: number, heads: number): number {
+  if (fields.raw("head_dim") !== undefined) return fields.whole("head_dim");
+  return defaults.headSize ?? hiddenSize / heads;
+}
+
+/** Qwen2 and Phi-3 have no switch; InternLM2's is on unless the file says otherwise. */
+function parseBiases(
+  fields: Fields,
+  family: LanguageFamily,
+): Pick<LanguageConfig, "attentionBias" | "outputBias" | "mlpBias"> {
+  switch (family) {
+    case "qwen2":
+      return { attentionBias: true, outputBias: false, mlpBias: false };
+    case "phi3":
+      return { attentionBias: false, outputBias: false, mlpBias: false };
+    case "internlm2": {
+      const bias = fields.flag("bias", true);
+      return { attentionBias: bias, outputBias: bias, mlpBias: false };
+    }
+    case "qwen3":
+    case "llama": {
+      const bias = fields.flag("attention_bias", false);
+      const mlpBias = family === "llama" && fields.flag("mlp_bias", false);
+      return { attentionBias: bias, outputBias: bias, mlpBias };
+    }
+  }
+}
+
+/** The class named first in `architectures`, or else `model_type`, which is the family's own name. */
+function parseFamily(fields: Fields): LanguageFamily {
+  const architectures = fields.raw("architectures");
+  const named: unknown = Array.isArray(architectures) ? architectures[0] : undefined;
+  const type = fields.raw("model_type");
+  const family =
+    named === undefined
+      ? Object.values(ARCHITECTURES).find((one) => one === type)
+      : typeof named === "string" && Object.hasOwn(ARCHITECTURES, named)
+        ? ARCHITECTURES[named]
+        : undefined;
+  if (family !== undefined) return family;
+  const found = named ?? type;
+  const known = Object.keys(ARCHITECTURES).join(", ");
+  throw new LabError(
+    "unsupported",
+    `config.json: the language model is ${typeof found === "string" ? shortened(found, 100) : "no architecture"}; this lab runs ${known}`,
+    {
+      subject: "llm_config.architectures",
+    },
+  );
+}
+
+/** Qwen has a switch, and a list of layers or the first one; Phi-3 limits every layer when the size is given. */
+function parseWindow(fields: Fields, family: LanguageFamily, layers: number): SlidingWindow | undefined {
+  if (family === "internlm2" || family === "llama") return undefined;
+  if (family === "phi3") {
+    if (fields.raw("sliding_window") === undefined) return undefined;
+    return { size: fields.whole("sliding_window", undefined, MOST_POSITIONS), firstLayer: 0 };
+  }
+  if (!fields.flag("use_sliding_window", false)) return undefined;
+  const size = fields.whole("sliding_window", QWEN_WINDOW.size, MOST_POSITIONS);
+  const firstLayer = listedWindow(fields, layers) ?? fields.integer("max_window_layers", QWEN_WINDOW.firstLayer);
+  return firstLayer >= layers ? undefined : { size, firstLayer: Math.max(0, firstLayer) };
+}
+
+/** First layer with a window by `layer_types` of newer files, which only the last layers may have here. */
+function listedWindow(fields: Fields, layers: number): number | undefined {
+  const list = fields.raw("layer_types");
+  if (!Array.isArray(list)) return undefined;
+  const found = list.indexOf("sliding_attention");
+  const first = found < 0 ? layers : found;
+  const suffix = list.length === layers && list.every((type, at) => (type === "sliding_attention") === at >= first);
+  if (suffix) return first;
+  throw new LabError("unsupported", "config.json: llm_config.layer_types mixes layers in a way that is not handled", {
+    subject: "llm_config.layer_types",
+  });
+}

@@ -1,0 +1,302 @@
+/**
+ * The language model as the rest of the lab sees it: embeddings in, normed hidden states and a key/value cache out.
+ * Training log-probabilities and cached decoding are this one function (docs/spec/sa2va.md#10-splicing-visual-tokens,
+ * docs/spec/sa2va.md#11-language-models).
+ */
+import { LabError } from "../../errors.ts";
+import { attendsInBlocks, attention, causalMask } from "../../gpu/kernels/attention/attention.ts";
+import { headScores } from "../../gpu/kernels/attention/head-scores.ts";
+import type { TokenScores } from "../../gpu/kernels/logprob.ts";
+import { rmsNorm } from "../../gpu/kernels/norm.ts";
+import { repeatRows } from "../../gpu/kernels/repeat.ts";
+import { angleTable, applyRope, type RopeTable } from "../../gpu/kernels/rope.ts";
+import { PackedMatrix } from "../../gpu/packed/matrix.ts";
+import { recomputed } from "../../gpu/runtime/recompute.ts";
+import { type Tensor, tf } from "../../gpu/tf.ts";
+import type { LanguageConfig } from "../config.ts";
+import type { Probe } from "../probe.ts";
+import { matrixRows, timesMatrix } from "../weights/linear-layer.ts";
+import type { Matrix, Weights } from "../weights/weights.ts";
+import { EMBEDDING_NAMES, HEAD_NAMES, languageFamily } from "./language-families.ts";
+import { packedScores } from "./packed-scores.ts";
+import { ropeFrequencies } from "./rope-scaling.ts";
+
+/** Rotated keys and values of one layer. */
+export interface LayerCache {
+  /** [B, Hkv, T, d] */
+  readonly k: Tensor;
+  /** [B, Hkv, T, d] */
+  readonly v: Tensor;
+}
+
+/** One entry a layer; owned by whoever called the forward pass. */
+export type KvCache = readonly LayerCache[];
+
+/** Frees a cache. */
+export function disposeCache(cache: KvCache): void {
+  for (const { k, v } of cache) tf.dispose([k, v]);
+}
+
+/** The largest storage binding every WebGPU device offers. */
+const SCORE_BYTES = 128 * 2 ** 20;
+
+export interface ForwardOptions {
+  /** Keys and values of what comes before; batch 1 is shared by all rows of x. It is not disposed. */
+  readonly past?: KvCache;
+  /** Position of the first new token in every row; by default the length of `past`. Ignored with `positions`. */
+  readonly offset?: number;
+  /** Positions of the new tokens, one shared row or one per row of x. */
+  readonly positions?: readonly (readonly number[])[];
+  /** Added to the scores on top of causality, broadcastable to [B, 1, T, past + T] (e.g. hidden padding). */
+  readonly mask?: Tensor;
+  /** Sees `layer{i}.q_rope`, `layer{i}.k_rope` and the residual stream `hidden.{i}` (0 = x, i = after layer i). */
+  readonly probe?: Probe;
+  /**
+   * Length of the sequence that rotary scaling for long sequences goes by; by default the largest new position + 1. A
+   * prompt that is computed in parts gives the length of the whole.
+   */
+  readonly ropeLength?: number;
+  /** Largest score array of one attention in bytes; longer sequences are worked off in runs of queries. */
+  readonly scoreBytes?: number;
+}
+
+export interface ForwardResult {
+  /** Hidden states after the final norm, [B, T, D]. */
+  readonly hidden: Tensor;
+  /** Keys and values of past and new tokens. */
+  readonly cache: KvCache;
+}
+
+/** Rows of the embedding: ids [B, T] int32 → [B, T, D]. Not differentiated: embeddings are frozen. */
+export function embedTokens(w: Weights, config: LanguageConfig, ids: Tensor): Tensor {
+  return matrixRows(w.matrix(languageFamily(config).embedding), ids);
+}
+
+/**
+ * Runs all layers. Differentiable in x, in the low-rank branches and, through `past`, in the pass that made it; the
+ * gradient of a shared past is the sum over the rows.
+ * @param x embeddings [B, T, D]
+ * @throws LabError("internal") when past, positions and x do not fit together
+ */
+export function languageForward(
+  w: Weights,
+  config: LanguageConfig,
+  x: Tensor,
+  options: ForwardOptions = {},
+): ForwardResult {
+  const family = languageFamily(config);
+  const [batch, length] = x.shape as [number, number, number];
+  const { past, probe } = options;
+  const pastLength = past?.[0]?.k.shape[2] ?? 0;
+  checkForward(config, batch, length, options);
+  const cache: LayerCache[] = [];
+  const outputs = tf.tidy(() => {
+    const start = options.offset ?? pastLength;
+    const positions = options.positions ?? [Array.from({ length }, (_, at) => start + at)];
+    const reached = positions.reduce((most, row) => row.reduce((top, at) => Math.max(top, at + 1), most), 0);
+    const { perPosition, amplitude } = ropeFrequencies(config.rope, config.headSize, options.ropeLength ?? reached);
+    const rope = angleTable(positions, perPosition, amplitude);
+    let stream = x;
+    for (let layer = 0; layer < config.layers; layer++) {
+      probe?.(`hidden.${layer}`, stream);
+      const block = { w, config, layer, past: past?.[layer], rope, options };
+      const { x: next, k, v } = decoderBlock(block, stream);
+      cache.push({ k, v });
+      stream = next;
+    }
+    probe?.(`hidden.${config.layers}`, stream);
+    const hidden = rmsNorm(stream, w.get(family.finalNorm), config.rmsNormEps);
+    return { hidden, kept: cache.flatMap(({ k, v }) => [k, v]) };
+  });
+  return { hidden: outputs.hidden, cache };
+}
+
+interface Block {
+  readonly w: Weights;
+  readonly config: LanguageConfig;
+  readonly layer: number;
+  readonly past: LayerCache | undefined;
+  readonly rope: RopeTable;
+  readonly options: ForwardOptions;
+}
+
+/** One decoder block, with its inner activations kept for the backward pass or, when the weights say so, recomputed there. */
+function decoderBlock(block: Block, x: Tensor): LayerCache & { readonly x: Tensor } {
+  const { w, config, layer, past, options } = block;
+  const recompute = w.recompute;
+  if (recompute === undefined || options.probe !== undefined) return runBlock(block, x);
+  const held = past === undefined ? [x] : [x, past.k, past.v];
+  const { cos, sin } = block.rope;
+  const [next, k, v] = recomputed({
+    inputs: held,
+    parameters: recompute.trained(`${languageFamily(config).block(layer)}.`),
+    constants: options.mask === undefined ? [cos, sin] : [cos, sin, options.mask],
+    run(inputs, constants) {
+      const [stream, pastK, pastV] = inputs as [Tensor, Tensor?, Tensor?];
+      const [cosine, sine, mask] = constants as [Tensor, Tensor, Tensor?];
+      const out = runBlock(
+        {
+          ...block,
+          past: pastK === undefined || pastV === undefined ? undefined : { k: pastK, v: pastV },
+          rope: { ...block.rope, cos: cosine, sin: sine },
+          options: mask === undefined ? options : { ...options, mask },
+        },
+        stream,
+      );
+      return [out.x, out.k, out.v];
+    },
+  }) as [Tensor, Tensor, Tensor];
+  return { x: next, k, v };
+}
+
+/** Whatever a block makes inside is freed at its end, but for what the tape has kept. */
+function runBlock(block: Block, x: Tensor): LayerCache & { readonly x: Tensor } {
+  const { w, config, layer, past, rope, options } = block;
+  const [next, k, v] = tf.tidy(() => {
+    const family = languageFamily(config);
+    const [batch, length] = x.shape as [number, number, number];
+    const { probe } = options;
+    const path = family.block(layer);
+    const normed = rmsNorm(x, w.get(`${path}.${family.norms[0]}.weight`), config.rmsNormEps);
+    const projected = family.project(w, config, path, normed);
+    const [queryNorm, keyNorm] = family.headNorms ?? [];
+    const normedHeads = (heads: Tensor, norm: string | undefined): Tensor =>
+      norm === undefined ? heads : rmsNorm(heads, w.get(`${path}.${norm}.weight`), config.rmsNormEps);
+    const q = applyRope(normedHeads(projected.q, queryNorm), rope);
+    const fresh = applyRope(normedHeads(projected.k, keyNorm), rope);
+    probe?.(`layer${layer}.q_rope`, q);
+    probe?.(`layer${layer}.k_rope`, fresh);
+    const keys = prepend(past?.k, fresh, batch);
+    const values = prepend(past?.v, projected.v, batch);
+    const reach = config.window !== undefined && layer >= config.window.firstLayer ? config.window.size : undefined;
+    const scale = 1 / Math.sqrt(config.headSize);
+    const mixed = causalAttention(q, keys, values, scale, options, reach).transpose([0, 2, 1, 3]);
+    const attended = x.add(family.output(w, path, mixed.reshape([batch, length, config.heads * config.headSize])));
+    const inner = rmsNorm(attended, w.get(`${path}.${family.norms[1]}.weight`), config.rmsNormEps);
+    return [attended.add(family.mlp(w, path, inner)), keys, values];
+  }) as [Tensor, Tensor, Tensor];
+  return { x: next, k, v };
+}
+
+/**
+ * The matrix of the output head; a model that stores none shares the embedding.
+ * @throws LabError("bad-input") when the weights have neither
+ */
+export function headMatrix(w: Weights): Matrix {
+  for (const name of [...HEAD_NAMES, ...EMBEDDING_NAMES]) {
+    const head = w.findMatrix(name);
+    if (head !== undefined) return head;
+  }
+  throw new LabError("bad-input", `The checkpoint has no tensor "${HEAD_NAMES.join('" or "')}"`, {
+    subject: HEAD_NAMES[0] as string,
+  });
+}
+
+/** Logits over the vocabulary: hidden [N, D] → [N, V]. */
+export function languageLogits(w: Weights, hidden: Tensor): Tensor {
+  return timesMatrix(hidden, headMatrix(w));
+}
+
+/**
+ * Log-probability of `ids` after each hidden state and entropy of the distribution, [N] each; over a long vocabulary
+ * without the logits in memory. @param hidden [N, D] @param temperature τ > 0 @param guard clip bound, Infinity for none
+ */
+export function languageScores(
+  w: Weights,
+  hidden: Tensor,
+  ids: Tensor,
+  temperature: number,
+  guard: number,
+): TokenScores {
+  const head = headMatrix(w);
+  if (head instanceof PackedMatrix) return packedScores(head, hidden, ids, temperature, guard);
+  return headScores(hidden, head, ids, temperature, guard);
+}
+
+/**
+ * Attention of the last Tq of Tk places, cut into runs of queries so that no score array outgrows the limit; a run only
+ * looks at the keys that causality leaves it.
+ */
+function causalAttention(
+  q: Tensor,
+  k: Tensor,
+  v: Tensor,
+  scale: number,
+  options: ForwardOptions,
+  reach: number | undefined,
+): Tensor {
+  if (attendsInBlocks(q, k, v, options.mask)) {
+    return attention(q, k, v, scale, options.mask, reach === undefined ? {} : { reach });
+  }
+  const [batch, heads, length, width] = q.shape as [number, number, number, number];
+  const [, keyHeads, keyLength, valueWidth] = v.shape as [number, number, number, number];
+  const rowBytes = batch * heads * keyLength * Float32Array.BYTES_PER_ELEMENT;
+  const run = Math.max(1, Math.floor((options.scoreBytes ?? SCORE_BYTES) / rowBytes));
+  if (run >= length) {
+    return attention(q, k, v, scale, visibility(length, keyLength - length, keyLength, 0, options.mask, reach));
+  }
+  const parts: Tensor[] = [];
+  for (let start = 0; start < length; start += run) {
+    const count = Math.min(run, length - start);
+    const seen = keyLength - length + start + count;
+    const mask = visibility(count, seen - count, seen, start, options.mask, reach);
+    const queries = tf.slice(q, [0, 0, start, 0], [batch, heads, count, width]);
+    const keys = tf.slice(k, [0, 0, 0, 0], [batch, keyHeads, seen, width]);
+    const values = tf.slice(v, [0, 0, 0, 0], [batch, keyHeads, seen, valueWidth]);
+    parts.push(attention(queries, keys, values, scale, mask));
+  }
+  return tf.concat(parts, 2);
+}
+
+/**
+ * Causality by place for `length` queries after `before` keys, plus the caller's mask cut to them; undefined when
+ * everything is visible.
+ */
+function visibility(
+  length: number,
+  before: number,
+  keyLength: number,
+  start: number,
+  extra: Tensor | undefined,
+  reach: number | undefined,
+): Tensor | undefined {
+  const near = reach !== undefined && keyLength > reach;
+  const causal = length === 1 && !near ? undefined : causalMask(length, keyLength, before, near ? reach : undefined);
+  if (extra === undefined) return causal;
+  const [batch, heads, rows] = extra.shape as [number, number, number, number];
+  const offset = rows === 1 ? 0 : start;
+  const cut = tf.slice(extra, [0, 0, offset, 0], [batch, heads, rows === 1 ? 1 : length, keyLength]);
+  return causal === undefined ? cut : causal.add(cut);
+}
+
+function prepend(past: Tensor | undefined, fresh: Tensor, batch: number): Tensor {
+  if (past === undefined) return fresh;
+  const repeated = past.shape[0] === batch ? past : repeatRows(past, batch);
+  return tf.concat([repeated, fresh], 2);
+}
+
+function checkForward(config: LanguageConfig, batch: number, length: number, options: ForwardOptions): void {
+  const { past, positions } = options;
+  const pastBatch = past?.[0]?.k.shape[0];
+  if (past !== undefined && past.length !== config.layers) {
+    throw new LabError("internal", `A cache of ${past.length} layers does not fit ${config.layers} layers`);
+  }
+  if (pastBatch !== undefined && pastBatch !== 1 && pastBatch !== batch) {
+    throw new LabError("internal", `A cache of ${pastBatch} rows cannot continue a batch of ${batch}`);
+  }
+  if (positions === undefined) return;
+  const rowsFit = positions.length === 1 || positions.length === batch;
+  if (!rowsFit || positions.some((row) => row.length !== length)) {
+    throw new LabError("internal", `Positions do not fit a batch of ${batch} rows of ${length} tokens`);
+  }
+  // A window counts places in the cache, which padding moves away from positions.
+  const before = past?.[0]?.k.shape[2] ?? 0;
+  const longest = before + length;
+  if (config.window !== undefined && longest > config.window.size && positions.some((row) => row[0] !== before)) {
+    throw new LabError(
+      "unsupported",
+      `A batch of ${longest} places with padding is longer than the ${config.window.size} this model looks back`,
+      { subject: "llm_config.sliding_window" },
+    );
+  }
+}

@@ -1,0 +1,39 @@
+/**
+ * Block layout of Llama and of what follows it: separate projections, gated SiLU feed-forward
+ * (docs/spec/sa2va.md#11-language-models).
+ * Qwen2 has a bias on q, k, v; Llama and Qwen3 have one where their settings say so; Qwen3 norms each head of q and k.
+ */
+import { swiglu } from "../gpu/kernels/activation.ts";
+import { type BlockFamily, separateHeads } from "./language/language-family.ts";
+import { linearLayer } from "./weights/linear-layer.ts";
+
+export const LLAMA: BlockFamily = {
+  embedding: "language_model.model.embed_tokens.weight",
+  head: "language_model.lm_head.weight",
+  finalNorm: "language_model.model.norm.weight",
+  norms: ["input_layernorm", "post_attention_layernorm"],
+  block: (index) => `language_model.model.layers.${index}`,
+  linears({ hiddenSize, mlpSize, heads, kvHeads, headSize, attentionBias: bias, outputBias, mlpBias }, path) {
+    return [
+      { path: `${path}.self_attn.q_proj`, inSize: hiddenSize, outSize: heads * headSize, bias },
+      { path: `${path}.self_attn.k_proj`, inSize: hiddenSize, outSize: kvHeads * headSize, bias },
+      { path: `${path}.self_attn.v_proj`, inSize: hiddenSize, outSize: kvHeads * headSize, bias },
+      { path: `${path}.self_attn.o_proj`, inSize: heads * headSize, outSize: hiddenSize, bias: outputBias },
+      { path: `${path}.mlp.gate_proj`, inSize: hiddenSize, outSize: mlpSize, bias: mlpBias },
+      { path: `${path}.mlp.up_proj`, inSize: hiddenSize, outSize: mlpSize, bias: mlpBias },
+      { path: `${path}.mlp.down_proj`, inSize: mlpSize, outSize: hiddenSize, bias: mlpBias },
+    ];
+  },
+  project: (w, config, path, x) => ({
+    q: separateHeads(linearLayer(w, `${path}.self_attn.q_proj`, x), config.heads),
+    k: separateHeads(linearLayer(w, `${path}.self_attn.k_proj`, x), config.kvHeads),
+    v: separateHeads(linearLayer(w, `${path}.self_attn.v_proj`, x), config.kvHeads),
+  }),
+  output: (w, path, x) => linearLayer(w, `${path}.self_attn.o_proj`, x),
+  mlp(w, path, x) {
+    const gated = swiglu(linearLayer(w, `${path}.mlp.gate_proj`, x), linearLayer(w, `${path}.mlp.up_proj`, x));
+    return linearLayer(w, `${path}.mlp.down_proj`, gated);
+  },
+};
+
+export const QWEN3: BlockFamily = { ...LLAMA, headNorms: ["self_attn.q_norm", "self_attn.k_norm"] };

@@ -1,0 +1,58 @@
+/**
+ * The Python files that a checkpoint's `auto_map` needs: transformers runs them when it loads the folder with remote code.
+ * Here they are read for their imports, fetched and copied, never run.
+ */
+import { isRecord } from "../bytes/json.ts";
+
+/** Bounds of what is taken for a checkpoint's code: one file, and how many of them. */
+export const MAX_CODE_BYTES = 2 ** 20;
+export const MAX_CODE_FILES = 64;
+
+/** A Python file in the folder itself; transformers looks nowhere else. */
+export const isCodeFile = (path: string): boolean => /^\w+\.py$/.test(path);
+
+export interface RemoteCode {
+  /** Files that are there, in the order in which they were found. */
+  readonly found: readonly string[];
+  /** Files that are needed and not there, or too large. */
+  readonly missing: readonly string[];
+}
+
+/**
+ * Follows the modules of every `auto_map` and their relative imports.
+ * @param configs parsed config.json and tokenizer_config.json, as far as there are any
+ * @param read text of a file; null when there is none or it is too large
+ */
+export async function remoteCode(
+  configs: readonly unknown[],
+  read: (path: string) => Promise<string | null>,
+): Promise<RemoteCode> {
+  const waiting = configs.flatMap(mappedModules).map((module) => `${module}.py`);
+  const found: string[] = [];
+  const missing: string[] = [];
+  for (let path = waiting.shift(); path !== undefined; path = waiting.shift()) {
+    if (found.includes(path) || missing.includes(path)) continue;
+    const text = found.length < MAX_CODE_FILES ? await read(path) : null;
+    if (text === null) missing.push(path);
+    else {
+      found.push(path);
+      waiting.push(...relativeImports(text).map((module) => `${module}.py`));
+    }
+  }
+  return { found, missing };
+}
+
+/** Modules of an `auto_map`: "module.Class", or a list of such names and nulls. Code of another repository is not ours. */
+function mappedModules(config: unknown): string[] {
+  const map = isRecord(config) && isRecord(config.auto_map) ? Object.values(config.auto_map) : [];
+  return map.flat().flatMap((name) => {
+    const module = typeof name === "string" ? /^(\w+)\.\w+$/.exec(name)?.[1] : undefined;
+    return module === undefined ? [] : [module];
+  });
+}
+
+function relativeImports(text: string): string[] {
+  return [...text.matchAll(/^[ \t]*(?:from[ \t]+\.(\w+)[ \t]+import\b|import[ \t]+\.(\w+)[ \t]*$)/gm)].flatMap(
+    ([, from, plain]) => from ?? plain ?? [],
+  );
+}

@@ -1,0 +1,139 @@
+/**
+ * A checkpoint folder: config.json and one safetensors file or an index with shards
+ * (docs/spec/sa2va.md#3-checkpoint-files).
+ */
+import * as z from "zod/mini";
+import { checkShape, readJson } from "../../bytes/json.ts";
+import type { ByteFolder } from "../../bytes/source.ts";
+import { LabError, quote } from "../../errors.ts";
+import { openSafetensors, type Safetensors } from "../../formats/safetensors.ts";
+import { parseSa2vaConfig, type Sa2vaConfig } from "../config.ts";
+import { sam2Shapes } from "../sam2-shapes.ts";
+import { expectedShapes } from "./tensor-shapes.ts";
+
+const SINGLE = "model.safetensors";
+const INDEX = "model.safetensors.index.json";
+/** The file that says where tensors lie. */
+export const WEIGHT_INDEX = z.object({ weight_map: z.record(z.string(), z.string()) });
+/** Parts of SAM2 that only tracking in video uses. */
+const VIDEO_ONLY =
+  /^grounding_encoder\.sam2_model\.(memory_|mask_downsample\.|maskmem_tpos_enc$|no_mem_pos_enc$|obj_ptr_proj\.|no_obj_ptr$)/;
+
+export interface LoadProgress {
+  readonly done: number;
+  readonly total: number;
+  /** Bytes read of the files, and bytes to read. */
+  readonly bytes: number;
+  readonly totalBytes: number;
+  readonly name: string;
+}
+
+export interface Checkpoint {
+  readonly config: Sa2vaConfig;
+  /** All tensors but those only used for video, in file order. */
+  readonly tensorNames: readonly string[];
+  /** @throws LabError("bad-input") when there is no such tensor */
+  shape(name: string): readonly number[];
+  /** Bytes of the tensors in the files. */
+  readonly bytes: number;
+  /** The file that holds a tensor. @throws LabError("bad-input") when there is no such tensor */
+  holder(name: string): Safetensors;
+}
+
+/** Whether a tensor belongs to a part that pictures never use. */
+export function isVideoOnly(name: string): boolean {
+  return VIDEO_ONLY.test(name);
+}
+
+/**
+ * Opens a folder, reads headers only, and checks that every tensor of the model is there once with its shape.
+ * @throws LabError naming the file, tensor or field
+ */
+export async function openCheckpoint(folder: ByteFolder): Promise<Checkpoint> {
+  const configSource = folder.get("config.json");
+  if (configSource === undefined) {
+    throw new LabError("bad-input", "The model folder has no config.json", { subject: "config.json" });
+  }
+  const config = parseSa2vaConfig(await readJson(configSource));
+  const holders = await openShards(folder);
+  checkShapes(holders, config);
+  const holder = (name: string): Safetensors => {
+    const found = holders.get(name);
+    if (found === undefined) {
+      throw new LabError("bad-input", `The checkpoint has no tensor "${name}"`, { subject: name });
+    }
+    return found;
+  };
+  const tensorNames = [...holders.keys()].filter((name) => !isVideoOnly(name));
+  const sumBytes = (names: readonly string[]): number =>
+    names.reduce((sum, name) => sum + holder(name).info(name).bytes, 0);
+  return {
+    config,
+    tensorNames,
+    bytes: sumBytes(tensorNames),
+    holder,
+    shape: (name) => holder(name).info(name).shape,
+  };
+}
+
+/** The file that holds each tensor. */
+async function openShards(folder: ByteFolder): Promise<Map<string, Safetensors>> {
+  const index = folder.get(INDEX);
+  const holders = new Map<string, Safetensors>();
+  if (index === undefined) {
+    const single = folder.get(SINGLE);
+    if (single === undefined) {
+      throw new LabError("bad-input", `The model folder has neither ${SINGLE} nor ${INDEX}`, { subject: SINGLE });
+    }
+    const file = await openSafetensors(single);
+    for (const name of file.names) holders.set(name, file);
+    return holders;
+  }
+  const { weight_map: weightMap } = checkShape(await readJson(index), WEIGHT_INDEX, INDEX);
+  for (const path of [...new Set(Object.values(weightMap))].sort()) {
+    const shard = folder.get(path);
+    if (shard === undefined) {
+      throw new LabError("bad-input", `${INDEX} lists ${quote(path)}, which is not in the model folder`, {
+        subject: path,
+      });
+    }
+    const file = await openSafetensors(shard);
+    for (const name of file.names) {
+      const other = holders.get(name);
+      if (other !== undefined) {
+        throw new LabError("bad-input", `Tensor ${quote(name)} is in both ${other.source} and ${file.source}`, {
+          subject: name,
+        });
+      }
+      holders.set(name, file);
+    }
+  }
+  for (const [name, path] of Object.entries(weightMap)) {
+    if (holders.get(name)?.source !== folder.get(path)?.name) {
+      throw new LabError("bad-input", `${INDEX} places tensor ${quote(name)} in ${quote(path)}, where it is not`, {
+        subject: name,
+      });
+    }
+  }
+  return holders;
+}
+
+function checkShapes(holders: ReadonlyMap<string, Safetensors>, config: Sa2vaConfig): void {
+  const wantedShapes = [...expectedShapes(config), ...sam2Shapes(config.sam2, config.decoderSizes)];
+  for (const [name, wanted] of wantedShapes) {
+    const file = holders.get(name);
+    if (file === undefined) {
+      throw new LabError("bad-input", `The checkpoint has no tensor "${name}", which its config.json calls for`, {
+        subject: name,
+      });
+    }
+    const { shape } = file.info(name);
+    if (shape.length !== wanted.length || wanted.some((side, axis) => side !== shape[axis])) {
+      throw new LabError(
+        "bad-input",
+        `${file.source}: tensor "${name}" is [${shape.join(", ")}], config.json calls for [${wanted.join(", ")}]`,
+        { subject: name },
+      );
+    }
+  }
+}

@@ -1,0 +1,58 @@
+/** The linear layers of the model by the path of their tensors, whatever form their weight is held in. */
+import { dropout } from "../../gpu/kernels/dropout.ts";
+import { addLowRank, type LowRank, linear } from "../../gpu/kernels/linear.ts";
+import { packedRows } from "../../gpu/packed/gather.ts";
+import type { Arithmetic } from "../../gpu/packed/half.ts";
+import { packedLinear } from "../../gpu/packed/linear.ts";
+import { PackedMatrix } from "../../gpu/packed/matrix.ts";
+import { type Tensor, tf } from "../../gpu/tf.ts";
+import type { Matrix, Weights } from "./weights.ts";
+
+/**
+ * y = x Wᵀ (+ bias) (+ low-rank branch) of the layer `<path>`: `<path>.weight` [out, in], `<path>.bias` if there is one.
+ * @param x [..., in]
+ * @returns [..., out]
+ */
+export function linearLayer(w: Weights, path: string, x: Tensor): Tensor {
+  const [matrix, bias, lora] = [w.matrix(`${path}.weight`), w.find(`${path}.bias`), w.lora(path)];
+  const drops = lora?.dropout;
+  if (drops === undefined) return timesMatrix(x, matrix, bias, lora, w.arithmetic);
+  // As PEFT has it, only what enters the branch is dropped.
+  return tf.tidy(() => {
+    const y = timesMatrix(x, matrix, bias, undefined, w.arithmetic);
+    const [rows, outputs] = [x.size / (x.shape.at(-1) as number), y.shape.at(-1) as number];
+    const kept = dropout(x.reshape([rows, -1]), drops);
+    return addLowRank(y.reshape([rows, outputs]), kept, lora as LowRank).reshape(y.shape);
+  });
+}
+
+/**
+ * The part of the layer `<path>` that gives `count` of its outputs from `first` on.
+ * @returns [..., count]
+ */
+export function linearPart(w: Weights, path: string, x: Tensor, first: number, count: number): Tensor {
+  const weight = w.matrix(`${path}.weight`);
+  return timesMatrix(x, matrixPart(weight, first, count), w.find(`${path}.bias`)?.slice([first], [count]));
+}
+
+/** x Wᵀ (+ bias) (+ low-rank branch) with a matrix at hand (the head has no layer around it). @returns [..., out] */
+export function timesMatrix(
+  x: Tensor,
+  matrix: Matrix,
+  bias?: Tensor,
+  lora?: LowRank,
+  arithmetic: Arithmetic = "f32",
+): Tensor {
+  if (matrix instanceof PackedMatrix) return packedLinear(x, matrix, bias, lora, arithmetic);
+  return linear(x, matrix, bias, lora);
+}
+
+/** Rows `ids` of a matrix, [...ids.shape, in]. Not differentiated: embeddings are frozen. @param ids int32 */
+export function matrixRows(matrix: Matrix, ids: Tensor): Tensor {
+  return matrix instanceof PackedMatrix ? packedRows(matrix, ids) : tf.gather(matrix, ids.toInt());
+}
+
+function matrixPart(matrix: Matrix, first: number, count: number): Matrix {
+  if (matrix instanceof PackedMatrix) return matrix.part(first, count);
+  return matrix.slice([first, 0], [count, matrix.shape[1] as number]);
+}

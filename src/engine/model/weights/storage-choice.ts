@@ -1,0 +1,39 @@
+/** Which tensors of a checkpoint are held packed, in which form, and what they then take. */
+import { BLOCK_ELEMENTS, packedBytes, type WeightStorage } from "../../gpu/packed/storage.ts";
+import { isTrainableBase } from "../adapter/trainable.ts";
+
+/** Forms of the frozen matrices; everything else is f32. */
+export interface StorageChoice {
+  /** Embedding, head and linear layers of the language model. */
+  readonly language: WeightStorage;
+  /** Linear layers of InternViT and of SAM2's image encoder. */
+  readonly towers: WeightStorage;
+}
+
+export const ALL_F32: StorageChoice = { language: "f32", towers: "f32" };
+
+/** The packed form of a tensor, or undefined when it stays an ordinary f32 tensor. */
+export function packedForm(
+  name: string,
+  shape: readonly number[],
+  choice: StorageChoice,
+  blockElements: number = BLOCK_ELEMENTS,
+): WeightStorage | undefined {
+  if (shape.length !== 2 || !name.endsWith(".weight") || isTrainableBase(name)) return undefined;
+  const form = name.startsWith("language_model.") ? choice.language : choice.towers;
+  // In f32 only what would not fit one binding needs blocks.
+  if (form === "f32" && (shape[0] as number) * (shape[1] as number) <= blockElements) return undefined;
+  return form;
+}
+
+/** Bytes of a checkpoint's tensor on the GPU. */
+export function weightBytes(
+  name: string,
+  shape: readonly number[],
+  choice: StorageChoice,
+  blockElements: number = BLOCK_ELEMENTS,
+): number {
+  const form = packedForm(name, shape, choice, blockElements);
+  if (form !== undefined) return packedBytes(form, shape as [number, number], blockElements);
+  return 4 * shape.reduce((product, side) => product * side, 1);
+}

@@ -1,0 +1,130 @@
+/**
+ * How the model sees its parameters. A forward pass never owns weights: it asks a `Weights` view for tensors by their
+ * published names, so that policy, partner (EMA) and reference are the same code over different views, and frozen
+ * tensors are shared by all of them.
+ */
+import { LabError } from "../../errors.ts";
+import type { Dropout } from "../../gpu/kernels/dropout.ts";
+import type { LowRank } from "../../gpu/kernels/linear.ts";
+import type { Arithmetic } from "../../gpu/packed/half.ts";
+import { PackedMatrix } from "../../gpu/packed/matrix.ts";
+import { drawAddress, type RandomKey } from "../../gpu/random.ts";
+import { type Tensor, tf } from "../../gpu/tf.ts";
+
+/** Trainable tensors by full path, e.g. `mlp1.1.weight` or `language_model.model.layers.0.self_attn.q_proj.lora_A.weight`. */
+export type ParameterSet = Readonly<Record<string, Tensor>>;
+
+/** A matrix that products and gathers read, as a tensor or packed. */
+export type Matrix = Tensor | PackedMatrix;
+
+/** Frozen weights by published name. */
+export type FrozenWeights = ReadonlyMap<string, Matrix>;
+
+export interface Weights {
+  /**
+   * Tensor of that published name; throws LabError("bad-input") when the checkpoint has none, LabError("internal") when
+   * it is held packed.
+   */
+  get(name: string): Tensor;
+  find(name: string): Tensor | undefined;
+  /** Weight of a linear layer or an embedding, [out, in], in whatever form it is held. */
+  matrix(name: string): Matrix;
+  findMatrix(name: string): Matrix | undefined;
+  /** Low-rank branch of the linear layer `<path>` (without ".weight"), or undefined when it has none. */
+  lora(path: string): LowRank | undefined;
+  /** Present when blocks of the decoder shall be recomputed in the backward pass instead of kept. */
+  readonly recompute?: Recompute;
+  /** What products with packed matrices are computed in, where the card can. */
+  readonly arithmetic: Arithmetic;
+}
+
+export interface Recompute {
+  /** Trainable tensors whose path begins with `prefix`. */
+  trained(prefix: string): readonly Tensor[];
+}
+
+/** The same weights, with decoder blocks recomputed in the backward pass. @param trainable those behind the view */
+export function recomputing(weights: Weights, trainable: ParameterSet): Weights {
+  const trained = (prefix: string): readonly Tensor[] =>
+    Object.entries(trainable).flatMap(([path, tensor]) => (path.startsWith(prefix) ? [tensor] : []));
+  return { ...weights, recompute: { trained } };
+}
+
+/**
+ * Trainable tensors in front of frozen ones. Nothing is copied.
+ * @param loraScale alpha / r
+ * @param arithmetic of products with packed matrices, where the card can
+ * @param dropout of the low-rank branches, for a pass that trains
+ */
+export function weightsView(
+  frozen: FrozenWeights,
+  trainable: ParameterSet,
+  loraScale: number,
+  arithmetic: Arithmetic = "f32",
+  dropout?: AdapterDropout,
+): Weights {
+  const findMatrix = (name: string): Matrix | undefined => trainable[name] ?? frozen.get(name);
+  const find = (name: string): Tensor | undefined => {
+    const found = findMatrix(name);
+    if (found instanceof PackedMatrix) throw new LabError("internal", `"${name}" is held packed and is no tensor`);
+    return found;
+  };
+  const present = <T>(name: string, found: T | undefined): T => {
+    if (found === undefined)
+      throw new LabError("bad-input", `The checkpoint has no tensor "${name}"`, { subject: name });
+    return found;
+  };
+  return {
+    arithmetic,
+    find,
+    findMatrix,
+    get: (name) => present(name, find(name)),
+    matrix: (name) => present(name, findMatrix(name)),
+    lora(path) {
+      const a = trainable[`${path}.lora_A.weight`];
+      const b = trainable[`${path}.lora_B.weight`];
+      if (a === undefined || b === undefined) return undefined;
+      return { a, b, scale: loraScale, ...(dropout === undefined ? {} : { dropout: layerDropout(dropout, path) }) };
+    },
+  };
+}
+
+/** Dropout of all low-rank branches in one pass; every layer has draws of its own. */
+export interface AdapterDropout {
+  readonly share: number;
+  /** Address of the pass; row and position are the layer's and the element's. */
+  readonly key: Omit<RandomKey, "row" | "position">;
+}
+
+function layerDropout({ share, key }: AdapterDropout, path: string): Dropout {
+  // FNV-1a of the path: layers are told apart however many there are.
+  let row = 0x811c9dc5;
+  for (let at = 0; at < path.length; at++) row = Math.imul(row ^ path.charCodeAt(at), 0x01000193) >>> 0;
+  const { counter, key: words } = drawAddress({ ...key, row, position: 0 });
+  return { share, key: words, counter };
+}
+
+/** Frees frozen weights, whatever form they have. */
+export function disposeWeights(weights: Iterable<Matrix>): void {
+  for (const weight of weights) {
+    if (weight instanceof PackedMatrix) weight.dispose();
+    else tf.dispose(weight);
+  }
+}
+
+/**
+ * The weights as tensors, for work that changes or stores all of them.
+ * @throws LabError("unsupported") when one is held packed
+ */
+export function tensorsOf(weights: FrozenWeights): Map<string, Tensor> {
+  const tensors = new Map<string, Tensor>();
+  for (const [name, weight] of weights) {
+    if (weight instanceof PackedMatrix) {
+      throw new LabError("unsupported", `"${name}" is held in ${weight.storage}; this needs all weights in f32`, {
+        subject: name,
+      });
+    }
+    tensors.set(name, weight);
+  }
+  return tensors;
+}

@@ -1,0 +1,305 @@
+/**
+ * Decoding outside the op layer: prepared dispatches over buffers of our own, several tokens a submit, tokens drawn on the
+ * GPU and read back once per submit (docs/spec/webgpu.md#63-decode-ms-per-step-of-the-same-model). A row that has
+ * ended leaves the batch at the next submit.
+ * A row's numbers do not depend on the other rows, so a rollout repeats alone. Oracle: policy/decode/decode-host.ts;
+ * tests/gpu/decode.test.ts.
+ */
+import { LabError } from "../../errors.ts";
+import { roomFor } from "../../gpu/decode/slot-block.ts";
+import { NO_TOKEN, SLOT_WORDS, type Slot, slotWords } from "../../gpu/decode/state.ts";
+import { inTurn } from "../../gpu/in-turn.ts";
+import { drawAddress } from "../../gpu/random.ts";
+import { onSoftwareAdapter } from "../../gpu/runtime/custom-kernels.ts";
+import { backendDevice, bufferOf, flushBackend } from "../../gpu/runtime/program.ts";
+import { RawBuffers } from "../../gpu/runtime/raw-buffers.ts";
+import { Recording } from "../../gpu/runtime/recording.ts";
+import type { LanguageConfig } from "../../model/language/config-language.ts";
+import { ropeFrequencies } from "../../model/language/rope-scaling.ts";
+import type { Weights } from "../../model/weights/weights.ts";
+import type { GenerateOptions, RowAddress, RowResult } from "./completion.ts";
+import { type DecodeBuffers, type DecodeLoad, type DecodeSizes, decodeStep, seenWords } from "./decode-step.ts";
+import { type BoundModel, bindModel, FOLD_BYTES } from "./decode-weights.ts";
+import type { Prefilled } from "./prefill.ts";
+
+/** Tokens of a submit; after it ended rows leave. */
+const TOKENS_PER_SUBMIT = 8;
+/** Bytes of a drawn token: id, log-probability, entropy, count of logits that are no numbers. */
+const DRAWN_BYTES = 16;
+
+/** Buffers by device, kept from batch to batch. */
+const workspaces = new WeakMap<GPUDevice, RawBuffers>();
+/** By device: its batches share their buffers. */
+const turns = new WeakMap<GPUDevice, ReturnType<typeof inTurn>>();
+
+/** Bytes that decoding keeps on the current device between batches. */
+export function decodeBytes(): number {
+  return workspaces.get(backendDevice())?.bytes ?? 0;
+}
+
+/** Gives back what decoding keeps on the current device. */
+export function freeDecodeBuffers(): void {
+  workspaces.get(backendDevice())?.dispose();
+}
+
+interface Row {
+  readonly ids: number[];
+  readonly logps: number[];
+  readonly entropies: number[];
+  broken: boolean;
+  ended: boolean;
+}
+
+/**
+ * Completes every row; see `generate`. Batches share their buffers, so one that meets another waits for its end.
+ * @param foldBytes copies of matrices allowed, see decode-weights.ts
+ * @throws LabError("cancelled") when the signal fires, LabError("gpu") when the device is lost on the way
+ */
+export async function decodeOnGpu(
+  language: LanguageConfig,
+  weights: Weights,
+  prompts: Prefilled,
+  address: readonly RowAddress[],
+  options: GenerateOptions,
+  ropeLength?: number,
+  foldBytes: number = FOLD_BYTES,
+): Promise<RowResult[]> {
+  const device = backendDevice();
+  const turn = turns.get(device) ?? inTurn();
+  turns.set(device, turn);
+  return turn(() => decodeAlone(device, language, weights, prompts, address, options, ropeLength, foldBytes));
+}
+
+/** @throws LabError as `decodeOnGpu` */
+async function decodeAlone(
+  device: GPUDevice,
+  language: LanguageConfig,
+  weights: Weights,
+  prompts: Prefilled,
+  address: readonly RowAddress[],
+  options: GenerateOptions,
+  ropeLength: number | undefined,
+  foldBytes: number,
+): Promise<RowResult[]> {
+  stopIf(options.signal);
+  const buffers = workspaces.get(device) ?? new RawBuffers(device);
+  workspaces.set(device, buffers);
+  const software = onSoftwareAdapter();
+  const sizes = sizesOf(prompts, options.maxNewTokens);
+  const encoder = device.createCommandEncoder({ label: "decode weights" });
+  const bound = bindModel(weights, language, device, buffers, encoder, foldBytes);
+  const own = rawBuffers(buffers, language, prompts, sizes, address, options, bound, ropeLength);
+  const step = decodeStep(language, bound, own, sizes, options.sampler, options.greedy, software);
+  const recording = new Recording<DecodeLoad>(device, buffers, "decode uniforms", step);
+  flushBackend();
+  device.queue.submit([encoder.finish()]);
+
+  const rows = address.map((): Row => ({ ids: [], logps: [], entropies: [], broken: false, ended: false }));
+  let done = 0;
+  while (done < options.maxNewTokens) {
+    const active = rows.flatMap((row, at) => (row.ended ? [] : [at]));
+    if (active.length === 0) break;
+    const tokens = Math.min(TOKENS_PER_SUBMIT, options.maxNewTokens - done);
+    device.queue.writeBuffer(own.state, 0, slotWords(slotsOf(prompts, sizes, address, rows, active, done)));
+    const drawn = await runTokens(device, buffers, recording, own, sizes, prompts, active, done, tokens);
+    stopIf(options.signal);
+    for (let token = 0; token < tokens; token++) {
+      for (const at of active) take(rows[at] as Row, drawn, token * (sizes.rows + 1) + at, options.stop);
+    }
+    done += tokens;
+  }
+  return rows;
+}
+
+function stopIf(signal: AbortSignal | undefined): void {
+  if (signal?.aborted === true) throw new LabError("cancelled", "Generation was stopped");
+}
+
+/** Encodes and submits `tokens` steps and reads what they drew, [tokens, rows + 1] entries of four words. */
+async function runTokens(
+  device: GPUDevice,
+  buffers: RawBuffers,
+  recording: Recording<DecodeLoad>,
+  own: DecodeBuffers,
+  sizes: DecodeSizes,
+  prompts: Prefilled,
+  active: readonly number[],
+  done: number,
+  tokens: number,
+): Promise<Uint8Array> {
+  const longest = Math.max(...active.map((at) => (prompts.head[at] as number) + (prompts.tail[at] as number)));
+  const rowBytes = (sizes.rows + 1) * DRAWN_BYTES;
+  const staging = buffers.get(
+    "decode read-back",
+    TOKENS_PER_SUBMIT * rowBytes,
+    GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
+  );
+  // The GPU begins with the first token while the others are still being recorded.
+  const encode = (from: number, to: number): GPUCommandEncoder => {
+    const encoder = device.createCommandEncoder({ label: "decode" });
+    const pass = encoder.beginComputePass();
+    for (let token = from; token < to; token++) {
+      recording.encode(pass, { slots: active.length, keys: longest + done + token + 1 });
+    }
+    pass.end();
+    return encoder;
+  };
+  const ahead = Math.min(1, tokens - 1);
+  if (ahead > 0) device.queue.submit([encode(0, ahead).finish()]);
+  const encoder = encode(ahead, tokens);
+  encoder.copyBufferToBuffer(own.drawn, done * rowBytes, staging, 0, tokens * rowBytes);
+  device.queue.submit([encoder.finish()]);
+  await staging.mapAsync(GPUMapMode.READ, 0, tokens * rowBytes).catch((thrown: unknown) => {
+    throw new LabError("gpu", `Drawn tokens could not be read back: ${(thrown as Error).message}`);
+  });
+  const drawn = new Uint8Array(staging.getMappedRange(0, tokens * rowBytes).slice(0));
+  staging.unmap();
+  return drawn;
+}
+
+/** Adds a drawn token to its row, unless the row has ended. */
+function take(row: Row, drawn: Uint8Array, entry: number, stop: GenerateOptions["stop"]): void {
+  if (row.ended) return;
+  const view = new DataView(drawn.buffer, drawn.byteOffset + entry * DRAWN_BYTES, DRAWN_BYTES);
+  const id = view.getUint32(0, true);
+  if (id === NO_TOKEN || view.getUint32(12, true) > 0) {
+    row.broken = true;
+    row.ended = true;
+    return;
+  }
+  row.ids.push(id);
+  row.logps.push(view.getFloat32(4, true));
+  row.entropies.push(view.getFloat32(8, true));
+  row.ended = stop(row.ids);
+}
+
+function sizesOf(prompts: Prefilled, capacity: number): DecodeSizes {
+  const rows = prompts.head.length;
+  const longest = Math.max(...prompts.head.map((head, row) => head + (prompts.tail[row] as number)));
+  return {
+    rows,
+    slots: roomFor(rows),
+    capacity,
+    places: prompts.places,
+    tailStart: prompts.tailStart,
+    keys: longest + capacity,
+  };
+}
+
+/** The rows that go on, each in a slot; the slots that fill the last block write into a row nobody reads. */
+function slotsOf(
+  prompts: Prefilled,
+  sizes: DecodeSizes,
+  address: readonly RowAddress[],
+  rows: readonly Row[],
+  active: readonly number[],
+  count: number,
+): Slot[] {
+  const slots = active.map((row): Slot => {
+    const { ids } = rows[row] as Row;
+    return {
+      row,
+      pastRow: prompts.pastRow[row] as number,
+      head: prompts.head[row] as number,
+      tail: prompts.tail[row] as number,
+      count,
+      id: ids[ids.length - 1] ?? NO_TOKEN,
+      ...drawAddress((address[row] as RowAddress).key),
+    };
+  });
+  const idle: Slot = {
+    row: sizes.rows,
+    pastRow: 0,
+    head: 0,
+    tail: 0,
+    count: 0,
+    id: 0,
+    counter: [0, 0, 0],
+    key: [0, 0],
+    position: 0,
+  };
+  while (slots.length < sizes.slots) slots.push(idle);
+  return slots;
+}
+
+function rawBuffers(
+  buffers: RawBuffers,
+  config: LanguageConfig,
+  prompts: Prefilled,
+  sizes: DecodeSizes,
+  address: readonly RowAddress[],
+  options: GenerateOptions,
+  bound: BoundModel,
+  ropeLength: number | undefined,
+): DecodeBuffers {
+  const { hiddenSize, mlpSize, heads, kvHeads, headSize, vocabSize, layers } = config;
+  const { rows, slots, capacity, keys } = sizes;
+  const make = (name: string, elements: number): GPUBuffer =>
+    buffers.get(
+      `decode ${name}`,
+      4 * elements,
+      GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST | GPUBufferUsage.COPY_SRC,
+    );
+  const words = seenWords(vocabSize, options.sampler);
+  const seen = make("seen ids", (rows + 1) * words);
+  const angles = make("angles", keys * headSize);
+  const queue = backendDevice().queue;
+  queue.writeBuffer(angles, 0, anglesOf(config, keys, ropeLength));
+  if (words > 0) queue.writeBuffer(seen, 0, seenIds(address, words));
+  const empty = buffers.get("decode empty", 16, GPUBufferUsage.STORAGE);
+  return {
+    state: make("state", slots * SLOT_WORDS),
+    given: bufferOf(prompts.first),
+    angles,
+    x: make("stream", slots * hiddenSize),
+    normed: make("normed", slots * hiddenSize),
+    projected: make("projected", slots * (heads + 2 * kvHeads) * headSize),
+    branch: make("branch", slots * bound.rank),
+    query: make("queries", slots * heads * headSize),
+    scores: make("scores", slots * heads * keys),
+    mixed: make("mixed", slots * heads * headSize),
+    pairs: make("pairs", slots * 2 * mlpSize),
+    gated: make("gated", slots * mlpSize),
+    logits: make("logits", slots * vocabSize),
+    seen,
+    drawn: make("drawn", (rows + 1) * capacity * (DRAWN_BYTES / 4)),
+    empty,
+    caches: Array.from({ length: layers }, (_, layer) => {
+      const past = prompts.past?.[layer];
+      const elements = (rows + 1) * kvHeads * capacity * headSize;
+      return {
+        pastKeys: past === undefined ? empty : bufferOf(past.k),
+        pastValues: past === undefined ? empty : bufferOf(past.v),
+        ownKeys: make(`keys ${layer}`, elements),
+        ownValues: make(`values ${layer}`, elements),
+      };
+    }),
+  };
+}
+
+/** cos and sin of every position from 0 on, [positions, 2, d/2]. */
+function anglesOf(config: LanguageConfig, positions: number, ropeLength = positions): Float32Array<ArrayBuffer> {
+  const { perPosition, amplitude } = ropeFrequencies(config.rope, config.headSize, ropeLength);
+  const half = perPosition.length;
+  const values = new Float32Array(positions * 2 * half);
+  for (let position = 0; position < positions; position++) {
+    perPosition.forEach((frequency, k) => {
+      values[position * 2 * half + k] = amplitude * Math.cos(position * frequency);
+      values[(position * 2 + 1) * half + k] = amplitude * Math.sin(position * frequency);
+    });
+  }
+  return values;
+}
+
+/** One bit an id, a run of words a row. Ids beyond the vocabulary have no logit to change, as on the host. */
+function seenIds(address: readonly RowAddress[], words: number): Uint32Array<ArrayBuffer> {
+  const bits = new Uint32Array(address.length * words);
+  address.forEach(({ promptIds }, row) => {
+    for (const id of promptIds) {
+      if (id >= 32 * words) continue;
+      const at = row * words + (id >>> 5);
+      bits[at] = ((bits[at] as number) | (1 << (id & 31))) >>> 0;
+    }
+  });
+  return bits;
+}

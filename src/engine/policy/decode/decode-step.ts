@@ -1,0 +1,300 @@
+/** One decoding step of a batch as a list of prepared dispatches: a token in, the next one drawn. */
+
+import {
+  EMBED,
+  HEAD_NORM,
+  headBlocks,
+  mixProgram,
+  NORM,
+  ROTATE,
+  scoreLanes,
+  scoresProgram,
+  sharedHeads,
+} from "../../gpu/decode/attend.ts";
+import { POINT_LANES, withReduction } from "../../gpu/decode/lanes.ts";
+import { PACKED_STEP, packedEmbedProgram, packedLinearProgram } from "../../gpu/decode/packed-products.ts";
+import { GATE, linearProgram } from "../../gpu/decode/products.ts";
+import { SAMPLE } from "../../gpu/decode/sample.ts";
+import { slotBlock } from "../../gpu/decode/slot-block.ts";
+import { PackedMatrix } from "../../gpu/packed/matrix.ts";
+import { buffersOf } from "../../gpu/packed/product.ts";
+import { paddedWidth } from "../../gpu/packed/storage.ts";
+import { broadcastLanes } from "../../gpu/runtime/custom-kernels.ts";
+import type { Prepared } from "../../gpu/runtime/recording.ts";
+import { DISPATCH_WORK } from "../../gpu/runtime/work-budget.ts";
+import type { LanguageConfig } from "../../model/language/config-language.ts";
+import type { HeadRows } from "../../model/language/decode-layout.ts";
+import type { BoundLayers, BoundModel, BoundProduct } from "./decode-weights.ts";
+import type { SamplerSettings } from "./sampler.ts";
+
+/** What a run of the step has to work through. */
+export interface DecodeLoad {
+  /** Slots in use. */
+  readonly slots: number;
+  /** Keys of the longest of them, its new token included. */
+  readonly keys: number;
+}
+
+/** Sizes of a batch. */
+export interface DecodeSizes {
+  readonly rows: number;
+  /** Slots that buffers have room for: rows rounded up to whole blocks. */
+  readonly slots: number;
+  /** New tokens a row's cache holds. */
+  readonly capacity: number;
+  /** Places of the prompt cache and where its tails begin. */
+  readonly places: number;
+  readonly tailStart: number;
+  /** Keys a row of scores has room for. */
+  readonly keys: number;
+}
+
+/** Activations and state; every one is written before it is read. */
+export interface DecodeBuffers {
+  readonly state: GPUBuffer;
+  /** First embeddings, [rows, D]. */
+  readonly given: GPUBuffer;
+  /** cos and sin of every position, [positions, 2, d/2]. */
+  readonly angles: GPUBuffer;
+  readonly x: GPUBuffer;
+  readonly normed: GPUBuffer;
+  /** Queries, keys and values side by side. */
+  readonly projected: GPUBuffer;
+  /** Inner product of a low-rank branch. */
+  readonly branch: GPUBuffer;
+  readonly query: GPUBuffer;
+  readonly scores: GPUBuffer;
+  readonly mixed: GPUBuffer;
+  /** Gate and up side by side. */
+  readonly pairs: GPUBuffer;
+  readonly gated: GPUBuffer;
+  readonly logits: GPUBuffer;
+  readonly seen: GPUBuffer;
+  readonly drawn: GPUBuffer;
+  /** Bound where a part is absent. */
+  readonly empty: GPUBuffer;
+  /** Per layer: keys and values of the prompts and of new tokens. */
+  readonly caches: readonly {
+    readonly pastKeys: GPUBuffer;
+    readonly pastValues: GPUBuffer;
+    readonly ownKeys: GPUBuffer;
+    readonly ownValues: GPUBuffer;
+  }[];
+}
+
+const PHILOX_ROUNDS = 10;
+
+export function decodeStep(
+  config: LanguageConfig,
+  model: BoundModel,
+  buffers: DecodeBuffers,
+  sizes: DecodeSizes,
+  sampler: SamplerSettings,
+  greedy: boolean,
+  software: boolean,
+): Prepared<DecodeLoad>[] {
+  const { hiddenSize, mlpSize, heads, kvHeads, headSize, vocabSize } = config;
+  const block = slotBlock(sizes.slots, software, broadcastLanes());
+  const list: Prepared<DecodeLoad>[] = [];
+  /** Workgroups of a program with a thread for each of so many points of a slot. */
+  const points =
+    (count: number): Prepared<DecodeLoad>["grid"] =>
+    ({ slots }) => [Math.ceil((slots * count) / POINT_LANES), 1];
+
+  const norm = (weight: GPUBuffer): void => {
+    const { program, groups } = withReduction(NORM, software);
+    list.push({
+      program,
+      buffers: [buffers.x, weight, buffers.normed],
+      uniforms: [sizes.slots, hiddenSize / 4, config.rmsNormEps],
+      grid: ({ slots }) => [groups(slots), 1],
+    });
+  };
+  /** One product, in as many dispatches as its size asks for. */
+  const product = (x: GPUBuffer, result: GPUBuffer, stride: number, add: boolean, given: BoundProduct): void => {
+    const { inSize, outSize, first, weight, bias } = given;
+    if (weight instanceof PackedMatrix) {
+      packedProduct(x, result, stride, add, given, weight);
+      return;
+    }
+    const { program, groups } = withReduction(linearProgram(block), software);
+    const tiles = Math.ceil(outSize / 4);
+    const most = Math.max(1, Math.floor(DISPATCH_WORK / (4 * inSize * sizes.slots)));
+    const scale = given.lora?.scale ?? 1;
+    for (let tile0 = 0; tile0 < tiles; tile0 += most) {
+      const count = Math.min(most, tiles - tile0);
+      const flags = [Number(bias !== undefined), Number(add)];
+      list.push({
+        program,
+        buffers: [x, weight, bias ?? buffers.empty, result],
+        uniforms: [count, tile0, inSize / 4, outSize, inSize / 4, 0, stride, first, scale, ...flags],
+        grid: ({ slots }) => [groups(count), Math.ceil(slots / block.slots)],
+      });
+    }
+  };
+  /** The same over packed blocks of rows. */
+  const packedProduct = (
+    x: GPUBuffer,
+    result: GPUBuffer,
+    stride: number,
+    add: boolean,
+    { inSize, first, bias }: BoundProduct,
+    { storage, blocks }: PackedMatrix,
+  ): void => {
+    const { program, groups } = withReduction(packedLinearProgram(storage, block), software);
+    const most = Math.max(1, Math.floor(DISPATCH_WORK / (4 * inSize * sizes.slots)));
+    const units = [inSize / PACKED_STEP, paddedWidth(storage, inSize) / PACKED_STEP];
+    for (const part of blocks) {
+      const tiles = Math.ceil(part.rows / 4);
+      for (let tile0 = 0; tile0 < tiles; tile0 += most) {
+        const count = Math.min(most, tiles - tile0);
+        const place = [part.skip, part.first, part.rows, stride, first];
+        const flags = [Number(bias !== undefined), Number(add)];
+        list.push({
+          program,
+          buffers: [x, ...buffersOf(part), bias ?? buffers.empty, result],
+          uniforms: [count, tile0, ...units, ...place, part.unit, ...flags],
+          grid: ({ slots }) => [groups(count), Math.ceil(slots / block.slots)],
+        });
+      }
+    }
+  };
+  /** Linear layers of one input with their branches; `add` keeps what the result held. */
+  const layers = (x: GPUBuffer, given: BoundLayers, result: GPUBuffer, add: boolean): void => {
+    for (const { lora, ...plain } of given.products) {
+      const stride = given.outSize;
+      product(x, result, stride, add, { ...plain, lora: undefined });
+      if (lora === undefined) continue;
+      const { rank } = lora;
+      const inner = { weight: lora.a, bias: undefined, inSize: plain.inSize, outSize: rank, first: 0, lora: undefined };
+      product(x, buffers.branch, rank, false, inner);
+      product(buffers.branch, result, stride, true, { ...plain, weight: lora.b, bias: undefined, inSize: rank, lora });
+    }
+  };
+
+  const table = model.embedding;
+  if (table instanceof PackedMatrix) {
+    const units = [hiddenSize / PACKED_STEP, paddedWidth(table.storage, hiddenSize) / PACKED_STEP];
+    for (const part of table.blocks) {
+      list.push({
+        program: packedEmbedProgram(table.storage),
+        buffers: [...buffersOf(part), buffers.given, buffers.state, buffers.x],
+        uniforms: [sizes.slots, ...units, part.skip, part.first, part.rows, part.unit],
+        grid: points(hiddenSize / PACKED_STEP),
+      });
+    }
+  } else {
+    list.push({
+      program: EMBED,
+      buffers: [table, buffers.given, buffers.state, buffers.x],
+      uniforms: [sizes.slots, hiddenSize / 4],
+      grid: points(hiddenSize / 4),
+    });
+  }
+  const cacheUniforms = [headSize / 4, heads, kvHeads, sizes.tailStart, sizes.places, sizes.capacity, sizes.keys];
+  const lanes = scoreLanes(software);
+  const shared = sharedHeads(heads, kvHeads, software);
+  const blocks = headBlocks(heads, kvHeads, shared);
+  model.blocks.forEach((own, layer) => {
+    const cache = buffers.caches[layer] as DecodeBuffers["caches"][number];
+    const { layout } = own;
+    norm(own.norms[0]);
+    layers(buffers.normed, own.projections, buffers.projected, false);
+    const headRows = (rows: HeadRows): number[] => [rows.first / 4, rows.perGroup, rows.groupStride / 4];
+    if (own.headNorms !== undefined) {
+      const { program, groups } = withReduction(HEAD_NORM, software);
+      const each = heads + kvHeads;
+      list.push({
+        program,
+        buffers: [...own.headNorms, buffers.projected],
+        uniforms: [
+          software ? sizes.slots * each : each,
+          headSize / 4,
+          config.rmsNormEps,
+          heads,
+          kvHeads,
+          own.projections.outSize / 4,
+          ...headRows(layout.query),
+          ...headRows(layout.key),
+        ],
+        grid: ({ slots }) => (software ? [groups(slots * each), 1] : [groups(each), slots]),
+      });
+    }
+    list.push({
+      program: ROTATE,
+      buffers: [buffers.projected, buffers.angles, buffers.state, buffers.query, cache.ownKeys, cache.ownValues],
+      uniforms: [
+        sizes.slots,
+        headSize / 8,
+        heads,
+        kvHeads,
+        own.projections.outSize / 4,
+        sizes.capacity,
+        ...[layout.query, layout.key, layout.value].flatMap(headRows),
+      ],
+      grid: points((heads + 2 * kvHeads) * (headSize / 8)),
+    });
+    list.push({
+      program: scoresProgram(lanes, shared),
+      buffers: [buffers.query, cache.pastKeys, cache.ownKeys, buffers.state, buffers.scores],
+      uniforms: [...cacheUniforms, 1 / Math.sqrt(headSize)],
+      grid: ({ slots, keys }) => [Math.ceil(keys / (2 * lanes)), slots * blocks],
+    });
+    const mix = withReduction(mixProgram(shared), software);
+    const tiles = (blocks * headSize) / 8;
+    list.push({
+      program: mix.program,
+      buffers: [buffers.scores, cache.pastValues, cache.ownValues, buffers.state, buffers.mixed],
+      uniforms: [software ? sizes.slots * tiles : tiles, ...cacheUniforms],
+      grid: ({ slots }) => (software ? [mix.groups(slots * tiles), 1] : [mix.groups(tiles), slots]),
+    });
+    layers(buffers.mixed, own.output, buffers.x, true);
+    norm(own.norms[1]);
+    layers(buffers.normed, own.gated, buffers.pairs, false);
+    list.push({
+      program: GATE,
+      buffers: [buffers.pairs, buffers.gated],
+      uniforms: [sizes.slots, mlpSize / 4, own.gated.outSize / 4, layout.gateFirst / 4, layout.upFirst / 4],
+      grid: points(mlpSize / 4),
+    });
+    layers(buffers.gated, own.down, buffers.x, true);
+  });
+  norm(model.finalNorm);
+  const head = {
+    weight: model.head,
+    bias: undefined,
+    inSize: hiddenSize,
+    outSize: vocabSize,
+    first: 0,
+    lora: undefined,
+  };
+  product(buffers.normed, buffers.logits, vocabSize, false, head);
+  const { temperature, guard, topK, topP, minP, repetitionPenalty } = sampler;
+  const sample = withReduction(SAMPLE, software);
+  list.push({
+    program: sample.program,
+    buffers: [buffers.logits, buffers.state, buffers.seen, buffers.drawn],
+    uniforms: [
+      sizes.slots,
+      vocabSize,
+      sizes.rows + 1,
+      Number(greedy),
+      temperature,
+      greedy ? 1 : temperature,
+      Math.min(guard, 3.4e38),
+      topK,
+      Math.floor((1 - topP) * 2 ** 32),
+      minP,
+      repetitionPenalty,
+      seenWords(vocabSize, sampler),
+      PHILOX_ROUNDS,
+    ],
+    grid: ({ slots }) => [sample.groups(slots), 1],
+  });
+  return list;
+}
+
+/** Words of a row's set of seen ids; none where nothing asks for it. */
+export function seenWords(vocabSize: number, sampler: SamplerSettings): number {
+  return sampler.repetitionPenalty === 1 ? 0 : Math.ceil(vocabSize / 32);
+}

@@ -1,0 +1,241 @@
+/**
+ * The weights of a decoding step as GPU buffers, and whether the decoding programs can use them at all. Of a small model
+ * the low-rank branches are folded into copies of the matrices, layers with one input below each other, which halves the
+ * dispatches; of a large one nothing is copied and every branch is two more products.
+ */
+import { LabError } from "../../errors.ts";
+import { PACKED_STEP } from "../../gpu/decode/packed-products.ts";
+import { FOLD } from "../../gpu/decode/products.ts";
+import { PackedMatrix } from "../../gpu/packed/matrix.ts";
+import { bufferOf } from "../../gpu/runtime/program.ts";
+import type { RawBuffers } from "../../gpu/runtime/raw-buffers.ts";
+import { Recording } from "../../gpu/runtime/recording.ts";
+import type { Tensor } from "../../gpu/tf.ts";
+import type { LanguageConfig } from "../../model/language/config-language.ts";
+import { type DecodeBlock, decodeBlock } from "../../model/language/decode-layout.ts";
+import { headMatrix } from "../../model/language/language.ts";
+import { languageFamily } from "../../model/language/language-families.ts";
+import { languageLinears } from "../../model/language/language-shapes.ts";
+import { ropeSwitch } from "../../model/language/rope-scaling.ts";
+import type { Matrix, Weights } from "../../model/weights/weights.ts";
+
+/** A matrix as a step reads it: f32 rows in one buffer, or packed blocks. */
+export type BoundMatrix = GPUBuffer | PackedMatrix;
+
+/** result[:, first …] (+)= scale · x Wᵀ (+ bias), in one dispatch, or one a block. */
+export interface BoundProduct {
+  readonly weight: BoundMatrix;
+  readonly bias: GPUBuffer | undefined;
+  readonly inSize: number;
+  readonly outSize: number;
+  /** First output. */
+  readonly first: number;
+  /** Low-rank branch: the first factor, then the second on what that gives. */
+  readonly lora:
+    | { readonly a: GPUBuffer; readonly b: GPUBuffer; readonly rank: number; readonly scale: number }
+    | undefined;
+}
+
+/** Linear layers of one input. */
+export interface BoundLayers {
+  readonly products: readonly BoundProduct[];
+  readonly outSize: number;
+}
+
+export interface BoundBlock {
+  readonly layout: DecodeBlock;
+  readonly norms: readonly [GPUBuffer, GPUBuffer];
+  /** Norms of each head of queries and keys. */
+  readonly headNorms: readonly [query: GPUBuffer, key: GPUBuffer] | undefined;
+  readonly projections: BoundLayers;
+  readonly output: BoundLayers;
+  readonly gated: BoundLayers;
+  readonly down: BoundLayers;
+}
+
+export interface BoundModel {
+  readonly embedding: BoundMatrix;
+  readonly blocks: readonly BoundBlock[];
+  readonly finalNorm: GPUBuffer;
+  readonly head: BoundMatrix;
+  /** Rank of the widest branch that was not folded in. */
+  readonly rank: number;
+}
+
+/** Copies of matrices are made up to this many bytes. */
+export const FOLD_BYTES = 64 * 2 ** 20;
+
+/**
+ * Why a model cannot be decoded by the own programs, or undefined when it can.
+ * @param length places of the longest sequence
+ * @param bindingBytes largest buffer a program may read
+ * @param oneLength whether all tokens are rotated as in a sequence of one length
+ */
+export function decodeBlocker(
+  weights: Weights,
+  config: LanguageConfig,
+  length: number,
+  bindingBytes: number,
+  oneLength = false,
+): string | undefined {
+  const { hiddenSize, mlpSize, headSize, heads } = config;
+  if (hiddenSize % 4 !== 0 || mlpSize % 4 !== 0 || headSize % 8 !== 0 || (heads * headSize) % 4 !== 0) {
+    return "sizes that are not read four at a time";
+  }
+  const change = ropeSwitch(config.rope);
+  if (!oneLength && change !== undefined && length > change) return "rotary angles that change with the length";
+  if (config.window !== undefined && length > config.window.size) return "a sliding window shorter than the sequence";
+  const paths = languageLinears(config).map(({ path }) => path);
+  if (paths.some((path) => (weights.lora(path)?.a.shape[0] ?? 0) % 4 !== 0))
+    return "a rank that is no multiple of four";
+  const matrices: Matrix[] = [
+    weights.matrix(languageFamily(config).embedding),
+    headMatrix(weights),
+    ...paths.map((path) => weights.matrix(`${path}.weight`)),
+  ];
+  const packed = matrices.filter((matrix) => matrix instanceof PackedMatrix);
+  if (packed.some(({ shape }) => shape[1] % PACKED_STEP !== 0)) return "sizes that are not read eight at a time";
+  const plain = matrices.filter((matrix): matrix is Tensor => !(matrix instanceof PackedMatrix));
+  if (plain.some((matrix) => matrix.dtype !== "float32")) return "weights of another type";
+  const bytes = [...plain.map((matrix) => 4 * matrix.size), ...packed.flatMap((matrix) => matrix.blockBytes)];
+  if (bytes.some((one) => one > bindingBytes)) return "a matrix above the adapter's largest binding";
+  return undefined;
+}
+
+/**
+ * Looks all buffers up; folds branches with work recorded into `encoder`.
+ * @param foldBytes copies of matrices allowed
+ */
+export function bindModel(
+  weights: Weights,
+  config: LanguageConfig,
+  device: GPUDevice,
+  buffers: RawBuffers,
+  encoder: GPUCommandEncoder,
+  foldBytes: number,
+): BoundModel {
+  const bytes = languageLinears(config).reduce((sum, { inSize, outSize }) => sum + 4 * inSize * outSize, 0);
+  // A copy of a packed matrix would undo the packing.
+  const packed = languageLinears(config).some(({ path }) => weights.matrix(`${path}.weight`) instanceof PackedMatrix);
+  const layers =
+    bytes <= foldBytes && !packed
+      ? folding(weights, config, device, buffers, encoder)
+      : { of: referring(weights, config), end() {} };
+  const blocks = Array.from({ length: config.layers }, (_, layer): BoundBlock => {
+    const layout = decodeBlock(config, layer);
+    return {
+      layout,
+      norms: [bufferOf(weights.get(layout.norms[0])), bufferOf(weights.get(layout.norms[1]))],
+      headNorms:
+        layout.headNorms === undefined
+          ? undefined
+          : [bufferOf(weights.get(layout.headNorms[0])), bufferOf(weights.get(layout.headNorms[1]))],
+      projections: layers.of(`qkv ${layer}`, layout.projections),
+      output: layers.of(`output ${layer}`, [layout.output]),
+      gated: layers.of(`gated ${layer}`, layout.gated),
+      down: layers.of(`down ${layer}`, [layout.down]),
+    };
+  });
+  layers.end();
+  const family = languageFamily(config);
+  const products = blocks.flatMap((block) =>
+    [block.projections, block.output, block.gated, block.down].flatMap((group) => group.products),
+  );
+  return {
+    embedding: boundMatrix(weights.matrix(family.embedding)),
+    blocks,
+    finalNorm: bufferOf(weights.get(family.finalNorm)),
+    head: boundMatrix(headMatrix(weights)),
+    rank: Math.max(0, ...products.map(({ lora }) => lora?.rank ?? 0)),
+  };
+}
+
+function boundMatrix(matrix: Matrix): BoundMatrix {
+  return matrix instanceof PackedMatrix ? matrix : bufferOf(matrix);
+}
+
+/** @throws LabError("internal") for packed weights, of which no copies are made */
+function matrixBuffer(matrix: Matrix): GPUBuffer {
+  if (matrix instanceof PackedMatrix) throw new LabError("internal", "Packed weights are not folded");
+  return bufferOf(matrix);
+}
+
+type Layers = (name: string, paths: readonly string[]) => BoundLayers;
+
+function sizesByPath(config: LanguageConfig): (path: string) => { readonly inSize: number; readonly outSize: number } {
+  const known = new Map(languageLinears(config).map((linear) => [linear.path, linear]));
+  return (path) => known.get(path) ?? { inSize: 0, outSize: 0 };
+}
+
+/** The stored matrices themselves. */
+function referring(weights: Weights, config: LanguageConfig): Layers {
+  const sizeOf = sizesByPath(config);
+  return (_, paths) => {
+    let first = 0;
+    const products = paths.map((path): BoundProduct => {
+      const { inSize, outSize } = sizeOf(path);
+      const bias = weights.find(`${path}.bias`);
+      const lora = weights.lora(path);
+      const product = {
+        weight: boundMatrix(weights.matrix(`${path}.weight`)),
+        bias: bias === undefined ? undefined : bufferOf(bias),
+        inSize,
+        outSize,
+        first,
+        lora:
+          lora === undefined
+            ? undefined
+            : { a: bufferOf(lora.a), b: bufferOf(lora.b), rank: lora.a.shape[0] as number, scale: lora.scale },
+      };
+      first += outSize;
+      return product;
+    });
+    return { products, outSize: first };
+  };
+}
+
+/** Copies with the branches folded in. */
+function folding(
+  weights: Weights,
+  config: LanguageConfig,
+  device: GPUDevice,
+  buffers: RawBuffers,
+  encoder: GPUCommandEncoder,
+): { readonly of: Layers; end(): void } {
+  const sizeOf = sizesByPath(config);
+  const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST;
+  const empty = buffers.get("decode empty", 16, GPUBufferUsage.STORAGE);
+  const folds: ConstructorParameters<typeof Recording<null>>[3][number][] = [];
+  return {
+    of(name, paths) {
+      const inSize = sizeOf(paths[0] as string).inSize;
+      const outSize = paths.reduce((sum, path) => sum + sizeOf(path).outSize, 0);
+      const weight = buffers.get(`decode ${name}`, 4 * inSize * outSize, usage);
+      const hasBias = weights.find(`${paths[0]}.bias`) !== undefined;
+      const bias = hasBias ? buffers.get(`decode ${name} bias`, 4 * outSize, usage) : undefined;
+      let row0 = 0;
+      for (const path of paths) {
+        const rows = sizeOf(path).outSize;
+        const lora = weights.lora(path);
+        const [a, b] = lora === undefined ? [empty, empty] : [bufferOf(lora.a), bufferOf(lora.b)];
+        folds.push({
+          program: FOLD,
+          buffers: [matrixBuffer(weights.matrix(`${path}.weight`)), a, b, weight],
+          uniforms: [inSize / 4, row0, lora?.a.shape[0] ?? 0, lora?.scale ?? 0],
+          grid: () => [Math.ceil(inSize / 32), rows],
+        });
+        if (bias !== undefined) {
+          encoder.copyBufferToBuffer(bufferOf(weights.get(`${path}.bias`)), 0, bias, 4 * row0, 4 * rows);
+        }
+        row0 += rows;
+      }
+      return { products: [{ weight, bias, inSize, outSize, first: 0, lora: undefined }], outSize };
+    },
+    end() {
+      const recording = new Recording<null>(device, buffers, "decode fold uniforms", folds);
+      const pass = encoder.beginComputePass({ label: "fold low-rank branches" });
+      recording.encode(pass, null);
+      pass.end();
+    },
+  };
+}

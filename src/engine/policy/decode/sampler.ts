@@ -1,0 +1,300 @@
+/**
+ * Token sampler on the CPU, in double precision. Order of the steps (transformers' order, with our guard clip in front of
+ * the temperature): repetition penalty → guard clip → temperature → top-k → top-p → min-p. Greedy decoding takes the
+ * largest logit after the repetition penalty.
+ */
+import type { LabConfig } from "../../config/table.ts";
+import { LabError } from "../../errors.ts";
+
+export interface SamplerSettings {
+  /** τ > 0. Greedy decoding is `greedyToken`, not a temperature of 0. */
+  readonly temperature: number;
+  /** Logits are clipped to ±guard before the temperature; Infinity for none. */
+  readonly guard: number;
+  /** Keep the k likeliest tokens and all that tie with the last of them; 0 for all. */
+  readonly topK: number;
+  /** Keep the smallest set whose mass reaches topP; 1 for all. */
+  readonly topP: number;
+  /** Drop tokens below minP times the largest probability; 0 for none. */
+  readonly minP: number;
+  /** Divides positive and multiplies negative logits of ids already seen in prompt or output; 1 for none. */
+  readonly repetitionPenalty: number;
+}
+
+/** What rollouts use for training: the untouched distribution, only guarded. */
+export const FULL_SAMPLING: SamplerSettings = {
+  temperature: 1,
+  guard: 30,
+  topK: 0,
+  topP: 1,
+  minP: 0,
+  repetitionPenalty: 1,
+};
+
+/** Sampling as the run's settings say. */
+export function samplerSettings(config: LabConfig): SamplerSettings {
+  const { temperature, topK, topP, minP, repetitionPenalty } = config;
+  return { temperature, topK, topP, minP, repetitionPenalty, guard: config.logitGuard };
+}
+
+export interface SampledToken {
+  /** -1 when no logit of the row is a number. */
+  readonly id: number;
+  /** log-prob of `id` in the full guarded and tempered distribution, the one the ratio uses; NaN when a logit is NaN. */
+  readonly logpFull: number;
+  /** log-prob of `id` in the distribution it was drawn from. */
+  readonly logpBehaviour: number;
+  /** Entropy (nats) of the full guarded and tempered distribution. */
+  readonly entropy: number;
+  /** Tokens that could be drawn. */
+  readonly keptCount: number;
+  /** Logits that the guard clip changed. */
+  readonly guardedCount: number;
+  /** NaN and infinite logits. NaN entries are never drawn and never given a value; the caller counts the event. */
+  readonly nonFinite: number;
+}
+
+/** A row after all steps. */
+export interface SamplingRow {
+  /** Processed logits; -Infinity where removed. */
+  readonly scores: Float64Array;
+  /** Probabilities the draw uses; 0 where removed. */
+  readonly probabilities: Float64Array;
+  readonly kept: Uint8Array;
+  readonly keptCount: number;
+}
+
+/** Throws LabError("bad-config") naming the first setting that is out of range. */
+export function checkSampler(settings: SamplerSettings): void {
+  const wrong = (name: string, rule: string, value: number): never => {
+    throw new LabError("bad-config", `Sampler setting ${name} must be ${rule}, it is ${value}; nothing was sampled.`, {
+      subject: name,
+    });
+  };
+  const { temperature, guard, topK, topP, minP, repetitionPenalty } = settings;
+  if (!(temperature > 0 && Number.isFinite(temperature))) wrong("temperature", "above 0", temperature);
+  if (!(guard > 0)) wrong("guard", "above 0", guard);
+  if (!(Number.isInteger(topK) && topK >= 0)) wrong("topK", "a whole number from 0", topK);
+  if (!(topP > 0 && topP <= 1)) wrong("topP", "in (0, 1]", topP);
+  if (!(minP >= 0 && minP <= 1)) wrong("minP", "in [0, 1]", minP);
+  if (!(repetitionPenalty > 0)) wrong("repetitionPenalty", "above 0", repetitionPenalty);
+}
+
+/** log softmax of the guarded row at temperature τ, by the max-subtracted sum; NaN and -Infinity entries carry no mass. */
+export function guardedLogProbs(logits: ArrayLike<number>, temperature: number, guard: number): Float64Array {
+  const scores = new Float64Array(logits.length);
+  for (let i = 0; i < scores.length; i++) scores[i] = clip(logits[i] as number, guard) / temperature;
+  const shift = logSumExp(scores);
+  for (let i = 0; i < scores.length; i++) scores[i] = (scores[i] as number) - shift.max - shift.logSum;
+  return scores;
+}
+
+/** All steps on one row of logits [V]; `seen` may repeat ids. */
+export function processRow(
+  logits: ArrayLike<number>,
+  settings: SamplerSettings,
+  seen: Iterable<number> = [],
+): SamplingRow {
+  const scores = penalised(logits, settings, seen);
+  for (let i = 0; i < scores.length; i++) {
+    const z = clip(scores[i] as number, settings.guard) / settings.temperature;
+    scores[i] = Number.isNaN(z) ? Number.NEGATIVE_INFINITY : z;
+  }
+  keepTopK(scores, settings.topK);
+  keepTopP(scores, settings.topP);
+  keepMinP(scores, settings.minP);
+
+  const probabilities = softmax(scores);
+  const kept = new Uint8Array(scores.length);
+  let keptCount = 0;
+  for (let i = 0; i < scores.length; i++) {
+    if (scores[i] === Number.NEGATIVE_INFINITY) continue;
+    kept[i] = 1;
+    keptCount++;
+  }
+  return { scores, probabilities, kept, keptCount };
+}
+
+/** The logits after the repetition penalty. */
+function penalised(
+  logits: ArrayLike<number>,
+  { repetitionPenalty }: SamplerSettings,
+  seen: Iterable<number>,
+): Float64Array {
+  const scores = Float64Array.from(logits);
+  if (repetitionPenalty === 1) return scores;
+  for (const id of new Set(seen)) {
+    const z = scores[id];
+    if (z === undefined) continue;
+    scores[id] = z > 0 ? z / repetitionPenalty : z * repetitionPenalty;
+  }
+  return scores;
+}
+
+/**
+ * First index, in vocabulary order, whose running sum of probabilities exceeds `u`; the last possible index when
+ * rounding leaves the total below u. -1 when nothing has mass.
+ */
+export function inverseCdf(probabilities: ArrayLike<number>, u: number): number {
+  let sum = 0;
+  let last = -1;
+  for (let i = 0; i < probabilities.length; i++) {
+    const p = probabilities[i] as number;
+    if (!(p > 0)) continue;
+    sum += p;
+    last = i;
+    if (sum > u) return i;
+  }
+  return last;
+}
+
+/**
+ * Draws one token from a row of logits [V].
+ * @param seen ids of prompt and output so far (only read when there is a repetition penalty)
+ * @param u uniform in [0, 1)
+ */
+export function sampleToken(
+  logits: ArrayLike<number>,
+  settings: SamplerSettings,
+  seen: Iterable<number>,
+  u: number,
+): SampledToken {
+  const row = processRow(logits, settings, seen);
+  const id = inverseCdf(row.probabilities, u);
+  return describe(logits, settings, id, row.keptCount, id < 0 ? Number.NaN : Math.log(row.probabilities[id] as number));
+}
+
+/**
+ * The likeliest token (first of several equal ones), after the repetition penalty and before the guard, which would make
+ * all logits above it equal. Behaviour log-prob is 0.
+ */
+export function greedyToken(
+  logits: ArrayLike<number>,
+  settings: SamplerSettings,
+  seen: Iterable<number> = [],
+): SampledToken {
+  const scores = penalised(logits, settings, seen);
+  let id = -1;
+  for (let i = 0; i < scores.length; i++) {
+    if (Number.isNaN(scores[i])) continue;
+    if (id < 0 || (scores[i] as number) > (scores[id] as number)) id = i;
+  }
+  return describe(logits, settings, id, id < 0 ? 0 : 1, id < 0 ? Number.NaN : 0);
+}
+
+function describe(
+  logits: ArrayLike<number>,
+  settings: SamplerSettings,
+  id: number,
+  keptCount: number,
+  logpBehaviour: number,
+): SampledToken {
+  let nonFinite = 0;
+  let guardedCount = 0;
+  let hasNaN = false;
+  for (let i = 0; i < logits.length; i++) {
+    const z = logits[i] as number;
+    if (!Number.isFinite(z)) nonFinite++;
+    if (Number.isNaN(z)) hasNaN = true;
+    if (Math.abs(z) > settings.guard) guardedCount++;
+  }
+  // H = log Σ e^z - Σ z e^z / Σ e^z with the maximum subtracted: one exponential per logit.
+  const top = greatest(logits, settings);
+  let [sum, weighted] = [0, 0];
+  for (let i = 0; i < logits.length; i++) {
+    const z = clip(logits[i] as number, settings.guard) / settings.temperature - top;
+    if (!(z > Number.NEGATIVE_INFINITY)) continue;
+    const weight = Math.exp(z);
+    sum += weight;
+    weighted += z * weight;
+  }
+  const own = clip(logits[id] ?? Number.NaN, settings.guard) / settings.temperature;
+  return {
+    id,
+    logpFull: hasNaN || id < 0 ? Number.NaN : own - top - Math.log(sum),
+    logpBehaviour,
+    entropy: hasNaN ? Number.NaN : Math.log(sum) - weighted / sum,
+    keptCount,
+    guardedCount,
+    nonFinite,
+  };
+}
+
+/** Largest guarded and tempered logit that is a number. */
+function greatest(logits: ArrayLike<number>, settings: SamplerSettings): number {
+  let top = Number.NEGATIVE_INFINITY;
+  for (let i = 0; i < logits.length; i++) if ((logits[i] as number) > top) top = logits[i] as number;
+  return clip(top, settings.guard) / settings.temperature;
+}
+
+function clip(z: number, guard: number): number {
+  return z > guard ? guard : Math.max(z, -guard);
+}
+
+function logSumExp(scores: Float64Array): { max: number; logSum: number } {
+  let max = Number.NEGATIVE_INFINITY;
+  for (let i = 0; i < scores.length; i++) if ((scores[i] as number) > max) max = scores[i] as number;
+  let sum = 0;
+  for (let i = 0; i < scores.length; i++) {
+    const z = scores[i] as number;
+    if (z > Number.NEGATIVE_INFINITY) sum += Math.exp(z - max);
+  }
+  return { max, logSum: Math.log(sum) };
+}
+
+function softmax(scores: Float64Array): Float64Array {
+  let max = Number.NEGATIVE_INFINITY;
+  for (let i = 0; i < scores.length; i++) if ((scores[i] as number) > max) max = scores[i] as number;
+  const probabilities = new Float64Array(scores.length);
+  let sum = 0;
+  for (let i = 0; i < scores.length; i++) {
+    const z = scores[i] as number;
+    if (z === Number.NEGATIVE_INFINITY) continue;
+    const weight = Math.exp(z - max);
+    probabilities[i] = weight;
+    sum += weight;
+  }
+  for (let i = 0; i < scores.length; i++) probabilities[i] = (probabilities[i] as number) / sum;
+  return probabilities;
+}
+
+function keepTopK(scores: Float64Array, k: number): void {
+  if (k === 0 || k >= scores.length) return;
+  const threshold = scores.slice().sort()[scores.length - k] as number;
+  for (let i = 0; i < scores.length; i++) if ((scores[i] as number) < threshold) scores[i] = Number.NEGATIVE_INFINITY;
+}
+
+function keepTopP(scores: Float64Array, topP: number): void {
+  if (topP >= 1) return;
+  const probabilities = softmax(scores);
+  // Tokens this unlikely cannot reach 1 - topP even all together: they go first, without being sorted.
+  const negligible = (1 - topP) / scores.length;
+  const candidates: number[] = [];
+  let sum = 0;
+  for (let i = 0; i < scores.length; i++) {
+    const p = probabilities[i] as number;
+    if (p >= negligible) candidates.push(i);
+    else {
+      sum += p;
+      scores[i] = Number.NEGATIVE_INFINITY;
+    }
+  }
+  candidates.sort((a, b) => (scores[a] as number) - (scores[b] as number) || a - b);
+  // The last one, the likeliest, is never removed.
+  for (const index of candidates.slice(0, -1)) {
+    sum += probabilities[index] as number;
+    if (sum > 1 - topP) break;
+    scores[index] = Number.NEGATIVE_INFINITY;
+  }
+}
+
+function keepMinP(scores: Float64Array, minP: number): void {
+  if (minP === 0) return;
+  const probabilities = softmax(scores);
+  let largest = 0;
+  for (let i = 0; i < probabilities.length; i++) largest = Math.max(largest, probabilities[i] as number);
+  const threshold = minP * largest;
+  for (let i = 0; i < scores.length; i++) {
+    if ((probabilities[i] as number) < threshold) scores[i] = Number.NEGATIVE_INFINITY;
+  }
+}

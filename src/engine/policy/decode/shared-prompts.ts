@@ -1,0 +1,71 @@
+/**
+ * Prompts of several groups in one batch: each group's prompt runs once, padded to the longest, and its rows follow behind
+ * it. Differentiable, so that partner, reference and loss all take the groups of a step together.
+ */
+import { LabError } from "../../errors.ts";
+import { repeatRows } from "../../gpu/kernels/repeat.ts";
+import { type Tensor, tf } from "../../gpu/tf.ts";
+import type { LanguageConfig } from "../../model/config.ts";
+import { languageForward } from "../../model/language/language.ts";
+import { rotatedAlike } from "../../model/language/rope-scaling.ts";
+import type { Weights } from "../../model/weights/weights.ts";
+import { hiddenPlaces, padded } from "./prefill.ts";
+
+/**
+ * Numbers of the groups that may run as one batch: those that are rotated alike, and each alone where a model looks back
+ * over fewer places than the longest has, since padding would count among them.
+ * @param lengths whole length of each group's longest row
+ */
+export function batchesOf(language: LanguageConfig, lengths: readonly number[]): number[][] {
+  const { window } = language;
+  if (window !== undefined && Math.max(...lengths) > window.size) return lengths.map((_, group) => [group]);
+  return rotatedAlike(language.rope, lengths);
+}
+
+/**
+ * Final states of rows that continue their group's prompt, [G · N, L, D].
+ * @param prefixes one a group, [1, P, D] of any P; their lengths alike where `batchesOf` says so
+ * @param tails [G · N, L, D], group after group, right-padded
+ */
+export function statesBehind(
+  weights: Weights,
+  language: LanguageConfig,
+  prefixes: readonly Tensor[],
+  tails: Tensor,
+  ropeLength: number,
+): Tensor {
+  const [rows, length] = tails.shape as [number, number, number];
+  const times = rows / prefixes.length;
+  if (!Number.isInteger(times)) {
+    throw new LabError("internal", `${rows} rows cannot follow ${prefixes.length} prompts`);
+  }
+  return tf.tidy(() => {
+    const heads = prefixes.map((prefix) => prefix.shape[1] as number);
+    const longest = Math.max(...heads);
+    const { cache } = languageForward(weights, language, padded(prefixes, longest), { ropeLength });
+    // A single prompt is shared by all rows as it is.
+    const past =
+      prefixes.length === 1 ? cache : cache.map(({ k, v }) => ({ k: repeatRows(k, times), v: repeatRows(v, times) }));
+    const head = heads.flatMap((own) => new Array<number>(times).fill(own));
+    const mask = hiddenPlaces(head, longest, new Array<number>(rows).fill(length), longest + length);
+    if (mask === undefined) return languageForward(weights, language, tails, { past, ropeLength }).hidden;
+    const positions = head.map((own) => Array.from({ length }, (_, at) => own + at));
+    return languageForward(weights, language, tails, { past, ropeLength, positions, mask }).hidden;
+  });
+}
+
+/**
+ * One place of every row: [B, T, D] → [B, D]. A product with rows of the identity copies exactly and has a gradient without
+ * scatter.
+ */
+export function placesOf(hidden: Tensor, places: readonly number[]): Tensor {
+  const [rows, length, width] = hidden.shape as [number, number, number];
+  if (rows === 1) return tf.slice(hidden, [0, places[0] as number, 0], [1, 1, width]).reshape([1, width]);
+  return tf.tidy(() => {
+    const pick = new Float32Array(rows * length);
+    places.forEach((at, row) => {
+      pick[row * length + at] = 1;
+    });
+    return tf.matMul(tf.tensor3d(pick, [rows, 1, length]), hidden).reshape([rows, width]);
+  });
+}

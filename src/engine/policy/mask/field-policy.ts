@@ -1,0 +1,76 @@
+/**
+ * Mask policy "coarse Gaussian field": the mean is the chosen mask's logits pooled to n × n cells, the action adds
+ * Gaussian noise to each cell, the mask is the sign of the logits plus the enlarged noise. Coherent changes of shape, an
+ * exact log-probability per cell, and a gradient through the whole decoder.
+ */
+import { LabError } from "../../errors.ts";
+import { resizeBilinear } from "../../gpu/kernels/resize.ts";
+import { type Tensor, tf } from "../../gpu/tf.ts";
+import { deviationOf, drawNoise, gaussianScores, type Noise } from "./gaussian-actions.ts";
+import { argMax, bestCandidate, candidateLogProbs, type MaskPolicy } from "./mask-policy.ts";
+
+/** Mean logit of each cell, [1, h, w] → [1, n·n]; h and w must be multiples of n. */
+export function poolCells(logits: Tensor, grid: number): Tensor {
+  return tf.tidy(() => {
+    const [, height, width] = logits.shape as [number, number, number];
+    const blocks = logits.reshape([grid, height / grid, grid, width / grid]);
+    return blocks
+      .mean(3)
+      .mean(1)
+      .reshape([1, grid * grid]);
+  });
+}
+
+/**
+ * @param grid n, cells a side
+ * @param noise relative to the logits' standard deviation over the picture, or in logits
+ */
+export function fieldPolicy(grid: number, noise: Noise): MaskPolicy {
+  const cells = grid * grid;
+  return {
+    name: "field",
+    describes: `The policy adds Gaussian noise to a ${grid} × ${grid} grid of mask logits`,
+    async act(output, count, draws) {
+      const decoded = output.decoded();
+      const [, , height, width] = decoded.masks.shape as [number, number, number, number];
+      if (height % grid !== 0 || width % grid !== 0) {
+        throw new LabError(
+          "bad-config",
+          `fieldGrid ${grid} must divide the mask size ${height} × ${width} of this model`,
+          {
+            subject: "fieldGrid",
+          },
+        );
+      }
+      const scores = candidateLogProbs(decoded, 1);
+      const index = argMax(await scores.data());
+      const greedy = bestCandidate(decoded, index);
+      scores.dispose();
+      const deviation = await deviationOf(noise, greedy, 1e-3);
+      const drawn = drawNoise(draws, count, cells, deviation);
+      const [logits, action] = tf.tidy(() => {
+        const field = tf.tensor4d(drawn, [count, grid, grid, 1]);
+        const enlarged = resizeBilinear(field, height, width).reshape([count, height, width]);
+        return [greedy.add(enlarged), poolCells(greedy, grid).add(field.reshape([count, cells]))];
+      }) as [Tensor, Tensor];
+
+      const { logps, entropies, scoresOf } = gaussianScores(drawn, deviation);
+      return {
+        logits,
+        greedy,
+        labels: Array.from({ length: count }, () =>
+          Array.from({ length: cells }, (_, c) => ({ id: c, label: `cell ${Math.floor(c / grid)},${c % grid}` })),
+        ),
+        logps,
+        entropies,
+        actions: cells,
+        weights: null,
+        readsMasks: true,
+        logProbs: (other) => tf.tidy(() => scoresOf(action, poolCells(bestCandidate(other.decoded(), index), grid))),
+        dispose() {
+          action.dispose();
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,63 @@
+/** Gaussian actions around a mean that weights compute: the size of their noise, and their log-probabilities. */
+import { type Tensor, tf } from "../../gpu/tf.ts";
+import { gaussianEntropy, gaussianLogProbs } from "./mask-distributions.ts";
+import type { MaskActions, MaskDraws } from "./mask-policy.ts";
+
+/** How large the noise is. */
+export interface Noise {
+  readonly sigma: number;
+  /**
+   * `relative`: in units of the deviation of the values it is added to, so that larger logits bring larger noise and the
+   * policy cannot become surer; `absolute`: in the values' own unit.
+   */
+  readonly unit: "relative" | "absolute";
+}
+
+/**
+ * Deviation of the noise around these values; not differentiated.
+ * @param least what a relative one never falls below
+ */
+export async function deviationOf({ sigma, unit }: Noise, values: Tensor, least: number): Promise<number> {
+  if (unit === "absolute") return sigma;
+  const spread = tf.tidy(() => tf.moments(values).variance.sqrt());
+  const [own = 0] = await spread.data();
+  spread.dispose();
+  return Math.max(least, own * sigma);
+}
+
+/** Noise of `count` rollouts, [count · width] row-major. */
+export function drawNoise(
+  draws: MaskDraws,
+  count: number,
+  width: number,
+  deviation: number,
+): Float32Array<ArrayBuffer> {
+  const noise = new Float32Array(count * width);
+  for (let n = 0; n < count; n++) {
+    for (let c = 0; c < width; c++) noise[n * width + c] = draws.normal(n, c) * deviation;
+  }
+  return noise;
+}
+
+/** What of `MaskActions` follows from the noise. */
+type NoiseScores = Pick<MaskActions, "logps" | "entropies"> & {
+  /** Log-probabilities and entropies [N, T] of the actions under another mean [1, T] or [N, T]; differentiable in it. */
+  readonly scoresOf: (action: Tensor, mean: Tensor) => { readonly logps: Tensor; readonly entropies: Tensor };
+};
+
+/** @param noise [N · T] that was added to the mean */
+export function gaussianScores(noise: Float32Array, deviation: number): NoiseScores {
+  const logStd = Math.log(deviation);
+  const constant = -logStd - 0.5 * Math.log(2 * Math.PI);
+  return {
+    logps: noise.map((value) => constant - 0.5 * (value / deviation) ** 2),
+    entropies: new Float32Array(noise.length).fill(logStd + 0.5 * Math.log(2 * Math.PI * Math.E)),
+    scoresOf(action, mean) {
+      return tf.tidy(() => {
+        const spread = tf.scalar(logStd);
+        const entropies = tf.zerosLike(action).add(gaussianEntropy(spread));
+        return { logps: gaussianLogProbs(action, mean, spread), entropies };
+      });
+    },
+  };
+}

@@ -1,0 +1,48 @@
+/**
+ * "Reward-weighted imitation": no policy gradient. Masks are drawn as by the coarse Gaussian field, and the decoder is
+ * pulled towards them by cross-entropy and Dice, each mask with its share of the group's reward. The control that shows
+ * what the policy gradient adds (docs/spec/grpo.md#20-making-a-mask-a-stochastic-action I and K).
+ */
+import { tf } from "../../gpu/tf.ts";
+import { maskLoss } from "../../model/mask-loss.ts";
+import { fieldPolicy } from "./field-policy.ts";
+import type { Noise } from "./gaussian-actions.ts";
+import type { MaskPolicy } from "./mask-policy.ts";
+import { argMax, bestCandidate, candidateLogProbs } from "./mask-policy.ts";
+
+/** Weights of cross-entropy and Dice in the published recipe. */
+const BCE_WEIGHT = 2;
+const DICE_WEIGHT = 0.5;
+
+export function imitationPolicy(grid: number, noise: Noise): MaskPolicy {
+  const field = fieldPolicy(grid, noise);
+  return {
+    name: "imitation",
+    describes: `Masks drawn with noise on a ${grid} × ${grid} grid; the decoder imitates them by their share of the reward`,
+    async act(output, count, draws) {
+      const sampledMasks = await field.act(output, count, draws);
+      const scores = candidateLogProbs(output.decoded(), 1);
+      const index = argMax(await scores.data());
+      scores.dispose();
+      const drawn = tf.tidy(() => sampledMasks.logits.greater(0).toFloat());
+      return {
+        ...sampledMasks,
+        imitate(other, shares) {
+          return tf.tidy(() => {
+            const [, height, width] = drawn.shape as [number, number, number];
+            const mask = bestCandidate(other.decoded(), index);
+            const losses = shares.map((share, n) => {
+              const { bce, dice } = maskLoss(mask, tf.slice(drawn, [n, 0, 0], [1, height, width]));
+              return bce.mul(BCE_WEIGHT).add(dice.mul(DICE_WEIGHT)).mul(share);
+            });
+            return tf.addN(losses);
+          });
+        },
+        dispose() {
+          sampledMasks.dispose();
+          drawn.dispose();
+        },
+      };
+    },
+  };
+}

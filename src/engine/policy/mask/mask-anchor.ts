@@ -1,0 +1,62 @@
+/**
+ * What keeps loop 2 from walking the mask decoder away: the reward of a caption hardly depends on the exact shape of a
+ * mask, so most of its gradient is noise. Either the masks stay near those of the run's start, or near the true one.
+ */
+import type { LabConfig } from "../../config/table.ts";
+import { type Tensor, tf } from "../../gpu/tf.ts";
+import { maskLoss } from "../../model/mask-loss.ts";
+import type { PhraseOutput } from "../phrase-output.ts";
+import { bernoulliKl } from "./mask-distributions.ts";
+import { argMax, bestCandidate, candidateLogits } from "./mask-policy.ts";
+
+export interface MaskAnchor {
+  /** Scalar, differentiable in what lies behind `output`. */
+  loss(output: PhraseOutput): Tensor;
+  dispose(): void;
+}
+
+const BCE_WEIGHT = 2;
+const DICE_WEIGHT = 0.5;
+
+/** Whether the settings ask for an anchor. */
+export function wantsAnchor(config: LabConfig): boolean {
+  return config.maskAnchor !== "none" && config.maskAnchorWeight !== 0;
+}
+
+/**
+ * @param start output of the weights the run began with, for the same phrase; read, not kept
+ * @param truth share of each decoder pixel that the region covers, row-major h·w
+ */
+export async function maskAnchor(
+  config: LabConfig,
+  start: PhraseOutput,
+  truth: (side: number) => Float32Array,
+): Promise<MaskAnchor> {
+  return config.maskAnchor === "start" ? startAnchor(start) : await truthAnchor(start, truth);
+}
+
+/** KL(policy ‖ start) of every pixel as a coin, mean over the pixels of the three candidates, nats. */
+function startAnchor(start: PhraseOutput): MaskAnchor {
+  const reference = candidateLogits(start.decoded());
+  return {
+    loss: (output) => tf.tidy(() => bernoulliKl(candidateLogits(output.decoded()), reference, 1).mean()),
+    dispose: () => reference.dispose(),
+  };
+}
+
+/** Cross-entropy and Dice to the region's mask, of the candidate that the start would choose. */
+async function truthAnchor(start: PhraseOutput, truth: (side: number) => Float32Array): Promise<MaskAnchor> {
+  const scores = tf.tidy(() => start.decoded().iou.slice([0, 1], [1, 3]).reshape([3]));
+  const index = argMax(await scores.data());
+  scores.dispose();
+  const side = start.decoded().masks.shape[2] as number;
+  const target = tf.tensor3d(truth(side), [1, side, side]);
+  return {
+    loss: (output) =>
+      tf.tidy(() => {
+        const { bce, dice } = maskLoss(bestCandidate(output.decoded(), index), target);
+        return bce.mul(BCE_WEIGHT).add(dice.mul(DICE_WEIGHT));
+      }),
+    dispose: () => target.dispose(),
+  };
+}

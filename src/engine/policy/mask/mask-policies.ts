@@ -1,0 +1,24 @@
+/** The mask policy that the settings name. */
+import type { LabConfig } from "../../config/table.ts";
+import { candidatePolicy } from "./candidate-policy.ts";
+import { embeddingPolicy } from "./embedding-policy.ts";
+import { fieldPolicy } from "./field-policy.ts";
+import { imitationPolicy } from "./imitation-policy.ts";
+import type { MaskPolicy } from "./mask-policy.ts";
+import { pixelPolicy } from "./pixel-policy.ts";
+
+export function maskPolicyOf(config: LabConfig): MaskPolicy {
+  const unit = config.noiseUnit;
+  switch (config.maskPolicy) {
+    case "candidates":
+      return candidatePolicy(config.candidateTemperature);
+    case "field":
+      return fieldPolicy(config.fieldGrid, { sigma: config.fieldSigma, unit });
+    case "embedding":
+      return embeddingPolicy({ sigma: config.embeddingSigma, unit });
+    case "pixels":
+      return pixelPolicy(config.pixelTemperature);
+    case "imitation":
+      return imitationPolicy(config.fieldGrid, { sigma: config.fieldSigma, unit });
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * Mask policies of loop 2: where randomness enters, and what may therefore learn
+ * (docs/spec/grpo.md#20-making-a-mask-a-stochastic-action). A policy turns
+ * the decoder's output into a few sampled masks and can recompute the log-probability of those samples from the output
+ * of other weights.
+ */
+import { type Tensor, tf } from "../../gpu/tf.ts";
+import type { DecodedMasks } from "../../model/sam2/mask-decoder.ts";
+import type { PhraseOutput } from "../phrase-output.ts";
+
+export interface MaskActions {
+  /** N masks as logits at the decoder's resolution, [N, h, w]; > 0 is inside. Owned by the caller. */
+  readonly logits: Tensor;
+  /** What every other weight set would do without noise, [1, h, w]. Owned by the caller. */
+  readonly greedy: Tensor;
+  /** [N][T]. */
+  readonly labels: readonly (readonly { readonly id: number; readonly label: string }[])[];
+  /** [N·T]. */
+  readonly logps: Float32Array;
+  readonly entropies: Float32Array;
+  /** T. */
+  readonly actions: number;
+  /** Probability of each rollout when the whole action set is played; null for independent samples. */
+  readonly weights: readonly number[] | null;
+  /** Whether log-probabilities depend on the decoded masks, not on the [SEG] state alone. */
+  readonly readsMasks: boolean;
+  /** Log-probabilities and entropies [N, T] of the same actions under other weights; differentiable. */
+  logProbs(output: PhraseOutput): { readonly logps: Tensor; readonly entropies: Tensor };
+  /**
+   * For a policy that does not learn by policy gradient: a supervised loss (scalar, differentiable) that pulls the mask
+   * towards the sampled ones, weighted by `shares` [N] (≥ 0, sum 1).
+   */
+  readonly imitate?: (output: PhraseOutput, shares: readonly number[]) => Tensor;
+  dispose(): void;
+}
+
+/** Counter-based draws of a group: a pure function of where the draw happens. */
+export interface MaskDraws {
+  normal(rollout: number, position: number): number;
+  /** In (0, 1). */
+  uniform(rollout: number, position: number): number;
+}
+
+export interface MaskPolicy {
+  readonly name: string;
+  /** One sentence for the inspector: what was sampled. */
+  readonly describes: string;
+  /** @param count rollouts of the group; a policy that plays its whole action set ignores it */
+  act(output: PhraseOutput, count: number, draws: MaskDraws): Promise<MaskActions>;
+}
+
+/** The three candidates SAM2 offers for a language prompt; candidate 0 of the decoder is never used. */
+export const CANDIDATES = 3;
+
+/** Logits of candidates 1…3 of the first row, [3, h, w]. */
+export function candidateLogits(decoded: DecodedMasks): Tensor {
+  return tf.tidy(() => {
+    const [, , height, width] = decoded.masks.shape as [number, number, number, number];
+    return tf.slice(decoded.masks, [0, 1, 0, 0], [1, CANDIDATES, height, width]).reshape([CANDIDATES, height, width]);
+  });
+}
+
+/** log softmax(predicted IoU / τ) of the three candidates, [3]. */
+export function candidateLogProbs(decoded: DecodedMasks, temperature: number): Tensor {
+  return tf.tidy(() => {
+    const scores = tf.slice(decoded.iou, [0, 1], [1, CANDIDATES]).div(temperature);
+    return tf.logSoftmax(scores as tf.Tensor2D).reshape([CANDIDATES]);
+  });
+}
+
+/** Logits of the candidate with the largest predicted IoU, [1, h, w]; differentiable in the masks, not in the choice. */
+export function bestCandidate(decoded: DecodedMasks, index: number): Tensor {
+  return tf.tidy(() => {
+    const [, , height, width] = decoded.masks.shape as [number, number, number, number];
+    return tf.slice(decoded.masks, [0, 1 + index, 0, 0], [1, 1, height, width]).reshape([1, height, width]);
+  });
+}
+
+export function argMax(values: ArrayLike<number>): number {
+  let best = 0;
+  for (let i = 1; i < values.length; i++) if ((values[i] as number) > (values[best] as number)) best = i;
+  return best;
+}

@@ -1,0 +1,73 @@
+/**
+ * Mask policy "independent pixels": each pixel of the chosen mask is a coin with probability sigmoid(logit / τ). Exact and
+ * reaching the whole decoder, but speckled masks and hardly any spread of the rewards; for teaching and comparison
+ * (docs/spec/grpo.md#20-making-a-mask-a-stochastic-action, row C).
+ */
+import { tf } from "../../gpu/tf.ts";
+import { bernoulliEntropy, bernoulliLogProb, sampleBernoulli } from "./mask-distributions.ts";
+import { argMax, bestCandidate, candidateLogProbs, type MaskPolicy } from "./mask-policy.ts";
+
+/** How far a sampled pixel's logit lies from 0; only its sign matters once it is enlarged. */
+const SURE = 4;
+
+/** @param temperature divides the logits; below 1 the coins are less random */
+export function pixelPolicy(temperature: number): MaskPolicy {
+  return {
+    name: "pixels",
+    describes: "The policy throws a coin for every pixel of the mask",
+    async act(output, count, draws) {
+      const decoded = output.decoded();
+      const scores = candidateLogProbs(decoded, 1);
+      const index = argMax(await scores.data());
+      scores.dispose();
+      const greedy = bestCandidate(decoded, index);
+      const [, height, width] = greedy.shape as [number, number, number];
+      const cells = height * width;
+      const own = (await greedy.data()) as Float32Array;
+      const uniforms = new Float32Array(count * cells);
+      for (let n = 0; n < count; n++) for (let c = 0; c < cells; c++) uniforms[n * cells + c] = draws.uniform(n, c);
+      const bits = sampleBernoulli(own, temperature, uniforms);
+      const action = tf.tensor2d(Float32Array.from(bits), [count, cells]);
+      const logits = tf.tidy(() => action.mul(2).sub(1).mul(SURE).reshape([count, height, width]));
+      const logps = Float32Array.from(bits, (bit, at) => {
+        const z = ((own[at % cells] as number) / temperature) * (2 * bit - 1);
+        return z > 0 ? -Math.log1p(Math.exp(-z)) : z - Math.log1p(Math.exp(z));
+      });
+      return {
+        logits,
+        greedy,
+        labels: Array.from({ length: count }, (_, n) =>
+          Array.from({ length: cells }, (_unused, c) => ({
+            id: bits[n * cells + c] as number,
+            label: `cell ${Math.floor(c / width)},${c % width}`,
+          })),
+        ),
+        logps,
+        entropies: await entropiesOf(own, temperature, count),
+        actions: cells,
+        weights: null,
+        readsMasks: true,
+        logProbs(other) {
+          const flat = bestCandidate(other.decoded(), index).reshape([1, cells]);
+          return {
+            logps: bernoulliLogProb(flat, action, temperature),
+            entropies: tf.tidy(() => tf.tile(bernoulliEntropy(flat, temperature), [count, 1])),
+          };
+        },
+        dispose() {
+          action.dispose();
+        },
+      };
+    },
+  };
+}
+
+/** Entropy of each coin, the same for all rollouts, [N·T]. */
+async function entropiesOf(logits: Float32Array, temperature: number, count: number): Promise<Float32Array> {
+  const entropy = tf.tidy(() => bernoulliEntropy(tf.tensor1d(logits), temperature));
+  const once = (await entropy.data()) as Float32Array;
+  entropy.dispose();
+  const all = new Float32Array(count * logits.length);
+  for (let n = 0; n < count; n++) all.set(once, n * logits.length);
+  return all;
+}

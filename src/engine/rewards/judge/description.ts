@@ -1,0 +1,19 @@
+/** The record of a run's judge. */
+import type { LabConfig } from "../../config/table.ts";
+import type { ProviderKind } from "./providers/provider.ts";
+import type { JudgePrompts } from "./questions/prompts.ts";
+
+/** The two kinds of judge. Their scores differ and are never mixed. */
+export type InstrumentName = "questions" | "dlc";
+
+/** What a run folder says about its judge; no key, no query. */
+export interface JudgeDescription {
+  readonly instrument: InstrumentName;
+  readonly provider: ProviderKind;
+  readonly place: string;
+  readonly model: string;
+  readonly temperature: 0;
+  readonly range: LabConfig["judgeRange"];
+  readonly version: string;
+  readonly prompts: JudgePrompts;
+}

@@ -1,0 +1,132 @@
+/** Calls of a judge under limits: so many at a time, so long, so often again, so much in all. */
+import { LabError } from "../../../errors.ts";
+import type { Budget } from "../budget.ts";
+import type { Clock } from "../clock.ts";
+import type { Slots } from "../slots.ts";
+import { JudgeFailure } from "./failure.ts";
+import type { ChatReply, ChatRequest, JudgeProvider } from "./provider.ts";
+
+export interface CallerSettings {
+  /** Milliseconds a call may take in all. */
+  readonly timeout: number;
+  /** Repeats after a failure that may pass. */
+  readonly retries: number;
+}
+
+export interface CallerDeps {
+  readonly provider: JudgeProvider;
+  readonly budget: Budget;
+  readonly slots: Slots;
+  readonly clock: Clock;
+  /** Uniform in (0, 1) for a call and its repeat, the same in every run. */
+  readonly jitter: (call: number, repeat: number) => number;
+}
+
+/** What calls for one verdict have come to. */
+export interface Spent {
+  calls: number;
+  /** Milliseconds of the calls themselves, waiting left out. */
+  latency: number;
+  cost: number;
+}
+
+export type Ask = (request: ChatRequest, spent: Spent, signal: AbortSignal) => Promise<ChatReply>;
+
+/** First wait before a repeat, doubled each time. */
+const FIRST_WAIT = 500;
+const LONGEST_WAIT = 30_000;
+/** A server that asks for more patience than this is left alone. */
+const LONGEST_RETRY_AFTER = 120_000;
+/** A call that hangs is repeated once: more would hold a step for minutes. */
+const TIMEOUT_REPEATS = 1;
+
+/**
+ * A function that asks the provider under the limits.
+ * @throws JudgeFailure from the last attempt, LabError("cancelled") when the signal aborts
+ */
+export function caller(settings: CallerSettings, deps: CallerDeps): Ask {
+  const { clock, jitter } = deps;
+  let calls = 0;
+  /** No call leaves before this time: one server's Retry-After holds for all. */
+  let notBefore = 0;
+  return (request, spent, signal) =>
+    deps.slots.run(async () => {
+      const call = calls++;
+      for (let repeat = 0; ; repeat++) {
+        await pause(clock, notBefore - clock.now(), signal);
+        try {
+          return await attempt(request, spent, signal);
+        } catch (thrown) {
+          if (!(thrown instanceof JudgeFailure) || !thrown.passing || repeat >= settings.retries) throw thrown;
+          if (thrown.kind === "timeout" && repeat >= TIMEOUT_REPEATS) throw thrown;
+          const wait = Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** repeat) * (0.5 + 0.5 * jitter(call, repeat));
+          if (thrown.retryAfter === null) await pause(clock, wait, signal);
+          else if (thrown.retryAfter > LONGEST_RETRY_AFTER) throw thrown;
+          else notBefore = Math.max(notBefore, clock.now() + thrown.retryAfter + wait / 10);
+        }
+      }
+    });
+
+  async function attempt(request: ChatRequest, spent: Spent, signal: AbortSignal): Promise<ChatReply> {
+    stopIfAborted(signal);
+    const limit = new AbortController();
+    const done = new AbortController();
+    const stop = (): void => limit.abort();
+    signal.addEventListener("abort", stop);
+    let late = false;
+    const timer = clock.sleep(settings.timeout, done.signal).then(() => {
+      if (done.signal.aborted) return;
+      late = true;
+      limit.abort();
+    });
+    let reservation: ReturnType<Budget["reserve"]> | undefined;
+    const began = clock.now();
+    try {
+      const onCall = (): void => {
+        // A call that was given up is settled: what it sends now would stand in no account.
+        limit.signal.throwIfAborted();
+        spent.cost += reservation?.fail() ?? 0;
+        reservation = deps.budget.reserve(request);
+        spent.calls++;
+      };
+      // Not every provider hears its signal, and one that does may settle with the words up to then: the limit is
+      // listened to first and wins.
+      const reply = await Promise.race([
+        untilAborted(limit.signal),
+        deps.provider.complete(request, limit.signal, onCall),
+      ]);
+      spent.cost += reservation?.settle(reply) ?? 0;
+      return reply;
+    } catch (thrown) {
+      spent.cost += reservation?.fail() ?? 0;
+      stopIfAborted(signal);
+      if (late) {
+        const seconds = settings.timeout / 1000;
+        throw new JudgeFailure("timeout", `The judge did not answer within ${seconds} s`, { cause: thrown });
+      }
+      throw thrown;
+    } finally {
+      spent.latency += clock.now() - began;
+      signal.removeEventListener("abort", stop);
+      done.abort();
+      await timer;
+    }
+  }
+}
+
+/** Rejects when the signal aborts, ahead of whoever listens later. */
+function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener("abort", () => reject(signal.reason));
+  });
+}
+
+async function pause(clock: Clock, milliseconds: number, signal: AbortSignal): Promise<void> {
+  if (milliseconds > 0) await clock.sleep(milliseconds, signal);
+  stopIfAborted(signal);
+}
+
+function stopIfAborted(signal: AbortSignal): void {
+  if (signal.aborted) throw new LabError("cancelled", "The judge requests were stopped");
+}

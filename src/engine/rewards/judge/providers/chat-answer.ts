@@ -1,0 +1,34 @@
+/** The reply inside a chat answer of the OpenAI form, which servers and models in a tab share. */
+import { isRecord } from "../../../bytes/json.ts";
+import { JudgeFailure } from "./failure.ts";
+import type { ChatReply } from "./provider.ts";
+
+/** Why a model stopped, where it did not stop by itself: the reply has a beginning only. */
+const CUT: ReadonlySet<unknown> = new Set(["length", "content_filter"]);
+
+/**
+ * @param raw what came over the line, for the failure
+ * @throws JudgeFailure("wrong-form") without a reply, JudgeFailure("server") when the model was interrupted
+ */
+export function chatReply(answer: unknown, raw: string): ChatReply {
+  const choices = isRecord(answer) && Array.isArray(answer.choices) ? (answer.choices as unknown[]) : [];
+  const [first] = choices;
+  const message = isRecord(first) && isRecord(first.message) ? first.message : null;
+  if (!isRecord(first) || message === null || typeof message.content !== "string") {
+    throw new JudgeFailure("wrong-form", "The judge's answer holds no reply", { raw });
+  }
+  if (first.finish_reason === "abort") {
+    throw new JudgeFailure("server", "The judge's model was interrupted before its reply was whole", { raw });
+  }
+  const usage = isRecord(answer) && isRecord(answer.usage) ? answer.usage : {};
+  const count = (name: string): number | null => {
+    const tokens = usage[name];
+    return typeof tokens === "number" && Number.isFinite(tokens) && tokens >= 0 ? tokens : null;
+  };
+  return {
+    text: message.content,
+    promptTokens: count("prompt_tokens"),
+    completionTokens: count("completion_tokens"),
+    cut: CUT.has(first.finish_reason),
+  };
+}

@@ -1,0 +1,59 @@
+/** Address of an OpenAI-compatible server, and keeping its key out of everything that is shown or stored. */
+import { LabError } from "../../../errors.ts";
+
+export interface Endpoint {
+  /** Where chats are posted to. */
+  readonly chatUrl: string;
+  /** Where the server lists its models. */
+  readonly modelsUrl: string;
+  /** Origin and path, no query: what may be shown and stored. */
+  readonly place: string;
+}
+
+/** Names in an address that carry keys. */
+const SECRET = /^(?:(?:api|access|auth|subscription)[-_]?)?(?:key|token|secret|password|sig|code)$/i;
+
+/**
+ * The two addresses behind what a person typed: a server ("http://localhost:11434"), its API ("…/v1") or the chat
+ * address itself. A query is kept for the requests and shown nowhere.
+ * @throws LabError("bad-config") when it is no http(s) address or carries a password or key
+ */
+export function parseEndpoint(text: string): Endpoint {
+  let url: URL;
+  try {
+    url = new URL(text.trim());
+  } catch (cause) {
+    throw refused("it is not a web address such as http://localhost:11434/v1", cause);
+  }
+  if (url.protocol !== "http:" && url.protocol !== "https:") throw refused(`it begins with ${url.protocol}`);
+  if (url.username !== "" || url.password !== "") {
+    throw refused("it carries a name or password; give the key in its own field, where it is kept out of addresses");
+  }
+  const secret = [...url.searchParams.keys()].find((name) => SECRET.test(name));
+  if (secret !== undefined) {
+    throw refused(`its part "${secret}" looks like a key; give the key in its own field, where nothing stores it`);
+  }
+  url.hash = "";
+  const path = url.pathname.replace(/\/+$/, "");
+  const base = path.endsWith("/chat/completions") ? path.slice(0, -"/chat/completions".length) : path || "/v1";
+  const at = (end: string): string => `${url.origin}${base}${end}${url.search}`;
+  return { chatUrl: at("/chat/completions"), modelsUrl: at("/models"), place: `${url.origin}${base}` };
+}
+
+function refused(cause: string, thrown?: unknown): LabError {
+  return new LabError("bad-config", `The judge's address cannot be used: ${cause}; nothing was sent`, {
+    subject: "judge address",
+    cause: thrown,
+  });
+}
+
+/** What stands where a key was. */
+export const REDACTED = "[key]";
+
+/** A function that takes a key out of any text, as it is and as JSON or an address would write it. */
+export function redactor(key: string): (text: string) => string {
+  // Shorter ones are no keys; taking them out would spoil ordinary words.
+  if (key.length < 4) return (text) => text;
+  const forms = new Set([key, JSON.stringify(key).slice(1, -1), encodeURIComponent(key)]);
+  return (text) => [...forms].reduce((rest, form) => rest.replaceAll(form, REDACTED), text);
+}

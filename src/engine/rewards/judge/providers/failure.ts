@@ -1,0 +1,57 @@
+import { LONGEST_SENTENCE, shortened } from "../../../errors.ts";
+
+/** What can go wrong with one call of a judge. A failed call is missing, never 0. */
+export type FailureKind =
+  | "unreachable" // no answer at all: refused, reset, closed in the middle, blocked by CORS or policy
+  | "timeout"
+  | "rate-limited" // 429
+  | "server" // 5xx
+  | "bad-key" // 401, 403
+  | "no-model" // 404, or an error that says the model is unknown
+  | "bad-request" // any other 4xx
+  | "not-json" // the reply, or what the model wrote, is no JSON
+  | "wrong-form" // JSON, but not what was asked for
+  | "too-long" // more bytes than an answer can have
+  | "budget" // calls or money used up: nothing was sent
+  | "no-questions" // no questions were written beforehand for this reference
+  | "unavailable"; // the provider cannot run here
+
+/** Failures that may pass by themselves. */
+const PASSING: ReadonlySet<FailureKind> = new Set(["unreachable", "timeout", "rate-limited", "server", "not-json"]);
+
+/** Why a call gave no verdict. `message` is one sentence and never holds a key. */
+export class JudgeFailure extends Error {
+  readonly kind: FailureKind;
+  /** HTTP status, when there was one. */
+  readonly status: number | null;
+  /** Milliseconds the server asked to wait, when it did. */
+  readonly retryAfter: number | null;
+  /** What came back, cut to a readable length; "" when nothing did. */
+  readonly raw: string;
+
+  constructor(
+    kind: FailureKind,
+    message: string,
+    more: { status?: number; retryAfter?: number; raw?: string; cause?: unknown } = {},
+  ) {
+    super(shortened(message, LONGEST_SENTENCE), more.cause === undefined ? undefined : { cause: more.cause });
+    this.name = "JudgeFailure";
+    this.kind = kind;
+    this.status = more.status ?? null;
+    this.retryAfter = more.retryAfter ?? null;
+    this.raw = shorten(more.raw ?? "");
+  }
+
+  /** Whether asking again may help. */
+  get passing(): boolean {
+    return PASSING.has(this.kind);
+  }
+}
+
+/** Longest raw reply that is kept for people, in characters. */
+const RAW_CHARACTERS = 4000;
+
+/** A text cut to what the inspector shows. */
+export function shorten(text: string): string {
+  return text.length <= RAW_CHARACTERS ? text : `${text.slice(0, RAW_CHARACTERS)} … (${text.length} characters)`;
+}

@@ -1,0 +1,77 @@
+/** An HTTP answer read with a limit, and what its status means. */
+import * as z from "zod/mini";
+import { parseJsonAs } from "../../../bytes/json.ts";
+import { shortened } from "../../../errors.ts";
+import { JudgeFailure } from "./failure.ts";
+
+/** An answer of a judge has a few kilobytes. */
+const MAX_BYTES = 2 ** 22;
+
+/** The body as text. @throws JudgeFailure("too-long" | "unreachable") when it is too long or breaks off */
+export async function readBody(response: Response): Promise<string> {
+  if (response.body === null) return "";
+  const reader = response.body.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    bytes += value.length;
+    if (bytes > MAX_BYTES) {
+      await reader.cancel();
+      throw new JudgeFailure("too-long", `The judge's answer has more than ${MAX_BYTES} bytes and was not read`);
+    }
+    text += decoder.decode(value, { stream: true });
+  }
+}
+
+/** The failure that a status other than 2xx stands for. @param body its text, keys already taken out */
+export function statusFailure(status: number, body: string, retryAfter: number | null): JudgeFailure {
+  const said = errorText(body);
+  const quote = said === "" ? "" : `: ${said}`;
+  const more = { status, raw: body, ...(retryAfter === null ? {} : { retryAfter }) };
+  if (status === 401 || status === 403) {
+    return new JudgeFailure("bad-key", `The judge refused the key (status ${status})${quote}`, more);
+  }
+  if (status === 429)
+    return new JudgeFailure("rate-limited", `The judge asks for fewer calls (status 429)${quote}`, more);
+  if (status === 408) return new JudgeFailure("timeout", `The judge gave up waiting (status 408)${quote}`, more);
+  if (status >= 500) return new JudgeFailure("server", `The judge failed (status ${status})${quote}`, more);
+  if (status === 404 || /model.{0,80}(not found|does not exist|unknown)|unknown model/is.test(said)) {
+    return new JudgeFailure("no-model", `The judge knows no such model or address (status ${status})${quote}`, more);
+  }
+  return new JudgeFailure("bad-request", `The judge refused the request (status ${status})${quote}`, more);
+}
+
+/** Milliseconds of a Retry-After header: seconds, or a date. Null when absent or neither. */
+export function retryAfterMs(header: string | null, now: number): number | null {
+  if (header === null) return null;
+  if (/^\s*\d+(\.\d+)?\s*$/.test(header)) return Number(header) * 1000;
+  const date = Date.parse(header);
+  return Number.isNaN(date) ? null : Math.max(0, date - now);
+}
+
+const SENTENCE = z.union([z.string(), z.looseObject({ message: z.string() })]);
+/** The usual forms of an error body. */
+const ERROR_BODY = z.object({
+  error: z.optional(z.catch(SENTENCE, "")),
+  message: z.optional(z.catch(SENTENCE, "")),
+  detail: z.optional(z.catch(SENTENCE, "")),
+});
+
+/** The sentence in an error body, or the beginning of the body; at most 200 characters. */
+function errorText(body: string): string {
+  return shortened(saidIn(body) || body, 200);
+}
+
+function saidIn(body: string): string {
+  try {
+    const { error, message, detail } = parseJsonAs(body, ERROR_BODY, "The error");
+    const said = error || message || detail || "";
+    return typeof said === "string" ? said : said.message;
+  } catch {
+    // A page or a plain sentence: shown as it is.
+    return "";
+  }
+}

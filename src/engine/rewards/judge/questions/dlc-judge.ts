@@ -1,0 +1,60 @@
+/**
+ * DLC-style judge: questions written beforehand, one call each, answers read as the benchmark reads them
+ * (describe-anything's evaluation, docs/spec/rewards.md#3a-benchmark-judge). Where the original stops or points past
+ * the choices there is no
+ * verdict.
+ */
+import { parseAnswer } from "../../judge-score.ts";
+import { pythonStrip } from "../../meteor/tokens.ts";
+import { dlcPrompt } from "../asked.ts";
+import type { Instrument } from "../instrument.ts";
+import { JudgeFailure } from "../providers/failure.ts";
+import { together } from "../providers/together.ts";
+import type { JudgePrompts } from "./prompts.ts";
+import type { WrittenQuestions } from "./question-file.ts";
+
+/** The benchmark's own limit. */
+const MAX_TOKENS = 300;
+
+export function dlcJudge(settings: { readonly prompts: JudgePrompts; readonly written: WrittenQuestions }): Instrument {
+  const { prompts, written } = settings;
+  return {
+    name: "dlc",
+    async examine({ reference, hypothesis }, session) {
+      const questions = written.find(reference);
+      if (questions === null) {
+        throw new JudgeFailure("no-questions", `${written.name} has no questions for this reference caption`);
+      }
+      const responses = await together(
+        questions.map(({ question, choices }) => {
+          const texts = choices.map(([text]) => text);
+          const content = dlcPrompt(prompts, hypothesis, { question, choices: texts });
+          const request = { messages: [{ role: "user", content }], schema: null, maxTokens: MAX_TOKENS } as const;
+          return session.reply(request, (text, cut) => {
+            const reply = text.replace(/^[\s\S]*<\/think>/, "");
+            if (cut && !beginsWithChoice(reply, texts)) {
+              throw new JudgeFailure("wrong-form", "The model's reply was cut off before it named a choice", {
+                raw: text,
+              });
+            }
+            const parsed = parseAnswer(reply, texts);
+            if (parsed.kind === "no-verdict") throw new JudgeFailure("wrong-form", parsed.reason, { raw: text });
+            return reply;
+          });
+        }),
+      );
+      return { questions, responses };
+    },
+  };
+}
+
+/**
+ * Whether a reply names its choice first. Of one that was cut off nothing else can be trusted: a thought that did not
+ * reach its end mentions choices, or none, and would be read as a verdict.
+ */
+function beginsWithChoice(reply: string, choices: readonly string[]): boolean {
+  const answer = pythonStrip(reply).toLowerCase();
+  return (
+    /^[a-e](?:[.\n]|$)/.test(answer) || choices.some((choice) => answer.startsWith(pythonStrip(choice).toLowerCase()))
+  );
+}

@@ -1,0 +1,80 @@
+/**
+ * Question judge: questions are made from the reference caption once, answered from the predicted one, each answer
+ * scored; the score is (Σ positive + Σ negative) / (number of positive + number of negative). The design notes call this
+ * the judge; the benchmark they cite has its questions written beforehand, which is the other instrument.
+ */
+import { sha256Hex } from "../../../bytes/hash.ts";
+import type { JudgeQuestion } from "../../judge-score.ts";
+import { answersPrompt, questionsPrompt } from "../asked.ts";
+import type { AskSession, Instrument } from "../instrument.ts";
+import { JudgeFailure } from "../providers/failure.ts";
+import type { ChatRequest } from "../providers/provider.ts";
+import { type JudgePrompts, plainCaption } from "./prompts.ts";
+import {
+  answerSchema,
+  hashShuffle,
+  type QuestionCounts,
+  questionSchema,
+  readLetters,
+  readQuestions,
+} from "./question-set.ts";
+
+export interface QuestionJudgeSettings extends QuestionCounts {
+  readonly prompts: JudgePrompts;
+  /** Longest reply in tokens. */
+  readonly maxTokens: number;
+}
+
+export function questionJudge(settings: QuestionJudgeSettings): Instrument {
+  /** Sets being made: the rollouts of a group share one reference and must share one set. */
+  const making = new Map<string, Promise<readonly JudgeQuestion[]>>();
+  const questionsFor = async (reference: string, session: AskSession): Promise<readonly JudgeQuestion[]> => {
+    const known = making.get(reference);
+    if (known !== undefined) return known;
+    const made = makeQuestions(reference, settings, session);
+    making.set(reference, made);
+    try {
+      return await made;
+    } finally {
+      // Kept while it is being made; afterwards the cache of replies has it, or the failure may pass.
+      if (making.get(reference) === made) making.delete(reference);
+    }
+  };
+  return {
+    name: "questions",
+    async examine({ reference, hypothesis }, session) {
+      const described = plainCaption(reference);
+      if (described === "") throw new JudgeFailure("no-questions", "The reference caption is empty: it asks nothing");
+      const questions = await questionsFor(described, session);
+      const request = answerRequest(questions, hypothesis, settings);
+      return { questions, responses: await session.reply(request, (text) => readLetters(text, questions)) };
+    },
+  };
+}
+
+/** The questions a reference gives. @throws JudgeFailure */
+export async function makeQuestions(
+  reference: string,
+  settings: QuestionJudgeSettings,
+  session: AskSession,
+): Promise<readonly JudgeQuestion[]> {
+  const { prompts, maxTokens } = settings;
+  const content = questionsPrompt(prompts, reference, settings);
+  const shuffle = hashShuffle(await sha256Hex(new TextEncoder().encode(content)));
+  const request: ChatRequest = {
+    messages: [{ role: "user", content }],
+    schema: questionSchema(settings),
+    maxTokens,
+  };
+  return session.reply(request, (text) => readQuestions(text, settings, shuffle));
+}
+
+function answerRequest(
+  questions: readonly JudgeQuestion[],
+  hypothesis: string,
+  { prompts, maxTokens }: QuestionJudgeSettings,
+): ChatRequest {
+  const asked = questions.map(({ question, choices }) => ({ question, choices: choices.map(([text]) => text) }));
+  const content = answersPrompt(prompts, hypothesis, asked);
+  return { messages: [{ role: "user", content }], schema: answerSchema(questions), maxTokens };
+}

@@ -1,0 +1,132 @@
+/**
+ * Group-relative advantages in double precision on the CPU. There are only N of them, and in float32 the mean of equal
+ * rewards is not always that reward, so that rounding noise would be scaled up to full-size updates.
+ */
+import { LabError } from "../../errors.ts";
+
+/** A reward that a scorer could not give is null, never 0. */
+export type Reward = number | null;
+
+export interface AdvantageSettings {
+  /** What the centred reward is divided by: its group's deviation, the batch's, or nothing (Dr. GRPO, 2503.20783). */
+  readonly scale: "group" | "batch" | "none";
+  /** Added to the deviation. */
+  readonly eps: number;
+  /** `mean` of the group, or the mean of the other rows of the group. */
+  readonly baseline: "mean" | "leave-one-out";
+  /**
+   * `normalize_then_sum` normalises each part of the reward inside its group, sums them with their weights and scales the
+   * sums by the batch (GDPO, 2601.05242): it keeps apart combinations that one sum would map to one value. `scale` and
+   * `baseline` then have no effect.
+   */
+  readonly aggregation: "sum_then_normalize" | "normalize_then_sum";
+}
+
+/** The rewards of one prompt's rollouts. */
+export interface RewardGroup {
+  /** [n] */
+  readonly rewards: readonly Reward[];
+  /** [n] probabilities of a whole action set, so that the baseline is its exact expectation; null for samples. */
+  readonly probabilities: readonly number[] | null;
+  /** Parts of the reward with their weights, [n] values each; read by `normalize_then_sum` alone. */
+  readonly parts: readonly { readonly weight: number; readonly values: readonly Reward[] }[];
+}
+
+export interface GroupSpread {
+  /** Over the rows that have a reward; NaN when none has. */
+  readonly mean: number;
+  /** Unbiased deviation (divided by n - 1), of a whole action set the exact one; 0 below two rewards. */
+  readonly std: number;
+  /** Rows with a reward. */
+  readonly present: number;
+  /** No two rewards of the group differ: no learning signal. */
+  readonly zeroSpread: boolean;
+}
+
+export interface GroupScores extends GroupSpread {
+  /** [n]; 0 for rows without a reward, in groups without spread and in groups with fewer than two rewards. */
+  readonly advantages: readonly number[];
+  /** Deviation that belongs to the group's rows under the settings (that of the group when the scale is `none`). */
+  readonly stdUsed: number;
+}
+
+/**
+ * Mean, deviation and spread of the rewards that are present. The mean of equal numbers is exactly that number.
+ * @param weights of the rewards where they are a whole action set, ≥ 0; those of missing ones are left out
+ */
+export function spreadOf(rewards: readonly Reward[], weights: readonly number[] | null = null): GroupSpread {
+  const present = rewards.flatMap((reward, at) => (reward === null ? [] : [{ reward, weight: weights?.[at] ?? 1 }]));
+  const first = present[0]?.reward;
+  if (first === undefined) return { mean: Number.NaN, std: 0, present: 0, zeroSpread: true };
+  const total = present.reduce((sum, { weight }) => sum + weight, 0);
+  const zeroSpread = total <= 0 || present.every(({ reward }) => reward === first);
+  if (zeroSpread) return { mean: first, std: 0, present: present.length, zeroSpread };
+  // Differences to the first reward, so that rounding cannot move the mean of equal ones.
+  const mean = first + present.reduce((sum, { reward, weight }) => sum + weight * (reward - first), 0) / total;
+  const squares = present.reduce((sum, { reward, weight }) => sum + weight * (reward - mean) ** 2, 0);
+  const std = Math.sqrt(squares / (weights === null ? present.length - 1 : total));
+  return { mean, std, present: present.length, zeroSpread };
+}
+
+/**
+ * Advantages of all groups of one loop in one step; training, the reward bench and the parity check call this.
+ * @returns one per group; mean, deviation and spread are those of the group's rewards
+ * @throws LabError("bad-input") for a reward that is not finite
+ */
+export function groupScores(groups: readonly RewardGroup[], settings: AdvantageSettings): GroupScores[] {
+  groups.forEach(checkFinite);
+  const apart = settings.aggregation === "normalize_then_sum";
+  const scored = apart ? groups.map((group) => ({ ...group, rewards: normalisedSums(group, settings.eps) })) : groups;
+  const batch = spreadOf(
+    scored.flatMap(({ rewards }) => rewards),
+    // Every whole action set counts as much as any other.
+    scored.some(({ probabilities }) => probabilities !== null) ? scored.flatMap(sharesOf) : null,
+  );
+  return scored.map((group, at): GroupScores => {
+    const { rewards, probabilities } = group;
+    const own = spreadOf(rewards, probabilities);
+    const centre = apart ? batch.mean : own.mean;
+    const stdUsed = apart || settings.scale === "batch" ? batch.std : own.std;
+    const divisor = !apart && settings.scale === "none" ? 1 : stdUsed + settings.eps;
+    const others = !apart && settings.baseline === "leave-one-out" && probabilities === null;
+    const factor = others ? own.present / (own.present - 1) : 1;
+    const silent = own.present < 2 || own.zeroSpread || !(divisor > 0);
+    const given = groups[at] as RewardGroup;
+    return {
+      ...spreadOf(given.rewards, probabilities),
+      stdUsed,
+      advantages: rewards.map((reward) => (reward === null || silent ? 0 : ((reward - centre) * factor) / divisor)),
+    };
+  });
+}
+
+/** Weighted sum of the normalised parts; null for rows without a reward or without any part. */
+function normalisedSums({ rewards, probabilities, parts }: RewardGroup, eps: number): Reward[] {
+  const columns = parts.map(({ weight, values }) => {
+    const { mean, std, zeroSpread } = spreadOf(values, probabilities);
+    return values.map((value): Reward => {
+      if (value === null) return null;
+      return zeroSpread || !(std + eps > 0) ? 0 : (weight * (value - mean)) / (std + eps);
+    });
+  });
+  return rewards.map((reward, n) => {
+    const own = columns.flatMap((column) => column[n] ?? []);
+    return reward === null || own.length === 0 ? null : own.reduce((sum, value) => sum + value, 0);
+  });
+}
+
+function sharesOf({ rewards, probabilities }: RewardGroup): readonly number[] {
+  const total = rewards.reduce<number>(
+    (sum, reward, at) => sum + (reward === null ? 0 : (probabilities?.[at] ?? 1)),
+    0,
+  );
+  return rewards.map((_, at) => (total > 0 ? (probabilities?.[at] ?? 1) / total : 0));
+}
+
+function checkFinite({ rewards }: RewardGroup): void {
+  const wrong = rewards.findIndex((reward) => reward !== null && !Number.isFinite(reward));
+  if (wrong < 0) return;
+  throw new LabError("bad-input", `The reward of row ${wrong} is ${rewards[wrong]}; no advantage was computed.`, {
+    subject: `row ${wrong}`,
+  });
+}

@@ -1,0 +1,79 @@
+/**
+ * Moving average of the trainable weights: the partner of the two loops
+ * (docs/spec/grpo.md#16-moving-average-ema-model).
+ */
+
+import { FlatLayout } from "../../gpu/flat/layout.ts";
+import { gather, scatter } from "../../gpu/flat/moves.ts";
+import { movePass } from "../../gpu/flat/passes.ts";
+import { moveTowards } from "../../gpu/kernels/optimiser.ts";
+import { summarise } from "../../gpu/kernels/summary.ts";
+import { customKernels } from "../../gpu/runtime/custom-kernels.ts";
+import { suits } from "../../gpu/runtime/custom-op.ts";
+import { type Tensor, tf } from "../../gpu/tf.ts";
+import type { ParameterSet } from "../../model/weights/weights.ts";
+import { mapSet, member } from "./parameter-sets.ts";
+
+/**
+ * ema + (1 - decay)·(params - ema), after every optimiser step. In this form float32 still moves at decay 0.999.
+ * Returns a new set that belongs to the caller; both given sets stay the caller's to dispose.
+ */
+export function updateEma(ema: ParameterSet, params: ParameterSet, decay: number): ParameterSet {
+  const { next, distance } = moveAverage(ema, params, decay);
+  distance?.dispose();
+  return next;
+}
+
+/**
+ * The same, with what `emaDistance` needs of the new average, where that costs nothing.
+ * @param layout of both sets, where the caller has one
+ */
+export function moveAverage(
+  ema: ParameterSet,
+  params: ParameterSet,
+  decay: number,
+  layout?: FlatLayout,
+): { readonly next: ParameterSet; readonly distance: Tensor | undefined } {
+  for (const name of Object.keys(ema)) member(params, name);
+  if (!customKernels() || !suits(...Object.values(ema)) || Object.keys(ema).length === 0) {
+    const next = mapSet(ema, (average, name) => moveTowards(average, member(params, name), 1 - decay));
+    return { next, distance: undefined };
+  }
+  const places = layout ?? FlatLayout.of(ema);
+  const [averages, goals] = [gather(places, ema), gather(places, params)];
+  const { next, left } = movePass(places, averages, goals, 1 - decay);
+  const set = scatter(places, next);
+  tf.dispose([...averages, ...goals, ...next]);
+  if (layout === undefined) places.dispose();
+  return { next: set, distance: left };
+}
+
+/** The same rule of plain numbers in double precision. */
+export function emaInDouble(ema: ArrayLike<number>, params: ArrayLike<number>, decay: number): number[] {
+  return Array.from(ema, (average, i) => average + (1 - decay) * ((params[i] as number) - average));
+}
+
+/** min(decay, (1 + t) / (10 + t)): lets the average follow in a short run. @param update number of this update, from 1 */
+export function rampedDecay(decay: number, update: number): number {
+  return Math.min(decay, (1 + update) / (10 + update));
+}
+
+/** Updates the average looks back over, 1 / (1 - decay). */
+export function effectiveSteps(decay: number): number {
+  return decay >= 1 ? Number.POSITIVE_INFINITY : 1 / (1 - decay);
+}
+
+/** Norm of params - ema over all tensors; one read-back. @param known from `moveAverage`, consumed */
+export async function emaDistance(ema: ParameterSet, params: ParameterSet, known?: Tensor): Promise<number> {
+  const names = Object.keys(ema);
+  if (names.length === 0) return 0;
+  const summary =
+    known ??
+    summarise(
+      names.map((name) => member(params, name)),
+      names.map((name) => ema[name] as Tensor),
+    );
+  const numbers = await summary.data();
+  summary.dispose();
+  return Math.sqrt(names.reduce((sum, _, k) => sum + (numbers[3 * k] as number), 0));
+}

@@ -1,0 +1,142 @@
+/**
+ * The gradient of a step as it grows, summed group by group. With own kernels it lies in the optimiser's arenas, so that
+ * adding a group, looking at it and stepping with it are a few dispatches, however many tensors there are.
+ */
+import { LabError } from "../../errors.ts";
+import { type FlatLayout, runsOf } from "../../gpu/flat/layout.ts";
+import { copiesInto, type Flats, gather, scatter } from "../../gpu/flat/moves.ts";
+import { addPass } from "../../gpu/flat/passes.ts";
+import { customKernels } from "../../gpu/runtime/custom-kernels.ts";
+import { copyBuffers } from "../../gpu/runtime/program.ts";
+import { type Tensor, tf } from "../../gpu/tf.ts";
+import type { ParameterSet } from "../../model/weights/weights.ts";
+
+/** Owns its tensors; tensors no loss has reached are absent. */
+export class GradientSum {
+  readonly #layout: FlatLayout;
+  readonly #names = new Set<string>();
+  #flats: Tensor[] | undefined;
+  /** The sum in stock ops, tensor by tensor. */
+  #set: Record<string, Tensor> = {};
+
+  /** @param layout of all trainable tensors; must outlive the sum */
+  constructor(layout: FlatLayout) {
+    this.#layout = layout;
+  }
+
+  get layout(): FlatLayout {
+    return this.#layout;
+  }
+
+  /** Tensors the sum has something of. */
+  has(name: string): boolean {
+    return this.#names.has(name);
+  }
+
+  get names(): readonly string[] {
+    return [...this.#names];
+  }
+
+  /** Consumes the gradients. @throws LabError("internal") for a tensor that is not trained */
+  add(more: ParameterSet): void {
+    const strange = Object.keys(more).find((name) => this.#layout.segment(name) === undefined);
+    if (strange !== undefined) throw new LabError("internal", `"${strange}" has a gradient but is not trained`);
+    if (customKernels()) this.#addFlat(more);
+    else for (const [name, gradient] of Object.entries(more)) this.#addStock(name, gradient);
+    for (const name of Object.keys(more)) this.#names.add(name);
+  }
+
+  #addStock(name: string, gradient: Tensor): void {
+    const before = this.#set[name];
+    this.#set[name] = before === undefined ? gradient : tf.tidy(() => before.add(gradient));
+    if (before !== undefined) tf.dispose([before, gradient]);
+  }
+
+  #addFlat(more: ParameterSet): void {
+    const layout = this.#layout;
+    if (this.#flats === undefined) {
+      this.#flats = gather(layout, more, true).map((flat) => tf.keep(flat));
+      tf.dispose(Object.values(more));
+      return;
+    }
+    const sums = this.#flats;
+    const incoming = gather(layout, more);
+    const fresh = Object.fromEntries(Object.entries(more).filter(([name]) => !this.#names.has(name)));
+    layout.arenas.forEach((arena, a) => {
+      const [sum, own] = [sums[a] as Tensor, incoming[a] as Tensor];
+      copyBuffers(copiesInto(arena, fresh, sum));
+      for (const { begin, end } of runsOf(
+        arena.segments,
+        (name) => this.#names.has(name) && more[name] !== undefined,
+      )) {
+        addPass(sum, own, begin, end);
+      }
+    });
+    tf.dispose([...incoming, ...Object.values(more)]);
+  }
+
+  /** This sum times `factor` plus `other` times `otherFactor`, in place; the other stays the caller's. */
+  merge(other: GradientSum, factor: number, otherFactor: number): void {
+    if (other.#names.size === 0 && factor === 1) return;
+    if (this.#flats === undefined && other.#flats === undefined) this.#mergeStock(other, factor, otherFactor);
+    else this.#mergeFlat(other, factor, otherFactor);
+    for (const name of other.#names) this.#names.add(name);
+  }
+
+  #mergeStock(other: GradientSum, factor: number, otherFactor: number): void {
+    const names = new Set([...this.#names, ...other.#names]);
+    const before = this.#set;
+    this.#set = {};
+    for (const name of names) {
+      const [one, two] = [before[name], other.#set[name]];
+      this.#set[name] = tf.tidy(() => {
+        const scaled = [one?.mul(factor), two?.mul(otherFactor)].filter((part) => part !== undefined);
+        return scaled.reduce((sum, part) => sum.add(part)) as Tensor;
+      });
+    }
+    tf.dispose(Object.values(before));
+  }
+
+  #mergeFlat(other: GradientSum, factor: number, otherFactor: number): void {
+    const scaled = (flats: Flats | undefined, by: number): Tensor[] =>
+      this.#layout.arenas.map(({ length }, a) => {
+        const flat = flats?.[a];
+        return tf.keep(flat === undefined ? tf.zeros([length]) : flat.mul(by));
+      });
+    const [sums, incoming] = [scaled(this.#flats, factor), scaled(other.#flats, otherFactor)];
+    this.#layout.arenas.forEach(({ segments }, a) => {
+      const [into, from] = [sums[a] as Tensor, incoming[a] as Tensor];
+      const fresh = segments.filter(({ name }) => other.#names.has(name) && !this.#names.has(name));
+      copyBuffers(fresh.map(({ offset, size }) => ({ from, fromAt: offset, into, intoAt: offset, count: size })));
+      for (const { begin, end } of runsOf(segments, (name) => other.#names.has(name) && this.#names.has(name))) {
+        addPass(into, from, begin, end);
+      }
+    });
+    tf.dispose([...incoming, ...(this.#flats ?? [])]);
+    this.#flats = sums;
+  }
+
+  /** The arenas, still the sum's; undefined when nothing was added or stock ops added it. Places of absent tensors hold anything. */
+  get flats(): Flats | undefined {
+    return this.#flats;
+  }
+
+  /** The sums by name; owned by the caller. */
+  tensors(): Record<string, Tensor> {
+    if (this.#flats === undefined) return Object.fromEntries(Object.entries(this.#set).map(([n, t]) => [n, t.clone()]));
+    const all = scatter(this.#layout, this.#flats, true);
+    const absent = Object.keys(all).filter((name) => !this.#names.has(name));
+    for (const name of absent) {
+      all[name]?.dispose();
+      delete all[name];
+    }
+    return all;
+  }
+
+  dispose(): void {
+    tf.dispose([...(this.#flats ?? []), ...Object.values(this.#set)]);
+    this.#flats = undefined;
+    this.#set = {};
+    this.#names.clear();
+  }
+}

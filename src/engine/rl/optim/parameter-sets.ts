@@ -1,0 +1,48 @@
+/**
+ * Whole sets of trainable tensors. Ownership rule of this folder: a function never disposes what it is given; a set it
+ * returns is new and belongs to the caller, who ends the old one with `disposeSet`.
+ */
+import { LabError } from "../../errors.ts";
+import { type Tensor, tf } from "../../gpu/tf.ts";
+import type { ParameterSet } from "../../model/weights/weights.ts";
+
+/** A new set with `change` applied to every tensor; `change` runs in its own tidy. */
+export function mapSet(set: ParameterSet, change: (tensor: Tensor, name: string) => Tensor): ParameterSet {
+  const result: Record<string, Tensor> = {};
+  for (const [name, tensor] of Object.entries(set)) result[name] = tf.tidy(() => change(tensor, name));
+  return result;
+}
+
+/** An independent copy. tfjs tensors are immutable, so nothing is moved on the device. */
+export function copySet(set: ParameterSet): ParameterSet {
+  return mapSet(set, (tensor) => tensor.clone());
+}
+
+/** Zeros of the same shapes. */
+export function zerosSet(set: ParameterSet): ParameterSet {
+  return mapSet(set, (tensor) => tf.zerosLike(tensor));
+}
+
+/** The same set, out of reach of the current tidy. */
+export function keepSet(set: ParameterSet): ParameterSet {
+  for (const tensor of Object.values(set)) tf.keep(tensor);
+  return set;
+}
+
+/** Ends every tensor of a set. */
+export function disposeSet(set: ParameterSet): void {
+  tf.dispose(Object.values(set));
+}
+
+/** Sum of two sets over the names of the first, e.g. gradients of micro-batches. @throws LabError("internal") for a missing name */
+export function addSets(a: ParameterSet, b: ParameterSet): ParameterSet {
+  return mapSet(a, (tensor, name) => tensor.add(member(b, name)));
+}
+
+/** The tensor of that name. @throws LabError("internal") when the sets do not belong together */
+export function member(set: ParameterSet, name: string): Tensor {
+  const tensor = set[name];
+  if (tensor === undefined)
+    throw new LabError("internal", `The parameter set has no tensor "${name}".`, { subject: name });
+  return tensor;
+}

@@ -1,0 +1,14 @@
+/** The optimiser group's schedule as settings of the learning rate; the page draws from the same. */
+import { updatesPerStep } from "../../config/derived.ts";
+import type { LabConfig } from "../../config/table.ts";
+import type { ScheduleSettings } from "./schedule.ts";
+
+export function scheduleOf(config: LabConfig): ScheduleSettings {
+  const { warmupSteps } = config;
+  const totalSteps = config.steps * updatesPerStep(config);
+  if (config.schedule === "constant") return { kind: "constant" };
+  if (config.schedule === "linear-then-cosine") {
+    return { kind: "linear-then-cosine", warmupSteps, totalSteps, startFactor: 1 / Math.max(1, warmupSteps) };
+  }
+  return { kind: "cosine", warmupSteps, totalSteps, floor: 0, cycles: 0.5 };
+}

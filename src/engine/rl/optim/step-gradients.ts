@@ -1,0 +1,68 @@
+/**
+ * The gradients of a step's loops as one: each clipped by its own norm or as it is, and how large they are beside each
+ * other. One clip for the sum would let a loop with a large gradient silence the other.
+ */
+import type { LabConfig } from "../../config/table.ts";
+import type { LoopId } from "../../runs/records.ts";
+import { clipFactor } from "./clip.ts";
+import type { GradientSum } from "./gradient-sum.ts";
+import { inspectGradients } from "./monitor.ts";
+
+export interface LoopNorm {
+  readonly loop: LoopId;
+  /** Before any clip. */
+  readonly norm: number;
+  /** What the loop's gradient was scaled by. */
+  readonly factor: number;
+}
+
+export interface StepGradients {
+  readonly sum: GradientSum;
+  /** The loops the sum is made of; empty when it is one gradient that nothing was done to. */
+  readonly loops: readonly LoopNorm[];
+}
+
+/** Sums the loops' gradients into the first. A norm that is not finite scales nothing, so the sum shows it as well. */
+export async function joinLoops(
+  gradients: ReadonlyMap<LoopId, GradientSum>,
+  { clipScope, maxGradNorm }: Pick<LabConfig, "clipScope" | "maxGradNorm">,
+): Promise<StepGradients> {
+  const [first, second] = [...gradients];
+  if (first === undefined) throw new RangeError("A step without a loop");
+  if (second === undefined) return { sum: first[1], loops: [] };
+  const loops: LoopNorm[] = [];
+  for (const [loop, own] of [first, second]) {
+    const { norm } = await inspectGradients(own, () => "all");
+    const clips = clipScope === "loop" && maxGradNorm > 0 && Number.isFinite(norm);
+    loops.push({ loop, norm, factor: clips ? clipFactor(norm, maxGradNorm) : 1 });
+  }
+  const [one, two] = loops as [LoopNorm, LoopNorm];
+  first[1].merge(second[1], one.factor, two.factor);
+  second[1].dispose();
+  return { sum: first[1], loops };
+}
+
+/**
+ * Metrics of the loops' gradients, and the norm of their sum before any clip.
+ * @param norm of the sum as it is
+ */
+export function gradientMetrics(
+  { loops }: Pick<StepGradients, "loops">,
+  norm: number,
+): { readonly norm: number; readonly metrics: Readonly<Record<string, number>> } {
+  const [first, second] = loops;
+  if (first === undefined || second === undefined) return { norm, metrics: {} };
+  const [a, b] = [first.norm * first.factor, second.norm * second.factor];
+  // |a + b|² = |a|² + |b|² + 2 a·b
+  const dot = (norm * norm - a * a - b * b) / (2 * first.factor * second.factor);
+  const largest = first.norm * second.norm;
+  const cosine = largest > 0 ? Math.min(1, Math.max(-1, dot / largest)) : 0;
+  const whole = Math.sqrt(Math.max(0, first.norm ** 2 + second.norm ** 2 + 2 * cosine * largest));
+  const own = loops.flatMap(({ loop, norm: before, factor }): [string, number][] => [
+    [`loop${loop}/grad_norm`, before],
+    [`loop${loop}/clip_factor`, factor],
+  ]);
+  // A sum that nothing scaled has its own norm.
+  const untouched = first.factor === 1 && second.factor === 1;
+  return { norm: untouched ? norm : whole, metrics: { ...Object.fromEntries(own), grad_cosine: cosine } };
+}

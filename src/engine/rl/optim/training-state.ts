@@ -1,0 +1,290 @@
+/** Everything a step changes: trainable weights, their moving average, moments and counters; and how an update changes it. */
+import { needsReference } from "../../config/derived.ts";
+import type { LabConfig } from "../../config/table.ts";
+import { LabError } from "../../errors.ts";
+import { FlatLayout } from "../../gpu/flat/layout.ts";
+import { readSet } from "../../gpu/flat/moves.ts";
+import { customKernels } from "../../gpu/runtime/custom-kernels.ts";
+import { suits } from "../../gpu/runtime/custom-op.ts";
+import { tf } from "../../gpu/tf.ts";
+import { isLanguageBlock } from "../../model/adapter/trainable.ts";
+import type { ParameterSet } from "../../model/weights/weights.ts";
+import type { CheckpointState, TensorData, TensorMap } from "../../runs/checkpoint/checkpoint-state.ts";
+import type { LoopId } from "../../runs/records.ts";
+import type { EntropyControlState } from "../objective/entropy-control.ts";
+import { clipFactor } from "./clip.ts";
+import { emaDistance, moveAverage, rampedDecay } from "./ema.ts";
+import { GradientSum } from "./gradient-sum.ts";
+import { inspectGradients, judgeGradients } from "./monitor.ts";
+import { type AdamSettings, AdamState, applyAdamw } from "./optimiser.ts";
+import { copySet, disposeSet, member } from "./parameter-sets.ts";
+import { learningRate } from "./schedule.ts";
+import { scheduleOf } from "./schedule-config.ts";
+import { gradientMetrics, type StepGradients } from "./step-gradients.ts";
+
+/** Owns every tensor in it. */
+export interface TrainingState {
+  /** θ. */
+  params: ParameterSet;
+  /** φ, the partner. */
+  ema: ParameterSet;
+  /** Weights of the start, the KL's reference unless it is synchronised or the partner. */
+  readonly start: ParameterSet;
+  /** The reference that the policy is mixed into now and then; null before the first time. */
+  reference: ParameterSet | null;
+  /** The loops' entropy bonuses, where they follow a target. */
+  entropy: Readonly<Record<LoopId, EntropyControlState>>;
+  readonly adam: AdamState;
+  /** Trainable tensors in a fixed order. */
+  readonly names: readonly string[];
+  readonly blockOf: (name: string) => string;
+  readonly loraScale: number;
+  /** Optimiser steps taken; skipped ones do not count. */
+  optimiserSteps: number;
+  skippedSteps: number;
+}
+
+/** An empty sum for the gradients of a step. */
+export function gradientSum(state: TrainingState): GradientSum {
+  return new GradientSum(state.adam.layout);
+}
+
+/** The entropy bonuses of a run's first update. */
+export function freshEntropy({ entropyCoefficient }: LabConfig): TrainingState["entropy"] {
+  const state = { coefficient: entropyCoefficient, lastEntropy: null };
+  return { 1: state, 2: state };
+}
+
+/** Takes over `params`; partner and reference start as copies. */
+export function freshState(
+  params: ParameterSet,
+  blockOf: (name: string) => string,
+  loraScale: number,
+  entropy: TrainingState["entropy"] = {
+    1: { coefficient: 0, lastEntropy: null },
+    2: { coefficient: 0, lastEntropy: null },
+  },
+): TrainingState {
+  return {
+    params,
+    ema: copySet(params),
+    start: copySet(params),
+    reference: null,
+    entropy,
+    adam: AdamState.fresh(params),
+    names: Object.keys(params),
+    blockOf,
+    loraScale,
+    optimiserSteps: 0,
+    skippedSteps: 0,
+  };
+}
+
+export function disposeState(state: TrainingState): void {
+  disposeSet(state.params);
+  disposeSet(state.ema);
+  disposeSet(state.start);
+  if (state.reference !== null) disposeSet(state.reference);
+  state.adam.dispose();
+}
+
+/** The run stops at a gradient that is not finite. */
+export class NonFiniteGradient extends LabError {
+  /** Whether weights, moments and average are those before the step, or those of a part of it. */
+  readonly whole: boolean;
+
+  /** @param where tensors with such gradients */
+  constructor(where: string, whole: boolean) {
+    const left = whole
+      ? "the weights are those before this step"
+      : "an earlier pass of this step had changed the weights, so they are not stored";
+    super("gpu", `A gradient is not finite (${where}); ${left}`);
+    this.whole = whole;
+  }
+}
+
+export interface UpdateReport {
+  /** False when a gradient was not finite: nothing was changed. */
+  readonly stepped: boolean;
+  readonly metrics: Readonly<Record<string, number>>;
+  /** Names of tensors with non-finite gradients. */
+  readonly nonFinite: readonly string[];
+}
+
+/**
+ * Clip by global norm unless the loops were clipped one by one, AdamW, schedule, moving average, reference. Consumes
+ * `gradients`.
+ * @param beforeEma called between update and moving average
+ * @param whole whether the state is still the one before the step: no earlier pass of it has changed anything
+ * @throws NonFiniteGradient when a gradient is not finite and the run shall stop there; the state is as before the call
+ */
+export async function updateState(
+  state: TrainingState,
+  gradients: StepGradients,
+  config: LabConfig,
+  beforeEma: () => Promise<void>,
+  whole = true,
+): Promise<UpdateReport> {
+  try {
+    return await update(state, gradients, config, beforeEma, whole);
+  } finally {
+    gradients.sum.dispose();
+  }
+}
+
+async function update(
+  state: TrainingState,
+  { sum: gradients, loops }: StepGradients,
+  config: LabConfig,
+  beforeEma: () => Promise<void>,
+  whole: boolean,
+): Promise<UpdateReport> {
+  const report = await inspectGradients(gradients, state.blockOf);
+  const { norm, metrics: loopMetrics } = gradientMetrics({ loops }, report.norm);
+  const blocks = Object.fromEntries(Object.entries(report.blocks).map(([block, norm]) => [`grad_norm/${block}`, norm]));
+  const rate = learningRate(config.learningRate, state.optimiserSteps, scheduleOf(config));
+  const metrics: Record<string, number> = { grad_norm: norm, learning_rate: rate, ...blocks, ...loopMetrics };
+  const verdict = judgeGradients(report, { haltOnNonFinite: config.haltOnNan });
+  if (verdict !== "step") {
+    if (verdict === "halt") throw new NonFiniteGradient(report.nonFiniteTensors.slice(0, 3).join(", "), whole);
+    state.skippedSteps++;
+    return {
+      stepped: false,
+      metrics: { ...metrics, skipped_steps: state.skippedSteps },
+      nonFinite: report.nonFiniteTensors,
+    };
+  }
+  const clipped = loops.some((loop) => loop.factor < 1);
+  const apart = loops.length > 0 && config.clipScope === "loop";
+  const factor = config.maxGradNorm === 0 || apart ? 1 : clipFactor(report.norm, config.maxGradNorm);
+  const params = applyAdamw(state.params, gradients, state.adam, rate, adamOf(config, state.blockOf), factor);
+  gradients.dispose();
+  disposeSet(state.params);
+  state.params = params;
+  state.optimiserSteps++;
+
+  await beforeEma();
+  const decay = config.emaRamp ? rampedDecay(config.emaDecay, state.optimiserSteps) : config.emaDecay;
+  const { next, distance } = moveAverage(state.ema, state.params, decay, state.adam.layout);
+  disposeSet(state.ema);
+  state.ema = next;
+  synchronise(state, config);
+  return {
+    stepped: true,
+    metrics: {
+      ...metrics,
+      grad_norm_clipped: Number(factor < 1 || clipped),
+      skipped_steps: state.skippedSteps,
+      "ema/decay": decay,
+      "ema/distance": await emaDistance(state.ema, state.params, distance),
+    },
+    nonFinite: [],
+  };
+}
+
+/** Mixes the policy into the reference when it is due (TR-DPO, 2404.09656). */
+function synchronise(state: TrainingState, config: LabConfig): void {
+  const { syncReference, referenceMixup, referenceSyncSteps } = config;
+  const wanted = syncReference && config.reference === "start" && needsReference(config);
+  if (!wanted || state.optimiserSteps % referenceSyncSteps !== 0) return;
+  const before = state.reference;
+  const mixed = moveAverage(before ?? state.start, state.params, 1 - referenceMixup, state.adam.layout);
+  mixed.distance?.dispose();
+  if (before !== null) disposeSet(before);
+  state.reference = mixed.next;
+}
+
+function adamOf(config: LabConfig, blockOf: (name: string) => string): AdamSettings {
+  return {
+    beta1: config.adamBeta1,
+    beta2: config.adamBeta2,
+    eps: config.adamEps,
+    weightDecay: config.weightDecay,
+    rateFactor: (name) => {
+      const block = blockOf(name);
+      if (!isLanguageBlock(block)) return config.maskRateFactor;
+      return block === "projector" ? config.projectorRateFactor : 1;
+    },
+  };
+}
+
+/** The state as a checkpoint's arrays; reads every tensor back. */
+export async function stateArrays(
+  state: TrainingState,
+): Promise<Pick<CheckpointState, "params" | "ema" | "reference" | "moments" | "optimiserStep">> {
+  return {
+    reference: state.reference === null ? null : await arrays(state.reference),
+    params: await arrays(state.params),
+    ema: await arrays(state.ema),
+    moments: { m: await arrays(state.adam.m), v: await arrays(state.adam.v) },
+    optimiserStep: state.adam.step,
+  };
+}
+
+/**
+ * The state of a checkpoint over the start it belongs to. `start` stays the caller's only in name: it is taken over.
+ * @throws LabError("bad-input") when the checkpoint's tensors are not the trainable set's
+ */
+export function restoreState(
+  start: ParameterSet,
+  blockOf: (name: string) => string,
+  loraScale: number,
+  checkpoint: CheckpointState,
+  counters: Pick<TrainingState, "optimiserSteps" | "skippedSteps" | "entropy">,
+): TrainingState {
+  const check = (map: TensorMap | null, what: string): void => {
+    for (const [name, tensor] of Object.entries(start)) {
+      const stored = map?.get(name);
+      if (stored === undefined || String(stored.shape) !== String(tensor.shape)) {
+        throw new LabError(
+          "bad-input",
+          `The checkpoint's ${what} do not fit this model at "${name}"; nothing was changed`,
+          {
+            subject: name,
+          },
+        );
+      }
+    }
+  };
+  const { params, ema, moments, reference } = checkpoint;
+  // All of them before the first tensor is made.
+  check(params, "weights");
+  check(ema, "averages");
+  check(moments.m, "moments");
+  check(moments.v, "moments");
+  if (reference) check(reference, "reference");
+  const load = (map: TensorMap): ParameterSet =>
+    Object.fromEntries(
+      Object.keys(start).map((name) => {
+        const { data, shape } = map.get(name) as TensorData;
+        return [name, tf.tensor(data, [...shape])];
+      }),
+    );
+  return {
+    params: load(params),
+    ema: load(ema as TensorMap),
+    start,
+    reference: reference === undefined || reference === null ? null : load(reference),
+    adam: new AdamState(checkpoint.optimiserStep, load(moments.m), load(moments.v)),
+    names: Object.keys(start),
+    blockOf,
+    loraScale,
+    ...counters,
+  };
+}
+
+/** Copies of the values of a set, which no tensor keeps. */
+async function arrays(set: ParameterSet): Promise<TensorMap> {
+  const map = new Map<string, TensorData>();
+  const shapes = Object.entries(set).map(([name, { shape }]) => [name, shape] as const);
+  if (!customKernels() || !suits(...Object.values(set))) {
+    // data() leaves its result with the tensor; a copy keeps the checkpoint apart from it.
+    for (const [name, shape] of shapes) {
+      map.set(name, { shape, data: Float32Array.from((await member(set, name).data()) as Float32Array) });
+    }
+    return map;
+  }
+  const values = await readSet(new FlatLayout(shapes), set);
+  for (const [name, shape] of shapes) map.set(name, { shape, data: values.get(name) as Float32Array });
+  return map;
+}

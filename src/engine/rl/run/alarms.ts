@@ -1,0 +1,303 @@
+/** Rules that look at the metrics of a run and say in one sentence what is going wrong (reference: ui.md §5). */
+import { rleArea } from "../../data/mask/rle.ts";
+import type { Alarm } from "../../runs/alarms.ts";
+import type { GroupRecord, RolloutRecord, StepMetrics } from "../../runs/records.ts";
+import type { UpdateReport } from "../optim/training-state.ts";
+
+/** Steps a rule looks back over. */
+const WINDOW = 5;
+
+/** Rewards below this, with a spread within the groups below that, are as good as none. */
+const SPARSE = { mean: 0.05, spread: 1e-3 } as const;
+
+/**
+ * Share of different captions in a group from which on they count as one: a group of three or more that says the same
+ * thing lies below. The captions of loop 2 are the partner's, who rightly says the same of similar masks.
+ */
+const FEW_CAPTIONS = 0.35;
+
+/** Masks that overlap by more are one mask; with less entropy (nats) the policy has stopped trying others. */
+const ONE_MASK = { overlap: 0.98, entropy: 0.1 } as const;
+
+/**
+ * A gradient norm this many times the median of the steps before is no noise: usual norms stay within a factor of ten. Few
+ * steps have no usual norm yet, and old ones say nothing about now.
+ */
+const SPIKE = { factor: 20, fewest: 4, most: 40 } as const;
+
+/** Names of tensors that a sentence lists. */
+const NAMED = 3;
+
+/** What an alarm has to know of a step's update. */
+export type UpdateFacts = Pick<UpdateReport, "stepped" | "nonFinite">;
+
+/** Rollouts that an alarm names. */
+const NAMED_ROLLOUTS = 32;
+
+/** Rollouts of a step that an alarm is about, the worst first. */
+type About = (groups: readonly GroupRecord[]) => readonly RolloutRecord[];
+
+const allOf: About = (groups) => groups.flatMap((group) => group.rollouts);
+const none: About = () => [];
+
+/** Those of a loop for which it holds. */
+const those =
+  (loop: 1 | 2, holds: (rollout: RolloutRecord, group: GroupRecord) => boolean = () => true): About =>
+  (groups) =>
+    groups.flatMap((group) => (group.loop === loop ? group.rollouts.filter((rollout) => holds(rollout, group)) : []));
+
+/** Those of a loop, the largest first. */
+const largest =
+  (loop: 1 | 2, size: (rollout: RolloutRecord) => number): About =>
+  (groups) =>
+    [...those(loop)(groups)].sort((a, b) => size(b) - size(a));
+
+const most = (values: readonly number[]): number => values.reduce((a, b) => Math.max(a, b), 0);
+
+interface Rule {
+  readonly id: string;
+  readonly severity: Alarm["severity"];
+  /**
+   * A sentence, or null when all is well.
+   * @param recent newest last, at most WINDOW rows
+   * @param update of the newest
+   * @param norms finite gradient norms above 0 of the steps before, oldest first
+   */
+  readonly check: (
+    recent: readonly StepMetrics[],
+    update: UpdateFacts,
+    norms: Readonly<Record<string, readonly number[]>>,
+  ) => string | null;
+  /** All rollouts of the step where absent. */
+  readonly about?: About;
+}
+
+const last = (rows: readonly StepMetrics[]): StepMetrics => rows[rows.length - 1] ?? {};
+const full = (rows: readonly StepMetrics[]): boolean => rows.length === WINDOW;
+const every = (rows: readonly StepMetrics[], name: string, holds: (value: number) => boolean): boolean =>
+  full(rows) && rows.every((row) => row[name] !== undefined && holds(row[name]));
+
+function perLoop(loop: 1 | 2): Rule[] {
+  const name = (metric: string): string => `loop${loop}/${metric}`;
+  return [
+    {
+      id: `zero-spread-${loop}`,
+      severity: "warning",
+      check: (rows) => {
+        const shares = rows.flatMap((row) => row[name("frac_reward_zero_std")] ?? []);
+        const share = shares.reduce((sum, value) => sum + value, 0) / Math.max(1, shares.length);
+        if (!full(rows) || share <= 0.5) return null;
+        return `Loop ${loop}: ${Math.round(share * 100)} % of the groups have equal rewards and teach nothing; raise the temperature, the noise or G`;
+      },
+      about: those(loop, (_, group) => group.zeroSpread),
+    },
+    {
+      id: `sparse-${loop}`,
+      severity: "warning",
+      check: (rows) => {
+        const low = every(rows, name("reward"), (value) => value < SPARSE.mean);
+        if (!low || !every(rows, name("group_std_mean"), (value) => value < SPARSE.spread)) return null;
+        const mean = (last(rows)[name("reward")] as number).toFixed(3);
+        return `Loop ${loop}: rewards stay near 0 (mean ${mean}) and hardly differ within a group; give a term that rewards coming close a weight, such as Mask confidence or Box IoU`;
+      },
+      about: those(loop),
+    },
+    loop === 1
+      ? {
+          id: "collapse-1",
+          severity: "warning",
+          check: (rows) =>
+            every(rows, name("completions/distinct_ratio"), (value) => value <= FEW_CAPTIONS)
+              ? "Loop 1: the captions of a group are nearly all the same; raise Temperature, Entropy bonus or KL weight β"
+              : null,
+          about: those(1),
+        }
+      : {
+          id: "collapse-2",
+          severity: "warning",
+          check: (rows) =>
+            every(rows, name("mask/pairwise_iou"), (value) => value > ONE_MASK.overlap) &&
+            every(rows, name("entropy"), (value) => value < ONE_MASK.entropy)
+              ? "Loop 2: the masks of a group are nearly all the same and the policy tries no others; raise the mask policy's own temperature or noise σ, Entropy bonus or KL weight β"
+              : null,
+          about: those(2),
+        },
+    {
+      id: `truncated-${loop}`,
+      severity: "warning",
+      check: (rows) =>
+        every(rows, name("completions/clipped_ratio"), (value) => value > 0.75)
+          ? `Loop ${loop}: most captions reach the length limit; raise it or check that the model ends its answers`
+          : null,
+      about: those(loop, ({ truncated }) => truncated),
+    },
+    {
+      id: `empty-mask-${loop}`,
+      severity: "warning",
+      check: (rows) =>
+        every(rows, name("mask/empty_ratio"), (value) => value > 0.5)
+          ? `Loop ${loop}: more than half of the masks are empty`
+          : null,
+      about: those(loop, ({ predictedMask }) => predictedMask === null || rleArea(predictedMask) === 0),
+    },
+    {
+      id: `kl-${loop}`,
+      severity: "warning",
+      check: (rows) => {
+        const kl = last(rows)[name("kl")];
+        if (kl === undefined || kl <= 5) return null;
+        return `Loop ${loop}: KL to the reference is ${kl.toFixed(2)} nats; lower the learning rate or raise β`;
+      },
+      about: largest(loop, ({ actions }) => most(actions.map(({ kl }) => kl ?? 0))),
+    },
+    {
+      id: `agreement-${loop}`,
+      severity: "error",
+      check: (rows) => {
+        const gap = last(rows)[name("logp_train_vs_sampling/max")];
+        if (gap === undefined || gap <= 0.05) return null;
+        return `Loop ${loop}: training and sampling disagree on a log-probability by ${gap.toFixed(3)} nats, so ratios are wrong`;
+      },
+      about: largest(loop, ({ actions }) => most(actions.map(({ logp, oldLogp }) => Math.abs(logp - oldLogp)))),
+    },
+  ];
+}
+
+/** The data's captions in loop 2 and in supervised steps. */
+function captionRule(id: string, metric: string, sentence: (share: string) => string): Rule {
+  return {
+    id,
+    severity: "warning",
+    check: (rows) => {
+      const newest = last(rows);
+      const share = newest[`loop2/captions/${metric}`] ?? newest[`sft/captions/${metric}`] ?? 0;
+      return share > 0 ? sentence(`${Math.ceil(100 * share)} %`) : null;
+    },
+  };
+}
+
+/** Metrics that are watched for a jump. */
+const NORMS = ["grad_norm", "loop1/grad_norm", "loop2/grad_norm"] as const;
+
+function spike(name: (typeof NORMS)[number]): Rule {
+  const [loop] = /^loop\d/.exec(name) ?? [];
+  return {
+    id: loop === undefined ? "gradient-spike" : `gradient-spike-${loop.slice(4)}`,
+    severity: "warning",
+    check: (rows, _update, norms) => {
+      const newest = last(rows)[name];
+      const before = norms[name] ?? [];
+      if (newest === undefined || before.length < SPIKE.fewest) return null;
+      const usual = median(before);
+      if (!(newest > SPIKE.factor * usual)) return null;
+      const whose = loop === undefined ? "The gradient norm" : `Loop ${loop.slice(4)}: the gradient norm`;
+      return `${whose} is ${numeral(newest)}, ${Math.round(newest / usual)} times the usual ${numeral(usual)}; look at this step's rollouts, and lower the learning rate or the gradient clip if it happens again`;
+    },
+    ...(loop === undefined ? {} : { about: those(Number(loop.slice(4)) as 1 | 2) }),
+  };
+}
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const upper = sorted[middle] as number;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] as number) + upper) / 2;
+}
+
+function numeral(value: number): string {
+  return Number(value.toPrecision(3)).toString();
+}
+
+const RULES: readonly Rule[] = [
+  ...perLoop(1),
+  ...perLoop(2),
+  ...NORMS.map(spike),
+  captionRule(
+    "captions-cut",
+    "cut",
+    (share) =>
+      `${share} of this step's captions are too long for the model's context, so their ends are cut; shorten them in the data`,
+  ),
+  captionRule(
+    "captions-tokens",
+    "spell_tokens",
+    (share) => `${share} of this step's captions spell special tokens such as [SEG] or <vp>; they are encoded as text`,
+  ),
+  {
+    id: "skipped",
+    severity: "error",
+    check: (_rows, { stepped, nonFinite }) => {
+      if (stepped) return null;
+      // Every element may be finite and the norm not: its squares overflow.
+      const where = nonFinite.length === 0 ? "its norm overflows" : listed(nonFinite);
+      return `A gradient was not finite (${where}), so its update was left out; if it happens again, lower the learning rate, or switch on Stop on NaN to look at the step`;
+    },
+  },
+  {
+    id: "judge",
+    severity: "error",
+    check: (rows) => {
+      const total = (name: string): number => rows.reduce((sum, row) => sum + (row[name] ?? 0), 0);
+      const [failed, given] = [total("judge/failures"), total("judge/verdicts")];
+      if (failed === 0 || failed < 0.1 * (failed + given)) return null;
+      return `The judge gave no verdict on ${failed} of ${failed + given} captions of the last steps; open a rollout to see why`;
+    },
+    about: (groups) =>
+      allOf(groups).filter(({ terms }) => terms.some(({ name, value }) => name === "judge" && value === null)),
+  },
+  {
+    id: "tensors",
+    severity: "error",
+    check: (rows) => {
+      const counts = rows.map((row) => row["memory/num_tensors"] ?? Number.NaN);
+      const grows = counts.every((count, i) => i === 0 || count > (counts[i - 1] as number));
+      return full(rows) && grows ? "The number of tensors grows with every step: something is not freed" : null;
+    },
+    about: none,
+  },
+];
+
+/** The first few names, and how many more there are. */
+function listed(names: readonly string[]): string {
+  const more = names.length - NAMED;
+  return `${names.slice(0, NAMED).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
+export interface AlarmWatch {
+  /**
+   * Alarms that begin with this step; one that goes on is not repeated.
+   * @param update whether the step changed the weights, and which tensors had no finite gradient
+   * @param groups of the step, whose rollouts the alarms name
+   */
+  observe(step: number, metrics: StepMetrics, update: UpdateFacts, groups?: readonly GroupRecord[]): Alarm[];
+}
+
+export function watchAlarms(): AlarmWatch {
+  const recent: StepMetrics[] = [];
+  const norms: Record<string, number[]> = {};
+  const ringing = new Set<string>();
+  return {
+    observe(step, metrics, update, groups = []) {
+      recent.push(metrics);
+      if (recent.length > WINDOW) recent.shift();
+      const fresh: Alarm[] = [];
+      for (const { id, severity, check, about = allOf } of RULES) {
+        const message = check(recent, update, norms);
+        if (message === null) ringing.delete(id);
+        else if (!ringing.has(id)) {
+          ringing.add(id);
+          const rollouts = about(groups)
+            .slice(0, NAMED_ROLLOUTS)
+            .map((rollout) => rollout.id);
+          fresh.push({ id, step, severity, message, ...(rollouts.length === 0 ? {} : { rollouts }) });
+        }
+      }
+      for (const name of NORMS) {
+        const norm = metrics[name];
+        if (norm === undefined || !Number.isFinite(norm) || norm <= 0) continue;
+        norms[name] = [...(norms[name] ?? []), norm].slice(-SPIKE.most);
+      }
+      return fresh;
+    },
+  };
+}

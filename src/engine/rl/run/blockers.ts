@@ -1,0 +1,55 @@
+/** Settings that each may have but no step can be taken with, told before anything is sampled. */
+import { generationBlocker } from "../../config/derived.ts";
+import type { LabConfig } from "../../config/table.ts";
+import { LabError } from "../../errors.ts";
+import type { Sa2vaModel } from "../../model/sa2va.ts";
+import { checkSampler, samplerSettings } from "../../policy/decode/sampler.ts";
+import { lossSettingsOf } from "../objective/loss-config.ts";
+
+export interface Blocker {
+  /** The setting that is in the way. */
+  readonly setting: string;
+  readonly sentence: string;
+}
+
+type Shape = Pick<Sa2vaModel, "tiling"> & { readonly config: { readonly sam2: { readonly imageSize: number } } };
+
+/** What keeps every step from being taken; the checks are those that a step makes. */
+export function settingBlockers(model: Shape, config: LabConfig): readonly Blocker[] {
+  const found: Blocker[] = [];
+  const { minTiles } = model.tiling;
+  if (config.maxTiles < minTiles) {
+    const sentence = `At most ${config.maxTiles} tiles are allowed, this model cuts a picture into at least ${minTiles}; raise maxTiles`;
+    found.push({ setting: "maxTiles", sentence });
+  }
+  if (config.mode === "sft") return found;
+  const uneven = generationBlocker(config);
+  if (uneven !== null) found.push({ setting: "stepsPerGeneration", sentence: uneven });
+  const maskSide = model.config.sam2.imageSize / 4;
+  const usesField = config.maskPolicy === "field" || config.maskPolicy === "imitation";
+  if (config.loops !== "1" && usesField && maskSide % config.fieldGrid !== 0) {
+    const sentence = `Field grid ${config.fieldGrid} must divide this model's mask side of ${maskSide} cells`;
+    found.push({ setting: "fieldGrid", sentence });
+  }
+  const checks = [
+    () => checkSampler(samplerSettings(config)),
+    () => lossSettingsOf(config, config.entropyCoefficient, 1, 1, 1),
+  ];
+  return [...found, ...checks.flatMap(refusal)];
+}
+
+/** @throws LabError("bad-config") with the first blocker, naming its setting */
+export function refuseBlockers(model: Shape, config: LabConfig): void {
+  const [first] = settingBlockers(model, config);
+  if (first !== undefined) throw new LabError("bad-config", first.sentence, { subject: first.setting });
+}
+
+function refusal(check: () => unknown): Blocker[] {
+  try {
+    check();
+    return [];
+  } catch (thrown) {
+    if (!(thrown instanceof LabError && thrown.code === "bad-config")) throw thrown;
+    return [{ setting: thrown.subject ?? "settings", sentence: thrown.message }];
+  }
+}

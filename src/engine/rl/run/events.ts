@@ -1,0 +1,83 @@
+/** What a running trainer tells the outside; the protocol wraps these, the tools print them. */
+import type { ErrorCode } from "../../errors.ts";
+import type { GpuCounts } from "../../gpu/runtime/counters.ts";
+import type { Alarm } from "../../runs/alarms.ts";
+import type { EvalReport } from "../../runs/evaluations.ts";
+import type { PhaseCosts } from "../../runs/phase-lines.ts";
+import type { GroupRecord, LoopId, StepMetrics } from "../../runs/records.ts";
+
+export type RunState =
+  | "idle"
+  | "ready"
+  | "starting"
+  | "running"
+  | "pausing"
+  | "paused"
+  | "stopping"
+  | "finished"
+  | "failed";
+
+/** The phases of a step, in order of their first appearance. */
+export type Phase =
+  | "sample" // rows are drawn, pictures and masks arrive
+  | "features" // frozen towers
+  | "generate" // the policy acts
+  | "partner" // the EMA partner answers
+  | "reward"
+  | "advantage"
+  | "loss" // forward and backward
+  | "update" // clip and AdamW
+  | "ema"
+  | "log"
+  | "eval" // held-out rows
+  | "checkpoint";
+
+/** Seconds spent per phase in one step. */
+export type PhaseTimes = Readonly<Partial<Record<Phase, number>>>;
+
+/** What was asked of the GPU per phase in one step. */
+export type PhaseCounts = Readonly<Partial<Record<Phase, GpuCounts>>>;
+
+export type { Alarm } from "../../runs/alarms.ts";
+
+/** A phase and the loop it belongs to; phases of the whole step have none. */
+export interface PhasePlace {
+  readonly phase: Phase;
+  readonly loop: LoopId | null;
+}
+
+export type TrainerEvent =
+  | {
+      readonly type: "state";
+      readonly state: RunState;
+      readonly step: number;
+      /** Of a paused run: what going on begins with. */
+      readonly next?: PhasePlace;
+    }
+  | {
+      readonly type: "phase";
+      readonly step: number;
+      readonly loop: LoopId | null;
+      readonly phase: Phase;
+      /** GPU programs made so far, by the first steps above all. */
+      readonly programs: number;
+    }
+  | { readonly type: "group"; readonly group: GroupRecord }
+  | {
+      readonly type: "step";
+      readonly step: number;
+      readonly metrics: StepMetrics;
+      readonly phaseTimes: PhaseTimes;
+      readonly costs: PhaseCosts;
+    }
+  | { readonly type: "alarm"; readonly alarm: Alarm }
+  /** A reward could not be given: the run pauses before the step; going on plays the step again. */
+  | {
+      readonly type: "held";
+      readonly step: number;
+      readonly error: { readonly code: ErrorCode; readonly message: string; readonly subject?: string };
+    }
+  | { readonly type: "checkpoint"; readonly step: number; readonly bytes: number }
+  /** Rows of the evaluation under way that are scored. */
+  | { readonly type: "eval-rows"; readonly done: number; readonly total: number }
+  | { readonly type: "eval"; readonly report: EvalReport };

@@ -1,0 +1,159 @@
+/** From settings or a stored run to everything a trainer begins with: folder, lock, rows and state. */
+import { requireConfig } from "../../config/parse.ts";
+import type { LabConfig } from "../../config/table.ts";
+import { LabError } from "../../errors.ts";
+import { checkStorage } from "../../loading/storage-settings.ts";
+import type { StartAdapter } from "../../model/adapter/start-adapter.ts";
+import { modelFacts } from "../../model/base-mllm.ts";
+import { sealReward } from "../../rewards/user/seal.ts";
+import type { RunManifest } from "../../runs/manifest.ts";
+import { createRun, openRun, type RunFolder } from "../../runs/run-folder.ts";
+import { type RowList, type RunRows, runRows } from "../../runs/run-rows.ts";
+import { disposeState, type TrainingState } from "../optim/training-state.ts";
+import { refuseBlockers } from "./blockers.ts";
+import { keepStart, keptStart } from "./kept-start.ts";
+import { raiseAlarm } from "./raise-alarm.ts";
+import { checkSameRun, describeData, holdOrRefuse, newRun, parameterCounts } from "./run-facts.ts";
+import { recordJudge } from "./run-judge.ts";
+import { failedRun } from "./run-state.ts";
+import type { LoadedModel, SessionDeps } from "./session-types.ts";
+import { adapterBlocker, resumeState, startState } from "./start-run.ts";
+import { usableCheckpoint } from "./usable-checkpoint.ts";
+
+export interface PreparedRun {
+  readonly run: RunFolder;
+  readonly config: LabConfig;
+  /** In the caller's ownership. */
+  readonly state: TrainingState;
+  readonly list: RowList;
+  readonly selected: RunRows;
+  readonly doneSteps: number;
+  /** Gives the run's lock back. */
+  readonly release: () => void;
+}
+
+export interface NewRun {
+  readonly settings: LabConfig;
+  readonly list: RowList;
+  readonly title: string;
+  /** ISO time. */
+  readonly created: string;
+  /** What the manifest says of the program, the device and its test. */
+  readonly version: string;
+  readonly report: Parameters<typeof newRun>[3];
+  readonly selfTest: RunManifest["selfTest"];
+  /** The adapter it starts from. */
+  readonly start: StartAdapter | undefined;
+}
+
+type Loaded = Pick<LoadedModel, "model" | "hash">;
+
+/**
+ * Makes the folder of a new run.
+ * @throws LabError naming what does not fit; a folder that was made already is marked as failed
+ */
+export async function prepareNew(deps: SessionDeps, { model, hash }: Loaded, asked: NewRun): Promise<PreparedRun> {
+  const { list, start, selfTest } = asked;
+  // The record says how the weights are held, whatever the settings ask of the next loading.
+  const held = { weightStorage: model.storage.language, towerStorage: model.storage.towers };
+  const config = await sealReward({ ...asked.settings, ...held });
+  const blocker = start === undefined ? null : adapterBlocker(start, config);
+  if (blocker !== null) throw new LabError("bad-config", blocker, { subject: "loraRank" });
+  refuseBlockers(model, config);
+  const selected = runRows(list, config);
+  const manifest: RunManifest = {
+    ...newRun(asked.title, asked.created, asked.version, asked.report),
+    config,
+    model: { name: model.name, hash, ...parameterCounts(model, config), ...modelFacts(model.config) },
+    ...(start === undefined ? {} : { startAdapter: { name: start.name, hash: start.hash } }),
+    ...(selfTest === undefined ? {} : { selfTest }),
+    data: await describeData(list, selected),
+  };
+  const release = await holdOrRefuse(deps.store, manifest.id);
+  try {
+    const judge = await deps.scorer.begin(config);
+    const run = await createRun(deps.store, manifest);
+    try {
+      await recordJudge(run, judge, 0);
+      if (start !== undefined) await keepStart(deps.store, manifest.id, start);
+      return { run, config, state: startState(model, config, start), list, selected, doneSteps: 0, release };
+    } catch (thrown) {
+      throw await failedRun(run, thrown);
+    }
+  } catch (thrown) {
+    release();
+    throw thrown;
+  }
+}
+
+/**
+ * What run.json says of another length; nothing where it stays the same.
+ * @throws LabError("bad-config") for fewer steps than are done
+ */
+function lengthOf(
+  manifest: RunManifest,
+  config: LabConfig,
+  done: number,
+): Pick<Partial<RunManifest>, "config" | "lengths"> {
+  const [from, to] = [manifest.config.steps, config.steps];
+  if (to === from) return {};
+  if (to <= done) {
+    const message = `Run "${manifest.title}" has done ${done} steps; its length can only be more than those`;
+    throw new LabError("bad-config", message, { subject: "steps" });
+  }
+  return { config, lengths: [...(manifest.lengths ?? []), { afterStep: done, from, to }] };
+}
+
+/**
+ * Opens a stored run at its newest checkpoint that can be used; what its folder holds of later steps is dropped.
+ * @param steps its length in all from now on; as it was by default
+ * @throws LabError naming what differs or is damaged; the folder is then as it was
+ */
+export async function prepareStored(
+  deps: SessionDeps,
+  { model, hash }: Loaded,
+  id: string,
+  list: RowList,
+  steps?: number,
+): Promise<PreparedRun> {
+  const { store, scorer, emit } = deps;
+  const run = await openRun(store, id);
+  const manifest = run.manifest();
+  const { startAdapter } = manifest;
+  const config = steps === undefined ? manifest.config : requireConfig({ steps }, manifest.config, "Length of the run");
+  await sealReward(config);
+  checkStorage(manifest.title, config, model.storage);
+  const selected = runRows(list, config);
+  checkSameRun(manifest, hash, await describeData(list, selected));
+  const release = await holdOrRefuse(store, id);
+  try {
+    const found = await usableCheckpoint(store, id);
+    if (found === null) {
+      throw new LabError("bad-input", `Run "${manifest.title}" has no complete checkpoint to resume from`, {
+        subject: id,
+      });
+    }
+    const { step, checkpoint, passedOver } = found;
+    const length = lengthOf(manifest, config, step);
+    const change = await recordJudge(run, await scorer.begin(config), step);
+    const start = startAdapter === undefined ? undefined : await keptStart(store, id, model, startAdapter);
+    const state = resumeState(model, config, checkpoint, start);
+    try {
+      await run.truncateAfter(step);
+      await run.update({ state: "running", ...length });
+      if (passedOver !== null) {
+        await raiseAlarm(run, emit, { id: "checkpoint-damaged", step, severity: "warning", message: passedOver });
+      }
+      if (change !== null) {
+        await raiseAlarm(run, emit, { id: "judge-changed", step, severity: "warning", message: change });
+      }
+    } catch (thrown) {
+      disposeState(state);
+      throw thrown;
+    }
+    return { run, config, state, list, selected, doneSteps: step, release };
+  } catch (thrown) {
+    release();
+    throw thrown;
+  }
+}

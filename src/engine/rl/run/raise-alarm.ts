@@ -1,0 +1,13 @@
+/** Alarms are kept with the run and told to whoever watches it. */
+import { type Alarm, appendAlarm } from "../../runs/alarms.ts";
+import type { RunFolder } from "../../runs/run-folder.ts";
+import type { TrainerEvent } from "./events.ts";
+
+export async function raiseAlarm(
+  run: Pick<RunFolder, "id" | "store">,
+  emit: (event: TrainerEvent) => void,
+  alarm: Alarm,
+): Promise<void> {
+  await appendAlarm(run.store, run.id, alarm);
+  emit({ type: "alarm", alarm });
+}

@@ -1,0 +1,170 @@
+/** The phase machine's gate: reports, times and counts phases, holds the trainer while paused, ends it when stopped. */
+import { LabError } from "../../errors.ts";
+import { addCounts, countsBetween, type GpuCounts } from "../../gpu/runtime/counters.ts";
+import type { LoopId } from "../../runs/records.ts";
+import type { Phase, PhaseCounts, PhasePlace, PhaseTimes, RunState } from "./events.ts";
+
+export interface RunControlEvents {
+  /** @param next of a pause: the phase before which it holds */
+  onState(state: RunState, next?: PhasePlace): void;
+  onPhase(phase: Phase, loop: LoopId | null): void;
+}
+
+/** Tells what was asked of the GPU so far, and is told what it is asked for from now on. */
+export interface GpuMeter {
+  counts(): GpuCounts;
+  label(phase: Phase | null): void;
+}
+
+/** What to do at the next border. */
+type Eta = "run" | "step" | "phase" | "hold";
+
+export class RunControl {
+  #eta: Eta = "run";
+  #state: RunState = "ready";
+  #wake: (() => void) | undefined;
+  #current: Phase | undefined;
+  #updating = false;
+  #since = 0;
+  #counted: GpuCounts;
+  #times: Partial<Record<Phase, number>> = {};
+  #counts: Partial<Record<Phase, GpuCounts>> = {};
+  readonly #events: RunControlEvents;
+  readonly #now: () => number;
+  readonly #meter: GpuMeter;
+  readonly #abort = new AbortController();
+
+  /** @param now seconds, monotonic */
+  constructor(events: RunControlEvents, now: () => number, meter: GpuMeter) {
+    this.#events = events;
+    this.#now = now;
+    this.#meter = meter;
+    this.#counted = meter.counts();
+  }
+
+  get state(): RunState {
+    return this.#state;
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  setState(state: RunState, next?: PhasePlace): void {
+    if (state === this.#state) return;
+    this.#state = state;
+    this.#events.onState(state, next);
+  }
+
+  play(): void {
+    this.#release("run");
+  }
+
+  /** One whole step, then hold. */
+  step(): void {
+    this.#release("step");
+  }
+
+  /** One phase, then hold. */
+  phase(): void {
+    this.#release("phase");
+  }
+
+  pause(): void {
+    if (this.#state !== "running") return;
+    this.#eta = "hold";
+    this.setState("pausing");
+  }
+
+  /** Holds the trainer at the next border, with nothing of the broken-off step counted. */
+  hold(): void {
+    if (this.#state === "stopping") return;
+    this.#settle();
+    this.#leave();
+    this.#updating = false;
+    this.#eta = "hold";
+  }
+
+  stop(): void {
+    this.setState("stopping");
+    this.#abort.abort();
+    this.#wake?.();
+  }
+
+  /**
+   * Enters a phase; holds first when the pace says so. Once the update has begun a stop waits for the end of the step:
+   * weights, moments and average must not part.
+   * @throws LabError("cancelled") when stopped
+   */
+  async enter(phase: Phase, loop: LoopId | null): Promise<void> {
+    this.#settle();
+    if (this.#eta === "hold") await this.#hold({ phase, loop });
+    if (this.#eta === "phase") this.#eta = "hold";
+    this.#stopIfAsked();
+    if (phase === "update") this.#updating = true;
+    this.#current = phase;
+    this.#since = this.#now();
+    this.#counted = this.#meter.counts();
+    this.#meter.label(phase);
+    this.#events.onPhase(phase, loop);
+  }
+
+  /** Before a step or an evaluation: holds after a single step, a single phase or a pause. @param next what then begins */
+  async beforeStep(next: Phase = "sample"): Promise<void> {
+    if (this.#eta === "hold") await this.#hold({ phase: next, loop: null });
+    this.#stopIfAsked();
+    this.#times = {};
+    this.#counts = {};
+    this.#leave();
+  }
+
+  /** Seconds and GPU calls per phase since the step began; a phase that was entered twice holds both. */
+  endStep(): { readonly times: PhaseTimes; readonly counts: PhaseCounts } {
+    this.#settle();
+    this.#leave();
+    this.#updating = false;
+    if (this.#eta === "step") this.#eta = "hold";
+    return { times: this.#times, counts: this.#counts };
+  }
+
+  #leave(): void {
+    this.#current = undefined;
+    this.#meter.label(null);
+  }
+
+  #settle(): void {
+    if (this.#current === undefined) return;
+    const now = this.#now();
+    this.#times[this.#current] = (this.#times[this.#current] ?? 0) + now - this.#since;
+    this.#since = now;
+    const counted = this.#meter.counts();
+    const spent = countsBetween(this.#counted, counted);
+    const before = this.#counts[this.#current];
+    this.#counts[this.#current] = before === undefined ? spent : addCounts(before, spent);
+    this.#counted = counted;
+  }
+
+  async #hold(next: PhasePlace): Promise<void> {
+    this.#stopIfAsked();
+    if (this.signal.aborted) return;
+    this.setState("paused", next);
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+    });
+    this.#wake = undefined;
+    this.#since = this.#now();
+    this.#counted = this.#meter.counts();
+    this.#stopIfAsked();
+  }
+
+  #release(eta: Exclude<Eta, "hold">): void {
+    if (this.#state === "stopping") return;
+    this.#eta = eta;
+    this.setState("running");
+    this.#wake?.();
+  }
+
+  #stopIfAsked(): void {
+    if (this.#abort.signal.aborted && !this.#updating) throw new LabError("cancelled", "The run was stopped");
+  }
+}

@@ -1,0 +1,102 @@
+/** What a run's manifest says of its name and its data, and rows that stay those of the manifest. */
+import type { LabConfig } from "../../config/table.ts";
+import { rowsHash } from "../../data/open-rows.ts";
+import type { RowSource } from "../../data/training-row.ts";
+import { LabError } from "../../errors.ts";
+import type { GpuReport } from "../../gpu/runtime/device.ts";
+import type { Sa2vaModel } from "../../model/sa2va.ts";
+import type { RunManifest } from "../../runs/manifest.ts";
+import type { RowList, RunRows } from "../../runs/run-rows.ts";
+import { holdRun } from "../../storage/lock.ts";
+import type { RunStore } from "../../storage/store.ts";
+import { trainableOf } from "./start-run.ts";
+
+/** Rows by index, refused when another data set has been opened under the run. */
+export function checkedRows(rows: RowSource, list: RowList): RowSource {
+  return async (index) => {
+    const row = await rows(index);
+    const expected = list.rows[index]?.[0];
+    if (row.summary.id === expected) return row;
+    throw new LabError(
+      "bad-input",
+      `Row ${index} of ${list.dataSet} is now another one; open the same shards and resume`,
+      {
+        subject: list.dataSet,
+      },
+    );
+  };
+}
+
+/** What a new run's manifest says beside settings, model and data. */
+export function newRun(title: string, created: string, version: string, device: GpuReport) {
+  const { vendor, architecture, description, software } = device;
+  return {
+    format: "sa2va-lab-run/1",
+    id: runId(title, created),
+    title,
+    created,
+    version,
+    adapter: { vendor, architecture, description, software },
+    state: "running",
+  } as const;
+}
+
+/** Parameters of the model, and those that a configuration trains. */
+export function parameterCounts(model: Sa2vaModel, config: LabConfig) {
+  return { parameters: model.parameters, trainableParameters: elements(trainableOf(model, config)) };
+}
+
+/** Folder name of a run: its title in plain letters and the second it began. */
+function runId(title: string, created: string): string {
+  const slug = title
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-+|-+$/g, "")
+    .slice(0, 40);
+  return `${slug === "" ? "run" : slug}-${created.replace(/\D/g, "").slice(0, 14)}`;
+}
+
+export async function describeData(
+  list: RowList,
+  selected: Pick<RunRows, "train" | "heldOut">,
+): Promise<RunManifest["data"]> {
+  return {
+    name: list.dataSet,
+    rows: list.rows.length,
+    trainRows: selected.train.length,
+    heldOutRows: selected.heldOut.length,
+    hash: await rowsHash(list.rows),
+  };
+}
+
+/**
+ * A run goes on only with the model and the rows it was begun with.
+ * @param hash of the model that is loaded
+ * @throws LabError("bad-input") naming what differs
+ */
+export function checkSameRun(manifest: RunManifest, hash: string, data: RunManifest["data"]): void {
+  const { id, title } = manifest;
+  if (manifest.model.hash !== hash) {
+    throw new LabError("bad-input", `Run "${title}" was trained on ${manifest.model.name}, another model is loaded`, {
+      subject: id,
+    });
+  }
+  if (manifest.data.hash !== data.hash) {
+    throw new LabError("bad-input", `Run "${title}" drew from ${manifest.data.name}, other rows are open now`, {
+      subject: id,
+    });
+  }
+}
+
+/** Numbers in all tensors together. */
+function elements(tensors: readonly { readonly shape: readonly number[] }[]): number {
+  return tensors.reduce((sum, { shape }) => sum + shape.reduce((product, side) => product * side, 1), 0);
+}
+
+/** Takes the run's lock. @returns the way to give it back @throws LabError("bad-input") when another tab or process has it */
+export async function holdOrRefuse(store: RunStore, id: string): Promise<() => void> {
+  if (store.hold !== undefined) return store.hold(id);
+  const release = await holdRun(id);
+  if (release === null) throw new LabError("bad-input", `Run "${id}" is under way in another tab`, { subject: id });
+  return release;
+}

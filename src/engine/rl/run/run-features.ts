@@ -1,0 +1,42 @@
+/** The diskCache of frozen features that a run reads from and adds to, as its settings say. */
+import type { LabConfig } from "../../config/table.ts";
+import { toLabError } from "../../errors.ts";
+import type { GpuReport } from "../../gpu/runtime/device.ts";
+import { type FeatureDiskCache, type FeatureFiles, openFeatureDiskCache } from "../../policy/feature-store.ts";
+import type { Alarm } from "../../runs/alarms.ts";
+import type { LoadedModel } from "./session-types.ts";
+
+const GIGABYTE = 1e9;
+
+/**
+ * @param files where features lie; nowhere when absent
+ * @returns undefined when nothing is kept on disk, or the disk cannot be read, which is told as a warning
+ */
+export async function runFeatures(
+  files: FeatureFiles | undefined,
+  { model, hash }: Pick<LoadedModel, "model" | "hash">,
+  config: Pick<LabConfig, "featureDisk" | "maxTiles">,
+  device: Pick<GpuReport, "vendor" | "architecture" | "description">,
+  step: number,
+  tell: (alarm: Alarm) => void,
+): Promise<FeatureDiskCache | undefined> {
+  if (files === undefined || config.featureDisk === 0) return undefined;
+  const warn = (thrown: unknown): void => {
+    const message = `Features are not kept on disk: ${toLabError(thrown, "storage").message}`;
+    tell({ id: "features-not-kept", step, severity: "warning", message });
+  };
+  const tiling = { ...model.tiling, maxTiles: Math.min(config.maxTiles, model.tiling.maxTiles) };
+  const { vendor, architecture, description } = device;
+  const origin = {
+    model: hash,
+    storage: model.storage,
+    tiling,
+    computedBy: { vendor, architecture, description },
+  };
+  try {
+    return await openFeatureDiskCache(files, origin, config.featureDisk * GIGABYTE, warn);
+  } catch (thrown) {
+    warn(thrown);
+    return undefined;
+  }
+}

@@ -1,0 +1,43 @@
+/** What a session needs from around it, and what it gives back. */
+import type { RowSource } from "../../data/training-row.ts";
+import type { EngineDevice } from "../../gpu/runtime/device.ts";
+import type { ModelCache } from "../../loading/model-cache.ts";
+import type { OpenedModel } from "../../loading/open-model.ts";
+import type { Sa2vaModel } from "../../model/sa2va.ts";
+import type { FeatureFiles } from "../../policy/feature-store.ts";
+import type { RewardScorer } from "../../rewards/types.ts";
+import type { RunManifest } from "../../runs/manifest.ts";
+import type { RunStore } from "../../storage/store.ts";
+import type { TrainerEvent } from "./events.ts";
+
+export interface SessionDeps {
+  readonly device: EngineDevice;
+  /** Opens another device when that one is lost in a run. */
+  readonly reopen: () => Promise<EngineDevice>;
+  readonly store: RunStore;
+  /** Where conversions of checkpoints are kept; nowhere when absent. */
+  readonly models?: ModelCache | undefined;
+  /** Where frozen features are kept; nowhere when absent. */
+  readonly features?: FeatureFiles | undefined;
+  readonly rows: RowSource;
+  readonly scorer: RewardScorer;
+  /** Seconds, monotonic. */
+  readonly now: () => number;
+  readonly emit: (event: TrainerEvent) => void;
+}
+
+export interface StartedRun {
+  readonly manifest: RunManifest;
+  readonly resumedAt: number;
+  readonly trainRows: number;
+  readonly heldOutRows: number;
+  /** Settles when the run has ended, been stopped or failed. */
+  readonly done: Promise<"finished" | "stopped">;
+}
+
+export interface LoadedModel {
+  readonly model: Sa2vaModel;
+  readonly hash: string;
+  /** Loads it again, on a device that was opened anew. */
+  readonly reload: () => Promise<OpenedModel>;
+}

@@ -1,0 +1,25 @@
+/** Where a run stands by what is stored of it: the newest checkpoint, or the start where there is none. */
+import type { LabConfig } from "../../config/table.ts";
+import type { Sa2vaModel } from "../../model/sa2va.ts";
+import type { RunFolder } from "../../runs/run-folder.ts";
+import type { RunStore } from "../../storage/store.ts";
+import type { TrainingState } from "../optim/training-state.ts";
+import { keptStart } from "./kept-start.ts";
+import { resumeState, startState } from "./start-run.ts";
+import { usableCheckpoint } from "./usable-checkpoint.ts";
+
+/** The state on the current device and its step; drops what the run folder holds of later steps. */
+export async function storedState(
+  store: RunStore,
+  run: RunFolder,
+  model: Sa2vaModel,
+  config: LabConfig,
+): Promise<{ readonly state: TrainingState; readonly step: number }> {
+  const kept = run.manifest().startAdapter;
+  const start = kept === undefined ? undefined : await keptStart(store, run.id, model, kept);
+  const found = await usableCheckpoint(store, run.id);
+  const state = found === null ? startState(model, config, start) : resumeState(model, config, found.checkpoint, start);
+  const step = found?.step ?? 0;
+  await run.truncateAfter(step);
+  return { state, step };
+}

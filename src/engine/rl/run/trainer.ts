@@ -1,0 +1,354 @@
+/**
+ * The trainer: runs steps behind the gate, logs, watches, stores. Everything it needs comes in; it knows neither page
+ * nor worker nor file system.
+ */
+import { groupsPerStep } from "../../config/derived.ts";
+import type { LabConfig } from "../../config/table.ts";
+import type { RowSource } from "../../data/training-row.ts";
+import { LabError, toLabError } from "../../errors.ts";
+import { evaluateRows } from "../../eval/held-out.ts";
+import { ownReward } from "../../eval/own-reward.ts";
+import { storeEvaluation } from "../../eval/store.ts";
+import type { LoraFields } from "../../formats/peft-names.ts";
+import { memorySnapshot, trimPool, trimPoolToSmall } from "../../gpu/runtime/memory.ts";
+import type { Sa2vaModel } from "../../model/sa2va.ts";
+import type { FeatureDiskCache } from "../../policy/feature-store.ts";
+import { createFeatureCache, type FeatureCache } from "../../policy/features.ts";
+import type { RewardScorer } from "../../rewards/types.ts";
+import { type Alarm, appendAlarm } from "../../runs/alarms.ts";
+import { bestCheckpoint } from "../../runs/checkpoint/best-checkpoint.ts";
+import { pruneCheckpoints, writeCheckpoint } from "../../runs/checkpoint/checkpoint.ts";
+import { readEvaluations } from "../../runs/evaluations.ts";
+import { appendPhases } from "../../runs/phase-lines.ts";
+import type { GroupRecord, LoopId } from "../../runs/records.ts";
+import type { RunFolder } from "../../runs/run-folder.ts";
+import type { RunRows } from "../../runs/run-rows.ts";
+import { NonFiniteGradient, stateArrays, type TrainingState } from "../optim/training-state.ts";
+import type { StepContext } from "../step/context.ts";
+import { grpoStep } from "../step/grpo-step.ts";
+import { runWeights } from "../step/run-weights.ts";
+import { sftStep } from "../step/sft-step.ts";
+import { type AlarmWatch, watchAlarms } from "./alarms.ts";
+import type { Phase, PhaseTimes, TrainerEvent } from "./events.ts";
+import { DEVICE_METER, gpuTimes, phaseCosts, restartGpuTimes } from "./phase-costs.ts";
+import { raiseAlarm } from "./raise-alarm.ts";
+import { RunControl } from "./run-control.ts";
+import { failedRun } from "./run-state.ts";
+
+export interface TrainerDeps {
+  readonly model: Sa2vaModel;
+  readonly config: LabConfig;
+  /** Taken over: the trainer's owner disposes it after the run. */
+  readonly state: TrainingState;
+  readonly rows: RowSource;
+  /** Data-set indices of the training rows, at least one. */
+  readonly trainRows: readonly number[];
+  /** Held-out rows that evaluations score. */
+  readonly evaluated: Pick<RunRows, "selection" | "report">;
+  readonly scorer: RewardScorer;
+  readonly run: RunFolder;
+  /** Steps done before, 0 for a fresh run. */
+  readonly doneSteps: number;
+  /** Opens what keeps frozen features on disk; nothing is kept there when absent. */
+  readonly openDiskCache?: ((tell: (alarm: Alarm) => void) => Promise<FeatureDiskCache | undefined>) | undefined;
+  readonly lora: LoraFields;
+  /** Seconds, monotonic. */
+  readonly now: () => number;
+  readonly emit: (event: TrainerEvent) => void;
+  /** Throws when the device reported an error since the last call. */
+  readonly checkDevice: () => void;
+  /** The sentence of its loss, if the device is lost. */
+  readonly whyLost: () => Promise<string | undefined>;
+}
+
+/** Host bytes of frozen features kept between steps. */
+const FEATURE_BYTES = 512 * 2 ** 20;
+
+export class Trainer {
+  readonly control: RunControl;
+  readonly #deps: TrainerDeps;
+  readonly #features: FeatureCache;
+  readonly #alarms: AlarmWatch = watchAlarms();
+  /** Told already, not yet stored. */
+  readonly #told: Alarm[] = [];
+  #step: number;
+  #checkpointAsked = false;
+  #lastCheckpoint: number;
+
+  constructor(deps: TrainerDeps) {
+    this.#deps = deps;
+    this.#step = deps.doneSteps;
+    this.#lastCheckpoint = deps.doneSteps;
+    const { openDiskCache } = deps;
+    const diskCache = openDiskCache === undefined ? undefined : () => openDiskCache((alarm) => this.#tell(alarm));
+    this.#features = createFeatureCache(deps.model, deps.config.maxTiles, FEATURE_BYTES, diskCache);
+    this.control = new RunControl(
+      {
+        onState: (state, next) =>
+          deps.emit({ type: "state", state, step: this.#step, ...(next === undefined ? {} : { next }) }),
+        onPhase: (phase, loop) => this.#tellPhase(phase, this.#step + 1, loop),
+      },
+      deps.now,
+      DEVICE_METER,
+    );
+  }
+
+  /** Steps done. */
+  get step(): number {
+    return this.#step;
+  }
+
+  /** Frozen features that are kept; the trainer's own. */
+  get features(): FeatureCache {
+    return this.#features;
+  }
+
+  /** Tells an alarm where nothing can be waited for; it is stored with the next step or at the end. */
+  #tell(alarm: Alarm): void {
+    this.#told.push(alarm);
+    this.#deps.emit({ type: "alarm", alarm });
+  }
+
+  async #storeTold(): Promise<void> {
+    const { store, id } = this.#deps.run;
+    for (const alarm of this.#told.splice(0)) await appendAlarm(store, id, alarm);
+  }
+
+  /** Writes a checkpoint at the end of the step that runs now. */
+  askCheckpoint(): void {
+    this.#checkpointAsked = true;
+  }
+
+  /**
+   * Runs to the last step. Returns "finished" or "stopped"; a stop inside a step drops that step and keeps the rest.
+   * @throws whatever a step throws beside being stopped, with run folder and gate told before. After a gradient that is
+   *   not finite the weights may be those of the last whole step and are then checkpointed first; after any other error
+   *   they are not trusted
+   */
+  async run(): Promise<"finished" | "stopped"> {
+    const { config, run } = this.#deps;
+    this.control.play();
+    try {
+      // Also what a stop or a lost device has taken from this step before.
+      if (this.#evaluationDue() && !(await this.#evaluated())) await this.#wholeEvaluation();
+      while (this.#step < config.steps) {
+        await this.control.beforeStep();
+        if (!(await this.#wholeStep())) continue;
+        if (this.#evaluationDue()) await this.#wholeEvaluation();
+      }
+      if (this.#lastCheckpoint < this.#step) await this.#checkpoint();
+      await this.#storeTold();
+      await run.update({ state: "finished" });
+      this.control.setState("finished");
+      return "finished";
+    } catch (thrown) {
+      return await this.#end(thrown);
+    } finally {
+      this.#features.clear();
+    }
+  }
+
+  /**
+   * Ends a run that a stop or an error has broken off; whatever fails on the way, folder and gate are told of an end.
+   * @throws what broke it off unless it was a stop; what could not be stored
+   */
+  async #end(thrown: unknown): Promise<"stopped"> {
+    const { run } = this.#deps;
+    const stopped = thrown instanceof LabError && thrown.code === "cancelled";
+    const broken = thrown instanceof NonFiniteGradient && !thrown.whole;
+    let failure = broken ? new LabError("gpu", `${thrown.message}; ${this.#kept()}`) : thrown;
+    try {
+      const whole = stopped || (thrown instanceof NonFiniteGradient && thrown.whole);
+      if (whole && this.#lastCheckpoint < this.#step) await this.#checkpoint();
+      if (stopped) {
+        await this.#storeTold();
+        await run.update({ state: "paused" });
+        this.control.setState("finished");
+        return "stopped";
+      }
+    } catch (cause) {
+      const { code, message } = toLabError(cause, "storage");
+      const first = stopped ? "The run was stopped" : toLabError(thrown).message;
+      failure = new LabError(code, `${first}, but it could not be stored: ${message}; ${this.#kept()}`, { cause });
+    }
+    // The session decides whether the run goes on; nothing of this device is worth storing.
+    if ((await this.#deps.whyLost()) !== undefined) throw failure;
+    const told = await failedRun(run, failure);
+    this.control.setState("failed");
+    throw told;
+  }
+
+  /** What can be gone on from. */
+  #kept(): string {
+    return this.#lastCheckpoint === 0
+      ? "the run has no checkpoint yet"
+      : `the checkpoint of step ${this.#lastCheckpoint} is kept`;
+  }
+
+  #tellPhase(phase: Phase, step = this.#step, loop: LoopId | null = null): void {
+    this.#deps.emit({ type: "phase", step, loop, phase, programs: DEVICE_METER.counts().programs });
+  }
+
+  /** A step, or a pause before it when a reward cannot be given: nothing of such a step has happened. */
+  async #wholeStep(): Promise<boolean> {
+    return await this.#orHeld(() => this.#oneStep(), this.#step + 1);
+  }
+
+  /** An evaluation, begun anew as often as a reward cannot be given and a person goes on. */
+  async #wholeEvaluation(): Promise<void> {
+    while (!(await this.#orHeld(() => this.#evaluate(), this.#step))) await this.control.beforeStep("eval");
+  }
+
+  /** Whether the work was done; false after a reward that cannot be given, with the gate told to hold. */
+  async #orHeld(work: () => Promise<void>, step: number): Promise<boolean> {
+    try {
+      await work();
+      return true;
+    } catch (thrown) {
+      if (!(thrown instanceof LabError && thrown.code === "held")) throw thrown;
+      const { code, message, subject } = thrown;
+      trimPool();
+      this.control.hold();
+      const error = subject === undefined ? { code, message } : { code, message, subject };
+      this.#deps.emit({ type: "held", step, error });
+      return false;
+    }
+  }
+
+  async #oneStep(): Promise<void> {
+    const { config, state, run, emit, now } = this.#deps;
+    const step = this.#step + 1;
+    const began = now();
+    restartGpuTimes();
+    const groups: GroupRecord[] = [];
+    const outcome = await (config.mode === "sft" ? sftStep : grpoStep)({
+      context: this.#context(step),
+      state,
+      rows: this.#deps.rows,
+      trainRows: this.#deps.trainRows,
+      onGroup: (group) => {
+        groups.push(group);
+        emit({ type: "group", group });
+      },
+    });
+    await this.#storeTold();
+    // An error anywhere in the step's submits means its numbers may be stale: fail before anything is stored.
+    this.#deps.checkDevice();
+    await this.control.enter("log", null);
+    const kept = trimPoolToSmall();
+    this.#step = step;
+    const metrics: Record<string, number> = { ...outcome.metrics, loss: totalLoss(outcome.metrics, config) };
+    const memory = memorySnapshot();
+    metrics["memory/num_tensors"] = memory.tensors;
+    metrics["memory/gpu_bytes"] = memory.gpuBytes;
+    // Without what waits for the next step: a run that repeats another one may find another pool.
+    metrics["memory/gpu_bytes_allocated"] = memory.gpuBytesAllocated - kept;
+    metrics.epoch =
+      (step * (config.mode === "sft" ? config.accumulation * config.promptsPerStep : groupsPerStep(config))) /
+      this.#deps.trainRows.length;
+    await run.appendGroups(step, groups);
+    const worked = await gpuTimes();
+    const { times, counts } = this.control.endStep();
+    const costs = phaseCosts(times, counts, worked);
+    const timed = { ...metrics, ...timeMetrics(times), step_time: now() - began };
+    await run.appendStep(step, timed);
+    await appendPhases(run.store, run.id, { step, phases: costs });
+    emit({ type: "step", step, metrics: timed, phaseTimes: times, costs });
+    for (const alarm of this.#alarms.observe(step, timed, outcome.update, groups)) await raiseAlarm(run, emit, alarm);
+    // Last: a checkpoint whose step had no line in the metrics would leave a gap in a resumed run.
+    const due = config.saveSteps > 0 && step % config.saveSteps === 0;
+    if (due || this.#checkpointAsked) await this.#checkpoint();
+  }
+
+  #context(step: number): StepContext {
+    const { model, config, state, scorer } = this.#deps;
+    return {
+      model,
+      config,
+      step,
+      policy: runWeights(model, state.params, state.loraScale, config),
+      partner: runWeights(model, state.ema, state.loraScale, config),
+      start: runWeights(model, state.start, state.loraScale, config),
+      features: this.#features,
+      scorer,
+      phase: (phase, loop) => this.control.enter(phase, loop),
+      signal: this.control.signal,
+    };
+  }
+
+  /** Whether held-out rows are to be scored at the present step: at the start, on the beat and at the end. */
+  #evaluationDue(): boolean {
+    const { evalSteps, steps } = this.#deps.config;
+    if (evalSteps === 0 || this.#deps.evaluated.report.length === 0) return false;
+    return this.#step % evalSteps === 0 || this.#step === steps;
+  }
+
+  async #evaluated(): Promise<boolean> {
+    const { run } = this.#deps;
+    return (await readEvaluations(run.store, run.id)).some(({ report }) => report.step === this.#step);
+  }
+
+  /** Scores held-out rows with the weights of now. @throws LabError("cancelled") when stopped */
+  async #evaluate(): Promise<void> {
+    const { config, run, evaluated, emit } = this.#deps;
+    if (this.control.signal.aborted) throw new LabError("cancelled", "The run was stopped");
+    const total = evaluated.report.length + evaluated.selection.length;
+    this.#tellPhase("eval");
+    const context = this.#context(this.#step);
+    const scores = await evaluateRows({ ...context, rows: this.#deps.rows }, evaluated, (done) =>
+      emit({ type: "eval-rows", done, total }),
+    );
+    this.#deps.checkDevice();
+    trimPool();
+    const report = await storeEvaluation(run.store, run.id, this.#step, scores, {
+      ...config,
+      judge: ownReward(config).judge,
+    });
+    emit({ type: "eval", report });
+    // The checkpoint of this step may be the best now, and another one no longer.
+    await this.#prune();
+  }
+
+  async #checkpoint(): Promise<void> {
+    const { run, state, config, lora, model, emit } = this.#deps;
+    this.#checkpointAsked = false;
+    this.#tellPhase("checkpoint");
+    const bytes = await writeCheckpoint(run.store, run.id, {
+      ...(await stateArrays(state)),
+      step: this.#step,
+      lora,
+      config,
+      trainer: {
+        optimiserSteps: state.optimiserSteps,
+        skippedSteps: state.skippedSteps,
+        ...(config.adaptiveEntropy ? { entropy: { 1: { ...state.entropy[1] }, 2: { ...state.entropy[2] } } } : {}),
+      },
+      baseModel: { name: model.name, hash: run.manifest().model.hash },
+    });
+    this.#lastCheckpoint = this.#step;
+    await this.#prune();
+    emit({ type: "checkpoint", step: this.#step, bytes });
+  }
+
+  /** Keeps the last checkpoints and the best one by the evaluations so far. */
+  async #prune(): Promise<void> {
+    const { run, config } = this.#deps;
+    const best = await bestCheckpoint(run.store, run.id, config.loops);
+    await pruneCheckpoints(run.store, run.id, config.keepCheckpoints, best?.step ?? null);
+  }
+}
+
+/** Weighted sum of the loops' losses, or the supervised loss. */
+function totalLoss(metrics: Readonly<Record<string, number>>, config: LabConfig): number {
+  const supervised = metrics["sft/loss"];
+  if (supervised !== undefined) return supervised;
+  const first = metrics["loop1/loss"];
+  const second = metrics["loop2/loss"];
+  return (
+    (first === undefined ? 0 : config.loop1Weight * first) + (second === undefined ? 0 : config.loop2Weight * second)
+  );
+}
+
+function timeMetrics(times: PhaseTimes): Record<string, number> {
+  return Object.fromEntries(Object.entries(times).map(([phase, seconds]) => [`time/${phase}`, seconds]));
+}

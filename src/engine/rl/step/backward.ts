@@ -1,0 +1,87 @@
+/** Loss and gradients of played groups. */
+
+import { readTogether } from "../../gpu/runtime/read-back.ts";
+import { type Tensor, tf } from "../../gpu/tf.ts";
+import type { ParameterSet, Weights } from "../../model/weights/weights.ts";
+import { policyLoss } from "../objective/loss.ts";
+import type { LossSettings } from "../objective/loss-types.ts";
+import { type GroupGradients, type LossGroup, type LossReadback, lossTensors } from "./group-gradients.ts";
+import type { ActionScores, AuxiliaryLoss } from "./playout.ts";
+
+export interface LossTask {
+  /** Groups of one loop. */
+  readonly groups: readonly LossGroup[];
+  /** Their actions under given weights, in the same order. */
+  readonly score: (weights: Weights) => readonly ActionScores[];
+  readonly weights: Weights;
+  readonly parameters: ParameterSet;
+  /** Trainable tensors to differentiate, in a fixed order. */
+  readonly names: readonly string[];
+  readonly settings: LossSettings;
+  /** Factor of this loop's loss. */
+  readonly loopWeight: number;
+}
+
+/** Forward and backward of a few groups under one tape: the gradient of the sum of their losses. */
+export async function lossGradients(task: LossTask): Promise<GroupGradients> {
+  const { groups, score, weights, parameters, names, settings, loopWeight } = task;
+  const inputs = groups.map(lossTensors);
+  const extras: (readonly AuxiliaryLoss[])[] = [];
+  const kept: Tensor[] = [];
+  const { value, grads } = tf.engine().gradients(
+    () => {
+      const losses = score(weights).map((scored, at) => {
+        const own = inputs[at] as (typeof inputs)[number];
+        const result = policyLoss({ ...own, logps: scored.logps, entropies: scored.entropies }, settings);
+        const auxiliary = scored.auxiliary?.() ?? [];
+        extras.push(auxiliary);
+        // A mean over the groups of the step, as the policy's loss is.
+        const loss = auxiliary.reduce(
+          (sum, { weight, value }) => sum.add(value.mul(weight / settings.accumulation)),
+          result.loss as Tensor,
+        );
+        const parts = [loss, result.policy, result.klPenalty, ...auxiliary.map((extra) => extra.value)];
+        kept.push(tf.keep(tf.stack(parts.map((part) => part.reshape([])))));
+        kept.push(tf.keep(scored.logps.clone()), tf.keep(scored.entropies.clone()));
+        return loss;
+      });
+      return losses
+        .reduce((sum, loss) => sum.add(loss))
+        .mul(loopWeight)
+        .asScalar();
+    },
+    names.map((name) => parameters[name] as Tensor),
+    undefined,
+    true,
+  );
+  const constants = inputs.flatMap((own) => Object.values(own)).filter((tensor) => tensor !== null);
+  const arrays = await readTogether(kept)
+    .catch((thrown: unknown) => {
+      // A lost device: nobody will take the gradients.
+      tf.dispose([...grads]);
+      throw thrown;
+    })
+    .finally(() => tf.dispose([value, ...kept, ...constants]));
+  const gradients: Record<string, Tensor> = {};
+  names.forEach((name, i) => {
+    // Not reached by this loss: the tape gives no tensor.
+    const gradient = grads[i] as Tensor | null | undefined;
+    if (gradient !== null && gradient !== undefined) gradients[name] = gradient;
+  });
+  const readbacks = groups.map((_, at): LossReadback => {
+    const [scalars, logps, entropies] = arrays.slice(3 * at) as [Float32Array, Float32Array, Float32Array];
+    const [loss, policy, klPenalty, ...values] = scalars as unknown as [number, number, number, ...number[]];
+    const names = (extras[at] ?? []).map(({ name }) => name);
+    const auxiliary = Object.fromEntries(names.map((name, i) => [name, values[i] as number]));
+    return { loss, policy, klPenalty, logps, entropies, auxiliary };
+  });
+  return { gradients, readbacks };
+}
+
+/** Reads the log-probabilities of groups without keeping anything of them on the GPU, [N·T] a group. */
+export async function readLogProbs(
+  score: () => readonly { readonly logps: Tensor }[],
+): Promise<readonly Float32Array[]> {
+  const logps = tf.tidy(() => score().map((own) => own.logps));
+  return await readTogether(logps).finally(() => tf.dispose(logps));
+}

@@ -1,0 +1,67 @@
+/** What a loop needs to play a group, and how the trainer watches and interrupts it. */
+import type { LabConfig } from "../../config/table.ts";
+import { normal, type RandomKey, STREAM, uniform } from "../../gpu/random.ts";
+import type { Sa2vaModel } from "../../model/sa2va.ts";
+import type { Weights } from "../../model/weights/weights.ts";
+import type { FeatureCache } from "../../policy/features.ts";
+import type { MaskDraws } from "../../policy/mask/mask-policy.ts";
+import type { RewardScorer } from "../../rewards/types.ts";
+import type { LoopId } from "../../runs/records.ts";
+import type { Phase } from "../run/events.ts";
+
+export interface StepContext {
+  readonly model: Sa2vaModel;
+  readonly config: LabConfig;
+  readonly step: number;
+  /** Weights that act. */
+  readonly policy: Weights;
+  /** Weights that answer: the moving average. */
+  readonly partner: Weights;
+  /** Weights the run began with: what an anchor holds on to. */
+  readonly start: Weights;
+  readonly features: FeatureCache;
+  readonly scorer: RewardScorer;
+  /** Reports the phase and waits while the run is paused; throws LabError("cancelled") when it is stopped. */
+  phase(phase: Phase, loop: LoopId | null): Promise<void>;
+  readonly signal: AbortSignal;
+}
+
+/** Address of a group's token draws: one number per (rollout, position). */
+export function tokenKey(context: StepContext, loop: LoopId, group: number, rollout: number): RandomKey {
+  return {
+    seed: context.config.seed,
+    step: context.step,
+    loop,
+    row: group,
+    rollout,
+    position: 0,
+    stream: STREAM.token,
+  };
+}
+
+/** Address of the dropout of a loop's passes that train: all passes of a step have the same masks. */
+export function dropoutKey(
+  { config, step }: StepContext,
+  loop: number,
+  rollout = 0,
+): Omit<RandomKey, "row" | "position"> {
+  return { seed: config.seed, step, loop, rollout, stream: STREAM.dropout };
+}
+
+/** Draws of a group's mask noise: one number per (rollout, cell). */
+export function maskDraws(context: StepContext, loop: LoopId, group: number): MaskDraws {
+  const { seed } = context.config;
+  const key = (rollout: number, position: number): RandomKey => ({
+    seed,
+    step: context.step,
+    loop,
+    row: group,
+    rollout,
+    position,
+    stream: STREAM.mask,
+  });
+  return {
+    normal: (rollout, position) => normal(key(rollout, position)),
+    uniform: (rollout, position) => uniform(key(rollout, position)),
+  };
+}

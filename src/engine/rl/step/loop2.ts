@@ -1,0 +1,313 @@
+/**
+ * Loop 2: caption → mask (policy) → caption′ (partner); reward METEOR(caption, caption′), with a
+ * judge 0.25 METEOR and 0.75 its verdict.
+ */
+import { needsReference } from "../../config/derived.ts";
+import type { Rle } from "../../data/mask/rle.ts";
+import { encodeRle } from "../../data/mask/rle-mask.ts";
+import type { TrainingRow } from "../../data/training-row.ts";
+import { type Tensor, tf } from "../../gpu/tf.ts";
+import { nearestMask } from "../../model/preprocess/region-grid.ts";
+import { type FoundMask, readMasks } from "../../model/sam2/postprocess.ts";
+import type { Weights } from "../../model/weights/weights.ts";
+import { disposeFeatures, type ImageFeatures } from "../../policy/features.ts";
+import { type MaskAnchor, maskAnchor, wantsAnchor } from "../../policy/mask/mask-anchor.ts";
+import { maskPolicyOf } from "../../policy/mask/mask-policies.ts";
+import type { MaskActions } from "../../policy/mask/mask-policy.ts";
+import { describePictures } from "../../policy/partner.ts";
+import { type PhraseAbout, type PhraseOutput, type PhraseOutputs, phraseOutputs } from "../../policy/phrase-output.ts";
+import { segmentPrompt } from "../../policy/prompts.ts";
+import { rewardPlan } from "../../rewards/composer/plan.ts";
+import type { ScoredRollout } from "../../rewards/types.ts";
+import { readLogProbs } from "./backward.ts";
+import { maskDraws, type StepContext } from "./context.ts";
+import { inBatches } from "./group-batches.ts";
+import type { ActionScores, AuxiliaryLoss, LoopRollouts, Playout } from "./playout.ts";
+import { dataCaptionObservations, maskMetrics, pairMetrics } from "./rollout-metrics.ts";
+
+/** A row with its picture on the GPU. */
+interface Pictured {
+  readonly row: TrainingRow;
+  readonly group: number;
+  readonly features: ImageFeatures;
+}
+
+/** A row with the masks the policy made of its caption. */
+interface SampledMasks extends Pictured {
+  readonly actions: MaskActions;
+  /** 0/1 at image size. */
+  readonly masks: readonly Uint8Array[];
+  /** Mean probability inside each mask; null for an empty one. */
+  readonly confidences: readonly (number | null)[];
+  readonly greedy: Uint8Array | undefined;
+}
+
+/** Plays one group a row: a few masks for the row's caption, each judged by what the partner says about it. */
+export async function rolloutLoop2(context: StepContext, rows: readonly TrainingRow[]): Promise<LoopRollouts> {
+  const { model, config } = context;
+  const features: ImageFeatures[] = [];
+  const sampledMasks: SampledMasks[] = [];
+  const starts: StartAnswer[] = [];
+  try {
+    await context.phase("features", 2);
+    for (const row of rows) features.push(await context.features.get(row.summary.imageId, row.rgb));
+    const pictures = rows.map((row, group): Pictured => ({ row, group, features: features[group] as ImageFeatures }));
+    await context.phase("generate", 2);
+    for (const some of inBatches(pictures, config.groupsAtOnce)) await actOn(context, some, sampledMasks);
+    await context.phase("partner", 2);
+    const partnerCaptions = await describePictures(
+      model,
+      context.partner,
+      sampledMasks.map((item) => ({ features: item.features, masks: item.masks, ...sides(item.row) })),
+      {
+        maxNewTokens: config.partnerMaxTokens,
+        logitGuard: config.logitGuard,
+        keepTiny: config.smallRegions === "force",
+        signal: context.signal,
+      },
+    );
+    await context.phase("reward", 2);
+    const scores = await Promise.all(
+      sampledMasks.map((item, group) => score(context, item, partnerCaptions[group] as readonly (string | null)[])),
+    );
+    for (const some of inBatches(sampledMasks, config.groupsAtOnce)) await askStart(context, some, starts);
+    const playouts = sampledMasks.map((item, group) =>
+      playoutOf(
+        context,
+        item,
+        partnerCaptions[group] as readonly (string | null)[],
+        scores[group] as Scores,
+        starts[group] as StartAnswer,
+      ),
+    );
+    return {
+      playouts,
+      score: (weights, groups, own) => {
+        const items = groups.map((group) => sampledMasks[group] as SampledMasks);
+        return scoreMasks(context, weights, own, items, (at) => {
+          const group = groups[at] as number;
+          return { ...(starts[group] as StartAnswer), rewards: (playouts[group] as Playout).rewards };
+        });
+      },
+    };
+  } catch (thrown) {
+    for (const item of sampledMasks) item.actions.dispose();
+    for (const start of starts) start.anchor?.dispose();
+    throw thrown;
+  } finally {
+    for (const own of features) disposeFeatures(own);
+  }
+}
+
+function sides(row: TrainingRow): { readonly height: number; readonly width: number } {
+  return { height: row.rgb.height, width: row.rgb.width };
+}
+
+/** Draws the masks of a few groups in one batch, into `acted`. */
+async function actOn(context: StepContext, pictures: readonly Pictured[], sampledMasks: SampledMasks[]): Promise<void> {
+  const { model, config } = context;
+  const outputs = phraseOutputs(model, context.policy, pictures.map(asked));
+  const fresh: MaskActions[] = [];
+  const maps: Tensor[] = [];
+  try {
+    for (const [at, { group }] of pictures.entries()) {
+      const output = outputs.all[at] as PhraseOutput;
+      const actions = await maskPolicyOf(config).act(output, config.groupSize, maskDraws(context, 2, group));
+      fresh.push(actions);
+      maps.push(actions.logits, actions.greedy);
+    }
+    const sized = pictures.flatMap(({ row }, at) =>
+      [fresh[at]?.logits, fresh[at]?.greedy].map((lowRes) => ({ lowRes: lowRes as Tensor, ...sides(row) })),
+    );
+    const found = await readMasks(sized, model.config.sam2.imageSize);
+    const read = pictures.map((picture, at): SampledMasks => {
+      const [masks, [greedy]] = found.slice(2 * at) as [FoundMask[], FoundMask[]];
+      return {
+        ...picture,
+        actions: fresh[at] as MaskActions,
+        masks: masks.map(({ mask }) => mask),
+        confidences: masks.map(({ confidence }) => confidence),
+        greedy: greedy?.mask,
+      };
+    });
+    sampledMasks.push(...read);
+  } catch (thrown) {
+    for (const actions of fresh) actions.dispose();
+    throw thrown;
+  } finally {
+    tf.dispose(maps);
+    outputs.dispose();
+  }
+}
+
+function asked({ features, row }: Pictured): PhraseAbout {
+  return { features, phrase: row.summary.caption };
+}
+
+interface Scores {
+  readonly predicted: readonly Rle[];
+  readonly scored: readonly ScoredRollout[];
+}
+
+/** What the partner's answers earn; the groups of a step are scored together, since a judge takes its time. */
+async function score(
+  context: StepContext,
+  item: SampledMasks,
+  partnerCaptions: readonly (string | null)[],
+): Promise<Scores> {
+  const { row, masks, confidences } = item;
+  const { height, width } = sides(row);
+  const predicted = masks.map((mask) => encodeRle(mask, height, width));
+  const scored = await context.scorer.scoreGroup(
+    predicted.map((mask, n) => ({
+      loop: 2,
+      reference: row.summary.caption,
+      caption: partnerCaptions[n] ?? null,
+      given: row.summary.mask,
+      predicted: mask,
+      // An empty mask has no inside: a confidence of nothing is worth nothing.
+      confidence: confidences[n] ?? 0,
+      truncated: false,
+    })),
+    rewardPlan(context.config),
+    context.signal,
+  );
+  return { predicted, scored };
+}
+
+function playoutOf(
+  context: StepContext,
+  item: SampledMasks,
+  partnerCaptions: readonly (string | null)[],
+  { predicted, scored }: Scores,
+  start: StartAnswer,
+): Playout {
+  const { model } = context;
+  const { row, group, features, actions: sampledMasks, masks, greedy } = item;
+  const { height, width } = sides(row);
+  const caption = row.summary.caption;
+  const prompt = segmentPrompt(model, features.tiles, caption);
+  const rewards = scored.map((score) => score.reward);
+  const greedyRle = greedy === undefined ? null : encodeRle(greedy, height, width);
+  return {
+    loop: 2,
+    group,
+    row,
+    rollouts: masks.length,
+    actions: sampledMasks.actions,
+    labels: sampledMasks.labels,
+    promptIds: prompt.ids,
+    answerIds: prompt.forcedIds.slice(prompt.ids.length),
+    mask: new Float32Array(masks.length * sampledMasks.actions).fill(1),
+    samplingLogps: sampledMasks.logps,
+    rowWeights: sampledMasks.weights,
+    rewards,
+    terms: scored.map((score) => score.terms),
+    drafts: predicted.map((mask, n) => ({
+      rowId: row.summary.id,
+      imageId: row.summary.imageId,
+      prompt: prompt.text,
+      completion: prompt.answer,
+      caption,
+      referenceCaption: caption,
+      captionPrime: partnerCaptions[n] ?? null,
+      givenMask: row.summary.mask,
+      predictedMask: mask,
+      greedyMask: greedyRle,
+      reward: scored[n]?.reward ?? null,
+      terms: scored[n]?.terms ?? [],
+      truncated: false,
+    })),
+    startLogps: start.startLogps,
+    policyGradient: sampledMasks.imitate === undefined,
+    logProbs: (weights, own) => {
+      const [scores] = scoreMasks(context, weights, [own], [item], () => ({ ...start, rewards }));
+      return scores as ActionScores;
+    },
+    dispose: () => {
+      sampledMasks.dispose();
+      start.anchor?.dispose();
+    },
+    metrics: {
+      ...dataCaptionObservations(model, caption, prompt.cut),
+      ...maskMetrics(masks, row.mask),
+      ...pairMetrics(masks, partnerCaptions),
+    },
+  };
+}
+
+/** The groups' actions under other weights, in one batch; differentiable. */
+function scoreMasks(
+  { model, config }: StepContext,
+  weights: Weights,
+  features: readonly ImageFeatures[],
+  items: readonly SampledMasks[],
+  known: (at: number) => Pick<StartAnswer, "anchor"> & Pick<Playout, "rewards">,
+): ActionScores[] {
+  const about = items.map((item, at) => asked({ ...item, features: features[at] as ImageFeatures }));
+  const outputs = phraseOutputs(model, weights, about);
+  decodeFor(
+    outputs,
+    items,
+    items.some((_, at) => known(at).anchor !== null),
+  );
+  return items.map(({ actions }, at) => {
+    const output = outputs.all[at] as PhraseOutput;
+    const { anchor, rewards } = known(at);
+    const { imitate } = actions;
+    const auxiliary = (): AuxiliaryLoss[] => [
+      ...(anchor === null
+        ? []
+        : [{ name: "mask_anchor", weight: config.maskAnchorWeight, value: anchor.loss(output) }]),
+      ...(imitate === undefined
+        ? []
+        : [{ name: "imitation", weight: 1, value: imitate(output, rewardShares(rewards)) }]),
+    ];
+    return { ...actions.logProbs(output), auxiliary };
+  });
+}
+
+/** Decodes masks that will be looked at, before any tidy of those who look. */
+function decodeFor(outputs: PhraseOutputs, items: readonly SampledMasks[], anchored: boolean): void {
+  if (anchored || items.some(({ actions }) => actions.readsMasks || actions.imitate !== undefined)) {
+    outputs.all[0]?.decoded();
+  }
+}
+
+interface StartAnswer {
+  readonly anchor: MaskAnchor | null;
+  readonly startLogps: Float32Array | null;
+}
+
+/** What the weights of the run's beginning are asked for, by anchor and reference, in one pass; into `answers`. */
+async function askStart(context: StepContext, items: readonly SampledMasks[], answers: StartAnswer[]): Promise<void> {
+  const { model, config } = context;
+  const anchored = wantsAnchor(config);
+  const referred = needsReference(config) && config.reference === "start" && !config.syncReference;
+  if (!anchored && !referred) {
+    answers.push(...items.map(() => ({ anchor: null, startLogps: null })));
+    return;
+  }
+  const outputs = phraseOutputs(model, context.start, items.map(asked));
+  try {
+    decodeFor(outputs, items, anchored);
+    const partnerCaptions = referred
+      ? await readLogProbs(() => items.map(({ actions }, at) => actions.logProbs(outputs.all[at] as PhraseOutput)))
+      : [];
+    for (const [at, { row }] of items.entries()) {
+      const { height, width } = sides(row);
+      const target = (side: number) => Float32Array.from(nearestMask(row.mask, height, width, side, side));
+      const anchor = anchored ? await maskAnchor(config, outputs.all[at] as PhraseOutput, target) : null;
+      answers.push({ anchor, startLogps: partnerCaptions[at] ?? null });
+    }
+  } finally {
+    outputs.dispose();
+  }
+}
+
+/** Each rollout's share of the group's reward; equal shares where nothing was earned. Missing and negative ones have none. */
+function rewardShares(rewards: readonly (number | null)[]): number[] {
+  const scores = rewards.map((reward) => Math.max(0, reward ?? 0));
+  const total = scores.reduce((sum, reward) => sum + reward, 0);
+  return scores.map((reward) => (total > 0 ? reward / total : 1 / rewards.length));
+}

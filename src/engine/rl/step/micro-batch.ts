@@ -1,0 +1,116 @@
+/**
+ * The gradient of a group, some of its rollouts at a time. The loss couples the rows only through its [N, T] inputs, so its
+ * derivative by these is taken once, from a forward pass without a tape, and then pulled through the model row range by row
+ * range: the same sum, whatever the loss type, for the memory of one range and one more forward pass.
+ */
+import { FlatLayout } from "../../gpu/flat/layout.ts";
+import { readTogether } from "../../gpu/runtime/read-back.ts";
+import { type Tensor, tf } from "../../gpu/tf.ts";
+import type { ParameterSet, Weights } from "../../model/weights/weights.ts";
+import type { ImageFeatures } from "../../policy/features.ts";
+import { policyLoss } from "../objective/loss.ts";
+import type { LossSettings } from "../objective/loss-types.ts";
+import { GradientSum } from "../optim/gradient-sum.ts";
+import { member } from "../optim/parameter-sets.ts";
+import { type GroupGradients, type LossGroup, lossTensors } from "./group-gradients.ts";
+import type { Playout, RowRange } from "./playout.ts";
+
+export interface MicroTask {
+  readonly group: LossGroup;
+  readonly weights: Weights;
+  readonly parameters: ParameterSet;
+  readonly names: readonly string[];
+  readonly features: ImageFeatures;
+  readonly settings: LossSettings;
+  readonly loopWeight: number;
+}
+
+/** Whether a group's gradient is taken some rollouts at a time. @param rows rollouts at once, 0 for all */
+export function splits({ rollouts, splitsRows }: Playout, rows: number): boolean {
+  return rows > 0 && rows < rollouts && splitsRows === true;
+}
+
+/** @param rows rollouts at once, at least 1 */
+export async function microGradients(task: MicroTask, rows: number): Promise<GroupGradients> {
+  const { group, weights, features, settings, loopWeight } = task;
+  const { playout } = group;
+  const inputs = lossTensors(group);
+  const ranges = Array.from({ length: Math.ceil(playout.rollouts / rows) }, (_, at): RowRange => {
+    return { from: at * rows, to: Math.min(playout.rollouts, (at + 1) * rows) };
+  });
+  const parts = ranges.map((range) =>
+    tf.tidy(() => {
+      const scored = playout.logProbs(weights, features, range);
+      return [scored.logps, scored.entropies];
+    }),
+  ) as [Tensor, Tensor][];
+  const [logps, entropies] = tf.tidy(() => [
+    tf.concat(parts.map(([own]) => own)),
+    tf.concat(parts.map(([, own]) => own)),
+  ]) as [Tensor, Tensor];
+  tf.dispose(parts.flat());
+
+  const kept: Tensor[] = [];
+  const { value, grads } = tf.engine().gradients(
+    () => {
+      const result = policyLoss({ ...inputs, logps, entropies }, settings);
+      kept.push(tf.keep(tf.stack([result.loss, result.policy, result.klPenalty])));
+      return result.loss.mul(loopWeight).asScalar();
+    },
+    [logps, entropies],
+    undefined,
+    true,
+  );
+  const [byLogp, byEntropy] = grads.map((grad, at) => {
+    const found = grad as Tensor | null | undefined;
+    return found ?? tf.zerosLike(at === 0 ? logps : entropies);
+  }) as [Tensor, Tensor];
+
+  const layout = FlatLayout.of(Object.fromEntries(task.names.map((name) => [name, member(task.parameters, name)])));
+  const sum = new GradientSum(layout);
+  for (const range of ranges) sum.add(rangeGradients(task, range, byLogp, byEntropy));
+  const gradients = sum.tensors();
+  sum.dispose();
+  layout.dispose();
+
+  const [scalars, ownLogps, ownEntropies] = await readTogether([...kept, logps, entropies]);
+  tf.dispose([value, byLogp, byEntropy, logps, entropies, ...kept]);
+  tf.dispose(Object.values(inputs).filter((tensor) => tensor !== null));
+  const [loss = Number.NaN, policy = Number.NaN, klPenalty = Number.NaN] = scalars ?? [];
+  const readback = {
+    loss,
+    policy,
+    klPenalty,
+    logps: ownLogps as Float32Array,
+    entropies: ownEntropies as Float32Array,
+    auxiliary: {},
+  };
+  return { gradients, readbacks: [readback] };
+}
+
+/** Gradient of Σ logp · dL/dlogp + Σ H · dL/dH over one range of rows. */
+function rangeGradients(
+  { group: { playout }, weights, parameters, names, features }: MicroTask,
+  range: RowRange,
+  byLogp: Tensor,
+  byEntropy: Tensor,
+): Record<string, Tensor> {
+  const { value, grads } = tf.engine().gradients(
+    () => {
+      const scored = playout.logProbs(weights, features, range);
+      const cut = (grad: Tensor): Tensor => tf.slice(grad, [range.from, 0], [range.to - range.from, playout.actions]);
+      const sum = scored.logps.mul(cut(byLogp)).sum();
+      return sum.add(scored.entropies.mul(cut(byEntropy)).sum()).asScalar();
+    },
+    names.map((name) => parameters[name] as Tensor),
+    undefined,
+    true,
+  );
+  value.dispose();
+  const found: Record<string, Tensor> = {};
+  names.forEach((name, at) => {
+    const gradient = grads[at] as Tensor | null | undefined;
+    if (gradient !== null && gradient !== undefined) found[name] = gradient;
+  });
+  return found;
+}

@@ -1,0 +1,149 @@
+/**
+ * One supervised step in the place of a GRPO step: the same rows, weights, accumulation, update and moving average, but
+ * the region's own caption and mask as targets. Token cross-entropy + 2 · BCE + 0.5 · Dice of the selected mask
+ * (docs/spec/sa2va.md#18-supervised-training-recipe); every row counts alike.
+ */
+import type { LabConfig } from "../../config/table.ts";
+import type { TrainingRow } from "../../data/training-row.ts";
+import { STREAM, uniform } from "../../gpu/random.ts";
+import { type Tensor, tf } from "../../gpu/tf.ts";
+import { recomputing } from "../../model/weights/weights.ts";
+import { disposeFeatures, type ImageFeatures } from "../../policy/features.ts";
+import { type SftBatch, sftBatch } from "../../sft/batch.ts";
+import { PARTS, SFT_DEFAULTS, type SftSettings, selectedMasks, sftLoss } from "../../sft/forward.ts";
+import { drawPoints } from "../../sft/points.ts";
+import { gradientSum, updateState } from "../optim/training-state.ts";
+import { dropoutKey } from "./context.ts";
+import { promptRow } from "./data-order.ts";
+import type { StepInput, StepOutcome } from "./grpo-step.ts";
+import { dataCaptionObservations } from "./rollout-metrics.ts";
+import { runWeights } from "./run-weights.ts";
+
+/** Prompts end at their own length, and masks shrink as published. */
+const SHAPE = { captionTokens: 0, segmentTokens: 0, maskTarget: "nearest" } as const;
+
+/** Draws of points have their own number where loops have theirs. */
+const SUPERVISED = 3;
+
+/**
+ * Runs one optimiser step and changes `state`.
+ * @throws LabError("cancelled") when stopped, leaving `state` as it was before the step
+ */
+export async function sftStep(input: StepInput): Promise<StepOutcome> {
+  const { context, state, trainRows } = input;
+  const { config, step } = context;
+  const count = config.accumulation * config.promptsPerStep;
+  let gradients = gradientSum(state);
+  const sums = new Map<string, number>();
+  try {
+    for (let at = 0; at < count; at++) {
+      await context.phase("sample", null);
+      const place = promptRow(trainRows.length, (step - 1) * count + at, 1, config.seed);
+      const row = await input.rows(trainRows[place] as number);
+      await context.phase("features", null);
+      const features = await context.features.get(row.summary.imageId, row.rgb);
+      try {
+        await context.phase("loss", null);
+        const result = await rowGradients(input, row, features, at, 1 / count);
+        gradients.add(result.gradients);
+        for (const [name, value] of Object.entries(result.numbers))
+          sums.set(name, (sums.get(name) ?? 0) + value / count);
+      } finally {
+        disposeFeatures(features);
+      }
+    }
+    await context.phase("update", null);
+    const consumed = gradients;
+    gradients = gradientSum(state);
+    const update = await updateState(state, { sum: consumed, loops: [] }, config, async () =>
+      context.phase("ema", null),
+    );
+    return { metrics: { ...Object.fromEntries(sums), ...update.metrics }, update };
+  } finally {
+    // What a stop or an error has left.
+    gradients.dispose();
+  }
+}
+
+interface RowGradients {
+  /** Owned by the caller; tensors the loss does not reach are absent. */
+  readonly gradients: Readonly<Record<string, Tensor>>;
+  readonly numbers: Readonly<Record<string, number>>;
+}
+
+/** @param share of this row in the step's loss */
+async function rowGradients(
+  { context, state }: StepInput,
+  row: TrainingRow,
+  features: ImageFeatures,
+  at: number,
+  share: number,
+): Promise<RowGradients> {
+  const { model, config, step } = context;
+  const { height, width } = row.rgb;
+  const { caption } = row.summary;
+  const region = { mask: row.mask, height, width, caption, phrase: caption };
+  const batch = sftBatch(model, features.tiles, [[region]], SHAPE);
+  const plain = runWeights(model, state.params, state.loraScale, config);
+  const trained = runWeights(model, state.params, state.loraScale, config, dropoutKey(context, SUPERVISED, at));
+  const weights = config.recompute ? recomputing(trained, state.params) : trained;
+  const draw = (_mask: number, position: number): number =>
+    uniform({ seed: config.seed, step, loop: SUPERVISED, row: at, rollout: 0, position, stream: STREAM.mask });
+  const points = await pointsOf(batch, config, () => selectedMasks(model, plain, features, batch), draw);
+  const kept: Tensor[] = [];
+  const { value, grads } = tf.engine().gradients(
+    () => {
+      const { loss, parts } = sftLoss(model, weights, features, batch, settingsOf(config, points));
+      kept.push(tf.keep(tf.concat([loss.reshape([1]), parts], 0)));
+      return loss.mul(share).asScalar();
+    },
+    state.names.map((name) => state.params[name] as Tensor),
+    undefined,
+    true,
+  );
+  const [loss = Number.NaN, ...parts] = Array.from((await (kept[0] as Tensor).data()) as Float32Array);
+  tf.dispose([value, ...kept, ...(points === null ? [] : [points])]);
+  const named = Object.fromEntries(PARTS.map((name, i) => [name, parts[i] as number]));
+  const found = state.names.map((name, i) => [name, grads[i] as Tensor | null | undefined] as const);
+  return {
+    gradients: Object.fromEntries(found.filter((entry): entry is [string, Tensor] => entry[1] != null)),
+    numbers: {
+      "sft/loss": loss,
+      ...Object.fromEntries(
+        Object.entries(dataCaptionObservations(model, caption, batch.cut > 0)).map(([name, value]) => [
+          `sft/${name}`,
+          value,
+        ]),
+      ),
+      ...(config.loops === "2" ? {} : { "sft/token_loss": named.token as number }),
+      ...(config.loops === "1" ? {} : { "sft/mask_bce": named.bce as number, "sft/mask_dice": named.dice as number }),
+    },
+  };
+}
+
+/** The loops choose the tasks here too: 1 trains captions, 2 trains masks. */
+function settingsOf(config: LabConfig, points: Tensor | null): SftSettings {
+  return {
+    ...SFT_DEFAULTS,
+    tokenWeight: config.loops === "2" ? 0 : 1,
+    bceWeight: config.loops === "1" ? 0 : config.sftBceWeight,
+    diceWeight: config.loops === "1" ? 0 : config.sftDiceWeight,
+    points,
+  };
+}
+
+/** Points of masks that have more pixels than that; null for all pixels. */
+async function pointsOf(
+  batch: SftBatch,
+  config: LabConfig,
+  masks: () => Tensor,
+  draw: (mask: number, n: number) => number,
+): Promise<Tensor | null> {
+  if (batch.maskSide ** 2 <= config.sftPoints || config.loops === "1") return null;
+  const logits = masks();
+  try {
+    return await drawPoints(logits, config.sftPoints, draw);
+  } finally {
+    logits.dispose();
+  }
+}

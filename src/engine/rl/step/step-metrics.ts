@@ -1,0 +1,143 @@
+/** Metrics of one loop in one step, under TRL's names with the loop as prefix (meanings: runs/metrics/metric-table.ts). */
+import type { LoopId } from "../../runs/records.ts";
+import type { LossSettings } from "../objective/loss-types.ts";
+import { type LossReadback, learntAdvantages, type MeasuredGroup } from "./group-gradients.ts";
+import { lossMetrics } from "./loss-metrics.ts";
+import type { Playout } from "./playout.ts";
+
+const mean = (values: readonly number[]): number =>
+  values.length === 0 ? Number.NaN : values.reduce((sum, value) => sum + value, 0) / values.length;
+
+function deviation(values: readonly number[]): number {
+  if (values.length < 2) return 0;
+  const centre = mean(values);
+  return Math.sqrt(values.reduce((sum, value) => sum + (value - centre) ** 2, 0) / (values.length - 1));
+}
+
+/**
+ * What one pass over a loop's rollouts shows.
+ * @param readbacks of the pass, one a group
+ * @param settings those of its loss
+ * @param alike whether the pass computes what sampling computed: its weights, without dropout
+ */
+export function loopMetrics(
+  loop: LoopId,
+  groups: readonly MeasuredGroup[],
+  readbacks: readonly LossReadback[],
+  settings: LossSettings,
+  alike: boolean,
+): Record<string, number> {
+  const out: Record<string, number> = {};
+  const put = (name: string, value: number): void => {
+    out[`loop${loop}/${name}`] = value;
+  };
+  const rewards = groups.flatMap((group) => group.playout.rewards.filter((reward) => reward !== null));
+  put("loss", sum(readbacks.map((readback) => readback.loss)));
+  put("policy_loss", sum(readbacks.map((readback) => readback.policy)));
+  // Groups without any reward have no mean; they are counted, not averaged.
+  put("reward", mean(groups.map((group) => group.scores.mean).filter((value) => !Number.isNaN(value))));
+  put("reward_std", deviation(rewards));
+  put("reward_min", rewards.length === 0 ? Number.NaN : Math.min(...rewards));
+  put("reward_max", rewards.length === 0 ? Number.NaN : Math.max(...rewards));
+  put(
+    "reward_missing",
+    mean(groups.flatMap((group) => group.playout.rewards.map((reward) => Number(reward === null)))),
+  );
+  put("group_std_mean", mean(groups.map((group) => group.scores.std)));
+  put("frac_reward_zero_std", mean(groups.map((group) => Number(group.scores.zeroSpread))));
+  put("advantage_abs_mean", mean(groups.flatMap((group) => group.scores.advantages.map(Math.abs))));
+  for (const [name, values] of termValues(groups)) {
+    put(`rewards/${name}/mean`, mean(values));
+    put(`rewards/${name}/std`, deviation(values));
+  }
+  average(
+    groups.map((group) => group.playout.metrics),
+    put,
+  );
+  average(
+    groups.map((group, i) => {
+      const readback = readbacks[i] as LossReadback;
+      const { playout } = group;
+      return {
+        ...lossMetrics(
+          {
+            rows: playout.rollouts,
+            tokens: playout.actions,
+            logps: readback.logps,
+            oldLogps: group.oldLogps,
+            refLogps: group.refLogps,
+            entropies: readback.entropies,
+            mask: playout.mask,
+            advantages: learntAdvantages(playout, group.scores.advantages),
+          },
+          settings,
+        ),
+        ...(alike ? agreement(playout, readback.logps) : {}),
+        ...Object.fromEntries(Object.entries(readback.auxiliary).map(([name, value]) => [`${name}_loss`, value])),
+      };
+    }),
+    put,
+  );
+  return out;
+}
+
+/**
+ * One row of several passes: the mean of what they differ in, but for the extremes, which are the extremes of all. A name
+ * that only some passes have is averaged over these.
+ * @param passes one record a pass, at least one; a single one is returned as it is
+ */
+export function overPasses(passes: readonly Readonly<Record<string, number>>[]): Readonly<Record<string, number>> {
+  const [first = {}, ...later] = passes;
+  if (later.length === 0) return first;
+  const out: Record<string, number> = {};
+  for (const name of new Set(passes.flatMap((pass) => Object.keys(pass)))) {
+    const values = passes.flatMap((pass) => pass[name] ?? []);
+    const [one = Number.NaN] = values;
+    // The mean of equal numbers is exactly that number.
+    if (values.every((value) => Object.is(value, one))) out[name] = one;
+    else if (/\/(?:ratio\/|reward_)min$/.test(name))
+      out[name] = values.reduce((least, value) => Math.min(least, value), one);
+    else if (/\/(?:ratio\/|reward_)max$/.test(name))
+      out[name] = values.reduce((most, value) => Math.max(most, value), one);
+    else out[name] = mean(values);
+  }
+  return out;
+}
+
+/** How far the training pass is from the pass that sampled: a standing check of cache, padding and guard. */
+function agreement(playout: Playout, logps: Float32Array): Record<string, number> {
+  const gaps: number[] = [];
+  playout.mask.forEach((m, at) => {
+    if (m === 1) gaps.push(Math.abs((logps[at] as number) - (playout.samplingLogps[at] as number)));
+  });
+  return {
+    "logp_train_vs_sampling/mean": gaps.length === 0 ? 0 : mean(gaps),
+    // A group of pixels has more actions than a call takes arguments.
+    "logp_train_vs_sampling/max": gaps.reduce((most, gap) => Math.max(most, gap), 0),
+  };
+}
+
+function termValues(groups: readonly MeasuredGroup[]): Map<string, number[]> {
+  const values = new Map<string, number[]>();
+  for (const { playout } of groups) {
+    for (const term of playout.terms.flat()) {
+      if (term.value === null) continue;
+      values.set(term.name, [...(values.get(term.name) ?? []), term.value]);
+    }
+  }
+  return values;
+}
+
+/** Mean of each name over the records that have it. */
+function average(
+  records: readonly Readonly<Record<string, number>>[],
+  put: (name: string, value: number) => void,
+): void {
+  for (const name of new Set(records.flatMap((record) => Object.keys(record)))) {
+    put(name, mean(records.flatMap((record) => (record[name] === undefined ? [] : [record[name]]))));
+  }
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

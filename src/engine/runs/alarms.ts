@@ -1,0 +1,69 @@
+/** `alarms.jsonl` of a run folder: what went wrong at which step and with which rollouts, one line an alarm, oldest first. */
+import * as z from "zod/mini";
+import { fits, parseJson } from "../bytes/json.ts";
+import { LabError } from "../errors.ts";
+import type { RunStore } from "../storage/store.ts";
+
+export interface Alarm {
+  /** Name of its rule. */
+  readonly id: string;
+  readonly step: number;
+  readonly severity: "warning" | "error";
+  /** One sentence: what was seen and what to do. */
+  readonly message: string;
+  /** Ids of the rollouts of this step that it is about, the worst first; absent where it is about none. */
+  readonly rollouts?: readonly string[];
+}
+
+const ALARM = z.looseObject({
+  id: z.string(),
+  step: z.number().check(z.gte(0), z.int()),
+  severity: z.enum(["warning", "error"]),
+  message: z.string(),
+  rollouts: z.optional(z.array(z.string())),
+});
+
+const pathOf = (runId: string): string => `${runId}/alarms.jsonl`;
+const lineOf = (alarm: Alarm): string => `${JSON.stringify(alarm)}\n`;
+
+/** Begins the file of a new run, so that a run without alarms differs from one whose version kept none. */
+export async function beginAlarms(store: RunStore, runId: string): Promise<void> {
+  await store.write(pathOf(runId), "");
+}
+
+export async function appendAlarm(store: RunStore, runId: string, alarm: Alarm): Promise<void> {
+  await store.append(pathOf(runId), lineOf(alarm));
+}
+
+/**
+ * Alarms so far, oldest first; a last line that a crash cut off is left out.
+ * @returns null for a run of a version that kept no alarms
+ * @throws LabError("bad-input") naming a line that is damaged
+ */
+export async function readAlarms(store: RunStore, runId: string): Promise<readonly Alarm[] | null> {
+  const path = pathOf(runId);
+  if ((await store.size(path)) === null) return null;
+  const lines = (await store.readText(path)).split("\n").slice(0, -1);
+  return lines.map((line, n) => parseLine(line, `${path} line ${n + 1}`));
+}
+
+function parseLine(line: string, place: string): Alarm {
+  const bad = (cause?: unknown): LabError =>
+    new LabError("bad-input", `${place} is not an alarm; the file is kept as it is`, { subject: place, cause });
+  let value: unknown;
+  try {
+    value = parseJson(line, place);
+  } catch (thrown) {
+    throw bad(thrown);
+  }
+  if (!fits(value, ALARM)) throw bad();
+  return value as Alarm;
+}
+
+/** Drops the alarms of steps past this one. @throws LabError("bad-input") naming a line that is damaged */
+export async function truncateAlarms(store: RunStore, runId: string, step: number): Promise<void> {
+  const all = await readAlarms(store, runId);
+  if (all === null) return;
+  const kept = all.filter((alarm) => alarm.step <= step);
+  await store.write(pathOf(runId), kept.map(lineOf).join(""));
+}

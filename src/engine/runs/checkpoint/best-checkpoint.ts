@@ -1,0 +1,64 @@
+/**
+ * Which checkpoint of a run is its best: that of the step with the highest selection value, the mean of the score named by
+ * the setting bestMetric over the selection rows. Of equal ones it is the newest. A step that was not evaluated, or has no
+ * checkpoint, cannot be it. No reported number is computed from the selection rows.
+ */
+import type { LabConfig } from "../../config/table.ts";
+import type { RunStore } from "../../storage/store.ts";
+import { type EvalMetric, readEvaluations, type Selection, type StoredEvaluation } from "../evaluations.ts";
+import { listCheckpoints } from "./checkpoint-folder.ts";
+
+export interface BestCheckpoint {
+  readonly step: number;
+  /** The value that chose it; null for a run of an older version, which chose by the rows that it reported. */
+  readonly selection: Selection | null;
+}
+
+/** What older versions chose by: the mean of these over all held-out rows. */
+const OLDER: Readonly<Record<LabConfig["loops"], readonly EvalMetric[]>> = {
+  both: ["loop1_sampled", "loop2_sampled"],
+  "1": ["loop1_sampled"],
+  "2": ["loop2_sampled"],
+};
+
+/** @param steps with a checkpoint @returns the best of them, or null when none was evaluated */
+export function bestOf(
+  evaluations: readonly Pick<StoredEvaluation, "report">[],
+  loops: LabConfig["loops"],
+  steps: readonly number[],
+): BestCheckpoint | null {
+  const reports = evaluations.map(({ report }) => report).filter(({ step }) => steps.includes(step));
+  const older = evaluations.every(({ report }) => report.selection === undefined);
+  let best: { readonly score: number; readonly found: BestCheckpoint } | null = null;
+  for (const { step, means, selection = null } of reports) {
+    const score = older ? mean(OLDER[loops].map((name): number | null => means[name])) : (selection?.value ?? null);
+    if (score === null || !Number.isFinite(score)) continue;
+    const better = best === null || score > best.score || (score === best.score && step > best.found.step);
+    if (better) best = { score, found: { step, selection } };
+  }
+  return best?.found ?? null;
+}
+
+/** Null where a value is missing: a mean that was no number is stored as null. */
+function mean(values: readonly (number | null)[]): number | null {
+  let sum = 0;
+  for (const value of values) {
+    if (value === null) return null;
+    sum += value;
+  }
+  return sum / values.length;
+}
+
+/**
+ * The best checkpoint as stored.
+ * @param steps with a checkpoint, when they are known already
+ * @throws LabError("bad-input") naming a line of the evaluations that is damaged
+ */
+export async function bestCheckpoint(
+  store: RunStore,
+  runId: string,
+  loops: LabConfig["loops"],
+  steps?: readonly number[],
+): Promise<BestCheckpoint | null> {
+  return bestOf(await readEvaluations(store, runId), loops, steps ?? (await listCheckpoints(store, runId)));
+}

@@ -1,0 +1,228 @@
+/**
+ * Checkpoints: a PEFT adapter anyone can load, the other trained tensors under their published names, the EMA, the
+ * optimiser's moments, and the trainer's state, complete enough to go on bit for bit. The same state gives the same bytes.
+ */
+import * as z from "zod/mini";
+import { piecewiseHash } from "../../bytes/hash.ts";
+import { parseJsonAs } from "../../bytes/json.ts";
+import { LabError, quote } from "../../errors.ts";
+import {
+  ADAPTER_CONFIG,
+  ADAPTER_MODEL,
+  adapterConfigText,
+  isLora,
+  MODULES_FILE,
+  toPeftName,
+} from "../../formats/peft-names.ts";
+import { openSafetensors } from "../../formats/safetensors.ts";
+import { writeSafetensors } from "../../formats/safetensors-write.ts";
+import type { RunStore } from "../../storage/store.ts";
+import { exactJson, type Json } from "../numbers-json.ts";
+import { checkpointPath, listCheckpoints, MARKER, removeCheckpoint } from "./checkpoint-folder.ts";
+import type { CheckpointState, TensorMap } from "./checkpoint-state.ts";
+import { formatTrainerState, parseTrainerState } from "./trainer-state.ts";
+
+export { listCheckpoints, pruneCheckpoints } from "./checkpoint-folder.ts";
+export type { CheckpointState, TensorData, TensorMap } from "./checkpoint-state.ts";
+
+const FORMAT = "sa2va-lab-checkpoint/1";
+const OPTIMIZER_FILE = "optimizer.safetensors";
+const STATE_FILE = "trainer_state.json";
+const EMA_FILE = "ema.safetensors";
+const REFERENCE_FILE = "reference.safetensors";
+const FIRST_MOMENT = "exp_avg.";
+const SECOND_MOMENT = "exp_avg_sq.";
+
+/**
+ * Writes all files, then the marker that makes the checkpoint count. One of the same step is removed first.
+ * @returns bytes written
+ * @throws LabError("storage") when it does not fit; older checkpoints are kept
+ */
+export async function writeCheckpoint(store: RunStore, runId: string, state: CheckpointState): Promise<number> {
+  try {
+    return await writeFiles(store, runId, state);
+  } catch (thrown) {
+    // Half a checkpoint is of no use and may hold the last free bytes. What went wrong first is what is told.
+    await removeCheckpoint(store, runId, state.step).catch(() => undefined);
+    throw thrown;
+  }
+}
+
+async function writeFiles(store: RunStore, runId: string, state: CheckpointState): Promise<number> {
+  const folder = checkpointPath(runId, state.step);
+  await removeCheckpoint(store, runId, state.step);
+  const sizes: Record<string, number> = {};
+  const hashes: Record<string, string> = {};
+  const write = async (name: string, content: Uint8Array | string): Promise<void> => {
+    const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
+    await store.write(`${folder}/${name}`, bytes);
+    sizes[name] = bytes.length;
+    hashes[name] = await piecewiseHash(bytes.length, async (start, end) => new Uint8Array(bytes.subarray(start, end)));
+  };
+
+  const lora = [...state.params].filter(([name]) => isLora(name));
+  const modules = [...state.params].filter(([name]) => !isLora(name));
+  if (lora.length > 0) {
+    if (state.lora === null) throw new LabError("internal", "There are LoRA tensors and no LoRA settings to store");
+    await write(ADAPTER_CONFIG, adapterConfigText(state.lora, state.baseModel?.name ?? null));
+    await write(ADAPTER_MODEL, tensorFile(lora.map(([name, tensor]) => [toPeftName(name), tensor])));
+  }
+  await write(MODULES_FILE, tensorFile(modules));
+  if (state.ema !== null) await write(EMA_FILE, tensorFile(state.ema));
+  if (state.reference) await write(REFERENCE_FILE, tensorFile(state.reference));
+  await write(OPTIMIZER_FILE, tensorFile(joinMoments(state.moments)));
+  await write(STATE_FILE, formatTrainerState(state));
+  const marker: Json = { format: FORMAT, step: state.step, files: sizes, hashes };
+  await store.write(`${folder}/${MARKER}`, `${exactJson(marker, 2)}\n`);
+  return Object.values(sizes).reduce((sum, size) => sum + size, 0);
+}
+
+/**
+ * The state as it was given to writeCheckpoint, tensors bit for bit and in their order.
+ * @throws LabError("storage") when the step has no complete checkpoint, "bad-input" naming a file that is damaged
+ */
+export async function readCheckpoint(store: RunStore, runId: string, step: number): Promise<CheckpointState> {
+  const folder = checkpointPath(runId, step);
+  await checkFiles(store, runId, step);
+  const has = async (name: string): Promise<boolean> => (await store.size(`${folder}/${name}`)) !== null;
+  const tensors = async (name: string): Promise<TensorMap> => {
+    const file = await openSafetensors(await store.open(`${folder}/${name}`));
+    const map = new Map<string, { shape: readonly number[]; data: Float32Array }>();
+    for (const tensor of file.names) {
+      map.set(tensor, { shape: file.info(tensor).shape, data: await file.read(tensor) });
+    }
+    return map;
+  };
+
+  const path = `${folder}/${STATE_FILE}`;
+  const { order, ...rest } = parseTrainerState(await store.readText(path), path);
+  if (rest.step !== step) {
+    throw new LabError("bad-input", `${path} is the state of step ${rest.step}, not of ${step}; nothing was changed`, {
+      subject: path,
+    });
+  }
+  const params = new Map(await tensors(MODULES_FILE));
+  if (await has(ADAPTER_MODEL)) {
+    const adapter = await tensors(ADAPTER_MODEL);
+    for (const name of order.filter(isLora)) {
+      const tensor = adapter.get(toPeftName(name));
+      if (tensor !== undefined) params.set(name, tensor);
+    }
+  }
+  const missing = order.find((name) => !params.has(name));
+  if (missing !== undefined || params.size !== order.length) {
+    const difference = missing === undefined ? `${params.size} tensors, not ${order.length}` : `no "${missing}"`;
+    throw new LabError("bad-input", `${folder} holds ${difference}, other than its trainer_state.json lists`, {
+      subject: folder,
+    });
+  }
+  const moments = splitMoments(await tensors(OPTIMIZER_FILE));
+  const ema = (await has(EMA_FILE)) ? await tensors(EMA_FILE) : null;
+  if (ema !== null) checkSame(ema, params, `${folder}/${EMA_FILE}`);
+  for (const moment of [moments.m, moments.v]) {
+    // Before its first update an optimiser has none.
+    if (moment.size > 0 || rest.optimiserStep > 0) checkSame(moment, params, `${folder}/${OPTIMIZER_FILE}`);
+  }
+  return {
+    ...rest,
+    params: inOrder(params, order),
+    ema: ema === null ? null : inOrder(ema, order),
+    ...((await has(REFERENCE_FILE)) ? { reference: inOrder(await tensors(REFERENCE_FILE), order) } : {}),
+    moments: { m: inOrder(moments.m, order), v: inOrder(moments.v, order) },
+  };
+}
+
+/** Files that every checkpoint has. */
+const NEEDED = [MODULES_FILE, OPTIMIZER_FILE, STATE_FILE];
+
+const count = z.number().check(z.int(), z.gte(0));
+/** What the marker says: bytes of every file, and its hash, which checkpoints of older versions lack. */
+const MARKER_SHAPE = z.object({
+  format: z.literal(FORMAT),
+  step: count,
+  files: z.record(z.string().check(z.regex(/^[a-z_]+\.[a-z]+$/)), count),
+  hashes: z.optional(z.record(z.string(), z.string())),
+});
+
+/**
+ * Every file the marker lists is there with its size and its content.
+ * @throws LabError("storage") when the step has no complete checkpoint, "bad-input" naming a file that is damaged
+ */
+export async function checkFiles(store: RunStore, runId: string, step: number): Promise<void> {
+  const path = `${checkpointPath(runId, step)}/${MARKER}`;
+  if ((await store.size(path)) === null) {
+    const known = await listCheckpoints(store, runId);
+    const there = known.length === 0 ? "it has none" : `it has ${known.join(", ")}`;
+    throw new LabError("storage", `Run "${runId}" has no complete checkpoint of step ${step}; ${there}`, {
+      subject: path,
+    });
+  }
+  const bad = (file: string, why: string): LabError =>
+    new LabError("bad-input", `${file} ${why}; resume from another checkpoint; nothing was changed`, { subject: file });
+  const marker = parseJsonAs(await store.readText(path), MARKER_SHAPE, path);
+  if (marker.step !== step) throw bad(path, `is of step ${marker.step}`);
+  const unlisted = NEEDED.find((name) => marker.files[name] === undefined);
+  if (unlisted !== undefined) throw bad(path, `does not list ${unlisted}`);
+  for (const [name, size] of Object.entries(marker.files)) {
+    const file = `${checkpointPath(runId, step)}/${name}`;
+    const found = await store.size(file);
+    if (found !== size) throw bad(file, found === null ? "is missing" : `has ${found} bytes instead of ${size}`);
+    if (marker.hashes === undefined) continue;
+    const source = await store.open(file);
+    const hash = await piecewiseHash(size, (start, end) => source.read(start, end));
+    if (hash !== marker.hashes[name]) throw bad(file, "has other contents than were written");
+  }
+}
+
+function tensorFile(
+  entries: Iterable<readonly [string, { shape: readonly number[]; data: Float32Array }]>,
+): Uint8Array {
+  const list = [...entries].map(([name, { shape, data }]) => ({ name, shape, data }));
+  return writeSafetensors(list, { format: "pt" });
+}
+
+function joinMoments({
+  m,
+  v,
+}: CheckpointState["moments"]): [string, { shape: readonly number[]; data: Float32Array }][] {
+  return [
+    ...[...m].map(([name, tensor]) => [FIRST_MOMENT + name, tensor] as [string, typeof tensor]),
+    ...[...v].map(([name, tensor]) => [SECOND_MOMENT + name, tensor] as [string, typeof tensor]),
+  ];
+}
+
+function splitMoments(file: TensorMap): CheckpointState["moments"] {
+  const part = (prefix: string): TensorMap =>
+    new Map(
+      [...file].flatMap(([name, tensor]) => (name.startsWith(prefix) ? [[name.slice(prefix.length), tensor]] : [])),
+    );
+  return { m: part(FIRST_MOMENT), v: part(SECOND_MOMENT) };
+}
+
+/** @throws LabError("bad-input") unless the file holds exactly the trained tensors, each in its shape */
+function checkSame(found: TensorMap, params: TensorMap, file: string): void {
+  const odd =
+    [...params].find(([name, { shape }]) => String(found.get(name)?.shape) !== String(shape))?.[0] ??
+    [...found.keys()].find((name) => !params.has(name));
+  if (odd === undefined) return;
+  throw new LabError(
+    "bad-input",
+    `${file} does not fit the trained tensors (${quote(odd)}); resume from another checkpoint`,
+    {
+      subject: file,
+    },
+  );
+}
+
+/** The tensors in the order of the trainable set: sums over them, such as the gradient norm, then repeat exactly. */
+function inOrder(tensors: TensorMap, order: readonly string[]): TensorMap {
+  const listed = order.filter((name) => tensors.has(name));
+  const known = new Set(listed);
+  const rest = [...tensors.keys()].filter((name) => !known.has(name)).sort();
+  return new Map(
+    [...listed, ...rest].flatMap((name) => {
+      const tensor = tensors.get(name);
+      return tensor === undefined ? [] : [[name, tensor]];
+    }),
+  );
+}

@@ -1,0 +1,69 @@
+/** The trained tensors of a checkpoint without its moments: what exports and try-outs need of it. */
+import { LabError } from "../../errors.ts";
+import { ADAPTER_MODEL, isLora, MODULES_FILE, toPeftName } from "../../formats/peft-names.ts";
+import { openSafetensors } from "../../formats/safetensors.ts";
+import type { RunStore } from "../../storage/store.ts";
+import { checkFiles } from "./checkpoint.ts";
+import { checkpointPath, listCheckpoints } from "./checkpoint-folder.ts";
+import type { CheckpointState, TensorData, TensorMap } from "./checkpoint-state.ts";
+import { parseTrainerState } from "./trainer-state.ts";
+
+/** The policy's weights, or the partner's (their moving average). */
+export type TrainedSide = "policy" | "ema";
+
+export interface TrainedTensors {
+  readonly step: number;
+  readonly side: TrainedSide;
+  readonly lora: CheckpointState["lora"];
+  /** By full path, in the order of the trainable set. */
+  readonly tensors: TensorMap;
+}
+
+/**
+ * @param step null for the newest complete checkpoint
+ * @throws LabError("bad-input") when the run has no such checkpoint or its files are damaged
+ */
+export async function readTrained(
+  store: RunStore,
+  runId: string,
+  step: number | null,
+  side: TrainedSide,
+): Promise<TrainedTensors> {
+  const known = await listCheckpoints(store, runId);
+  const chosen = step ?? known.at(-1);
+  if (chosen === undefined || !known.includes(chosen)) {
+    const there = known.length === 0 ? "it has none" : `it has ${known.join(", ")}`;
+    const wanted = chosen === undefined ? "checkpoint" : `complete checkpoint of step ${chosen}`;
+    throw new LabError("bad-input", `Run "${runId}" has no ${wanted}; ${there}`, { subject: runId });
+  }
+  await checkFiles(store, runId, chosen);
+  const folder = checkpointPath(runId, chosen);
+  const statePath = `${folder}/trainer_state.json`;
+  const { order, lora } = parseTrainerState(await store.readText(statePath), statePath);
+  const names = side === "policy" ? [MODULES_FILE, ADAPTER_MODEL] : ["ema.safetensors"];
+  const held = new Map<string, TensorData>();
+  for (const name of names) {
+    const path = `${folder}/${name}`;
+    if ((await store.size(path)) === null) continue;
+    const file = await openSafetensors(await store.open(path));
+    for (const tensor of file.names) {
+      held.set(tensor, { shape: file.info(tensor).shape, data: await file.read(tensor) });
+    }
+  }
+  if (side === "ema" && held.size === 0) {
+    throw new LabError("bad-input", `Checkpoint ${chosen} of run "${runId}" holds no moving average`, {
+      subject: folder,
+    });
+  }
+  const tensors = new Map<string, TensorData>();
+  for (const name of order) {
+    const tensor = held.get(side === "policy" && isLora(name) ? toPeftName(name) : name);
+    if (tensor === undefined) {
+      throw new LabError("bad-input", `${folder} lacks "${name}", which its trainer_state.json lists`, {
+        subject: folder,
+      });
+    }
+    tensors.set(name, tensor);
+  }
+  return { step: chosen, side, lora, tensors };
+}

@@ -1,0 +1,113 @@
+/** trainer_state.json: the fields Hugging Face tools read, and under `sa2va_lab` what an exact resume needs. */
+import * as z from "zod/mini";
+import { isRecord, shapeOf } from "../../bytes/json.ts";
+import { requireConfig } from "../../config/parse.ts";
+import { withOlderMeaning } from "../../config/stored-settings.ts";
+import { LabError } from "../../errors.ts";
+import { exactJson, type Json, parseExactJson } from "../numbers-json.ts";
+import type { StepMetrics } from "../records.ts";
+import { MOST_STEPS, stepName } from "../step-name.ts";
+import type { CheckpointState } from "./checkpoint-state.ts";
+
+const FORMAT = "sa2va-lab-trainer/1";
+
+const anyNumber = z.custom<number>((value) => typeof value === "number", "a number");
+const count = z.number().check(z.int(), z.gte(0), z.lte(MOST_STEPS));
+
+const STATE = z.object({
+  global_step: count,
+  sa2va_lab: z.object({
+    format: z.literal(FORMAT),
+    optimiserStep: z.number().check(z.int(), z.gte(0), z.lte(2 ** 31)),
+    config: z.record(z.string(), z.unknown()),
+    trainer: z.unknown(),
+    lora: z.nullable(z.object({ r: count, alpha: z.number(), targets: z.array(z.string()) })),
+    order: z.array(z.string()),
+    baseModel: z.optional(z.object({ name: z.string(), hash: z.string() })),
+    best: z.optional(z.object({ step: count, metric: z.number() })),
+    history: z.optional(z.array(z.record(z.string(), anyNumber))),
+  }),
+});
+
+type Parsed = Omit<CheckpointState, "params" | "ema" | "moments"> & {
+  /** Names of the trained tensors in their order. */
+  readonly order: readonly string[];
+};
+
+/** The text of the file; the same state gives the same text. */
+export function formatTrainerState(state: CheckpointState): string {
+  const last = state.history?.at(-1);
+  const ours: Record<string, Json> = {
+    format: FORMAT,
+    optimiserStep: state.optimiserStep,
+    config: state.config,
+    trainer: state.trainer,
+    lora: state.lora === null ? null : { ...state.lora },
+    order: [...state.params.keys()],
+  };
+  if (state.baseModel !== undefined) ours.baseModel = { ...state.baseModel };
+  if (state.best !== undefined) ours.best = { ...state.best };
+  if (state.history !== undefined) ours.history = state.history as unknown as Json;
+  const text = exactJson(
+    {
+      best_global_step: state.best?.step ?? null,
+      best_metric: state.best?.metric ?? null,
+      best_model_checkpoint: state.best === undefined ? null : `checkpoints/${stepName(state.best.step)}`,
+      epoch: finite(last?.epoch) ?? 0,
+      eval_steps: 0,
+      global_step: state.step,
+      is_hyper_param_search: false,
+      is_local_process_zero: true,
+      is_world_process_zero: true,
+      log_history: (state.history ?? []).map(logRow),
+      logging_steps: 1,
+      max_steps: state.config.steps,
+      num_input_tokens_seen: finite(last?.num_tokens) ?? 0,
+      num_train_epochs: 0,
+      sa2va_lab: ours,
+      save_steps: state.config.saveSteps,
+      stateful_callbacks: {},
+      total_flos: 0,
+      train_batch_size: state.config.promptsPerStep,
+      trial_name: null,
+      trial_params: null,
+    },
+    2,
+  );
+  return `${text}\n`;
+}
+
+/** @throws LabError("bad-input") naming `path` when it is not a state this version wrote */
+export function parseTrainerState(text: string, path: string): Parsed {
+  const bad = (why: string, cause?: unknown): LabError =>
+    new LabError("bad-input", `${path} ${why}; the run cannot be resumed from it`, { subject: path, cause });
+  const value = parseExactJson(text, path);
+  if (!isRecord(value) || !isRecord(value.sa2va_lab) || value.sa2va_lab.format !== FORMAT) {
+    throw bad(`holds no state of the form ${FORMAT}`);
+  }
+  const shape = shapeOf(value, STATE);
+  if ("problem" in shape) throw bad(`is damaged: ${shape.problem}`);
+  const { optimiserStep, config, trainer, lora, order, baseModel, best, history } = shape.value.sa2va_lab;
+  return {
+    step: shape.value.global_step,
+    optimiserStep,
+    config: requireConfig(withOlderMeaning(config), undefined, path),
+    // Checked by whoever wrote it.
+    trainer: trainer as Json,
+    lora,
+    order,
+    ...(baseModel === undefined ? {} : { baseModel }),
+    ...(best === undefined ? {} : { best }),
+    ...(history === undefined ? {} : { history }),
+  };
+}
+
+/** A row as other tools read it: no marked numbers, non-finite values as text. */
+function logRow(row: StepMetrics): Json {
+  const entries = Object.entries(row).map(([name, value]) => [name, Number.isFinite(value) ? value : String(value)]);
+  return Object.fromEntries(entries) as Json;
+}
+
+function finite(value: number | undefined): number | null {
+  return value !== undefined && Number.isFinite(value) ? value : null;
+}

@@ -1,0 +1,47 @@
+/**
+ * `eval.jsonl` at the border: what everything that shows an evaluation relies on. A number that was none is stored as
+ * null. Fields that older versions did not write are optional.
+ */
+import * as z from "zod/mini";
+import { EVAL_METRICS, REWARD_METRICS, SEGMENTATION_METRICS } from "./evaluation-metrics.ts";
+
+const number = z.nullable(z.number());
+const count = z.number().check(z.gte(0), z.int());
+const interval = z.looseObject({ mean: number, low: number, high: number });
+const of = <T extends z.ZodMiniType>(names: readonly string[], shape: T) =>
+  z.looseObject(Object.fromEntries(names.map((name) => [name, shape])));
+
+const REPORT = z.looseObject({
+  step: count,
+  n: z.optional(count),
+  means: of(EVAL_METRICS, number),
+  ci: of(EVAL_METRICS, z.tuple([number, number])),
+  difference: z.nullable(of(EVAL_METRICS, interval)),
+  segmentation: z.optional(
+    of(SEGMENTATION_METRICS, z.looseObject({ value: number, difference: z.nullable(interval) })),
+  ),
+  reward: z.optional(
+    z.looseObject({
+      judge: z.enum(["asked", "left-out", "none"]),
+      scores: of(
+        REWARD_METRICS,
+        z.nullable(
+          z.looseObject({ mean: number, low: number, high: number, n: count, difference: z.nullable(interval) }),
+        ),
+      ),
+    }),
+  ),
+  selection: z.optional(z.nullable(z.looseObject({ metric: z.string(), n: count, value: number }))),
+  maskPolicy: z.optional(z.string()),
+  baseline: z.optional(count),
+});
+
+const ROW = z.extend(of(EVAL_METRICS, number), {
+  rowId: z.string(),
+  imageId: z.optional(z.string()),
+  groundingPixels: z.optional(z.tuple([z.int(), z.int()])),
+  part: z.optional(z.enum(["selection", "report"])),
+  rewards: z.optional(of(REWARD_METRICS, number)),
+});
+
+export const EVALUATION = z.looseObject({ report: REPORT, rows: z.array(ROW) });

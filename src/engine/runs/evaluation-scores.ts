@@ -1,0 +1,56 @@
+/** Scores of an evaluation by name, and in words what chose a checkpoint. */
+import { EVAL_METRICS, type EvalMetric, REWARD_METRICS, type RewardMetric } from "./evaluation-metrics.ts";
+import type { EvalReport, Interval, RowScores, Selection } from "./evaluations.ts";
+
+export type ScoreId = EvalMetric | RewardMetric;
+/** Own rewards first: they are what the run trains on. */
+export const SCORES: readonly ScoreId[] = [...REWARD_METRICS, ...EVAL_METRICS];
+
+export interface Score extends Interval {
+  /** Rows it is the mean of. */
+  readonly n: number;
+  /** Paired difference to the baseline; null for the baseline itself. */
+  readonly difference: Interval | null;
+}
+
+const isReward = (id: ScoreId): id is RewardMetric => (REWARD_METRICS as readonly string[]).includes(id);
+
+/** Null where the report does not have it: an older version, a loop that does not train, or no verdict for any row. */
+export function scoreOf(report: EvalReport, id: ScoreId): Score | null {
+  if (isReward(id)) return report.reward?.scores[id] ?? null;
+  const [low, high] = report.ci[id];
+  return { mean: report.means[id], low, high, n: report.n, difference: report.difference?.[id] ?? null };
+}
+
+/** A row's score; null where it has none. */
+export function rowScoreOf(row: RowScores, id: ScoreId): number | null {
+  return isReward(id) ? (row.rewards?.[id] ?? null) : row[id];
+}
+
+/** The choices of the setting bestMetric in a sentence. */
+export const SELECTION_NAMES: Readonly<Record<Selection["metric"], string>> = {
+  reward: "own reward, sampled",
+  reward_greedy: "own reward, greedy",
+  loop1_sampled: "loop 1 IoU, sampled",
+  loop1_greedy: "loop 1 IoU, greedy",
+  loop2_sampled: "loop 2 METEOR, sampled",
+  loop2_greedy: "loop 2 METEOR, greedy",
+  grounding_iou: "grounding IoU",
+  caption_meteor: "caption METEOR",
+};
+
+/** The score that chooses the best checkpoint, with "without judge" where the reward has a judge that was not asked. */
+export function selectionName({ selection, reward }: Pick<EvalReport, "selection" | "reward">): string {
+  if (selection === null || selection === undefined) return "none";
+  const own = selection.metric === "reward" || selection.metric === "reward_greedy";
+  return `${SELECTION_NAMES[selection.metric]}${own && reward?.judge === "left-out" ? ", without judge" : ""}`;
+}
+
+/** One clause: what an evaluation says about the choice of the best checkpoint. */
+export function selectionText(report: EvalReport): string {
+  const { selection } = report;
+  if (selection === undefined) return "an older version chose the best checkpoint on the rows that it reported";
+  if (selection === null) return "no rows choose the best checkpoint";
+  const value = selection.value === null ? "missing" : selection.value.toFixed(3);
+  return `${selectionName(report)} of the selection rows is ${value}`;
+}

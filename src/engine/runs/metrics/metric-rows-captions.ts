@@ -1,0 +1,44 @@
+import { row } from "./metric.ts";
+
+const SHARE = "share 0–1";
+const DOWN = { better: "down" } as const;
+
+/** What happens to the data's own captions where they enter a prompt: in loop 2 and in supervised steps. */
+export const CAPTION_ROWS = [
+  row(
+    "loopK/captions/cut",
+    "Share of the data's captions that were cut because they were too long for the model's context (loop 2, where they are the prompt)",
+    "",
+    SHARE,
+    "0",
+    3,
+    DOWN,
+  ),
+  row(
+    "loopK/captions/spell_tokens",
+    "Share of the data's captions that spell special tokens such as [SEG]; they are encoded as text (loop 2)",
+    "",
+    SHARE,
+    "0 in clean data",
+    3,
+    DOWN,
+  ),
+  row(
+    "sft/captions/cut",
+    "Share of the step's captions that were cut because they were too long for the model's context",
+    "",
+    SHARE,
+    "0",
+    3,
+    DOWN,
+  ),
+  row(
+    "sft/captions/spell_tokens",
+    "Share of the step's captions that spell special tokens such as [SEG]; they are encoded as text",
+    "",
+    SHARE,
+    "0 in clean data",
+    3,
+    DOWN,
+  ),
+];

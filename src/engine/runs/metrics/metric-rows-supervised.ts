@@ -1,0 +1,35 @@
+import { row } from "./metric.ts";
+
+const DOWN = { better: "down" } as const;
+
+/** Losses of supervised runs. */
+export const SUPERVISED_ROWS = [
+  row(
+    "sft/loss",
+    "Supervised loss, mean over the step's rows",
+    "token + w_bce · BCE + w_dice · Dice",
+    "",
+    "Falls, fast at first. A rise over tens of steps means that the learning rate is too high",
+    4,
+    DOWN,
+  ),
+  row(
+    "sft/token_loss",
+    "Cross-entropy of caption and stop token, mean over a row's tokens, then over rows",
+    "− mean log π(token)",
+    "nats",
+    "Falls towards the entropy of the captions",
+    4,
+    DOWN,
+  ),
+  row(
+    "sft/mask_bce",
+    "Binary cross-entropy of the selected mask",
+    "mean over pixels or points",
+    "nats",
+    "Falls",
+    4,
+    DOWN,
+  ),
+  row("sft/mask_dice", "Dice loss of the selected mask", "1 − (2 Σpt + 1) / (Σp + Σt + 1)", "0–1", "Falls", 4, DOWN),
+];

@@ -1,0 +1,51 @@
+/**
+ * The one table of metrics: hover texts, number formats, docs/metrics.md and the names in exports come from here.
+ * `loopK` stands for loop1 and loop2; a name in angle brackets for any text without "/".
+ */
+
+import type { StepMetrics } from "../records.ts";
+import type { Metric } from "./metric.ts";
+import { METRIC_ROWS } from "./metric-rows.ts";
+import { CAPTION_ROWS } from "./metric-rows-captions.ts";
+import { JUDGE_ROWS } from "./metric-rows-judge.ts";
+import { SUPERVISED_ROWS } from "./metric-rows-supervised.ts";
+
+/** A metric under its concrete name. */
+export interface DescribedMetric extends Metric {
+  readonly loop: 1 | 2 | null;
+  /** The row it came from, e.g. "loopK/rewards/<term>/mean". */
+  readonly pattern: string;
+}
+
+export const METRICS: readonly Metric[] = [...METRIC_ROWS, ...JUDGE_ROWS, ...SUPERVISED_ROWS, ...CAPTION_ROWS];
+
+const MATCHERS = METRICS.map((metric) => ({ metric, expression: matcher(metric.name) }));
+
+/** What a logged name means; undefined for a name that is not in the table. */
+export function describeMetric(name: string): DescribedMetric | undefined {
+  const found = MATCHERS.find(({ expression }) => expression.test(name));
+  if (found === undefined) return undefined;
+  const { metric, expression } = found;
+  const groups = expression.exec(name)?.slice(1) ?? [];
+  const loop = metric.name.startsWith("loopK/") ? (Number(groups[0]) as 1 | 2) : null;
+  const alias = metric.alias?.replace("loopK", `loop${loop}`);
+  return { ...metric, name, pattern: metric.name, loop, ...(alias === undefined ? {} : { alias }) };
+}
+
+/** A row with each value that has another name in the design notes repeated under it, after all others. */
+export function withAliases(row: StepMetrics): StepMetrics {
+  const extra = Object.entries(row).flatMap(([name, value]): [string, number][] => {
+    const alias = describeMetric(name)?.alias;
+    return alias === undefined || alias in row ? [] : [[alias, value]];
+  });
+  return { ...row, ...Object.fromEntries(extra) };
+}
+
+function matcher(pattern: string): RegExp {
+  const source = pattern
+    .replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
+    .replace(/^loopK/, "loop([12])")
+    .replace(/<[a-z]+>$/, "(.+)")
+    .replace(/<[a-z]+>/, "([^/]+)");
+  return new RegExp(`^${source}$`);
+}

@@ -1,0 +1,142 @@
+/** Everything TensorBoard can show of a run: metrics, evaluations, settings, and rollouts as pictures and captions. */
+
+import type { EventImage, RunEvent } from "../formats/tfevents.ts";
+import { type Alarm, readAlarms } from "./alarms.ts";
+import { type EvalReport, readEvaluations, type StoredEvaluation } from "./evaluations.ts";
+import { withAliases } from "./metrics/metric-table.ts";
+import type { GroupRecord, StepMetrics } from "./records.ts";
+import { groupPicture, type PictureOf } from "./rollout-picture.ts";
+import type { RunFolder } from "./run-folder.ts";
+
+/** Steps whose rollouts are drawn, first and last among them. */
+const DRAWN_STEPS = 24;
+/** Held-out rows whose captions are listed. */
+const LISTED_ROWS = 12;
+
+/**
+ * Events in the order of their steps. A step's time is the run's start plus the `step_time` of all steps up to it.
+ * @param start Unix seconds
+ * @param pictureOf null draws masks without the picture under them
+ */
+export async function runEvents(run: RunFolder, start: number, pictureOf: PictureOf | null): Promise<RunEvent[]> {
+  const metrics = metricEvents(start, (await run.readMetrics()).map(withAliases));
+  const timeOf = (step: number): number => metrics.findLast((event) => event.step <= step)?.wallTime ?? start;
+  const { config } = run.manifest();
+  const settings = { wallTime: start, step: 0, texts: { settings: settingsText(config) }, settings: config };
+  const evaluations = (await readEvaluations(run.store, run.id)).map(
+    (stored): RunEvent => ({
+      wallTime: timeOf(stored.report.step),
+      step: stored.report.step,
+      values: evaluationValues(stored.report),
+      texts: { "eval/captions": rowsText(stored) },
+    }),
+  );
+  const rollouts: RunEvent[] = [];
+  for await (const { group, image } of drawnGroups(run, pictureOf)) {
+    rollouts.push({
+      wallTime: timeOf(group.step),
+      step: group.step,
+      images: { [`loop${group.loop}/rollouts`]: image },
+      texts: { [`loop${group.loop}/captions`]: groupText(group) },
+    });
+  }
+  const alarms = (await readAlarms(run.store, run.id)) ?? [];
+  const alarmed = [...new Set(alarms.map(({ step }) => step))].map((step): RunEvent => {
+    const own = alarms.filter((alarm) => alarm.step === step);
+    return { wallTime: timeOf(step), step, texts: { alarms: alarmsText(own) } };
+  });
+  return [settings, ...metrics, ...evaluations, ...rollouts, ...alarmed].sort((a, b) => a.step - b.step);
+}
+
+/** The first group of each loop with its picture, at steps spread over the run. @param pictureOf as for `runEvents` */
+export async function* drawnGroups(
+  run: RunFolder,
+  pictureOf: PictureOf | null,
+): AsyncGenerator<{ readonly group: GroupRecord; readonly image: EventImage }> {
+  for (const step of spread(await run.groupSteps(), DRAWN_STEPS)) {
+    const groups = await run.readGroups(step);
+    for (const loop of [1, 2]) {
+      const group = groups.find((own) => own.loop === loop && own.rollouts.length > 0);
+      if (group === undefined) continue;
+      const photo = pictureOf === null ? null : await pictureOf(group.rowId, group.rollouts[0]?.imageId ?? "");
+      yield { group, image: groupPicture(group, photo) };
+    }
+  }
+}
+
+/** Events of metric rows. */
+export function metricEvents(
+  start: number,
+  rows: readonly StepMetrics[],
+): (RunEvent & { readonly values: StepMetrics })[] {
+  let wallTime = start;
+  return rows.map((row) => {
+    const { step, ...values } = row;
+    const seconds = row.step_time ?? 0;
+    if (seconds > 0 && Number.isFinite(seconds)) wallTime += seconds;
+    return { wallTime, step: step ?? 0, values };
+  });
+}
+
+/** Numbers of an evaluation by name: means with the ends of their intervals, all under "eval/". */
+export function evaluationValues(report: EvalReport): Record<string, number> {
+  const values: Record<string, number> = {};
+  for (const [name, mean] of Object.entries(report.means)) {
+    const [low, high] = report.ci[name as keyof EvalReport["ci"]];
+    Object.assign(values, { [`eval/${name}`]: mean, [`eval/${name}/low`]: low, [`eval/${name}/high`]: high });
+  }
+  for (const [name, score] of Object.entries(report.segmentation ?? {})) values[`eval/${name}`] = score.value;
+  for (const [name, score] of Object.entries(report.reward?.scores ?? {})) {
+    if (score === null) continue;
+    const { mean, low, high } = score;
+    Object.assign(values, { [`eval/${name}`]: mean, [`eval/${name}/low`]: low, [`eval/${name}/high`]: high });
+  }
+  const chosen = report.selection?.value ?? null;
+  return chosen === null ? values : { ...values, "eval/selection": chosen };
+}
+
+function alarmsText(alarms: readonly Alarm[]): string {
+  const rows = alarms.map(({ severity, id, message, rollouts = [] }) => [severity, id, message, rollouts.join(" ")]);
+  return table(["severity", "alarm", "message", "rollouts"], rows);
+}
+
+function settingsText(config: Readonly<Record<string, unknown>>): string {
+  return table(["setting", "value"], Object.entries(config));
+}
+
+function groupText({ rollouts }: GroupRecord): string {
+  const first = rollouts[0];
+  const rows = rollouts.map(({ index, reward, advantage, caption, captionPrime }) => [
+    index,
+    reward,
+    advantage,
+    captionPrime ?? caption,
+  ]);
+  return `Row ${cell(first?.rowId)}: ${cell(first?.referenceCaption)}\n\n${table(["rollout", "reward", "advantage", "caption"], rows)}`;
+}
+
+function rowsText({ rows }: StoredEvaluation): string {
+  const listed = rows
+    .filter(({ part }) => part !== "selection")
+    .slice(0, LISTED_ROWS)
+    .map((row) => [row.rowId, row.captionGreedy, row.loop1_greedy, row.captionPrime, row.grounding_iou]);
+  return table(["row", "caption", "IoU of its mask", "caption of the found mask", "grounding IoU"], listed);
+}
+
+/** A Markdown table. */
+function table(names: readonly string[], rows: readonly (readonly unknown[])[]): string {
+  const line = (cells: readonly unknown[]): string => `| ${cells.map(cell).join(" | ")} |`;
+  return [line(names), line(names.map(() => "---")), ...rows.map(line)].join("\n");
+}
+
+/** Text of a cell: one line, nothing that ends the cell. */
+function cell(value: unknown): string {
+  const text = typeof value === "number" ? String(Number(value.toPrecision(6))) : String(value ?? "");
+  return text.replace(/[\\|`*_<>[\]]/g, "\\$&").replace(/\s+/g, " ");
+}
+
+/** At most `count` of the items, evenly over the list, first and last among them. */
+function spread<T>(items: readonly T[], count: number): T[] {
+  if (items.length <= count) return [...items];
+  return Array.from({ length: count }, (_, n) => items[Math.round((n * (items.length - 1)) / (count - 1))] as T);
+}

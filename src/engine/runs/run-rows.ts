@@ -1,0 +1,79 @@
+/**
+ * Which rows of a data set a run trains on, and which it holds out. Trainer, evaluation and exports all ask here: the
+ * answer depends on the rows and on four settings (maxRows, heldOutShare, splitSeed, selectionShare), never on the
+ * training seed.
+ */
+import type { LabConfig } from "../config/table.ts";
+import { rowsHash } from "../data/open-rows.ts";
+import { splitByImage } from "../data/splits.ts";
+import { LabError } from "../errors.ts";
+import type { RunManifest } from "./manifest.ts";
+
+/** The usable rows of the open data set; a row's place is its index there. */
+export interface RowList {
+  readonly dataSet: string;
+  /** [row id, image id]. */
+  readonly rows: readonly (readonly [string, string])[];
+}
+
+/** Data-set indices, ascending. No image is in two of `train`, `selection` and `report`. */
+export interface RunRows {
+  readonly train: readonly number[];
+  /** `selection` and `report` together. */
+  readonly heldOut: readonly number[];
+  /** Held-out rows that choose the best checkpoint; no reported number sees them. */
+  readonly selection: readonly number[];
+  /** Held-out rows of every reported number. */
+  readonly report: readonly number[];
+}
+
+/** Settings that decide the split. */
+export type SplitSettings = Pick<LabConfig, "maxRows" | "heldOutShare" | "splitSeed" | "selectionShare">;
+
+/** Ranks the held-out images by another hash than the one that held them out. */
+const SELECTION_SALT = 0x5e1ec7;
+
+/** @throws LabError("bad-input") when no row is left to train on */
+export function runRows(list: RowList, config: SplitSettings): RunRows {
+  const used = config.maxRows === 0 ? list.rows : list.rows.slice(0, config.maxRows);
+  const images = used.map(([, imageId]) => ({ imageId }));
+  const { train, heldOut } = splitByImage(images, config.heldOutShare, config.splitSeed);
+  if (train.length === 0) {
+    throw new LabError(
+      "bad-input",
+      `${list.dataSet} has no row to train on: ${used.length} usable, ${heldOut.length} held out`,
+      { subject: list.dataSet },
+    );
+  }
+  const held = heldOut.map((index) => images[index] as (typeof images)[number]);
+  // A single image cannot be on both sides; it is reported.
+  const share = new Set(held.map(({ imageId }) => imageId)).size < 2 ? 0 : config.selectionShare;
+  const parts = splitByImage(held, share, (config.splitSeed ^ SELECTION_SALT) >>> 0);
+  const indices = (places: readonly number[]): number[] => places.map((place) => heldOut[place] as number);
+  return { train, heldOut, selection: indices(parts.heldOut), report: indices(parts.train) };
+}
+
+/**
+ * The rows of a stored run in the data set that is open now.
+ * @throws LabError("bad-input") when other rows are open than those the run drew from
+ */
+export async function storedRunRows(manifest: RunManifest, list: RowList): Promise<RunRows> {
+  if ((await rowsHash(list.rows)) === manifest.data.hash) return runRows(list, manifest.config);
+  throw new LabError(
+    "bad-input",
+    `Run "${manifest.title}" drew from ${manifest.data.name}; ${list.dataSet} has other rows, so training and held-out rows cannot be told apart`,
+    { subject: manifest.id },
+  );
+}
+
+/**
+ * The held-out rows that an evaluation scores: evalRows in all, each part in its share, the first of each in the order
+ * of the data set.
+ */
+export function evaluatedRows(
+  { selection, report }: Pick<RunRows, "selection" | "report">,
+  { evalRows, selectionShare }: Pick<LabConfig, "evalRows" | "selectionShare">,
+): Pick<RunRows, "selection" | "report"> {
+  const chosen = selection.length === 0 ? 0 : Math.max(1, Math.round(evalRows * selectionShare));
+  return { selection: selection.slice(0, chosen), report: report.slice(0, evalRows - chosen) };
+}

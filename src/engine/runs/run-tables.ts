@@ -1,0 +1,73 @@
+/** A run as tables for spreadsheets: metrics with evaluations, the rows behind these, settings, alarms and rollouts. */
+import { readAlarms } from "./alarms.ts";
+import { metricsCsv, tableCsv } from "./csv.ts";
+import { EVAL_METRICS, REWARD_METRICS, readEvaluations, type StoredEvaluation } from "./evaluations.ts";
+import { withAliases } from "./metrics/metric-table.ts";
+import type { GroupRecord, StepMetrics } from "./records.ts";
+import { evaluationValues } from "./run-events.ts";
+import type { RunFolder } from "./run-folder.ts";
+
+/** Tables by file name; alarms are left out for runs of a version that kept none, evaluations where there are none. */
+export async function runTables(run: RunFolder): Promise<Readonly<Record<string, string>>> {
+  const evaluations = await readEvaluations(run.store, run.id);
+  const alarms = await readAlarms(run.store, run.id);
+  const metrics = withEvaluations((await run.readMetrics()).map(withAliases), evaluations);
+  const alarmRows = alarms?.map(({ step, severity, id, message, rollouts = [] }) => {
+    return [step, severity, id, message, rollouts.join(" ")];
+  });
+  return {
+    ...(alarmRows && { "alarms.csv": tableCsv(["step", "severity", "alarm", "message", "rollouts"], alarmRows) }),
+    ...(evaluations.length > 0 && { "evaluations.csv": evaluationsCsv(evaluations) }),
+    "metrics.csv": metricsCsv(metrics),
+    "settings.csv": tableCsv(["setting", "value"], Object.entries(run.manifest().config)),
+  };
+}
+
+/** Metric rows with the numbers of the evaluation after the same step; an evaluation between rows has its own. */
+function withEvaluations(
+  rows: readonly StepMetrics[],
+  evaluations: readonly StoredEvaluation[],
+): readonly StepMetrics[] {
+  const merged = new Map<number, StepMetrics>(rows.map((row) => [row.step ?? 0, row]));
+  for (const { report } of evaluations) {
+    merged.set(report.step, { step: report.step, ...merged.get(report.step), ...evaluationValues(report) });
+  }
+  return [...merged.values()].sort((a, b) => (a.step ?? 0) - (b.step ?? 0));
+}
+
+/** Every held-out row of every evaluation. */
+function evaluationsCsv(evaluations: readonly StoredEvaluation[]): string {
+  const texts = ["caption", "captionGreedy", "captionPrime"] as const;
+  const rows = evaluations.flatMap(({ report, rows: scored }) =>
+    scored.map((row) => [
+      report.step,
+      row.rowId,
+      row.part,
+      ...EVAL_METRICS.map((name) => row[name]),
+      ...REWARD_METRICS.map((name) => row.rewards?.[name]),
+      ...texts.map((name) => row[name]),
+    ]),
+  );
+  const columns = ["caption", "caption_greedy", "caption_prime"];
+  return tableCsv(["step", "row_id", "part", ...EVAL_METRICS, ...REWARD_METRICS, ...columns], rows);
+}
+
+/** Rollouts of groups, each with the file that shows its group. */
+export function rolloutsCsv(groups: readonly { readonly group: GroupRecord; readonly picture: string }[]): string {
+  const columns = ["step", "loop", "row_id", "rollout", "reward", "advantage", "reference_caption", "caption"];
+  const rows = groups.flatMap(({ group, picture }) =>
+    group.rollouts.map((rollout) => [
+      rollout.step,
+      rollout.loop,
+      rollout.rowId,
+      rollout.index,
+      rollout.reward,
+      rollout.advantage,
+      rollout.referenceCaption,
+      rollout.caption,
+      rollout.captionPrime,
+      picture,
+    ]),
+  );
+  return tableCsv([...columns, "caption_prime", "picture"], rows);
+}

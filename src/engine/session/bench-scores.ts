@@ -1,0 +1,45 @@
+/** Rewards and advantages of the groups of the bench, as a run would give them. */
+import type { BenchGroup, UnscoredGroup } from "../rewards/bench/bench-group.ts";
+import type { ScoredRollout } from "../rewards/types.ts";
+import { groupScores } from "../rl/objective/advantages.ts";
+import { type AdvantageConfig, advantageSettings, rewardGroup } from "../rl/objective/group-advantages.ts";
+
+/** @param scores one per rollout. The advantages are those of a batch of this group alone, see `withAdvantages` */
+export function scoredGroup(
+  group: UnscoredGroup,
+  scores: readonly ScoredRollout[],
+  config: AdvantageConfig,
+): BenchGroup {
+  const rollouts = group.rollouts.map(({ id, facts, completion }, at) => {
+    const { reward = null, terms = [] } = scores[at] ?? {};
+    return { id, facts, completion, reward, terms, advantage: 0 };
+  });
+  const { key, batch, loop, rowId, imageId, weights } = group;
+  const scored = { key, batch, loop, rowId, imageId, weights, rollouts, mean: Number.NaN, std: 0, zeroSpread: true };
+  return withAdvantages([scored], config)[0] as BenchGroup;
+}
+
+/** The same groups with the advantages that a step over each loop and batch of them gives. */
+export function withAdvantages(groups: readonly BenchGroup[], config: AdvantageConfig): readonly BenchGroup[] {
+  const batches = new Map<string, BenchGroup[]>();
+  for (const group of groups) {
+    const name = `${group.loop} ${group.batch}`;
+    batches.set(name, [...(batches.get(name) ?? []), group]);
+  }
+  const found = new Map<BenchGroup, BenchGroup>();
+  for (const own of batches.values()) {
+    const rewards = own.map(({ rollouts, weights }) =>
+      rewardGroup(
+        rollouts.map(({ reward }) => reward),
+        rollouts.map(({ terms }) => terms),
+        weights,
+      ),
+    );
+    groupScores(rewards, advantageSettings(config)).forEach(({ mean, std, zeroSpread, advantages }, at) => {
+      const group = own[at] as BenchGroup;
+      const rollouts = group.rollouts.map((rollout, n) => ({ ...rollout, advantage: advantages[n] ?? 0 }));
+      found.set(group, { ...group, mean, std, zeroSpread, rollouts });
+    });
+  }
+  return groups.map((group) => found.get(group) as BenchGroup);
+}

@@ -1,0 +1,122 @@
+/**
+ * What is held, by the name of its owner. Every tensor that outlives a step belongs to one owner of this list; what the
+ * backend counts beyond it is the work of the step under way, and nothing between steps.
+ */
+
+import { PackedMatrix } from "../gpu/packed/matrix.ts";
+import { memorySnapshot } from "../gpu/runtime/memory.ts";
+import type { Throughput } from "../gpu/runtime/throughput.ts";
+import type { Sa2vaModel } from "../model/sa2va.ts";
+import type { Matrix, ParameterSet } from "../model/weights/weights.ts";
+import { partOf, type WeightPart } from "../plan/weights.ts";
+import { decodeBytes } from "../policy/decode/decode-gpu.ts";
+import type { FeatureCache } from "../policy/features.ts";
+import type { TrainingState } from "../rl/optim/training-state.ts";
+
+export type Owner =
+  /** Frozen weights, by part of the model. */
+  | `frozen ${WeightPart}`
+  /** Published tensors of the parts that train: where runs start from. */
+  | "published"
+  /** The run's: θ, its moving average φ, θ of the start, and Adam's two moments. */
+  | "trained"
+  | "partner"
+  | "start"
+  /** The synchronised reference. */
+  | "reference"
+  | "first moments"
+  | "second moments"
+  /** Where trained tensors lie in the moments' arenas. */
+  | "moment tables"
+  /** Own buffers of generation, kept from batch to batch. */
+  | "decoding"
+  /** Free buffers that the backend keeps for the next operation. */
+  | "pool"
+  /** Features of pictures, in host memory. */
+  | "features"
+  | "try-out features"
+  /** Everything else: the work of the step under way. */
+  | "work";
+
+export interface MemoryEntry {
+  readonly owner: Owner;
+  readonly tensors: number;
+  /** Bytes of tensors and own GPU buffers. */
+  readonly bytes: number;
+  /** Bytes in host memory. */
+  readonly hostBytes: number;
+}
+
+export interface MemoryReport {
+  /** Owners that hold anything, the model's first. */
+  readonly holdings: readonly MemoryEntry[];
+  /** As the backend counts them. */
+  readonly tensors: number;
+  readonly bytes: number;
+  /** Bytes of GPU buffers in use, and with the free ones of the pool and those of generation. */
+  readonly gpuBytes: number;
+  readonly gpuBytesAllocated: number;
+}
+
+export interface Held {
+  readonly model: Sa2vaModel | undefined;
+  readonly state: TrainingState | undefined;
+  /** Features that a run and try-outs keep. */
+  readonly run: FeatureCache | undefined;
+  readonly tries: FeatureCache | undefined;
+}
+
+export interface SystemReport {
+  readonly memory: MemoryReport;
+  /** Null before it was measured. */
+  readonly rate: Throughput | null;
+}
+
+const F32 = 4;
+
+export function memoryReport(held: Held): MemoryReport {
+  const memory = memorySnapshot();
+  const found = new Map<Owner, MemoryEntry>();
+  const add = (owner: Owner, tensors: number, bytes: number, hostBytes = 0): void => {
+    const before = found.get(owner) ?? { owner, tensors: 0, bytes: 0, hostBytes: 0 };
+    found.set(owner, {
+      owner,
+      tensors: before.tensors + tensors,
+      bytes: before.bytes + bytes,
+      hostBytes: before.hostBytes + hostBytes,
+    });
+  };
+  const addWeight = (owner: Owner, weight: Matrix): void =>
+    weight instanceof PackedMatrix ? add(owner, 0, weight.bytes) : add(owner, 1, F32 * weight.size);
+  const addSet = (owner: Owner, set: ParameterSet): void => {
+    for (const tensor of Object.values(set)) addWeight(owner, tensor);
+  };
+  for (const [name, weight] of held.model?.frozen ?? []) addWeight(`frozen ${partOf(name)}`, weight);
+  for (const weight of held.model?.base.values() ?? []) addWeight("published", weight);
+  if (held.state !== undefined) {
+    const { params, ema, start, reference, adam } = held.state;
+    addSet("trained", params);
+    addSet("partner", ema);
+    addSet("start", start);
+    if (reference !== null) addSet("reference", reference);
+    const { first, second, tables } = adam.held();
+    for (const tensor of first) addWeight("first moments", tensor);
+    for (const tensor of second) addWeight("second moments", tensor);
+    for (const tensor of tables) addWeight("moment tables", tensor);
+  }
+  const owned = [...found.values()].reduce((sum, { tensors }) => sum + tensors, 0);
+  const generation = decodeBytes();
+  add("decoding", 0, generation);
+  add("pool", 0, memory.gpuBytesAllocated - memory.gpuBytes);
+  add("features", 0, 0, held.run?.bytes ?? 0);
+  add("try-out features", 0, 0, held.tries?.bytes ?? 0);
+  // Views share their bytes with the tensors they look at, so only tensors can be counted here.
+  add("work", memory.tensors - owned, 0);
+  return {
+    holdings: [...found.values()].filter(({ tensors, bytes, hostBytes }) => tensors !== 0 || bytes + hostBytes > 0),
+    tensors: memory.tensors,
+    bytes: memory.bytes,
+    gpuBytes: memory.gpuBytes + generation,
+    gpuBytesAllocated: memory.gpuBytesAllocated + generation,
+  };
+}

@@ -1,0 +1,179 @@
+/** What a run would take before it starts: the trainable tree, bytes, and reasons why it cannot or should not run. */
+
+import { needsReference } from "../config/derived.ts";
+import type { LabConfig } from "../config/table.ts";
+import { PackedMatrix } from "../gpu/packed/matrix.ts";
+import type { EngineDevice } from "../gpu/runtime/device.ts";
+import type { Throughput } from "../gpu/runtime/throughput.ts";
+import type { StartAdapter } from "../model/adapter/start-adapter.ts";
+import type { Sa2vaModel } from "../model/sa2va.ts";
+import type { Matrix } from "../model/weights/weights.ts";
+import { bytesText } from "../plan/bytes-text.ts";
+import { budgetBytes, type Forecast, fittingChanges, forecast } from "../plan/fit.ts";
+import { settingBlockers } from "../rl/run/blockers.ts";
+import { adapterBlocker, type ShapedTrainable, trainableOf } from "../rl/run/start-run.ts";
+
+const F32 = 4;
+
+/** One block of the trainable tree (adapters, projector, mask decoder, …). */
+export interface PlannedBlock {
+  readonly block: string;
+  readonly tensors: readonly { readonly path: string; readonly shape: readonly number[] }[];
+  readonly parameters: number;
+}
+
+export interface Plan {
+  readonly trainable: readonly PlannedBlock[];
+  readonly trainableParameters: number;
+  readonly frozenParameters: number;
+  /** Bytes: weights, gradients, two Adam moments, EMA, reference copy. */
+  readonly bytes: Readonly<Record<"weights" | "trainable" | "gradients" | "moments" | "ema" | "reference", number>>;
+  readonly checkpointBytes: number;
+  readonly fit: FitReport;
+  /** Sentences that forbid the start; empty when it can run. */
+  readonly problems: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+/** The forecast of a run's memory and time, and what would make it fit. */
+export interface FitReport {
+  readonly parts: Forecast["parts"];
+  /** Bytes that stay on the device between steps, and at the worst moment of one. */
+  readonly held: number;
+  readonly peak: number;
+  /** Bytes the run may take; null when the card's memory is not known. */
+  readonly budget: number | null;
+  /** Single changes that would bring the peak below the budget; `reload` when the model must be opened anew for it. */
+  readonly changes: readonly {
+    readonly label: string;
+    readonly values: Partial<LabConfig>;
+    readonly reload: boolean;
+    readonly peak: number;
+  }[];
+  /** Seconds of a step by the device's measured rate; null when it was not measured. */
+  readonly stepSeconds: number | null;
+  /** The largest group that was reckoned with. */
+  readonly group: Forecast["group"];
+}
+
+export interface PlanExtras {
+  /** The adapter a run would start from. */
+  readonly start?: StartAdapter | undefined;
+  readonly rate?: Throughput | undefined;
+}
+
+/** @throws LabError("bad-config") when the trainable set is not the declared one */
+export function planRun(model: Sa2vaModel, config: LabConfig, device: EngineDevice, extras: PlanExtras = {}): Plan {
+  const tensors = trainableOf(model, config);
+  const count = (list: readonly ShapedTrainable[]): number =>
+    list.reduce((sum, tensor) => sum + tensor.shape.reduce((product, side) => product * side, 1), 0);
+  const trainableParameters = count(tensors);
+  const frozenParameters = [...model.frozen.values()].reduce((sum, tensor) => sum + tensor.size, 0);
+  const trained = trainableParameters * F32;
+  const trainable = [...new Set(tensors.map((tensor) => tensor.block))].map((block) => {
+    const own = tensors.filter((tensor) => tensor.block === block);
+    return { block, tensors: own.map(({ path, shape }) => ({ path, shape })), parameters: count(own) };
+  });
+  const fit = fitReport(model, config, extras.rate, device.report.software);
+  return {
+    trainable,
+    trainableParameters,
+    frozenParameters,
+    bytes: {
+      weights: [...model.frozen.values()].reduce((sum, weight) => sum + heldBytes(weight), 0),
+      trainable: trained,
+      gradients: (config.loops === "both" && config.mode === "rl" ? 2 : 1) * trained,
+      moments: 2 * trained,
+      ema: trained,
+      reference: needsReference(config) ? trained : 0,
+    },
+    checkpointBytes: 4 * trained,
+    fit,
+    problems: [...problemsOf(model, config, device), ...startProblems(config, extras.start), ...fitProblems(fit)],
+    warnings: warningsOf(config, device),
+  };
+}
+
+function fitReport(model: Sa2vaModel, config: LabConfig, rate: Throughput | undefined, blocks: boolean): FitReport {
+  const said = forecast(model.config, config, model.storage, rate ?? null, blocks);
+  const budget = budgetBytes(config.gpuMemory);
+  const changes = fittingChanges(model.config, config, model.storage, budget, blocks).map(
+    ({ label, values, choice, peak }) => {
+      return { label, values, reload: choice !== model.storage, peak };
+    },
+  );
+  return {
+    parts: said.parts,
+    held: said.held,
+    peak: said.peak,
+    budget: Number.isFinite(budget) ? budget : null,
+    changes,
+    stepSeconds: said.stepSeconds,
+    group: said.group,
+  };
+}
+
+function fitProblems({ peak, budget, changes }: FitReport): string[] {
+  if (budget === null || peak <= budget) return [];
+  const [first] = changes;
+  const remedy =
+    first === undefined
+      ? "no single change would be enough"
+      : `one change is enough: ${first.label} (${bytesText(first.peak)})`;
+  return [`A step would take ${bytesText(peak)} of the ${bytesText(budget)} a run may use; ${remedy}`];
+}
+
+function startProblems(config: LabConfig, start: StartAdapter | undefined): string[] {
+  const blocker = start === undefined ? null : adapterBlocker(start, config);
+  return blocker === null ? [] : [blocker];
+}
+
+/** Bytes a weight takes on the GPU. */
+function heldBytes(weight: Matrix): number {
+  return weight instanceof PackedMatrix ? weight.bytes : weight.size * F32;
+}
+
+/** Bytes a program binds of it at once: packed matrices are cut so that every adapter can bind their blocks. */
+function boundBytes(weight: Matrix): number {
+  return weight instanceof PackedMatrix ? 0 : weight.size * F32;
+}
+
+function problemsOf(model: Sa2vaModel, config: LabConfig, device: EngineDevice): string[] {
+  const problems = settingBlockers(model, config).map(({ sentence }) => sentence);
+  const binding = device.report.limits.maxStorageBufferBindingSize ?? Number.POSITIVE_INFINITY;
+  const largest = [...model.frozen, ...model.base].reduce(
+    (most, [path, weight]) => {
+      const bytes = boundBytes(weight);
+      return bytes > most.bytes ? { path, bytes } : most;
+    },
+    { path: "", bytes: 0 },
+  );
+  if (largest.bytes > binding) {
+    const mebibytes = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB`;
+    problems.push(
+      `${largest.path} takes ${mebibytes(largest.bytes)}, this adapter binds at most ${mebibytes(binding)} at once`,
+    );
+  }
+  return problems;
+}
+
+function warningsOf(config: LabConfig, device: EngineDevice): string[] {
+  const warnings: string[] = [];
+  if (device.report.software) warnings.push("This is a software adapter: correct, but many times slower than a GPU");
+  if (config.groupSize === 2)
+    warnings.push("With two rollouts a group, every advantage is ±0.71 whatever the rewards are");
+  if (config.topK > 0 || config.topP < 1 || config.minP > 0 || config.repetitionPenalty !== 1) {
+    warnings.push("Truncated or penalised sampling makes the rollouts off-policy");
+  }
+  if (config.emaDecay >= 0.999 && config.steps < 200 && !config.emaRamp) {
+    warnings.push(`At decay ${config.emaDecay} the partner hardly moves in ${config.steps} steps`);
+  }
+  if (config.objective === "grpo" && config.lossType === "cispo" && config.epsilonHigh < 1) {
+    warnings.push(
+      `With cispo, Clip ε high ${config.epsilonHigh} is the largest weight: it scales down every action; 5 is usual`,
+    );
+  }
+  if (config.objective === "notes")
+    warnings.push("The notes' formula stops learning once the ratio leaves the clip range");
+  return warnings;
+}

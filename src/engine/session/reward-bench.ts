@@ -1,0 +1,118 @@
+/**
+ * The sampling half of the reward bench: groups of rollouts of chosen rows from the loaded weights, scored as a run
+ * would score them, without a loss and without an update.
+ */
+
+import type { LabConfig } from "../config/table.ts";
+import type { TrainingRow } from "../data/training-row.ts";
+import { LabError } from "../errors.ts";
+import { trimPool } from "../gpu/runtime/memory.ts";
+import type { StartAdapter } from "../model/adapter/start-adapter.ts";
+import type { Sa2vaModel } from "../model/sa2va.ts";
+import { createFeatureCache } from "../policy/features.ts";
+import type { BenchGroup } from "../rewards/bench/bench-group.ts";
+import type { RewardScorer, RolloutFacts } from "../rewards/types.ts";
+import { disposeState } from "../rl/optim/training-state.ts";
+import { adapterBlocker, startState } from "../rl/run/start-run.ts";
+import type { StepContext } from "../rl/step/context.ts";
+import { rolloutLoop1 } from "../rl/step/loop1.ts";
+import { rolloutLoop2 } from "../rl/step/loop2.ts";
+import type { Playout } from "../rl/step/playout.ts";
+import { runWeights } from "../rl/step/run-weights.ts";
+import type { LoopId } from "../runs/records.ts";
+import { scoredGroup } from "./bench-scores.ts";
+
+export interface BenchInput {
+  readonly context: Omit<StepContext, "step" | "phase">;
+  readonly rows: (index: number) => Promise<TrainingRow>;
+  /** Data-set indices of the rows, in the order in which they are played. */
+  readonly indices: readonly number[];
+  readonly loops: readonly LoopId[];
+  /** Called with each group as soon as it is scored. */
+  readonly onGroup: (group: BenchGroup) => void;
+  /** Throws when the device reported an error. */
+  readonly checkDevice: () => void;
+}
+
+/** Host bytes of frozen features that a bench keeps: it sees each row once. */
+const BENCH_FEATURE_BYTES = 64 * 2 ** 20;
+
+/** What a bench starts from. */
+export interface BenchStart {
+  readonly model: Sa2vaModel;
+  readonly config: LabConfig;
+  /** Loaded beside the model, where there is one. */
+  readonly adapter: StartAdapter | undefined;
+  readonly scorer: RewardScorer;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Samples with the weights a run of these settings would start from, and frees everything it made.
+ * @throws LabError("cancelled") when the signal aborts, LabError("bad-config") when the adapter does not fit the settings
+ */
+export async function benchFromStart(start: BenchStart, input: Omit<BenchInput, "context">): Promise<void> {
+  const { model, config, adapter, scorer, signal } = start;
+  const blocker = adapter === undefined ? null : adapterBlocker(adapter, config);
+  if (blocker !== null) throw new LabError("bad-config", blocker, { subject: "loraRank" });
+  const state = startState(model, config, adapter);
+  const features = createFeatureCache(model, config.maxTiles, BENCH_FEATURE_BYTES);
+  const weights = runWeights(model, state.params, state.loraScale, config);
+  try {
+    await scorer.begin(config);
+    const context = { model, config, policy: weights, partner: weights, start: weights, features, scorer, signal };
+    await sampleBench({ ...input, context });
+  } finally {
+    features.clear();
+    disposeState(state);
+    trimPool();
+  }
+}
+
+/**
+ * Plays every row once per loop. A row's draws depend on its place in the data set and the seed alone, so that a bench
+ * over part of a shard repeats what one over all of it says.
+ * @throws LabError("cancelled") when the signal aborts; groups that were handed out stay good
+ */
+export async function sampleBench(input: BenchInput): Promise<void> {
+  const { context, rows, indices, loops, onGroup, checkDevice } = input;
+  const stopIfAsked = async (): Promise<void> => {
+    if (context.signal.aborted) throw new LabError("cancelled", "The bench was stopped");
+  };
+  for (const index of indices) {
+    await stopIfAsked();
+    const row = await rows(index);
+    for (const loop of loops) {
+      await stopIfAsked();
+      const own: StepContext = { ...context, step: index + 1, phase: stopIfAsked };
+      const { playouts } = loop === 1 ? await rolloutLoop1(own, [row]) : await rolloutLoop2(own, [row]);
+      try {
+        checkDevice();
+        for (const playout of playouts) onGroup(benchGroup(own, playout));
+      } finally {
+        for (const playout of playouts) playout.dispose();
+      }
+    }
+  }
+}
+
+function benchGroup({ config, step }: StepContext, playout: Playout): BenchGroup {
+  const { loop, row, rowWeights, drafts } = playout;
+  const key = `${step}-${loop}`;
+  const scores = drafts.map((draft) => ({ reward: draft.reward, terms: draft.terms }));
+  const rollouts = drafts.map((draft, index) => {
+    const confidence = draft.terms.find((term) => term.name === "confidence")?.value ?? null;
+    const facts: RolloutFacts = {
+      loop,
+      reference: draft.referenceCaption,
+      caption: loop === 1 ? draft.caption : draft.captionPrime,
+      given: draft.givenMask,
+      predicted: draft.predictedMask,
+      confidence,
+      truncated: draft.truncated,
+    };
+    return { id: `${key}-${index}`, facts, completion: draft.completion };
+  });
+  const { id: rowId, imageId } = row.summary;
+  return scoredGroup({ key, batch: "", loop, rowId, imageId, weights: rowWeights, rollouts }, scores, config);
+}

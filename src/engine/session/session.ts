@@ -1,0 +1,367 @@
+/**
+ * A place to train in: one device, at most one model, at most one run. The trainer worker of the page and the Node tools
+ * both drive this; neither knows more than what is here.
+ */
+import type { ByteFolder } from "../bytes/source.ts";
+import type { LabConfig } from "../config/table.ts";
+import { LabError } from "../errors.ts";
+import { inTurn } from "../gpu/in-turn.ts";
+import type { EngineDevice } from "../gpu/runtime/device.ts";
+import { trimPool } from "../gpu/runtime/memory.ts";
+import { measureThroughput, type Throughput } from "../gpu/runtime/throughput.ts";
+import { type OpenedModel, type OpenModelOptions, openCachedModel, openModelFolder } from "../loading/open-model.ts";
+import { readStartAdapter, type StartAdapter } from "../model/adapter/start-adapter.ts";
+import type { Sa2vaModel } from "../model/sa2va.ts";
+import { freeDecodeBuffers } from "../policy/decode/decode-gpu.ts";
+import type { BenchGroup } from "../rewards/bench/bench-group.ts";
+import { disposeState, type TrainingState } from "../rl/optim/training-state.ts";
+import { type PreparedRun, prepareNew, prepareStored } from "../rl/run/prepare-run.ts";
+import { raiseAlarm } from "../rl/run/raise-alarm.ts";
+import { type RunEnd, runWithDeviceRecovery } from "../rl/run/recovery.ts";
+import { checkedRows } from "../rl/run/run-facts.ts";
+import { runFeatures } from "../rl/run/run-features.ts";
+import type { LoadedModel, SessionDeps, StartedRun } from "../rl/run/session-types.ts";
+import { loraSettings } from "../rl/run/start-run.ts";
+import { storedState } from "../rl/run/stored-state.ts";
+import { Trainer } from "../rl/run/trainer.ts";
+import { type RunManifest, VERSION } from "../runs/manifest.ts";
+import type { LoopId } from "../runs/records.ts";
+import type { RunFolder } from "../runs/run-folder.ts";
+import { evaluatedRows, type RowList } from "../runs/run-rows.ts";
+import { memoryReport, type SystemReport } from "./memory-report.ts";
+import { type Plan, planRun } from "./plan.ts";
+import { type Asked, Question } from "./request.ts";
+import { benchFromStart } from "./reward-bench.ts";
+import { SessionLock, type Use } from "./session-lock.ts";
+import type { TryAnswer, TryContext } from "./try-out.ts";
+
+export type { SessionDeps, StartedRun } from "../rl/run/session-types.ts";
+
+/** What a person asks of the run under way. */
+export type RunControl = "pause" | "play" | "step" | "phase" | "stop";
+
+export class Session {
+  readonly #deps: SessionDeps;
+  #device: EngineDevice;
+  readonly #loads = inTurn();
+  #model: LoadedModel | undefined;
+  #adapter: StartAdapter | undefined;
+  #live: TryContext["live"];
+  readonly #question = new Question();
+  readonly #uses = new SessionLock();
+  #rate: Promise<Throughput> | undefined;
+  #trainer: Trainer | undefined;
+  #selfTest: RunManifest["selfTest"];
+
+  constructor(deps: SessionDeps) {
+    this.#deps = deps;
+    this.#device = deps.device;
+  }
+
+  get device(): EngineDevice {
+    return this.#device;
+  }
+
+  get model(): Sa2vaModel | undefined {
+    return this.#model?.model;
+  }
+
+  /** The adapter new runs start from. */
+  get adapter(): StartAdapter | undefined {
+    return this.#adapter;
+  }
+
+  /** The run under way. */
+  get trainer(): Trainer | undefined {
+    return this.#trainer;
+  }
+
+  /**
+   * Loads a model in place of the present one.
+   * @throws LabError; a folder that is wrong leaves the present model, a file that breaks off while it is read leaves none
+   */
+  async openModel(
+    folder: ByteFolder,
+    name: string,
+    options: Omit<OpenModelOptions, "cache" | "beforeWeights"> = {},
+  ): Promise<OpenedModel> {
+    const cache = this.#deps.models;
+    return this.#replaceModel((beforeWeights) => openModelFolder(folder, name, { ...options, cache, beforeWeights }));
+  }
+
+  /** Loads a stored conversion in place of the present model. @param id of `ModelCache.list` */
+  async openStored(
+    id: string,
+    options: Omit<OpenModelOptions, "cache" | "choice" | "beforeWeights"> = {},
+  ): Promise<OpenedModel> {
+    const { models } = this.#deps;
+    if (models === undefined) throw new LabError("storage", "This place stores no models");
+    return this.#replaceModel((beforeWeights) => openCachedModel(models, id, { ...options, beforeWeights }));
+  }
+
+  async #replaceModel(open: (beforeWeights: () => void) => Promise<OpenedModel>): Promise<OpenedModel> {
+    // In turn: of two at once, one would stay on the device with no way to free it.
+    return this.#loads(async () => {
+      this.#uses.requireIdle();
+      let free = (): void => undefined;
+      try {
+        const opened = await open(() => {
+          // What began on the present model while the folder was looked at keeps it; from here on nothing begins.
+          free();
+          free = this.#uses.claim("model");
+          this.#model?.model.dispose();
+          this.#model = undefined;
+          this.#adapter = undefined;
+          this.#question.forget();
+        });
+        this.#device.check();
+        this.#model = { ...opened, reload: () => open(() => undefined) };
+        return opened;
+      } finally {
+        free();
+      }
+    });
+  }
+
+  /**
+   * Reads an adapter folder for the loaded model; new runs and try-outs start from it.
+   * @throws LabError naming file and tensor; an adapter that was open before stays
+   */
+  async openAdapter(folder: ByteFolder, name: string): Promise<StartAdapter> {
+    return this.whileIdle("adapter", async () => {
+      const { model } = this.#loaded();
+      this.#adapter = await readStartAdapter(folder, { language: model.config.language, base: model.base }, name);
+      return this.#adapter;
+    });
+  }
+
+  /** Has `work` the device and the model to itself. @throws LabError("bad-input") naming what is under way */
+  async whileIdle<T>(use: Use, work: () => Promise<T>): Promise<T> {
+    return this.#uses.during(use, work);
+  }
+
+  /** Has `work` test the device, which nothing else uses meanwhile; runs record the result. @throws LabError("bad-input") when it is in use */
+  async selfTest(work: (device: EngineDevice) => Promise<RunManifest["selfTest"]>): Promise<void> {
+    await this.whileIdle("self-test", async () => {
+      // A measurement under way would count as work of this; whoever asked hears of a failure.
+      await this.#rate?.catch(() => undefined);
+      this.#selfTest = await work(this.#device);
+    });
+  }
+
+  /** Runs start from fresh adapters again. */
+  closeAdapter(): void {
+    this.#uses.requireIdle();
+    this.#loaded();
+    this.#adapter = undefined;
+  }
+
+  /** What a run with this configuration would take; the device's rate is measured once, while nothing runs. */
+  async plan(config: LabConfig): Promise<Plan> {
+    const { model } = this.#loaded();
+    if (this.#rate === undefined && this.#uses.idle) {
+      this.#rate = measureThroughput(this.#deps.now);
+      // Measured anew next time.
+      this.#rate.catch(() => {
+        this.#rate = undefined;
+      });
+    }
+    return planRun(model, config, this.#device, { start: this.#adapter, rate: await this.#rate });
+  }
+
+  /** What is held, by its owner, and what the device was measured to do; may be asked at any moment. */
+  async system(): Promise<SystemReport> {
+    // A measurement that failed was told to whoever asked for the plan.
+    const rate = (await this.#rate?.catch(() => null)) ?? null;
+    const [model, state] = [this.#model?.model, this.#live?.state];
+    return {
+      memory: memoryReport({ model, state, run: this.#trainer?.features, tries: this.#question.features }),
+      rate,
+    };
+  }
+
+  /** Starts a new run. @param created ISO time @throws LabError when the session is in use, or naming what does not fit */
+  async start(settings: LabConfig, list: RowList, title: string, created: string): Promise<StartedRun> {
+    return this.#claimRun(() => {
+      const { report } = this.#device;
+      const [start, selfTest] = [this.#adapter, this.#selfTest];
+      const asked = { settings, list, title, created, version: VERSION, report, start, selfTest };
+      return prepareNew(this.#deps, this.#loaded(), asked);
+    });
+  }
+
+  /**
+   * Goes on from the newest checkpoint of a stored run, on the same data and model.
+   * @param steps its length in all from now on; as it was by default
+   * @throws LabError as `start`
+   */
+  async resume(id: string, list: RowList, steps?: number): Promise<StartedRun> {
+    return this.#claimRun(() => prepareStored(this.#deps, this.#loaded(), id, list, steps));
+  }
+
+  /** Claims the session before anything is waited for, and keeps it until the run has ended or did not come to be. */
+  async #claimRun(prepare: () => Promise<PreparedRun>): Promise<StartedRun> {
+    const free = this.#uses.claim("run");
+    try {
+      // A measurement under way would be disturbed, and counted as work of the first step; whoever asked hears of a failure.
+      await this.#rate?.catch(() => undefined);
+      return this.#launch(await prepare(), free);
+    } catch (thrown) {
+      free();
+      throw thrown;
+    }
+  }
+
+  /**
+   * Samples groups of rows with the weights a run would start from, for the reward bench.
+   * @throws LabError("cancelled") when the signal aborts
+   */
+  async bench(
+    config: LabConfig,
+    indices: readonly number[],
+    loops: readonly LoopId[],
+    onGroup: (group: BenchGroup) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.whileIdle("bench", async () => {
+      const { model } = this.#loaded();
+      const { rows, scorer } = this.#deps;
+      const device = this.#device;
+      const from = { model, config, adapter: this.#adapter, scorer, signal };
+      await benchFromStart(from, { rows, indices, loops, onGroup, checkDevice: () => device.check() });
+    });
+  }
+
+  /** Ends the run under way, if any, and frees everything. */
+  dispose(): void {
+    this.#trainer?.control.stop();
+    this.#model?.model.dispose();
+    this.#model = undefined;
+  }
+
+  /**
+   * Etas the run under way, if there is one. A question to the paused run yields: it ends before the run moves.
+   */
+  async control(action: RunControl): Promise<void> {
+    if (this.#trainer !== undefined) await this.#question.yield();
+    this.#trainer?.control[action]();
+  }
+
+  /**
+   * Answers one question about a picture, beside training only while the run is paused.
+   * @throws LabError("cancelled") when the signal fires or the run goes on
+   */
+  async tryOut(asked: Asked, onPhase: TryContext["onPhase"], signal: AbortSignal): Promise<TryAnswer> {
+    if (this.#uses.has("run") && this.#trainer?.control.state !== "paused")
+      throw new LabError("bad-input", "A run is in progress. Pause it before you try the model");
+    const answering = async (): Promise<TryAnswer> => {
+      const { model, hash } = this.#loaded();
+      const { store } = this.#deps;
+      const device = this.#device;
+      const context = { model, hash, adapter: this.#adapter, live: this.#live, store, onPhase, signal };
+      const answer = await this.#question.ask(context, asked);
+      device.check();
+      return answer;
+    };
+    return this.#uses.during("try-out", answering, "run");
+  }
+
+  /** @param free ends the claim of the run */
+  #launch({ run, config, state, list, selected, doneSteps, release }: PreparedRun, free: () => void): StartedRun {
+    if (this.#trainer !== undefined) {
+      disposeState(state);
+      release();
+      throw new LabError("bad-input", "A run is in progress. Stop it first");
+    }
+    let mine: Trainer | undefined;
+    const { scorer, now, emit } = this.#deps;
+    const attempt = (own: TrainingState, done: number): (() => Promise<RunEnd>) => {
+      const loaded = this.#model as LoadedModel;
+      const { model } = loaded;
+      const before = this.#trainer;
+      const trainer = new Trainer({
+        model,
+        config,
+        state: own,
+        rows: checkedRows(this.#deps.rows, list),
+        trainRows: selected.train,
+        evaluated: evaluatedRows(selected, config),
+        scorer,
+        run,
+        doneSteps: done,
+        openDiskCache: (tell) => runFeatures(this.#deps.features, loaded, config, this.#device.report, done, tell),
+        lora: loraSettings(model, config),
+        now,
+        emit,
+        checkDevice: () => this.#device.check(),
+        whyLost: () => this.#device.whyLost(),
+      });
+      // A stop that came while there was no trainer to hear it.
+      if (before?.control.signal.aborted === true) trainer.control.stop();
+      mine = trainer;
+      this.#trainer = trainer;
+      this.#live = { runId: run.id, state: own };
+      return () => trainer.run().finally(() => disposeState(own));
+    };
+    const done = runWithDeviceRecovery(attempt(state, doneSteps), {
+      lost: () => this.#device.whyLost(),
+      pause: async () => {
+        try {
+          await run.update({ state: "paused" });
+        } finally {
+          mine?.control.setState("finished");
+        }
+      },
+      restore: async (reason) => {
+        const from = await this.#reload(run, config, reason);
+        return attempt(from.state, from.step);
+      },
+      now,
+    }).finally(() => {
+      if (this.#trainer === mine) {
+        this.#trainer = undefined;
+        this.#live = undefined;
+        freeDecodeBuffers();
+        trimPool();
+      }
+      release();
+      free();
+    });
+    return {
+      manifest: run.manifest(),
+      resumedAt: doneSteps,
+      trainRows: selected.train.length,
+      heldOutRows: selected.heldOut.length,
+      done,
+    };
+  }
+
+  /** Another device, the model on it, and the state of the newest checkpoint, or of the start where there is none. */
+  async #reload(
+    run: RunFolder,
+    config: LabConfig,
+    reason: string,
+  ): Promise<{ readonly state: TrainingState; readonly step: number }> {
+    const { store, emit, reopen } = this.#deps;
+    const { model: old, hash, reload } = this.#model as LoadedModel;
+    const failedAt = this.#trainer?.step ?? 0;
+    emit({ type: "state", state: "starting", step: failedAt });
+    old.dispose();
+    freeDecodeBuffers();
+    this.#model = undefined;
+    this.#rate = undefined;
+    this.#device.close();
+    this.#device = await reopen();
+    const { model } = await reload();
+    this.#model = { model, hash, reload };
+    const { state, step } = await storedState(store, run, model, config);
+    const message = `${reason}; it was opened again and the run goes on from step ${step}`;
+    await raiseAlarm(run, emit, { id: "device-lost", step: failedAt + 1, severity: "warning", message });
+    return { state, step };
+  }
+
+  #loaded(): LoadedModel {
+    if (this.#model !== undefined) return this.#model;
+    throw new LabError("bad-input", "No model is loaded; open a model folder first");
+  }
+}

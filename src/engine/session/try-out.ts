@@ -1,0 +1,205 @@
+/** One question to the model outside training: describe regions, segment phrases, or any question, with chosen weights. */
+import { decodeRle, encodeRle, type Rle } from "../data/mask/rle.ts";
+import type { RgbImage } from "../data/sample.ts";
+import { LabError } from "../errors.ts";
+import { trimPool } from "../gpu/runtime/memory.ts";
+import { type Tensor, tf } from "../gpu/tf.ts";
+import type { StartAdapter } from "../model/adapter/start-adapter.ts";
+import type { Sa2vaModel } from "../model/sa2va.ts";
+import type { FoundMask } from "../model/sam2/postprocess.ts";
+import { type Weights, weightsView } from "../model/weights/weights.ts";
+import { freeDecodeBuffers } from "../policy/decode/decode-gpu.ts";
+import { createFeatureCache, disposeFeatures, type FeatureCache } from "../policy/features.ts";
+import { answerFreely, questionPrompt } from "../policy/free-answer.ts";
+import { describeMasks, findMasks } from "../policy/partner.ts";
+import { countCells, regionCells } from "../policy/prompts.ts";
+import type { TrainingState } from "../rl/optim/training-state.ts";
+import { readTrained } from "../runs/checkpoint/trained.ts";
+import { openRun } from "../runs/run-folder.ts";
+import type { RunStore } from "../storage/store.ts";
+
+/** Weights: the published model, the opened adapter, or policy and partner of a run. */
+export type TryWeights =
+  | { readonly from: "base" }
+  | { readonly from: "adapter" }
+  | { readonly from: "run"; readonly runId: string; readonly side: "policy" | "ema" };
+
+export type TryTask =
+  /** One mask a region, of the picture's size. */
+  | { readonly kind: "describe"; readonly regions: readonly Rle[]; readonly maxNewTokens: number }
+  | { readonly kind: "segment"; readonly phrases: readonly string[] }
+  /** Answered freely; the marked regions go with the question as region1, region2 and so on. */
+  | {
+      readonly kind: "ask";
+      readonly question: string;
+      readonly regions: readonly Rle[];
+      readonly maxNewTokens: number;
+    };
+
+/** A mask of the picture's size. */
+export interface TryMask {
+  readonly mask: Rle;
+  /** Mean probability inside; null for an empty mask. */
+  readonly confidence: number | null;
+}
+
+export type TryAnswer =
+  /** Null for a region that covers no visual token. */
+  | { readonly kind: "describe"; readonly captions: readonly (string | null)[] }
+  /** Null for an empty phrase. */
+  | {
+      readonly kind: "segment";
+      readonly masks: readonly (TryMask | null)[];
+    }
+  | {
+      readonly kind: "ask";
+      /** Special tokens kept, without the stop word. */
+      readonly text: string;
+      /** One a [SEG] of the text, in order, with what the text says before it. */
+      readonly masks: readonly (TryMask & { readonly phrase: string })[];
+      /** False when the length limit cut it off. */
+      readonly ended: boolean;
+    };
+
+export type TryPhase = "weights" | "features" | "answer";
+
+export interface TryContext {
+  readonly model: Sa2vaModel;
+  /** Hash of the loaded model's weights; a run of another model is refused. */
+  readonly hash: string;
+  readonly adapter: StartAdapter | undefined;
+  /** The run that is paused, if any, with its weights of now. */
+  readonly live: { readonly runId: string; readonly state: TrainingState } | undefined;
+  readonly store: RunStore;
+  readonly features: FeatureCache;
+  readonly onPhase: (phase: TryPhase) => void;
+  readonly signal: AbortSignal;
+}
+
+/** Host bytes of frozen features kept between try-outs: the same picture is asked about again. */
+const FEATURE_BYTES = 256 * 2 ** 20;
+
+/** What try-outs keep of their pictures in host memory, oldest dropped first. */
+export function tryFeatures(model: Sa2vaModel): FeatureCache {
+  return createFeatureCache(model, model.tiling.maxTiles, FEATURE_BYTES);
+}
+
+/** Guard of the logits, as in evaluation. */
+const LOGIT_GUARD = 30;
+
+/**
+ * @param imageId key of the picture in the feature cache
+ * @throws LabError("cancelled") when the signal fires, "bad-input" naming what does not fit
+ */
+export async function tryOut(
+  context: TryContext,
+  imageId: string,
+  rgb: RgbImage,
+  task: TryTask,
+  from: TryWeights,
+): Promise<TryAnswer> {
+  const { model, onPhase, signal } = context;
+  onPhase("weights");
+  const { weights, dispose } = await weightsOf(context, from);
+  try {
+    stopIf(signal);
+    onPhase("features");
+    const features = await context.features.get(imageId, rgb);
+    try {
+      stopIf(signal);
+      onPhase("answer");
+      const { height, width } = rgb;
+      if (task.kind === "segment") {
+        const found = await findMasks(model, weights, features, task.phrases, height, width);
+        stopIf(signal);
+        return {
+          kind: "segment",
+          masks: found.map((one) => (one === null ? null : tryMask(one, rgb))),
+        };
+      }
+      if (task.kind === "ask") {
+        const regions = task.regions.map((region) => regionCells(model, regionMask(region, rgb), height, width, true));
+        const empty = regions.findIndex((cells) => countCells(cells) === 0);
+        if (empty >= 0) {
+          throw new LabError("bad-input", `Region ${empty + 1} covers no visual token; nothing was asked`);
+        }
+        const about = { features, regions, height, width };
+        const prompt = questionPrompt(model, task.question, about);
+        const { maxNewTokens } = task;
+        const { text, found, ended } = await answerFreely(model, weights, prompt, about, { maxNewTokens, signal });
+        return { kind: "ask", text, ended, masks: found.map((one) => ({ ...tryMask(one, rgb), phrase: one.phrase })) };
+      }
+      const masks = task.regions.map((region) => regionMask(region, rgb));
+      const { maxNewTokens } = task;
+      const options = { maxNewTokens, logitGuard: LOGIT_GUARD, keepTiny: true, signal };
+      return {
+        kind: "describe",
+        captions: await describeMasks(model, weights, features, masks, height, width, options),
+      };
+    } finally {
+      disposeFeatures(features);
+    }
+  } finally {
+    dispose();
+    // A paused run goes on with its own.
+    if (context.live === undefined) freeDecodeBuffers();
+    trimPool();
+  }
+}
+
+function tryMask({ mask, confidence }: FoundMask, { height, width }: RgbImage): TryMask {
+  return { mask: encodeRle(mask, height, width), confidence };
+}
+
+function regionMask(region: Rle, { height, width }: RgbImage): Uint8Array {
+  const [rows, columns] = region.size;
+  if (rows === height && columns === width) return decodeRle(region);
+  throw new LabError("bad-input", `A region is ${columns} × ${rows}, the picture ${width} × ${height}`);
+}
+
+function stopIf(signal: AbortSignal): void {
+  if (signal.aborted) throw new LabError("cancelled", "The try-out was stopped");
+}
+
+interface OwnedWeights {
+  readonly weights: Weights;
+  dispose(): void;
+}
+
+async function weightsOf(context: TryContext, from: TryWeights): Promise<OwnedWeights> {
+  const { model, adapter, live, store } = context;
+  if (from.from === "base") return owned(model, new Map(), 0);
+  if (from.from === "adapter") {
+    if (adapter === undefined) throw new LabError("bad-input", "No adapter is open; open one first");
+    const tensors = [...adapter.tensors].map(
+      ([name, { shape, values }]) => [name, tf.tensor(values, [...shape])] as const,
+    );
+    return owned(model, new Map(tensors), adapter.scale);
+  }
+  if (live !== undefined && live.runId === from.runId) {
+    const { state } = live;
+    const set = from.side === "policy" ? state.params : state.ema;
+    // Copies share the buffers and keep them when the run goes on meanwhile.
+    return owned(model, new Map(Object.entries(set).map(([name, tensor]) => [name, tensor.clone()])), state.loraScale);
+  }
+  const manifest = (await openRun(store, from.runId)).manifest();
+  if (manifest.model.hash !== context.hash) {
+    throw new LabError(
+      "bad-input",
+      `Run "${manifest.title}" was trained on ${manifest.model.name}, another model is loaded`,
+      { subject: from.runId },
+    );
+  }
+  const { tensors, lora } = await readTrained(store, from.runId, null, from.side);
+  const set = [...tensors].map(([name, { shape, data }]) => [name, tf.tensor(data, [...shape])] as const);
+  return owned(model, new Map(set), lora === null ? 0 : lora.alpha / lora.r);
+}
+
+/** Published tensors with `set` in front; the set is owned. */
+function owned(model: Sa2vaModel, set: ReadonlyMap<string, Tensor>, scale: number): OwnedWeights {
+  const trainable = Object.fromEntries([...model.base, ...set]);
+  return {
+    weights: weightsView(model.frozen, trainable, scale),
+    dispose: () => tf.dispose([...set.values()]),
+  };
+}

@@ -1,0 +1,316 @@
+/**
+ * Runs in the origin's private file system (OPFS). Only dedicated workers have the synchronous handles it writes with.
+ * Content goes to a second file, is flushed, and then takes the name of the first.
+ */
+import { inOrder } from "../bytes/in-order.ts";
+import { blobSource } from "../bytes/memory.ts";
+import type { ByteSource } from "../bytes/source.ts";
+import { LabError } from "../errors.ts";
+import {
+  comparePaths,
+  contentBytes,
+  missingFile,
+  pathParts,
+  quotaError,
+  type RunStore,
+  type StoredFile,
+  type StoreUsage,
+} from "./store.ts";
+
+/** Entries of a folder that are looked at a time. */
+const AT_ONCE = 16;
+/** One call of a handle takes at most this much: a single array of 2 GB fails in browsers. */
+const PIECE = 64 * 2 ** 20;
+/** Endings of the second file and of the note that says it is complete; "%" followed by these is no escape of ours. */
+const NEW = ".%new";
+const READY = ".%ready";
+
+/** A file handle as browsers have it; `move` is newer than the type library. */
+export interface MovableFile extends FileSystemFileHandle {
+  move?(name: string): Promise<void>;
+}
+
+/** Room of the origin in bytes; `navigator.storage` fits. */
+export interface StorageEstimator {
+  estimate(): Promise<{ usage?: number; quota?: number }>;
+}
+
+/** The store of this origin's runs, converted models or frozen features. @throws LabError("storage") when the browser has or allows no private file system */
+export async function openOpfsStore(
+  folder: "runs" | "models" | "features" = "runs",
+  storage: StorageManager = navigator.storage,
+): Promise<RunStore> {
+  try {
+    const root = await storage.getDirectory();
+    return opfsStore(await root.getDirectoryHandle(folder, { create: true }), storage);
+  } catch (thrown) {
+    const cause = thrown instanceof Error ? thrown.message : String(thrown);
+    throw new LabError("storage", `This browser keeps no files for the page (${cause}); ${folder} cannot be stored`, {
+      cause: thrown,
+    });
+  }
+}
+
+/** A store below any OPFS directory. */
+export function opfsStore(root: FileSystemDirectoryHandle, storage: StorageEstimator): RunStore {
+  const folder = async (parts: readonly string[], create: boolean): Promise<FileSystemDirectoryHandle | null> => {
+    let at = root;
+    for (const part of parts) {
+      const next = await optional(at.getDirectoryHandle(escapeName(part), { create }));
+      if (next === null) return null;
+      at = next;
+    }
+    return at;
+  };
+  /** Folder and escaped name of a file's place; null when the folder is missing. */
+  const place = async (path: string, create: boolean) => {
+    const parts = pathParts(path);
+    const parent = await folder(parts.slice(0, -1), create);
+    return parent === null ? null : { parent, name: escapeName(parts.at(-1) as string) };
+  };
+  const find = async (path: string): Promise<FileSystemFileHandle | null> => {
+    const at = await place(path, false);
+    if (at === null) return null;
+    await finishSwitch(at.parent, at.name);
+    return optional(at.parent.getFileHandle(at.name));
+  };
+  const file = async (path: string): Promise<File> => {
+    const handle = await find(path);
+    if (handle === null) throw missingFile(path);
+    return handle.getFile();
+  };
+  const failed = async (thrown: unknown, path: string, bytes: number): Promise<LabError> => {
+    if (thrown instanceof LabError) return thrown;
+    if (nameOf(thrown) === "QuotaExceededError") {
+      const { usage, quota } = await room(storage);
+      return quotaError(path, bytes, Number.isFinite(quota) ? quota - usage : null, thrown);
+    }
+    const cause = thrown instanceof Error ? thrown.message : String(thrown);
+    return new LabError("storage", `${path} could not be written (${cause}); earlier files are kept`, {
+      subject: path,
+      cause: thrown,
+    });
+  };
+
+  return {
+    write: async (path, content) => {
+      const bytes = contentBytes(content);
+      try {
+        const at = await place(path, true);
+        if (at === null) throw missingFile(path);
+        await finishSwitch(at.parent, at.name);
+        await replace(at.parent, at.name, bytes);
+      } catch (thrown) {
+        throw await failed(thrown, path, bytes.length);
+      }
+    },
+    append: async (path, content) => {
+      const bytes = contentBytes(content);
+      try {
+        const at = await place(path, true);
+        if (at === null) throw missingFile(path);
+        await finishSwitch(at.parent, at.name);
+        await put(await at.parent.getFileHandle(at.name, { create: true }), bytes, "append");
+      } catch (thrown) {
+        throw await failed(thrown, path, bytes.length);
+      }
+    },
+    read: async (path) => {
+      const bytes = await stable(path, async () => (await file(path)).arrayBuffer());
+      return new Uint8Array(bytes);
+    },
+    readText: (path) => stable(path, async () => (await file(path)).text()),
+    open: async (path): Promise<ByteSource> => blobSource(path, await file(path)),
+    size: async (path) => sizeOf(await find(path)),
+    list: async (prefix) => {
+      if (prefix !== "") {
+        const size = await sizeOf(await find(prefix));
+        if (size !== null) return [{ path: prefix, size }];
+      }
+      const start = await folder(prefix === "" ? [] : pathParts(prefix), false);
+      const found: StoredFile[] = [];
+      if (start !== null) await collect(start, prefix, found);
+      return found.sort(comparePaths);
+    },
+    remove: async (prefix) => {
+      const at = await place(prefix, false);
+      if (at === null) return;
+      for (const name of [at.name + READY, at.name + NEW, at.name]) {
+        await optional(at.parent.removeEntry(name, { recursive: true }));
+      }
+    },
+    usage: () => room(storage),
+    fits: (bytes) => fits(root, bytes),
+  };
+}
+
+/** Name of the file that tries room out; the listing leaves such endings out. */
+const TRIAL = `room${NEW}`;
+
+/**
+ * Browsers tell sites a quota that is not the one they hold them to, so the room is tried: an empty file of that length
+ * is made and removed, which writes nothing.
+ */
+async function fits(root: FileSystemDirectoryHandle, bytes: number): Promise<boolean> {
+  try {
+    const handle = await (await root.getFileHandle(TRIAL, { create: true })).createSyncAccessHandle();
+    try {
+      handle.truncate(bytes);
+      // Without an error the file can still be as short as before: Chrome's private windows say nothing.
+      return handle.getSize() === bytes;
+    } finally {
+      handle.close();
+      await optional(root.removeEntry(TRIAL));
+    }
+  } catch (thrown) {
+    // Anything else, such as another tab's trial, says nothing about the room; writing will tell.
+    return nameOf(thrown) !== "QuotaExceededError";
+  }
+}
+
+/** A path part as a name every file system takes: letters, digits, ".", "_" and "-" stay, all else is %XX of UTF-8. */
+export function escapeName(part: string): string {
+  return encodeURIComponent(part).replace(
+    /[!'()*~]|^\.|\.$/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`,
+  );
+}
+
+/** New name → flush → switch. Browsers without `move` get a note that the new file is whole before the old is overwritten. */
+async function replace(parent: FileSystemDirectoryHandle, name: string, bytes: Uint8Array): Promise<void> {
+  const fresh: MovableFile = await parent.getFileHandle(name + NEW, { create: true });
+  try {
+    await put(fresh, bytes, "truncate");
+    if (fresh.move !== undefined) {
+      await fresh.move(name);
+      return;
+    }
+  } catch (thrown) {
+    await optional(parent.removeEntry(name + NEW));
+    throw thrown;
+  }
+  await put(await parent.getFileHandle(name + READY, { create: true }), Uint8Array.of(1), "truncate");
+  await finishSwitch(parent, name);
+}
+
+/** Completes a switch that was cut off between the note and the last byte; does nothing otherwise. */
+async function finishSwitch(parent: FileSystemDirectoryHandle, name: string): Promise<void> {
+  const note = await optional(parent.getFileHandle(name + READY));
+  if (note === null) return;
+  if ((await sizeOf(note)) === 1) {
+    const fresh = await optional(parent.getFileHandle(name + NEW));
+    if (fresh !== null) {
+      const source = await fresh.getFile();
+      const target = await (await parent.getFileHandle(name, { create: true })).createSyncAccessHandle();
+      try {
+        target.truncate(0);
+        for (let at = 0; at < source.size; at += PIECE) {
+          const piece = new Uint8Array(await source.slice(at, at + PIECE).arrayBuffer());
+          writeAll(target, piece, at);
+        }
+        target.flush();
+      } finally {
+        target.close();
+      }
+    }
+  }
+  await optional(parent.removeEntry(name + READY));
+  await optional(parent.removeEntry(name + NEW));
+}
+
+async function put(file: FileSystemFileHandle, bytes: Uint8Array, mode: "truncate" | "append"): Promise<void> {
+  const handle = await file.createSyncAccessHandle();
+  try {
+    if (mode === "truncate") handle.truncate(0);
+    const start = handle.getSize();
+    for (let at = 0; at < bytes.length; at += PIECE) writeAll(handle, bytes.subarray(at, at + PIECE), start + at);
+    handle.flush();
+  } finally {
+    handle.close();
+  }
+}
+
+function writeAll(handle: FileSystemSyncAccessHandle, bytes: Uint8Array, at: number): void {
+  let done = 0;
+  while (done < bytes.length) {
+    const written = handle.write(bytes.subarray(done) as Uint8Array<ArrayBuffer>, { at: at + done });
+    // Chrome's private windows return 2^32 − 8 when there is no room.
+    if (written === 0 || written > bytes.length - done)
+      throw new DOMException("The file system took no more bytes", "QuotaExceededError");
+    done += written;
+  }
+}
+
+/** Adds the files below a folder; what another worker removes while it is listed counts as absent. */
+async function collect(folder: FileSystemDirectoryHandle, prefix: string, found: StoredFile[]): Promise<void> {
+  const entries: [string, FileSystemHandle][] = [];
+  const listed = folder.entries();
+  for (;;) {
+    const next = await optional(listed.next());
+    if (next === null || next.done === true) break;
+    entries.push(next.value);
+  }
+  const add = async ([name, handle]: [string, FileSystemHandle]): Promise<void> => {
+    if (name.endsWith(NEW) || name.endsWith(READY)) return;
+    const part = decodedName(name);
+    // Not a name that this store writes.
+    if (part === null) return;
+    const path = prefix === "" ? part : `${prefix}/${part}`;
+    if (handle.kind === "directory") return collect(handle as FileSystemDirectoryHandle, path, found);
+    const size = await sizeOf(handle as FileSystemFileHandle);
+    if (size !== null) found.push({ path, size });
+  };
+  for await (const done of inOrder(entries.length, AT_ONCE, (at) => add(entries[at] as [string, FileSystemHandle]))) {
+    if ("thrown" in done) throw done.thrown;
+  }
+}
+
+/** The part of a path that a name stands for; null for a name with escapes that stand for no text. */
+function decodedName(name: string): string | null {
+  try {
+    return decodeURIComponent(name);
+  } catch (thrown) {
+    if (thrown instanceof URIError) return null;
+    throw thrown;
+  }
+}
+
+/** Bytes of a file; null when there is none, or none any more. */
+async function sizeOf(handle: FileSystemFileHandle | null): Promise<number | null> {
+  const file = handle === null ? null : await optional(handle.getFile());
+  return file?.size ?? null;
+}
+
+/** A File turns unreadable when another worker changes it; then the new one is read. */
+async function stable<T>(path: string, read: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await read();
+    } catch (thrown) {
+      if (thrown instanceof LabError) throw thrown;
+      const changed = nameOf(thrown) === "NotReadableError" || nameOf(thrown) === "NotFoundError";
+      if (changed && attempt < 4) continue;
+      const cause = thrown instanceof Error ? thrown.message : String(thrown);
+      throw new LabError("storage", `${path} could not be read (${cause})`, { subject: path, cause: thrown });
+    }
+  }
+}
+
+/** The value, or null when there is no such entry (or a folder where a file is asked for). */
+async function optional<T>(promise: Promise<T>): Promise<T | null> {
+  try {
+    return await promise;
+  } catch (thrown) {
+    if (nameOf(thrown) === "NotFoundError" || nameOf(thrown) === "TypeMismatchError") return null;
+    throw thrown;
+  }
+}
+
+async function room(storage: StorageEstimator): Promise<StoreUsage> {
+  const { usage, quota } = await storage.estimate();
+  return { usage: usage ?? 0, quota: quota ?? Number.POSITIVE_INFINITY };
+}
+
+function nameOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.name : "";
+}

@@ -1,0 +1,12 @@
+/** The interface of a vocabulary; `openTokenizer` makes a `Tokenizer` of it. */
+import type { TextRange } from "./split-added.ts";
+
+export interface TokenizerCore {
+  /** @param literal ranges that are text whatever they spell */
+  encode(text: string, literal?: readonly TextRange[]): number[];
+  /** Finds the added tokens that `encode` recognises; undefined when there are none. */
+  readonly added: RegExp | undefined;
+  decode(ids: readonly number[], keepSpecial: boolean): string;
+  find(token: string): number | undefined;
+  readonly vocabSize: number;
+}

@@ -1,0 +1,96 @@
+/** Data of other layouts in the built page's worker: what is read there, what the checks say, and what stops a run. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { root } from "../../scripts/lib/ensure.mjs";
+import { formatShare } from "../../src/app/styles/format.ts";
+import { writeRegionShard } from "../../src/engine/data/write-shard.ts";
+import { expectedLayouts } from "../support/layouts.ts";
+import { type OpenPage, openPage, problems, show, untilReady } from "../support/page.ts";
+import { boxMask, row } from "../unit/data/make.ts";
+
+const LAYOUTS = join(root, "tests/fixtures/data/layouts");
+const place = mkdtempSync(join(tmpdir(), "lab-formats-"));
+
+let lab: OpenPage;
+beforeAll(async () => {
+  lab = await openPage({ screen: "data" });
+  await untilReady(lab.page);
+});
+afterAll(async () => {
+  await lab.close();
+  rmSync(place, { recursive: true });
+});
+
+/** Picks a folder and waits until its rows are there. */
+async function open(folder: string, rows: number): Promise<void> {
+  const { page } = lab;
+  await show(page, { screen: "data" });
+  await page.getByTestId("pick-shards").setInputFiles(folder);
+  await expect
+    .poll(() => page.getByTestId("data-counts").textContent(), { timeout: 30_000 })
+    .toMatch(new RegExp(`^${rows} rows`));
+}
+
+describe("layouts of other libraries", () => {
+  it("are read in the worker, under the page's content policy", { timeout: 240_000 }, async () => {
+    const { page } = lab;
+    for (const [name, expected] of await expectedLayouts(LAYOUTS)) {
+      await open(join(LAYOUTS, name), expected.length);
+      expect(await page.getByTestId("checks").textContent(), name).toBe("Ready for training…");
+      const shares = expected.map(({ area, size: [height, width] }) => formatShare(area / (height * width)));
+      const tiles = page.getByTestId("gallery").getByRole("button");
+      await expect.poll(() => tiles.count(), { message: name }).toBe(expected.length);
+      for (const [at, share] of shares.entries()) {
+        expect(await tiles.nth(at).textContent(), name).toContain(share);
+      }
+    }
+  });
+});
+
+describe("checks", () => {
+  it("are listed with their sentences", async () => {
+    const { page } = lab;
+    await open(join(LAYOUTS, "parquet-hub"), 3);
+    await page.getByTestId("checks").click();
+    const list = page.getByTestId("checks-list");
+    expect(await list.getByRole("listitem").count()).toBe(7);
+    expect(await list.textContent()).toContain("3 masks fit their pictures and cover");
+    await page.keyboard.press("Escape");
+  });
+
+  it("warn of a name that stands for another data set, and let a run begin", async () => {
+    const folder = join(place, "describe-anything-dataset");
+    mkdirSync(folder);
+    writeFileSync(join(folder, "data-00000-of-00001.arrow"), writeRegionShard([row(), row()]));
+    await open(folder, 2);
+    const { page } = lab;
+    expect(await page.getByTestId("failed-checks").textContent()).toContain(
+      "The name says describe-anything, but the rows",
+    );
+    expect(await page.getByTestId("checks").textContent()).toBe("Ready, with a warning…");
+    await show(page, { screen: "setup" });
+    expect(await page.getByTestId("start-reason").textContent()).not.toContain("not ready");
+  });
+
+  it("that fail stop a run, with the reason", async () => {
+    const folder = join(place, "dots");
+    mkdirSync(folder);
+    const dots = [1, 2, 3].map((n) => row({ mask: boxMask(24, 32, n, n, 1, 1) }));
+    writeFileSync(join(folder, "data-00000-of-00001.arrow"), writeRegionShard(dots));
+    await open(folder, 3);
+    const { page } = lab;
+    expect(await page.getByTestId("failed-checks").textContent()).toContain("3 of 3 masks cover next to nothing");
+    expect(await page.getByTestId("checks").textContent()).toBe("Not ready for training…");
+    await show(page, { screen: "setup" });
+    expect(await page.getByTestId("start-reason").textContent()).toMatch(
+      /^The data are not ready for training: 3 of 3 masks/,
+    );
+  });
+
+  it("nothing else is listed as having failed", async () => {
+    expect(await problems(lab.page)).toEqual([]);
+    expect(lab.consoleErrors).toEqual([]);
+  });
+});

@@ -1,0 +1,196 @@
+/** What the page says of held-out rows and alarms: of the run that was just trained, after a reload, and of older runs. */
+
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { violations } from "../support/axe.ts";
+import {
+  CHEAP_RUN,
+  followTrainer,
+  type OpenPage,
+  openPage,
+  problems,
+  show,
+  untilEvent,
+  untilReady,
+} from "../support/page.ts";
+
+let lab: OpenPage;
+let runId: string;
+
+beforeAll(async () => {
+  // A length that every caption reaches for five steps rings an alarm.
+  const settings = { ...CHEAP_RUN, steps: "5", maxNewTokens: "1", saveSteps: "5", evalSteps: "5", evalRows: "4" };
+  lab = await openPage({ screen: "train", ...settings, selectionShare: "0.5" }, { bypassCSP: true });
+  const events = await followTrainer(lab.page);
+  await lab.page.reload();
+  await untilReady(lab.page);
+  await lab.page.getByTestId("strip-start").click();
+  await untilEvent(events, 0, (event) => event.type === "state" && event.state === "finished");
+});
+afterAll(() => lab.close());
+
+interface Evaluation {
+  readonly report: Record<string, unknown>;
+  readonly rows: readonly Record<string, unknown>[];
+}
+
+/** Stores the recorded run under another id with what a version had that divided no held-out rows and kept no alarms. */
+async function storeOlder(page: Page, id: string): Promise<void> {
+  await page.evaluate(async (copy) => {
+    const base = new URL("pocket/recorded/", document.baseURI);
+    const files = (await (await fetch(new URL("files.json", base))).json()) as { readonly path: string }[];
+    const store = await (await navigator.storage.getDirectory()).getDirectoryHandle("runs", { create: true });
+    const folder = await store.getDirectoryHandle(copy, { create: true });
+    const without = (record: Record<string, unknown>, keys: readonly string[]): Record<string, unknown> =>
+      Object.fromEntries(Object.entries(record).filter(([key]) => !keys.includes(key)));
+    const older: Readonly<Record<string, (text: string) => string>> = {
+      "run.json": (text) => {
+        const manifest = JSON.parse(text) as Record<string, unknown>;
+        const config = without(manifest.config as Record<string, unknown>, [
+          "splitSeed",
+          "selectionShare",
+          "bestMetric",
+        ]);
+        return JSON.stringify({ ...manifest, id: copy, title: "older", config });
+      },
+      "eval.jsonl": (text) =>
+        text
+          .split("\n")
+          .filter((line) => line !== "")
+          .map((line) => {
+            const { report, rows } = JSON.parse(line) as Evaluation;
+            const kept = rows.map((row) => without(row, ["part", "rewards", "imageId"]));
+            const told = without(report, ["reward", "selection", "maskPolicy", "baseline"]);
+            return `${JSON.stringify({ report: told, rows: kept })}\n`;
+          })
+          .join(""),
+      "metrics.jsonl": (text) => text,
+    };
+    for (const { path } of files) {
+      const name = path.split("/")[1] ?? "";
+      const change = older[name];
+      if (change === undefined) continue;
+      const writer = await (await folder.getFileHandle(name, { create: true })).createWritable();
+      await writer.write(change(await (await fetch(new URL(path, base))).text()));
+      await writer.close();
+    }
+  }, id);
+}
+
+describe("an older run", () => {
+  it("opens and says what it lacks", async () => {
+    const { page } = lab;
+    await storeOlder(page, "older");
+    await show(page, { screen: "eval", run: "older" });
+    const line = page.getByTestId("eval-selection");
+    await line.waitFor();
+    expect(await line.textContent()).toMatch(/^An older version evaluated this run: it scored no own reward/);
+    expect(await page.getByTestId("eval-where").textContent()).toMatch(/^\d+ held-out rows, after 40 steps$/);
+    expect(
+      await page
+        .locator("[data-testid=screen-eval] fieldset")
+        .getByRole("button", { name: /reward/ })
+        .count(),
+    ).toBe(0);
+    await show(page, { screen: "train", run: "older" });
+    await page.getByTestId("no-alarms").waitFor();
+    expect(await problems(page)).toEqual([]);
+  });
+});
+
+describe("the recorded run", () => {
+  it("names the score that chooses, and its alarms are known", async () => {
+    const { page } = lab;
+    const id = await page.evaluate(async () => {
+      const files = await fetch(new URL("pocket/recorded/files.json", document.baseURI));
+      return ((await files.json()) as { readonly path: string }[])[0]?.path.split("/")[0];
+    });
+    await show(page, { screen: "eval", run: id ?? "" });
+    await page.getByTestId("eval-selection").waitFor();
+    expect(await page.getByTestId("eval-selection").textContent()).toMatch(
+      /chosen by own reward, sampled on 16 selection/,
+    );
+    await show(page, { screen: "train", run: id ?? "" });
+    await page.getByTestId("live-strip").waitFor();
+    expect(await page.getByTestId("no-alarms").count()).toBe(0);
+    expect(await page.getByText("Alarms could not be read").count()).toBe(0);
+    expect(await problems(page)).toEqual([]);
+  });
+});
+
+describe("held-out rows of a run", () => {
+  it("are reported apart from those that chose the best checkpoint, whose score is named", async () => {
+    const { page } = lab;
+    await show(page, { screen: "eval" });
+    const line = page.getByTestId("eval-selection");
+    await line.waitFor();
+    expect(await page.getByTestId("eval-where").textContent()).toBe("2 report rows, after 5 steps");
+    await expect
+      .poll(() => line.textContent())
+      .toMatch(
+        /^Best checkpoint: step 5, chosen by own reward, sampled \(\d\.\d{3}\) on 2 selection rows, which no number here includes\.$/,
+      );
+    const titles = await page.locator("[data-testid=screen-eval] fieldset button > span:first-child").allTextContents();
+    expect(titles.slice(0, 5)).toEqual([
+      "Loop 1 reward, sampled",
+      "Loop 1 reward, greedy",
+      "Loop 2 reward, sampled",
+      "Loop 2 reward, greedy",
+      "Loop 1 IoU, sampled",
+    ]);
+    expect(titles).toHaveLength(10);
+    // The rows behind a score are the report rows.
+    await page.getByRole("heading", { name: /better, \d worse/ }).waitFor();
+    expect(await page.locator("[data-testid=screen-eval] ol > li").count()).toBe(2);
+    expect(await violations(page)).toEqual([]);
+  });
+
+  it("name the score of the best checkpoint in the list of runs", async () => {
+    const { page } = lab;
+    await show(page, { screen: "runs" });
+    const table = page.getByTestId("runs-table");
+    await expect
+      .poll(() => table.textContent())
+      .toMatch(/5 \(best\).*best by own reward, sampled \d\.\d{3} on 2 selection/);
+    const own = table.locator("tr").filter({ hasText: "best by own reward" });
+    runId = (await own.locator("th small").first().textContent()) as string;
+    expect(await violations(page)).toEqual([]);
+  });
+});
+
+describe("alarms", () => {
+  const alarms = () => lab.page.getByTestId("alarms").locator("li").filter({ hasText: "reach the length limit" });
+  const rollouts = () =>
+    alarms()
+      .first()
+      .getByRole("link", { name: /^loop 1, group 1/ });
+
+  it("are listed with their step and rollouts, and can be dismissed while the page has the run", async () => {
+    const { page } = lab;
+    await show(page, { screen: "train" });
+    await alarms().first().waitFor();
+    expect(await alarms().first().getByRole("link", { name: "Step 5" }).count()).toBe(1);
+    expect(await rollouts().count()).toBeGreaterThan(0);
+    const before = await alarms().count();
+    await alarms().first().getByRole("button", { name: "Dismiss" }).click();
+    await expect.poll(() => alarms().count()).toBe(before - 1);
+  });
+
+  it("come back with the stored run after a reload, and lead to a rollout", async () => {
+    const { page } = lab;
+    await page.goto("about:blank");
+    await page.goto(`${lab.url}#screen=train&run=${runId}`);
+    await alarms().first().waitFor();
+    expect(await page.getByRole("button", { name: "Dismiss" }).count()).toBe(0);
+    expect(await violations(page)).toEqual([]);
+    const link = rollouts().first();
+    const id = new URLSearchParams(((await link.getAttribute("href")) as string).slice(1)).get("rollout");
+    expect(id).toMatch(/^5-1-0-\d$/);
+    await link.click();
+    await page.locator("main[data-screen=rollouts]").waitFor();
+    await page.getByTestId("rollout-card").first().waitFor();
+    expect(new URLSearchParams(new URL(page.url()).hash.slice(1)).get("run")).toBe(runId);
+    expect(await problems(page)).toEqual([]);
+    expect(lab.consoleErrors).toEqual([]);
+  });
+});

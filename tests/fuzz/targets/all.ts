@@ -1,0 +1,24 @@
+/** The targets by name, each loaded when it is asked for. */
+import type { Target } from "../target.ts";
+
+export const TARGETS = {
+  arrow: async () => (await import("./arrow.ts")).arrow,
+  parquet: async () => (await import("./arrow.ts")).parquet,
+  safetensors: async () => (await import("./safetensors.ts")).safetensors,
+  rle: async () => (await import("./rle.ts")).rle,
+  rollouts: async () => (await import("./rollouts.ts")).rollouts,
+  run: async () => (await import("./run.ts")).run,
+  checkpoint: async () => (await import("./checkpoint.ts")).checkpoint,
+  zip: async () => (await import("./zip.ts")).zip,
+  tokenizer: async () => (await import("./tokenizer.ts")).tokenizer,
+  config: async () => (await import("./config.ts")).config,
+  settings: async () => (await import("./settings.ts")).settings,
+  address: async () => (await import("./address.ts")).address,
+  "model-cache": async () => (await import("./model-cache.ts")).modelCache,
+  judge: async () => (await import("./judge.ts")).judge,
+  adapter: async () => (await import("./adapter.ts")).adapter,
+} satisfies Readonly<Record<string, () => Promise<Target>>>;
+
+export type TargetName = keyof typeof TARGETS;
+
+export const TARGET_NAMES = Object.keys(TARGETS) as readonly TargetName[];

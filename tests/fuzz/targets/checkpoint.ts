@@ -1,0 +1,102 @@
+/** A stored checkpoint: what is read is complete and finite, or nothing is read. */
+import fc from "fast-check";
+import { readCheckpoint, writeCheckpoint } from "../../../src/engine/runs/checkpoint/checkpoint.ts";
+import { MARKER } from "../../../src/engine/runs/checkpoint/checkpoint-folder.ts";
+import type { CheckpointState, TensorMap } from "../../../src/engine/runs/checkpoint/checkpoint-state.ts";
+import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
+import { SHAPES, state } from "../../unit/runs/sample-checkpoint.ts";
+import { casesOf } from "../cases.ts";
+import { jsonDamage } from "../json.ts";
+import { type Case, check, type Files, type Target } from "../target.ts";
+import { intoStore, storeFiles } from "../valid.ts";
+import { SAFETENSORS_DAMAGE } from "./safetensors.ts";
+import { checkConfig } from "./settings.ts";
+
+const RUN = "brave-otter";
+const STEP = 100;
+
+const finite = (): TensorMap =>
+  new Map(
+    SHAPES.map(([name, shape], n) => {
+      const count = shape.reduce((product, side) => product * side, 1);
+      return [name, { shape, data: Float32Array.from({ length: count }, (_, at) => (at + 1) / (n + 3)) }];
+    }),
+  );
+
+const whole = memoryStore();
+const given: CheckpointState = {
+  ...state(STEP),
+  params: finite(),
+  ema: finite(),
+  moments: { m: finite(), v: finite() },
+};
+await writeCheckpoint(whole, RUN, given);
+
+/** The marker with the sizes that the damaged files have, and without hashes as older versions wrote it: damage with intent. */
+function withList(files: Files): Files {
+  const path = Object.keys(files).find((name) => name.endsWith(`/${MARKER}`));
+  if (path === undefined) return files;
+  try {
+    const { hashes: _, ...list } = JSON.parse(new TextDecoder().decode(files[path])) as {
+      readonly hashes: unknown;
+      readonly files: Record<string, unknown>;
+    };
+    const folder = path.slice(0, path.lastIndexOf("/"));
+    for (const name of Object.keys(list.files)) {
+      const bytes = files[`${folder}/${name}`];
+      if (bytes === undefined) continue;
+      list.files[name] = bytes.length;
+    }
+    return { ...files, [path]: new TextEncoder().encode(JSON.stringify(list)) };
+  } catch {
+    // The list itself is damaged.
+    return files;
+  }
+}
+
+const damaged = casesOf({ checkpoint: await storeFiles(whole, RUN) }, (path) =>
+  path.endsWith(".json") ? jsonDamage() : SAFETENSORS_DAMAGE,
+);
+const honest = fc
+  .tuple(damaged.cases, fc.boolean())
+  .map(
+    ([{ what, files }, listed]): Case =>
+      listed ? { what: `${what}; its list of files fits`, files: () => withList(files()) } : { what, files },
+  );
+
+function checkTensors(map: TensorMap, what: string): void {
+  check(String([...map.keys()]) === String(SHAPES.map(([name]) => name)), `${what}: tensors ${[...map.keys()]}`);
+  for (const [name, shape] of SHAPES) {
+    const tensor = map.get(name);
+    check(String(tensor?.shape) === String(shape), `${what}: ${name} is [${tensor?.shape}]`);
+    check(tensor?.data.length === shape.reduce((product, side) => product * side, 1), `${what}: ${name} is cut`);
+    check(tensor.data.every(Number.isFinite), `${what}: ${name} is not finite`);
+  }
+}
+
+export const checkpoint: Target = {
+  inputs: damaged.inputs,
+  cases: honest,
+  async read(files) {
+    const store = memoryStore();
+    await intoStore(store, files);
+    const read = await readCheckpoint(store, RUN, STEP);
+    checkTensors(read.params, "weights");
+    if (read.ema !== null) checkTensors(read.ema, "average");
+    checkTensors(read.moments.m, "first moment");
+    checkTensors(read.moments.v, "second moment");
+    check(read.step === STEP, `a step of ${read.step}`);
+    check(Number.isSafeInteger(read.optimiserStep) && read.optimiserStep >= 0, `${read.optimiserStep} updates`);
+    check(
+      [...read.moments.v.values()].every(({ data }) => data.every((value) => value >= 0)),
+      "a negative square",
+    );
+    checkConfig(read.config);
+    const { lora, best } = read;
+    check(lora === null || (Number.isInteger(lora.r) && lora.r >= 1 && lora.alpha > 0), "LoRA without rank or alpha");
+    check(
+      best === undefined || (Number.isSafeInteger(best.step) && Number.isFinite(best.metric)),
+      "a best that is none",
+    );
+  },
+};

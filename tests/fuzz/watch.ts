@@ -1,0 +1,78 @@
+/**
+ * Readers in a thread that can be ended: one that uses more than five seconds of processor time or a gigabyte is a fault.
+ * Wall time decides nothing, so a busy machine changes no verdict; a reader that neither works nor answers is given up
+ * after minutes.
+ */
+import { Worker } from "node:worker_threads";
+import type { Order, Verdict } from "./thread-run.ts";
+
+const CPU_SECONDS = 5;
+const BYTES = 2 ** 30;
+/** Without an answer for so long, and without work: a promise that is never kept. */
+const IDLE_SECONDS = 300;
+const POLL = 20;
+
+export interface Watched {
+  /** The verdict on one input; one at a time. */
+  judge(order: Order): Promise<Verdict>;
+  close(): Promise<void>;
+}
+
+const cpuSeconds = (): number => {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1e6;
+};
+const peak = (): number => process.resourceUsage().maxRSS * 1024;
+
+/** Opens the thread at the first input, and a new one after each that had to be ended. */
+export function watched(): Watched {
+  let worker: Worker | null = null;
+  const open = async (): Promise<Worker> => {
+    const own = new Worker(new URL("./thread.mjs", import.meta.url), {
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: BYTES / 2 ** 20 },
+    });
+    own.unref();
+    return own;
+  };
+  const end = async (): Promise<void> => {
+    const own = worker;
+    worker = null;
+    await own?.terminate();
+  };
+  return {
+    close: end,
+    async judge(order) {
+      worker ??= await open();
+      const own = worker;
+      const [cpu, memory, before, start] = [cpuSeconds(), process.memoryUsage.rss(), peak(), performance.now()];
+      const verdict = await new Promise<Verdict>((resolve) => {
+        const poll = setInterval(() => {
+          const used = cpuSeconds() - cpu;
+          const held = process.memoryUsage.rss() - memory;
+          if (used > CPU_SECONDS) done({ kind: "hang", said: `more than ${CPU_SECONDS} s of processor time` });
+          else if (held > BYTES) done({ kind: "memory", said: `${(held / 2 ** 20).toFixed(0)} MiB more than before` });
+          else if (performance.now() - start > 1000 * IDLE_SECONDS) done({ kind: "hang", said: "no answer" });
+        }, POLL);
+        const done = (found: Verdict): void => {
+          clearInterval(poll);
+          own.off("message", done).off("error", failed);
+          resolve(found);
+        };
+        const failed = (error: Error & { code?: string }): void => {
+          const full = error.code === "ERR_WORKER_OUT_OF_MEMORY";
+          worker = null;
+          done({ kind: full ? "memory" : "raw error", said: String(error.stack ?? error).slice(0, 1500) });
+        };
+        own.on("message", done).on("error", failed);
+        own.postMessage(order);
+      });
+      // Between two looks a reader may have taken and given back more than it may.
+      const grown = peak() - Math.max(before, memory);
+      const late = verdict.kind === "accepted" || verdict.kind === "refused";
+      if (late && grown > BYTES) return { kind: "memory", said: `${(grown / 2 ** 20).toFixed(0)} MiB at its peak` };
+      if (!late && (verdict.kind === "hang" || verdict.kind === "memory")) await end();
+      return verdict;
+    },
+  };
+}

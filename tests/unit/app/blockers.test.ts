@@ -1,0 +1,63 @@
+import { describe, expect, it } from "vitest";
+import { loadedBlocker, startBlocker } from "../../../src/app/clients/blockers.ts";
+import { type SessionState, sessionStore } from "../../../src/app/stores/session.ts";
+import type { RegionSummary } from "../../../src/engine/data/sample.ts";
+import type { DataSetInfo } from "../../../src/protocol/data.ts";
+import type { ModelInfo, RunPlan } from "../../../src/protocol/trainer.ts";
+
+const before = sessionStore.getState();
+/** Everything that a run draws from is there; what it is does not matter to the blockers. */
+const ready: SessionState = {
+  ...before,
+  rows: [{ id: "row" } as RegionSummary],
+  dataInfo: { name: "rows", checks: [] as DataSetInfo["checks"] } as DataSetInfo,
+  model: { name: "model" } as ModelInfo,
+};
+
+describe("what keeps a run from beginning", () => {
+  it("is nothing once rows and model are there", () => {
+    expect(startBlocker(ready)).toBeNull();
+    expect(loadedBlocker(ready)).toBeNull();
+  });
+
+  it("is not a check that stops nobody", () => {
+    const checks = [{ name: "data set named", ok: false, blocks: false, detail: "another name" }] as const;
+    expect(startBlocker({ ...ready, dataInfo: { checks } as unknown as DataSetInfo })).toBeNull();
+  });
+
+  it.each<[string, Partial<SessionState>, RegExp]>([
+    ["no GPU", { gpuError: { code: "unsupported", message: "There is no WebGPU" } }, /no WebGPU/],
+    ["no rows", { rows: [] }, /No rows are loaded/],
+    [
+      "rows that fail a check",
+      {
+        dataInfo: {
+          checks: [{ name: "masks decode", ok: false, blocks: true, detail: "9 of 9 masks" }],
+        } as unknown as DataSetInfo,
+      },
+      /not ready for training: 9 of 9 masks/,
+    ],
+    ["rows under way", { opening: { files: 0, filesTotal: 1, rows: 0, file: "" } }, /still being read/],
+    ["no model", { model: null }, /No model is loaded/],
+    [
+      "a model under way",
+      { modelProgress: { loadedBytes: 0, totalBytes: 0, what: "Reading the folder", rate: 0 } },
+      /still being loaded/,
+    ],
+  ])("is %s, for a new run and a resumed one", (_, change, sentence) => {
+    expect(startBlocker({ ...ready, ...change })).toMatch(sentence);
+    expect(loadedBlocker({ ...ready, ...change })).toMatch(sentence);
+  });
+
+  it.each<[string, Partial<SessionState>, RegExp]>([
+    [
+      "a judge without an address",
+      { config: { ...before.config, judge: "dlc", judgeProvider: "server", judgeUrl: "" } },
+      /The judge is on but has no address/,
+    ],
+    ["a plan that does not fit", { plan: { problems: ["It takes too much"] } as unknown as RunPlan }, /takes too much/],
+  ])("is %s for a new run alone: a resumed one has settings of its own", (_, change, sentence) => {
+    expect(startBlocker({ ...ready, ...change })).toMatch(sentence);
+    expect(loadedBlocker({ ...ready, ...change })).toBeNull();
+  });
+});

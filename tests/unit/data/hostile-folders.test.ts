@@ -1,0 +1,138 @@
+/** Folders, names and pictures made to keep a reader busy, to overwrite one another, or to act on a terminal. */
+import { spawnSync } from "node:child_process";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { crc32, deflateSync } from "node:zlib";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { root } from "../../../scripts/lib/ensure.mjs";
+import { nodeFolder, nodeFolders } from "../../../scripts/lib/node-files.ts";
+import { decodeImage } from "../../../scripts/lib/node-images.ts";
+import { toldApart } from "../../../src/app/components/upload/told-apart.ts";
+import { distinctNames } from "../../../src/engine/bytes/names.ts";
+import { mergeFolders, pickedFolder } from "../../../src/engine/data/blob-source.ts";
+import { openRegionSet } from "../../../src/engine/data/region-set.ts";
+import { writeRegionShard } from "../../../src/engine/data/write-shard.ts";
+import { markUnseen } from "../../../src/engine/errors.ts";
+import { row } from "./make.ts";
+
+const shard = writeRegionShard([row(), row()]);
+let directory: string;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "hostile-"));
+});
+afterAll(() => rm(directory, { recursive: true, force: true }));
+
+it("links that lead in circles, to what is there already or to nothing: every file is taken once", async () => {
+  const [set, beside] = [join(directory, "set"), join(directory, "beside")];
+  await mkdir(join(set, "inner"), { recursive: true });
+  await mkdir(join(beside, "deep"), { recursive: true });
+  for (const path of ["set/a.arrow", "set/inner/b.arrow", "beside/c.arrow", "beside/deep/d.arrow"]) {
+    await writeFile(join(directory, path), shard);
+  }
+  const links = { here: ".", up: "..", again: "inner", "inner/back": "..", "a-too.arrow": "a.arrow", gone: "nowhere" };
+  for (const [name, target] of Object.entries(links)) await symlink(target, join(set, name));
+  await symlink(beside, join(set, "other"));
+  await symlink(join(beside, "deep"), join(set, "last"));
+  await symlink(set, join(beside, "deep", "home"));
+  expect((await nodeFolder(set)).paths).toEqual(["a.arrow", "inner/b.arrow", "other/c.arrow", "last/d.arrow"].sort());
+  expect((await nodeFolder(join(set, "here"))).paths).toHaveLength(4);
+});
+
+it("files and folders of one name are all kept, under names that tell them apart", async () => {
+  const file = new Blob([shard]);
+  const folder = pickedFolder([
+    { path: "a.arrow", file },
+    { path: "a.arrow", file },
+    { path: "a-2.arrow", file },
+    { path: "train/x", file },
+    { path: "train/x", file },
+  ]);
+  expect(folder.paths).toEqual(["a-2-2.arrow", "a-2.arrow", "a.arrow", "train/x", "train/x-2"]);
+  expect((await openRegionSet(folder)).summaries).toHaveLength(6);
+  const one = pickedFolder([{ path: "a.arrow", file }]);
+  expect(mergeFolders([1, 2, 3].map(() => ({ name: "train", folder: one }))).paths).toEqual([
+    "train-2/a.arrow",
+    "train-3/a.arrow",
+    "train/a.arrow",
+  ]);
+  const given = toldApart([
+    [{ path: "train/a.arrow", file }],
+    [{ path: "a.arrow", file }],
+    [],
+    [
+      { path: "train/a.arrow", file },
+      { path: "train/deep/b.arrow", file },
+    ],
+    [{ path: "a.arrow", file }],
+  ]);
+  expect(given.map(({ path }) => path)).toEqual([
+    "train/a.arrow",
+    "a.arrow",
+    "train-2/a.arrow",
+    "train-2/deep/b.arrow",
+    "a-2.arrow",
+  ]);
+  await mkdir(join(directory, "one", "train"), { recursive: true });
+  await mkdir(join(directory, "two", "train"), { recursive: true });
+  for (const part of ["one", "two"]) await writeFile(join(directory, part, "train", "a.arrow"), shard);
+  const both = await nodeFolders(["one", "two"].map((part) => join(directory, part, "train")));
+  expect(both.paths).toEqual(["train-2/a.arrow", "train/a.arrow"]);
+});
+
+const ODD = "red\u001b[31m\u202egnp.\u0007\u009b2J.arrow";
+
+it("control characters and marks in names are shown as numbers, in captions they are left out", async () => {
+  const name = distinctNames();
+  expect(name(ODD)).toBe("red\\u001b[31m\\u202egnp.\\u0007\\u009b2J.arrow");
+  expect(JSON.parse(`"${markUnseen("\u202e\u0007é\u{1f600}")}"`)).toBe("\u202e\u0007é\u{1f600}");
+  const bytes = writeRegionShard([row({ category: ["b\u202eox"] }, "A \u202ered\u001b[31m box.\nTwo lines.")]);
+  const set = await openRegionSet(pickedFolder([{ path: ODD, file: new Blob([bytes]) }]));
+  expect(set.summaries[0]).toMatchObject({ caption: "A red[31m box.\nTwo lines.", category: ["box"] });
+  expect(set.summaries[0]?.id).toBe(`${markUnseen(ODD)}#0`);
+});
+
+it("nothing of a file's name or content reaches the terminal as it is", async () => {
+  const odd = join(directory, "odd");
+  await mkdir(odd);
+  await writeFile(join(odd, ODD), shard);
+  await writeFile(join(odd, `no${ODD}`), "no shard \u001b[2J");
+  for (const args of [[odd], [odd, "--json"], [join(odd, `missing${ODD}`)]]) {
+    const tsx = join(root, "node_modules", ".bin", "tsx");
+    const { stdout, stderr } = spawnSync(tsx, [join(root, "scripts", "check-data.ts"), ...args], { encoding: "utf8" });
+    expect(`${stdout}${stderr}`).toMatch(/gnp/);
+    expect(`${stdout}${stderr}`).not.toMatch(/[^\P{Cc}\n]|[\u202a-\u202e]/u);
+  }
+});
+
+/** A PNG of other pixel bytes than its header states. */
+function pngOf(width: number, height: number, content: Uint8Array, depth = 8, colour = 2): Uint8Array<ArrayBuffer> {
+  const chunk = (kind: string, data: Uint8Array): Buffer => {
+    const body = Buffer.concat([Buffer.from(kind), data]);
+    const all = Buffer.alloc(body.length + 8);
+    all.writeUInt32BE(data.length, 0);
+    all.set(body, 4);
+    all.writeUInt32BE(crc32(body), body.length + 4);
+    return all;
+  };
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(width, 0);
+  header.writeUInt32BE(height, 4);
+  header.set([depth, colour], 8);
+  const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+  const parts = [chunk("IHDR", header), chunk("IDAT", deflateSync(content)), chunk("IEND", new Uint8Array(0))];
+  return new Uint8Array(Buffer.concat([signature, ...parts]));
+}
+
+it("a PNG is decoded only as far as its header goes", async () => {
+  const decode = (bytes: Uint8Array<ArrayBuffer>, width: number, height: number) =>
+    decodeImage({ bytes, mime: "image/png", width, height, orientation: 1 });
+  const exact = new Uint8Array(20 * 61);
+  expect((await decode(pngOf(20, 20, exact), 20, 20)).data).toHaveLength(1200);
+  const bomb = pngOf(20, 20, new Uint8Array(2 ** 27));
+  expect(bomb.length).toBeLessThan(2 ** 18);
+  await expect(decode(bomb, 20, 20)).rejects.toThrow("the picture's PNG holds more than its 20 x 20 pixels");
+  await expect(decode(pngOf(20, 20, exact.subarray(1)), 20, 20)).rejects.toThrow("holds fewer than its 20 x 20 pixels");
+  const deep = pngOf(5000, 5000, exact, 16, 6);
+  await expect(decode(deep, 5000, 5000)).rejects.toThrow("unpacks to 200005000 bytes, more than the 134217728 allowed");
+});

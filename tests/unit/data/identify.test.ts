@@ -1,0 +1,58 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { root } from "../../../scripts/lib/ensure.mjs";
+import { nodeFolder } from "../../../scripts/lib/node-files.ts";
+import { decodeImage } from "../../../scripts/lib/node-images.ts";
+import { checkRegionSet } from "../../../src/engine/data/check.ts";
+import type { Column, ColumnType } from "../../../src/engine/data/column-type.ts";
+import { identify, type Layout, layoutOf } from "../../../src/engine/data/identify.ts";
+import { openRegionSet } from "../../../src/engine/data/region-set.ts";
+
+const text: ColumnType = { kind: "text", layout: "small" };
+const column = (name: string, type: ColumnType = text): Column => ({ name, type, nullable: true });
+const struct = (...names: string[]): ColumnType => ({ kind: "struct", fields: names.map((name) => column(name)) });
+const list = (type: ColumnType): ColumnType => ({ kind: "list", item: column("item", type), layout: "small" });
+
+const image = column("image", struct("bytes", "path"));
+const rle = struct("counts", "size");
+const turns = column("conversations", list(struct("from", "value")));
+const GAR = layoutOf([image, column("mask_rle", rle), turns]);
+const DAM = layoutOf([image, column("mask_rle", rle), column("caption")]);
+
+test("the columns decide what rows are, with the sign that tells it", () => {
+  expect(GAR).toEqual({
+    family: "gar",
+    what: "Grasp-Any-Region Fine-Grained (conversations beside mask_rle, a struct)",
+  });
+  expect(layoutOf([image, column("mask_rle", list(rle)), turns]).what).toContain("Relation");
+  expect(DAM.what).toBe("describe-anything (a caption beside mask_rle)");
+  expect(layoutOf([column("jpg"), column("pickle"), column("__key__")])).toMatchObject({ family: "dam" });
+  expect(layoutOf([image, column("mask", rle), turns]).family).toBe("other");
+  expect(layoutOf([]).family).toBe("other");
+});
+
+test.each<[readonly Layout[], string, boolean]>([
+  [[GAR], "nvidia/describe-anything-dataset", true],
+  [[GAR], "GAR/Fine-Grained-Dataset-Part1", false],
+  [[GAR], "GAR/describe-anything", false],
+  [[GAR], "my regions", false],
+  [[GAR], "madam", false],
+  [[DAM], "describe_anything", false],
+  [[DAM], "Grasp-Any-Region-Dataset", true],
+  [[GAR, DAM], "describe-anything", false],
+  [[{ family: "other", what: "x" }], "DAM", true],
+  [[], "describe-anything", false],
+])("%j under the name %s", (layouts, name, conflict) => {
+  expect(identify(layouts, [name]).conflict !== undefined).toBe(conflict);
+});
+
+test("the demo shards go by what they say of themselves, not by a data set whose columns they share", async () => {
+  const set = await openRegionSet(await nodeFolder(join(root, "public", "pocket", "shards")));
+  expect(new Set(set.files.map(({ adapter }) => adapter))).toEqual(new Set(["conversations, one mask a row"]));
+  const checks = await checkRegionSet(set, decodeImage, () => 0, ["pocket shards"]);
+  const named = checks.find(({ name }) => name === "data set named");
+  expect(named?.ok).toBe(true);
+  expect(named?.detail).toContain(
+    'described as "Scenes of drawings with region captions from vague to discriminating."',
+  );
+});

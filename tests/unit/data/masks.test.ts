@@ -1,0 +1,222 @@
+import { crc32 } from "node:zlib";
+import { encode } from "fast-png";
+import { zlibSync } from "fflate";
+import { describe, expect, test } from "vitest";
+import { decodeImage } from "../../../scripts/lib/node-images.ts";
+import { memoryFolder, memorySource } from "../../../src/engine/bytes/memory.ts";
+import { checkRegionSet } from "../../../src/engine/data/check.ts";
+import { splitMasks } from "../../../src/engine/data/mask/mask-items.ts";
+import { readMask } from "../../../src/engine/data/mask/mask-read.ts";
+import { decodeRle, rleArea } from "../../../src/engine/data/mask/rle.ts";
+import { openRegionSet } from "../../../src/engine/data/region-set.ts";
+import { siblingsOf } from "../../../src/engine/data/siblings.ts";
+import { writeRegionShard } from "../../../src/engine/data/write-shard.ts";
+import { boxMask, png, row } from "./make.ts";
+
+const SIZE = { height: 12, width: 16, find: () => undefined };
+
+/** A box of 5 x 4 pixels as rows. */
+const rows = (on: unknown, off: unknown): unknown[][] =>
+  Array.from({ length: 12 }, (_, y) =>
+    Array.from({ length: 16 }, (_cell, x) => (x >= 3 && x < 8 && y >= 2 && y < 6 ? on : off)),
+  );
+
+describe("bitmaps", () => {
+  test.each([
+    ["0 and 1", rows(1, 0)],
+    ["big integers", rows(1n, 0n)],
+    ["booleans", rows(true, false)],
+    ["0 and 255", rows(255, 0)],
+    ["labels of things", rows(7, 0)],
+    ["probabilities", rows(0.75, 0.25)],
+    ["missing values as background", rows(1, null)],
+    ["flat", rows(1, 0).flat()],
+    ["flat booleans", rows(true, false).flat()],
+    ["one channel", rows(1, 0).map((line) => line.map((pixel) => [pixel]))],
+  ])("%s", async (_name, mask) => {
+    expect(splitMasks(mask, SIZE)).toEqual([mask]);
+    const rle = await readMask(mask, SIZE);
+    expect([rle.size, rleArea(rle)]).toEqual([[12, 16], 20]);
+    expect([...decodeRle(rle)]).toEqual([...decodeRle(boxMask(12, 16, 3, 2, 5, 4))]);
+  });
+
+  test("a list of flat bitmaps, or of bitmaps, is one mask each", () => {
+    expect(splitMasks([rows(1, 0).flat(), rows(0, 1).flat()], SIZE)?.length).toBe(2);
+    expect(splitMasks([rows(1, 0), rows(0, 1)], SIZE)?.length).toBe(2);
+  });
+
+  test("rows of 0 and 1 of another size than the picture are a bitmap of that size, not polygons", async () => {
+    const small = rows(1, 0).map((line) => line.slice(0, 8));
+    expect((await readMask(small, SIZE)).size).toEqual([12, 8]);
+    const wide = Array.from({ length: 9 }, () => Array<number>(16).fill(3));
+    expect((await readMask(wide, SIZE)).size).toEqual([9, 16]);
+  });
+});
+
+describe("polygons", () => {
+  test.each([
+    ["flat", [[3, 2, 8, 2, 8, 6, 3, 6]]],
+    ["one flat list", [3, 2, 8, 2, 8, 6, 3, 6]],
+    [
+      "points",
+      [
+        [3, 2],
+        [8, 2],
+        [8, 6],
+        [3, 6],
+      ],
+    ],
+    [
+      "polygons of points",
+      [
+        [
+          [3, 2],
+          [8, 2],
+          [8, 6],
+          [3, 6],
+        ],
+      ],
+    ],
+    ["fractions of the picture", [[3 / 16, 2 / 12, 8 / 16, 2 / 12, 8 / 16, 6 / 12, 3 / 16, 6 / 12]]],
+    ["as wide as the picture", [[3, 2, 5, 2, 6, 2, 7, 2, 8, 2, 8, 6, 5, 6, 3, 6]]],
+  ])("%s", async (_name, mask) => {
+    expect(rleArea(await readMask(mask, SIZE))).toBe(20);
+  });
+});
+
+test("what is no mask is one sentence", async () => {
+  const cases: [unknown, string][] = [
+    [null, "the mask is null"],
+    [[], "the mask is an empty list"],
+    [[1, 2, 3, 4], "the mask is a list of 4 numbers, not one for each of 16 x 12 pixels"],
+    [{ area: 3 }, "the mask is a struct with neither counts nor bytes"],
+    [["a"], "the mask is neither run lengths, a bitmap, polygons nor a picture"],
+    ["masks/1.png", 'the mask is not in the shard, only its path "masks/1.png", and no such file lies beside it'],
+    [
+      { bytes: cellOf(new Uint8Array(40).fill(255)) },
+      "the mask is a picture that is neither PNG nor TIFF; only these keep a mask without loss",
+    ],
+    [
+      cellOf(new Uint8Array(7)),
+      "the mask is 7 bytes, neither an encoded picture nor a byte for each of 16 x 12 pixels",
+    ],
+  ];
+  for (const [mask, sentence] of cases) await expect(readMask(mask, SIZE)).rejects.toThrow(sentence);
+});
+
+test("a PNG mask that unpacks to more than its pixels is refused before it is unpacked", async () => {
+  const chunk = (kind: string, body: Uint8Array): number[] => {
+    const word = (value: number): number[] => [24, 16, 8, 0].map((shift) => (value >>> shift) & 255);
+    const checked = Uint8Array.from([...new TextEncoder().encode(kind), ...body]);
+    return [...word(body.length), ...checked, ...word(crc32(checked))];
+  };
+  const header = Uint8Array.from([0, 0, 0, 16, 0, 0, 0, 12, 8, 0, 0, 0, 0]);
+  const bomb = (bytes: number): Uint8Array =>
+    Uint8Array.from([
+      ...[0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10],
+      ...chunk("IHDR", header),
+      ...chunk("IDAT", zlibSync(new Uint8Array(bytes))),
+      ...chunk("IEND", new Uint8Array(0)),
+    ]);
+  await expect(readMask(cellOf(bomb(2 ** 24)), SIZE)).rejects.toThrow(
+    "the mask's PNG holds more than its 16 x 12 pixels",
+  );
+  expect((await readMask(cellOf(bomb(17 * 12)), SIZE)).size).toEqual([12, 16]);
+  await expect(readMask(cellOf(bomb(17 * 12).subarray(0, 45)), SIZE)).rejects.toThrow("the mask's PNG is cut off");
+});
+
+test("a TIFF mask that is cut off or compressed is refused", async () => {
+  const entry = (tag: number, value: number): number[] => [tag & 255, tag >> 8, 4, 0, 1, 0, 0, 0, value, 0, 0, 0];
+  const tiff = (packing: number): Uint8Array => {
+    const tags = [entry(256, 16), entry(257, 12), entry(258, 8), entry(259, packing), entry(273, 70)];
+    return Uint8Array.from([
+      0x49,
+      0x49,
+      42,
+      0,
+      8,
+      0,
+      0,
+      0,
+      tags.length,
+      0,
+      ...tags.flat(),
+      ...rows(1, 0).flat().map(Number),
+    ]);
+  };
+  expect(rleArea(await readMask(cellOf(tiff(1)), SIZE))).toBe(20);
+  await expect(readMask(cellOf(tiff(5)), SIZE)).rejects.toThrow("the mask's TIFF is compressed");
+  await expect(readMask(cellOf(tiff(1).subarray(0, 200)), SIZE)).rejects.toThrow("the mask's TIFF is damaged");
+});
+
+test("many labels in a PNG mask are things, shades around white are edges", async () => {
+  const grey = (value: (at: number) => number): unknown =>
+    cellOf(
+      encode({ width: 16, height: 12, channels: 1, data: Uint8Array.from({ length: 192 }, (_, at) => value(at)) }),
+    );
+  expect(
+    rleArea(
+      await readMask(
+        grey((at) => (at < 92 ? 0 : at)),
+        SIZE,
+      ),
+    ),
+  ).toBe(100);
+  expect(
+    rleArea(
+      await readMask(
+        grey((at) => (at < 40 ? 2 * at : 255)),
+        SIZE,
+      ),
+    ),
+  ).toBe(152);
+});
+
+test("files beside a shard are found by their path, by a shorter one, and never by guessing", () => {
+  const folder = memoryFolder({
+    "train/images/1.png": "a",
+    "train/images/2.png": "b",
+    "test/images/2.png": "c",
+    "train/data.arrow": "d",
+  });
+  const find = siblingsOf(folder)("train/data.arrow");
+  const path = (text: string): string | undefined => find(text)?.name;
+  expect(path("images/1.png")).toBe("train/images/1.png");
+  expect(path("./images/2.png")).toBe("train/images/2.png");
+  expect(path("/srv/someone/train/images/2.png")).toBe("train/images/2.png");
+  expect(path("C:\\set\\test\\images\\2.png")).toBe("test/images/2.png");
+  expect(path("1.png")).toBe("train/images/1.png");
+  expect(path("2.png")).toBeUndefined();
+  expect(path("../train/images/1.png")).toBeUndefined();
+  expect(path("")).toBeUndefined();
+});
+
+test("a set whose masks cover next to nothing is not ready for training", async () => {
+  const set = async (...areas: number[]) =>
+    checkRegionSet(
+      await openRegionSet(
+        memoryFolder({ "a.arrow": writeRegionShard(areas.map((n) => row({ mask: boxMask(24, 32, 2, 2, n, 1) }))) }),
+      ),
+      decodeImage,
+      () => 0,
+    );
+  const bad = await set(1, 3, 20);
+  expect(bad.find(({ name }) => name === "masks decode")).toMatchObject({ ok: false });
+  expect(bad.find(({ name }) => name === "masks decode")?.detail).toMatch(/^2 of 3 masks cover next to nothing/);
+  expect(bad.at(-1)).toMatchObject({ name: "ready for training", ok: false });
+  expect((await set(1, 20, 20)).at(-1)).toMatchObject({ ok: true });
+});
+
+function cellOf(bytes: Uint8Array): unknown {
+  const source = memorySource("cell", bytes);
+  return { length: bytes.length, read: (start = 0, end = bytes.length) => source.read(start, end) };
+}
+
+test("a picture named by path is read from beside the shard", async () => {
+  const bytes = png(32, 24);
+  const shard = writeRegionShard([row({ image: { bytes: null, path: "pictures/a.png" } })]);
+  const set = await openRegionSet(memoryFolder({ "s/a.arrow": shard, "s/pictures/a.png": bytes }));
+  expect(set.skipped).toEqual([]);
+  expect((await set.sample(0)).image.bytes).toEqual(bytes);
+  expect(set.ignored.map(({ reason }) => reason)).toEqual(["a picture, read where a row names it"]);
+});

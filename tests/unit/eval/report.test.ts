@@ -1,0 +1,97 @@
+/** What an evaluation reports: never a number of the rows that choose the best checkpoint. */
+import { describe, expect, it } from "vitest";
+import { evalReport } from "../../../src/engine/eval/report.ts";
+import { storeEvaluation } from "../../../src/engine/eval/store.ts";
+import { EVAL_METRICS, type RowScores, readEvaluations } from "../../../src/engine/runs/evaluations.ts";
+import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
+import { olderEvaluation, row, TERMS } from "../runs/sample-evaluations.ts";
+
+const reported = (value: number): RowScores[] => [0, 1, 2, 3].map((i) => row(`r${i}`, value + i / 10));
+const selected = (value: number, change: Partial<RowScores> = {}): RowScores[] =>
+  [0, 1].map((i) => row(`s${i}`, value, { part: "selection", ...change }));
+
+describe("an evaluation", () => {
+  it("reports the report rows alone: the selection rows change its selection value and nothing else", () => {
+    const before = { report: evalReport(0, [...reported(0.1), ...selected(0.1)], TERMS, null), rows: reported(0.1) };
+    const [one, other] = [0.2, 0.9].map((value) =>
+      evalReport(10, [...reported(0.3), ...selected(value)], TERMS, before),
+    );
+    expect(one?.selection).toEqual({ metric: "reward", n: 2, value: 0.2 });
+    expect(other?.selection).toEqual({ metric: "reward", n: 2, value: 0.9 });
+    expect({ ...one, selection: null }).toEqual({ ...other, selection: null });
+    expect(one?.n).toBe(4);
+    expect(one?.means.loop1_sampled).toBeCloseTo(0.45, 12);
+    expect(one?.reward?.scores.reward1_sampled?.mean).toBeCloseTo(0.45, 12);
+    expect(one?.difference?.loop1_sampled.mean).toBeCloseTo(0.2, 12);
+    // The other way round: what is reported does not choose.
+    const far = evalReport(10, [...reported(0.9), ...selected(0.2)], TERMS, before);
+    expect(far.selection).toEqual(one?.selection);
+  });
+
+  it.each([
+    ["reward", "both", 0.3],
+    ["reward", "1", 0.2],
+    ["reward", "2", 0.4],
+    ["reward_greedy", "both", 0.7],
+    ["grounding_iou", "both", 0.1],
+    ["loop2_sampled", "2", 0.1],
+  ] as const)("chooses by %s with loops %s", (bestMetric, loops, value) => {
+    const rewards = { reward1_sampled: 0.2, reward2_sampled: 0.4, reward1_greedy: 0.6, reward2_greedy: 0.8 };
+    const rows = [...reported(0.5), ...selected(0.1, { rewards })];
+    const { selection } = evalReport(0, rows, { ...TERMS, bestMetric, loops }, null);
+    expect(selection).toEqual({ metric: bestMetric, n: 2, value: expect.closeTo(value, 12) });
+  });
+
+  it("chooses nothing where a selection row has no reward, and reports over the rows that have one", () => {
+    const missing = { reward1_sampled: null, reward1_greedy: null, reward2_sampled: null, reward2_greedy: null };
+    const rows = [...reported(0.5), row("r4", 0, { rewards: missing }), ...selected(0.2)];
+    rows[rows.length - 1] = row("s1", 0.2, { part: "selection", rewards: missing });
+    const { selection, reward, n } = evalReport(0, rows, TERMS, null);
+    expect(selection).toEqual({ metric: "reward", n: 1, value: null });
+    expect(n).toBe(5);
+    expect(reward?.scores.reward2_greedy).toMatchObject({ n: 4, mean: expect.closeTo(0.65, 12), difference: null });
+    const none = evalReport(
+      0,
+      reported(0.5).map((own) => ({ ...own, rewards: missing })),
+      TERMS,
+      null,
+    );
+    expect([none.selection, none.reward?.scores.reward1_sampled]).toEqual([null, null]);
+  });
+});
+
+describe("stored evaluations", () => {
+  it("compare with the first of the run and replace those a resumed run repeats", async () => {
+    const store = memoryStore();
+    expect((await storeEvaluation(store, "r", 0, reported(0.1), TERMS)).difference).toBeNull();
+    await storeEvaluation(store, "r", 10, reported(0.2), TERMS);
+    await storeEvaluation(store, "r", 20, reported(0.3), TERMS);
+    const again = await storeEvaluation(store, "r", 10, reported(0.4), TERMS);
+    expect(again.difference?.loop1_greedy.mean).toBeCloseTo(0.3, 12);
+    expect([again.baseline, again.reward?.scores.reward1_greedy?.difference?.mean]).toEqual([
+      0,
+      expect.closeTo(0.3, 12),
+    ]);
+    expect((await readEvaluations(store, "r")).map((stored) => stored.report.step)).toEqual([0, 10]);
+  });
+
+  it("are not compared with those of an older version, which had other rows and another loop 2", async () => {
+    const store = memoryStore();
+    await store.write("r/eval.jsonl", `${JSON.stringify(olderEvaluation(0, 0.1))}\n`);
+    const first = await storeEvaluation(store, "r", 10, reported(0.2), TERMS);
+    expect([first.difference, first.baseline]).toEqual([null, undefined]);
+    const second = await storeEvaluation(store, "r", 20, reported(0.3), TERMS);
+    expect([second.baseline, second.difference?.grounding_iou.mean]).toEqual([10, expect.closeTo(0.1, 12)]);
+  });
+
+  it("compare own rewards only where the same judge counts", async () => {
+    const store = memoryStore();
+    await storeEvaluation(store, "r", 0, reported(0.1), { ...TERMS, judge: "asked" });
+    const { reward, difference } = await storeEvaluation(store, "r", 10, reported(0.2), {
+      ...TERMS,
+      judge: "left-out",
+    });
+    expect(reward?.scores.reward1_sampled?.difference).toBeNull();
+    for (const metric of EVAL_METRICS) expect(difference?.[metric].mean).toBeCloseTo(0.1, 12);
+  });
+});

@@ -1,0 +1,77 @@
+import { beforeAll, expect, test } from "vitest";
+import { normal } from "../../../src/engine/gpu/random.ts";
+import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
+import { embeddingPolicy } from "../../../src/engine/policy/mask/embedding-policy.ts";
+import { fieldPolicy } from "../../../src/engine/policy/mask/field-policy.ts";
+import type { Noise } from "../../../src/engine/policy/mask/gaussian-actions.ts";
+import type { MaskDraws } from "../../../src/engine/policy/mask/mask-policy.ts";
+import type { PhraseOutput } from "../../../src/engine/policy/phrase-output.ts";
+
+beforeAll(async () => {
+  await tf.setBackend("cpu");
+});
+
+const DRAWS: MaskDraws = {
+  normal: (rollout, position) => normal({ seed: 3, step: 1, loop: 2, row: 0, rollout, position, stream: 1 }),
+  uniform: () => 0.5,
+};
+
+/** What a decoder might give: four candidates of 8 × 8 logits and a prompt of 6 channels, times `scale`. */
+function output(scale: number): PhraseOutput {
+  const wave = (count: number, seed: number) =>
+    Float32Array.from({ length: count }, (_, i) => scale * Math.sin(seed + 0.7 * i));
+  const decoded = () => ({
+    masks: tf.tensor4d(wave(256, 1), [1, 4, 8, 8]),
+    iou: tf.tensor2d([[0.1, 0.2, 0.9, 0.3]]),
+    objectScore: tf.tensor2d([[1]]),
+  });
+  return { language: tf.tensor2d(wave(6, 2), [1, 6]), decoded, decode: decoded } as unknown as PhraseOutput;
+}
+
+/** How far the sampled field is from the mean, root mean square. */
+async function fieldNoise(noise: Noise, scale: number): Promise<number> {
+  const acted = await fieldPolicy(4, noise).act(output(scale), 5, DRAWS);
+  const gap = await (acted.logits as Tensor).sub(acted.greedy).square().mean().sqrt().data();
+  acted.dispose();
+  return gap[0] as number;
+}
+
+test("relative noise grows with the logits, absolute noise does not", async () => {
+  for (const [unit, growth] of [
+    ["relative", 10],
+    ["absolute", 1],
+  ] as const) {
+    const small = await fieldNoise({ sigma: 0.4, unit }, 1);
+    expect((await fieldNoise({ sigma: 0.4, unit }, 10)) / small).toBeCloseTo(growth, 3);
+  }
+});
+
+test.each([
+  ["field", (noise: Noise) => fieldPolicy(4, noise)],
+  ["embedding", (noise: Noise) => embeddingPolicy(noise)],
+] as const)(
+  "the %s policy gives the same log-probabilities where it samples and where it trains",
+  async (_, policy) => {
+    for (const unit of ["relative", "absolute"] as const) {
+      const from = output(2);
+      if (_ === "embedding") {
+        const one = from.decoded();
+        Object.assign(from, {
+          decode: () => ({
+            masks: tf.tile(one.masks, [3, 1, 1, 1]),
+            iou: tf.tile(one.iou, [3, 1]),
+            objectScore: tf.ones([3, 1]),
+          }),
+        });
+      }
+      const acted = await policy({ sigma: 0.3, unit }).act(from, 3, DRAWS);
+      const again = acted.logProbs(from);
+      const [logps, entropies] = [await again.logps.data(), await again.entropies.data()];
+      acted.logps.forEach((value, at) => {
+        expect(logps[at]).toBeCloseTo(value, 4);
+        expect(entropies[at]).toBeCloseTo(acted.entropies[at] as number, 5);
+      });
+      acted.dispose();
+    }
+  },
+);

@@ -1,0 +1,51 @@
+import { describe, expect, it } from "vitest";
+import { defaultConfig, parseSetting, requireConfig, SETTING_KEYS } from "../../../src/engine/config/parse.ts";
+import type { Setting } from "../../../src/engine/config/setting.ts";
+import { type LabConfig, SETTINGS } from "../../../src/engine/config/table.ts";
+import { LabError } from "../../../src/engine/errors.ts";
+import { refuseBlockers, settingBlockers } from "../../../src/engine/rl/run/blockers.ts";
+
+const MODEL = {
+  tiling: { minTiles: 1, maxTiles: 12, tileSize: 448, useThumbnail: true },
+  config: { sam2: { imageSize: 1024 } },
+};
+
+const told = (changes: Partial<LabConfig>, model: typeof MODEL = MODEL) =>
+  settingBlockers(model, requireConfig(changes, defaultConfig()));
+
+describe("settings that no step can be taken with", () => {
+  it("are named before the start, in one sentence", () => {
+    expect(told({ delta: 0.5 })).toEqual([
+      { setting: "delta", sentence: "Loss setting delta must be above 1, or 0 for none; no loss was computed." },
+    ]);
+    expect(told({ delta: 1 })).toHaveLength(1);
+    expect(told({ maskPolicy: "field", fieldGrid: 7 })[0]?.setting).toBe("fieldGrid");
+    expect(told({ maxTiles: 1 }, { ...MODEL, tiling: { ...MODEL.tiling, minTiles: 2 } })[0]?.sentence).toBe(
+      "At most 1 tiles are allowed, this model cuts a picture into at least 2; raise maxTiles",
+    );
+    const refuse = () => refuseBlockers(MODEL, { ...defaultConfig(), delta: 0.5 });
+    expect(refuse).toThrow(LabError);
+    expect(refuse).toThrow(/delta must be above 1, or 0/);
+  });
+
+  it("do not matter where they are not used", () => {
+    expect(told({ mode: "sft", delta: 0.5, maskPolicy: "field", fieldGrid: 7 })).toEqual([]);
+    expect(told({ loops: "1", maskPolicy: "field", fieldGrid: 7 })).toEqual([]);
+    expect(told({ delta: 0 })).toEqual([]);
+  });
+
+  it("are none of the table's own limits", () => {
+    for (const key of SETTING_KEYS) {
+      const setting: Setting = SETTINGS[key];
+      const values: readonly unknown[] =
+        setting.kind === "choice"
+          ? setting.choices.map(({ value }) => value)
+          : setting.kind === "int" || setting.kind === "float"
+            ? [setting.min, setting.max]
+            : [];
+      for (const value of values) expect(told({ [key]: value }), `${key} = ${String(value)}`).toEqual([]);
+    }
+    expect(parseSetting("epsilonLow", 1)).toHaveProperty("problem");
+    expect(parseSetting("epsilonLow", 0.99)).toEqual({ value: 0.99 });
+  });
+});

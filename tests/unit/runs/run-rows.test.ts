@@ -1,0 +1,102 @@
+import { describe, expect, it } from "vitest";
+import { defaultConfig } from "../../../src/engine/config/parse.ts";
+import { readSettingsFile } from "../../../src/engine/config/settings-file.ts";
+import type { LabConfig } from "../../../src/engine/config/table.ts";
+import { rowsHash } from "../../../src/engine/data/open-rows.ts";
+import { splitByImage } from "../../../src/engine/data/splits.ts";
+import { parseManifest } from "../../../src/engine/runs/manifest-schema.ts";
+import { evaluatedRows, type RowList, runRows, storedRunRows } from "../../../src/engine/runs/run-rows.ts";
+import { manifest as sampleManifest } from "./sample-run.ts";
+
+const LIST: RowList = {
+  dataSet: "shapes",
+  rows: Array.from({ length: 300 }, (_, at) => [`a.arrow#${at}`, `image-${Math.floor(at / 3)}`] as const),
+};
+const config = (changes: Partial<LabConfig> = {}): LabConfig => ({ ...defaultConfig(), heldOutShare: 0.2, ...changes });
+const imagesOf = (indices: readonly number[]): Set<string> =>
+  new Set(indices.map((at) => LIST.rows[at]?.[1] as string));
+
+describe("the rows of a run", () => {
+  it("are the same for every training seed and others for another split seed", () => {
+    const first = runRows(LIST, config({ seed: 1 }));
+    for (const seed of [2, 77, 4294967295]) expect(runRows(LIST, config({ seed }))).toEqual(first);
+    expect(runRows(LIST, config({ splitSeed: 2 })).heldOut).not.toEqual(first.heldOut);
+  });
+
+  it("are divided by image into training, selection and report rows", () => {
+    for (const splitSeed of [0, 1, 2, 3]) {
+      const { train, heldOut, selection, report } = runRows(LIST, config({ splitSeed }));
+      expect([train.length, heldOut.length, selection.length, report.length]).toEqual([240, 60, 15, 45]);
+      expect([...selection, ...report].sort((a, b) => a - b)).toEqual(heldOut);
+      expect([...train, ...heldOut].sort((a, b) => a - b)).toEqual(LIST.rows.map((_, at) => at));
+      const [trained, chosen, told] = [imagesOf(train), imagesOf(selection), imagesOf(report)];
+      expect(trained.size + chosen.size + told.size).toBe(100);
+    }
+  });
+
+  it("keep training and held-out rows whatever the selection share is", () => {
+    const none = runRows(LIST, config({ selectionShare: 0 }));
+    expect(none.selection).toEqual([]);
+    expect(none.report).toEqual(none.heldOut);
+    const half = runRows(LIST, config({ selectionShare: 0.5 }));
+    expect([half.train, half.heldOut]).toEqual([none.train, none.heldOut]);
+    expect(half.selection.length).toBe(30);
+  });
+
+  it("report a single held-out image and choose by none", () => {
+    const few: RowList = { dataSet: "few", rows: [["a#0", "a"] as const, ["a#1", "b"] as const] };
+    for (const selectionShare of [0, 0.25, 0.5]) {
+      const { selection, report } = runRows(few, config({ heldOutShare: 0.5, selectionShare }));
+      expect([selection.length, report.length]).toEqual([0, 1]);
+    }
+  });
+
+  it("are refused where none is left to train on", () => {
+    expect(() => runRows({ dataSet: "nothing", rows: [] }, config())).toThrow(/nothing has no row to train on/);
+  });
+
+  it("scored by an evaluation are evalRows in all, both parts filled", () => {
+    const rows = runRows(LIST, config());
+    const scored = (evalRows: number, selectionShare = 0.25) => {
+      const { selection, report } = evaluatedRows(rows, { evalRows, selectionShare });
+      return [selection.length, report.length];
+    };
+    expect(scored(24)).toEqual([6, 18]);
+    expect(scored(2)).toEqual([1, 1]);
+    expect(scored(2, 0.01)).toEqual([1, 1]);
+    expect(scored(10_000)).toEqual([15, 45]);
+    const none = { selection: [], report: rows.heldOut };
+    expect(evaluatedRows(none, { evalRows: 24, selectionShare: 0.25 }).report).toEqual(rows.heldOut.slice(0, 24));
+  });
+});
+
+describe("the rows of a stored run", () => {
+  const manifest = async (stored: object) => {
+    const data = { ...sampleManifest().data, hash: await rowsHash(LIST.rows) };
+    const parsed = parseManifest({ ...sampleManifest(), data, config: stored });
+    if ("problem" in parsed) throw new Error(parsed.problem);
+    return parsed.manifest;
+  };
+
+  it("are those it was trained on", async () => {
+    const settings = config({ seed: 5, splitSeed: 9, selectionShare: 0.5 });
+    expect(await storedRunRows(await manifest(settings), LIST)).toEqual(runRows(LIST, settings));
+  });
+
+  it("of a version without a split seed are those of its training seed", async () => {
+    const { splitSeed: _, selectionShare: __, ...older } = config({ seed: 5 });
+    const { train, heldOut } = await storedRunRows(await manifest(older), LIST);
+    const images = LIST.rows.map(([, imageId]) => ({ imageId }));
+    expect({ train, heldOut }).toEqual(splitByImage(images, 0.2, 5));
+    // Its settings as a file keep the rows as well, also under another training seed.
+    const settings = readSettingsFile(JSON.stringify({ ...sampleManifest(), config: older }), "run.json");
+    expect(settings.splitSeed).toBe(5);
+  });
+
+  it("are refused in another data set", async () => {
+    const other: RowList = { dataSet: "other", rows: LIST.rows.slice(1) };
+    await expect(storedRunRows(await manifest(config()), other)).rejects.toThrow(
+      /drew from shapes; other has other rows/,
+    );
+  });
+});

@@ -1,0 +1,52 @@
+/** Golden preprocessing and vision tower: bytes, InternViT, pixel shuffle and projector. */
+import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
+import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
+import { normalisePixels } from "../../../src/engine/model/preprocess/pixels.ts";
+import { projectVisual } from "../../../src/engine/model/projector.ts";
+import { pixelShuffle, visionTower } from "../../../src/engine/model/vision.ts";
+import { compareArrays, missed, type Tolerance } from "../compare.ts";
+import { type GoldenModel, openGoldenModel, type ParityDeps } from "../golden-model.ts";
+import { Captured } from "../probes.ts";
+import type { ParityRow } from "../row.ts";
+import { PREPROCESS_FILE, preprocessRows } from "./sa2va-preprocess.ts";
+
+const FILE = "golden_vision.safetensors";
+const TOLERANCE: Tolerance = { relative: 1e-4 };
+
+/** A row per array of the preprocessing and vision files, as far as the folder has them. */
+export async function* sa2vaVisionParity(folder: ByteFolder, deps: ParityDeps): AsyncGenerator<ParityRow> {
+  const model = await openGoldenModel(folder, deps);
+  const captured = new Captured();
+  try {
+    if (folder.get(PREPROCESS_FILE) === undefined) return;
+    yield* preprocessRows(model, deps);
+    if (folder.get(FILE) === undefined) return;
+    const golden = await model.arrays(FILE);
+    await runVision(model, captured);
+    for (const name of golden.names) {
+      const what = "vision tower and projector";
+      if (!captured.has(name)) yield missed(name, what, "nothing computes this array");
+      else yield compareArrays(name, what, await golden.read(name), await captured.read(name, false), TOLERANCE);
+    }
+  } finally {
+    captured.dispose();
+    model.dispose();
+  }
+}
+
+/** The tower on the golden bytes, so that a difference of the resize does not spread. */
+async function runVision(model: GoldenModel, captured: Captured): Promise<void> {
+  const { weights, config } = model;
+  const stored = await model.arrays(PREPROCESS_FILE);
+  const values = normalisePixels(Uint8Array.from(await stored.read("tiles_u8")));
+  tf.tidy(() => {
+    const pixels: Tensor = tf.tensor(values, [...stored.shape("tiles_u8")]);
+    // The last block is run too, even when the checkpoint selects an earlier state.
+    if (config.vision.selectLayer !== -1)
+      visionTower(weights, { ...config.vision, selectLayer: -1 }, pixels, captured.probe);
+    const tokens = visionTower(weights, config.vision, pixels, captured.probe);
+    const shuffled = pixelShuffle(config, tokens);
+    captured.probe("pixel_shuffle", shuffled);
+    captured.probe("mlp1", projectVisual(weights, shuffled));
+  });
+}

@@ -1,0 +1,117 @@
+/** Training pictures of the pocket model, drawn at the sizes the towers read, and its held-out pictures, drawn large. */
+import type { RgbImage } from "../../../src/engine/data/sample.ts";
+import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
+import { normalisePixels } from "../../../src/engine/model/preprocess/pixels.ts";
+import type { Sa2vaModel } from "../../../src/engine/model/sa2va.ts";
+import { encodeSam } from "../../../src/engine/model/sam2/neck.ts";
+import { pixelShuffle, visionTower } from "../../../src/engine/model/vision.ts";
+import type { Weights } from "../../../src/engine/model/weights/weights.ts";
+import { type CellWords, type SftRegion, shrink } from "../../../src/engine/sft/batch.ts";
+import type { PictureFeatures } from "../../../src/engine/sft/forward.ts";
+import { allWords, describe, drawDiscriminating, drawUnambiguous, drawVague } from "./describe.ts";
+import { type Dice, sceneDice } from "./dice.ts";
+import { renderScene } from "./draw.ts";
+import { drawScene, kindOf, place, type Scene, sizeOf, type Thing } from "./scene.ts";
+
+/** Share of captions that tell their region apart; the others only name it, so that sampling has something to choose. */
+const DISCRIMINATING = 0.5;
+
+export interface PocketPicture {
+  readonly rgb: RgbImage;
+  readonly regions: readonly SftRegion[];
+  readonly scene: Scene;
+  /** For every thing of the scene 0/1 where it is seen. */
+  readonly masks: readonly Uint8Array[];
+}
+
+export interface PocketWishes {
+  /** Share of captions that tell their region apart, 0..1. */
+  readonly discriminating?: number;
+}
+
+/**
+ * @param regions described things; things come again when the scene has fewer
+ * @param pixels side of picture and masks
+ */
+export function pocketPicture(
+  seed: number,
+  index: number,
+  regions: number,
+  pixels: number,
+  { discriminating = DISCRIMINATING }: PocketWishes = {},
+): PocketPicture {
+  const dice = sceneDice(seed, index);
+  const scene = drawScene(dice);
+  const { rgb, masks } = renderScene(scene, pixels);
+  const first = Math.floor(dice() * scene.things.length);
+  const own = Array.from({ length: regions }, (_, at) => {
+    const thing = (first + at) % scene.things.length;
+    return region(scene, thing, masks[thing] as Uint8Array, pixels, dice, discriminating);
+  });
+  return { scene, rgb, masks, regions: own };
+}
+
+/** Phrases are true of one thing only: for others no mask is the right one. */
+function region(
+  scene: Scene,
+  index: number,
+  mask: Uint8Array,
+  pixels: number,
+  dice: Dice,
+  discriminating: number,
+): SftRegion {
+  const thing = scene.things[index] as Thing;
+  const phrase = drawUnambiguous(thing, scene, dice);
+  const caption = dice() < discriminating ? drawDiscriminating(thing, scene, dice) : drawVague(thing, scene, dice);
+  return {
+    mask,
+    height: pixels,
+    width: pixels,
+    caption: describe(caption, dice),
+    phrase: describe(phrase, dice),
+    words: allWords(thing),
+  };
+}
+
+/** A thing names a token of which it covers at least this share. */
+const COVERS = 0.3;
+
+/** For every token of the picture where it is and, when a thing covers it, which. */
+export function cellWords(picture: PocketPicture, grid: number): CellWords {
+  const { things } = picture.scene;
+  const { width } = picture.rgb;
+  const covered = picture.masks.map((mask) => shrink(mask, width, width, grid));
+  return Array.from({ length: grid * grid }, (_, cell) => {
+    const x = ((cell % grid) + 0.5) / grid;
+    const y = (Math.floor(cell / grid) + 0.5) / grid;
+    const thing = things.find((_, index) => (covered[index]?.[cell] as number) >= COVERS);
+    const own = thing === undefined ? [] : [thing.colour, kindOf(thing).words[0] as string, sizeOf(thing)];
+    return [...place({ x, y }).split(" "), ...own];
+  });
+}
+
+/** Pixels of both towers for n pictures; owned by the caller. */
+export function towerInputs(
+  model: Sa2vaModel,
+  pictures: readonly PocketPicture[],
+): { readonly vision: Tensor; readonly sam: Tensor } {
+  const stack = (side: number): Tensor => {
+    const pixels = new Float32Array(pictures.length * side * side * 3);
+    pictures.forEach(({ rgb, scene }, at) => {
+      const sized = rgb.width === side ? rgb : renderScene(scene, side).rgb;
+      pixels.set(normalisePixels(sized.data), at * side * side * 3);
+    });
+    return tf.tensor4d(pixels, [pictures.length, side, side, 3]);
+  };
+  return { vision: stack(model.config.tileSize), sam: stack(model.config.sam2.imageSize) };
+}
+
+/** Both towers under `weights`, on whatever tape runs. */
+export function runTowers(
+  model: Sa2vaModel,
+  weights: Weights,
+  inputs: ReturnType<typeof towerInputs>,
+): PictureFeatures {
+  const vision = pixelShuffle(model.config, visionTower(weights, model.config.vision, inputs.vision));
+  return { vision, sam: encodeSam(weights, model.config.sam2, inputs.sam) };
+}
