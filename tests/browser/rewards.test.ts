@@ -185,7 +185,7 @@ describe("the bench", () => {
     await page
       .getByTestId("bench-file")
       .setInputFiles({ name: "no.jsonl", mimeType: "text/plain", buffer: Buffer.from("{") });
-    await expect.poll(() => text("bench-problem")).toMatch(/^no\.jsonl, line 1: it is not JSON/);
+    await expect.poll(() => text("bench-problem")).toMatch(/^no\.jsonl, line 1: it is not valid JSON/);
     expect(await text("bench-source")).toBe("other.jsonl · 2 groups");
     await page.getByTestId("reward-preset-000").click();
   });
