@@ -1,0 +1,131 @@
+/**
+ * Whole runs against recorded ones: texts, masks and rewards exactly, other numbers closely. `LAB_SAME_STEPS=exact`
+ * compares every bit (on the machine that recorded), `LAB_SAME_STEPS=write` records anew.
+ */
+import { createHash } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { root } from "../../scripts/lib/ensure.mjs";
+import type { LabConfig } from "../../src/engine/config/table.ts";
+import { EVAL_METRICS, REWARD_METRICS, readEvaluations } from "../../src/engine/runs/evaluations.ts";
+import type { GroupRecord, StepMetrics } from "../../src/engine/runs/records.ts";
+import { openTestLab, repeatable, type TestLab } from "../support/session.ts";
+
+const MODE = process.env.LAB_SAME_STEPS;
+/** Relative to the larger of 1 and the recorded number: rounding differs between processors. */
+const TOLERANCE = 2e-4;
+
+const CASES = {
+  demo: { steps: 3, promptsPerStep: 2, groupSize: 3, maxNewTokens: 6, evalSteps: 3, evalRows: 4 },
+  passes: {
+    steps: 2,
+    promptsPerStep: 1,
+    accumulation: 2,
+    groupSize: 4,
+    microRollouts: 3,
+    iterations: 2,
+    maskPolicy: "candidates",
+    maskAnchor: "truth",
+    reference: "ema",
+    beta: 0.1,
+    advantageBaseline: "leave-one-out",
+  },
+  light: { steps: 2, beta: 0, maskPolicy: "embedding", maskAnchor: "none", loraDropout: 0.1, shuffleRewards: true },
+} as const satisfies Record<string, Partial<LabConfig>>;
+type Case = keyof typeof CASES;
+
+interface Recorded {
+  readonly groups: readonly { readonly id: string; readonly text: string; readonly rewards: readonly unknown[] }[];
+  readonly numbers: Readonly<Record<string, number | null>>;
+}
+
+let lab: TestLab;
+beforeAll(async () => {
+  lab = await openTestLab();
+});
+afterAll(() => lab.session.dispose());
+
+const sha = (value: unknown): string => createHash("sha256").update(JSON.stringify(value)).digest("hex").slice(0, 16);
+
+/** What was sampled and answered: prompts, texts, masks and the actions' names. */
+function textOf({ rowId, promptIds, answerIds, rollouts }: GroupRecord): string {
+  return sha([
+    rowId,
+    promptIds,
+    answerIds,
+    rollouts.map((rollout) => [
+      [rollout.id, rollout.imageId, rollout.prompt, rollout.completion, rollout.caption, rollout.referenceCaption],
+      [rollout.captionPrime, rollout.givenMask, rollout.predictedMask, rollout.greedyMask, rollout.truncated],
+      rollout.actions.map(({ label, id, clipped }) => [label, id, clipped]),
+    ]),
+  ]);
+}
+
+function groupNumbers({ step, loop, group, rollouts, ...rest }: GroupRecord): [string, number | null][] {
+  const name = `group ${step}-${loop}-${group}`;
+  const mean = (of: (action: GroupRecord["rollouts"][number]["actions"][number]) => number | null): number => {
+    const values = rollouts.flatMap(({ actions }) => actions.flatMap((action) => of(action) ?? []));
+    return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+  };
+  return [
+    [`${name} mean`, rest.rewardMean],
+    [`${name} std`, rest.rewardStd],
+    ...rollouts.map(({ advantage, index }): [string, number] => [`${name} advantage ${index}`, advantage]),
+    ...rollouts.flatMap(({ terms, index }) =>
+      terms.map((term): [string, number | null] => [`${name} ${term.name} × ${term.weight} ${index}`, term.value]),
+    ),
+    ...(["logp", "oldLogp", "refLogp", "ratio", "kl", "entropy"] as const).map((field): [string, number] => [
+      `${name} ${field}`,
+      mean((action) => action[field]),
+    ]),
+  ];
+}
+
+async function play(changes: Partial<LabConfig>): Promise<Recorded> {
+  const from = lab.events.length;
+  const run = await lab.start(changes);
+  await run.done;
+  const groups = lab.events.slice(from).flatMap((event) => (event.type === "group" ? [event.group] : []));
+  const metrics = (await lab.metrics(run.manifest.id)).flatMap((row: StepMetrics) =>
+    Object.entries(repeatable(row))
+      .filter(([name]) => !name.startsWith("memory/"))
+      .map(([name, value]): [string, number] => [`step ${row.step} ${name}`, value]),
+  );
+  const evaluations = (await readEvaluations(lab.store, run.manifest.id)).flatMap(({ report, rows }) =>
+    rows.flatMap((row): [string, number | null][] => [
+      ...EVAL_METRICS.map((name): [string, number] => [`eval ${report.step} ${row.rowId} ${name}`, row[name]]),
+      ...REWARD_METRICS.map((name): [string, number | null] => {
+        return [`eval ${report.step} ${row.rowId} ${name}`, row.rewards?.[name] ?? null];
+      }),
+    ]),
+  );
+  return {
+    groups: groups.map((group) => ({
+      id: `${group.step}-${group.loop}-${group.group}`,
+      text: textOf(group),
+      rewards: group.rollouts.map(({ reward }) => reward),
+    })),
+    numbers: Object.fromEntries([...groups.flatMap(groupNumbers), ...metrics, ...evaluations]),
+  };
+}
+
+it.each(Object.keys(CASES) as Case[])("a run repeats what is recorded: %s", async (name) => {
+  const path = join(root, "tests", "fixtures", "steps", `${name}.json`);
+  const found = JSON.parse(JSON.stringify(await play(CASES[name]))) as Recorded;
+  if (MODE === "write") await writeFile(path, `${JSON.stringify(found, null, 1)}\n`);
+  const recorded = JSON.parse(await readFile(path, "utf8")) as Recorded;
+  expect(found.groups.map(({ id, text }) => [id, text])).toEqual(recorded.groups.map(({ id, text }) => [id, text]));
+  const rewards = ({ groups }: Recorded) => groups.flatMap((group) => group.rewards);
+  const pairs = [
+    ...rewards(recorded).map((value, at) => [`reward ${at}`, value, rewards(found)[at]] as const),
+    ...Object.entries(recorded.numbers).map(([key, value]) => [key, value, found.numbers[key]] as const),
+  ];
+  // Numbers that are new have nothing to be compared with.
+  const apart = pairs.filter(([, a, b]) =>
+    MODE !== "exact" && typeof a === "number" && typeof b === "number"
+      ? !(Math.abs(a - b) <= TOLERANCE * Math.max(1, Math.abs(a)))
+      : a !== b,
+  );
+  expect(apart).toEqual([]);
+});
