@@ -1,0 +1,24 @@
+/** Answers with grounded phrases: `<p> a cat </p> [SEG]`, read as the GCG evaluation scripts do. */
+
+export interface GcgAnswer {
+  readonly caption: string;
+  /** In order of appearance; tied to the masks by place only. */
+  readonly phrases: readonly string[];
+  /** Number of `[SEG]` in the answer. */
+  readonly masks: number;
+}
+
+/** Caption and phrases of an answer. A `<` in the text takes all up to the next `>` with it, as in the original. */
+export function parseGcgAnswer(text: string): GcgAnswer {
+  const line = text.replaceAll("<s>", "").replaceAll("\n", "").replaceAll("  ", " ");
+  const answer = line.split("ASSISTANT: ").at(-1) as string;
+  const phrases = [...answer.matchAll(/<p>(.*?)<\/p>/g)].map((match) => (match[1] as string).trim());
+  const bare = answer.replace(/<.*?>/g, "").replaceAll("[SEG]", "");
+  const caption = bare
+    .split(/\s+/)
+    .filter((word) => word !== "")
+    .join(" ")
+    .replace(/^'+|'+$/g, "")
+    .trim();
+  return { caption, phrases, masks: text.split("[SEG]").length - 1 };
+}

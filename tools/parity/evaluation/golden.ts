@@ -1,0 +1,73 @@
+/** Files of the evaluation golden set, wherever in the folder they lie. */
+import { isRecord, readJson } from "../../../src/engine/bytes/json.ts";
+import type { ByteFolder, ByteSource } from "../../../src/engine/bytes/source.ts";
+import { parseRle, type Rle } from "../../../src/engine/data/mask/rle.ts";
+import { LabError } from "../../../src/engine/errors.ts";
+
+export type Json = Record<string, unknown>;
+
+/** Parts of the set by the file that marks each; the folder of a part alone is a set as well. */
+const MARKS = [
+  "caption/cider.json",
+  "caption/ptb.json",
+  "caption/region_clean.json",
+  "dlc/scores.json",
+  "gcg/parse.json",
+  "gcg/predictions.json",
+  "iou/gref.json",
+  "iou/res.json",
+  "osprey/records.json",
+  "refer/pickles.json",
+  "semantic/siou.json",
+  "stats/cluster.json",
+];
+
+/** Whether a folder is the evaluation golden set or one of its parts. */
+export function isEvaluationGolden(paths: readonly string[]): boolean {
+  return MARKS.some((mark) => paths.includes(mark) || paths.includes(mark.slice(mark.indexOf("/") + 1)));
+}
+
+/** A file of the set by its path from the top, also where only its part was given; undefined where it is not there. */
+export function goldenFile(folder: ByteFolder, path: string): ByteSource | undefined {
+  return folder.get(path) ?? folder.get(path.slice(path.indexOf("/") + 1));
+}
+
+/** The JSON object of a file; undefined where the file is not there. */
+export async function goldenJson(folder: ByteFolder, path: string): Promise<Json | undefined> {
+  const source = goldenFile(folder, path);
+  if (source === undefined) return undefined;
+  const json = await readJson(source);
+  return isRecord(json) ? json : {};
+}
+
+/** The objects of a list. */
+export function objects(value: unknown): Json[] {
+  return Array.isArray(value) ? value.filter(isRecord) : [];
+}
+
+/** An object; an empty one for anything else. */
+export function object(value: unknown): Json {
+  return isRecord(value) ? value : {};
+}
+
+export function texts(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((item): item is string => typeof item === "string") : [];
+}
+
+/** @throws LabError("bad-input") when it is no text */
+export function text(value: unknown): string {
+  if (typeof value !== "string") throw new LabError("bad-input", `${JSON.stringify(value)} stands where a text should`);
+  return value;
+}
+
+/** @throws LabError("bad-input") when it is no number */
+export function number(value: unknown): number {
+  if (typeof value !== "number")
+    throw new LabError("bad-input", `${JSON.stringify(value)} stands where a number should`);
+  return value;
+}
+
+/** The masks of a list, or null for anything but a list. */
+export function masks(value: unknown): Rle[] | null {
+  return Array.isArray(value) ? value.map(parseRle) : null;
+}
