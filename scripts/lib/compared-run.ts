@@ -29,7 +29,7 @@ export interface ComparedRun {
   readonly n: number;
   readonly rowsHash: string;
   readonly maskPolicy: string | null;
-  /** Whether the judge's verdicts are in the own reward; null for a run of an older version. */
+  /** Whether the judge's verdicts are in the run reward; null for a run of an older version. */
   readonly judge: JudgeUse | null;
   readonly start: Readonly<Partial<Record<ScoreId, number>>>;
   readonly difference: Readonly<Partial<Record<ScoreId, NonNullable<Score["difference"]>>>>;
@@ -47,7 +47,7 @@ export interface ComparedRun {
 }
 
 const LACKS =
-  "older version: its rows chose the best checkpoint and are reported, loop 2 was sampled from SAM2's candidates, own rewards were not scored";
+  "older version: its rows chose the best checkpoint and are reported, loop 2 was sampled from SAM2's candidates, run rewards were not scored";
 
 /**
  * @param folder of the run
@@ -149,7 +149,7 @@ export function compareTable(rows: readonly ComparedRun[]): string {
   });
   const notes = rows.flatMap(({ run, lacks, judge }) => [
     ...(lacks === null ? [] : [`${run}: ${lacks}`]),
-    ...(judge === "left-out" ? [`${run}: own rewards are without judge`] : []),
+    ...(judge === "left-out" ? [`${run}: run rewards are without judge`] : []),
   ]);
   return [line(head), line(head.map(() => "---")), ...body.map(line), "", ...notes, "Gradient norms: ", ...norms].join(
     "\n",

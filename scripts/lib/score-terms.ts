@@ -14,7 +14,7 @@ import { readFileOfSettings } from "./settings-flags.ts";
 /**
  * One score per pair, in order. Terms that a pair of captions or of masks cannot have are missing, never 0.
  * @param file settings, or undefined for the defaults
- * @throws LabError("bad-config") for the settings and for a custom reward that nobody agreed to, LabError("held") when an own reward is stopped
+ * @throws LabError("bad-config") for the settings and for a custom reward without consent, LabError("held") when a custom reward is stopped
  */
 export async function composedScores(
   predicted: PairFile,

@@ -63,7 +63,7 @@ describe("the lab in a frame", () => {
   it("shows nothing but a way out where the host sends none", async () => {
     await framed(addressOf(bare));
     const inside = lab.page.frameLocator("iframe");
-    await inside.getByRole("link", { name: /^Open sa2va-lab in a tab of its own/ }).waitFor();
+    await inside.getByRole("link", { name: /^Open sa2va-lab in a new tab/ }).waitFor();
     expect(await inside.locator("button").count()).toBe(0);
     await lab.page.goto(addressOf(bare));
     await lab.page.getByTestId("strip-start").waitFor();

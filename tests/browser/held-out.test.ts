@@ -84,7 +84,7 @@ describe("an older run", () => {
     await show(page, { screen: "eval", run: "older" });
     const line = page.getByTestId("eval-selection");
     await line.waitFor();
-    expect(await line.textContent()).toMatch(/^An older version evaluated this run: it scored no own reward/);
+    expect(await line.textContent()).toMatch(/^An older version evaluated this run: it did not score the run/);
     expect(await page.getByTestId("eval-where").textContent()).toMatch(/^\d+ held-out rows, after 40 steps$/);
     expect(
       await page
@@ -108,7 +108,7 @@ describe("the recorded run", () => {
     await show(page, { screen: "eval", run: id ?? "" });
     await page.getByTestId("eval-selection").waitFor();
     expect(await page.getByTestId("eval-selection").textContent()).toMatch(
-      /chosen by own reward, sampled on 16 selection/,
+      /chosen by run reward, sampled on 16 selection/,
     );
     await show(page, { screen: "train", run: id ?? "" });
     await page.getByTestId("live-strip").waitFor();
@@ -128,7 +128,7 @@ describe("held-out rows of a run", () => {
     await expect
       .poll(() => line.textContent())
       .toMatch(
-        /^Best checkpoint: step 5, chosen by own reward, sampled \(\d\.\d{3}\) on 2 selection rows, which no number here includes\.$/,
+        /^Best checkpoint: step 5, chosen by run reward, sampled \(\d\.\d{3}\) on 2 selection rows, which are in no number on this screen\.$/,
       );
     const titles = await page.locator("[data-testid=screen-eval] fieldset button > span:first-child").allTextContents();
     expect(titles.slice(0, 5)).toEqual([
@@ -151,8 +151,8 @@ describe("held-out rows of a run", () => {
     const table = page.getByTestId("runs-table");
     await expect
       .poll(() => table.textContent())
-      .toMatch(/5 \(best\).*best by own reward, sampled \d\.\d{3} on 2 selection/);
-    const own = table.locator("tr").filter({ hasText: "best by own reward" });
+      .toMatch(/5 \(best\).*best by run reward, sampled \d\.\d{3} on 2 selection/);
+    const own = table.locator("tr").filter({ hasText: "best by run reward" });
     runId = (await own.locator("th small").first().textContent()) as string;
     expect(await violations(page)).toEqual([]);
   });

@@ -55,11 +55,11 @@ describe("a run that has done all its steps", () => {
     await show(page, { screen: "runs" });
     await page.getByRole("button", { name: "Train on…" }).click();
     const dialog = page.getByRole("dialog", { name: "Train on" });
-    const length = dialog.getByLabel("Steps in all");
+    const length = dialog.getByLabel("Total steps");
     expect(await length.inputValue()).toBe("2");
-    await dialog.getByText("1 more; the same run as one of 2 steps in one piece").waitFor();
+    await dialog.getByText("1 more steps; the result equals an uninterrupted run of 2 steps").waitFor();
     await length.fill("1");
-    await dialog.getByText("1 step is done already").waitFor();
+    await dialog.getByText("1 step is already done").waitFor();
     expect(await dialog.getByRole("button", { name: "Train on" }).isDisabled()).toBe(true);
     await length.fill("many");
     await dialog.getByRole("alert").waitFor();

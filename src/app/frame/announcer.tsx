@@ -3,7 +3,7 @@ import type { RunStoreState } from "../stores/run.ts";
 import { runStore } from "../stores/run.ts";
 import { formatNumber } from "../styles/format.ts";
 
-/** At most one spoken message in this time. */
+/** Minimum milliseconds between two spoken messages. */
 const PAUSE_MS = 5000;
 
 /** Mean reward over the groups of the newest step that has any. */
@@ -14,7 +14,7 @@ function newestReward(run: RunStoreState): number | null {
   return known.length === 0 ? null : known.reduce((sum, mean) => sum + mean, 0) / known.length;
 }
 
-/** @param saved step of a checkpoint that a person asked for and has not been told of yet */
+/** @param saved step of a requested checkpoint that has not been announced yet */
 function sentence(run: RunStoreState, saved: number | null): string {
   if (run.manifest === null) return "";
   const reward = newestReward(run);
@@ -24,7 +24,7 @@ function sentence(run: RunStoreState, saved: number | null): string {
   }`;
 }
 
-/** Speaks changes of state now and progress every tenth of the run; keeps the window's title up to date. */
+/** Announces state changes at once and progress every tenth of the run; updates the window title. */
 export function Announcer(): ReactNode {
   const [message, setMessage] = useState("");
   useEffect(() => {

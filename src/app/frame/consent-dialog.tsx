@@ -7,7 +7,7 @@ import { type ConsentQuestion, useConsent } from "../stores/consent.ts";
 import { useJudge } from "../stores/judge.ts";
 import styles from "./consent-dialog.module.css";
 
-/** Asks before captions go to a judge, or a function runs, that came with a file, a link or a stored run. */
+/** Asks for consent before a judge or custom reward from a file, a link or a stored run is used. */
 export function ConsentDialog(): ReactNode {
   const question = useConsent((state) => state.questions[0]);
   return (
@@ -30,8 +30,8 @@ function Question({ question }: { readonly question: ConsentQuestion }): ReactNo
       {reach.reward !== null && (
         <>
           <p>
-            <b>{source}</b> brings a custom reward. This function would score your rollouts in a sandbox without
-            network, clock or chance:
+            <b>{source}</b> contains a custom reward. This function would score your rollouts in a sandbox without
+            network, clock or random numbers:
           </p>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolled area must be reachable by keyboard */}
           <pre className={styles.code} data-testid="consent-code" tabIndex={0}>

@@ -1,8 +1,8 @@
-/** A page inside a frame of another could be clicked without being seen; hosts that send no headers cannot forbid it. */
+/** Prevents clickjacking on hosts that send no headers: the page does not run inside a frame of another page. */
 
 /**
- * Whether the page lies in a frame. It then shows a link to itself in a tab of its own and nothing else.
- * @param root where the page is drawn
+ * Whether the page is in a frame. If so, it shows only a link that opens it in a new tab.
+ * @param root element of the page
  */
 export function refuseFrame(root: HTMLElement | null): boolean {
   if (window.top === window.self) return false;
@@ -10,7 +10,7 @@ export function refuseFrame(root: HTMLElement | null): boolean {
   link.href = location.href;
   link.target = "_blank";
   link.rel = "noopener";
-  link.textContent = "Open sa2va-lab in a tab of its own: it does not run inside another page";
+  link.textContent = "Open sa2va-lab in a new tab: it does not run inside another page";
   root?.replaceChildren(link);
   return true;
 }

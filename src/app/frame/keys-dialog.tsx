@@ -4,7 +4,7 @@ import { Dialog } from "../components/ui/overlays.tsx";
 import { KEY_HELP, letterKeysEnabled, setLetterKeys } from "./keys.ts";
 import styles from "./keys-dialog.module.css";
 
-/** The list of keys, and the switch that turns single letters off. */
+/** The list of keyboard shortcuts, and the switch for single letters. */
 export function KeysDialog(props: {
   readonly open: boolean;
   readonly onOpenChange: (open: boolean) => void;

@@ -1,4 +1,4 @@
-/** The keys that act everywhere; screens add their own. */
+/** Keyboard shortcuts of the whole page; screens add more. */
 
 import { act, togglePlay } from "../clients/run-actions.ts";
 import { isTyping } from "../components/mask/use-hold-to-hide.ts";
@@ -11,7 +11,7 @@ export interface KeyHelp {
   readonly what: string;
 }
 
-/** What the help dialog lists, by place. */
+/** Shortcuts in the help dialog, by screen. */
 export const KEY_HELP: readonly { readonly place: string; readonly keys: readonly KeyHelp[] }[] = [
   {
     place: "Everywhere",
@@ -58,7 +58,7 @@ export const KEY_HELP: readonly { readonly place: string; readonly keys: readonl
 const isFlag = (value: unknown): value is boolean => typeof value === "boolean";
 let enabled = remembered("letterKeys", true, isFlag);
 
-/** Whether single-letter keys act at all. */
+/** Whether single-letter keys are enabled. */
 export function letterKeysEnabled(): boolean {
   return enabled;
 }
@@ -68,7 +68,7 @@ export function setLetterKeys(on: boolean): void {
   remember("letterKeys", on);
 }
 
-/** Listens for the keys that act everywhere. @returns the way to stop it */
+/** Listens for the shortcuts of the whole page. @returns the function that stops it */
 export function listenForKeys(onHelp: () => void): () => void {
   let goUntil = 0;
   const down = (event: KeyboardEvent): void => {
@@ -86,7 +86,7 @@ export function listenForKeys(onHelp: () => void): () => void {
       const screen = SCREEN_LIST.find((entry) => entry.key === key);
       if (screen === undefined) return;
       event.preventDefault();
-      // Screens that listen for the same letter must not act on it as well.
+      // Screens that listen for the same letter must ignore it.
       event.stopImmediatePropagation();
       navigate({ screen: screen.id });
     } else if (key === "g") goUntil = event.timeStamp + 1200;

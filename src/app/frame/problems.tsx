@@ -7,7 +7,7 @@ import { alarmKey, dismissAlarm, useRun } from "../stores/run.ts";
 import { dismissProblem, useSession } from "../stores/session.ts";
 import styles from "./problems.module.css";
 
-/** Everything that failed, newest first, until it is dismissed. */
+/** Open problems, newest first, until they are dismissed. */
 export function ProblemList(props: { readonly onAll: () => void }): ReactNode {
   const problems = useSession((session) => session.problems);
   const shown = problems.slice(-2).reverse();

@@ -3,7 +3,7 @@ import { linkTo, navigate, useRoute } from "../stores/route.ts";
 import styles from "./rail.module.css";
 import { SCREEN_LIST } from "./screens.tsx";
 
-/** Way between the screens: at the left, or at the bottom of a narrow window. */
+/** Navigation between the screens: at the left, or at the bottom of a narrow window. */
 export function Rail(): ReactNode {
   const current = useRoute((route) => route.screen);
   return (
@@ -16,7 +16,7 @@ export function Rail(): ReactNode {
           data-testid={`nav-${id}`}
           {...(id === current ? { "aria-current": "page" as const } : {})}
           onClick={(event) => {
-            // A press with a modifier opens a new tab, as everywhere.
+            // A click with a modifier opens a new tab.
             if (event.metaKey || event.ctrlKey || event.shiftKey) return;
             event.preventDefault();
             navigate({ screen: id });

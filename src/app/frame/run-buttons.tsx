@@ -1,4 +1,4 @@
-/** The buttons that steer the run. */
+/** The buttons that control the run. */
 import { type ReactNode, useEffect, useState } from "react";
 import { startBlocker } from "../clients/blockers.ts";
 import { act, actionBlocker } from "../clients/run-actions.ts";
@@ -9,10 +9,10 @@ import { useRun } from "../stores/run.ts";
 import { useSession } from "../stores/session.ts";
 import styles from "./status-strip.module.css";
 
-/** How long a checkpoint that was asked for is shown as written. */
+/** Milliseconds for which a requested checkpoint is shown as written. */
 const SHOWN_MS = 6000;
 
-/** Start before a run; pause or play, one step, one phase, save and stop in one. */
+/** Start before a run; in a run: pause or continue, one step, one phase, save, stop. */
 export function RunButtons(): ReactNode {
   const state = useRun((run) => run.state);
   const blocker = useSession(startBlocker);
@@ -70,7 +70,7 @@ export function RunButtons(): ReactNode {
   );
 }
 
-/** One phase of a step; it names the one that comes next. */
+/** Runs one phase of a step; the label names the next phase. */
 function PhaseButton(): ReactNode {
   const state = useRun((run) => run.state);
   const next = useRun((run) => run.nextPhase);
@@ -88,7 +88,7 @@ function PhaseButton(): ReactNode {
   );
 }
 
-/** A checkpoint as soon as the present step is whole. */
+/** Saves a checkpoint at the end of the current step. */
 function SaveButton(): ReactNode {
   const state = useRun((run) => run.state);
   const asked = useRun((run) => run.saveAsked);
@@ -111,7 +111,7 @@ function SaveButton(): ReactNode {
   );
 }
 
-/** Step of a checkpoint that was asked for and has just been written. */
+/** Step of a requested checkpoint that has just been written. */
 export function useWritten(): number | null {
   const last = useRun((run) => run.lastCheckpoint);
   const [over, setOver] = useState(last);

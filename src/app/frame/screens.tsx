@@ -1,4 +1,4 @@
-/** The screens of the rail, in the order of work. */
+/** The screens, in the order of the rail. */
 import { type ComponentType, lazy, type ReactNode } from "react";
 import {
   IconData,
@@ -41,7 +41,7 @@ export const SCREEN_LIST: readonly ScreenEntry[] = [
   { id: "system", label: "System", key: "y", icon: <IconSystem size={18} /> },
 ];
 
-/** Not part of the first load: nobody's first screen. */
+/** Loaded on demand. */
 const SystemScreen = lazy(() => import("../screens/system/system-screen.tsx"));
 
 const COMPONENTS: Readonly<Record<Screen, ComponentType>> = {

@@ -24,7 +24,7 @@ const STATE_WORDS: Readonly<Record<RunState, string>> = {
   failed: "failed",
 };
 
-/** Always visible: what runs, how far, how fast, and the buttons that steer it. */
+/** Status line: state, progress and speed of the run, and its buttons. */
 export function StatusStrip(props: { readonly onWarnings: () => void; readonly onKeys: () => void }): ReactNode {
   const state = useRun((run) => run.state);
   const manifest = useRun((run) => run.manifest);
@@ -91,7 +91,7 @@ function Facts(): ReactNode {
   );
 }
 
-/** Before the first run: what is still missing. */
+/** Before the first run: missing parts. */
 function Readiness(): ReactNode {
   const rows = useSession((session) => session.rows.length);
   const model = useSession((session) => session.model?.name ?? null);
@@ -108,7 +108,7 @@ function Readiness(): ReactNode {
   );
 }
 
-/** Of the running run; a clock of its own moves it on through long phases. */
+/** Progress of the current run; a timer updates it during long phases. */
 function TimeLeft(): ReactNode {
   const running = useRun((run) => run.state === "running");
   useClock(running);
@@ -131,12 +131,12 @@ function CheckpointAge(): ReactNode {
   const now = useClock(last !== null);
   if (asked) return <Fact name="saves" value={`after step ${step + 1}`} testId="checkpoint" />;
   if (written !== null) return <Fact name="saved" value={`step ${written}, just now`} testId="checkpoint" />;
-  // One that has just come may be newer than the clock.
+  // A new checkpoint may be newer than the clock.
   const age = last === null ? NONE : `step ${last.step}, ${formatAge(Math.max(0, now - last.at) / 1000)} ago`;
   return <Fact name="saved" value={age} testId="checkpoint" />;
 }
 
-/** Milliseconds since the epoch, moved on every few seconds while it is wanted. */
+/** Milliseconds since the epoch, updated every few seconds while needed. */
 function useClock(wanted: boolean): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {
@@ -151,11 +151,11 @@ function useClock(wanted: boolean): number {
 function Fact(props: {
   readonly name: string;
   readonly value: string;
-  /** What is left out where there is no room. */
+  /** Whether it is hidden in a narrow window. */
   readonly more?: string;
-  /** Keeps a steady width while the words change. */
+  /** Keeps its width while the text changes. */
   readonly wide?: boolean;
-  /** The value stands before its name, as a unit does. */
+  /** The value is placed before its name, as with a unit. */
   readonly after?: boolean;
   readonly testId?: string;
   readonly title?: string;

@@ -5,7 +5,7 @@ import { setTheme, type Theme, useSession } from "../stores/session.ts";
 const NEXT: Readonly<Record<Theme, Theme>> = { system: "light", light: "dark", dark: "system" };
 const WORDS: Readonly<Record<Theme, string>> = { system: "system", light: "light", dark: "dark" };
 
-/** Goes round system, light and dark. */
+/** Cycles through system, light and dark. */
 export function ThemeSwitch(): ReactNode {
   const theme = useSession((session) => session.theme);
   return (

@@ -1,6 +1,6 @@
 import { sessionStore } from "../stores/session.ts";
 
-/** Keeps `data-theme` on the root equal to the choice, or to the system's when that is the choice. */
+/** Sets `data-theme` on the root to the user's choice, or to the system theme. */
 export function followTheme(): void {
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   const apply = (): void => {

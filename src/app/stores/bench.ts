@@ -1,4 +1,4 @@
-/** The reward bench: groups that were sampled or imported, and how far that is. */
+/** The reward bench: sampled or imported groups, and the progress. */
 import { useStore } from "zustand";
 import { createStore } from "zustand/vanilla";
 import type { LabConfig } from "../../engine/config/table.ts";
@@ -7,17 +7,17 @@ import { couplesGroups } from "../../engine/rl/objective/group-advantages.ts";
 import { withAdvantages } from "../../engine/session/bench-scores.ts";
 
 export interface BenchState {
-  /** "scoring": groups that are there are scored with other settings; "importing" and "judging" score as well. */
+  /** "scoring": the groups are scored with other settings; "importing" and "judging" score as well. */
   readonly state: "idle" | "sampling" | "importing" | "judging" | "scoring";
-  /** Where the groups came from: the model's name or a file's; null when there are none. */
+  /** Source of the groups: name of the model or file; null without groups. */
   readonly source: string | null;
   readonly groups: readonly BenchGroup[];
-  /** Settings that the groups are scored with, or were last tried with; null when there are none or it is not known. */
+  /** Settings of the last scoring, or of the last attempt; null if there was none. */
   readonly scored: LabConfig | null;
-  /** Groups done and wanted of what is going on. */
+  /** Groups done and in total. */
   readonly done: number;
   readonly total: number;
-  /** What ended the last sampling or scoring early; null when nothing did. */
+  /** Why the last sampling or scoring ended early; null if it did not. */
   readonly problem: string | null;
 }
 
@@ -31,21 +31,21 @@ export const benchStore = createStore<BenchState>()(() => ({
   problem: null,
 }));
 
-/** Reads a part of the bench and follows it. */
+/** Subscribes to a part of the bench. */
 export function useBench<T>(select: (state: BenchState) => T): T {
   return useStore(benchStore, select);
 }
 
 /**
- * Whether the groups have rewards of other settings and can be scored anew now. A scoring under way gives way to newer
- * settings; sampling, a file and the judge are waited for.
+ * Whether the rewards of the groups are outdated and can be computed now. Newer settings interrupt a scoring; sampling,
+ * importing and judging finish first.
  */
 export function isOutdated(bench: BenchState, config: LabConfig): boolean {
   const free = bench.state === "idle" || bench.state === "scoring";
   return free && bench.groups.length > 0 && bench.scored !== config;
 }
 
-/** A group that the trainer has sampled; late ones of a bench that was left are dropped. */
+/** A group that the trainer has sampled; late groups of a cancelled bench are dropped. */
 export function addBenchGroup(group: BenchGroup): void {
   benchStore.setState((before) => {
     if (before.state !== "sampling") return before;

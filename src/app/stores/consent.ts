@@ -1,6 +1,6 @@
 /**
- * Judges and custom rewards that the person named or agreed to, remembered between visits, and the questions that wait for
- * an answer. Whatever comes from a file, a link or a stored run is asked about here before anything is sent or run.
+ * Judges and custom rewards that the user entered or allowed, remembered between visits, and pending requests for consent.
+ * Anything from a file, a link or a stored run needs consent before it is sent or run.
  */
 import { useStore } from "zustand";
 import { createStore } from "zustand/vanilla";
@@ -12,10 +12,10 @@ import { remember, remembered } from "./saved.ts";
 export type ConsentAnswer = "allow" | "without" | "cancel";
 
 export interface ConsentQuestion {
-  /** What brought the settings: a file's name, a run's title. */
+  /** Source of the settings: the name of a file or the title of a run. */
   readonly source: string;
   readonly reach: Reach;
-  /** Whether the rest of the settings can be taken without these. */
+  /** Whether the other settings can be used without these. */
   readonly partly: boolean;
   readonly answer: (answer: ConsentAnswer) => void;
 }
@@ -29,7 +29,7 @@ export interface ConsentState {
   readonly questions: readonly ConsentQuestion[];
 }
 
-/** Entries that are remembered. */
+/** Maximum remembered entries. */
 const MOST = 100;
 
 export const consentStore = createStore<ConsentState>()(() => ({
@@ -37,14 +37,14 @@ export const consentStore = createStore<ConsentState>()(() => ({
   questions: [],
 }));
 
-/** Reads a part of the consents and follows them. */
+/** Subscribes to a part of the consents. */
 export function useConsent<T>(select: (state: ConsentState) => T): T {
   return useStore(consentStore, select);
 }
 
 type Kind = "judges" | "rewards";
 
-/** What the person is still writing: the next letter replaces it. */
+/** The entry being typed: the next keystroke replaces it. */
 const drafts: Record<Kind, string | null> = { judges: null, rewards: null };
 
 function put(kind: Kind, entries: readonly string[]): void {
@@ -53,7 +53,7 @@ function put(kind: Kind, entries: readonly string[]): void {
   remember("allowed", { judges, rewards });
 }
 
-/** Agrees to what the person writes in a field of the page; the next letter may change it. */
+/** Allows the value that the user types into a field; the next keystroke may replace it. */
 export function allowWritten(kind: Kind, entry: string | null): void {
   const others = consentStore.getState()[kind].filter((other) => other !== drafts[kind]);
   const isNew = entry !== null && entry !== "" && !others.includes(entry);
@@ -68,10 +68,10 @@ function allow({ judge, reward }: Reach): void {
 }
 
 /**
- * Asks about what settings reach for and nobody agreed to yet; settles at once when there is nothing to ask. What is
- * used stays agreed to.
- * @param source what brought the settings, for the question
- * @param partly whether the rest of the settings can be taken without these
+ * Asks for consent to the judge and custom reward of settings; resolves at once if both are allowed already. Entries in
+ * use stay allowed.
+ * @param source source of the settings, shown in the dialog
+ * @param partly whether the other settings can be used without these
  */
 export async function askConsent(config: LabConfig, source: string, partly = false): Promise<ConsentAnswer> {
   const reach = await reachOf(config);
@@ -89,7 +89,7 @@ export async function askConsent(config: LabConfig, source: string, partly = fal
   return answer;
 }
 
-/** Asks whether a judge that a link switches on may be asked, also where its place is known. */
+/** Asks for consent to a judge that a link switches on, even if its server is allowed already. */
 export async function askLinkedJudge(config: LabConfig): Promise<boolean> {
   const reach = { judge: judgePlace(config), reward: null };
   if ((await question(reach, "The link", true)) !== "allow") return false;

@@ -1,12 +1,12 @@
-/** How a run gets on: what its steps, evaluations and checkpoints take, and from that the time that is left. */
+/** Estimates the time left of a run from the durations of its steps, evaluations and checkpoints. */
 import type { LabConfig } from "../../engine/config/table.ts";
 import type { TrainerEvent } from "../../engine/rl/run/events.ts";
 import type { StepCosts } from "../../engine/runs/phase-lines.ts";
 import { median } from "../styles/median.ts";
 
-/** Steps whose median is taken for those to come. */
+/** Number of recent steps whose median predicts the next ones. */
 const LAST_STEPS = 20;
-/** With fewer there is nothing to go by: the first one compiles. */
+/** Minimum timed steps for an estimate: the first step compiles. */
 const FEWEST_STEPS = 2;
 
 type Work = "step" | "eval" | "checkpoint";
@@ -14,19 +14,19 @@ type Work = "step" | "eval" | "checkpoint";
 /** Milliseconds are since the epoch. */
 export interface Eta {
   readonly doing: Work;
-  /** When that began, moved on by pauses within it; milliseconds. */
+  /** Start in milliseconds, shifted by pauses. */
   readonly since: number;
-  /** Milliseconds; null while the run goes on. */
+  /** Start of the pause in milliseconds; null while the run continues. */
   readonly pausedAt: number | null;
   /** Seconds of the newest evaluation; null before one was timed. */
   readonly evalSeconds: number | null;
   /** Seconds of the newest checkpoint; null before one was timed. */
   readonly saveSeconds: number | null;
-  /** No evaluation is due up to this step any more. */
+  /** Evaluations up to this step are done. */
   readonly evaluatedTo: number;
-  /** No checkpoint is due up to this step any more. */
+  /** Checkpoints up to this step are done. */
   readonly savedTo: number;
-  /** Rows of the evaluation under way, and when the last of them were done in milliseconds; null before the first. */
+  /** Progress of the current evaluation in rows, and the time of the last progress in milliseconds; null before the first. */
   readonly rows: { readonly done: number; readonly total: number; readonly at: number } | null;
 }
 
@@ -41,7 +41,7 @@ export const NO_PACE: Eta = {
   rows: null,
 };
 
-/** The pace after an event of the trainer. @param now milliseconds since the epoch */
+/** The timings after an event of the trainer. @param now milliseconds since the epoch */
 export function etaAfter(eta: Eta, event: TrainerEvent, now: number): Eta {
   const begin = (doing: Work): Eta => ({ ...eta, doing, since: now, rows: null });
   const seconds = (now - eta.since) / 1000;
@@ -74,7 +74,7 @@ export function etaAfter(eta: Eta, event: TrainerEvent, now: number): Eta {
   }
 }
 
-/** What the time left is reckoned from. */
+/** Input of the estimate. */
 export interface Progress {
   /** Steps done. */
   readonly step: number;
@@ -86,8 +86,8 @@ export interface Progress {
 }
 
 /**
- * Seconds until the run has ended: the median of the last steps for every step to come, and what the last evaluation
- * and the last checkpoint took for each of those still due.
+ * Seconds until the run ends: the median of the last steps for each remaining step, plus the duration of the last
+ * evaluation and checkpoint for each remaining one.
  * @param now milliseconds since the epoch
  * @returns null before two steps were timed
  */
@@ -96,10 +96,10 @@ export function runSeconds({ step, config, heldOutRows, costs, eta }: Progress, 
   const stepSeconds = last.length < FEWEST_STEPS ? null : median(last);
   if (stepSeconds === null) return null;
   const evaluates = config.evalSteps > 0 && Math.min(config.evalRows, heldOutRows) > 0;
-  // One that is on is that of the present step.
+  // A running evaluation belongs to the current step.
   const evaluatedTo = eta.doing === "eval" ? step : eta.evaluatedTo;
   const evaluations = evaluates ? dueTimes(evaluatedTo, step, config.steps, config.evalSteps) : 0;
-  // The last step is saved whatever the beat.
+  // The last step is always saved.
   const checkpoints = dueTimes(eta.savedTo, step, config.steps, config.saveSteps);
   const whole =
     (config.steps - step) * stepSeconds + evaluations * (eta.evalSeconds ?? 0) + checkpoints * (eta.saveSeconds ?? 0);
@@ -110,9 +110,9 @@ export function runSeconds({ step, config, heldOutRows, costs, eta }: Progress, 
 }
 
 /**
- * Seconds until the evaluation under way has ended: by its rows, else by what the last one took.
+ * Seconds until the current evaluation ends: from its rows, else from the duration of the last one.
  * @param now milliseconds since the epoch
- * @returns null when none is under way or there is nothing to go by
+ * @returns null if none is running or nothing was timed
  */
 export function evaluationSeconds({ doing, since, rows, evalSeconds }: Eta, now: number): number | null {
   if (doing !== "eval") return null;
@@ -123,7 +123,7 @@ export function evaluationSeconds({ doing, since, rows, evalSeconds }: Eta, now:
   return evalSeconds === null ? null : Math.max(0, evalSeconds - (now - since) / 1000);
 }
 
-/** Beats above `from`, the last step being one of them; a run that was set back repeats those after `step`. */
+/** Events after `from` at an interval, the last step included; a run that was set back repeats those after `step`. */
 function dueTimes(from: number, step: number, steps: number, every: number): number {
   const after = Math.min(from, step);
   if (after >= steps) return 0;
@@ -135,7 +135,7 @@ function total(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0);
 }
 
-/** "about 12 min"; coarse, for it is an estimate. */
+/** "about 12 min"; rounded, because it is an estimate. */
 export function roughly(seconds: number): string {
   if (seconds < 10) return "a few seconds";
   if (seconds < 95) return `about ${Math.round(seconds / 10) * 10} s`;

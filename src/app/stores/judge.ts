@@ -1,4 +1,4 @@
-/** The judge as the page knows it: whether there is a key, what a try-out gave. The key itself is not here. */
+/** State of the judge in the page: whether a key is set, results of tests. The key itself is not stored here. */
 import { useStore } from "zustand";
 import { createStore } from "zustand/vanilla";
 import type { QuestionCounts } from "../../engine/rewards/judge/questions/question-set.ts";
@@ -9,7 +9,7 @@ import type { Judged } from "../../protocol/judge.ts";
 
 export interface TestResult extends Judged {
   readonly pairs: readonly TestPair[];
-  /** Settings it was made with. */
+  /** Settings of the test. */
   readonly url: string;
 }
 
@@ -17,33 +17,33 @@ export interface Calibration extends Judged {
   readonly pairs: readonly CaptionPair[];
 }
 
-/** A pair that a person wrote, with its verdict. */
+/** A pair entered by the user, with its verdict. */
 export interface PairVerdict extends Judged {
   /** Unique in the page. */
   readonly id: number;
   readonly pair: CaptionPair;
-  /** Settings it was made with. */
+  /** Settings of the test. */
   readonly url: string;
   readonly counts: QuestionCounts;
 }
 
 export interface JudgeState {
-  /** Origin that the key was given for; null without a key. */
+  /** Origin that the key belongs to; null without a key. */
   readonly keyOrigin: string | null;
-  /** The person asked to have the key remembered on this device. */
+  /** Whether to remember the key on this device. */
   readonly keepKey: boolean;
   readonly busy: "test" | "pair" | "calibration" | "models" | null;
   readonly progress: { readonly text: string; readonly share: number } | null;
   readonly models: readonly string[] | null;
   readonly test: TestResult | null;
   readonly calibration: Calibration | null;
-  /** The pair as it is being written. */
+  /** The pair being edited. */
   readonly draft: CaptionPair;
   /** Newest first. */
   readonly verdicts: readonly PairVerdict[];
-  /** Why the last try-out did not come to anything. */
+  /** Why the last test failed. */
   readonly problem: WireError | null;
-  /** What the last try-out was. */
+  /** Kind of the last test. */
   readonly last: JudgeState["busy"];
 }
 
@@ -61,7 +61,7 @@ export const judgeStore = createStore<JudgeState>()(() => ({
   last: null,
 }));
 
-/** Reads a part of the judge's state and follows it. */
+/** Subscribes to a part of the judge's state. */
 export function useJudge<T>(select: (state: JudgeState) => T): T {
   return useStore(judgeStore, select);
 }

@@ -1,4 +1,4 @@
-/** Append-only columns per run, outside React; charts read them and redraw at their own pace. */
+/** Append-only columns per run, outside React; charts read them when they redraw. */
 import type { StepMetrics } from "../../engine/runs/records.ts";
 
 const FIRST_CAPACITY = 256;
@@ -27,17 +27,17 @@ export class MetricStore {
     return [...this.#columns.keys()].sort();
   }
 
-  /** Step numbers, ascending; a view that later appends may replace. */
+  /** Step numbers, ascending; a view that is valid until the next append. */
   get steps(): Float64Array {
     return this.#steps.subarray(0, this.#length);
   }
 
-  /** Milliseconds since the epoch at which each step arrived; NaN when a stored run does not say. */
+  /** Arrival of each step in milliseconds since the epoch; NaN if a stored run does not record it. */
   get times(): Float64Array {
     return this.#times.subarray(0, this.#length);
   }
 
-  /** Values of one metric, aligned with `steps`; NaN where the step has none (see isMissing). */
+  /** Values of one metric, aligned with `steps`; NaN if the step has none (see isMissing). */
   column(name: string): Float64Array {
     const column = this.#columns.get(name);
     return column === undefined
@@ -45,12 +45,12 @@ export class MetricStore {
       : column.values.subarray(0, this.#length);
   }
 
-  /** True when the step was logged without this metric, as opposed to with a NaN. */
+  /** Whether the step was logged without this metric; false for a logged NaN. */
   isMissing(name: string, index: number): boolean {
     return this.#columns.get(name)?.missing[index] !== 0;
   }
 
-  /** Newest value of a metric, or null when it was never logged. */
+  /** Newest value of a metric; null if it was never logged. */
   latest(name: string): number | null {
     const column = this.#columns.get(name);
     if (column === undefined) return null;
@@ -58,26 +58,26 @@ export class MetricStore {
     return null;
   }
 
-  /** Adds a step; points at or after it are dropped first, so that a resumed run never doubles back. */
+  /** Adds a step; drops points at or after it first, so that steps stay ascending after a resume. */
   append(step: number, metrics: StepMetrics, time = Number.NaN): void {
     this.#put(step, metrics, time);
     this.#tell();
   }
 
-  /** Adds many steps at once and tells the listeners once. */
+  /** Adds many steps and notifies the listeners once. */
   load(rows: readonly { readonly step: number; readonly metrics: StepMetrics }[]): void {
     for (const row of rows) this.#put(row.step, row.metrics, Number.NaN);
     this.#tell();
   }
 
-  /** Forgets everything. */
+  /** Removes all data. */
   clear(): void {
     this.#length = 0;
     this.#columns.clear();
     this.#tell();
   }
 
-  /** Calls back after every change. @returns the way to stop it */
+  /** Calls back after every change. @returns the function that stops it */
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => {
@@ -131,7 +131,7 @@ function copied<A extends Float64Array<ArrayBuffer> | Uint8Array<ArrayBuffer>>(f
 
 const stores = new Map<string, MetricStore>();
 
-/** The store of a run, made on first use. */
+/** The store of a run, created on first use. */
 export function metricStore(runId: string): MetricStore {
   let store = stores.get(runId);
   if (store === undefined) {
@@ -141,12 +141,12 @@ export function metricStore(runId: string): MetricStore {
   return store;
 }
 
-/** Puts what is stored of a run into its store, unless steps are there already: those of the run of this page are newer. */
+/** Fills the store of a run from its folder, unless it holds steps already: live steps are newer. */
 export function fillMetrics(runId: string, rows: readonly StepMetrics[]): void {
   if (metricStore(runId).length === 0) replaceMetrics(runId, rows);
 }
 
-/** Puts what is stored of a run in the place of what its store has. */
+/** Replaces the contents of a run's store with those of its folder. */
 export function replaceMetrics(runId: string, rows: readonly StepMetrics[]): void {
   metricStore(runId).load(rows.map((metrics, at) => ({ step: metrics.step ?? at + 1, metrics })));
 }

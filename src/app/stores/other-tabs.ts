@@ -4,16 +4,16 @@ import { heldRuns } from "../../engine/storage/lock.ts";
 import { isActive, runStore, useRun } from "./run.ts";
 import { addProblem } from "./session.ts";
 
-/** Milliseconds between two looks: locks do not tell when they change. */
+/** Milliseconds between two queries: locks send no change events. */
 const PACE = 1500;
 
-/** The run this page is at work on. */
+/** The run that this page trains. */
 function ownRun(): string | null {
   const { state, runId } = runStore.getState();
   return isActive(state) ? runId : null;
 }
 
-/** Ids of the runs that another tab is at work on, followed while the caller is on screen. */
+/** Ids of the runs that other tabs train, updated while the caller is mounted. */
 export function useOtherTabs(): readonly string[] {
   const own = useRun((run) => (isActive(run.state) ? run.runId : null));
   const [held, setHeld] = useState("");
@@ -24,12 +24,12 @@ export function useOtherTabs(): readonly string[] {
     const look = async (): Promise<void> => {
       try {
         const now = new Set([...(await heldRuns())].filter((id) => id !== ownRun()));
-        // A run of this page gives its lock back a moment after it ended: seen once, it proves nothing.
+        // A run of this page releases its lock shortly after it ends: one observation is not enough.
         const lasting = [...now].filter((id) => before.has(id));
         before = now;
         if (current) setHeld(lasting.sort().join("\n"));
       } catch (thrown) {
-        // A browser that refuses does so every time.
+        // A browser that refuses will always refuse.
         if (!failed) addProblem({ code: "internal", message: `Cannot detect other tabs: ${String(thrown)}` });
         failed = true;
       }

@@ -1,6 +1,6 @@
 import type { Phase } from "../../engine/rl/run/events.ts";
 
-/** What a run does in a phase, as one says that it is at it. */
+/** Present-participle labels of the phases. */
 export const PHASE_WORDS: Readonly<Record<Phase, string>> = {
   sample: "drawing rows",
   features: "encoding pictures",

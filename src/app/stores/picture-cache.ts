@@ -1,28 +1,28 @@
 /**
- * Fetches the picture of a row, its longer side at most `maxSide` device pixels; fails when the row has another picture
- * than `imageId`, which is null where any will do.
+ * Fetches the picture of a row, its longer side at most `maxSide` device pixels. Rejects if the row has another picture
+ * than `imageId`; null accepts any.
  */
 export type PictureSource = (rowId: string, imageId: string | null, maxSide: number) => Promise<ImageBitmap>;
 
-/** Few sizes, so that a resized window finds what is already there. */
+/** Few sizes, so that a resized window reuses cached pictures. */
 const SIDES = [192, 384, 768, 1536, 3072] as const;
 const CAPACITY = 240;
 
 let source: PictureSource | null = null;
 const pictures = new Map<string, Promise<ImageBitmap>>();
 
-/** Says where pictures come from; called once when the page starts. */
+/** Sets the source of pictures; called once at page start. */
 export function providePictures(from: PictureSource): void {
   source = from;
   pictures.clear();
 }
 
-/** Pictures of the person's own, by the key that stands for a row's id. */
+/** Pictures of the user, by a key that replaces the row id. */
 const own = new Map<string, Blob>();
-/** Own pictures kept; a figure that shows an older one says that it is not available. */
+/** Maximum pictures of the user to keep; a figure of an older one shows that it is not available. */
 const OWN_CAPACITY = 8;
 
-/** Makes a picture of the person's own available under a key. */
+/** Stores a picture of the user under a key. */
 export function addOwnPicture(id: string, file: Blob): void {
   own.delete(id);
   own.set(id, file);
@@ -40,19 +40,19 @@ async function ownPicture(file: Blob, maxSide: number): Promise<ImageBitmap> {
   return small;
 }
 
-/** Forgets all pictures, because the rows changed. */
+/** Clears the cache after the rows changed. */
 export function forgetPictures(): void {
   pictures.clear();
 }
 
-/** The smallest kept size that is at least `wanted` device pixels long. */
+/** The smallest cached size of at least `wanted` device pixels. */
 export function pictureSide(wanted: number): number {
   return SIDES.find((side) => side >= wanted) ?? (SIDES[SIDES.length - 1] as number);
 }
 
 /**
- * The picture of a row, fetched once per size; a failed fetch is not remembered.
- * @param imageId which picture it has to be; null takes the one that the open row of that id has
+ * The picture of a row, fetched once per size; a failed fetch is tried again.
+ * @param imageId id of the expected picture; null accepts the picture of the open row
  */
 export function loadPicture(rowId: string, imageId: string | null, maxSide: number): Promise<ImageBitmap> {
   const key = `${maxSide} ${imageId} ${rowId}`;

@@ -1,6 +1,6 @@
 /**
- * What is looked at, as the text of the URL's hash: `#screen=train&step=12&rollout=…`. One table of typed keys drives
- * reading and writing; unknown keys are ignored, bad values fall back.
+ * The current view as the hash of the URL: `#screen=train&step=12&rollout=…`. One table of typed keys drives reading and
+ * writing; unknown keys are ignored, invalid values use the default.
  */
 
 export const SCREENS = ["data", "setup", "rewards", "train", "rollouts", "judge", "eval", "runs", "system"] as const;
@@ -8,9 +8,9 @@ export type Screen = (typeof SCREENS)[number];
 
 export interface Route {
   readonly screen: Screen;
-  /** Run looked at; null is the run of this page. */
+  /** Viewed run; null for the run of this page. */
   readonly run: string | null;
-  /** Runs compared, beside `run`. */
+  /** Compared runs, in addition to `run`. */
   readonly compare: readonly string[];
   readonly step: number | null;
   /** RolloutRecord.id. */
@@ -19,9 +19,9 @@ export interface Route {
   readonly group: string | null;
   /** RegionSample.id. */
   readonly row: string | null;
-  /** Names of the visible mask layers; null is the screen's own choice. */
+  /** Names of the visible mask layers; null for the default. */
   readonly layers: readonly string[] | null;
-  /** Metrics that have a chart beside the usual ones; null is the screen's own choice. */
+  /** Metrics with additional charts; null for the default. */
   readonly metrics: readonly string[] | null;
   /** Smoothing of curves, 0..0.999. */
   readonly smooth: number;
@@ -31,7 +31,7 @@ export interface Route {
 
 interface Key<T> {
   readonly fallback: T;
-  /** The value, or undefined when the text is not one. */
+  /** The value, or undefined if the text is invalid. */
   readonly read: (text: string) => T | undefined;
   readonly write: (value: T) => string;
 }
@@ -63,7 +63,7 @@ const KEYS: { readonly [K in keyof Route]: Key<Route[K]> } = {
 
 const NAMES = Object.keys(KEYS) as (keyof Route)[];
 
-/** Where the page is when the address says nothing. */
+/** Default route. */
 export const FALLBACK: Route = Object.fromEntries(NAMES.map((name) => [name, KEYS[name].fallback])) as unknown as Route;
 
 /** Route in a hash such as `#screen=train&step=12`. */
@@ -83,7 +83,7 @@ export function formatRoute(route: Route, settings: Readonly<Record<string, unkn
   const add = <K extends keyof Route>(name: K): void => {
     const key: Key<Route[K]> = KEYS[name];
     const written = key.write(route[name]);
-    // What is null by default was chosen when it is not, even when its text is empty.
+    // A value that is null by default is written whenever it is set, even if its text is empty.
     const chosen = key.fallback === null || written !== key.write(key.fallback);
     if (name === "screen" || chosen) params.set(name, written);
   };

@@ -1,4 +1,4 @@
-/** The place the page is at, followed from and written to the URL; settings that differ from the preset stand beside it. */
+/** The current route, synchronised with the URL; settings that differ from the preset are part of the URL. */
 import { useStore } from "zustand";
 import { createStore } from "zustand/vanilla";
 import { configDifference, isTextSetting, parseConfig } from "../../engine/config/parse.ts";
@@ -15,12 +15,12 @@ export { parseRoute, type Route, SCREENS, type Screen } from "./route-text.ts";
 
 export const routeStore = createStore<Route>()(() => FALLBACK);
 
-/** Reads a part of the route and follows it. */
+/** Subscribes to a part of the route. */
 export function useRoute<T>(select: (route: Route) => T): T {
   return useStore(routeStore, select);
 }
 
-/** Goes somewhere: a new screen makes a history entry, anything finer replaces the current one. */
+/** Navigates: a new screen adds a history entry, other changes replace the current one. */
 export function navigate(to: Partial<Route>): void {
   const before = routeStore.getState();
   const after = { ...before, ...to };
@@ -28,12 +28,12 @@ export function navigate(to: Partial<Route>): void {
   writeHash(after.screen !== before.screen);
 }
 
-/** Link to a place, for anchors. */
+/** Link to a route, for anchors. */
 export function linkTo(to: Partial<Route>): string {
   return formatRoute({ ...FALLBACK, ...to }, addressSettings(), sessionStore.getState().preset);
 }
 
-/** Settings that the address carries: what differs from the preset, but no texts, which may be code. */
+/** Settings in the address: those that differ from the preset, without texts, which may be code. */
 function addressSettings(): Readonly<Record<string, unknown>> {
   const { config, preset } = sessionStore.getState();
   const difference = Object.entries(configDifference(config, presetConfig(preset)));
@@ -47,24 +47,24 @@ function writeHash(entry: boolean): void {
   else history.replaceState(OWN_ENTRY, "", hash);
 }
 
-/** Marks history entries that this page wrote or has read; an address that was just typed or pasted has none. */
+/** Marks history entries that this page wrote or read; a typed or pasted address has no mark. */
 const OWN_ENTRY = { lab: true };
 
 function readHash(): void {
   const own = (history.state as typeof OWN_ENTRY | null)?.lab === true;
   routeStore.setState(parseRoute(location.hash));
-  // Going back changes the place, never the settings made since.
+  // Going back changes the route, never the settings.
   if (own && started) writeHash(false);
   else readSettings(own);
   started = true;
-  // A way back here is one within the page, also to where it was opened and to where a plain link led.
+  // Marked, so that a return to this entry counts as navigation within the page.
   history.replaceState(OWN_ENTRY, "");
 }
 
 /**
- * Takes the settings that the address names, and the preset's values for the others. A judge that a link switches on stays
- * off until the person agrees.
- * @param own whether this page wrote the address itself
+ * Applies the settings in the address, and the preset's values for the others. A judge that a link switches on stays off
+ * until the user consents.
+ * @param own whether this page wrote the address
  */
 function readSettings(own: boolean): void {
   const params = new URLSearchParams(location.hash.replace(/^#/, ""));
@@ -89,14 +89,14 @@ function readSettings(own: boolean): void {
   }
 }
 
-/** Where the judge of these settings gets captions; null when it is off or has no place. */
+/** Where the judge of these settings runs; null if it is off or has no address. */
 function judgeOf(config: LabConfig): string | null {
   return config.judge === "off" ? null : judgePlace(config);
 }
 
 let started = false;
 
-/** Reads the address now and whenever it changes, and writes changed settings into it. */
+/** Reads the address now and after each change, and writes changed settings into it. */
 export function followAddress(): void {
   readHash();
   window.addEventListener("popstate", readHash);

@@ -1,14 +1,14 @@
-/** The groups of the run of this page that are kept in memory: whole steps, each group once. */
+/** Groups of the run of this page in memory: whole steps, each group once. */
 import type { RunState } from "../../engine/rl/run/events.ts";
 import type { GroupRecord } from "../../engine/runs/records.ts";
 
-/** Groups kept in memory, but for a single step that has more; older ones are read back from the run folder. */
+/** Maximum groups in memory, unless a single step has more; older groups are read from the run folder. */
 export const MAX_GROUPS = 400;
 
 /**
- * Adds the newest group. A run whose device was lost plays steps again: what was there of this group gives its place to
- * it, and what was there of later steps goes. The oldest steps beyond `most` groups go as wholes, so that every step
- * but the one being played is here with all of its groups or not at all.
+ * Adds the newest group. After a lost device, a run repeats steps: the new group replaces the old one, and groups of later
+ * steps are removed. The oldest steps beyond `most` groups are removed as wholes, so that every step except the current
+ * one is complete or absent.
  */
 export function withGroup(groups: readonly GroupRecord[], group: GroupRecord, most = MAX_GROUPS): GroupRecord[] {
   const kept = groups.filter(({ step }) => step <= group.step);
@@ -28,8 +28,8 @@ export function withGroup(groups: readonly GroupRecord[], group: GroupRecord, mo
 }
 
 /**
- * Groups that are left when the run says its state. While it goes on, those of the step after the completed ones are of
- * the step being played; once it has ended, that step was dropped.
+ * Groups that remain when the run reports its state. While it runs, groups after the completed steps belong to the
+ * current step; when it has ended, they are removed.
  * @param step steps completed
  */
 export function groupsAt(groups: readonly GroupRecord[], state: RunState, step: number): readonly GroupRecord[] {
@@ -39,9 +39,9 @@ export function groupsAt(groups: readonly GroupRecord[], state: RunState, step: 
 
 /**
  * Steps of the run of this page that have groups, ascending.
- * @param stored those in the run folder when it was read; steps that a lost device has set back are no longer there
- * @param measured those with metrics
- * @param groups those in memory
+ * @param stored steps in the run folder when it was read; may include steps removed after a lost device
+ * @param measured steps with metrics
+ * @param groups groups in memory
  * @param done steps completed
  */
 export function liveSteps(

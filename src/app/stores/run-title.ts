@@ -43,7 +43,7 @@ const ANIMALS = [
   "wren",
 ] as const;
 
-/** A name that is easy to say, such as "brave otter"; 400 of them. @param number any whole number from 0 */
+/** A memorable name, such as "brave otter"; 400 different names. @param number any whole number from 0 */
 export function runTitle(number: number): string {
   const manner = MANNERS[number % MANNERS.length];
   const animal = ANIMALS[Math.floor(number / MANNERS.length) % ANIMALS.length];

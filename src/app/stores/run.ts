@@ -1,4 +1,4 @@
-/** The run of this page as it goes on; stored runs are read through the data client. */
+/** The live run of this page; stored runs are read through the data client. */
 import { useStore } from "zustand";
 import { createStore } from "zustand/vanilla";
 import type { Alarm, Phase, PhasePlace, PhaseTimes, RunState, TrainerEvent } from "../../engine/rl/run/events.ts";
@@ -9,7 +9,7 @@ import { type Eta, etaAfter, NO_PACE } from "./eta.ts";
 import { metricStore } from "./metrics.ts";
 import { groupsAt, withGroup } from "./run-groups.ts";
 
-/** Steps whose costs are kept for medians. */
+/** Number of steps whose costs are kept for medians. */
 const MAX_COSTS = 2000;
 
 export interface LastCheckpoint {
@@ -17,7 +17,7 @@ export interface LastCheckpoint {
   /** Milliseconds since the epoch. */
   readonly at: number;
   readonly bytes: number;
-  /** Whether a person asked for it, rather than the beat. */
+  /** Whether the user requested it, not the interval. */
   readonly asked: boolean;
 }
 
@@ -28,26 +28,26 @@ export interface RunStoreState {
   /** Steps completed. */
   readonly step: number;
   readonly phase: Phase | null;
-  /** GPU programs made so far. */
+  /** GPU programs compiled so far. */
   readonly programs: number;
   readonly loop: LoopId | null;
   /** Seconds per phase of the last finished step. */
   readonly phaseTimes: PhaseTimes;
-  /** What the phases of this page's steps cost, newest last. */
+  /** Costs per phase of the steps since the page opened, newest last. */
   readonly costs: readonly StepCosts[];
-  /** Newest last; the newest steps as wholes (run-groups.ts). */
+  /** Newest last; whole steps (run-groups.ts). */
   readonly groups: readonly GroupRecord[];
   readonly lastCheckpoint: LastCheckpoint | null;
-  /** Whether a checkpoint was asked for that is not written yet. */
+  /** Whether a requested checkpoint is not written yet. */
   readonly saveAsked: boolean;
-  /** What going on begins with, while paused. */
+  /** The next phase, while paused. */
   readonly nextPhase: PhasePlace | null;
   readonly eta: Eta;
   /** Since the page opened, newest last. */
   readonly alarms: readonly Alarm[];
-  /** Keys of alarms that a person took off the list of this run. */
+  /** Keys of dismissed alarms of this run. */
   readonly dismissed: ReadonlySet<string>;
-  /** Of the last finished step; null before it. */
+  /** Of the last finished step; null before the first. */
   readonly rolloutsPerMinute: number | null;
   /** Held-out evaluations that arrived since the page opened. */
   readonly evaluations: number;
@@ -80,7 +80,7 @@ const EMPTY: RunStoreState = {
 
 export const runStore = createStore<RunStoreState>()(() => EMPTY);
 
-/** Reads a part of the current run and follows it. */
+/** Subscribes to a part of the current run. */
 export function useRun<T>(select: (state: RunStoreState) => T): T {
   return useStore(runStore, select);
 }
@@ -90,7 +90,7 @@ export function isActive(state: RunState): boolean {
   return state !== "idle" && state !== "ready" && state !== "finished" && state !== "failed";
 }
 
-/** A run began or was resumed at `resumedAt` completed steps. */
+/** A run started, or resumed at `resumedAt` completed steps. */
 export function beginRun(manifest: RunManifest, resumedAt: number, trainRows: number, heldOutRows: number): void {
   const before = runStore.getState();
   const same = before.runId === manifest.id;
@@ -101,7 +101,7 @@ export function beginRun(manifest: RunManifest, resumedAt: number, trainRows: nu
     manifest,
     state: before.state === "running" ? "running" : "starting",
     step: resumedAt,
-    // Its first evaluation may have begun before the page was told of the run.
+    // The first evaluation may have started before this event.
     eta: {
       ...NO_PACE,
       ...(before.state === "running" && { doing: before.eta.doing, since: before.eta.since }),
@@ -115,12 +115,12 @@ export function beginRun(manifest: RunManifest, resumedAt: number, trainRows: nu
   });
 }
 
-/** Gives the run of this page another title, which its folder has already; any other run has no place here. */
+/** Sets the title of the run of this page, already stored in its folder; ignores other runs. */
 export function retitleRun(runId: string, title: string): void {
   runStore.setState(({ manifest }) => (manifest?.id === runId ? { manifest: { ...manifest, title } } : {}));
 }
 
-/** Takes one event of the trainer. @param now milliseconds since the epoch */
+/** Handles one event of the trainer. @param now milliseconds since the epoch */
 export function applyEvent(event: TrainerEvent, now: number): void {
   const before = runStore.getState();
   const eta = etaAfter(before.eta, event, now);
@@ -146,7 +146,7 @@ export function applyEvent(event: TrainerEvent, now: number): void {
       set({
         step: event.step,
         phaseTimes: event.phaseTimes,
-        // A device that was lost sets the run back to an earlier step.
+        // After a lost device the run continues from an earlier step.
         costs: [
           ...before.costs.filter(({ step }) => step < event.step),
           { step: event.step, phases: event.costs },
@@ -186,17 +186,17 @@ function rolloutRate(groups: readonly GroupRecord[], step: number, times: PhaseT
   return seconds > 0 && rollouts > 0 ? (rollouts * 60) / seconds : null;
 }
 
-/** A person asked for a checkpoint; it is written when the step that runs now ends. */
+/** The user requested a checkpoint; it is written at the end of the current step. */
 export function noteSaveAsked(): void {
   runStore.setState({ saveAsked: true });
 }
 
-/** What tells alarms of a run apart. */
+/** Identity of an alarm within a run. */
 export function alarmKey({ step, id }: Alarm): string {
   return `${step} ${id}`;
 }
 
-/** Takes an alarm off the list; the run folder keeps it. */
+/** Dismisses an alarm; it stays in the run folder. */
 export function dismissAlarm(alarm: Alarm): void {
   const key = alarmKey(alarm);
   runStore.setState(({ alarms, dismissed }) => ({

@@ -1,4 +1,4 @@
-/** Small choices of the person, remembered between visits under one versioned key. */
+/** Small preferences of the user, stored between visits under a versioned key. */
 const KEY = "sa2va-lab/1";
 
 type Saved = Readonly<Record<string, unknown>>;
@@ -8,22 +8,22 @@ function readAll(): Saved {
     const value: unknown = JSON.parse(localStorage.getItem(KEY) ?? "{}");
     return typeof value === "object" && value !== null ? (value as Saved) : {};
   } catch {
-    // Storage may be refused or hold an older form: the defaults serve as well.
+    // Storage may be refused or hold an older format: the defaults apply.
     return {};
   }
 }
 
-/** The remembered value when `accepts` takes it, else the fallback. */
+/** The stored value if `accepts` returns true for it, else the fallback. */
 export function remembered<T>(name: string, fallback: T, accepts: (value: unknown) => value is T): T {
   const value = readAll()[name];
   return accepts(value) ? value : fallback;
 }
 
-/** Remembers a JSON-able value; without storage the choice lasts until the page closes. */
+/** Stores a JSON value; without storage the value lasts until the page closes. */
 export function remember(name: string, value: unknown): void {
   try {
     localStorage.setItem(KEY, JSON.stringify({ ...readAll(), [name]: value }));
   } catch {
-    // Private windows refuse storage; nothing depends on it.
+    // Private windows refuse storage; it is optional.
   }
 }

@@ -1,4 +1,4 @@
-/** The self-test of the graphics adapter: its checks as they come. */
+/** The self-test of the graphics adapter: checks as they arrive. */
 import { useStore } from "zustand";
 import { createStore } from "zustand/vanilla";
 import type { SelfCheck } from "../../engine/self-test/self-test.ts";
@@ -12,7 +12,7 @@ export interface SelfTestState {
 
 export const selfTestStore = createStore<SelfTestState>()(() => ({ state: "never", checks: [], total: 0 }));
 
-/** Reads a part of it and follows it. */
+/** Subscribes to a part of the self-test. */
 export function useSelfTest<T>(select: (state: SelfTestState) => T): T {
   return useStore(selfTestStore, select);
 }

@@ -1,4 +1,4 @@
-/** What the page has loaded and chosen: device, data, model, settings, problems, theme. */
+/** State of the page: device, data, model, settings, problems, theme. */
 import { useStore } from "zustand";
 import { createStore } from "zustand/vanilla";
 import { isTextSetting, parseConfig } from "../../engine/config/parse.ts";
@@ -22,11 +22,11 @@ export interface ModelProgress {
   readonly loadedBytes: number;
   readonly totalBytes: number;
   readonly what: string;
-  /** Bytes a second since the first ones; 0 while there is nothing to go by. */
+  /** Bytes per second since the first bytes; 0 while unknown. */
   readonly rate: number;
 }
 
-/** An error as it is listed until it is dismissed; the same sentence again only counts up. */
+/** A listed error until it is dismissed; a repeated message only increases its count. */
 export interface Problem extends WireError {
   readonly id: number;
   readonly times: number;
@@ -40,18 +40,18 @@ export interface SessionState {
   readonly dataInfo: DataSetInfo | null;
   /** Rows of the open data set, in file order; grows while it is being indexed. */
   readonly rows: readonly RegionSummary[];
-  /** Null when nothing is being opened. */
+  /** Null if nothing is being opened. */
   readonly opening: OpeningProgress | null;
   readonly model: ModelInfo | null;
   readonly modelProgress: ModelProgress | null;
-  /** Where the loaded model came from; null for a stored conversion. */
+  /** Source of the loaded model; null for a stored conversion. */
   readonly modelFolder: FolderRef | null;
-  /** Conversions of checkpoints that the page keeps. */
+  /** Stored conversions of checkpoints. */
   readonly storedModels: readonly CachedModel[];
   readonly config: LabConfig;
   readonly preset: PresetName;
   readonly plan: RunPlan | null;
-  /** The run that is served with the page and shown until there is another. */
+  /** The recorded run served with the page, shown until another run exists. */
   readonly recordedRun: string | null;
   readonly problems: readonly Problem[];
   readonly theme: Theme;
@@ -80,14 +80,14 @@ export const sessionStore = createStore<SessionState>()(() => ({
   showAdvanced: remembered("advanced", false, isFlag),
 }));
 
-/** Reads a part of the session and follows it. */
+/** Subscribes to a part of the session. */
 export function useSession<T>(select: (state: SessionState) => T): T {
   return useStore(sessionStore, select);
 }
 
 let nextProblem = 1;
 
-/** Lists an error; nothing that failed stays invisible. */
+/** Adds an error to the list. */
 export function addProblem(error: WireError): void {
   sessionStore.setState(({ problems }) => {
     const known = problems.find((problem) => problem.message === error.message);
@@ -112,18 +112,18 @@ export function setShowAdvanced(showAdvanced: boolean): void {
   sessionStore.setState({ showAdvanced });
 }
 
-/** Takes all values of a preset; texts that the person wrote stay. */
+/** Sets all values of a preset; texts written by the user stay. */
 export function choosePreset(preset: PresetName): void {
   sessionStore.setState(({ config }) => ({ preset, config: { ...presetConfig(preset), ...textsOf(config) } }));
 }
 
-/** Replaces values of the configuration; the caller has checked them. */
+/** Replaces values of the configuration, which the caller has validated. */
 export function changeConfig(values: Partial<LabConfig>): void {
   sessionStore.setState(({ config }) => ({ config: { ...config, ...values } }));
   if (Object.keys(values).some(isTextSetting)) remember("texts", textsOf(sessionStore.getState().config));
 }
 
-/** Settings of kind text, which the address does not carry, as the person left them at the last visit. */
+/** Text settings of the last visit; the address does not contain them. */
 export function rememberedTexts(): Partial<LabConfig> {
   const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
     typeof value === "object" && value !== null;

@@ -1,4 +1,4 @@
-/** A person's verdicts on rollouts of the run that is looked at; stored in the run's folder. */
+/** The user's thumbs on rollouts of the viewed run; stored in the run folder. */
 import { useEffect } from "react";
 import { useStore } from "zustand";
 import { createStore } from "zustand/vanilla";
@@ -13,7 +13,7 @@ export const thumbStore = createStore<ThumbState>()(() => ({ runId: null, thumbs
 
 const NONE: Thumbs = {};
 
-/** Thumbs of a run. @param read how they are read the first time */
+/** Thumbs of a run. @param read reads them the first time */
 export function useThumbs(runId: string | null, read: (runId: string) => void): Thumbs {
   const known = useStore(thumbStore, (state) => (state.runId === runId ? state.thumbs : null));
   const missing = known === null;

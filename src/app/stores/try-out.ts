@@ -1,13 +1,13 @@
-/** Questions to the loaded model outside training, and its exports: the adapter that is open, and how far the answer is. */
+/** Try-outs of the loaded model, its open adapter, and the progress of try-outs and exports. */
 import { useStore } from "zustand";
 import { createStore } from "zustand/vanilla";
 import type { AdapterInfo, TryPhase } from "../../protocol/trainer.ts";
 
 export interface TryState {
   readonly adapter: AdapterInfo | null;
-  /** Null when nothing is being asked. */
+  /** Null if no try-out is running. */
   readonly phase: TryPhase | "asked" | null;
-  /** Tensors of a merged checkpoint that have been written; null when none is being made. */
+  /** Written tensors of a merged checkpoint; null if none is being exported. */
   readonly merging: { readonly done: number; readonly total: number } | null;
 }
 

@@ -1,4 +1,4 @@
-/** Numbers as they stand on screens; what was not measured is a dash, never 0. */
+/** Formats of numbers on screens; an unmeasured value is a dash, never 0. */
 export const NONE = "–";
 
 /** 1.4 GB, 812 kB; decimal units. */

@@ -1,4 +1,4 @@
-/** Middle of the values, the mean of both middles of an even count; null of none. */
+/** Median; the mean of both middle values for an even count; null for an empty list. */
 export function median(values: readonly number[]): number | null {
   if (values.length === 0) return null;
   const sorted = [...values].sort((a, b) => a - b);

@@ -23,7 +23,7 @@ import { answerRule, captionPrompt, countCells, type RegionCells, regionCells } 
 import type { RewardScorer } from "../rewards/types.ts";
 import type { RowPart, RowScores } from "../runs/evaluations.ts";
 import type { RunRows } from "../runs/run-rows.ts";
-import { type OwnReward, ownReward } from "./own-reward.ts";
+import { type RunReward, runReward } from "./run-reward.ts";
 import { type Answers, rowScores, type Said } from "./row-scores.ts";
 
 export interface EvalDeps {
@@ -69,7 +69,7 @@ export async function evaluateRows(
 ): Promise<readonly RowScores[]> {
   const { groupsAtOnce } = deps.config;
   const most = groupsAtOnce === 0 ? MOST_AT_ONCE : groupsAtOnce;
-  const own = ownReward(deps.config);
+  const own = runReward(deps.config);
   const places = [
     ...report.map((index) => ({ index, part: "report" as const })),
     ...selection.map((index) => ({ index, part: "selection" as const })),
@@ -94,7 +94,7 @@ export async function evaluateRows(
   return scores;
 }
 
-async function scoreTogether(deps: EvalDeps, own: OwnReward, asked: readonly Asked[]): Promise<RowScores[]> {
+async function scoreTogether(deps: EvalDeps, own: RunReward, asked: readonly Asked[]): Promise<RowScores[]> {
   const { model, config } = deps;
   const sizes = asked.map(({ row: { rgb } }) => ({ height: rgb.height, width: rgb.width }));
   const sizeOf = (at: number) => sizes[at] as (typeof sizes)[number];

@@ -5,7 +5,7 @@ import type { TrainingRow } from "../data/training-row.ts";
 import type { FoundMask } from "../model/sam2/postprocess.ts";
 import type { RewardScorer, RolloutFacts } from "../rewards/types.ts";
 import type { RowScores } from "../runs/evaluations.ts";
-import { type LoopFacts, type OwnReward, rowRewards, weightedMean } from "./own-reward.ts";
+import { type LoopFacts, type RunReward, rowRewards, weightedMean } from "./run-reward.ts";
 
 /** A caption of the policy. */
 export interface Said {
@@ -31,7 +31,7 @@ export interface Answers {
 /** @throws LabError("held") when a reward cannot be given and the run has to wait */
 export async function rowScores(
   scorer: RewardScorer,
-  own: OwnReward,
+  own: RunReward,
   row: TrainingRow,
   answers: Answers,
   signal: AbortSignal,

@@ -11,7 +11,7 @@ export const EVAL_METRICS = [
 ] as const;
 export type EvalMetric = (typeof EVAL_METRICS)[number];
 
-/** The run's own reward, composed as in training: all terms with their weights, judge and user-written reward included. */
+/** The run's reward, composed as in training: all terms with their weights, judge and user-written reward included. */
 export const REWARD_METRICS = ["reward1_sampled", "reward1_greedy", "reward2_sampled", "reward2_greedy"] as const;
 export type RewardMetric = (typeof REWARD_METRICS)[number];
 

@@ -29,8 +29,8 @@ export function rowScoreOf(row: RowScores, id: ScoreId): number | null {
 
 /** The choices of the setting bestMetric in a sentence. */
 export const SELECTION_NAMES: Readonly<Record<Selection["metric"], string>> = {
-  reward: "own reward, sampled",
-  reward_greedy: "own reward, greedy",
+  reward: "run reward, sampled",
+  reward_greedy: "run reward, greedy",
   loop1_sampled: "loop 1 IoU, sampled",
   loop1_greedy: "loop 1 IoU, greedy",
   loop2_sampled: "loop 2 METEOR, sampled",

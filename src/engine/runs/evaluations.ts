@@ -30,7 +30,7 @@ export type RowScores = Readonly<Record<EvalMetric, number>> & {
   /** Absent in evaluations of older versions, whose rows both chose the best checkpoint and were reported. */
   readonly part?: RowPart;
   /**
-   * The run's own reward; null for a loop that does not train and where no rollout got a verdict. Absent in evaluations of
+   * The run's reward; null for a loop that does not train and where no rollout got a verdict. Absent in evaluations of
    * older versions.
    */
   readonly rewards?: Readonly<Record<RewardMetric, number | null>>;
@@ -56,10 +56,10 @@ export interface SegmentationScore {
   readonly difference: Interval | null;
 }
 
-/** Whether a judge's verdicts are in the run's own reward: asked for, left out of evaluation, or no term of it. */
+/** Whether a judge's verdicts are in the run's reward: asked for, left out of evaluation, or no term of it. */
 export type JudgeUse = "asked" | "left-out" | "none";
 
-/** The run's own reward over the report rows that have one. */
+/** The run's reward over the report rows that have one. */
 export interface RewardScore {
   readonly mean: number;
   readonly low: number;

@@ -143,7 +143,7 @@ describe("differences of runs", () => {
     const same = heldOutRows([run("a"), run("a")]);
     expect(same[0]).toMatchObject({ label: "Rows", values: ["4", "4"] });
     expect(same[1]).toMatchObject({ label: "Loop 1 reward, sampled", values: ["0.250", "0.250"] });
-    const text = "step 4, by own reward, sampled 0.500, 2 rows";
+    const text = "step 4, by run reward, sampled 0.500, 2 rows";
     expect(same.at(-1)).toMatchObject({ label: "Best checkpoint", values: [text, text] });
     expect(heldOutRows([run("a"), run("b")])[0]?.label).toBe("Rows (not the same in all runs)");
     const older = { evaluations: [olderEvaluation(4, 0.25)], best: { step: 4, selection: null } };

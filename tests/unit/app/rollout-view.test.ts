@@ -132,7 +132,7 @@ describe("what a rollout shows", () => {
 
   it("names its picture in words", () => {
     expect(figureLabel(rollout({ index: 2 }))).toBe("rollout 3, IoU 0.33, mask covers 50 % of the image");
-    expect(figureLabel(rollout({ predictedMask: null }))).toBe("rollout 1, no mask came out");
+    expect(figureLabel(rollout({ predictedMask: null }))).toBe("rollout 1, no mask");
   });
 
   it("shows the layers that are on and exist, the answer by who made it", () => {

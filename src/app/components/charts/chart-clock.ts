@@ -1,11 +1,11 @@
-/** Redraws are gathered: at most four times a second, in one animation frame, and never while the page is hidden. */
+/** Batches redraws: at most four times a second, in one animation frame, and never while the page is hidden. */
 const INTERVAL = 250;
 
 const waiting = new Set<() => void>();
 let scheduled = false;
 let last = 0;
 
-/** Asks for a redraw; asking again before it happened changes nothing. */
+/** Requests a redraw; further requests before it happens change nothing. */
 export function requestRedraw(draw: () => void): void {
   waiting.add(draw);
   if (scheduled || document.visibilityState === "hidden") return;
@@ -13,7 +13,7 @@ export function requestRedraw(draw: () => void): void {
   window.setTimeout(() => requestAnimationFrame(flush), Math.max(0, last + INTERVAL - performance.now()));
 }
 
-/** Takes a request back, because its chart is gone. */
+/** Cancels the request of a chart that was removed. */
 export function cancelRedraw(draw: () => void): void {
   waiting.delete(draw);
 }

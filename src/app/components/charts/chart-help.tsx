@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import styles from "./live-chart.module.css";
 import { explainMetric, type MetricHelp } from "./metric-help.ts";
 
-/** The "?" beside a chart's title: what each of its metrics means. */
+/** The "?" beside a chart's title explains each of its metrics. */
 export function ChartHelp({
   title,
   metrics,
@@ -14,7 +14,7 @@ export function ChartHelp({
   const texts = new Map<string, MetricHelp>();
   for (const metric of metrics) {
     const text = explainMetric(metric);
-    // Both loops log the same quantity: it is explained once.
+    // Both loops log the same quantity; one explanation is enough.
     if (text !== null) texts.set(metric.replace(/^loop[12]\//u, ""), text);
   }
   if (texts.size === 0) return null;

@@ -1,29 +1,29 @@
 import { bytes, compact, fixed } from "./format.ts";
 
-/** Where a chart reads from: columns of one length over ascending steps; the live store and a stored run both fit. */
+/** Data source of a chart: columns of equal length over ascending steps, from the live store or a stored run. */
 export interface MetricSource {
   readonly steps: ArrayLike<number>;
   /** Metrics logged so far. */
   readonly names: readonly string[];
-  /** Values of a metric along `steps`, NaN where the step has none or it was not a number. */
+  /** Values of a metric along `steps`; NaN if the step has no value or the value was NaN. */
   readonly column: (name: string) => ArrayLike<number>;
-  /** Whether a NaN means that the step was logged without this metric. */
+  /** Whether the step was logged without this metric. */
   readonly isMissing: (name: string, at: number) => boolean;
-  /** Calls back after every appended step; returns the way to stop. */
+  /** Calls back after every appended step; returns the function that stops it. */
   readonly subscribe: (changed: () => void) => () => void;
 }
 
 export interface SeriesSpec {
-  /** Names the metric may have, best first. */
+  /** Possible names of the metric, preferred first. */
   readonly metrics: readonly string[];
   readonly label: string;
   /** Loop 1 is drawn solid and loop 2 dashed, besides their colours. */
   readonly loop: 1 | 2 | null;
-  /** Place in the palette. */
+  /** Index in the palette. */
   readonly colour: number;
-  /** Scale on the right side, for a quantity of another size. */
+  /** Whether the series uses the right scale, for values of another magnitude. */
   readonly right?: boolean;
-  /** Digits after the point; "compact" for values of any size, "bytes" for amounts of memory. */
+  /** Digits after the point; "compact" for values of any magnitude, "bytes" for memory. */
   readonly decimals: number | "compact" | "bytes";
 }
 
@@ -33,13 +33,13 @@ export function dashOf(spec: SeriesSpec): readonly number[] {
   return spec.loop === null && spec.right === true ? [2, 3] : [];
 }
 
-/** A value as the series shows it everywhere. */
+/** Formats a value of the series. */
 export function showValue(spec: SeriesSpec, value: number | null | undefined): string {
   if (spec.decimals === "bytes") return bytes(value);
   return spec.decimals === "compact" ? compact(value) : fixed(value, spec.decimals);
 }
 
-/** A bound on the left scale, drawn as a thin line across. */
+/** A bound on the left scale, drawn as a thin horizontal line. */
 export interface Level {
   readonly label: string;
   readonly value: number;
@@ -49,16 +49,16 @@ export interface ChartSpec {
   readonly id: string;
   readonly title: string;
   readonly series: readonly SeriesSpec[];
-  /** Metrics that its help explains, where the names of the series are others. */
+  /** Metrics that the help explains, if they differ from the names of the series. */
   readonly explains?: readonly string[];
-  /** Limits the left scale keeps within view, such as 0..1 of a share. */
+  /** Values that the left scale always includes, such as 0..1 of a share. */
   readonly range?: readonly [number, number];
   readonly levels?: readonly Level[];
-  /** The metric for which a person put it there. */
+  /** The metric, if the user added this chart. */
   readonly picked?: string;
 }
 
-/** A series with the values it found. */
+/** A series with its values. */
 export interface FoundSeries {
   readonly spec: SeriesSpec;
   readonly metric: string;
@@ -74,7 +74,7 @@ export function findSeries(spec: ChartSpec, source: MetricSource): FoundSeries[]
   });
 }
 
-/** Limits that take in the levels which are near: a far one would flatten the curve, and the legend tells it. */
+/** Limits that include nearby levels. A distant level would flatten the curve; the legend shows its value. */
 export function withLevels(low: number, high: number, levels: readonly Level[]): readonly [number, number] {
   let [least, most] = [low, high];
   for (const { value } of levels) {

@@ -5,7 +5,7 @@ import styles from "./live-chart.module.css";
 
 const ROW = 26;
 
-/** The values of a chart, newest first; a step leads to its rollouts. */
+/** The values of a chart, newest first; each step links to its rollouts. */
 export function ChartTable(props: {
   readonly found: readonly FoundSeries[];
   readonly steps: ArrayLike<number>;
@@ -13,7 +13,7 @@ export function ChartTable(props: {
   readonly onPick: (step: number) => void;
 }): ReactNode {
   const { found, height, onPick } = props;
-  // The columns were taken a moment ago; steps that came since have no values in them yet.
+  // Steps that arrived after the columns were read have no values yet.
   const steps = Array.from(props.steps).slice(0, found[0]?.values.length ?? 0);
   const scroller = useRef<HTMLDivElement>(null);
   const rows = useVirtualizer({

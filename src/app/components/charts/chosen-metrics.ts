@@ -1,19 +1,19 @@
-/** Charts of metrics that a person picks by name, beside those a screen shows anyway. */
+/** Charts of metrics that the user selects, in addition to the default charts of a screen. */
 import { describeMetric } from "../../../engine/runs/metrics/metric-table.ts";
 import type { ChartSpec, MetricSource, SeriesSpec } from "./chart-spec.ts";
 
-/** Metrics that can be picked, by name. @param shown names that have a chart already */
+/** Metrics that can be selected, sorted by name. @param shown names that have a chart already */
 export function otherMetrics(logged: Iterable<string>, shown: Iterable<string>): readonly string[] {
   const left = new Set(shown);
   return [...new Set(logged)].filter((name) => name !== "step" && !left.has(name)).sort();
 }
 
-/** All names under which the series of some charts look for their metrics. */
+/** All metric names that the series of these charts use. */
 export function metricsOf(specs: readonly ChartSpec[]): readonly string[] {
   return specs.flatMap(({ series }) => series.flatMap(({ metrics }) => metrics));
 }
 
-/** Chart of one metric of one run: the loop is told by colour and dash as in all charts, the unit by the legend. */
+/** Chart of one metric of one run: colour and dash show the loop, the legend shows the unit. */
 export function metricChart(name: string): ChartSpec {
   const known = describeMetric(name);
   const unit = known?.unit ?? "";
@@ -28,7 +28,7 @@ export function metricChart(name: string): ChartSpec {
   };
   return {
     id: `metric-${name}`,
-    // The legend tells the loop; the rest has to fit a quarter of the screen.
+    // The legend shows the loop; the title must fit a quarter of the screen.
     title: loop === null ? name : name.slice(name.indexOf("/") + 1).replace(/^completions\//u, ""),
     series: [series],
     picked: name,
@@ -36,7 +36,7 @@ export function metricChart(name: string): ChartSpec {
   };
 }
 
-/** Metrics logged so far, one a line: a text compares equal as long as nothing new came. */
+/** Metrics logged so far, one per line: a string stays equal until a new metric appears. */
 export function loggedText({ names }: Pick<MetricSource, "names">): string {
   return names.join("\n");
 }

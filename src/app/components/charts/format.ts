@@ -1,4 +1,4 @@
-/** Shown where nothing was measured; never a 0 in its place. */
+/** Shown for a value that was not measured, in place of 0. */
 export const MISSING = "–";
 
 /** A number with fixed decimals and a true minus sign; "–" when missing, "NaN" or "∞" when not finite. */
@@ -10,7 +10,7 @@ export function fixed(value: number | null | undefined, decimals: number): strin
   return value < 0 && Number(text) !== 0 ? `−${text}` : text;
 }
 
-/** A number with its sign always written, as for advantages. */
+/** A number with an explicit sign, as for advantages. */
 export function signed(value: number | null | undefined, decimals: number): string {
   const text = fixed(value, decimals);
   return value !== null && value !== undefined && Number.isFinite(value) && Number(value.toFixed(decimals)) > 0
@@ -18,7 +18,7 @@ export function signed(value: number | null | undefined, decimals: number): stri
     : text;
 }
 
-/** A value of unknown size, short: fixed decimals near 1, powers of ten far from it. */
+/** A value of unknown magnitude in short form: fixed decimals near 1, powers of ten otherwise. */
 export function compact(value: number | null | undefined): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return fixed(value, 0);
   const size = Math.abs(value);

@@ -1,4 +1,4 @@
-/** Several runs as one source of curves: all their steps, and every metric once a run. */
+/** Joins several runs to one source of curves: all their steps, and every metric once per run. */
 import type { MetricSource } from "./chart-spec.ts";
 
 export interface JoinedRun {
@@ -7,21 +7,21 @@ export interface JoinedRun {
   readonly source: MetricSource;
 }
 
-/** What a run's metric is called in the joined source. */
+/** Name of a run's metric in the joined source. */
 export function joinedName(runId: string, metric: string): string {
   return `${runId} ${metric}`;
 }
 
-/** Where each of the joined steps lies in one run, −1 where the run has no such step. */
+/** Index of each joined step in one run; −1 if the run has no such step. */
 type Places = Int32Array<ArrayBuffer>;
 
 interface Joined {
   readonly steps: Float64Array<ArrayBuffer>;
-  /** By run, in their order. */
+  /** Per run, in order. */
   readonly places: readonly Places[];
 }
 
-/** The runs side by side; values of a step that a run does not have are missing. It follows runs that still grow. */
+/** The runs side by side; a step that a run lacks has no value. The source updates while runs continue. */
 export function joinSources(runs: readonly JoinedRun[]): MetricSource {
   /** Count and newest step of each run when it was joined. */
   let seen: readonly (readonly [number, number | undefined])[] = [];
@@ -38,7 +38,7 @@ export function joinSources(runs: readonly JoinedRun[]): MetricSource {
     return joined;
   };
   const origins = new Map<string, readonly [run: number, metric: string]>();
-  /** Run and metric of a name, −1 for no run of these; asked for every point that is drawn. */
+  /** Run and metric of a name, −1 for an unknown run; called for every drawn point. */
   const originOf = (name: string): readonly [run: number, metric: string] => {
     const at = name.indexOf(" ");
     const known = origins.get(name);

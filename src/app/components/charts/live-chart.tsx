@@ -21,13 +21,13 @@ export interface LiveChartProps {
   readonly sync: string;
   /** A point was clicked. */
   readonly onPick: (step: number) => void;
-  /** Takes the chart off the screen, where it was put there by choice. */
+  /** Removes the chart; only for charts that the user added. */
   readonly onRemove?: () => void;
 }
 
 const HEIGHT = 146;
 
-/** A curve that follows a running training: fed from the store beside React, redrawn only while it can be seen. */
+/** A live curve: reads the metrics store outside React, redraws only while visible. */
 export function LiveChart({ spec, source, smoothing, sync, onPick, onRemove }: LiveChartProps): ReactNode {
   const holder = useRef<HTMLDivElement>(null);
   const titleId = useId();
@@ -39,7 +39,7 @@ export function LiveChart({ spec, source, smoothing, sync, onPick, onRemove }: L
   const [cursor, setCursor] = useState<number | null>(null);
   const pick = useRef(onPick);
   pick.current = onPick;
-  // The plot is rebuilt only when other metrics appear, not when they grow.
+  // The plot is rebuilt only for new metrics, not for new values.
   const shape = found.map(({ metric }) => metric).join(" ");
 
   useEffect(() => {
@@ -172,7 +172,7 @@ export function LiveChart({ spec, source, smoothing, sync, onPick, onRemove }: L
   );
 }
 
-/** Keeps a table up to date at the pace of the charts. */
+/** Updates a table as often as the charts redraw. */
 function followTable(source: MetricSource, refresh: () => void): () => void {
   const stop = source.subscribe(() => requestRedraw(refresh));
   requestRedraw(refresh);
@@ -190,7 +190,7 @@ interface LegendProps {
   readonly theme: Theme;
 }
 
-/** Line sample, label and value at the cursor, else the newest. */
+/** Line sample, label, and the value at the cursor or the newest value. */
 function Legend({ found, spec, steps, cursor, theme }: LegendProps): ReactNode {
   const place = cursor === null ? steps.length - 1 : indexOfStep(steps, cursor);
   return (

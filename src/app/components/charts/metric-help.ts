@@ -6,7 +6,7 @@ export interface MetricHelp {
   readonly healthy: string;
 }
 
-/** What a logged quantity means; null when nothing is known of it. */
+/** Explanation of a logged metric; null for an unknown one. */
 export function explainMetric(name: string): MetricHelp | null {
   return describeMetric(name) ?? null;
 }

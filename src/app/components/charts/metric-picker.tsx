@@ -6,9 +6,9 @@ import { IconChevron } from "../ui/icons.tsx";
 import { explainMetric } from "./metric-help.ts";
 import styles from "./metric-picker.module.css";
 
-/** A button that opens the list of all further metrics; each that is ticked gets a chart. */
+/** A button that opens the list of all other metrics; each ticked metric gets a chart. */
 export function MetricPicker(props: {
-  /** What can be picked, in the order of the list. */
+  /** Selectable metrics, in the order of the list. */
   readonly names: readonly string[];
   readonly chosen: readonly string[];
   readonly onChange: (chosen: readonly string[]) => void;

@@ -8,27 +8,27 @@ import { setSharedZoom } from "./zoom.ts";
 
 export interface PlotSettings {
   readonly theme: Theme;
-  /** 0 draws the raw line alone; above, the smoothed line in front of the faint raw one. */
+  /** 0 draws only the raw line; above 0, the smoothed line is drawn over the faint raw line. */
   readonly smoothing: number;
   readonly logarithmic: boolean;
   readonly range: readonly [number, number] | undefined;
   readonly levels: readonly Level[];
   readonly width: number;
   readonly height: number;
-  /** Charts of one name share the cursor and the zoom. */
+  /** Charts with the same name share cursor and zoom. */
   readonly sync: string;
   readonly onPick: (step: number) => void;
-  /** The step under the pointer; null when it left. */
+  /** The step under the pointer; null when the pointer leaves. */
   readonly onCursor: (step: number | null) => void;
 }
 
-/** What was drawn, for the marks beside the chart. */
+/** What was drawn, for the badges beside the title. */
 export interface Drawn {
   readonly thinned: boolean;
   readonly nonFinite: number;
 }
 
-/** Per plot and series: which of the drawn points were measured, so that a gap is told from a value that is no number. */
+/** Per plot and series: which drawn points were measured. Distinguishes a gap from a non-finite value. */
 const marks = new WeakMap<uPlot, readonly (readonly boolean[])[]>();
 
 /** A plot with one raw and, when smoothing, one smooth line per series. */
@@ -138,7 +138,7 @@ export function createPlot(target: HTMLElement, found: readonly FoundSeries[], s
   return plot;
 }
 
-/** Gives the plot the present values, thinned to its width within what is zoomed to. */
+/** Passes the current values to the plot, thinned to its width within the zoom. */
 export function feedPlot(
   plot: uPlot,
   source: MetricSource,
@@ -182,7 +182,7 @@ function fillerData(length: number): uPlot.AlignedData {
   return Array.from({ length }, () => []) as unknown as uPlot.AlignedData;
 }
 
-/** Pixels that an axis needs for its labels, digits being the widest of what they hold. */
+/** Pixels that an axis needs for its labels, measured with digits, the widest characters in them. */
 function labelWidth(labels: readonly string[] | null): number {
   return 14 + 6.2 * Math.max(0, ...(labels ?? []).map((label) => label.length));
 }
@@ -209,7 +209,7 @@ function limits(least: number | null, most: number | null, settings: PlotSetting
   return [Math.max(low - room, Math.min(lowest, low)), Math.min(high + room, Math.max(greatest, high))];
 }
 
-/** Thin lines across at the levels within view. */
+/** Thin horizontal lines at the visible levels. */
 function drawLevels(plot: uPlot, levels: readonly Level[], colour: string): void {
   const { ctx, bbox } = plot;
   for (const { value } of levels) {

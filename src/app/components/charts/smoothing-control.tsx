@@ -3,7 +3,7 @@ import { navigate, useRoute } from "../../stores/route.ts";
 import { Slider } from "../ui/controls.tsx";
 import styles from "./smoothing-control.module.css";
 
-/** Weight of the smoothed line of all curves, kept in the address. */
+/** Smoothing weight of all curves, stored in the address. */
 export function SmoothingControl(): ReactNode {
   const smooth = useRoute((route) => route.smooth);
   return (

@@ -1,5 +1,5 @@
 /**
- * Exponential mean without the pull towards 0 at the start, as TensorBoard draws it:
+ * Bias-corrected exponential mean, as in TensorBoard:
  * m ← w·m + (1 − w)·x, shown m / (1 − wⁿ) with n the count of finite points so far.
  * A point that is not finite is skipped and stays a gap; a constant series comes back unchanged.
  *
@@ -20,7 +20,7 @@ export function smooth(values: ArrayLike<number>, weight: number): Float64Array<
   return smoothed;
 }
 
-/** Places of values that were measured but are not finite numbers, NaN of a gap excluded by `isGap`. */
+/** Indices of measured values that are not finite; `isGap` excludes the NaN of a gap. */
 export function nonFinitePlaces(values: ArrayLike<number>, isGap: (at: number) => boolean = () => false): number[] {
   const places: number[] = [];
   for (let at = 0; at < values.length; at++) {

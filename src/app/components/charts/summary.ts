@@ -1,6 +1,6 @@
 import { compact } from "./format.ts";
 
-/** One sentence that says what a curve shows, for those who do not see it. */
+/** One sentence that describes a curve, for screen readers. */
 export function describeSeries(label: string, steps: ArrayLike<number>, values: ArrayLike<number>): string {
   let [first, last] = [-1, -1];
   let [least, greatest] = [Infinity, -Infinity];

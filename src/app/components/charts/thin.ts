@@ -1,6 +1,6 @@
 /**
- * Points to draw when there are more of them than pixels: in each of `buckets` equal stretches the least and the
- * greatest finite value of every series, so that no spike is lost. The stored data is never thinned.
+ * Points to draw when there are more points than pixels: the minimum and maximum finite value of every series in each
+ * of `buckets` equal ranges, so that no spike is lost. The stored data is never thinned.
  *
  * @param columns series of one length, sharing their x
  * @param from first index, inclusive
@@ -24,7 +24,7 @@ export function thinIndices(
       for (let at = start; at < end; at++) {
         const value = column[at] as number;
         if (!Number.isFinite(value)) {
-          // One point of a gap is enough to break the line there.
+          // One point of a gap breaks the line.
           if (at === start || Number.isFinite(column[at - 1] as number)) keep.add(at);
           continue;
         }

@@ -1,4 +1,4 @@
-/** What stretch of steps the charts of one name show; null is everything. */
+/** Range of steps that the charts of one name show; null for all. */
 export interface SharedZoom {
   range: readonly [number, number] | null;
   readonly listeners: Set<() => void>;
@@ -6,7 +6,7 @@ export interface SharedZoom {
 
 const zooms = new Map<string, SharedZoom>();
 
-/** The zoom that all charts of a name share. */
+/** The shared zoom of all charts of a name. */
 export function sharedZoom(name: string): SharedZoom {
   const known = zooms.get(name);
   if (known !== undefined) return known;
@@ -15,7 +15,7 @@ export function sharedZoom(name: string): SharedZoom {
   return zoom;
 }
 
-/** Zooms all charts of a name; null shows everything again. */
+/** Zooms all charts of a name; null resets the zoom. */
 export function setSharedZoom(name: string, range: readonly [number, number] | null): void {
   const zoom = sharedZoom(name);
   zoom.range = range;

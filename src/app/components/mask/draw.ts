@@ -6,7 +6,7 @@ import type { View } from "./view-store.ts";
 
 export interface Drawing {
   readonly picture: ImageBitmap | null;
-  /** Size of the picture in its own pixels. */
+  /** Size of the picture in pixels. */
   readonly width: number;
   readonly height: number;
   readonly layers: readonly MaskLayer[];
@@ -56,7 +56,7 @@ function placement(canvasWidth: number, canvasHeight: number, drawing: Drawing):
   const scale = whole * drawing.view.zoom;
   const along = (canvas: number, side: number, middle: number): number => {
     const free = canvas - side * scale;
-    // A side that fits entirely is centred; a longer one follows the view.
+    // A side that fits is centred; a longer one follows the view.
     return free >= 0 ? free / 2 : Math.min(0, Math.max(free, canvas / 2 - middle * side * scale));
   };
   return {
@@ -66,7 +66,7 @@ function placement(canvasWidth: number, canvasHeight: number, drawing: Drawing):
   };
 }
 
-/** Fills are mixed at full opacity on a sheet of their own and laid on once, so that layers never add up to dark. */
+/** Fills are drawn at full opacity on a separate canvas and composited once, so that overlapping layers do not darken. */
 function drawLayers(context: CanvasRenderingContext2D, drawing: Drawing, place: Placement): void {
   const drawn = drawing.layers.map(({ role, mask, colour }) => ({
     colour: colour ?? LAYER_COLOURS[role],
@@ -109,7 +109,7 @@ function drawDifference(
           sheet.fillStyle = colour;
           sheet.fill(shape.path, "evenodd");
           if (pattern === null) return;
-          // Patterns are anchored to the sheet: their lines keep one width at every zoom.
+          // Patterns are anchored to the canvas, so their lines keep the same width at every zoom.
           pattern.setTransform(sheet.getTransform().inverse());
           sheet.fillStyle = pattern;
           sheet.fill(shape.path, "evenodd");
@@ -121,7 +121,7 @@ function drawDifference(
   drawContour(context, shapeOf(other), drawing, place, LAYER_COLOURS.extra);
 }
 
-/** Two-pixel double contour: dark outside, light inside, so that it shows on any ground. */
+/** Two-pixel double contour, dark outside and light inside, visible on any background. */
 function drawContour(
   context: CanvasRenderingContext2D,
   shape: Shape,

@@ -5,11 +5,11 @@ export type MaskRole = "given" | "policy" | "partner";
 export interface MaskLayer {
   readonly role: MaskRole;
   readonly mask: Rle;
-  /** In place of the role's colour, where several masks have one role. */
+  /** Replaces the role's colour when several masks have the same role. */
   readonly colour?: string;
 }
 
-/** Fill colours of the layers; they lie on photographs, so that they are the same in both themes. */
+/** Fill colours of the layers, the same in both themes because they lie on photographs. */
 export const LAYER_COLOURS = {
   given: "#56B4E9",
   policy: "#E69F00",
@@ -18,7 +18,7 @@ export const LAYER_COLOURS = {
   extra: "#D55E00",
 } as const;
 
-/** Colours of the masks of one answer, in order; they begin again after the last. */
+/** Colours of the masks of one answer, in order, repeated after the last. */
 const ANSWER_COLOURS = ["#E69F00", "#CC79A7", "#009E73", "#F0E442", "#D55E00", "#0072B2", "#56B4E9"] as const;
 
 export function answerColour(at: number): string {

@@ -9,28 +9,28 @@ import { useGestures, viewKey } from "./use-gestures.ts";
 import { useViews, WHOLE } from "./view-store.ts";
 
 export interface MaskFigureProps {
-  /** Row whose picture lies below the masks; null leaves the picture out. */
+  /** Row whose picture is drawn below the masks; null for no picture. */
   readonly rowId: string | null;
-  /** Picture that a stored run says the row has; the figure says so when the open row has another one. */
+  /** Picture id of the row in the stored run; the figure shows a notice when the open row has another picture. */
   readonly imageId?: string;
   /** Size of the picture in pixels. */
   readonly width: number;
   readonly height: number;
   readonly layers: readonly MaskLayer[];
-  /** Shows hit, missed and extra pixels of the second mask against the first in place of the layers. */
+  /** Shows hit, missed and extra pixels of the second mask against the first instead of the layers. */
   readonly difference?: readonly [Rle, Rle] | null;
   /** Accessible name, such as "rollout 3, IoU 0.81, mask covers 12 % of the image". */
   readonly label: string;
   /** "contain" keeps the picture's shape; "cover" fills the box that the caller's CSS gives. */
   readonly fit?: "contain" | "cover";
-  /** Figures of one name zoom and pan together; without a name a figure does neither. */
+  /** Figures with the same name zoom and pan together; a figure without a name does neither. */
   readonly sync?: string;
   readonly className?: string;
-  /** The picture was pressed and not dragged; what it does must also be reachable by keyboard elsewhere. */
+  /** The picture was clicked, not dragged. The action must also be reachable by keyboard. */
   readonly onPress?: () => void;
 }
 
-/** A picture with masks on one canvas at device resolution; drawn only while it can be seen. */
+/** A picture with masks on one canvas at device resolution; drawn only while visible. */
 export function MaskFigure(props: MaskFigureProps): ReactNode {
   const { rowId, imageId = null, width, height, layers, difference = null, label, fit = "contain" } = props;
   const { sync, onPress } = props;

@@ -2,12 +2,12 @@ import { create } from "zustand";
 
 export type OverlayMode = "fill" | "contour" | "off";
 
-/** How masks lie on pictures: one setting for grids and detail views alike. */
+/** How masks are drawn over pictures: one setting for grids and detail views. */
 export interface OverlayState {
   readonly mode: OverlayMode;
   /** Opacity of fills, 0..1. */
   readonly opacity: number;
-  /** Held hidden by a key or the button beside a picture; gone as soon as it is released. */
+  /** Masks are hidden while a key or the button beside a picture is held. */
   readonly hidden: boolean;
   readonly setMode: (mode: OverlayMode) => void;
   /** Clamped to 0..1. */

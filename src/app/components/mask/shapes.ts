@@ -19,7 +19,7 @@ export interface DifferenceShapes {
   readonly extra: Shape;
 }
 
-/** Enough for every tile of a few steps; a shape of a photograph is some tens of kilobytes. */
+/** Enough for the tiles of a few steps; a shape of a photograph takes tens of kilobytes. */
 const CAPACITY = 400;
 
 const pixels = new Map<string, Uint8Array<ArrayBuffer>>();
@@ -73,7 +73,7 @@ function toShape(mask: Uint8Array<ArrayBuffer>, width: number, height: number): 
   return { path, area, width, height };
 }
 
-/** Reads through a map that forgets what was used longest ago. */
+/** Reads through a least-recently-used cache. */
 function cached<V>(map: Map<string, V>, key: string, capacity: number, make: () => V): V {
   const known = map.get(key);
   const value = known ?? make();

@@ -5,8 +5,8 @@ const now = (sync: string): View => useViews.getState().views[sync] ?? WHOLE;
 const put = (sync: string, view: View): void => useViews.getState().setView(sync, view);
 
 /**
- * Once a figure has the focus or is zoomed the wheel zooms at the pointer; with Ctrl, or pinched on a touchpad, always.
- * Otherwise the wheel scrolls the page as everywhere. Dragging pans, a double click shows the whole; all figures of `sync` follow.
+ * The wheel zooms at the pointer if the figure has the focus, is zoomed, or Ctrl or a pinch is used; otherwise it scrolls
+ * the page. Dragging pans, a double click resets the view. All figures of `sync` follow.
  */
 export function useGestures(canvas: RefObject<HTMLCanvasElement | null>, sync: string | undefined): void {
   useEffect(() => {

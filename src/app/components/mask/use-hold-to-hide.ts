@@ -1,7 +1,7 @@
 import { useEffect } from "react";
 import { useOverlay } from "./overlay-store.ts";
 
-/** While a screen with pictures is open: holding H hides all overlays, releasing it shows them again. */
+/** On screens with pictures: holding H hides all overlays. */
 export function useHoldToHide(): void {
   useEffect(() => {
     const { setHidden } = useOverlay.getState();
@@ -16,7 +16,7 @@ export function useHoldToHide(): void {
     const show = (): void => setHidden(false);
     window.addEventListener("keydown", down);
     window.addEventListener("keyup", up);
-    // A key released in another window is never seen: leaving the page counts as release.
+    // A key released in another window sends no event: leaving the page counts as release.
     window.addEventListener("blur", show);
     return () => {
       window.removeEventListener("keydown", down);
@@ -27,7 +27,7 @@ export function useHoldToHide(): void {
   }, []);
 }
 
-/** Whether single-letter keys belong to a field and not to the screen. */
+/** Whether single-letter keys go to an input field. */
 export function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (target.isContentEditable || target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement) {

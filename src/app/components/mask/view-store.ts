@@ -1,10 +1,10 @@
 import { create } from "zustand";
 
-/** What part of a picture is looked at; shared by all figures of one `sync` name. */
+/** Visible part of a picture, shared by all figures of one `sync` name. */
 export interface View {
   /** 1 shows the whole picture. */
   readonly zoom: number;
-  /** Point of the picture in the middle of the figure, as shares of its width and height. */
+  /** Point of the picture at the centre of the figure, as shares of its width and height. */
   readonly x: number;
   readonly y: number;
 }
@@ -22,7 +22,7 @@ export const useViews = create<ViewState>()((set) => ({
   setView: (sync, view) => set((state) => ({ views: { ...state.views, [sync]: clampView(view) } })),
 }));
 
-/** Zoom held within 1..64 and the middle held so that the picture never leaves the figure. */
+/** Zoom clamped to 1..64, centre clamped so that the picture fills the figure. */
 export function clampView(view: View): View {
   const zoom = Math.min(MAX_ZOOM, Math.max(1, view.zoom));
   const margin = 0.5 / zoom;

@@ -1,7 +1,7 @@
 import type { ActionRecord } from "../../../engine/runs/records.ts";
 import { fixed, signed } from "../charts/format.ts";
 
-/** What the strip of actions is coloured by. */
+/** Measures that can colour the strip of actions. */
 export type ActionMeasure = "logp" | "ratio" | "kl" | "entropy" | "clipped";
 
 export const ACTION_MEASURES: readonly {
@@ -12,7 +12,7 @@ export const ACTION_MEASURES: readonly {
   {
     value: "logp",
     label: "log-prob",
-    help: "log π under the weights being updated, in nats: the stronger the colour, the less likely",
+    help: "log π under the weights being updated, in nats: a stronger colour is less likely",
   },
   { value: "ratio", label: "ratio", help: "π / π at sampling time: blue above 1, orange below" },
   { value: "kl", label: "KL", help: "k3 estimate against the reference, in nats" },
@@ -32,8 +32,8 @@ export function formatMeasure(action: ActionRecord, measure: ActionMeasure): str
 }
 
 /**
- * Strength of the colour, −1..1: the sign picks the hue (above or below 1 for the ratio), the size its strength.
- * `unusual` log-probs are those far below 0.
+ * Strength of the colour, −1..1: the sign selects the hue (above or below 1 for the ratio), the magnitude its strength.
+ * Low log-probabilities get strong colours.
  */
 export function measureStrength(action: ActionRecord, measure: ActionMeasure): number {
   const value = measureOf(action, measure);
@@ -46,7 +46,7 @@ export function measureStrength(action: ActionRecord, measure: ActionMeasure): n
   return value;
 }
 
-/** Ground colour of an action; text stays in the page's own colour, so that strengths end well below full. */
+/** Background colour of an action; kept light, because the text keeps the page's colour. */
 export function measureColour(strength: number): string {
   const hue = strength >= 0 ? "0 114 178" : "213 94 0";
   return `rgb(${hue} / ${(Math.abs(strength) * 0.5).toFixed(3)})`;
@@ -55,11 +55,11 @@ export function measureColour(strength: number): string {
 export interface GridCells {
   readonly rows: number;
   readonly columns: number;
-  /** Action of each cell, row-major; null where none was taken. */
+  /** Action of each cell, row-major; null for a cell without one. */
   readonly cells: readonly (ActionRecord | null)[];
 }
 
-/** Actions labelled "cell row,column" as a grid; null when they are anything else. */
+/** Actions labelled "cell row,column" as a grid; null for other labels. */
 export function gridOf(actions: readonly ActionRecord[]): GridCells | null {
   if (actions.length < 4) return null;
   const places: [number, number, ActionRecord][] = [];
@@ -68,7 +68,7 @@ export function gridOf(actions: readonly ActionRecord[]): GridCells | null {
     if (match === null) return null;
     places.push([Number(match[1]), Number(match[2]), action]);
   }
-  // A mask of pixels has more cells than a call takes arguments.
+  // A pixel mask has more cells than a call can take arguments.
   const rows = places.reduce((most, [row]) => Math.max(most, row), 0) + 1;
   const columns = places.reduce((most, [, column]) => Math.max(most, column), 0) + 1;
   if (rows * columns > 65_536) return null;

@@ -14,7 +14,7 @@ import {
 import styles from "./details.module.css";
 import { FieldGrid } from "./field-grid.tsx";
 
-/** The actions of a completion coloured by a measure, and the same as a table. */
+/** The actions of a completion, coloured by a measure, and as a table. */
 export function ActionStrip({ actions }: { readonly actions: readonly ActionRecord[] }): ReactNode {
   const [measure, setMeasure] = useState<ActionMeasure>("logp");
   const [table, setTable] = useState(false);

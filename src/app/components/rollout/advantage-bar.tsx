@@ -2,7 +2,7 @@ import type { CSSProperties, ReactNode } from "react";
 import { signed } from "../charts/format.ts";
 import styles from "./rollout.module.css";
 
-/** A bar from the middle: right and blue for a positive advantage, left and orange for a negative one. */
+/** A bar from the centre: right and blue for a positive advantage, left and orange for a negative one. */
 export function AdvantageBar({ value, scale }: { readonly value: number; readonly scale: number }): ReactNode {
   const share = Math.min(1, Math.abs(value) / Math.max(scale, 1e-9));
   const style: CSSProperties =

@@ -2,7 +2,7 @@ import { type ReactNode, useMemo } from "react";
 import styles from "./details.module.css";
 import { diffWords } from "./word-diff.ts";
 
-/** A text with what it adds to and leaves out of the reference; marks are underline and strike besides colour. */
+/** A text with added and left-out words relative to the reference, marked by colour, underline and strike-through. */
 export function CaptionDiff(props: {
   readonly name: string;
   readonly text: string;

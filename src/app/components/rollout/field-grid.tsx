@@ -4,7 +4,7 @@ import styles from "./details.module.css";
 
 const SIDE = 260;
 
-/** The cells of a mask policy's grid as a heat map; the cell under the pointer is read out below. */
+/** The cells of a mask policy's grid as a heat map, with the value of the cell under the pointer. */
 export function FieldGrid(props: { readonly grid: GridCells; readonly measure: ActionMeasure }): ReactNode {
   const { grid, measure } = props;
   const canvas = useRef<HTMLCanvasElement>(null);

@@ -6,18 +6,18 @@ export type GroupReader = (runId: string, step: number) => Promise<readonly Grou
 /** Steps kept in memory over all runs. */
 const CAPACITY = 600;
 
-/** How far a scan is. */
+/** Progress of a scan. */
 export interface ScanProgress {
-  /** Steps gone through, those that could not be read among them. */
+  /** Steps processed, including those that could not be read. */
   readonly done: number;
   readonly unread: number;
-  /** Why the first of them could not be read; null without one. */
+  /** Why the first of them could not be read; null if all were read. */
   readonly cause: string | null;
 }
 
 export const NOTHING_READ: ScanProgress = { done: 0, unread: 0, cause: null };
 
-/** Groups of stored steps, read once; a failed read is not remembered. */
+/** Groups of stored steps, read once; a failed read is tried again. */
 export class GroupSource {
   readonly #read: GroupReader;
   readonly #steps = new Map<string, Promise<readonly GroupRecord[]>>();
@@ -26,7 +26,7 @@ export class GroupSource {
     this.#read = read;
   }
 
-  /** Groups of a step, in the order they were drawn. */
+  /** Groups of a step, in sampling order. */
   step(runId: string, step: number): Promise<readonly GroupRecord[]> {
     const key = `${runId} ${step}`;
     const groups = this.#steps.get(key) ?? this.#read(runId, step);
@@ -39,8 +39,8 @@ export class GroupSource {
   }
 
   /**
-   * Goes through steps newest first and hands over their groups one step at a time, until aborted. A step that cannot be
-   * read has none and is counted.
+   * Reads the groups of steps, newest first, one step at a time, until aborted. A step that cannot be read is counted and
+   * yields none.
    */
   async scan(
     runId: string,
@@ -67,7 +67,7 @@ function causeOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
-/** What a search leaves out, as a sentence; null when it leaves out nothing. */
+/** One sentence about the steps that a search skipped; null if it skipped none. */
 export function unreadText({ unread, cause }: ScanProgress): string | null {
   if (unread === 0) return null;
   return `${unread} ${unread === 1 ? "step" : "steps"} could not be read: ${cause}`;

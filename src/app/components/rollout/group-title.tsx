@@ -3,7 +3,7 @@ import type { GroupRecord } from "../../../engine/runs/records.ts";
 import { fixed } from "../charts/format.ts";
 import styles from "./rollout.module.css";
 
-/** What the group was asked and how its rewards spread. */
+/** Prompt of the group and spread of its rewards. */
 export function GroupTitle({
   group,
   withStep,

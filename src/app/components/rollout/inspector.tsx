@@ -21,13 +21,13 @@ export interface InspectorProps {
   readonly blinking: boolean;
   readonly onBlink: () => void;
   readonly sync: string;
-  /** Run whose folder keeps what the person thinks of the rollout; null for one that can only be read. */
+  /** Run whose folder stores the user's thumbs; null for a read-only run. */
   readonly thumbs?: string | null;
-  /** Further tabs, such as the row over time. */
+  /** Additional tabs, such as the history of the row. */
   readonly more?: { readonly id: string; readonly label: string; readonly content: ReactNode };
 }
 
-/** Everything about one rollout: masks, texts, reward, actions, record. */
+/** One rollout: masks, texts, reward, actions, record. */
 export function Inspector(props: InspectorProps): ReactNode {
   const { rollout, layers, onToggle, blinking, onBlink, sync, more } = props;
   const [height, width] = rollout.givenMask.size;

@@ -8,7 +8,7 @@ const INSTRUMENTS: Readonly<Record<JudgeDetail["instrument"], string>> = {
   dlc: "DLC-style judge",
 };
 
-/** Every question with its answer and points, how the score came about, and what the model said word for word. */
+/** Every question with its answer and points, the computation of the score, and the raw replies. */
 export function JudgeAnswers({ detail }: { readonly detail: JudgeDetail }): ReactNode {
   const { answers, raw, score, recognised, cached, calls, latencyMs, cost, failure } = detail;
   const counted = answers.flatMap(({ points }) => points ?? []);

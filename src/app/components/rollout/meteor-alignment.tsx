@@ -2,7 +2,7 @@ import { type ReactNode, useState } from "react";
 import type { MeteorDetail } from "../../../engine/rewards/term.ts";
 import styles from "./reward.module.css";
 
-/** Both captions, matched words underlined by kind; pointing at a word marks its partner. */
+/** Both captions, with matched words underlined by kind; hovering over a word marks its match. */
 export function MeteorAlignment({ detail }: { readonly detail: MeteorDetail }): ReactNode {
   const [marked, setMarked] = useState<number | null>(null);
   return (
@@ -23,7 +23,7 @@ export function MeteorAlignment({ detail }: { readonly detail: MeteorDetail }): 
 interface WordsProps {
   readonly name: string;
   readonly words: readonly string[];
-  /** Place of this side's index in a match. */
+  /** Position of this side's index in a match. */
   readonly side: 0 | 1;
   readonly detail: MeteorDetail;
   readonly marked: number | null;

@@ -10,7 +10,7 @@ const MODES: readonly { readonly value: OverlayMode; readonly label: string }[] 
   { value: "off", label: "Off" },
 ];
 
-/** How masks lie on pictures; the same setting for every grid and detail view. */
+/** How masks are drawn over pictures; one setting for grids and detail views. */
 export function OverlayControls(): ReactNode {
   const { mode, opacity, hidden, setMode, setOpacity, setHidden } = useOverlay();
   return (

@@ -7,7 +7,7 @@ import { MeteorAlignment } from "./meteor-alignment.tsx";
 import styles from "./reward.module.css";
 import { compareMasks, type MaskComparison, splitTerms, termContribution, termName } from "./rollout-view.ts";
 
-/** How the reward came about, term by term. */
+/** The reward, term by term. */
 export function RewardDetails({ rollout }: { readonly rollout: RolloutRecord }): ReactNode {
   const comparison = compareMasks(rollout);
   const { rewarded, watched } = splitTerms(rollout.terms);

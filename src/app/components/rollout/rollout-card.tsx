@@ -9,15 +9,15 @@ import { differencePair, figureLabel, type LayerKey, layersOf, splitTerms, termN
 export interface RolloutCardProps {
   readonly rollout: RolloutRecord;
   readonly layers: ReadonlySet<LayerKey>;
-  /** Largest |advantage| of the group, so that its bars compare. */
+  /** Largest |advantage| of the group, so that its bars are comparable. */
   readonly scale: number;
   readonly selected?: boolean;
-  /** Figures of one name zoom together. */
+  /** Figures with the same name zoom together. */
   readonly sync?: string;
   readonly onOpen: () => void;
 }
 
-/** One rollout: picture with masks, what was said, what it earned. */
+/** One rollout: picture with masks, caption, reward. */
 export const RolloutCard = memo(function RolloutCard(props: RolloutCardProps): ReactNode {
   const { rollout, layers, scale, selected = false, sync, onOpen } = props;
   const [height, width] = rollout.givenMask.size;
@@ -64,7 +64,7 @@ export const RolloutCard = memo(function RolloutCard(props: RolloutCardProps): R
   );
 });
 
-/** Loop 1 shows the caption that was written; loop 2 the caption′ about the mask that was drawn. */
+/** Loop 1 shows the policy's caption, loop 2 the partner's caption′ for the policy's mask. */
 function CardText({ rollout }: { readonly rollout: RolloutRecord }): ReactNode {
   const text = rollout.loop === 1 ? rollout.caption : rollout.captionPrime;
   const name = rollout.loop === 1 ? "caption" : "caption′";

@@ -4,16 +4,16 @@ import type { GroupRecord, LoopId, RolloutRecord } from "../../../engine/runs/re
 import { fixed, percent } from "../charts/format.ts";
 import type { MaskLayer, MaskRole } from "../mask/layers.ts";
 
-/** Layers that can be shown; their places in the list are the number keys that switch them. */
+/** Available layers; their positions in the list are their number keys. */
 export const LAYER_KEYS = ["given", "answer", "difference", "greedy"] as const;
 export type LayerKey = (typeof LAYER_KEYS)[number];
 
-/** The layers switched on, from names in the address; null stands for given mask and answer. */
+/** The visible layers, from names in the address; null stands for given mask and answer. */
 export function parseLayers(names: readonly string[] | null): ReadonlySet<LayerKey> {
   return new Set(LAYER_KEYS.filter((key) => (names ?? ["given", "answer"]).includes(key)));
 }
 
-/** Loop 1 answers with the partner's mask′, loop 2 with the policy's own mask. */
+/** The answer of loop 1 is the partner's mask′, of loop 2 the policy's mask. */
 export function answerRole(loop: LoopId): MaskRole {
   return loop === 1 ? "partner" : "policy";
 }
@@ -24,7 +24,7 @@ export function layerName(key: LayerKey, loop: LoopId): string {
   return key === "difference" ? "Difference" : "Mask without noise";
 }
 
-/** Mask layers of a rollout that are switched on and exist. */
+/** Mask layers of a rollout that are visible and exist. */
 export function layersOf(rollout: RolloutRecord, on: ReadonlySet<LayerKey>): MaskLayer[] {
   const layers: MaskLayer[] = [];
   if (on.has("given")) layers.push({ role: "given", mask: rollout.givenMask });
@@ -35,7 +35,7 @@ export function layersOf(rollout: RolloutRecord, on: ReadonlySet<LayerKey>): Mas
   return layers;
 }
 
-/** The pair that the difference compares; null when switched off or one side is missing or of another size. */
+/** The pair of masks for the difference; null if it is off, or a mask is missing or of another size. */
 export function differencePair(rollout: RolloutRecord, on: ReadonlySet<LayerKey>): readonly [Rle, Rle] | null {
   const { givenMask, predictedMask } = rollout;
   if (!on.has("difference") || predictedMask === null || !sameSize(givenMask, predictedMask)) return null;
@@ -45,9 +45,9 @@ export function differencePair(rollout: RolloutRecord, on: ReadonlySet<LayerKey>
 export interface MaskComparison {
   readonly intersection: number;
   readonly union: number;
-  /** Pixels of the given mask only. */
+  /** Pixels only in the given mask. */
   readonly missed: number;
-  /** Pixels of the answer's mask only. */
+  /** Pixels only in the answer's mask. */
   readonly extra: number;
   readonly iou: number;
 }
@@ -66,10 +66,10 @@ export function compareMasks(rollout: RolloutRecord): MaskComparison | null {
   };
 }
 
-/** Name of a rollout's picture for those who do not see it. */
+/** Accessible name of a rollout's picture. */
 export function figureLabel(rollout: RolloutRecord): string {
   const mask = rollout.predictedMask;
-  if (mask === null) return `rollout ${rollout.index + 1}, no mask came out`;
+  if (mask === null) return `rollout ${rollout.index + 1}, no mask`;
   const share = rleArea(mask) / (mask.size[0] * mask.size[1]);
   const iou = compareMasks(rollout)?.iou ?? null;
   return `rollout ${rollout.index + 1}, IoU ${fixed(iou, 2)}, mask covers ${percent(share)} of the image`;
@@ -92,7 +92,7 @@ export function termName(name: string): string {
   return TERM_NAMES[name] ?? name;
 }
 
-/** Terms that make the reward, and those that are only watched. */
+/** Terms with a weight in the reward, and terms that are only measured. */
 export function splitTerms(terms: readonly RewardTerm[]): Readonly<Record<"rewarded" | "watched", RewardTerm[]>> {
   return {
     rewarded: terms.filter((term) => term.weight !== 0),
@@ -100,14 +100,14 @@ export function splitTerms(terms: readonly RewardTerm[]): Readonly<Record<"rewar
   };
 }
 
-/** Part of the reward a term makes. */
+/** Contribution of a term to the reward. */
 export function termContribution(term: RewardTerm): number | null {
   return term.value === null ? null : term.value * term.weight;
 }
 
 export type SortBy = "reward" | "index";
 
-/** Rollouts best first, missing rewards last; or in the order they were drawn. */
+/** Rollouts, best first with missing rewards last, or in sampling order. */
 export function sortRollouts(rollouts: readonly RolloutRecord[], by: SortBy): readonly RolloutRecord[] {
   if (by === "index") return [...rollouts].sort((a, b) => a.index - b.index);
   return [...rollouts].sort((a, b) => (b.reward ?? -Infinity) - (a.reward ?? -Infinity) || a.index - b.index);
@@ -115,13 +115,13 @@ export function sortRollouts(rollouts: readonly RolloutRecord[], by: SortBy): re
 
 export interface RolloutFilter {
   readonly loop: LoopId | null;
-  /** Rewards kept, inclusive; null sets no limit. */
+  /** Inclusive limits of the reward; null for no limit. */
   readonly least: number | null;
   readonly most: number | null;
   readonly zeroSpread: boolean;
   readonly truncated: boolean;
   readonly emptyMask: boolean;
-  /** Searched in captions and the row's id, without case. */
+  /** Searched in captions and row ids; case is ignored. */
   readonly text: string;
 }
 
@@ -135,13 +135,13 @@ export const NO_FILTER: RolloutFilter = {
   text: "",
 };
 
-/** A limit as it was typed; null when there is none, or no number yet. */
+/** A limit from text; null if empty or not yet a number. */
 export function limitOf(text: string): number | null {
   const limit = text.trim() === "" ? Number.NaN : Number(text);
   return Number.isFinite(limit) ? limit : null;
 }
 
-/** Groups with at least one rollout that passes every filter that is set. */
+/** Groups with at least one rollout that passes all filters. */
 export function filterGroups(groups: readonly GroupRecord[], filter: RolloutFilter): GroupRecord[] {
   return groups.filter(
     (group) =>
@@ -153,7 +153,7 @@ export function filterGroups(groups: readonly GroupRecord[], filter: RolloutFilt
 
 export function passes(rollout: RolloutRecord, filter: RolloutFilter): boolean {
   const { reward } = rollout;
-  // A reward that is missing, or NaN, is within no limit.
+  // A missing or NaN reward is outside every limit.
   if (filter.least !== null && !(reward !== null && reward >= filter.least)) return false;
   if (filter.most !== null && !(reward !== null && reward <= filter.most)) return false;
   if (filter.truncated && !rollout.truncated) return false;
@@ -166,7 +166,7 @@ export function passes(rollout: RolloutRecord, filter: RolloutFilter): boolean {
   );
 }
 
-/** How many filters are set, for the badge. */
+/** Number of active filters, for the badge. */
 export function filterCount(filter: RolloutFilter): number {
   return (
     Number(filter.loop !== null) +

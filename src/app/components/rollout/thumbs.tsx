@@ -5,7 +5,7 @@ import { useThumbs } from "../../stores/thumbs.ts";
 import { Button } from "../ui/button.tsx";
 import { IconThumbDown, IconThumbUp } from "../ui/icons.tsx";
 
-/** What the person thinks of a rollout; the Judge screen holds rewards against it. */
+/** The user's rating of a rollout; the Judge screen compares rewards with it. */
 export function ThumbButtons(props: { readonly runId: string; readonly rollout: RolloutRecord }): ReactNode {
   const { runId, rollout } = props;
   const thumb = useThumbs(runId, readThumbs)[rollout.id];

@@ -3,7 +3,7 @@ import { rowsHash } from "../../../engine/data/open-rows.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
 import { useSession } from "../../stores/session.ts";
 
-/** Whether exactly the rows that a run drew from are open; null while that is not known. */
+/** Whether exactly the rows of a run are open; null while unknown. */
 export function useRowsOpen(manifest: RunManifest | null): boolean | null {
   const info = useSession((session) => session.dataInfo);
   const rows = useSession((session) => session.rows);

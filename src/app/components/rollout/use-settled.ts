@@ -1,10 +1,9 @@
 import { useEffect, useRef, useState } from "react";
 
 /**
- * A value that comes in bursts, handed on when it has been quiet for a moment. What is drawn from it is then drawn once a
- * burst, and the burst's own work, which may share the machine with the drawing, is not held up by it.
- * @param quiet milliseconds without a change after which the value is handed on
- * @param longest milliseconds after which it is handed on even while it keeps changing
+ * Debounces a value that changes in bursts, so that a burst causes one redraw and drawing does not slow the burst.
+ * @param quiet milliseconds without a change before the value is passed on
+ * @param longest maximum milliseconds of delay while it keeps changing
  */
 export function useSettled<T>(value: T, quiet: number, longest: number): T {
   const [settled, setSettled] = useState(value);

@@ -11,24 +11,24 @@ import { useSession } from "../../stores/session.ts";
 import { NOTHING_READ, type ScanProgress } from "./group-source.ts";
 import { storedGroups } from "./stored-groups.ts";
 
-/** The run the screens look at: the one of the address, else the one of this page. */
+/** The run that the screens show: the run in the address, else the run of this page. */
 export interface ViewedRun {
   readonly runId: string;
   readonly manifest: RunManifest | null;
-  /** Whether it is the run of this page, whose groups arrive as they are made. */
+  /** Whether it is the run of this page, whose groups arrive live. */
   readonly live: boolean;
-  /** Whether another tab trains it: it is followed here, read-only. */
+  /** Whether another tab trains it; it is read-only here. */
   readonly otherTabs: boolean;
-  /** Whether it came with the page. */
+  /** Whether it is the recorded run served with the page. */
   readonly recorded: boolean;
   readonly metrics: MetricStore;
-  /** Steps with stored groups, ascending; of the live run those known so far. */
+  /** Steps with stored groups, ascending; for the live run, the steps known so far. */
   readonly steps: readonly number[];
   readonly loading: boolean;
   readonly problem: string | null;
 }
 
-/** How often the run of another tab is read again. */
+/** Milliseconds between two reads of another tab's run. */
 const FOLLOW_MS = 3000;
 
 interface Stored {
@@ -40,7 +40,7 @@ interface Stored {
 
 const NO_GROUPS: readonly GroupRecord[] = [];
 
-/** The run of the address, else that of this page, else the recorded one; null when there is none of them. */
+/** The run in the address, else the run of this page, else the recorded run; null if there is none. */
 export function useViewedRun(): ViewedRun | null {
   const asked = useRoute((route) => route.run);
   const liveId = useRun((run) => run.runId);
@@ -59,7 +59,7 @@ export function useViewedRun(): ViewedRun | null {
     return () => clearInterval(timer);
   }, [otherTabs]);
 
-  // A resumed run of this page has older steps on disk, so that both kinds are read once; another tab's is read on and on.
+  // A resumed run of this page has older steps on disk: it is read once. A run of another tab is read repeatedly.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the count only says that it is time to read again
   useEffect(() => {
     if (runId === null) return;
@@ -76,7 +76,7 @@ export function useViewedRun(): ViewedRun | null {
         (cause: unknown) => {
           if (!current) return;
           const problem = cause instanceof Error ? cause.message : String(cause);
-          // The folder of a run that has just begun may not be there yet; its groups come from the page.
+          // The folder of a new run may not exist yet; its groups come from the page.
           setStored({ runId, manifest: null, steps: [], problem: live ? null : problem });
         },
       );
@@ -111,7 +111,7 @@ export interface StepGroups {
   readonly problem: string | null;
 }
 
-/** Groups of a step: of the live run as they arrive, else read from the run folder. */
+/** Groups of a step: live, or read from the run folder. */
 export function useStepGroups(run: ViewedRun | null, step: number | null): StepGroups {
   const arrived = useRun((state) => state.groups);
   const live = useMemo(
@@ -151,7 +151,7 @@ interface Read extends ScanProgress {
   readonly groups: readonly GroupRecord[];
 }
 
-/** All groups of a run, newest step first, read step by step while `wanted`. */
+/** All groups of a run, newest step first, read step by step if `wanted`. */
 export function useAllGroups(run: ViewedRun | null, wanted: boolean): Scan {
   const arrived = useRun((state) => state.groups);
   const [last, setRead] = useState<Read>();
@@ -188,13 +188,13 @@ export function useAllGroups(run: ViewedRun | null, wanted: boolean): Scan {
       cause,
     } = last?.runId === runId ? last : { groups: NO_GROUPS, ...NOTHING_READ };
     const newer = live ? [...arrived].reverse() : [];
-    // Of a run that goes on, the last scan may have been over more steps.
+    // The last scan of a running run may have covered fewer steps.
     const steps = count - stored.length + Math.min(done, stored.length);
     return { groups: [...newer, ...older], done: steps, total: count, unread, cause };
   }, [last, runId, live, arrived, count, stored]);
 }
 
-/** Name of a group within its step, as in the address. */
+/** Id of a group within its step, as in the address. */
 export function groupKey(group: { readonly loop: LoopId; readonly group: number }): string {
   return `${group.loop}-${group.group}`;
 }

@@ -5,8 +5,8 @@ export interface DiffWord {
 }
 
 /**
- * Words of `text` against those of `reference` by the longest common subsequence; words are compared without case and
- * punctuation, and shown as they stand. Removed words stand before the words that took their place.
+ * Diff of the words of `text` and `reference` by longest common subsequence. Case and punctuation are ignored in the
+ * comparison. Removed words come before their replacements.
  */
 export function diffWords(reference: string, text: string): DiffWord[] {
   const [a, b] = [words(reference), words(text)];

@@ -13,7 +13,7 @@ type Value = LabConfig[SettingKey];
 
 const put = (key: SettingKey, value: Value): void => changeConfig({ [key]: value });
 
-/** One setting: label, control, unit, range, reason, and the way back to the preset's value. */
+/** One setting: label, control, unit, range, help, and a reset to the preset's value. */
 export function Field(props: { readonly name: SettingKey; readonly value: Value; readonly base: Value }): ReactNode {
   const { name, value, base } = props;
   const setting: Setting = SETTINGS[name];
@@ -93,7 +93,7 @@ function Control(props: {
   return <NumberField id={id} name={name} setting={setting} value={Number(value)} />;
 }
 
-/** A number as text, so that 1e-5 can be typed; a value outside the range is said and not taken. */
+/** A number as text, so that 1e-5 can be typed; a value outside the range shows a message and is not applied. */
 function NumberField(props: {
   readonly id: string;
   readonly name: SettingKey;

@@ -1,9 +1,9 @@
-/** Values of settings in words, and the fields a configuration shows. */
+/** Text of setting values, and the fields that a configuration shows. */
 import { SETTING_KEYS } from "../../../engine/config/parse.ts";
 import { SETTING_GROUPS, type Setting, type SettingGroup } from "../../../engine/config/setting.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "../../../engine/config/table.ts";
 
-/** 0.0001 as 1e-4, everything that reads well as it is. */
+/** Small numbers in scientific form, such as 1e-4; others unchanged. */
 export function numberText(value: number): string {
   return value !== 0 && Math.abs(value) < 1e-3 ? value.toExponential().replace("e-0", "e-") : String(value);
 }
@@ -17,7 +17,7 @@ export function valueText(key: SettingKey, value: number | string | boolean): st
   return numberText(Number(value));
 }
 
-/** Allowed range in words: "1 to 64 rollouts"; null where there is nothing to say. */
+/** Allowed range as text: "1 to 64 rollouts"; null without a range. */
 export function rangeText(setting: Setting): string | null {
   if (setting.kind !== "int" && setting.kind !== "float") return null;
   const max = setting.max >= 1e5 ? "" : ` to ${numberText(setting.max)}`;
@@ -28,11 +28,11 @@ export interface FieldGroup {
   readonly id: SettingGroup;
   readonly title: string;
   readonly keys: readonly SettingKey[];
-  /** Advanced settings of the group that are not shown. */
+  /** Advanced settings of the group that are hidden. */
   readonly hidden: number;
 }
 
-/** Groups in table order; an advanced setting that differs from the preset is always shown. */
+/** Groups in table order; advanced settings that differ from the preset are always shown. */
 export function fieldGroups(config: LabConfig, base: LabConfig, all: boolean): readonly FieldGroup[] {
   const shown = (key: SettingKey): boolean => {
     const setting: Setting = SETTINGS[key];

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import styles from "./badge.module.css";
 
-/** A short word about state; the word itself says it, the colour repeats it. */
+/** A short state label; the colour only repeats the text. */
 export function Badge(props: {
   readonly tone?: "neutral" | "accent" | "good" | "warn" | "bad";
   readonly title?: string;

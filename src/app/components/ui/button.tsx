@@ -3,12 +3,12 @@ import styles from "./button.module.css";
 
 export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   readonly kind?: "primary" | "plain" | "quiet" | "danger";
-  /** Why it cannot be pressed: read out and shown on hover; the button stays reachable by keyboard. */
+  /** Why the button is disabled: shown on hover and read by screen readers. */
   readonly blocker?: string | null;
   readonly icon?: ReactNode;
 }
 
-/** A push button; with an blocker it is disabled but can still be focused, so that the reason is found. */
+/** A push button; with a blocker it is disabled but keeps its focus, so that the reason can be read. */
 export function Button(props: ButtonProps): ReactNode {
   const { kind = "plain", blocker = null, icon, children, className, onClick, ...rest } = props;
   const reason = useId();

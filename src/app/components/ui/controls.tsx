@@ -1,4 +1,4 @@
-/** Small form controls of one look: choice of few, slider, switch, select, line of text. */
+/** Small form controls: segmented choice, slider, switch, select, text input. */
 import { Slider as RadixSlider, Switch as RadixSwitch, ToggleGroup } from "radix-ui";
 import type { ComponentProps, ReactNode } from "react";
 import styles from "./controls.module.css";
@@ -42,7 +42,7 @@ export function Slider(props: {
   readonly max: number;
   readonly step: number;
   readonly onChange: (value: number) => void;
-  /** How the value is read out, such as "50 %". */
+  /** Spoken form of the value, such as "50 %". */
   readonly valueText?: string;
   readonly className?: string;
 }): ReactNode {
@@ -90,7 +90,7 @@ export function Switch(props: {
   );
 }
 
-/** The browser's own list: it fits every screen and every helper technology. */
+/** The browser's select, which works on every screen and with assistive technology. */
 export function Select<V extends string>(props: {
   readonly id?: string;
   readonly label?: string;
@@ -119,7 +119,7 @@ export function Select<V extends string>(props: {
   );
 }
 
-/** A line of text that is not prose: an address, a name, a key. */
+/** A line of text without spelling checks: an address, a name, a key. */
 export function TextInput({ className, ...props }: ComponentProps<"input">): ReactNode {
   return (
     <input

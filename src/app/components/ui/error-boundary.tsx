@@ -10,7 +10,7 @@ interface State {
   readonly message: string | null;
 }
 
-/** A screen that cannot be drawn says so and leaves the others, and the run, alone. */
+/** Shows the error of a screen that fails to render; other screens and the run continue. */
 export class ErrorBoundary extends Component<Props, State> {
   override readonly state: State = { message: null };
 

@@ -1,4 +1,4 @@
-/** Line icons, 16 px, drawn for this project; they take the colour of the text and are hidden from readers. */
+/** Line icons, 16 px, drawn for this project; they take the text colour and are hidden from screen readers. */
 import type { ReactNode } from "react";
 
 function Icon(props: { readonly children: ReactNode; readonly size?: number }): ReactNode {

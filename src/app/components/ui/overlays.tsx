@@ -1,10 +1,10 @@
-/** What lies above the page: dialog and hint. */
+/** Overlays: dialog and tooltip. */
 import { Dialog as RadixDialog, Tooltip } from "radix-ui";
 import type { ReactNode } from "react";
 import { IconClose } from "./icons.tsx";
 import styles from "./overlays.module.css";
 
-/** A modal dialog; Escape and a press outside close it, focus returns to what opened it. */
+/** A modal dialog; Escape and a click outside close it, and the focus returns to the opener. */
 export function Dialog(props: {
   readonly title: string;
   readonly open: boolean;
@@ -33,7 +33,7 @@ export function Dialog(props: {
   );
 }
 
-/** A sentence shown while its child is hovered or focused; the child must take a ref and can be focused. */
+/** A tooltip, shown while its child is hovered or focused; the child must take a ref and be focusable. */
 export function Hint(props: { readonly text: ReactNode; readonly children: ReactNode }): ReactNode {
   return (
     <Tooltip.Provider delayDuration={350} skipDelayDuration={200}>

@@ -1,7 +1,7 @@
 import { type ReactNode, useId } from "react";
 import styles from "./panel.module.css";
 
-/** A titled area on the ground; `aside` stands at the right of the title. */
+/** A titled area; `aside` is placed at the right of the title. */
 export function Panel(props: {
   readonly title: string;
   readonly aside?: ReactNode;
@@ -20,7 +20,7 @@ export function Panel(props: {
   );
 }
 
-/** What stands where there is nothing yet: what is missing and what to do. */
+/** Placeholder of an empty area: what is missing and what to do. */
 export function Empty(props: {
   readonly title: string;
   readonly children?: ReactNode;

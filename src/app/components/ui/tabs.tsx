@@ -8,7 +8,7 @@ export interface Tab {
   readonly content: ReactNode;
 }
 
-/** Tabs that keep their own state unless `value` is given. */
+/** Tabs, uncontrolled unless `value` is given. */
 export function Tabs(props: {
   readonly label: string;
   readonly tabs: readonly Tab[];

@@ -1,10 +1,10 @@
-/** Decides what picked files are: a checkpoint folder holds config.json, everything else may be shards. */
+/** Classifies selected files: a checkpoint folder holds config.json, all other files may be shards. */
 import type { FolderRef, PickedFile } from "../../../protocol/common.ts";
 
 export interface Classified {
-  /** Folders with a config.json, paths relative to the folder; more than one is the caller's problem. */
+  /** Folders with a config.json, paths relative to the folder. The caller handles more than one. */
   readonly models: readonly FolderRef[];
-  /** One entry per folder at the top, or one for all loose files; empty when nothing is left. */
+  /** One entry per top-level folder, or one for all loose files; may be empty. */
   readonly shards: readonly FolderRef[];
 }
 

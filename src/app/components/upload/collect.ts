@@ -1,10 +1,10 @@
-/** Files out of a drop or a picker, whatever their nesting and number. */
+/** Collects the files of a drop or a file picker, folders included. */
 import type { PickedFile } from "../../../protocol/common.ts";
 import { toldApart } from "./told-apart.ts";
 
 /**
  * All files of a drop, folders included, with their paths relative to what was dropped.
- * Must be called synchronously in the drop handler: the list of items is empty after the first await.
+ * Call it synchronously in the drop handler: the list of items is empty after the first await.
  */
 export function collectDropped(items: DataTransferItemList): Promise<readonly PickedFile[]> {
   const work: Promise<PickedFile[]>[] = [];
@@ -18,10 +18,10 @@ export function collectDropped(items: DataTransferItemList): Promise<readonly Pi
   return Promise.all(work).then(toldApart);
 }
 
-/** Chromium gives a lasting handle; the type libraries do not know it yet. */
+/** Chromium's persistent handle, which the type libraries lack. */
 type HandleItem = DataTransferItem & { readonly getAsFileSystemHandle?: () => Promise<FileSystemHandle | null> };
 
-/** The three ways to read an item, best first; each may be missing in a browser. */
+/** The three ways to read an item, best first; a browser may lack any of them. */
 async function collectItem(
   handle: Promise<FileSystemHandle | null> | null,
   entry: FileSystemEntry | null,
@@ -38,7 +38,7 @@ async function fromHandle(handle: FileSystemHandle, under: string): Promise<Pick
   if (handle instanceof FileSystemFileHandle) return [{ path, file: await handle.getFile() }];
   const found: PickedFile[] = [];
   if (handle instanceof FileSystemDirectoryHandle) {
-    // One by one: a folder of pictures may hold more files than a call takes arguments.
+    // One by one: a folder may hold more files than a call can take arguments.
     for await (const child of handle.values()) for (const file of await fromHandle(child, `${path}/`)) found.push(file);
   }
   return found;

@@ -1,4 +1,4 @@
-/** The page's file inputs, mounted once and always present, and the drop zone that is the whole page. */
+/** The page's file inputs, mounted once, and the drop zone, which covers the whole page. */
 import { type ReactNode, useEffect, useState } from "react";
 import { report } from "../../clients/lab.ts";
 import { collectDropped, collectPicked } from "./collect.ts";
@@ -17,7 +17,7 @@ const INPUTS: readonly { readonly kind: PickKind; readonly folder: boolean; read
 
 const inputs = new Map<PickKind, HTMLInputElement>();
 
-/** Opens the browser's own picker; must be called from a press or key. */
+/** Opens the browser's file picker; must be called from a click or key event. */
 export function pick(kind: PickKind): void {
   inputs.get(kind)?.click();
 }
@@ -49,7 +49,7 @@ export function Pickers(): ReactNode {
   );
 }
 
-/** Takes files dropped anywhere; shows where they go while they are held over the page. */
+/** Accepts files dropped anywhere; shows a hint while they are dragged over the page. */
 export function PageDrop(): ReactNode {
   const [over, setOver] = useState(false);
   useEffect(() => {

@@ -7,7 +7,7 @@ import { isActive, runStore } from "../../stores/run.ts";
 import { adapterOf, classifyPicked } from "./classify.ts";
 
 /**
- * Opens whatever the files are; `expected` is what the pressed button promised.
+ * Opens files as data, checkpoint or adapter; `expected` is the kind that the clicked button names.
  * @throws LabError("bad-input") when the files hold nothing of it
  */
 export async function takeFiles(files: readonly PickedFile[], expected: "model" | "adapter" | "any"): Promise<void> {
@@ -35,7 +35,7 @@ export async function takeFiles(files: readonly PickedFile[], expected: "model" 
   const work: Promise<void>[] = [];
   if (model !== undefined) work.push(openModel(model));
   if (expected === "any" && shards.length > 0) {
-    // While a run uses the rows, opening is refused and the person stays where they are.
+    // While a run uses the rows, opening is refused and the screen does not change.
     if (!isActive(runStore.getState().state)) navigate({ screen: "data", row: null });
     work.push(openData(shards));
   }

@@ -3,8 +3,8 @@ import { markUnseen } from "../../../engine/errors.ts";
 import type { PickedFile } from "../../../protocol/common.ts";
 
 /**
- * The files of several items that were given together, in order; where two files or folders have one name, the second
- * gets a number. @param items the files of each item, with paths that begin with the item's name
+ * The files of several items opened together, in order. If two files or folders have the same name, the second gets a
+ * number. @param items the files of each item, with paths that begin with the item's name
  */
 export function toldApart(items: readonly (readonly PickedFile[])[]): readonly PickedFile[] {
   const distinct = distinctNames();
@@ -14,7 +14,7 @@ export function toldApart(items: readonly (readonly PickedFile[])[]): readonly P
     if (first === undefined) continue;
     const top = (first.path.split("/")[0] as string).length;
     const name = distinct(first.path.slice(0, top));
-    // One by one: a folder may hold more files than a call takes arguments.
+    // One by one: a folder may hold more files than a call can take arguments.
     for (const { path, file } of item) files.push({ path: name + markUnseen(path.slice(top)), file });
   }
   return files;

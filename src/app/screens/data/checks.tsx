@@ -1,4 +1,4 @@
-/** The checks of the open data: what is in the way above the rows, all of them in a dialog. */
+/** The checks of the open data: failed ones above the rows, all of them in a dialog. */
 import type { ReactNode } from "react";
 import type { DataSetInfo } from "../../../protocol/data.ts";
 import { Badge } from "../../components/ui/badge.tsx";
@@ -7,7 +7,7 @@ import styles from "./checks.module.css";
 
 type Check = DataSetInfo["checks"][number];
 
-/** The checks as one word on the bar. */
+/** Summary of the checks for the bar. */
 export function checksWord(checks: DataSetInfo["checks"]): {
   readonly tone: "good" | "warn" | "bad";
   readonly word: string;

@@ -1,4 +1,4 @@
-/** Turns of a conversation as they stand in a raw record. */
+/** Turns of a conversation in a raw record. */
 export interface Turn {
   readonly speaker: string;
   readonly text: string;

@@ -18,10 +18,10 @@ const SIZES = [
   { value: "l", label: "L" },
 ] as const satisfies readonly { readonly value: TileSize; readonly label: string }[];
 
-/** What is open, how much of it, and the filters. */
+/** Name and size of the open data set, and the filters. */
 export function DataBar(props: {
   readonly shown: number;
-  /** Rows before filtering; without any there is nothing to filter. */
+  /** Rows before filtering. */
   readonly total: number;
   readonly filter: RowFilter;
   readonly offered: FilterOptions;
@@ -94,7 +94,7 @@ export function DataBar(props: {
   );
 }
 
-/** Rows, pictures, skipped rows and shards; while opening, how far. */
+/** Counts of rows, pictures, skipped rows and shards; progress while the data set is being opened. */
 function Counts(props: { readonly shown: number }): ReactNode {
   const info = useSession((session) => session.dataInfo);
   const opening = useSession((session) => session.opening);

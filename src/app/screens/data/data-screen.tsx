@@ -14,7 +14,7 @@ import { RowDetail } from "./row-detail.tsx";
 import { filterOptions, filterRows, NO_FILTER, offeredFilter, type RowFilter } from "./row-filter.ts";
 import type { TileSize } from "./tile-size.ts";
 
-/** Shards: what is in them, row by row, and what was left out. */
+/** The rows of the open shards, and the skipped rows. */
 export function DataScreen(): ReactNode {
   useHoldToHide();
   const rows = useSession((session) => session.rows);
@@ -26,7 +26,7 @@ export function DataScreen(): ReactNode {
   const [filtered, setFiltered] = useState(info);
   if (filtered !== info) {
     setFiltered(info);
-    // Another set is being read: what was looked for in this one means nothing there; the order does.
+    // The filter does not apply to a new data set; the order does.
     if (info === null) setChosen({ ...NO_FILTER, order: chosen.order });
   }
   const offered = useMemo(() => filterOptions(info), [info]);

@@ -9,7 +9,7 @@ import { TILE_SIZES, type TileSize } from "./tile-size.ts";
 const GAP = 10;
 const PADDING = 16;
 
-/** Tiles of all rows; only those near the window are in the page, whatever their number. */
+/** Tiles of all rows; the page holds only the tiles near the window. */
 export function Gallery(props: {
   readonly rows: readonly RegionSummary[];
   readonly selected: string | null;
@@ -31,7 +31,7 @@ export function Gallery(props: {
     paddingEnd: PADDING,
     overscan: 3,
   });
-  // The list keeps the heights that it once measured: those of another width or size are asked for anew.
+  // The list caches measured heights: a new width or tile size needs new ones.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the height is what has changed
   useLayoutEffect(() => list.measure(), [list, height]);
 
@@ -133,7 +133,7 @@ function Tile(props: {
   );
 }
 
-/** The given mask as a layer list that stays the same object, so that nothing is drawn twice. */
+/** The given mask as a layer list with a stable identity, so that nothing is drawn twice. */
 export function useLayers(row: RegionSummary) {
   const [kept, setKept] = useState(() => ({ mask: row.mask, layers: [{ role: "given" as const, mask: row.mask }] }));
   if (kept.mask === row.mask) return kept.layers;

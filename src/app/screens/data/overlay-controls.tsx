@@ -11,7 +11,7 @@ const MODES = [
   { value: "off", label: "Off" },
 ] as const satisfies readonly { readonly value: OverlayMode; readonly label: string }[];
 
-/** How masks lie on pictures, here and on every other screen. */
+/** How masks are drawn over pictures, on this screen and all others. */
 export function OverlayControls(): ReactNode {
   const { mode, opacity, setMode, setOpacity, setHidden } = useOverlay();
   const percent = Math.round(opacity * 100);

@@ -14,7 +14,7 @@ import { useLayers } from "./gallery.tsx";
 import styles from "./row-detail.module.css";
 import { TryOut } from "./try/try-out.tsx";
 
-/** One row in full: picture, words, raw record, mask text. */
+/** One row: picture, caption, raw record, mask text. */
 export function RowDetail(props: {
   readonly row: RegionSummary;
   /** Rows in the order of the gallery. */
@@ -31,7 +31,7 @@ export function RowDetail(props: {
     const down = (event: KeyboardEvent): void => {
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
       if (isTyping(event.target) || document.querySelector("[role=dialog]") !== null) return;
-      // Tabs, sliders and the gallery have arrow keys of their own.
+      // Tabs, sliders and the gallery handle arrow keys themselves.
       const own =
         event.target instanceof Element &&
         event.target.closest("[role=tablist], [role=slider], [role=radiogroup], [role=group]");

@@ -13,7 +13,7 @@ export const ROW_ORDERS: readonly { readonly value: RowOrder; readonly label: st
 ];
 
 export interface RowFilter {
-  /** Words that must all occur in the caption, whatever their case. */
+  /** Words that must all occur in the caption; case is ignored. */
   readonly search: string;
   /** Empty for all. */
   readonly category: string;
@@ -22,11 +22,11 @@ export interface RowFilter {
   readonly order: RowOrder;
 }
 
-/** What the filters offer of a data set; empty where there is nothing to choose. */
+/** Choices that the filters offer for a data set; empty where there is only one. */
 export interface FilterOptions {
   /** With their counts, most frequent first. */
   readonly categories: DataSetInfo["categories"];
-  /** Paths; a single shard is no choice. */
+  /** Paths; empty for a single shard. */
   readonly shards: readonly string[];
 }
 
@@ -36,7 +36,7 @@ export function filterOptions(info: DataSetInfo | null): FilterOptions {
   return { categories: info?.categories ?? [], shards: shards.length > 1 ? shards : [] };
 }
 
-/** The filter with "all" in place of what is not offered: a choice without a control could not be taken back. */
+/** The filter with "all" for choices that are not offered: without a control the user could not undo them. */
 export function offeredFilter(filter: RowFilter, { categories, shards }: FilterOptions): RowFilter {
   const category = categories.some(([name]) => name === filter.category) ? filter.category : "";
   return { ...filter, category, shard: shards.includes(filter.shard) ? filter.shard : "" };

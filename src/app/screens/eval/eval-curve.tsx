@@ -5,7 +5,7 @@ import type { StoredEvaluation } from "../../../engine/runs/evaluations.ts";
 import { fixed } from "../../components/charts/format.ts";
 import styles from "./eval.module.css";
 
-/** Mean of a score at each evaluation with its 95 % interval; loaded on its own because its library is large. */
+/** Mean of a score at each evaluation with its 95 % interval; loaded on demand because its library is large. */
 export default function EvalCurve(props: {
   readonly list: readonly StoredEvaluation[];
   readonly metric: ScoreId;

@@ -1,4 +1,4 @@
-/** The held-out scores in words. */
+/** Titles and help of the held-out scores. */
 import type { ScoreId } from "../../../engine/runs/evaluation-scores.ts";
 import type { EvalReport } from "../../../engine/runs/evaluations.ts";
 
@@ -45,17 +45,17 @@ const TEXTS: readonly EvalMetricText[] = [
   },
 ];
 
-/** What older versions sampled, whatever the run's settings. */
+/** Sampling of older versions, which ignored the run's settings. */
 const OLDER_HELP: Readonly<Partial<Record<ScoreId, string>>> = {
   loop1_sampled: "mask → caption → mask′: IoU for four captions a row sampled at temperature 1",
   loop2_sampled: "caption → mask → caption′: METEOR over SAM2's candidates, weighted by their probability",
 };
 
-/** Titles and explanations as an evaluation needs them: what its version played, and whether its judge counts. */
+/** Titles and help for an evaluation: they depend on its version and on whether the judge is counted. */
 export function evalTexts({ reward, maskPolicy }: Pick<EvalReport, "reward" | "maskPolicy">): EvalMetricText[] {
   return TEXTS.map((text) => {
     if (text.id.startsWith("reward") && reward?.judge === "left-out") {
-      return { ...text, title: `${text.title}, without judge`, help: `${text.help}; the judge was not asked` };
+      return { ...text, title: `${text.title}, without judge`, help: `${text.help}; the judge was not used` };
     }
     const older = maskPolicy === undefined ? OLDER_HELP[text.id] : undefined;
     return older === undefined ? text : { ...text, help: older };

@@ -25,9 +25,9 @@ interface Pair {
   readonly change: number;
 }
 
-/** The report rows behind a score, those that changed most first: what was said and drawn at the start and now. */
+/** The report rows behind a score, largest change first, with captions and masks of the start and of now. */
 export function EvalRows(props: {
-  /** Says which rows the run drew from; null while it is being read. */
+  /** Names the rows of the run; null while it is being read. */
   readonly run: RunManifest | null;
   readonly first: StoredEvaluation;
   readonly last: StoredEvaluation;
@@ -54,7 +54,7 @@ export function EvalRows(props: {
       </header>
       {open === false && (
         <p className={styles.quiet} data-testid="eval-not-open">
-          {`The rows that this run drew from${run === null ? "" : ` (${run.data.name})`} are not open, so their pictures and given masks are not shown`}
+          {`The rows of this run${run === null ? "" : ` (${run.data.name})`} are not open, so their pictures and given masks are not shown`}
         </p>
       )}
       <ol className={styles.grid}>

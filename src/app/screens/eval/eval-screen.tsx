@@ -20,7 +20,7 @@ import { useEvaluations } from "./use-evaluations.ts";
 
 const EvalCurve = lazy(() => import("./eval-curve.tsx"));
 
-/** What held-out rows say about a run: fixed rows, fixed draws, each evaluation paired with the first. */
+/** Held-out evaluations of a run: fixed rows, fixed seeds, each evaluation paired with the first. */
 export function EvalScreen(): ReactNode {
   useHoldToHide();
   const run = useViewedRun();
@@ -38,7 +38,7 @@ export function EvalScreen(): ReactNode {
   );
 }
 
-/** The evaluation that is looked at: the newest or that of the best checkpoint. */
+/** The selected evaluation: the newest or that of the best checkpoint. */
 function Evaluated(props: {
   readonly runId: string;
   readonly run: RunManifest | null;
@@ -76,7 +76,7 @@ function Evaluated(props: {
   );
 }
 
-/** What an evaluation is compared with: itself where it is the first of its kind; older versions always took the first. */
+/** The baseline of an evaluation: itself if it is the first of its kind; older versions always used the first. */
 function baselineOf(list: readonly StoredEvaluation[], shown: StoredEvaluation): StoredEvaluation {
   const { difference, baseline } = shown.report;
   if (difference === null) return shown;

@@ -5,7 +5,7 @@ import { fixed, signed } from "../../components/charts/format.ts";
 import styles from "./eval.module.css";
 import type { EvalMetricText } from "./eval-metrics.ts";
 
-/** A score at the start and now, and whether the paired difference is more than chance. */
+/** A score at the start and now, with the paired difference and its interval. */
 export function ScoreCard(props: {
   readonly text: EvalMetricText;
   readonly first: EvalReport;
@@ -40,7 +40,7 @@ export function differenceText({ mean, low, high }: Interval): string {
   return `${signed(mean, 3)} (${signed(low, 3)} to ${signed(high, 3)})`;
 }
 
-/** "better" or "worse" only where the 95 % interval leaves out 0. */
+/** "better" or "worse" only if the 95 % interval excludes 0. */
 export function verdict(difference: Interval | null): "better" | "worse" | "open" {
   if (difference === null) return "open";
   if (difference.low > 0) return "better";

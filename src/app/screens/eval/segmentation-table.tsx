@@ -12,7 +12,7 @@ const NAMES: readonly { readonly id: SegmentationMetric; readonly name: string; 
   { id: "precision_90", name: "P@0.9", help: "Share of rows with IoU of at least 0.9" },
 ];
 
-/** Grounding as papers on referring segmentation count it; nothing for evaluations that kept no pixel counts. */
+/** Grounding in the metrics of referring segmentation; nothing for evaluations without pixel counts. */
 export function SegmentationTable(props: { readonly first: EvalReport; readonly last: EvalReport }): ReactNode {
   const { first, last } = props;
   const now = last.segmentation;

@@ -5,7 +5,7 @@ import type { EvalReport } from "../../../engine/runs/evaluations.ts";
 import { fixed } from "../../components/charts/format.ts";
 import styles from "./eval.module.css";
 
-/** What chose the best checkpoint, and that no number on this screen includes the rows that did. */
+/** How the best checkpoint was chosen; no number on this screen includes the selection rows. */
 export function SelectionLine(props: { readonly report: EvalReport; readonly best: BestCheckpoint | null }): ReactNode {
   return (
     <p className={styles.quiet} data-testid="eval-selection">
@@ -18,13 +18,13 @@ export function selectionSentence(report: EvalReport, best: BestCheckpoint | nul
   const { selection } = report;
   if (selection === undefined) {
     const chosen = best === null ? "" : ` Its best checkpoint, step ${best.step}, was chosen on the rows shown here.`;
-    return `An older version evaluated this run: it scored no own reward, sampled loop 2 from SAM2's candidates and set no selection rows aside.${chosen}`;
+    return `An older version evaluated this run: it did not score the run's reward, sampled loop 2 from SAM2's candidates and set no selection rows aside.${chosen}`;
   }
   if (selection === null) return "No rows were set aside, so no best checkpoint is chosen.";
   const name = selectionName(report);
-  const rows = `${selection.n} selection rows, which no number here includes`;
+  const rows = `${selection.n} selection rows, which are in no number on this screen`;
   if (best?.selection === null || best?.selection === undefined) {
-    return `The best checkpoint is chosen by ${name} on ${rows}; no checkpoint that was evaluated is stored.`;
+    return `The best checkpoint is chosen by ${name} on ${rows}; no evaluated checkpoint is stored.`;
   }
   return `Best checkpoint: step ${best.step}, chosen by ${name} (${fixed(best.selection.value, 3)}) on ${rows}.`;
 }

@@ -14,7 +14,7 @@ export interface Evaluations {
 
 const NONE: Evaluations = { list: [], best: null, loading: true, problem: null };
 
-/** Held-out evaluations of a run, read anew whenever the run of this page has made another one or a checkpoint. */
+/** Held-out evaluations of a run, read again after each new evaluation or checkpoint of the run of this page. */
 export function useEvaluations(runId: string | null): Evaluations {
   const arrived = useRun((run) => run.evaluations);
   const saved = useRun((run) => run.lastCheckpoint?.step);

@@ -12,7 +12,7 @@ import type { JudgedRollouts } from "./use-judged-rollouts.ts";
 
 const SHOWN = 12;
 
-/** Does the judge reward what a person likes, and where do it and METEOR part? */
+/** Agreement of the judge with the user's thumbs, and rollouts on which judge and METEOR disagree. */
 export function AgreementPanel({ judged }: { readonly judged: JudgedRollouts }): ReactNode {
   const { runId, groups, unread } = judged;
   const thumbs = useThumbs(runId, readThumbs);
@@ -70,9 +70,7 @@ function ThumbAgreement(props: {
 function Disagreements(props: { readonly runId: string | null; readonly found: readonly Disagreement[] }): ReactNode {
   const { runId, found } = props;
   if (found.length < 3) {
-    return (
-      <p className={styles.help}>The rollouts of the run that is looked at have no judge to compare METEOR with yet</p>
-    );
+    return <p className={styles.help}>The rollouts of this run have no judge score to compare with METEOR</p>;
   }
   return (
     <table className={styles.table} data-testid="disagreements">

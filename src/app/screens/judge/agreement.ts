@@ -1,4 +1,4 @@
-/** Numbers about a judge: how steady it is, how it agrees with a person, where it and METEOR disagree. */
+/** Statistics of a judge: its repeatability, its agreement with the user, its disagreement with METEOR. */
 import type { RewardTerm } from "../../../engine/rewards/term.ts";
 import type { CaptionPair } from "../../../engine/rewards/types.ts";
 import type { GroupRecord, RolloutRecord } from "../../../engine/runs/records.ts";
@@ -6,7 +6,7 @@ import type { Thumbs } from "../../../engine/runs/thumbs.ts";
 
 export interface Spread {
   readonly values: readonly number[];
-  /** Null without a value. */
+  /** Null without values. */
   readonly mean: number | null;
   /** Divisor n - 1; null below two values. */
   readonly std: number | null;
@@ -29,7 +29,7 @@ export function spreads(rounds: readonly (readonly RewardTerm[])[]): Spread[] {
   });
 }
 
-/** Mean of the pairs' deviations, and the deviation between the pairs: noise against what is measured. */
+/** Mean standard deviation within pairs, and standard deviation between pairs: noise against signal. */
 export function noise(all: readonly Spread[]): { readonly within: number | null; readonly between: number | null } {
   const stds = all.flatMap(({ std }) => std ?? []);
   const means = all.flatMap(({ mean }) => mean ?? []);
@@ -43,14 +43,14 @@ export function noise(all: readonly Spread[]): { readonly within: number | null;
   };
 }
 
-/** The generated text of a rollout and what it is held against; null when nothing was generated. */
+/** The generated text of a rollout and its reference; null when nothing was generated. */
 export function captionPair(rollout: RolloutRecord): CaptionPair | null {
   const hypothesis = rollout.loop === 1 ? rollout.caption : rollout.captionPrime;
   if (hypothesis === null || hypothesis.trim() === "") return null;
   return { reference: rollout.referenceCaption, hypothesis };
 }
 
-/** Different pairs of stored rollouts, at most `most`, taken evenly. */
+/** Distinct pairs of stored rollouts, at most `most`, evenly spaced. */
 export function pairsOf(groups: readonly GroupRecord[], most: number): CaptionPair[] {
   const found = new Map<string, CaptionPair>();
   for (const rollout of groups.flatMap((group) => group.rollouts)) {
@@ -69,12 +69,12 @@ export function termValue(rollout: RolloutRecord, name: string): number | null {
 
 export interface Agreement {
   readonly name: string;
-  /** Share of pairs (up, down) in which the up one scores higher, ties half; null without a pair. */
+  /** Share of pairs (up, down) in which the up one scores higher, ties count half; null without a pair. */
   readonly share: number | null;
   readonly pairs: number;
 }
 
-/** How well each number tells what a person liked from what they disliked. 0.5 is chance, 1 is perfect. */
+/** How well each score separates liked from disliked rollouts. 0.5 is chance, 1 is perfect. */
 export function agreements(
   rollouts: readonly RolloutRecord[],
   thumbs: Thumbs,
@@ -100,11 +100,11 @@ export interface Disagreement {
   readonly rollout: RolloutRecord;
   readonly judge: number;
   readonly meteor: number;
-  /** Share of the rollouts below it by the judge, less that by METEOR: -1..1. */
+  /** Rank by the judge minus rank by METEOR, both as shares: -1..1. */
   readonly gap: number;
 }
 
-/** Rollouts with both numbers, those first whose ranks differ most; equal texts once. */
+/** Rollouts with both scores, largest rank difference first; equal texts once. */
 export function disagreements(rollouts: readonly RolloutRecord[]): Disagreement[] {
   const seen = new Set<string>();
   const both = rollouts.flatMap((rollout) => {

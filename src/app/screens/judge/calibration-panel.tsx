@@ -17,7 +17,7 @@ import { useTryBlocker } from "./use-try-blocker.ts";
 const ROUNDS = ["2", "3", "5"] as const;
 const PAIRS = 10;
 
-/** The same captions several times over: a judge that does not agree with itself adds noise to every advantage. */
+/** Scores the same captions several times: an inconsistent judge adds noise to every advantage. */
 export function CalibrationPanel({ groups }: { readonly groups: readonly GroupRecord[] }): ReactNode {
   const [rounds, setRounds] = useState<(typeof ROUNDS)[number]>("3");
   const rows = useSession((session) => session.rows);
@@ -136,7 +136,7 @@ function Bar({ values }: { readonly values: readonly number[] }): ReactNode {
   );
 }
 
-/** Without a run: captions whose place in the order is known. */
+/** Without a run: captions with a known order. */
 function madeUp(rows: readonly RegionSummary[], most: number): CaptionPair[] {
   const captions = [...new Set(rows.slice(0, 200).map((row) => row.caption))].filter((text) => text.trim() !== "");
   const pairs: CaptionPair[] = [];

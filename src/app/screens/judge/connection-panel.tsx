@@ -15,13 +15,13 @@ import { useJudge } from "../../stores/judge.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import styles from "./judge.module.css";
 
-/** Which instrument, which model, where it runs, and the key. */
+/** Kind of judge, model, provider and key. */
 export function ConnectionPanel(): ReactNode {
   const { judge, judgeProvider } = useSession((session) => session.config);
   return (
     <Panel title="Judge" aside={judge === "off" ? <Badge>off</Badge> : <Badge tone="accent">on</Badge>}>
       <div className={styles.form}>
-        <label htmlFor="judge-instrument">Instrument</label>
+        <label htmlFor="judge-instrument">Kind</label>
         <Select
           id="judge-instrument"
           testId="judge-instrument"
@@ -74,7 +74,7 @@ function ServerFields(): ReactNode {
         onChange={(event) => {
           const typed = event.currentTarget.value;
           setDraft(typed);
-          // An address with a key in it is never taken, so that nothing can store it.
+          // An address that holds a key is refused, so that the key is never stored.
           if (typed.trim() !== "" && addressProblem(typed) !== null) return;
           allowWritten("judges", originOf(typed));
           changeConfig({ judgeUrl: typed.trim() });
@@ -132,7 +132,7 @@ function addressProblem(text: string): string | null {
   }
 }
 
-/** The field is emptied as soon as the key has been handed over: it stays in no element, address, export or log. */
+/** The field is emptied as soon as the key is set: the key stays in no element, address, export or log. */
 function KeyField(): ReactNode {
   const keyOrigin = useJudge((state) => state.keyOrigin);
   const origin = useSession((session) => originOf(session.config.judgeUrl));
@@ -216,7 +216,7 @@ function WebllmFields(): ReactNode {
 }
 
 function ChromeNote(): ReactNode {
-  const [blocker, setBlocker] = useState<string | null>("Being asked");
+  const [blocker, setBlocker] = useState<string | null>("Checking");
   useEffect(() => {
     let current = true;
     report(

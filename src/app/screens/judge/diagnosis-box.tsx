@@ -4,10 +4,10 @@ import type { FailureKind } from "../../../engine/rewards/judge/providers/failur
 import type { Judged } from "../../../protocol/judge.ts";
 import styles from "./judge.module.css";
 
-/** What the first failure of a try-out means and what to do about it; nothing when none failed. */
+/** Meaning of the first failure of a try-out and how to fix it; nothing when none failed. */
 export function DiagnosisBox(props: {
   readonly judged: Judged;
-  /** Address the try-out was made with. */
+  /** Address used by the try-out. */
   readonly url: string;
   readonly testId: string;
 }): ReactNode {

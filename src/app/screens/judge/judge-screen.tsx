@@ -8,7 +8,7 @@ import { PairPanel } from "./pair-panel.tsx";
 import { PromptsPanel } from "./prompts-panel.tsx";
 import { TestPanel } from "./test-panel.tsx";
 
-/** The language model that judges captions: where it runs, what it asks, and whether it can be believed. */
+/** The language model that judges captions: connection, prompts, tests and agreement. */
 export function JudgeScreen(): ReactNode {
   const active = useRun((run) => isActive(run.state));
   return (

@@ -3,7 +3,7 @@ import { AgreementPanel } from "./agreement-panel.tsx";
 import { CalibrationPanel } from "./calibration-panel.tsx";
 import { useJudgedRollouts } from "./use-judged-rollouts.ts";
 
-/** What stored rollouts say of the judge; they are read once for both panels. */
+/** Panels about stored judge scores; the rollouts are read once for both. */
 export function JudgedPanels(): ReactNode {
   const judged = useJudgedRollouts();
   return (

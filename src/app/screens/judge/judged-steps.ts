@@ -1,14 +1,14 @@
-/** Which stored steps the Judge screen looks at, and their groups. */
+/** The stored steps that the Judge screen reads, and their groups. */
 import type { GroupRecord } from "../../../engine/runs/records.ts";
 
-/** Steps that are read at most: enough for ranks, little enough to hold. */
+/** Maximum steps to read: enough for ranks, few enough for memory. */
 const MOST = 24;
 
 /**
  * The newest steps whose groups are in the run folder, ascending.
  * @param steps known steps, ascending
- * @param done steps completed: groups of a step under way arrive before its file is written. Null for a run that does
- * not train here, whose steps were found as files
+ * @param done steps completed: groups of the current step arrive before its file is written. Null for a run that does
+ * not train here: its steps come from files
  */
 export function finishedSteps(steps: readonly number[], done: number | null): readonly number[] {
   return (done === null ? steps : steps.filter((step) => step <= done)).slice(-MOST);
@@ -22,7 +22,7 @@ export interface ReadSteps {
 
 /**
  * Groups of all steps that can be read, in the order of the steps.
- * @returns null when they are no longer wanted
+ * @returns null when aborted
  */
 export async function readSteps(
   read: (step: number) => Promise<readonly GroupRecord[]>,

@@ -21,7 +21,7 @@ const KEYS: readonly SettingKey[] = [
   "judgeMaxTokens",
 ];
 
-/** What the judge may take, and what happens when it gives no verdict. */
+/** Limits of the judge, and the fallback when it gives no verdict. */
 export function LimitsPanel(): ReactNode {
   const config = useSession((session) => session.config);
   const preset = useSession((session) => session.preset);

@@ -14,7 +14,7 @@ import judge from "./judge.module.css";
 import styles from "./pair.module.css";
 import { useTryBlocker } from "./use-try-blocker.ts";
 
-/** One pair of captions of the person's own, and what the judge makes of it. */
+/** A pair of captions entered by the user, and its verdict. */
 export function PairPanel(): ReactNode {
   const draft = useJudge((state) => state.draft);
   const busy = useJudge((state) => state.busy === "pair");
@@ -118,7 +118,7 @@ function termOf({ rounds }: PairVerdict): RewardTerm | undefined {
   return rounds[0]?.[0];
 }
 
-/** The newest verdict in a few words; before the first, how to come by one. */
+/** The newest verdict in short; before the first one, the shortcut that requests it. */
 function Said({ verdict }: { readonly verdict: PairVerdict | undefined }): ReactNode {
   if (verdict === undefined) {
     return (
@@ -178,7 +178,7 @@ function Fact({ name, value }: { readonly name: string; readonly value: string }
   );
 }
 
-/** A score with its place between −1 and 1; the number says it, the bar repeats it. */
+/** A score with its position between −1 and 1, as a number and as a bar. */
 function Score({ value }: { readonly value: number | null }): ReactNode {
   if (value === null) return <b className={styles.missing}>missing</b>;
   const place = 50 + 50 * Math.max(-1, Math.min(1, value));

@@ -26,7 +26,7 @@ const TEXTS: readonly { readonly name: PromptName; readonly key: TextKey; readon
 
 const COUNTS: readonly SettingKey[] = ["judgePositives", "judgeNegatives"];
 
-/** What the judge is told; a hash of the texts stands with every score. */
+/** The prompts of the judge; their hash is stored with every score. */
 export function PromptsPanel(): ReactNode {
   const config = useSession((session) => session.config);
   const preset = useSession((session) => session.preset);
@@ -120,7 +120,7 @@ function Prompt(props: { readonly name: PromptName; readonly setting: TextKey; r
       <Button
         kind="quiet"
         blocker={value === "" ? "This is the built-in text" : null}
-        // The field keeps the focus: leaving it takes the sentence above away, and the button from under the pointer.
+        // The field keeps the focus: on blur the sentence above disappears and the button moves away from the pointer.
         onMouseDown={(event) => event.preventDefault()}
         onClick={() => {
           setDraft(null);

@@ -14,7 +14,7 @@ import { useTryBlocker } from "./use-try-blocker.ts";
 
 const EXPECTED = { same: "highest", close: "between", wrong: "lowest" } as const;
 
-/** Asks the judge about three fixed pairs and says plainly what is wrong when it does not answer. */
+/** Scores three fixed pairs and explains failures. */
 export function TestPanel(): ReactNode {
   const busy = useJudge((state) => state.busy);
   const test = useJudge((state) => state.test);

@@ -1,12 +1,12 @@
-/** Why the judge cannot be tried out now. */
+/** Why the judge cannot be tested now. */
 import type { LabConfig } from "../../../engine/config/table.ts";
 import { webllmModel } from "../../../engine/rewards/judge/providers/webllm-model.ts";
 
 type JudgeChoice = Pick<LabConfig, "judge" | "judgeProvider" | "judgeUrl" | "judgeModel">;
 
 /**
- * Why no try-out can begin; null when one can.
- * @param busy another try-out is under way
+ * Why a test cannot start; null when it can.
+ * @param busy another test is in progress
  * @param running settings of the run in progress; null without one
  */
 export function tryBlocker(config: JudgeChoice, busy: boolean, running: JudgeChoice | null): string | null {

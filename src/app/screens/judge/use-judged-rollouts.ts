@@ -11,7 +11,7 @@ export interface JudgedRollouts extends ReadSteps {
 
 const NOTHING: ReadSteps = { groups: [], unread: [] };
 
-/** Groups of the newest finished steps of the run that is looked at; those read before stay until newer ones are there. */
+/** Groups of the newest finished steps of the viewed run; the previous groups stay until the new ones are read. */
 export function useJudgedRollouts(): JudgedRollouts {
   const run = useViewedRun();
   const done = useRun((state) => state.step);
@@ -22,7 +22,7 @@ export function useJudgedRollouts(): JudgedRollouts {
     if (runId === null || steps === "") return;
     const stop = new AbortController();
     const reading = async (): Promise<void> => {
-      // Steps read before are kept by the source: a new one costs one file.
+      // The source caches steps: a new step costs one file.
       const wanted = steps.split(",").map(Number);
       const found = await readSteps((step) => storedGroups.step(runId, step), wanted, stop.signal);
       if (found !== null) setRead({ runId, found });

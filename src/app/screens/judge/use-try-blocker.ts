@@ -3,7 +3,7 @@ import { isActive, useRun } from "../../stores/run.ts";
 import { useSession } from "../../stores/session.ts";
 import { tryBlocker } from "./try-blocker.ts";
 
-/** Why no try-out can begin; null when one can. */
+/** Why a test cannot start; null when it can. */
 export function useTryBlocker(): string | null {
   const config = useSession((session) => session.config);
   const busy = useJudge((state) => state.busy !== null);

@@ -14,10 +14,10 @@ interface Props {
   readonly onSelect: (selection: Selection) => void;
 }
 
-/** Compared with the data set, not with what is rewarded. */
+/** Ground truth from the data set. */
 const TRUTH: readonly Measure[] = ["iou", "meteor"];
 
-/** How terms go together, with each other and with the two truths: overlap and caption against the data set. */
+/** Correlation of terms with each other and with two ground truths: IoU and METEOR against the data set. */
 export function BenchCorrelation(props: Props): ReactNode {
   const { groups, measures, selection, onSelect } = props;
   const [inside, setInside] = useState(true);
@@ -103,7 +103,7 @@ function Cell(props: {
 const SIDE = 220;
 const MARGIN = 26;
 
-/** Every rollout as a point of two measures. */
+/** Scatter plot of two measures, one point per rollout. */
 function Scatter(props: {
   readonly groups: readonly BenchGroup[];
   readonly a: Measure;

@@ -10,7 +10,7 @@ import { BenchTerms } from "./bench-terms.tsx";
 import { type Selection, selectedGroups, selectionName } from "./bench-view.ts";
 import type { Trial } from "./try-out.tsx";
 
-/** What the groups of one loop say about their reward; every number leads to the rollouts behind it. */
+/** Statistics of the reward over the groups of one loop; every number links to its rollouts. */
 export function BenchFindings(props: {
   readonly groups: readonly BenchGroup[];
   readonly onTrial: (trial: Trial) => void;

@@ -16,7 +16,7 @@ import type { Trial } from "./try-out.tsx";
 
 const PAGE = 12;
 
-/** The rows behind a number, best or worst first; one is open with its rollouts. */
+/** The rows behind a number, best or worst first; one row shows its rollouts. */
 export function BenchGroups(props: {
   readonly groups: readonly BenchGroup[];
   readonly selection: Selection | null;
@@ -74,7 +74,7 @@ export function BenchGroups(props: {
   );
 }
 
-/** The rewards of a group on one line from the least to the greatest that occurs. */
+/** The rewards of a group on one line, scaled to the lowest and highest reward. */
 function Dots(props: { readonly group: BenchGroup; readonly selection: Selection | null }): ReactNode {
   const { group, selection } = props;
   const known = group.rollouts.filter((rollout) => rollout.reward !== null);

@@ -15,10 +15,10 @@ import type { Trial } from "./try-out.tsx";
 
 type Loops = "both" | "1" | "2";
 
-/** A few rows are quick everywhere; the whole shard is one press away. */
+/** Default number of rows: quick on any adapter. */
 const FIRST_ROWS = 16;
 
-/** Rewards over a whole shard without training: sampled with the loaded model, or taken from a file. */
+/** Rewards over a whole shard without training: sampled with the loaded model, or read from a file. */
 export function BenchPanel({ onTrial }: { readonly onTrial: (trial: Trial) => void }): ReactNode {
   const bench = useBench((state) => state);
   const config = useSession((session) => session.config);
@@ -54,7 +54,7 @@ export function BenchPanel({ onTrial }: { readonly onTrial: (trial: Trial) => vo
   );
 }
 
-/** Scores what is there anew when a weight or a form has changed, also while this screen was not shown. */
+/** Scores the rollouts again when a weight or a form has changed, also while this screen was not shown. */
 function useRescoring(): void {
   const config = useSession((session) => session.config);
   const outdated = useBench((bench) => isOutdated(bench, config));
@@ -83,7 +83,7 @@ function Controls(): ReactNode {
       ? (startBlocker() ?? "No rows are loaded")
       : null;
   const sample = (): void => {
-    // Spread over the shard, so that a few rows stand for all of them.
+    // Evenly spaced, so that a few rows represent the shard.
     const indices = Array.from(
       { length: wanted },
       (_, at) => rows[Math.floor((at * rows.length) / wanted)]?.index ?? 0,

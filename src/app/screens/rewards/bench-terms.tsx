@@ -8,7 +8,7 @@ import { measureName, type Selection } from "./bench-view.ts";
 
 const BINS = 16;
 
-/** Every term's distribution and spread, one line each; the reward first. */
+/** Distribution and spread of every term, one row each; the reward first. */
 export function BenchTerms(props: {
   readonly groups: readonly BenchGroup[];
   readonly measures: readonly Measure[];

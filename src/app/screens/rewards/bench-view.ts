@@ -1,4 +1,4 @@
-/** What the bench shows: which groups and rollouts stand behind a number. */
+/** Selection of the bench: the groups and rollouts behind a number. */
 import { rleFromRuns } from "../../../engine/data/mask/rle.ts";
 import type { BenchGroup, BenchRollout } from "../../../engine/rewards/bench/bench-group.ts";
 import { type Bin, inBin, isFlat, type Measure, measureOf } from "../../../engine/rewards/bench/statistics.ts";
@@ -6,7 +6,7 @@ import type { RolloutRecord } from "../../../engine/runs/records.ts";
 import { fixed } from "../../components/charts/format.ts";
 import { termName } from "../../components/rollout/rollout-view.ts";
 
-/** A number that was pressed. */
+/** The number that was clicked. */
 export type Selection =
   | { readonly kind: "bin"; readonly measure: Measure; readonly bin: Bin; readonly last: boolean }
   | { readonly kind: "missing"; readonly measure: Measure }
@@ -32,7 +32,7 @@ export function selectionName(selection: Selection): string {
   }
 }
 
-/** Whether a rollout is behind the number. */
+/** Whether the number includes the rollout. */
 export function isSelected(group: BenchGroup, rollout: BenchRollout, selection: Selection | null): boolean {
   if (selection === null) return true;
   switch (selection.kind) {
@@ -50,14 +50,14 @@ export function isSelected(group: BenchGroup, rollout: BenchRollout, selection: 
   }
 }
 
-/** Groups with at least one rollout behind the number. */
+/** Groups with at least one rollout that the number includes. */
 export function selectedGroups(groups: readonly BenchGroup[], selection: Selection | null): readonly BenchGroup[] {
   return selection === null
     ? groups
     : groups.filter((group) => group.rollouts.some((rollout) => isSelected(group, rollout, selection)));
 }
 
-/** The rollout as the inspector's parts read it; a mask that an imported file lacks becomes an empty one. */
+/** The rollout in the inspector's form; a mask that an imported file lacks becomes an empty one. */
 export function recordOf(group: BenchGroup, rollout: BenchRollout, index: number): RolloutRecord {
   const { facts, completion, reward, terms, advantage, id } = rollout;
   const [height, width] = (facts.given ?? facts.predicted)?.size ?? [1, 1];

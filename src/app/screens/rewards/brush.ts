@@ -1,4 +1,4 @@
-/** Painting on masks: pixels row by row, 0 or 1, changed in place or copied as said. */
+/** Painting on masks: row-major pixels, 0 or 1. */
 
 /** Sets all pixels within `radius` of the line between two points, in place. */
 export function paintLine(
@@ -23,7 +23,7 @@ export function paintLine(
   }
 }
 
-/** A copy in which the mask has grown (1) or shrunk (-1) by a sixty-fourth of the longer side, at least a pixel. */
+/** A copy of the mask, dilated (1) or eroded (-1) by 1/64 of the longer side, at least a pixel. */
 export function grown(pixels: Uint8Array, width: number, height: number, by: 1 | -1): Uint8Array {
   const steps = Math.max(1, Math.round(Math.max(width, height) / 64));
   let now = pixels;

@@ -19,7 +19,7 @@ import { Panel } from "../../components/ui/panel.tsx";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import styles from "./composer.module.css";
 
-/** The matrix loop × term, presets of the design notes, and how the terms are made. */
+/** The matrix loop × term, presets of the design notes, and settings of the terms. */
 export function Composer(): ReactNode {
   const config = useSession((session) => session.config);
   const preset = useSession((session) => session.preset);
@@ -95,7 +95,7 @@ function isChosen(preset: RewardPreset, config: LabConfig): boolean {
   return Object.entries(preset.values).every(([key, value]) => config[key as SettingKey] === value);
 }
 
-/** What the weights come to, as one line a loop. */
+/** The reward formula, one line per loop. */
 function Formulas({ config }: { readonly config: LabConfig }): ReactNode {
   const plan = rewardPlan(config);
   const judge = config.judge !== "off";
@@ -128,7 +128,7 @@ function formula(weights: Readonly<Record<TermName, number>>): string {
   return parts.length === 0 ? "none: rollouts get no reward" : parts.join(" ");
 }
 
-/** A weight as text, so that it can be cleared while it is typed; what is refused is said and not taken. */
+/** A weight as text, so that the field can be empty while typing; a refused value shows its reason and changes nothing. */
 function Weight(props: { readonly name: SettingKey; readonly value: number; readonly cost: boolean }): ReactNode {
   const { name, value, cost } = props;
   const [draft, setDraft] = useState<string | null>(null);

@@ -10,15 +10,15 @@ import { allowWritten } from "../../stores/consent.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import styles from "./custom-reward.module.css";
 
-/** Takes a source and the hash that goes with it. */
+/** Sets a source and its hash. */
 async function takeSource(userReward: string): Promise<void> {
   const userRewardHash = await rewardHash(userReward);
   allowWritten("rewards", userRewardHash);
   changeConfig({ userReward, userRewardHash });
 }
 
-/** The function a person writes; it runs in an interpreter without network, clock or chance. */
-export function OwnReward(): ReactNode {
+/** Editor of the custom reward; it runs in an interpreter without network, clock or random numbers. */
+export function CustomReward(): ReactNode {
   const config = useSession((session) => session.config);
   const base = presetConfig(useSession((session) => session.preset));
   const [text, setText] = useState(config.userReward);
@@ -43,7 +43,7 @@ export function OwnReward(): ReactNode {
       </p>
       <textarea
         className={styles.source}
-        aria-label="Source of the own reward"
+        aria-label="Source of the custom reward"
         data-testid="reward-source"
         spellCheck={false}
         autoCapitalize="off"

@@ -8,7 +8,7 @@ import styles from "./try-out.module.css";
 
 type Tool = "brush" | "eraser";
 
-/** A picture with the given mask and one that is painted by hand. */
+/** A picture with the given mask and a mask painted by hand. */
 export function MaskPainter(props: {
   readonly rowId: string;
   readonly given: Rle;
@@ -23,7 +23,7 @@ export function MaskPainter(props: {
   const pixels = useRef<Uint8Array>(new Uint8Array(0));
   const last = useRef<readonly [number, number] | null>(null);
   const frame = useRef(0);
-  /** What was handed out last: a mask from elsewhere replaces what is being painted. */
+  /** The mask passed to the caller last: any other mask replaces the painted one. */
   const own = useRef<Rle | null>(null);
 
   if (painted !== own.current || pixels.current.length !== width * height) {

@@ -2,11 +2,11 @@ import { type ReactNode, useCallback, useRef, useState } from "react";
 import { isActive, useRun } from "../../stores/run.ts";
 import { BenchPanel } from "./bench-panel.tsx";
 import { Composer } from "./composer.tsx";
-import { OwnReward } from "./custom-reward.tsx";
+import { CustomReward } from "./custom-reward.tsx";
 import styles from "./rewards-screen.module.css";
 import { type Trial, TryOut } from "./try-out.tsx";
 
-/** Where a reward is made, argued with and tried on a whole shard before anything is trained by it. */
+/** Compose a reward and try it on rows and on a whole shard before training. */
 export function RewardsScreen(): ReactNode {
   const active = useRun((run) => isActive(run.state));
   const [trial, setTrial] = useState<Trial | null>(null);
@@ -22,7 +22,7 @@ export function RewardsScreen(): ReactNode {
       <div className={styles.top}>
         <div className={styles.column}>
           <Composer />
-          <OwnReward />
+          <CustomReward />
         </div>
         <div className={styles.column} ref={side}>
           <TryOut trial={trial} onTrial={setTrial} />

@@ -14,7 +14,7 @@ import { MaskPainter } from "./mask-painter.tsx";
 import styles from "./try-out.module.css";
 import { useLiveScore } from "./use-live-score.ts";
 
-/** What is tried out: a row with a caption and a mask, both open to edits. */
+/** A row with an editable caption and mask. */
 export interface Trial {
   readonly rowId: string;
   readonly imageId: string;
@@ -22,7 +22,7 @@ export interface Trial {
   readonly mask: Rle | null;
 }
 
-/** One row whose mask is painted and whose caption is written by hand; the reward of both loops moves along. */
+/** One row with a hand-painted mask and a hand-written caption; shows the reward of both loops live. */
 export function TryOut(props: { readonly trial: Trial | null; readonly onTrial: (trial: Trial) => void }): ReactNode {
   const rows = useSession((session) => session.rows);
   const { trial: given } = props;

@@ -1,4 +1,4 @@
-/** The score of a caption and a mask that are being edited, always of the newest edit. */
+/** The score of a caption and a mask while they are edited; always of the newest edit. */
 import { useEffect, useState } from "react";
 import type { LabConfig } from "../../../engine/config/table.ts";
 import { toLabError } from "../../../engine/errors.ts";
@@ -13,12 +13,12 @@ export interface LiveScore {
   readonly busy: boolean;
 }
 
-/** Edits rest this long before they are scored. */
+/** Milliseconds without an edit before scoring. */
 const PAUSE_MS = 60;
 
 /**
- * The plan of a try-out: no call to a judge is made for a keystroke, METEOR stands in its place.
- * @param judge whether the judge is to be asked
+ * The plan of a try-out: METEOR replaces the judge, so that keystrokes make no requests.
+ * @param judge whether to use the judge
  */
 export function tryOutPlan(config: LabConfig, judge: boolean): RewardPlan {
   const plan = rewardPlan(config);

@@ -3,15 +3,15 @@ import type { GroupRecord } from "../../../engine/runs/records.ts";
 export interface RewardBin {
   /** Lower edge of the bin. */
   readonly from: number;
-  /** Upper edge, which belongs to the next bin, but for the last one. */
+  /** Upper edge, exclusive except in the last bin. */
   readonly to: number;
   readonly loop1: number;
   readonly loop2: number;
 }
 
 /**
- * Rollouts per reward in `bins` equal stretches: of 0..1 when all rewards lie there, so that steps look alike, else of
- * the range they have. Missing rewards and those that are not finite count nowhere.
+ * Histogram of rewards with `bins` equal bins: over 0..1 if all rewards lie there, so that steps are comparable, else
+ * over their range. Missing and non-finite rewards are not counted.
  */
 export function rewardBins(groups: readonly GroupRecord[], bins: number): RewardBin[] {
   const rewards = groups.flatMap(({ loop, rollouts }) =>
@@ -37,12 +37,12 @@ function rangeOf(rewards: readonly number[]): { readonly low: number; readonly h
   const low = rewards.reduce((least, reward) => Math.min(least, reward), Infinity);
   const high = rewards.reduce((most, reward) => Math.max(most, reward), -Infinity);
   if (rewards.length === 0 || (low >= 0 && high <= 1)) return { low: 0, high: 1 };
-  // Rewards that are all the same still need bins that are told apart.
+  // Equal rewards still need bins of non-zero width.
   const least = Math.max(Math.abs(low), Math.abs(high)) * 1e-6;
   return high - low > least ? { low, high } : { low: low - 0.5, high: high + 0.5 };
 }
 
-/** Decimals that tell the edges of such bins apart, two at least. */
+/** Decimals that distinguish the edges of these bins, at least two. */
 export function edgeDecimals(bins: readonly RewardBin[]): number {
   const width = (bins[0]?.to ?? 1) - (bins[0]?.from ?? 0);
   return Math.min(6, Math.max(2, Math.ceil(-Math.log10(width))));

@@ -32,7 +32,7 @@ import { StepList } from "./step-list.tsx";
 import { useRolloutKeys } from "./use-rollout-keys.ts";
 
 const SYNC = "rollouts";
-/** Slow enough for everyone: under two changes a second. */
+/** Milliseconds per layer: fewer than two changes a second, safe for photosensitive users. */
 const BLINK_MS = 650;
 
 const StepRewards = lazy(() => import("./step-rewards.tsx"));
@@ -87,7 +87,7 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
     () => (matching === null ? run.steps : [...new Set(matching.map((group) => group.step))].sort((a, b) => a - b)),
     [matching, run.steps],
   );
-  // The newest step may still be on its way: the newest one with a group is shown.
+  // The newest step may have no group yet: the newest one with a group is shown.
   const step = asked !== null && run.steps.includes(asked) ? asked : (steps[steps.length - 1] ?? null);
   const found = useStepGroups(run, step);
   const groups = useMemo(
@@ -224,7 +224,7 @@ function Nothing(props: {
   return <Empty title={run.live ? "Waiting for the first rollouts" : "This run has no rollouts"} />;
 }
 
-/** The group asked for, else the one that holds the rollout asked for, else the first. */
+/** The selected group, else the group of the selected rollout, else the first. */
 function pickGroup(groups: readonly GroupRecord[], key: string | null, rollout: string | null): GroupRecord | null {
   return (
     groups.find((group) => group.rollouts.some(({ id }) => id === rollout)) ??
@@ -234,7 +234,7 @@ function pickGroup(groups: readonly GroupRecord[], key: string | null, rollout: 
   );
 }
 
-/** Given mask and answer in turn while on, else null. */
+/** Alternates between given mask and answer while on, else null. */
 function useBlink(on: boolean): ReadonlySet<LayerKey> | null {
   const [shown, setShown] = useState<LayerKey>("given");
   useEffect(() => {

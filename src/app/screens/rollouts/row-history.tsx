@@ -11,7 +11,7 @@ import styles from "./rollouts.module.css";
 
 const LAYERS = new Set(["given", "answer"] as const);
 
-/** The best rollout of the same row and loop at every step that drew it, as a film strip. */
+/** The best rollout of the same row and loop at every step that sampled it. */
 export function RowHistory(props: { readonly run: ViewedRun; readonly group: GroupRecord }): ReactNode {
   const { run, group } = props;
   const [wanted, setWanted] = useState(false);

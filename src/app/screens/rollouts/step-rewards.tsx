@@ -5,7 +5,7 @@ import { fixed } from "../../components/charts/format.ts";
 import { edgeDecimals, rewardBins } from "./reward-bins.ts";
 import styles from "./rollouts.module.css";
 
-/** How the rewards of a step spread, both loops; loaded on its own because its library is large. */
+/** Distribution of the rewards of a step, both loops; loaded on demand because its library is large. */
 export default function StepRewards({ groups }: { readonly groups: readonly GroupRecord[] }): ReactNode {
   const bins = useMemo(() => rewardBins(groups, 20), [groups]);
   const total = bins.reduce((sum, bin) => sum + bin.loop1 + bin.loop2, 0);

@@ -17,7 +17,7 @@ export interface RolloutActions {
 
 const isFlag = (value: unknown): value is boolean => typeof value === "boolean";
 
-/** Keys of the rollouts screen; letters act only while letter keys are on and no field has the focus. */
+/** Keyboard shortcuts of the rollouts screen; letters work only if letter keys are on and no field has the focus. */
 export function useRolloutKeys(actions: RolloutActions): void {
   const latest = useRef(actions);
   latest.current = actions;
@@ -63,7 +63,7 @@ function actionOf(key: string, actions: RolloutActions): (() => void) | null {
   return letters[key.toLowerCase()] ?? null;
 }
 
-/** Controls that move with the arrow keys themselves. */
+/** Controls that use the arrow keys themselves. */
 function usesArrows(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement &&

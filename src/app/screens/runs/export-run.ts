@@ -1,4 +1,4 @@
-/** What the export menu of a run does. */
+/** Actions of the export menu of a run. */
 
 import { LabError } from "../../../engine/errors.ts";
 import { RUN_EXPORTS, type RunExport } from "../../../engine/export/export-names.ts";
@@ -16,7 +16,7 @@ export const EXPORT_CHOICES: readonly { readonly value: ExportChoice; readonly l
 
 type PickDirectory = (options: { readonly mode: "readwrite" }) => Promise<FileSystemDirectoryHandle>;
 
-/** Makes the export and hands it over; a merged checkpoint is written into a folder that is asked for. */
+/** Creates the export and saves it; a merged checkpoint is written into a folder that the user selects. */
 export async function exportRun(runId: string, choice: ExportChoice): Promise<string> {
   if (choice !== "merged") {
     const { blob, fileName, note } = await lab().data.exportRun(runId, choice);

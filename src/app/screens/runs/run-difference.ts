@@ -2,14 +2,14 @@ import { configDifference, SETTING_KEYS } from "../../../engine/config/parse.ts"
 import { type LabConfig, SETTINGS } from "../../../engine/config/table.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
 
-/** One setting that is not what it was. */
+/** One changed setting. */
 export interface Change {
   readonly label: string;
   readonly before: string;
   readonly after: string;
 }
 
-/** What is different from an earlier run: settings in table order, then model and data. */
+/** Differences to an earlier run: settings in table order, then model and data. */
 export function runChanges(run: RunManifest, before: RunManifest): Change[] {
   const differs = configDifference(run.config, before.config);
   const changes: Change[] = SETTING_KEYS.filter((key) => key in differs).map((key) => ({
@@ -26,7 +26,7 @@ export function runChanges(run: RunManifest, before: RunManifest): Change[] {
   return changes;
 }
 
-/** The run that started last before `run`; null for the first. */
+/** The run that started most recently before `run`; null for the first. */
 export function previousRun(run: RunManifest, all: readonly RunManifest[]): RunManifest | null {
   let latest: RunManifest | null = null;
   for (const candidate of all) {
@@ -36,7 +36,7 @@ export function previousRun(run: RunManifest, all: readonly RunManifest[]): RunM
   return latest;
 }
 
-/** A setting as a run's differences name it. */
+/** Label of a setting in the list of differences. */
 export function settingText(config: LabConfig, key: keyof LabConfig): string {
   const value: unknown = config[key];
   return value === undefined ? "–" : typeof value === "boolean" ? (value ? "on" : "off") : String(value);

@@ -13,8 +13,8 @@ import type { Change } from "./run-difference.ts";
 import { RunTitle } from "./run-title.tsx";
 import styles from "./runs.module.css";
 
-/** Why a run that another tab trains is left alone. */
-export const ELSEWHERE = "It is training in another tab";
+/** Blocker of a run that another tab trains. */
+export const OTHER_TAB = "It is training in another tab";
 
 const TONES = { running: "accent", paused: "warn", finished: "good", failed: "bad" } as const;
 
@@ -22,21 +22,21 @@ export interface RunRowProps {
   readonly run: RunSummary;
   /** Whether it is the run of this page. */
   readonly live: boolean;
-  /** Whether the trainer is at work on it. */
+  /** Whether the trainer is running it. */
   readonly active: boolean;
   /** Whether another tab trains it. */
   readonly otherTabs: boolean;
-  /** Differences to the run before; null for the first run. */
+  /** Differences to the previous run; null for the first run. */
   readonly changes: readonly Change[] | null;
   /** Why it cannot be resumed now, or null. */
   readonly resumeBlocker: string | null;
   readonly exporting: boolean;
   readonly compared: boolean;
-  /** Why no further run can be compared, or null. */
+  /** Why no other run can be added to the comparison, or null. */
   readonly compareBlocker: string | null;
   readonly onCompare: (on: boolean) => void;
   readonly onRename: (title: string) => void;
-  /** Whether it has done all its steps and can only be made longer. */
+  /** Whether all steps are done, so that it can only be extended. */
   readonly done: boolean;
   readonly onResume: () => void;
   readonly onTrainOn: () => void;
@@ -44,7 +44,7 @@ export interface RunRowProps {
   readonly onDelete: () => void;
 }
 
-/** One stored run and what can be done with it. */
+/** One stored run and its actions. */
 export function RunRow(props: RunRowProps): ReactNode {
   const { run, live, active, otherTabs, changes, resumeBlocker, exporting, compared } = props;
   const { manifest, rewards, checkpoints, best } = run;
@@ -116,7 +116,7 @@ export function RunRow(props: RunRowProps): ReactNode {
           </Button>
           <Button
             kind="danger"
-            blocker={otherTabs ? ELSEWHERE : active ? "Stop it first" : null}
+            blocker={otherTabs ? OTHER_TAB : active ? "Stop it first" : null}
             onClick={props.onDelete}
           >
             Delete…
@@ -127,7 +127,7 @@ export function RunRow(props: RunRowProps): ReactNode {
   );
 }
 
-/** What chose the best checkpoint. */
+/** How the best checkpoint was chosen. */
 function bestText({ selection }: BestCheckpoint): string {
   if (selection === null) return "best by the reported rows (older version)";
   return `best by ${SELECTION_NAMES[selection.metric]} ${fixed(selection.value, 3)} on ${selection.n} selection rows`;

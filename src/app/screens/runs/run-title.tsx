@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from "react";
 import styles from "./runs.module.css";
 
-/** A title that becomes a field when it is pressed; Enter or leaving keeps the text, Escape takes it back. */
+/** A title that becomes a field on click; Enter or blur saves the text, Escape discards it. */
 export function RunTitle(props: { readonly title: string; readonly onRename: (title: string) => void }): ReactNode {
   const { title, onRename } = props;
   const [draft, setDraft] = useState<string | null>(null);
@@ -23,7 +23,7 @@ export function RunTitle(props: { readonly title: string; readonly onRename: (ti
       aria-label="Title of the run"
       maxLength={80}
       value={draft}
-      // biome-ignore lint/a11y/noAutofocus: the field takes the place of the button that was just pressed
+      // biome-ignore lint/a11y/noAutofocus: the field replaces the button that was just clicked
       autoFocus
       onFocus={(event) => event.currentTarget.select()}
       onChange={(event) => setDraft(event.currentTarget.value)}

@@ -16,7 +16,7 @@ import { ComparePanel } from "./compare/compare-panel.tsx";
 import { MOST_RUNS } from "./compare/compare-specs.ts";
 import { type ExportChoice, exportRun } from "./export-run.ts";
 import { previousRun, runChanges } from "./run-difference.ts";
-import { ELSEWHERE, RunRow } from "./run-row.tsx";
+import { OTHER_TAB, RunRow } from "./run-row.tsx";
 import styles from "./runs.module.css";
 import { StorageMeter } from "./storage-meter.tsx";
 import { TrainOn } from "./train-on.tsx";
@@ -29,7 +29,7 @@ export function RunsScreen(): ReactNode {
   const state = useRun((run) => run.state);
   // A finished step or checkpoint changes what is stored.
   const checkpoint = useRun((run) => run.lastCheckpoint?.at);
-  // A resumed run brings its own settings: those of the form, and their plan, are none of its blockers.
+  // A resumed run uses its stored settings: the form and its plan do not block it.
   const missing = useSession(loadedBlocker);
   const [stored, setStored] = useState<StoredRuns | null>(null);
   const [exporting, setExporting] = useState<string | null>(null);
@@ -68,7 +68,7 @@ export function RunsScreen(): ReactNode {
   const runs = [...(stored?.runs ?? [])].sort((a, b) => b.manifest.created.localeCompare(a.manifest.created));
   const manifests = runs.map(({ manifest }) => manifest);
   const ticked = useRoute((route) => route.compare);
-  // In the order in which they were ticked, which keeps a run's colour; one that was deleted is left out.
+  // In the order of selection, which keeps a run's colour; deleted runs are left out.
   const compared = ticked.flatMap((id) => runs.find(({ manifest }) => manifest.id === id) ?? []).slice(0, MOST_RUNS);
   const tick = (id: string, on: boolean): void => {
     const others = compared.map(({ manifest }) => manifest.id).filter((other) => other !== id);
@@ -139,7 +139,7 @@ export function RunsScreen(): ReactNode {
                     active={manifest.id === liveId && isActive(state)}
                     otherTabs={otherTabs.includes(manifest.id)}
                     changes={before === null ? null : runChanges(manifest, before)}
-                    resumeBlocker={otherTabs.includes(manifest.id) ? ELSEWHERE : (resumeBlocker(run) ?? blocker)}
+                    resumeBlocker={otherTabs.includes(manifest.id) ? OTHER_TAB : (resumeBlocker(run) ?? blocker)}
                     exporting={exporting === manifest.id}
                     compared={compared.includes(run)}
                     compareBlocker={compared.length < MOST_RUNS ? null : `At most ${MOST_RUNS} runs`}
@@ -190,7 +190,7 @@ export function RunsScreen(): ReactNode {
   );
 }
 
-/** Why a run as stored cannot go on, or null. */
+/** Why a stored run cannot be resumed, or null. */
 function resumeBlocker({ checkpoints }: RunSummary): string | null {
   return checkpoints.length === 0 ? "It has no checkpoint" : null;
 }

@@ -4,10 +4,10 @@ import { bytes } from "../../components/charts/format.ts";
 import { Button } from "../../components/ui/button.tsx";
 import styles from "./runs.module.css";
 
-/** How much of the browser's storage is used, and the part of it that can be computed again. */
+/** Used browser storage, and the part that can be recomputed. */
 export function StorageMeter(props: {
   readonly stored: Pick<StoredRuns, "usage" | "quota" | "features">;
-  /** A run reads and adds features. */
+  /** Whether a run is reading and adding features. */
   readonly running: boolean;
   readonly onDeleteFeatures: () => void;
 }): ReactNode {

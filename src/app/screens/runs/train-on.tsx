@@ -4,7 +4,7 @@ import type { RunSummary } from "../../../protocol/data.ts";
 import { Button } from "../../components/ui/button.tsx";
 import styles from "./runs.module.css";
 
-/** Asks how long a run that has done all its steps shall be. */
+/** Dialog that extends a finished run. */
 export function TrainOn(props: {
   readonly run: RunSummary;
   readonly onCancel: () => void;
@@ -21,7 +21,7 @@ export function TrainOn(props: {
       ? parsed.problem
       : steps > done
         ? null
-        : `${done} ${done === 1 ? "step is" : "steps are"} done already`;
+        : `${done} ${done === 1 ? "step is" : "steps are"} already done`;
   return (
     <form
       onSubmit={(event) => {
@@ -30,10 +30,10 @@ export function TrainOn(props: {
       }}
     >
       <p>
-        <b>{manifest.title}</b> goes on from its newest checkpoint, with the same settings, rows and draws
+        <b>{manifest.title}</b> continues from its newest checkpoint, with the same settings, rows and seeds
       </p>
       <p className={styles.lengthField}>
-        <label htmlFor={id}>Steps in all</label>
+        <label htmlFor={id}>Total steps</label>
         <input
           id={id}
           inputMode="numeric"
@@ -47,8 +47,8 @@ export function TrainOn(props: {
       <p id={`${id}-note`} className={styles.muted} role={problem === null ? undefined : "alert"}>
         {problem ??
           (manifest.config.schedule === "constant"
-            ? `${steps - done} more; the same run as one of ${steps} steps in one piece`
-            : `${steps - done} more; the learning rate takes its place in a schedule of ${steps} steps, above where it had ended`)}
+            ? `${steps - done} more steps; the result equals an uninterrupted run of ${steps} steps`
+            : `${steps - done} more steps; the learning rate follows a schedule of ${steps} steps and starts higher than it ended`)}
       </p>
       <div className={styles.answers}>
         <Button onClick={props.onCancel}>Cancel</Button>

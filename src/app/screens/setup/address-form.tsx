@@ -8,7 +8,7 @@ import { changeConfig, useSession } from "../../stores/session.ts";
 import { formatBytes } from "../../styles/format.ts";
 import styles from "./address-form.module.css";
 
-/** Opens a checkpoint by address: first its size is asked for and said, then a second press fetches it. */
+/** Opens a checkpoint by address: the first click checks its size, the second downloads it. */
 export function AddressForm(): ReactNode {
   const hub = useSession((session) => session.config.hub);
   const [text, setText] = useState("");
@@ -53,7 +53,7 @@ export function AddressForm(): ReactNode {
           data-testid="ask-address"
           blocker={text.trim() === "" ? "Enter an address first" : busy ? "Contacting the server" : null}
         >
-          {busy ? "Asking…" : "Check size"}
+          {busy ? "Checking…" : "Check size"}
         </Button>
       </form>
       <p className={styles.help} id="address-help">
@@ -77,11 +77,11 @@ export function AddressForm(): ReactNode {
   );
 }
 
-/** What the server has, what will be kept of it, and the press that fetches it. */
+/** Files on the server, the copy that will be stored, and the download button. */
 function Found(props: { readonly asked: AskedModel }): ReactNode {
   const { asked } = props;
   const { listing, room } = asked;
-  // Read anew when the storage is changed meanwhile.
+  // Read again when the storage changes.
   useSession((session) => `${session.config.weightStorage} ${session.config.towerStorage}`);
   const loading = useSession((session) => session.modelProgress !== null);
   const kept = keptBytes(asked);

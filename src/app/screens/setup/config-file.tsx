@@ -9,7 +9,7 @@ import { Button } from "../../components/ui/button.tsx";
 import { askConsent } from "../../stores/consent.ts";
 import { addProblem, changeConfig, sessionStore } from "../../stores/session.ts";
 
-/** Takes the settings of a JSON or YAML file; nothing is changed unless all of them can be taken. */
+/** Imports settings from a JSON or YAML file: all of them or none. */
 async function importConfig(file: File): Promise<void> {
   const record = readSettingsFile(await file.text(), file.name);
   const base = presetConfig(sessionStore.getState().preset);
@@ -20,7 +20,7 @@ async function importConfig(file: File): Promise<void> {
   changeConfig(answer === "allow" ? config : { ...config, ...ownReach() });
 }
 
-/** What the present settings reach for, kept where those of a file are not taken. */
+/** Judge and custom reward of the current settings, kept if those of the file are rejected. */
 function ownReach(): Partial<LabConfig> {
   const { judge, judgeProvider, judgeUrl, userReward, userRewardHash, loop1User, loop2User } =
     sessionStore.getState().config;

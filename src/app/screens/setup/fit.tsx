@@ -9,7 +9,7 @@ import styles from "./fit.module.css";
 
 type Fit = RunPlan["fit"];
 
-/** Parts that stay on the card between steps; the others come and go within one. */
+/** Parts held on the GPU between steps; the others exist only within a step. */
 const STAYING = [
   "frozen weights",
   "published tensors",
@@ -19,7 +19,7 @@ const STAYING = [
   "start of the run",
 ];
 
-/** What a step takes of the card's memory and of the day, what would make it fit, and how it turned out. */
+/** Forecast of GPU memory and step time, suggestions that make a run fit, and the measured values. */
 export function FitTable(props: { readonly plan: RunPlan }): ReactNode {
   const { fit, checkpointBytes } = props.plan;
   const full = Math.max(fit.peak, fit.budget ?? 0);
@@ -70,7 +70,7 @@ export function FitTable(props: { readonly plan: RunPlan }): ReactNode {
   );
 }
 
-/** Held and peak against what the card has; without a budget the bar only shows what stays. */
+/** Held and peak memory against the budget; without a budget the bar only shows held memory. */
 function Gauge(props: { readonly fit: Fit; readonly full: number }): ReactNode {
   const { fit, full } = props;
   const share = (bytes: number): string => `${full > 0 ? (100 * bytes) / full : 0}%`;

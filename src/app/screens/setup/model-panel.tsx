@@ -13,7 +13,7 @@ import { AddressForm } from "./address-form.tsx";
 import styles from "./side.module.css";
 import { StoredModels } from "./stored-models.tsx";
 
-/** The adapter that runs start from, and the way to open one. */
+/** The adapter that runs start from, and the button to open one. */
 function AdapterLine(): ReactNode {
   const adapter = useTry((state) => state.adapter);
   const model = useSession((session) => session.model);
@@ -41,7 +41,7 @@ const WEIGHTS_FROM = {
   none: "their files",
 } as const;
 
-/** The checkpoint in the trainer, and the ways to put another there. */
+/** The loaded checkpoint, and the buttons to load another one. */
 export function ModelPanel(): ReactNode {
   const model = useSession((session) => session.model);
   const progress = useSession((session) => session.modelProgress);

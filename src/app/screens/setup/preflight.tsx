@@ -10,7 +10,7 @@ import { formatCount, formatShare } from "../../styles/format.ts";
 import { FitTable } from "./fit.tsx";
 import styles from "./side.module.css";
 
-/** What a run with these settings trains and takes, before it starts. */
+/** Trainable parts, memory and time of a run with these settings. */
 export function Preflight(): ReactNode {
   const plan = useSession((session) => session.plan);
   const model = useSession((session) => session.model);

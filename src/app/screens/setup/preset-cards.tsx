@@ -5,7 +5,7 @@ import { Badge } from "../../components/ui/badge.tsx";
 import { choosePreset, useSession } from "../../stores/session.ts";
 import styles from "./preset-cards.module.css";
 
-/** Named starting points; pressing one takes all its values. */
+/** Presets; selecting one sets all its values. */
 export function PresetCards(): ReactNode {
   const chosen = useSession((session) => session.preset);
   const changed = useSession((session) => Object.keys(configDifference(session.config, presetConfig(chosen))).length);

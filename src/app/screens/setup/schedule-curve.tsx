@@ -10,7 +10,7 @@ const WIDTH = 300;
 const HEIGHT = 56;
 const POINTS = 150;
 
-/** Learning rate over the steps of the run, drawn small. */
+/** Sparkline of the learning rate over the steps of the run. */
 export function ScheduleCurve(props: { readonly config: LabConfig }): ReactNode {
   const { config } = props;
   const schedule = scheduleOf(config);

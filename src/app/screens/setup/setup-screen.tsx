@@ -7,7 +7,7 @@ import { SettingsForm } from "./settings-form.tsx";
 import styles from "./setup-screen.module.css";
 import { StartBar } from "./start-bar.tsx";
 
-/** Everything that is decided before a run: preset, settings, model, what it will cost. */
+/** Preset, settings, model and forecast of the next run. */
 export function SetupScreen(): ReactNode {
   const active = useRun((run) => isActive(run.state));
   return (

@@ -7,7 +7,7 @@ import { useRun } from "../../stores/run.ts";
 import { useSession } from "../../stores/session.ts";
 import styles from "./side.module.css";
 
-/** The start button and, when it cannot be pressed, why. */
+/** The start button and its blocker. */
 export function StartBar(): ReactNode {
   const busy = useRun((run) => actionBlocker("start", run.state));
   const missing = useSession(startBlocker);

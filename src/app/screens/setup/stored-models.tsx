@@ -6,7 +6,7 @@ import { useSession } from "../../stores/session.ts";
 import { formatBytes } from "../../styles/format.ts";
 import styles from "./stored-models.module.css";
 
-/** Conversions of checkpoints that the page keeps: to be loaded in seconds, or deleted. */
+/** Stored conversions of checkpoints: load them in seconds, or delete them. */
 export function StoredModels(): ReactNode {
   const models = useSession((session) => session.storedModels);
   const busy = useSession((session) => session.modelProgress !== null);

@@ -7,7 +7,7 @@ import { formatBytes, formatCount } from "../../styles/format.ts";
 import { FEATURES, LIMITS } from "./adapter-texts.ts";
 import styles from "./system.module.css";
 
-/** The graphics adapter: who made it, what it can do, where it ends, and how fast it was measured to be. */
+/** The graphics adapter: vendor, features, limits and measured speed. */
 export function AdapterPanel({ rate }: { readonly rate: SystemReport["rate"] }): ReactNode {
   const gpu = useSession((session) => session.gpu);
   const error = useSession((session) => session.gpuError);

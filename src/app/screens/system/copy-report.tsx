@@ -9,7 +9,7 @@ import { phaseRows } from "./medians.ts";
 import { browserName } from "./page-panel.tsx";
 import type { PageFacts } from "./use-system.ts";
 
-/** Everything on this screen as JSON, for a bug report: sizes and counts, no data, no settings, no keys. */
+/** The contents of this screen as JSON, for a bug report: sizes and counts, no data, no settings, no keys. */
 export function CopyReport(props: { readonly report: SystemReport | null; readonly page: PageFacts }): ReactNode {
   const [copied, setCopied] = useState(false);
   const copy = async (): Promise<void> => {

@@ -1,7 +1,7 @@
 import type { PhaseCost, StepCosts } from "../../../engine/runs/phase-lines.ts";
 import { median } from "../../styles/median.ts";
 
-/** A number of a phase in the last step, and its median over the steps that entered the phase; null where unknown. */
+/** A cost of a phase in the last step, and its median over the steps that ran the phase; null if unknown. */
 export interface LastAndMedian {
   readonly last: number | null;
   readonly median: number | null;
@@ -22,7 +22,7 @@ const NAMES: readonly (keyof PhaseCost)[] = [
   "programs",
 ];
 
-/** Sum over the phases of a step; unknown when it is unknown for any of them. */
+/** Sum over the phases of a step; null if unknown for any phase. */
 function wholeStep({ phases }: StepCosts): PhaseCost {
   const costs = Object.values(phases);
   const sum = (name: keyof PhaseCost): number | null =>
@@ -38,7 +38,7 @@ function rowOf(last: PhaseCost | undefined, all: readonly PhaseCost[]): PhaseRow
   return Object.fromEntries(NAMES.map((name) => [name, entry(name)])) as unknown as PhaseRow;
 }
 
-/** One row a phase that any step entered, and the whole step; null before the first step. */
+/** One row per phase that any step ran, and the whole step; null before the first step. */
 export function phaseRows(
   steps: readonly StepCosts[],
 ): { readonly phases: ReadonlyMap<string, PhaseRow>; readonly total: PhaseRow } | null {

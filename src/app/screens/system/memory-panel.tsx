@@ -11,7 +11,7 @@ type MemoryEntry = SystemReport["memory"]["holdings"][number];
 /** In the order of a forward pass, then of an update. */
 const ORDER = Object.keys(OWNER_TEXTS);
 
-/** Who holds the memory, by name; what has no owner is the work of the step under way. */
+/** Memory by owner; memory without an owner belongs to the current step. */
 export function MemoryPanel({ report }: { readonly report: SystemReport | null }): ReactNode {
   const broken = useSession((session) => session.gpuError !== null);
   if (report === null) {

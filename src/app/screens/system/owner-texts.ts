@@ -17,7 +17,7 @@ const frozen = (label: string): { group: Group; label: string; help: string } =>
   help: "Frozen: every pass reads them, none changes them",
 });
 
-/** How an owner is called, and in one sentence what it holds. */
+/** Name of an owner, and one sentence about its contents. */
 export const OWNER_TEXTS: Readonly<
   Record<Owner, { readonly group: Group; readonly label: string; readonly help: string }>
 > = {

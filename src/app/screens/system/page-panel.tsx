@@ -6,7 +6,7 @@ import { formatBytes, formatCount, NONE } from "../../styles/format.ts";
 import styles from "./system.module.css";
 import type { PageFacts } from "./use-system.ts";
 
-/** The browser around the page: its storage, its processors, whether it is isolated. */
+/** The browser: storage, processor threads, isolation. */
 export function PagePanel({ facts }: { readonly facts: PageFacts }): ReactNode {
   const { usage, quota, persisted, persist } = facts;
   const share = usage === null || quota === null || quota === 0 ? null : Math.min(1, usage / quota);
@@ -51,12 +51,12 @@ export function PagePanel({ facts }: { readonly facts: PageFacts }): ReactNode {
   );
 }
 
-/** Name and version as the browser tells them. */
+/** Name and version that the browser reports. */
 export function browserName(): string | null {
   const found = /(Edg|OPR|Firefox|Chrome|Version)\/([\d.]+)/g;
   const names: Readonly<Record<string, string>> = { Edg: "Edge", OPR: "Opera", Version: "Safari" };
   const parts = [...navigator.userAgent.matchAll(found)];
-  // Chrome's relatives name Chrome first and themselves after it.
+  // Browsers based on Chromium list Chrome before their own name.
   const last = parts.at(-1);
   return last === undefined ? null : `${names[last[1] as string] ?? last[1]} ${last[2]}`;
 }

@@ -1,6 +1,6 @@
 import type { Phase } from "../../../engine/rl/run/events.ts";
 
-/** What happens in a phase, in one sentence. */
+/** One sentence about each phase. */
 export const PHASE_TEXTS: Readonly<Record<Phase, string>> = {
   sample: "Draws the rows of the step by seed and reads their pictures and masks from the data worker",
   features: "Runs both frozen towers once per picture; features of known pictures come from the cache in host memory",

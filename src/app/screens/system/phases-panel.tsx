@@ -36,7 +36,7 @@ const COLUMNS: readonly {
   },
 ];
 
-/** What every phase of a step asks of the GPU: the last step, and below it the median over the run. */
+/** GPU costs of every phase: the last step, and below it the median over the run. */
 export function PhasesPanel(): ReactNode {
   const costs = useRun((run) => run.costs);
   const step = useRun((run) => run.step);
@@ -69,7 +69,7 @@ export function PhasesPanel(): ReactNode {
         </span>
       }
     >
-      {/* Wide content scrolls in its own frame, which the keyboard must reach. */}
+      {/* Wide content scrolls in a region that the keyboard must reach. */}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region */}
       <section className={styles.scroll} tabIndex={0} aria-label="Costs of the phases">
         <table className={styles.table} data-testid="phase-costs">

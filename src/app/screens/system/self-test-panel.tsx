@@ -10,7 +10,7 @@ import { selfTestStore, useSelfTest } from "../../stores/self-test.ts";
 import { useSession } from "../../stores/session.ts";
 import styles from "./system.module.css";
 
-/** Whether the adapter computes what training asks of it: small problems against the host, on a press. */
+/** Checks that the adapter computes correctly: small problems compared with the host, run on request. */
 export function SelfTestPanel(): ReactNode {
   const { state, checks, total } = useSelfTest((test) => test);
   const ready = useSession((session) => session.gpu !== null && session.gpuError === null);

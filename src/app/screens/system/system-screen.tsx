@@ -9,7 +9,7 @@ import { SelfTestPanel } from "./self-test-panel.tsx";
 import styles from "./system.module.css";
 import { usePageFacts, useSystemReport } from "./use-system.ts";
 
-/** What runs underneath: the adapter, what a step asks of it phase by phase, and who holds its memory. */
+/** The adapter, the GPU costs of a step phase by phase, and memory by owner. */
 export default function SystemScreen(): ReactNode {
   const report = useSystemReport();
   const page = usePageFacts();

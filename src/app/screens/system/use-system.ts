@@ -4,10 +4,10 @@ import { lab, report } from "../../clients/lab.ts";
 import { isActive, useRun } from "../../stores/run.ts";
 import { useSession } from "../../stores/session.ts";
 
-/** How often a run under way is asked what it holds. */
+/** Milliseconds between two memory reports during a run. */
 const BEAT_MS = 2000;
 
-/** What is held on the device: asked again with every step, on a beat while a run goes on, and when a model comes or goes. */
+/** Memory held on the device: updated after every step, at an interval during a run, and when the model changes. */
 export function useSystemReport(): SystemReport | null {
   const ready = useSession((session) => session.gpu !== null && session.gpuError === null);
   const model = useSession((session) => session.model);
@@ -16,7 +16,7 @@ export function useSystemReport(): SystemReport | null {
   const step = useRun((run) => run.step);
   const [found, setFound] = useState<SystemReport | null>(null);
   const active = isActive(state);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: every one of these changes what is held
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each of these changes the memory held
   useEffect(() => {
     if (!ready) return;
     let current = true;
@@ -39,16 +39,16 @@ export function useSystemReport(): SystemReport | null {
 }
 
 export interface PageFacts {
-  /** Bytes of this page's private storage in use, and what the browser would give; null where it does not say. */
+  /** Bytes of this page's private storage in use, and its quota; null if the browser does not report them. */
   readonly usage: number | null;
   readonly quota: number | null;
-  /** Whether the browser has promised not to clear it when disk space runs short. */
+  /** Whether the storage is persistent: the browser does not clear it when disk space is low. */
   readonly persisted: boolean | null;
-  /** Asks for that promise. */
+  /** Requests persistent storage. */
   readonly persist: () => void;
 }
 
-/** Storage of the page, asked again with every checkpoint. */
+/** Storage of the page, updated after every checkpoint. */
 export function usePageFacts(): PageFacts {
   const checkpoint = useRun((run) => run.lastCheckpoint?.at);
   const [storage, setStorage] = useState<Omit<PageFacts, "persist">>({ usage: null, quota: null, persisted: null });
@@ -59,7 +59,7 @@ export function usePageFacts(): PageFacts {
     ]);
     setStorage({ usage: usage ?? null, quota: quota ?? null, persisted });
   }, []);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a checkpoint takes storage
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a checkpoint uses storage
   useEffect(() => report(read()), [read, checkpoint]);
   const persist = useCallback(() => report(navigator.storage.persist().then(read)), [read]);
   return { ...storage, persist };

@@ -9,10 +9,10 @@ import styles from "./train.module.css";
 import { useAlarms } from "./use-alarms.ts";
 
 const SHOWN = 3;
-/** Rollouts of an alarm that have a link. */
+/** Maximum rollout links per alarm. */
 const LINKED = 4;
 
-/** Alarms of a run, newest first, each with the way to its step and its rollouts. */
+/** Alarms of a run, newest first, with links to their step and rollouts. */
 export function Alarms({ run }: { readonly run: ViewedRun }): ReactNode {
   const { list, unknown, problem } = useAlarms(run);
   const [all, setAll] = useState(false);
@@ -52,7 +52,7 @@ export function Alarms({ run }: { readonly run: ViewedRun }): ReactNode {
   );
 }
 
-/** Links to the first of an alarm's rollouts. @param runId the address' run, null for the one shown without */
+/** Links to the first rollouts of an alarm. @param runId the run in the address; null for the default run */
 function RolloutLinks({ alarm, runId }: { readonly alarm: Alarm; readonly runId: string | null }): ReactNode {
   const { step, rollouts = [] } = alarm;
   const linked = rollouts.slice(0, LINKED).flatMap((id) => {
@@ -72,7 +72,7 @@ function RolloutLinks({ alarm, runId }: { readonly alarm: Alarm; readonly runId:
   );
 }
 
-/** The group of a rollout as the address has it, and its name, from an id `<step>-<loop>-<group>-<index>`. */
+/** The group of a rollout as in the address, and its name, from an id `<step>-<loop>-<group>-<index>`. */
 function rolloutPlace(id: string): { readonly group: NonNullable<Route["group"]>; readonly text: string } | null {
   const found = /^\d+-([12])-(\d+)-(\d+)$/.exec(id);
   if (found === null) return null;

@@ -11,11 +11,11 @@ import styles from "./train.module.css";
 
 const LAYERS = new Set(["given", "answer"] as const);
 
-/** The groups of a small model follow each other faster than anybody looks; only the last of a burst is drawn. */
+/** Groups of a small model arrive in bursts; only the last of a burst is drawn. */
 const QUIET_MS = 400;
 const LONGEST_MS = 4000;
 
-/** Newest groups of this page's run; a rollout opens in the inspector while the run goes on. */
+/** Newest groups of the run of this page; a rollout opens in the inspector while the run continues. */
 export function LiveStrip(): ReactNode {
   const groups = useSettled(
     useRun((run) => run.groups),
@@ -31,7 +31,7 @@ export function StoredStrip({ run }: { readonly run: ViewedRun }): ReactNode {
   return <Strip groups={groups} runId={run.recorded ? null : run.runId} />;
 }
 
-/** The last group of each loop. @param runId the address' run, null for the one shown without */
+/** The last group of each loop. @param runId the run in the address; null for the default run */
 function Strip({
   groups,
   runId,

@@ -2,7 +2,7 @@ import type { ChartSpec, SeriesSpec } from "../../components/charts/chart-spec.t
 
 type Quantity = Omit<SeriesSpec, "loop" | "metrics"> & { readonly names: readonly string[] };
 
-/** The same quantity of both loops: neighbours in the palette, loop 2 dashed. */
+/** The same metric of both loops: adjacent palette colours, loop 2 dashed. */
 function both({ names, label, colour, ...rest }: Quantity): SeriesSpec[] {
   return ([1, 2] as const).map((loop) => ({
     ...rest,
@@ -16,7 +16,7 @@ function both({ names, label, colour, ...rest }: Quantity): SeriesSpec[] {
 const one = (spec: Omit<SeriesSpec, "loop">): SeriesSpec => ({ ...spec, loop: null });
 const share = [0, 1] as const;
 
-/** The curves that say most about a dual-loop run, reward first. */
+/** The main curves of a dual-loop run, reward first. */
 const OVERVIEW: readonly ChartSpec[] = [
   {
     id: "reward",
@@ -132,8 +132,8 @@ const SUPERVISED: readonly ChartSpec[] = [
 ];
 
 /**
- * Curves of a run by its mode; a supervised run has neither rewards nor rollouts. Runs of before modes have none.
- * @param maxGradNorm where gradients are clipped; 0 where they are not
+ * Curves of a run by its mode; a supervised run has no rewards and no rollouts. The mode of older runs is undefined.
+ * @param maxGradNorm gradient clipping threshold; 0 for none
  */
 export function overviewOf(mode: "rl" | "sft" | undefined, maxGradNorm: number): readonly ChartSpec[] {
   const usual = mode === "sft" ? SUPERVISED : OVERVIEW;
@@ -147,8 +147,8 @@ export function overviewOf(mode: "rl" | "sft" | undefined, maxGradNorm: number):
 const COLUMNS = 4;
 
 /**
- * The charts before and after the newest rollouts. What was picked follows the first row, to be seen at once; the usual
- * charts after it fill its last row, so that only the end of the page may have a row that is not full.
+ * The charts before and after the newest rollouts. Selected charts follow the first row, so that they are visible at
+ * once; default charts fill their last row, so that only the last row of the page may be incomplete.
  */
 export function arrangeCharts(
   usual: readonly ChartSpec[],

@@ -5,7 +5,7 @@ import { useRun } from "../../stores/run.ts";
 import { PHASE_NAMES, phaseShares } from "./phases.ts";
 import styles from "./train.module.css";
 
-/** Where the time of the last step went, and the phase that runs now; in a first step, how many programs are compiled. */
+/** Time of the last step by phase, and the current phase; in a first step, the number of compiled programs. */
 export function PhaseBar(): ReactNode {
   const times = useRun((run) => run.phaseTimes);
   const phase = useRun((run) => run.phase);

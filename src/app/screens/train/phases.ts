@@ -1,6 +1,6 @@
 import type { Phase, PhaseTimes } from "../../../engine/rl/run/events.ts";
 
-/** What a phase does, in two or three words. */
+/** Short names of the phases. */
 export const PHASE_NAMES: Readonly<Record<Phase, string>> = {
   sample: "rows",
   features: "frozen towers",
@@ -19,7 +19,7 @@ export const PHASE_NAMES: Readonly<Record<Phase, string>> = {
 export interface PhaseShare {
   readonly phase: Phase;
   readonly seconds: number;
-  /** Of the whole step, 0..1. */
+  /** Share of the whole step, 0..1. */
   readonly share: number;
 }
 

@@ -37,7 +37,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
   const smooth = useRoute((route) => route.smooth);
   const begun = useRun((state) => state.groups.length > 0 || state.step > 0);
   const starting = run.live && !begun;
-  // Another run has other steps: a stretch that was zoomed to means nothing there.
+  // Another run has other steps, so the zoom is reset.
   const sync = `train ${run.runId}`;
   const supervised = run.manifest?.config.mode === "sft";
   const { others, chosen, above, below, choose } = useCharts(run);
@@ -78,7 +78,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
   );
 }
 
-/** The usual charts and those that were picked, in their places; picks live in the address. */
+/** The default and the selected charts; the selection is stored in the address. */
 function useCharts({ manifest, metrics }: ViewedRun) {
   const chosen = useRoute((route) => route.metrics) ?? NO_METRICS;
   const { mode, maxGradNorm = 0 } = manifest?.config ?? {};
@@ -89,7 +89,7 @@ function useCharts({ manifest, metrics }: ViewedRun) {
   return useMemo(() => {
     const usual = overviewOf(mode, maxGradNorm);
     const others = otherMetrics(names.split("\n").filter(Boolean), metricsOf(usual));
-    // What the run has not logged is kept in the address for one that does.
+    // Metrics that this run did not log stay in the address, for runs that did.
     const picked = chosen.filter((name) => others.includes(name)).map(metricChart);
     const [above, below] = arrangeCharts(usual, picked);
     return { others, chosen, above, below, choose: (list: readonly string[]) => navigate({ metrics: list }) };
@@ -98,7 +98,7 @@ function useCharts({ manifest, metrics }: ViewedRun) {
 
 const NO_METRICS: readonly string[] = [];
 
-/** Takes a picked metric's chart off the screen. */
+/** Removes the chart of a selected metric. */
 function drop(metric: string | undefined): void {
   navigate({ metrics: (routeStore.getState().metrics ?? NO_METRICS).filter((name) => name !== metric) });
 }
@@ -133,16 +133,16 @@ function Charts(props: {
   );
 }
 
-/** Before any run: what will be here, and the button that makes it so. */
+/** Before any run: a description of this screen, and the start button. */
 function NoRun(): ReactNode {
   const rows = useSession((session) => session.rows.length);
   const model = useSession((session) => session.model);
-  // Read so that the blocker is asked for again when any of its causes changes.
+  // Subscribes to the causes of the blocker, so that it is computed again when one changes.
   useSession((session) => session.plan);
   useSession((session) => session.opening);
   useSession((session) => session.modelProgress);
   const state = useRun((run) => run.state);
-  const blocker = isActive(state) ? "A run is on its way" : startBlocker();
+  const blocker = isActive(state) ? "A run is starting" : startBlocker();
   return (
     <Empty
       title="No run yet"

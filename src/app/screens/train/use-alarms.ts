@@ -5,9 +5,9 @@ import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { alarmKey, useRun } from "../../stores/run.ts";
 
 export interface RunAlarms {
-  /** Newest first, without those that a person took off the list. */
+  /** Newest first, without dismissed alarms. */
   readonly list: readonly Alarm[];
-  /** Whether the run's version kept no alarms. */
+  /** Whether the run was made by a version that stored no alarms. */
   readonly unknown: boolean;
   readonly problem: string | null;
 }
@@ -18,14 +18,14 @@ interface Stored {
   readonly problem: string | null;
 }
 
-/** Alarms of a run: those of its folder, and of the live run those that have arrived since. */
+/** Alarms of a run: those in its folder, plus live ones. */
 export function useAlarms({ runId, live, steps }: ViewedRun): RunAlarms {
   const arrived = useRun((run) => run.alarms);
   const dismissed = useRun((run) => run.dismissed);
   const [stored, setStored] = useState<Stored | null>(null);
-  // The live run tells its alarms itself; a run of another tab is read again as its steps arrive.
+  // The live run sends its alarms; a run of another tab is read again after each step.
   const grown = live ? 0 : steps.length;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: further steps are the reason to read again
+  // biome-ignore lint/correctness/useExhaustiveDependencies: new steps trigger the read
   useEffect(() => {
     let current = true;
     lab()
@@ -34,7 +34,7 @@ export function useAlarms({ runId, live, steps }: ViewedRun): RunAlarms {
         (alarms) => current && setStored({ runId, alarms, problem: null }),
         (cause: unknown) => {
           const problem = cause instanceof Error ? cause.message : String(cause);
-          // The folder of a run that has just begun may not be there yet.
+          // The folder of a new run may not exist yet.
           if (current) setStored({ runId, alarms: [], problem: live ? null : problem });
         },
       );

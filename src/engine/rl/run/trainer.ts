@@ -7,7 +7,7 @@ import type { LabConfig } from "../../config/table.ts";
 import type { RowSource } from "../../data/training-row.ts";
 import { LabError, toLabError } from "../../errors.ts";
 import { evaluateRows } from "../../eval/held-out.ts";
-import { ownReward } from "../../eval/own-reward.ts";
+import { runReward } from "../../eval/run-reward.ts";
 import { storeEvaluation } from "../../eval/store.ts";
 import type { LoraFields } from "../../formats/peft-names.ts";
 import { memorySnapshot, trimPool, trimPoolToSmall } from "../../gpu/runtime/memory.ts";
@@ -302,7 +302,7 @@ export class Trainer {
     trimPool();
     const report = await storeEvaluation(run.store, run.id, this.#step, scores, {
       ...config,
-      judge: ownReward(config).judge,
+      judge: runReward(config).judge,
     });
     emit({ type: "eval", report });
     // The checkpoint of this step may be the best now, and another one no longer.

@@ -9,7 +9,7 @@ import styles from "./try-out.module.css";
 export type Shown = number | "all";
 
 export interface TrialAnswer extends Tried {
-  /** What was asked, in the order of the answer. */
+  /** The regions or phrases of the request, in the order of the answer. */
   readonly labels: readonly string[];
   readonly side: string;
   readonly sideLabel: string;
@@ -22,7 +22,7 @@ export function Answer(props: {
   readonly answer: TrialAnswer;
   readonly shown: Shown;
   readonly onShow: (shown: Shown) => void;
-  /** The row's own mask, to compare with; null for an own picture. */
+  /** The row's mask, to compare with; null for a picture of the user. */
   readonly truth: Rle | null;
 }): ReactNode {
   const { answer: tried, shown, onShow, truth } = props;
@@ -71,7 +71,7 @@ export function Answer(props: {
   );
 }
 
-/** The text with a numbered mark in the place of each [SEG], and the masks in the same order. */
+/** The text with a numbered mark for each [SEG], and the masks in the same order. */
 function FreeAnswer(props: {
   readonly answer: Extract<Tried["answer"], { readonly kind: "ask" }>;
   readonly shown: Shown;

@@ -4,7 +4,7 @@ import { MaskFigure } from "../../../components/mask/mask-figure.tsx";
 import type { Box, TrialPicture } from "./regions.ts";
 import styles from "./try-out.module.css";
 
-/** The picture with its layers; dragging marks a box while `onBox` is given. */
+/** The picture with its layers; dragging marks a box if `onBox` is given. */
 export function BoxCanvas(props: {
   readonly picture: TrialPicture;
   readonly layers: readonly MaskLayer[];

@@ -2,9 +2,9 @@ import { maskIou, type Rle, rleArea } from "../../../../engine/data/mask/rle.ts"
 import { formatNumber, formatShare } from "../../../styles/format.ts";
 
 /**
- * What a mask that was found amounts to, in words.
+ * Describes a predicted mask: its share of the picture, its confidence and its IoU with the row.
  * @param confidence 0..1, or null when the model gives none
- * @param truth the row's own mask; one of another size belongs to another picture and is not compared with
+ * @param truth the row's mask; a mask of another size belongs to another picture and is not compared
  */
 export function maskText(found: { readonly mask: Rle; readonly confidence: number | null }, truth: Rle | null): string {
   const [height, width] = found.mask.size;

@@ -6,7 +6,7 @@ import styles from "./try-out.module.css";
 
 const SIDES = ["x", "y", "width", "height"] as const;
 
-/** Regions that will be described; boxes can be drawn on the picture or written as numbers. */
+/** Regions to describe; boxes can be drawn on the picture or entered as numbers. */
 export function RegionList(props: {
   readonly picture: TrialPicture;
   readonly regions: readonly Region[];

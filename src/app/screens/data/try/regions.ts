@@ -1,4 +1,4 @@
-/** What a try-out is asked about: a picture and the regions marked on it. */
+/** Subject of a try-out: a picture and the regions marked on it. */
 import { type Rle, rleFromBox } from "../../../../engine/data/mask/rle.ts";
 import type { RegionSummary } from "../../../../engine/data/sample.ts";
 
@@ -7,7 +7,7 @@ export interface TrialPicture {
   readonly id: string;
   readonly width: number;
   readonly height: number;
-  /** Row of the open data set, or the file of an own picture. */
+  /** Row of the open data set, or the file of a picture of the user. */
   readonly source: { readonly row: number } | { readonly file: Blob; readonly name: string };
 }
 
@@ -26,7 +26,7 @@ export function rowPicture(row: RegionSummary): TrialPicture {
   return { id: row.id, width: row.width, height: row.height, source: { row: row.index } };
 }
 
-/** The row's own region, marked, and the other regions of its picture, not marked. */
+/** The region of the row, marked, and the other regions of its picture, not marked. */
 export function rowRegions(row: RegionSummary, rows: readonly RegionSummary[]): readonly Region[] {
   const others = rows.filter(({ imageId, id }) => imageId === row.imageId && id !== row.id);
   return [row, ...others].map(({ id, caption, mask }) => ({

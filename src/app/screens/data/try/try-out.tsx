@@ -39,7 +39,7 @@ const MAX_NEW_TOKENS = 64;
 /** A free answer may name many things. */
 const MAX_ANSWER_TOKENS = 256;
 
-/** Asks the loaded model about this row's picture, or one of the person's own, outside training. */
+/** Asks the loaded model about this row's picture, or a picture of the user, outside training. */
 export function TryOut(props: { readonly row: RegionSummary }): ReactNode {
   const { row } = props;
   const rows = useSession((session) => session.rows);
@@ -53,7 +53,7 @@ export function TryOut(props: { readonly row: RegionSummary }): ReactNode {
   const [answer, setAnswer] = useState<TrialAnswer | null>(null);
   const [shown, setShown] = useState<Shown>(0);
   const drawn = useRef(0);
-  /** Counts pictures and questions: an answer to an earlier one is not for what is shown. */
+  /** Counts pictures and questions, so that an answer to an earlier one is dropped. */
   const newest = useRef(0);
   const sides = useSides();
   const side = sides.find(({ value }) => value === sideName) ?? sides[0];
@@ -95,7 +95,7 @@ export function TryOut(props: { readonly row: RegionSummary }): ReactNode {
     show(next, [boxRegion(next, [next.width / 4, next.height / 4, next.width / 2, next.height / 2], 1)], "");
   };
   const back = (): void => show(rowPicture(row), rowRegions(row, rows), row.caption);
-  /** Another picture in place of the one that is shown; a question about that one is given up. */
+  /** Shows another picture and cancels a pending question about the current one. */
   const show = (next: TrialPicture, marked: readonly Region[], words: string): void => {
     newest.current += 1;
     if (tryStore.getState().phase !== null) lab().trainer.stopTryOut();
@@ -120,7 +120,7 @@ export function TryOut(props: { readonly row: RegionSummary }): ReactNode {
         taskOf(task, lines, question, marks ? chosen.map(({ mask }) => mask) : []),
         side.weights,
       );
-      // It was answered before it could be given up.
+      // The answer came before the cancellation.
       if (mine !== newest.current) return;
       const labels = task === "segment" ? lines : chosen.map(({ label }) => label);
       setAnswer({ ...tried, labels, side: side.value, sideLabel: side.label });

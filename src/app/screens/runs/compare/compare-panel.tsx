@@ -14,19 +14,19 @@ import { chosenChart, compareCharts, shownMetrics } from "./compare-specs.ts";
 import { type ComparedRow, differenceRows, heldOutRows } from "./difference-rows.ts";
 import { useCompared } from "./use-compared.ts";
 
-/** Picked where the address does not say. */
+/** Default selection if the address names none. */
 const FIRST_CHOICE = ["loop1/completions/mean_length"];
 
-/** Some runs on one set of charts, and what is different between them. @param runs two or more, in the order of their colours */
+/** Several runs on one set of charts, and their differences. @param runs two or more, in the order of their colours */
 export function ComparePanel(props: { readonly runs: readonly RunSummary[]; readonly onClose: () => void }): ReactNode {
   const manifests = props.runs.map(({ manifest }) => manifest);
   const key = manifests.map(({ id }) => id).join(",");
-  // Other runs have other steps: a stretch that was zoomed to means nothing there.
+  // Other runs have other steps, so the zoom is reset.
   const sync = `compare ${key}`;
   const titles = manifests.map(({ title }) => title).join("\n");
   const { source, evaluations, problem } = useCompared(key);
   const choice = useChoice(source);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: ids and titles are all that is drawn of a run
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only ids and titles of a run are drawn
   const runs = useMemo(() => manifests.map(({ id, title }) => ({ id, title })), [key, titles]);
   const scores = heldOutRows(
     props.runs.map(({ manifest, best }) => ({ evaluations: evaluations.get(manifest.id) ?? [], best })),
@@ -59,13 +59,13 @@ export function ComparePanel(props: { readonly runs: readonly RunSummary[]; read
 interface Choice {
   /** Metrics that at least one of the runs has. */
   readonly logged: ReadonlySet<string>;
-  /** Those of them that can be picked. */
+  /** The metrics among them that can be selected. */
   readonly others: readonly string[];
   readonly chosen: readonly string[];
   readonly choose: (metrics: readonly string[]) => void;
 }
 
-/** The metrics that have a chart by choice, kept in the address. */
+/** The metrics whose charts the user added, stored in the address. */
 function useChoice(source: MetricSource): Choice {
   const chosen = useRoute((route) => route.metrics) ?? FIRST_CHOICE;
   const names = useSyncExternalStore(source.subscribe, () => loggedText({ names: ownNames(source) }));
@@ -120,7 +120,7 @@ function Charts(props: {
   );
 }
 
-/** Metrics that any of the runs logged, without the runs. */
+/** Metrics that any of the runs logged, without the run names. */
 function ownNames(source: MetricSource): readonly string[] {
   return [...new Set(source.names.map((name) => name.slice(name.indexOf(" ") + 1)))].sort();
 }

@@ -1,8 +1,8 @@
-/** Charts of one metric each, with a line a run. */
+/** Charts of one metric each, with one line per run. */
 import type { ChartSpec, SeriesSpec } from "../../../components/charts/chart-spec.ts";
 import { joinedName } from "../../../components/charts/joined-source.ts";
 
-/** Runs on one chart at most: as many as there are colours that are told apart. */
+/** Maximum runs per chart: the number of distinguishable colours. */
 export const MOST_RUNS = 6;
 
 export interface NamedRun {
@@ -18,7 +18,7 @@ interface Quantity {
   readonly range?: readonly [number, number];
 }
 
-/** What runs are compared by first; a quantity that none of them logged is left out. */
+/** Default metrics of a comparison; a metric that no run logged is left out. */
 const QUANTITIES: readonly Quantity[] = [
   { id: "reward-1", title: "Reward of loop 1", metric: "loop1/reward", decimals: 3, range: [0, 1] },
   { id: "reward-2", title: "Reward of loop 2", metric: "loop2/reward", decimals: 3, range: [0, 1] },
@@ -37,7 +37,7 @@ export function compareCharts(runs: readonly NamedRun[], logged: ReadonlySet<str
   return QUANTITIES.filter(({ metric }) => logged.has(metric)).map((quantity) => chartOf(quantity, runs));
 }
 
-/** Chart of a metric that was chosen by its name. */
+/** Chart of a metric that the user selected. */
 export function chosenChart(metric: string, runs: readonly NamedRun[]): ChartSpec {
   return { ...chartOf({ id: `chosen-${metric}`, title: metric, metric, decimals: "compact" }, runs), picked: metric };
 }

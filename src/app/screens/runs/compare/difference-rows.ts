@@ -1,4 +1,4 @@
-/** What is not the same in all of some runs, as rows of a table with a column a run. */
+/** Differences between runs, as rows of a table with one column per run. */
 import { configDifference, SETTING_KEYS } from "../../../../engine/config/parse.ts";
 import { SETTING_GROUPS } from "../../../../engine/config/setting.ts";
 import { SETTINGS } from "../../../../engine/config/table.ts";
@@ -13,14 +13,14 @@ import { settingText } from "../run-difference.ts";
 export interface ComparedRow {
   readonly group: string;
   readonly label: string;
-  /** One a run. */
+  /** One value per run. */
   readonly values: readonly string[];
 }
 
-/** Model, data and settings of which at least two runs have different ones; settings in the order of their table. */
+/** Model, data and settings that differ between the runs; settings in table order. */
 export function differenceRows(runs: readonly RunManifest[]): ComparedRow[] {
   const rows: ComparedRow[] = [];
-  // Two folders may have one name.
+  // Two folders may have the same name.
   for (const [label, part] of [
     ["Model", "model"],
     ["Data", "data"],
@@ -39,16 +39,16 @@ export function differenceRows(runs: readonly RunManifest[]): ComparedRow[] {
   return rows;
 }
 
-/** What held-out rows say of a run. */
+/** Held-out scores of a run. */
 export interface HeldOut {
   readonly evaluations: readonly StoredEvaluation[];
   readonly best: BestCheckpoint | null;
 }
 
 const REPORTED = "Held-out report rows, newest score and its paired difference to the start";
-const CHOSEN = "Held-out selection rows, which no score above includes";
+const CHOSEN = "Held-out selection rows, which are in none of the scores above";
 
-/** Held-out scores of the newest evaluation with the paired difference to the first one, and what chose the best checkpoint. */
+/** Held-out scores of the newest evaluation with the paired difference to the first one, and the choice of the best checkpoint. */
 export function heldOutRows(runs: readonly HeldOut[]): ComparedRow[] {
   const reports = runs.map(({ evaluations }) => evaluations.at(-1)?.report);
   const newest = reports.find((report) => report !== undefined);

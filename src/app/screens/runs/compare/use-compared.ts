@@ -8,17 +8,17 @@ import { useRun } from "../../../stores/run.ts";
 type Scores = ReadonlyMap<string, readonly StoredEvaluation[]>;
 
 export interface Compared {
-  /** Curves of all runs as one source; they arrive as they are read. */
+  /** Curves of all runs as one source, which grows while they are read. */
   readonly source: ReturnType<typeof joinSources>;
   /** Held-out scores by run. */
   readonly evaluations: Scores;
-  /** Which run could not be read, in a sentence. */
+  /** One sentence about the run that could not be read. */
   readonly problem: string | null;
 }
 
 const NONE: Scores = new Map();
 
-/** Curves and held-out scores of some stored runs. @param key their ids, parted by commas */
+/** Curves and held-out scores of stored runs. @param key their ids, separated by commas */
 export function useCompared(key: string): Compared {
   const arrived = useRun((run) => run.evaluations);
   const [read, setRead] = useState<{

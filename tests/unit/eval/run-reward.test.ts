@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { requireConfig } from "../../../src/engine/config/parse.ts";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
 import { encodeRle } from "../../../src/engine/data/mask/rle.ts";
-import { ownReward, rowRewards, weightedMean } from "../../../src/engine/eval/own-reward.ts";
+import { runReward, rowRewards, weightedMean } from "../../../src/engine/eval/run-reward.ts";
 import { rewardScorer } from "../../../src/engine/rewards/scorer.ts";
 import type { RewardTerm } from "../../../src/engine/rewards/term.ts";
 import type { CaptionPair, RolloutFacts } from "../../../src/engine/rewards/types.ts";
@@ -50,7 +50,7 @@ async function rewards(
   };
   const config = requireConfig(changes);
   const scorer = rewardScorer({ wordnet, judge: () => (config.judge === "off" ? null : judge) });
-  const own = ownReward(config);
+  const own = runReward(config);
   const found = await rowRewards(scorer, own, { 1: facts(1), 2: facts(2) }, new AbortController().signal);
   return { found, asked, judge: own.judge };
 }

@@ -1,11 +1,11 @@
-/** The run's own reward on held-out rows: composed by its reward plan, as in training. */
+/** The run's reward on held-out rows: composed by its reward plan, as in training. */
 import type { LabConfig } from "../config/table.ts";
 import { actingWeights, type RewardPlan, rewardPlan, type TermWeights } from "../rewards/composer/plan.ts";
 import type { RewardScorer, RolloutFacts } from "../rewards/types.ts";
 import type { JudgeUse, RewardMetric } from "../runs/evaluations.ts";
 
 /** The settings that say how held-out rows are rewarded. */
-export interface OwnReward {
+export interface RunReward {
   readonly plan: RewardPlan;
   readonly judge: JudgeUse;
   readonly loops: readonly (1 | 2)[];
@@ -15,7 +15,7 @@ export interface OwnReward {
  * The plan of a run for held-out rows. A missing verdict makes the run wait where the settings say so and is a missing
  * reward otherwise: METEOR in its place would be another score.
  */
-export function ownReward(config: LabConfig): OwnReward {
+export function runReward(config: LabConfig): RunReward {
   const plan = rewardPlan(config);
   const loops = config.loops === "both" ? ([1, 2] as const) : [config.loops === "1" ? (1 as const) : (2 as const)];
   const judged = config.judge !== "off" && loops.some((loop) => plan.weights[loop].judge !== 0);
@@ -46,7 +46,7 @@ export interface LoopFacts {
  */
 export async function rowRewards(
   scorer: RewardScorer,
-  { plan, loops }: OwnReward,
+  { plan, loops }: RunReward,
   facts: Readonly<Record<1 | 2, LoopFacts>>,
   signal: AbortSignal,
 ): Promise<Readonly<Record<RewardMetric, number | null>>> {
