@@ -26,7 +26,7 @@ const pick = (name: string, text: string): Promise<void> =>
 describe("TRL's names", () => {
   it("are taken from the address where our own are not there", async () => {
     expect(await problems(lab.page)).toEqual([
-      "In the address, Names of other trainers were translated: num_generations gave way to groupSize, max_steps gave way to steps",
+      "In the address, Names of other trainers were translated: num_generations is overridden by groupSize, max_steps is overridden by steps",
     ]);
     expect(await settings()).toMatchObject({ groupSize: 2, steps: 2 });
     await lab.page.goto(`${lab.url}#screen=setup&num_generations=6&save_steps=5`);

@@ -159,7 +159,7 @@ const FAULTS: readonly (readonly [string, (good: Files) => Files, RegExp])[] = [
   [
     "a zip under the name of a shard",
     () => ({ [SHARD]: Buffer.from("PK\u0003\u0004 and what a zip holds besides, long enough", "latin1") }),
-    /^model-00002-of-00003\.safetensors is not a usable safetensors file: it is a zip archive under another name/,
+    /^model-00002-of-00003\.safetensors is not a usable safetensors file: it is a zip archive; unpack it first/,
   ],
 ];
 

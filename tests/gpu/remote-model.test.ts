@@ -157,7 +157,7 @@ describe("a checkpoint on a server", () => {
     for (const [body, sentence] of [
       [nan, /model\.safetensors: tensor ".+" holds NaN/],
       [lie, /model\.safetensors is not a usable safetensors file/],
-      [zip, /it is a zip archive under another name/],
+      [zip, /it is a zip archive; unpack it first/],
       [bytes.subarray(0, bytes.length - 1000), /model\.safetensors is not a usable .*cut off while it was copied/],
     ] as const) {
       server.reset();

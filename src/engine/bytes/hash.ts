@@ -10,11 +10,11 @@ export async function sha256Hex(bytes: Uint8Array<ArrayBuffer>): Promise<string>
   return toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
 }
 
-/** Bytes that are hashed at a time: files may be larger than memory. */
+/** Bytes hashed at a time, because files may be larger than memory. */
 const PIECE = 32 * 2 ** 20;
 
 /**
- * Hash of a long content: SHA-256 over the hexadecimal SHA-256 of each piece of 32 MiB, one a line.
+ * Hash of large content: SHA-256 over the hexadecimal SHA-256 of each 32 MiB piece, one per line.
  * @param read bytes [start, end)
  */
 export async function piecewiseHash(

@@ -1,9 +1,9 @@
-/** What became of one of several works: its value, or what it threw. */
+/** Result of one task: its value or the thrown error. */
 export type Settled<T> = { readonly value: T } | { readonly thrown: unknown };
 
 /**
- * Does works 0 to `count` - 1, up to `width` of them at a time, and gives what became of them in order. Works that have
- * begun when the caller stops asking are left to end by themselves; none begins after that.
+ * Runs tasks 0 to `count` - 1, up to `width` at a time, and yields their results in order. When the caller stops
+ * iterating, running tasks finish and no new task starts.
  */
 export async function* inOrder<T>(
   count: number,

@@ -1,17 +1,17 @@
-/** Foreign JSON at the door: bounded, parsed, checked against a schema; whatever is wrong becomes one sentence. */
+/** Reads foreign JSON: bounded, parsed, validated with a schema; errors are one sentence. */
 import * as z from "zod/mini";
 import { LabError, quote, shortened, thrownText } from "../errors.ts";
 import type { ByteSource } from "./source.ts";
 
-// Without this zod compiles code at run time once, which the page's content policy reports.
+// Otherwise zod compiles code at run time, which the content security policy reports.
 z.config({ jitless: true });
 
-/** Largest JSON text that is read whole: side files are small, anything beyond is not one. */
+/** Maximum JSON size in bytes; side files are far smaller. */
 const MAX_JSON = 2 ** 29;
-/** Levels of lists and objects inside one another; no file of ours or of the tools we read has ten. */
+/** Maximum nesting of lists and objects; files of the supported tools have fewer than ten levels. */
 const MAX_DEPTH = 64;
 
-/** The whole of a source as UTF-8 text. @throws LabError("bad-input") when it is larger than 512 MiB */
+/** A source as UTF-8 text. @throws LabError("bad-input") when it is larger than 512 MiB */
 export async function readText(source: ByteSource): Promise<string> {
   if (source.size > MAX_JSON) {
     throw new LabError("bad-input", `${source.name} has ${source.size} bytes, too many for a text file`, {
@@ -21,15 +21,15 @@ export async function readText(source: ByteSource): Promise<string> {
   return new TextDecoder().decode(await source.read(0, source.size));
 }
 
-/** The JSON value of a source. @throws LabError("bad-input") naming the file when it is no JSON */
+/** The JSON value of a source. @throws LabError("bad-input") naming the file when it is not JSON */
 export async function readJson(source: ByteSource): Promise<unknown> {
   return parseJson(await readText(source), source.name);
 }
 
 /**
  * The value of a JSON text; a byte order mark before it is skipped.
- * @param subject file or address the text is from, for messages
- * @throws LabError("bad-input") when it is no JSON or is nested deeper than 64 levels
+ * @param subject file or address of the text, for messages
+ * @throws LabError("bad-input") when it is not JSON or is nested deeper than 64 levels
  */
 export function parseJson(text: string, subject: string): unknown {
   const plain = text.startsWith("\uFEFF") ? text.slice(1) : text;
@@ -43,19 +43,19 @@ export function parseJson(text: string, subject: string): unknown {
   }
 }
 
-/** As parseJson, checked against a schema. @throws LabError("bad-input") naming the first field that does not fit */
+/** Like parseJson, validated with a schema. @throws LabError("bad-input") naming the first invalid field */
 export function parseJsonAs<T extends z.ZodMiniType>(text: string, schema: T, subject: string): z.output<T> {
   return checkShape(parseJson(text, subject), schema, subject);
 }
 
-/** The value as its schema has it. @throws LabError("bad-input") naming the first field that does not fit */
+/** The validated value. @throws LabError("bad-input") naming the first invalid field */
 export function checkShape<T extends z.ZodMiniType>(value: unknown, schema: T, subject: string): z.output<T> {
   const checked = shapeOf(value, schema);
   if ("value" in checked) return checked.value;
   throw new LabError("bad-input", `${named(subject)}: ${checked.problem}`, { subject });
 }
 
-/** The value as its schema has it, or what is wrong with its first field that does not fit. */
+/** The validated value, or the problem of its first invalid field. */
 export function shapeOf<T extends z.ZodMiniType>(
   value: unknown,
   schema: T,
@@ -65,7 +65,7 @@ export function shapeOf<T extends z.ZodMiniType>(
   return { problem: complaint(parsed.error.issues[0] as z.core.$ZodIssue, value) };
 }
 
-/** As shapeOf, without the reason. */
+/** Like shapeOf, without the reason. */
 export function fits<T extends z.ZodMiniType>(value: unknown, schema: T): value is z.output<T> {
   return schema.safeParse(value).success;
 }
@@ -91,7 +91,7 @@ function complaint(issue: z.core.$ZodIssue, whole: unknown): string {
   return `${field} is ${quote(found)}, it must be ${wanted(issue)}`;
 }
 
-/** What an issue asks for, as the end of "it must be …". */
+/** The expectation of an issue, as the end of "it must be …". */
 function wanted(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case "invalid_type":
@@ -107,7 +107,7 @@ function wanted(issue: z.core.$ZodIssue): string {
     case "custom":
       return issue.message;
     default:
-      return "of another form";
+      return "a different value";
   }
 }
 
@@ -121,7 +121,7 @@ const KINDS: Readonly<Record<string, string>> = {
   record: "an object",
 };
 
-/** Whether lists and objects stand in one another deeper than `most` levels; looks at every character once. */
+/** Whether lists and objects are nested deeper than `most` levels; linear in the text. */
 function nestedDeeper(text: string, most: number): boolean {
   let depth = 0;
   let quoted = false;

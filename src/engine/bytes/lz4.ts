@@ -1,34 +1,34 @@
-/** LZ4 frames (lz4_Frame_format.md 1.6), decoded within bounds: no step is taken that input or output does not pay for. */
+/** Decoder of LZ4 frames (lz4_Frame_format.md 1.6) with bounds checks; its time is linear in input and output. */
 import { viewOf } from "./memory.ts";
 
 const MAGIC = 0x184d2204;
-/** Bytes of the largest block by the descriptor's size code, from 4 on. */
+/** Maximum block size in bytes by the descriptor's size code, starting at 4. */
 const BLOCK_SIZES = [2 ** 16, 2 ** 18, 2 ** 20, 2 ** 22];
 const STORED = 0x80000000;
 const MIN_MATCH = 4;
 const WINDOW = 65_535;
-/** Most bytes of content per byte of an LZ4 block: a length grows by at most 255 with every byte. */
+/** Maximum compression ratio of an LZ4 block: each byte adds at most 255 to a length. */
 export const LZ4_RATIO = 255;
 
 /**
- * Content of one LZ4 frame; what follows the frame is not looked at.
- * @param size bytes of the content, known beforehand
- * @throws RangeError with the rest of a sentence when the frame is damaged or holds more or fewer bytes
+ * Content of one LZ4 frame; bytes after the frame are ignored.
+ * @param size bytes of the content
+ * @throws RangeError with the rest of a sentence when the frame is damaged or its content has another size
  */
 export function decodeLz4Frame(frame: Uint8Array, size: number): Uint8Array<ArrayBuffer> {
   if (size > frame.length * LZ4_RATIO) throw new RangeError(`${frame.length} bytes cannot hold ${size}`);
   const view = viewOf(frame);
-  if (frame.length < 7 || view.getUint32(0, true) !== MAGIC) throw new RangeError("it is no LZ4 frame");
+  if (frame.length < 7 || view.getUint32(0, true) !== MAGIC) throw new RangeError("it is not an LZ4 frame");
   const [flags, kind] = [view.getUint8(4), view.getUint8(5)];
   const largest = BLOCK_SIZES[((kind >> 4) & 7) - 4];
   // Version 1; bit 1 of the flags and the bits of the second byte around the block size are reserved.
   if (flags >> 6 !== 1 || (flags & 2) !== 0 || (kind & 0x8f) !== 0 || largest === undefined) {
-    throw new RangeError("its LZ4 frame is of a version not known here");
+    throw new RangeError("the version of its LZ4 frame is not supported");
   }
   const [independent, blockChecks] = [(flags & 32) !== 0, (flags & 16) !== 0];
   let at = 6;
   if ((flags & 8) !== 0) {
-    if (view.getBigUint64(at, true) !== BigInt(size)) throw new RangeError("its LZ4 frame states another size");
+    if (view.getBigUint64(at, true) !== BigInt(size)) throw new RangeError("its LZ4 frame declares another size");
     at += 8;
   }
   if ((flags & 1) !== 0) throw new RangeError("its LZ4 frame needs a dictionary");
@@ -43,47 +43,47 @@ export function decodeLz4Frame(frame: Uint8Array, size: number): Uint8Array<Arra
     at += 4;
     if (header === 0) break;
     const length = header & ~STORED;
-    if (length > largest || at + length > frame.length) throw new RangeError("a block reaches out of its LZ4 frame");
+    if (length > largest || at + length > frame.length) throw new RangeError("a block extends beyond its LZ4 frame");
     const block = frame.subarray(at, at + length);
     at += length;
     if (blockChecks) at = check(view, at, block);
     const room = out.subarray(0, Math.min(size, written + largest));
     if (header >= STORED) {
-      if (written + length > room.length) throw new RangeError("it holds more bytes than it states");
+      if (written + length > room.length) throw new RangeError("it holds more bytes than it declares");
       out.set(block, written);
       written += length;
     } else {
       written = decodeBlock(block, room, written, independent ? written : 0);
     }
   }
-  if (written !== size) throw new RangeError(`it holds ${written} bytes where ${size} are stated`);
+  if (written !== size) throw new RangeError(`it holds ${written} bytes but declares ${size}`);
   if ((flags & 4) !== 0) check(view, at, out);
   return out;
 }
 
 /**
  * Content of one LZ4 block without a frame.
- * @param size bytes of the content, known beforehand
- * @throws RangeError with the rest of a sentence when the block is damaged or holds more or fewer bytes
+ * @param size bytes of the content
+ * @throws RangeError with the rest of a sentence when the block is damaged or its content has another size
  */
 export function decodeLz4Block(block: Uint8Array, size: number): Uint8Array<ArrayBuffer> {
   if (size > block.length * LZ4_RATIO) throw new RangeError(`${block.length} bytes cannot hold ${size}`);
   const out = new Uint8Array(size);
   const written = decodeBlock(block, out, 0, 0);
-  if (written !== size) throw new RangeError(`it holds ${written} bytes where ${size} are stated`);
+  if (written !== size) throw new RangeError(`it holds ${written} bytes but declares ${size}`);
   return out;
 }
 
-/** @returns the place after a checksum, which must be that of the bytes */
+/** Verifies the checksum of the bytes. @returns the position after it */
 function check(view: DataView, at: number, bytes: Uint8Array): number {
-  if (view.getUint32(at, true) !== xxHash32(bytes)) throw new RangeError("a checksum does not fit");
+  if (view.getUint32(at, true) !== xxHash32(bytes)) throw new RangeError("a checksum does not match");
   return at + 4;
 }
 
 /**
- * Decodes one block into `out` from `written` on.
- * @param from first byte of the output that a match may reach back to
- * @returns the place after the last byte written
+ * Decodes one block into `out`, starting at `written`.
+ * @param from first byte of the output that a match may refer to
+ * @returns the position after the last byte written
  */
 function decodeBlock(block: Uint8Array, out: Uint8Array, written: number, from: number): number {
   let [at, to] = [0, written];
@@ -105,7 +105,7 @@ function decodeBlock(block: Uint8Array, out: Uint8Array, written: number, from: 
     const token = next();
     const literals = lengthFrom(token >> 4);
     if (at + literals > block.length) throw new RangeError("a block ends inside a sequence");
-    if (to + literals > out.length) throw new RangeError("it holds more bytes than it states");
+    if (to + literals > out.length) throw new RangeError("it holds more bytes than it declares");
     out.set(block.subarray(at, at + literals), to);
     at += literals;
     to += literals;
@@ -113,21 +113,22 @@ function decodeBlock(block: Uint8Array, out: Uint8Array, written: number, from: 
     if (at === block.length) return to;
     const back = next() + 256 * next();
     const length = lengthFrom(token & 15) + MIN_MATCH;
-    if (back === 0 || back > WINDOW || to - back < from) throw new RangeError("a match lies before the content");
-    if (to + length > out.length) throw new RangeError("it holds more bytes than it states");
+    if (back === 0 || back > WINDOW || to - back < from)
+      throw new RangeError("a match refers to bytes before the content");
+    if (to + length > out.length) throw new RangeError("it holds more bytes than it declares");
     repeat(out, to, back, length);
     to += length;
   }
   return to;
 }
 
-/** Copies `length` bytes that lie `back` before `to`, which may be fewer: then they repeat. */
+/** Copies `length` bytes from `back` bytes before `to`; if `back` is smaller, the bytes repeat. */
 export function repeat(out: Uint8Array, to: number, back: number, length: number): void {
   if (length < 32) {
     for (let at = to; at < to + length; at++) out[at] = out[at - back] as number;
     return;
   }
-  // What is copied doubles each time, since it lies beside what it was copied from.
+  // The copied range doubles each time, because source and destination are adjacent.
   let done = 0;
   while (done < length) {
     const piece = Math.min(back + done, length - done);

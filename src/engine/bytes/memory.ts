@@ -4,7 +4,7 @@ import type { ByteFolder, ByteSource } from "./source.ts";
 /** @throws LabError("bad-input") unless 0 <= start <= end <= size, all whole numbers */
 export function checkRange(name: string, size: number, start: number, end: number): void {
   if (!Number.isSafeInteger(start) || !Number.isSafeInteger(end) || start < 0 || end < start || end > size) {
-    throw new LabError("bad-input", `${name} has ${size} bytes, the range ${start} to ${end} lies outside`, {
+    throw new LabError("bad-input", `${name} has ${size} bytes; the range ${start} to ${end} is outside it`, {
       subject: name,
     });
   }
@@ -17,13 +17,13 @@ export function memorySource(name: string, bytes: Uint8Array): ByteSource {
     size: bytes.length,
     read: async (start, end) => {
       checkRange(name, bytes.length, start, end);
-      // A copy in every case: the slice of a Node buffer would be a view.
+      // Always a copy: slicing a Node buffer would return a view.
       return new Uint8Array(bytes.subarray(start, end));
     },
   };
 }
 
-/** A Blob or File as a source: a lazy handle, each read fetches its range only. */
+/** A Blob or File as a source; each read fetches only its range. */
 export function blobSource(name: string, blob: Blob): ByteSource {
   return {
     name,
@@ -71,7 +71,7 @@ export function subFolder(folder: ByteFolder, prefix: string): ByteFolder {
   };
 }
 
-/** View for reading numbers out of bytes, wherever they lie in their buffer. */
+/** DataView over bytes, at any offset in their buffer. */
 export function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

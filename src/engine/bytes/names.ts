@@ -1,12 +1,12 @@
-/** Names of files as a person can read them, and told apart. */
+/** Readable and unique file names. */
 import { markUnseen } from "../errors.ts";
 
-/** Gives names that were not given before: the second `a.arrow` becomes `a-2.arrow`, the second `train` `train-2`. */
+/** Makes names unique: the second `a.arrow` becomes `a-2.arrow`, the second `train` becomes `train-2`. */
 export function distinctNames(): (wanted: string) => string {
   const given = new Set<string>();
   return (wanted) => {
     const name = markUnseen(wanted);
-    // An extension is what follows the last dot of the last part, unless that begins the part.
+    // The extension starts at the last dot of the last part, unless the part begins with it.
     const dot = name.lastIndexOf(".");
     const cut = dot > name.lastIndexOf("/") + 1 ? dot : name.length;
     let distinct = name;

@@ -1,6 +1,6 @@
-/** The two entropy codes of Zstandard (RFC 8878, section 4), read within bounds. */
+/** The two entropy codes of Zstandard (RFC 8878, section 4), with bounds checks. */
 
-/** Table of a finite-state code: of each state its symbol, and how the next state follows from further bits. */
+/** Table of a finite-state code: the symbol of each state and the rule for the next state. */
 export interface FseTable {
   readonly log: number;
   readonly symbols: Uint8Array;
@@ -22,9 +22,9 @@ export function damaged(): RangeError {
   return new RangeError("its Zstandard content is damaged");
 }
 
-/** Bits that are read from the end of some bytes towards their start, after a one bit that marks the end. */
+/** Reads bits backwards, from the end of the bytes to their start; a one bit marks the end. */
 export class BackwardBits {
-  /** Bits that are left; negative once more were read than there are. Bits before the start are zero. */
+  /** Remaining bits; negative after reading beyond the start, where bits are zero. */
   left: number;
   private readonly bytes: Uint8Array;
 
@@ -35,14 +35,14 @@ export class BackwardBits {
     this.left = 8 * bytes.length - 1 - Math.clz32(last) + 24;
   }
 
-  /** The next bits as a number, without taking them; at most 24. */
+  /** Peeks at the next bits; at most 24. */
   peek(count: number): number {
     const from = this.left - count;
     if (from < 0) return this.left <= 0 ? 0 : (this.window(0) & ((1 << this.left) - 1)) << -from;
     return (this.window(from >> 3) >>> (from & 7)) & ((1 << count) - 1);
   }
 
-  /** Takes the next bits; at most 31. */
+  /** Consumes the next bits; at most 31. */
   take(count: number): number {
     if (count > 24) return this.take(count - 16) * 65_536 + this.take(16);
     const value = this.peek(count);
@@ -61,9 +61,9 @@ export class BackwardBits {
 
 /**
  * Reads the description of a finite-state code.
- * @param maxLog most bits of a state
- * @param symbols how many symbols there are at most
- * @returns the table and the place after its description
+ * @param maxLog maximum bits of a state
+ * @param symbols maximum number of symbols
+ * @returns the table and the position after its description
  */
 export function readFse(bytes: Uint8Array, start: number, maxLog: number, symbols: number): [FseTable, number] {
   let bit = 8 * start;
@@ -80,7 +80,7 @@ export function readFse(bytes: Uint8Array, start: number, maxLog: number, symbol
   let left = 1 << log;
   while (left > 0) {
     if (counts.length >= symbols) throw damaged();
-    // A value from 0 to left + 1; small ones take a bit less.
+    // A value from 0 to left + 1; small values take one bit less.
     const width = 32 - Math.clz32(left + 1);
     const small = (1 << width) - 2 - left;
     const low = (1 << (width - 1)) - 1;
@@ -108,7 +108,7 @@ export function readFse(bytes: Uint8Array, start: number, maxLog: number, symbol
   return [fseTable(counts, log), (bit + 7) >> 3];
 }
 
-/** The table of a finite-state code from how many of its 2^log states each symbol has; -1 for one of the rarest. */
+/** The table of a finite-state code from the number of its 2^log states per symbol; -1 for the rarest symbols. */
 export function fseTable(counts: readonly number[], log: number): FseTable {
   const size = 1 << log;
   const symbols = new Uint8Array(size);
@@ -145,7 +145,7 @@ export function singleSymbol(symbol: number): FseTable {
   return { log: 0, symbols: Uint8Array.of(symbol), widths: new Uint8Array(1), bases: new Uint16Array(1) };
 }
 
-/** Reads the description of a Huffman code. @returns the table and the place after its description */
+/** Reads the description of a Huffman code. @returns the table and the position after its description */
 export function readHuffman(bytes: Uint8Array, start: number): [HuffmanTable, number] {
   const head = bytes[start];
   if (head === undefined) throw damaged();
@@ -160,7 +160,7 @@ export function readHuffman(bytes: Uint8Array, start: number): [HuffmanTable, nu
   const sum = weights.reduce((total, weight) => total + (weight === 0 ? 0 : 2 ** (weight - 1)), 0);
   if (sum === 0) throw damaged();
   const log = 32 - Math.clz32(sum);
-  // The last weight is what is missing to the next power of two.
+  // The last weight completes the sum to the next power of two.
   const rest = 2 ** log - sum;
   if (log > HUFFMAN_LOG || (rest & (rest - 1)) !== 0) throw damaged();
   weights.push(32 - Math.clz32(rest));
@@ -179,7 +179,7 @@ export function readHuffman(bytes: Uint8Array, start: number): [HuffmanTable, nu
   return [{ log, symbols, widths }, end];
 }
 
-/** Weights in a finite-state code: two states take turns until the bits end. */
+/** Weights in a finite-state code: two states alternate until the bits end. */
 function codedWeights(bytes: Uint8Array): number[] {
   const [table, at] = readFse(bytes, 0, WEIGHT_LOG, 256);
   const bits = new BackwardBits(bytes.subarray(at));

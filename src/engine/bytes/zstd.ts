@@ -1,4 +1,4 @@
-/** Zstandard frames (RFC 8878), decoded within bounds: every step writes output that was stated, or takes input. */
+/** Decoder of Zstandard frames (RFC 8878) with bounds checks; its time is linear in input and declared output. */
 import { repeat } from "./lz4.ts";
 import { viewOf } from "./memory.ts";
 import {
@@ -16,10 +16,10 @@ import {
 const MAGIC = 0xfd2fb528;
 const SKIPPED = 0x184d2a50;
 const MAX_BLOCK = 2 ** 17;
-/** Most bytes of content per byte of a frame: a block of one repeated byte takes four. */
+/** Maximum compression ratio of a frame: a block of one repeated byte takes four bytes. */
 export const ZSTD_RATIO = MAX_BLOCK / 4;
 
-/** One of the three codes of a sequence: its usual counts, its bounds, and the extra bits of each symbol. */
+/** One of the three codes of a sequence: default counts, bounds, and extra bits of each symbol. */
 interface SequenceCode {
   readonly usual: FseTable;
   readonly maxLog: number;
@@ -61,7 +61,7 @@ const OFFSETS: SequenceCode = sequenceCode(
   1,
 );
 
-/** What one block of a frame leaves to the next. */
+/** State that a block passes to the next block of its frame. */
 interface FrameState {
   huffman: HuffmanTable | undefined;
   tables: [FseTable, FseTable, FseTable] | undefined;
@@ -72,9 +72,9 @@ interface FrameState {
 }
 
 /**
- * Content of Zstandard frames that follow one another. Checksums are not compared.
- * @param size bytes of the content, known beforehand
- * @throws RangeError with the rest of a sentence when a frame is damaged or they hold more or fewer bytes
+ * Content of consecutive Zstandard frames. Checksums are not verified.
+ * @param size bytes of the content
+ * @throws RangeError with the rest of a sentence when a frame is damaged or the content has another size
  */
 export function decodeZstd(frames: Uint8Array, size: number): Uint8Array<ArrayBuffer> {
   if (size > frames.length * ZSTD_RATIO) throw new RangeError(`${frames.length} bytes cannot hold ${size}`);
@@ -87,14 +87,14 @@ export function decodeZstd(frames: Uint8Array, size: number): Uint8Array<ArrayBu
       at += 8 + view.getUint32(at + 4, true);
       continue;
     }
-    if (magic !== MAGIC) throw new RangeError("it is no Zstandard frame");
+    if (magic !== MAGIC) throw new RangeError("it is not a Zstandard frame");
     [at, written] = decodeFrame(frames, at + 4, out, written);
   }
-  if (written !== size) throw new RangeError(`it holds ${written} bytes where ${size} are stated`);
+  if (written !== size) throw new RangeError(`it holds ${written} bytes but declares ${size}`);
   return out;
 }
 
-/** @returns the places after the frame and after what it wrote */
+/** @returns the positions after the frame in the input and in the output */
 function decodeFrame(frames: Uint8Array, start: number, out: Uint8Array, from: number): [number, number] {
   const view = viewOf(frames);
   const flags = view.getUint8(start);
@@ -112,7 +112,7 @@ function decodeFrame(frames: Uint8Array, start: number, out: Uint8Array, from: n
           : sizeBytes === 4
             ? view.getUint32(at, true)
             : Number(view.getBigUint64(at, true));
-    if (stated > out.length - from) throw new RangeError("its Zstandard frame states more bytes than the buffer");
+    if (stated > out.length - from) throw new RangeError("its Zstandard frame declares more bytes than the buffer");
   }
   at += sizeBytes;
   const state: FrameState = { huffman: undefined, tables: undefined, recent: [1, 4, 8], start: from };
@@ -123,7 +123,7 @@ function decodeFrame(frames: Uint8Array, start: number, out: Uint8Array, from: n
     const [last, kind, length] = [header & 1, (header >> 1) & 3, header >> 3];
     const stored = kind === 1 ? 1 : length;
     if (kind === 3 || length > MAX_BLOCK || at + stored > frames.length) throw damaged();
-    if (kind !== 2 && written + length > out.length) throw new RangeError("it holds more bytes than it states");
+    if (kind !== 2 && written + length > out.length) throw new RangeError("it holds more bytes than it declares");
     const block = frames.subarray(at, at + stored);
     if (kind === 0) out.set(block, written);
     else if (kind === 1) out.fill(block[0] as number, written, written + length);
@@ -133,7 +133,7 @@ function decodeFrame(frames: Uint8Array, start: number, out: Uint8Array, from: n
   }
 }
 
-/** @returns the place after what the block wrote */
+/** @returns the position after the output of the block */
 function decodeBlock(block: Uint8Array, out: Uint8Array, from: number, state: FrameState): number {
   const [literals, start] = readLiterals(block, state);
   const end = Math.min(out.length, from + MAX_BLOCK);
@@ -203,7 +203,7 @@ function decodeBlock(block: Uint8Array, out: Uint8Array, from: number, state: Fr
   return to;
 }
 
-/** The distance that a value of the offset code stands for: 1 to 3 are distances of before. */
+/** The distance of an offset code value: 1 to 3 repeat previous distances. */
 function distanceOf(value: number, withoutLiterals: boolean, recent: [number, number, number]): number {
   const [first, second, third] = recent;
   const which = value > 3 ? 3 : value - 1 + (withoutLiterals ? 1 : 0);
@@ -215,7 +215,7 @@ function distanceOf(value: number, withoutLiterals: boolean, recent: [number, nu
   return distance;
 }
 
-/** @returns the literals of a block and the place after them */
+/** @returns the literals of a block and the position after them */
 function readLiterals(block: Uint8Array, state: FrameState): [Uint8Array, number] {
   const head = (at: number): number => block[at] ?? 0;
   const [kind, format] = [head(0) & 3, (head(0) >> 2) & 3];

@@ -5,15 +5,15 @@
 import { shortened } from "../errors.ts";
 import type { LabConfig, SettingKey } from "./table.ts";
 
-/** Values for settings, not checked yet, or a sentence about why there are none. */
+/** Values for settings, not validated yet, or a sentence about why there are none. */
 export type Reading = { readonly values: Partial<Record<SettingKey, unknown>> } | { readonly problem: string };
 
 interface Alias {
-  /** Settings that take the value as it is. */
+  /** Settings that take the value unchanged. */
   readonly keys?: readonly SettingKey[];
-  /** @param record everything given beside it @param known the settings so far */
+  /** @param record all given values @param known the settings so far */
   readonly read?: (raw: unknown, record: Readonly<Record<string, unknown>>, known: LabConfig) => Reading;
-  /** Why it changes nothing; "" when there is nothing to say. */
+  /** Why it changes nothing; "" without a reason. */
   readonly idle?: string;
 }
 
@@ -22,7 +22,7 @@ const EPOCHS: Alias = {
     Object.hasOwn(record, "max_steps") || Object.hasOwn(record, "steps")
       ? { values: {} }
       : {
-          problem: `${typeof raw === "object" ? "So many" : shortened(String(raw), 20)} epochs: a run here has a number of steps; set steps to epochs × training rows / (promptsPerStep × accumulation)`,
+          problem: `The length of a run is a number of steps, not ${typeof raw === "object" ? "" : `${shortened(String(raw), 20)} `}epochs; set steps to epochs × training rows / (promptsPerStep × accumulation)`,
         },
   idle: "the number of steps counts",
 };
@@ -48,17 +48,17 @@ export const ALIASES: ReadonlyMap<string, Alias> = new Map<string, Alias>([
   ["per_device_batch_size", { keys: ["promptsPerStep"] }],
   ["accumulative_counts", { keys: ["accumulation"] }],
   ["lr", { keys: ["learningRate"] }],
-  // TRL has it for full fine-tuning alone, so no export for TRL sets it.
+  // TRL has it only for full fine-tuning, so exports for TRL do not set it.
   ["sync_ref_model", { keys: ["syncReference"] }],
   ["num_epochs", EPOCHS],
   ["num_train_epochs", EPOCHS],
   ["max_epochs", EPOCHS],
   ["use_llm_judge", judged("loop1Meteor", "loop1Judge", 0)],
   ["use_llm_judge_loop2", judged("loop2Meteor", "loop2Judge", 1)],
-  ["bf16", { idle: "everything that trains and all sums are f32" }],
-  ["max_length", { idle: "the context is the model's own; maxNewTokens limits captions" }],
-  ["model_path", { idle: "the model is opened apart from its settings; the tools take --model or --checkpoint" }],
-  ["dataset_name", { idle: "the data is opened apart from the settings; the tools take --shards" }],
+  ["bf16", { idle: "trained tensors and sums are always f32" }],
+  ["max_length", { idle: "the model defines the context; maxNewTokens limits captions" }],
+  ["model_path", { idle: "the model is opened separately; the tools take --model or --checkpoint" }],
+  ["dataset_name", { idle: "the data is opened separately; the tools take --shards" }],
 ]);
 
 /** @returns undefined for a name that is no alias */

@@ -1,14 +1,14 @@
-/** What follows from several settings at once. */
+/** Values derived from several settings. */
 import type { LabConfig } from "./table.ts";
 
-/** A reference pass is needed: KL has weight, or the ratio itself is taken against the reference. */
+/** Whether a reference pass is needed: KL has a weight, or the ratio is taken against the reference. */
 export function needsReference({ beta, objective }: Pick<LabConfig, "beta" | "objective">): boolean {
   return beta > 0 || objective === "notes";
 }
 
 type Batch = Pick<LabConfig, "accumulation" | "stepsPerGeneration">;
 
-/** Accumulation windows that one set of rollouts is cut into, each with an update of its own. */
+/** Number of accumulation windows per set of rollouts; each has one update. */
 export function windowsPerStep({ accumulation, stepsPerGeneration }: Batch): number {
   return Math.max(1, Math.floor(stepsPerGeneration / accumulation));
 }

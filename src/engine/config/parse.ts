@@ -1,4 +1,4 @@
-/** Parsing at the border: any partial record (form, URL, JSON file, command line) becomes a LabConfig or sentences. */
+/** Parses a partial record (form, URL, JSON file, command line) to a LabConfig and error sentences. */
 import { LabError, quote } from "../errors.ts";
 import type { Setting } from "./setting.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "./table.ts";
@@ -11,14 +11,14 @@ export function defaultConfig(): LabConfig {
   return Object.fromEntries(entries) as LabConfig;
 }
 
-/** The setting's value from text or JSON, or a sentence that says what is allowed. */
+/** The setting's value from text or JSON, or a sentence about the allowed values. */
 export function parseSetting(
   key: SettingKey,
   raw: unknown,
 ): { readonly value: number | string | boolean } | { readonly problem: string } {
   const setting: Setting = SETTINGS[key];
   if (setting.kind === "choice") {
-    // A number or truth value stands for the choice that is written like it.
+    // A number or boolean stands for the choice with the same text.
     const text = typeof raw === "object" ? undefined : String(raw);
     const named = setting.choices.find((option) => option.value === text);
     if (named !== undefined) return { value: named.value };
@@ -42,25 +42,25 @@ export function parseSetting(
   return { problem: `${key} must be ${kind} from ${setting.min} to ${setting.max}, not ${quoted(raw)}` };
 }
 
-/** As it was given: numbers and words in double quotes alike. */
+/** The given value in double quotes. */
 function quoted(raw: unknown): string {
   return quote(typeof raw === "number" || typeof raw === "boolean" ? String(raw) : raw);
 }
 
 export interface ParsedConfig {
   readonly config: LabConfig;
-  /** The values that were given, under the lab's own names. */
+  /** The given values under the lab's names. */
   readonly given: Partial<LabConfig>;
-  /** One sentence per value that was refused; its default was used. */
+  /** One sentence per refused value; the default replaces it. */
   readonly problems: readonly string[];
   readonly unknown: readonly string[];
-  /** A sentence that lists what was translated from TRL's names; null when there was none. */
+  /** A sentence that lists the names translated from TRL; null if there were none. */
   readonly translated: string | null;
 }
 
 /**
- * Fills a partial record from `base`; unknown keys and bad values are reported, never fatal. TRL's names are taken for
- * settings that are not there under their own.
+ * Fills a partial record from `base`; unknown keys and invalid values are reported, never fatal. A TRL name sets a
+ * setting that the record does not contain under the lab's name.
  */
 export function parseConfig(
   partial: Readonly<Record<string, unknown>>,
@@ -80,7 +80,7 @@ export function parseConfig(
     return [`${key} ${parsed.value}`];
   };
   for (const name of names.filter(isSetting)) {
-    // TRL writes off as null, also under the names that the two share; nobody else does.
+    // TRL writes null for "off", also under names that it shares with the lab.
     const theirs = partial[name] === null && foreign.length > 0 && isTrlName(name);
     const reading = theirs ? readTrl(name, null, partial, base) : { values: { [name]: partial[name] } };
     if ("problem" in reading) problems.push(reading.problem);
@@ -90,7 +90,7 @@ export function parseConfig(
   for (const name of inReadingOrder(foreign)) {
     const own = settingOf(name);
     if (own !== undefined && Object.hasOwn(partial, own)) {
-      notes.push(`${name} gave way to ${own}`);
+      notes.push(`${name} is overridden by ${own}`);
       continue;
     }
     const reading = readTrl(name, partial[name], partial, { ...base, ...given });
@@ -117,8 +117,8 @@ function isSetting(name: string): name is SettingKey {
 }
 
 /**
- * As parseConfig, but any problem throws LabError("bad-config"); for files and command lines.
- * @param tell gets the sentence about what was translated from TRL's names, when something was
+ * Like parseConfig, but any problem throws LabError("bad-config"); for files and command lines.
+ * @param tell receives the sentence about names translated from TRL, if there were any
  */
 export function requireConfig(
   partial: Readonly<Record<string, unknown>>,
@@ -129,7 +129,7 @@ export function requireConfig(
   return requireParsed(partial, base, subject, tell).config;
 }
 
-/** As requireConfig, with the given values apart. */
+/** Like requireConfig, and returns the given values separately. */
 export function requireParsed(
   partial: Readonly<Record<string, unknown>>,
   base?: LabConfig,
@@ -146,7 +146,7 @@ export function requireParsed(
   return { config, given };
 }
 
-/** Settings of kind text, which links leave out: an address must not bring code along. */
+/** Text settings, which links leave out: an address must not contain code. */
 export function isTextSetting(key: string): boolean {
   return key in SETTINGS && SETTINGS[key as SettingKey].kind === "text";
 }

@@ -1,4 +1,4 @@
-/** Named starting points: the difference from the table's defaults, and why. */
+/** Presets: differences from the defaults of the table, with reasons. */
 import { defaultConfig } from "./parse.ts";
 import type { LabConfig } from "./table.ts";
 
@@ -10,8 +10,8 @@ export interface Preset {
 }
 
 /**
- * Sizes that fit the small model that ships with the lab: its layers are narrower than rank 128, and its features are
- * computed sooner than read.
+ * Sizes for the pocket model: its layers are narrower than rank 128, and computing its features is faster than reading
+ * them.
  */
 const SMALL: Partial<LabConfig> = {
   loraRank: 16,
@@ -23,21 +23,21 @@ const SMALL: Partial<LabConfig> = {
   partnerMaxTokens: 12,
   steps: 40,
   heldOutShare: 0.2,
-  // Rewards of a few drawn rows hide what is learnt; held-out rows show it.
+  // Rewards of a few sampled rows are noisy; held-out rows show the progress.
   evalSteps: 10,
   evalRows: 32,
   featureDisk: 0,
 };
 
 /**
- * What was seen to let the pocket model learn without losing its words or its masks; docs/learning.md has the table.
- * Advantages are scaled over the batch, so that groups whose captions are all good do not shout; the adapters learn fast,
- * the projector and the mask modules slowly; loop 2 is light, its anchor heavy, because the anchor is also what holds the
- * masks against the drift of the adapters.
+ * Settings with which the pocket model learns without losing vocabulary or mask quality; docs/learning.md has the table.
+ * Advantages are scaled over the batch, so that groups with equally good captions do not dominate. Adapters learn fast,
+ * projector and mask modules slowly. Loop 2 has a low weight and a heavy anchor, which also protects the masks against
+ * the drift of the adapters.
  */
 const POCKET: Partial<LabConfig> = {
   ...SMALL,
-  // Twice the rank at half the rate: as much signal and less of the noise that makes one word drift into another.
+  // Twice the rank at half the rate: the same signal, less noise and less drift of words.
   loraRank: 32,
   loraAlpha: 64,
   learningRate: 6e-4,
@@ -52,7 +52,7 @@ const POCKET: Partial<LabConfig> = {
   maskAnchorWeight: 160,
 };
 
-/** IoU alone does not care what a thing is called as long as it is found; half the METEOR keeps the words people's. */
+/** IoU alone does not penalise wrong object names; half the METEOR keeps the vocabulary of the references. */
 const GUARDED: Partial<LabConfig> = { loop1Meteor: 0.5, loop1RepetitionCost: 0.3 };
 
 export const PRESETS = [

@@ -1,4 +1,4 @@
-/** Named reward matrices: what the design notes say, and what they suggest when rewards are sparse. */
+/** Named reward matrices: those of the design notes, and one for sparse rewards. */
 import type { LabConfig } from "./table.ts";
 
 export interface RewardPreset {

@@ -2,13 +2,13 @@
 interface Common {
   readonly group: SettingGroup;
   readonly label: string;
-  /** One sentence without a full stop: what it does and when to change it. */
+  /** One sentence without a full stop: the effect of the setting and when to change it. */
   readonly help: string;
   /** Name of the same setting in TRL's GRPOConfig or PEFT's LoraConfig, for exports. */
   readonly trl?: string;
   /** Shown only when "all settings" is open. */
   readonly advanced?: true;
-  /** Screen that has its own control for it; the settings form leaves it out. */
+  /** Screen with a control for it; the settings form leaves it out. */
   readonly home?: "rewards" | "judge" | "setup";
 }
 

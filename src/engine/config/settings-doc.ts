@@ -1,4 +1,4 @@
-/** docs/settings.md, made from the table. */
+/** Generates docs/settings.md from the table. */
 import { SETTING_KEYS } from "./parse.ts";
 import { PRESETS } from "./presets.ts";
 import { SETTING_GROUPS, type Setting, type SettingGroup } from "./setting.ts";
@@ -9,7 +9,7 @@ export function settingsPage(): string {
   const groups = Object.keys(SETTING_GROUPS) as SettingGroup[];
   const tables = groups.map((group) => {
     const rows = SETTING_KEYS.filter((key) => SETTINGS[key].group === group).map((key) => row(key, SETTINGS[key]));
-    return `## ${SETTING_GROUPS[group]}\n\n| setting | default | allowed | what it does | TRL or PEFT name, accepted as well |\n| --- | --- | --- | --- | --- |\n${rows.join("\n")}\n`;
+    return `## ${SETTING_GROUPS[group]}\n\n| setting | default | allowed | effect | TRL or PEFT name, also accepted |\n| --- | --- | --- | --- | --- |\n${rows.join("\n")}\n`;
   });
   const presets = PRESETS.map(({ name, title, summary, values }) => {
     const changes = Object.entries(values).map(([key, value]) => `\`${key}=${value}\``);

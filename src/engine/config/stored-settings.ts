@@ -1,10 +1,10 @@
-/** Settings as stored with a run, read with the meaning they had when the run was made. */
+/** Reads stored settings with the meaning that they had when the run was made. */
 
 type Stored = Readonly<Record<string, unknown>>;
 
 /**
- * Gives settings that a version did not know the value that keeps the run as it was; all others take the table's
- * defaults. Before there was a split seed, the training seed decided which rows were held out.
+ * Settings that an older version did not have get the value that keeps the run's behaviour, or else the default. In
+ * versions without a split seed, the training seed selected the held-out rows.
  */
 export function withOlderMeaning(stored: Stored): Stored {
   const older = !Object.hasOwn(stored, "splitSeed") && Object.hasOwn(stored, "seed");

@@ -1,6 +1,5 @@
 /**
- * The one table of settings. Form, URL, command-line flags, validation, types and docs/settings.md are made from it;
- * a setting that is not here does not exist.
+ * The table of all settings. Form, URL, command-line flags, validation, types and docs/settings.md are derived from it.
  */
 
 import { DATA_SETTINGS } from "./groups/data.ts";

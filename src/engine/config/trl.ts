@@ -1,6 +1,6 @@
 /**
- * Settings under the names of TRL's GRPOConfig and ModelConfig, in both directions. Where TRL counts or spells otherwise,
- * values are converted; what has no counterpart here gets a sentence.
+ * Settings under the names of TRL's GRPOConfig and ModelConfig, in both directions. Values with other units or spellings
+ * are converted; a setting without a counterpart gets a sentence.
  */
 import { quote } from "../errors.ts";
 import { ALIASES, type Reading, readAlias } from "./aliases.ts";
@@ -9,7 +9,7 @@ import { REWARD_WEIGHTS } from "./groups/reward-weights.ts";
 import type { Setting } from "./setting.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "./table.ts";
 
-/** TRL's name → the setting it stands for. */
+/** TRL's name → setting. */
 const KEY_OF = new Map<string, SettingKey>(
   (Object.keys(SETTINGS) as SettingKey[]).flatMap((key) => {
     const { trl }: Setting = SETTINGS[key];
@@ -17,19 +17,19 @@ const KEY_OF = new Map<string, SettingKey>(
   }),
 );
 
-/** Names beside those of the table that switch a beat on or off. */
+/** Additional names that switch an interval on or off. */
 const INTERVALS = new Map<string, "saveSteps" | "evalSteps">([
   ["save_strategy", "saveSteps"],
   ["eval_strategy", "evalSteps"],
 ]);
 
-/** TRL's list of weights, for cells of the reward matrix in the order of the table; those of costs are negative. */
+/** TRL's list of weights, for the cells of the reward matrix in table order; costs are negative. */
 const REWARDS = "reward_weights";
 const REWARD_KEYS = Object.keys(REWARD_WEIGHTS) as (keyof typeof REWARD_WEIGHTS)[];
 
-/** Names that a run for TRL needs and that change nothing here, with the reason where one is worth a word. */
+/** Names that TRL needs and that have no effect here, with the reason where it is not obvious. */
 const WITHOUT_EFFECT = new Map([
-  ["model_name_or_path", "the model is opened apart from its settings"],
+  ["model_name_or_path", "the model is opened separately"],
   ["use_peft", ""],
   ["lora_target_modules", "adapters are on every linear layer of the language model"],
   ["logging_steps", ""],
@@ -37,7 +37,7 @@ const WITHOUT_EFFECT = new Map([
   ["per_device_eval_batch_size", "held-out rows are scored one by one"],
 ]);
 
-/** Read before all others, which are counted by them. */
+/** Read before the names that depend on them. */
 const FIRST = [
   "num_iterations",
   "num_generations",
@@ -48,32 +48,32 @@ const FIRST = [
   "warmup_steps",
 ];
 
-/** Whether TRL, or another training script, has a setting of that name that is understood here. */
+/** Whether the name is a known setting of TRL or another training script. */
 export function isTrlName(name: string): boolean {
   return KEY_OF.has(name) || INTERVALS.has(name) || name === REWARDS || WITHOUT_EFFECT.has(name) || ALIASES.has(name);
 }
 
-/** The setting that a name of TRL stands for; undefined for names that have none. */
+/** The setting for a TRL name; undefined if there is none. */
 export function settingOf(name: string): SettingKey | undefined {
   return KEY_OF.get(name) ?? INTERVALS.get(name) ?? ALIASES.get(name)?.keys?.[0];
 }
 
-/** Why a name of TRL changes nothing here ("" when there is nothing to say); undefined for every other name. */
+/** Why a TRL name has no effect ("" without a reason); undefined for all other names. */
 export function withoutEffect(name: string): string | undefined {
   return WITHOUT_EFFECT.get(name) ?? ALIASES.get(name)?.idle;
 }
 
-/** Names of TRL in the order in which they can be read. */
+/** TRL names in the order of their dependencies. */
 export function inReadingOrder(names: readonly string[]): readonly string[] {
   return [...FIRST.filter((name) => names.includes(name)), ...names.filter((name) => !FIRST.includes(name))];
 }
 
 /**
- * What a value under TRL's name means here.
- * @param name one for which `isTrlName` is true
- * @param raw as it stands in the file, address or command line
- * @param record everything given beside it
- * @param known settings so far: the base, those under own names, and those of names that are read earlier
+ * Converts a value under a TRL name.
+ * @param name a name for which `isTrlName` is true
+ * @param raw value in the file, address or command line
+ * @param record all given values
+ * @param known settings so far: the base, settings under the lab's names, and names read earlier
  */
 export function readTrl(
   name: string,
@@ -94,7 +94,7 @@ export function readTrl(
   switch (name) {
     case "max_steps":
       if (typeof number === "number" && number <= 0) {
-        return { problem: `max_steps ${number} leaves the length to epochs; a run here has a number of steps` };
+        return { problem: `max_steps ${number} sets the length in epochs; set a number of steps` };
       }
       return inPasses(name, key, raw, known);
     case "save_steps":
@@ -108,12 +108,12 @@ export function readTrl(
       return as(isShare(number) ? Math.ceil(known.steps * updatesPerStep(known) * number) : raw);
     case "save_total_limit":
       if (!none && !(typeof number === "number" && number <= 0)) return as(raw);
-      return { problem: `save_total_limit ${quote(raw)} keeps every checkpoint; keepCheckpoints is at least 1 here` };
+      return { problem: `save_total_limit ${quote(raw)} is not possible; keepCheckpoints is at least 1` };
     case "per_device_train_batch_size":
       if (typeof number !== "number" || !Number.isInteger(number)) return as(raw);
       if (number % known.groupSize === 0) return as(number / known.groupSize);
       return {
-        problem: `per_device_train_batch_size ${number} is no multiple of num_generations ${known.groupSize}; a micro-step here takes whole groups`,
+        problem: `per_device_train_batch_size ${number} is not a multiple of num_generations ${known.groupSize}; a micro-step takes whole groups`,
       };
     case "top_k":
       return as(none || number === -1 ? 0 : raw);
@@ -124,7 +124,7 @@ export function readTrl(
     case "steps_per_generation":
       return as(none ? 0 : raw);
     case "epsilon":
-      // TRL's one ε holds on both sides unless the upper one is named.
+      // TRL's single ε applies to both sides unless the upper one is given.
       if (Object.hasOwn(record, "epsilon_high") || Object.hasOwn(record, "epsilonHigh")) return as(raw);
       return { values: { epsilonLow: raw, epsilonHigh: raw } };
     case "epsilon_high":
@@ -135,23 +135,25 @@ export function readTrl(
     case "lr_scheduler_type":
       if (raw !== "constant_with_warmup") return as(raw);
       if (known.warmupSteps === 0) return as("constant");
-      return { problem: "lr_scheduler_type constant_with_warmup is not there; constant has no warm-up here" };
+      return {
+        problem: "lr_scheduler_type constant_with_warmup is not supported; the constant schedule has no warm-up",
+      };
     default:
       return as(SETTINGS[key].kind === "flag" && typeof raw === "string" ? raw.toLowerCase() : raw);
   }
 }
 
-/** TRL counts every update, the lab the sets of rollouts. */
+/** TRL counts updates, the lab counts sets of rollouts. */
 function inPasses(name: string, key: SettingKey, raw: unknown, known: LabConfig): Reading {
   const count = numberOf(raw);
   const updates = updatesPerStep(known);
   if (typeof count !== "number" || !Number.isInteger(count)) return { values: { [key]: raw } };
   if (count % updates === 0) return { values: { [key]: count / updates } };
   const of = updates === known.iterations ? `num_iterations ${updates}` : `the ${updates} updates of a set of rollouts`;
-  return { problem: `${name} ${count} is no multiple of ${of}; a step here is all updates on its rollouts` };
+  return { problem: `${name} ${count} is not a multiple of ${of}; a step makes all updates on its rollouts` };
 }
 
-/** Either all weights of the matrix, or as many as have one at present, in the order of the table. */
+/** Either all weights of the matrix, or those that are not 0 now, in table order. */
 function readRewardWeights(raw: unknown, known: LabConfig): Reading {
   const list = listOf(raw);
   const used = REWARD_KEYS.filter((key) => known[key] !== 0);
@@ -161,7 +163,7 @@ function readRewardWeights(raw: unknown, known: LabConfig): Reading {
       problem: `reward_weights must be a list of ${REWARD_KEYS.length} weights in the order of the table, or of ${used.length} for ${used.join(", ")}`,
     };
   }
-  // A weight of exactly 0 has one sign.
+  // Avoids -0.
   const value = (key: SettingKey, weight: unknown): unknown =>
     typeof numberOf(weight) === "number" ? (isCost(key) ? -(numberOf(weight) as number) : Number(weight)) + 0 : weight;
   return { values: Object.fromEntries(keys.map((key, at) => [key, value(key, list[at])])) };
@@ -180,7 +182,7 @@ function isCost(key: SettingKey): boolean {
   return key.endsWith("Cost");
 }
 
-/** A number that is written as text, such as an address has it; anything else as it is. */
+/** A number from text; any other value unchanged. */
 function numberOf(raw: unknown): unknown {
   return typeof raw === "string" && raw.trim() !== "" ? Number(raw) : raw;
 }
@@ -198,7 +200,7 @@ function readRest(name: string, raw: unknown): Reading {
   return { values: {} };
 }
 
-/** Whether a value is written like this; lists and objects are not. */
+/** Whether a value has this text; false for lists and objects. */
 function isWord(raw: unknown, form: RegExp): boolean {
   return typeof raw !== "object" && form.test(String(raw));
 }
@@ -208,16 +210,15 @@ function isNo(raw: unknown): boolean {
   return raw === false || raw === "no" || raw === "false";
 }
 
-/** A share of the run in the place of a count, as transformers take it. */
+/** A share of the run instead of a count, as transformers accepts it. */
 function isShare(value: unknown): value is number {
   return typeof value === "number" && value > 0 && value < 1;
 }
 
 /**
- * Settings that TRL has, under its names and in its units and spellings, in the order of the table, and what TRL would
- * otherwise take from its defaults. A micro-batch of TRL is one group here, since losses that count the tokens of a
- * micro-batch count those of a group. One value is only near: the schedule "linear-then-cosine" becomes cosine, whose
- * warm-up begins at 0.
+ * Settings under TRL's names, in its units and spellings, in table order, plus values that differ from TRL's defaults. A
+ * micro-batch of TRL is one group, because losses that count the tokens of a micro-batch count those of a group here. One
+ * value is approximate: the schedule "linear-then-cosine" becomes cosine, whose warm-up begins at 0.
  */
 export function toTrl(config: LabConfig): readonly (readonly [name: string, value: unknown])[] {
   return [
@@ -228,8 +229,8 @@ export function toTrl(config: LabConfig): readonly (readonly [name: string, valu
 }
 
 /**
- * What TRL has a name for and a configuration file cannot say: weights belong to the reward functions of the receiving
- * side, and TRL synchronises no reference of an adapter. One line each, for comments.
+ * TRL settings that a configuration file cannot contain: weights belong to reward functions in code, and TRL does not
+ * synchronise the reference of an adapter. One line each, for comments.
  */
 export function besideTrl(config: LabConfig): readonly string[] {
   const used = REWARD_KEYS.filter((key) => config[key] !== 0);
@@ -255,7 +256,7 @@ function written(name: string, value: unknown, config: LabConfig): (readonly [st
     case "steps_per_generation":
       return [[name, value === 0 ? null : config.stepsPerGeneration * config.promptsPerStep]];
     case "importance_sampling_level":
-      // luspo is a loss of sequences here whatever the level says.
+      // luspo is always a sequence loss here.
       return [[name, config.lossType === "luspo" ? "sequence" : value]];
     case "delta":
     case "min_p":

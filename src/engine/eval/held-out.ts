@@ -23,8 +23,8 @@ import { answerRule, captionPrompt, countCells, type RegionCells, regionCells } 
 import type { RewardScorer } from "../rewards/types.ts";
 import type { RowPart, RowScores } from "../runs/evaluations.ts";
 import type { RunRows } from "../runs/run-rows.ts";
-import { type RunReward, runReward } from "./run-reward.ts";
 import { type Answers, rowScores, type Said } from "./row-scores.ts";
+import { type RunReward, runReward } from "./run-reward.ts";
 
 export interface EvalDeps {
   readonly model: Sa2vaModel;

@@ -1,6 +1,6 @@
 /**
- * Arrow columns from plain values. The library's own builders compile code from text, which the page's content security
- * policy forbids, so the buffers are laid out here; the layouts are those of the Arrow columnar format.
+ * Arrow columns from plain values. The library's builders compile code from text, which the content security policy
+ * forbids, so this module lays out the buffers of the Arrow columnar format.
  */
 import { Bool, type Data, type DataType, Float64, Int32, List, makeData, Struct, Utf8 } from "apache-arrow";
 import { LabError } from "../errors.ts";
@@ -51,7 +51,7 @@ function bits(values: readonly unknown[], set: (value: unknown) => boolean): Uin
   return bitmap;
 }
 
-/** Where each item starts, and the end of the last. */
+/** Start of each item, and the end of the last. */
 function offsets(items: readonly { readonly length: number }[]): Int32Array {
   const starts = new Int32Array(items.length + 1);
   for (const [at, item] of items.entries()) starts[at + 1] = (starts[at] as number) + item.length;

@@ -1,7 +1,7 @@
 /** Element types of safetensors files and their conversion to single precision. */
 import { LabError } from "../errors.ts";
 
-/** Types this project reads; others are refused by name when a tensor of theirs is asked for. */
+/** Supported types; reading a tensor of another type fails with its name. */
 export const DTYPE_BYTES = { F64: 8, F32: 4, F16: 2, BF16: 2, I64: 8, I32: 4, I16: 2, I8: 1, U8: 1, BOOL: 1 } as const;
 export type Dtype = keyof typeof DTYPE_BYTES;
 
@@ -17,7 +17,7 @@ export function toFloat32(bytes: Uint8Array<ArrayBuffer>, dtype: Dtype): Float32
   const count = bytes.length / DTYPE_BYTES[dtype];
   if (!Number.isInteger(count))
     throw new LabError("internal", `${bytes.length} bytes are not a whole number of ${dtype}`);
-  // Typed views need an aligned start, which a slice of a file does not promise.
+  // Typed views need an aligned start, which a slice of a file may not have.
   const aligned = bytes.byteOffset % 8 === 0 ? bytes : bytes.slice();
   const { buffer, byteOffset } = aligned;
   switch (dtype) {
@@ -52,7 +52,7 @@ function brainToFloat(words: Uint16Array): Float32Array<ArrayBuffer> {
 
 let halfTable: Uint32Array | undefined;
 
-/** All 65,536 half-precision numbers are few enough for a table of their single-precision bits. */
+/** Table of the single-precision bits of all 65,536 half-precision numbers. */
 function halfToFloat(words: Uint16Array): Float32Array<ArrayBuffer> {
   halfTable ??= Uint32Array.from({ length: 0x10000 }, (_, half) => halfBits(half));
   const bits = new Uint32Array(words.length);

@@ -1,29 +1,28 @@
 /**
- * Names and settings of LoRA adapters as PEFT spells them (docs/spec/formats.md#81-peft-adapter). Sa2VA wraps its
- * language model
- * with PEFT, so the wrapper's prefix stands where the sub-model's name stood.
+ * Names and settings of LoRA adapters in PEFT's form (docs/spec/formats.md#81-peft-adapter). Sa2VA wraps its language
+ * model with PEFT, so the wrapper's prefix replaces the name of the sub-model.
  */
 import { LabError } from "../errors.ts";
 
 const OURS = "language_model.";
 const PEFT = "base_model.model.";
 
-/** Names of the files of an adapter, ours beside PEFT's two. */
+/** File names of an adapter: PEFT's two and the lab's. */
 export const ADAPTER_CONFIG = "adapter_config.json";
 export const ADAPTER_MODEL = "adapter_model.safetensors";
 export const MODULES_FILE = "modules.safetensors";
 
-/** What adapter_config.json says of the low-rank branch. */
+/** Low-rank settings of adapter_config.json. */
 export interface LoraFields {
   readonly r: number;
   readonly alpha: number;
   /** Last names of the wrapped layers, e.g. "q_proj". */
   readonly targets: readonly string[];
-  /** 0 when left out; only training in PEFT uses it. */
+  /** 0 when absent; only training in PEFT uses it. */
   readonly dropout?: number;
 }
 
-/** Whether a trained tensor belongs into an adapter file of the language model. */
+/** Whether a trained tensor belongs in the language model's adapter file. */
 export function isLora(name: string): boolean {
   return name.startsWith(OURS) && /\.lora_[AB]\.weight$/.test(name);
 }
@@ -41,9 +40,9 @@ export function fromPeftName(name: string): string | null {
 }
 
 /**
- * Text of adapter_config.json: the fields that describe this adapter. Every other field has PEFT's default, and releases
- * before the one that brought a field refuse to load a file that names it.
- * @param base what `base_model_name_or_path` says, null when unknown
+ * Text of adapter_config.json with the fields that describe this adapter. Other fields have PEFT's defaults; older PEFT
+ * releases refuse files with fields that they do not know.
+ * @param base value of `base_model_name_or_path`, null when unknown
  */
 export function adapterConfigText(lora: LoraFields, base: string | null): string {
   const config = {

@@ -1,4 +1,4 @@
-/** Safetensors files that are larger than memory should hold: the header is laid out from sizes, tensors follow one by one. */
+/** Writes safetensors files larger than memory: the header is computed from sizes, tensors follow one by one. */
 import { LabError } from "../errors.ts";
 import { DTYPE_BYTES, type Dtype } from "./dtype.ts";
 
@@ -6,7 +6,7 @@ export interface StreamedTensor {
   readonly name: string;
   readonly shape: readonly number[];
   readonly dtype: Dtype;
-  /** The elements' little-endian bytes in order; asked for once, when their turn has come. */
+  /** The elements' little-endian bytes in order; called once, when the tensor is written. */
   pieces(): AsyncIterable<Uint8Array<ArrayBuffer>>;
 }
 
@@ -47,7 +47,7 @@ export async function* streamSafetensors(
     }
     const needed = streamedBytes(tensor);
     if (written !== needed) {
-      throw new LabError("internal", `Tensor "${tensor.name}" gave ${written} bytes, its shape needs ${needed}`);
+      throw new LabError("internal", `Tensor "${tensor.name}" has ${written} bytes, its shape needs ${needed}`);
     }
   }
 }

@@ -1,4 +1,4 @@
-/** Writing safetensors that the format's own reader accepts: no holes, aligned tensors, header padded to 8 bytes. */
+/** Writes safetensors that the reference reader accepts: no holes, aligned tensors, header padded to 8 bytes. */
 import { LabError } from "../errors.ts";
 import { DTYPE_BYTES, type Dtype } from "./dtype.ts";
 
@@ -17,8 +17,8 @@ interface Laid {
 }
 
 /**
- * The bytes of a file. Tensors are ordered by falling element size, then by name, which keeps each aligned and makes the
- * file a function of its content alone.
+ * The bytes of a file. Tensors are ordered by decreasing element size, then by name: all are aligned, and the file
+ * depends only on its content.
  * @throws LabError("internal") when a name repeats or data and shape disagree
  */
 export function writeSafetensors(

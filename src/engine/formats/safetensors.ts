@@ -1,6 +1,6 @@
 /**
- * Reading safetensors: eight bytes of header length, a JSON header, then the raw elements. Only the header is read on
- * opening; each tensor is fetched by its own byte range.
+ * Reads safetensors: eight bytes of header length, a JSON header, then the raw elements. Opening reads only the header;
+ * each tensor is fetched by its byte range.
  */
 import { isRecord, parseJson } from "../bytes/json.ts";
 import type { ByteSource } from "../bytes/source.ts";
@@ -10,11 +10,11 @@ import { DTYPE_BYTES, type Dtype, isDtype, toFloat32 } from "./dtype.ts";
 /** The first four bytes of a zip archive, as a little-endian number. */
 const ZIP = 0x04034b50n;
 
-/** Same bound as the format's own reader. */
+/** Same limit as the reference reader. */
 const MAX_HEADER = 100_000_000;
 
 export interface TensorInfo {
-  /** As the file spells it: "F32", "BF16", … */
+  /** As in the file: "F32", "BF16", … */
   readonly dtype: string;
   readonly shape: readonly number[];
   /** Bytes in the file. */
@@ -24,14 +24,14 @@ export interface TensorInfo {
 export interface Safetensors {
   /** File name, for messages. */
   readonly source: string;
-  /** In the order of their bytes, so that reading one after another goes through the file once. */
+  /** In byte order, so that reading them in turn reads the file sequentially. */
   readonly names: readonly string[];
   /** The header's `__metadata__`. */
   readonly metadata: Readonly<Record<string, string>>;
   has(name: string): boolean;
-  /** @throws LabError("bad-input") when there is no such tensor */
+  /** @throws LabError("bad-input") when the tensor does not exist */
   info(name: string): TensorInfo;
-  /** Row-major elements as f32. @throws LabError("unsupported") for an element type that is not handled */
+  /** Row-major elements as f32. @throws LabError("unsupported") for an unsupported element type */
   read(name: string): Promise<Float32Array<ArrayBuffer>>;
   /** The stored little-endian bytes. */
   readRaw(name: string): Promise<Uint8Array<ArrayBuffer>>;
@@ -47,8 +47,8 @@ interface Entry extends TensorInfo {
 }
 
 /**
- * Opens a file and checks its header before any tensor is used: lengths, offsets, overlaps and the size of the file.
- * @throws LabError("bad-input") naming the file and what is wrong with it
+ * Opens a file and validates its header: lengths, offsets, overlaps and the size of the file.
+ * @throws LabError("bad-input") naming the file and the problem
  */
 export async function openSafetensors(source: ByteSource): Promise<Safetensors> {
   const fail = (why: string): never => {
@@ -59,7 +59,7 @@ export async function openSafetensors(source: ByteSource): Promise<Safetensors> 
   if (source.size < 8) fail(`it has ${source.size} bytes, fewer than the eight of a header length`);
   const prefix = new DataView((await source.read(0, 8)).buffer);
   const declared = prefix.getBigUint64(0, true);
-  if ((declared & 0xffffffffn) === ZIP) fail("it is a zip archive under another name; unpack it first");
+  if ((declared & 0xffffffffn) === ZIP) fail("it is a zip archive; unpack it first");
   if (declared > BigInt(MAX_HEADER)) fail("its header length is implausible (is it a Git LFS pointer or a page?)");
   const headerLength = Number(declared);
   const dataStart = 8 + headerLength;
@@ -134,11 +134,11 @@ function parseHeader(bytes: Uint8Array, fail: Fail): Record<string, unknown> {
   return isRecord(value) ? value : fail("its header is not a JSON object");
 }
 
-/** Texts as they are, numbers and truth values as they are written; the format allows nothing else. */
+/** Strings unchanged, numbers and booleans as text; the format allows only these. */
 function stringsOf(value: unknown, fail: Fail): Record<string, string> {
   if (!isRecord(value)) return fail("its __metadata__ is not an object");
   const entries = Object.entries(value).map(([key, item]) => {
-    if (typeof item === "object") return fail(`${quote(key)} of its __metadata__ is no text`);
+    if (typeof item === "object") return fail(`${quote(key)} of its __metadata__ is not a string`);
     return [key, String(item)] as const;
   });
   return Object.fromEntries(entries);
@@ -169,7 +169,7 @@ function parseEntry(name: string, value: unknown, fail: Fail): Entry {
   return { dtype, shape: shape as number[], bytes: end - start, start, end };
 }
 
-/** Ranges must lie inside the file and must not overlap. @returns the names by their place in the file */
+/** Ranges must be inside the file and must not overlap. @returns the names in file order */
 function checkLayout(entries: ReadonlyMap<string, Entry>, dataSize: number, fail: Fail): string[] {
   const ordered = [...entries].sort(([, a], [, b]) => a.start - b.start || a.end - b.end);
   let reached = 0;

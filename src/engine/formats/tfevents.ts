@@ -12,7 +12,7 @@ export interface RunEvent {
   readonly texts?: Readonly<Record<string, string>>;
   /** PNG files by tag. */
   readonly images?: Readonly<Record<string, EventImage>>;
-  /** Settings for the tab of hyper-parameters; once a file. */
+  /** Settings for the hyper-parameter tab; once per file. */
   readonly settings?: Readonly<Record<string, number | string | boolean>>;
 }
 
@@ -55,12 +55,12 @@ function summaryValues({ values = {}, texts = {}, images = {}, settings, wallTim
   ];
 }
 
-/** SummaryMetadata that names the plug-in which reads the value. */
+/** SummaryMetadata that names the plug-in of the value. */
 function plugin(name: string, content: Uint8Array): Message {
   return bytes(1, message(text(1, name), bytes(2, content)));
 }
 
-/** The start of a session, as the plug-in of hyper-parameters reads it. */
+/** The session start record of the hyper-parameter plug-in. */
 function hyperParameters(settings: Readonly<Record<string, number | string | boolean>>, start: number): Message {
   const entries = Object.entries(settings).map(([name, value]) =>
     bytes(1, message(text(1, name), bytes(2, settingValue(value)))),
@@ -69,7 +69,7 @@ function hyperParameters(settings: Readonly<Record<string, number | string | boo
   return message(text(1, "_hparams_/session_start_info"), bytes(9, plugin("hparams", session)));
 }
 
-/** google.protobuf.Value: a field that is set has to be there, also where it is 0. */
+/** google.protobuf.Value: a set field must be written even if it is 0. */
 function settingValue(value: number | string | boolean): Message {
   if (typeof value === "number") return double(2, value);
   return typeof value === "string" ? text(3, value) : Uint8Array.of(4 << 3, value ? 1 : 0);
@@ -86,7 +86,7 @@ function record(payload: Message): Message {
   return out;
 }
 
-/** Rotated and shifted, so that a checksum of data that holds checksums stays meaningful. */
+/** Rotated and shifted, so that checksums inside the data do not weaken the checksum. */
 function maskedCrc(data: Uint8Array): number {
   const crc = crc32c(data);
   return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0;

@@ -1,4 +1,4 @@
-/** Runs in a folder that can only be read: the recorded run that is served with the page, or an exported one. */
+/** Read-only runs in a folder: the recorded run served with the page, or an exported run. */
 import type { ByteFolder, ByteSource } from "../bytes/source.ts";
 import { LabError } from "../errors.ts";
 import { comparePaths, isBelow, missingFile, type RunStore } from "./store.ts";

@@ -1,13 +1,13 @@
-/** How much more can be stored. */
+/** Free storage space. */
 import type { RunStore } from "./store.ts";
 
-/** Halvings of what was asked for: the answer is right to a 256th of it. */
+/** Number of halvings: the result is exact to 1/256 of the request. */
 const TRIES = 8;
 
 /**
- * Bytes that are free, as far as it matters for `wanted` of them: at least so many when they fit. Where room can be tried
- * it is, since browsers tell sites another quota than they hold them to. A trial takes the room for a moment, so nothing
- * else should be written meanwhile.
+ * Free bytes, as far as relevant for `wanted`: at least `wanted` if they fit. If possible, space is probed by allocation,
+ * because the quota that browsers report differs from the one they enforce. A probe uses the space for a moment, so do
+ * not write anything else at the same time.
  * @param wanted bytes
  */
 export async function freeRoom(store: RunStore, wanted: number): Promise<number> {

@@ -1,8 +1,8 @@
-/** One tab writes a run: a Web Lock per run is held while it trains. */
+/** Only one tab writes a run: it holds a Web Lock per run during training. */
 
 const PREFIX = "sa2va-lab/run/";
 
-/** The part of LockManager that takes a lock; `navigator.locks` fits. */
+/** The part of LockManager that requests a lock; implemented by `navigator.locks`. */
 export interface RunLocks {
   request(
     name: string,
@@ -12,9 +12,9 @@ export interface RunLocks {
 }
 
 /**
- * Takes the run for this worker.
- * @param locks null where there are none (Node): the run is then taken without a check
- * @returns the function that gives it back, or null when another tab holds it (open the run read-only then)
+ * Locks the run for this worker.
+ * @param locks null without lock support (Node): no check is made
+ * @returns the function that releases it, or null if another tab holds it (open the run read-only)
  */
 export async function holdRun(
   runId: string,
@@ -33,12 +33,12 @@ export async function holdRun(
   });
 }
 
-/** The part of LockManager that tells who has which lock. */
+/** The part of LockManager that lists held locks. */
 export interface LockList {
   query(): Promise<{ readonly held?: readonly { readonly name?: string }[] }>;
 }
 
-/** Runs that any tab of this browser has taken, this one's among them; none where there are no locks. */
+/** Runs locked by any tab of this browser, including this one; empty without lock support. */
 export async function heldRuns(
   locks: LockList | null = globalThis.navigator?.locks ?? null,
 ): Promise<ReadonlySet<string>> {

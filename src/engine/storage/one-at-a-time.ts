@@ -1,23 +1,23 @@
 /**
- * Files that are read, changed and written back: one change of a path at a time, or the later of two writes what the
- * earlier had not read yet. Requests of one worker wait in a chain, workers and tabs for each other's Web Lock.
+ * Serialises read-modify-write changes of a path, so that no change is lost. Changes in one worker wait in a chain;
+ * workers and tabs wait for a Web Lock.
  */
 
 const PREFIX = "sa2va-lab/change/";
 
-/** The part of LockManager that waits for a lock; `navigator.locks` fits. */
+/** The part of LockManager that waits for a lock; implemented by `navigator.locks`. */
 export interface ChangeLocks {
   request(name: string, callback: () => Promise<void>): Promise<unknown>;
 }
 
-/** The last change asked for of each path; settled ones are taken out. */
+/** The last pending change of each path; settled ones are removed. */
 const chains = new Map<string, Promise<void>>();
 
 /**
- * Does `change` when every change of the path asked for before is done, whether it succeeded or failed. It must not
- * ask for the same path again, which would wait for itself.
- * @param path of a file in the store of runs, or a name for what must not happen twice at once
- * @param locks null where there are none (Node): only this worker's changes are then kept apart
+ * Runs `change` after all earlier changes of the path have succeeded or failed. It must not request the same path again,
+ * which would deadlock.
+ * @param path a file in the run store, or a name of a critical section
+ * @param locks null without lock support (Node): only changes of this worker are serialised
  * @returns what `change` returns
  * @throws what `change` throws; a lock manager that fails, before anything is changed
  */
@@ -30,7 +30,7 @@ export async function oneAtATime<T>(
   const mine = before.then(() => (locks === null ? change() : underLock(locks, `${PREFIX}${path}`, change)));
   const settled = mine.then(
     () => undefined,
-    // Told to whoever asked for it; the next in the chain starts from what is stored.
+    // The caller receives the error; the next change starts from the stored content.
     () => undefined,
   );
   chains.set(path, settled);
@@ -46,6 +46,6 @@ async function underLock<T>(locks: ChangeLocks, name: string, change: () => Prom
   await locks.request(name, async () => {
     result = await change();
   });
-  // A lock manager calls back before it settles, or rejects.
+  // A lock manager calls back before it resolves, or rejects.
   return result as T;
 }

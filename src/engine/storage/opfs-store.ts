@@ -1,6 +1,6 @@
 /**
- * Runs in the origin's private file system (OPFS). Only dedicated workers have the synchronous handles it writes with.
- * Content goes to a second file, is flushed, and then takes the name of the first.
+ * Runs in the origin private file system (OPFS). Writing needs synchronous handles, which only dedicated workers have.
+ * Content is written to a second file, flushed, and then renamed.
  */
 import { inOrder } from "../bytes/in-order.ts";
 import { blobSource } from "../bytes/memory.ts";
@@ -17,25 +17,25 @@ import {
   type StoreUsage,
 } from "./store.ts";
 
-/** Entries of a folder that are looked at a time. */
+/** Folder entries read at a time. */
 const AT_ONCE = 16;
-/** One call of a handle takes at most this much: a single array of 2 GB fails in browsers. */
+/** Maximum bytes per handle call: a single array of 2 GB fails in browsers. */
 const PIECE = 64 * 2 ** 20;
-/** Endings of the second file and of the note that says it is complete; "%" followed by these is no escape of ours. */
+/** Suffixes of the second file and of its completion marker; they cannot occur in escaped names. */
 const NEW = ".%new";
 const READY = ".%ready";
 
-/** A file handle as browsers have it; `move` is newer than the type library. */
+/** A browser file handle; the type library lacks `move`. */
 export interface MovableFile extends FileSystemFileHandle {
   move?(name: string): Promise<void>;
 }
 
-/** Room of the origin in bytes; `navigator.storage` fits. */
+/** Storage estimate of the origin in bytes; implemented by `navigator.storage`. */
 export interface StorageEstimator {
   estimate(): Promise<{ usage?: number; quota?: number }>;
 }
 
-/** The store of this origin's runs, converted models or frozen features. @throws LabError("storage") when the browser has or allows no private file system */
+/** The store of this origin's runs, converted models or frozen features. @throws LabError("storage") without a private file system */
 export async function openOpfsStore(
   folder: "runs" | "models" | "features" = "runs",
   storage: StorageManager = navigator.storage,
@@ -45,7 +45,7 @@ export async function openOpfsStore(
     return opfsStore(await root.getDirectoryHandle(folder, { create: true }), storage);
   } catch (thrown) {
     const cause = thrown instanceof Error ? thrown.message : String(thrown);
-    throw new LabError("storage", `This browser keeps no files for the page (${cause}); ${folder} cannot be stored`, {
+    throw new LabError("storage", `This browser offers no file storage (${cause}); ${folder} cannot be stored`, {
       cause: thrown,
     });
   }
@@ -62,7 +62,7 @@ export function opfsStore(root: FileSystemDirectoryHandle, storage: StorageEstim
     }
     return at;
   };
-  /** Folder and escaped name of a file's place; null when the folder is missing. */
+  /** Folder handle and escaped name of a file; null when the folder is missing. */
   const place = async (path: string, create: boolean) => {
     const parts = pathParts(path);
     const parent = await folder(parts.slice(0, -1), create);
@@ -144,31 +144,31 @@ export function opfsStore(root: FileSystemDirectoryHandle, storage: StorageEstim
   };
 }
 
-/** Name of the file that tries room out; the listing leaves such endings out. */
+/** Name of the probe file; listings leave out its suffix. */
 const TRIAL = `room${NEW}`;
 
 /**
- * Browsers tell sites a quota that is not the one they hold them to, so the room is tried: an empty file of that length
- * is made and removed, which writes nothing.
+ * The quota that browsers report differs from the one they enforce, so space is probed: an empty file of that length is
+ * created and removed, which writes nothing.
  */
 async function fits(root: FileSystemDirectoryHandle, bytes: number): Promise<boolean> {
   try {
     const handle = await (await root.getFileHandle(TRIAL, { create: true })).createSyncAccessHandle();
     try {
       handle.truncate(bytes);
-      // Without an error the file can still be as short as before: Chrome's private windows say nothing.
+      // In private windows Chrome reports no error, but the file stays short.
       return handle.getSize() === bytes;
     } finally {
       handle.close();
       await optional(root.removeEntry(TRIAL));
     }
   } catch (thrown) {
-    // Anything else, such as another tab's trial, says nothing about the room; writing will tell.
+    // Other errors, such as a probe in another tab, are unrelated to space; the write will show.
     return nameOf(thrown) !== "QuotaExceededError";
   }
 }
 
-/** A path part as a name every file system takes: letters, digits, ".", "_" and "-" stay, all else is %XX of UTF-8. */
+/** Escapes a path part for every file system: letters, digits, ".", "_" and "-" stay, all else is %XX of UTF-8. */
 export function escapeName(part: string): string {
   return encodeURIComponent(part).replace(
     /[!'()*~]|^\.|\.$/g,
@@ -176,7 +176,7 @@ export function escapeName(part: string): string {
   );
 }
 
-/** New name → flush → switch. Browsers without `move` get a note that the new file is whole before the old is overwritten. */
+/** Write → flush → rename. Without `move`, a marker records that the new file is complete before the old is overwritten. */
 async function replace(parent: FileSystemDirectoryHandle, name: string, bytes: Uint8Array): Promise<void> {
   const fresh: MovableFile = await parent.getFileHandle(name + NEW, { create: true });
   try {
@@ -193,7 +193,7 @@ async function replace(parent: FileSystemDirectoryHandle, name: string, bytes: U
   await finishSwitch(parent, name);
 }
 
-/** Completes a switch that was cut off between the note and the last byte; does nothing otherwise. */
+/** Completes a replacement that was interrupted after the marker; does nothing otherwise. */
 async function finishSwitch(parent: FileSystemDirectoryHandle, name: string): Promise<void> {
   const note = await optional(parent.getFileHandle(name + READY));
   if (note === null) return;
@@ -236,12 +236,12 @@ function writeAll(handle: FileSystemSyncAccessHandle, bytes: Uint8Array, at: num
     const written = handle.write(bytes.subarray(done) as Uint8Array<ArrayBuffer>, { at: at + done });
     // Chrome's private windows return 2^32 − 8 when there is no room.
     if (written === 0 || written > bytes.length - done)
-      throw new DOMException("The file system took no more bytes", "QuotaExceededError");
+      throw new DOMException("The file system is full", "QuotaExceededError");
     done += written;
   }
 }
 
-/** Adds the files below a folder; what another worker removes while it is listed counts as absent. */
+/** Adds the files below a folder; files that another worker removes meanwhile are left out. */
 async function collect(folder: FileSystemDirectoryHandle, prefix: string, found: StoredFile[]): Promise<void> {
   const entries: [string, FileSystemHandle][] = [];
   const listed = folder.entries();
@@ -265,7 +265,7 @@ async function collect(folder: FileSystemDirectoryHandle, prefix: string, found:
   }
 }
 
-/** The part of a path that a name stands for; null for a name with escapes that stand for no text. */
+/** The path part of an escaped name; null for invalid escapes. */
 function decodedName(name: string): string | null {
   try {
     return decodeURIComponent(name);
@@ -275,13 +275,13 @@ function decodedName(name: string): string | null {
   }
 }
 
-/** Bytes of a file; null when there is none, or none any more. */
+/** Bytes of a file; null if it does not exist. */
 async function sizeOf(handle: FileSystemFileHandle | null): Promise<number | null> {
   const file = handle === null ? null : await optional(handle.getFile());
   return file?.size ?? null;
 }
 
-/** A File turns unreadable when another worker changes it; then the new one is read. */
+/** A File becomes unreadable when another worker changes it; then the new one is read. */
 async function stable<T>(path: string, read: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -296,7 +296,7 @@ async function stable<T>(path: string, read: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The value, or null when there is no such entry (or a folder where a file is asked for). */
+/** The value, or null when the entry does not exist or is a folder. */
 async function optional<T>(promise: Promise<T>): Promise<T | null> {
   try {
     return await promise;

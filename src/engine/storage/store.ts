@@ -1,6 +1,6 @@
 /**
- * Where runs live: the origin's private file system in a tab, a directory under Node, a map in tests. Paths are
- * "/" separated and relative; the first part is the id of a run.
+ * Storage of runs: the origin private file system in a tab, a directory under Node, a map in tests. Paths are relative
+ * and "/" separated; the first part is the id of a run.
  */
 import type { ByteSource } from "../bytes/source.ts";
 import { LabError } from "../errors.ts";
@@ -12,37 +12,37 @@ export interface StoredFile {
 }
 
 export interface StoreUsage {
-  /** Bytes taken. */
+  /** Bytes used. */
   readonly usage: number;
-  /** Bytes there may be in all; Infinity when the place sets no limit. */
+  /** Total bytes available; Infinity without a limit. */
   readonly quota: number;
 }
 
 export interface RunStore {
-  /** Replaces the file as a whole: a reader, also one after a crash, sees the old or the new content, never a mixture. */
+  /** Replaces the file atomically: a reader, also after a crash, sees the old or the new content. */
   write(path: string, content: Uint8Array | string): Promise<void>;
-  /** Adds to the end (creating the file) and flushes; a crash can leave a part of `content`. */
+  /** Appends (creating the file) and flushes; a crash can leave a part of `content`. */
   append(path: string, content: Uint8Array | string): Promise<void>;
-  /** @throws LabError("storage") when there is no such file */
+  /** @throws LabError("storage") when the file does not exist */
   read(path: string): Promise<Uint8Array<ArrayBuffer>>;
-  /** As read, decoded as UTF-8. */
+  /** Like read, decoded as UTF-8. */
   readText(path: string): Promise<string>;
-  /** Random access, for files too large to hold. @throws LabError("storage") when there is no such file */
+  /** Random access, for large files. @throws LabError("storage") when the file does not exist */
   open(path: string): Promise<ByteSource>;
   /** Bytes of the file, or null when there is none. */
   size(path: string): Promise<number | null>;
   /** The file of that path or all files below that folder ("" for everything), sorted by path. */
   list(prefix: string): Promise<readonly StoredFile[]>;
-  /** Removes the file or the folder with all it holds; nothing happens when there is none. "" is refused. */
+  /** Removes the file, or the folder with its content; does nothing if it does not exist. "" is refused. */
   remove(prefix: string): Promise<void>;
   usage(): Promise<StoreUsage>;
   /**
-   * Takes a run for this process, where other processes may write to the same place.
-   * @returns the function that gives it back
-   * @throws LabError("bad-input") naming the process that has it
+   * Locks a run for this process, if other processes may write to the same store.
+   * @returns the function that releases it
+   * @throws LabError("bad-input") naming the process that holds it
    */
   hold?(runId: string): Promise<() => void>;
-  /** Whether so many more bytes would be taken, where that can be tried without writing them. */
+  /** Whether this many more bytes fit, if the store can probe it without writing them. */
   fits?(bytes: number): Promise<boolean>;
 }
 
@@ -57,7 +57,7 @@ export function contentBytes(content: Uint8Array | string): Uint8Array {
 export function pathParts(path: string): readonly string[] {
   const parts = path.split("/");
   if (parts.some((part) => part === "" || part === "." || part === "..")) {
-    throw new LabError("storage", `"${path}" is no path inside the run store`, { subject: path });
+    throw new LabError("storage", `"${path}" is not a path inside the run store`, { subject: path });
   }
   return parts;
 }
@@ -75,7 +75,7 @@ export function missingFile(path: string, cause?: unknown): LabError {
   return new LabError("storage", `${path} is not in the run store`, { subject: path, cause });
 }
 
-/** The error for a full disk. `available` is null where the place does not tell. */
+/** The error for a full disk. `available` is null if unknown. */
 export function quotaError(path: string, needed: number, available: number | null, cause?: unknown): LabError {
   const room = available === null ? "the store is full" : `${Math.max(0, available)} bytes are free`;
   return new LabError(

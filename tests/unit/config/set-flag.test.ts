@@ -62,7 +62,7 @@ describe("--set", () => {
     ["groupSize=1", /^--set: groupSize must be a whole number from 2 to 64, not "1"$/],
     ["groupsize=8", /^--set: there is no setting "groupsize"$/],
     ["use_vllm=true", /^--set: there is no setting "use_vllm"$/],
-    ["num_epochs=2", /^--set: 2 epochs: a run here has a number of steps/],
+    ["num_epochs=2", /^--set: The length of a run is a number of steps, not 2 epochs/],
   ])("refuses %s with a sentence", (word, sentence) => {
     expect(() => chosen("--set", word)).toThrow(sentence);
   });
@@ -87,7 +87,7 @@ describe("options of other training scripts", () => {
       steps: 3,
     });
     expect(told[0]).toContain("kl_coef is beta 0.2");
-    expect(() => chosen("--num_epochs", "2")).toThrow(/2 epochs: a run here has a number of steps/);
+    expect(() => chosen("--num_epochs", "2")).toThrow(/a number of steps, not 2 epochs/);
     expect(() => chosen("--use_llm_judge")).toThrow(/use_llm_judge needs a judge/);
     const { given: judged } = chosen("--use_llm_judge", "--judge", "http://localhost:1/v1");
     expect(judged).toMatchObject({ loop1Meteor: 0.25, loop1Judge: 0.75 });

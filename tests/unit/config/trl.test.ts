@@ -154,7 +154,7 @@ describe("TRL's names", () => {
       steps: 4,
     });
     expect(config).toEqual({ ...defaultConfig(), groupSize: 6, epsilonLow: 0.1, steps: 4 });
-    expect(translated).toMatch(/num_generations gave way to groupSize/);
+    expect(translated).toMatch(/num_generations is overridden by groupSize/);
     expect(read({ epsilon: 0.5, epsilonHigh: 0.3 }).given).toEqual({ epsilonLow: 0.5, epsilonHigh: 0.3 });
   });
 
@@ -242,13 +242,13 @@ describe("TRL's names", () => {
   });
 
   it.each<[Record<string, unknown>, RegExp]>([
-    [{ max_steps: -1 }, /^max_steps -1 leaves the length to epochs/],
-    [{ max_steps: 31, num_iterations: 2 }, /^max_steps 31 is no multiple of num_iterations 2/],
+    [{ max_steps: -1 }, /^max_steps -1 sets the length in epochs/],
+    [{ max_steps: 31, num_iterations: 2 }, /^max_steps 31 is not a multiple of num_iterations 2/],
     [
       { per_device_train_batch_size: 6, num_generations: 4 },
-      /^per_device_train_batch_size 6 is no multiple of num_generations 4/,
+      /^per_device_train_batch_size 6 is not a multiple of num_generations 4/,
     ],
-    [{ num_epochs: 2 }, /^2 epochs: a run here has a number of steps; set steps to epochs × training rows/],
+    [{ num_epochs: 2 }, /^The length of a run is a number of steps, not 2 epochs; set steps to epochs × training rows/],
     [{ use_llm_judge: true }, /^use_llm_judge needs a judge: name it with --judge URL/],
     [
       { reward_weights: [1, 2] },
@@ -256,14 +256,14 @@ describe("TRL's names", () => {
     ],
     [
       { max_steps: 7, gradient_accumulation_steps: 2, steps_per_generation: 4 },
-      /^max_steps 7 is no multiple of the 2 updates/,
+      /^max_steps 7 is not a multiple of the 2 updates/,
     ],
-    [{ save_total_limit: null }, /^save_total_limit null keeps every checkpoint/],
+    [{ save_total_limit: null }, /^save_total_limit null is not possible/],
     [{ save_strategy: "epoch" }, /^save_strategy must be steps or no, not "epoch"/],
     [{ lr_scheduler_type: "linear" }, /^lr_scheduler_type: schedule must be one of /],
     [
       { lr_scheduler_type: "constant_with_warmup", warmup_steps: 5 },
-      /^lr_scheduler_type constant_with_warmup is not there/,
+      /^lr_scheduler_type constant_with_warmup is not supported/,
     ],
     [{ use_peft: false }, /^use_peft false trains all weights/],
     [{ num_generations: 1 }, /^num_generations: groupSize must be a whole number from 2 to 64, not "1"/],
@@ -340,7 +340,7 @@ prompt: |
 
   it.each([
     ["settings.json", "steps: 3", /^settings\.json is not JSON; the settings are kept$/],
-    ["a.json", "[1]", /^a\.json holds no object of settings/],
+    ["a.json", "[1]", /^a\.json is not an object of settings/],
     [
       "a.yaml",
       "deep:\n  steps: 3",
@@ -350,10 +350,10 @@ prompt: |
     [
       "a.yaml",
       '\nsteps: "3',
-      /^a\.yaml line 2 is not YAML that can be read \(Missing closing "quote\); the settings are kept$/,
+      /^a\.yaml cannot be parsed as YAML at line 2 \(Missing closing "quote\); the settings are kept$/,
     ],
-    ["a.yaml", `a: ${"[".repeat(300)}`, /^a\.yaml line 1 is not YAML that can be read/],
-    ["a.yaml", "- 3", /^a\.yaml holds no object of settings/],
+    ["a.yaml", `a: ${"[".repeat(300)}`, /^a\.yaml cannot be parsed as YAML at line 1/],
+    ["a.yaml", "- 3", /^a\.yaml is not an object of settings/],
     ["a.yaml", "\n# nothing\n", /^a\.yaml holds no settings$/],
   ])("that is something else is named: %s %j", (name, text, sentence) => {
     expect(() => readSettingsFile(text, name)).toThrow(sentence);

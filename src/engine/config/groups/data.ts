@@ -1,4 +1,4 @@
-/** Settings of the group "data": which rows and how many. */
+/** Settings of the group "data": selection and number of rows. */
 import type { Setting } from "../setting.ts";
 
 export const DATA_SETTINGS = {
@@ -35,7 +35,7 @@ export const DATA_SETTINGS = {
     max: 262144,
     step: 1,
     trl: "steps_per_generation",
-    help: "Micro-steps that are sampled together. More than the accumulation means several updates on one set of rollouts, all but the first off-policy; 0 samples anew for every update",
+    help: "Micro-steps that are sampled together. Above the accumulation, several updates use one set of rollouts, all but the first off-policy; 0 samples new rollouts for every update",
     advanced: true,
   },
   microRollouts: {
@@ -78,7 +78,7 @@ export const DATA_SETTINGS = {
     min: 0,
     max: 4294967295,
     step: 1,
-    help: "Decides which images are held out, and which of those choose the best checkpoint; the training seed does not, so runs of several seeds are scored on the same rows",
+    help: "Selects the held-out images and the selection images among them. The training seed has no effect on it, so runs with different training seeds are scored on the same rows",
     advanced: true,
   },
   selectionShare: {
@@ -89,7 +89,7 @@ export const DATA_SETTINGS = {
     min: 0,
     max: 0.5,
     step: 0.05,
-    help: "Share of the held-out images that choose the best checkpoint; reported numbers leave them out. 0 chooses no best checkpoint",
+    help: "Share of the held-out images that choose the best checkpoint; reported numbers exclude them. 0: no best checkpoint",
     advanced: true,
   },
   maxRows: {

@@ -1,4 +1,4 @@
-/** Settings of the judge: where it runs, what it asks, what it may spend. Its key is no setting and is stored nowhere. */
+/** Settings of the judge: provider, prompts, limits. The key is not a setting and is not stored with them. */
 import { choice, type Setting } from "../setting.ts";
 
 export const JUDGE_SETTINGS = {

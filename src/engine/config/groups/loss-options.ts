@@ -66,7 +66,7 @@ export const LOSS_OPTION_SETTINGS = {
   entropyCoefficientMin: {
     group: "objective",
     kind: "float",
-    label: "Entropy bonus, least",
+    label: "Entropy bonus, minimum",
     default: 0,
     min: 0,
     max: 1,
@@ -78,7 +78,7 @@ export const LOSS_OPTION_SETTINGS = {
   entropyCoefficientMax: {
     group: "objective",
     kind: "float",
-    label: "Entropy bonus, most",
+    label: "Entropy bonus, maximum",
     default: 1,
     min: 0,
     max: 1,
@@ -96,7 +96,7 @@ export const LOSS_OPTION_SETTINGS = {
     max: 1,
     step: 0.05,
     trl: "top_entropy_quantile",
-    help: "Only this share of a group's most uncertain actions keeps its policy term; 1 keeps all, the paper takes 0.2. KL stays on all",
+    help: "Share of a group's actions, highest entropy first, that keep their policy term; 1 keeps all, the paper uses 0.2. The KL term applies to all actions",
     advanced: true,
   },
   offPolicyThreshold: {

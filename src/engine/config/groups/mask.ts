@@ -1,4 +1,4 @@
-/** Settings of the group "mask": where loop 2's randomness enters. */
+/** Settings of the group "mask": the sampling point of loop 2. */
 import { choice, type Setting } from "../setting.ts";
 
 export const MASK_SETTINGS = {
@@ -64,9 +64,9 @@ export const MASK_SETTINGS = {
     default: "relative",
     choices: [
       choice("relative", "Standard deviation of the logits or the embedding"),
-      choice("absolute", "Logits, or the embedding's own unit"),
+      choice("absolute", "Logits, or the unit of the embedding"),
     ],
-    help: "Relative noise grows with the logits, so a policy that becomes surer is sampled as widely as before; absolute noise (0.3 to 0.5 logits for the field) lets it become surer",
+    help: "Relative noise grows with the logits, so the spread of samples stays the same when the policy becomes more certain. With absolute noise (0.3 to 0.5 logits for the field) the spread shrinks",
     advanced: true,
   },
   pixelTemperature: {
@@ -77,7 +77,7 @@ export const MASK_SETTINGS = {
     min: 0.01,
     max: 10,
     step: 0.1,
-    help: "Divides the logits before each pixel is drawn",
+    help: "Divides the logits before each pixel is sampled",
     advanced: true,
   },
   loop2Reach: {

@@ -33,7 +33,7 @@ export const MODEL_SETTINGS = {
     max: 0.9,
     step: 0.01,
     trl: "lora_dropout",
-    help: "Share of an adapter's inputs that is dropped in passes that train; sampling, partner and reference drop nothing, so above 0 the trained policy differs from the one that sampled. 0 suits reinforcement learning",
+    help: "Share of an adapter's inputs that is dropped in training passes. Sampling, partner and reference drop nothing, so above 0 the trained policy differs from the sampling policy. Use 0 for reinforcement learning",
     advanced: true,
   },
   maxTiles: {
@@ -72,7 +72,7 @@ export const MODEL_SETTINGS = {
     default: "f32",
     choices: [
       choice("f32", "f32, 4 bytes a weight"),
-      choice("f16", "f16, 2 bytes: as exact as a bfloat16 checkpoint"),
+      choice("f16", "f16, 2 bytes: at least the precision of a bfloat16 checkpoint"),
       choice("q8", "q8, 1.06 bytes"),
       choice("q4", "q4, 0.56 bytes"),
     ],

@@ -125,7 +125,7 @@ export const OPTIMISER_SETTINGS = {
     label: "Clip",
     default: "loop",
     choices: [choice("loop", "Each loop's gradient"), choice("sum", "The sum of the loops")],
-    help: "With both loops: clip each loop's gradient before they are summed, so that a large one cannot silence the other, or clip the sum once",
+    help: "With both loops: clip each loop's gradient before the sum, so that a large gradient cannot outweigh the other loop, or clip the sum once",
     advanced: true,
   },
   haltOnNan: {

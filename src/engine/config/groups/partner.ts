@@ -1,4 +1,4 @@
-/** Settings of the group "partner": the moving average that answers. */
+/** Settings of the group "partner": the moving average of the policy. */
 import type { Setting } from "../setting.ts";
 
 export const PARTNER_SETTINGS = {

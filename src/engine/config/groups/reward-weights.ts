@@ -1,6 +1,6 @@
 /**
  * Settings of the group "reward": the matrix loop × term. A reward is the sum of weight · value over the terms of its
- * loop; costs are taken away. What a term means is in rewards/composer/terms.ts.
+ * loop; costs are subtracted. rewards/composer/terms.ts defines the terms.
  */
 import type { NumberSetting, Setting } from "../setting.ts";
 

@@ -1,4 +1,4 @@
-/** Settings of the group "reward": how outcomes become the values of terms. Their weights are in reward-weights.ts. */
+/** Settings of the group "reward": how the values of terms are computed. The weights are in reward-weights.ts. */
 import { choice, type Setting } from "../setting.ts";
 
 export const REWARD_SETTINGS = {

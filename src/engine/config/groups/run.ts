@@ -1,4 +1,4 @@
-/** Settings of the group "run": how long, which loops, how often to save. */
+/** Settings of the group "run": length, loops, intervals. */
 import { choice, type Setting } from "../setting.ts";
 
 export const RUN_SETTINGS = {
@@ -85,7 +85,7 @@ export const RUN_SETTINGS = {
     max: 100,
     step: 1,
     trl: "save_total_limit",
-    help: "Number of recent checkpoints to keep; the best checkpoint is kept as well, where held-out rows are evaluated",
+    help: "Number of recent checkpoints to keep. If held-out rows are evaluated, the best checkpoint is always kept",
     advanced: true,
   },
   evalSteps: {
@@ -98,7 +98,7 @@ export const RUN_SETTINGS = {
     max: 100000,
     step: 1,
     trl: "eval_steps",
-    help: "Scores the held-out rows at the start, on this beat and at the end, always with the same draws; 0 is off",
+    help: "Evaluates the held-out rows at the start, every N steps and at the end, with fixed seeds; 0 is off",
   },
   bestMetric: {
     group: "run",
@@ -106,8 +106,8 @@ export const RUN_SETTINGS = {
     label: "Best checkpoint by",
     default: "reward",
     choices: [
-      choice("reward", "Own reward, sampled"),
-      choice("reward_greedy", "Own reward, greedy"),
+      choice("reward", "Run reward, sampled"),
+      choice("reward_greedy", "Run reward, greedy"),
       choice("loop1_sampled", "Loop 1 IoU, sampled"),
       choice("loop1_greedy", "Loop 1 IoU, greedy"),
       choice("loop2_sampled", "Loop 2 METEOR, sampled"),
@@ -115,7 +115,7 @@ export const RUN_SETTINGS = {
       choice("grounding_iou", "Grounding IoU"),
       choice("caption_meteor", "Caption METEOR"),
     ],
-    help: "Score whose mean over the selection rows chooses the best checkpoint. Own reward is the reward that the run trains on, averaged over the loops that train; the other scores ignore the judge and user-written rewards",
+    help: "Score whose mean over the selection rows chooses the best checkpoint. The run reward is the reward that the run trains on, averaged over its loops; the other scores ignore the judge and custom rewards",
     advanced: true,
   },
   evalRows: {
@@ -135,7 +135,7 @@ export const RUN_SETTINGS = {
     kind: "flag",
     label: "Judge held-out rows",
     default: true,
-    help: "Evaluations ask the judge where the reward has a judge term, from the same budget as training; without it held-out rewards are named as without judge",
+    help: "Uses the judge in evaluations if the reward has a judge term; its requests count against the budget of training. If off, held-out rewards are labelled “without judge”",
     advanced: true,
   },
 } as const satisfies Record<string, Setting>;

@@ -1,4 +1,4 @@
-/** Settings of the group "sampling": how rollouts are drawn. */
+/** Settings of the group "sampling" of rollouts. */
 import type { Setting } from "../setting.ts";
 
 export const SAMPLING_SETTINGS = {

@@ -1,4 +1,4 @@
-/** Settings of the group "supervised": losses of the mode that imitates the data. */
+/** Settings of the group "supervised": losses of the supervised mode. */
 import type { Setting } from "../setting.ts";
 
 export const SUPERVISED_SETTINGS = {
@@ -31,7 +31,7 @@ export const SUPERVISED_SETTINGS = {
     min: 16,
     max: 65536,
     step: 16,
-    help: "Number of points at which larger masks are compared, mostly where the prediction is least certain",
+    help: "Number of points at which larger masks are compared. Most points are where the prediction is least certain",
     advanced: true,
   },
 } as const satisfies Record<string, Setting>;
