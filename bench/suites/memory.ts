@@ -40,7 +40,7 @@ export interface MemoryRow {
   readonly rss_bytes: number;
 }
 
-/** Steps of the cheapest settings that still play both loops. */
+/** Steps of the cheapest settings that still sample both loops. */
 const SETTINGS = {
   groupSize: 2,
   promptsPerStep: 1,

@@ -8,9 +8,10 @@ import { lossSettingsOf } from "../../src/engine/rl/objective/loss-config.ts";
 import type { LossSettings } from "../../src/engine/rl/objective/loss-types.ts";
 import { captionMask } from "../../src/engine/rl/step/actions.ts";
 import { lossGradients } from "../../src/engine/rl/step/backward.ts";
-import type { GroupGradients } from "../../src/engine/rl/step/group-gradients.ts";
+import type { Group } from "../../src/engine/rl/step/group.ts";
+import type { GroupGradients } from "../../src/engine/rl/step/loss-inputs.ts";
 import { microGradients, splits } from "../../src/engine/rl/step/micro-batch.ts";
-import type { Playout } from "../../src/engine/rl/step/playout.ts";
+import type { Rollout } from "../../src/engine/runs/records.ts";
 import { useGpu } from "../support/gpu.ts";
 import { cheapConfig } from "../support/session.ts";
 import { gradientGap, type TinyGroup, tinyGroup } from "../support/tiny-group.ts";
@@ -23,20 +24,20 @@ beforeAll(async () => {
 });
 
 /** The tiny group as the loss sees it; what only records need is left out. */
-function playout(): Playout {
+function sampled(): Group {
   const { model, prompt, completions } = tiny;
   const { mask, width: actions } = captionMask(completions, false);
   return {
-    rollouts: completions.length,
+    rollouts: completions.map(() => ({}) as Rollout),
     actions,
     mask,
-    rowWeights: null,
+    weights: null,
     splitsRows: true,
     logProbs: (weights, own, rows) => {
       const chosen = rows === undefined ? completions : completions.slice(rows.from, rows.to);
       return captionLogProbs(model, weights, own, prompt, chosen, FULL_SAMPLING, actions);
     },
-  } as Playout;
+  } as Partial<Group> as Group;
 }
 
 /** The group's gradient, all of it at once for 0 rows. */
@@ -49,17 +50,20 @@ async function gradientsOf(
   rows: number,
 ): Promise<GroupGradients> {
   const { set, features } = tiny;
-  const own = playout();
+  const group: Group = {
+    ...sampled(),
+    scores: { advantages, mean: 0, std: 1, stdUsed: 1, present: advantages.length, zeroSpread: false },
+    ...(refLogps === null ? {} : { refLogps }),
+  };
   const shared = { weights, parameters: set, names: Object.keys(set), settings, loopWeight };
-  const group = { playout: own, advantages, oldLogps: null, refLogps };
-  if (splits(own, rows)) return await microGradients({ ...shared, group, features }, rows);
-  return await lossGradients({ ...shared, groups: [group], score: (view) => [own.logProbs(view, features)] });
+  if (splits(group, rows)) return await microGradients({ ...shared, group, features }, rows);
+  return await lossGradients({ ...shared, groups: [group], score: (view) => [group.logProbs(view, features)] });
 }
 
 async function gradients(changes: Partial<LabConfig>, microRows: number, recompute: boolean) {
   const { model, set } = tiny;
   const config = cheapConfig({ beta: 0.1, ...changes });
-  const group = playout();
+  const group = sampled();
   const active = group.mask.reduce((sum, m) => sum + m, 0);
   const settings = lossSettingsOf(config, config.entropyCoefficient, 1, active, config.maxNewTokens);
   const plain = weightsView(model.frozen, set, 2);
@@ -92,7 +96,7 @@ describe("micro-batches over rollouts", () => {
     expect(split.readback.loss).toBeCloseTo(whole.readback.loss, 5);
     expect(split.readback.klPenalty).toBeCloseTo(whole.readback.klPenalty, 5);
     const gap = split.readback.logps.map((value, at) => Math.abs(value - (whole.readback.logps[at] as number)));
-    const counted = gap.filter((_gap, at) => playout().mask[at] === 1);
+    const counted = gap.filter((_gap, at) => sampled().mask[at] === 1);
     expect(Math.max(...counted)).toBeLessThan(2e-6);
     expect([whole.left, split.left]).toEqual([0, 0]);
   });

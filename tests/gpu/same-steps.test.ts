@@ -82,7 +82,7 @@ function groupNumbers({ step, loop, group, rollouts, ...rest }: GroupRecord): [s
   ];
 }
 
-async function play(changes: Partial<LabConfig>): Promise<Recorded> {
+async function record(changes: Partial<LabConfig>): Promise<Recorded> {
   const from = lab.events.length;
   const run = await lab.start(changes);
   await run.done;
@@ -112,7 +112,7 @@ async function play(changes: Partial<LabConfig>): Promise<Recorded> {
 
 it.each(Object.keys(CASES) as Case[])("a run repeats what is recorded: %s", async (name) => {
   const path = join(root, "tests", "fixtures", "steps", `${name}.json`);
-  const found = JSON.parse(JSON.stringify(await play(CASES[name]))) as Recorded;
+  const found = JSON.parse(JSON.stringify(await record(CASES[name]))) as Recorded;
   if (MODE === "write") await writeFile(path, `${JSON.stringify(found, null, 1)}\n`);
   const recorded = JSON.parse(await readFile(path, "utf8")) as Recorded;
   expect(found.groups.map(({ id, text }) => [id, text])).toEqual(recorded.groups.map(({ id, text }) => [id, text]));

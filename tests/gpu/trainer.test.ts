@@ -196,7 +196,7 @@ describe("one step with", () => {
     expect((await lab.metrics(started.manifest.id)).flatMap(notFinite)).toEqual([]);
   });
 
-  it("an accumulation of 2 plays two groups a loop on different rows", async () => {
+  it("an accumulation of 2 samples two groups a loop on different rows", async () => {
     lab.events.length = 0;
     const row = await oneStep({ accumulation: 2, loops: "1" });
     const groups = lab.events.flatMap((event) => (event.type === "group" ? [event.group] : []));

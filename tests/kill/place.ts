@@ -1,7 +1,7 @@
 /** Where runs are killed: under Node, or in a browser. Both give the same kinds of answer. */
 import type { RunFiles } from "./same-run.ts";
 
-/** Settings of the run: the cheapest that plays both loops, with a checkpoint at every step. */
+/** Settings of the run: the cheapest that samples both loops, with a checkpoint at every step. */
 export const SETTINGS = { saveSteps: 1, steps: 2 } as const;
 
 /** One life of a process: it ended by itself, or was killed at a moment. */

@@ -4,7 +4,7 @@ import { type BrowserOptions, openBrowser, type WatchedPage } from "../../script
 import { servePage } from "../../scripts/lib/page-server.ts";
 import { WAIT } from "./hang.ts";
 
-/** The cheapest run that plays both loops; a software adapter needs seconds for a step. */
+/** The cheapest run that samples both loops; a software adapter needs seconds for a step. */
 export const CHEAP_RUN = {
   steps: "2",
   groupSize: "2",

@@ -27,7 +27,7 @@ import { WAIT } from "./hang.ts";
 /** Folder of the pocket model. */
 export const POCKET = join(root, "public", "pocket", "model");
 
-/** The cheapest settings that still play both loops with a spread of rewards. */
+/** The cheapest settings that still sample both loops with a spread of rewards. */
 export const CHEAP = {
   groupSize: 2,
   promptsPerStep: 1,

@@ -105,7 +105,7 @@ export function benchWork(parts: BenchParts): BenchWork {
       const { state } = benchStore.getState();
       if (state === "idle") return;
       if (state === "sampling") {
-        // The trainer ends the group that it plays and answers; until then it could not sample anew.
+        // The trainer ends the group that it samples and answers; until then it could not sample anew.
         parts.stop();
         return;
       }

@@ -1,5 +1,11 @@
 /** Values derived from several settings. */
+import { LOOP_IDS, type LoopId } from "../rl/loops/abouts.ts";
 import type { LabConfig } from "./table.ts";
+
+/** The loops that train, in order. */
+export function activeLoops({ loops }: Pick<LabConfig, "loops">): readonly LoopId[] {
+  return LOOP_IDS.filter((id) => loops === "both" || loops === String(id));
+}
 
 /** Whether a reference pass is needed: KL has a weight, or the ratio is taken against the reference. */
 export function needsReference({ beta, objective }: Pick<LabConfig, "beta" | "objective">): boolean {

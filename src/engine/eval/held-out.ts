@@ -1,6 +1,6 @@
 /**
  * Held-out evaluation: fixed rows, fixed draws, so that two points of a run differ by their weights alone. Both loops as
- * the run plays them (sampling settings, mask policy) and without sampling, scored by IoU and METEOR and by the run's own
+ * the run samples them (sampling settings, mask policy) and without sampling, scored by IoU and METEOR and by the run's own
  * reward, and the two truths that a private language or a drifting mask decoder would hurt: caption → mask IoU and
  * mask → caption METEOR against the data set.
  */
@@ -113,7 +113,7 @@ async function scoreTogether(deps: EvalDeps, own: RunReward, asked: readonly Ask
     })),
   );
 
-  // Loop 2: the mask without sampling and those that the run's mask policy plays, described by the partner.
+  // Loop 2: the mask without sampling and those that the run's mask policy samples, described by the partner.
   const sampledMasks = await masksOf(deps, asked, sizes);
   const partnerCaptions = await describePictures(
     model,
@@ -148,7 +148,7 @@ async function scoreTogether(deps: EvalDeps, own: RunReward, asked: readonly Ask
 
 type SampledMasks = Pick<Answers, "masks" | "weights">;
 
-/** For each row the mask without sampling, then those that the mask policy plays for the true caption. */
+/** For each row the mask without sampling, then those that the mask policy samples for the true caption. */
 async function masksOf(
   { model, config, policy }: EvalDeps,
   asked: readonly Asked[],

@@ -22,7 +22,7 @@ export interface Answers {
   readonly found: readonly (FoundMask | null)[];
   /** The policy's masks for the true caption. */
   readonly masks: readonly FoundMask[];
-  /** Probability of each sampled mask where all actions are played; null for independent samples. */
+  /** Probability of each sampled mask where they are all actions; null for independent samples. */
   readonly weights: readonly number[] | null;
   /** What the partner says of the masks; null for one that covers no visual token. */
   readonly partnerCaptions: readonly (string | null)[];

@@ -36,7 +36,7 @@ export function runReward(config: LabConfig): RunReward {
 export interface LoopFacts {
   readonly greedy: RolloutFacts;
   readonly sampled: readonly RolloutFacts[];
-  /** Probability of each sampled one where all actions are played; null for independent samples. */
+  /** Probability of each sampled one where they are all actions; null for independent samples. */
   readonly weights: readonly number[] | null;
 }
 

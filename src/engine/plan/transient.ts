@@ -54,7 +54,7 @@ export interface TransientForecast {
   readonly cache: number;
   /** Worst of the towers' forward pass and the two loops' backward passes. */
   readonly activations: number;
-  /** Features and keys and values while groups are played, or some features and activations in a backward pass. */
+  /** Features and keys and values while groups are sampled, or some features and activations in a backward pass. */
   readonly peak: number;
 }
 
@@ -79,7 +79,7 @@ export function transientForecast(
   options: TransientOptions,
 ): TransientForecast {
   const picture = featureBytes(config, shape.tiles);
-  // A loop's pictures are all there while its groups are played.
+  // A loop's pictures are all there while its groups are sampled.
   const features = shape.groups * picture;
   const cache = cacheBytes(config, shape);
   const towers = F32 * TOWER_COPIES * (config.sam2.imageSize / 4) ** 2 * config.sam2.embedDim;

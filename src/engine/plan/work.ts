@@ -15,7 +15,7 @@ export interface WorkOptions {
   readonly microBatches: boolean;
   readonly reference: boolean;
   readonly passes: number;
-  /** Masks played in a group of loop 2. */
+  /** Masks sampled in a group of loop 2. */
   readonly masksPerGroup: number;
   readonly partnerTokens: number;
   /** Share of pictures whose features are not in the cache, 0 … 1. */

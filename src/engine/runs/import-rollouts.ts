@@ -7,6 +7,7 @@ import { parseRle, type Rle } from "../data/mask/rle.ts";
 import { dropUnseen, LabError, quote, thrownText, toLabError } from "../errors.ts";
 import type { BenchRollout, UnscoredGroup } from "../rewards/bench/bench-group.ts";
 import type { GroupRecord } from "./records.ts";
+import { factsOf } from "./rollout-facts.ts";
 import { groupsFromArrow } from "./rollouts-arrow.ts";
 
 /** Groups of a file, whichever of the two forms it has. @throws LabError("bad-input") naming file, line and cause */
@@ -37,20 +38,12 @@ function fromRecord(group: GroupRecord): UnscoredGroup {
     rollouts: group.rollouts.map((rollout, index) => ({
       id: `${key}-${index}`,
       completion: rollout.completion,
-      facts: {
-        loop: rollout.loop,
-        reference: rollout.referenceCaption,
-        caption: rollout.loop === 1 ? rollout.caption : rollout.captionPrime,
-        given: rollout.givenMask,
-        predicted: rollout.predictedMask,
-        confidence: rollout.terms.find((term) => term.name === "confidence")?.value ?? null,
-        truncated: rollout.truncated,
-      },
+      facts: factsOf(group.loop, rollout),
     })),
   };
 }
 
-/** How the mask policy that plays its whole action set names its actions. */
+/** How the mask policy whose group is its whole action set names its actions. */
 const CANDIDATE = /^candidate \d+$/;
 
 /**

@@ -1,8 +1,8 @@
 import type { Rle } from "../data/mask/rle.ts";
 import type { RewardTerm } from "../rewards/term.ts";
+import type { LoopId } from "../rl/loops/abouts.ts";
 
-/** Loop 1: mask → caption (policy) → mask′ (partner). Loop 2: caption → mask (policy) → caption′ (partner). */
-export type LoopId = 1 | 2;
+export type { LoopId } from "../rl/loops/abouts.ts";
 
 /** One action of a completion: a caption token in loop 1, a grid cell or candidate of the mask policy in loop 2. */
 export interface ActionRecord {
@@ -28,14 +28,8 @@ export interface ActionRecord {
   readonly clipped: boolean;
 }
 
-/** One rollout, complete enough to redraw and to recompute every number shown about it. */
-export interface RolloutRecord {
-  /** `<step>-<loop>-<group>-<index>`. */
-  readonly id: string;
-  readonly step: number;
-  readonly loop: LoopId;
-  readonly group: number;
-  readonly index: number;
+/** One rollout as its loop sampled and scored it. */
+export interface Rollout {
   /** RegionSample.id of the row. */
   readonly rowId: string;
   readonly imageId: string;
@@ -57,10 +51,20 @@ export interface RolloutRecord {
   readonly greedyMask: Rle | null;
   readonly reward: number | null;
   readonly terms: readonly RewardTerm[];
-  readonly advantage: number;
-  readonly actions: readonly ActionRecord[];
   /** Hit the length limit without an end token. */
   readonly truncated: boolean;
+}
+
+/** A rollout after its update, complete enough to redraw and to recompute every number shown about it. */
+export interface RolloutRecord extends Rollout {
+  /** `<step>-<loop>-<group>-<index>`. */
+  readonly id: string;
+  readonly step: number;
+  readonly loop: LoopId;
+  readonly group: number;
+  readonly index: number;
+  readonly advantage: number;
+  readonly actions: readonly ActionRecord[];
 }
 
 /** The G rollouts of one prompt. */

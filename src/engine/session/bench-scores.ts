@@ -1,8 +1,7 @@
 /** Rewards and advantages of the groups of the bench, as a run would give them. */
 import type { BenchGroup, UnscoredGroup } from "../rewards/bench/bench-group.ts";
 import type { ScoredRollout } from "../rewards/types.ts";
-import { groupScores } from "../rl/objective/advantages.ts";
-import { type AdvantageConfig, advantageSettings, rewardGroup } from "../rl/objective/group-advantages.ts";
+import { type AdvantageConfig, scoreGroups } from "../rl/objective/group-advantages.ts";
 
 /** @param scores one per rollout. The advantages are those of a batch of this group alone, see `withAdvantages` */
 export function scoredGroup(
@@ -28,18 +27,11 @@ export function withAdvantages(groups: readonly BenchGroup[], config: AdvantageC
   }
   const found = new Map<BenchGroup, BenchGroup>();
   for (const own of batches.values()) {
-    const rewards = own.map(({ rollouts, weights }) =>
-      rewardGroup(
-        rollouts.map(({ reward }) => reward),
-        rollouts.map(({ terms }) => terms),
-        weights,
-      ),
-    );
-    groupScores(rewards, advantageSettings(config)).forEach(({ mean, std, zeroSpread, advantages }, at) => {
+    for (const [at, { mean, std, zeroSpread, advantages }] of scoreGroups(own, config).entries()) {
       const group = own[at] as BenchGroup;
       const rollouts = group.rollouts.map((rollout, n) => ({ ...rollout, advantage: advantages[n] ?? 0 }));
       found.set(group, { ...group, mean, std, zeroSpread, rollouts });
-    });
+    }
   }
   return groups.map((group) => found.get(group) as BenchGroup);
 }

@@ -11,21 +11,21 @@ import type { StartAdapter } from "../model/adapter/start-adapter.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { createFeatureCache } from "../policy/features.ts";
 import type { BenchGroup } from "../rewards/bench/bench-group.ts";
-import type { RewardScorer, RolloutFacts } from "../rewards/types.ts";
+import type { RewardScorer } from "../rewards/types.ts";
+import { LOOP_CODE } from "../rl/loops/registry.ts";
 import { disposeState } from "../rl/optim/training-state.ts";
 import { adapterBlocker, startState } from "../rl/run/start-run.ts";
 import type { StepContext } from "../rl/step/context.ts";
-import { rolloutLoop1 } from "../rl/step/loop1.ts";
-import { rolloutLoop2 } from "../rl/step/loop2.ts";
-import type { Playout } from "../rl/step/playout.ts";
+import type { Group } from "../rl/step/group.ts";
 import { runWeights } from "../rl/step/run-weights.ts";
 import type { LoopId } from "../runs/records.ts";
+import { factsOf } from "../runs/rollout-facts.ts";
 import { scoredGroup } from "./bench-scores.ts";
 
 export interface BenchInput {
   readonly context: Omit<StepContext, "step" | "phase">;
   readonly rows: (index: number) => Promise<TrainingRow>;
-  /** Data-set indices of the rows, in the order in which they are played. */
+  /** Data-set indices of the rows, in the order in which they are sampled. */
   readonly indices: readonly number[];
   readonly loops: readonly LoopId[];
   /** Called with each group as soon as it is scored. */
@@ -70,7 +70,7 @@ export async function benchFromStart(start: BenchStart, input: Omit<BenchInput, 
 }
 
 /**
- * Plays every row once per loop. A row's draws depend on its place in the data set and the seed alone, so that a bench
+ * Samples a group of every row in each loop. A row's draws depend on its place in the data set and the seed alone, so that a bench
  * over part of a shard repeats what one over all of it says.
  * @throws LabError("cancelled") when the signal aborts; groups that were handed out stay good
  */
@@ -85,34 +85,22 @@ export async function sampleBench(input: BenchInput): Promise<void> {
     for (const loop of loops) {
       await stopIfAsked();
       const own: StepContext = { ...context, step: index + 1, phase: stopIfAsked };
-      const { playouts } = loop === 1 ? await rolloutLoop1(own, [row]) : await rolloutLoop2(own, [row]);
+      const { groups } = await LOOP_CODE[loop].rollout(own, [row]);
       try {
         checkDevice();
-        for (const playout of playouts) onGroup(benchGroup(own, playout));
+        for (const group of groups) onGroup(benchGroup(own, group));
       } finally {
-        for (const playout of playouts) playout.dispose();
+        for (const group of groups) group.dispose();
       }
     }
   }
 }
 
-function benchGroup({ config, step }: StepContext, playout: Playout): BenchGroup {
-  const { loop, row, rowWeights, drafts } = playout;
+function benchGroup({ config, step }: StepContext, { loop, row, weights, rollouts }: Group): BenchGroup {
   const key = `${step}-${loop}`;
-  const scores = drafts.map((draft) => ({ reward: draft.reward, terms: draft.terms }));
-  const rollouts = drafts.map((draft, index) => {
-    const confidence = draft.terms.find((term) => term.name === "confidence")?.value ?? null;
-    const facts: RolloutFacts = {
-      loop,
-      reference: draft.referenceCaption,
-      caption: loop === 1 ? draft.caption : draft.captionPrime,
-      given: draft.givenMask,
-      predicted: draft.predictedMask,
-      confidence,
-      truncated: draft.truncated,
-    };
-    return { id: `${key}-${index}`, facts, completion: draft.completion };
-  });
   const { id: rowId, imageId } = row.summary;
-  return scoredGroup({ key, batch: "", loop, rowId, imageId, weights: rowWeights, rollouts }, scores, config);
+  const unscored = rollouts.map((rollout, index) => {
+    return { id: `${key}-${index}`, facts: factsOf(loop, rollout), completion: rollout.completion };
+  });
+  return scoredGroup({ key, batch: "", loop, rowId, imageId, weights, rollouts: unscored }, rollouts, config);
 }

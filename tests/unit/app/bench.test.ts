@@ -1,4 +1,4 @@
-/** The work of the reward bench, with files and scores by the engine's own parts; the trainer is played by hand. */
+/** The work of the reward bench, with files and scores by the engine's own parts; the test stands in for the trainer. */
 import { readFile } from "node:fs/promises";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { benchWork } from "../../../src/app/clients/bench-work.ts";

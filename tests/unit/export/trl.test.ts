@@ -51,7 +51,7 @@ let prompts: readonly Prompt[] = [];
 let answers: readonly (readonly number[])[] = [];
 
 /** A group whose prompt and answer are what the policy would be given and say. */
-function played(loop: 1 | 2, prompt: Prompt, answer: readonly number[]): GroupRecord {
+function sampled(loop: 1 | 2, prompt: Prompt, answer: readonly number[]): GroupRecord {
   const base = group(3, loop, loop - 1, 2);
   const actions = base.rollouts[1]?.actions as readonly ActionRecord[];
   return {
@@ -79,8 +79,8 @@ beforeAll(async () => {
   answers = ["a red square", SEG_ANSWER].map((text) => encodeAnswer(tokenizer, "qwen_chat", text).ids);
   run = await createRun(nodeStore(scratch), manifest("for-trl", { config: CONFIG }));
   await run.appendGroups(3, [
-    played(1, prompts[0] as Prompt, answers[0] as number[]),
-    played(2, prompts[1] as Prompt, answers[1] as number[]),
+    sampled(1, prompts[0] as Prompt, answers[0] as number[]),
+    sampled(2, prompts[1] as Prompt, answers[1] as number[]),
   ]);
   const factors = initLora(config.language, 2, () => 0.5);
   const params = new Map(factors.map(({ name, shape, values }) => [name, { shape, data: values }] as const));
@@ -134,7 +134,7 @@ test("completions hold the prompt's tokens, not their number", async () => {
   expect(rows.map((row) => row.completion_ids)).toEqual([0, 0, 1, 1].map((at) => answers[at]));
   for (const row of rows) expect((row.sampling_logps as number[]).length).toBe((row.action_ids as number[]).length);
   // A run of an older version has no ids; the text is whole all the same.
-  await run.appendGroups(4, [{ ...group(4, 1, 1, 1), rollouts: played(1, prompts[0] as Prompt, [1]).rollouts }]);
+  await run.appendGroups(4, [{ ...group(4, 1, 1, 1), rollouts: sampled(1, prompts[0] as Prompt, [1]).rollouts }]);
   const later = await collectFiles(await exportFiles(run, "trl", null, null));
   const [old] = new TextDecoder().decode(later["completions/completions_00004.jsonl"]).split("\n");
   expect(JSON.parse(old as string)).toMatchObject({ prompt: prompts[0]?.full, prompt_ids: null });

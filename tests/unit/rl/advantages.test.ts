@@ -117,7 +117,9 @@ describe("group advantages", () => {
       [0, 0],
     ];
     const terms = rows.map(([a = 0, b = 0]) => [term("iou", a, 1), term("meteor", b, 1), term("leak", null, 0)]);
-    const group = rewardGroup([1, 1, 1.2, 0], terms, null);
+    const rewards = [1, 1, 1.2, 0];
+    const rollouts = rewards.map((reward, n) => ({ reward, terms: terms[n] ?? [] }));
+    const group = rewardGroup({ rollouts, weights: null });
     expect(group.parts.map(({ weight }) => weight)).toEqual([1, 1]);
     const [scores] = groupScores([group], settings({ aggregation: "normalize_then_sum", eps: 1e-4 }));
     expect(scores?.advantages[0]).not.toBeCloseTo(scores?.advantages[1] as number, 3);

@@ -1,18 +1,18 @@
 import { describe, expect, it } from "vitest";
 import { gridOf } from "../../../src/app/components/rollout/action-colour.ts";
 import { type LossType, lossSettings } from "../../../src/engine/rl/objective/loss-types.ts";
-import type { LossReadback, MeasuredGroup } from "../../../src/engine/rl/step/group-gradients.ts";
+import type { Group } from "../../../src/engine/rl/step/group.ts";
 import { groupRecord } from "../../../src/engine/rl/step/group-record.ts";
-import type { Playout } from "../../../src/engine/rl/step/playout.ts";
+import type { LossReadback } from "../../../src/engine/rl/step/loss-inputs.ts";
 import { loopMetrics, overPasses } from "../../../src/engine/rl/step/step-metrics.ts";
 import { groupsFromArrow, groupsToArrow } from "../../../src/engine/runs/rollouts-arrow.ts";
 
 const mask = { size: [1, 2] as const, counts: "02" };
 
 /** A group of two rollouts of `side`² cells each, sampled with log-probabilities of -1. */
-function played(side: number, changes: Partial<Playout> = {}): Playout {
+function sampled(side: number, changes: Partial<Group> = {}): Group {
   const actions = side * side;
-  const draft = {
+  const rollout = {
     rowId: "row",
     imageId: "picture",
     prompt: "",
@@ -29,8 +29,7 @@ function played(side: number, changes: Partial<Playout> = {}): Playout {
   return {
     loop: 2,
     group: 0,
-    row: { summary: { id: "row" } } as Playout["row"],
-    rollouts: 2,
+    row: { summary: { id: "row" } } as Group["row"],
     actions,
     labels: [0, 1].map(() =>
       Array.from({ length: actions }, (_, at) => ({ id: 1, label: `cell ${Math.floor(at / side)},${at % side}` })),
@@ -38,10 +37,8 @@ function played(side: number, changes: Partial<Playout> = {}): Playout {
     promptIds: [1],
     mask: new Float32Array(2 * actions).fill(1),
     samplingLogps: new Float32Array(2 * actions).fill(-1),
-    rowWeights: null,
-    rewards: [0, 1],
-    terms: [[], []],
-    drafts: [0, 1].map((reward) => ({ ...draft, reward })),
+    weights: null,
+    rollouts: [0, 1].map((reward) => ({ ...rollout, reward })),
     logProbs: () => {
       throw new Error("not asked here");
     },
@@ -51,18 +48,18 @@ function played(side: number, changes: Partial<Playout> = {}): Playout {
   };
 }
 
-function measured(playout: Playout, old: number, reference: number | null = null): MeasuredGroup {
-  const filled = (value: number) => new Float32Array(2 * playout.actions).fill(value);
+function trained(group: Group, old: number, reference: number | null = null): Group {
+  const filled = (value: number) => new Float32Array(2 * group.actions).fill(value);
   return {
-    playout,
+    ...group,
     scores: { advantages: [-1, 1], mean: 0.5, std: 0.7, stdUsed: 0.7, present: 2, zeroSpread: false },
-    refLogps: reference === null ? null : filled(reference),
+    ...(reference === null ? {} : { refLogps: filled(reference) }),
     oldLogps: filled(old),
   };
 }
 
-function readback(playout: Playout, logp: number): LossReadback {
-  const size = 2 * playout.actions;
+function readback({ actions }: Group, logp: number): LossReadback {
+  const size = 2 * actions;
   return {
     loss: 0.5,
     policy: 0.5,
@@ -73,20 +70,19 @@ function readback(playout: Playout, logp: number): LossReadback {
   };
 }
 
-function metrics(group: MeasuredGroup, logp: number, pass = 0, type: LossType = "grpo") {
-  return loopMetrics(2, [group], [readback(group.playout, logp)], lossSettings(type), pass === 0);
+function metrics(group: Group, logp: number, pass = 0, type: LossType = "grpo") {
+  return loopMetrics(2, [group], [readback(group, logp)], lossSettings(type), pass === 0);
 }
 
 describe("a group of 256 × 256 pixels", () => {
-  const playout = played(256);
-  const group = measured(playout, -1);
+  const group = trained(sampled(256), -1);
 
   it.each(["grpo", "luspo"] as const)("is measured with %s", (type) => {
     expect(metrics(group, -0.75, 0, type)["loop2/logp_train_vs_sampling/max"]).toBe(0.25);
   });
 
   it("is recorded, stored, read again and drawn as a grid", async () => {
-    const record = groupRecord(1, group, readback(playout, -1), lossSettings("grpo"));
+    const record = groupRecord(1, group, readback(group, -1), lossSettings("grpo"));
     const [again] = await groupsFromArrow(groupsToArrow([record]), "rollouts.arrow");
     expect(again?.rollouts.map(({ actions }) => actions.length)).toEqual([65_536, 65_536]);
     expect(gridOf(again?.rollouts[1]?.actions ?? [])).toMatchObject({ rows: 256, columns: 256 });
@@ -95,8 +91,8 @@ describe("a group of 256 × 256 pixels", () => {
   it("is no grid to draw when a group is larger", () => {
     const [actions = []] = groupRecord(
       1,
-      measured(played(400), -1),
-      readback(played(400), -1),
+      trained(sampled(400), -1),
+      readback(sampled(400), -1),
       lossSettings("grpo"),
     ).rollouts.map((rollout) => rollout.actions);
     expect(gridOf(actions)).toBeNull();
@@ -104,29 +100,29 @@ describe("a group of 256 × 256 pixels", () => {
 });
 
 describe("ratio and clips", () => {
-  const playout = played(2);
+  const plain = sampled(2);
 
   it("are told against what the loss divided by; the agreement against what sampled", () => {
-    const row = metrics(measured(playout, -1.5, -1.5), -1, 0, "notes");
+    const row = metrics(trained(plain, -1.5, -1.5), -1, 0, "notes");
     expect(row["loop2/ratio/mean"]).toBeCloseTo(Math.exp(0.5), 12);
     expect(row["loop2/clip_ratio/high_mean"]).toBe(0.5);
     expect(row["loop2/logp_train_vs_sampling/max"]).toBe(0);
   });
 
   it("of the records are the same ones", () => {
-    const { rollouts } = groupRecord(1, measured(playout, -1.5, -1.5), readback(playout, -1), lossSettings("notes"));
+    const { rollouts } = groupRecord(1, trained(plain, -1.5, -1.5), readback(plain, -1), lossSettings("notes"));
     expect(rollouts.map(({ actions }) => actions[0]?.clipped)).toEqual([false, true]);
     expect(rollouts[1]?.actions[0]).toMatchObject({ oldLogp: -1, refLogp: -1.5, ratio: Math.exp(0.5) });
   });
 
   it("of a later pass leave the agreement out: its weights did not sample", () => {
-    const row = metrics(measured(playout, -1), -1.5, 1);
+    const row = metrics(trained(plain, -1), -1.5, 1);
     expect(row["loop2/clip_ratio/low_mean"]).toBe(0.5);
     expect(Object.keys(row).filter((name) => name.includes("logp_train"))).toEqual([]);
   });
 
   it("clip nothing where the policy's loss is given no advantage", () => {
-    const row = metrics(measured(played(2, { policyGradient: false }), -1), -1.5, 1);
+    const row = metrics(trained(sampled(2, { policyGradient: false }), -1), -1.5, 1);
     expect(row["loop2/clip_ratio/region_mean"]).toBe(0);
     expect(row["loop2/advantage_abs_mean"]).toBe(1);
   });

@@ -1,6 +1,6 @@
 /**
  * Mask policy "candidate choice": SAM2 proposes three masks for a language prompt, the policy picks one by
- * softmax(predicted IoU / τ). All three are played and weighted by their probability, so the gradient is that of the
+ * softmax(predicted IoU / τ). All three are rollouts, weighted by their probability, so the gradient is that of the
  * exact expectation; it reaches the decoder through the IoU head and everything before it, not the masks' shapes.
  */
 import { tf } from "../../gpu/tf.ts";

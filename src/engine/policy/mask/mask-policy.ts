@@ -20,7 +20,7 @@ export interface MaskActions {
   readonly entropies: Float32Array;
   /** T. */
   readonly actions: number;
-  /** Probability of each rollout when the whole action set is played; null for independent samples. */
+  /** Probability of each rollout when the group is the whole action set; null for independent samples. */
   readonly weights: readonly number[] | null;
   /** Whether log-probabilities depend on the decoded masks, not on the [SEG] state alone. */
   readonly readsMasks: boolean;
@@ -45,7 +45,7 @@ export interface MaskPolicy {
   readonly name: string;
   /** One sentence for the inspector: what was sampled. */
   readonly describes: string;
-  /** @param count rollouts of the group; a policy that plays its whole action set ignores it */
+  /** @param count rollouts of the group; a policy whose group is its whole action set ignores it */
   act(output: PhraseOutput, count: number, draws: MaskDraws): Promise<MaskActions>;
 }
 

@@ -2,7 +2,7 @@
 import type { LabConfig } from "../../config/table.ts";
 import { STREAM, uniform } from "../../gpu/random.ts";
 import type { RewardTerm } from "../../rewards/term.ts";
-import type { Playout } from "../step/playout.ts";
+import type { LoopId } from "../../runs/records.ts";
 import { type AdvantageSettings, type GroupScores, groupScores, type Reward, type RewardGroup } from "./advantages.ts";
 
 /** Settings that decide about advantages. */
@@ -25,43 +25,49 @@ export function couplesGroups({ scaleRewards, rewardAggregation }: AdvantageConf
   return scaleRewards === "batch" || rewardAggregation === "normalize_then_sum";
 }
 
+/** A group whose rollouts have rewards: of a step, or of the reward bench. */
+export interface RewardedGroup {
+  /** [N] */
+  readonly rollouts: readonly { readonly reward: Reward; readonly terms: readonly RewardTerm[] }[];
+  /** [N] probabilities of a whole action set; null for independent samples. */
+  readonly weights: readonly number[] | null;
+}
+
 /** Rewards of a group with the parts that have a weight. */
-export function rewardGroup(
-  rewards: readonly Reward[],
-  terms: readonly (readonly RewardTerm[])[],
-  probabilities: readonly number[] | null,
-): RewardGroup {
-  const names = new Map(
-    terms.flatMap((own) => own.filter(({ weight }) => weight !== 0).map(({ name, weight }) => [name, weight] as const)),
-  );
-  const parts = [...names].map(([name, weight]) => {
-    const termValue = (own: readonly RewardTerm[]): Reward => own.find((term) => term.name === name)?.value ?? null;
-    return { weight, values: terms.map((own, n) => (rewards[n] === null ? null : termValue(own))) };
+export function rewardGroup({ rollouts, weights }: RewardedGroup): RewardGroup {
+  const weighted = rollouts.flatMap(({ terms }) => terms.filter(({ weight }) => weight !== 0));
+  const parts = [...new Map(weighted.map(({ name, weight }) => [name, weight]))].map(([name, weight]) => {
+    const values = rollouts.map(({ reward, terms }): Reward => {
+      return reward === null ? null : (terms.find((term) => term.name === name)?.value ?? null);
+    });
+    return { weight, values };
   });
-  return { rewards, probabilities, parts };
+  return { rewards: rollouts.map(({ reward }) => reward), probabilities: weights, parts };
 }
 
 /**
- * @param playouts all groups of one loop in a step
- * @param step address of the permutations, where the rewards are shuffled as a control
+ * Advantages of training and of the reward bench.
+ * @param groups all groups of one loop in a step
  */
-export function scoreGroups(playouts: readonly Playout[], config: LabConfig, step: number): GroupScores[] {
-  const groups = playouts.map((playout) => {
-    const order = config.shuffleRewards ? shuffledOrder(playout, config.seed, step) : playout.rewards.map((_, n) => n);
-    const rewards = order.map((n) => playout.rewards[n] ?? null);
-    const terms = order.map((n) => playout.terms[n] ?? []);
-    return rewardGroup(rewards, terms, playout.rowWeights);
-  });
-  return groupScores(groups, advantageSettings(config));
+export function scoreGroups(groups: readonly RewardedGroup[], config: AdvantageConfig): GroupScores[] {
+  return groupScores(groups.map(rewardGroup), advantageSettings(config));
 }
 
-/** The group's rows in another order (Fisher and Yates): same mean and spread, nothing to learn from. */
-function shuffledOrder({ rewards, loop, group }: Playout, seed: number, step: number): number[] {
-  const order = rewards.map((_, n) => n);
-  for (let last = order.length - 1; last > 0; last--) {
+/**
+ * The group with its rewards in another order (Fisher and Yates): same mean and spread, nothing to learn from.
+ * @param step address of the permutation
+ */
+export function shuffledRewards(
+  { rollouts, weights, loop, group }: RewardedGroup & { readonly loop: LoopId; readonly group: number },
+  seed: number,
+  step: number,
+): RewardedGroup {
+  const shuffled = [...rollouts];
+  for (let last = shuffled.length - 1; last > 0; last--) {
     const draw = uniform({ seed, step, loop, row: group, rollout: last, position: 0, stream: STREAM.shuffle });
     const other = Math.floor(draw * (last + 1));
-    [order[last], order[other]] = [order[other] as number, order[last] as number];
+    type One = RewardedGroup["rollouts"][number];
+    [shuffled[last], shuffled[other]] = [shuffled[other] as One, shuffled[last] as One];
   }
-  return order;
+  return { rollouts: shuffled, weights };
 }

@@ -71,7 +71,7 @@ export type TrainerEvent =
       readonly costs: PhaseCosts;
     }
   | { readonly type: "alarm"; readonly alarm: Alarm }
-  /** A reward could not be given: the run pauses before the step; going on plays the step again. */
+  /** A reward could not be given: the run pauses before the step; going on repeats the step. */
   | {
       readonly type: "held";
       readonly step: number;

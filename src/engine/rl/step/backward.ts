@@ -1,16 +1,16 @@
-/** Loss and gradients of played groups. */
+/** Loss and gradients of sampled groups. */
 
 import { readTogether } from "../../gpu/runtime/read-back.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { ParameterSet, Weights } from "../../model/weights/weights.ts";
 import { policyLoss } from "../objective/loss.ts";
 import type { LossSettings } from "../objective/loss-types.ts";
-import { type GroupGradients, type LossGroup, type LossReadback, lossTensors } from "./group-gradients.ts";
-import type { ActionScores, AuxiliaryLoss } from "./playout.ts";
+import type { ActionScores, AuxiliaryLoss, Group } from "./group.ts";
+import { type GroupGradients, type LossReadback, lossTensors } from "./loss-inputs.ts";
 
 export interface LossTask {
   /** Groups of one loop. */
-  readonly groups: readonly LossGroup[];
+  readonly groups: readonly Group[];
   /** Their actions under given weights, in the same order. */
   readonly score: (weights: Weights) => readonly ActionScores[];
   readonly weights: Weights;

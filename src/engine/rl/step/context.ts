@@ -1,4 +1,4 @@
-/** What a loop needs to play a group, and how the trainer watches and interrupts it. */
+/** What a loop needs to sample a group, and how the trainer watches and interrupts it. */
 import type { LabConfig } from "../../config/table.ts";
 import { normal, type RandomKey, STREAM, uniform } from "../../gpu/random.ts";
 import type { Sa2vaModel } from "../../model/sa2va.ts";

@@ -1,26 +1,24 @@
 /** The row of a prompt: the one its counter names, or the next in order that can be used. */
 import type { RowSource, TrainingRow } from "../../data/training-row.ts";
 import { LabError } from "../../errors.ts";
+import type { Loop } from "../loops/loop.ts";
 
 /**
  * @param trainRows data-set indices, at least one
  * @param place position in `trainRows` that the data order gives; the search goes on from there, around the end
- * @param usable whether a row can be played
+ * @param loop which rows it can sample, and the end of the sentence where there is none
  * @throws LabError("bad-input") when no training row can be used
  */
 export async function drawRow(
   rows: RowSource,
   trainRows: readonly number[],
   place: number,
-  usable: (row: TrainingRow) => boolean,
+  loop: Pick<Loop, "needs"> & { readonly usable: (row: TrainingRow) => boolean },
 ): Promise<TrainingRow> {
   for (let tried = 0; tried < trainRows.length; tried++) {
     const row = await rows(trainRows[(place + tried) % trainRows.length] as number);
-    if (usable(row)) return row;
+    if (loop.usable(row)) return row;
   }
-  throw new LabError(
-    "bad-input",
-    `None of the ${trainRows.length} training rows has a mask that covers a visual token of this model; set smallRegions to force`,
-    { subject: "smallRegions" },
-  );
+  const { subject, text } = loop.needs;
+  throw new LabError("bad-input", `None of the ${trainRows.length} training rows ${text}`, { subject });
 }

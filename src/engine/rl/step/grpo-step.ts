@@ -6,18 +6,19 @@
  * A step is a pure function of (weights, optimiser state, seed, step number, data). Sources: GRPO 2402.03300; the loss
  * forms and traps are listed in docs/decisions/README.md and tested against recorded numbers.
  */
-import { groupsPerStep, needsReference, windowsPerStep } from "../../config/derived.ts";
+import { activeLoops, groupsPerStep, needsReference, windowsPerStep } from "../../config/derived.ts";
 import type { LabConfig } from "../../config/table.ts";
 import type { RowSource, TrainingRow } from "../../data/training-row.ts";
 import { LabError } from "../../errors.ts";
 import { isLanguageBlock } from "../../model/adapter/trainable.ts";
 import { recomputing } from "../../model/weights/weights.ts";
 import { disposeFeatures, type ImageFeatures } from "../../policy/features.ts";
-import { countCells, regionCells } from "../../policy/prompts.ts";
 import type { GroupRecord, LoopId } from "../../runs/records.ts";
+import type { Loop } from "../loops/loop.ts";
+import { LOOP_CODE } from "../loops/registry.ts";
 import type { GroupScores } from "../objective/advantages.ts";
 import { appliedCoefficient, entropyControl, meanEntropy, nextEntropyState } from "../objective/entropy-control.ts";
-import { scoreGroups } from "../objective/group-advantages.ts";
+import { scoreGroups, shuffledRewards } from "../objective/group-advantages.ts";
 import { lossSettingsOf } from "../objective/loss-config.ts";
 import type { LossSettings } from "../objective/loss-types.ts";
 import type { GradientSum } from "../optim/gradient-sum.ts";
@@ -27,14 +28,12 @@ import { lossGradients, readLogProbs } from "./backward.ts";
 import { dropoutKey, type StepContext } from "./context.ts";
 import { promptRow } from "./data-order.ts";
 import { drawRow } from "./draw-row.ts";
+import type { Group, LoopRollouts } from "./group.ts";
 import { inBatches } from "./group-batches.ts";
-import type { GroupGradients, LossGroup, LossReadback, MeasuredGroup } from "./group-gradients.ts";
 import { groupRecord } from "./group-record.ts";
 import { judgeMetrics } from "./judge-metrics.ts";
-import { rolloutLoop1 } from "./loop1.ts";
-import { rolloutLoop2 } from "./loop2.ts";
+import type { GroupGradients, LossReadback } from "./loss-inputs.ts";
 import { microGradients, splits } from "./micro-batch.ts";
-import type { LoopRollouts, Playout } from "./playout.ts";
 import { runWeights } from "./run-weights.ts";
 import { loopMetrics, overPasses } from "./step-metrics.ts";
 
@@ -53,23 +52,10 @@ export interface StepOutcome {
   readonly update: UpdateReport;
 }
 
-/** A group with everything the loss needs beside the weights. */
-interface ScoredGroup {
-  readonly played: LoopRollouts;
-  readonly playout: Playout;
-  readonly scores: GroupScores;
-  readonly refLogps: Float32Array | null;
-}
-
-/** The same in one pass. */
-interface PassGroup extends ScoredGroup {
-  /** [N·T] what the ratio divides by; null = the weights themselves, so that it is exactly 1. */
-  readonly denominator: Float32Array | null;
-}
-
-export function activeLoops(config: LabConfig): readonly LoopId[] {
-  if (config.loops === "both") return [1, 2];
-  return config.loops === "1" ? [1] : [2];
+/** The groups of one loop, with what scores several of them at once. */
+interface LoopOfStep extends LoopRollouts {
+  readonly id: LoopId;
+  readonly loop: Loop;
 }
 
 /**
@@ -79,66 +65,68 @@ export function activeLoops(config: LabConfig): readonly LoopId[] {
 export async function grpoStep(input: StepInput): Promise<StepOutcome> {
   const { context, state } = input;
   const { config } = context;
-  const loops = activeLoops(config);
   const metrics: Record<string, number> = {};
-  const loopsPlayed: LoopRollouts[] = [];
+  const loops: LoopOfStep[] = [];
   const windows = windowsPerStep(config);
   let gradients = new Map<LoopId, GradientSum>();
   try {
     // sample → partner → score: o₁…o_G ~ π(·|q), R_i = reward(q, o_i)
-    for (const loop of loops) loopsPlayed.push(await playGroups(input, loop));
-    Object.assign(metrics, judgeMetrics(loopsPlayed.flatMap(({ playouts }) => playouts.flatMap(({ terms }) => terms))));
+    for (const id of activeLoops(config)) loops.push(await sampleGroups(input, id));
+    const rollouts = loops.flatMap(({ groups }) => groups.flatMap((group) => group.rollouts));
+    Object.assign(metrics, judgeMetrics(rollouts.map(({ terms }) => terms)));
 
     // advantage: A_i = (R_i − mean R) / (std R + ε), double precision
-    const scored: ScoredGroup[] = [];
-    for (const [at, loop] of loops.entries()) {
-      await context.phase("advantage", loop);
-      const played = loopsPlayed[at] as LoopRollouts;
-      const scores = scoreGroups(played.playouts, config, context.step);
-      const references = needsReference(config) ? await referenceLogProbs(input, played) : [];
-      for (const [i, playout] of played.playouts.entries()) {
-        scored.push({ played, playout, scores: scores[i] as GroupScores, refLogps: references[i] ?? null });
+    for (const own of loops) {
+      await context.phase("advantage", own.id);
+      const { seed, shuffleRewards } = config;
+      const rewarded = own.groups.map((group) => (shuffleRewards ? shuffledRewards(group, seed, context.step) : group));
+      const scores = scoreGroups(rewarded, config);
+      const references = needsReference(config) ? await referenceLogProbs(input, own) : [];
+      for (const [at, group] of own.groups.entries()) {
+        group.scores = scores[at] as GroupScores;
+        if (references[at] !== undefined) group.refLogps = references[at];
       }
     }
 
     // loss and update for every window of the rollouts, μ times
-    const firstLogps = await laterLogProbs(input, scored, loops, windows);
-    const passes = new Map<LoopId, Record<string, number>[]>(loops.map((loop) => [loop, []]));
-    const measured = (group: PassGroup): MeasuredGroup => measuredGroup(config, group, firstLogps);
+    if (windows > 1) for (const own of loops) await scoreLaterWindows(input, own, windows);
+    const passes = new Map<LoopId, Record<string, number>[]>(loops.map(({ id }) => [id, []]));
     const updates: UpdateReport[] = [];
     for (let turn = 0; turn < config.iterations * windows; turn++) {
       const [pass, window] = [Math.floor(turn / windows), turn % windows];
-      gradients = new Map(loops.map((loop) => [loop, gradientSum(state)]));
-      for (const loop of loops) {
-        await context.phase("loss", loop);
-        const all = scored.filter((group) => group.playout.loop === loop);
-        const own = windowOf(all, window, windows).map(
-          (group): PassGroup => ({ ...group, denominator: denominatorOf(config, group, firstLogps) }),
-        );
+      gradients = new Map(loops.map(({ id }) => [id, gradientSum(state)]));
+      for (const own of loops) {
+        const { id, loop } = own;
+        await context.phase("loss", id);
+        const groups = windowOf(own.groups, window, windows);
+        for (const group of groups) group.oldLogps = denominatorOf(config, group);
         const settings = lossSettingsOf(
           config,
-          entropyCoefficient(state, config, loop),
-          own.length,
+          entropyCoefficient(state, config, id),
+          groups.length,
           // As in TRL, tokens of all rollouts, rescaled to one window.
-          activeActions(all) / windows,
-          longestRollout(all, loop, config),
+          activeActions(own.groups) / windows,
+          loop.longest(own.groups, config),
         );
         const readbacks: LossReadback[] = [];
-        for (const some of inBatches(own, groupsInBatch(config))) {
-          const result = await lossOf(input, some, settings, loop);
-          gradients.get(loop)?.add(result.gradients);
+        for (const some of inBatches(groups, groupsInBatch(config))) {
+          const result = await lossOf(input, own, some, settings);
+          gradients.get(id)?.add(result.gradients);
           readbacks.push(...result.readbacks);
-          if (pass > 0) continue;
           for (const [at, group] of some.entries()) {
             const readback = result.readbacks[at] as LossReadback;
-            firstLogps.set(group.playout, readback.logps);
-            input.onGroup(groupRecord(context.step, measured(group), readback, settings));
+            // On-policy, ratios are shown against the pass that sampled: they show how far the two are apart. With
+            // dropout these differ by design, and ratios are those of the loss.
+            group.oldLogps ??= config.loraDropout > 0 ? readback.logps : group.samplingLogps;
+            if (pass > 0) continue;
+            group.firstLogps = readback.logps;
+            input.onGroup(groupRecord(context.step, group, readback, settings));
           }
         }
-        const bonus = followEntropy(state, config, loop, own, readbacks);
-        passes.get(loop)?.push({
-          ...loopMetrics(loop, own.map(measured), readbacks, settings, turn === 0 && config.loraDropout === 0),
-          ...(bonus === null ? {} : { [`loop${loop}/entropy_coef`]: bonus }),
+        const bonus = followEntropy(state, config, id, groups, readbacks);
+        passes.get(id)?.push({
+          ...loopMetrics(id, groups, readbacks, settings, turn === 0 && config.loraDropout === 0),
+          ...(bonus === null ? {} : { [`loop${id}/entropy_coef`]: bonus }),
         });
       }
       // update: clip, AdamW; EMA: φ ← d φ + (1 − d) θ
@@ -154,30 +142,23 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
   } finally {
     // What a stop or an error has left.
     for (const sum of gradients.values()) sum.dispose();
-    for (const { playouts } of loopsPlayed) for (const playout of playouts) playout.dispose();
+    for (const { groups } of loops) for (const group of groups) group.dispose();
   }
 }
 
-/** Draws the loop's prompts of this step and plays a group on each, all together. */
-async function playGroups(input: StepInput, loop: LoopId): Promise<LoopRollouts> {
-  const { context, trainRows, rows } = input;
-  const { config, step } = context;
+/** Draws the loop's prompts of this step and samples a group on each, all together. */
+async function sampleGroups({ context, trainRows, rows }: StepInput, id: LoopId): Promise<LoopOfStep> {
+  const { model, config, step } = context;
+  const loop = LOOP_CODE[id];
   const count = groupsPerStep(config);
-  await context.phase("sample", loop);
+  await context.phase("sample", id);
   const drawn: TrainingRow[] = [];
+  const usable = (row: TrainingRow): boolean => loop.usable(model, row, config);
   for (let group = 0; group < count; group++) {
-    const place = promptRow(trainRows.length, (step - 1) * count + group, loop, config.seed);
-    drawn.push(
-      await drawRow(
-        rows,
-        trainRows,
-        place,
-        ({ mask, rgb: { height, width } }) =>
-          config.smallRegions === "force" || countCells(regionCells(context.model, mask, height, width, false)) > 0,
-      ),
-    );
+    const place = promptRow(trainRows.length, (step - 1) * count + group, id, config.seed);
+    drawn.push(await drawRow(rows, trainRows, place, { usable, needs: loop.needs }));
   }
-  return await (loop === 1 ? rolloutLoop1 : rolloutLoop2)(context, drawn);
+  return { id, loop, ...(await loop.rollout(context, drawn)) };
 }
 
 /** Groups that a backward pass takes at once. */
@@ -195,33 +176,22 @@ function windowOf<T>(groups: readonly T[], window: number, windows: number): rea
  * Log-probabilities under the weights that sampled, of the groups whose first update comes after another one; the others
  * are their own denominator.
  */
-async function laterLogProbs(
-  input: StepInput,
-  scored: readonly ScoredGroup[],
-  loops: readonly LoopId[],
-  windows: number,
-): Promise<Map<Playout, Float32Array>> {
-  const known = new Map<Playout, Float32Array>();
-  if (windows === 1) return known;
+async function scoreLaterWindows(input: StepInput, own: LoopOfStep, windows: number): Promise<void> {
   const { context, state } = input;
   const { config, model } = context;
-  for (const loop of loops) {
-    const weights = runWeights(model, state.params, state.loraScale, config, dropoutKey(context, loop));
-    const own = scored.filter(({ playout }) => playout.loop === loop);
-    // In the batches of the update, so that dropout falls on the same places.
-    const later = Array.from({ length: windows - 1 }, (_, at) => windowOf(own, at + 1, windows));
-    for (const some of later.flatMap((window) => inBatches(window, groupsInBatch(config)))) {
-      const { played } = some[0] as ScoredGroup;
-      const playouts = some.map(({ playout }) => playout);
-      const places = playouts.map((playout) => played.playouts.indexOf(playout));
-      const score = (features: readonly ImageFeatures[]) => readLogProbs(() => played.score(weights, places, features));
-      const logps = await withFeatures(input, playouts, score);
-      playouts.forEach((playout, at) => {
-        known.set(playout, logps[at] as Float32Array);
-      });
-    }
+  const weights = runWeights(model, state.params, state.loraScale, config, dropoutKey(context, own.id));
+  // In the batches of the update, so that dropout falls on the same places.
+  const later = Array.from({ length: windows - 1 }, (_, at) => windowOf(own.groups, at + 1, windows));
+  for (const some of later.flatMap((window) => inBatches(window, groupsInBatch(config)))) {
+    const logps = await withFeatures(input, some, (features) =>
+      readLogProbs(() => own.score(weights, placesOf(own, some), features)),
+    );
+    for (const [at, group] of some.entries()) group.firstLogps = logps[at] as Float32Array;
   }
-  return known;
+}
+
+function placesOf({ groups }: LoopRollouts, some: readonly Group[]): number[] {
+  return some.map((group) => groups.indexOf(group));
 }
 
 /** Weight of a loop's entropy bonus in the coming update. */
@@ -235,11 +205,11 @@ function followEntropy(
   state: TrainingState,
   config: LabConfig,
   loop: LoopId,
-  groups: readonly PassGroup[],
+  groups: readonly Group[],
   readbacks: readonly LossReadback[],
 ): number | null {
   if (!config.adaptiveEntropy) return config.entropyCoefficient === 0 ? null : config.entropyCoefficient;
-  const seen = groups.map(({ playout: { mask } }, at) => ({ mask, entropies: readbacks[at]?.entropies ?? [] }));
+  const seen = groups.map(({ mask }, at) => ({ mask, entropies: readbacks[at]?.entropies ?? [] }));
   const entropy = meanEntropy(seen, config.topEntropyQuantile);
   const next = nextEntropyState(state.entropy[loop], entropy, entropyControl(config));
   state.entropy = { ...state.entropy, [loop]: next };
@@ -247,19 +217,19 @@ function followEntropy(
 }
 
 /** Log-probabilities of the actions under the reference, [N·T] a group. */
-async function referenceLogProbs(input: StepInput, played: LoopRollouts): Promise<readonly Float32Array[]> {
+async function referenceLogProbs(input: StepInput, own: LoopOfStep): Promise<readonly Float32Array[]> {
   const { context, state } = input;
   const { config, model } = context;
   const parameters = config.reference === "ema" ? state.ema : (state.reference ?? state.start);
   const weights = runWeights(model, parameters, state.loraScale, config);
   const found: Float32Array[] = [];
-  for (const groups of inBatches([...played.playouts.keys()], config.groupsAtOnce)) {
-    const playouts = groups.map((group) => played.playouts[group] as Playout);
-    const known = parameters === state.start ? playouts.flatMap(({ startLogps }) => startLogps ?? []) : [];
-    if (known.length === playouts.length) found.push(...known);
+  for (const some of inBatches(own.groups, config.groupsAtOnce)) {
+    const known = parameters === state.start ? some.flatMap(({ startLogps }) => startLogps ?? []) : [];
+    if (known.length === some.length) found.push(...known);
     else {
-      const score = (features: readonly ImageFeatures[]) => readLogProbs(() => played.score(weights, groups, features));
-      found.push(...(await withFeatures(input, playouts, score)));
+      const score = (features: readonly ImageFeatures[]) =>
+        readLogProbs(() => own.score(weights, placesOf(own, some), features));
+      found.push(...(await withFeatures(input, some, score)));
     }
   }
   return found;
@@ -267,32 +237,10 @@ async function referenceLogProbs(input: StepInput, played: LoopRollouts): Promis
 
 /**
  * In the first pass the ratio's denominator is the weights themselves, with the gradient stopped, so it is exactly 1; later
- * passes divide by the first pass' log-probabilities. The notes' formula divides by the reference instead.
+ * passes divide by the first pass' log-probabilities. The reference-ratio formula divides by the reference instead.
  */
-function denominatorOf(
-  { objective }: LabConfig,
-  { playout, refLogps }: ScoredGroup,
-  firstLogps: ReadonlyMap<Playout, Float32Array>,
-): Float32Array | null {
-  return objective === "notes" ? refLogps : (firstLogps.get(playout) ?? null);
-}
-
-/**
- * On-policy, ratios are told against the pass that sampled: they show how far the two are apart. With dropout these differ
- * by design, and ratios are those of the loss.
- */
-function measuredGroup(
-  { loraDropout }: LabConfig,
-  { playout, scores, refLogps, denominator }: PassGroup,
-  firstLogps: ReadonlyMap<Playout, Float32Array>,
-): MeasuredGroup {
-  const own = loraDropout > 0 ? firstLogps.get(playout) : undefined;
-  return { playout, scores, refLogps, oldLogps: denominator ?? own ?? playout.samplingLogps };
-}
-
-/** L of the losses of a fixed length: the most actions a rollout of the loop can have. */
-function longestRollout(groups: readonly ScoredGroup[], loop: LoopId, { maxNewTokens }: LabConfig): number {
-  return loop === 1 ? maxNewTokens : groups.reduce((most, { playout }) => Math.max(most, playout.actions), 1);
+function denominatorOf({ objective }: LabConfig, { refLogps, firstLogps }: Group): Float32Array | null {
+  return (objective === "notes" ? refLogps : firstLogps) ?? null;
 }
 
 /** The updates of a step as one: numbers of the last, and everything that was not finite. */
@@ -309,55 +257,47 @@ function together(updates: readonly UpdateReport[]): UpdateReport {
 /** Loss and gradient of a few groups of a loop. */
 async function lossOf(
   input: StepInput,
-  groups: readonly PassGroup[],
+  own: LoopOfStep,
+  groups: readonly Group[],
   settings: LossSettings,
-  loop: LoopId,
 ): Promise<GroupGradients> {
   const { context, state } = input;
   const { config, model } = context;
-  const plain = runWeights(model, state.params, state.loraScale, config, dropoutKey(context, loop));
+  const plain = runWeights(model, state.params, state.loraScale, config, dropoutKey(context, own.id));
   const weights = config.recompute ? recomputing(plain, state.params) : plain;
-  const own = groups.map(({ playout, scores: { advantages }, refLogps, denominator }): LossGroup => {
-    return { playout, advantages, oldLogps: denominator, refLogps };
-  });
-  const playouts = groups.map(({ playout }) => playout);
-  const [first] = groups as readonly [PassGroup];
+  const everything = own.loop.trainsLanguage?.(config) ?? true;
   const shared = {
     weights,
     parameters: state.params,
-    names: reachedNames(state, config, loop),
+    names: everything ? state.names : state.names.filter((name) => !isLanguageBlock(state.blockOf(name))),
     settings,
-    loopWeight: loop === 1 ? config.loop1Weight : config.loop2Weight,
+    loopWeight: config[`loop${own.id}Weight`],
   };
-  return await withFeatures(input, playouts, (features) => {
-    if (splits(first.playout, config.microRollouts)) {
-      const task = { ...shared, group: own[0] as LossGroup, features: features[0] as ImageFeatures };
+  return await withFeatures(input, groups, (features) => {
+    const [group] = groups as readonly [Group];
+    if (splits(group, config.microRollouts)) {
+      const task = { ...shared, group, features: features[0] as ImageFeatures };
       return microGradients(task, config.microRollouts);
     }
-    const places = playouts.map((playout) => first.played.playouts.indexOf(playout));
-    return lossGradients({ ...shared, groups: own, score: (view) => first.played.score(view, places, features) });
+    const places = placesOf(own, groups);
+    return lossGradients({ ...shared, groups, score: (view) => own.score(view, places, features) });
   });
 }
 
-function reachedNames(state: TrainingState, config: LabConfig, loop: LoopId): readonly string[] {
-  if (loop === 1 || config.loop2Reach === "all") return state.names;
-  return state.names.filter((name) => !isLanguageBlock(state.blockOf(name)));
-}
-
 async function withFeatures<T>(
-  input: StepInput,
-  playouts: readonly Playout[],
+  { context }: StepInput,
+  groups: readonly Group[],
   use: (features: readonly ImageFeatures[]) => Promise<T>,
 ): Promise<T> {
   const features: ImageFeatures[] = [];
   try {
-    for (const { row } of playouts) features.push(await input.context.features.get(row.summary.imageId, row.rgb));
+    for (const { row } of groups) features.push(await context.features.get(row.summary.imageId, row.rgb));
     return await use(features);
   } finally {
     for (const own of features) disposeFeatures(own);
   }
 }
 
-function activeActions(groups: readonly ScoredGroup[]): number {
-  return groups.reduce((sum, group) => sum + group.playout.mask.reduce((count, m) => count + m, 0), 0);
+function activeActions(groups: readonly Group[]): number {
+  return groups.reduce((sum, { mask }) => sum + mask.reduce((count, m) => count + m, 0), 0);
 }

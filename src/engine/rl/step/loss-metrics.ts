@@ -6,6 +6,8 @@
 import { klOf } from "../objective/kl.ts";
 import type { LossSettings } from "../objective/loss-types.ts";
 import { vespoWeightOf } from "../objective/objective.ts";
+import { type Group, learntAdvantages } from "./group.ts";
+import type { LossReadback } from "./loss-inputs.ts";
 
 /** Row-major [N * T] arrays of one batch. */
 export interface LossArrays {
@@ -19,6 +21,13 @@ export interface LossArrays {
   readonly mask: ArrayLike<number>;
   /** [N] */
   readonly advantages: ArrayLike<number>;
+}
+
+/** A group and what a pass over it computed. */
+export function lossArrays(group: Group, { logps, entropies }: LossReadback): LossArrays {
+  const { rollouts, actions, mask, oldLogps = null, refLogps = null } = group;
+  const advantages = learntAdvantages(group);
+  return { rows: rollouts.length, tokens: actions, logps, oldLogps, refLogps, entropies, mask, advantages };
 }
 
 /** Row-major [N * T] per-token facts; masked positions hold ratio 1, KL 0 and false. */

@@ -12,11 +12,11 @@ import { policyLoss } from "../objective/loss.ts";
 import type { LossSettings } from "../objective/loss-types.ts";
 import { GradientSum } from "../optim/gradient-sum.ts";
 import { member } from "../optim/parameter-sets.ts";
-import { type GroupGradients, type LossGroup, lossTensors } from "./group-gradients.ts";
-import type { Playout, RowRange } from "./playout.ts";
+import type { Group, RowRange } from "./group.ts";
+import { type GroupGradients, lossTensors } from "./loss-inputs.ts";
 
 export interface MicroTask {
-  readonly group: LossGroup;
+  readonly group: Group;
   readonly weights: Weights;
   readonly parameters: ParameterSet;
   readonly names: readonly string[];
@@ -26,21 +26,21 @@ export interface MicroTask {
 }
 
 /** Whether a group's gradient is taken some rollouts at a time. @param rows rollouts at once, 0 for all */
-export function splits({ rollouts, splitsRows }: Playout, rows: number): boolean {
-  return rows > 0 && rows < rollouts && splitsRows === true;
+export function splits({ rollouts, splitsRows }: Group, rows: number): boolean {
+  return rows > 0 && rows < rollouts.length && splitsRows === true;
 }
 
 /** @param rows rollouts at once, at least 1 */
 export async function microGradients(task: MicroTask, rows: number): Promise<GroupGradients> {
   const { group, weights, features, settings, loopWeight } = task;
-  const { playout } = group;
   const inputs = lossTensors(group);
-  const ranges = Array.from({ length: Math.ceil(playout.rollouts / rows) }, (_, at): RowRange => {
-    return { from: at * rows, to: Math.min(playout.rollouts, (at + 1) * rows) };
+  const count = group.rollouts.length;
+  const ranges = Array.from({ length: Math.ceil(count / rows) }, (_, at): RowRange => {
+    return { from: at * rows, to: Math.min(count, (at + 1) * rows) };
   });
   const parts = ranges.map((range) =>
     tf.tidy(() => {
-      const scored = playout.logProbs(weights, features, range);
+      const scored = group.logProbs(weights, features, range);
       return [scored.logps, scored.entropies];
     }),
   ) as [Tensor, Tensor][];
@@ -90,15 +90,15 @@ export async function microGradients(task: MicroTask, rows: number): Promise<Gro
 
 /** Gradient of Σ logp · dL/dlogp + Σ H · dL/dH over one range of rows. */
 function rangeGradients(
-  { group: { playout }, weights, parameters, names, features }: MicroTask,
+  { group, weights, parameters, names, features }: MicroTask,
   range: RowRange,
   byLogp: Tensor,
   byEntropy: Tensor,
 ): Record<string, Tensor> {
   const { value, grads } = tf.engine().gradients(
     () => {
-      const scored = playout.logProbs(weights, features, range);
-      const cut = (grad: Tensor): Tensor => tf.slice(grad, [range.from, 0], [range.to - range.from, playout.actions]);
+      const scored = group.logProbs(weights, features, range);
+      const cut = (grad: Tensor): Tensor => tf.slice(grad, [range.from, 0], [range.to - range.from, group.actions]);
       const sum = scored.logps.mul(cut(byLogp)).sum();
       return sum.add(scored.entropies.mul(cut(byEntropy)).sum()).asScalar();
     },

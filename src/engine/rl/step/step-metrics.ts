@@ -1,9 +1,9 @@
 /** Metrics of one loop in one step, under TRL's names with the loop as prefix (meanings: runs/metrics/metric-table.ts). */
 import type { LoopId } from "../../runs/records.ts";
 import type { LossSettings } from "../objective/loss-types.ts";
-import { type LossReadback, learntAdvantages, type MeasuredGroup } from "./group-gradients.ts";
-import { lossMetrics } from "./loss-metrics.ts";
-import type { Playout } from "./playout.ts";
+import { advantagesOf, type Group } from "./group.ts";
+import type { LossReadback } from "./loss-inputs.ts";
+import { lossArrays, lossMetrics } from "./loss-metrics.ts";
 
 const mean = (values: readonly number[]): number =>
   values.length === 0 ? Number.NaN : values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -16,13 +16,14 @@ function deviation(values: readonly number[]): number {
 
 /**
  * What one pass over a loop's rollouts shows.
+ * @param groups with their scores and with what their ratios are shown against
  * @param readbacks of the pass, one a group
  * @param settings those of its loss
  * @param alike whether the pass computes what sampling computed: its weights, without dropout
  */
 export function loopMetrics(
   loop: LoopId,
-  groups: readonly MeasuredGroup[],
+  groups: readonly Group[],
   readbacks: readonly LossReadback[],
   settings: LossSettings,
   alike: boolean,
@@ -31,48 +32,34 @@ export function loopMetrics(
   const put = (name: string, value: number): void => {
     out[`loop${loop}/${name}`] = value;
   };
-  const rewards = groups.flatMap((group) => group.playout.rewards.filter((reward) => reward !== null));
+  const all = groups.flatMap((group) => group.rollouts.map(({ reward }) => reward));
+  const rewards = all.filter((reward) => reward !== null);
+  const scores = groups.flatMap((group) => group.scores ?? []);
   put("loss", sum(readbacks.map((readback) => readback.loss)));
   put("policy_loss", sum(readbacks.map((readback) => readback.policy)));
   // Groups without any reward have no mean; they are counted, not averaged.
-  put("reward", mean(groups.map((group) => group.scores.mean).filter((value) => !Number.isNaN(value))));
+  put("reward", mean(scores.map((own) => own.mean).filter((value) => !Number.isNaN(value))));
   put("reward_std", deviation(rewards));
   put("reward_min", rewards.length === 0 ? Number.NaN : Math.min(...rewards));
   put("reward_max", rewards.length === 0 ? Number.NaN : Math.max(...rewards));
-  put(
-    "reward_missing",
-    mean(groups.flatMap((group) => group.playout.rewards.map((reward) => Number(reward === null)))),
-  );
-  put("group_std_mean", mean(groups.map((group) => group.scores.std)));
-  put("frac_reward_zero_std", mean(groups.map((group) => Number(group.scores.zeroSpread))));
-  put("advantage_abs_mean", mean(groups.flatMap((group) => group.scores.advantages.map(Math.abs))));
+  put("reward_missing", mean(all.map((reward) => Number(reward === null))));
+  put("group_std_mean", mean(scores.map(({ std }) => std)));
+  put("frac_reward_zero_std", mean(scores.map(({ zeroSpread }) => Number(zeroSpread))));
+  put("advantage_abs_mean", mean(groups.flatMap((group) => advantagesOf(group).map(Math.abs))));
   for (const [name, values] of termValues(groups)) {
     put(`rewards/${name}/mean`, mean(values));
     put(`rewards/${name}/std`, deviation(values));
   }
   average(
-    groups.map((group) => group.playout.metrics),
+    groups.map(({ metrics }) => metrics),
     put,
   );
   average(
     groups.map((group, i) => {
       const readback = readbacks[i] as LossReadback;
-      const { playout } = group;
       return {
-        ...lossMetrics(
-          {
-            rows: playout.rollouts,
-            tokens: playout.actions,
-            logps: readback.logps,
-            oldLogps: group.oldLogps,
-            refLogps: group.refLogps,
-            entropies: readback.entropies,
-            mask: playout.mask,
-            advantages: learntAdvantages(playout, group.scores.advantages),
-          },
-          settings,
-        ),
-        ...(alike ? agreement(playout, readback.logps) : {}),
+        ...lossMetrics(lossArrays(group, readback), settings),
+        ...(alike ? agreement(group, readback.logps) : {}),
         ...Object.fromEntries(Object.entries(readback.auxiliary).map(([name, value]) => [`${name}_loss`, value])),
       };
     }),
@@ -105,10 +92,10 @@ export function overPasses(passes: readonly Readonly<Record<string, number>>[]):
 }
 
 /** How far the training pass is from the pass that sampled: a standing check of cache, padding and guard. */
-function agreement(playout: Playout, logps: Float32Array): Record<string, number> {
+function agreement({ mask, samplingLogps }: Group, logps: Float32Array): Record<string, number> {
   const gaps: number[] = [];
-  playout.mask.forEach((m, at) => {
-    if (m === 1) gaps.push(Math.abs((logps[at] as number) - (playout.samplingLogps[at] as number)));
+  mask.forEach((m, at) => {
+    if (m === 1) gaps.push(Math.abs((logps[at] as number) - (samplingLogps[at] as number)));
   });
   return {
     "logp_train_vs_sampling/mean": gaps.length === 0 ? 0 : mean(gaps),
@@ -117,13 +104,10 @@ function agreement(playout: Playout, logps: Float32Array): Record<string, number
   };
 }
 
-function termValues(groups: readonly MeasuredGroup[]): Map<string, number[]> {
+function termValues(groups: readonly Group[]): Map<string, number[]> {
   const values = new Map<string, number[]>();
-  for (const { playout } of groups) {
-    for (const term of playout.terms.flat()) {
-      if (term.value === null) continue;
-      values.set(term.name, [...(values.get(term.name) ?? []), term.value]);
-    }
+  for (const term of groups.flatMap(({ rollouts }) => rollouts.flatMap(({ terms }) => terms))) {
+    if (term.value !== null) values.set(term.name, [...(values.get(term.name) ?? []), term.value]);
   }
   return values;
 }

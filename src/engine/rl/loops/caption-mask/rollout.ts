@@ -2,28 +2,41 @@
  * Loop 2: caption → mask (policy) → caption′ (partner); reward METEOR(caption, caption′), with a
  * judge 0.25 METEOR and 0.75 its verdict.
  */
-import { needsReference } from "../../config/derived.ts";
-import type { Rle } from "../../data/mask/rle.ts";
-import { encodeRle } from "../../data/mask/rle-mask.ts";
-import type { TrainingRow } from "../../data/training-row.ts";
-import { type Tensor, tf } from "../../gpu/tf.ts";
-import { nearestMask } from "../../model/preprocess/region-grid.ts";
-import { type FoundMask, readMasks } from "../../model/sam2/postprocess.ts";
-import type { Weights } from "../../model/weights/weights.ts";
-import { disposeFeatures, type ImageFeatures } from "../../policy/features.ts";
-import { type MaskAnchor, maskAnchor, wantsAnchor } from "../../policy/mask/mask-anchor.ts";
-import { maskPolicyOf } from "../../policy/mask/mask-policies.ts";
-import type { MaskActions } from "../../policy/mask/mask-policy.ts";
-import { describePictures } from "../../policy/partner.ts";
-import { type PhraseAbout, type PhraseOutput, type PhraseOutputs, phraseOutputs } from "../../policy/phrase-output.ts";
-import { segmentPrompt } from "../../policy/prompts.ts";
-import { rewardPlan } from "../../rewards/composer/plan.ts";
-import type { ScoredRollout } from "../../rewards/types.ts";
-import { readLogProbs } from "./backward.ts";
-import { maskDraws, type StepContext } from "./context.ts";
-import { inBatches } from "./group-batches.ts";
-import type { ActionScores, AuxiliaryLoss, LoopRollouts, Playout } from "./playout.ts";
-import { dataCaptionObservations, maskMetrics, pairMetrics } from "./rollout-metrics.ts";
+import { needsReference } from "../../../config/derived.ts";
+import type { Rle } from "../../../data/mask/rle.ts";
+import { encodeRle } from "../../../data/mask/rle-mask.ts";
+import type { TrainingRow } from "../../../data/training-row.ts";
+import { type Tensor, tf } from "../../../gpu/tf.ts";
+import { nearestMask } from "../../../model/preprocess/region-grid.ts";
+import { type FoundMask, readMasks } from "../../../model/sam2/postprocess.ts";
+import type { Weights } from "../../../model/weights/weights.ts";
+import { disposeFeatures, type ImageFeatures } from "../../../policy/features.ts";
+import { type MaskAnchor, maskAnchor, wantsAnchor } from "../../../policy/mask/mask-anchor.ts";
+import { maskPolicyOf } from "../../../policy/mask/mask-policies.ts";
+import type { MaskActions } from "../../../policy/mask/mask-policy.ts";
+import { describePictures } from "../../../policy/partner.ts";
+import {
+  type PhraseAbout,
+  type PhraseOutput,
+  type PhraseOutputs,
+  phraseOutputs,
+} from "../../../policy/phrase-output.ts";
+import { segmentPrompt } from "../../../policy/prompts.ts";
+import { rewardPlan } from "../../../rewards/composer/plan.ts";
+import type { ScoredRollout } from "../../../rewards/types.ts";
+import { readLogProbs } from "../../step/backward.ts";
+import { maskDraws, type StepContext } from "../../step/context.ts";
+import type { ActionScores, AuxiliaryLoss, Group, LoopRollouts } from "../../step/group.ts";
+import { inBatches } from "../../step/group-batches.ts";
+import { dataCaptionObservations, maskMetrics, pairMetrics } from "../../step/rollout-metrics.ts";
+import { type Loop, REGION_ROWS } from "../loop.ts";
+
+export const captionMask: Loop = {
+  ...REGION_ROWS,
+  rollout,
+  longest: (groups) => groups.reduce((most, { actions }) => Math.max(most, actions), 1),
+  trainsLanguage: ({ loop2Reach }) => loop2Reach === "all",
+};
 
 /** A row with its picture on the GPU. */
 interface Pictured {
@@ -42,8 +55,8 @@ interface SampledMasks extends Pictured {
   readonly greedy: Uint8Array | undefined;
 }
 
-/** Plays one group a row: a few masks for the row's caption, each judged by what the partner says about it. */
-export async function rolloutLoop2(context: StepContext, rows: readonly TrainingRow[]): Promise<LoopRollouts> {
+/** One group a row: a few masks for the row's caption, each scored by what the partner says about it. */
+async function rollout(context: StepContext, rows: readonly TrainingRow[]): Promise<LoopRollouts> {
   const { model, config } = context;
   const features: ImageFeatures[] = [];
   const sampledMasks: SampledMasks[] = [];
@@ -71,8 +84,8 @@ export async function rolloutLoop2(context: StepContext, rows: readonly Training
       sampledMasks.map((item, group) => score(context, item, partnerCaptions[group] as readonly (string | null)[])),
     );
     for (const some of inBatches(sampledMasks, config.groupsAtOnce)) await askStart(context, some, starts);
-    const playouts = sampledMasks.map((item, group) =>
-      playoutOf(
+    const groups = sampledMasks.map((item, group) =>
+      groupOf(
         context,
         item,
         partnerCaptions[group] as readonly (string | null)[],
@@ -81,12 +94,13 @@ export async function rolloutLoop2(context: StepContext, rows: readonly Training
       ),
     );
     return {
-      playouts,
-      score: (weights, groups, own) => {
-        const items = groups.map((group) => sampledMasks[group] as SampledMasks);
+      groups,
+      score: (weights, places, own) => {
+        const items = places.map((place) => sampledMasks[place] as SampledMasks);
         return scoreMasks(context, weights, own, items, (at) => {
-          const group = groups[at] as number;
-          return { ...(starts[group] as StartAnswer), rewards: (playouts[group] as Playout).rewards };
+          const place = places[at] as number;
+          const { rollouts } = groups[place] as Group;
+          return { ...(starts[place] as StartAnswer), rewards: rollouts.map(({ reward }) => reward) };
         });
       },
     };
@@ -175,13 +189,13 @@ async function score(
   return { predicted, scored };
 }
 
-function playoutOf(
+function groupOf(
   context: StepContext,
   item: SampledMasks,
   partnerCaptions: readonly (string | null)[],
   { predicted, scored }: Scores,
   start: StartAnswer,
-): Playout {
+): Group {
   const { model } = context;
   const { row, group, features, actions: sampledMasks, masks, greedy } = item;
   const { height, width } = sides(row);
@@ -193,17 +207,14 @@ function playoutOf(
     loop: 2,
     group,
     row,
-    rollouts: masks.length,
     actions: sampledMasks.actions,
     labels: sampledMasks.labels,
     promptIds: prompt.ids,
     answerIds: prompt.forcedIds.slice(prompt.ids.length),
     mask: new Float32Array(masks.length * sampledMasks.actions).fill(1),
     samplingLogps: sampledMasks.logps,
-    rowWeights: sampledMasks.weights,
-    rewards,
-    terms: scored.map((score) => score.terms),
-    drafts: predicted.map((mask, n) => ({
+    weights: sampledMasks.weights,
+    rollouts: predicted.map((mask, n) => ({
       rowId: row.summary.id,
       imageId: row.summary.imageId,
       prompt: prompt.text,
@@ -242,7 +253,7 @@ function scoreMasks(
   weights: Weights,
   features: readonly ImageFeatures[],
   items: readonly SampledMasks[],
-  known: (at: number) => Pick<StartAnswer, "anchor"> & Pick<Playout, "rewards">,
+  known: (at: number) => Pick<StartAnswer, "anchor"> & { readonly rewards: readonly (number | null)[] },
 ): ActionScores[] {
   const about = items.map((item, at) => asked({ ...item, features: features[at] as ImageFeatures }));
   const outputs = phraseOutputs(model, weights, about);

@@ -1,22 +1,25 @@
 /**
  * Loop 1: mask → caption (policy) → mask′ (partner); reward IoU(mask, mask′).
  */
-import { encodeRle } from "../../data/mask/rle-mask.ts";
-import type { TrainingRow } from "../../data/training-row.ts";
-import { tf } from "../../gpu/tf.ts";
-import type { FoundMask } from "../../model/sam2/postprocess.ts";
-import { captionBatch, captionLogProbs, captionScores } from "../../policy/caption-policy.ts";
-import { type Completion, type Generated, generate } from "../../policy/decode/generate.ts";
-import { samplerSettings } from "../../policy/decode/sampler.ts";
-import { disposeFeatures, type ImageFeatures } from "../../policy/features.ts";
-import { findInPictures } from "../../policy/partner.ts";
-import { answerRule, type CaptionPrompt, captionPrompt, regionCells } from "../../policy/prompts.ts";
-import { rewardPlan } from "../../rewards/composer/plan.ts";
-import { captionMask, padRows } from "./actions.ts";
-import { type StepContext, tokenKey } from "./context.ts";
-import { inBatches } from "./group-batches.ts";
-import type { LoopRollouts, Playout } from "./playout.ts";
-import { captionMetrics, maskMetrics } from "./rollout-metrics.ts";
+import { encodeRle } from "../../../data/mask/rle-mask.ts";
+import type { TrainingRow } from "../../../data/training-row.ts";
+import { tf } from "../../../gpu/tf.ts";
+import type { FoundMask } from "../../../model/sam2/postprocess.ts";
+import { captionBatch, captionLogProbs, captionScores } from "../../../policy/caption-policy.ts";
+import { type Completion, type Generated, generate } from "../../../policy/decode/generate.ts";
+import { samplerSettings } from "../../../policy/decode/sampler.ts";
+import { disposeFeatures, type ImageFeatures } from "../../../policy/features.ts";
+import { findInPictures } from "../../../policy/partner.ts";
+import { answerRule, type CaptionPrompt, captionPrompt, regionCells } from "../../../policy/prompts.ts";
+import { rewardPlan } from "../../../rewards/composer/plan.ts";
+import { captionMask, padRows } from "../../step/actions.ts";
+import { type StepContext, tokenKey } from "../../step/context.ts";
+import type { Group, LoopRollouts } from "../../step/group.ts";
+import { inBatches } from "../../step/group-batches.ts";
+import { captionMetrics, maskMetrics } from "../../step/rollout-metrics.ts";
+import { type Loop, REGION_ROWS } from "../loop.ts";
+
+export const maskCaption: Loop = { ...REGION_ROWS, rollout, longest: (_groups, { maxNewTokens }) => maxNewTokens };
 
 /** A row with what the policy said about it and the masks that the partner found for that. */
 interface Described {
@@ -29,25 +32,25 @@ interface Described {
   readonly nonFinite: number;
 }
 
-/** Plays one group a row: G captions of the row's mask, each judged by the mask the partner finds for it. */
-export async function rolloutLoop1(context: StepContext, rows: readonly TrainingRow[]): Promise<LoopRollouts> {
+/** One group a row: G captions of the row's mask, each scored by the mask that the partner finds for it. */
+async function rollout(context: StepContext, rows: readonly TrainingRow[]): Promise<LoopRollouts> {
   await context.phase("features", 1);
   const features: ImageFeatures[] = [];
   try {
     for (const row of rows) features.push(await context.features.get(row.summary.imageId, row.rgb));
     const described = await describeAndFind(context, rows, features);
     await context.phase("reward", 1);
-    const playouts = await Promise.all(described.map((item) => playoutOf(context, item)));
+    const groups = await Promise.all(described.map((item) => groupOf(context, item)));
     const { model, config } = context;
     return {
-      playouts,
-      score: (weights, groups, own) =>
+      groups,
+      score: (weights, places, own) =>
         captionScores(
           model,
           weights,
-          groups.map((group, at) => {
-            const { prompt, completions } = described[group] as Described;
-            const { actions } = playouts[group] as Playout;
+          places.map((place, at) => {
+            const { prompt, completions } = described[place] as Described;
+            const { actions } = groups[place] as Group;
             return { features: own[at] as ImageFeatures, prompt, completions, actions };
           }),
           samplerSettings(config),
@@ -59,7 +62,7 @@ export async function rolloutLoop1(context: StepContext, rows: readonly Training
   }
 }
 
-async function playoutOf(context: StepContext, described: Described): Promise<Playout> {
+async function groupOf(context: StepContext, described: Described): Promise<Group> {
   const { model, config } = context;
   const { row, group, prompt, completions, captions, found, nonFinite } = described;
   const { height, width } = row.rgb;
@@ -84,7 +87,6 @@ async function playoutOf(context: StepContext, described: Described): Promise<Pl
     loop: 1,
     group,
     row,
-    rollouts: completions.length,
     actions,
     labels: completions.map((completion) =>
       completion.ids.map((id) => ({ id, label: model.tokenizer.decode([id], { keepSpecial: true }) })),
@@ -95,10 +97,8 @@ async function playoutOf(context: StepContext, described: Described): Promise<Pl
       completions.map((completion) => completion.logps),
       actions,
     ),
-    rowWeights: null,
-    rewards: scored.map((score) => score.reward),
-    terms: scored.map((score) => score.terms),
-    drafts: completions.map((completion, n) => ({
+    weights: null,
+    rollouts: completions.map((completion, n) => ({
       rowId: row.summary.id,
       imageId: row.summary.imageId,
       prompt: prompt.text,

@@ -1,0 +1,11 @@
+/** What everyone may know of a loop: settings, records, metrics and the page read it; its code is beside it. */
+export interface LoopAbout<Id extends number = number> {
+  /** Number in settings, metrics, records and random draws; never reused. */
+  readonly id: Id;
+  /** What goes in, what the policy makes of it, and what the partner makes of that. */
+  readonly arrow: string;
+  /** The policy's half of the arrow. */
+  readonly task: string;
+  /** Field of a rollout with the text that was generated and is rewarded. */
+  readonly text: "caption" | "captionPrime";
+}

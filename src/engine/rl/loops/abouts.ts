@@ -1,0 +1,20 @@
+/** The loops, in the order of the page. A loop is a folder here, its line in this list and its line in registry.ts. */
+import type { LoopAbout } from "./about.ts";
+import { CAPTION_MASK } from "./caption-mask/about.ts";
+import { MASK_CAPTION } from "./mask-caption/about.ts";
+
+export const LOOPS = [MASK_CAPTION, CAPTION_MASK] as const;
+
+export type LoopId = (typeof LOOPS)[number]["id"];
+
+/** Ids in order. */
+export const LOOP_IDS: readonly LoopId[] = LOOPS.map(({ id }) => id);
+
+export function aboutLoop(id: LoopId): LoopAbout<LoopId> {
+  return LOOPS.find((loop) => loop.id === id) as LoopAbout<LoopId>;
+}
+
+/** A value for every loop. */
+export function perLoop<T>(of: (id: LoopId) => T): Readonly<Record<LoopId, T>> {
+  return Object.fromEntries(LOOP_IDS.map((id) => [id, of(id)])) as Record<LoopId, T>;
+}

@@ -1,0 +1,30 @@
+/** What a step asks of a loop. */
+import type { LabConfig } from "../../config/table.ts";
+import type { TrainingRow } from "../../data/training-row.ts";
+import type { Sa2vaModel } from "../../model/sa2va.ts";
+import { countCells, regionCells } from "../../policy/prompts.ts";
+import type { StepContext } from "../step/context.ts";
+import type { Group, LoopRollouts } from "../step/group.ts";
+
+export interface Loop {
+  /** Whether the loop can sample a row. */
+  usable(model: Sa2vaModel, row: TrainingRow, config: LabConfig): boolean;
+  /** The setting that decides about rows, and the end of a sentence that none of them "…". */
+  readonly needs: { readonly subject: string; readonly text: string };
+  /** Samples and scores one group a row. */
+  rollout(context: StepContext, rows: readonly TrainingRow[]): Promise<LoopRollouts>;
+  /** L of the losses of a fixed length: the most actions a rollout of these groups can have. */
+  longest(groups: readonly Group[], config: LabConfig): number;
+  /** Whether the loop trains the blocks of the language model; absent where it always does. */
+  trainsLanguage?(config: LabConfig): boolean;
+}
+
+/** A loop over regions needs a mask that covers a visual token. */
+export const REGION_ROWS = {
+  usable: (model: Sa2vaModel, { mask, rgb: { height, width } }: TrainingRow, { smallRegions }: LabConfig) =>
+    smallRegions === "force" || countCells(regionCells(model, mask, height, width, false)) > 0,
+  needs: {
+    subject: "smallRegions",
+    text: "has a mask that covers a visual token of this model; set smallRegions to force",
+  },
+} as const satisfies Partial<Loop>;

@@ -1,0 +1,10 @@
+/** The code of every loop; what others may know of them is in abouts.ts. */
+import type { LoopId } from "./abouts.ts";
+import { captionMask } from "./caption-mask/rollout.ts";
+import type { Loop } from "./loop.ts";
+import { maskCaption } from "./mask-caption/rollout.ts";
+
+export const LOOP_CODE: Readonly<Record<LoopId, Loop>> = {
+  1: maskCaption,
+  2: captionMask,
+};

@@ -1,0 +1,108 @@
+/**
+ * The group of a step: the rollouts of one prompt, filled as it is sampled and scored by its loop, given advantages, and
+ * trained on.
+ */
+
+import type { TrainingRow } from "../../data/training-row.ts";
+import type { Tensor } from "../../gpu/tf.ts";
+import type { Weights } from "../../model/weights/weights.ts";
+import type { ImageFeatures } from "../../policy/features.ts";
+import type { LoopId, Rollout } from "../../runs/records.ts";
+import type { GroupScores } from "../objective/advantages.ts";
+
+export interface ActionLabel {
+  readonly id: number;
+  readonly label: string;
+}
+
+/** A differentiable loss beside the policy's, with its weight in the loop's loss and its name in the metrics. */
+export interface AuxiliaryLoss {
+  readonly name: string;
+  readonly weight: number;
+  /** Scalar, unweighted. */
+  readonly value: Tensor;
+}
+
+/** Scores of a group's actions under given weights. */
+export interface ActionScores {
+  /** [N, T]. */
+  readonly logps: Tensor;
+  /** [N, T]. */
+  readonly entropies: Tensor;
+  /** Losses of this group beside the policy's, always the same ones; computed when asked for. */
+  readonly auxiliary?: () => readonly AuxiliaryLoss[];
+}
+
+/** Rollouts [from, to) of a group. */
+export interface RowRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface Group {
+  readonly loop: LoopId;
+  readonly group: number;
+  readonly row: TrainingRow;
+  /** [N] */
+  readonly rollouts: readonly Rollout[];
+  /** T, the padded number of actions. */
+  readonly actions: number;
+  /** [N][≤ T] names of the actions. */
+  readonly labels: readonly (readonly ActionLabel[])[];
+  /** Token ids of the policy's prompt, visual tokens included. */
+  readonly promptIds: readonly number[];
+  /** Token ids of the forced answer after it, where the answer is not sampled. */
+  readonly answerIds?: readonly number[];
+  /** [N·T] 1 where an action counts. */
+  readonly mask: Float32Array;
+  /** [N·T] log π of the sampling weights. */
+  readonly samplingLogps: Float32Array;
+  /** [N·T] log π of the weights the run began with, where the loop has computed them anyway. */
+  readonly startLogps?: Float32Array | null;
+  /** Probability of each rollout where they are a whole action set: weight in the loss and in the mean; null for samples. */
+  readonly weights: readonly number[] | null;
+  /** Whether `logProbs` can score some of the rollouts for the cost of these alone. */
+  readonly splitsRows?: boolean;
+  /** False where the actions are not learnt from by policy gradient, only by an auxiliary loss. */
+  readonly policyGradient?: boolean;
+  /** Counts for the metrics of this loop, e.g. "mask/area_mean"; averaged over groups. */
+  readonly metrics: Readonly<Record<string, number>>;
+  /**
+   * Log-probabilities [N, T] and entropies [N, T] of the same actions under other weights, from the row's features; of
+   * `rows` alone when given and `splitsRows` is set.
+   * Differentiable in the trainable tensors behind `weights`; padded places hold any finite value.
+   */
+  logProbs(weights: Weights, features: ImageFeatures, rows?: RowRange): ActionScores;
+  /** Frees what the scores need. */
+  dispose(): void;
+
+  /** Advantages and spread; set once all groups of the loop are scored. */
+  scores?: GroupScores;
+  /** [N·T] under the reference; absent without one. */
+  refLogps?: Float32Array;
+  /** [N·T] of the first pass over the group: later passes divide by it. */
+  firstLogps?: Float32Array;
+  /** [N·T] denominator of the ratio in this pass; null = the weights themselves, so the ratio is exactly 1. */
+  oldLogps?: Float32Array | null;
+}
+
+/** A loop's groups of one step. */
+export interface LoopRollouts {
+  readonly groups: readonly Group[];
+  /**
+   * What `logProbs` gives for several groups, in one batch.
+   * @param places in `groups`, with the features of each one's picture
+   */
+  score(weights: Weights, places: readonly number[], features: readonly ImageFeatures[]): readonly ActionScores[];
+}
+
+/** [N] advantages of a scored group. */
+export function advantagesOf({ scores }: Group): readonly number[] {
+  return scores?.advantages ?? [];
+}
+
+/** The advantages of the policy's loss: 0 where the actions are not learnt from by policy gradient. */
+export function learntAdvantages(group: Group): readonly number[] {
+  const advantages = advantagesOf(group);
+  return group.policyGradient === false ? advantages.map(() => 0) : advantages;
+}

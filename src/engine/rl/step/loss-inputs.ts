@@ -1,0 +1,40 @@
+/** What a backward pass reads of a group and what it returns. */
+import { type Tensor, tf } from "../../gpu/tf.ts";
+import type { LossInputs } from "../objective/loss.ts";
+import { type Group, learntAdvantages } from "./group.ts";
+
+/** What the update saw of a group. */
+export interface LossReadback {
+  readonly loss: number;
+  readonly policy: number;
+  readonly klPenalty: number;
+  /** [N·T]. */
+  readonly logps: Float32Array;
+  readonly entropies: Float32Array;
+  /** Unweighted auxiliary losses by name. */
+  readonly auxiliary: Readonly<Record<string, number>>;
+}
+
+export interface GroupGradients {
+  /** d(weight · loss)/d parameter; tensors the loss does not reach are absent. Owned by the caller. */
+  readonly gradients: Readonly<Record<string, Tensor>>;
+  /** One a group. */
+  readonly readbacks: readonly LossReadback[];
+}
+
+/** The loss's constants; owned by the caller. */
+export type LossTensors = Omit<LossInputs, "logps" | "entropies">;
+
+export function lossTensors(group: Group): LossTensors {
+  const { rollouts, actions, oldLogps = null, refLogps = null, mask, weights } = group;
+  const shape: [number, number] = [rollouts.length, actions];
+  const grid = (values: Float32Array | null): Tensor | null => (values === null ? null : tf.tensor2d(values, shape));
+  return {
+    oldLogps: grid(oldLogps),
+    refLogps: grid(refLogps),
+    mask: tf.tensor2d(mask, shape),
+    advantages: tf.tensor1d([...learntAdvantages(group)]),
+    // Σ over the action set: N rows of weight p average to Σ p L when each carries N · p.
+    rowWeights: weights === null ? null : tf.tensor1d(weights.map((p) => p * rollouts.length)),
+  };
+}

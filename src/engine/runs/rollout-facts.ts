@@ -1,0 +1,21 @@
+/** What rewards may know of a rollout that was sampled or read back. */
+import type { RolloutFacts } from "../rewards/types.ts";
+import { aboutLoop, type LoopId } from "../rl/loops/abouts.ts";
+import type { Rollout } from "./records.ts";
+
+/** The text that was generated and is rewarded; null when there was nothing to describe. */
+export function generatedText(loop: LoopId, rollout: Pick<Rollout, "caption" | "captionPrime">): string | null {
+  return rollout[aboutLoop(loop).text];
+}
+
+export function factsOf(loop: LoopId, rollout: Rollout): RolloutFacts {
+  return {
+    loop,
+    reference: rollout.referenceCaption,
+    caption: generatedText(loop, rollout),
+    given: rollout.givenMask,
+    predicted: rollout.predictedMask,
+    confidence: rollout.terms.find((term) => term.name === "confidence")?.value ?? null,
+    truncated: rollout.truncated,
+  };
+}
