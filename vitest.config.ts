@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { HANG, WAIT } from "./tests/support/hang.ts";
 
@@ -12,6 +13,8 @@ export default defineConfig({
         test: {
           ...limits,
           name: "unit",
+          // Vitest leaves one processor free, which on two processors leaves one.
+          maxWorkers: availableParallelism(),
           include: ["tests/{unit,policy,golden,fuzz}/**/*.test.ts"],
           environment: "node",
         },

@@ -33,7 +33,7 @@ export function pieceRows(model: SentencePiece, rows: readonly Row[], name = "")
 
 /** A folder of models and rows made by tests/oracle/make_pieces.py; undefined, with a notice, without sentencepiece. */
 export function makePieces(seed: number): string | undefined {
-  const python = process.env.PYTHON ?? "python3";
+  const python = process.env.PYTHON || "python3";
   const folder = mkdtempSync(join(tmpdir(), "pieces-"));
   const script = fileURLToPath(new URL("../oracle/make_pieces.py", import.meta.url));
   const found = spawnSync(python, ["-c", "import sentencepiece, tokenizers"], { encoding: "utf8" });

@@ -38,5 +38,5 @@ export function tool(
 
 /** A Python program; PYTHON names the interpreter. */
 export function python(...words: readonly string[]): Promise<Done> {
-  return run(process.env.PYTHON ?? "python3", words);
+  return run(process.env.PYTHON || "python3", words);
 }

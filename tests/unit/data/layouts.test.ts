@@ -9,7 +9,7 @@ import { expectedLayouts, readLayout } from "../../support/layouts.ts";
 
 const STORED = fileURLToPath(new URL("../../fixtures/data/layouts/", import.meta.url));
 const SCRIPT = fileURLToPath(new URL("../../oracle/make_regions.py", import.meta.url));
-const PYTHON = process.env.PYTHON ?? "python3";
+const PYTHON = process.env.PYTHON || "python3";
 
 const found = spawnSync(PYTHON, ["-c", "import datasets, pyarrow, PIL, pycocotools"]).status === 0;
 if (!found) console.warn(`Skipped: ${PYTHON} cannot import datasets, pyarrow, Pillow and pycocotools`);

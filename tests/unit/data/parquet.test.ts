@@ -15,7 +15,7 @@ import { counting } from "./make.ts";
 
 const STORED = fileURLToPath(new URL("../../fixtures/data/parquet/", import.meta.url));
 const ORACLE = fileURLToPath(new URL("../../oracle/", import.meta.url));
-const PYTHON = process.env.PYTHON ?? "python3";
+const PYTHON = process.env.PYTHON || "python3";
 
 const found = spawnSync(PYTHON, ["-c", "import numpy, pyarrow.parquet"]).status === 0;
 if (!found) console.warn(`Skipped: ${PYTHON} cannot import numpy and pyarrow`);

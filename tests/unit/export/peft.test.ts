@@ -29,7 +29,7 @@ import { manifest } from "../runs/sample-run.ts";
 const SCRIPT = fileURLToPath(new URL("../../oracle/peft_logits.py", import.meta.url));
 /** PEFT by name: the interpreter that has it. */
 const PYTHONS: Readonly<Record<string, string>> = {
-  "the newest PEFT": process.env.PYTHON ?? "python3",
+  "the newest PEFT": process.env.PYTHON || "python3",
   ...(process.env.PYTHON_OLD_PEFT === undefined ? {} : { "PEFT 0.11": process.env.PYTHON_OLD_PEFT }),
 };
 /** More than the 16 places after which the Phi-3 folder's rotation is rescaled. */

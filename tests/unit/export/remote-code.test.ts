@@ -19,7 +19,7 @@ import type { TrainedTensors } from "../../../src/engine/runs/checkpoint/trained
 import { type CheckpointServer, checkpointServer } from "../../support/checkpoint-server.ts";
 
 const GOLDEN = "tests/golden/sa2va-tiny-qwen2";
-const PYTHON = process.env.PYTHON ?? "python3";
+const PYTHON = process.env.PYTHON || "python3";
 const LIMIT_MS = 180_000;
 const imports = "import sys; sys.modules['torchvision'] = None; import torch, transformers";
 const missing = spawnSync(PYTHON, ["-c", imports]).status !== 0;

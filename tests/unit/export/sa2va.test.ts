@@ -30,7 +30,7 @@ import { boxMask, jpg, png, row } from "../data/make.ts";
 import { manifest } from "../runs/sample-run.ts";
 
 const SCRIPT = fileURLToPath(new URL("../../oracle/read_sa2va.py", import.meta.url));
-const PYTHON = process.env.PYTHON ?? "python3";
+const PYTHON = process.env.PYTHON || "python3";
 const imports =
   "import sys; sys.modules['torchvision'] = None; import mmengine, torch, peft, transformers, pycocotools";
 const missing = spawnSync(PYTHON, ["-c", imports]).status !== 0;

@@ -34,7 +34,7 @@ import { group, manifest } from "../runs/sample-run.ts";
 
 const GOLDEN = fileURLToPath(new URL("../../golden/sa2va-tiny-qwen2", import.meta.url));
 const SCRIPT = fileURLToPath(new URL("../../oracle/read_trl.py", import.meta.url));
-const PYTHON = process.env.PYTHON ?? "python3";
+const PYTHON = process.env.PYTHON || "python3";
 const TARGETS = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"];
 const CONFIG = { ...defaultConfig(), groupSize: 4, promptsPerStep: 2, loraRank: 2, entropyCoefficient: 0.01 };
 

@@ -16,7 +16,7 @@ import { expectLikeTransformers } from "../../support/transformers-language.ts";
 
 const ORACLE = fileURLToPath(new URL("../../oracle/", import.meta.url));
 const GOLDEN = fileURLToPath(new URL("../../golden/", import.meta.url));
-const PYTHON = process.env.PYTHON ?? "python3";
+const PYTHON = process.env.PYTHON || "python3";
 
 function python(...args: string[]): { readonly ok: boolean; readonly text: string } {
   const run = spawnSync(PYTHON, args, { cwd: ORACLE, encoding: "utf8" });

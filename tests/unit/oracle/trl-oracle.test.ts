@@ -13,7 +13,7 @@ import { tf } from "../../../src/engine/gpu/tf.ts";
 import { grpoParity } from "../../../tools/parity/grpo/grpo.ts";
 
 const ORACLE = fileURLToPath(new URL("../../oracle/", import.meta.url));
-const PYTHON = process.env.PYTHON ?? "python3";
+const PYTHON = process.env.PYTHON || "python3";
 
 function python(...args: string[]): { readonly ok: boolean; readonly text: string } {
   const run = spawnSync(PYTHON, args, { cwd: ORACLE, encoding: "utf8" });

@@ -14,7 +14,7 @@ import { meteorTokens } from "../../../src/engine/rewards/meteor/tokens.ts";
 import { parseWordnet } from "../../../src/engine/rewards/wordnet.ts";
 import { randomCaptions } from "./random-captions.ts";
 
-const PYTHON = process.env.PYTHON ?? "python3";
+const PYTHON = process.env.PYTHON || "python3";
 const WORDNET = process.env.WORDNET ?? "/usr/share/wordnet";
 const CHECK = "import nltk, sys; sys.exit(tuple(map(int, nltk.__version__.split('.')[:3])) < (3, 10, 4))";
 

@@ -18,7 +18,7 @@ import { zipRun } from "../../../src/engine/runs/zip.ts";
 import { evaluation } from "./sample-evaluations.ts";
 import { group, manifest } from "./sample-run.ts";
 
-const PYTHON = process.env.PYTHON ?? "python3";
+const PYTHON = process.env.PYTHON || "python3";
 const MODULES = "pyarrow, pandas, datasets, tensorboard, safetensors, PIL";
 
 function hasReaders(): boolean {
