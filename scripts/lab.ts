@@ -23,7 +23,7 @@ import { reachOf } from "../src/engine/rewards/consent.ts";
 import type { FromTrainer } from "../src/protocol/trainer.ts";
 import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { openBrowser, type WatchedPage } from "./lib/browser.ts";
-import { CHECKPOINT_OPTIONS, checkpointText } from "./lib/checkpoint-source.ts";
+import { CHECKPOINT_OPTIONS, checkpointText, requireHub } from "./lib/checkpoint-source.ts";
 import { commandLineConsent, requireConsent } from "./lib/node-consent.ts";
 import { JUDGE_OPTIONS } from "./lib/node-judge.ts";
 import { servePage } from "./lib/page-server.ts";
@@ -68,7 +68,11 @@ interface Task {
   /** Whether the settings switch a judge on. */
   readonly asksJudge: boolean;
   /** What the page need not ask about: the command line has agreed to it. */
-  readonly allowed: { readonly judges: readonly string[]; readonly rewards: readonly string[] };
+  readonly allowed: {
+    readonly judges: readonly string[];
+    readonly rewards: readonly string[];
+    readonly hubs: readonly string[];
+  };
 }
 
 async function taskOf(words: readonly string[]): Promise<Task> {
@@ -85,7 +89,9 @@ async function taskOf(words: readonly string[]): Promise<Task> {
   const say = (sentence: string): void => void process.stderr.write(`${sentence}\n`);
   const { preset, config, given } = chosenSettings(parsed, FLAGS, say);
   const consent = await commandLineConsent(parsed, process.env);
-  await requireConsent(config, consent, one(parsed, "config") ?? "The command line", say);
+  const from = one(parsed, "config") ?? "The command line";
+  await requireConsent(config, consent, from, say);
+  requireHub(parsed, config.hub, from);
   const { judge, reward } = await reachOf(config);
   const settings = Object.entries({ steps: DEFAULT_STEPS, ...given }).map(([key, value]) => [key, String(value)]);
   return {
@@ -102,6 +108,7 @@ async function taskOf(words: readonly string[]): Promise<Task> {
     allowed: {
       judges: judge !== null && consent.judge(judge) ? [judge] : [],
       rewards: reward !== null && consent.reward(reward.hash) ? [reward.hash] : [],
+      hubs: [config.hub],
     },
   };
 }

@@ -29,7 +29,13 @@ import { openRun } from "../src/engine/runs/run-folder.ts";
 import { Session } from "../src/engine/session/session.ts";
 import type { RunStore } from "../src/engine/storage/store.ts";
 import { one, type Parsed, parseArguments, runTool } from "./lib/arguments.ts";
-import { CHECKPOINT_OPTIONS, checkpointText, localCheckpoint, remoteCheckpoint } from "./lib/checkpoint-source.ts";
+import {
+  CHECKPOINT_OPTIONS,
+  checkpointText,
+  localCheckpoint,
+  remoteCheckpoint,
+  requireHub,
+} from "./lib/checkpoint-source.ts";
 import { loadingLine } from "./lib/loading-line.ts";
 import { commandLineConsent, type NodeConsent, requireConsent } from "./lib/node-consent.ts";
 import { nodeFolder } from "./lib/node-files.ts";
@@ -105,9 +111,12 @@ async function taskOf(
     const { config: own, title } = (await openRun(store, id)).manifest();
     refuseOtherSettings(parsed, given, own);
     await requireConsent(own, consent, `Run ${quote(title)}`, say);
+    requireHub(parsed, own.hub, `Run ${quote(title)}`);
     return { config: { ...own, hub: given.hub ?? own.hub }, resume: { id, steps: given.steps } };
   }
-  await requireConsent(config, consent, one(parsed, "config") ?? "The command line", say);
+  const from = one(parsed, "config") ?? "The command line";
+  await requireConsent(config, consent, from, say);
+  requireHub(parsed, config.hub, from);
   return {
     config: {
       ...config,

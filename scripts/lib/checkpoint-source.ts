@@ -1,9 +1,10 @@
 /** A checkpoint for a tool: a directory, or an address or repository whose files are fetched. */
 import { basename } from "node:path";
 import type { ByteFolder } from "../../src/engine/bytes/source.ts";
-import { LabError } from "../../src/engine/errors.ts";
+import { SETTINGS } from "../../src/engine/config/table.ts";
+import { LabError, plainLine } from "../../src/engine/errors.ts";
 import type { OpenModelOptions } from "../../src/engine/loading/open-model.ts";
-import { remoteAddress } from "../../src/engine/loading/remote/address.ts";
+import { namesRepository, remoteAddress } from "../../src/engine/loading/remote/address.ts";
 import { openRemote } from "../../src/engine/loading/remote/folder.ts";
 import { askRemote, type RemoteListing } from "../../src/engine/loading/remote/listing.ts";
 import { one, type Parsed } from "./arguments.ts";
@@ -28,6 +29,22 @@ export function checkpointText(parsed: Parsed): string | undefined {
     });
   }
   return checkpoint;
+}
+
+/**
+ * Refuses a hub that a file or a stored run names: what is contacted is named on the command line.
+ * @param from the file or run the settings came from
+ * @throws LabError("bad-config") naming the option that allows it
+ */
+export function requireHub(parsed: Parsed, hub: string, from: string): void {
+  const named = parsed.has("hub") || (parsed.get("set") ?? []).some((word) => word.startsWith("hub="));
+  const checkpoint = one(parsed, "checkpoint");
+  if (checkpoint === undefined || !namesRepository(checkpoint) || named || hub === SETTINGS.hub.default) return;
+  throw new LabError(
+    "bad-config",
+    `${from} names the model hub ${plainLine(hub)}; nothing was fetched, allow it with --hub ${plainLine(hub)}`,
+    { subject: "hub" },
+  );
 }
 
 /** What a server has at an address, said in one line. @throws LabError as `askRemote` does */

@@ -120,6 +120,28 @@ describe("a checkpoint by address", () => {
     expect(server.seen.some(({ path }) => path === "tree")).toBe(true);
   });
 
+  it("is not asked for at a hub that settings bring until the person agrees", async () => {
+    const { page } = lab;
+    const hub = server.hub.replace("127.0.0.1", "localhost");
+    await page
+      .getByTestId("pick-config")
+      .setInputFiles({ name: "hub.json", mimeType: "application/json", buffer: Buffer.from(JSON.stringify({ hub })) });
+    await expect.poll(() => page.getByTestId("hub").inputValue()).toBe(hub);
+    const press = async (answer: "cancel" | "allow"): Promise<void> => {
+      await page.getByTestId("address").fill("owner/tiny@v2");
+      await page.getByTestId("ask-address").click();
+      expect(await page.getByTestId("consent-hub").textContent()).toBe(hub);
+      await page.getByTestId(`consent-${answer}`).click();
+    };
+    await press("cancel");
+    expect(await problem()).toContain("was not contacted: nothing was sent");
+    expect(server.seen).toEqual([]);
+    await press("allow");
+    await expect.poll(() => page.getByTestId("address-size").textContent()).toMatch(/^tiny@v2: /);
+    expect(await ask("owner/tiny")).toMatch(/^tiny: /);
+    await page.getByTestId("hub").fill(server.hub);
+  });
+
   it("of a server that sends whole files only is announced as such and loads", async () => {
     server.manner = { ...server.manner, ranges: false, tag: "date" };
     await ask(server.url);

@@ -1,9 +1,10 @@
 /** Checkpoints on servers: what they have is asked for first, and fetched on a second press only. */
-import { remoteAddress } from "../../engine/loading/remote/address.ts";
+import { namesRepository, remoteAddress } from "../../engine/loading/remote/address.ts";
 import { askRemote, type RemoteListing } from "../../engine/loading/remote/listing.ts";
 import { storageChoice } from "../../engine/loading/storage-settings.ts";
 import type { Sa2vaConfig } from "../../engine/model/config.ts";
 import { weightForecast } from "../../engine/plan/weights.ts";
+import { requireHub } from "../stores/consent.ts";
 import { sessionStore } from "../stores/session.ts";
 import { openModel } from "./lab.ts";
 
@@ -19,7 +20,10 @@ export interface AskedModel {
  * @throws LabError in one sentence; nothing is changed then
  */
 export async function askModel(text: string): Promise<AskedModel> {
-  const asked = await askRemote(remoteAddress(text, sessionStore.getState().config.hub));
+  const { hub } = sessionStore.getState().config;
+  const address = remoteAddress(text, hub);
+  if (namesRepository(text)) await requireHub(hub);
+  const asked = await askRemote(address);
   const { usage = 0, quota = Number.POSITIVE_INFINITY } = await navigator.storage.estimate();
   return { ...asked, room: quota - usage };
 }

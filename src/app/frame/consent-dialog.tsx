@@ -7,7 +7,7 @@ import { type ConsentQuestion, useConsent } from "../stores/consent.ts";
 import { useJudge } from "../stores/judge.ts";
 import styles from "./consent-dialog.module.css";
 
-/** Asks for consent before a judge or custom reward from a file, a link or a stored run is used. */
+/** Asks for consent before a judge, a model hub or a custom reward from a file, a link or a stored run is used. */
 export function ConsentDialog(): ReactNode {
   const question = useConsent((state) => state.questions[0]);
   return (
@@ -22,10 +22,20 @@ export function ConsentDialog(): ReactNode {
 }
 
 function Question({ question }: { readonly question: ConsentQuestion }): ReactNode {
-  const { reach, partly, answer } = question;
+  const { reach, hub, partly, answer } = question;
   const source = plainLine(question.source);
   return (
     <div data-testid="consent">
+      {hub !== undefined && (
+        <div className={styles.words}>
+          <p>
+            <b>{source}</b> name a model hub. It would learn the name of the repository and your network address:
+          </p>
+          <code className={styles.place} data-testid="consent-hub">
+            {plainLine(hub)}
+          </code>
+        </div>
+      )}
       {reach.judge !== null && <JudgeWords source={source} place={reach.judge} />}
       {reach.reward !== null && (
         <>

@@ -1,11 +1,12 @@
 /**
- * Judges and custom rewards that the user entered or allowed, remembered between visits, and pending requests for consent.
- * Anything from a file, a link or a stored run needs consent before it is sent or run.
+ * Judges, custom rewards and model hubs that the user entered or allowed, remembered between visits, and pending requests
+ * for consent. Anything from a file, a link or a stored run needs consent before it is sent or run.
  */
 import { useStore } from "zustand";
 import { createStore } from "zustand/vanilla";
 import { fits } from "../../engine/bytes/json.ts";
-import type { LabConfig } from "../../engine/config/table.ts";
+import { type LabConfig, SETTINGS } from "../../engine/config/table.ts";
+import { LabError, plainLine } from "../../engine/errors.ts";
 import { ALLOWED, judgePlace, openQuestions, type Reach, reachOf } from "../../engine/rewards/consent.ts";
 import { remember, remembered } from "./saved.ts";
 
@@ -15,6 +16,8 @@ export interface ConsentQuestion {
   /** Source of the settings: the name of a file or the title of a run. */
   readonly source: string;
   readonly reach: Reach;
+  /** Address of a model hub that would be contacted. */
+  readonly hub?: string;
   /** Whether the other settings can be used without these. */
   readonly partly: boolean;
   readonly answer: (answer: ConsentAnswer) => void;
@@ -25,6 +28,8 @@ export interface ConsentState {
   readonly judges: readonly string[];
   /** Hashes of custom rewards; newest last. */
   readonly rewards: readonly string[];
+  /** Addresses of model hubs; newest last. */
+  readonly hubs: readonly string[];
   /** Oldest first; the first is shown. */
   readonly questions: readonly ConsentQuestion[];
 }
@@ -33,7 +38,7 @@ export interface ConsentState {
 const MOST = 100;
 
 export const consentStore = createStore<ConsentState>()(() => ({
-  ...remembered("allowed", { judges: [], rewards: [] }, (value) => fits(value, ALLOWED)),
+  ...remembered("allowed", { judges: [], rewards: [], hubs: [] }, (value) => fits(value, ALLOWED)),
   questions: [],
 }));
 
@@ -42,15 +47,15 @@ export function useConsent<T>(select: (state: ConsentState) => T): T {
   return useStore(consentStore, select);
 }
 
-type Kind = "judges" | "rewards";
+type Kind = "judges" | "rewards" | "hubs";
 
 /** The entry being typed: the next keystroke replaces it. */
-const drafts: Record<Kind, string | null> = { judges: null, rewards: null };
+const drafts: Record<Kind, string | null> = { judges: null, rewards: null, hubs: null };
 
 function put(kind: Kind, entries: readonly string[]): void {
   consentStore.setState({ [kind]: entries.slice(-MOST) });
-  const { judges, rewards } = consentStore.getState();
-  remember("allowed", { judges, rewards });
+  const { judges, rewards, hubs } = consentStore.getState();
+  remember("allowed", { judges, rewards, hubs });
 }
 
 /** Allows the value that the user types into a field; the next keystroke may replace it. */
@@ -97,12 +102,26 @@ export async function askLinkedJudge(config: LabConfig): Promise<boolean> {
   return true;
 }
 
-function question(reach: Reach, source: string, partly: boolean): Promise<ConsentAnswer> {
+/**
+ * Asks before a model hub is contacted that came with settings of a file, a link or a stored run.
+ * @throws LabError("cancelled") when the person does not agree
+ */
+export async function requireHub(hub: string): Promise<void> {
+  const { hubs } = consentStore.getState();
+  if (hub === SETTINGS.hub.default || hubs.includes(hub)) return;
+  if ((await question({ judge: null, reward: null }, "The settings", false, hub)) !== "allow") {
+    throw new LabError("cancelled", `${plainLine(hub)} was not contacted: nothing was sent`);
+  }
+  put("hubs", [...hubs, hub]);
+}
+
+function question(reach: Reach, source: string, partly: boolean, hub?: string): Promise<ConsentAnswer> {
   return new Promise((resolve) => {
     const asked: ConsentQuestion = {
       source,
       reach,
       partly,
+      ...(hub === undefined ? {} : { hub }),
       answer: (answer) => {
         consentStore.setState(({ questions }) => ({ questions: questions.filter((other) => other !== asked) }));
         resolve(answer);

@@ -16,6 +16,7 @@ export const TAB_MODEL = "a model in this tab";
 export const ALLOWED = z.object({
   judges: z.readonly(z.array(z.string())),
   rewards: z.readonly(z.array(z.string())),
+  hubs: z.readonly(z.array(z.string())),
 });
 
 export interface Consent {

@@ -101,6 +101,24 @@ describe("npm run train", () => {
     }
   });
 
+  it("asks before a model hub of a file or a resumed run is contacted", async () => {
+    const hub = trap.url;
+    const run = await storedRun("foreign-hub", { hub });
+    const settings = ["--config", file("hub.json", { hub })];
+    for (const words of [settings, ["--resume", run]]) {
+      const { code, err } = await tool("train", [...NOWHERE, ...words, "--checkpoint", "owner/name"]);
+      expect([code, err]).toEqual([
+        2,
+        expect.stringMatching(/ names the model hub http.*; nothing was fetched, allow it with --hub http.*\n$/),
+      ]);
+    }
+    const named = await tool("train", [...NOWHERE, ...settings, "--checkpoint", "owner/name", "--hub", hub]);
+    expect(named.err).toContain("no-such-folder");
+    const unused = await tool("train", [...NOWHERE, ...settings]);
+    expect(unused.err).toContain("no-such-folder");
+    expect(trap.calls).toEqual([]);
+  });
+
   it("keeps the settings of a run that goes on, and says so when others are named", async () => {
     const run = await storedRun("own-settings", {});
     const other = await tool("train", [...NOWHERE, "--resume", run, "--set", "seed=4"]);

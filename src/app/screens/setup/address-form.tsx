@@ -4,6 +4,7 @@ import { report } from "../../clients/lab.ts";
 import { type AskedModel, askModel, keptBytes, openRemoteModel } from "../../clients/remote-model.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { TextInput } from "../../components/ui/controls.tsx";
+import { allowWritten } from "../../stores/consent.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import { formatBytes } from "../../styles/format.ts";
 import styles from "./address-form.module.css";
@@ -69,7 +70,10 @@ export function AddressForm(): ReactNode {
           inputMode="url"
           value={hub}
           maxLength={SETTINGS.hub.maxLength}
-          onChange={(event) => changeConfig({ hub: event.currentTarget.value })}
+          onChange={(event) => {
+            allowWritten("hubs", event.currentTarget.value);
+            changeConfig({ hub: event.currentTarget.value });
+          }}
         />
       </label>
       {asked !== null && <Found asked={asked} />}

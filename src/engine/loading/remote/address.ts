@@ -16,6 +16,11 @@ const REPOSITORY = new RegExp(`^(${PART}/${PART})(?:@([\\w.-]+(?:/[\\w.-]+)*))?$
 const PAGE = new RegExp(`^/(${PART}/${PART})(?:/(?:tree|resolve)/([^/]+))?/?$`);
 const DEFAULT_REVISION = "main";
 
+/** Whether a text is a repository's name, so that a hub is contacted for it. */
+export function namesRepository(text: string): boolean {
+  return REPOSITORY.test(text.trim());
+}
+
 /**
  * @param text an address, or `owner/name` or `owner/name@revision` of a hub; the address of a repository's page will do
  * @param hub base address of the hub, or ""

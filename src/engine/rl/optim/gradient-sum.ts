@@ -75,6 +75,32 @@ export class GradientSum {
     tf.dispose([...incoming, ...Object.values(more)]);
   }
 
+  /** Σ a·b over the elements that both sums have something of; both stay as they are. */
+  async dot(other: GradientSum): Promise<number> {
+    const common = this.names.filter((name) => other.#names.has(name));
+    if (common.length === 0) return 0;
+    const product = tf.tidy(() => {
+      const parts = this.#products(other, common).map((part) => part.sum());
+      return parts.reduce((sum, part) => sum.add(part)) as Tensor;
+    });
+    const [value] = await product.data();
+    product.dispose();
+    return value as number;
+  }
+
+  #products(other: GradientSum, common: readonly string[]): Tensor[] {
+    const [ours, theirs] = [this.#flats, other.#flats];
+    if (ours === undefined || theirs === undefined) {
+      return common.map((name) => (this.#set[name] as Tensor).mul(other.#set[name] as Tensor));
+    }
+    return this.#layout.arenas.flatMap(({ segments }, a) => {
+      const runs = runsOf(segments, (name) => this.#names.has(name) && other.#names.has(name));
+      if (runs.length === 0) return [];
+      const all = (ours[a] as Tensor).mul(theirs[a] as Tensor);
+      return runs.map(({ begin, end }) => all.slice([begin], [end - begin]));
+    });
+  }
+
   /** This sum times `factor` plus `other` times `otherFactor`, in place; the other stays the caller's. */
   merge(other: GradientSum, factor: number, otherFactor: number): void {
     if (other.#names.size === 0 && factor === 1) return;

@@ -20,6 +20,8 @@ export interface StepGradients {
   readonly sum: GradientSum;
   /** The loops the sum is made of; empty when it is one gradient that nothing was done to. */
   readonly loops: readonly LoopNorm[];
+  /** Scalar product of the two loops' gradients before any clip; 0 with one loop. */
+  readonly dot: number;
 }
 
 /** Sums the loops' gradients into the first. A norm that is not finite scales nothing, so the sum shows it as well. */
@@ -29,7 +31,7 @@ export async function joinLoops(
 ): Promise<StepGradients> {
   const [first, second] = [...gradients];
   if (first === undefined) throw new RangeError("A step without a loop");
-  if (second === undefined) return { sum: first[1], loops: [] };
+  if (second === undefined) return { sum: first[1], loops: [], dot: 0 };
   const loops: LoopNorm[] = [];
   for (const [loop, own] of [first, second]) {
     const { norm } = await inspectGradients(own, () => "all");
@@ -37,9 +39,11 @@ export async function joinLoops(
     loops.push({ loop, norm, factor: clips ? clipFactor(norm, maxGradNorm) : 1 });
   }
   const [one, two] = loops as [LoopNorm, LoopNorm];
+  // Not from the norm of the sum: beside a loop of a large norm the other one's share is lost in rounding.
+  const dot = await first[1].dot(second[1]);
   first[1].merge(second[1], one.factor, two.factor);
   second[1].dispose();
-  return { sum: first[1], loops };
+  return { sum: first[1], loops, dot };
 }
 
 /**
@@ -47,14 +51,11 @@ export async function joinLoops(
  * @param norm of the sum as it is
  */
 export function gradientMetrics(
-  { loops }: Pick<StepGradients, "loops">,
+  { loops, dot }: Pick<StepGradients, "loops" | "dot">,
   norm: number,
 ): { readonly norm: number; readonly metrics: Readonly<Record<string, number>> } {
   const [first, second] = loops;
   if (first === undefined || second === undefined) return { norm, metrics: {} };
-  const [a, b] = [first.norm * first.factor, second.norm * second.factor];
-  // |a + b|² = |a|² + |b|² + 2 a·b
-  const dot = (norm * norm - a * a - b * b) / (2 * first.factor * second.factor);
   const largest = first.norm * second.norm;
   const cosine = largest > 0 ? Math.min(1, Math.max(-1, dot / largest)) : 0;
   const whole = Math.sqrt(Math.max(0, first.norm ** 2 + second.norm ** 2 + 2 * cosine * largest));

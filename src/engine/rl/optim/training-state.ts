@@ -134,13 +134,13 @@ export async function updateState(
 
 async function update(
   state: TrainingState,
-  { sum: gradients, loops }: StepGradients,
+  { sum: gradients, loops, dot }: StepGradients,
   config: LabConfig,
   beforeEma: () => Promise<void>,
   whole: boolean,
 ): Promise<UpdateReport> {
   const report = await inspectGradients(gradients, state.blockOf);
-  const { norm, metrics: loopMetrics } = gradientMetrics({ loops }, report.norm);
+  const { norm, metrics: loopMetrics } = gradientMetrics({ loops, dot }, report.norm);
   const blocks = Object.fromEntries(Object.entries(report.blocks).map(([block, norm]) => [`grad_norm/${block}`, norm]));
   const rate = learningRate(config.learningRate, state.optimiserSteps, scheduleOf(config));
   const metrics: Record<string, number> = { grad_norm: norm, learning_rate: rate, ...blocks, ...loopMetrics };

@@ -55,7 +55,7 @@ export async function sftStep(input: StepInput): Promise<StepOutcome> {
     await context.phase("update", null);
     const consumed = gradients;
     gradients = gradientSum(state);
-    const update = await updateState(state, { sum: consumed, loops: [] }, config, async () =>
+    const update = await updateState(state, { sum: consumed, loops: [], dot: 0 }, config, async () =>
       context.phase("ema", null),
     );
     return { metrics: { ...Object.fromEntries(sums), ...update.metrics }, update };
