@@ -20,7 +20,7 @@ import type { Page } from "playwright-core";
 import { isTextSetting } from "../src/engine/config/parse.ts";
 import { LabError } from "../src/engine/errors.ts";
 import { reachOf } from "../src/engine/rewards/consent.ts";
-import type { FromTrainer } from "../src/protocol/trainer.ts";
+import type { TrainerMessage } from "../src/protocol/trainer.ts";
 import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { openBrowser, type WatchedPage } from "./lib/browser.ts";
 import { CHECKPOINT_OPTIONS, checkpointText, requireHub } from "./lib/checkpoint-source.ts";
@@ -138,7 +138,7 @@ async function followRun(page: Page, task: Task): Promise<{ readonly ended: Prom
     refuse = reject;
   });
   ended.catch(() => undefined); // awaited later
-  await page.exposeFunction("labEvent", (event: FromTrainer) => {
+  await page.exposeFunction("labEvent", (event: TrainerMessage) => {
     if (event.type === "step") process.stdout.write(`${stepLine(event, task.json)}\n`);
     if (event.type === "alarm") process.stderr.write(`step ${event.alarm.step}: ${event.alarm.message}\n`);
     if (event.type === "failed") refuse(new LabError(event.error.code, event.error.message));

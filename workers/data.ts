@@ -11,23 +11,25 @@ import type { RegionSummary, RgbImage } from "../src/engine/data/sample.ts";
 import { describeSet } from "../src/engine/data/set-info.ts";
 import { listShards } from "../src/engine/data/shards.ts";
 import { LabError, toLabError } from "../src/engine/errors.ts";
+import { inTurn } from "../src/engine/gpu/in-turn.ts";
 import { importRollouts } from "../src/engine/runs/import-rollouts.ts";
 import { type RunLibrary, runLibrary } from "../src/engine/runs/library.ts";
 import type { PictureOf } from "../src/engine/runs/rollout-picture.ts";
 import { listRuns } from "../src/engine/runs/run-folder.ts";
 import { folderStore } from "../src/engine/storage/folder-store.ts";
 import { openOpfsStore } from "../src/engine/storage/opfs-store.ts";
-import type { RequestId } from "../src/protocol/common.ts";
-import type { FromData, SampleReply, SampleRequest, ToData } from "../src/protocol/data.ts";
+import type { DataCalls, RowCalls } from "../src/protocol/data.ts";
+import { connect, type Handlers, Moved } from "../src/protocol/rpc.ts";
 import { exportZip } from "./exports.ts";
 import { folderName, openFolder, openFolders } from "./folders.ts";
-import { wireError } from "./wire.ts";
 
 /** Decoded pixels kept: some 250 pictures of 640 x 480. */
 const PICTURE_BYTES = 256 * 2 ** 20;
 
 /** Largest file of rollouts that is taken in at once. */
 const MAX_ROLLOUT_BYTES = 256 * 2 ** 20;
+
+type Open = Handlers<DataCalls>["open"];
 
 interface OpenSet {
   readonly folder: ByteFolder;
@@ -37,18 +39,11 @@ interface OpenSet {
 
 const picture = pictureCache(decodeInBrowser, PICTURE_BYTES);
 let opened: OpenSet | null = null;
-let opening: { readonly controller: AbortController; readonly done: Promise<void> } | null = null;
+let opening = new AbortController();
+const inOrder = inTurn();
 let library: Promise<RunLibrary> | null = null;
 /** Runs served with the page. */
 let recorded: { readonly library: RunLibrary; readonly ids: ReadonlySet<string> } | null = null;
-
-function send(message: FromData, transfer: Transferable[] = []): void {
-  self.postMessage(message, transfer);
-}
-
-function fail(request: RequestId | null, thrown: unknown): void {
-  send({ type: "failed", request, error: wireError(thrown) });
-}
 
 /** The library; a store that could not be opened is tried again at the next request. */
 async function runs(): Promise<RunLibrary> {
@@ -72,50 +67,41 @@ async function holding(runId: string): Promise<RunLibrary> {
   return recorded?.ids.has(runId) === true ? recorded.library : await runs();
 }
 
-async function open(message: Extract<ToData, { type: "open" }>, signal: AbortSignal): Promise<void> {
-  const name = message.folders.map(folderName).join(" + ");
-  const folder = await openFolders(message.folders);
+const openSet: Open = async (folders, onProgress, onRows, signal) => {
+  const names = folders.map(folderName);
+  const folder = await openFolders(folders);
   const { shards } = await listShards(folder);
   const seen = new Set<string>();
   const byId = new Map<string, RegionSummary>();
   opened = null;
   const set = await openRegionSet(folder, {
     signal,
-    onProgress: ({ file, rows }) => {
-      send({ type: "progress", files: seen.add(file).size, filesTotal: shards.length, rows, file });
-    },
+    onProgress: ({ file, rows }) => onProgress({ files: seen.add(file).size, filesTotal: shards.length, rows, file }),
     onRows: (rows, growing) => {
       for (const row of rows) byId.set(row.id, row);
       // Pictures of the first rows can be asked for while the rest is still being indexed.
       opened = { folder, set: growing, byId };
-      send({ type: "rows", rows });
+      onRows(rows);
     },
   });
   opened = { folder, set, byId };
-  const checks = await checkRegionSet(set, decodeInBrowser, () => performance.now(), message.folders.map(folderName));
-  send({ type: "opened", request: message.request, info: describeSet(set, name, checks) });
-}
+  return describeSet(
+    set,
+    names.join(" + "),
+    await checkRegionSet(set, decodeInBrowser, () => performance.now(), names),
+  );
+};
 
 /** One index is built at a time: a new request ends the one under way. */
-async function startOpening(message: Extract<ToData, { type: "open" }>): Promise<void> {
-  const before = opening;
-  before?.controller.abort();
-  const controller = new AbortController();
-  const work = async (): Promise<void> => {
-    await before?.done;
-    try {
-      controller.signal.throwIfAborted();
-      await open(message, controller.signal);
-    } catch (thrown) {
-      const cancelled = controller.signal.aborted && !(thrown instanceof LabError);
-      fail(message.request, cancelled ? new LabError("cancelled", "Opening was cancelled before it began") : thrown);
-    }
-  };
-  const mine = { controller, done: work() };
-  opening = mine;
-  await mine.done;
-  if (opening === mine) opening = null;
-}
+const open: Open = async (folders, onProgress, onRows, signal) => {
+  opening.abort();
+  opening = new AbortController();
+  const either = AbortSignal.any([signal, opening.signal]);
+  return inOrder(async () => {
+    if (either.aborted) throw new LabError("cancelled", "Opening was cancelled before it began");
+    return openSet(folders, onProgress, onRows, either);
+  });
+};
 
 function current(): OpenSet {
   if (opened === null) throw new LabError("bad-input", "No data set is open; open or drop a folder of shards first");
@@ -141,116 +127,63 @@ const pictureOf: PictureOf = async (rowId, imageId) => {
     : await pixelsOf(opened.set, row.index);
 };
 
-/** Carries out a request; its answer and the buffers handed over with it. */
-async function answer(message: Exclude<ToData, { type: "open" | "cancel-open" | "trainer-port" }>): Promise<void> {
-  const { request } = message;
-  switch (message.type) {
-    case "image": {
-      const { index, width, height } = findRow(current().byId, message.rowId, message.imageId);
-      const pixels = await pixelsOf(current().set, index);
-      const bitmap = await displayBitmap(pixels, message.maxSide);
-      return send({ type: "image", request, bitmap, width, height }, [bitmap]);
-    }
-    case "raw-row": {
-      const { file, row } = findRow(current().byId, message.rowId, null);
-      return send({ type: "raw-row", request, text: await rawRow(current().folder, file, row) });
-    }
-    case "recorded": {
-      const store = folderStore(await openFolder({ kind: "built-in", baseUrl: message.baseUrl }));
-      const { runs: found } = await listRuns(store);
-      recorded = { library: runLibrary(store), ids: new Set(found.map((run) => run.id)) };
-      return send({ type: "recorded", request, runId: found[0]?.id ?? null });
-    }
-    case "runs": {
-      const { damaged, ...listed } = await (await runs()).list();
-      send({ type: "runs", request, ...listed, features: await featuresKept() });
-      if (damaged.length > 0) {
-        const names = damaged.map((id) => `"${id}"`).join(", ");
-        fail(null, new LabError("storage", `Stored runs ${names} are damaged and not listed; their files are kept`));
-      }
-      return;
-    }
-    case "run":
-      return send({ type: "run", request, ...(await (await holding(message.runId)).open(message.runId)) });
-    case "run-groups":
-      return send({
-        type: "run-groups",
-        request,
-        groups: await (await holding(message.runId)).groups(message.runId, message.step),
-      });
-    case "evaluations": {
-      const evaluations = await (await holding(message.runId)).evaluations(message.runId);
-      return send({ type: "evaluations", request, evaluations });
-    }
-    case "alarms":
-      return send({ type: "alarms", request, alarms: await (await holding(message.runId)).alarms(message.runId) });
-    case "rollouts": {
-      const { file, name } = message;
-      if (file.size > MAX_ROLLOUT_BYTES) {
-        throw new LabError("bad-input", `${name} has ${file.size} bytes, more than ${MAX_ROLLOUT_BYTES}`, {
-          subject: name,
-        });
-      }
-      const bytes = new Uint8Array(await file.arrayBuffer());
-      return send({ type: "rollouts", request, groups: await importRollouts(bytes, name) });
-    }
-    case "thumbs":
-      return send({ type: "thumbs", request, thumbs: await (await holding(message.runId)).thumbs(message.runId) });
-    case "set-thumb": {
-      const { runId, rollout, thumb } = message;
-      return send({ type: "thumbs", request, thumbs: await (await holding(runId)).setThumb(runId, rollout, thumb) });
-    }
-    case "delete-run":
-      await (await runs()).remove(message.runId);
-      return send({ type: "done", request });
-    case "delete-features": {
-      const store = await openOpfsStore("features");
-      for (const { path } of await store.list("")) await store.remove(path);
-      return send({ type: "done", request });
-    }
-    case "rename-run":
-      await (await runs()).rename(message.runId, message.title);
-      return send({ type: "done", request });
-    case "export-run": {
-      if (message.format !== "zip") {
-        const zipped = await exportZip(
-          await openOpfsStore(),
-          message.runId,
-          message.format,
-          opened?.set ?? null,
-          pictureOf,
-        );
-        return send({ type: "exported", request, ...zipped });
-      }
-      const blob = await (await runs()).zip(message.runId);
-      return send({ type: "exported", request, blob, fileName: `${message.runId}.zip`, note: null });
-    }
-    default:
-      throw new LabError("internal", `The data worker knows no message "${(message as ToData).type}"`);
-  }
-}
-
-/** Pixels and mask of a row for the trainer; both buffers change hands. */
-async function sampleFor(port: MessagePort, { request, index }: SampleRequest): Promise<void> {
-  const post = (reply: SampleReply, transfer: Transferable[]): void => port.postMessage(reply, transfer);
-  try {
+const rowCalls: Handlers<RowCalls> = {
+  async row(index) {
     const { set } = current();
-    const pixels = await pixelsOf(set, index);
+    const { width, height, data } = await pixelsOf(set, index);
     const summary = set.summaries[index] as RegionSummary;
     // A copy: the cache keeps its own.
-    const rgb = new Uint8Array(pixels.data).buffer;
-    const mask = decodeRle(summary.mask).buffer;
-    post({ request, summary, rgb, mask }, [rgb, mask]);
-  } catch (thrown) {
-    post({ request, error: wireError(thrown) }, []);
-  }
-}
-
-self.onmessage = ({ data }: MessageEvent<ToData>) => {
-  if (data.type === "open") void startOpening(data);
-  else if (data.type === "cancel-open") opening?.controller.abort();
-  else if (data.type === "trainer-port") {
-    const { port } = data;
-    port.onmessage = (event: MessageEvent<SampleRequest>) => void sampleFor(port, event.data);
-  } else answer(data).catch((thrown: unknown) => fail(data.request ?? null, thrown));
+    const pixels = new Uint8Array(data);
+    const mask = decodeRle(summary.mask);
+    return new Moved({ summary, rgb: { width, height, data: pixels }, mask }, pixels.buffer, mask.buffer);
+  },
 };
+
+const dataCalls: Handlers<DataCalls> = {
+  open,
+  async image(rowId, imageId, maxSide) {
+    const { index } = findRow(current().byId, rowId, imageId);
+    const bitmap = await displayBitmap(await pixelsOf(current().set, index), maxSide);
+    return new Moved(bitmap, bitmap);
+  },
+  rawRow(rowId) {
+    const { file, row } = findRow(current().byId, rowId, null);
+    return rawRow(current().folder, file, row);
+  },
+  async recorded(baseUrl) {
+    const store = folderStore(await openFolder({ kind: "built-in", baseUrl }));
+    const { runs: found } = await listRuns(store);
+    recorded = { library: runLibrary(store), ids: new Set(found.map((run) => run.id)) };
+    return found[0]?.id ?? null;
+  },
+  runs: async () => ({ ...(await (await runs()).list()), features: await featuresKept() }),
+  run: async (runId) => (await holding(runId)).open(runId),
+  runGroups: async (runId, step) => (await holding(runId)).groups(runId, step),
+  evaluations: async (runId) => (await holding(runId)).evaluations(runId),
+  alarms: async (runId) => (await holding(runId)).alarms(runId),
+  thumbs: async (runId) => (await holding(runId)).thumbs(runId),
+  setThumb: async (runId, rollout, thumb) => (await holding(runId)).setThumb(runId, rollout, thumb),
+  deleteRun: async (runId) => (await runs()).remove(runId),
+  renameRun: async (runId, title) => (await runs()).rename(runId, title),
+  async deleteFeatures() {
+    const store = await openOpfsStore("features");
+    for (const { path } of await store.list("")) await store.remove(path);
+  },
+  async exportRun(runId, format) {
+    if (format !== "zip") {
+      return exportZip(await openOpfsStore(), runId, format, opened?.set ?? null, pictureOf);
+    }
+    return { blob: await (await runs()).zip(runId), fileName: `${runId}.zip`, note: null };
+  },
+  async rollouts(file, name) {
+    if (file.size > MAX_ROLLOUT_BYTES) {
+      throw new LabError("bad-input", `${name} has ${file.size} bytes, more than ${MAX_ROLLOUT_BYTES}`, {
+        subject: name,
+      });
+    }
+    return importRollouts(new Uint8Array(await file.arrayBuffer()), name);
+  },
+  serveRows: (port) => void connect(port, rowCalls),
+};
+
+connect(self, dataCalls);

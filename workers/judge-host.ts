@@ -8,40 +8,29 @@ import type { JudgeHost } from "../src/engine/rewards/judge/setup.ts";
 import { judgeJitter } from "../src/engine/rl/run/judge-jitter.ts";
 import { clearJudgeCache, judgeCache } from "../src/engine/runs/judge-cache.ts";
 import { openOpfsStore } from "../src/engine/storage/opfs-store.ts";
-import type { FromJudge } from "../src/protocol/judge.ts";
-import { tabModels } from "./webllm-line.ts";
-import { wireError } from "./wire.ts";
+import type { RewardHost } from "../src/protocol/reward.ts";
+import { type Connection, toWire } from "../src/protocol/rpc.ts";
+import { tabModels } from "./tab-models.ts";
 
 export interface WorkerJudgeHost extends JudgeHost {
-  /** The page's line, over which its model is asked and progress is told. */
-  connectPage(send: (message: FromJudge) => void): void;
   /** Takes the key of one origin in place of the one before. */
   setKey(key: string, origin: string): void;
-  /** Answer of the page's model. */
-  pageReply(id: number, text: string | null, problem: string): void;
   forget(): Promise<void>;
 }
 
-interface Waiting {
-  readonly resolve: (text: string) => void;
-  readonly reject: (failure: JudgeFailure) => void;
-}
-
-/** @param allows whether the person agreed to the judge at a place */
-export function workerJudgeHost(allows: (place: string) => boolean): WorkerJudgeHost {
+/**
+ * @param allows whether the person agreed to the judge at a place
+ * @param page asks the browser's own model, and shows progress and problems
+ */
+export function workerJudgeHost(allows: (place: string) => boolean, page: Connection<RewardHost>): WorkerJudgeHost {
   let held = { key: "", origin: "" };
-  let toPage: ((message: FromJudge) => void) | null = null;
-  const send = (message: FromJudge): void => toPage?.(message);
   let cache: Promise<ReplyCache> | null = null;
-  const waiting = new Map<number, Waiting>();
-  let next = 1;
 
   const openCache = async (): Promise<ReplyCache> => {
     const store = await openOpfsStore();
     return judgeCache(store, (thrown) => {
-      const { message } = wireError(thrown);
-      const error = new LabError("storage", `The judge's replies are kept in memory only: ${message}`);
-      send({ type: "failed", request: null, error: wireError(error) });
+      const { message } = toWire(thrown);
+      page.tell.problem(toWire(new LabError("storage", `The judge's replies are kept in memory only: ${message}`)));
     });
   };
 
@@ -52,19 +41,10 @@ export function workerJudgeHost(allows: (place: string) => boolean): WorkerJudge
     place: "in this browser",
     async complete(request, signal, onCall) {
       onCall();
-      const id = next++;
-      const cancel = (): void => send({ type: "page-cancel", id });
-      signal.addEventListener("abort", cancel);
-      try {
-        const text = await new Promise<string>((resolve, reject) => {
-          waiting.set(id, { resolve, reject });
-          send({ type: "page-prompt", id, request });
-        });
-        return { text, promptTokens: null, completionTokens: null, cut: false };
-      } finally {
-        signal.removeEventListener("abort", cancel);
-        waiting.delete(id);
-      }
+      const text = await page.call.askBrowserModel(request, signal).catch((thrown: unknown) => {
+        throw new JudgeFailure("unavailable", toWire(thrown).message);
+      });
+      return { text, promptTokens: null, completionTokens: null, cut: false };
     },
   };
 
@@ -84,17 +64,9 @@ export function workerJudgeHost(allows: (place: string) => boolean): WorkerJudge
         throw thrown;
       }
     },
-    inPage: async (kind, model) => (kind === "chrome" ? chrome : tabModels(model, send)),
-    connectPage: (line) => {
-      toPage = line;
-    },
+    inPage: async (kind, model) => (kind === "chrome" ? chrome : tabModels(model, page.tell.judgeProgress)),
     setKey: (key, origin) => {
       held = { key, origin };
-    },
-    pageReply: (id, text, problem) => {
-      const own = waiting.get(id);
-      if (text !== null) own?.resolve(text);
-      else own?.reject(new JudgeFailure("unavailable", problem));
     },
     forget: async () => {
       await clearJudgeCache(await openOpfsStore());

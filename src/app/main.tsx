@@ -3,7 +3,8 @@ import "./styles/global.css";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
 import { recallJudgeKey } from "./clients/judge-actions.ts";
-import { openDemo, report, startLab } from "./clients/lab.ts";
+import { report, startLab } from "./clients/lab.ts";
+import { followSettings, openDemo } from "./clients/loading.ts";
 import { refuseFrame } from "./frame/framed.ts";
 import { followTheme } from "./frame/theme.ts";
 import { followAddress } from "./stores/route.ts";
@@ -13,6 +14,7 @@ if (!refuseFrame(root)) {
   followTheme();
   followAddress();
   startLab();
+  followSettings();
   recallJudgeKey();
   if (root !== null) createRoot(root).render(<App />);
   report(openDemo());

@@ -1,12 +1,4 @@
-import type { ErrorCode } from "../engine/errors.ts";
 import type { RemoteListing } from "../engine/loading/remote/listing.ts";
-
-/** A LabError as it crosses a worker border. */
-export interface WireError {
-  readonly code: ErrorCode;
-  readonly message: string;
-  readonly subject?: string;
-}
 
 /** A file picked or dropped, with its path relative to what was dropped. A File is a lazy handle: posting copies no bytes. */
 export interface PickedFile {
@@ -22,6 +14,3 @@ export type FolderRef =
     }
   | { readonly kind: "picked"; readonly name: string; readonly files: readonly PickedFile[] }
   | { readonly kind: "remote"; readonly listing: RemoteListing };
-
-/** Answers carry the id of the request they belong to. */
-export type RequestId = number;

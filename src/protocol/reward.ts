@@ -1,64 +1,52 @@
-/** Trainer ↔ reward worker over a MessagePort, and page → reward worker for set-up. */
+/** Page and trainer → reward worker: scoring, and for the page the judge. */
 import type { LabConfig } from "../engine/config/table.ts";
-import type { RewardPlan } from "../engine/rewards/composer/plan.ts";
 import type { JudgeDescription } from "../engine/rewards/judge/description.ts";
-import type { CaptionPair, RolloutFacts, ScoredRollout } from "../engine/rewards/types.ts";
-import type { RequestId, WireError } from "./common.ts";
+import type { ReachReport } from "../engine/rewards/judge/providers/diagnosis.ts";
+import type { ChatRequest } from "../engine/rewards/judge/providers/provider.ts";
+import type { RewardTerm } from "../engine/rewards/term.ts";
+import type { CaptionPair, RewardScorer } from "../engine/rewards/types.ts";
+import type { WireError } from "./rpc.ts";
 
-export type ToReward =
-  | {
-      readonly type: "connect";
-      readonly port: MessagePort /** URL of the WordNet table. */;
-      readonly wordnetUrl: string;
-    }
-  /** Scores pairs or groups for the page (try-outs, the bench). */
-  | ScoreRequest
-  | GroupRequest
-  | AllowRequest
-  /** The Judge screen's own line; see judge.ts. */
-  | { readonly type: "judge-line"; readonly port: MessagePort };
+/** What the page and the trainer ask alike. */
+export type ScoreCalls = RewardScorer;
 
-/** What the person agreed to so far; anything else is neither asked nor run. */
-export interface AllowRequest {
-  readonly type: "allow";
-  readonly request: RequestId;
-  /** Origins of judges, or TAB_MODEL. */
-  readonly judges: readonly string[];
-  /** Hashes of custom rewards. */
-  readonly rewards: readonly string[];
+export interface RewardCalls extends ScoreCalls {
+  /** Serves `ScoreCalls` to the trainer. @param wordnetUrl of the WordNet table @throws LabError when it cannot be read */
+  serveTrainer(port: MessagePort, wordnetUrl: string): Promise<void>;
+  /**
+   * What the person agreed to so far; anything else is neither asked nor run.
+   * @param judges origins of judges, or TAB_MODEL
+   * @param rewards hashes of custom rewards
+   */
+  allow(judges: readonly string[], rewards: readonly string[]): Promise<void>;
+  /** The key of one origin, held in memory; "" forgets it. */
+  setKey(key: string, origin: string): Promise<void>;
+  /** Asks the judge of a configuration about pairs; a run's own judge and budget are untouched. */
+  tryJudge(config: LabConfig, pairs: readonly CaptionPair[], how: JudgeTry, signal: AbortSignal): Promise<Judged>;
+  judgeModels(config: LabConfig, signal: AbortSignal): Promise<readonly string[]>;
+  /** Forgets all replies of earlier runs. */
+  forgetReplies(): Promise<void>;
 }
 
-/** From the trainer, before a run. */
-export interface BeginRequest {
-  readonly type: "begin";
-  readonly request: RequestId;
-  readonly config: LabConfig;
+export interface JudgeTry {
+  /** How often every pair is judged, one after the other; above 1 nothing is taken from the cache. */
+  readonly rounds: number;
+  /** Leaves the cache out. */
+  readonly fresh: boolean;
 }
 
-/** The asker no longer waits: calls under way are ended. */
-export interface CancelRequest {
-  readonly type: "cancel";
-  readonly request: RequestId;
+export interface Judged {
+  readonly judge: JudgeDescription;
+  /** Terms of every pair, per round. */
+  readonly rounds: readonly (readonly RewardTerm[])[];
+  readonly reach: ReachReport | null;
 }
 
-export interface ScoreRequest {
-  readonly type: "score";
-  readonly request: RequestId;
-  readonly pairs: readonly CaptionPair[];
+/** Reward worker → page. */
+export interface RewardHost {
+  /** One reply of the browser's own model, which workers cannot reach. */
+  askBrowserModel(request: ChatRequest, signal: AbortSignal): Promise<string>;
+  /** A model is being fetched into the browser. @param share 0..1 */
+  judgeProgress(text: string, share: number): void;
+  problem(error: WireError): void;
 }
-
-/** The rollouts of one group, scored as the plan says. */
-export interface GroupRequest {
-  readonly type: "score-group";
-  readonly request: RequestId;
-  readonly group: readonly RolloutFacts[];
-  readonly plan: RewardPlan;
-}
-
-export type FromTrainerToReward = ScoreRequest | GroupRequest | BeginRequest | CancelRequest;
-
-export type FromReward =
-  | { readonly type: "allowed"; readonly request: RequestId }
-  | { readonly type: "begun"; readonly request: RequestId; readonly judge: JudgeDescription | null }
-  | { readonly type: "scores"; readonly request: RequestId; readonly scores: readonly ScoredRollout[] }
-  | { readonly type: "failed"; readonly request: RequestId | null; readonly error: WireError };

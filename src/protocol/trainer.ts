@@ -1,95 +1,103 @@
-/**
- * Page ↔ trainer worker: the run. Nothing here carries a tensor; masks travel as COCO RLE text.
- */
+/** Page ↔ trainer worker: model and run. Nothing here carries a tensor; masks travel as COCO RLE text. */
 import type { LabConfig } from "../engine/config/table.ts";
 import type { GpuReport } from "../engine/gpu/runtime/device.ts";
 import type { CachedModel } from "../engine/loading/model-cache.ts";
 import type { StorageChoice } from "../engine/model/weights/storage-choice.ts";
 import type { BenchGroup } from "../engine/rewards/bench/bench-group.ts";
 import type { Alarm, Phase, PhaseTimes, RunState, TrainerEvent } from "../engine/rl/run/events.ts";
-import type { RunManifest } from "../engine/runs/manifest.ts";
 import type { LoopId } from "../engine/runs/records.ts";
 import type { SelfCheck } from "../engine/self-test/self-test.ts";
 import type { SystemReport } from "../engine/session/memory-report.ts";
 import type { PlannedBlock, Plan as RunPlan } from "../engine/session/plan.ts";
+import type { RunControl, StartedRun } from "../engine/session/session.ts";
 import type { TryAnswer, TryPhase, TryTask, TryWeights } from "../engine/session/try-out.ts";
-import type { FolderRef, RequestId, WireError } from "./common.ts";
+import type { FolderRef } from "./common.ts";
+import type { WireError } from "./rpc.ts";
 
-export type ToTrainer =
-  /** Sent once, first: lines to the data and reward workers. */
-  | { readonly type: "connect"; readonly data: MessagePort; readonly reward: MessagePort }
-  | {
-      readonly type: "open-model";
-      readonly request: RequestId;
-      readonly folder: FolderRef;
-      readonly choice: StorageChoice;
-    }
-  /** Asks for, opens or removes conversions of checkpoints that were kept. */
-  | { readonly type: "stored-models"; readonly request: RequestId }
-  | { readonly type: "open-stored"; readonly request: RequestId; readonly id: string }
-  | { readonly type: "remove-stored"; readonly request: RequestId; readonly id: string }
-  /** Ends the loading under way, which then fails as cancelled. */
-  | { readonly type: "stop-loading" }
+export interface TrainerCalls {
+  /** Sent once, first: ports to the data and reward workers. Every other call waits for the device that this opens. */
+  start(data: MessagePort, reward: MessagePort): void;
+  /** Loads a model in place of the present one. @throws LabError("cancelled") when the signal aborts */
+  openModel(folder: FolderRef, choice: StorageChoice, onProgress: OnLoad, signal: AbortSignal): Promise<ModelInfo>;
+  /** Conversions of checkpoints that the page keeps. */
+  storedModels(): Promise<readonly CachedModel[]>;
+  openStored(id: string, onProgress: OnLoad, signal: AbortSignal): Promise<ModelInfo>;
+  /** @returns those that are left */
+  removeStored(id: string): Promise<readonly CachedModel[]>;
   /** Sizes of the trainable set for a configuration, without starting. */
-  | { readonly type: "plan"; readonly request: RequestId; readonly config: LabConfig }
-  /** What is held on the device, and what it was measured to do. */
-  | { readonly type: "system"; readonly request: RequestId }
-  /** Small problems with known answers; every check arrives unasked, the answer ends them. */
-  | { readonly type: "self-test"; readonly request: RequestId }
-  | {
-      readonly type: "start";
-      readonly request: RequestId;
-      readonly config: LabConfig;
-      readonly rows: RowSelection;
-      readonly title: string;
-      readonly now: string;
-    }
-  | {
-      readonly type: "resume";
-      readonly request: RequestId;
-      readonly runId: string;
-      /** Length of the run from now on; as it was when absent. */
-      readonly steps?: number;
-      readonly rows: RowSelection;
-      readonly now: string;
-    }
-  /** Samples groups of rows for the reward bench; groups arrive one by one, the answer ends them. */
-  | {
-      readonly type: "bench";
-      readonly request: RequestId;
-      readonly config: LabConfig;
-      readonly indices: readonly number[];
-      readonly loops: readonly LoopId[];
-    }
-  | { readonly type: "bench-stop" }
-  /** Reads a PEFT adapter folder that new runs and try-outs start from. */
-  | { readonly type: "open-adapter"; readonly request: RequestId; readonly folder: FolderRef }
-  | { readonly type: "close-adapter"; readonly request: RequestId }
-  /** One question about a picture; progress arrives unasked, the answer ends it. */
-  | {
-      readonly type: "try-out";
-      readonly request: RequestId;
-      readonly picture: TryPicture;
-      readonly task: TryTask;
-      readonly weights: TryWeights;
-    }
-  | { readonly type: "try-stop" }
+  plan(config: LabConfig): Promise<RunPlan>;
+  /** What is held on the device now, and what it was measured to do; answered in the middle of a step too. */
+  system(): Promise<SystemReport>;
+  /** Small problems with known answers. @throws LabError when the device is in use */
+  selfTest(onCheck: (check: SelfCheck, total: number) => void): Promise<void>;
+  /** @param now ISO time that the run folder records */
+  startRun(config: LabConfig, rows: RowSelection, title: string, now: string): Promise<Started>;
+  /** @param steps the run's length from now on; as it was by default */
+  resumeRun(runId: string, rows: RowSelection, steps?: number): Promise<Started>;
+  /** Samples groups of rows for the reward bench. @throws LabError("cancelled") when the signal aborts */
+  bench(
+    config: LabConfig,
+    indices: readonly number[],
+    loops: readonly LoopId[],
+    onGroup: (group: BenchGroup) => void,
+    signal: AbortSignal,
+  ): Promise<void>;
+  /** Reads a PEFT adapter folder that new runs and try-outs start from; null closes it. */
+  openAdapter(folder: FolderRef | null): Promise<AdapterInfo | null>;
+  /** One question about a picture. */
+  tryOut(
+    picture: TryPicture,
+    task: TryTask,
+    weights: TryWeights,
+    onPhase: (phase: TryPhase) => void,
+    signal: AbortSignal,
+  ): Promise<Tried>;
   /** Writes a run's policy, folded into the base model, below a folder that the person chose. */
-  | {
-      readonly type: "merge";
-      readonly request: RequestId;
-      readonly runId: string;
-      readonly base: FolderRef;
-      readonly target: FileSystemDirectoryHandle;
-    }
-  | { readonly type: "pause" }
-  | { readonly type: "play" }
-  /** Runs exactly one step, then pauses. */
-  | { readonly type: "step" }
-  /** Runs exactly one phase of the step, then pauses. */
-  | { readonly type: "phase" }
-  | { readonly type: "checkpoint" }
-  | { readonly type: "stop" };
+  merge(
+    runId: string,
+    base: FolderRef,
+    target: FileSystemDirectoryHandle,
+    onProgress: (done: number, total: number) => void,
+  ): Promise<Merged>;
+  /** "step" and "phase" run exactly one, then pause. */
+  control(action: RunControl | "checkpoint"): Promise<void>;
+}
+
+/** Trainer → page. */
+export interface TrainerHost {
+  event(event: TrainerMessage): void;
+}
+
+export type TrainerMessage =
+  | { readonly type: "gpu"; readonly report: GpuReport | null; readonly error: WireError | null }
+  /** Reading a model broke off after the old one had been freed: none is loaded now. */
+  | { readonly type: "model-closed" }
+  /** Something failed outside any call. */
+  | { readonly type: "failed"; readonly error: WireError }
+  | TrainerEvent;
+
+export interface LoadProgress {
+  readonly loadedBytes: number;
+  readonly totalBytes: number;
+  readonly what: string;
+}
+type OnLoad = (progress: LoadProgress) => void;
+
+export type Started = Omit<StartedRun, "done">;
+
+export interface Tried {
+  readonly answer: TryAnswer;
+  readonly seconds: number;
+}
+
+/** Largest relative differences between the merged model and base with adapter. */
+export interface Merged {
+  readonly folder: string;
+  readonly tokens: number;
+  readonly masks: number;
+  /** Python files that config.json needs and the base lacks. */
+  readonly missingCode: readonly string[];
+}
 
 export type { Alarm, Phase, PhaseTimes, RunState, TryAnswer, TryPhase, TryTask, TryWeights };
 
@@ -136,46 +144,3 @@ export interface ModelInfo {
 }
 
 export type { CachedModel, PlannedBlock as TrainableBlock, RunPlan, StorageChoice, SystemReport };
-
-export type FromTrainer =
-  | { readonly type: "gpu"; readonly report: GpuReport | null; readonly error: WireError | null }
-  | {
-      readonly type: "model-progress";
-      readonly loadedBytes: number;
-      readonly totalBytes: number;
-      readonly what: string;
-    }
-  | { readonly type: "model"; readonly request: RequestId; readonly info: ModelInfo }
-  | { readonly type: "stored-models"; readonly request: RequestId; readonly models: readonly CachedModel[] }
-  /** Reading a model broke off after the old one had been freed: none is loaded now. */
-  | { readonly type: "model-closed" }
-  | { readonly type: "plan"; readonly request: RequestId; readonly plan: RunPlan }
-  | { readonly type: "system"; readonly request: RequestId; readonly report: SystemReport }
-  | { readonly type: "self-check"; readonly check: SelfCheck; readonly total: number }
-  | { readonly type: "self-tested"; readonly request: RequestId }
-  | { readonly type: "adapter"; readonly request: RequestId; readonly info: AdapterInfo | null }
-  | { readonly type: "merge-progress"; readonly done: number; readonly total: number }
-  /** Largest relative differences between the merged model and base with adapter. */
-  | {
-      readonly type: "merged";
-      readonly request: RequestId;
-      readonly folder: string;
-      readonly tokens: number;
-      readonly masks: number;
-      /** Python files that config.json needs and the base lacks. */
-      readonly missingCode: readonly string[];
-    }
-  | { readonly type: "try-phase"; readonly phase: TryPhase }
-  | { readonly type: "tried"; readonly request: RequestId; readonly answer: TryAnswer; readonly seconds: number }
-  | {
-      readonly type: "started";
-      readonly request: RequestId;
-      readonly manifest: RunManifest;
-      readonly resumedAt: number;
-      readonly trainRows: number;
-      readonly heldOutRows: number;
-    }
-  | { readonly type: "bench-group"; readonly group: BenchGroup }
-  | { readonly type: "bench-done"; readonly request: RequestId }
-  | TrainerEvent
-  | { readonly type: "failed"; readonly request: RequestId | null; readonly error: WireError };

@@ -4,8 +4,7 @@ import { nodeFolder } from "../../scripts/lib/node-files.ts";
 import { folderOf } from "../../src/engine/bytes/memory.ts";
 import type { ByteFolder, ByteSource } from "../../src/engine/bytes/source.ts";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
-import type { FromTrainer } from "../../src/protocol/trainer.ts";
-import { loadModel, stopLoading } from "../../workers/models.ts";
+import { loadModel } from "../../workers/models.ts";
 import { openTestLab, POCKET, type TestLab } from "../support/session.ts";
 
 let lab: TestLab;
@@ -55,42 +54,25 @@ describe("two models asked for at once", () => {
     expect(memorySnapshot().tensors).toBe(baseline);
   });
 
-  it("through the worker stop the first, and a stop meant for the second reaches it", async () => {
-    const sent: FromTrainer[] = [];
-    const signals: AbortSignal[] = [];
-    const load = (name: string, files: ByteFolder) =>
+  it("through the worker end when they are stopped, and keep the model that was there", async () => {
+    let closed = 0;
+    const stop = new AbortController();
+    const load = (files: ByteFolder) =>
       loadModel(
         lab.session,
-        (message) => sent.push(message),
-        (options) => {
-          signals.push(options.signal as AbortSignal);
-          return lab.session.openModel(files, name, options);
-        },
+        { onProgress: () => undefined, onClosed: () => void closed++, signal: stop.signal },
+        (options) => lab.session.openModel(files, "worker", options),
       );
-    const before = lab.session.model;
-    const { opened, open } = gate();
-    const first = load("first", slow(opened));
-    const second = load("second", folder);
-    open();
-    await expect(first).rejects.toMatchObject({ code: "cancelled" });
-    expect((await second).name).toBe("second");
-    expect(lab.session.model?.name).toBe("second");
-    expect(lab.session.model).not.toBe(before);
-    expect(memorySnapshot().tensors).toBe(baseline);
-
-    // What has ended hears of no stop: its options serve once more when a run has lost its device.
-    stopLoading();
-    expect(signals.map(({ aborted }) => aborted)).toEqual([true, false]);
-
-    const again = gate();
+    expect((await load(folder)).name).toBe("worker");
     const present = lab.session.model;
-    const third = load("third", slow(again.opened));
-    stopLoading();
-    again.open();
-    await expect(third).rejects.toMatchObject({ code: "cancelled" });
-    // Nothing of it was on the device yet: the model that was there is there still.
+    const { opened, open } = gate();
+    const next = load(slow(opened));
+    stop.abort();
+    open();
+    await expect(next).rejects.toMatchObject({ code: "cancelled" });
+    // Nothing of it was on the device yet.
     expect(lab.session.model).toBe(present);
-    expect(sent.some(({ type }) => type === "model-closed")).toBe(false);
+    expect(closed).toBe(0);
     expect(memorySnapshot().tensors).toBe(baseline);
   });
 });

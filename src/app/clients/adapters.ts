@@ -4,7 +4,8 @@ import type { FolderRef } from "../../protocol/common.ts";
 import { isActive, runStore } from "../stores/run.ts";
 import { changeConfig } from "../stores/session.ts";
 import { tryStore } from "../stores/try-out.ts";
-import { lab, refreshPlan } from "./lab.ts";
+import { lab } from "./lab.ts";
+import { refreshPlan } from "./loading.ts";
 
 /** Reads an adapter folder; rank and alpha of the settings follow it, or a run could not start from it. */
 export async function openAdapter(folder: FolderRef): Promise<void> {

@@ -1,14 +1,20 @@
 /** What the Rewards screen starts on the bench, done with the page's workers. */
+import { addBenchGroup } from "../stores/bench.ts";
 import { sessionStore } from "../stores/session.ts";
 import { requireAgreed } from "./agreed.ts";
 import { withOpenRow } from "./bench-rows.ts";
 import { benchWork } from "./bench-work.ts";
 import { lab } from "./lab.ts";
 
+let sampling = new AbortController();
+
 export const bench = benchWork({
   session: () => sessionStore.getState(),
-  sample: (config, indices, loops) => lab().trainer.bench(config, indices, loops),
-  stop: () => lab().trainer.stopBench(),
+  sample: (config, indices, loops) => {
+    sampling = new AbortController();
+    return lab().trainer.bench(config, indices, loops, addBenchGroup, sampling.signal);
+  },
+  stop: () => sampling.abort(),
   rollouts: async (file) => {
     const groups = await lab().data.rollouts(file, file.name);
     const { rows } = sessionStore.getState();

@@ -2,10 +2,11 @@
 import { originOf } from "../../engine/rewards/consent.ts";
 import { TEST_PAIRS, TEST_QUESTIONS } from "../../engine/rewards/judge/test-pairs.ts";
 import type { CaptionPair } from "../../engine/rewards/types.ts";
+import { toWire } from "../../protocol/rpc.ts";
 import { type JudgeState, judgeStore } from "../stores/judge.ts";
 import { sessionStore } from "../stores/session.ts";
-import { agreedSettings, lab } from "./lab.ts";
-import { toWire } from "./requests.ts";
+import { lab, report } from "./lab.ts";
+import { agreedSettings } from "./start-run.ts";
 
 /** Where a key is kept when a person asks for that; apart from all other choices, so that nothing else reads it. */
 const PLACE = "sa2va-lab/judge-key";
@@ -24,7 +25,7 @@ export function setJudgeKey(key: string): void {
 }
 
 function giveKey(key: string, origin: string | null): void {
-  lab().judge.setKey(key, origin ?? "");
+  report(lab().reward.setKey(key, origin ?? ""));
   judgeStore.setState({ keyOrigin: origin });
 }
 
@@ -90,10 +91,11 @@ export function testJudge(): Promise<void> {
   const { config } = sessionStore.getState();
   judgeStore.setState({ test: null });
   return trying("test", async (signal) => {
-    const judged = await lab().judge.judge(
+    const judged = await lab().reward.tryJudge(
       { ...config, judge: config.judge === "off" ? "questions" : config.judge, judgeWritten: TEST_QUESTIONS },
       TEST_PAIRS,
-      { rounds: 1, fresh: true, signal },
+      { rounds: 1, fresh: true },
+      signal,
     );
     judgeStore.setState({ test: { ...judged, pairs: TEST_PAIRS, url: config.judgeUrl } });
   });
@@ -108,10 +110,11 @@ export function judgePair(): Promise<void> {
   const { config } = sessionStore.getState();
   const { draft: pair } = judgeStore.getState();
   return trying("pair", async (signal) => {
-    const judged = await lab().judge.judge(
+    const judged = await lab().reward.tryJudge(
       { ...config, judge: config.judge === "off" ? "questions" : config.judge },
       [pair],
-      { rounds: 1, fresh: true, signal },
+      { rounds: 1, fresh: true },
+      signal,
     );
     const counts = { positives: config.judgePositives, negatives: config.judgeNegatives };
     const verdict = { ...judged, id: nextVerdict++, pair, url: config.judgeUrl, counts };
@@ -124,17 +127,18 @@ export function calibrateJudge(pairs: readonly CaptionPair[], rounds: number): P
   const { config } = sessionStore.getState();
   judgeStore.setState({ calibration: null });
   return trying("calibration", async (signal) => {
-    const judged = await lab().judge.judge(
+    const judged = await lab().reward.tryJudge(
       { ...config, judge: config.judge === "off" ? "questions" : config.judge },
       pairs,
-      { rounds, fresh: true, signal },
+      { rounds, fresh: true },
+      signal,
     );
     judgeStore.setState({ calibration: { ...judged, pairs } });
   });
 }
 
 export function listJudgeModels(): Promise<void> {
-  return trying("models", async () => {
-    judgeStore.setState({ models: await lab().judge.models(sessionStore.getState().config) });
+  return trying("models", async (signal) => {
+    judgeStore.setState({ models: await lab().reward.judgeModels(sessionStore.getState().config, signal) });
   });
 }

@@ -4,14 +4,8 @@ import { inTurn } from "../../engine/gpu/in-turn.ts";
 
 export class ModelLoads {
   readonly #inTurn = inTurn();
-  readonly #stop: () => void;
-  #newest = 0;
+  #newest = new AbortController();
   #pending = 0;
-
-  /** @param stop ends the loading under way, which then fails */
-  constructor(stop: () => void) {
-    this.#stop = stop;
-  }
 
   /** Whether one is under way or waits for another's end. */
   get pending(): boolean {
@@ -19,17 +13,18 @@ export class ModelLoads {
   }
 
   /**
-   * Stops the loading under way, waits for its end, and only then begins this one.
+   * Aborts the loading under way, waits for its end, and only then begins this one.
    * @throws LabError("cancelled") when it was stopped before it began, or a newer one was asked for, and what `load` throws
    */
-  async run<T>(load: () => Promise<T>): Promise<T> {
-    const mine = ++this.#newest;
-    if (this.pending) this.#stop();
+  async run<T>(load: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    this.stop();
+    this.#newest = new AbortController();
+    const { signal } = this.#newest;
     this.#pending++;
     try {
       return await this.#inTurn(async () => {
-        if (mine !== this.#newest) throw new LabError("cancelled", "Loading was stopped before it began");
-        return load();
+        if (signal.aborted) throw new LabError("cancelled", "Loading was stopped before it began");
+        return load(signal);
       });
     } finally {
       this.#pending--;
@@ -38,7 +33,6 @@ export class ModelLoads {
 
   /** Stops the loading under way and those that wait. */
   stop(): void {
-    this.#newest++;
-    this.#stop();
+    this.#newest.abort();
   }
 }

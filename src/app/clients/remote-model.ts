@@ -6,7 +6,7 @@ import type { Sa2vaConfig } from "../../engine/model/config.ts";
 import { weightForecast } from "../../engine/plan/weights.ts";
 import { requireHub } from "../stores/consent.ts";
 import { sessionStore } from "../stores/session.ts";
-import { openModel } from "./lab.ts";
+import { openModel } from "./loading.ts";
 
 export interface AskedModel {
   readonly listing: RemoteListing;

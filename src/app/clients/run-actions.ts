@@ -2,7 +2,8 @@
 import type { RunState } from "../../engine/rl/run/events.ts";
 import { navigate } from "../stores/route.ts";
 import { isActive, noteSaveAsked, runStore } from "../stores/run.ts";
-import { lab, report, startRun } from "./lab.ts";
+import { lab, report } from "./lab.ts";
+import { startRun } from "./start-run.ts";
 
 export type RunAction = "start" | "pause" | "play" | "step" | "phase" | "checkpoint" | "stop";
 
@@ -25,7 +26,7 @@ export function act(action: RunAction): void {
     return;
   }
   if (action === "checkpoint") noteSaveAsked();
-  lab().trainer[action]();
+  report(lab().trainer.control(action));
 }
 
 /** Starts, pauses or continues, whichever the state calls for. */

@@ -4,8 +4,8 @@ import { createStore } from "zustand/vanilla";
 import type { QuestionCounts } from "../../engine/rewards/judge/questions/question-set.ts";
 import type { TestPair } from "../../engine/rewards/judge/test-pairs.ts";
 import type { CaptionPair } from "../../engine/rewards/types.ts";
-import type { WireError } from "../../protocol/common.ts";
-import type { Judged } from "../../protocol/judge.ts";
+import type { Judged } from "../../protocol/reward.ts";
+import type { WireError } from "../../protocol/rpc.ts";
 
 export interface TestResult extends Judged {
   readonly pairs: readonly TestPair[];

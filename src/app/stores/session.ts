@@ -5,23 +5,15 @@ import { isTextSetting, parseConfig } from "../../engine/config/parse.ts";
 import { PRESETS, type PresetName, presetConfig } from "../../engine/config/presets.ts";
 import type { LabConfig } from "../../engine/config/table.ts";
 import type { RegionSummary } from "../../engine/data/sample.ts";
+import type { SetInfo } from "../../engine/data/set-info.ts";
 import type { GpuReport } from "../../engine/gpu/runtime/device.ts";
-import type { FolderRef, WireError } from "../../protocol/common.ts";
-import type { DataSetInfo } from "../../protocol/data.ts";
-import type { CachedModel, ModelInfo, RunPlan } from "../../protocol/trainer.ts";
+import type { FolderRef } from "../../protocol/common.ts";
+import type { OpeningProgress } from "../../protocol/data.ts";
+import type { WireError } from "../../protocol/rpc.ts";
+import type { CachedModel, LoadProgress, ModelInfo, RunPlan } from "../../protocol/trainer.ts";
 import { remember, remembered } from "./saved.ts";
 
-export interface OpeningProgress {
-  readonly files: number;
-  readonly filesTotal: number;
-  readonly rows: number;
-  readonly file: string;
-}
-
-export interface ModelProgress {
-  readonly loadedBytes: number;
-  readonly totalBytes: number;
-  readonly what: string;
+export interface ModelProgress extends LoadProgress {
   /** Bytes per second since the first bytes; 0 while unknown. */
   readonly rate: number;
 }
@@ -37,7 +29,7 @@ export type Theme = "system" | "light" | "dark";
 export interface SessionState {
   readonly gpu: GpuReport | null;
   readonly gpuError: WireError | null;
-  readonly dataInfo: DataSetInfo | null;
+  readonly dataInfo: SetInfo | null;
   /** Rows of the open data set, in file order; grows while it is being indexed. */
   readonly rows: readonly RegionSummary[];
   /** Null if nothing is being opened. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { loadedBlocker, startBlocker } from "../../../src/app/clients/blockers.ts";
 import { type SessionState, sessionStore } from "../../../src/app/stores/session.ts";
 import type { RegionSummary } from "../../../src/engine/data/sample.ts";
-import type { DataSetInfo } from "../../../src/protocol/data.ts";
+import type { SetInfo } from "../../../src/engine/data/set-info.ts";
 import type { ModelInfo, RunPlan } from "../../../src/protocol/trainer.ts";
 
 const before = sessionStore.getState();
@@ -10,7 +10,7 @@ const before = sessionStore.getState();
 const ready: SessionState = {
   ...before,
   rows: [{ id: "row" } as RegionSummary],
-  dataInfo: { name: "rows", checks: [] as DataSetInfo["checks"] } as DataSetInfo,
+  dataInfo: { name: "rows", checks: [] as SetInfo["checks"] } as SetInfo,
   model: { name: "model" } as ModelInfo,
 };
 
@@ -22,7 +22,7 @@ describe("what keeps a run from beginning", () => {
 
   it("is not a check that stops nobody", () => {
     const checks = [{ name: "data set named", ok: false, blocks: false, detail: "another name" }] as const;
-    expect(startBlocker({ ...ready, dataInfo: { checks } as unknown as DataSetInfo })).toBeNull();
+    expect(startBlocker({ ...ready, dataInfo: { checks } as unknown as SetInfo })).toBeNull();
   });
 
   it.each<[string, Partial<SessionState>, RegExp]>([
@@ -33,7 +33,7 @@ describe("what keeps a run from beginning", () => {
       {
         dataInfo: {
           checks: [{ name: "masks decode", ok: false, blocks: true, detail: "9 of 9 masks" }],
-        } as unknown as DataSetInfo,
+        } as unknown as SetInfo,
       },
       /not ready for training: 9 of 9 masks/,
     ],

@@ -2,19 +2,20 @@ import { describe, expect, it } from "vitest";
 import { ModelLoads } from "../../../src/app/clients/model-loads.ts";
 import { LabError } from "../../../src/engine/errors.ts";
 
-/** A loader that can be stopped like the worker's: one at a time, and what is said of it in order. */
+/** A loader like the worker's: one at a time, ended by its signal, and what is said of it in order. */
 function loader() {
   const said: string[] = [];
-  let end: { readonly fail: (error: LabError) => void; readonly finish: () => void } | null = null;
-  const loads = new ModelLoads(() => end?.fail(new LabError("cancelled", "stopped")));
+  let end: { readonly finish: () => void } | null = null;
+  const loads = new ModelLoads();
   const load = (name: string, broken = false) =>
-    loads.run(async () => {
+    loads.run(async (signal) => {
       if (end !== null) throw new Error(`${name} began beside another`);
       said.push(`${name} begins`);
       try {
         if (broken) throw new LabError("bad-input", "no model");
         await new Promise<void>((finish, fail) => {
-          end = { finish, fail };
+          end = { finish };
+          signal.addEventListener("abort", () => fail(new LabError("cancelled", "stopped")));
         });
       } finally {
         end = null;

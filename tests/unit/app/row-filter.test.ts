@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 import { filterOptions, filterRows, NO_FILTER, offeredFilter } from "../../../src/app/screens/data/row-filter.ts";
 import type { RegionSummary } from "../../../src/engine/data/sample.ts";
-import type { DataSetInfo, ShardInfo } from "../../../src/protocol/data.ts";
+import type { SetInfo } from "../../../src/engine/data/set-info.ts";
 
-const info = (shards: readonly string[], categories: readonly string[]): DataSetInfo => ({
+const info = (shards: readonly string[], categories: readonly string[]): SetInfo => ({
   name: "set",
   rows: 1,
   images: 1,
   skipped: [],
-  files: shards.map((path): ShardInfo => ({ path, bytes: 1, rows: 1, kept: 1, adapter: "a", schema: "" })),
+  files: shards.map((path) => ({ path, bytes: 1, rows: 1, kept: 1, adapter: "a", schema: "" })),
   ignored: [],
   categories: categories.map((name) => [name, 1] as const),
   checks: [],

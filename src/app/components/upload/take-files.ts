@@ -1,7 +1,7 @@
 import { LabError } from "../../../engine/errors.ts";
 import type { PickedFile } from "../../../protocol/common.ts";
 import { openAdapter } from "../../clients/adapters.ts";
-import { openData, openModel } from "../../clients/lab.ts";
+import { openData, openModel } from "../../clients/loading.ts";
 import { navigate } from "../../stores/route.ts";
 import { isActive, runStore } from "../../stores/run.ts";
 import { adapterOf, classifyPicked } from "./classify.ts";

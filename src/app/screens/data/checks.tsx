@@ -1,14 +1,14 @@
 /** The checks of the open data: failed ones above the rows, all of them in a dialog. */
 import type { ReactNode } from "react";
-import type { DataSetInfo } from "../../../protocol/data.ts";
+import type { SetInfo } from "../../../engine/data/set-info.ts";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Dialog } from "../../components/ui/overlays.tsx";
 import styles from "./checks.module.css";
 
-type Check = DataSetInfo["checks"][number];
+type Check = SetInfo["checks"][number];
 
 /** Summary of the checks for the bar. */
-export function checksWord(checks: DataSetInfo["checks"]): {
+export function checksWord(checks: SetInfo["checks"]): {
   readonly tone: "good" | "warn" | "bad";
   readonly word: string;
 } {
@@ -18,7 +18,7 @@ export function checksWord(checks: DataSetInfo["checks"]): {
 }
 
 /** Every failed check with its sentence; nothing when all passed. */
-export function FailedChecks(props: { readonly checks: DataSetInfo["checks"] }): ReactNode {
+export function FailedChecks(props: { readonly checks: SetInfo["checks"] }): ReactNode {
   const failed = props.checks.filter((check) => !check.ok && check.name !== "ready for training");
   if (failed.length === 0) return null;
   return (
@@ -33,7 +33,7 @@ export function FailedChecks(props: { readonly checks: DataSetInfo["checks"] }):
 }
 
 export function ChecksDialog(props: {
-  readonly checks: DataSetInfo["checks"];
+  readonly checks: SetInfo["checks"];
   readonly open: boolean;
   readonly onOpenChange: (open: boolean) => void;
 }): ReactNode {

@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useRef, useState } from "react";
-import { lab } from "../../clients/lab.ts";
+import { cancelOpening } from "../../clients/loading.ts";
 import { isTyping } from "../../components/mask/use-hold-to-hide.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented, Select } from "../../components/ui/controls.tsx";
@@ -109,7 +109,7 @@ function Counts(props: { readonly shown: number }): ReactNode {
             ? "Looking for shards"
             : `${formatCount(opening.files)} of ${formatCount(opening.filesTotal)} files, ${formatCount(total)} rows`}
         </span>
-        <Button kind="quiet" onClick={() => lab().data.cancelOpen()}>
+        <Button kind="quiet" onClick={cancelOpening}>
           Cancel
         </Button>
       </div>

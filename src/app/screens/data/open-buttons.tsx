@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
-import { builtIn, openData, report } from "../../clients/lab.ts";
+import { builtIn, report } from "../../clients/lab.ts";
+import { openData } from "../../clients/loading.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconFile, IconFolder } from "../../components/ui/icons.tsx";
 import { Empty } from "../../components/ui/panel.tsx";

@@ -1,6 +1,6 @@
 /** Which rows the gallery shows, and in what order. */
 import type { RegionSummary } from "../../../engine/data/sample.ts";
-import type { DataSetInfo } from "../../../protocol/data.ts";
+import type { SetInfo } from "../../../engine/data/set-info.ts";
 
 export type RowOrder = "file" | "largest" | "smallest" | "longest" | "shortest";
 
@@ -25,13 +25,13 @@ export interface RowFilter {
 /** Choices that the filters offer for a data set; empty where there is only one. */
 export interface FilterOptions {
   /** With their counts, most frequent first. */
-  readonly categories: DataSetInfo["categories"];
+  readonly categories: SetInfo["categories"];
   /** Paths; empty for a single shard. */
   readonly shards: readonly string[];
 }
 
 /** @param info null while the data set is being read */
-export function filterOptions(info: DataSetInfo | null): FilterOptions {
+export function filterOptions(info: SetInfo | null): FilterOptions {
   const shards = info?.files.map((file) => file.path) ?? [];
   return { categories: info?.categories ?? [], shards: shards.length > 1 ? shards : [] };
 }

@@ -2,14 +2,14 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useRef, useState } from "react";
 import type { SkippedRow } from "../../../engine/data/sample.ts";
-import type { DataSetInfo } from "../../../protocol/data.ts";
+import type { SetInfo } from "../../../engine/data/set-info.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Dialog } from "../../components/ui/overlays.tsx";
 import { formatBytes, formatCount, NONE } from "../../styles/format.ts";
 import styles from "./side-tables.module.css";
 
 interface SideProps {
-  readonly info: DataSetInfo;
+  readonly info: SetInfo;
   readonly open: boolean;
   readonly onOpenChange: (open: boolean) => void;
 }
@@ -56,7 +56,7 @@ export function ShardsDialog(props: SideProps): ReactNode {
   );
 }
 
-function ShardRow(props: { readonly file: DataSetInfo["files"][number] }): ReactNode {
+function ShardRow(props: { readonly file: SetInfo["files"][number] }): ReactNode {
   const { file } = props;
   return (
     <>

@@ -33,7 +33,7 @@ export function LimitsPanel(): ReactNode {
         <Button
           kind="quiet"
           title="Judge replies are cached by content, so that the same question is never asked twice. This empties the cache"
-          onClick={() => report(lab().judge.forget())}
+          onClick={() => report(lab().reward.forgetReplies())}
         >
           Empty the cache
         </Button>

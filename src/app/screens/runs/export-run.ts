@@ -2,7 +2,8 @@
 
 import { LabError } from "../../../engine/errors.ts";
 import { RUN_EXPORTS, type RunExport } from "../../../engine/export/export-names.ts";
-import { lab, loadedFolder } from "../../clients/lab.ts";
+import { lab } from "../../clients/lab.ts";
+import { loadedFolder } from "../../clients/loading.ts";
 import { saveBlob } from "../../clients/save-blob.ts";
 import { tryStore } from "../../stores/try-out.ts";
 
@@ -39,7 +40,9 @@ export async function exportRun(runId: string, choice: ExportChoice): Promise<st
   });
   tryStore.setState({ merging: { done: 0, total: 0 } });
   try {
-    const { folder, tokens, masks, missingCode } = await lab().trainer.merge(runId, base, target);
+    const { folder, tokens, masks, missingCode } = await lab().trainer.merge(runId, base, target, (done, total) =>
+      tryStore.setState({ merging: { done, total } }),
+    );
     const code = missingCode.length === 0 ? "" : `; copy ${missingCode.join(", ")} into it to load it with remote code`;
     return `${folder} was written and verified: next-token scores differ by ${tokens.toExponential(1)}, mask logits by ${masks.toExponential(1)}${code}`;
   } finally {

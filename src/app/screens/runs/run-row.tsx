@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from "react";
 import type { BestCheckpoint } from "../../../engine/runs/checkpoint/best-checkpoint.ts";
 import { SELECTION_NAMES } from "../../../engine/runs/evaluation-scores.ts";
-import type { RunSummary } from "../../../protocol/data.ts";
+import type { RunDigest } from "../../../engine/runs/run-folder.ts";
 import { bytes, fixed } from "../../components/charts/format.ts";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
@@ -19,7 +19,7 @@ export const OTHER_TAB = "It is training in another tab";
 const TONES = { running: "accent", paused: "warn", finished: "good", failed: "bad" } as const;
 
 export interface RunRowProps {
-  readonly run: RunSummary;
+  readonly run: RunDigest;
   /** Whether it is the run of this page. */
   readonly live: boolean;
   /** Whether the trainer is running it. */

@@ -1,8 +1,10 @@
 import { type ReactNode, useCallback, useEffect, useState } from "react";
-import type { RunSummary } from "../../../protocol/data.ts";
+import { LabError, quote } from "../../../engine/errors.ts";
+import type { RunDigest } from "../../../engine/runs/run-folder.ts";
+import type { StoredRuns } from "../../../protocol/data.ts";
 import { loadedBlocker } from "../../clients/blockers.ts";
-import type { StoredRuns } from "../../clients/data-client.ts";
-import { lab, report, resumeRun } from "../../clients/lab.ts";
+import { lab, report } from "../../clients/lab.ts";
+import { resumeRun } from "../../clients/start-run.ts";
 import { bytes } from "../../components/charts/format.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Dialog } from "../../components/ui/overlays.tsx";
@@ -34,10 +36,16 @@ export function RunsScreen(): ReactNode {
   const [stored, setStored] = useState<StoredRuns | null>(null);
   const [exporting, setExporting] = useState<string | null>(null);
   const [exported, setExported] = useState<string | null>(null);
-  const [deleting, setDeleting] = useState<RunSummary | null>(null);
-  const [longer, setLonger] = useState<RunSummary | null>(null);
+  const [deleting, setDeleting] = useState<RunDigest | null>(null);
+  const [longer, setLonger] = useState<RunDigest | null>(null);
   const otherTabs = useOtherTabs();
-  const read = useCallback(async () => setStored(await lab().data.runs()), []);
+  const read = useCallback(async () => {
+    const found = await lab().data.runs();
+    setStored(found);
+    if (found.damaged.length === 0) return;
+    const names = found.damaged.map((id) => quote(id)).join(", ");
+    throw new LabError("storage", `Stored runs ${names} are damaged and not listed; their files are kept`);
+  }, []);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the list is read again when a run here or in another tab moves on
   useEffect(() => report(read()), [read, state, checkpoint, otherTabs.join()]);
 
@@ -51,7 +59,7 @@ export function RunsScreen(): ReactNode {
       setExporting(null);
     }
   };
-  const resume = async ({ manifest }: RunSummary, steps?: number): Promise<void> => {
+  const resume = async ({ manifest }: RunDigest, steps?: number): Promise<void> => {
     await resumeRun(manifest, steps);
     navigate({ screen: "train", run: null, step: null, rollout: null });
   };
@@ -59,7 +67,7 @@ export function RunsScreen(): ReactNode {
     await lab().data.renameRun(runId, title);
     retitleRun(runId, title);
   };
-  const remove = async (run: RunSummary): Promise<void> => {
+  const remove = async (run: RunDigest): Promise<void> => {
     setDeleting(null);
     await lab().data.deleteRun(run.manifest.id);
     forgetMetrics(run.manifest.id);
@@ -191,11 +199,11 @@ export function RunsScreen(): ReactNode {
 }
 
 /** Why a stored run cannot be resumed, or null. */
-function resumeBlocker({ checkpoints }: RunSummary): string | null {
+function resumeBlocker({ checkpoints }: RunDigest): string | null {
   return checkpoints.length === 0 ? "It has no checkpoint" : null;
 }
 
-function isDone({ manifest, steps }: RunSummary): boolean {
+function isDone({ manifest, steps }: RunDigest): boolean {
   return manifest.state === "finished" && steps >= manifest.config.steps;
 }
 

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import type { StoredRuns } from "../../clients/data-client.ts";
+import type { StoredRuns } from "../../../protocol/data.ts";
 import { bytes } from "../../components/charts/format.ts";
 import { Button } from "../../components/ui/button.tsx";
 import styles from "./runs.module.css";

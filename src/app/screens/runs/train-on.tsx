@@ -1,12 +1,12 @@
 import { type ReactNode, useId, useState } from "react";
 import { parseSetting } from "../../../engine/config/parse.ts";
-import type { RunSummary } from "../../../protocol/data.ts";
+import type { RunDigest } from "../../../engine/runs/run-folder.ts";
 import { Button } from "../../components/ui/button.tsx";
 import styles from "./runs.module.css";
 
 /** Dialog that extends a finished run. */
 export function TrainOn(props: {
-  readonly run: RunSummary;
+  readonly run: RunDigest;
   readonly onCancel: () => void;
   readonly onTrain: (steps: number) => void;
 }): ReactNode {

@@ -1,7 +1,8 @@
 import { type ReactNode, useState } from "react";
 import { sameStorage, storageChoice, storageText } from "../../../engine/loading/storage-settings.ts";
 import { closeAdapter } from "../../clients/adapters.ts";
-import { builtIn, openModel, report, stopLoading } from "../../clients/lab.ts";
+import { builtIn, report } from "../../clients/lab.ts";
+import { openModel, stopLoading } from "../../clients/loading.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconFolder, IconGlobe } from "../../components/ui/icons.tsx";
 import { Panel } from "../../components/ui/panel.tsx";

@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import { storageText } from "../../../engine/loading/storage-settings.ts";
-import { openStoredModel, removeStoredModel, report } from "../../clients/lab.ts";
+import { report } from "../../clients/lab.ts";
+import { openStoredModel, removeStoredModel } from "../../clients/loading.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { useSession } from "../../stores/session.ts";
 import { formatBytes } from "../../styles/format.ts";

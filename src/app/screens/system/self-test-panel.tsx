@@ -6,7 +6,7 @@ import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { isActive, useRun } from "../../stores/run.ts";
-import { selfTestStore, useSelfTest } from "../../stores/self-test.ts";
+import { addSelfCheck, selfTestStore, useSelfTest } from "../../stores/self-test.ts";
 import { useSession } from "../../stores/session.ts";
 import styles from "./system.module.css";
 
@@ -104,7 +104,7 @@ function blockerOf(now: Readonly<Record<"ready" | "loading" | "active" | "runnin
 async function run(): Promise<void> {
   selfTestStore.setState({ state: "running", checks: [], total: 0 });
   try {
-    await lab().trainer.selfTest();
+    await lab().trainer.selfTest(addSelfCheck);
     selfTestStore.setState({ state: "done" });
   } catch (thrown) {
     selfTestStore.setState({ state: "broken" });

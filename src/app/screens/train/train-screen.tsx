@@ -1,6 +1,7 @@
 import { type ReactNode, useCallback, useMemo, useSyncExternalStore } from "react";
 import { startBlocker } from "../../clients/blockers.ts";
-import { report, startRun } from "../../clients/lab.ts";
+import { report } from "../../clients/lab.ts";
+import { startRun } from "../../clients/start-run.ts";
 import type { ChartSpec, MetricSource } from "../../components/charts/chart-spec.ts";
 import { loggedText, metricChart, metricsOf, otherMetrics } from "../../components/charts/chosen-metrics.ts";
 import { LiveChart } from "../../components/charts/live-chart.tsx";

@@ -6,29 +6,43 @@ import { chatReply } from "../../../../src/engine/rewards/judge/providers/chat-a
 import type { ChatRequest, JudgeProvider } from "../../../../src/engine/rewards/judge/providers/provider.ts";
 import { WEBLLM_DEFAULT, webllmModel } from "../../../../src/engine/rewards/judge/providers/webllm-model.ts";
 import { slots } from "../../../../src/engine/rewards/judge/slots.ts";
-import type { FromWebllm, ToWebllm } from "../../../../workers/webllm.ts";
-import { type ModelWorker, webllmModels } from "../../../../workers/webllm-line.ts";
+import { connect, type Handlers } from "../../../../src/protocol/rpc.ts";
+import { type ModelWorker, modelsIn } from "../../../../workers/tab-models.ts";
+import type { WebllmCalls } from "../../../../workers/webllm.ts";
 import { fastClock } from "../../../support/judge.ts";
 
 const REQUEST: ChatRequest = { messages: [{ role: "user", content: "?" }], schema: null, maxTokens: 10 };
 const never = new AbortController().signal;
 
-/** A worker that speaks the line's language over a real channel; it holds no model. */
+/** What a worker does; null never answers. */
+interface Script {
+  readonly load: (() => void) | null;
+  readonly complete: Handlers<WebllmCalls>["complete"] | null;
+}
+
+/** A worker that serves the calls over a real channel; it holds no model. */
 class ScriptedWorker implements ModelWorker {
-  onmessage: ModelWorker["onmessage"] = null;
   onerror: ModelWorker["onerror"] = null;
-  readonly seen: ToWebllm[] = [];
+  readonly seen: string[] = [];
   ended = false;
   readonly #channel = new MessageChannel();
 
-  constructor(answer: (message: ToWebllm) => FromWebllm | null) {
+  constructor(script: Script) {
     const { port1, port2 } = this.#channel;
-    port1.onmessage = (event) => this.onmessage?.call(this as unknown as Worker, event as MessageEvent);
-    port2.onmessage = ({ data }: MessageEvent<ToWebllm>) => {
-      this.seen.push(data);
-      const reply = answer(data);
-      if (reply !== null) port2.postMessage(reply);
-    };
+    port1.start();
+    connect<unknown, WebllmCalls>(port2, {
+      load: async () => {
+        await (script.load === null ? forever() : script.load());
+      },
+      complete: (request, signal) => {
+        this.seen.push("complete");
+        return script.complete === null ? forever() : script.complete(request, signal);
+      },
+    });
+  }
+
+  addEventListener(type: "message", listener: (event: MessageEvent) => void): void {
+    this.#channel.port1.addEventListener(type, listener);
   }
 
   postMessage(message: unknown): void {
@@ -41,27 +55,24 @@ class ScriptedWorker implements ModelWorker {
   }
 }
 
+const forever = (): Promise<never> => new Promise(() => undefined);
 const workers: ScriptedWorker[] = [];
 afterEach(() => {
   for (const worker of workers.splice(0)) worker.terminate();
 });
 
-/** Models whose workers load at once and answer as told. */
-function models(answer: (message: ToWebllm) => FromWebllm | null) {
-  return webllmModels(() => {
-    const worker = new ScriptedWorker((message) => (message.type === "load" ? { type: "loaded" } : answer(message)));
+/** Models whose workers do as the script says. */
+const models = (script: Script) =>
+  modelsIn(() => {
+    const worker = new ScriptedWorker(script);
     workers.push(worker);
     return worker;
   });
-}
 
-const reply = (id: number): FromWebllm => ({
-  type: "reply",
-  id,
-  reply: { text: "A", promptTokens: 1, completionTokens: 1, cut: false },
-});
-const answering = (message: ToWebllm): FromWebllm | null => (message.type === "complete" ? reply(message.id) : null);
-const silent = (): null => null;
+const REPLY = { text: "A", promptTokens: 1, completionTokens: 1, cut: false };
+const loads = (): void => undefined;
+const answering: Script = { load: loads, complete: () => REPLY };
+const silent: Script = { load: loads, complete: null };
 const ask = (provider: JudgeProvider) => provider.complete(REQUEST, never, () => undefined);
 
 test("one model is loaded once, whatever asks for it", async () => {
@@ -89,17 +100,18 @@ test("calls under way when another model is loaded end, and later ones are refus
 });
 
 test("who waits for a model that never came to be loaded is told too", async () => {
-  const open = webllmModels(() => {
-    const worker = new ScriptedWorker(silent);
+  let script: Script = { load: null, complete: null };
+  const open = modelsIn(() => {
+    const worker = new ScriptedWorker(script);
     workers.push(worker);
     return worker;
   });
   const first = open("one", () => undefined);
+  script = silent;
   const second = open("two", () => undefined);
   await expect(first).rejects.toMatchObject({ kind: "unavailable" });
   // The failure of the first must not put the second aside.
   expect(workers[1]?.ended).toBe(false);
-  workers[1]?.onmessage?.call(null as never, new MessageEvent("message", { data: { type: "loaded" } }));
   expect((await second).model).toBe("two");
 });
 
@@ -116,7 +128,7 @@ test("a step whose model is taken away gets a failure, not a wait without end", 
   const spent = { calls: 0, latency: 0, cost: 0 };
   const ask = caller({ timeout: 600_000, retries: 3 }, deps);
   const work = expect(ask(REQUEST, spent, never)).rejects.toMatchObject({ kind: "unavailable" });
-  await vi.waitFor(() => expect(workers[0]?.seen.some(({ type }) => type === "complete")).toBe(true));
+  await vi.waitFor(() => expect(workers[0]?.seen).toEqual(["complete"]));
   await open("two", () => undefined);
   await work;
   expect(spent.calls).toBe(1);
@@ -124,17 +136,35 @@ test("a step whose model is taken away gets a failure, not a wait without end", 
 
 test("a model whose worker cannot start is tried again at the next call", async () => {
   let working = false;
-  const open = webllmModels(() => {
-    const worker = new ScriptedWorker(() =>
-      working ? { type: "loaded" } : { type: "failed", id: null, message: "no network" },
-    );
-    workers.push(worker);
-    return worker;
+  const open = models({
+    load: () => {
+      if (!working) throw new Error("no network");
+    },
+    complete: null,
   });
   await expect(open("one", () => undefined)).rejects.toThrow("The model one cannot be used in this tab: no network");
   working = true;
   expect((await open("one", () => undefined)).model).toBe("one");
   expect(workers).toHaveLength(2);
+});
+
+test("a failed call is the server's failure, a worker that throws takes the calls under way with it", async () => {
+  const broken = await models({ load: loads, complete: () => Promise.reject(new Error("out of memory")) })(
+    "one",
+    loads,
+  );
+  await expect(ask(broken)).rejects.toMatchObject({
+    kind: "server",
+    message: "The model in this tab failed: out of memory",
+  });
+  const lost = ask(await models(silent)("two", loads));
+  const refused = expect(lost).rejects.toMatchObject({
+    kind: "unavailable",
+    message: "The model two cannot be used in this tab: its script could not be loaded",
+  });
+  await vi.waitFor(() => expect(workers[1]?.seen).toEqual(["complete"]));
+  workers[1]?.onerror?.call(null as never, Object.assign(new Event("error"), { message: "" }) as ErrorEvent);
+  await refused;
 });
 
 test.each([

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import type { Rle } from "../../../../engine/data/mask/rle.ts";
-import type { Tried } from "../../../clients/trainer-client.ts";
+import type { Tried } from "../../../../protocol/trainer.ts";
 import { answerColour } from "../../../components/mask/layers.ts";
 import { maskText } from "./mask-text.ts";
 import styles from "./try-out.module.css";

@@ -3,14 +3,15 @@ import type { Rle } from "../../../../engine/data/mask/rle.ts";
 import type { RegionSummary } from "../../../../engine/data/sample.ts";
 import { LabError } from "../../../../engine/errors.ts";
 import { MAX_OWN_SIDE, type TryTask } from "../../../../protocol/trainer.ts";
-import { lab, report } from "../../../clients/lab.ts";
+import { report } from "../../../clients/lab.ts";
+import { askModel, stopAsking } from "../../../clients/question.ts";
 import { answerColour, type MaskLayer } from "../../../components/mask/layers.ts";
 import { Button } from "../../../components/ui/button.tsx";
 import { Segmented, Select } from "../../../components/ui/controls.tsx";
 import { addOwnPicture } from "../../../stores/picture-cache.ts";
 import { isActive, useRun } from "../../../stores/run.ts";
 import { useSession } from "../../../stores/session.ts";
-import { tryStore, useTry } from "../../../stores/try-out.ts";
+import { useTry } from "../../../stores/try-out.ts";
 import { Answer, type Shown, type TrialAnswer } from "./answer.tsx";
 import { BoxCanvas } from "./box-canvas.tsx";
 import { RegionList } from "./region-list.tsx";
@@ -98,7 +99,7 @@ export function TryOut(props: { readonly row: RegionSummary }): ReactNode {
   /** Shows another picture and cancels a pending question about the current one. */
   const show = (next: TrialPicture, marked: readonly Region[], words: string): void => {
     newest.current += 1;
-    if (tryStore.getState().phase !== null) lab().trainer.stopTryOut();
+    stopAsking();
     setPicture(next);
     setRegions(marked);
     setAnswer(null);
@@ -109,25 +110,20 @@ export function TryOut(props: { readonly row: RegionSummary }): ReactNode {
     if (side === undefined) return;
     newest.current += 1;
     const mine = newest.current;
-    tryStore.setState({ phase: "asked" });
     setAnswer(null);
-    try {
-      const chosen = regions.filter(({ on }) => on);
-      const lines = phrases.split("\n").flatMap((line) => (line.trim() === "" ? [] : [line.trim()]));
-      const { source } = picture;
-      const tried = await lab().trainer.tryOut(
-        "row" in source ? { kind: "row", index: source.row } : { kind: "own", file: source.file },
-        taskOf(task, lines, question, marks ? chosen.map(({ mask }) => mask) : []),
-        side.weights,
-      );
-      // The answer came before the cancellation.
-      if (mine !== newest.current) return;
-      const labels = task === "segment" ? lines : chosen.map(({ label }) => label);
-      setAnswer({ ...tried, labels, side: side.value, sideLabel: side.label });
-      setShown(task === "ask" ? "all" : 0);
-    } finally {
-      tryStore.setState({ phase: null });
-    }
+    const chosen = regions.filter(({ on }) => on);
+    const lines = phrases.split("\n").flatMap((line) => (line.trim() === "" ? [] : [line.trim()]));
+    const { source } = picture;
+    const tried = await askModel(
+      "row" in source ? { kind: "row", index: source.row } : { kind: "own", file: source.file },
+      taskOf(task, lines, question, marks ? chosen.map(({ mask }) => mask) : []),
+      side.weights,
+    );
+    // The answer came before the cancellation.
+    if (mine !== newest.current) return;
+    const labels = task === "segment" ? lines : chosen.map(({ label }) => label);
+    setAnswer({ ...tried, labels, side: side.value, sideLabel: side.label });
+    setShown(task === "ask" ? "all" : 0);
   };
 
   const addBox = (box: Parameters<typeof boxRegion>[1]): void => {
@@ -199,7 +195,7 @@ export function TryOut(props: { readonly row: RegionSummary }): ReactNode {
             {BUTTONS[task]}
           </Button>
         ) : (
-          <Button data-testid="try-stop" onClick={() => lab().trainer.stopTryOut()}>
+          <Button data-testid="try-stop" onClick={stopAsking}>
             Cancel
           </Button>
         )}

@@ -1,5 +1,5 @@
 import { Fragment, type ReactNode, useMemo, useState, useSyncExternalStore } from "react";
-import type { RunSummary } from "../../../../protocol/data.ts";
+import type { RunDigest } from "../../../../engine/runs/run-folder.ts";
 import type { MetricSource } from "../../../components/charts/chart-spec.ts";
 import { loggedText, otherMetrics } from "../../../components/charts/chosen-metrics.ts";
 import { LiveChart } from "../../../components/charts/live-chart.tsx";
@@ -18,7 +18,7 @@ import { useCompared } from "./use-compared.ts";
 const FIRST_CHOICE = ["loop1/completions/mean_length"];
 
 /** Several runs on one set of charts, and their differences. @param runs two or more, in the order of their colours */
-export function ComparePanel(props: { readonly runs: readonly RunSummary[]; readonly onClose: () => void }): ReactNode {
+export function ComparePanel(props: { readonly runs: readonly RunDigest[]; readonly onClose: () => void }): ReactNode {
   const manifests = props.runs.map(({ manifest }) => manifest);
   const key = manifests.map(({ id }) => id).join(",");
   // Other runs have other steps, so the zoom is reset.

@@ -1,46 +1,16 @@
-/** Questions to the loaded model: fetches or decodes the picture, asks the session, can be stopped. */
+/** Pictures of questions to the loaded model: a row of the open set, or a picture of the person's own. */
 import { sha256Hex } from "../src/engine/bytes/hash.ts";
 import type { RgbImage } from "../src/engine/data/sample.ts";
 import type { RowSource } from "../src/engine/data/training-row.ts";
 import { LabError } from "../src/engine/errors.ts";
-import type { Session } from "../src/engine/session/session.ts";
-import { type FromTrainer, MAX_OWN_SIDE, type ToTrainer, type TryPicture } from "../src/protocol/trainer.ts";
+import { MAX_OWN_SIDE, type TryPicture } from "../src/protocol/trainer.ts";
 
-export interface TryOuts {
-  /** Where pictures of rows come from. */
-  drawFrom(rows: RowSource): void;
-  answer(lab: Session, message: Extract<ToTrainer, { type: "try-out" }>): Promise<void>;
-  /** Ends the question under way, if there is one. */
-  stop(): void;
-}
-
-export function tryOuts(send: (message: FromTrainer) => void): TryOuts {
-  let rows: RowSource | undefined;
-  let controller = new AbortController();
-  return {
-    drawFrom(source) {
-      rows = source;
-    },
-    stop: () => controller.abort(),
-    async answer(lab, { request, picture, task, weights }) {
-      controller = new AbortController();
-      const { signal } = controller;
-      const began = performance.now();
-      const asked = { picture: await pictureOf(picture, rows), task, from: weights };
-      const onPhase = (phase: Extract<FromTrainer, { type: "try-phase" }>["phase"]): void =>
-        send({ type: "try-phase", phase });
-      const answer = await lab.tryOut(asked, onPhase, signal);
-      send({ type: "tried", request, answer, seconds: (performance.now() - began) / 1000 });
-    },
-  };
-}
-
-async function pictureOf(
+/** Fetches or decodes a picture; equal pictures have equal ids. @throws LabError("bad-input") when it cannot be decoded */
+export async function tryPicture(
   picture: TryPicture,
-  rows: RowSource | undefined,
+  rows: RowSource,
 ): Promise<{ readonly id: string; readonly rgb: RgbImage }> {
   if (picture.kind === "row") {
-    if (rows === undefined) throw new LabError("internal", "A row was requested before the data worker started");
     const { summary, rgb } = await rows(picture.index);
     return { id: summary.imageId, rgb };
   }

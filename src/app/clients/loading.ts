@@ -1,0 +1,181 @@
+/** What the page opens: rows, models, and the plan of the present settings. */
+import { LabError } from "../../engine/errors.ts";
+import { storageChoice } from "../../engine/loading/storage-settings.ts";
+import type { FolderRef } from "../../protocol/common.ts";
+import type { LoadProgress, ModelInfo } from "../../protocol/trainer.ts";
+import { forgetPictures } from "../stores/picture-cache.ts";
+import { isActive, runStore } from "../stores/run.ts";
+import { addProblem, sessionStore } from "../stores/session.ts";
+import { tryStore } from "../stores/try-out.ts";
+import { builtIn, lab, report } from "./lab.ts";
+import { ModelLoads } from "./model-loads.ts";
+
+/** Settings must rest this long before the plan is made anew. */
+const PLAN_PAUSE_MS = 250;
+
+/** Makes the plan anew when the settings change; called once. */
+export function followSettings(): void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  sessionStore.subscribe((now, before) => {
+    if (now.config === before.config) return;
+    clearTimeout(timer);
+    timer = setTimeout(() => report(refreshPlan()), PLAN_PAUSE_MS);
+  });
+}
+
+/** A run in progress, paused or not, keeps what it draws from. */
+function requireIdle(what: string): void {
+  if (!isActive(runStore.getState().state)) return;
+  throw new LabError(
+    "bad-input",
+    `The run in progress uses ${what}. Stop it before you open something else; nothing was changed`,
+  );
+}
+
+let opening = new AbortController();
+
+/** Opens shards in place of what was open; rows appear while it runs. */
+export async function openData(folders: readonly FolderRef[]): Promise<void> {
+  requireIdle("the rows that are open");
+  opening.abort();
+  const mine = new AbortController();
+  opening = mine;
+  const isNewest = (): boolean => mine === opening;
+  forgetPictures();
+  sessionStore.setState({ rows: [], dataInfo: null, opening: { files: 0, filesTotal: 0, rows: 0, file: "" } });
+  try {
+    const dataInfo = await lab().data.open(
+      folders,
+      (progress) => isNewest() && sessionStore.setState({ opening: progress }),
+      (added) => isNewest() && sessionStore.setState(({ rows }) => ({ rows: [...rows, ...added] })),
+      mine.signal,
+    );
+    if (isNewest()) sessionStore.setState({ dataInfo });
+  } catch (thrown) {
+    // A half-read set cannot be trained on: it is left out as a whole.
+    if (isNewest()) sessionStore.setState({ rows: [] });
+    throw thrown;
+  } finally {
+    if (isNewest()) sessionStore.setState({ opening: null });
+  }
+}
+
+export function cancelOpening(): void {
+  opening.abort();
+}
+
+const loads = new ModelLoads();
+type OnLoad = (progress: LoadProgress) => void;
+
+/** Reads a checkpoint folder into the trainer, in place of a loading under way; what was there is kept when it is wrong. */
+export async function openModel(folder: FolderRef): Promise<void> {
+  await loadModel("Reading the folder", folder, (onProgress, signal) =>
+    lab().trainer.openModel(folder, storageChoice(sessionStore.getState().config), onProgress, signal),
+  );
+}
+
+/** Loads a conversion that the page keeps. */
+export async function openStoredModel(id: string): Promise<void> {
+  await loadModel("Reading the stored weights", null, (onProgress, signal) =>
+    lab().trainer.openStored(id, onProgress, signal),
+  );
+}
+
+async function loadModel(
+  what: string,
+  modelFolder: FolderRef | null,
+  load: (onProgress: OnLoad, signal: AbortSignal) => Promise<ModelInfo>,
+): Promise<void> {
+  requireIdle("the loaded model");
+  const begin = (): void => sessionStore.setState({ modelProgress: { loadedBytes: 0, totalBytes: 0, what, rate: 0 } });
+  begin();
+  try {
+    await loads.run(async (signal) => {
+      // Another one may have told its progress until now.
+      begin();
+      const rate = loadRate();
+      const onProgress = (progress: LoadProgress): void =>
+        sessionStore.setState({ modelProgress: { ...progress, rate: rate(progress.loadedBytes) } });
+      const model = await load(onProgress, signal);
+      sessionStore.setState({ model, modelFolder, plan: null });
+      tryStore.setState({ adapter: null });
+    });
+  } finally {
+    if (!loads.pending) sessionStore.setState({ modelProgress: null });
+    // A loading that was stopped leaves something that can be continued.
+    report(refreshStored());
+    // Settings may have changed meanwhile, also where the model is still the one of before.
+    report(refreshPlan());
+  }
+}
+
+/** Where the loaded model was read from. @throws LabError when none is loaded, or it came from a kept conversion */
+export function loadedFolder(): FolderRef {
+  const { model, modelFolder } = sessionStore.getState();
+  if (model !== null && modelFolder !== null) return modelFolder;
+  throw new LabError("bad-input", "No model folder is open; open the model that the run was trained on first");
+}
+
+/** Bytes a second since the first report of a loading. */
+function loadRate(): (bytes: number) => number {
+  let start: { readonly bytes: number; readonly seconds: number } | null = null;
+  return (bytes) => {
+    const seconds = performance.now() / 1000;
+    if (start === null || bytes < start.bytes) start = { bytes, seconds };
+    const past = seconds - start.seconds;
+    return past <= 0 ? 0 : (bytes - start.bytes) / past;
+  };
+}
+
+async function refreshStored(): Promise<void> {
+  sessionStore.setState({ storedModels: await lab().trainer.storedModels() });
+}
+
+/** Stops the loading under way; what was converted so far is kept to go on from. */
+export function stopLoading(): void {
+  loads.stop();
+}
+
+/** Deletes a stored conversion; the loaded model stays. */
+export async function removeStoredModel(id: string): Promise<void> {
+  sessionStore.setState({ storedModels: await lab().trainer.removeStored(id) });
+}
+
+let planAsked = 0;
+
+/** Asks for the plan of the present settings; only the newest answer counts. Once a model is loaded, it is asked for anyway. */
+export async function refreshPlan(): Promise<void> {
+  const { model, config } = sessionStore.getState();
+  if (model === null || loads.pending) return;
+  const asked = ++planAsked;
+  const plan = await lab().trainer.plan(config);
+  if (asked === planAsked) sessionStore.setState({ plan });
+}
+
+/** Whether a folder is served with the page. A development server answers an absent file with the page itself. */
+async function isServed(baseUrl: string): Promise<boolean> {
+  const response = await fetch(new URL("files.json", baseUrl), { method: "HEAD" }).catch(() => null);
+  return response?.ok === true && !(response.headers.get("content-type") ?? "").includes("html");
+}
+
+/** Opens the pocket model and shard that come with the page; their absence is a sentence, not a fault. */
+export async function openDemo(): Promise<void> {
+  const demo = async (path: string, open: (folder: FolderRef) => Promise<void>, what: string): Promise<void> => {
+    const baseUrl = builtIn(path);
+    if (await isServed(baseUrl)) return open({ kind: "built-in", baseUrl });
+    addProblem({
+      code: "bad-input",
+      message: `The built-in ${what} is not served with this page; open your own files instead`,
+      subject: path,
+    });
+  };
+  report(demo("pocket/shards/", (folder) => openData([folder]), "demo shard"));
+  report(demo("pocket/model/", openModel, "pocket model"));
+  report(openRecorded(builtIn("pocket/recorded/")));
+}
+
+/** Makes the recorded run the one that is shown before there is another; a page without one does without. */
+async function openRecorded(baseUrl: string): Promise<void> {
+  if (!(await isServed(baseUrl))) return;
+  sessionStore.setState({ recordedRun: await lab().data.recorded(baseUrl) });
+}

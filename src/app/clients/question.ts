@@ -1,0 +1,21 @@
+/** The one question to the model that may be under way. */
+import type { Tried, TryPicture, TryTask, TryWeights } from "../../protocol/trainer.ts";
+import { tryStore } from "../stores/try-out.ts";
+import { lab } from "./lab.ts";
+
+let stop = new AbortController();
+
+/** Asks the loaded model about a picture; the store follows its phases. @throws LabError("cancelled") after `stopAsking` */
+export async function askModel(picture: TryPicture, task: TryTask, weights: TryWeights): Promise<Tried> {
+  stop = new AbortController();
+  tryStore.setState({ phase: "asked" });
+  try {
+    return await lab().trainer.tryOut(picture, task, weights, (phase) => tryStore.setState({ phase }), stop.signal);
+  } finally {
+    tryStore.setState({ phase: null });
+  }
+}
+
+export function stopAsking(): void {
+  stop.abort();
+}

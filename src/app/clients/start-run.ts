@@ -1,0 +1,61 @@
+/** Starting and resuming runs. */
+import type { LabConfig } from "../../engine/config/table.ts";
+import { LabError, quote } from "../../engine/errors.ts";
+import type { RunManifest } from "../../engine/runs/manifest.ts";
+import type { Started } from "../../protocol/trainer.ts";
+import { beginRun, isActive, runStore } from "../stores/run.ts";
+import { runTitle } from "../stores/run-title.ts";
+import { sessionStore } from "../stores/session.ts";
+import { requireAgreed } from "./agreed.ts";
+import { startBlocker } from "./blockers.ts";
+import { lab } from "./lab.ts";
+
+/** Rows of the open data set in the form the trainer draws from. */
+function selection() {
+  const { dataInfo, rows } = sessionStore.getState();
+  return { dataSet: dataInfo?.name ?? "", rows: rows.map((row) => [row.id, row.imageId] as const) };
+}
+
+function newTitle(): string {
+  return runTitle(crypto.getRandomValues(new Uint32Array(1))[0] ?? 0);
+}
+
+/** The present settings, once the person agreed to what they reach for. @throws LabError("cancelled") */
+export async function agreedSettings(): Promise<LabConfig> {
+  const { config } = sessionStore.getState();
+  await requireAgreed(config, "The settings of this page", lab().reward.allow);
+  return config;
+}
+
+/** Starts a new run with the present settings. @throws LabError when it cannot */
+export async function startRun(): Promise<void> {
+  const blocker = startBlocker();
+  if (blocker !== null) throw new LabError("bad-config", blocker);
+  const config = await agreedSettings();
+  await begin(() => lab().trainer.startRun(config, selection(), newTitle(), new Date().toISOString()));
+}
+
+/**
+ * Continues a stored run from its newest checkpoint, with the rows that are open.
+ * @param steps its length from now on; as it was by default
+ * @throws LabError when it cannot
+ */
+export async function resumeRun(run: Pick<RunManifest, "id" | "title" | "config">, steps?: number): Promise<void> {
+  await requireAgreed(run.config, `Run ${quote(run.title)}`, lab().reward.allow);
+  await begin(() => lab().trainer.resumeRun(run.id, selection(), steps));
+}
+
+/** Occupies the page from the moment a run is asked for; one that does not come to be leaves it as it was. */
+async function begin(ask: () => Promise<Started>): Promise<void> {
+  const { state } = runStore.getState();
+  if (isActive(state)) throw new LabError("bad-input", "A run is in progress. Stop it first");
+  runStore.setState({ state: "starting" });
+  try {
+    const started = await ask();
+    beginRun(started.manifest, started.resumedAt, started.trainRows, started.heldOutRows);
+  } catch (thrown) {
+    // A worker that crashed meanwhile has said so.
+    if (runStore.getState().state === "starting") runStore.setState({ state });
+    throw thrown;
+  }
+}

@@ -1,0 +1,182 @@
+/**
+ * Typed calls over a port between the page and its workers. Each side lists its methods in one interface: a method that
+ * returns a promise is called and answered, a method that returns nothing is told and never answered.
+ *
+ * Arguments and results are cloned. Three kinds of argument are special: aborting an AbortSignal aborts the signal that
+ * the other side received; a function is called back until the call is answered; a MessagePort changes hands.
+ */
+import { type ErrorCode, LabError, toLabError } from "../engine/errors.ts";
+
+/** A LabError as it crosses a port. */
+export interface WireError {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly subject?: string;
+}
+
+/** Any thrown value as it crosses a port. */
+export function toWire(thrown: unknown): WireError {
+  const { code, message, subject } = toLabError(thrown);
+  return subject === undefined ? { code, message } : { code, message, subject };
+}
+
+function fromWire({ code, message, subject }: WireError): LabError {
+  return new LabError(code, message, subject === undefined ? {} : { subject });
+}
+
+/** A worker, a worker's own scope or a MessagePort. */
+export interface Port {
+  postMessage(message: unknown, transfer: Transferable[]): void;
+  addEventListener(type: "message", listener: (event: MessageEvent) => void): void;
+  start?(): void;
+}
+
+type Answered = (...given: never[]) => Promise<unknown>;
+/** The methods that are answered. */
+export type Calls<M> = { readonly [K in keyof M as M[K] extends Answered ? K : never]: M[K] };
+/** The methods that are told. */
+export type Tells<M> = { readonly [K in keyof M as M[K] extends Answered ? never : K]: M[K] };
+
+/** What a side does for each of its methods; a rejected promise or thrown error rejects the caller with a LabError. */
+export type Handlers<M> = {
+  readonly [K in keyof M]: M[K] extends (...given: infer A) => Promise<infer R>
+    ? (...given: A) => R | Moved<R> | Promise<R | Moved<R>>
+    : M[K];
+};
+
+/** A result with buffers or bitmaps that change hands instead of being copied. */
+export class Moved<T> {
+  readonly value: T;
+  readonly transfer: Transferable[];
+
+  constructor(value: T, ...transfer: Transferable[]) {
+    this.value = value;
+    this.transfer = transfer;
+  }
+}
+
+export interface Connection<Theirs> {
+  readonly call: Calls<Theirs>;
+  readonly tell: Tells<Theirs>;
+  /** Rejects the calls under way and, when the other side is gone for good, every later one. */
+  fail(error: WireError, forGood: boolean): void;
+}
+
+type Message =
+  /** `signal` and `functions` are the places of these arguments. */
+  | {
+      readonly kind: "call";
+      readonly id: number;
+      readonly name: string;
+      readonly given: readonly unknown[];
+      readonly signal: number;
+      readonly functions: readonly number[];
+    }
+  | { readonly kind: "tell"; readonly name: string; readonly given: readonly unknown[] }
+  | { readonly kind: "cancel"; readonly id: number }
+  | { readonly kind: "back"; readonly id: number; readonly at: number; readonly given: readonly unknown[] }
+  | { readonly kind: "value"; readonly id: number; readonly value: unknown }
+  | { readonly kind: "error"; readonly id: number; readonly error: WireError };
+
+interface Pending {
+  readonly given: readonly unknown[];
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: LabError) => void;
+}
+
+type Method = (...given: readonly unknown[]) => unknown;
+
+/**
+ * Serves this side's methods and calls those of the other side.
+ * @throws LabError each call rejects with the other side's error, or with that of `fail`
+ */
+export function connect<Theirs, Mine = unknown>(port: Port, handlers: Handlers<Mine>): Connection<Theirs> {
+  const methods = new Map(Object.entries(handlers as Record<string, Method>));
+  const pending = new Map<number, Pending>();
+  const stops = new Map<number, AbortController>();
+  let next = 1;
+  let ended: WireError | null = null;
+  const post = (message: Message, transfer: Transferable[] = []): void => port.postMessage(message, transfer);
+
+  function call(name: string, given: readonly unknown[]): Promise<unknown> {
+    if (ended !== null) return Promise.reject(fromWire(ended));
+    const id = next++;
+    const signal = given.find((one) => one instanceof AbortSignal);
+    const cancel = (): void => post({ kind: "cancel", id });
+    return new Promise((resolve, reject) => {
+      const isFunction = (at: number): boolean => typeof given[at] === "function";
+      post(
+        {
+          kind: "call",
+          id,
+          name,
+          given: given.map((one) => (one === signal || typeof one === "function" ? undefined : one)),
+          signal: signal === undefined ? -1 : given.indexOf(signal),
+          functions: [...given.keys()].filter(isFunction),
+        },
+        portsOf(given),
+      );
+      pending.set(id, { given, resolve, reject });
+      signal?.addEventListener("abort", cancel);
+      if (signal?.aborted) cancel();
+    }).finally(() => signal?.removeEventListener("abort", cancel));
+  }
+
+  async function serve({ id, name, given, signal, functions }: Extract<Message, { kind: "call" }>): Promise<void> {
+    const stop = new AbortController();
+    stops.set(id, stop);
+    try {
+      const values = [...given];
+      if (signal >= 0) values[signal] = stop.signal;
+      for (const at of functions) values[at] = (...back: unknown[]) => post({ kind: "back", id, at, given: back });
+      const result = await methodOf(name)(...values);
+      if (result instanceof Moved) post({ kind: "value", id, value: result.value }, result.transfer);
+      else post({ kind: "value", id, value: result });
+    } catch (thrown) {
+      post({ kind: "error", id, error: toWire(thrown) });
+    } finally {
+      stops.delete(id);
+    }
+  }
+
+  function methodOf(name: string): Method {
+    const method = methods.get(name);
+    if (method === undefined) throw new LabError("internal", `Nothing answers the call "${name}"`);
+    return method;
+  }
+
+  port.addEventListener("message", ({ data }: MessageEvent<Message>) => {
+    const asked = "id" in data ? pending.get(data.id) : undefined;
+    if (data.kind === "call") void serve(data);
+    else if (data.kind === "tell") methodOf(data.name)(...data.given);
+    else if (data.kind === "cancel") stops.get(data.id)?.abort();
+    else if (data.kind === "back") (asked?.given[data.at] as Method | undefined)?.(...data.given);
+    else {
+      pending.delete(data.id);
+      if (data.kind === "value") asked?.resolve(data.value);
+      else asked?.reject(fromWire(data.error));
+    }
+  });
+  port.start?.();
+
+  return {
+    call: methodsBy<Calls<Theirs>>(call),
+    tell: methodsBy<Tells<Theirs>>((name, given) => post({ kind: "tell", name, given }, portsOf(given))),
+    fail(error, forGood) {
+      if (forGood) ended = error;
+      for (const { reject } of pending.values()) reject(fromWire(error));
+      pending.clear();
+    },
+  };
+}
+
+function portsOf(given: readonly unknown[]): MessagePort[] {
+  return given.filter((one) => one instanceof MessagePort);
+}
+
+/** An object whose every method sends its name and arguments. It has no "then", so that it can be a promise's value. */
+function methodsBy<T>(send: (name: string, given: readonly unknown[]) => unknown): T {
+  const get = (_: object, name: string | symbol): Method | undefined =>
+    typeof name === "symbol" || name === "then" ? undefined : (...given) => send(name, given);
+  return new Proxy({}, { get }) as T;
+}
