@@ -1,7 +1,7 @@
 import { type ReactNode, useEffect, useState } from "react";
 import type { RunStoreState } from "../stores/run.ts";
 import { runStore } from "../stores/run.ts";
-import { formatNumber } from "../styles/format.ts";
+import { fixed } from "../styles/format.ts";
 
 /** Minimum milliseconds between two spoken messages. */
 const PAUSE_MS = 5000;
@@ -20,7 +20,7 @@ function sentence(run: RunStoreState, saved: number | null): string {
   const reward = newestReward(run);
   const written = saved === null ? "" : `Checkpoint of step ${saved} written. `;
   return `${written}${run.manifest.title}: ${run.state}, step ${run.step} of ${run.manifest.config.steps}${
-    reward === null ? "" : `, reward ${formatNumber(reward)}`
+    reward === null ? "" : `, reward ${fixed(reward)}`
   }`;
 }
 
@@ -44,7 +44,7 @@ export function Announcer(): ReactNode {
       const steps = run.manifest?.config.steps ?? 1;
       document.title =
         run.manifest !== null && (run.state === "running" || run.state === "paused")
-          ? `${run.step}/${steps} · ${formatNumber(newestReward(run))} – ${run.manifest.title}`
+          ? `${run.step}/${steps} · ${fixed(newestReward(run))} – ${run.manifest.title}`
           : "sa2va-lab";
       const asked = run.lastCheckpoint?.asked === true ? run.lastCheckpoint.step : "";
       const news = `${run.state} ${Math.floor((run.step * 10) / steps)} ${asked}`;

@@ -6,7 +6,7 @@ import { roughly, runSeconds } from "../stores/eta.ts";
 import { PHASE_WORDS } from "../stores/phase-words.ts";
 import { type RunStoreState, useRun } from "../stores/run.ts";
 import { useSession } from "../stores/session.ts";
-import { formatAge, formatBytes, formatCount, formatNumber, NONE } from "../styles/format.ts";
+import { fixed, formatAge, formatBytes, formatCount, NONE } from "../styles/format.ts";
 import { GPU_BYTES, GPU_TENSORS, useLatestMetric } from "./device-metrics.ts";
 import { RunButtons, useWritten } from "./run-buttons.tsx";
 import styles from "./status-strip.module.css";
@@ -79,7 +79,7 @@ function Facts(): ReactNode {
       {moving && phase !== null && (
         <Fact name={loop === null ? "step ▸" : `loop ${loop} ▸`} value={PHASE_WORDS[phase]} wide />
       )}
-      <Fact name="rollouts/min" value={formatNumber(rate, 1)} after />
+      <Fact name="rollouts/min" value={fixed(rate, 1)} after />
       <Fact
         name="GPU"
         value={bytes === null ? NONE : formatBytes(bytes)}

@@ -1,3 +1,5 @@
+import { Lru, remember } from "../../engine/bytes/lru.ts";
+
 /**
  * Fetches the picture of a row, its longer side at most `maxSide` device pixels. Rejects if the row has another picture
  * than `imageId`; null accepts any.
@@ -9,7 +11,7 @@ const SIDES = [192, 384, 768, 1536, 3072] as const;
 const CAPACITY = 240;
 
 let source: PictureSource | null = null;
-const pictures = new Map<string, Promise<ImageBitmap>>();
+const pictures = new Lru<string, Promise<ImageBitmap>>(CAPACITY);
 
 /** Sets the source of pictures; called once at page start. */
 export function providePictures(from: PictureSource): void {
@@ -17,17 +19,12 @@ export function providePictures(from: PictureSource): void {
   pictures.clear();
 }
 
-/** Pictures of the user, by a key that replaces the row id. */
-const own = new Map<string, Blob>();
-/** Maximum pictures of the user to keep; a figure of an older one shows that it is not available. */
-const OWN_CAPACITY = 8;
+/** Pictures of the user, by a key that replaces the row id; a figure of an older one shows that it is not available. */
+const own = new Lru<string, Blob>(8);
 
 /** Stores a picture of the user under a key. */
 export function addOwnPicture(id: string, file: Blob): void {
-  own.delete(id);
-  own.set(id, file);
-  const oldest = own.keys().next();
-  if (own.size > OWN_CAPACITY && oldest.done !== true) own.delete(oldest.value);
+  own.get(id, () => file);
 }
 
 async function ownPicture(file: Blob, maxSide: number): Promise<ImageBitmap> {
@@ -55,19 +52,10 @@ export function pictureSide(wanted: number): number {
  * @param imageId id of the expected picture; null accepts the picture of the open row
  */
 export function loadPicture(rowId: string, imageId: string | null, maxSide: number): Promise<ImageBitmap> {
-  const key = `${maxSide} ${imageId} ${rowId}`;
-  const known = pictures.get(key);
-  if (known !== undefined) {
-    pictures.delete(key);
-    pictures.set(key, known);
-    return known;
-  }
-  const file = own.get(rowId);
-  if (source === null) return Promise.reject(new Error("no source of pictures"));
-  const picture = file === undefined ? source(rowId, imageId, maxSide) : ownPicture(file, maxSide);
-  pictures.set(key, picture);
-  picture.catch(() => pictures.delete(key));
-  const oldest = pictures.keys().next();
-  if (pictures.size > CAPACITY && oldest.done !== true) pictures.delete(oldest.value);
-  return picture;
+  return remember(pictures, `${maxSide} ${imageId} ${rowId}`, async () => {
+    const file = own.peek(rowId);
+    if (file !== undefined) return ownPicture(file, maxSide);
+    if (source === null) throw new Error("no source of pictures");
+    return source(rowId, imageId, maxSide);
+  });
 }

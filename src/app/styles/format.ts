@@ -1,37 +1,77 @@
 /** Formats of numbers on screens; an unmeasured value is a dash, never 0. */
 export const NONE = "–";
 
-/** 1.4 GB, 812 kB; decimal units. */
-export function formatBytes(bytes: number | null | undefined): string {
-  if (bytes === null || bytes === undefined || !Number.isFinite(bytes)) return NONE;
-  const units = ["B", "kB", "MB", "GB", "TB"];
-  let value = bytes;
-  let unit = 0;
-  while (value >= 999.5 && unit < units.length - 1) {
-    value /= 1000;
-    unit++;
-  }
-  return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
+const isMissing = (value: number | null | undefined): value is null | undefined =>
+  value === null || value === undefined || !Number.isFinite(value);
+
+/** A number with fixed decimals and a true minus sign; "–" when missing, "NaN" or "∞" when not finite. */
+export function fixed(value: number | null | undefined, decimals = 2): string {
+  if (value === null || value === undefined) return NONE;
+  if (Number.isNaN(value)) return "NaN";
+  if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
+  const text = Math.abs(value).toFixed(decimals);
+  return value < 0 && Number(text) !== 0 ? `−${text}` : text;
+}
+
+/** A number with its sign always written, as for advantages. */
+export function signed(value: number | null | undefined, decimals: number): string {
+  const text = fixed(value, decimals);
+  return !isMissing(value) && Number(value.toFixed(decimals)) > 0 ? `+${text}` : text;
+}
+
+/** A value of unknown size, short: fixed decimals near 1, powers of ten far from it. */
+export function compact(value: number | null | undefined): string {
+  if (isMissing(value)) return fixed(value, 0);
+  const size = Math.abs(value);
+  if (value === 0) return "0";
+  if (size < 1e-3 || size >= 1e6) return value.toExponential(1).replace("e+", "e").replaceAll("-", "−");
+  return fixed(value, size >= 100 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3);
 }
 
 /** 12,345. */
 export function formatCount(value: number | null | undefined): string {
-  return value === null || value === undefined || !Number.isFinite(value) ? NONE : value.toLocaleString("en-US");
+  return isMissing(value) ? NONE : value.toLocaleString("en-US");
 }
 
-/** 0.53 with fixed decimals. */
-export function formatNumber(value: number | null | undefined, decimals = 2): string {
-  if (value === null || value === undefined) return NONE;
-  return Number.isFinite(value) ? value.toFixed(decimals).replace("-", "−") : String(value);
+/** 1.4 GB, 812 kB: decimal units, as file managers use. */
+export function formatBytes(bytes: number | null | undefined): string {
+  if (isMissing(bytes)) return NONE;
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  let [value, unit] = [bytes, 0];
+  while (value >= 999.5 && unit < units.length - 1) {
+    value /= 1000;
+    unit++;
+  }
+  return `${value.toFixed(unit === 0 || value >= 100 ? 0 : 1)} ${units[unit]}`;
 }
 
-/** 12 %, 0.3 %. */
+/** A share 0..1 as a whole percentage. */
+export function percent(share: number | null | undefined): string {
+  return isMissing(share) ? NONE : `${Math.round(share * 100)} %`;
+}
+
+/** A share 0..1 of which small ones matter: 12 %, 0.3 %. */
 export function formatShare(share: number): string {
-  const percent = share * 100;
-  return `${percent > 0 && percent < 10 ? percent.toFixed(1) : Math.round(percent)} %`;
+  return share > 0 && share < 0.1 ? `${(share * 100).toFixed(1)} %` : percent(share);
 }
 
-/** 45 s, 3 min, 2 h. */
+/** A measured time, from microseconds to hours: 0.42 ms, 38 ms, 1.24 s, 12.3 s, 2 min 05 s, 1 h 07 min. */
+export function formatSeconds(seconds: number | null | undefined): string {
+  if (isMissing(seconds)) return NONE;
+  if (seconds === 0) return "0";
+  if (seconds < 1) {
+    const milliseconds = seconds * 1000;
+    return `${milliseconds.toFixed(milliseconds < 1 ? 2 : milliseconds < 10 ? 1 : 0)} ms`;
+  }
+  if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 2 : 1)} s`;
+  const pair = (large: number, unit: string, small: number, smallUnit: string): string =>
+    `${large} ${unit} ${String(small).padStart(2, "0")} ${smallUnit}`;
+  const whole = Math.round(seconds);
+  if (whole < 3600) return pair(Math.floor(whole / 60), "min", whole % 60, "s");
+  return pair(Math.floor(whole / 3600), "h", Math.floor((whole % 3600) / 60), "min");
+}
+
+/** A time to wait or since something, in its largest units: 45 s, 3 min, 2 h 5 min. */
 export function formatAge(seconds: number): string {
   if (seconds < 60) return `${Math.max(0, Math.round(seconds))} s`;
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;

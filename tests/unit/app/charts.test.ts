@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { bytes, compact, fixed, MISSING, percent, seconds, signed } from "../../../src/app/components/charts/format.ts";
 import { nonFinitePlaces, smooth } from "../../../src/app/components/charts/smoothing.ts";
 import { describeSeries } from "../../../src/app/components/charts/summary.ts";
 import { lowerBound, thinIndices } from "../../../src/app/components/charts/thin.ts";
+import { compact, fixed, formatBytes, formatSeconds, NONE, percent, signed } from "../../../src/app/styles/format.ts";
 
 describe("smoothing", () => {
   it("starts at the first value and corrects the bias of a start at 0", () => {
@@ -77,8 +77,8 @@ describe("thinning", () => {
 describe("numbers", () => {
   it("shows missing as a dash and keeps what is not finite", () => {
     expect([fixed(null, 2), fixed(undefined, 2), fixed(Number.NaN, 2), fixed(-Infinity, 2)]).toEqual([
-      MISSING,
-      MISSING,
+      NONE,
+      NONE,
       "NaN",
       "−∞",
     ]);
@@ -100,9 +100,19 @@ describe("numbers", () => {
   });
 
   it("names amounts, shares and times", () => {
-    expect([bytes(999), bytes(1500), bytes(2.1e9), bytes(null)]).toEqual(["999 B", "1.5 kB", "2.1 GB", MISSING]);
-    expect([percent(0.124), percent(null)]).toEqual(["12 %", MISSING]);
-    expect([seconds(0.421), seconds(12.34), seconds(125)]).toEqual(["0.42 s", "12.3 s", "2 min 05 s"]);
+    expect([formatBytes(999), formatBytes(1500), formatBytes(2.1e9), formatBytes(null)]).toEqual([
+      "999 B",
+      "1.5 kB",
+      "2.1 GB",
+      NONE,
+    ]);
+    expect([percent(0.124), percent(null)]).toEqual(["12 %", NONE]);
+    expect([formatSeconds(0.421), formatSeconds(12.34), formatSeconds(125), formatSeconds(4030)]).toEqual([
+      "421 ms",
+      "12.3 s",
+      "2 min 05 s",
+      "1 h 07 min",
+    ]);
   });
 });
 

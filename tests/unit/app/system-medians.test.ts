@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { duration } from "../../../src/app/screens/system/duration.ts";
 import { phaseRows } from "../../../src/app/screens/system/medians.ts";
 import { applyEvent, beginRun, runStore } from "../../../src/app/stores/run.ts";
+import { formatSeconds } from "../../../src/app/styles/format.ts";
 import { median } from "../../../src/app/styles/median.ts";
 import type { PhaseCost } from "../../../src/engine/runs/phase-lines.ts";
 import { manifest } from "../runs/sample-run.ts";
@@ -55,7 +55,7 @@ describe("what phases cost", () => {
 
   it("has the median of even counts in the middle, and durations in their own unit", () => {
     expect([median([]), median([3]), median([4, 1]), median([9, 1, 5])]).toEqual([null, 3, 2.5, 5]);
-    expect([null, 0, 4.2e-4, 0.0042, 0.42, 1.5, 75].map(duration)).toEqual([
+    expect([null, 0, 4.2e-4, 0.0042, 0.42, 1.5, 75].map(formatSeconds)).toEqual([
       "–",
       "0",
       "0.42 ms",

@@ -1,4 +1,4 @@
-import { bytes, compact, fixed } from "./format.ts";
+import { compact, fixed, formatBytes } from "../../styles/format.ts";
 
 /** Data source of a chart: columns of equal length over ascending steps, from the live store or a stored run. */
 export interface MetricSource {
@@ -35,7 +35,7 @@ export function dashOf(spec: SeriesSpec): readonly number[] {
 
 /** Formats a value of the series. */
 export function showValue(spec: SeriesSpec, value: number | null | undefined): string {
-  if (spec.decimals === "bytes") return bytes(value);
+  if (spec.decimals === "bytes") return formatBytes(value);
   return spec.decimals === "compact" ? compact(value) : fixed(value, spec.decimals);
 }
 

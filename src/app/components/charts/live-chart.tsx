@@ -1,12 +1,12 @@
 import { type ReactNode, useEffect, useId, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import type uPlot from "uplot";
+import { compact } from "../../styles/format.ts";
 import "uplot/dist/uPlot.min.css";
 import { IconClose } from "../ui/icons.tsx";
 import { cancelRedraw, requestRedraw } from "./chart-clock.ts";
 import { ChartHelp } from "./chart-help.tsx";
 import { type ChartSpec, dashOf, type FoundSeries, findSeries, type MetricSource, showValue } from "./chart-spec.ts";
 import { ChartTable } from "./chart-table.tsx";
-import { compact } from "./format.ts";
 import styles from "./live-chart.module.css";
 import { currentTheme, LINE_COLOURS, onThemeChange, type Theme } from "./palette.ts";
 import { createPlot, type Drawn, feedPlot } from "./plot.ts";

@@ -1,6 +1,6 @@
 import uPlot from "uplot";
+import { compact, formatBytes } from "../../styles/format.ts";
 import { dashOf, type FoundSeries, type Level, type MetricSource, withLevels } from "./chart-spec.ts";
-import { bytes, compact } from "./format.ts";
 import { LINE_COLOURS, type Theme } from "./palette.ts";
 import { nonFinitePlaces, smooth } from "./smoothing.ts";
 import { lowerBound, thinIndices } from "./thin.ts";
@@ -189,7 +189,7 @@ function labelWidth(labels: readonly string[] | null): number {
 
 function tick(value: number | null, inBytes: boolean): string {
   if (value === null) return "";
-  if (inBytes) return bytes(value);
+  if (inBytes) return formatBytes(value);
   const text = compact(value);
   return text.includes("e") || !text.includes(".") ? text : text.replace(/\.?0+$/u, "");
 }

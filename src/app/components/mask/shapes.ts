@@ -1,3 +1,4 @@
+import { Lru } from "../../../engine/bytes/lru.ts";
 import { traceOutlines } from "../../../engine/data/mask/outline.ts";
 import { decodeRle, type Rle } from "../../../engine/data/mask/rle.ts";
 
@@ -22,18 +23,18 @@ export interface DifferenceShapes {
 /** Enough for the tiles of a few steps; a shape of a photograph takes tens of kilobytes. */
 const CAPACITY = 400;
 
-const pixels = new Map<string, Uint8Array<ArrayBuffer>>();
-const shapes = new Map<string, Shape>();
-const differences = new Map<string, DifferenceShapes>();
+const pixels = new Lru<string, Uint8Array<ArrayBuffer>>(24);
+const shapes = new Lru<string, Shape>(CAPACITY);
+const differences = new Lru<string, DifferenceShapes>(CAPACITY);
 
 /** Outline and area of a mask, decoded once. @throws LabError("bad-input") when the mask text is broken */
 export function shapeOf(rle: Rle): Shape {
-  return cached(shapes, keyOf(rle), CAPACITY, () => toShape(decoded(rle), rle.size[1], rle.size[0]));
+  return shapes.get(keyOf(rle), () => toShape(decoded(rle), rle.size[1], rle.size[0]));
 }
 
 /** Hit, missed and extra pixels of `other` against `given`; both of one size. */
 export function differenceOf(given: Rle, other: Rle): DifferenceShapes {
-  return cached(differences, `${keyOf(given)}|${keyOf(other)}`, CAPACITY, () => {
+  return differences.get(`${keyOf(given)}|${keyOf(other)}`, () => {
     const [height, width] = given.size;
     const [a, b] = [decoded(given), decoded(other)];
     const part = (keep: (inA: boolean, inB: boolean) => boolean): Shape =>
@@ -51,7 +52,7 @@ export function differenceOf(given: Rle, other: Rle): DifferenceShapes {
 }
 
 function decoded(rle: Rle): Uint8Array<ArrayBuffer> {
-  return cached(pixels, keyOf(rle), 24, () => decodeRle(rle));
+  return pixels.get(keyOf(rle), () => decodeRle(rle));
 }
 
 function keyOf(rle: Rle): string {
@@ -71,15 +72,4 @@ function toShape(mask: Uint8Array<ArrayBuffer>, width: number, height: number): 
   let area = 0;
   for (const value of mask) area += value;
   return { path, area, width, height };
-}
-
-/** Reads through a least-recently-used cache. */
-function cached<V>(map: Map<string, V>, key: string, capacity: number, make: () => V): V {
-  const known = map.get(key);
-  const value = known ?? make();
-  if (known !== undefined) map.delete(key);
-  map.set(key, value);
-  const oldest = map.keys().next();
-  if (map.size > capacity && oldest.done !== true) map.delete(oldest.value);
-  return value;
 }

@@ -1,5 +1,5 @@
 import type { ActionRecord } from "../../../engine/runs/records.ts";
-import { fixed, signed } from "../charts/format.ts";
+import { fixed, signed } from "../../styles/format.ts";
 
 /** Measures that can colour the strip of actions. */
 export type ActionMeasure = "logp" | "ratio" | "kl" | "entropy" | "clipped";

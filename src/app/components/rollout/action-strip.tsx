@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from "react";
 import type { ActionRecord } from "../../../engine/runs/records.ts";
-import { fixed, MISSING, signed } from "../charts/format.ts";
+import { fixed, NONE, signed } from "../../styles/format.ts";
 import { Segmented } from "../ui/controls.tsx";
 import {
   ACTION_MEASURES,
@@ -94,7 +94,7 @@ function ActionTable({ actions }: { readonly actions: readonly ActionRecord[] })
               <td>{fixed(action.ratio, 4)}</td>
               <td>{fixed(action.kl, 4)}</td>
               <td>{fixed(action.entropy, 3)}</td>
-              <td>{action.clipped ? "clipped" : MISSING}</td>
+              <td>{action.clipped ? "clipped" : NONE}</td>
             </tr>
           ))}
         </tbody>

@@ -1,5 +1,5 @@
 import type { CSSProperties, ReactNode } from "react";
-import { signed } from "../charts/format.ts";
+import { signed } from "../../styles/format.ts";
 import styles from "./rollout.module.css";
 
 /** A bar from the centre: right and blue for a positive advantage, left and orange for a negative one. */

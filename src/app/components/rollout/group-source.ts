@@ -1,3 +1,4 @@
+import { Lru, remember } from "../../../engine/bytes/lru.ts";
 import type { GroupRecord } from "../../../engine/runs/records.ts";
 
 /** Reads the groups of one step of a stored run. */
@@ -20,7 +21,7 @@ export const NOTHING_READ: ScanProgress = { done: 0, unread: 0, cause: null };
 /** Groups of stored steps, read once; a failed read is tried again. */
 export class GroupSource {
   readonly #read: GroupReader;
-  readonly #steps = new Map<string, Promise<readonly GroupRecord[]>>();
+  readonly #steps = new Lru<string, Promise<readonly GroupRecord[]>>(CAPACITY);
 
   constructor(read: GroupReader) {
     this.#read = read;
@@ -28,14 +29,7 @@ export class GroupSource {
 
   /** Groups of a step, in sampling order. */
   step(runId: string, step: number): Promise<readonly GroupRecord[]> {
-    const key = `${runId} ${step}`;
-    const groups = this.#steps.get(key) ?? this.#read(runId, step);
-    this.#steps.delete(key);
-    this.#steps.set(key, groups);
-    groups.catch(() => this.#steps.delete(key));
-    const oldest = this.#steps.keys().next();
-    if (this.#steps.size > CAPACITY && oldest.done !== true) this.#steps.delete(oldest.value);
-    return groups;
+    return remember(this.#steps, `${runId} ${step}`, () => this.#read(runId, step));
   }
 
   /**

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import type { GroupRecord } from "../../../engine/runs/records.ts";
-import { fixed } from "../charts/format.ts";
+import { fixed } from "../../styles/format.ts";
 import styles from "./rollout.module.css";
 
 /** Prompt of the group and spread of its rewards. */

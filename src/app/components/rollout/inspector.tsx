@@ -1,6 +1,6 @@
 import { type ReactNode, useMemo } from "react";
 import type { GroupRecord, RolloutRecord } from "../../../engine/runs/records.ts";
-import { fixed, signed } from "../charts/format.ts";
+import { fixed, signed } from "../../styles/format.ts";
 import { MaskFigure } from "../mask/mask-figure.tsx";
 import { useViews, WHOLE } from "../mask/view-store.ts";
 import { Button } from "../ui/button.tsx";

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import type { JudgeDetail } from "../../../engine/rewards/term.ts";
-import { fixed, MISSING } from "../charts/format.ts";
+import { fixed, NONE } from "../../styles/format.ts";
 import styles from "./judge-answers.module.css";
 
 const INSTRUMENTS: Readonly<Record<JudgeDetail["instrument"], string>> = {
@@ -32,7 +32,7 @@ export function JudgeAnswers({ detail }: { readonly detail: JudgeDetail }): Reac
               <span className={styles.question}>{question}</span>
               <span className={styles.choice}>{choice ?? "fits no choice"}</span>
               <b className={styles.points} data-sign={points === null ? 0 : Math.sign(points)}>
-                {points === null ? MISSING : fixed(points, 1)}
+                {points === null ? NONE : fixed(points, 1)}
               </b>
             </li>
           ))}

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { percent } from "../charts/format.ts";
+import { percent } from "../../styles/format.ts";
 import { type OverlayMode, useOverlay } from "../mask/overlay-store.ts";
 import { Segmented, Slider } from "../ui/controls.tsx";
 import styles from "./details.module.css";

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import type { MeteorDetail, RewardTerm } from "../../../engine/rewards/term.ts";
 import type { RolloutRecord } from "../../../engine/runs/records.ts";
-import { fixed, MISSING } from "../charts/format.ts";
+import { fixed, NONE } from "../../styles/format.ts";
 import { JudgeAnswers } from "./judge-answers.tsx";
 import { MeteorAlignment } from "./meteor-alignment.tsx";
 import styles from "./reward.module.css";
@@ -63,8 +63,8 @@ function TermRow({ term }: { readonly term: RewardTerm }): ReactNode {
     <tr>
       <th scope="row">{termName(term.name)}</th>
       <td>{fixed(term.value, 4)}</td>
-      <td>{term.weight === 0 ? MISSING : fixed(term.weight, 2)}</td>
-      <td>{term.weight === 0 ? MISSING : fixed(termContribution(term), 4)}</td>
+      <td>{term.weight === 0 ? NONE : fixed(term.weight, 2)}</td>
+      <td>{term.weight === 0 ? NONE : fixed(termContribution(term), 4)}</td>
       <td className={styles.note}>{term.note ?? (term.value === null ? "not measured" : "")}</td>
     </tr>
   );
@@ -91,7 +91,7 @@ function IouDetail(props: { readonly title: string; readonly comparison: MaskCom
       <h3>{props.title}</h3>
       <p className={styles.formula}>
         {count(intersection)} px intersection / {count(union)} px union ={" "}
-        <b>{union === 0 ? MISSING : fixed(intersection / union, 4)}</b>
+        <b>{union === 0 ? NONE : fixed(intersection / union, 4)}</b>
       </p>
       <div className={styles.parts} aria-hidden="true">
         <span className={styles.hit} style={{ width: share(intersection) }} />

@@ -1,6 +1,6 @@
 import { memo, type ReactNode, useMemo } from "react";
 import type { RolloutRecord } from "../../../engine/runs/records.ts";
-import { fixed } from "../charts/format.ts";
+import { fixed } from "../../styles/format.ts";
 import { MaskFigure } from "../mask/mask-figure.tsx";
 import { AdvantageBar } from "./advantage-bar.tsx";
 import styles from "./rollout.module.css";

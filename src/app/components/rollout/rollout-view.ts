@@ -1,7 +1,7 @@
 import { maskIou, type Rle, rleArea } from "../../../engine/data/mask/rle.ts";
 import type { RewardTerm } from "../../../engine/rewards/term.ts";
 import type { GroupRecord, LoopId, RolloutRecord } from "../../../engine/runs/records.ts";
-import { fixed, percent } from "../charts/format.ts";
+import { fixed, percent } from "../../styles/format.ts";
 import type { MaskLayer, MaskRole } from "../mask/layers.ts";
 
 /** Available layers; their positions in the list are their number keys. */

@@ -1,4 +1,5 @@
 /** Tables beside the gallery: the shards, and the rows that were left out. */
+
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useRef, useState } from "react";
 import type { SkippedRow } from "../../../engine/data/sample.ts";

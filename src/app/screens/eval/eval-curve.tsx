@@ -2,7 +2,7 @@ import { type ReactNode, useMemo } from "react";
 import { Area, CartesianGrid, ComposedChart, Line, ResponsiveContainer, Tooltip, XAxis, YAxis } from "recharts";
 import { type ScoreId, scoreOf } from "../../../engine/runs/evaluation-scores.ts";
 import type { StoredEvaluation } from "../../../engine/runs/evaluations.ts";
-import { fixed } from "../../components/charts/format.ts";
+import { fixed } from "../../styles/format.ts";
 import styles from "./eval.module.css";
 
 /** Mean of a score at each evaluation with its 95 % interval; loaded on demand because its library is large. */

@@ -2,13 +2,13 @@ import { type ReactNode, useMemo, useState } from "react";
 import { rowScoreOf, type ScoreId } from "../../../engine/runs/evaluation-scores.ts";
 import type { RowScores, StoredEvaluation } from "../../../engine/runs/evaluations.ts";
 import type { RunManifest } from "../../../engine/runs/manifest.ts";
-import { fixed, signed } from "../../components/charts/format.ts";
 import type { MaskLayer } from "../../components/mask/layers.ts";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
 import { useRowsOpen } from "../../components/rollout/use-rows-open.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented } from "../../components/ui/controls.tsx";
 import { useSession } from "../../stores/session.ts";
+import { fixed, signed } from "../../styles/format.ts";
 import styles from "./eval.module.css";
 
 const PAGE = 12;

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { scoreOf } from "../../../engine/runs/evaluation-scores.ts";
 import type { EvalReport, Interval } from "../../../engine/runs/evaluations.ts";
-import { fixed, signed } from "../../components/charts/format.ts";
+import { fixed, signed } from "../../styles/format.ts";
 import styles from "./eval.module.css";
 import type { EvalMetricText } from "./eval-metrics.ts";
 

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import type { EvalReport, SegmentationMetric } from "../../../engine/runs/evaluations.ts";
-import { fixed } from "../../components/charts/format.ts";
+import { fixed } from "../../styles/format.ts";
 import styles from "./eval.module.css";
 import { differenceText, verdict } from "./score-card.tsx";
 

@@ -1,11 +1,11 @@
 import type { ReactNode } from "react";
 import type { RolloutRecord } from "../../../engine/runs/records.ts";
 import { readThumbs } from "../../clients/thumb-actions.ts";
-import { fixed, percent, signed } from "../../components/charts/format.ts";
 import { termName } from "../../components/rollout/rollout-view.ts";
 import { Panel } from "../../components/ui/panel.tsx";
 import { linkTo } from "../../stores/route.ts";
 import { useThumbs } from "../../stores/thumbs.ts";
+import { fixed, percent, signed } from "../../styles/format.ts";
 import { agreements, captionPair, type Disagreement, disagreements } from "./agreement.ts";
 import styles from "./judge.module.css";
 import type { JudgedRollouts } from "./use-judged-rollouts.ts";

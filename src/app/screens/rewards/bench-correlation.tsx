@@ -1,8 +1,8 @@
 import { type CSSProperties, type ReactNode, useMemo, useState } from "react";
 import type { BenchGroup } from "../../../engine/rewards/bench/bench-group.ts";
 import { correlation, type Measure, measureOf, summarise } from "../../../engine/rewards/bench/statistics.ts";
-import { fixed, MISSING } from "../../components/charts/format.ts";
 import { Segmented } from "../../components/ui/controls.tsx";
+import { fixed, NONE } from "../../styles/format.ts";
 import styles from "./bench.module.css";
 import look from "./bench-correlation.module.css";
 import { measureName, type Selection } from "./bench-view.ts";
@@ -84,7 +84,7 @@ function Cell(props: {
 }): ReactNode {
   const { groups, a, b, inside, onSelect } = props;
   const value = useMemo(() => correlation(groups, a, b, inside), [groups, a, b, inside]);
-  if (value === null) return <span className={styles.quiet}>{MISSING}</span>;
+  if (value === null) return <span className={styles.quiet}>{NONE}</span>;
   const style = { "--share": `${Math.round(Math.abs(value) * 70)}%` } as CSSProperties;
   return (
     <button

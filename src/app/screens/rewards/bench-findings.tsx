@@ -1,8 +1,8 @@
 import { type ReactNode, useMemo, useState } from "react";
 import type { BenchGroup } from "../../../engine/rewards/bench/bench-group.ts";
 import { measuresOf, summarise } from "../../../engine/rewards/bench/statistics.ts";
-import { fixed, percent } from "../../components/charts/format.ts";
 import { Button } from "../../components/ui/button.tsx";
+import { fixed, percent } from "../../styles/format.ts";
 import styles from "./bench.module.css";
 import { BenchCorrelation } from "./bench-correlation.tsx";
 import { BenchGroups } from "./bench-groups.tsx";

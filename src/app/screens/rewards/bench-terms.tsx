@@ -1,7 +1,7 @@
 import { type ReactNode, useMemo } from "react";
 import type { BenchGroup } from "../../../engine/rewards/bench/bench-group.ts";
 import { histogram, type Measure, summarise } from "../../../engine/rewards/bench/statistics.ts";
-import { fixed, percent } from "../../components/charts/format.ts";
+import { fixed, percent } from "../../styles/format.ts";
 import styles from "./bench.module.css";
 import look from "./bench-terms.module.css";
 import { measureName, type Selection } from "./bench-view.ts";

@@ -1,10 +1,11 @@
 /** Selection of the bench: the groups and rollouts behind a number. */
+
 import { rleFromRuns } from "../../../engine/data/mask/rle.ts";
 import type { BenchGroup, BenchRollout } from "../../../engine/rewards/bench/bench-group.ts";
 import { type Bin, inBin, isFlat, type Measure, measureOf } from "../../../engine/rewards/bench/statistics.ts";
 import type { RolloutRecord } from "../../../engine/runs/records.ts";
-import { fixed } from "../../components/charts/format.ts";
 import { termName } from "../../components/rollout/rollout-view.ts";
+import { fixed } from "../../styles/format.ts";
 
 /** The number that was clicked. */
 export type Selection =

@@ -12,11 +12,11 @@ import {
   type TermName,
   weightKey,
 } from "../../../engine/rewards/composer/plan.ts";
-import { fixed } from "../../components/charts/format.ts";
 import { termName } from "../../components/rollout/rollout-view.ts";
 import { Field } from "../../components/settings/field.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { changeConfig, useSession } from "../../stores/session.ts";
+import { fixed } from "../../styles/format.ts";
 import styles from "./composer.module.css";
 
 /** The matrix loop × term, presets of the design notes, and settings of the terms. */

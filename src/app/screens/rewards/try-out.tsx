@@ -3,13 +3,13 @@ import type { Rle } from "../../../engine/data/mask/rle.ts";
 import { isStoredRow } from "../../../engine/data/open-rows.ts";
 import type { RegionSummary } from "../../../engine/data/sample.ts";
 import type { ScoredRollout } from "../../../engine/rewards/types.ts";
-import { fixed, MISSING } from "../../components/charts/format.ts";
 import { MeteorDetails } from "../../components/rollout/reward-details.tsx";
 import { splitTerms, termContribution, termName } from "../../components/rollout/rollout-view.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconChevron } from "../../components/ui/icons.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { useSession } from "../../stores/session.ts";
+import { fixed, NONE } from "../../styles/format.ts";
 import { MaskPainter } from "./mask-painter.tsx";
 import styles from "./try-out.module.css";
 import { useLiveScore } from "./use-live-score.ts";
@@ -176,9 +176,7 @@ function Terms({ loops }: { readonly loops: Readonly<Record<1 | 2, ScoredRollout
               {([1, 2] as const).map((loop) => {
                 const own = loops[loop].terms[at];
                 return (
-                  <td key={loop}>
-                    {own === undefined || own.weight === 0 ? MISSING : fixed(termContribution(own), 3)}
-                  </td>
+                  <td key={loop}>{own === undefined || own.weight === 0 ? NONE : fixed(termContribution(own), 3)}</td>
                 );
               })}
             </tr>

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import type { GroupRecord } from "../../../engine/runs/records.ts";
-import { fixed } from "../../components/charts/format.ts";
 import { groupKey } from "../../components/rollout/use-viewed-run.ts";
+import { fixed } from "../../styles/format.ts";
 import styles from "./rollouts.module.css";
 
 /** The groups of a step, each with its loop and mean reward. */

@@ -1,12 +1,12 @@
 import { type ReactNode, useMemo, useState } from "react";
 import type { GroupRecord } from "../../../engine/runs/records.ts";
-import { fixed } from "../../components/charts/format.ts";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
 import { unreadText } from "../../components/rollout/group-source.ts";
 import { figureLabel, layersOf, sortRollouts } from "../../components/rollout/rollout-view.ts";
 import { groupKey, useAllGroups, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { navigate } from "../../stores/route.ts";
+import { fixed } from "../../styles/format.ts";
 import styles from "./rollouts.module.css";
 
 const LAYERS = new Set(["given", "answer"] as const);

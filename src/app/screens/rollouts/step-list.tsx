@@ -1,9 +1,9 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type CSSProperties, type ReactNode, useEffect, useRef } from "react";
-import { fixed } from "../../components/charts/format.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconChevron } from "../../components/ui/icons.tsx";
 import type { MetricStore } from "../../stores/metrics.ts";
+import { fixed } from "../../styles/format.ts";
 import styles from "./rollouts.module.css";
 
 const ROW = 30;

@@ -1,7 +1,7 @@
 import { type ReactNode, useMemo } from "react";
 import { Bar, BarChart, CartesianGrid, ResponsiveContainer, Tooltip, XAxis, YAxis } from "recharts";
 import type { GroupRecord } from "../../../engine/runs/records.ts";
-import { fixed } from "../../components/charts/format.ts";
+import { fixed } from "../../styles/format.ts";
 import { edgeDecimals, rewardBins } from "./reward-bins.ts";
 import styles from "./rollouts.module.css";
 

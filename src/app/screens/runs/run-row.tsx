@@ -2,12 +2,12 @@ import { type ReactNode, useState } from "react";
 import type { BestCheckpoint } from "../../../engine/runs/checkpoint/best-checkpoint.ts";
 import { SELECTION_NAMES } from "../../../engine/runs/evaluation-scores.ts";
 import type { RunDigest } from "../../../engine/runs/run-folder.ts";
-import { bytes, fixed } from "../../components/charts/format.ts";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Select } from "../../components/ui/controls.tsx";
 import { linkTo } from "../../stores/route.ts";
 import { useTry } from "../../stores/try-out.ts";
+import { fixed, formatBytes } from "../../styles/format.ts";
 import { EXPORT_CHOICES, type ExportChoice } from "./export-run.ts";
 import type { Change } from "./run-difference.ts";
 import { RunTitle } from "./run-title.tsx";
@@ -88,7 +88,7 @@ export function RunRow(props: RunRowProps): ReactNode {
         <Changes changes={changes} />
       </td>
       <td data-label="Size" className={styles.number}>
-        {bytes(run.bytes)}
+        {formatBytes(run.bytes)}
       </td>
       <td data-label="Checkpoints" className={styles.number}>
         {checkpoints.length === 0

@@ -5,7 +5,6 @@ import type { StoredRuns } from "../../../protocol/data.ts";
 import { loadedBlocker } from "../../clients/blockers.ts";
 import { lab, report } from "../../clients/lab.ts";
 import { resumeRun } from "../../clients/start-run.ts";
-import { bytes } from "../../components/charts/format.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Dialog } from "../../components/ui/overlays.tsx";
 import { Empty } from "../../components/ui/panel.tsx";
@@ -14,6 +13,7 @@ import { useOtherTabs } from "../../stores/other-tabs.ts";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
 import { isActive, retitleRun, useRun } from "../../stores/run.ts";
 import { useSession } from "../../stores/session.ts";
+import { formatBytes } from "../../styles/format.ts";
 import { ComparePanel } from "./compare/compare-panel.tsx";
 import { MOST_RUNS } from "./compare/compare-specs.ts";
 import { type ExportChoice, exportRun } from "./export-run.ts";
@@ -182,13 +182,13 @@ export function RunsScreen(): ReactNode {
           <>
             <p>
               <b>{deleting.manifest.title}</b> with its {counted(deleting.steps, "step")}, their rollouts and{" "}
-              {counted(deleting.checkpoints.length, "checkpoint")} will be gone; this frees {bytes(deleting.bytes)} and
-              cannot be undone
+              {counted(deleting.checkpoints.length, "checkpoint")} will be gone; this frees{" "}
+              {formatBytes(deleting.bytes)} and cannot be undone
             </p>
             <div className={styles.answers}>
               <Button onClick={() => setDeleting(null)}>Keep it</Button>
               <Button kind="danger" onClick={() => change(remove(deleting))}>
-                Delete {bytes(deleting.bytes)}
+                Delete {formatBytes(deleting.bytes)}
               </Button>
             </div>
           </>

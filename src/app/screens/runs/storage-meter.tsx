@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import type { StoredRuns } from "../../../protocol/data.ts";
-import { bytes } from "../../components/charts/format.ts";
 import { Button } from "../../components/ui/button.tsx";
+import { formatBytes } from "../../styles/format.ts";
 import styles from "./runs.module.css";
 
 /** Used browser storage, and the part that can be recomputed. */
@@ -16,13 +16,14 @@ export function StorageMeter(props: {
   return (
     <div className={styles.storage}>
       <span>
-        {bytes(usage)} of {bytes(quota)} used
+        {formatBytes(usage)} of {formatBytes(quota)} used
       </span>
       <meter aria-label="Storage used" min={0} max={1} low={0.8} high={0.95} optimum={0} value={share} />
       {features.pictures > 0 && (
         <>
           <span data-testid="kept-features">
-            {bytes(features.bytes)} of them features of {features.pictures} picture{features.pictures === 1 ? "" : "s"}
+            {formatBytes(features.bytes)} of them features of {features.pictures} picture
+            {features.pictures === 1 ? "" : "s"}
           </span>
           <Button
             data-testid="delete-features"

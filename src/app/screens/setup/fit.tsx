@@ -4,7 +4,7 @@ import { Button } from "../../components/ui/button.tsx";
 import { metricStore } from "../../stores/metrics.ts";
 import { useRun } from "../../stores/run.ts";
 import { changeConfig } from "../../stores/session.ts";
-import { formatBytes } from "../../styles/format.ts";
+import { formatBytes, formatSeconds } from "../../styles/format.ts";
 import styles from "./fit.module.css";
 
 type Fit = RunPlan["fit"];
@@ -137,10 +137,4 @@ function Reality({ fit }: { readonly fit: Fit }): ReactNode {
       </tbody>
     </table>
   );
-}
-
-function formatSeconds(seconds: number | null): string {
-  if (seconds === null || !Number.isFinite(seconds)) return "–";
-  if (seconds < 120) return `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`;
-  return `${Math.round(seconds / 60)} min`;
 }

@@ -1,9 +1,7 @@
 import type { ReactNode } from "react";
 import type { SystemReport } from "../../../protocol/trainer.ts";
-import { percent } from "../../components/charts/format.ts";
 import { useRun } from "../../stores/run.ts";
-import { formatBytes, formatCount } from "../../styles/format.ts";
-import { duration } from "./duration.ts";
+import { formatBytes, formatCount, formatSeconds, percent } from "../../styles/format.ts";
 import { phaseRows } from "./medians.ts";
 import styles from "./system.module.css";
 
@@ -28,7 +26,11 @@ export function Figures({ report }: { readonly report: SystemReport | null }): R
         value={formatCount(memory?.tensors)}
         more={memory === undefined ? null : formatBytes(memory.bytes)}
       />
-      <Figure name="Last step" value={duration(wall)} more={gpu === null ? null : `${duration(gpu)} on the GPU`} />
+      <Figure
+        name="Last step"
+        value={formatSeconds(wall)}
+        more={gpu === null ? null : `${formatSeconds(gpu)} on the GPU`}
+      />
       <Figure name="GPU utilisation" value={percent(busy)} more={busy === null ? null : "of the last step"} />
       <Figure
         name="Dispatches per step"

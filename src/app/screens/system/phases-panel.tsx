@@ -6,9 +6,8 @@ import { IconChevron } from "../../components/ui/icons.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { isActive, useRun } from "../../stores/run.ts";
 import { useSession } from "../../stores/session.ts";
-import { formatBytes, formatCount } from "../../styles/format.ts";
+import { formatBytes, formatCount, formatSeconds } from "../../styles/format.ts";
 import { PHASE_NAMES } from "../train/phases.ts";
-import { duration } from "./duration.ts";
 import { type PhaseRow, phaseRows } from "./medians.ts";
 import { PHASE_TEXTS } from "./phase-texts.ts";
 import styles from "./system.module.css";
@@ -19,8 +18,13 @@ const COLUMNS: readonly {
   readonly help: string;
   readonly format: (value: number | null) => string;
 }[] = [
-  { key: "seconds", label: "Time", help: "Wall time, including waits", format: duration },
-  { key: "gpuSeconds", label: "On the GPU", help: "GPU time from timestamps of every compute pass", format: duration },
+  { key: "seconds", label: "Time", help: "Wall time, including waits", format: formatSeconds },
+  {
+    key: "gpuSeconds",
+    label: "On the GPU",
+    help: "GPU time from timestamps of every compute pass",
+    format: formatSeconds,
+  },
   { key: "dispatches", label: "Dispatches", help: "Compute dispatches", format: formatCount },
   { key: "submits", label: "Submits", help: "Command buffers submitted to the queue", format: formatCount },
   { key: "readBacks", label: "Read-backs", help: "Buffers mapped for reading; each may block", format: formatCount },

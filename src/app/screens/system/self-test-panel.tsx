@@ -1,13 +1,13 @@
 import type { ReactNode } from "react";
 import { passed, type SelfCheck } from "../../../engine/self-test/self-test.ts";
 import { lab, report } from "../../clients/lab.ts";
-import { compact, seconds } from "../../components/charts/format.ts";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { isActive, useRun } from "../../stores/run.ts";
 import { addSelfCheck, selfTestStore, useSelfTest } from "../../stores/self-test.ts";
 import { useSession } from "../../stores/session.ts";
+import { compact, formatSeconds } from "../../styles/format.ts";
 import styles from "./system.module.css";
 
 /** Checks that the adapter computes correctly: small problems compared with the host, run on request. */
@@ -85,7 +85,7 @@ function Checks({ checks }: { readonly checks: readonly SelfCheck[] }): ReactNod
               <td>{compact(check.error)}</td>
               <td>{compact(check.allowed)}</td>
               <td>{check.repeats ? "yes" : "no"}</td>
-              <td>{seconds(check.seconds)}</td>
+              <td>{formatSeconds(check.seconds)}</td>
             </tr>
           ))}
         </tbody>

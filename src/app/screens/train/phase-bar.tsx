@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
-import { percent, seconds } from "../../components/charts/format.ts";
 import { type Eta, evaluationSeconds, roughly } from "../../stores/eta.ts";
 import { useRun } from "../../stores/run.ts";
+import { formatSeconds, percent } from "../../styles/format.ts";
 import { PHASE_NAMES, phaseShares } from "./phases.ts";
 import styles from "./train.module.css";
 
@@ -27,7 +27,7 @@ export function PhaseBar(): ReactNode {
         ) : (
           "Last step"
         )}
-        <span>{left ?? (shares.length === 0 ? "" : seconds(total))}</span>
+        <span>{left ?? (shares.length === 0 ? "" : formatSeconds(total))}</span>
       </p>
       {shares.length === 0 ? (
         <p className={styles.compiled}>{programs > 0 ? `${programs} GPU programs compiled` : ""}</p>
@@ -39,7 +39,7 @@ export function PhaseBar(): ReactNode {
               style={{ flexGrow: part.share }}
               data-shade={at % 2}
               data-now={active && part.phase === phase}
-              title={`${PHASE_NAMES[part.phase]}: ${seconds(part.seconds)}, ${percent(part.share)}`}
+              title={`${PHASE_NAMES[part.phase]}: ${formatSeconds(part.seconds)}, ${percent(part.share)}`}
             >
               <span>
                 {PHASE_NAMES[part.phase]} <b>{percent(part.share)}</b>

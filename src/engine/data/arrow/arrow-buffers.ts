@@ -1,3 +1,4 @@
+import { Lru } from "../../bytes/lru.ts";
 import { decodeLz4Frame, LZ4_RATIO } from "../../bytes/lz4.ts";
 import { viewOf } from "../../bytes/memory.ts";
 import type { ByteSource } from "../../bytes/source.ts";
@@ -33,47 +34,36 @@ export interface BufferReader {
 /** Reader over the body of a batch. Memory: at most 4 MiB of pages, the small buffers, and unpacked buffers. */
 export function bufferReader(source: ByteSource, body: ArrowBody): BufferReader {
   const whole = new Map<number, Promise<Uint8Array<ArrayBuffer>>>();
-  const pages = new Map<string, Promise<Uint8Array<ArrayBuffer>>>();
+  const pages = new Lru<string, Promise<Uint8Array<ArrayBuffer>>>(MAX_PAGES);
   let unpacked = 0;
   const place = (buffer: number): { at: number; length: number } => {
     const region = body.buffers[buffer];
     if (region === undefined) throw outside(source, `a batch has no buffer ${buffer}`);
     return { at: body.start + region.offset, length: region.length };
   };
-  const remember = (
-    cache: Map<number, Promise<Uint8Array<ArrayBuffer>>>,
-    key: number,
-    make: () => Promise<Uint8Array<ArrayBuffer>>,
-  ): Promise<Uint8Array<ArrayBuffer>> => {
-    const known = cache.get(key);
-    if (known !== undefined) return known;
-    const made = make();
-    cache.set(key, made);
-    return made;
+  const loaded = (buffer: number): Promise<Uint8Array<ArrayBuffer>> => {
+    const known = whole.get(buffer) ?? load(buffer);
+    whole.set(buffer, known);
+    return known;
   };
-  const loaded = (buffer: number): Promise<Uint8Array<ArrayBuffer>> =>
-    remember(whole, buffer, async () => {
-      const { at, length } = place(buffer);
-      const bytes = await source.read(at, at + length);
-      if (body.codec === undefined) return bytes;
-      unpacked += statedSize(bytes, length, body.codec) ?? 0;
-      if (unpacked > MAX_UNPACKED) {
-        throw new LabError(
-          "unsupported",
-          `${source.name}: a batch unpacks to more than ${MAX_UNPACKED} bytes; write it again in smaller batches`,
-        );
-      }
-      return unpack(source, bytes, body.codec);
-    });
-  const page = (buffer: number, number: number): Promise<Uint8Array<ArrayBuffer>> => {
-    const key = `${buffer}:${number}`;
-    const known = pages.get(key);
-    if (known !== undefined) return known;
+  const load = async (buffer: number): Promise<Uint8Array<ArrayBuffer>> => {
     const { at, length } = place(buffer);
-    const made = source.read(at + number * PAGE, at + Math.min(length, (number + 1) * PAGE));
-    if (pages.size >= MAX_PAGES) pages.delete(pages.keys().next().value as string);
-    pages.set(key, made);
-    return made;
+    const bytes = await source.read(at, at + length);
+    if (body.codec === undefined) return bytes;
+    unpacked += statedSize(bytes, length, body.codec) ?? 0;
+    if (unpacked > MAX_UNPACKED) {
+      throw new LabError(
+        "unsupported",
+        `${source.name}: a batch unpacks to more than ${MAX_UNPACKED} bytes; write it again in smaller batches`,
+      );
+    }
+    return unpack(source, bytes, body.codec);
+  };
+  const page = (buffer: number, number: number): Promise<Uint8Array<ArrayBuffer>> => {
+    const { at, length } = place(buffer);
+    return pages.get(`${buffer}:${number}`, () =>
+      source.read(at + number * PAGE, at + Math.min(length, (number + 1) * PAGE)),
+    );
   };
   return {
     unpacked: () => unpacked,

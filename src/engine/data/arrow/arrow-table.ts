@@ -1,3 +1,4 @@
+import { Lru } from "../../bytes/lru.ts";
 import type { ByteSource } from "../../bytes/source.ts";
 import { LabError } from "../../errors.ts";
 import { valueMeter } from "../read-meter.ts";
@@ -22,21 +23,15 @@ export interface ArrowTable extends Table {
  */
 export async function openArrow(source: ByteSource, options: { signal?: AbortSignal } = {}): Promise<ArrowTable> {
   const index = await indexArrow(source, options);
-  const open = new Map<number, BatchCells>();
+  const open = new Lru<number, BatchCells>(OPEN_BATCHES);
   const cells = (number: number): BatchCells => {
-    let known = open.get(number);
     const batch = index.batches[number];
     if (batch === undefined) throw new LabError("internal", `${source.name} has no batch ${number}`);
-    if (known === undefined) {
+    return open.get(number, () => {
       const kept = [...open.values()].reduce((sum, cells) => sum + cells.unpacked(), 0);
       if (kept > MAX_KEPT) open.clear();
-    }
-    known ??= batchCells(source, batch, index.columns, batch.dictionaries);
-    // Re-inserting makes the map a queue from least to most recently used.
-    open.delete(number);
-    open.set(number, known);
-    if (open.size > OPEN_BATCHES) open.delete(open.keys().next().value as number);
-    return known;
+      return batchCells(source, batch, index.columns, batch.dictionaries);
+    });
   };
   const { columns, rows, metadata, problem } = index;
   return {

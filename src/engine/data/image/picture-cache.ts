@@ -1,3 +1,4 @@
+import { Lru } from "../../bytes/lru.ts";
 import type { ImageDecoder, RegionSample, RgbImage } from "../sample.ts";
 
 /**
@@ -9,25 +10,17 @@ export function pictureCache(
   decoder: ImageDecoder,
   maxBytes: number,
 ): (sample: Pick<RegionSample, "imageId" | "image">) => Promise<RgbImage> {
-  const entries = new Map<string, { readonly picture: Promise<RgbImage>; readonly bytes: number }>();
+  const entries = new Lru<string, { readonly picture: Promise<RgbImage>; readonly bytes: number }>(
+    maxBytes,
+    ({ bytes }) => bytes,
+  );
   return async ({ imageId, image }) => {
     const key = `${imageId} ${image.width}x${image.height} ${image.orientation}`;
-    const known = entries.get(key);
-    const entry = known ?? { picture: decoder(image), bytes: image.width * image.height * 3 };
-    // Re-inserting makes the map a queue from least to most recently used.
-    entries.delete(key);
-    entries.set(key, entry);
-    let bytes = 0;
-    for (const { bytes: own } of entries.values()) bytes += own;
-    for (const [oldest, { bytes: own }] of entries) {
-      if (bytes <= maxBytes) break;
-      entries.delete(oldest);
-      bytes -= own;
-    }
+    const entry = entries.get(key, () => ({ picture: decoder(image), bytes: image.width * image.height * 3 }));
     try {
       return await entry.picture;
     } catch (thrown) {
-      if (entries.get(key) === entry) entries.delete(key);
+      if (entries.peek(key) === entry) entries.delete(key);
       throw thrown;
     }
   };

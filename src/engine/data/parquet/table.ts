@@ -1,3 +1,4 @@
+import { Lru } from "../../bytes/lru.ts";
 import type { ByteSource } from "../../bytes/source.ts";
 import { LabError, thrownText } from "../../errors.ts";
 import { groupOf } from "../arrow/arrow-table.ts";
@@ -20,13 +21,9 @@ const PAGE_BYTES = 2 ** 26;
 export async function openParquet(source: ByteSource): Promise<Table> {
   const footer = await readFooter(source);
   const cache = pageCache();
-  const open = new Map<number, Map<number, RowFinder>>();
+  const open = new Lru<number, Map<number, RowFinder>>(OPEN_GROUPS);
   const finder = (group: number, leaf: number): RowFinder => {
-    const finders = open.get(group) ?? new Map<number, RowFinder>();
-    // Re-inserting makes the map a queue from least to most recently used.
-    open.delete(group);
-    open.set(group, finders);
-    if (open.size > OPEN_GROUPS) open.delete(open.keys().next().value as number);
+    const finders = open.get(group, () => new Map());
     let found = finders.get(leaf);
     if (found === undefined) {
       const chunk = footer.groups[group]?.chunks[leaf];

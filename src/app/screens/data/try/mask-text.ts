@@ -1,5 +1,5 @@
 import { maskIou, type Rle, rleArea } from "../../../../engine/data/mask/rle.ts";
-import { formatNumber, formatShare } from "../../../styles/format.ts";
+import { fixed, formatShare } from "../../../styles/format.ts";
 
 /**
  * Describes a predicted mask: its share of the picture, its confidence and its IoU with the row.
@@ -11,9 +11,9 @@ export function maskText(found: { readonly mask: Rle; readonly confidence: numbe
   const area = rleArea(found.mask);
   if (area === 0) return "an empty mask";
   const parts = [`${formatShare(area / (height * width))} of the picture`];
-  if (found.confidence !== null) parts.push(`confidence ${formatNumber(found.confidence)}`);
+  if (found.confidence !== null) parts.push(`confidence ${fixed(found.confidence)}`);
   if (truth !== null && truth.size[0] === height && truth.size[1] === width) {
-    parts.push(`IoU with the row ${formatNumber(maskIou(found.mask, truth).iou)}`);
+    parts.push(`IoU with the row ${fixed(maskIou(found.mask, truth).iou)}`);
   }
   return parts.join(" · ");
 }

@@ -1,4 +1,5 @@
 /** Differences between runs, as rows of a table with one column per run. */
+
 import { configDifference, SETTING_KEYS } from "../../../../engine/config/parse.ts";
 import { SETTING_GROUPS } from "../../../../engine/config/setting.ts";
 import { SETTINGS } from "../../../../engine/config/table.ts";
@@ -6,7 +7,7 @@ import type { BestCheckpoint } from "../../../../engine/runs/checkpoint/best-che
 import { SELECTION_NAMES, scoreOf } from "../../../../engine/runs/evaluation-scores.ts";
 import type { StoredEvaluation } from "../../../../engine/runs/evaluations.ts";
 import type { RunManifest } from "../../../../engine/runs/manifest.ts";
-import { fixed, MISSING, signed } from "../../../components/charts/format.ts";
+import { fixed, NONE, signed } from "../../../styles/format.ts";
 import { evalTexts } from "../../eval/eval-metrics.ts";
 import { settingText } from "../run-difference.ts";
 
@@ -56,11 +57,11 @@ export function heldOutRows(runs: readonly HeldOut[]): ComparedRow[] {
   const scores = evalTexts(newest).flatMap(({ id, title }): ComparedRow[] => {
     const values = reports.map((report) => {
       const score = report === undefined ? null : scoreOf(report, id);
-      if (score === null) return MISSING;
+      if (score === null) return NONE;
       const change = score.difference === null ? "" : ` ${signed(score.difference.mean, 3)}`;
       return `${fixed(score.mean, 3)}${change}`;
     });
-    return values.every((value) => value === MISSING) ? [] : [{ group: REPORTED, label: title, values }];
+    return values.every((value) => value === NONE) ? [] : [{ group: REPORTED, label: title, values }];
   });
   const rowSets = new Set(
     runs.flatMap(({ evaluations }) => {
@@ -68,7 +69,7 @@ export function heldOutRows(runs: readonly HeldOut[]): ComparedRow[] {
       return rows === undefined ? [] : [rows.map(({ rowId }) => rowId).join("\n")];
     }),
   );
-  const counts = reports.map((report) => (report === undefined ? MISSING : String(report.n)));
+  const counts = reports.map((report) => (report === undefined ? NONE : String(report.n)));
   const label = rowSets.size > 1 ? "Rows (not the same in all runs)" : "Rows";
   return [
     { group: REPORTED, label, values: counts },
@@ -78,7 +79,7 @@ export function heldOutRows(runs: readonly HeldOut[]): ComparedRow[] {
 }
 
 function bestText(best: BestCheckpoint | null): string {
-  if (best === null) return MISSING;
+  if (best === null) return NONE;
   const { step, selection } = best;
   if (selection === null) return `step ${step}, by the rows above (older version)`;
   return `step ${step}, by ${SELECTION_NAMES[selection.metric]} ${fixed(selection.value, 3)}, ${selection.n} rows`;

@@ -1,0 +1,62 @@
+/** A map that keeps what was used last, up to a size. */
+export class Lru<K, V> {
+  readonly #capacity: number;
+  readonly #sizeOf: (value: V) => number;
+  /** From least to most recently used. */
+  readonly #entries = new Map<K, V>();
+  #size = 0;
+
+  /** @param sizeOf of one value, which must not change; by default every value counts 1 */
+  constructor(capacity: number, sizeOf: (value: V) => number = () => 1) {
+    this.#capacity = capacity;
+    this.#sizeOf = sizeOf;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  values(): Iterable<V> {
+    return this.#entries.values();
+  }
+
+  /** The value of a key, made when it is not there. A value larger than the capacity is returned and not kept. */
+  get(key: K, make: () => V): V {
+    const value = this.#entries.has(key) ? (this.#entries.get(key) as V) : make();
+    this.delete(key);
+    this.#entries.set(key, value);
+    this.#size += this.#sizeOf(value);
+    for (const oldest of this.#entries.keys()) {
+      if (this.#size <= this.#capacity) break;
+      this.delete(oldest);
+    }
+    return value;
+  }
+
+  peek(key: K): V | undefined {
+    return this.#entries.get(key);
+  }
+
+  delete(key: K): void {
+    const value = this.#entries.get(key);
+    if (value === undefined) return;
+    this.#size -= this.#sizeOf(value);
+    this.#entries.delete(key);
+  }
+
+  clear(): void {
+    this.#entries.clear();
+    this.#size = 0;
+  }
+}
+
+/** The promise of a key, made when it is not there; a rejected one is not kept. */
+export function remember<K, T>(kept: Lru<K, Promise<T>>, key: K, make: () => Promise<T>): Promise<T> {
+  return kept.get(key, () => {
+    const made = make();
+    made.catch(() => {
+      if (kept.peek(key) === made) kept.delete(key);
+    });
+    return made;
+  });
+}
