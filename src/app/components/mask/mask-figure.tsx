@@ -1,6 +1,7 @@
 import { type CSSProperties, type ReactNode, useEffect, useRef, useState } from "react";
 import type { Rle } from "../../../engine/data/mask/rle.ts";
 import { loadPicture, pictureSide } from "../../stores/picture-cache.ts";
+import { useAsync } from "../use-async.ts";
 import { drawFigure } from "./draw.ts";
 import type { MaskLayer } from "./layers.ts";
 import styles from "./mask-figure.module.css";
@@ -40,35 +41,17 @@ export function MaskFigure(props: MaskFigureProps): ReactNode {
   const mode = useOverlay((state) => (state.hidden ? "off" : state.mode));
   const opacity = useOverlay((state) => state.opacity);
   const view = useViews((state) => (sync === undefined ? WHOLE : (state.views[sync] ?? WHOLE)));
-  const [picture, setPicture] = useState<ImageBitmap | null>(null);
-  const [problem, setProblem] = useState<string | null>(null);
   useGestures(canvas, sync);
 
   const shown = Math.max(box?.width ?? 0, box?.height ?? 0) * (box?.ratio ?? 1) * view.zoom;
   const side = box === null ? null : pictureSide(Math.min(shown, Math.max(width, height)));
-  useEffect(() => {
-    if (rowId === null) {
-      setPicture(null);
-      setProblem(null);
-    }
-    if (rowId === null || side === null) return;
-    let current = true;
-    loadPicture(rowId, imageId, side).then(
-      (bitmap) => {
-        if (!current) return;
-        setPicture(bitmap);
-        setProblem(null);
-      },
-      (cause: unknown) => {
-        if (!current) return;
-        setPicture(null);
-        setProblem(cause instanceof Error ? cause.message : String(cause));
-      },
-    );
-    return () => {
-      current = false;
-    };
-  }, [rowId, imageId, side]);
+  const loaded = useAsync(
+    rowId === null || side === null ? null : "picture",
+    () => loadPicture(rowId as string, imageId, side as number),
+    [rowId, imageId, side],
+  );
+  const { problem } = loaded;
+  const picture = loaded.value ?? null;
 
   useEffect(() => {
     const element = canvas.current;

@@ -8,6 +8,7 @@ import { useRoute } from "../../stores/route.ts";
 import { useRun } from "../../stores/run.ts";
 import { liveSteps } from "../../stores/run-groups.ts";
 import { useSession } from "../../stores/session.ts";
+import { useAsync } from "../use-async.ts";
 import { NOTHING_READ, type ScanProgress } from "./group-source.ts";
 import { storedGroups } from "./stored-groups.ts";
 
@@ -32,10 +33,8 @@ export interface ViewedRun {
 const FOLLOW_MS = 3000;
 
 interface Stored {
-  readonly runId: string;
   readonly manifest: RunManifest | null;
   readonly steps: readonly number[];
-  readonly problem: string | null;
 }
 
 const NO_GROUPS: readonly GroupRecord[] = [];
@@ -51,7 +50,6 @@ export function useViewedRun(): ViewedRun | null {
   const runId = asked ?? liveId ?? recorded;
   const otherTabs = useOtherTabs().some((id) => id === runId);
   const live = runId !== null && runId === liveId && !otherTabs;
-  const [stored, setStored] = useState<Stored | null>(null);
   const [reads, setReads] = useState(0);
   useEffect(() => {
     if (!otherTabs) return;
@@ -60,34 +58,21 @@ export function useViewedRun(): ViewedRun | null {
   }, [otherTabs]);
 
   // A resumed run of this page has older steps on disk: it is read once. A run of another tab is read repeatedly.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the count only says that it is time to read again
-  useEffect(() => {
-    if (runId === null) return;
-    let current = true;
-    lab()
-      .data.run(runId)
-      .then(
-        (run) => {
-          if (!current) return;
-          if (live) fillMetrics(runId, run.metrics);
-          else replaceMetrics(runId, run.metrics);
-          setStored({ runId, manifest: run.run.manifest, steps: run.groupSteps, problem: null });
-        },
-        (cause: unknown) => {
-          if (!current) return;
-          const problem = cause instanceof Error ? cause.message : String(cause);
-          // The folder of a new run may not exist yet; its groups come from the page.
-          setStored({ runId, manifest: null, steps: [], problem: live ? null : problem });
-        },
-      );
-    return () => {
-      current = false;
-    };
-  }, [runId, live, otherTabs, reads]);
+  const stored = useAsync(
+    runId,
+    async (id, signal): Promise<Stored> => {
+      const { run, metrics, groupSteps } = await lab().data.run(id);
+      if (!signal.aborted) (live ? fillMetrics : replaceMetrics)(id, metrics);
+      return { manifest: run.manifest, steps: groupSteps };
+    },
+    [live, otherTabs, reads],
+  );
+  const { value: known, loading } = stored;
+  // The folder of a new run may not exist yet; its groups come from the page.
+  const problem = live ? null : stored.problem;
 
   return useMemo(() => {
     if (runId === null) return null;
-    const known = stored?.runId === runId ? stored : null;
     const steps = live
       ? liveSteps(known?.steps ?? [], metricStore(runId).steps, groups, liveStep)
       : (known?.steps ?? []);
@@ -99,10 +84,10 @@ export function useViewedRun(): ViewedRun | null {
       recorded: runId === recorded,
       metrics: metricStore(runId),
       steps,
-      loading: known === null,
-      problem: known?.problem ?? null,
+      loading,
+      problem,
     };
-  }, [runId, live, otherTabs, recorded, liveManifest, liveStep, groups, stored]);
+  }, [runId, live, otherTabs, recorded, liveManifest, liveStep, groups, known, loading, problem]);
 }
 
 export interface StepGroups {
@@ -118,27 +103,11 @@ export function useStepGroups(run: ViewedRun | null, step: number | null): StepG
     () => (run?.live === true ? arrived.filter((group) => group.step === step) : NO_GROUPS),
     [run?.live, arrived, step],
   );
-  const [read, setRead] = useState<{ readonly key: string; readonly result: StepGroups } | null>(null);
   const runId = run?.runId ?? null;
-  const key = `${runId} ${step}`;
   const needed = runId !== null && step !== null && live.length === 0;
-  useEffect(() => {
-    if (!needed || runId === null || step === null) return;
-    let current = true;
-    storedGroups.step(runId, step).then(
-      (groups) => current && setRead({ key, result: { groups, loading: false, problem: null } }),
-      (cause: unknown) => {
-        const problem = cause instanceof Error ? cause.message : String(cause);
-        if (current) setRead({ key, result: { groups: NO_GROUPS, loading: false, problem } });
-      },
-    );
-    return () => {
-      current = false;
-    };
-  }, [needed, runId, step, key]);
+  const read = useAsync(needed ? `${runId} ${step}` : null, () => storedGroups.step(runId as string, step as number));
   if (live.length > 0) return { groups: live, loading: false, problem: null };
-  if (read?.key === key) return read.result;
-  return { groups: NO_GROUPS, loading: needed, problem: null };
+  return { groups: read.value ?? NO_GROUPS, loading: read.loading, problem: read.problem };
 }
 
 export interface Scan extends ScanProgress {

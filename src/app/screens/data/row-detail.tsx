@@ -7,6 +7,7 @@ import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { IconChevron, IconClose } from "../../components/ui/icons.tsx";
 import { Tabs } from "../../components/ui/tabs.tsx";
+import { useAsync } from "../../components/use-async.ts";
 import { navigate } from "../../stores/route.ts";
 import { formatCount, formatShare } from "../../styles/format.ts";
 import { turnsOf } from "./conversation.ts";
@@ -150,19 +151,10 @@ function Code(props: { readonly text: string }): ReactNode {
 
 /** The record as JSON text, indented; null while it is being read. */
 function useRawRow(rowId: string): string | null {
-  const [raw, setRaw] = useState<{ readonly rowId: string; readonly text: string } | null>(null);
-  useEffect(() => {
-    let current = true;
-    report(
-      lab()
-        .data.rawRow(rowId)
-        .then((text) => {
-          if (current) setRaw({ rowId, text });
-        }),
-    );
-    return () => {
-      current = false;
-    };
-  }, [rowId]);
-  return raw?.rowId === rowId ? raw.text : null;
+  const { value } = useAsync(rowId, async (id) => {
+    const read = lab().data.rawRow(id);
+    report(read);
+    return read;
+  });
+  return value ?? null;
 }

@@ -1,7 +1,7 @@
-import { useEffect, useState } from "react";
 import type { BestCheckpoint } from "../../../engine/runs/checkpoint/best-checkpoint.ts";
 import type { StoredEvaluation } from "../../../engine/runs/evaluations.ts";
 import { lab } from "../../clients/lab.ts";
+import { useAsync } from "../../components/use-async.ts";
 import { useRun } from "../../stores/run.ts";
 
 export interface Evaluations {
@@ -12,30 +12,21 @@ export interface Evaluations {
   readonly problem: string | null;
 }
 
-const NONE: Evaluations = { list: [], best: null, loading: true, problem: null };
+const NONE = { list: [], best: null };
 
 /** Held-out evaluations of a run, read again after each new evaluation or checkpoint of the run of this page. */
 export function useEvaluations(runId: string | null): Evaluations {
   const arrived = useRun((run) => run.evaluations);
   const saved = useRun((run) => run.lastCheckpoint?.step);
-  const [read, setRead] = useState<{ readonly runId: string; readonly found: Evaluations } | null>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a further evaluation or checkpoint is the reason to read again
-  useEffect(() => {
-    if (runId === null) return;
-    let current = true;
-    const { data } = lab();
-    Promise.all([data.evaluations(runId), data.run(runId)]).then(
-      ([list, { run }]) => {
-        if (current) setRead({ runId, found: { list, best: run.best, loading: false, problem: null } });
-      },
-      (cause: unknown) => {
-        const problem = cause instanceof Error ? cause.message : String(cause);
-        if (current) setRead({ runId, found: { ...NONE, loading: false, problem } });
-      },
-    );
-    return () => {
-      current = false;
-    };
-  }, [runId, arrived, saved]);
-  return read !== null && read.runId === runId ? read.found : NONE;
+  const { value, loading, problem } = useAsync(
+    runId,
+    async (id) => {
+      const { data } = lab();
+      const [list, { run }] = await Promise.all([data.evaluations(id), data.run(id)]);
+      return { list, best: run.best };
+    },
+    // A further evaluation or checkpoint is the reason to read again.
+    [arrived, saved],
+  );
+  return { ...(value ?? NONE), loading: runId === null || loading, problem };
 }

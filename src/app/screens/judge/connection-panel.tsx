@@ -1,4 +1,4 @@
-import { type FormEvent, type ReactNode, useEffect, useRef, useState } from "react";
+import { type FormEvent, type ReactNode, useRef, useState } from "react";
 import { SETTINGS } from "../../../engine/config/table.ts";
 import { originOf, TAB_MODEL } from "../../../engine/rewards/consent.ts";
 import { parseEndpoint } from "../../../engine/rewards/judge/providers/endpoint.ts";
@@ -10,6 +10,7 @@ import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Select, Switch, TextInput } from "../../components/ui/controls.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
+import { useAsync } from "../../components/use-async.ts";
 import { allowWritten } from "../../stores/consent.ts";
 import { useJudge } from "../../stores/judge.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
@@ -216,18 +217,8 @@ function WebllmFields(): ReactNode {
 }
 
 function ChromeNote(): ReactNode {
-  const [blocker, setBlocker] = useState<string | null>("Checking");
-  useEffect(() => {
-    let current = true;
-    report(
-      browserModelBlocker().then((found) => {
-        if (current) setBlocker(found);
-      }),
-    );
-    return () => {
-      current = false;
-    };
-  }, []);
+  const { value: blocker = "Being asked", problem } = useAsync("chrome", browserModelBlocker);
+  if (problem !== null) return <p className={styles.problem}>{problem}</p>;
   return (
     <p className={blocker === null ? styles.help : styles.problem}>
       {blocker ??

@@ -1,10 +1,9 @@
-import { type ReactNode, useEffect, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { presetConfig } from "../../../engine/config/presets.ts";
 import type { SettingKey } from "../../../engine/config/table.ts";
 import {
   checkPrompts,
   DEFAULT_PROMPTS,
-  type JudgePrompts,
   type PromptName,
   promptVersion,
 } from "../../../engine/rewards/judge/questions/prompts.ts";
@@ -13,6 +12,7 @@ import { TEST_QUESTIONS } from "../../../engine/rewards/judge/test-pairs.ts";
 import { Field } from "../../components/settings/field.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
+import { useAsync } from "../../components/use-async.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import styles from "./judge.module.css";
 
@@ -67,22 +67,17 @@ function useVersion(): string {
     judgeAnswersPrompt: answers,
     judgeDlcPrompt: dlc,
   } = useSession((session) => session.config);
-  const [version, setVersion] = useState("");
-  useEffect(() => {
-    let current = true;
-    const prompts: JudgePrompts = {
-      questions: questions || DEFAULT_PROMPTS.questions,
-      answers: answers || DEFAULT_PROMPTS.answers,
-      dlc: dlc || DEFAULT_PROMPTS.dlc,
-    };
-    void promptVersion(prompts).then((hash) => {
-      if (current) setVersion(hash);
-    });
-    return () => {
-      current = false;
-    };
-  }, [questions, answers, dlc]);
-  return version;
+  const { value = "" } = useAsync(
+    "version",
+    () =>
+      promptVersion({
+        questions: questions || DEFAULT_PROMPTS.questions,
+        answers: answers || DEFAULT_PROMPTS.answers,
+        dlc: dlc || DEFAULT_PROMPTS.dlc,
+      }),
+    [questions, answers, dlc],
+  );
+  return value;
 }
 
 function Prompt(props: { readonly name: PromptName; readonly setting: TextKey; readonly title: string }): ReactNode {

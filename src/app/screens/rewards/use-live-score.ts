@@ -1,10 +1,10 @@
 /** The score of a caption and a mask while they are edited; always of the newest edit. */
-import { useEffect, useState } from "react";
 import type { LabConfig } from "../../../engine/config/table.ts";
-import { toLabError } from "../../../engine/errors.ts";
+import { LabError } from "../../../engine/errors.ts";
 import { actingWeights, type RewardPlan, rewardPlan } from "../../../engine/rewards/composer/plan.ts";
 import type { RolloutFacts, ScoredRollout } from "../../../engine/rewards/types.ts";
 import { lab } from "../../clients/lab.ts";
+import { useAsync } from "../../components/use-async.ts";
 
 export interface LiveScore {
   readonly loops: Readonly<Record<1 | 2, ScoredRollout>> | null;
@@ -27,29 +27,22 @@ export function tryOutPlan(config: LabConfig, judge: boolean): RewardPlan {
 }
 
 export function useLiveScore(facts: Omit<RolloutFacts, "loop"> | null, config: LabConfig): LiveScore {
-  const [score, setScore] = useState<LiveScore>({ loops: null, problem: null, busy: false });
-  useEffect(() => {
-    if (facts === null) return;
-    let current = true;
-    setScore((before) => ({ ...before, busy: true }));
-    const timer = window.setTimeout(() => {
+  const { value, problem, busy } = useAsync(
+    facts === null ? null : "score",
+    async (_, signal) => {
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      // Overtaken by a newer edit: its score is not wanted.
+      if (facts === null || signal.aborted) return null;
       const plan = tryOutPlan(config, false);
-      const one = (loop: 1 | 2): Promise<readonly ScoredRollout[]> =>
-        lab().reward.scoreGroup([{ ...facts, loop }], plan);
-      Promise.all([one(1), one(2)]).then(
-        ([[first], [second]]) => {
-          if (!current || first === undefined || second === undefined) return;
-          setScore({ loops: { 1: first, 2: second }, problem: null, busy: false });
-        },
-        (thrown: unknown) => {
-          if (current) setScore({ loops: null, problem: toLabError(thrown).message, busy: false });
-        },
-      );
-    }, PAUSE_MS);
-    return () => {
-      current = false;
-      window.clearTimeout(timer);
-    };
-  }, [facts, config]);
-  return score;
+      const one = async (loop: 1 | 2): Promise<ScoredRollout> => {
+        const [scored] = await lab().reward.scoreGroup([{ ...facts, loop }], plan);
+        if (scored === undefined) throw new LabError("internal", "A rollout got no score");
+        return scored;
+      };
+      const [first, second] = await Promise.all([one(1), one(2)]);
+      return { 1: first, 2: second };
+    },
+    [facts, config],
+  );
+  return { loops: value ?? null, problem, busy };
 }

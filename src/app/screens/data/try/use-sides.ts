@@ -1,6 +1,6 @@
-import { useEffect, useState } from "react";
 import type { TryWeights } from "../../../../protocol/trainer.ts";
 import { lab, report } from "../../../clients/lab.ts";
+import { useAsync } from "../../../components/use-async.ts";
 import { isActive, useRun } from "../../../stores/run.ts";
 import { useTry } from "../../../stores/try-out.ts";
 
@@ -15,23 +15,8 @@ export function useSides(): readonly Side[] {
   const adapter = useTry((state) => state.adapter);
   const live = useRun((run) => run.manifest);
   const state = useRun((run) => run.state);
-  const [stored, setStored] = useState<readonly { readonly id: string; readonly title: string }[]>([]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a run that ended or was paused may have left a checkpoint
-  useEffect(() => {
-    let current = true;
-    report(
-      lab()
-        .data.runs()
-        .then(({ runs }) => {
-          if (!current) return;
-          const kept = runs.filter(({ checkpoints }) => checkpoints.length > 0);
-          setStored(kept.map(({ manifest }) => ({ id: manifest.id, title: manifest.title })));
-        }),
-    );
-    return () => {
-      current = false;
-    };
-  }, [state]);
+  // A run that ended or was paused may have left a checkpoint.
+  const { value: stored = [] } = useAsync("runs", storedSides, [state]);
   const own = live !== null && isActive(state) ? [{ id: live.id, title: live.title }] : [];
   const runs = [...own, ...stored.filter(({ id }) => own.every((run) => run.id !== id))].slice(0, 6);
   return [
@@ -44,4 +29,12 @@ export function useSides(): readonly Side[] {
       { value: `ema ${id}`, label: `Partner of ${title}`, weights: { from: "run", runId: id, side: "ema" } },
     ]),
   ];
+}
+
+/** Runs with a checkpoint. */
+async function storedSides(): Promise<readonly { readonly id: string; readonly title: string }[]> {
+  const read = lab().data.runs();
+  report(read);
+  const { runs } = await read;
+  return runs.filter(({ checkpoints }) => checkpoints.length > 0).map(({ manifest }) => manifest);
 }

@@ -1,7 +1,9 @@
-import { useEffect, useMemo, useState } from "react";
+import { useMemo } from "react";
+import { toLabError } from "../../../../engine/errors.ts";
 import type { StoredEvaluation } from "../../../../engine/runs/evaluations.ts";
 import { lab } from "../../../clients/lab.ts";
 import { joinSources } from "../../../components/charts/joined-source.ts";
+import { useAsync } from "../../../components/use-async.ts";
 import { fillMetrics, metricStore } from "../../../stores/metrics.ts";
 import { useRun } from "../../../stores/run.ts";
 
@@ -21,37 +23,23 @@ const NONE: Scores = new Map();
 /** Curves and held-out scores of stored runs. @param key their ids, separated by commas */
 export function useCompared(key: string): Compared {
   const arrived = useRun((run) => run.evaluations);
-  const [read, setRead] = useState<{
-    readonly key: string;
-    readonly evaluations: Scores;
-    readonly problem: string | null;
-  }>();
   const source = useMemo(() => joinSources(key.split(",").map((id) => ({ id, source: metricStore(id) }))), [key]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a further evaluation is the reason to read again
-  useEffect(() => {
-    let current = true;
-    const evaluations = new Map<string, readonly StoredEvaluation[]>();
-    const readOne = async (id: string): Promise<void> => {
-      const { data } = lab();
+  // A further evaluation is the reason to read again.
+  const { value } = useAsync(key, readAll, [arrived]);
+  return { source, evaluations: value?.evaluations ?? NONE, problem: value?.problem ?? null };
+}
+
+async function readAll(key: string): Promise<Omit<Compared, "source">> {
+  const { data } = lab();
+  const evaluations = new Map<string, readonly StoredEvaluation[]>();
+  let problem: string | null = null;
+  for (const id of key.split(",")) {
+    try {
       fillMetrics(id, (await data.run(id)).metrics);
       evaluations.set(id, await data.evaluations(id));
-    };
-    const readAll = async (): Promise<void> => {
-      let problem: string | null = null;
-      for (const id of key.split(",")) {
-        try {
-          await readOne(id);
-        } catch (thrown) {
-          problem ??= `${id}: ${thrown instanceof Error ? thrown.message : String(thrown)}`;
-        }
-      }
-      if (current) setRead({ key, evaluations, problem });
-    };
-    void readAll();
-    return () => {
-      current = false;
-    };
-  }, [key, arrived]);
-  const known = read?.key === key ? read : undefined;
-  return { source, evaluations: known?.evaluations ?? NONE, problem: known?.problem ?? null };
+    } catch (thrown) {
+      problem ??= `${id}: ${toLabError(thrown).message}`;
+    }
+  }
+  return { evaluations, problem };
 }
