@@ -5,7 +5,11 @@ import { HANG, WAIT } from "./tests/support/hang.ts";
 /** A safety net for hangs only: no verdict depends on how fast or how busy the machine is. */
 const limits = { testTimeout: HANG, hookTimeout: HANG, teardownTimeout: HANG, expect: { poll: { timeout: WAIT } } };
 
-/** Three kinds of test: plain Node, Node with a Vulkan device (one at a time), and a real browser. */
+const cores = availableParallelism();
+/** Files with a GPU device at once. A software adapter leaves processors idle between submits; a third file has no room. */
+const DEVICES = Math.min(2, cores);
+
+/** Three kinds of test: plain Node, Node with a Vulkan device, and a real browser. */
 export default defineConfig({
   test: {
     projects: [
@@ -14,7 +18,7 @@ export default defineConfig({
           ...limits,
           name: "unit",
           // Vitest leaves one processor free, which on two processors leaves one.
-          maxWorkers: availableParallelism(),
+          maxWorkers: cores,
           include: ["tests/{unit,policy,golden,fuzz}/**/*.test.ts"],
           environment: "node",
         },
@@ -25,18 +29,19 @@ export default defineConfig({
           name: "gpu",
           include: ["tests/gpu/**/*.test.ts", "tests/kill/node.test.ts"],
           environment: "node",
-          fileParallelism: false,
+          maxWorkers: DEVICES,
           pool: "forks",
         },
       },
       {
-        // The built page in a real Chromium, driven from Node: one file, so one browser, at a time.
+        // The built page in a real Chromium, driven from Node.
         test: {
           ...limits,
           name: "browser",
           include: ["tests/browser/**/*.test.ts", "tests/kill/browser.test.ts"],
           environment: "node",
-          fileParallelism: false,
+          globalSetup: "./tests/support/build-page.ts",
+          maxWorkers: DEVICES,
           pool: "forks",
         },
       },

@@ -74,7 +74,7 @@ export async function openUpdate(
     const sum = gradientSum(state);
     // It consumes them; a clone shares the data.
     sum.add(Object.fromEntries(Object.entries(gradients).map(([name, gradient]) => [name, gradient.clone()])));
-    await updateState(state, { sum, loops: [] }, config, async () => undefined);
+    await updateState(state, { sum, loops: [], dot: 0 }, config, async () => undefined);
     return [];
   };
   const peer = jax === undefined || many ? undefined : await jaxUpdate(jax, Object.values(gradients));

@@ -7,8 +7,12 @@ export interface PageServer {
   close(): Promise<void>;
 }
 
-export async function servePage(): Promise<PageServer> {
+export async function buildPage(): Promise<void> {
   if (buildIsStale()) await build({ root, logLevel: "error" });
+}
+
+export async function servePage(): Promise<PageServer> {
+  await buildPage();
   const server = await preview({ root, logLevel: "error", preview: { port: 0, strictPort: false, open: false } });
   const address = server.httpServer.address();
   if (address === null || typeof address === "string") throw new Error("The page server has no port");

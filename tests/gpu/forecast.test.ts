@@ -59,7 +59,7 @@ describe("the forecast", () => {
       );
       const sum = gradientSum(state);
       sum.add(gradients);
-      await updateState(state, { sum, loops: [] }, config, async () => undefined);
+      await updateState(state, { sum, loops: [], dot: 0 }, config, async () => undefined);
       const held = bytesOf([model, state.params, state.ema, state.start, state.adam.m, state.adam.v]);
       expect(held / said.held, `rank ${rank}`).toBeGreaterThan(0.95);
       expect(held / said.held, `rank ${rank}`).toBeLessThan(1.05);
