@@ -67,7 +67,7 @@ describe("checks", () => {
     await open(folder, 2);
     const { page } = lab;
     expect(await page.getByTestId("failed-checks").textContent()).toContain(
-      "The name says describe-anything, but the rows",
+      "The name suggests describe-anything, but the rows",
     );
     expect(await page.getByTestId("checks").textContent()).toBe("Ready, with a warning…");
     await show(page, { screen: "setup" });
@@ -81,7 +81,7 @@ describe("checks", () => {
     writeFileSync(join(folder, "data-00000-of-00001.arrow"), writeRegionShard(dots));
     await open(folder, 3);
     const { page } = lab;
-    expect(await page.getByTestId("failed-checks").textContent()).toContain("3 of 3 masks cover next to nothing");
+    expect(await page.getByTestId("failed-checks").textContent()).toContain("3 of 3 masks are almost empty");
     expect(await page.getByTestId("checks").textContent()).toBe("Not ready for training…");
     await show(page, { screen: "setup" });
     expect(await page.getByTestId("start-reason").textContent()).toMatch(

@@ -1,16 +1,16 @@
-/** Folders of files that a person picked or dropped, and of files the page's own origin serves. */
+/** Folders of files that the user selected or dropped, and of files that the page's origin serves. */
 import { isRecord } from "../bytes/json.ts";
 import { blobSource, checkRange, folderOf, memorySource } from "../bytes/memory.ts";
 import { distinctNames } from "../bytes/names.ts";
 import type { ByteFolder, ByteSource } from "../bytes/source.ts";
 import { LabError } from "../errors.ts";
 
-/** Files up to this size are fetched whole at the first read: small reads of them would cost a request each. */
+/** Files up to this size are fetched whole at the first read, to avoid a request per small read. */
 const WHOLE = 8 * 2 ** 20;
 
 /**
- * Picked files as a folder; nothing is read. Hidden files (a name part that begins with a dot) are left out, files of one
- * path are told apart.
+ * Selected files as a folder; nothing is read. Hidden files (a path part that begins with a dot) are left out; duplicate
+ * paths are made unique.
  */
 export function pickedFolder(files: Iterable<{ readonly path: string; readonly file: Blob }>): ByteFolder {
   const sources = new Map<string, ByteSource>();
@@ -25,9 +25,9 @@ export function pickedFolder(files: Iterable<{ readonly path: string; readonly f
 }
 
 /**
- * A folder on the page's own origin: its `files.json` lists {path, size} of every file.
+ * A folder on the page's origin: its `files.json` lists {path, size} of every file.
  * @param baseUrl absolute URL of the folder
- * @throws LabError("bad-input") naming the URL when the list cannot be fetched or understood
+ * @throws LabError("bad-input") naming the URL when the list cannot be fetched or parsed
  */
 export async function fetchedFolder(baseUrl: string, fetcher: typeof fetch = fetch): Promise<ByteFolder> {
   const base = baseUrl.endsWith("/") ? baseUrl : `${baseUrl}/`;
@@ -50,7 +50,7 @@ export async function fetchedFolder(baseUrl: string, fetcher: typeof fetch = fet
   return folderOf(sources);
 }
 
-/** A file behind a URL as a source: whole when small or when the server knows no ranges, else range by range. */
+/** A file at a URL as a source: fetched whole if it is small or the server does not support ranges, else by ranges. */
 export function urlSource(name: string, url: string, size: number, fetcher: typeof fetch = fetch): ByteSource {
   let whole: Promise<ByteSource> | null = null;
   const keep = async (response: Response): Promise<ByteSource> => {
@@ -60,7 +60,7 @@ export function urlSource(name: string, url: string, size: number, fetcher: type
   };
   const remember = (fetched: Promise<ByteSource>): Promise<ByteSource> => {
     whole = fetched;
-    // A failed fetch is tried again at the next read; whoever waits for this one is told.
+    // A failed fetch rejects the current readers and is tried again at the next read.
     fetched.catch(() => {
       whole = null;
     });
@@ -83,13 +83,13 @@ export function urlSource(name: string, url: string, size: number, fetcher: type
   };
 }
 
-/** The bytes behind a URL of our own origin. @throws LabError("bad-input") naming the URL and the cause */
+/** The bytes at a URL of the page's origin. @throws LabError("bad-input") naming the URL and the cause */
 export async function fetchBytes(url: string, fetcher: typeof fetch = fetch): Promise<Uint8Array<ArrayBuffer>> {
   const response = await request(url, {}, fetcher);
   return new Uint8Array(await response.arrayBuffer());
 }
 
-/** Several folders as one: each one's files under its name, made unique; a single folder stays as it is. */
+/** Several folders as one, each below its unique name; a single folder is returned unchanged. */
 export function mergeFolders(folders: readonly { readonly name: string; readonly folder: ByteFolder }[]): ByteFolder {
   const [only] = folders;
   if (folders.length === 1 && only !== undefined) return only.folder;
@@ -125,7 +125,7 @@ async function request(url: string, init: RequestInit, fetcher: typeof fetch): P
 
 function checkSize(name: string, found: number, expected: number): void {
   if (found === expected) return;
-  throw new LabError("bad-input", `${name} came with ${found} bytes instead of ${expected}; nothing of it was used`, {
+  throw new LabError("bad-input", `${name} has ${found} bytes instead of ${expected}; it was not used`, {
     subject: name,
   });
 }

@@ -1,15 +1,15 @@
 import { isRecord, parseJson } from "../bytes/json.ts";
 import { dropUnseen } from "../errors.ts";
 
-/** One turn of a conversation; roles other than the two speakers are dropped on reading. */
+/** One turn of a conversation; other roles are dropped. */
 export interface Turn {
   readonly role: "human" | "gpt";
   readonly value: string;
 }
 
-/** Most characters of a row's text: far beyond any context. */
+/** Maximum characters of a row's text, far above any context length. */
 const MAX_TEXT = 2 ** 19;
-/** Most characters of all captions of a row together: a text with tags is repeated for every mask it speaks of. */
+/** Maximum characters of all captions of a row: a text with tags is repeated for every mask that it refers to. */
 const MAX_CAPTIONS = 2 ** 22;
 
 const HUMAN = new Set(["human", "user"]);
@@ -18,9 +18,8 @@ const TAG = /<Prompt(\d+)>/g;
 const TAG_WITH_ARTICLE = /(?:\b(?:the|an?|this|that)\s+)?<Prompt(\d+)>/gi;
 
 /**
- * Turns of a conversation cell: a list of `{from, value}` or `{role, content}` (text, or parts of `{type, text}` of which
- * the text counts), a list of `{user, assistant}` pairs, a struct of two such lists, or any of these as JSON text.
- * Undefined when the cell is none of these.
+ * Turns of a conversation cell: a list of `{from, value}` or `{role, content}` (text, or parts of `{type, text}`), a list
+ * of `{user, assistant}` pairs, a struct of two lists, or any of these as JSON text. Undefined for other cells.
  */
 export function readTurns(cell: unknown): Turn[] | undefined {
   const list = turnList(cell);
@@ -48,7 +47,7 @@ function turnList(cell: unknown): unknown[] | undefined {
   if (Array.isArray(cell)) return cell as unknown[];
   if (typeof cell === "string") return /^\s*\[\s*\{/.test(cell) ? jsonList(cell) : undefined;
   if (!isRecord(cell)) return undefined;
-  // A struct of lists: one turn from each place of them.
+  // A struct of lists: one turn per index.
   const fields = Object.entries(cell).filter((entry): entry is [string, unknown[]] => Array.isArray(entry[1]));
   const length = Math.max(0, ...fields.map(([, values]) => values.length));
   if (fields.length < 2) return undefined;
@@ -60,12 +59,12 @@ function jsonList(text: string): unknown[] | undefined {
     const value = parseJson(text, "the text");
     return Array.isArray(value) ? (value as unknown[]) : undefined;
   } catch {
-    // A caption that only looks like JSON.
+    // The caption only looks like JSON.
     return undefined;
   }
 }
 
-/** Text of a turn: as it stands, or the text parts of a list of them in order; undefined when there is none. */
+/** Text of a turn: the string, or the text parts of a list in order; undefined without text. */
 function partsText(value: unknown): string | undefined {
   if (typeof value === "string") return value;
   if (isRecord(value) && Array.isArray(value.text)) return partsText(value.text);
@@ -75,24 +74,23 @@ function partsText(value: unknown): string | undefined {
   return texts.length === 0 ? undefined : texts.join("\n");
 }
 
-/** Caption of each mask of a row; undefined where the row has none for it. */
+/** Caption of each mask of a row; undefined for masks without one. */
 export interface RowCaptions {
   readonly captions: readonly (string | undefined)[];
   /** A sentence when the whole row is unusable. */
   readonly fatal?: string;
-  /** A sentence when masks and answers do not match in number. */
+  /** A sentence when the numbers of masks and answers differ. */
   readonly remark?: string;
 }
 
 /**
- * Which text belongs to which mask.
+ * Assigns texts to masks.
  *
- * Without `<PromptN>` tags mask i belongs to answer i. With tags, N is the mask an expression speaks of, and each mask
- * that is spoken of gets every answer about it, tags turned into words: the mask itself becomes "this region", the other
- * of two "the other region", one of several "region 3" (counted from 1). The row's labels are not put in their place:
- * in the relation rows seen, they stand in the order of the sentence and not of the masks. An answer without a tag
- * belongs to the masks of its question; when the question speaks of several, question and answer are kept together,
- * since the answer alone would say nothing about either.
+ * Without `<PromptN>` tags, mask i has answer i. With tags, N is the mask that an expression refers to, and each mask gets
+ * every answer about it, with tags replaced by words: the mask itself becomes "this region", the other of two "the other
+ * region", one of several "region 3" (counted from 1). Labels of the row are not used for this, because in relation rows
+ * they follow the order of the sentence, not of the masks. An answer without a tag belongs to the masks of its question;
+ * if the question refers to several masks, question and answer are kept together, because the answer alone is ambiguous.
  * @param masks number of masks of the row
  */
 export function captionsOf(stored: readonly Turn[], masks: number): RowCaptions {
@@ -100,12 +98,12 @@ export function captionsOf(stored: readonly Turn[], masks: number): RowCaptions 
   if (length > MAX_TEXT) {
     return { captions: [], fatal: `the text has ${length} characters, more than the ${MAX_TEXT} allowed` };
   }
-  // What nobody can see, or what turns the text around it, is no part of a caption.
+  // Invisible characters and bidirectional marks are removed from captions.
   const turns = stored.map(({ role, value }) => ({ role, value: dropUnseen(value) }));
   let highest = -1;
   for (const turn of turns) for (const tag of tagsOf(turn.value)) highest = Math.max(highest, tag);
   if (highest >= masks) {
-    return { captions: [], fatal: `the text speaks of <Prompt${highest}>, but the row has ${count(masks, "mask")}` };
+    return { captions: [], fatal: `the text refers to <Prompt${highest}>, but the row has ${count(masks, "mask")}` };
   }
   const answers = turns.filter((turn) => turn.role === "gpt").map((turn) => turn.value);
   if (highest >= 0) {
@@ -113,7 +111,7 @@ export function captionsOf(stored: readonly Turn[], masks: number): RowCaptions 
     if (captions !== undefined) return { captions };
     return {
       captions: [],
-      fatal: `the text speaks of so many masks that its captions exceed ${MAX_CAPTIONS} characters`,
+      fatal: `the text refers to too many masks: its captions exceed ${MAX_CAPTIONS} characters`,
     };
   }
   const captions = Array.from({ length: masks }, (_, at) => answers[at]);
@@ -124,7 +122,7 @@ export function captionsOf(stored: readonly Turn[], masks: number): RowCaptions 
   };
 }
 
-/** Undefined when the captions would be longer than MAX_CAPTIONS together. */
+/** Undefined if the captions exceed MAX_CAPTIONS in total. */
 function taggedCaptions(turns: readonly Turn[], masks: number): (string | undefined)[] | undefined {
   let length = 0;
   const texts: string[][] = Array.from({ length: masks }, () => []);
@@ -146,7 +144,7 @@ function taggedCaptions(turns: readonly Turn[], masks: number): (string | undefi
   return texts.map((parts) => (parts.length === 0 ? undefined : parts.join(" ")));
 }
 
-/** Text with tags turned into words, as seen from one mask. */
+/** Text with tags replaced by words, from the view of one mask. */
 function resolveTags(text: string, self: number, masks: number): string {
   return text.replace(TAG_WITH_ARTICLE, (_match, digits: string, at: number) => {
     const mask = Number(digits);

@@ -5,7 +5,7 @@ import type { RegionSet } from "./region-set.ts";
 import type { ImageDecoder, RegionSample } from "./sample.ts";
 import { epochOrder } from "./splits.ts";
 
-/** One light of the data check. */
+/** One check of a data set. */
 export interface DataCheck {
   readonly name:
     | "data set loaded"
@@ -16,23 +16,22 @@ export interface DataCheck {
     | "batch built"
     | "ready for training";
   readonly ok: boolean;
-  /** Whether training makes no sense without it: rows under a wrong name are still rows. */
+  /** Whether training is impossible without it. */
   readonly blocks: boolean;
   /** One sentence with the numbers. */
   readonly detail: string;
 }
 
 const BATCH = 4;
-/** A mask of a smaller share than this, or of a handful of pixels in a larger picture, is a sign of misreading. */
+/** Masks of a smaller share, or of a few pixels in a larger picture, indicate a wrong format. */
 const NEXT_TO_NOTHING = 1e-4;
 const HANDFUL = { pixels: 16, share: 0.02 };
 
 /**
- * The checks of a data set, in order: rows counted; its columns compared with the names it goes under; first, middle and
- * last picture decoded; every mask decoded and measured; share of rows with a caption; one batch built and timed; all of
- * these.
- * @param now milliseconds from any clock
- * @param names of the folders, as the person gave them
+ * The checks of a data set, in order: number of rows; columns against the data set's name; first, middle and last picture
+ * decoded; every mask decoded and measured; share of rows with a caption; one batch built and timed; the summary.
+ * @param now milliseconds of any clock
+ * @param names names of the opened folders
  */
 export async function checkRegionSet(
   set: RegionSet,
@@ -79,7 +78,7 @@ export async function checkRegionSet(
   checks.push({ name: "ready for training", ok, blocks: true, detail });
   return checks;
 
-  /** A check that fails with the sentence of whatever was thrown, and fails when there is no sample to look at. */
+  /** A check that fails with the message of a thrown error, or if there is no sample. */
   async function attempt(name: DataCheck["name"], body: () => Promise<string>): Promise<DataCheck> {
     if (summaries.length === 0) return { name, ok: false, blocks: true, detail: "there is no sample" };
     try {
@@ -90,14 +89,14 @@ export async function checkRegionSet(
   }
 }
 
-/** Whether the columns are those of the data set that folders and files are named after. */
+/** Compares the columns with the data set that the folder and file names suggest. */
 function checkName({ files, description }: RegionSet, names: readonly string[]): DataCheck {
   const layouts = files.flatMap(({ layout }) => (layout === undefined ? [] : [layout]));
   const { what, conflict } = identify(layouts, [...names, ...files.map(({ name }) => name)], description);
   return { name: "data set named", ok: conflict === undefined, blocks: false, detail: conflict ?? what };
 }
 
-/** Rows of the usable shards that were not left out because of their text. */
+/** Rows of the usable shards that were not skipped because of their text. */
 function checkCaptions({ files, skipped, summaries }: RegionSet): DataCheck {
   const texts = new Map(files.map((file) => [file.name, file.roles?.text]));
   const good = new Set(summaries.map((summary) => `${summary.file}#${summary.row}`));
@@ -121,7 +120,7 @@ async function checkPictures(set: RegionSet, decode: ImageDecoder): Promise<stri
   return `first, middle and last: ${sizes.join(", ")}`;
 }
 
-/** Size of the decoded picture in words; a format that this decoder leaves to others is no fault of the data. */
+/** Size of the decoded picture as text; an unsupported format of this decoder is not a fault of the data. */
 async function tryDecode(sample: RegionSample, decode: ImageDecoder): Promise<string> {
   try {
     const { width, height } = await decode(sample.image);
@@ -132,7 +131,7 @@ async function tryDecode(sample: RegionSample, decode: ImageDecoder): Promise<st
   }
 }
 
-/** Every mask is measured from its runs; first, middle and last also pixel by pixel, and written again. */
+/** Measures every mask from its runs; decodes and encodes the first, middle and last pixel by pixel. */
 function checkMasks(set: RegionSet): string {
   const { summaries } = set;
   const last = summaries.length - 1;
@@ -159,7 +158,7 @@ function checkMasks(set: RegionSet): string {
   if (2 * tiny > summaries.length) {
     throw new LabError(
       "bad-input",
-      `${tiny} of ${summaries.length} masks cover next to nothing (under ${HANDFUL.pixels} pixels or ${100 * NEXT_TO_NOTHING} % of the picture): they are damaged or of a form that is misread`,
+      `${tiny} of ${summaries.length} masks are almost empty (under ${HANDFUL.pixels} pixels or ${100 * NEXT_TO_NOTHING} % of the picture): they are damaged or in an unsupported format`,
     );
   }
   const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;

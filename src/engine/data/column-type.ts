@@ -1,4 +1,4 @@
-/** Types of a table's columns, whatever container holds the table, and their names for people. */
+/** Types of a table's columns, independent of the container, and their display names. */
 
 /** Integers of 8 to 64 bits. */
 export interface IntType {
@@ -7,7 +7,7 @@ export interface IntType {
   readonly signed: boolean;
 }
 
-/** How lists, texts and binary values are laid out: offsets of 32 or 64 bits, or views. Parquet has no such choice. */
+/** Layout of lists, texts and binary values: offsets of 32 or 64 bits, or views. Does not apply to Parquet. */
 type Layout = "small" | "large" | "view" | "large-view";
 
 /** The type of a column or of a part of one. */
@@ -24,7 +24,7 @@ export type ColumnType =
   | { readonly kind: "dictionary"; readonly id: number; readonly index: IntType; readonly values: ColumnType }
   | { readonly kind: "run-end"; readonly ends: Column; readonly values: Column }
   | { readonly kind: "union"; readonly dense: boolean; readonly fields: readonly Column[] }
-  /** Dates, times, decimals: of a known width, read as integers where they fit into 64 bits. */
+  /** Dates, times, decimals: of fixed width, read as integers if they fit into 64 bits. */
   | { readonly kind: "other"; readonly name: string; readonly width: number };
 
 /** A column, or a named part of one. */
@@ -37,7 +37,7 @@ export interface Column {
 const PREFIX: Readonly<Record<Layout, string>> = { small: "", large: "large_", view: "", "large-view": "large_" };
 const SUFFIX: Readonly<Record<Layout, string>> = { small: "", large: "", view: "_view", "large-view": "_view" };
 
-/** The type in the words of the Arrow documentation: `struct<bytes: binary, path: utf8>`, `list<int64>`. */
+/** The type in Arrow's notation: `struct<bytes: binary, path: utf8>`, `list<int64>`. */
 export function typeName(type: ColumnType): string {
   switch (type.kind) {
     case "int":
@@ -76,25 +76,25 @@ export function named(columns: readonly Column[]): string {
   return columns.map((column) => `${column.name}: ${typeName(column.type)}`).join(", ");
 }
 
-/** Bytes per value of a type stored as one fixed-width buffer; undefined for every other type. */
+/** Bytes per value of a fixed-width type; undefined for other types. */
 export function fixedWidth(type: ColumnType): number | undefined {
   if (type.kind === "int" || type.kind === "float") return type.bits / 8;
   return type.kind === "other" || type.kind === "fixed-binary" ? type.width : undefined;
 }
 
-/** The type of the values, whether they stand in the column, in a dictionary or in runs. */
+/** The type of the values, whether stored directly, in a dictionary or in runs. */
 export function valueType(type: ColumnType): ColumnType {
   if (type.kind === "dictionary") return valueType(type.values);
   return type.kind === "run-end" ? valueType(type.values.type) : type;
 }
 
-/** The column of a list's items; undefined for anything that is no list. */
+/** The column of a list's items; undefined for other types. */
 export function itemOf(type: ColumnType): Column | undefined {
   const plain = valueType(type);
   return plain.kind === "list" || plain.kind === "fixed-list" ? plain.item : undefined;
 }
 
-/** The fields of a struct; none for anything else. */
+/** The fields of a struct; empty for other types. */
 export function fieldsOf(type: ColumnType): readonly Column[] {
   const plain = valueType(type);
   return plain.kind === "struct" ? plain.fields : [];

@@ -1,14 +1,14 @@
-/** Fewest items that are handed out together after the first ones. */
+/** Minimum batch size after the first items. */
 const FEWEST = 8;
-/** Most items that are handed out together, so that taking them over does not take long. */
+/** Maximum batch size, which limits the time of one transfer. */
 const MOST = 8192;
-/** Items are handed out once they are this share of those before: who copies all at every call copies little. */
+/** A batch is emitted when it reaches this share of the previous items, which limits repeated copying. */
 const GROWTH = 1 / 4;
 
 /**
- * Hands out the new items of a list that grows: the first at once, then always more together. Of n items a receiver who
- * copies all it has at every call copies at most 5 n up to 32,768 items, and n / 16,384 times n of many more.
- * @returns called after the list has grown; with `all` whatever is left is handed out
+ * Emits the new items of a growing list in growing batches, the first at once. A receiver that copies all n items at each
+ * call copies at most 5 n items up to 32,768, and n² / 16,384 beyond.
+ * @returns call it after the list has grown; with `all` it emits the rest
  */
 export function handOut<T>(list: readonly T[], give: (added: readonly T[]) => void): (all?: boolean) => void {
   let given = 0;

@@ -1,15 +1,15 @@
-/** What data set rows are from, told by their columns; names of folders are only compared with it. */
+/** Identifies the data set from its columns; names of folders are only compared with the result. */
 import { type Column, itemOf } from "./column-type.ts";
 import { isRle, isTurns } from "./schema.ts";
 
-/** Columns of a published data set, or of none that is known. */
+/** A published data set with these columns, or "other". */
 export interface Layout {
   readonly family: "gar" | "dam" | "other";
-  /** For people, the signs included. */
+  /** Display text, with the evidence. */
   readonly what: string;
 }
 
-/** Which published data set has such columns; the columns alone decide. */
+/** The published data set with these columns. */
 export function layoutOf(columns: readonly Column[]): Layout {
   const find = (name: string): Column | undefined => columns.find((column) => column.name === name);
   const [conversations, rle] = [find("conversations"), find("mask_rle")];
@@ -28,27 +28,27 @@ export function layoutOf(columns: readonly Column[]): Layout {
   if (isMask && find("caption") !== undefined) {
     return { family: "dam", what: "describe-anything (a caption beside mask_rle)" };
   }
-  return { family: "other", what: "no published data set known here" };
+  return { family: "other", what: "no known published data set" };
 }
 
-/** Names under which the data sets go about. */
+/** Common names of the data sets. */
 const CLAIMS: readonly (readonly [Exclude<Layout["family"], "other">, string, RegExp])[] = [
   ["dam", "describe-anything", /describe[-_ ]?anything|\bdam\b|dlc[-_]?bench/i],
   ["gar", "Grasp-Any-Region", /grasp[-_ ]?any[-_ ]?region|\bgar\b|(fine-grained|relation|seed)-dataset/i],
 ];
 
-/** What the rows of a set are. */
+/** Identity of a data set. */
 export interface Identity {
-  /** One sentence: the columns, and what the set says of itself. */
+  /** One sentence: the columns, and the description of the data set. */
   readonly what: string;
-  /** One sentence when a name stands for another data set. */
+  /** One sentence when a name suggests another data set. */
   readonly conflict: string | undefined;
 }
 
 /**
- * Compares the columns of all files with the names they go under.
- * @param names of the folders and files, as the person gave them
- * @param description what dataset_info.json says
+ * Compares the columns of all files with the names of folders and files.
+ * @param names names of the opened folders and files
+ * @param description description in dataset_info.json
  */
 export function identify(layouts: readonly Layout[], names: readonly string[], description = ""): Identity {
   const kinds = [...new Set(layouts.map(({ what }) => what))];
@@ -60,5 +60,5 @@ export function identify(layouts: readonly Layout[], names: readonly string[], d
   if (layouts.length === 0 || wrong === undefined || claimed.some(([family]) => families.has(family))) {
     return { what, conflict: undefined };
   }
-  return { what, conflict: `the name says ${wrong[1]}, but the rows have ${what}; they are read as what they are` };
+  return { what, conflict: `the name suggests ${wrong[1]}, but the rows have ${what}; the columns decide` };
 }

@@ -1,10 +1,10 @@
-/** Fixed-width values out of bytes, one representation for every container: 64-bit integers are big integers. */
+/** Fixed-width values from bytes, the same for every container: 64-bit integers are big integers. */
 import type { ColumnType } from "./column-type.ts";
 
-/** Reads the value at a byte of a view. */
+/** Reads the value at a byte offset of a view. */
 export type ReadNumber = (data: DataView, at: number) => number | bigint;
 
-/** Reader of a fixed-width type's values, little-endian; undefined for types whose values are no such numbers. */
+/** Little-endian reader of a fixed-width type; undefined for other types. */
 export function numberReader(type: ColumnType): ReadNumber | undefined {
   if (type.kind === "float") return FLOATS[type.bits];
   if (type.kind === "int") return (type.signed ? SIGNED : UNSIGNED)[type.bits];

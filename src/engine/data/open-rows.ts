@@ -1,27 +1,27 @@
 /**
- * Whether a stored row is one of those that are open. Row ids are a file's path and a place in it, so that two data
- * sets may share them; pictures and lists of rows are told apart by their content.
+ * Matches stored rows with open rows. Row ids are a file path and a position, which two data sets may share, so pictures
+ * and lists of rows are compared by content.
  */
 import { sha256Hex } from "../bytes/hash.ts";
 import { LabError } from "../errors.ts";
 import type { RegionSummary } from "./sample.ts";
 
-/** A row as something stored names it. */
+/** A stored reference to a row. */
 export interface StoredRow {
   readonly rowId: string;
-  /** Null where what is stored does not say which picture it was. */
+  /** Null if the picture was not recorded. */
   readonly imageId: string | null;
 }
 
-/** Whether an open row has the id and, where that is known, the picture of a stored one. */
+/** Whether an open row has the id and, if known, the picture of a stored row. */
 export function isStoredRow(row: Pick<RegionSummary, "id" | "imageId">, { rowId, imageId }: StoredRow): boolean {
   return row.id === rowId && (imageId === null || row.imageId === imageId);
 }
 
 /**
- * The open row of that id and picture.
- * @param imageId null takes whatever picture the row has
- * @throws LabError("bad-input") when no such row is open
+ * The open row with this id and picture.
+ * @param imageId null accepts any picture
+ * @throws LabError("bad-input") if the row is not open
  */
 export function findRow<T extends Pick<RegionSummary, "id" | "imageId">>(
   byId: ReadonlyMap<string, T>,
@@ -35,12 +35,12 @@ export function findRow<T extends Pick<RegionSummary, "id" | "imageId">>(
   if (isStoredRow(row, { rowId, imageId })) return row;
   throw new LabError(
     "bad-input",
-    `Row ${rowId} of the open data set has another picture; open the data set that it was drawn from`,
+    `Row ${rowId} of the open data set has another picture; open the data set of the run`,
     { subject: rowId },
   );
 }
 
-/** SHA-256 over ids and pictures of all rows in order, as 64 hexadecimal digits: what a run's manifest keeps. */
+/** SHA-256 over ids and pictures of all rows in order, as 64 hexadecimal digits; stored in a run's manifest. */
 export async function rowsHash(rows: readonly (readonly [rowId: string, imageId: string])[]): Promise<string> {
   return sha256Hex(new TextEncoder().encode(JSON.stringify(rows)));
 }

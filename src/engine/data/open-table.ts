@@ -1,4 +1,4 @@
-/** The one door to files of rows, whatever their container. */
+/** Opens files of rows of any container. */
 import type { ByteSource } from "../bytes/source.ts";
 import { openArrow } from "./arrow/arrow-table.ts";
 import { openParquet } from "./parquet/table.ts";
@@ -6,7 +6,7 @@ import type { Table } from "./table.ts";
 
 /**
  * Opens a file of rows, Arrow or Parquet by its first bytes, without loading it.
- * @throws LabError("bad-input") when it is of no kind that is read here; LabError("cancelled") when the signal fires
+ * @throws LabError("bad-input") for an unsupported format; LabError("cancelled") when the signal fires
  */
 export async function openTable(source: ByteSource, options: { signal?: AbortSignal } = {}): Promise<Table> {
   const magic = String.fromCharCode(...(await source.read(0, Math.min(4, source.size))));

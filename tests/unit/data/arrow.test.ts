@@ -225,8 +225,8 @@ test("plain caption shards: binary picture, JSON mask text, polygons, base64 pic
     ["polygon.arrow", "Box.", 70 / 768],
   ]);
   expect(set.skipped.map(({ reason }) => reason)).toEqual([
-    'the mask is not in the shard, only its path "not json", and no such file lies beside it',
-    'the picture is not in the shard, only its path "images/1.jpg", and no such file lies beside it',
+    'the mask is not in the shard, only its path "not json", and that file does not exist',
+    'the picture is not in the shard, only its path "images/1.jpg", and that file does not exist',
   ]);
   expect((await set.sample(1)).image.bytes).toEqual(bytes);
 });

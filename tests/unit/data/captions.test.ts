@@ -51,6 +51,6 @@ test("an answer without tags belongs to the one mask its question speaks of", ()
 test("a tag beyond the list makes the row unusable", () => {
   expect(captionsOf([human("<Prompt5>?"), gpt("A.")], 3)).toEqual({
     captions: [],
-    fatal: "the text speaks of <Prompt5>, but the row has 3 masks",
+    fatal: "the text refers to <Prompt5>, but the row has 3 masks",
   });
 });

@@ -60,7 +60,7 @@ test("a folder named after another data set than its columns is told so, and its
   const { status, stdout } = run(place);
   expect(status).toBe(0);
   expect(stdout).toContain(
-    "FAILED  data set named: the name says describe-anything, but the rows have columns as in Grasp-Any-Region Fine-Grained (conversations beside mask_rle, a struct); they are read as what they are",
+    "FAILED  data set named: the name suggests describe-anything, but the rows have columns as in Grasp-Any-Region Fine-Grained (conversations beside mask_rle, a struct); the columns decide",
   );
   expect(stdout).toContain("ok      ready for training: the rows can be used; not passed: data set named");
 });

@@ -57,7 +57,7 @@ it.each(["stream-lz4", "stream-zstd", "stream-None"])(
       const table = await openArrow(memorySource("t.arrow", stating(bytes, stated)));
       expect(table.rows).toBeLessThan(rows);
       expect(table.problem).toMatch(
-        new RegExp(`record batch 1 states ${stated} rows( in a body of|, which its column)`),
+        new RegExp(`record batch 1 declares ${stated} rows( in a body of|, but its column)`),
       );
     }
   },
@@ -84,9 +84,9 @@ it("a buffer that states more than it can hold is refused without being unpacked
   }
   const table = await openArrow(memorySource("t.arrow", bytes));
   for (let column = 0; column < table.columns.length && table.rows > 0; column++) {
-    await table.cell(column, 0).catch((thrown: Error) => expect(thrown.message).toMatch(/states an impossible size/));
+    await table.cell(column, 0).catch((thrown: Error) => expect(thrown.message).toMatch(/declares an impossible size/));
   }
-  expect(table.problem).toMatch(/record batch 1 states \d+ rows, which its column \w+ does not hold/);
+  expect(table.problem).toMatch(/record batch 1 declares \d+ rows, but its column \w+ holds fewer/);
 });
 
 it("rows that all refer to the same values are left out once the file has unfolded to enough", async () => {
@@ -151,7 +151,7 @@ it("a footer that lists one batch many times gives its rows once", async () => {
   }
   const table = await openArrow(memorySource("t.arrow", bytes));
   expect(table.batches).toBe(1);
-  expect(table.problem).toMatch(/record batch 2 lies over the one before; 1 complete batch/);
+  expect(table.problem).toMatch(/record batch 2 overlaps the previous one; 1 complete batch/);
 });
 
 it("dictionaries as they stand at every batch, at the same cost for each message", () => {

@@ -34,7 +34,7 @@ it("texts with 200,000 tags, or of a million characters, cost only their own row
 it("a text is not repeated without end for the masks it speaks of", () => {
   const masks = 5000;
   const all = Array.from({ length: masks }, (_, at) => `<Prompt${at}>`).join(" ");
-  expect(captionsOf([{ role: "gpt", value: all }], masks).fatal).toMatch(/so many masks that its captions exceed/);
+  expect(captionsOf([{ role: "gpt", value: all }], masks).fatal).toMatch(/too many masks: its captions exceed/);
   expect(captionsOf([{ role: "gpt", value: `${"<Prompt1> ".repeat(5000)}. <Prompt0>` }], 2).captions[0]).toMatch(
     /^The other region the other region .*\. This region$/,
   );

@@ -91,10 +91,10 @@ test("what is no mask is one sentence", async () => {
     [[1, 2, 3, 4], "the mask is a list of 4 numbers, not one for each of 16 x 12 pixels"],
     [{ area: 3 }, "the mask is a struct with neither counts nor bytes"],
     [["a"], "the mask is neither run lengths, a bitmap, polygons nor a picture"],
-    ["masks/1.png", 'the mask is not in the shard, only its path "masks/1.png", and no such file lies beside it'],
+    ["masks/1.png", 'the mask is not in the shard, only its path "masks/1.png", and that file does not exist'],
     [
       { bytes: cellOf(new Uint8Array(40).fill(255)) },
-      "the mask is a picture that is neither PNG nor TIFF; only these keep a mask without loss",
+      "the mask is a picture that is neither PNG nor TIFF; only these store a mask without loss",
     ],
     [
       cellOf(new Uint8Array(7)),
@@ -191,7 +191,7 @@ test("files beside a shard are found by their path, by a shorter one, and never 
   expect(path("")).toBeUndefined();
 });
 
-test("a set whose masks cover next to nothing is not ready for training", async () => {
+test("a set whose masks are almost empty is not ready for training", async () => {
   const set = async (...areas: number[]) =>
     checkRegionSet(
       await openRegionSet(
@@ -202,7 +202,7 @@ test("a set whose masks cover next to nothing is not ready for training", async 
     );
   const bad = await set(1, 3, 20);
   expect(bad.find(({ name }) => name === "masks decode")).toMatchObject({ ok: false });
-  expect(bad.find(({ name }) => name === "masks decode")?.detail).toMatch(/^2 of 3 masks cover next to nothing/);
+  expect(bad.find(({ name }) => name === "masks decode")?.detail).toMatch(/^2 of 3 masks are almost empty/);
   expect(bad.at(-1)).toMatchObject({ name: "ready for training", ok: false });
   expect((await set(1, 20, 20)).at(-1)).toMatchObject({ ok: true });
 });

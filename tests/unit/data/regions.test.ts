@@ -29,19 +29,19 @@ test("every broken row is left out with one sentence, the good rows around it st
     [{}, "conversations", "the caption is empty", "  \n"],
     [{ conversations: null }, "conversations", "the row has no text"],
     [{ conversations: [{ from: "human", value: "?" }] }, "conversations", "the row has no answer"],
-    [{}, "conversations", "the text speaks of <Prompt4>, but the row has 1 mask", "<Prompt4> is red."],
+    [{}, "conversations", "the text refers to <Prompt4>, but the row has 1 mask", "<Prompt4> is red."],
     [{ image: null }, "image", "the picture is null"],
     [
       { image: { bytes: null, path: "b.jpg" } },
       "image",
-      'the picture is not in the shard, only its path "b.jpg", and no such file lies beside it',
+      'the picture is not in the shard, only its path "b.jpg", and that file does not exist',
     ],
     [{ image: { bytes: null, path: null } }, "image", "the picture has neither bytes nor a path"],
     [{ image: { bytes: new Uint8Array(0), path: null } }, "image", "the picture has 0 bytes"],
     [
       { image: { bytes: new TextEncoder().encode("<html>"), path: null } },
       "image",
-      "the picture is no JPEG, PNG, WebP, BMP or GIF; it begins with the bytes 3c 68 74 6d",
+      "the picture is not a JPEG, PNG, WebP, BMP or GIF; it begins with the bytes 3c 68 74 6d",
     ],
     [
       { image: { bytes: jpg(32, 24).slice(0, -40), path: null } },

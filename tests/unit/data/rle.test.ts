@@ -109,8 +109,8 @@ test("values above 1 count as foreground, sizes must agree, empty pairs score 0"
 });
 
 test("a polygon with absurd coordinates is refused before it is walked", () => {
-  expect(() => rleFromPolygons([[0, 0, 1e12, 0, 5, 5]], 10, 10)).toThrow("no picture holds");
-  expect(() => rleFromPolygons([[0, 0, Number.NaN, 0, 5, 5]], 10, 10)).toThrow("no picture holds");
+  expect(() => rleFromPolygons([[0, 0, 1e12, 0, 5, 5]], 10, 10)).toThrow("impossible coordinate");
+  expect(() => rleFromPolygons([[0, 0, Number.NaN, 0, 5, 5]], 10, 10)).toThrow("impossible coordinate");
   expect(() => rleFromPolygons([[0, 0, 1, 0]], 10, 10)).toThrow("4 coordinates");
   expect(() => rleFromPolygons([], 10, 10)).toThrow("no polygon");
 });

@@ -6,28 +6,28 @@ import { decodeZstd, ZSTD_RATIO } from "../../bytes/zstd.ts";
 import { LabError, thrownText } from "../../errors.ts";
 import type { ArrowBody } from "./arrow-frames.ts";
 
-/** Buffers up to this size are fetched whole; of larger ones only pages are. */
+/** Buffers up to this size are fetched whole, larger ones by pages. */
 const WHOLE_BUFFER = 2 ** 17;
 const PAGE = 2 ** 17;
-/** Ranges from here on bypass the pages: they are values of their own (a picture), not neighbours of many. */
+/** Ranges of at least this size bypass the pages: they hold one large value, such as a picture. */
 const DIRECT = 2 ** 17;
 const MAX_PAGES = 32;
-/** Most that the buffers of a batch may unpack to: the usual whole shard, and half of a gigabyte. */
+/** Maximum unpacked bytes of a batch's buffers: a typical shard, and half a gigabyte. */
 const MAX_UNPACKED = 2 ** 29;
-/** Most that a buffer may unpack to beside what its length allows at LZ4's best; Zstandard can hold a gigabyte in 32 kB. */
+/** Maximum unpacked bytes of a buffer beyond LZ4's best ratio; Zstandard can hold a gigabyte in 32 kB. */
 const MAX_BESIDE = 2 ** 26;
 
-/** Byte ranges of one batch's buffers, with small ones kept and compressed ones unpacked once. */
+/** Byte ranges of one batch's buffers; caches small buffers and unpacks compressed ones once. */
 export interface BufferReader {
-  /** Length of a buffer once unpacked. */
+  /** Unpacked length of a buffer. */
   size(buffer: number): Promise<number>;
   /**
-   * Bytes [start, end) of a buffer; the result may be a view and must not be changed. With `direct` the range is
-   * fetched exactly and not kept.
+   * Bytes [start, end) of a buffer; the result may be a view and must not be modified. With `direct` exactly this range is
+   * fetched and not cached.
    * @throws LabError("bad-input") when the range lies outside the buffer
    */
   read(buffer: number, start: number, end: number, direct?: boolean): Promise<Uint8Array<ArrayBuffer>>;
-  /** Bytes of unpacked buffers that are kept. */
+  /** Bytes of cached unpacked buffers. */
   unpacked(): number;
 }
 
@@ -73,7 +73,7 @@ export function bufferReader(source: ByteSource, body: ArrowBody): BufferReader 
       const keep = body.codec !== undefined || (length <= WHOLE_BUFFER && !direct);
       const size = keep ? (await loaded(buffer)).length : length;
       if (!(Number.isSafeInteger(start) && Number.isSafeInteger(end) && start >= 0 && start <= end && end <= size)) {
-        throw outside(source, `a value at ${start} to ${end} lies outside its buffer of ${size} bytes`);
+        throw outside(source, `a value at ${start} to ${end} is outside its buffer of ${size} bytes`);
       }
       if (start === end) return new Uint8Array(0);
       if (keep) return (await loaded(buffer)).subarray(start, end);
@@ -94,9 +94,9 @@ export function bufferReader(source: ByteSource, body: ArrowBody): BufferReader 
 }
 
 /**
- * Bytes that a buffer states to hold once unpacked, by its first eight (an int64, -1 when it is stored as it is);
- * undefined when no frame of that length can hold as much.
- * @param length bytes of the buffer as it is stored
+ * Unpacked size that a buffer declares in its first eight bytes (an int64, -1 for uncompressed content); undefined if a
+ * frame of that length cannot hold it.
+ * @param length stored bytes of the buffer
  */
 function statedSize(head: Uint8Array, length: number, codec: "lz4" | "zstd"): number | undefined {
   if (length === 0) return 0;
@@ -107,7 +107,7 @@ function statedSize(head: Uint8Array, length: number, codec: "lz4" | "zstd"): nu
   return size >= 0 && size <= Math.min(MAX_UNPACKED, most) ? size : undefined;
 }
 
-/** Bytes of a buffer once unpacked, without unpacking it; 0 where that cannot be. */
+/** Unpacked bytes of a buffer, from its header; 0 if impossible. */
 export async function contentSize(source: ByteSource, body: ArrowBody, buffer: number): Promise<number> {
   const region = body.buffers[buffer];
   if (region === undefined) return 0;
@@ -120,7 +120,8 @@ export async function contentSize(source: ByteSource, body: ArrowBody, buffer: n
 /** A compressed buffer: the length of its content, then the codec's frame or the content itself. */
 function unpack(source: ByteSource, bytes: Uint8Array<ArrayBuffer>, codec: "lz4" | "zstd"): Uint8Array<ArrayBuffer> {
   const size = statedSize(bytes, bytes.length, codec);
-  if (size === undefined) throw outside(source, `a ${codec} buffer of ${bytes.length} bytes states an impossible size`);
+  if (size === undefined)
+    throw outside(source, `a ${codec} buffer of ${bytes.length} bytes declares an impossible size`);
   if (size === 0) return new Uint8Array(0);
   const packed = bytes.subarray(8);
   if (viewOf(bytes).getBigInt64(0, true) === -1n) return packed;

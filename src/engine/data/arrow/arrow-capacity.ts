@@ -1,4 +1,4 @@
-/** Whether a batch can hold the rows it states: no header can make a reader walk rows that are not there. */
+/** Checks that a batch can hold its declared rows, so that a header cannot make a reader walk missing rows. */
 import type { ByteSource } from "../../bytes/source.ts";
 import { type Column, fixedWidth } from "../column-type.ts";
 import { contentSize } from "./arrow-buffers.ts";
@@ -6,28 +6,28 @@ import type { ArrowBody } from "./arrow-frames.ts";
 import { layOut, type Slot } from "./arrow-slots.ts";
 
 /**
- * Checks every column of a batch against its rows, by the sizes of its buffers; of compressed ones the stated size is
- * read, and what no frame of that length can hold is taken for a lie.
- * @returns the rest of a sentence when a column holds fewer rows, undefined when all is well
+ * Checks the buffer sizes of every column of a batch against its rows; for compressed buffers the declared size is used
+ * if a frame of that length can hold it.
+ * @returns the rest of a sentence when a column holds fewer rows, else undefined
  */
 export async function missingRows(
   source: ByteSource,
   body: ArrowBody,
   columns: readonly Column[],
 ): Promise<string | undefined> {
-  // Every value of a column with buffers takes a bit at least, also packed: a row has a picture or a reference to one.
+  // Every value takes at least a bit, also compressed: a row has a picture or a reference to one.
   if (body.buffers.length > 0 && body.rows > 8 * body.bytes) {
-    return `states ${body.rows} rows in a body of ${body.bytes} bytes`;
+    return `declares ${body.rows} rows in a body of ${body.bytes} bytes`;
   }
   for (const slot of layOut(body, columns)) {
     if (body.nodes[slot.node]?.length !== body.rows || !(await holds(source, body, slot, body.rows))) {
-      return `states ${body.rows} rows, which its column ${slot.name} does not hold`;
+      return `declares ${body.rows} rows, but its column ${slot.name} holds fewer`;
     }
   }
   return undefined;
 }
 
-/** Whether a column or a part of one has values for so many rows. */
+/** Whether a column or a part of it has values for this many rows. */
 async function holds(source: ByteSource, body: ArrowBody, slot: Slot, rows: number): Promise<boolean> {
   if (rows === 0) return true;
   if ((body.nodes[slot.node]?.length ?? 0) < rows) return false;
@@ -42,7 +42,7 @@ async function holds(source: ByteSource, body: ArrowBody, slot: Slot, rows: numb
   return (await contentSize(source, body, needed.buffer)) >= needed.bytes;
 }
 
-/** The buffer with an entry for every row, and how long it must be; undefined where a type has none. */
+/** The buffer with an entry per row, and its required length; undefined if the type has none. */
 function firstBytes({ type, buffer }: Slot, rows: number): { buffer: number; bytes: number } | undefined {
   const after = buffer + 1;
   switch (type.kind) {

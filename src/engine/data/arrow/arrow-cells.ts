@@ -10,23 +10,23 @@ import type { DictionariesAt } from "./arrow-dictionaries.ts";
 import type { ArrowBody } from "./arrow-frames.ts";
 import { layOut, type Slot } from "./arrow-slots.ts";
 
-/** What an item of a list costs in memory: a number, a big integer, anything else. */
+/** Memory cost of a list item: a number, a big integer, anything else. */
 const NUMBER = 8;
 const BIG_INTEGER = 32;
 const ITEM = 128;
 
 /** Reads single values of one batch. */
 export interface BatchCells {
-  /** Value of a column at a row of the batch. @throws LabError when it is damaged or of a type not read here */
+  /** Value of a column at a row of the batch. @throws LabError when it is damaged or of an unsupported type */
   cell(column: number, row: number, meter: ReadMeter): Promise<Cell>;
   /** Bytes of unpacked buffers that are kept. */
   unpacked(): number;
 }
 
 /**
- * Reader of single values of a batch: only the bytes of the value asked for (and small buffers around it) are fetched.
+ * Reader of single values of a batch: it fetches only the bytes of the value and small buffers around it.
  * @param columns the schema, in order
- * @param dictionaries dictionary values by id, as they stand at this batch
+ * @param dictionaries dictionary values by id, valid for this batch
  */
 export function batchCells(
   source: ByteSource,
@@ -54,19 +54,19 @@ export function batchCells(
       lookups.set(id, table);
     }
     const { parts, size } = table;
-    if (!(index >= 0 && index < size)) throw damaged(source, `index ${index} lies outside a dictionary of ${size}`);
+    if (!(index >= 0 && index < size)) throw damaged(source, `index ${index} is outside a dictionary of ${size}`);
     const [from, cells] = parts.findLast(([start]) => start <= index) as readonly [number, BatchCells];
     return cells.cell(0, index - from, meter);
   };
 
-  /** Whether the values [start, end) are there; undefined where all of them are. */
+  /** Validity of the values [start, end); undefined if all are valid. */
   const validity = async (slot: Slot, start: number, end: number): Promise<((at: number) => boolean) | undefined> => {
     const hasOwn = slot.type.kind !== "null" && slot.type.kind !== "union" && slot.type.kind !== "run-end";
     if (!hasOwn || nodeOf(slot).nullCount === 0 || (await buffers.size(slot.buffer)) === 0) return undefined;
     return bits(slot.buffer, start, end);
   };
 
-  /** Bits [start, end) of a buffer, asked for by their place in the column. */
+  /** Bits [start, end) of a buffer, by position in the column. */
   const bits = async (buffer: number, start: number, end: number): Promise<(at: number) => boolean> => {
     const first = start >> 3;
     const bytes = await buffers.read(buffer, first, (end + 7) >> 3);
@@ -80,7 +80,7 @@ export function batchCells(
   };
 
   const read = async (slot: Slot, row: number, meter: ReadMeter): Promise<Cell> => {
-    if (!(row >= 0 && row < nodeOf(slot).length)) throw damaged(source, `row ${row} lies outside column ${slot.name}`);
+    if (!(row >= 0 && row < nodeOf(slot).length)) throw damaged(source, `row ${row} is outside column ${slot.name}`);
     const { type } = slot;
     if (type.kind === "null") return null;
     if ((await validity(slot, row, row + 1))?.(row) === false) return null;
@@ -111,7 +111,7 @@ export function batchCells(
       case "struct": {
         const entries: [string, Cell][] = [];
         for (const child of slot.children) entries.push([child.name, await read(child, row, meter)]);
-        // Also a field called `__proto__` becomes a plain property.
+        // Makes a field named `__proto__` a plain property.
         return Object.fromEntries(entries);
       }
       case "dictionary":
@@ -123,7 +123,7 @@ export function batchCells(
     }
   };
 
-  /** Number of the run that holds a row: the first whose end lies beyond it. */
+  /** Index of the run that holds a row: the first that ends after it. */
   const runOf = async (ends: Slot, row: number): Promise<number> => {
     let [low, high] = [0, nodeOf(ends).length];
     while (low < high) {
@@ -200,7 +200,7 @@ export function batchCells(
     if (type.kind === "fixed-binary") return lazy(buffers, buffer, row * type.width, type.width);
     const reader = numberReader(type);
     if (width === undefined || reader === undefined) {
-      throw new LabError("unsupported", `${source.name}: values of type ${typeName(type)} are not read here`);
+      throw new LabError("unsupported", `${source.name}: values of type ${typeName(type)} are not supported`);
     }
     return reader(viewOf(await buffers.read(buffer, row * width, (row + 1) * width)), 0);
   };
@@ -226,7 +226,7 @@ function costOf(type: ColumnType): number {
   return width > 4 ? BIG_INTEGER : NUMBER;
 }
 
-/** Binary values up to this length are fetched with their neighbours: an index reads all of them anyway. */
+/** Binary values up to this length are fetched with their neighbours, because an index reads all of them. */
 const NEIGHBOURS = 2 ** 14;
 
 function lazy(buffers: BufferReader, buffer: number, from: number, length: number): BinaryCell {
@@ -234,10 +234,10 @@ function lazy(buffers: BufferReader, buffer: number, from: number, length: numbe
     length,
     read: async (start = 0, end = length) => {
       if (!(start >= 0 && start <= end && end <= length)) {
-        throw new LabError("bad-input", `bytes ${start} to ${end} lie outside a value of ${length} bytes`);
+        throw new LabError("bad-input", `bytes ${start} to ${end} are outside a value of ${length} bytes`);
       }
       const bytes = await buffers.read(buffer, from + start, from + end, length > NEIGHBOURS);
-      // A copy where the reader hands out a view: nobody keeps a whole shard alive through one picture.
+      // A copy if the reader returns a view, so that one picture does not keep a whole shard in memory.
       return bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
     },
   };

@@ -3,24 +3,24 @@ import type { ArrowBody } from "./arrow-frames.ts";
 /** Dictionary values: a base and any deltas after it, in order. */
 export type DictionaryParts = readonly ArrowBody[];
 
-/** Dictionaries by id as they stand at a batch. */
+/** Dictionaries by id, valid for a batch. */
 export type DictionariesAt = Pick<ReadonlyMap<number, DictionaryParts>, "get">;
 
 interface Version {
-  /** The batch it holds from. */
+  /** First batch for which it is valid. */
   readonly from: number;
-  /** Shared with the versions after it; the first `count` are its own. */
+  /** Shared with later versions; the first `count` belong to this one. */
   readonly parts: ArrowBody[];
   readonly count: number;
 }
 
-/** What becomes of dictionaries along a file, kept so that every message costs the same, however many there are. */
+/** Versions of the dictionaries along a file, stored so that the cost per message is constant. */
 export class DictionaryHistory {
   private readonly versions = new Map<number, Version[]>();
 
   /**
-   * Without the delta flag a dictionary takes the place of the one before, for the batches that follow.
-   * @param batch number of the batch that comes next
+   * Without the delta flag a dictionary replaces the previous one for the following batches.
+   * @param batch number of the next batch
    */
   add(id: number, body: ArrowBody, isDelta: boolean, batch: number): void {
     const known = this.versions.get(id) ?? [];

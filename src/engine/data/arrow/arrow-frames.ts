@@ -4,7 +4,7 @@ import { type DecodedSchema, decodeSchema } from "./arrow-schema.ts";
 import { MAX_METADATA } from "./arrow-sniff.ts";
 import { type FlatReader, flatReader } from "./flatbuffer.ts";
 
-/** Header of a record or dictionary batch: where everything lies, nothing of the values. */
+/** Header of a record or dictionary batch: positions of nodes and buffers, no values. */
 export interface ArrowBody {
   readonly rows: number;
   /** Byte at which the body begins in the source. */
@@ -17,7 +17,7 @@ export interface ArrowBody {
   readonly codec: "lz4" | "zstd" | undefined;
 }
 
-/** What stands at a place of an Arrow file; `broken` is the rest of a sentence that begins with the place. */
+/** Content at a position of an Arrow file; `broken` is the rest of a sentence that begins with the position. */
 export type ArrowMessage =
   | { readonly kind: "end" }
   | { readonly kind: "broken"; readonly what: string }
@@ -32,14 +32,14 @@ export type ArrowMessage =
     }
   | { readonly kind: "other"; readonly next: number };
 
-/** Rows of one batch; offsets of 32 bits reach no further. */
+/** Maximum rows of one batch, the limit of 32-bit offsets. */
 const MAX_ROWS = 2 ** 31;
 const CODECS = ["lz4", "zstd"] as const;
 const CUT = "is cut off by the end of the file";
 
 /**
  * Reads the header of the message at a position: 8 bytes (4 before Arrow 0.15) and the metadata, not the body. The end
- * marker and the end of the file are both "end". Never throws for odd content.
+ * marker and the end of the file are both "end". Does not throw for invalid content.
  */
 export async function readMessage(source: ByteSource, position: number): Promise<ArrowMessage> {
   const left = source.size - position;
@@ -51,14 +51,14 @@ export async function readMessage(source: ByteSource, position: number): Promise
   const length = prefix.getInt32(continued ? 4 : 0, true);
   if (length === 0) return { kind: "end" };
   const start = position + (continued ? 8 : 4);
-  if (length < 8 || length > MAX_METADATA) return broken(`has a header of ${length} bytes, which cannot be`);
+  if (length < 8 || length > MAX_METADATA) return broken(`has an impossible header of ${length} bytes`);
   if (start + length > source.size) return broken(CUT);
   const metadata = await source.read(start, start + length);
   try {
     return interpret(metadata, start + length, source.size);
   } catch {
     // Out-of-range reads of a damaged header, or a type the library does not know.
-    return broken("has a damaged header, or one of a kind not known here");
+    return broken("has a damaged or unsupported header");
   }
 }
 
@@ -76,12 +76,12 @@ function interpret(metadata: Uint8Array, bodyStart: number, size: number): Arrow
   const type = typeAt === 0 ? 0 : flat.view.getUint8(typeAt);
   const header = flat.reference(root, 2);
   const bodyLength = flat.long(root, 3);
-  if (!Number.isSafeInteger(bodyLength) || bodyLength < 0) return broken(`states a body of ${bodyLength} bytes`);
+  if (!Number.isSafeInteger(bodyLength) || bodyLength < 0) return broken(`declares a body of ${bodyLength} bytes`);
   const next = bodyStart + bodyLength;
   if (next > size) return broken(`is cut off: it needs ${next} bytes, the file has ${size}`);
   if (type === SCHEMA) return { kind: "schema", schema: decodeSchema(metadata), next };
-  if (type < SCHEMA || type > LAST_KIND || header === 0) return broken("is of a kind not known here");
-  // Tensors and the like carry nothing for a table.
+  if (type < SCHEMA || type > LAST_KIND || header === 0) return broken("is of an unsupported kind");
+  // Tensors and other kinds are not part of a table.
   if (type !== DICTIONARY && type !== BATCH) return { kind: "other", next };
   const batch = type === BATCH ? header : flat.reference(header, 1);
   if (batch === 0) return broken("has no values");
@@ -95,7 +95,7 @@ function interpret(metadata: Uint8Array, bodyStart: number, size: number): Arrow
 
 /**
  * RecordBatch: length 0, nodes 1 and buffers 2 (pairs of 64-bit integers), compression 3, variadic counts 4.
- * @returns the rest of a sentence when it does not fit its body
+ * @returns the rest of a sentence when it is inconsistent with its body
  * @throws RangeError when it is damaged
  */
 function readBody(flat: FlatReader, batch: number, start: number, bytes: number): ArrowBody | string {
@@ -109,7 +109,7 @@ function readBody(flat: FlatReader, batch: number, start: number, bytes: number)
   const nodes = pairs(1).map(([length, nullCount]) => ({ length, nullCount }));
   const buffers = pairs(2).map(([offset, length]) => ({ offset, length }));
   if (![rows, ...nodes.flatMap((node) => [node.length, node.nullCount])].every((count) => within(count, MAX_ROWS))) {
-    return "states an absurd row count";
+    return "declares an impossible row count";
   }
   for (const { offset, length } of buffers) {
     if (!within(offset, bytes) || !within(length, bytes - offset)) {
@@ -125,7 +125,8 @@ function readBody(flat: FlatReader, batch: number, start: number, bytes: number)
   const variadicCounts = Array.from({ length: counts.length }, (_, at) =>
     Number(flat.view.getBigInt64(counts.start + 8 * at, true)),
   );
-  if (!variadicCounts.every((count) => within(count, buffers.length))) return "states an absurd number of data buffers";
+  if (!variadicCounts.every((count) => within(count, buffers.length)))
+    return "declares an impossible number of data buffers";
   return { rows, start, bytes, nodes, buffers, variadicCounts, codec };
 }
 

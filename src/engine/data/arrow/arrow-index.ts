@@ -9,13 +9,13 @@ import { type DecodedSchema, decodeFooter } from "./arrow-schema.ts";
 import { MAX_METADATA, sniffArrow } from "./arrow-sniff.ts";
 
 export interface ArrowBatch extends ArrowBody {
-  /** Row of the file with which the batch begins. */
+  /** First row of the batch in the file. */
   readonly firstRow: number;
-  /** Dictionaries by id as they stand at this batch. */
+  /** Dictionaries by id, valid for this batch. */
   readonly dictionaries: DictionariesAt;
 }
 
-/** What is known of an Arrow file after reading message headers only. */
+/** Index of an Arrow file from its message headers. */
 export interface ArrowIndex {
   readonly source: ByteSource;
   readonly format: "stream" | "file";
@@ -23,22 +23,22 @@ export interface ArrowIndex {
   readonly metadata: ReadonlyMap<string, string>;
   readonly batches: readonly ArrowBatch[];
   readonly rows: number;
-  /** One sentence when the file is damaged: what is wrong and how many rows were kept. */
+  /** One sentence when the file is damaged: the problem and the number of rows kept. */
   readonly problem: string | undefined;
 }
 
 /**
- * Indexes an Arrow IPC stream or file by its message headers, a few hundred bytes each; bodies are skipped. A file
- * that is cut off keeps its complete batches and states the `problem`.
- * @throws LabError("bad-input") when it is not Arrow at all (the sentence names what it is), has a damaged schema or
- *   is big-endian; LabError("cancelled") when the signal fires
+ * Indexes an Arrow IPC stream or file by its message headers, a few hundred bytes each; bodies are skipped. A truncated
+ * file keeps its complete batches and has a `problem`.
+ * @throws LabError("bad-input") when it is not Arrow (the sentence names its format), has a damaged schema or is
+ *   big-endian; LabError("cancelled") when the signal fires
  */
 export async function indexArrow(source: ByteSource, options: { signal?: AbortSignal } = {}): Promise<ArrowIndex> {
   const sniffed = await sniffArrow(source);
   if (sniffed.kind === "other") throw bad(source, sniffed.what);
   const format = sniffed.kind;
   const footer = format === "file" ? await readFooter(source) : undefined;
-  // A file layout lists its messages in the footer; a stream, or a file that lost its end, is walked.
+  // The file layout lists its messages in the footer; a stream, or a file without its end, is read message by message.
   const listed = footer?.positions.values();
   let schema: DecodedSchema | undefined = footer;
   let position = listed === undefined ? (format === "file" ? 8 : 0) : (listed.next().value ?? source.size);
@@ -53,8 +53,8 @@ export async function indexArrow(source: ByteSource, options: { signal?: AbortSi
     if (message.kind === "end") break;
     let broken = message.kind === "broken" ? message.what : undefined;
     if (message.kind === "batch" || message.kind === "dictionary") {
-      // A footer can list the same bytes any number of times.
-      if (position < ends[message.kind]) broken = "lies over the one before";
+      // A footer could list the same bytes many times.
+      if (position < ends[message.kind]) broken = "overlaps the previous one";
       ends[message.kind] = message.next;
     }
     if (message.kind === "batch" && schema !== undefined) {
@@ -68,7 +68,7 @@ export async function indexArrow(source: ByteSource, options: { signal?: AbortSi
       if (message.schema.bigEndian) throw bigEndian(source);
       schema ??= message.schema;
     } else if (schema === undefined) {
-      throw bad(source, "has batches and no schema; its end, which holds the schema, seems to be cut off");
+      throw bad(source, "has batches but no schema; its end, which holds the schema, seems to be cut off");
     } else if (message.kind === "dictionary") {
       dictionaries.add(message.id, message.body, message.isDelta, batches.length);
     } else if (message.kind === "batch") {
@@ -98,7 +98,7 @@ async function readFooter(source: ByteSource): Promise<ReturnType<typeof decodeF
   try {
     found = decodeFooter(bytes);
   } catch {
-    // Damaged: the messages before it are walked instead.
+    // Damaged: the messages are read one by one instead.
     return undefined;
   }
   if (found.bigEndian) throw bigEndian(source);
@@ -107,7 +107,7 @@ async function readFooter(source: ByteSource): Promise<ReturnType<typeof decodeF
 }
 
 function bigEndian(source: ByteSource): LabError {
-  return bad(source, "is a big-endian Arrow file, which is not read here; write it again in the usual byte order");
+  return bad(source, "is a big-endian Arrow file, which is not supported; write it again as little-endian");
 }
 
 function bad(source: ByteSource, what: string): LabError {

@@ -1,27 +1,27 @@
-/** Decodes the schema of an Arrow file, every type of the format included, within the bounds of its message. */
+/** Decodes the schema of an Arrow file with bounds checks; supports every type of the format. */
 import type { Column, ColumnType, IntType } from "../column-type.ts";
 import { type FlatReader, flatReader } from "./flatbuffer.ts";
 
-/** Fields a schema may have, children included: far beyond any data set, small enough to walk. */
+/** Maximum fields of a schema, children included; data sets have far fewer. */
 const MAX_FIELDS = 20_000;
 const MAX_DEPTH = 32;
-/** Bytes of all names and metadata together; several fields of a damaged schema may share one text. */
+/** Maximum bytes of names and metadata; fields of a damaged schema may share one text. */
 const MAX_TEXT = 2 ** 27;
 
-/** What is left of the bounds while a schema is walked. */
+/** Remaining budget while a schema is decoded. */
 interface Left {
   fields: number;
   text: number;
 }
 
-/** A schema, and whether its values are stored in the unusual byte order. */
+/** A schema, and whether its values are big-endian. */
 export interface DecodedSchema {
   readonly columns: readonly Column[];
   readonly metadata: ReadonlyMap<string, string>;
   readonly bigEndian: boolean;
 }
 
-/** Schema of a schema message. @throws when the metadata is damaged or of a type not known to the format */
+/** Schema of a schema message. @throws when the metadata is damaged or has an unknown type */
 export function decodeSchema(metadata: Uint8Array): DecodedSchema {
   const flat = flatReader(metadata);
   return readSchema(flat, flat.reference(flat.root(), 2));
@@ -55,7 +55,7 @@ function readField(flat: FlatReader, field: number, left: Left, depth: number): 
   const children = tables(flat, field, 5).map((child) => readField(flat, child, left, depth + 1));
   const stored = readType(flat, byte(flat, field, 2, 0), flat.reference(field, 3), children);
   const dictionary = flat.reference(field, 4);
-  // DictionaryEncoding: id 0, type of the indices 1, which are int32 when it is not stored.
+  // DictionaryEncoding: id 0, type of the indices 1, int32 by default.
   const indices = dictionary === 0 ? 0 : flat.reference(dictionary, 1);
   const index: IntType = indices === 0 ? { kind: "int", bits: 32, signed: true } : readInt(flat, indices);
   const type: ColumnType =
@@ -63,7 +63,7 @@ function readField(flat: FlatReader, field: number, left: Left, depth: number): 
   return { name: readText(flat, field, 0, left), type, nullable: byte(flat, field, 1, 0) !== 0 };
 }
 
-/** Kinds of type in the numbers of the format (Schema.fbs). */
+/** Type numbers of the format (Schema.fbs). */
 function readType(flat: FlatReader, kind: number, table: number, children: readonly Column[]): ColumnType {
   switch (kind) {
     case 1:
@@ -178,7 +178,7 @@ const short = (flat: FlatReader, table: number, index: number, missing: number):
 const int = (flat: FlatReader, table: number, index: number, missing: number): number =>
   scalar(flat, table, index, missing, (at) => flat.view.getInt32(at, true));
 
-/** A field's number; its default when it is not stored, also where the whole table is missing. */
+/** A field's number, or its default if the field or the table is missing. */
 function scalar(flat: FlatReader, table: number, index: number, missing: number, read: (at: number) => number): number {
   const at = table === 0 ? 0 : flat.field(table, index);
   return at === 0 ? missing : read(at);

@@ -1,7 +1,7 @@
 import type { Column, ColumnType } from "../column-type.ts";
 import type { ArrowBody } from "./arrow-frames.ts";
 
-/** A column or child within one batch: which node and buffers of the header are its own. */
+/** A column or child within one batch: its node and buffers in the header. */
 export interface Slot {
   readonly type: ColumnType;
   readonly name: string;
@@ -13,7 +13,7 @@ export interface Slot {
   readonly children: readonly Slot[];
 }
 
-/** Deals out the nodes and buffers of a batch header to the columns, depth first, as the IPC format prescribes. */
+/** Assigns the nodes and buffers of a batch header to the columns, depth first, as in the IPC format. */
 export function layOut(body: ArrowBody, columns: readonly Column[]): Slot[] {
   let [node, buffer, variadic] = [0, 0, 0];
   const visit = ({ type, name }: Column): Slot => {
@@ -42,7 +42,7 @@ function childrenOf(type: ColumnType): readonly Column[] {
   }
 }
 
-/** Buffers of a column itself: its validity first, where it has one. */
+/** Buffers of a column itself: validity first, if it has one. */
 function rawBuffers(type: ColumnType): number {
   switch (type.kind) {
     case "null":
@@ -57,7 +57,7 @@ function rawBuffers(type: ColumnType): number {
     case "list":
       return type.layout === "view" || type.layout === "large-view" ? 3 : 2;
     case "union":
-      // Type ids, and offsets where the union is dense; unions have no validity of their own.
+      // Type ids, and offsets for dense unions; unions have no validity buffer.
       return type.dense ? 2 : 1;
     default:
       return 2;

@@ -1,26 +1,26 @@
 import { viewOf } from "../../bytes/memory.ts";
 import type { ByteSource } from "../../bytes/source.ts";
 
-/** What the first bytes of a file say it is: an Arrow layout, or the sentence part that names what it is instead. */
+/** Format by the first bytes of a file: an Arrow layout, or a sentence part that names the other format. */
 export type Sniffed = { readonly kind: "stream" | "file" } | { readonly kind: "other"; readonly what: string };
 
 const text = (bytes: Uint8Array): string => String.fromCharCode(...bytes);
 
-/** Whole-file formats that are dropped in by mistake, by their first bytes. */
+/** Other file formats, by their first bytes. */
 const MAGICS: readonly (readonly [string, string])[] = [
   [
     "version https://git-lfs",
     "is a Git LFS pointer, not the shard itself; fetch the real file with `git lfs pull` and add it again",
   ],
-  ["PAR1", "is a Parquet file; only Arrow IPC shards (save_to_disk) are read here"],
-  ["FEA1", "is a Feather version 1 file; only Arrow IPC streams and files are read here"],
+  ["PAR1", "is a Parquet file; only Arrow IPC shards (save_to_disk) are supported"],
+  ["FEA1", "is a Feather version 1 file; only Arrow IPC streams and files are supported"],
   ["PK\u0003\u0004", "is a ZIP archive; unpack it and add the .arrow files"],
   ["\u001f\u008b", "is gzip-compressed; unpack it and add the .arrow files"],
   ["\u0028\u00b5\u002f\u00fd", "is zstd-compressed as a whole; unpack it and add the .arrow files"],
   ["\u0004\u0022\u004d\u0018", "is lz4-compressed as a whole; unpack it and add the .arrow files"],
 ];
 
-/** Reads at most 512 bytes of a source and names its format. Never throws for odd content. */
+/** Reads at most 512 bytes of a source and names its format. Does not throw for invalid content. */
 export async function sniffArrow(source: ByteSource): Promise<Sniffed> {
   if (source.size === 0) return other("is empty (0 bytes)");
   const head = await source.read(0, Math.min(512, source.size));
@@ -28,7 +28,7 @@ export async function sniffArrow(source: ByteSource): Promise<Sniffed> {
   for (const [magic, what] of MAGICS) if (start.startsWith(magic)) return other(what);
   if (start.startsWith("ARROW1")) return { kind: "file" };
   if (start.slice(257, 262) === "ustar") {
-    return other("is a tar archive (a WebDataset shard?); only Arrow IPC shards are read here");
+    return other("is a tar archive (a WebDataset shard?); only Arrow IPC shards are supported");
   }
   if (looksLikeText(head)) {
     const shown = start.slice(0, 40).replace(/\s+/g, " ").trim();
@@ -44,14 +44,14 @@ export async function sniffArrow(source: ByteSource): Promise<Sniffed> {
   return { kind: "stream" };
 }
 
-/** Longest metadata of one message that is believed: a header describes buffers, it does not hold them. */
+/** Maximum metadata of one message: a header describes buffers but does not hold them. */
 export const MAX_METADATA = 2 ** 26;
 
 function other(what: string): Sniffed {
   return { kind: "other", what };
 }
 
-/** All printable: no control character but tab and line ends (bytes from 128 on may be UTF-8). */
+/** Whether all bytes are printable: no control characters except tab and line ends (bytes from 128 may be UTF-8). */
 function looksLikeText(bytes: Uint8Array): boolean {
   return bytes.every((byte) => byte >= 32 || byte === 9 || byte === 10 || byte === 13) && bytes[0] !== 0xff;
 }

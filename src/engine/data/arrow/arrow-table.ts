@@ -6,10 +6,10 @@ import type { Table } from "../table.ts";
 import { type BatchCells, batchCells } from "./arrow-cells.ts";
 import { type ArrowIndex, indexArrow } from "./arrow-index.ts";
 
-/** Batches whose small buffers are kept at a time; rows are mostly read in order or at random over a shard. */
+/** Number of batches whose small buffers are cached. */
 const OPEN_BATCHES = 3;
 
-/** Unpacked bytes of other batches from which on they are given up before one more is opened. */
+/** Unpacked bytes of other batches above which they are released before another batch is opened. */
 const MAX_KEPT = 2 ** 28;
 
 /** A table over an Arrow file of any size. */
@@ -19,7 +19,7 @@ export interface ArrowTable extends Table {
 
 /**
  * Opens an Arrow IPC stream or file without loading it.
- * @throws LabError as indexArrow does
+ * @throws LabError like indexArrow
  */
 export async function openArrow(source: ByteSource, options: { signal?: AbortSignal } = {}): Promise<ArrowTable> {
   const index = await indexArrow(source, options);
@@ -53,8 +53,8 @@ export async function openArrow(source: ByteSource, options: { signal?: AbortSig
 }
 
 /**
- * Number of the batch or row group that holds a row, by bisection; -1 when there is none.
- * @param groups in order, each with the row it begins with
+ * Index of the batch or row group that holds a row, by bisection; -1 if none does.
+ * @param groups in order, each with its first row
  */
 export function groupOf(groups: readonly { readonly firstRow: number }[], rows: number, row: number): number {
   if (!Number.isInteger(row) || row < 0 || row >= rows) return -1;
@@ -64,6 +64,6 @@ export function groupOf(groups: readonly { readonly firstRow: number }[], rows: 
     if ((groups[middle]?.firstRow ?? 0) <= row) low = middle;
     else high = middle - 1;
   }
-  // Empty batches share their first row with the next: the last of them is the one with rows.
+  // Empty batches share their first row with the next batch: the last of them has rows.
   return low;
 }

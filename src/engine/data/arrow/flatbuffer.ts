@@ -1,20 +1,20 @@
 import { viewOf } from "../../bytes/memory.ts";
 
-/** A vector of a flatbuffer: where its items begin and how many there are, known to lie inside the buffer. */
+/** A vector of a flatbuffer: position and number of its items, inside the buffer. */
 export interface FlatVector {
   readonly start: number;
   readonly length: number;
 }
 
 /**
- * Bounds-checked reading of a flatbuffer's tables, for messages that come from files: the usual readers trust lengths,
- * and a damaged one makes them fill the memory. Every method throws RangeError outside the buffer.
+ * Bounds-checked reader of flatbuffer tables. Common readers trust lengths, so a damaged file makes them exhaust the
+ * memory. Every method throws RangeError outside the buffer.
  */
 export interface FlatReader {
   readonly view: DataView;
   /** Position of the root table. */
   root(): number;
-  /** Position of a field's value in a table; 0 when it is not stored and has its default. */
+  /** Position of a field's value in a table; 0 if it is not stored and has its default. */
   field(table: number, index: number): number;
   /** Position of the table, vector or string that a field refers to; 0 when it is not stored. */
   reference(table: number, index: number): number;
@@ -46,7 +46,7 @@ export function flatReader(bytes: Uint8Array): FlatReader {
       const at = reference(table, index);
       if (at === 0) return { start: 0, length: 0 };
       const length = view.getUint32(at, true);
-      if (at + 4 + length * itemBytes > bytes.length) throw new RangeError("a vector reaches out of its message");
+      if (at + 4 + length * itemBytes > bytes.length) throw new RangeError("a vector extends beyond its message");
       return { start: at + 4, length };
     },
     long: (table, index) => {

@@ -1,4 +1,4 @@
-/** Decoding with the browser's own codecs, in a worker. */
+/** Decoding with the browser's codecs, in a worker. */
 import { LabError } from "../../errors.ts";
 import type { EncodedImage, ImageDecoder, RgbImage } from "../sample.ts";
 import { hideOrientation } from "./hide-orientation.ts";
@@ -49,11 +49,11 @@ async function decode(image: EncodedImage): Promise<ImageBitmap> {
   }
 }
 
-/** Pixels by way of a 2D canvas: exact for opaque pictures. */
+/** Pixels through a 2D canvas: exact for opaque pictures. */
 function readCanvas(bitmap: ImageBitmap): Uint8ClampedArray {
   const context = new OffscreenCanvas(bitmap.width, bitmap.height).getContext("2d", { willReadFrequently: true });
   if (context === null)
-    throw new LabError("unsupported", "This browser gives workers no canvas to decode pictures with");
+    throw new LabError("unsupported", "This browser offers no canvas in workers, so pictures cannot be decoded");
   context.drawImage(bitmap, 0, 0);
   return context.getImageData(0, 0, bitmap.width, bitmap.height).data;
 }
@@ -61,8 +61,8 @@ function readCanvas(bitmap: ImageBitmap): Uint8ClampedArray {
 let shared: WebGL2RenderingContext | null | undefined;
 
 /**
- * Pixels by way of a texture: a 2D canvas multiplies colours by alpha, which loses them where alpha is small, while PIL
- * only drops alpha. Null when there is no WebGL or the picture is larger than a texture may be.
+ * Pixels through a texture: a 2D canvas premultiplies colours by alpha, which loses precision at small alpha, while PIL
+ * only drops alpha. Null without WebGL or if the picture exceeds the texture limits.
  */
 function readStraight(bitmap: ImageBitmap): Uint8Array | null {
   if (shared === undefined || shared?.isContextLost()) shared = new OffscreenCanvas(1, 1).getContext("webgl2");

@@ -1,10 +1,10 @@
 /**
- * Browsers turn a picture by its EXIF orientation while decoding, but whether a mask fits the turned or the stored
- * picture is decided per sample. So EXIF is hidden from the decoder and the sample's own orientation is applied after.
+ * Browsers apply the EXIF orientation while decoding, but whether a mask fits the rotated or the stored picture is decided
+ * per sample. So EXIF is hidden from the decoder and the sample's orientation is applied afterwards.
  */
 import type { EncodedImage } from "../sample.ts";
 
-/** A copy in which no decoder finds EXIF data; pixels and length are unchanged. The input itself when it has none. */
+/** A copy without recognisable EXIF data; pixels and length are unchanged. Returns the input if it has none. */
 export function hideOrientation(bytes: Uint8Array<ArrayBuffer>, mime: EncodedImage["mime"]): Uint8Array<ArrayBuffer> {
   const places =
     mime === "image/jpeg" ? jpegExif(bytes) : mime === "image/png" ? pngExif(bytes) : webpExif(bytes, mime);
@@ -19,7 +19,7 @@ interface Change {
   readonly value: number;
 }
 
-/** EXIF segments (APP1) become APP15 segments, which nothing reads. */
+/** EXIF segments (APP1) become APP15 segments, which decoders ignore. */
 function jpegExif(bytes: Uint8Array): Change[] {
   const changes: Change[] = [];
   let at = 2;
@@ -36,7 +36,7 @@ function jpegExif(bytes: Uint8Array): Change[] {
   return changes;
 }
 
-/** The chunk eXIf gets another name; decoders skip chunks they do not know. */
+/** Renames the eXIf chunk; decoders skip unknown chunks. */
 function pngExif(bytes: Uint8Array): Change[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const changes: Change[] = [];

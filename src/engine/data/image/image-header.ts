@@ -5,13 +5,13 @@ import type { EncodedImage } from "../sample.ts";
 import { readTiffTags } from "./image-exif.ts";
 import { isPngHead, pngProblem } from "./png-header.ts";
 
-/** Random access to an encoded picture, so that a header can be read without the rest. */
+/** Random access to an encoded picture, for reading only its header. */
 export interface PictureBytes {
   readonly length: number;
   read(start: number, end: number): Promise<Uint8Array>;
 }
 
-/** What a picture's header says: format by content, stored size in pixels, EXIF orientation 1..8. */
+/** Header of a picture: format by content, stored size in pixels, EXIF orientation 1..8. */
 export interface ImageHeader {
   readonly mime: EncodedImage["mime"];
   readonly width: number;
@@ -20,19 +20,19 @@ export interface ImageHeader {
 }
 
 const WINDOW = 4096;
-/** Marker segments of a JPEG that are walked before giving up. */
+/** Maximum marker segments read in a JPEG. */
 const MAX_SEGMENTS = 512;
 
 /**
  * Format and size of a JPEG, PNG, WebP, BMP or GIF, read from its content and never from its name.
- * @throws LabError("bad-input") with one sentence for anything else, or a header that is cut off or absurd
+ * @throws LabError("bad-input") for other formats, or an incomplete or impossible header
  */
 export async function readImageHeader(picture: PictureBytes): Promise<ImageHeader> {
   const head = await picture.read(0, Math.min(WINDOW, picture.length));
   const header = await parse(picture, head);
   const { width, height, mime } = header;
   if (!(width >= 1 && height >= 1 && width <= 65535 && height <= 65535)) {
-    throw bad(`the ${mime} header states an impossible size of ${width} x ${height}`);
+    throw bad(`the ${mime} header declares an impossible size of ${width} x ${height}`);
   }
   if (width * height > MAX_MASK_PIXELS) {
     throw bad(
@@ -76,10 +76,10 @@ async function parse(picture: PictureBytes, head: Uint8Array): Promise<ImageHead
   }
   if (starts("II*\u0000") || starts("MM\u0000*")) throw bad("the picture is a TIFF, which browsers do not decode");
   const bytes = [...head.subarray(0, 4)].map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
-  throw bad(`the picture is no JPEG, PNG, WebP, BMP or GIF; it begins with the bytes ${bytes}`);
+  throw bad(`the picture is not a JPEG, PNG, WebP, BMP or GIF; it begins with the bytes ${bytes}`);
 }
 
-/** Lengths of the headers that bitmaps have, from OS/2 to version 5. */
+/** Header lengths of BMP versions, from OS/2 to version 5. */
 const BMP_HEADERS = [12, 40, 52, 56, 108, 124];
 
 /** Width and height of the three kinds of WebP: lossy, lossless, extended. */
@@ -101,7 +101,7 @@ function webp(head: Uint8Array, view: DataView): [number, number] {
   throw bad(`the WebP picture has an unknown chunk ${JSON.stringify(kind)}`);
 }
 
-/** Walks the marker segments up to the frame header; an EXIF segment on the way gives the orientation. */
+/** Reads the marker segments up to the frame header; an EXIF segment on the way gives the orientation. */
 async function jpeg(picture: PictureBytes): Promise<ImageHeader> {
   let orientation = 1;
   let position = 2;
@@ -137,7 +137,7 @@ async function jpeg(picture: PictureBytes): Promise<ImageHeader> {
       const frame = await at(position + 4, 6);
       const [bits, h1, h0, w1, w0, parts] = frame as Uint8Array & [number, number, number, number, number, number];
       if (![1, 3, 4].includes(parts) || length !== 8 + 3 * parts) throw bad("the frame header of the JPEG is damaged");
-      if (bits !== 8 || code > 0xc2) throw bad("the JPEG is of a kind that browsers do not decode");
+      if (bits !== 8 || code > 0xc2) throw bad("browsers do not decode this kind of JPEG");
       return { mime: "image/jpeg", width: w1 * 256 + w0, height: h1 * 256 + h0, orientation };
     }
     if (code === 0xe1 && length >= 16) {
@@ -153,7 +153,7 @@ async function jpeg(picture: PictureBytes): Promise<ImageHeader> {
 }
 
 /**
- * Whether the end of a picture is missing: no end marker among its last bytes. A decoder would stop halfway.
+ * Whether a picture is truncated: no end marker in its last bytes.
  * @param tail the last bytes, up to 4 KiB
  */
 export function isCutOff(mime: ImageHeader["mime"], tail: Uint8Array): boolean {

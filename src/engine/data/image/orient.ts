@@ -2,11 +2,11 @@ import { LabError } from "../../errors.ts";
 import type { EncodedImage, RgbImage } from "../sample.ts";
 
 /**
- * Decoded pixels as RGB in the orientation the sample asks for: alpha is dropped (not blended, as PIL's convert does),
- * grey is repeated, 16 bits are cut to 8.
+ * Decoded pixels as RGB in the sample's orientation, like PIL's convert: alpha is dropped (not blended), grey is repeated,
+ * 16 bits are reduced to 8.
  * @param data row-major, `channels` values per pixel: 1 grey, 2 grey + alpha, 3 RGB, 4 RGBA
  * @param maximum largest value of a channel: 255, or 65535 for 16 bits, or 2^depth - 1
- * @throws LabError("bad-input") when the decoded size is not the one in the header
+ * @throws LabError("bad-input") when the decoded size differs from the header
  */
 export function toRgb(
   image: Pick<EncodedImage, "width" | "height" | "orientation">,
@@ -39,7 +39,7 @@ export function toRgb(
 }
 
 /**
- * A mask as it lies over the picture's stored pixels: the inverse of the turn that `toRgb` makes.
+ * A mask in the orientation of the stored pixels: the inverse of the rotation in `toRgb`.
  * @param mask [height · width] in the sample's orientation
  * @returns the same length; from orientation 5 on, width and height are exchanged
  */
@@ -56,7 +56,7 @@ export function toStored(mask: Uint8Array, width: number, height: number, orient
   return out;
 }
 
-/** Where the pixel shown at (x, y) is stored, by EXIF orientation 1..8. */
+/** Stored position of the pixel shown at (x, y), by EXIF orientation 1..8. */
 function stored(x: number, y: number, width: number, height: number, orientation: number): [number, number] {
   switch (orientation) {
     case 2:

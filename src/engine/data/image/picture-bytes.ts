@@ -1,4 +1,4 @@
-/** Encoded pictures in every form a cell may hold them. */
+/** Encoded pictures in every supported form of a cell. */
 import { LabError, quote } from "../../errors.ts";
 import type { FindFile } from "../siblings.ts";
 import { isBinaryCell } from "../table.ts";
@@ -7,7 +7,7 @@ import type { PictureBytes } from "./image-header.ts";
 /**
  * The encoded picture in a cell: a struct of bytes and path, plain bytes, a list of byte values, base64 text with or
  * without a `data:` prefix, or the path of a file beside the shard.
- * @throws LabError("bad-input") with one sentence when there is none
+ * @throws LabError("bad-input") if the cell holds none
  */
 export function pictureBytes(cell: unknown, find: FindFile, what = "picture"): PictureBytes {
   if (cell === null || cell === undefined) throw bad(`the ${what} is null`);
@@ -22,7 +22,7 @@ export function pictureBytes(cell: unknown, find: FindFile, what = "picture"): P
   throw bad(`the ${what} has neither bytes nor a path`);
 }
 
-/** Whether a text is an encoded picture and not a path: base64 that begins as a picture of a known format does. */
+/** Whether a text is an encoded picture and not a path: base64 with the first bytes of a known format. */
 export function isBase64Picture(text: string): boolean {
   return /^data:[^,]{0,100}?base64,/.test(text) || BASE64_PICTURE.test(text.slice(0, 64));
 }
@@ -34,7 +34,7 @@ function fromText(text: string, find: FindFile, what: string): PictureBytes {
   if (isBase64Picture(text)) return fromBase64(text.replace(/^data:[^,]{0,100}?base64,/, ""), what);
   const file = find(text);
   if (file !== undefined) return { length: file.size, read: (start, end) => file.read(start, end) };
-  throw bad(`the ${what} is not in the shard, only its path ${quote(text, 80)}, and no such file lies beside it`);
+  throw bad(`the ${what} is not in the shard, only its path ${quote(text, 80)}, and that file does not exist`);
 }
 
 function fromBase64(text: string, what: string): PictureBytes {

@@ -2,9 +2,8 @@ import { Lru } from "../../bytes/lru.ts";
 import type { ImageDecoder, RegionSample, RgbImage } from "../sample.ts";
 
 /**
- * Decoded pictures, the least recently used ones given up first. Two rows of the same picture share one entry, and a
- * picture asked for twice while it is decoded is decoded once.
- * @param maxBytes bytes of pixels kept; a single larger picture is still returned, then dropped
+ * LRU cache of decoded pictures. Rows with the same picture share one entry; concurrent requests decode it once.
+ * @param maxBytes maximum bytes of pixels; a larger picture is returned but not cached
  */
 export function pictureCache(
   decoder: ImageDecoder,

@@ -2,26 +2,26 @@ import { toHex } from "../../bytes/hash.ts";
 import { LabError } from "../../errors.ts";
 import { type ImageHeader, isCutOff, type PictureBytes, readImageHeader } from "./image-header.ts";
 
-/** Bytes taken from the head, middle and end of a picture to name it. */
+/** Bytes from the head, middle and end of a picture that make its id. */
 const SAMPLE = 4096;
 const MIN_SIDE = 10;
 
-/** A picture of a row after looking at its header: everything an index needs without its pixels. */
+/** A picture of a row from its header, without pixels. */
 export interface PictureProbe extends ImageHeader {
   readonly imageId: string;
 }
 
 /**
- * Reads a picture's header and names it. `imageId` is the SHA-256 (first 16 hexadecimal digits) of its length and
- * its first, middle and last 4 KiB (all of a bitmap): two encoded pictures that agree in all of these are taken for the same, and an
- * index over gigabytes of pictures reads a few megabytes.
- * @throws LabError("bad-input") when it cannot be decoded, is cut off, or is under 10 pixels in a direction
+ * Reads a picture's header and computes its id. `imageId` is the SHA-256 (first 16 hexadecimal digits) of its length and
+ * its first, middle and last 4 KiB (all bytes of a BMP). Pictures with the same id are treated as equal; an index over
+ * gigabytes of pictures reads a few megabytes.
+ * @throws LabError("bad-input") when it cannot be decoded, is truncated, or has a side under 10 pixels
  */
 export async function probePicture(picture: PictureBytes): Promise<PictureProbe> {
   const { length } = picture;
   const small = length <= 3 * SAMPLE;
   const head = await picture.read(0, small ? length : SAMPLE);
-  // The head is asked for again by the header parser; it is answered from here.
+  // The header parser reads the head again; it is cached here.
   const header = await readImageHeader({
     length,
     read: async (start, end) => (end <= head.length ? head.subarray(start, end) : picture.read(start, end)),
@@ -40,7 +40,7 @@ export async function probePicture(picture: PictureBytes): Promise<PictureProbe>
   return { ...header, imageId: await nameOf(length, parts) };
 }
 
-/** The bytes that name a picture. A bitmap is not compressed, so that a change stays where it is: all of it counts. */
+/** The bytes that make a picture's id. A BMP is not compressed, so a local change affects few bytes: all bytes count. */
 async function samples(picture: PictureBytes, mime: ImageHeader["mime"], head: Uint8Array): Promise<Uint8Array[]> {
   const { length } = picture;
   if (length === head.length) return [head];

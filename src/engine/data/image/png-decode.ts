@@ -1,4 +1,4 @@
-/** PNG decoded within bounds: what its header states is checked before anything is unpacked, and holds while it is. */
+/** PNG decoder with bounds checks: the declared size is validated before and enforced during unpacking. */
 import { type DecodedPng, decode } from "fast-png";
 import { Unzlib } from "fflate";
 import { viewOf } from "../../bytes/memory.ts";
@@ -9,9 +9,9 @@ import { isPngHead, pngBytes, pngProblem } from "./png-header.ts";
 const IDAT = 0x49444154;
 /** IHDR, PLTE, tRNS, IDAT, IEND. */
 const NEEDED = [0x49484452, 0x504c5445, 0x74524e53, IDAT, 0x49454e44];
-/** Input bytes inflated at a time, so that a bomb is noticed early. */
+/** Input bytes inflated at a time, so that a decompression bomb is detected early. */
 const PIECE = 2 ** 14;
-/** Most bytes that pixels unpack to; decoding holds them three times. */
+/** Maximum unpacked bytes; decoding holds them three times. */
 const MAX_BYTES = 2 ** 27;
 
 export function isPng(bytes: Uint8Array): boolean {
@@ -20,19 +20,19 @@ export function isPng(bytes: Uint8Array): boolean {
 
 /**
  * Decodes a PNG of at most 2^25 pixels and 128 MiB.
- * @param whose what the picture is, for messages: "mask's", "picture's"
- * @throws LabError("bad-input") when it is damaged, too large, or holds other pixels than its header states
+ * @param whose owner for messages: "mask's", "picture's"
+ * @throws LabError("bad-input") when it is damaged, too large, or inconsistent with its header
  */
 export function decodePng(bytes: Uint8Array, whose: string): DecodedPng {
   const bad = (what: string, cause?: unknown): LabError =>
     new LabError("bad-input", `the ${whose} PNG ${what}`, { cause });
-  if (!isPng(bytes)) throw bad("is cut off or none");
+  if (!isPng(bytes)) throw bad("is truncated or not a PNG");
   const problem = pngProblem(bytes);
   if (problem !== undefined) throw bad(`header ${problem}`);
   const view = viewOf(bytes);
   const [width, height] = [view.getUint32(16), view.getUint32(20)];
   const size = `${width} x ${height}`;
-  if (width < 1 || height < 1 || width * height > MAX_MASK_PIXELS) throw bad(`states an impossible size of ${size}`);
+  if (width < 1 || height < 1 || width * height > MAX_MASK_PIXELS) throw bad(`declares an impossible size of ${size}`);
   const expected = pngBytes(bytes);
   if (expected > MAX_BYTES) throw bad(`unpacks to ${expected} bytes, more than the ${MAX_BYTES} allowed`);
   let unpacked = 0;
@@ -40,7 +40,7 @@ export function decodePng(bytes: Uint8Array, whose: string): DecodedPng {
     unpacked += piece.length;
     if (unpacked > expected) throw bad(`holds more than its ${size} pixels`);
   });
-  // Nothing but what the pixels need: other chunks may unpack to anything.
+  // Only chunks that the pixels need: others may unpack to any size.
   const pixels = new Uint8Array(bytes.length);
   pixels.set(bytes.subarray(0, 8));
   let kept = 8;

@@ -1,16 +1,15 @@
-/** Bitmaps as masks: which lists of numbers are one, and which of their pixels are foreground. */
+/** Bitmaps as masks: recognises lists of numbers that are bitmaps, and their foreground. */
 import { isNumbers, type PictureSize } from "./mask-items.ts";
 import { encodeRle, type Rle } from "./rle.ts";
 
-/** Pixels row by row, of any numbers; true and false count as 1 and 0. */
+/** Row-major numbers; true and false count as 1 and 0. */
 export interface Bitmap extends PictureSize {
   readonly values: ArrayLike<number | bigint | boolean | null>;
 }
 
 /**
- * Rows of numbers as a bitmap: as many rows as the picture is high and as wide, or rows of one length that hold only 0
- * and 1. Several rows exactly as wide as the picture are one as well, of another height. Undefined for anything else,
- * such as polygons.
+ * Rows of numbers as a bitmap: rows of the picture's size, rows of equal length that hold only 0 and 1, or several rows
+ * of the picture's width (a bitmap of another height). Undefined for other lists, such as polygons.
  */
 export function bitmapOf(rows: readonly unknown[], { height, width }: PictureSize): Bitmap | undefined {
   const [first] = rows;
@@ -25,8 +24,8 @@ export function bitmapOf(rows: readonly unknown[], { height, width }: PictureSiz
 }
 
 /**
- * A bitmap as RLE: whatever is above 0 is foreground; where all numbers lie from 0 to 1 and some between, they are
- * probabilities and 0.5 and more is.
+ * A bitmap as RLE: values above 0 are foreground. If all values are in 0..1 and some strictly between, they are
+ * probabilities, and values from 0.5 are foreground.
  */
 export function bitmapRle({ values, height, width }: Bitmap): Rle {
   const numbers = Float64Array.from(values as ArrayLike<unknown>, Number);

@@ -1,4 +1,4 @@
-/** Takes the mask column of a row apart into one item per mask. */
+/** Splits the mask column of a row into one item per mask. */
 import { parseJson } from "../../bytes/json.ts";
 import { isBase64Picture } from "../image/picture-bytes.ts";
 
@@ -9,9 +9,9 @@ export interface PictureSize {
 }
 
 /**
- * The masks of a row, still as they stand: one for a struct, one per item for a list or a struct of lists. Null items
- * stay in place, so that the index of a mask keeps its meaning. Undefined when the row has no mask at all.
- * @param size what tells a list of bitmap rows from a list of flat bitmaps
+ * The masks of a row, not decoded: one for a struct, one per item for a list or a struct of lists. Null items stay in
+ * place, so that indices of masks are stable. Undefined if the row has no mask.
+ * @param size picture size, which distinguishes a list of bitmap rows from a list of flat bitmaps
  */
 export function splitMasks(cell: unknown, size: PictureSize): unknown[] | undefined {
   if (cell === null || cell === undefined) return undefined;
@@ -29,7 +29,7 @@ export function splitMasks(cell: unknown, size: PictureSize): unknown[] | undefi
   return (counts as unknown[]).map((item, at) => ({ counts: item, size: (sizes as unknown[])[at] }));
 }
 
-/** Text: run lengths or polygons as JSON; anything else stays one item, whose reading gives the sentence. */
+/** Text: run lengths or polygons as JSON; other text stays one item, and reading it gives the error. */
 function splitText(cell: string, size: PictureSize): unknown[] | undefined {
   const text = cell.trim();
   if (text === "" || text === "null") return undefined;
@@ -43,7 +43,7 @@ function splitText(cell: string, size: PictureSize): unknown[] | undefined {
 
 /**
  * Whether a list is one mask: numbers; rows of a bitmap or polygons of one object (lists of numbers); a bitmap whose
- * pixels are lists of one number. Flat bitmaps, deeper lists and anything that is no list are a mask each.
+ * pixels are lists of one number. Flat bitmaps, deeper lists and other items are one mask each.
  */
 function isOneMask(list: readonly unknown[], { height, width }: PictureSize): boolean {
   if (list.every(isNumber)) return true;
@@ -51,7 +51,7 @@ function isOneMask(list: readonly unknown[], { height, width }: PictureSize): bo
   return list.every((row) => Array.isArray(row) && row.length > 0 && row.every(isPixel));
 }
 
-/** A number of a list, true and false included; null stands for a missing one. */
+/** A number of a list, or true or false; null for a missing one. */
 export function isNumber(value: unknown): value is number | bigint | boolean | null {
   return value === null || typeof value === "number" || typeof value === "bigint" || typeof value === "boolean";
 }
@@ -61,7 +61,7 @@ export function isNumbers(value: unknown): value is (number | bigint | boolean |
   return Array.isArray(value) && value.every(isNumber);
 }
 
-/** A pixel of its own list, as pictures with one channel have. */
+/** A pixel as a list of one number, as in pictures with one channel. */
 export function isPixel(value: unknown): value is [number | bigint | boolean | null] {
   return isNumbers(value) && value.length === 1;
 }

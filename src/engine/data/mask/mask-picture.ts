@@ -1,4 +1,4 @@
-/** Masks that are stored as pictures of their own. */
+/** Masks that are stored as pictures. */
 import type { DecodedPng } from "fast-png";
 import { LabError } from "../../errors.ts";
 import { decodePng, isPng } from "../image/png-decode.ts";
@@ -8,9 +8,9 @@ import { encodeRle, type Rle } from "./rle.ts";
 
 /**
  * Mask of an encoded PNG of any depth and colour type, or of a plain TIFF. Foreground of a PNG is
- * - what is not transparent, where transparency varies and the colour does not tell more than black and white;
- * - else every colour but black; without black, every palette entry but the first;
- * - of greys with many levels that are mostly the brightest (smoothed edges), the upper half.
+ * - every opaque pixel, if transparency varies and the colours are only black and white;
+ * - else every colour except black; without black, every palette entry except the first;
+ * - for greys with many levels, mostly the brightest (smoothed edges), the upper half.
  * @throws LabError("bad-input") when it is damaged, "unsupported" for other formats
  */
 export async function readMaskPicture(bytes: Uint8Array): Promise<Rle> {
@@ -18,14 +18,14 @@ export async function readMaskPicture(bytes: Uint8Array): Promise<Rle> {
   if (!isPng(bytes)) {
     throw new LabError(
       "unsupported",
-      "the mask is a picture that is neither PNG nor TIFF; only these keep a mask without loss",
+      "the mask is a picture that is neither PNG nor TIFF; only these store a mask without loss",
     );
   }
   const png = decodePng(bytes, "mask's");
   return encodeRle(foreground(colours(png)), png.height, png.width);
 }
 
-/** Each pixel as one grey or colour number (0 is black) and whether it can be seen; `top` is the largest grey. */
+/** Each pixel as one grey or colour number (0 is black) and its visibility; `top` is the largest grey. */
 interface Colours {
   readonly value: Uint32Array;
   readonly visible: Uint8Array;
@@ -46,9 +46,9 @@ function foreground({ value, visible, top, entry }: Colours): Uint8Array {
     white += one === top || one === 0xffffff ? 1 : 0;
     if (seen.size <= LEVELS) seen.add(one);
   }
-  // A cut-out: what can be seen is the mask, unless what can be seen is itself black and one other colour.
+  // A cut-out: the visible pixels are the mask, unless they are black and one other colour.
   if (hidden > 0 && hidden < value.length && !(seen.size === 2 && seen.has(0))) return visible;
-  // Labels of many things are all shades, edges only here and there.
+  // Label maps use many grey levels; smoothed edges use few.
   const smooth = seen.size > LEVELS && entry === undefined && 2 * white > shown;
   const black = seen.has(0);
   return Uint8Array.from(value, (one, at) => {
@@ -58,7 +58,7 @@ function foreground({ value, visible, top, entry }: Colours): Uint8Array {
   });
 }
 
-/** Greys from here on are shades of an edge, not labels of things. */
+/** Grey levels from which values are shades of an edge, not labels. */
 const LEVELS = 32;
 
 /** Brightness 0..1 of a grey, or of the brightest part of a colour. */
@@ -83,7 +83,7 @@ function colours(png: DecodedPng): Colours {
   const grey = channels < 3;
   for (let at = 0; at < pixels; at++) {
     const part = (channel: number): number => data[at * channels + channel] as number;
-    // Colours of 16 bits keep their upper half and a mark for what is not black.
+    // 16-bit colours keep their upper byte and a bit that marks non-black.
     const short = (channel: number): number => (depth === 16 ? Math.ceil(part(channel) / 257) : part(channel));
     value[at] = grey ? part(0) : (short(0) << 16) | (short(1) << 8) | short(2);
     if (channels % 2 === 0) visible[at] = part(channels - 1) * 2 > top ? 1 : 0;

@@ -1,10 +1,10 @@
-/** Masks as COCO polygons, for tools that take nothing else. */
+/** Masks as COCO polygons, for tools that need them. */
 import { traceOutlines } from "./outline.ts";
 
 /**
- * Polygons [x0, y0, x1, y1, …] along pixel edges whose union is exactly the mask, also in `rleFromPolygons`. COCO knows no
- * holes, so a part with a hole is cut into two by a vertical line through it, as often as needed.
- * @param mask row-major, any value but 0 is foreground
+ * Polygons [x0, y0, x1, y1, …] along pixel edges whose union is exactly the mask, also in `rleFromPolygons`. COCO has no
+ * holes, so a part with a hole is cut by vertical lines through its holes.
+ * @param mask row-major, any value except 0 is foreground
  */
 export function maskPolygons(mask: Uint8Array, width: number, height: number): number[][] {
   const polygons: number[][] = [];
@@ -33,7 +33,7 @@ function columns(mask: Uint8Array, width: number, height: number, from: number, 
   return part;
 }
 
-/** Positive for outlines with the foreground inside, as `traceOutlines` turns them; negative for holes. */
+/** Signed area: positive for outlines of foreground, negative for holes, in the orientation of `traceOutlines`. */
 function signedArea(points: Int32Array): number {
   let sum = 0;
   for (let at = 0; at < points.length; at += 2) {

@@ -1,4 +1,4 @@
-/** One mask in any of the forms in use, as run lengths. */
+/** Reads one mask in any supported form as run lengths. */
 import { LabError, quote } from "../../errors.ts";
 import { isBase64Picture, pictureBytes } from "../image/picture-bytes.ts";
 import type { FindFile } from "../siblings.ts";
@@ -8,7 +8,7 @@ import { isNumber, isNumbers, isPixel, type PictureSize } from "./mask-items.ts"
 import { readMaskPicture } from "./mask-picture.ts";
 import { parseRle, type Rle, rleFromPolygons } from "./rle.ts";
 
-/** What a mask is read with. */
+/** Context for reading a mask. */
 export interface MaskContext extends PictureSize {
   readonly find: FindFile;
 }
@@ -24,7 +24,7 @@ export async function readMask(item: unknown, context: MaskContext): Promise<Rle
   if (isBinaryCell(item)) return readBytes(await item.read(), context);
   if (typeof item === "string") {
     if (isBase64Picture(item)) return readMaskPicture(await whole(item, find));
-    // The compressed counts alone: a mask of the picture's size. Paths hold characters that counts do not.
+    // Compressed counts without a size: a mask of the picture's size. Paths hold characters that counts do not.
     if (/^[0-o]+$/.test(item)) return parseRle({ counts: item, size: [height, width] });
     return readMaskPicture(await whole(item, find));
   }
@@ -44,7 +44,7 @@ async function whole(cell: unknown, find: FindFile): Promise<Uint8Array> {
   return picture.read(0, picture.length);
 }
 
-/** First bytes of pictures that a mask may be stored as. */
+/** First bytes of supported mask pictures. */
 const MAGICS = [
   [0x89, 0x50, 0x4e, 0x47],
   [0xff, 0xd8, 0xff],

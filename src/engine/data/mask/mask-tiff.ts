@@ -1,22 +1,21 @@
-/** Masks as TIFF, the form in which Pillow, and `datasets` with it, keeps palettes, 32-bit integers and floats. */
+/** Masks as TIFF, the format in which Pillow and `datasets` store palettes, 32-bit integers and floats. */
 import { viewOf } from "../../bytes/memory.ts";
 import { LabError } from "../../errors.ts";
 import type { Bitmap } from "./mask-bitmap.ts";
 import { checkMaskSize } from "./rle.ts";
 
-/** Most entries of a directory, and most strips: a strip has a row at least. */
+/** Maximum entries of a directory, and maximum strips. */
 const MAX_ENTRIES = 1000;
 const MAX_STRIPS = 2 ** 16;
 
-/** Whether bytes begin as a TIFF does. */
+/** Whether bytes begin with a TIFF signature. */
 export function isTiff(bytes: Uint8Array): boolean {
   const head = String.fromCharCode(...bytes.subarray(0, 4));
   return head === "II*\u0000" || head === "MM\u0000*";
 }
 
 /**
- * Pixels of the first picture of a TIFF without compression and with one number a pixel; a palette's entries stand for
- * themselves.
+ * Pixels of the first picture of an uncompressed TIFF with one number per pixel; palette entries are used as indices.
  * @throws LabError("bad-input") when it is damaged, "unsupported" for other kinds
  */
 export function readTiffMask(bytes: Uint8Array): Bitmap {
@@ -46,7 +45,7 @@ function read(bytes: Uint8Array): Bitmap {
       view.getUint16(at + 2, little),
       view.getUint32(at + 4, little),
     ];
-    // Short and long numbers; the few that fit stand in the entry itself.
+    // Short and long numbers; values that fit are stored in the entry.
     if ((type !== 3 && type !== 4) || count > MAX_STRIPS) continue;
     const size = type === 3 ? 2 : 4;
     const from = count * size <= 4 ? at + 8 : view.getUint32(at + 8, little);
@@ -67,7 +66,7 @@ function read(bytes: Uint8Array): Bitmap {
     ![1, 8, 16, 32].includes(bits) ||
     (format === 3 && bits !== 32)
   ) {
-    throw new LabError("unsupported", "the mask's TIFF is compressed or has several numbers a pixel; write it as PNG");
+    throw new LabError("unsupported", "the mask's TIFF is compressed or has several channels; write it as PNG");
   }
   const strips = tags.get(STRIPS) ?? [];
   const rows = Math.min(height, one(ROWS, height));
@@ -86,7 +85,7 @@ function read(bytes: Uint8Array): Bitmap {
     const start = strip + (y % rows) * line;
     for (let x = 0; x < width; x++) {
       const value = pixel(start, x);
-      // Where 0 is white, as faxes have it.
+      // WhiteIsZero, as in fax images.
       values[y * width + x] = white ? (value === 0 ? 1 : 0) : value;
     }
   }

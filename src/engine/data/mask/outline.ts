@@ -3,8 +3,8 @@ const STEP_X = [1, 0, -1, 0] as const;
 const STEP_Y = [0, 1, 0, -1] as const;
 
 /**
- * Closed outlines of a mask along pixel edges, foreground on the right of the direction of travel; holes run the
- * other way round, so that the even-odd rule fills exactly the foreground.
+ * Closed outlines of a mask along pixel edges, foreground on the right of the direction of travel; holes run in the other
+ * direction, so that the even-odd rule fills exactly the foreground.
  *
  * @param mask row-major pixels, length width * height; any value but 0 is foreground
  * @returns per outline its corner points [x0, y0, x1, y1, …] in pixel-edge coordinates, 0..width and 0..height
@@ -12,7 +12,7 @@ const STEP_Y = [0, 1, 0, -1] as const;
 export function traceOutlines(mask: ArrayLike<number>, width: number, height: number): Int32Array<ArrayBuffer>[] {
   const inside = (x: number, y: number): boolean =>
     x >= 0 && y >= 0 && x < width && y < height && mask[y * width + x] !== 0;
-  // Every closed outline has a stretch that runs east above a foreground pixel: those are the starts.
+  // Every closed outline has an edge that runs east above a foreground pixel: these edges are the starts.
   const seen = new Uint8Array(width * height);
   const outlines: Int32Array<ArrayBuffer>[] = [];
   for (let y = 0; y < height; y++) {

@@ -1,7 +1,7 @@
 import { LabError } from "../../errors.ts";
 import { canonicalRuns, type Rle, rleFromRuns, rleRuns } from "./rle-runs.ts";
 
-/** Pixel counts of a pair of masks. `iou` is 0 when the union is empty: predicting nothing must not pay. */
+/** Pixel counts of a pair of masks. `iou` is 0 if the union is empty, so that empty predictions earn nothing. */
 export interface MaskIou {
   readonly intersection: number;
   readonly union: number;
@@ -10,9 +10,9 @@ export interface MaskIou {
 }
 
 /**
- * Intersection over union of two masks of one size, both as RLE or both as pixels (any value but 0 is foreground).
+ * Intersection over union of two masks of one size, both as RLE or both as pixels (any value except 0 is foreground).
  * Pixels of one mask must be in the same order as those of the other.
- * @throws LabError("bad-input") when the sizes differ (the reference answers -1 there, which is no score)
+ * @throws LabError("bad-input") when the sizes differ (the reference code returns -1)
  */
 export function maskIou(a: Rle, b: Rle): MaskIou;
 export function maskIou(a: ArrayLike<number>, b: ArrayLike<number>): MaskIou;
@@ -88,7 +88,7 @@ function sameSize(a: Rle, b: Rle): void {
   }
 }
 
-/** Walks two masks of equal length together; `visit` gets every stretch over which neither changes colour. */
+/** Walks two masks of equal length; `visit` receives every range over which neither changes. */
 function sweep(
   a: readonly number[],
   b: readonly number[],

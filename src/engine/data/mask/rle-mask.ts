@@ -85,7 +85,7 @@ export function rleBox(rle: Rle): [number, number, number, number] {
     if ((index & 1) === 1 && run > 0) {
       const last = position + run - 1;
       const [x0, x1] = [Math.floor(position / height), Math.floor(last / height)];
-      // A run over a column border holds the foot of one column and the head of the next: full height.
+      // A run that crosses a column border contains the bottom of one column and the top of the next: full height.
       const [y0, y1] = x0 === x1 ? [position % height, last % height] : [0, height - 1];
       left = Math.min(left, x0);
       right = Math.max(right, x1);

@@ -2,15 +2,15 @@ import { LabError } from "../../errors.ts";
 import { mergeRles } from "./rle-compare.ts";
 import { canonicalRuns, checkMaskSize, type Rle, rleFromRuns } from "./rle-runs.ts";
 
-/** The outline is walked on a grid this much finer than the pixels (cocoapi, maskApi). */
+/** Subdivision of the grid on which the outline is rasterised (cocoapi, maskApi). */
 const SCALE = 5;
-/** Most outline points of one object; far beyond any annotation, small enough to walk. */
+/** Maximum outline points of one object, far above any annotation. */
 const MAX_OUTLINE = 2 ** 22;
 
 /**
- * Mask of one object given as polygons [x0, y0, x1, y1, …] in pixels, united, equal to the reference C code pixel by
- * pixel (a canvas fill is not). Parts may reach outside the picture.
- * @throws LabError("bad-input") for an odd number of coordinates, fewer than three points or absurd coordinates
+ * Mask of one object as the union of polygons [x0, y0, x1, y1, …] in pixels, equal to the reference C code pixel by pixel
+ * (a canvas fill is not). Parts may extend beyond the picture.
+ * @throws LabError("bad-input") for an odd number of coordinates, fewer than three points or impossible coordinates
  */
 export function rleFromPolygons(polygons: readonly (readonly number[])[], height: number, width: number): Rle {
   checkMaskSize(height, width);
@@ -25,7 +25,7 @@ export function rleFromPolygons(polygons: readonly (readonly number[])[], height
   return united(parts);
 }
 
-/** Parts of one object united, two and two, so that no run is gone through more than a few times. */
+/** Union of the parts of one object, pairwise, so that the work is n log n. */
 function united(parts: readonly Rle[]): Rle {
   if (parts.length <= 1) return parts[0] as Rle;
   const half = parts.length >> 1;
@@ -34,7 +34,7 @@ function united(parts: readonly Rle[]): Rle {
 
 /**
  * Mask of a box [x, y, width, height] in pixels, with the rounding of the reference code.
- * @throws LabError("bad-input") for absurd coordinates or sizes
+ * @throws LabError("bad-input") for impossible coordinates or sizes
  */
 export function rleFromBox(box: readonly [number, number, number, number], height: number, width: number): Rle {
   checkMaskSize(height, width);
@@ -43,7 +43,7 @@ export function rleFromBox(box: readonly [number, number, number, number], heigh
   return rasterise([x, y, x, y1, x1, y1, x1, y], height, width, { left: MAX_OUTLINE });
 }
 
-/** Walks the outline at SCALE and notes, per column centre it crosses, the row below which the colour changes. */
+/** Follows the outline at SCALE and records, per crossed column centre, the row below which the mask changes. */
 function rasterise(polygon: readonly number[], height: number, width: number, budget: { left: number }): Rle {
   const [u, v] = outline(polygon, budget);
   const crossings: number[] = [];
@@ -63,17 +63,17 @@ function rasterise(polygon: readonly number[], height: number, width: number, bu
     before = at;
     return run;
   });
-  // Two crossings at one place cancel, which is what joining around a zero-length run does.
+  // Two crossings at one position cancel, like joining runs around a zero-length run.
   return rleFromRuns(canonicalRuns(runs), height, width);
 }
 
-/** All grid points of the closed outline, edge by edge in the direction of travel; they are taken off the budget. */
+/** All grid points of the closed outline, edge by edge; they are deducted from the budget. */
 function outline(polygon: readonly number[], budget: { left: number }): [Int32Array, Int32Array] {
   const points = polygon.length / 2;
   const grid = polygon.map((coordinate) => {
     const scaled = Math.trunc(SCALE * coordinate + 0.5);
     if (!(Math.abs(scaled) < MAX_OUTLINE)) {
-      throw new LabError("bad-input", `a polygon has the coordinate ${coordinate}, which no picture holds`);
+      throw new LabError("bad-input", `a polygon has the impossible coordinate ${coordinate}`);
     }
     return scaled;
   });
@@ -88,7 +88,7 @@ function outline(polygon: readonly number[], budget: { left: number }): [Int32Ar
   }
   budget.left -= total;
   if (budget.left < 0) {
-    throw new LabError("bad-input", `the outline of the mask has more than ${MAX_OUTLINE} steps, too many to walk`);
+    throw new LabError("bad-input", `the outline of the mask has more than ${MAX_OUTLINE} steps`);
   }
   const u = new Int32Array(total);
   const v = new Int32Array(total);

@@ -9,19 +9,19 @@ export interface Rle {
   readonly counts: string;
 }
 
-/** Largest mask, and picture, that is decoded: 2^25 pixels, a frame of 7,680 x 4,320. Checked before anything is allocated. */
+/** Maximum pixels of a mask or picture: 2^25, a frame of 7,680 x 4,320. Checked before allocation. */
 export const MAX_MASK_PIXELS = 2 ** 25;
 
-/** Longest text of a mask; runs of no length, which are legal, would let it be of any length. */
+/** Maximum length of a mask text; zero-length runs, which are legal, would make it unbounded. */
 const MAX_TEXT = 2 ** 24;
 
-/** Groups of five bits one number may have: six hold every run and difference up to MAX_MASK_PIXELS. */
+/** Maximum groups of five bits per number: six hold every run and difference up to MAX_MASK_PIXELS. */
 const MAX_GROUPS = 6;
 const FIRST_CHARACTER = 48;
 const LAST_CHARACTER = 111;
 
 /**
- * Height and width of a mask, checked.
+ * Validated height and width of a mask.
  * @throws LabError("bad-input") unless both are whole numbers from 1 on with a product of at most MAX_MASK_PIXELS
  */
 export function checkMaskSize(height: number, width: number): void {
@@ -38,7 +38,7 @@ export function checkMaskSize(height: number, width: number): void {
 
 /**
  * Run lengths of a compressed mask: background first, column-major, their sum is height * width.
- * Zero-length runs are kept as they stand (legal, though no encoder writes them inside a string).
+ * Zero-length runs are kept (they are legal, although encoders do not write them inside a string).
  * @throws LabError("bad-input") for a bad size, a character outside "0".."o", a string that ends inside a number,
  *   a number that is too long, a negative run or a sum that is not height * width
  */
@@ -84,8 +84,8 @@ export function rleRuns(rle: Rle): number[] {
 }
 
 /**
- * The compressed form of run lengths (background first, column-major), written as they stand.
- * @throws LabError("bad-input") for a bad size, a run that is no whole number from 0 on, or a wrong sum
+ * The compressed form of run lengths (background first, column-major), unchanged.
+ * @throws LabError("bad-input") for an invalid size, a run that is not a whole number from 0, or a wrong sum
  */
 export function rleFromRuns(runs: readonly number[], height: number, width: number): Rle {
   checkMaskSize(height, width);
@@ -99,7 +99,7 @@ export function rleFromRuns(runs: readonly number[], height: number, width: numb
     }
     total += run;
     if (total > pixels) throw sumError(`more than ${pixels}`, height, width);
-    // From the fourth run on the difference to the run of the same colour before it is written.
+    // From the fourth run on, the difference to the previous run of the same colour is written.
     let value = index > 2 ? run - (runs[index - 2] as number) : run;
     let more: boolean;
     do {
@@ -114,7 +114,7 @@ export function rleFromRuns(runs: readonly number[], height: number, width: numb
   return { size: [height, width], counts: codes.join("") };
 }
 
-/** The same mask with the runs an encoder writes: no zero-length run but the first, neighbours of one colour joined. */
+/** The canonical form: zero-length runs only at the start, adjacent runs of one colour joined. */
 export function canonicalRuns(runs: readonly number[]): number[] {
   const out: number[] = [0];
   let colour = 0;
@@ -131,7 +131,7 @@ export function canonicalRuns(runs: readonly number[]): number[] {
 }
 
 /**
- * A mask as it stands in a file, checked and in compressed form. `counts` may be the compressed text, the same as
+ * A mask from a file, validated and in compressed form. `counts` may be the compressed text, the same as
  * bytes, or a list of run lengths; `size` a list of two numbers or big integers.
  * @throws LabError("bad-input") with one sentence when it is none of these or does not decode
  */

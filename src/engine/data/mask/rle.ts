@@ -1,4 +1,4 @@
-/** COCO run-length masks: the one place the rest of the program takes the codec from. */
+/** COCO run-length masks: the public module of the codec. */
 export { type MaskIou, maskIou, maskIouCrowd, mergeRles } from "./rle-compare.ts";
 export { decodeRle, encodeRle, rleArea, rleBox, rleIsEmpty } from "./rle-mask.ts";
 export { rleFromBox, rleFromPolygons } from "./rle-polygon.ts";
