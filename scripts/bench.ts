@@ -9,9 +9,10 @@
  * last cases out, saying which; `--only` measures cases whose name contains TEXT, or one of several parted by "|"; `--processor-time` counts what the
  * process or browser used instead of what passed, which is what a crowded machine with a software adapter can tell;
  * `--card` measures the programs for graphics cards on a software adapter too, where they are slow;
- * `--write` puts the suite's table into docs/performance.md. The suite meteor counts caption pairs a second instead, and
+ * `--write` writes docs/performance/*.json and the tables made of them. The suite meteor counts caption pairs a second instead, and
  * memory prints what is held every 25 of N small steps (500).
  */
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type BenchRow, summaryOf } from "../bench/row.ts";
 import { memoryRows } from "../bench/suites/memory.ts";
@@ -22,9 +23,10 @@ import { nodePlace } from "../bench/tool/node-place.ts";
 import { isDeviceSuite, type ToolOptions, toolOptions } from "../bench/tool/options.ts";
 import type { Listener } from "../bench/tool/place.ts";
 import { rowLine } from "../bench/tool/print.ts";
-import { writeTable } from "../bench/tool/write.ts";
+import { factsName, factsText } from "../bench/tool/tables.ts";
 import { runTool } from "./lib/arguments.ts";
 import { root } from "./lib/ensure.mjs";
+import { writeGeneratedDocs } from "./lib/generated-docs.ts";
 import { openNodeDevice } from "./lib/node-gpu.ts";
 
 /** Share of the step suite's time for the first steps of fresh processes. */
@@ -69,7 +71,8 @@ async function onDevice(options: ToolOptions): Promise<void> {
     if (summary !== "") process.stderr.write(`Geometric mean ${summary}\n`);
     if (options.write && like !== undefined) {
       const facts = { suite, rows, rates, leftOut, processorTime };
-      await writeTable(join(root, "docs", "performance.md"), facts);
+      await writeFile(join(root, "docs", "performance", factsName(facts)), factsText(facts));
+      await writeGeneratedDocs();
     }
   } finally {
     await place.close();

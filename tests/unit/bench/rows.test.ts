@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { relativeError } from "../../../bench/cases/opened.ts";
 import { type BenchRow, benchRow, geometricMean, meanRatio, median, summaryOf } from "../../../bench/row.ts";
 import { rowLine } from "../../../bench/tool/print.ts";
-import { type TableFacts, tableOf, withTable } from "../../../bench/tool/write.ts";
+import { factsName, factsText, type TableFacts, tableOf, tablesPage } from "../../../bench/tool/tables.ts";
 import { inTurn } from "../../../bench/turns.ts";
 
 const NAMES = { suite: "kernels", case: "matmul", adapter: "some adapter", where: "node" } as const;
@@ -101,7 +101,6 @@ describe("a table in the page", () => {
     leftOut: ["a case: the time was up"],
     processorTime: true,
   };
-  const page = "# P\n\n## Cached decoding\n\nWords.\n\n## Kernels\n\nMore.\n";
 
   it("has the columns that a row fills, and says what was left out", () => {
     const table = tableOf(facts);
@@ -113,18 +112,19 @@ describe("a table in the page", () => {
     expect(table).toContain("Left out: a case: the time was up.");
   });
 
-  it("goes below its part of the page the first time and in its own place after", () => {
-    const once = withTable(page, facts);
-    expect(once.indexOf("### some adapter, under Node")).toBeGreaterThan(once.indexOf("Words."));
-    expect(once.indexOf("### some adapter, under Node")).toBeLessThan(once.indexOf("## Kernels"));
-    expect(withTable(once, facts)).toBe(once);
+  it("is one of a page, ordered by suite and adapter, and comes back from its JSON", () => {
     const inPage = { ...facts, rows: facts.rows.map((row) => ({ ...row, where: "chromium" as const })) };
-    expect(withTable(once, inPage).match(/^### /gm)).toHaveLength(2);
-    expect(
-      withTable(once, { ...facts, suite: "kernels" })
-        .trimEnd()
-        .endsWith("<!-- end of table -->"),
-    ).toBe(true);
+    const page = tablesPage([facts, { ...facts, suite: "kernels" }, inPage]);
+    expect(page.match(/^##+ .*$/gm)).toEqual([
+      "## A training step",
+      "## Cached decoding",
+      "### some adapter, in Chromium",
+      "### some adapter, under Node",
+      "## Kernels",
+      "### some adapter, under Node",
+    ]);
+    expect(JSON.parse(factsText(facts))).toEqual(facts);
+    expect(factsName(inPage)).toBe("decode-some-adapter-chromium.json");
   });
 
   it("marks a result that is another one's", () => {
@@ -132,11 +132,5 @@ describe("a table in the page", () => {
     const table = tableOf({ ...facts, rows: [row] });
     expect(table).toContain("| 0.50 * |");
     expect(table).toMatch(/\\\* onnxruntime-web's result differs .* group by 0\.03 of its size/);
-  });
-
-  it("is refused by a page without its heading or with a broken table", () => {
-    expect(() => withTable("# P\n", facts)).toThrow(/no heading "## Cached decoding"/);
-    const broken = withTable(page, facts).replace("<!-- end of table -->", "");
-    expect(() => withTable(broken, facts)).toThrow(/without its end mark/);
   });
 });

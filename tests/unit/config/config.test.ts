@@ -1,5 +1,3 @@
-import { readFile, writeFile } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import {
   configDifference,
@@ -11,18 +9,9 @@ import {
 } from "../../../src/engine/config/parse.ts";
 import { PRESETS, presetConfig } from "../../../src/engine/config/presets.ts";
 import type { Setting } from "../../../src/engine/config/setting.ts";
-import { settingsPage } from "../../../src/engine/config/settings-doc.ts";
 import { SETTINGS } from "../../../src/engine/config/table.ts";
 
-const PAGE = fileURLToPath(new URL("../../../docs/settings.md", import.meta.url));
-
 describe("the table of settings", () => {
-  /** Run with UPDATE_DOCS=1 to write the page anew. */
-  it("is what docs/settings.md shows", async () => {
-    if (process.env.UPDATE_DOCS === "1") await writeFile(PAGE, settingsPage());
-    expect(await readFile(PAGE, "utf8")).toBe(settingsPage());
-  });
-
   it("accepts every default and every preset", () => {
     expect(parseConfig(defaultConfig()).problems).toEqual([]);
     for (const { name } of PRESETS)

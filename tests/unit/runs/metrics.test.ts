@@ -1,16 +1,5 @@
-import { readFile, writeFile } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { metricsPage } from "../../../src/engine/runs/metrics/metric-doc.ts";
 import { describeMetric, METRICS, withAliases } from "../../../src/engine/runs/metrics/metric-table.ts";
-
-const PAGE = fileURLToPath(new URL("../../../docs/metrics.md", import.meta.url));
-
-/** Run with UPDATE_DOCS=1 to write the page anew. */
-test("docs/metrics.md is the table", async () => {
-  if (process.env.UPDATE_DOCS === "1") await writeFile(PAGE, metricsPage());
-  expect(await readFile(PAGE, "utf8")).toBe(metricsPage());
-});
 
 test("every row is found under its own name and no name has two rows", () => {
   for (const row of METRICS) {

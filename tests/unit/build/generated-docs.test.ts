@@ -1,0 +1,21 @@
+/** Generated documents are up to date; `npm run docs` regenerates them. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { root } from "../../../scripts/lib/ensure.mjs";
+import { generatedDocs } from "../../../scripts/lib/generated-docs.ts";
+
+const docs = await generatedDocs();
+
+test.each(docs.map(({ path, text }) => [path, text]))("%s is up to date", (path, text) => {
+  expect(readFileSync(join(root, path), "utf8")).toBe(text);
+});
+
+test("every kind of generated document is among them", () => {
+  expect(docs.map(({ path }) => path)).toEqual([
+    "docs/settings.md",
+    "docs/metrics.md",
+    "docs/decisions/README.md",
+    "docs/performance/tables.md",
+  ]);
+});
