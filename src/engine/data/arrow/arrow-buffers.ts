@@ -54,7 +54,7 @@ export function bufferReader(source: ByteSource, body: ArrowBody): BufferReader 
     if (unpacked > MAX_UNPACKED) {
       throw new LabError(
         "unsupported",
-        `${source.name}: a batch unpacks to more than ${MAX_UNPACKED} bytes; write it again in smaller batches`,
+        `${source.name}: a batch unpacks to more than ${MAX_UNPACKED} bytes; write the file again with smaller batches`,
       );
     }
     return unpack(source, bytes, body.codec);
