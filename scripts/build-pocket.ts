@@ -7,13 +7,12 @@
  * The model folder is written at every evaluation, so what exists can be used at any time. `--backend-module` names a
  * module that registers and selects another TensorFlow.js backend in place of WebGPU.
  */
-import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { LabError } from "../src/engine/errors.ts";
-import { writeSafetensors } from "../src/engine/formats/safetensors-write.ts";
-import { type Tensor, tf } from "../src/engine/gpu/tf.ts";
-import { openSa2va, type Sa2vaModel } from "../src/engine/model/sa2va.ts";
+import { tf } from "../src/engine/gpu/tf.ts";
+import { openSa2va } from "../src/engine/model/sa2va.ts";
 import type { Weights } from "../src/engine/model/weights/weights.ts";
 import { tensorsOf } from "../src/engine/model/weights/weights.ts";
 import { meteorScorer } from "../src/engine/rewards/caption-scorer.ts";
@@ -21,7 +20,7 @@ import { sftBatch } from "../src/engine/sft/batch.ts";
 import { type Answered, answerHeldOut, clusterInterval } from "../src/engine/sft/evaluate.ts";
 import { SFT_DEFAULTS } from "../src/engine/sft/forward.ts";
 import { SftTrainer, type SftVectors } from "../tools/pocket/trainer.ts";
-import { pocketFiles, pocketTensors } from "../tools/pocket/world/model-files.ts";
+import { pocketTensors } from "../tools/pocket/world/model-files.ts";
 import { cellWords, pocketPicture, runTowers, towerInputs } from "../tools/pocket/world/samples.ts";
 import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { root } from "./lib/ensure.mjs";
@@ -29,6 +28,7 @@ import { writeFileList } from "./lib/file-list.ts";
 import { nodeFolder } from "./lib/node-files.ts";
 import { openNodeDevice } from "./lib/node-gpu.ts";
 import { nodeWordnet } from "./lib/node-rows.ts";
+import { replaceFile, writePocket, writeTrainedPocket } from "./lib/write-pocket.ts";
 
 /** Rows are padded to these, so that shapes, pipelines and the buffer pool stay the same from step to step. */
 const SHAPE = { captionTokens: 52, segmentTokens: 24, maskTarget: "area" } as const;
@@ -93,7 +93,7 @@ await runTool(async () => {
   };
 
   const resumed = parsed.has("resume") ? readState(work) : undefined;
-  writeModel(
+  writePocket(
     out,
     pocketTensors(seed).map(({ name, shape, data }) => ({ name, shape, data: data as Float32Array })),
   );
@@ -136,7 +136,7 @@ await runTool(async () => {
     const own = trainer.weights("average");
     const signal = new AbortController().signal;
     const answers = await answerHeldOut(model, own, held, scorer, { maxNewTokens: MAX_NEW_TOKENS, signal });
-    await writeTrained(out, model, own);
+    await writeTrainedPocket(out, model, own);
     tf.dispose(Object.values(own));
     say({ heldOut: count, step: trainer.steps, ...summary(answers) });
   };
@@ -188,27 +188,6 @@ async function openBackend(module: string | undefined): Promise<() => void> {
   }
   const device = await openNodeDevice();
   return () => device.check();
-}
-
-function writeModel(out: string, tensors: { name: string; shape: readonly number[]; data: Float32Array }[]): void {
-  for (const [name, text] of Object.entries(pocketFiles())) writeFileSync(join(out, name), text);
-  replaceFile(join(out, "model.safetensors"), writeSafetensors(tensors, { format: "pt" }));
-  writeFileList(out);
-}
-
-async function writeTrained(out: string, model: Sa2vaModel, own: Readonly<Record<string, Tensor>>): Promise<void> {
-  const tensors = [];
-  for (const [name, tensor] of [...tensorsOf(model.frozen), ...model.base]) {
-    const values = (await (own[name] ?? tensor).data()) as Float32Array;
-    tensors.push({ name, shape: tensor.shape, data: Float32Array.from(values) });
-  }
-  writeModel(out, tensors);
-}
-
-/** A reader never sees half a file. */
-function replaceFile(path: string, bytes: Uint8Array): void {
-  writeFileSync(`${path}.new`, bytes);
-  renameSync(`${path}.new`, path);
 }
 
 function writeState(work: string, state: SftVectors): void {

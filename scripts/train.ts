@@ -3,12 +3,14 @@
  *
  *   npm run train -- [--shards DIR…] [--model DIR | --checkpoint ADDRESS] [--hub URL] [--preset NAME] [--steps N] [--seed S] [--mode rl|sft]
  *                    [--loops both|1|2] [--config FILE] [--set NAME=VALUE]… [--save-steps N] [--eval-steps N] [--eval-rows N] [--adapter DIR]
- *                    [--resume RUN] [--judge URL] [--judge-model NAME] [--judge-kind questions|dlc]
+ *                    [--first-evaluation RUN] [--resume RUN] [--judge URL] [--judge-model NAME] [--judge-kind questions|dlc]
  *                    [--judge-questions FILE] [--allow-judge ORIGIN] [--allow-custom-reward] [--storage KIND] [--tower-storage KIND] [--cache DIR] --out DIR [--json]
  *
  * --resume goes on with the run's own settings: --steps then is its length in all from now on, any other setting that is
  * named must be the run's own. A judge or custom reward that comes from a file or a resumed run is used only when the
  * command line names it or allows it with --allow-judge ORIGIN or --allow-custom-reward.
+ * --first-evaluation takes the evaluation of the start over from a run folder that began alike: it differs at most in its
+ * seed and in settings of the update.
  * --set gives any setting of docs/settings.md, also under the name of TRL or of the design notes, and wins over flags and
  * file; such a name is an option as well (--kl_coef 0.1). Unless --eval-steps and --eval-rows or their namesakes in
  * --config say otherwise, at least 64 held-out rows are scored at the start, about five times on the way, at steps that
@@ -17,7 +19,7 @@
  * or --set judgeUrl names, and nowhere else. --cache keeps converted checkpoints
  * and, as far as the setting featureDisk allows, frozen features in DIR.
  */
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { SETTING_KEYS } from "../src/engine/config/parse.ts";
 import type { LabConfig } from "../src/engine/config/table.ts";
 import { LabError, quote } from "../src/engine/errors.ts";
@@ -25,6 +27,8 @@ import { openAgain } from "../src/engine/gpu/runtime/device.ts";
 import { ModelCache } from "../src/engine/loading/model-cache.ts";
 import { storageChoice, storageText } from "../src/engine/loading/storage-settings.ts";
 import { rewardScorer } from "../src/engine/rewards/scorer.ts";
+import type { FirstEvaluation } from "../src/engine/rl/run/first-evaluation.ts";
+import { readEvaluations } from "../src/engine/runs/evaluations.ts";
 import { openRun } from "../src/engine/runs/run-folder.ts";
 import { Session } from "../src/engine/session/session.ts";
 import type { RunStore } from "../src/engine/storage/store.ts";
@@ -61,6 +65,7 @@ const OPTIONS = {
   "tower-storage": { takes: 1 },
   cache: { takes: 1 },
   adapter: { takes: 1 },
+  "first-evaluation": { takes: 1 },
   "eval-rows": { takes: 1 },
   resume: { takes: 1 },
   out: { takes: 1 },
@@ -129,7 +134,7 @@ async function taskOf(
 
 /** A run that goes on keeps its settings; another value on the command line would be passed over. */
 function refuseOtherSettings(parsed: Parsed, given: Partial<LabConfig>, own: LabConfig): void {
-  for (const option of ["preset", "adapter"]) {
+  for (const option of ["preset", "adapter", "first-evaluation"]) {
     if (!parsed.has(option)) continue;
     throw new LabError("bad-input", `--resume continues with the run's settings; leave --${option} out`, {
       subject: option,
@@ -144,6 +149,17 @@ function refuseOtherSettings(parsed: Parsed, given: Partial<LabConfig>, own: Lab
     `--resume keeps the run's settings: ${other} is ${quote(own[other])} there, not ${quote(given[other])}; leave it out or start a new run`,
     { subject: other },
   );
+}
+
+/** The first evaluation of another run, where one is named. @throws LabError naming what that folder lacks */
+async function firstEvaluation(parsed: Parsed): Promise<FirstEvaluation | undefined> {
+  const folder = one(parsed, "first-evaluation");
+  if (folder === undefined) return undefined;
+  const [other, id] = [nodeStore(dirname(folder)), basename(folder)];
+  const manifest = (await openRun(other, id)).manifest();
+  const [evaluation] = await readEvaluations(other, id);
+  if (evaluation !== undefined) return { manifest, evaluation };
+  throw new LabError("bad-input", `${folder} has no evaluation to take over`, { subject: folder });
 }
 
 /** What the page keeps in the browser's storage: converted checkpoints and frozen features. */
@@ -211,7 +227,7 @@ await runTool(async () => {
     const created = new Date().toISOString();
     const run =
       resume === undefined
-        ? await session.start(config, list, one(parsed, "preset") ?? "demo", created)
+        ? await session.start(config, list, one(parsed, "preset") ?? "demo", created, await firstEvaluation(parsed))
         : await session.resume(resume.id, list, resume.steps);
     say(`run ${run.manifest.id}, ${run.trainRows} training rows, from step ${run.resumedAt}`);
     const stop = (): void => session.trainer?.control.stop();

@@ -115,7 +115,7 @@ function mean(values: readonly number[]): number {
 }
 
 /** Three decimals with their sign; what rounds to 0 has none. */
-function signed(value: number): string {
+export function signed(value: number): string {
   const digits = Math.abs(value).toFixed(3);
   return Number(digits) === 0 ? digits : `${value > 0 ? "+" : "−"}${digits}`;
 }

@@ -40,6 +40,7 @@ describe("groups at once", () => {
     ["the moving average as reference, two passes", { reference: "ema", iterations: 2 }],
     ["candidates, recomputed blocks", { maskPolicy: "candidates", recompute: true, maskAnchor: "truth" }],
     ["noise on [SEG], no reference", { maskPolicy: "embedding", beta: 0, maskAnchor: "none" }],
+    ["distinct proposals, as many as a group has", { maskPolicy: "proposals", embeddingSigma: 2, maskAnchor: "none" }],
     ["imitation, loss by tokens", { maskPolicy: "imitation", lossType: "dapo", entropyCoefficient: 0.01 }],
   ] as const)("leave a step as it is: %s", async (_, changes) => {
     const [apart, together] = await bothWays(changes);

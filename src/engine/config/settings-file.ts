@@ -15,16 +15,26 @@ const MAX_TOKENS = 20_000;
  * @throws LabError("bad-input") naming the file, and the line if known
  */
 export function readSettingsFile(text: string, name: string): Readonly<Record<string, unknown>> {
-  if (text.length > MAX_LENGTH) throw refused(name, `has ${text.length} characters, too many for settings`);
-  const json = /^\uFEFF?\s*[[{"]/.test(text) || /\.json$/i.test(name);
-  const value = json ? readJson(text, name) : readYaml(text, name);
-  if (value === null) throw new LabError("bad-input", `${name} holds no settings`, { subject: name });
-  if (!isRecord(value)) throw refused(name, "is not an object of settings");
+  const value = readRecordFile(text, name);
   // A run.json has its settings under "config".
   const settings = isRecord(value.config) ? withOlderMeaning(value.config) : value;
   const nested = Object.keys(settings).find((key) => isRecord(settings[key]));
   if (nested !== undefined) throw refused(name, `has names below ${quote(nested)}, but no setting has parts`);
   return settings;
+}
+
+/**
+ * The object that a JSON or YAML file holds, of any shape.
+ * @param name of the file, for messages
+ * @throws LabError("bad-input") naming the file, and the line if known
+ */
+export function readRecordFile(text: string, name: string): Readonly<Record<string, unknown>> {
+  if (text.length > MAX_LENGTH) throw refused(name, `has ${text.length} characters, too many for settings`);
+  const json = /^\uFEFF?\s*[[{"]/.test(text) || /\.json$/i.test(name);
+  const value = json ? readJson(text, name) : readYaml(text, name);
+  if (value === null) throw new LabError("bad-input", `${name} holds no settings`, { subject: name });
+  if (!isRecord(value)) throw refused(name, "is not an object of settings");
+  return value;
 }
 
 function readJson(text: string, name: string): unknown {

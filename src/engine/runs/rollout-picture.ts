@@ -17,22 +17,32 @@ const PREDICTED = [255, 140, 0] as const;
 /** Where there is no picture. */
 const GROUND = 24;
 
-/**
- * Tiles from left to right: the row's mask in green; then a rollout each, its mask in orange with the outline of the row's
- * mask in green.
- * @param photo of the masks' size; null draws the masks alone
- */
+/** The row's mask, then the mask of each rollout. @param photo of the masks' size; null draws the masks alone */
 export function groupPicture(group: GroupRecord, photo: RgbImage | null): EventImage {
   const rollouts = group.rollouts.slice(0, MOST);
-  const [rows, columns] = rollouts[0]?.givenMask.size ?? [1, 1];
+  const given = rollouts[0]?.givenMask ?? null;
+  return maskTiles(
+    given,
+    rollouts.map(({ predictedMask }) => predictedMask),
+    photo,
+  );
+}
+
+/**
+ * Tiles from left to right: the true mask in green; then each of the others in orange, with the outline of the true one
+ * in green.
+ * @param photo of the masks' size; null draws the masks alone
+ */
+export function maskTiles(truth: Rle | null, masks: readonly (Rle | null)[], photo: RgbImage | null): EventImage {
+  const [rows, columns] = truth?.size ?? [1, 1];
   const scale = TILE / Math.max(rows, columns);
   const [height, width] = [Math.max(1, Math.round(rows * scale)), Math.max(1, Math.round(columns * scale))];
   const picture = photo !== null && photo.width === columns && photo.height === rows ? photo : null;
-  const total = width * (rollouts.length + 1);
+  const total = width * (masks.length + 1);
   const data = new Uint8Array(total * height * 3);
-  const given = tileOf(rollouts[0]?.givenMask ?? null, width, height);
-  for (let tile = 0; tile <= rollouts.length; tile++) {
-    const predicted = tile === 0 ? null : tileOf(rollouts[tile - 1]?.predictedMask ?? null, width, height);
+  const given = tileOf(truth, width, height);
+  for (let tile = 0; tile <= masks.length; tile++) {
+    const predicted = tile === 0 ? null : tileOf(masks[tile - 1] ?? null, width, height);
     for (let y = 0; y < height; y++) {
       for (let x = 0; x < width; x++) {
         const at = y * width + x;

@@ -15,6 +15,7 @@ import type { Sa2vaModel } from "../model/sa2va.ts";
 import { freeDecodeBuffers } from "../policy/decode/decode-gpu.ts";
 import type { BenchGroup } from "../rewards/bench/bench-group.ts";
 import { disposeState, type TrainingState } from "../rl/optim/training-state.ts";
+import type { FirstEvaluation } from "../rl/run/first-evaluation.ts";
 import { type PreparedRun, prepareNew, prepareStored } from "../rl/run/prepare-run.ts";
 import { raiseAlarm } from "../rl/run/raise-alarm.ts";
 import { type RunEnd, runWithDeviceRecovery } from "../rl/run/recovery.ts";
@@ -180,12 +181,23 @@ export class Session {
     };
   }
 
-  /** Starts a new run. @param created ISO time @throws LabError when the session is in use, or naming what does not fit */
-  async start(settings: LabConfig, list: RowList, title: string, created: string): Promise<StartedRun> {
+  /**
+   * Starts a new run.
+   * @param created ISO time
+   * @param first evaluation of the same start, which is then not computed again
+   * @throws LabError when the session is in use, or naming what does not fit
+   */
+  async start(
+    settings: LabConfig,
+    list: RowList,
+    title: string,
+    created: string,
+    first?: FirstEvaluation,
+  ): Promise<StartedRun> {
     return this.#claimRun(() => {
       const { report } = this.#device;
       const [start, selfTest] = [this.#adapter, this.#selfTest];
-      const asked = { settings, list, title, created, version: VERSION, report, start, selfTest };
+      const asked = { settings, list, title, created, version: VERSION, report, start, selfTest, first };
       return prepareNew(this.#deps, this.#loaded(), asked);
     });
   }

@@ -75,3 +75,19 @@ test.each([
     }
   },
 );
+
+test("antithetic rollouts are mirrored pairs, the first of each as without pairs", async () => {
+  const plain = await fieldPolicy(4, { sigma: 0.4, unit: "absolute" }).act(output(1), 5, DRAWS);
+  const paired = await fieldPolicy(4, { sigma: 0.4, unit: "absolute", antithetic: true }).act(output(1), 5, DRAWS);
+  const noiseOf = async (acted: typeof plain): Promise<number[][]> =>
+    (await acted.logits.sub(acted.greedy).reshape([5, 64]).array()) as number[][];
+  const [apart, mirrored] = [await noiseOf(plain), await noiseOf(paired)];
+  for (const pair of [0, 2]) {
+    expect(mirrored[pair]).toEqual(apart[pair]);
+    mirrored[pair + 1]?.forEach((value, at) => {
+      expect(value).toBeCloseTo(-(mirrored[pair]?.[at] as number), 5);
+    });
+  }
+  expect(mirrored[4]).toEqual(apart[4]);
+  expect(Array.from(paired.logps.slice(16, 32))).toEqual(Array.from(paired.logps.slice(0, 16)));
+});

@@ -15,7 +15,7 @@ export function embeddingPolicy(noise: Noise): MaskPolicy {
     async act(output, count, draws) {
       const width = output.language.shape[1] as number;
       const deviation = await deviationOf(noise, output.language, 1e-4);
-      const drawn = drawNoise(draws, count, width, deviation);
+      const drawn = drawNoise(noise, draws, count, width, deviation);
       const action = tf.tidy(() => output.language.add(tf.tensor2d(drawn, [count, width])));
       const quiet = output.decoded();
       const noisy = output.decode(action);

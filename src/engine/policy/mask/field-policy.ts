@@ -47,7 +47,7 @@ export function fieldPolicy(grid: number, noise: Noise): MaskPolicy {
       const greedy = bestCandidate(decoded, index);
       scores.dispose();
       const deviation = await deviationOf(noise, greedy, 1e-3);
-      const drawn = drawNoise(draws, count, cells, deviation);
+      const drawn = drawNoise(noise, draws, count, cells, deviation);
       const [logits, action] = tf.tidy(() => {
         const field = tf.tensor4d(drawn, [count, grid, grid, 1]);
         const enlarged = resizeBilinear(field, height, width).reshape([count, height, width]);

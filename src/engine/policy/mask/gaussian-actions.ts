@@ -11,6 +11,11 @@ export interface Noise {
    * policy cannot become surer; `absolute`: in the values' own unit.
    */
   readonly unit: "relative" | "absolute";
+  /**
+   * Whether every second rollout takes the noise of the one before it with the other sign. Each is still a draw of the
+   * same Gaussian, so the gradient stays unbiased, and what both halves of a pair have in common cancels.
+   */
+  readonly antithetic?: boolean;
 }
 
 /**
@@ -25,8 +30,9 @@ export async function deviationOf({ sigma, unit }: Noise, values: Tensor, least:
   return Math.max(least, own * sigma);
 }
 
-/** Noise of `count` rollouts, [count · width] row-major. */
+/** Noise of `count` rollouts, [count · width] row-major. @param deviation what `deviationOf` gives for this noise */
 export function drawNoise(
+  { antithetic = false }: Noise,
   draws: MaskDraws,
   count: number,
   width: number,
@@ -34,7 +40,11 @@ export function drawNoise(
 ): Float32Array<ArrayBuffer> {
   const noise = new Float32Array(count * width);
   for (let n = 0; n < count; n++) {
-    for (let c = 0; c < width; c++) noise[n * width + c] = draws.normal(n, c) * deviation;
+    const mirrored = antithetic && n % 2 === 1;
+    for (let c = 0; c < width; c++) {
+      const draw = mirrored ? -draws.normal(n - 1, c) : draws.normal(n, c);
+      noise[n * width + c] = draw * deviation;
+    }
   }
   return noise;
 }

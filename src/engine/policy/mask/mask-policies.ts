@@ -6,19 +6,27 @@ import { fieldPolicy } from "./field-policy.ts";
 import { imitationPolicy } from "./imitation-policy.ts";
 import type { MaskPolicy } from "./mask-policy.ts";
 import { pixelPolicy } from "./pixel-policy.ts";
+import { proposalPolicy } from "./proposal-policy.ts";
 
 export function maskPolicyOf(config: LabConfig): MaskPolicy {
-  const unit = config.noiseUnit;
+  const { noiseUnit: unit, antitheticNoise: antithetic } = config;
   switch (config.maskPolicy) {
     case "candidates":
       return candidatePolicy(config.candidateTemperature);
     case "field":
-      return fieldPolicy(config.fieldGrid, { sigma: config.fieldSigma, unit });
+      return fieldPolicy(config.fieldGrid, { sigma: config.fieldSigma, unit, antithetic });
     case "embedding":
-      return embeddingPolicy({ sigma: config.embeddingSigma, unit });
+      return embeddingPolicy({ sigma: config.embeddingSigma, unit, antithetic });
+    case "proposals":
+      return proposalPolicy({
+        noise: { sigma: config.embeddingSigma, unit, antithetic },
+        overlap: config.proposalOverlap,
+        temperature: config.proposalTemperature,
+        candidateTemperature: config.candidateTemperature,
+      });
     case "pixels":
       return pixelPolicy(config.pixelTemperature);
     case "imitation":
-      return imitationPolicy(config.fieldGrid, { sigma: config.fieldSigma, unit });
+      return imitationPolicy(config.fieldGrid, { sigma: config.fieldSigma, unit, antithetic });
   }
 }

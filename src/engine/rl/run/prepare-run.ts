@@ -6,11 +6,13 @@ import { checkStorage } from "../../loading/storage-settings.ts";
 import type { StartAdapter } from "../../model/adapter/start-adapter.ts";
 import { modelFacts } from "../../model/base-mllm.ts";
 import { sealReward } from "../../rewards/user/seal.ts";
+import { writeEvaluations } from "../../runs/evaluations.ts";
 import type { RunManifest } from "../../runs/manifest.ts";
 import { createRun, openRun, type RunFolder } from "../../runs/run-folder.ts";
 import { type RowList, type RunRows, runRows } from "../../runs/run-rows.ts";
 import { disposeState, type TrainingState } from "../optim/training-state.ts";
 import { refuseBlockers } from "./blockers.ts";
+import { type FirstEvaluation, takenOver } from "./first-evaluation.ts";
 import { keepStart, keptStart } from "./kept-start.ts";
 import { raiseAlarm } from "./raise-alarm.ts";
 import { checkSameRun, describeData, holdOrRefuse, newRun, parameterCounts } from "./run-facts.ts";
@@ -44,6 +46,8 @@ export interface NewRun {
   readonly selfTest: RunManifest["selfTest"];
   /** The adapter it starts from. */
   readonly start: StartAdapter | undefined;
+  /** The evaluation of the start, where another run has computed it; undefined computes it. */
+  readonly first: FirstEvaluation | undefined;
 }
 
 type Loaded = Pick<LoadedModel, "model" | "hash">;
@@ -69,6 +73,7 @@ export async function prepareNew(deps: SessionDeps, { model, hash }: Loaded, ask
     ...(selfTest === undefined ? {} : { selfTest }),
     data: await describeData(list, selected),
   };
+  const first = asked.first === undefined ? [] : [takenOver(asked.first, manifest)];
   const release = await holdOrRefuse(deps.store, manifest.id);
   try {
     const judge = await deps.scorer.begin(config);
@@ -76,6 +81,7 @@ export async function prepareNew(deps: SessionDeps, { model, hash }: Loaded, ask
     try {
       await recordJudge(run, judge, 0);
       if (start !== undefined) await keepStart(deps.store, manifest.id, start);
+      if (first.length > 0) await writeEvaluations(deps.store, manifest.id, first);
       return { run, config, state: startState(model, config, start), list, selected, doneSteps: 0, release };
     } catch (thrown) {
       throw await failedRun(run, thrown);

@@ -1,0 +1,146 @@
+/**
+ * Writes a pocket model whose grounding is damaged on purpose and whose captions are intact: a start in which loop 2 has
+ * something to learn. text_hidden_fcs and the mask decoder are trained with the phrases of each picture shuffled among
+ * its regions, everything else is frozen, until the IoU of phrase → mask falls to the target.
+ *
+ *   npx tsx scripts/damage-pocket.ts --out DIR [--model DIR] [--target IOU] [--seed S] [--most-steps N] [--rate R]
+ */
+import { existsSync, mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { LabError } from "../src/engine/errors.ts";
+import { type RandomKey, STREAM, uniform } from "../src/engine/gpu/random.ts";
+import { tf } from "../src/engine/gpu/tf.ts";
+import { trainableBlock } from "../src/engine/model/adapter/trainable.ts";
+import { openSa2va, type Sa2vaModel } from "../src/engine/model/sa2va.ts";
+import { weightsView } from "../src/engine/model/weights/weights.ts";
+import { meteorScorer } from "../src/engine/rewards/caption-scorer.ts";
+import { type SftRegion, sftBatch } from "../src/engine/sft/batch.ts";
+import { answerHeldOut, clusterInterval, type Interval } from "../src/engine/sft/evaluate.ts";
+import { SFT_DEFAULTS } from "../src/engine/sft/forward.ts";
+import { SftTrainer } from "../tools/pocket/trainer.ts";
+import { pocketPicture, runTowers, towerInputs } from "../tools/pocket/world/samples.ts";
+import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
+import { root } from "./lib/ensure.mjs";
+import { nodeFolder } from "./lib/node-files.ts";
+import { openNodeDevice } from "./lib/node-gpu.ts";
+import { nodeWordnet } from "./lib/node-rows.ts";
+import { writeTrainedPocket } from "./lib/write-pocket.ts";
+
+const OPTIONS = {
+  model: { takes: 1 },
+  out: { takes: 1 },
+  target: { takes: 1 },
+  seed: { takes: 1 },
+  "most-steps": { takes: 1 },
+  rate: { takes: 1 },
+} as const;
+
+const SHAPE = { captionTokens: 52, segmentTokens: 24, maskTarget: "area" } as const;
+const [PICTURES, REGIONS, SIDE] = [6, 3, 128];
+/** Seed and number of the pictures that say when to stop; no shard is drawn from this seed. */
+const [CHECK_SEED, CHECK_PICTURES, CHECK_EVERY] = [20_270_101, 64, 10];
+/** The masks alone; the candidates keep their share, so that they stay apart. */
+const LOSS = { ...SFT_DEFAULTS, tokenWeight: 0, diceWeight: 1, candidateShare: 0.1, iouWeight: 0.5 };
+
+/** The regions with their phrases in a drawn order; every order is as likely. */
+function shuffled(regions: readonly SftRegion[], key: Omit<RandomKey, "position">): SftRegion[] {
+  const phrases = regions.map(({ phrase }) => phrase);
+  for (let last = phrases.length - 1; last > 0; last--) {
+    const other = Math.floor(uniform({ ...key, position: last }) * (last + 1));
+    [phrases[last], phrases[other]] = [phrases[other] as string, phrases[last] as string];
+  }
+  return regions.map((region, at) => ({ ...region, phrase: phrases[at] as string }));
+}
+
+/** Pictures of one step with shuffled phrases, as a batch and its features; the features are the caller's. */
+function stepBatch(model: Sa2vaModel, seed: number, step: number) {
+  const drawn = Array.from({ length: PICTURES }, (_, at) => pocketPicture(seed, step * PICTURES + at, REGIONS, SIDE));
+  const regions = drawn.map((picture, at) =>
+    shuffled(picture.regions, { seed, step, loop: 0, row: at, rollout: 0, stream: STREAM.mask }),
+  );
+  const weights = weightsView(new Map([...model.frozen, ...model.base]), {}, 0);
+  const pixels = towerInputs(model, drawn);
+  const features = tf.tidy(() => {
+    const { vision, sam } = runTowers(model, weights, pixels);
+    return { vision, sam: { ...sam } };
+  });
+  tf.dispose([pixels.vision, pixels.sam]);
+  return { batch: sftBatch(model, 1, regions, SHAPE), features };
+}
+
+await runTool(async () => {
+  const parsed = parseArguments(process.argv.slice(2), OPTIONS);
+  const out = one(parsed, "out");
+  if (out === undefined) throw new LabError("bad-input", "--out DIR is needed", { subject: "out" });
+  if (existsSync(join(out, "model.safetensors"))) {
+    throw new LabError("bad-input", `${out} holds a model already; nothing was written`, { subject: "out" });
+  }
+  const target = Number(one(parsed, "target") ?? 0.5);
+  const rate = Number(one(parsed, "rate") ?? 5e-4);
+  if (!(target > 0 && target < 1)) {
+    throw new LabError("bad-input", "--target must be an IoU between 0 and 1", { subject: "target" });
+  }
+  if (!(rate > 0)) throw new LabError("bad-input", "--rate must be a number above 0", { subject: "rate" });
+  const seed = whole(parsed, "seed", 0, 2 ** 32 - 1, 29);
+  const steps = whole(parsed, "most-steps", 1, 100_000, 400);
+
+  const device = await openNodeDevice();
+  const folder = await nodeFolder(one(parsed, "model") ?? join(root, "public", "pocket", "model"));
+  const model = await openSa2va(folder, "pocket");
+  const scorer = meteorScorer(await nodeWordnet());
+  const blocks = ["seg-prompt", "mask-decoder"];
+  const start = Object.fromEntries([...model.base].filter(([name]) => blocks.includes(trainableBlock(name) ?? "")));
+  const trainer = new SftTrainer(model, start, {
+    loss: LOSS,
+    learningRate: rate,
+    schedule: { kind: "constant" },
+    maxGradNorm: 1,
+    emaDecay: 0.9,
+    loraScale: 0,
+  });
+  const pictures = Array.from({ length: CHECK_PICTURES }, (_, at) => pocketPicture(CHECK_SEED, at, 2, 2 * SIDE));
+
+  const check = async (): Promise<Interval> => {
+    const own = trainer.weights("current");
+    const signal = new AbortController().signal;
+    const answers = await answerHeldOut(model, own, pictures, scorer, { maxNewTokens: 16, signal });
+    tf.dispose(Object.values(own));
+    const clusters = answers.map(({ picture }) => picture);
+    const overlaps = answers.map(({ iou }) => iou);
+    const iou = clusterInterval(overlaps, clusters, 1);
+    const meteor = answers.reduce((sum, answer) => sum + answer.meteor, 0) / answers.length;
+    const missed = overlaps.filter((value) => value < 0.2).length / overlaps.length;
+    process.stdout.write(`${JSON.stringify({ step: trainer.steps, iou, missed, meteor })}\n`);
+    return iou;
+  };
+
+  let iou = await check();
+  while (iou.mean > target && trainer.steps < steps) {
+    const { batch, features } = stepBatch(model, seed, trainer.steps);
+    const report = await trainer.step([{ batch, features }]);
+    tf.dispose(features);
+    device.check();
+    if (!report.stepped)
+      throw new LabError("gpu", `The gradient of step ${trainer.steps} is not finite; nothing was written`);
+    if (trainer.steps % CHECK_EVERY === 0) iou = await check();
+  }
+  if (iou.mean > target) {
+    throw new LabError("bad-input", `IoU is still ${iou.mean.toFixed(3)} after ${steps} steps; nothing was written`, {
+      subject: "most-steps",
+    });
+  }
+  mkdirSync(out, { recursive: true });
+  const own = trainer.weights("current");
+  try {
+    await writeTrainedPocket(out, model, own);
+  } catch (thrown) {
+    rmSync(out, { recursive: true, force: true });
+    throw thrown;
+  }
+  tf.dispose(Object.values(own));
+  process.stdout.write(`IoU ${iou.mean.toFixed(3)} after ${trainer.steps} steps, written to ${out}\n`);
+  trainer.dispose();
+  model.dispose();
+  device.close();
+  return 0;
+});

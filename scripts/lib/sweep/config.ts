@@ -1,0 +1,154 @@
+/** The file of `npm run sweep`: what is trained, from which model, on which rows, with which settings and seeds. */
+import { readFileSync } from "node:fs";
+import { basename, resolve } from "node:path";
+import * as z from "zod/mini";
+import { checkShape } from "../../../src/engine/bytes/json.ts";
+import { requireParsed } from "../../../src/engine/config/parse.ts";
+import { PRESETS, type PresetName, presetConfig } from "../../../src/engine/config/presets.ts";
+import { readRecordFile } from "../../../src/engine/config/settings-file.ts";
+import type { LabConfig } from "../../../src/engine/config/table.ts";
+import { LabError, quote } from "../../../src/engine/errors.ts";
+import { SCORES, type ScoreId } from "../../../src/engine/runs/evaluation-scores.ts";
+import { root } from "../ensure.mjs";
+
+/** Scripts of the project that may make what a sweep starts from. */
+export const BUILDERS = ["build-pocket-shards", "damage-pocket"] as const;
+
+const VALUES = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
+const FILE = z.object({
+  title: z.string(),
+  /** What the sweep is to find out; printed above its table. */
+  question: z.optional(z.string()),
+  preset: z.optional(z.enum(PRESETS.map(({ name }) => name) as [PresetName, ...PresetName[]])),
+  /** Folders, from the project's root; the pocket model and its shards where absent. */
+  model: z.optional(z.string()),
+  shards: z.optional(z.array(z.string()).check(z.minLength(1))),
+  /** Made before the first job, each unless its folder is there. */
+  build: z.optional(
+    z.array(
+      z.object({
+        script: z.enum(BUILDERS),
+        out: z.string(),
+        words: z.optional(z.array(z.union([z.string(), z.number()]))),
+      }),
+    ),
+  ),
+  settings: z.optional(VALUES),
+  seeds: z.array(z.int().check(z.gte(0), z.lte(2 ** 32 - 1))).check(z.minLength(1)),
+  /** Named changes of the settings; or `grid`, every combination of the listed values. */
+  variants: z.optional(
+    z
+      .array(z.object({ name: z.string().check(z.regex(/^[a-z0-9][a-z0-9.-]*$/)), settings: VALUES }))
+      .check(z.minLength(1)),
+  ),
+  grid: z.optional(z.record(z.string(), z.array(z.union([z.string(), z.number(), z.boolean()])).check(z.minLength(1)))),
+  /** Scores of the table; all where absent. */
+  metrics: z.optional(z.array(z.enum(SCORES as [ScoreId, ...ScoreId[]]))),
+});
+
+export interface SweepBuild {
+  readonly script: (typeof BUILDERS)[number];
+  readonly out: string;
+  readonly words: readonly string[];
+}
+
+export interface SweepJob {
+  /** Folder name: the variant and the seed. */
+  readonly name: string;
+  readonly variant: string;
+  readonly seed: number;
+  /** Every setting of the run. */
+  readonly config: LabConfig;
+}
+
+export interface SweepPlan {
+  /** File name without its ending. */
+  readonly name: string;
+  readonly title: string;
+  readonly question: string | null;
+  readonly preset: PresetName;
+  /** Absolute folders; null for the pocket model, its shards. */
+  readonly model: string | null;
+  readonly shards: readonly string[] | null;
+  readonly build: readonly SweepBuild[];
+  /** Variants in the file's order, seed by seed inside each. */
+  readonly jobs: readonly SweepJob[];
+  readonly metrics: readonly ScoreId[];
+}
+
+/**
+ * @param tell gets the sentences about what was translated from TRL's names
+ * @throws LabError("bad-input" | "bad-config") naming the file, and the field or setting
+ */
+export function readSweep(file: string, tell: (sentence: string) => void): SweepPlan {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (cause) {
+    throw new LabError("bad-input", `${file} cannot be read`, { subject: file, cause });
+  }
+  return sweepPlan(readRecordFile(text, file), file, tell);
+}
+
+/** The same from the file's content. */
+export function sweepPlan(
+  content: Readonly<Record<string, unknown>>,
+  file: string,
+  tell: (sentence: string) => void,
+): SweepPlan {
+  const read = checkShape(content, FILE, file);
+  const unknown = Object.keys(content).find((key) => !(key in FILE.shape));
+  if (unknown !== undefined) throw refused(file, `has no meaning for ${quote(unknown)}`);
+  if (read.variants !== undefined && read.grid !== undefined) throw refused(file, "has both variants and a grid");
+  const variants = read.variants ?? gridVariants(read.grid ?? {});
+  const names = new Set(variants.map(({ name }) => name));
+  if (names.size < variants.length) throw refused(file, "names two variants alike");
+  if (new Set(read.seeds).size < read.seeds.length) throw refused(file, "names a seed twice");
+  const preset = read.preset ?? "demo";
+  const base = requireParsed(read.settings ?? {}, presetConfig(preset), file, tell).config;
+  const jobs = variants.flatMap(({ name, settings }) => {
+    const { config } = requireParsed(settings, base, `${file}, variant ${name}`, tell);
+    if (config.evalSteps === 0) throw refused(file, `variant ${name} evaluates nothing: evalSteps is 0`);
+    return read.seeds.map(
+      (seed): SweepJob => ({
+        name: `${name}-s${seed}`,
+        variant: name,
+        seed,
+        config: { ...config, seed },
+      }),
+    );
+  });
+  return {
+    name: basename(file).replace(/\.[^.]+$/, ""),
+    title: read.title,
+    question: read.question ?? null,
+    preset,
+    model: read.model === undefined ? null : resolve(root, read.model),
+    shards: read.shards?.map((folder) => resolve(root, folder)) ?? null,
+    build: (read.build ?? []).map(({ script, out, words = [] }) => ({
+      script,
+      out: resolve(root, out),
+      words: words.map(String),
+    })),
+    jobs,
+    metrics: read.metrics ?? SCORES,
+  };
+}
+
+/** Every combination, the last name varying fastest; one variant of its own name where the grid is empty. */
+function gridVariants(grid: Readonly<Record<string, readonly (string | number | boolean)[]>>) {
+  let all: { name: string; settings: Record<string, string | number | boolean> }[] = [{ name: "", settings: {} }];
+  for (const [key, values] of Object.entries(grid)) {
+    all = all.flatMap(({ name, settings }) =>
+      values.map((value) => ({
+        name: [...(name === "" ? [] : [name]), `${key}-${value}`].join("."),
+        settings: { ...settings, [key]: value },
+      })),
+    );
+  }
+  return all.map(({ name, settings }) => ({ name: name === "" ? "run" : name.toLowerCase(), settings }));
+}
+
+function refused(file: string, why: string): LabError {
+  return new LabError("bad-input", `${file} ${why}; nothing was started`, { subject: file });
+}

@@ -1,0 +1,136 @@
+/** Runs the jobs of a sweep as processes of `npm run train`, and finds out which are done. */
+import { spawn } from "node:child_process";
+import { createWriteStream, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { configDifference, defaultConfig } from "../../../src/engine/config/parse.ts";
+import { presetConfig } from "../../../src/engine/config/presets.ts";
+import { LabError } from "../../../src/engine/errors.ts";
+import { listCheckpoints } from "../../../src/engine/runs/checkpoint/checkpoint-folder.ts";
+import { readEvaluations } from "../../../src/engine/runs/evaluations.ts";
+import { listRuns } from "../../../src/engine/runs/run-folder.ts";
+import { root } from "../ensure.mjs";
+import { nodeStore } from "../node-store.ts";
+import type { SweepBuild, SweepJob, SweepPlan } from "./config.ts";
+
+/** Where a job stands: how its run is to be started, or that it is complete. */
+export type JobState =
+  | { readonly at: "new" }
+  | { readonly at: "resume"; readonly run: string }
+  | { readonly at: "done"; readonly run: string };
+
+/** Folder of a job: what it is made of, the output of its process, and its run under `runs/`. */
+export function jobFolder(out: string, job: Pick<SweepJob, "name">): string {
+  return join(out, "jobs", job.name);
+}
+
+/** What a job is made of, as its folder keeps it: the settings that differ from the defaults. */
+function jobText({ preset, model, shards }: SweepPlan, { config }: SweepJob): string {
+  const settings = configDifference(config, defaultConfig());
+  return `${JSON.stringify({ preset, model, shards, settings }, null, 1)}\n`;
+}
+
+/**
+ * A finished run with its last evaluation is done, a run with a checkpoint goes on, anything else starts anew.
+ * @throws LabError("bad-config") where the folder holds a job of other settings
+ */
+export async function jobState(out: string, plan: SweepPlan, job: SweepJob): Promise<JobState> {
+  const folder = jobFolder(out, job);
+  const path = join(folder, "job.json");
+  if (!existsSync(path)) return { at: "new" };
+  if (readFileSync(path, "utf8") !== jobText(plan, job)) {
+    throw new LabError(
+      "bad-config",
+      `${path} has other settings than this sweep; remove the folder or name another --out, its runs are kept`,
+      { subject: path },
+    );
+  }
+  const store = nodeStore(join(folder, "runs"));
+  const { runs } = await listRuns(store);
+  for (const { id, state, config } of runs) {
+    const last = (await readEvaluations(store, id)).at(-1)?.report.step;
+    if (state === "finished" && last === config.steps) return { at: "done", run: id };
+    if ((await listCheckpoints(store, id)).length > 0) return { at: "resume", run: id };
+  }
+  return { at: "new" };
+}
+
+/** Makes what a sweep starts from, unless it is there. @throws LabError("bad-input") when a script fails */
+export async function runBuild(build: SweepBuild, signal: AbortSignal): Promise<boolean> {
+  if (existsSync(build.out)) return false;
+  const unfinished = `${build.out}.unfinished~`;
+  rmSync(unfinished, { recursive: true, force: true });
+  const code = await runScript(build.script, [...build.words, "--out", unfinished], null, signal);
+  if (code !== 0) {
+    rmSync(unfinished, { recursive: true, force: true });
+    throw new LabError("bad-input", `${build.script} ended with code ${code}; nothing was started`, {
+      subject: build.script,
+    });
+  }
+  renameSync(unfinished, build.out);
+  return true;
+}
+
+/**
+ * Trains a job to its end; its output goes to `train.log` in its folder.
+ * @param first run folder whose evaluation of the start is taken over; undefined computes it
+ * @returns the exit code of the process, null when the signal ended it
+ */
+export async function runJob(
+  out: string,
+  plan: SweepPlan,
+  job: SweepJob,
+  state: Exclude<JobState, { at: "done" }>,
+  first: string | undefined,
+  signal: AbortSignal,
+): Promise<number | null> {
+  const folder = jobFolder(out, job);
+  if (state.at === "new") rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "job.json"), jobText(plan, job));
+  const settings = join(folder, "settings.json");
+  writeFileSync(settings, `${JSON.stringify(configDifference(job.config, presetConfig(plan.preset)), null, 1)}\n`);
+  // Named, since the tool has its own beat of evaluations where nothing is said.
+  const evaluation = ["--eval-steps", String(job.config.evalSteps), "--eval-rows", String(job.config.evalRows)];
+  const known = first === undefined ? [] : ["--first-evaluation", first];
+  const fresh = ["--preset", plan.preset, "--config", settings, ...evaluation, ...known];
+  const words = [
+    ...(plan.model === null ? [] : ["--model", plan.model]),
+    ...(plan.shards === null ? [] : ["--shards", ...plan.shards]),
+    ...(state.at === "resume" ? ["--resume", state.run] : fresh),
+    "--out",
+    join(folder, "runs"),
+  ];
+  return await runScript("train", words, join(folder, "train.log"), signal);
+}
+
+/** @param log file that the output is added to; the terminal where null */
+function runScript(
+  name: string,
+  words: readonly string[],
+  log: string | null,
+  signal: AbortSignal,
+): Promise<number | null> {
+  return new Promise((done, failed) => {
+    const program = [join(root, "node_modules/tsx/dist/cli.mjs"), join(root, "scripts", `${name}.ts`), ...words];
+    const child = spawn(process.execPath, program, {
+      cwd: root,
+      // A group of its own: an interrupt from the terminal reaches it once, through the signal.
+      detached: true,
+      stdio: ["ignore", log === null ? "inherit" : "pipe", log === null ? "inherit" : "pipe"],
+    });
+    if (log !== null) {
+      const file = createWriteStream(log, { flags: "a" });
+      file.on("error", failed);
+      child.stdout?.pipe(file, { end: false });
+      child.stderr?.pipe(file, { end: false });
+      child.once("close", () => file.end());
+    }
+    const stop = (): void => void child.kill("SIGINT");
+    signal.addEventListener("abort", stop);
+    child.once("error", failed);
+    child.once("close", (code) => {
+      signal.removeEventListener("abort", stop);
+      done(code);
+    });
+  });
+}

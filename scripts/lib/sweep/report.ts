@@ -1,0 +1,145 @@
+/** A sweep as one HTML file without anything outside it: table, curves, and the rollouts behind the numbers. */
+import { join } from "node:path";
+import { encodeRle } from "../../../src/engine/data/mask/rle-mask.ts";
+import type { EvalMetric } from "../../../src/engine/runs/evaluation-metrics.ts";
+import type { RowScores } from "../../../src/engine/runs/evaluations.ts";
+import type { GroupRecord } from "../../../src/engine/runs/records.ts";
+import { groupPicture, maskTiles } from "../../../src/engine/runs/rollout-picture.ts";
+import { openRun } from "../../../src/engine/runs/run-folder.ts";
+import { curveSvg } from "../curve-svg.ts";
+import type { NodeRows } from "../node-rows.ts";
+import { nodeStore } from "../node-store.ts";
+import type { SweepPlan } from "./config.ts";
+import { jobFolder } from "./jobs.ts";
+import type { DoneJob, VariantResult } from "./results.ts";
+import { differenceText } from "./table.ts";
+
+/** Held-out rows that are shown of each kind, and groups of the last training step. */
+const SHOWN = 4;
+/** Groups of a step that are shown. */
+const GROUPS = 3;
+
+const STYLE = `body{font:15px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem;color:#1b1b1b;background:#fff}
+table{border-collapse:collapse;font-size:13px}td,th{border:1px solid #ccc;padding:.3rem .5rem;text-align:left;vertical-align:top}
+figure{margin:1rem 0}figcaption{font-size:13px;color:#444}img,svg{max-width:100%;height:auto}h3{margin-top:2rem}`;
+
+/**
+ * @param rows of the sweep's shards, for pictures and true masks
+ * @returns the document
+ */
+export async function sweepReport(
+  out: string,
+  plan: SweepPlan,
+  results: readonly VariantResult[],
+  rows: NodeRows,
+): Promise<string> {
+  const sections: string[] = [];
+  for (const result of results) sections.push(await variantSection(out, result, rows));
+  const missing = plan.jobs.length - results.reduce((sum, { jobs }) => sum + jobs.length, 0);
+  return [
+    `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escaped(plan.title)}</title><style>${STYLE}</style></head><body>`,
+    `<h1>${escaped(plan.title)}</h1>`,
+    plan.question === null ? "" : `<p>${escaped(plan.question)}</p>`,
+    missing === 0 ? "" : `<p><strong>${missing} of ${plan.jobs.length} jobs are not finished.</strong></p>`,
+    "<h2>Held-out differences to the start</h2>",
+    "<p>Paired by row. Intervals are 95 % bootstrap intervals: by seed over pictures, over seeds over both seeds and pictures. Bold: the interval is on one side of 0.</p>",
+    resultTable(plan, results),
+    ...sections,
+    "</body></html>\n",
+  ].join("\n");
+}
+
+function resultTable(plan: SweepPlan, results: readonly VariantResult[]): string {
+  const body = plan.metrics.flatMap((metric) =>
+    results.flatMap(({ variant, rows, images, metrics }) => {
+      const found = metrics[metric];
+      if (found === undefined) return [];
+      const seeds = found.seeds.map(({ seed, difference }) => `${seed}: ${bold(differenceText(difference))}`);
+      const cells = [
+        escaped(variant),
+        metric,
+        `${rows} (${images})`,
+        found.start.toFixed(3),
+        found.all === null ? "–" : bold(differenceText(found.all)),
+        seeds.join("<br>"),
+      ];
+      return [`<tr>${cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>`];
+    }),
+  );
+  const head = ["variant", "score", "rows (pictures)", "start", "difference over seeds", "by seed"];
+  return `<table><tr>${head.map((cell) => `<th>${cell}</th>`).join("")}</tr>${body.join("\n")}</table>`;
+}
+
+async function variantSection(out: string, { variant, jobs }: VariantResult, rows: NodeRows): Promise<string> {
+  const curves = curveSvg(jobs.map(({ job, evaluations }) => ({ name: `seed ${job.seed}`, evaluations })));
+  const first = jobs[0] as DoneJob;
+  const metric: EvalMetric = first.job.config.loops === "1" ? "loop1_greedy" : "grounding_iou";
+  const gains = first.before
+    .map((before, at) => ({ before, after: first.after[at] as RowScores }))
+    .sort((a, b) => b.after[metric] - b.before[metric] - (a.after[metric] - a.before[metric]));
+  const middle = Math.max(0, Math.floor((gains.length - SHOWN) / 2));
+  const kinds = [
+    ["Largest gains", gains.slice(0, SHOWN)],
+    ["Median rows", gains.slice(middle, middle + SHOWN)],
+    ["Largest losses", gains.slice(-SHOWN).reverse()],
+  ] as const;
+  const parts: string[] = [];
+  for (const [title, shown] of kinds) {
+    parts.push(`<h4>${title} in ${metric}</h4>`);
+    for (const { before, after } of shown) parts.push(await rowFigure(before, after, metric, rows));
+  }
+  return [
+    `<h3>${escaped(variant)}</h3>`,
+    `<figure>${curves}<figcaption>Differences to the start over the steps, a line a seed.</figcaption></figure>`,
+    `<h4>Held-out rows of seed ${first.job.seed}</h4><p>Tiles: true mask, mask before, mask after (greedy, for the true caption).</p>`,
+    ...parts,
+    `<h4>Training groups of the last step, seed ${first.job.seed}</h4>`,
+    ...(await groupFigures(out, first, rows)),
+  ].join("\n");
+}
+
+async function rowFigure(before: RowScores, after: RowScores, metric: EvalMetric, rows: NodeRows): Promise<string> {
+  const index = rows.list.rows.findIndex(([id]) => id === before.rowId);
+  const row = index < 0 ? null : await rows.rows(index);
+  const truth = row === null ? null : encodeRle(row.mask, row.rgb.height, row.rgb.width);
+  const { png } = maskTiles(truth ?? before.maskGreedy, [before.maskGreedy, after.maskGreedy], row?.rgb ?? null);
+  const text = [
+    `${before.rowId}: “${before.caption}”`,
+    `${metric} ${before[metric].toFixed(2)} → ${after[metric].toFixed(2)}`,
+    `caption′ “${before.captionPrime}” → “${after.captionPrime}”`,
+    `caption of the true mask “${before.captionGreedy}” → “${after.captionGreedy}”`,
+  ];
+  return `<figure>${image(png)}<figcaption>${text.map(escaped).join("<br>")}</figcaption></figure>`;
+}
+
+async function groupFigures(out: string, { job, run }: DoneJob, rows: NodeRows): Promise<string[]> {
+  const folder = await openRun(nodeStore(join(jobFolder(out, job), "runs")), run);
+  const last = (await folder.groupSteps()).at(-1);
+  if (last === undefined) return ["<p>The run kept no rollouts.</p>"];
+  const groups: readonly GroupRecord[] = (await folder.readGroups(last)).slice(0, GROUPS);
+  const figures: string[] = [];
+  for (const group of groups) {
+    const index = rows.list.rows.findIndex(([id]) => id === group.rowId);
+    const photo = index < 0 ? null : (await rows.rows(index)).rgb;
+    const { png } = groupPicture(group, photo);
+    const said = group.rollouts.map(
+      ({ reward, advantage, caption, captionPrime }) =>
+        `reward ${reward?.toFixed(3) ?? "missing"}, advantage ${advantage.toFixed(2)}: “${captionPrime ?? caption}”`,
+    );
+    const head = `Step ${last}, loop ${group.loop}, ${group.rowId}: “${group.rollouts[0]?.referenceCaption ?? ""}”`;
+    figures.push(`<figure>${image(png)}<figcaption>${[head, ...said].map(escaped).join("<br>")}</figcaption></figure>`);
+  }
+  return figures;
+}
+
+function image(png: Uint8Array): string {
+  return `<img alt="Masks on the picture" src="data:image/png;base64,${Buffer.from(png).toString("base64")}">`;
+}
+
+function bold(text: string): string {
+  return escaped(text).replace(/^\*\*(.*)\*\*$/, "<strong>$1</strong>");
+}
+
+function escaped(text: string): string {
+  return text.replace(/&/g, "&amp;").replace(/</g, "&lt;");
+}

@@ -1,0 +1,118 @@
+/** What the finished jobs of a sweep did to held-out rows: paired differences to the start, by seed and over seeds. */
+import { join } from "node:path";
+import { LabError } from "../../../src/engine/errors.ts";
+import { bootstrapMean } from "../../../src/engine/eval/bootstrap.ts";
+import { crossedBootstrap } from "../../../src/engine/eval/crossed-bootstrap.ts";
+import { rowScoreOf, type ScoreId } from "../../../src/engine/runs/evaluation-scores.ts";
+import {
+  type EvalReport,
+  type Interval,
+  type RowScores,
+  readEvaluations,
+} from "../../../src/engine/runs/evaluations.ts";
+import { nodeStore } from "../node-store.ts";
+import type { SweepJob, SweepPlan } from "./config.ts";
+import { jobFolder, jobState } from "./jobs.ts";
+
+const SEED = 1;
+
+/** A job with its run's first and last evaluation of the report rows. */
+export interface DoneJob {
+  readonly job: SweepJob;
+  /** Id of the run, in the job's folder `runs`. */
+  readonly run: string;
+  readonly before: readonly RowScores[];
+  /** In the order of `before`. */
+  readonly after: readonly RowScores[];
+  readonly evaluations: readonly EvalReport[];
+}
+
+export interface MetricResult {
+  /** Mean over the rows at the start. */
+  readonly start: number;
+  /** Over seeds and pictures; null for a single seed. */
+  readonly all: Interval | null;
+  /** By seed, over pictures. */
+  readonly seeds: readonly { readonly seed: number; readonly difference: Interval }[];
+}
+
+export interface VariantResult {
+  readonly variant: string;
+  readonly jobs: readonly DoneJob[];
+  readonly rows: number;
+  readonly images: number;
+  /** A metric that a row lacks in one of the runs is absent. */
+  readonly metrics: Readonly<Partial<Record<ScoreId, MetricResult>>>;
+}
+
+/** The jobs that are done, read from their folders, in the plan's order. */
+export async function doneJobs(out: string, plan: SweepPlan): Promise<DoneJob[]> {
+  const found: DoneJob[] = [];
+  for (const job of plan.jobs) {
+    const state = await jobState(out, plan, job);
+    if (state.at !== "done") continue;
+    const all = await readEvaluations(nodeStore(join(jobFolder(out, job), "runs")), state.run);
+    const [first, last] = [all[0], all.at(-1)];
+    if (first === undefined || last === undefined) throw new LabError("internal", `${job.name} has no evaluation`);
+    const before = first.rows.filter(({ part }) => part !== "selection");
+    const byId = new Map(last.rows.map((row) => [row.rowId, row]));
+    const after = before.map(({ rowId }) => {
+      const row = byId.get(rowId);
+      if (row !== undefined) return row;
+      throw new LabError("bad-input", `${job.name}: row ${rowId} is missing in the last evaluation`, {
+        subject: job.name,
+      });
+    });
+    found.push({ job, run: state.run, before, after, evaluations: all.map(({ report }) => report) });
+  }
+  return found;
+}
+
+/**
+ * One result a variant that has a finished job, in the plan's order.
+ * @throws LabError("bad-input") where seeds of a variant were scored on different rows
+ */
+export function variantResults(jobs: readonly DoneJob[], metrics: readonly ScoreId[]): VariantResult[] {
+  const names = [...new Set(jobs.map(({ job }) => job.variant))];
+  return names.map((variant) => {
+    const own = jobs.filter(({ job }) => job.variant === variant);
+    const first = own[0] as DoneJob;
+    const ids = JSON.stringify(first.before.map(({ rowId }) => rowId));
+    const other = own.find(({ before }) => JSON.stringify(before.map(({ rowId }) => rowId)) !== ids);
+    if (other !== undefined) {
+      throw new LabError("bad-input", `${first.job.name} and ${other.job.name} are scored on different rows`, {
+        subject: other.job.name,
+      });
+    }
+    const images = first.before.map(({ imageId, rowId }) => imageId ?? rowId);
+    const found = metrics.flatMap((metric) => {
+      const result = metricResult(own, images, metric);
+      return result === null ? [] : [[metric, result] as const];
+    });
+    return {
+      variant,
+      jobs: own,
+      rows: images.length,
+      images: new Set(images).size,
+      metrics: Object.fromEntries(found) as VariantResult["metrics"],
+    };
+  });
+}
+
+function metricResult(jobs: readonly DoneJob[], images: readonly string[], metric: ScoreId): MetricResult | null {
+  const starts = jobs.map(({ before }) => before.map((row) => rowScoreOf(row, metric)));
+  const ends = jobs.map(({ after }) => after.map((row) => rowScoreOf(row, metric)));
+  if ([...starts, ...ends].some((values) => values.includes(null))) return null;
+  const differences = starts.map((values, at) =>
+    values.map((value, row) => (ends[at]?.[row] as number) - (value as number)),
+  );
+  const start = (starts as number[][]).flat().reduce((sum, value) => sum + value, 0) / (starts.length * images.length);
+  return {
+    start,
+    all: jobs.length < 2 ? null : crossedBootstrap(differences, images, SEED),
+    seeds: jobs.map(({ job }, at) => ({
+      seed: job.seed,
+      difference: bootstrapMean(differences[at] as number[], images, SEED),
+    })),
+  };
+}

@@ -1,0 +1,37 @@
+/** The results of a sweep as a Markdown table. */
+import type { ScoreId } from "../../../src/engine/runs/evaluation-scores.ts";
+import type { Interval } from "../../../src/engine/runs/evaluations.ts";
+import { signed } from "../compared-run.ts";
+import type { VariantResult } from "./results.ts";
+
+/** One row a variant and score, with the score's start, its difference over seeds and pictures, and by seed. */
+export function sweepTable(results: readonly VariantResult[], metrics: readonly ScoreId[]): string {
+  const line = (cells: readonly (string | number)[]): string => `| ${cells.join(" | ")} |`;
+  const head = ["variant", "score", "rows (pictures)", "start", "difference over seeds", "rises in", "by seed"];
+  const body = metrics.flatMap((metric) =>
+    results.flatMap(({ variant, rows, images, metrics: found }) => {
+      const result = found[metric];
+      if (result === undefined) return [];
+      const { start, all, seeds } = result;
+      const rises = seeds.filter(({ difference }) => difference.low > 0).length;
+      return [
+        [
+          variant,
+          metric,
+          `${rows} (${images})`,
+          start.toFixed(3),
+          all === null ? "–" : differenceText(all),
+          `${rises} of ${seeds.length}`,
+          seeds.map(({ seed, difference }) => `${seed}: ${differenceText(difference)}`).join("; "),
+        ],
+      ];
+    }),
+  );
+  return [line(head), line(head.map(() => "---")), ...body.map(line)].join("\n");
+}
+
+/** Bold where the interval is on one side of 0. */
+export function differenceText({ mean, low, high }: Interval): string {
+  const text = `${signed(mean)} (${signed(low)} to ${signed(high)})`;
+  return low > 0 || high < 0 ? `**${text}**` : text;
+}

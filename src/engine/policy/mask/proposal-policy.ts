@@ -1,0 +1,142 @@
+/**
+ * Mask policy "distinct proposals": SAM2's candidates of the phrase and of strongly noisy [SEG] states, each kept only if
+ * it differs from those before it, so that actions choose an object and not a contour. The policy scores every proposal
+ * by its own masks and all of them are played with their probability, so the gradient is that of the exact expectation.
+ * It reaches the shapes of the masks and the IoU head.
+ */
+import { type Tensor, tf } from "../../gpu/tf.ts";
+import type { DecodedMasks } from "../../model/sam2/mask-decoder.ts";
+import { deviationOf, drawNoise, type Noise } from "./gaussian-actions.ts";
+import {
+  argMax,
+  bestCandidate,
+  CANDIDATES,
+  candidateLogits,
+  candidateLogProbs,
+  type MaskPolicy,
+} from "./mask-policy.ts";
+
+export interface ProposalSettings {
+  /** On the [SEG] state, for the proposals that are not candidates of the phrase itself. */
+  readonly noise: Noise;
+  /** Two masks above this IoU are one proposal, 0..1. */
+  readonly overlap: number;
+  /** Logits: the larger, the more alike the probabilities of the proposals. */
+  readonly temperature: number;
+  /** Of the choice among the phrase's own three candidates, by predicted IoU. */
+  readonly candidateTemperature: number;
+}
+
+/** Noisy [SEG] states a rollout; each has three candidates. */
+const TRIES = 2;
+
+export function proposalPolicy(settings: ProposalSettings): MaskPolicy {
+  return {
+    name: "proposals",
+    describes: "The policy chooses among distinct masks, decoded from its [SEG] state and from noisy ones",
+    async act(output, count, draws) {
+      const own = output.decoded();
+      const scores = candidateLogProbs(own, 1);
+      const index = argMax(await scores.data());
+      scores.dispose();
+      const greedy = bestCandidate(own, index);
+      const tries = TRIES * count;
+      const width = output.language.shape[1] as number;
+      const deviation = await deviationOf(settings.noise, output.language, 1e-4);
+      const drawn = drawNoise(settings.noise, draws, tries, width, deviation);
+      const noisy = tf.tidy(() => ({ ...output.decode(output.language.add(tf.tensor2d(drawn, [tries, width]))) }));
+      const [, , height, side] = noisy.masks.shape as [number, number, number, number];
+      const pool = tf.tidy(() => {
+        const others = tf.slice(noisy.masks, [0, 1, 0, 0], [tries, CANDIDATES, height, side]);
+        const all = [greedy, candidateLogits(own), others.reshape([tries * CANDIDATES, height, side])];
+        return tf.concat(all as tf.Tensor3D[], 0);
+      });
+      tf.dispose(noisy);
+      const kept = distinctMasks((await pool.data()) as Float32Array, height * side, settings.overlap, count);
+      const logits = tf.tidy(() => tf.gather(pool, kept));
+      pool.dispose();
+      const bits = tf.tidy(() =>
+        logits
+          .greater(0)
+          .toFloat()
+          .reshape([kept.length, height * side]),
+      );
+      // A constant of the action set, so that the temperature means the same for small things and large ones.
+      const area = tf.tidy(() => bits.sum().div(kept.length).maximum(1));
+      const logProbs = (decoded: DecodedMasks): Tensor => proposalLogProbs(decoded, bits, area, settings);
+      const sampled = tf.tidy(() => logProbs(own));
+      const logps = Float32Array.from((await sampled.data()) as Float32Array);
+      sampled.dispose();
+      const weights = Array.from(logps, Math.exp);
+      const entropy = weights.reduce((sum, p, k) => sum - (p > 0 ? p * (logps[k] as number) : 0), 0);
+      return {
+        logits,
+        greedy,
+        labels: kept.map((_, k) => [{ id: k, label: `proposal ${k + 1}` }]),
+        logps,
+        entropies: new Float32Array(kept.length).fill(entropy),
+        actions: 1,
+        weights,
+        readsMasks: true,
+        logProbs(other) {
+          const found = logProbs(other.decoded());
+          const entropies = tf.tidy(() =>
+            tf.tile(found.exp().mul(found).sum().neg().reshape([1, 1]), [kept.length, 1]),
+          );
+          return { logps: found.reshape([kept.length, 1]), entropies };
+        },
+        dispose() {
+          tf.dispose([bits, area]);
+        },
+      };
+    },
+  };
+}
+
+/**
+ * log π of each proposal, [K]: a candidate is chosen by predicted IoU, then a proposal by the candidate's logits inside it
+ * (the likelihood of independent pixels among these masks, tempered by their mean area), and the candidates are summed
+ * over. Differentiable in the decoded masks and predicted IoUs.
+ * @param bits [K, h·w], 0 or 1
+ * @param area mean number of pixels of a proposal, scalar
+ */
+function proposalLogProbs(
+  decoded: DecodedMasks,
+  bits: Tensor,
+  area: Tensor,
+  { temperature, candidateTemperature }: Pick<ProposalSettings, "temperature" | "candidateTemperature">,
+): Tensor {
+  return tf.tidy(() => {
+    const pixels = bits.shape[1] as number;
+    const own = candidateLogits(decoded).reshape([CANDIDATES, pixels]);
+    const inside = tf.matMul(own as tf.Tensor2D, bits as tf.Tensor2D, false, true).div(area.mul(temperature));
+    const chosen = candidateLogProbs(decoded, candidateTemperature).reshape([CANDIDATES, 1]);
+    return tf.logSumExp(tf.logSoftmax(inside as tf.Tensor2D).add(chosen), 0);
+  });
+}
+
+/**
+ * Places of the masks that differ from every one before them, in order; the first always, empty ones never.
+ * @param logits of all masks, `pixels` each; > 0 is inside
+ * @param overlap largest IoU of two masks that are kept
+ * @param most places at most
+ */
+export function distinctMasks(logits: Float32Array, pixels: number, overlap: number, most: number): number[] {
+  const kept: number[] = [];
+  for (let at = 0; at < logits.length / pixels && kept.length < most; at++) {
+    const empty = !logits.subarray(at * pixels, (at + 1) * pixels).some((value) => value > 0);
+    if (at === 0 || (!empty && kept.every((other) => iouAt(logits, pixels, at, other) <= overlap))) kept.push(at);
+  }
+  return kept;
+}
+
+/** IoU of two masks; 0 where both are empty. */
+function iouAt(logits: Float32Array, pixels: number, a: number, b: number): number {
+  let [both, either] = [0, 0];
+  for (let pixel = 0; pixel < pixels; pixel++) {
+    const [inA, inB] = [(logits[a * pixels + pixel] as number) > 0, (logits[b * pixels + pixel] as number) > 0];
+    if (inA && inB) both++;
+    if (inA || inB) either++;
+  }
+  return either === 0 ? 0 : both / either;
+}

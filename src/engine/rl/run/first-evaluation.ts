@@ -1,0 +1,56 @@
+/**
+ * The evaluation of a start, taken over from another run instead of computed again: runs of several seeds begin with the
+ * same weights and are scored on the same rows with the same draws.
+ */
+import { SETTING_KEYS } from "../../config/parse.ts";
+import type { LabConfig, SettingKey } from "../../config/table.ts";
+import { LabError, quote } from "../../errors.ts";
+import type { StoredEvaluation } from "../../runs/evaluations.ts";
+import type { RunManifest } from "../../runs/manifest.ts";
+
+export interface FirstEvaluation {
+  /** Of the run that it is taken from. */
+  readonly manifest: RunManifest;
+  /** At step 0. */
+  readonly evaluation: StoredEvaluation;
+}
+
+/** Settings of the update alone: a fresh adapter changes nothing, whatever its seed. */
+const OF_THE_UPDATE: readonly SettingKey[] = [
+  "seed",
+  "shuffleRewards",
+  "steps",
+  "promptsPerStep",
+  "groupSize",
+  "learningRate",
+  "maskRateFactor",
+  "projectorRateFactor",
+  "beta",
+  "saveSteps",
+];
+
+/** A setting that makes two starts answer held-out rows differently, or be scored differently; undefined where there is none. */
+export function differentStart(a: LabConfig, b: LabConfig): SettingKey | undefined {
+  return SETTING_KEYS.find((key) => !OF_THE_UPDATE.includes(key) && a[key] !== b[key]);
+}
+
+/**
+ * The evaluation, where a new run would compute the same one.
+ * @throws LabError("bad-config") naming what differs
+ */
+export function takenOver({ manifest, evaluation }: FirstEvaluation, own: RunManifest): StoredEvaluation {
+  const differs = (what: string): LabError =>
+    new LabError("bad-config", `The evaluation of run "${manifest.title}" cannot be taken over: ${what}`, {
+      subject: manifest.id,
+    });
+  if (manifest.model.hash !== own.model.hash) throw differs("it is of another model");
+  if (manifest.data.hash !== own.data.hash) throw differs("it is of other rows");
+  if (manifest.startAdapter?.hash !== own.startAdapter?.hash) throw differs("it started from another adapter");
+  if (manifest.adapter.description !== own.adapter.description) throw differs("it is of another GPU");
+  const key = differentStart(manifest.config, own.config);
+  if (key !== undefined) {
+    throw differs(`${key} is ${quote(String(manifest.config[key]))} there and ${quote(String(own.config[key]))} here`);
+  }
+  if (evaluation.report.step !== 0) throw differs(`its first evaluation is of step ${evaluation.report.step}`);
+  return evaluation;
+}

@@ -1,0 +1,81 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { root } from "../../../scripts/lib/ensure.mjs";
+import { readSweep, sweepPlan } from "../../../scripts/lib/sweep/config.ts";
+
+const silent = (): void => undefined;
+const plan = (content: Record<string, unknown>) => sweepPlan({ title: "t", seeds: [1], ...content }, "s.yaml", silent);
+const settings = { evalSteps: 5 };
+
+describe("a sweep's file", () => {
+  it("gives a job for each variant and seed, with the settings of preset, file and variant in this order", () => {
+    const { jobs } = plan({
+      preset: "loop2",
+      seeds: [7, 8],
+      settings: { ...settings, fieldSigma: 0.5, beta: 0 },
+      variants: [
+        { name: "plain", settings: {} },
+        { name: "wide", settings: { fieldSigma: 2 } },
+      ],
+    });
+    expect(jobs.map(({ name }) => name)).toEqual(["plain-s7", "plain-s8", "wide-s7", "wide-s8"]);
+    expect(jobs.map(({ config }) => [config.seed, config.fieldSigma, config.beta, config.loops])).toEqual([
+      [7, 0.5, 0, "2"],
+      [8, 0.5, 0, "2"],
+      [7, 2, 0, "2"],
+      [8, 2, 0, "2"],
+    ]);
+  });
+
+  it("expands a grid to every combination", () => {
+    const { jobs } = plan({ settings, grid: { fieldSigma: [0.3, 0.5], maskPolicy: ["field", "embedding"] } });
+    expect(jobs.map(({ variant, config }) => [variant, config.fieldSigma, config.maskPolicy])).toEqual([
+      ["fieldsigma-0.3.maskpolicy-field", 0.3, "field"],
+      ["fieldsigma-0.3.maskpolicy-embedding", 0.3, "embedding"],
+      ["fieldsigma-0.5.maskpolicy-field", 0.5, "field"],
+      ["fieldsigma-0.5.maskpolicy-embedding", 0.5, "embedding"],
+    ]);
+  });
+
+  it.each([
+    ["an unknown field", { settings, wat: 1 }, /no meaning for "wat"/],
+    ["an unknown setting", { settings: { ...settings, wat: 1 } }, /no setting "wat"/],
+    ["a bad value of a variant", { settings, variants: [{ name: "a", settings: { beta: -1 } }] }, /variant a: beta/],
+    ["runs without an evaluation", { settings: { evalSteps: 0 } }, /evaluates nothing/],
+    [
+      "two variants of one name",
+      {
+        settings,
+        variants: [
+          { name: "a", settings: {} },
+          { name: "a", settings: {} },
+        ],
+      },
+      /two variants alike/,
+    ],
+    ["a seed twice", { settings, seeds: [3, 3] }, /seed twice/],
+    ["a name that is no folder", { settings, variants: [{ name: "../a", settings: {} }] }, /variants\.0\.name/],
+    ["a script that is none of the builders", { settings, build: [{ script: "train", out: "x" }] }, /build\.0\.script/],
+    [
+      "variants and a grid",
+      { settings, variants: [{ name: "a", settings: {} }], grid: { beta: [0] } },
+      /both variants and a grid/,
+    ],
+  ])("with %s is refused with its place", (_, content, sentence) => {
+    expect(() => plan(content as Record<string, unknown>)).toThrow(sentence);
+  });
+});
+
+describe("the experiments of the project", () => {
+  const files = readdirSync(join(root, "experiments")).filter((name) => /\.ya?ml$/.test(name));
+
+  it("are there", () => expect(files.length).toBeGreaterThan(0));
+
+  it.each(files)("%s can be read, has three seeds, a question, and a shuffled control", (file) => {
+    const { jobs, question } = readSweep(join(root, "experiments", file), silent);
+    expect(question).not.toBeNull();
+    expect(new Set(jobs.map(({ seed }) => seed)).size).toBeGreaterThanOrEqual(3);
+    expect(jobs.some(({ config }) => config.shuffleRewards)).toBe(true);
+  });
+});
