@@ -1,5 +1,4 @@
 /** Reads shards, decodes pictures and keeps the library of stored runs, so that neither page nor trainer waits for them. */
-import type { ByteFolder } from "../src/engine/bytes/source.ts";
 import { checkRegionSet } from "../src/engine/data/check.ts";
 import { decodeInBrowser, displayBitmap } from "../src/engine/data/image/decode-bitmap.ts";
 import { pictureCache } from "../src/engine/data/image/picture-cache.ts";
@@ -9,7 +8,6 @@ import { rawRow } from "../src/engine/data/raw-row.ts";
 import { openRegionSet, type RegionSet } from "../src/engine/data/region-set.ts";
 import type { RegionSummary, RgbImage } from "../src/engine/data/sample.ts";
 import { describeSet } from "../src/engine/data/set-info.ts";
-import { listShards } from "../src/engine/data/shards.ts";
 import { LabError, toLabError } from "../src/engine/errors.ts";
 import { inTurn } from "../src/engine/gpu/in-turn.ts";
 import { importRollouts } from "../src/engine/runs/import-rollouts.ts";
@@ -32,7 +30,6 @@ const MAX_ROLLOUT_BYTES = 256 * 2 ** 20;
 type Open = Handlers<DataCalls>["open"];
 
 interface OpenSet {
-  readonly folder: ByteFolder;
   readonly set: RegionSet;
   readonly byId: Map<string, RegionSummary>;
 }
@@ -70,21 +67,20 @@ async function holding(runId: string): Promise<RunLibrary> {
 const openSet: Open = async (folders, onProgress, onRows, signal) => {
   const names = folders.map(folderName);
   const folder = await openFolders(folders);
-  const { shards } = await listShards(folder);
   const seen = new Set<string>();
   const byId = new Map<string, RegionSummary>();
   opened = null;
   const set = await openRegionSet(folder, {
     signal,
-    onProgress: ({ file, rows }) => onProgress({ files: seen.add(file).size, filesTotal: shards.length, rows, file }),
+    onProgress: ({ file, filesTotal, rows }) => onProgress({ files: seen.add(file).size, filesTotal, rows, file }),
     onRows: (rows, growing) => {
       for (const row of rows) byId.set(row.id, row);
       // Pictures of the first rows can be asked for while the rest is still being indexed.
-      opened = { folder, set: growing, byId };
+      opened = { set: growing, byId };
       onRows(rows);
     },
   });
-  opened = { folder, set, byId };
+  opened = { set, byId };
   return describeSet(
     set,
     names.join(" + "),
@@ -148,7 +144,7 @@ const dataCalls: Handlers<DataCalls> = {
   },
   rawRow(rowId) {
     const { file, row } = findRow(current().byId, rowId, null);
-    return rawRow(current().folder, file, row);
+    return rawRow(current().set, file, row);
   },
   async recorded(baseUrl) {
     const store = folderStore(await openFolder({ kind: "built-in", baseUrl }));

@@ -1,16 +1,14 @@
-import type { ByteFolder } from "../bytes/source.ts";
 import { LabError } from "../errors.ts";
-import { openTable } from "./open-table.ts";
+import type { RegionSet } from "./region-set.ts";
 import { type Cell, isBinaryCell } from "./table.ts";
 
 /**
  * A row of a shard as indented JSON text, every column as stored: binary becomes its length, 64-bit integers text.
  * @throws LabError("bad-input") when there is no such file or row
  */
-export async function rawRow(folder: ByteFolder, file: string, row: number): Promise<string> {
-  const source = folder.get(file);
-  if (source === undefined) throw new LabError("bad-input", `${file} is not among the opened files`, { subject: file });
-  const table = await openTable(source);
+export async function rawRow(set: Pick<RegionSet, "table">, file: string, row: number): Promise<string> {
+  const table = set.table(file);
+  if (table === undefined) throw new LabError("bad-input", `${file} is not among the opened files`, { subject: file });
   if (!Number.isInteger(row) || row < 0 || row >= table.rows) {
     throw new LabError("bad-input", `${file} has ${table.rows} rows, there is no row ${row}`, { subject: file });
   }

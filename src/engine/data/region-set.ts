@@ -1,17 +1,19 @@
 import { inOrder } from "../bytes/in-order.ts";
 import type { ByteFolder, ByteSource } from "../bytes/source.ts";
 import { LabError, LONGEST_SENTENCE, shortened, toLabError } from "../errors.ts";
+import { mountArchives } from "./archive/mount.ts";
 import { handOut } from "./hand-out.ts";
 import { type Layout, layoutOf } from "./identify.ts";
 import type { PictureProbe } from "./image/picture.ts";
 import { pictureBytes } from "./image/picture-bytes.ts";
+import { type FoundTable, listTables, type TableList } from "./list-tables.ts";
 import { openTable } from "./open-table.ts";
 import { passMeter } from "./read-meter.ts";
 import { adaptRow, picturesIn } from "./row.ts";
 import { rowParts } from "./row-parts.ts";
 import type { RegionSample, RegionSummary, SkippedRow } from "./sample.ts";
 import { type Adapter, chooseAdapter, schemaText } from "./schema.ts";
-import { listShards, readDescription, type ShardPath } from "./shards.ts";
+import { listShards, nothingFound, readDescription, type ShardPath } from "./shards.ts";
 import { type FindFile, siblingsOf } from "./siblings.ts";
 import type { Table } from "./table.ts";
 
@@ -30,6 +32,8 @@ export interface ShardInfo {
   readonly split: string | undefined;
   /** Which data set has such columns; undefined when the file could not be opened. */
   readonly layout?: Layout;
+  /** How a file of records was recognised: the kind and its signs; undefined for Arrow and Parquet. */
+  readonly reason?: string;
 }
 
 /** All regions of a folder of shards. The lists grow while the index is built. */
@@ -40,6 +44,8 @@ export interface RegionSet {
   readonly ignored: readonly { readonly name: string; readonly reason: string }[];
   /** What dataset_info.json says of the data; empty when it says nothing. */
   readonly description: string;
+  /** The rows of an opened file as they are stored. */
+  table(file: string): Table | undefined;
   /**
    * The sample at a place in `summaries`, its picture's bytes read now.
    * @throws LabError("bad-input") when there is no such sample, "storage" when the file can no longer be read
@@ -49,8 +55,16 @@ export interface RegionSet {
 
 export interface RegionSetOptions {
   readonly signal?: AbortSignal;
+  /** Split of files that name several, as refs do; their training split otherwise. */
+  readonly split?: string;
   /** At most some 200 times and once a file: rows seen of the rows known so far. */
-  readonly onProgress?: (progress: { file: string; rows: number; totalRows: number; samples: number }) => void;
+  readonly onProgress?: (progress: {
+    readonly file: string;
+    readonly filesTotal: number;
+    readonly rows: number;
+    readonly totalRows: number;
+    readonly samples: number;
+  }) => void;
   /**
    * New regions as they are found, so that the first rows can be shown early: a few at first, then always more, so that
    * a receiver who copies all it has at every call copies a few times the whole.
@@ -85,19 +99,26 @@ interface Place {
  * with one sentence; the other rows and files stay.
  * @throws LabError("cancelled") when the signal fires; nothing else for odd content
  */
-export async function openRegionSet(folder: ByteFolder, options: RegionSetOptions = {}): Promise<RegionSet> {
-  const { shards, ignored, problems } = await listShards(folder);
+export async function openRegionSet(dropped: ByteFolder, options: RegionSetOptions = {}): Promise<RegionSet> {
+  const mounted = await mountArchives(dropped, options.signal);
+  const { folder } = mounted;
+  const { shards, ignored: others, problems } = await listShards(folder);
+  const found = await listTables(mounted, options);
   const description = await readDescription(folder);
   const summaries: RegionSummary[] = [];
-  const skipped: SkippedRow[] = [...problems];
+  const skipped: SkippedRow[] = [...mounted.problems, ...problems, ...found.problems];
+  if (shards.length === 0 && found.tables.length === 0 && skipped.length === 0) skipped.push(nothingFound(folder));
+  const ignored = leftOut(others, found, new Set([...mounted.problems, ...found.problems].map(({ file }) => file)));
   const files: ShardInfo[] = [];
   const places: Place[] = [];
+  const opened: { name: string; shard: Opened }[] = [];
   const set: RegionSet = {
     summaries,
     skipped,
     files,
     ignored,
     description,
+    table: (file) => opened.find(({ name }) => name === file)?.shard.table,
     sample: async (index) => {
       const [summary, place] = [summaries[index], places[index]];
       if (summary === undefined || place === undefined) {
@@ -107,11 +128,12 @@ export async function openRegionSet(folder: ByteFolder, options: RegionSetOption
     },
   };
   const findBeside = siblingsOf(folder);
-  const opened: { name: string; shard: Opened }[] = [];
-  for (const shard of shards) {
-    const source = folder.get(shard.path) as ByteSource;
-    const entry = await open(source, shard, options, files, skipped);
-    if (entry !== undefined) opened.push({ name: shard.path, shard: { ...entry, find: findBeside(shard.path) } });
+  const filesTotal = shards.length + found.tables.length;
+  for (const shard of [...shards, ...found.tables]) {
+    const source = folder.get(shard.path);
+    const entry = await open(shard, source, options, files, skipped);
+    const inside = mounted.archives.has(shard.path) || source === undefined ? `${shard.path}/` : shard.path;
+    if (entry !== undefined) opened.push({ name: shard.path, shard: { ...entry, find: findBeside(inside) } });
   }
   const totalRows = opened.reduce((sum, { shard }) => sum + shard.table.rows, 0);
   const reportEvery = Math.max(REPORT_EVERY, Math.ceil(totalRows / MOST_REPORTS));
@@ -119,7 +141,7 @@ export async function openRegionSet(folder: ByteFolder, options: RegionSetOption
   const handOutRows = handOut(summaries, (added) => options.onRows?.(added, set));
   const report = (file: string): void => {
     handOutRows();
-    options.onProgress?.({ file, rows, totalRows, samples: summaries.length });
+    options.onProgress?.({ file, filesTotal, rows, totalRows, samples: summaries.length });
   };
   for (const { name, shard } of opened) {
     const { adapter, find } = shard;
@@ -170,18 +192,23 @@ export async function openRegionSet(folder: ByteFolder, options: RegionSetOption
 
 /** Opens one shard and chooses its adapter; problems of the whole file become one skipped entry. */
 async function open(
-  source: ByteSource,
-  { path, split }: ShardPath,
+  shard: ShardPath | FoundTable,
+  source: ByteSource | undefined,
   options: RegionSetOptions,
   files: ShardInfo[],
   skipped: SkippedRow[],
 ): Promise<Omit<Opened, "find"> | undefined> {
+  const { path, split } = shard;
   const whole = (reason: string): void => {
     skipped.push({ file: path, row: -1, column: "", reason: shortened(reason, LONGEST_SENTENCE) });
   };
-  const info = { name: path, bytes: source.size, split };
+  const records = "table" in shard ? shard : undefined;
+  const bytes = records?.bytes ?? source?.size ?? 0;
+  const info = { name: path, bytes, split, ...(records === undefined ? {} : { reason: records.reason }) };
   try {
-    const table = await openTable(source, options.signal === undefined ? {} : { signal: options.signal });
+    const table =
+      records?.table ??
+      (await openTable(source as ByteSource, options.signal === undefined ? {} : { signal: options.signal }));
     const { problem, columns, rows, batches } = table;
     if (problem !== undefined) whole(problem);
     const adapter = chooseAdapter(columns);
@@ -190,7 +217,7 @@ async function open(
       const { image, mask, text } = adapter;
       const roles = { image: image.name, mask: mask.name, text: text.name };
       files.push({ ...shown, adapter: adapter.name, roles });
-      return { bytes: source.size, table, adapter };
+      return { bytes, table, adapter };
     }
     files.push({ ...shown, adapter: "" });
     whole(`${path} has ${adapter}`);
@@ -200,6 +227,16 @@ async function open(
     whole(toLabError(thrown).message);
   }
   return undefined;
+}
+
+/** Files that hold no rows of their own; what samples are made of, and what tables are of, is not among them. */
+function leftOut(
+  others: RegionSet["ignored"],
+  { tables, ignored, inSamples }: TableList,
+  told: ReadonlySet<string>,
+): { readonly name: string; readonly reason: string }[] {
+  const known = new Set([...tables.map(({ path }) => path), ...ignored.map(({ name }) => name)]);
+  return [...others.filter(({ name }) => !known.has(name) && !inSamples.has(name) && !told.has(name)), ...ignored];
 }
 
 async function readSample(summary: RegionSummary, { opened, picture, pictureIndex }: Place): Promise<RegionSample> {

@@ -53,13 +53,16 @@ export async function listShards(folder: ByteFolder): Promise<ShardList> {
       if (!chosen.has(path)) ignored.push({ name: path, reason: whyIgnored(path, present !== undefined) });
     }
   }
-  if (shards.length === 0) {
-    const kinds = [...new Set(folder.paths.map((path) => path.slice(path.lastIndexOf("."))))].slice(0, 5).join(", ");
-    const found =
-      folder.paths.length === 0 ? "the folder is empty" : `${folder.paths.length} files of other kinds (${kinds})`;
-    problems.push({ file: "", row: -1, column: "", reason: `there is no .arrow or .parquet shard: ${found}` });
-  }
   return { shards, ignored, problems };
+}
+
+/** What there is instead, for a folder in which no file holds rows. */
+export function nothingFound(folder: ByteFolder): SkippedRow {
+  const kinds = [...new Set(folder.paths.map((path) => path.slice(path.lastIndexOf("."))))].slice(0, 5).join(", ");
+  const found =
+    folder.paths.length === 0 ? "the folder is empty" : `${folder.paths.length} files of other kinds (${kinds})`;
+  const reason = `there is no file of rows (Arrow, Parquet, JSON, refs, tar or zip shards): ${found}`;
+  return { file: "", row: -1, column: "", reason };
 }
 
 /** Endings of files of rows; what they hold is told from their content. */
@@ -78,8 +81,9 @@ function whyIgnored(path: string, hasList: boolean): string {
   if (name === "state.json" || name === "dataset_info.json" || name === "dataset_dict.json")
     return "describes the shards";
   if (PICTURE.test(name)) return "a picture, read where a row names it";
-  if (name.endsWith(".tar")) return "tar archives are not read here";
-  return "neither Arrow nor Parquet";
+  if (/\.(tar|zip)$/i.test(name)) return "an archive, opened as a directory";
+  if (/\.(gz|tgz|bz2|xz|zst|7z|rar)$/i.test(name)) return "compressed as a whole; unpack it";
+  return "not of a kind that holds rows";
 }
 
 /** Paths listed in a directory's state.json; undefined when there is none or it says nothing. */

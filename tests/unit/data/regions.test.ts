@@ -163,14 +163,16 @@ test("state.json decides which shards count; leftovers, damage and other files a
     "Part3/state.json": "describes the shards",
     "Part10/cache-0123456789abcdef.arrow": "a leftover of map or shuffle, not part of the data",
     "Part10/indices.arrow": "a leftover of map or shuffle, not part of the data",
-    "Part10/notes.txt": "neither Arrow nor Parquet",
+    "Part10/notes.txt": "not of a kind that holds rows",
     "split/dataset_dict.json": "describes the shards",
   });
   expect(set.skipped.map(({ file }) => file)).toEqual(["Part2/state.json", "Part3/state.json"]);
   expect(set.skipped[0]?.reason).toBe("1 of the 3 shards named in state.json are not here (first: Part2/gone.arrow)");
   expect(set.skipped[1]?.reason).toContain("Part3/state.json is not valid JSON");
   const none = await openRegionSet(memoryFolder({ "a.csv": "a,b" }));
-  expect(none.skipped[0]?.reason).toBe("there is no .arrow or .parquet shard: 1 files of other kinds (.csv)");
+  expect(none.skipped[0]?.reason).toBe(
+    "there is no file of rows (Arrow, Parquet, JSON, refs, tar or zip shards): 1 files of other kinds (.csv)",
+  );
 });
 
 test("broken files beside a good one: one sentence each, the good rows stay", async () => {

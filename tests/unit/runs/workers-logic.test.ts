@@ -1,8 +1,10 @@
 /** What the data worker is made of, without a worker: folders, orientation, the picture cache, raw rows. */
 import { expect, test } from "vitest";
+import type { ByteSource } from "../../../src/engine/bytes/source.ts";
 import { fetchedFolder, mergeFolders, pickedFolder, urlSource } from "../../../src/engine/data/blob-source.ts";
 import { hideOrientation } from "../../../src/engine/data/image/hide-orientation.ts";
 import { pictureCache } from "../../../src/engine/data/image/picture-cache.ts";
+import { openTable } from "../../../src/engine/data/open-table.ts";
 import { rawRow } from "../../../src/engine/data/raw-row.ts";
 import type { EncodedImage, RgbImage } from "../../../src/engine/data/sample.ts";
 import { groupsToArrow } from "../../../src/engine/runs/rollouts-arrow.ts";
@@ -133,13 +135,15 @@ test("pictures are decoded once while they fit and again after they were given u
 
 test("a raw row shows every column as stored", async () => {
   const folder = pickedFolder([{ path: "r.arrow", file: new Blob([groupsToArrow([group(1, 1, 0)]).slice()]) }]);
-  const row = JSON.parse(await rawRow(folder, "r.arrow", 1)) as Record<string, unknown>;
+  const table = await openTable(folder.get("r.arrow") as ByteSource);
+  const set = { table: (file: string) => (file === "r.arrow" ? table : undefined) };
+  const row = JSON.parse(await rawRow(set, "r.arrow", 1)) as Record<string, unknown>;
   expect(row).toMatchObject({
     step: 1,
     caption: group(1, 1, 0).rollouts[1]?.caption,
     greedy_mask: null,
     reward: "NaN",
   });
-  await expect(rawRow(folder, "r.arrow", 3)).rejects.toThrow(/r\.arrow has 3 rows, there is no row 3/);
-  await expect(rawRow(folder, "s.arrow", 0)).rejects.toMatchObject({ code: "bad-input" });
+  await expect(rawRow(set, "r.arrow", 3)).rejects.toThrow(/r\.arrow has 3 rows, there is no row 3/);
+  await expect(rawRow(set, "s.arrow", 0)).rejects.toMatchObject({ code: "bad-input" });
 });

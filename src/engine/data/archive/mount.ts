@@ -1,0 +1,70 @@
+/** Archives of a folder as directories of it: what lies in `a/b.tar` is found under `a/b.tar/…`. */
+import { folderOf } from "../../bytes/memory.ts";
+import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
+import { LabError, toLabError } from "../../errors.ts";
+import type { SkippedRow } from "../sample.ts";
+import { readTar } from "./tar.ts";
+import { readZip } from "./zip.ts";
+
+/** A folder with its archives opened. */
+export interface MountedFolder {
+  readonly folder: ByteFolder;
+  /** Paths of the archives that were opened. */
+  readonly archives: ReadonlySet<string>;
+  readonly problems: readonly SkippedRow[];
+}
+
+/** Archives inside archives are opened this deep. */
+const MAX_DEPTH = 1;
+
+/**
+ * Opens tar and zip archives of a folder, told by their endings and then by their content, also one inside another.
+ * Only headers and directories are read.
+ * @throws LabError("cancelled") when the signal fires; a damaged archive is a problem, never an error
+ */
+export async function mountArchives(folder: ByteFolder, signal?: AbortSignal): Promise<MountedFolder> {
+  const files = new Map<string, ByteSource>();
+  const archives = new Set<string>();
+  const problems: SkippedRow[] = [];
+  const waiting = folder.paths.map((path) => ({ path, source: folder.get(path) as ByteSource, depth: 0 }));
+  // The list grows while it is walked: archives inside archives follow.
+  for (const { path, source, depth } of waiting) {
+    files.set(path, source);
+    if (!/\.(tar|zip)$/i.test(path) || depth > MAX_DEPTH) continue;
+    const problem = (reason: string): void => {
+      problems.push({ file: path, row: -1, column: "", reason });
+    };
+    try {
+      const kind = await kindOf(source);
+      if (kind === undefined) {
+        problem(`${path} is neither a tar nor a zip archive, whatever its name says`);
+        continue;
+      }
+      const found = kind === "zip" ? await readZip(source) : await readTar(source, signal);
+      archives.add(path);
+      for (const reason of found.problems) problem(reason);
+      for (const member of found.members) {
+        const inner = `${path}/${member.name}`;
+        waiting.push({ path: inner, source: { ...member.source, name: inner }, depth: depth + 1 });
+      }
+    } catch (thrown) {
+      const error = toLabError(thrown);
+      if (error.code === "cancelled") throw error;
+      problem(error.message);
+    }
+  }
+  return { folder: archives.size === 0 ? folder : folderOf(files), archives, problems };
+}
+
+async function kindOf(source: ByteSource): Promise<"tar" | "zip" | undefined> {
+  const head = await source.read(0, Math.min(512, source.size));
+  const [a, b] = head;
+  if (a === 0x50 && b === 0x4b) return "zip";
+  // A tar of old has no magic: its checksum decides, when it is walked.
+  const empty = head.length === 512 && head.every((byte) => byte === 0);
+  const ustar = String.fromCharCode(...head.subarray(257, 262)) === "ustar";
+  if (empty && source.size > 0) throw new LabError("bad-input", `${source.name} is an empty tar archive`);
+  return ustar || (head.length === 512 && /^[0-7 \0]{8}$/.test(String.fromCharCode(...head.subarray(148, 156))))
+    ? "tar"
+    : undefined;
+}

@@ -1,0 +1,174 @@
+/** Tar archives by range: headers are walked, bodies are read when they are asked for. */
+import { checkRange } from "../../bytes/memory.ts";
+import type { ByteSource } from "../../bytes/source.ts";
+import { windowed } from "../../bytes/windowed.ts";
+import { LabError, quote } from "../../errors.ts";
+import { type Archive, isHidden, MAX_MEMBERS, type Member, safeName } from "./members.ts";
+
+const BLOCK = 512;
+/** Longest name or PAX header that is read. */
+const MAX_HEADER_BODY = 2 ** 20;
+
+/** A member of any type as its header has it, for tests and comparisons. */
+export interface TarEntry {
+  readonly name: string;
+  readonly type: "file" | "directory" | "other";
+  /** Where the body begins. */
+  readonly offset: number;
+  readonly size: number;
+}
+
+/**
+ * All entries of a tar archive in order: ustar with prefixes, GNU long names and sizes, PAX paths and sizes. An archive
+ * that ends without its two empty blocks is whole.
+ * @throws LabError("bad-input") for a damaged header or a body that is cut off; "cancelled" when the signal fires
+ */
+export async function tarEntries(tar: ByteSource, signal?: AbortSignal): Promise<TarEntry[]> {
+  const entries: TarEntry[] = [];
+  for await (const entry of walk(tar, signal)) entries.push(entry);
+  return entries;
+}
+
+/** Files of a tar archive; a damaged end loses the files from there on and is told of. @throws LabError("cancelled") */
+export async function readTar(tar: ByteSource, signal?: AbortSignal): Promise<Archive> {
+  const members = new Map<string, Member>();
+  const problems: string[] = [];
+  let unsafe = 0;
+  try {
+    for await (const { name, type, offset, size } of walk(tar, signal)) {
+      const safe = safeName(name);
+      if (safe === undefined) unsafe++;
+      // As in unpacking, a later file of the same name takes the place of an earlier one.
+      else if (type === "file" && !isHidden(safe))
+        members.set(safe, { name: safe, source: part(tar, safe, offset, size) });
+    }
+  } catch (thrown) {
+    if (!(thrown instanceof LabError) || thrown.code === "cancelled") throw thrown;
+    problems.push(`${thrown.message}; the ${members.size} files before it are kept`);
+  }
+  if (unsafe > 0) problems.push(`${tar.name} has ${unsafe} names that lead out of the archive; they are left out`);
+  return { members: [...members.values()], problems };
+}
+
+/** Bytes of a source as a source of their own. */
+export function part(whole: ByteSource, name: string, start: number, size: number): ByteSource {
+  return {
+    name,
+    size,
+    read: async (from, to) => {
+      checkRange(name, size, from, to);
+      return whole.read(start + from, start + to);
+    },
+  };
+}
+
+async function* walk(tar: ByteSource, signal?: AbortSignal): AsyncGenerator<TarEntry> {
+  const source = windowed(tar);
+  const bad = (what: string): LabError =>
+    new LabError("bad-input", `${tar.name} is a damaged tar archive: ${what}`, { subject: tar.name });
+  let global: Pax = {};
+  let own: Pax = {};
+  let longName: string | undefined;
+  let count = 0;
+  for (let at = 0; at + BLOCK <= tar.size; ) {
+    if (signal?.aborted) throw new LabError("cancelled", `reading ${tar.name} was cancelled`);
+    const header = await source.read(at, at + BLOCK);
+    if (header.every((byte) => byte === 0)) return;
+    checkSum(header, at, bad);
+    if (++count > MAX_MEMBERS) throw bad(`it has more than ${MAX_MEMBERS} members`);
+    const type = String.fromCharCode(header[156] as number);
+    const offset = at + BLOCK;
+    const stated = type === "L" || type === "x" || type === "g" || type === "K" ? undefined : (own.size ?? global.size);
+    const size = stated ?? numberAt(header, 124, 12);
+    if (size === undefined) throw bad(`the size at byte ${at + 124} is no number`);
+    if (offset + size > tar.size) {
+      throw bad(`the member at byte ${at} states ${size} bytes, but only ${tar.size - offset} follow`);
+    }
+    at = offset + Math.ceil(size / BLOCK) * BLOCK;
+    if (type === "L" || type === "x" || type === "g") {
+      if (size > MAX_HEADER_BODY) throw bad(`a name of ${size} bytes`);
+      const body = await source.read(offset, offset + size);
+      if (type === "L") longName = utf8(body.subarray(0, endOf(body)));
+      else if (type === "x") own = readPax(body);
+      else global = { ...global, ...readPax(body) };
+      continue;
+    }
+    // Long names of link targets.
+    if (type === "K") continue;
+    const name = longName ?? own.path ?? global.path ?? nameOf(header);
+    [own, longName] = [{}, undefined];
+    const kind = type === "0" || type === "\0" || type === "7" ? "file" : type === "5" ? "directory" : "other";
+    const plain = kind === "file" && name.endsWith("/") ? "directory" : kind;
+    yield { name: plain === "directory" ? name.replace(/\/+$/, "") : name, type: plain, offset, size };
+  }
+  if (count === 0) throw bad(`its ${tar.size} bytes begin with no header`);
+}
+
+interface Pax {
+  readonly path?: string;
+  readonly size?: number;
+}
+
+/** Records "LENGTH KEY=VALUE\n" of which path and size count. */
+function readPax(body: Uint8Array): Pax {
+  let found: Pax = {};
+  for (let at = 0; at < body.length; ) {
+    const space = body.indexOf(0x20, at);
+    const length = space < 0 ? Number.NaN : Number(utf8(body.subarray(at, space)));
+    if (!(length > space - at) || at + length > body.length) break;
+    const [key = "", ...rest] = utf8(body.subarray(space + 1, at + length - 1)).split("=");
+    const value = rest.join("=");
+    if (key === "path") found = { ...found, path: value };
+    if (key === "size" && /^\d{1,15}$/.test(value)) found = { ...found, size: Number(value) };
+    at += length;
+  }
+  return found;
+}
+
+/** Name with its prefix, which GNU headers do not have. */
+function nameOf(header: Uint8Array): string {
+  const name = field(header, 0, 100);
+  const ustar = utf8(header.subarray(257, 263)) === "ustar\0";
+  const prefix = ustar ? field(header, 345, 155) : "";
+  return prefix === "" ? name : `${prefix}/${name}`;
+}
+
+function field(header: Uint8Array, start: number, length: number): string {
+  const bytes = header.subarray(start, start + length);
+  return utf8(bytes.subarray(0, endOf(bytes)));
+}
+
+function endOf(bytes: Uint8Array): number {
+  const end = bytes.indexOf(0);
+  return end < 0 ? bytes.length : end;
+}
+
+/** Octal digits, or a number to base 256 where the first bit is set; undefined for anything else. */
+function numberAt(header: Uint8Array, start: number, length: number): number | undefined {
+  const bytes = header.subarray(start, start + length);
+  if (((bytes[0] as number) & 0x80) !== 0) {
+    let value = (bytes[0] as number) & 0x7f;
+    for (const byte of bytes.subarray(1)) value = value * 256 + byte;
+    return Number.isSafeInteger(value) ? value : undefined;
+  }
+  const text = utf8(bytes).replaceAll("\0", " ").trim();
+  return /^[0-7]*$/.test(text) ? Number.parseInt(text === "" ? "0" : text, 8) : undefined;
+}
+
+/** The checksum counts its own field as blanks; old writers added bytes with a sign. */
+function checkSum(header: Uint8Array, at: number, bad: (what: string) => LabError): void {
+  let [sum, signed] = [0, 0];
+  for (const [index, byte] of header.entries()) {
+    const value = index >= 148 && index < 156 ? 32 : byte;
+    sum += value;
+    signed += value > 127 ? value - 256 : value;
+  }
+  const stated = numberAt(header, 148, 8);
+  if (stated === sum || stated === signed) return;
+  throw bad(`there is no header at byte ${at} (checksum ${quote(stated)}, not ${sum})`);
+}
+
+const decoder = new TextDecoder();
+function utf8(bytes: Uint8Array): string {
+  return decoder.decode(bytes);
+}

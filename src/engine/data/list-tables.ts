@@ -1,0 +1,193 @@
+/** Which files of a folder hold rows beside Arrow and Parquet: records, samples in tar shards or directories. */
+import type { ByteFolder, ByteSource } from "../bytes/source.ts";
+import { LabError, LONGEST_SENTENCE, shortened, toLabError } from "../errors.ts";
+import type { MountedFolder } from "./archive/mount.ts";
+import { recogniseRecords } from "./readers/all.ts";
+import { signOf } from "./readers/reader.ts";
+import { fieldsText } from "./readers/rows.ts";
+import { recogniseSamples, type Sample, samplesOf, sampleTable } from "./readers/samples.ts";
+import { openRecords } from "./records/records.ts";
+import type { SkippedRow } from "./sample.ts";
+import type { Table } from "./table.ts";
+
+/** A table with how it was recognised. */
+export interface FoundTable {
+  /** Path of the file, or of the archive or directory of samples. */
+  readonly path: string;
+  readonly bytes: number;
+  readonly table: Table;
+  /** Short name of the kind, as `coco-instances`. */
+  readonly label: string;
+  /** For people: the kind and the signs that it is one. */
+  readonly reason: string;
+  readonly split: string | undefined;
+}
+
+/** All tables of a folder that are not Arrow or Parquet. */
+export interface TableList {
+  readonly tables: readonly FoundTable[];
+  /** Files that are no rows of their own, with the reason. */
+  readonly ignored: readonly { readonly name: string; readonly reason: string }[];
+  readonly problems: readonly SkippedRow[];
+  /** Files that belong to samples. */
+  readonly inSamples: ReadonlySet<string>;
+}
+
+const RECORDS = /\.(json|jsonl|ndjson|p|pkl|pickle)$/i;
+const DESCRIBES = /(^|\/)(state|dataset_info|dataset_dict|files)\.json$/;
+/** Files of records that are looked at; more are no data set but a store of something else. */
+const MOST_FILES = 4096;
+
+/**
+ * Opens every file of records and every set of samples. A file that cannot be read is a problem, never an error.
+ * @param split of files that name splits; "train" otherwise
+ * @throws LabError("cancelled") when the signal fires
+ */
+export async function listTables(
+  { folder, archives }: Pick<MountedFolder, "folder" | "archives">,
+  options: { readonly split?: string | undefined; readonly signal?: AbortSignal | undefined } = {},
+): Promise<TableList> {
+  const tables: FoundTable[] = [];
+  const ignored: { name: string; reason: string }[] = [];
+  const problems: SkippedRow[] = [];
+  const groups = sampleGroups(folder, archives);
+  const inSamples = new Set([...groups.values()].flatMap(({ samples }) => samples.flatMap(filesOf)));
+  const used = new Map<string, string>();
+  const problem = (path: string, thrown: unknown): void => {
+    const error = toLabError(thrown);
+    if (error.code === "cancelled") throw error;
+    problems.push({ file: path, row: -1, column: "", reason: shortened(error.message, LONGEST_SENTENCE) });
+  };
+  const files = folder.paths.filter((path) => RECORDS.test(path) && !DESCRIBES.test(path) && !inSamples.has(path));
+  // Refs first: the instances beside them are theirs and no rows of their own.
+  files.sort(
+    (a, b) =>
+      Number(/\.json$/i.test(a)) - Number(/\.json$/i.test(b)) || Number(isInstances(a)) - Number(isInstances(b)),
+  );
+  if (files.length > MOST_FILES) {
+    const reason = `there are ${files.length} files of records; the first ${MOST_FILES} are looked at`;
+    problems.push({ file: "", row: -1, column: "", reason });
+  }
+  for (const path of files.slice(0, MOST_FILES)) {
+    const owner = used.get(path);
+    if (owner !== undefined) {
+      ignored.push({ name: path, reason: `read with ${owner}` });
+      continue;
+    }
+    try {
+      const source = folder.get(path) as ByteSource;
+      const found = await openFile(source, path, folder, options);
+      if ("ignored" in found) {
+        ignored.push({ name: path, reason: found.ignored });
+        continue;
+      }
+      tables.push(found.table);
+      for (const note of found.notes) ignored.push({ name: path, reason: note });
+      for (const other of found.used) used.set(other, path);
+    } catch (thrown) {
+      problem(path, thrown);
+    }
+  }
+  for (const [path, { samples, reason, archive }] of groups) {
+    const owner = tables.find(
+      ({ label, path: file }) => label === "dam-annotations" && path.startsWith(directoryOf(file)),
+    );
+    if (owner !== undefined && archive) {
+      ignored.push({ name: path, reason: `pictures of ${owner.path}` });
+      continue;
+    }
+    try {
+      const table = await sampleTable(folder, samples);
+      const bytes = samples.flatMap(filesOf).reduce((sum, file) => sum + (folder.get(file)?.size ?? 0), 0);
+      const what = archive ? "webdataset" : "samples";
+      tables.push({ path, bytes, table, label: what, reason: `samples: ${reason}`, split: undefined });
+    } catch (thrown) {
+      problem(path, thrown);
+    }
+  }
+  return { tables, ignored, problems, inSamples };
+}
+
+async function openFile(
+  source: ByteSource,
+  path: string,
+  folder: ByteFolder,
+  { split, signal }: { readonly split?: string | undefined; readonly signal?: AbortSignal | undefined },
+): Promise<
+  | { readonly ignored: string }
+  | { readonly table: FoundTable; readonly notes: readonly string[]; readonly used: readonly string[] }
+> {
+  await refusePointer(source);
+  const records = await openRecords(source, signal);
+  if (records === undefined || records.length === 0) return { ignored: "records of nothing" };
+  const sign = await signOf(records);
+  const found = recogniseRecords(sign);
+  if (found === undefined) return { ignored: `records of no kind that is known; their fields are ${fieldsText(sign)}` };
+  const { reader, reason } = found;
+  if (typeof reader.open === "string") return { ignored: `${reader.what} (${reason}): ${reader.open}` };
+  const read = await reader.open({ records, sign, path, folder, split, signal });
+  const table: FoundTable = {
+    path,
+    bytes: source.size,
+    table: read.table,
+    label: reader.label,
+    reason: `${reader.what}: ${reason}`,
+    split: read.split,
+  };
+  return { table, notes: read.notes ?? [], used: read.used ?? [] };
+}
+
+/** @throws LabError("bad-input") when the file is only a pointer to the file that is meant */
+async function refusePointer(source: ByteSource): Promise<void> {
+  const head = await source.read(0, Math.min(24, source.size));
+  if (!new TextDecoder().decode(head).startsWith("version https://git-lfs")) return;
+  const what = "is a Git LFS pointer, not the file itself; fetch the real file with `git lfs pull` and add it again";
+  throw new LabError("bad-input", `${source.name} ${what}`, { subject: source.name });
+}
+
+interface Group {
+  readonly samples: readonly Sample[];
+  readonly reason: string;
+  readonly archive: boolean;
+}
+
+/** Samples by the archive or directory they lie in, where they are samples. */
+function sampleGroups(folder: ByteFolder, archives: ReadonlySet<string>): Map<string, Group> {
+  const byRoot = new Map<string, string[]>();
+  for (const path of folder.paths) {
+    const root = archiveOf(path, archives) ?? path.slice(0, Math.max(0, path.lastIndexOf("/")));
+    const known = byRoot.get(root);
+    if (known === undefined) byRoot.set(root, [path]);
+    else known.push(path);
+  }
+  const groups = new Map<string, Group>();
+  for (const [root, paths] of byRoot) {
+    const samples = samplesOf(paths);
+    const reason = recogniseSamples(samples);
+    if (reason !== undefined) groups.set(root === "" ? "." : root, { samples, reason, archive: archives.has(root) });
+  }
+  return groups;
+}
+
+function archiveOf(path: string, archives: ReadonlySet<string>): string | undefined {
+  if (archives.size === 0) return undefined;
+  // The innermost of archives inside one another.
+  for (let end = path.lastIndexOf("/"); end >= 0; end = path.lastIndexOf("/", end - 1)) {
+    if (archives.has(path.slice(0, end))) return path.slice(0, end);
+    if (end === 0) break;
+  }
+  return undefined;
+}
+
+/** The files of a sample that are read with it: those of a key with a picture and more. */
+function filesOf({ fields }: Sample): string[] {
+  return fields.size > 1 ? [...fields.values()] : [];
+}
+
+function isInstances(path: string): boolean {
+  return /instances/i.test(path);
+}
+
+function directoryOf(path: string): string {
+  return path.slice(0, path.lastIndexOf("/") + 1);
+}

@@ -1,0 +1,34 @@
+/** All readers of records, in the order in which they are tried: the first that recognises a file reads it. */
+import { cocoInstances, regionCaptions } from "./coco.ts";
+import { dam } from "./dam.ts";
+import { flickr, grandf, refcocogGcg } from "./gcg.ts";
+import { osprey } from "./osprey.ts";
+import type { Reader, Sign } from "./reader.ts";
+import { grefs, refs } from "./refs.ts";
+import { rows } from "./rows.ts";
+import { sa2vaList } from "./sa2va-list.ts";
+import { WITHOUT_ROWS } from "./without-rows.ts";
+
+export const READERS: readonly Reader[] = [
+  dam,
+  flickr,
+  regionCaptions,
+  cocoInstances,
+  grandf,
+  refcocogGcg,
+  osprey,
+  sa2vaList,
+  refs,
+  grefs,
+  ...WITHOUT_ROWS,
+  rows,
+];
+
+/** The reader of a file with the signs that it is one; undefined when no reader knows it. */
+export function recogniseRecords(sign: Sign): { readonly reader: Reader; readonly reason: string } | undefined {
+  for (const reader of READERS) {
+    const reason = reader.recognise(sign);
+    if (reason !== undefined) return { reader, reason };
+  }
+  return undefined;
+}

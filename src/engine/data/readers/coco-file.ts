@@ -1,0 +1,87 @@
+/** A COCO file (images, annotations, categories) indexed by its ids; annotations stay in the file. */
+import { isRecord } from "../../bytes/json.ts";
+import { LabError } from "../../errors.ts";
+import type { Records } from "../records/records.ts";
+
+/** A picture of a COCO file. */
+export interface CocoImage {
+  readonly fileName: string;
+  readonly height: number;
+  readonly width: number;
+  readonly caption: string | undefined;
+}
+
+/** The index of a COCO file. Ids are compared as text: numbers and names both occur. */
+export interface CocoFile {
+  readonly images: ReadonlyMap<string, CocoImage>;
+  /** Places of the annotations of a picture, in file order, by its id. */
+  readonly byImage: ReadonlyMap<string, readonly number[]>;
+  /** Place of an annotation by its id. */
+  readonly byId: ReadonlyMap<string, number>;
+  readonly categories: ReadonlyMap<string, string>;
+  /** A sentence when the file is cut off. */
+  readonly problem: string | undefined;
+  /** The annotation at a place. @throws LabError("bad-input") when it is damaged */
+  annotation(place: number): Promise<Readonly<Record<string, unknown>>>;
+}
+
+/** @throws LabError("bad-input") when there are no images or annotations in it, or as the records do */
+export async function openCoco(records: Records): Promise<CocoFile> {
+  const [images, annotations, categories] = await Promise.all(
+    ["images", "annotations", "categories"].map((key) => listOf(records, key)),
+  );
+  if (images === undefined || annotations === undefined) {
+    throw new LabError("bad-input", `${records.name} has no lists of images and annotations`, {
+      subject: records.name,
+    });
+  }
+  const names = new Map<string, string>();
+  if (categories !== undefined) {
+    for await (const [, item] of categories.each()) {
+      if (isRecord(item) && typeof item.name === "string") names.set(idText(item.id), item.name);
+    }
+  }
+  const pictures = new Map<string, CocoImage>();
+  for await (const [, item] of images.each()) {
+    if (!isRecord(item) || typeof item.file_name !== "string") continue;
+    pictures.set(idText(item.id), {
+      fileName: item.file_name,
+      height: Number(item.height),
+      width: Number(item.width),
+      caption: typeof item.caption === "string" ? item.caption : undefined,
+    });
+  }
+  const byImage = new Map<string, number[]>();
+  const byId = new Map<string, number>();
+  for await (const [place, item] of annotations.each()) {
+    if (!isRecord(item)) continue;
+    const image = idText(item.image_id);
+    const places = byImage.get(image);
+    if (places === undefined) byImage.set(image, [place]);
+    else places.push(place);
+    byId.set(idText(item.id), place);
+  }
+  return {
+    images: pictures,
+    byImage,
+    byId,
+    categories: names,
+    problem: annotations.problem ?? images.problem ?? records.problem,
+    annotation: async (place) => {
+      const item = await annotations.item(place);
+      if (isRecord(item)) return item;
+      throw new LabError("bad-input", `annotation ${place} of ${records.name} is no object`, { subject: records.name });
+    },
+  };
+}
+
+/** An id as text, whether it is a number or a name. */
+export function idText(id: unknown): string {
+  return typeof id === "string" || typeof id === "number" || typeof id === "bigint" ? String(id) : "";
+}
+
+async function listOf(records: Records, key: string): Promise<Records | undefined> {
+  const at = records.keys.indexOf(key);
+  const inside = at < 0 ? undefined : await records.inside(at);
+  return inside?.shape === "list" ? inside : undefined;
+}

@@ -1,0 +1,67 @@
+/** COCO instances, and region captions in their form (MDETR): a caption on the annotation or on the picture. */
+import { LabError } from "../../errors.ts";
+import { openCoco } from "./coco-file.ts";
+import { maskType, pictureTable, type Region } from "./picture-table.ts";
+import { firstOf, has, type ReadContext, type Reader, type ReadTable, type Sign } from "./reader.ts";
+import { maskOf } from "./segmentation.ts";
+
+/** Region captions: the picture or the annotation has a caption beside the mask. */
+export const regionCaptions: Reader = {
+  label: "region-captions",
+  what: "region captions in COCO form",
+  recognise: (sign) => {
+    const [image, annotation] = [firstOf(sign, "images"), firstOf(sign, "annotations")];
+    if (!has(image, "id") || !has(annotation, "segmentation")) return undefined;
+    const where = has(annotation, "caption") ? "annotations" : has(image, "caption") ? "images" : undefined;
+    return where === undefined ? undefined : `images and annotations with segmentation, captions on the ${where}`;
+  },
+  open: openRegions,
+};
+
+/** Instances: the category is all that is said of a mask. */
+export const cocoInstances: Reader = {
+  label: "coco-instances",
+  what: "COCO instances",
+  recognise: (sign) =>
+    has(firstOf(sign, "images"), "id") && has(firstOf(sign, "annotations"), "image_id", "segmentation")
+      ? "images and annotations with segmentation"
+      : undefined,
+  open: async (context) => {
+    const opened = await openRegions(context);
+    const note = "it has no captions: the category names stand for them; a refs file beside it gives expressions";
+    return { ...opened, notes: [note] };
+  },
+};
+
+async function openRegions({ records, sign }: ReadContext): Promise<ReadTable> {
+  const coco = await openCoco(records);
+  const rows = [...coco.images].flatMap(([id, image]) => {
+    const places = coco.byImage.get(id);
+    return places === undefined ? [] : [{ image, places }];
+  });
+  const read = async (index: number): Promise<{ image: string; regions: Region[] }> => {
+    const row = rows[index];
+    if (row === undefined) throw new LabError("bad-input", `${records.name} has no picture ${index}`);
+    const regions: Region[] = [];
+    for (const place of row.places) {
+      const annotation = await coco.annotation(place);
+      const category = coco.categories.get(String(annotation.category_id));
+      const caption = textOf(annotation.caption) ?? row.image.caption ?? category ?? "";
+      regions.push({
+        mask: maskOf(annotation.segmentation),
+        caption,
+        category: category === undefined ? [] : [category],
+      });
+    }
+    return { image: row.image.fileName, regions };
+  };
+  return { table: pictureTable(rows.length, maskType(example(sign)), coco.problem, read) };
+}
+
+function example(sign: Sign): unknown {
+  return firstOf(sign, "annotations")?.segmentation;
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}

@@ -1,0 +1,86 @@
+/**
+ * What reads a file of records (JSON, JSON lines, pickle): it is recognised by what the records hold, never by its name,
+ * and gives a table of pictures with regions (docs/spec/evaluation.md#52-telling-them-apart-by-schema-detectcasesjson).
+ */
+import { isRecord } from "../../bytes/json.ts";
+import type { ByteFolder } from "../../bytes/source.ts";
+import type { Records } from "../records/records.ts";
+import type { Table } from "../table.ts";
+
+/** What is seen of a file before it is read. */
+export interface Sign {
+  readonly shape: Records["shape"];
+  /** First keys of an object. */
+  readonly keys: readonly string[];
+  /** First item of a list or of lines, where it is an object. */
+  readonly first: Readonly<Record<string, unknown>> | undefined;
+  /** First values of an object, each with its first item where it is a list. */
+  readonly values: readonly { readonly key: string; readonly value: unknown; readonly item: unknown }[];
+}
+
+/** What a reader gets. */
+export interface ReadContext {
+  readonly records: Records;
+  readonly sign: Sign;
+  readonly path: string;
+  /** All files that were opened together, archives among them as directories. */
+  readonly folder: ByteFolder;
+  /** Split to read, where the file names splits; "train" and files without splits otherwise. */
+  readonly split?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A table with what a person is told of it. */
+export interface ReadTable {
+  readonly table: Table;
+  readonly split?: string | undefined;
+  /** Files beside this one that were read with it. */
+  readonly used?: readonly string[];
+  /** One sentence per thing that was left out. */
+  readonly notes?: readonly string[];
+}
+
+/** A kind of file. */
+export interface Reader {
+  /** Short name, as in `npm run check-data`. */
+  readonly label: string;
+  /** For people. */
+  readonly what: string;
+  /** The signs that it is such a file, or undefined. */
+  recognise(sign: Sign): string | undefined;
+  /** Reads it; a sentence instead for kinds that give no rows. @throws LabError as the records do */
+  readonly open: ((context: ReadContext) => Promise<ReadTable>) | string;
+}
+
+const LOOKED_AT = 6;
+
+/** Looks at the beginning of records. @throws LabError as the records do */
+export async function signOf(records: Records): Promise<Sign> {
+  const { shape, length } = records;
+  const keys = records.keys.slice(0, 64);
+  if (shape !== "object") {
+    const first = length === 0 ? undefined : await records.item(0);
+    return { shape, keys, first: isRecord(first) ? first : undefined, values: [] };
+  }
+  const values: { key: string; value: unknown; item: unknown }[] = [];
+  for (let index = 0; index < Math.min(LOOKED_AT, length); index++) {
+    const inside = await records.inside(index);
+    const list = inside?.shape === "list";
+    const item = list && inside.length > 0 ? await inside.item(0) : undefined;
+    // A list may be as long as the file: only its first item is parsed.
+    const value = list ? [] : await records.item(index);
+    values.push({ key: keys[index] ?? "", value, item });
+  }
+  return { shape, keys, first: undefined, values };
+}
+
+/** First item of an object's list of that name, where it is an object. */
+export function firstOf({ values }: Sign, key: string): Readonly<Record<string, unknown>> | undefined {
+  const item = values.find((one) => one.key === key)?.item;
+  return isRecord(item) ? item : undefined;
+}
+
+/** Whether an object has all of these fields. */
+export function has(value: unknown, ...names: readonly string[]): value is Record<string, unknown> {
+  return isRecord(value) && names.every((name) => Object.hasOwn(value, name));
+}

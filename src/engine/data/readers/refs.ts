@@ -1,0 +1,184 @@
+/**
+ * Referring expressions (RefCOCO, RefCOCO+, RefCOCOg, RefCLEF, gRefCOCO): refs as pickle or JSON, masks and pictures
+ * from the COCO instances beside them. One row a picture with every sentence of every ref, in file order
+ * (docs/spec/evaluation.md#13-from-files-to-evaluation-rows-as-sa2va-does-code-run-here-referrowsjson).
+ */
+import { isRecord } from "../../bytes/json.ts";
+import type { ByteFolder } from "../../bytes/source.ts";
+import { LabError } from "../../errors.ts";
+import { openRecords } from "../records/records.ts";
+import { cocoInstances } from "./coco.ts";
+import { type CocoFile, type CocoImage, idText, openCoco } from "./coco-file.ts";
+import { maskType, type PictureRow, pictureTable, type Region } from "./picture-table.ts";
+import { has, type ReadContext, type Reader, type ReadTable, signOf } from "./reader.ts";
+import { maskOf, unitedMask } from "./segmentation.ts";
+
+/** A ref with the picture and masks it speaks of. */
+interface Ref {
+  readonly imageId: string;
+  readonly split: string;
+  /** Ids of its masks; none for "no target". */
+  readonly annotations: readonly string[];
+  readonly sentences: readonly string[];
+}
+
+export const refs: Reader = {
+  label: "refs",
+  what: "referring expressions (RefCOCO form)",
+  recognise: ({ first }) =>
+    has(first, "ref_id", "sentences") && !Array.isArray(first.ann_id)
+      ? "records with ref_id, ann_id and sentences"
+      : undefined,
+  open: openRefs,
+};
+
+export const grefs: Reader = {
+  label: "grefs",
+  what: "referring expressions with several or no targets (gRefCOCO form)",
+  recognise: ({ first }) =>
+    has(first, "ref_id", "sentences") && Array.isArray(first.ann_id)
+      ? "records with ref_id and sentences, ann_id a list"
+      : undefined,
+  open: openRefs,
+};
+
+/**
+ * Whether a ref is of the split that is asked for, as the original loader chooses: "test" is every split with that word
+ * in its name, "testA" and the like go by the letter.
+ */
+export function inSplit(split: string, wanted: string): boolean {
+  if (wanted === "test") return split.includes("test");
+  const letter = /^test([A-Z])$/.exec(wanted)?.[1];
+  return letter === undefined ? split === wanted : split.includes(letter);
+}
+
+async function openRefs({ records, path, folder, split, signal }: ReadContext): Promise<ReadTable> {
+  const all: Ref[] = [];
+  for await (const [, item] of records.each()) {
+    const ref = refOf(item);
+    if (ref !== undefined) all.push(ref);
+  }
+  const found = await instancesOf(folder, path, all, signal);
+  if (found === undefined) {
+    throw new LabError(
+      "bad-input",
+      `${path} has ${all.length} refs, but their masks are not here: add instances.json`,
+      {
+        subject: path,
+      },
+    );
+  }
+  const names = [...new Set(all.map((ref) => ref.split))];
+  const wanted = split ?? (names.includes("train") ? "train" : names[0]) ?? "";
+  const chosen = all.filter((ref) => names.length === 0 || inSplit(ref.split, wanted));
+  const others = all.length - chosen.length;
+  const rest = names.filter((name) => !inSplit(name, wanted)).join(", ");
+  const note = `split ${wanted} is read: ${chosen.length} refs; ${others} of ${rest} are left out`;
+  const { coco, file } = found;
+  const rows = byPicture(chosen);
+  const first = coco.byId.get(chosen[0]?.annotations[0] ?? "");
+  const example = first === undefined ? undefined : (await coco.annotation(first)).segmentation;
+  const read = async (index: number): Promise<PictureRow> => {
+    const row = rows[index];
+    if (row === undefined) throw new LabError("bad-input", `${path} has no picture ${index}`);
+    return readRow(coco, row);
+  };
+  const table = pictureTable(rows.length, maskType(example), records.problem ?? coco.problem, read);
+  return { table, split: wanted, used: [file], notes: others === 0 ? [] : [note] };
+}
+
+function refOf(item: unknown): Ref | undefined {
+  if (!isRecord(item) || !Array.isArray(item.sentences)) return undefined;
+  const ids: unknown[] = Array.isArray(item.ann_id) ? item.ann_id : [item.ann_id];
+  const sentences = (item.sentences as unknown[]).flatMap((sentence) => {
+    const text = isRecord(sentence) ? (sentence.sent ?? sentence.raw) : sentence;
+    return typeof text === "string" ? [text] : [];
+  });
+  return {
+    imageId: idText(item.image_id),
+    split: typeof item.split === "string" ? item.split : "",
+    annotations: ids.map(idText).filter((id) => id !== "-1" && id !== ""),
+    sentences,
+  };
+}
+
+function byPicture(chosen: readonly Ref[]): Ref[][] {
+  const pictures = new Map<string, Ref[]>();
+  for (const ref of chosen) {
+    const known = pictures.get(ref.imageId);
+    if (known === undefined) pictures.set(ref.imageId, [ref]);
+    else known.push(ref);
+  }
+  return [...pictures.values()];
+}
+
+async function readRow(coco: CocoFile, row: readonly Ref[]): Promise<PictureRow> {
+  const imageId = row[0]?.imageId ?? "";
+  const image = coco.images.get(imageId);
+  if (image === undefined)
+    throw new LabError("bad-input", `the refs name picture ${imageId}, which the instances lack`);
+  const regions: Region[] = [];
+  for (const ref of row) {
+    const { mask, category } = await maskOfRef(coco, image, ref);
+    for (const caption of ref.sentences) regions.push({ mask, caption, category });
+  }
+  return { image: image.fileName, regions };
+}
+
+/** The masks of a ref united; null for "no target" and for annotations that are not there. */
+async function maskOfRef(
+  coco: CocoFile,
+  { height, width }: CocoImage,
+  ref: Ref,
+): Promise<Pick<Region, "mask" | "category">> {
+  const category = new Set<string>();
+  const segmentations: unknown[] = [];
+  for (const id of ref.annotations) {
+    const place = coco.byId.get(id);
+    if (place === undefined) continue;
+    const annotation = await coco.annotation(place);
+    segmentations.push(annotation.segmentation);
+    const name = coco.categories.get(idText(annotation.category_id));
+    if (name !== undefined) category.add(name);
+  }
+  const mask = segmentations.length === 1 ? maskOf(segmentations[0]) : unitedMask(segmentations, height, width);
+  return { mask, category: [...category] };
+}
+
+/** The instances beside a refs file: in its directory, else in one above, else the only ones that hold its masks. */
+async function instancesOf(
+  folder: ByteFolder,
+  path: string,
+  all: readonly Ref[],
+  signal: AbortSignal | undefined,
+): Promise<{ readonly coco: CocoFile; readonly file: string } | undefined> {
+  const known = all.find((ref) => ref.annotations.length > 0)?.annotations[0];
+  const candidates = folder.paths.filter((one) => one !== path && /\.json$/i.test(one));
+  const depth = (one: string): number => {
+    const directory = one.slice(0, one.lastIndexOf("/") + 1);
+    return path.startsWith(directory) ? directory.length : -1;
+  };
+  candidates.sort((a, b) => depth(b) - depth(a) || Number(/instances/i.test(b)) - Number(/instances/i.test(a)));
+  for (const file of candidates.slice(0, MOST_CANDIDATES)) {
+    const source = folder.get(file);
+    const records = source === undefined ? undefined : await openQuietly(() => openRecords(source, signal));
+    if (records?.shape !== "object" || !records.keys.includes("annotations")) continue;
+    if (cocoInstances.recognise(await signOf(records)) === undefined) continue;
+    const coco = await openCoco(records);
+    if (known === undefined || coco.byId.has(known)) return { coco, file };
+  }
+  return undefined;
+}
+
+/** Files that are looked at for instances. */
+const MOST_CANDIDATES = 16;
+
+/** What cannot be opened is not the file that is looked for; it is told of where it is read for itself. */
+async function openQuietly<T>(open: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await open();
+  } catch (thrown) {
+    if (thrown instanceof LabError && thrown.code !== "cancelled") return undefined;
+    throw thrown;
+  }
+}

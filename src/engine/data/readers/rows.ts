@@ -1,0 +1,119 @@
+/** Lists and lines of records whose fields are columns: `{image, mask, caption}` in any form that tables have. */
+import { isRecord } from "../../bytes/json.ts";
+import type { Column, ColumnType } from "../column-type.ts";
+import { valueMeter } from "../read-meter.ts";
+import type { Records } from "../records/records.ts";
+import { chooseAdapter } from "../schema.ts";
+import type { Cell, Table } from "../table.ts";
+import { remembered } from "./picture-table.ts";
+import type { Reader, Sign } from "./reader.ts";
+
+export const rows: Reader = {
+  label: "rows",
+  what: "records of picture, mask and text",
+  recognise: ({ first }) => {
+    const adapter = first === undefined ? "" : chooseAdapter(columnsOf([first]));
+    if (typeof adapter === "string") return undefined;
+    const { image, mask, text } = adapter;
+    return `records with a picture (${image.name}), a mask (${mask.name}) and a text (${text.name})`;
+  },
+  open: async ({ records }) => ({ table: await rowTable(records) }),
+};
+
+/** The fields of the first record in words, for files that are of no kind known here. */
+export function fieldsText({ first, keys, values }: Sign): string {
+  if (first !== undefined) return Object.keys(first).slice(0, 12).join(", ");
+  if (values.length === 0) return "nothing";
+  const item = values[0]?.item ?? values[0]?.value;
+  const inside = isRecord(item) ? ` (${Object.keys(item).slice(0, 8).join(", ")})` : "";
+  return `${keys.slice(0, 8).join(", ")}${inside}`;
+}
+
+/** Records looked at to know the columns. */
+const LOOKED_AT = 32;
+/** Rows kept. */
+const KEPT = 16;
+
+async function rowTable(records: Records): Promise<Table> {
+  const examples: Record<string, unknown>[] = [];
+  for (let at = 0; at < Math.min(LOOKED_AT, records.length); at++) {
+    const item = await records.item(at);
+    if (isRecord(item)) examples.push(item);
+  }
+  const columns = columnsOf(examples);
+  const names = namesOf(examples);
+  const row = remembered(KEPT, (index) => records.item(index));
+  return {
+    columns,
+    rows: records.length,
+    batches: 1,
+    metadata: new Map(),
+    problem: records.problem,
+    cell: async (column, index, pass) => {
+      const item = await row(index);
+      const name = names[column];
+      const value = isRecord(item) && name !== undefined && Object.hasOwn(item, name) ? item[name] : null;
+      valueMeter(pass).take(costOf(value));
+      return value as Cell;
+    },
+  };
+}
+
+/** Rough bytes of a value in memory. */
+function costOf(value: unknown): number {
+  if (typeof value === "string") return 2 * value.length;
+  if (typeof value !== "object" || value === null) return 8;
+  const items: unknown[] = Array.isArray(value) ? (value as unknown[]) : Object.values(value);
+  return items.reduce<number>((sum, item) => sum + costOf(item), 16);
+}
+
+function namesOf(examples: readonly Record<string, unknown>[]): string[] {
+  return [...new Set(examples.flatMap((item) => Object.keys(item)))];
+}
+
+/** Columns with types as the examples show them. `file_name` is the picture where nothing else is. */
+export function columnsOf(examples: readonly Record<string, unknown>[]): Column[] {
+  const names = namesOf(examples);
+  const columns = names.map((name): Column => {
+    const types = examples.map((item) => typeOf(Object.hasOwn(item, name) ? item[name] : null));
+    return { name, type: types.reduce(joined, NULL), nullable: true };
+  });
+  const picture = /^(image|jpg|jpeg|png|webp|img|picture|image_path|img_path|image_bytes)$/i;
+  if (names.some((name) => picture.test(name))) return columns;
+  return columns.map((column) => (column.name === "file_name" ? { ...column, name: "image_path" } : column));
+}
+
+const NULL: ColumnType = { kind: "null" };
+/** Items of a list that are looked at. */
+const LIST_ITEMS = 8;
+
+function typeOf(value: unknown): ColumnType {
+  if (typeof value === "string") return { kind: "text", layout: "small" };
+  if (typeof value === "boolean") return { kind: "bool" };
+  if (typeof value === "number") {
+    return Number.isInteger(value) ? { kind: "int", bits: 64, signed: true } : { kind: "float", bits: 64 };
+  }
+  if (Array.isArray(value)) {
+    const type = (value as unknown[]).slice(0, LIST_ITEMS).map(typeOf).reduce(joined, NULL);
+    return { kind: "list", item: { name: "item", type, nullable: true }, layout: "small" };
+  }
+  if (!isRecord(value)) return NULL;
+  const fields = Object.entries(value).map(([name, inner]): Column => ({ name, type: typeOf(inner), nullable: true }));
+  return { kind: "struct", fields };
+}
+
+/** One type for two values: the first where they have nothing in common, as polygons and run lengths. */
+function joined(a: ColumnType, b: ColumnType): ColumnType {
+  if (a.kind === "null") return b;
+  if (a.kind === "int" && b.kind === "float") return b;
+  if (a.kind === "list" && b.kind === "list") {
+    return { ...a, item: { ...a.item, type: joined(a.item.type, b.item.type) } };
+  }
+  if (a.kind !== "struct" || b.kind !== "struct") return a;
+  const fields = new Map(a.fields.map((field) => [field.name, field]));
+  for (const field of b.fields) {
+    const known = fields.get(field.name);
+    fields.set(field.name, known === undefined ? field : { ...field, type: joined(known.type, field.type) });
+  }
+  return { kind: "struct", fields: [...fields.values()] };
+}

@@ -1,0 +1,30 @@
+/** The fine-tune example of Sa2VA: a list of {image, mask: polygons per object, text: one per object}. */
+import { isRecord } from "../../bytes/json.ts";
+import { maskType, type PictureRow, pictureTable } from "./picture-table.ts";
+import { has, type Reader } from "./reader.ts";
+import { maskOf } from "./segmentation.ts";
+
+export const sa2vaList: Reader = {
+  label: "sa2va-finetune",
+  what: "fine-tune rows of Sa2VA",
+  recognise: ({ first }) =>
+    has(first, "image", "mask", "text") && Array.isArray(first.mask) && Array.isArray(first.text)
+      ? "records with image, mask and text, both lists"
+      : undefined,
+  open: async ({ records, sign }) => {
+    const read = async (row: number): Promise<PictureRow> => {
+      const item = await records.item(row);
+      const fields = isRecord(item) ? item : {};
+      const masks: unknown[] = Array.isArray(fields.mask) ? fields.mask : [];
+      const texts: unknown[] = Array.isArray(fields.text) ? fields.text : [];
+      const regions = masks.map((mask, at) => {
+        const text = texts[at];
+        return { mask: maskOf(mask), caption: typeof text === "string" ? text : "", category: [] };
+      });
+      return { image: typeof fields.image === "string" ? fields.image : "", regions };
+    };
+    const first = sign.first?.mask;
+    const example: unknown = Array.isArray(first) ? first[0] : undefined;
+    return { table: pictureTable(records.length, maskType(example), records.problem, read) };
+  },
+};

@@ -1,0 +1,145 @@
+/**
+ * Samples in the manner of WebDataset: files of one name up to the first dot are one sample, in a tar shard or in any
+ * directory (docs/spec/evaluation.md#7-readers-on-npm-versions-of-the-registry-today-sizes-by-esbuild-minified--gzip-unpacked).
+ */
+import { parseJson } from "../../bytes/json.ts";
+import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
+import { LabError } from "../../errors.ts";
+import type { Column } from "../column-type.ts";
+import { readPickle } from "../records/pickle.ts";
+import type { Cell, Table } from "../table.ts";
+import { remembered } from "./picture-table.ts";
+import { columnsOf } from "./rows.ts";
+
+/** Files of one key, by their field: what follows the first dot of the base name, in lower case. */
+export interface Sample {
+  /** With the directory. */
+  readonly key: string;
+  readonly fields: ReadonlyMap<string, string>;
+}
+
+const NAME = /^((?:.*\/|)[^./][^./]*)\.([^/]*)$/;
+const PICTURE = /^(jpe?g|png|webp|bmp|gif|tiff?)$/;
+/** Fields that hold records of the sample; describe-anything has a pickle of its regions. */
+const RECORD = /^(json|pickle|pkl)$/;
+const TEXT = /^(txt|text|caption|captions)$/;
+/** Largest text or JSON of one sample. */
+const MAX_TEXT = 2 ** 24;
+/** Samples looked at to know the columns. */
+const LOOKED_AT = 32;
+
+/** Paths as samples, in order. A field that returns keeps its first file, as the files have different names anyway. */
+export function samplesOf(paths: readonly string[]): Sample[] {
+  const samples = new Map<string, Map<string, string>>();
+  for (const path of paths) {
+    const match = NAME.exec(path);
+    const [key, field] = [match?.[1], match?.[2]?.toLowerCase()];
+    if (key === undefined || field === undefined || field === "") continue;
+    const fields = samples.get(key) ?? new Map<string, string>();
+    samples.set(key, fields);
+    if (!fields.has(field)) fields.set(field, path);
+  }
+  return [...samples].map(([key, fields]) => ({ key, fields }));
+}
+
+/** Why files are samples: a picture with a text or JSON of the same name; undefined when they are not. */
+export function recogniseSamples(samples: readonly Sample[]): string | undefined {
+  for (const { fields } of samples) {
+    const names = [...fields.keys()];
+    const picture = names.find((name) => PICTURE.test(name));
+    const text = names.find((name) => RECORD.test(name) || TEXT.test(name));
+    if (picture !== undefined && text !== undefined) return `files of one name: ${names.join(", ")}`;
+  }
+  return undefined;
+}
+
+/**
+ * A table of the samples that have a picture. Pictures are columns of bytes, `txt` is the text, the fields of a `json`
+ * or `pickle` are columns of their own; a second picture, or one called mask or seg, is the mask.
+ * @throws LabError("bad-input") when a JSON of the first samples is damaged
+ */
+export async function sampleTable(folder: ByteFolder, all: readonly Sample[]): Promise<Table> {
+  const samples = all.filter(({ fields }) => [...fields.keys()].some((name) => PICTURE.test(name)));
+  const json = remembered(16, async (row) => readRecord(folder, samples[row]));
+  const examples: Record<string, unknown>[] = [];
+  for (let row = 0; row < Math.min(LOOKED_AT, samples.length); row++) examples.push(await json(row));
+  const own = columnsOf(examples);
+  const files = fileColumns(samples);
+  return {
+    columns: [...files.map(({ column }) => column), ...own],
+    rows: samples.length,
+    batches: 1,
+    metadata: new Map(),
+    problem: undefined,
+    cell: async (at, row) => {
+      const sample = samples[row];
+      const file = files[at];
+      if (sample === undefined) throw new LabError("bad-input", `there is no sample ${row}, only ${samples.length}`);
+      if (file !== undefined) return fileCell(folder, sample, file);
+      const record = await json(row);
+      const name = own[at - files.length]?.name ?? "";
+      return (record[name] ?? record[name === "image_path" ? "file_name" : name] ?? null) as Cell;
+    },
+  };
+}
+
+interface FileColumn {
+  readonly column: Column;
+  /** Fields that stand in it, of which a sample has one. */
+  readonly fields: readonly string[];
+  readonly kind: "binary" | "text";
+}
+
+function fileColumns(samples: readonly Sample[]): FileColumn[] {
+  const names = new Set(samples.slice(0, LOOKED_AT).flatMap(({ fields }) => [...fields.keys()]));
+  const texts = [...names].filter((name) => TEXT.test(name));
+  const masks = [...names].filter((name) =>
+    /(^|\.)(mask|masks|seg|segmentation|label|labels)\.(png|tiff?)$/.test(name),
+  );
+  const pictures = [...names].filter((name) => PICTURE.test(name));
+  const photographs = pictures.filter((name) => /^jpe?g$/.test(name));
+  // Beside a JPEG of the same name a PNG is its mask.
+  const pairs = samples.some(({ fields }) => photographs.some((name) => fields.has(name)) && fields.has("png"));
+  if (pairs && masks.length === 0) masks.push("png");
+  const column = (name: string, kind: "binary" | "text", fields: readonly string[]): FileColumn[] =>
+    fields.length === 0 ? [] : [{ column: { name, type: { kind, layout: "small" }, nullable: true }, fields, kind }];
+  return [
+    ...column(
+      "image",
+      "binary",
+      pictures.filter((name) => !masks.includes(name)),
+    ),
+    ...column("mask", "binary", masks),
+    ...column("text", "text", texts),
+  ];
+}
+
+async function fileCell(folder: ByteFolder, { fields }: Sample, { fields: names, kind }: FileColumn): Promise<Cell> {
+  const path = names.map((name) => fields.get(name)).find((one) => one !== undefined);
+  const source = path === undefined ? undefined : folder.get(path);
+  if (source === undefined) return null;
+  if (kind === "text") return (await textOf(source)).trim();
+  return { length: source.size, read: (start = 0, end = source.size) => source.read(start, end) };
+}
+
+async function readRecord(folder: ByteFolder, sample: Sample | undefined): Promise<Record<string, unknown>> {
+  const [field, path] = [...(sample?.fields ?? [])].find(([name]) => RECORD.test(name)) ?? [];
+  const source = path === undefined ? undefined : folder.get(path);
+  if (source === undefined) return {};
+  const value: unknown =
+    field === "json" ? parseJson(await textOf(source), source.name) : readPickle(await whole(source), source.name);
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : { items: value };
+}
+
+async function textOf(source: ByteSource): Promise<string> {
+  return new TextDecoder().decode(await whole(source));
+}
+
+async function whole(source: ByteSource): Promise<Uint8Array> {
+  if (source.size > MAX_TEXT) {
+    throw new LabError("bad-input", `${source.name} has ${source.size} bytes, too many for the text of one sample`);
+  }
+  return source.read(0, source.size);
+}

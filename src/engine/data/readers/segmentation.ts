@@ -1,0 +1,33 @@
+/** Segmentations as COCO files hold them, as a mask of any form that is read here. */
+import { isRecord } from "../../bytes/json.ts";
+import { parseRle, type Rle, rleFromPolygons } from "../mask/rle.ts";
+import { mergeRles } from "../mask/rle-compare.ts";
+
+/** Whether a value is run lengths. */
+function isRuns(value: unknown): boolean {
+  return isRecord(value) && "counts" in value;
+}
+
+/**
+ * A segmentation as one mask: polygons and run lengths as they stand, a list of run lengths united; null where there
+ * is none.
+ * @throws LabError("bad-input") when run lengths of a list are damaged or of different sizes
+ */
+export function maskOf(segmentation: unknown): unknown {
+  if (segmentation === undefined || segmentation === null) return null;
+  if (!Array.isArray(segmentation) || !segmentation.every(isRuns)) return segmentation;
+  return segmentation.length === 0 ? null : mergeRles(segmentation.map(parseRle), "union");
+}
+
+/**
+ * Several segmentations of one picture as one mask.
+ * @throws LabError("bad-input") when one of them is damaged
+ */
+export function unitedMask(segmentations: readonly unknown[], height: number, width: number): Rle | null {
+  const masks = segmentations.map((segmentation) => {
+    const mask = maskOf(segmentation);
+    if (isRuns(mask)) return parseRle(mask);
+    return rleFromPolygons(Array.isArray(mask) ? (mask as number[][]) : [], height, width);
+  });
+  return masks.length === 0 ? null : mergeRles(masks, "union");
+}

@@ -1,0 +1,70 @@
+/** Files that are known and give no rows to train on: what they are is said instead of guessed. */
+import { firstOf, has, type Reader } from "./reader.ts";
+
+/** Kinds of files in the order in which they are tried. */
+export const WITHOUT_ROWS: readonly Reader[] = [
+  {
+    label: "gcg-caption-gt",
+    what: "true captions of grounded conversations",
+    recognise: (sign) =>
+      has(firstOf(sign, "annotations"), "labels", "caption") && !has(firstOf(sign, "annotations"), "segmentation")
+        ? "annotations with labels and caption, without segmentation"
+        : undefined,
+    open: "it is the truth of an evaluation and has no masks",
+  },
+  {
+    label: "dlc-questions",
+    what: "questions of DLC-Bench",
+    recognise: ({ shape, values: [first] }) =>
+      shape === "object" && has(first?.item, "question", "choices", "type")
+        ? "ids with lists of question, choices and type"
+        : undefined,
+    open: "it is for evaluation only",
+  },
+  {
+    label: "texts-by-id",
+    what: "texts by id: predicted captions or class names",
+    recognise: ({ shape, values }) =>
+      shape === "object" && values.length > 0 && values.every(({ value }) => typeof value === "string")
+        ? "an object whose values are all text"
+        : undefined,
+    open: "it has neither pictures nor masks",
+  },
+  {
+    label: "reasonseg",
+    what: "a row of ReasonSeg",
+    recognise: ({ shape, keys }) =>
+      shape === "object" && keys.includes("shapes") && keys.includes("is_sentence")
+        ? "shapes and is_sentence"
+        : undefined,
+    open: "its shapes are painted by rules of their own, which are not built",
+  },
+  {
+    label: "gcg-prediction",
+    what: "a prediction of grounded conversations",
+    recognise: ({ shape, keys, values: [first] }) =>
+      shape === "object" &&
+      ((keys.includes("phrases") && keys.includes("pred_masks")) || has(first?.value, "phrases", "pred_masks"))
+        ? "phrases and pred_masks"
+        : undefined,
+    open: "it is what a model said, not data",
+  },
+  {
+    label: "gar-bench",
+    what: "rows of GAR-Bench",
+    recognise: ({ first }) =>
+      has(first, "mask_rles") && ["choices", "answer", "predicate_name"].some((name) => has(first, name))
+        ? "records with mask_rles and choices, answer or predicate_name"
+        : undefined,
+    open: "it is for evaluation only",
+  },
+  {
+    label: "llava",
+    what: "conversations about whole pictures (LLaVA form)",
+    recognise: ({ first }) =>
+      has(first, "image", "conversations") && !Object.keys(first).some((name) => /mask|segment|annotation/.test(name))
+        ? "records with image and conversations and without masks"
+        : undefined,
+    open: "neither loop can use it: loop 1 needs a region to describe, loop 2 a mask to compare",
+  },
+];

@@ -1,0 +1,183 @@
+/** Where the values of a JSON text lie, found without parsing it: files of gigabytes are indexed in windows. */
+import type { ByteSource } from "../../bytes/source.ts";
+import { LabError } from "../../errors.ts";
+
+/** Bytes read at a time. */
+const WINDOW = 2 ** 22;
+/** Most values of one list or object, and most levels inside one another. */
+const MAX_VALUES = 2 ** 22;
+const MAX_DEPTH = 64;
+/** Longest key that is kept whole. */
+const MAX_KEY = 4096;
+
+/** Values beside one another, by their bytes [start, end) in the file. */
+export interface JsonSpans {
+  readonly starts: readonly number[];
+  readonly ends: readonly number[];
+  /** First byte of each value: what kind it is. */
+  readonly kinds: readonly number[];
+  /** Keys of an object's values; empty for a list. */
+  readonly keys: readonly string[];
+  /** Byte behind the closing bracket, or the end of the file. */
+  readonly end: number;
+  /** One sentence when the text ends inside a value: the values before it are complete. */
+  readonly problem: string | undefined;
+}
+
+/**
+ * The values right inside a list or object, or at the top of the text.
+ * @param from byte behind the opening bracket, or 0 for the top
+ * @param top whether values follow one another without commas, as lines do
+ * @throws LabError("bad-input") for brackets that do not match or nest deeper than 64; "cancelled"
+ */
+export async function scanJson(
+  source: ByteSource,
+  from: number,
+  top: boolean,
+  signal?: AbortSignal,
+): Promise<JsonSpans> {
+  const found = new Spans(source.name);
+  let [depth, quoted, escaped] = [0, false, false];
+  // The value that has begun, the byte behind it when it is complete; -1 where there is none.
+  let [begun, done, kind] = [-1, -1, 0];
+  for (let base = from; base < source.size; base += WINDOW) {
+    if (signal?.aborted) throw new LabError("cancelled", `reading ${source.name} was cancelled`);
+    const bytes = await source.read(base, Math.min(source.size, base + WINDOW));
+    const length = bytes.length;
+    for (let index = 0; index < length; index++) {
+      const byte = bytes[index] as number;
+      if (quoted) {
+        if (escaped) escaped = false;
+        else if (byte === BACKSLASH) escaped = true;
+        else if (byte === QUOTE) {
+          quoted = false;
+          if (depth === 0) done = base + index + 1;
+        }
+        if (depth === 0) found.keyByte(byte);
+        continue;
+      }
+      if (depth > 0) {
+        // The braces and quotes inside a value are all that counts.
+        if (byte === QUOTE) quoted = true;
+        else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
+          if (++depth > MAX_DEPTH) throw found.bad(`values nest deeper than ${MAX_DEPTH} levels`, base + index);
+        } else if ((byte === CLOSE_LIST || byte === CLOSE_OBJECT) && --depth === 0) {
+          done = base + index + 1;
+          if (top) {
+            found.add(begun, done, kind);
+            [begun, done] = [-1, -1];
+          }
+        }
+        continue;
+      }
+      const at = base + index;
+      if (byte === SPACE || byte === NEWLINE || byte === RETURN || byte === TAB) {
+        // A bare word ends here; at the top it is a value of its own.
+        if (begun >= 0 && done < 0) done = at;
+        if (top && done >= 0) {
+          found.add(begun, done, kind);
+          [begun, done] = [-1, -1];
+        }
+      } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) {
+        if (top) throw found.bad("a bracket closes what was not opened", at);
+        found.add(begun, done < 0 ? at : done, kind);
+        return found.complete(at + 1);
+      } else if (byte === COMMA && !top) {
+        found.add(begun, done < 0 ? at : done, kind);
+        [begun, done] = [-1, -1];
+      } else if (byte === COLON && !top) {
+        if (kind !== QUOTE || done < 0) throw found.bad("a colon follows what is no key", at);
+        found.takeKey();
+        [begun, done] = [-1, -1];
+      } else if (begun < 0 || done >= 0) {
+        if (done >= 0 && !top) throw found.bad("a comma is missing", at);
+        if (done >= 0) found.add(begun, done, kind);
+        [begun, done, kind] = [at, -1, byte];
+        if (byte === QUOTE) {
+          quoted = true;
+          found.beginKey();
+        } else if (byte === OPEN_LIST || byte === OPEN_OBJECT) depth = 1;
+      }
+    }
+  }
+  if (top && depth === 0 && !quoted) {
+    found.add(begun, done < 0 ? source.size : done, kind);
+    return found.complete(source.size);
+  }
+  // A complete value before the cut, unless it is a key whose value is missing.
+  if (depth === 0 && done >= 0 && (kind !== QUOTE || found.hasKey)) found.add(begun, done, kind);
+  return found.cutOff(source.size);
+}
+
+/** The spans as they are found. */
+class Spans {
+  private readonly starts: number[] = [];
+  private readonly ends: number[] = [];
+  private readonly kinds: number[] = [];
+  private readonly keys: string[] = [];
+  private readonly name: string;
+  private key: number[] = [];
+  private pending: string | undefined;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  get hasKey(): boolean {
+    return this.pending !== undefined;
+  }
+
+  add(start: number, end: number, kind: number): void {
+    if (start < 0) return;
+    if (this.starts.length >= MAX_VALUES) throw this.bad(`more than ${MAX_VALUES} values stand`, start);
+    this.starts.push(start);
+    this.ends.push(end);
+    this.kinds.push(kind);
+    if (this.pending !== undefined) this.keys.push(this.pending);
+    this.pending = undefined;
+  }
+
+  beginKey(): void {
+    this.key = [];
+  }
+
+  keyByte(byte: number): void {
+    if (this.key.length < MAX_KEY) this.key.push(byte);
+  }
+
+  takeKey(): void {
+    this.pending = keyText(this.key);
+  }
+
+  complete(end: number): JsonSpans {
+    const { starts, ends, kinds, keys } = this;
+    return { starts, ends, kinds, keys, end, problem: undefined };
+  }
+
+  cutOff(size: number): JsonSpans {
+    const kept = this.starts.length;
+    const problem = `${this.name} is cut off after ${size} bytes; the ${kept} values before the cut are kept`;
+    return { ...this.complete(size), problem };
+  }
+
+  bad(what: string, at: number): LabError {
+    return new LabError("bad-input", `${this.name} is not valid JSON: ${what} at byte ${at}`, { subject: this.name });
+  }
+}
+
+export const [OPEN_LIST, OPEN_OBJECT] = [0x5b, 0x7b];
+const [CLOSE_LIST, CLOSE_OBJECT, COMMA, COLON, QUOTE, BACKSLASH] = [0x5d, 0x7d, 0x2c, 0x3a, 0x22, 0x5c];
+const [SPACE, NEWLINE, RETURN, TAB] = [0x20, 0x0a, 0x0d, 0x09];
+
+/** A key with its escapes read; as it stands where they are damaged. */
+function keyText(bytes: readonly number[]): string {
+  const raw = new TextDecoder().decode(Uint8Array.from(bytes.slice(0, -1)));
+  if (!raw.includes("\\")) return raw;
+  try {
+    const value: unknown = JSON.parse(`"${raw}"`);
+    return String(value);
+  } catch {
+    // Only a name to look at: what it stands for is parsed on its own.
+    return raw;
+  }
+}

@@ -1,0 +1,136 @@
+/** The bytes of a pickle, read from front to back: numbers, texts and lengths in the forms that opcodes use. */
+import { viewOf } from "../../bytes/memory.ts";
+import { LabError } from "../../errors.ts";
+import { pythonString } from "./python-text.ts";
+
+/** Most digits or bytes of a whole number. */
+const MAX_LONG = 1024;
+
+export class PickleCursor {
+  at = 0;
+  readonly size: number;
+  private readonly bytes: Uint8Array;
+  private readonly view: DataView;
+  private readonly name: string;
+
+  constructor(bytes: Uint8Array, name: string) {
+    this.bytes = bytes;
+    this.view = viewOf(bytes);
+    this.name = name;
+    this.size = bytes.length;
+  }
+
+  /** Passes over so many bytes. @throws LabError("bad-input") when they are not there */
+  private take(length: number): number {
+    const at = this.at;
+    if (at + length > this.bytes.length) throw this.bad(`it is cut off after ${this.bytes.length} bytes`);
+    this.at += length;
+    return at;
+  }
+
+  skip(length: number): void {
+    this.take(length);
+  }
+
+  u8(): number {
+    return this.bytes[this.take(1)] as number;
+  }
+
+  /** A length of 4 or 8 bytes; one that reaches beyond the file is refused before anything is made of it. */
+  length(width: 4 | 8): number {
+    const at = this.take(width);
+    return width === 4 ? this.view.getUint32(at, true) : Number(this.view.getBigUint64(at, true));
+  }
+
+  u16(): number {
+    return this.view.getUint16(this.take(2), true);
+  }
+
+  i32(): number {
+    return this.view.getInt32(this.take(4), true);
+  }
+
+  f64(): number {
+    return this.view.getFloat64(this.take(8));
+  }
+
+  bytesText(length: number): string {
+    return latin1(this.chunk(length));
+  }
+
+  unicode(length: number): string {
+    return utf8(this.chunk(length));
+  }
+
+  private chunk(length: number): Uint8Array {
+    const at = this.take(length);
+    return this.bytes.subarray(at, at + length);
+  }
+
+  line(): string {
+    const end = this.bytes.indexOf(0x0a, this.at);
+    if (end < 0) throw this.bad(`it is cut off after ${this.bytes.length} bytes`);
+    const text = latin1(this.bytes.subarray(this.at, end));
+    this.at = end + 1;
+    return text.replace(/\r$/, "");
+  }
+
+  /** "00" and "01" are booleans. */
+  int(text: string): boolean | number | bigint {
+    return text === "00" || text === "01" ? text === "01" : this.whole(text);
+  }
+
+  whole(text: string): number | bigint {
+    if (text.length > MAX_LONG || !/^-?\d+$/.test(text.trim())) throw this.bad("a whole number is no number");
+    return shortest(BigInt(text.trim()));
+  }
+
+  /** A place in the memo. */
+  place(text: string): number {
+    const value = this.whole(text);
+    if (typeof value !== "number" || value < 0) throw this.bad("a place of the memo is no number");
+    return value;
+  }
+
+  float(text: string): number {
+    const plain = text.trim().toLowerCase();
+    const special: Readonly<Record<string, number>> = { nan: Number.NaN, inf: Infinity, "-inf": -Infinity };
+    const value = special[plain] ?? (/^[+-]?[\d.]+(e[+-]?\d+)?$/.test(plain) ? Number(plain) : Number.NaN);
+    if (Number.isNaN(value) && plain !== "nan") throw this.bad("a float is no number");
+    return value;
+  }
+
+  /** Little-endian, two's complement; no byte at all is 0. */
+  long(length: number): number | bigint {
+    if (length > MAX_LONG) throw this.bad(`a whole number has ${length} bytes`);
+    const bytes = this.chunk(length);
+    let value = 0n;
+    for (const [index, byte] of bytes.entries()) value |= BigInt(byte) << BigInt(8 * index);
+    const negative = length > 0 && ((bytes[length - 1] as number) & 0x80) !== 0;
+    return shortest(negative ? value - (1n << BigInt(8 * length)) : value);
+  }
+
+  quoted(text: string): string {
+    const value = pythonString(text);
+    if (value === undefined) throw this.bad("a text has no quotes around it or a damaged escape");
+    return value;
+  }
+
+  bad(what: string): LabError {
+    return new LabError("bad-input", `${this.name} cannot be read as a pickle: ${what}`, { subject: this.name });
+  }
+}
+
+function shortest(value: bigint): number | bigint {
+  return value >= BigInt(Number.MIN_SAFE_INTEGER) && value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : value;
+}
+
+function latin1(bytes: Uint8Array): string {
+  let text = "";
+  for (let at = 0; at < bytes.length; at += 4096) text += String.fromCharCode(...bytes.subarray(at, at + 4096));
+  return text;
+}
+
+function utf8(bytes: Uint8Array): string {
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+}

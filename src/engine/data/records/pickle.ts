@@ -1,0 +1,224 @@
+/**
+ * Python pickles as plain data, protocols 0 to 5. Only opcodes that make data are carried out; everything that could
+ * name or call code is refused by name (docs/spec/evaluation.md#11-files-lichenguncrefer).
+ */
+import { PickleCursor } from "./pickle-cursor.ts";
+import { rawUnicode } from "./python-text.ts";
+
+/** A value of a pickle. Whole numbers beyond 2^53 are big integers, tuples are lists, keys of dicts are text. */
+export type PickleValue = null | boolean | number | bigint | string | PickleValue[] | { [key: string]: PickleValue };
+
+/** Most values that one pickle may make. */
+const MAX_VALUES = 2 ** 24;
+
+/** Opcodes that are refused, with the names of the Python documentation. */
+const REFUSED: Readonly<Record<number, string>> = {
+  99: "GLOBAL",
+  147: "STACK_GLOBAL",
+  82: "REDUCE",
+  98: "BUILD",
+  105: "INST",
+  111: "OBJ",
+  129: "NEWOBJ",
+  146: "NEWOBJ_EX",
+  80: "PERSID",
+  81: "BINPERSID",
+  130: "EXT1",
+  131: "EXT2",
+  132: "EXT4",
+  143: "EMPTY_SET",
+  144: "ADDITEMS",
+  145: "FROZENSET",
+  150: "BYTEARRAY8",
+  151: "NEXT_BUFFER",
+  152: "READONLY_BUFFER",
+};
+
+const MARK = Symbol("mark");
+type Item = PickleValue | typeof MARK;
+
+/**
+ * The value of a pickle. Byte strings are read as Latin-1.
+ * @throws LabError("bad-input") for an opcode that is not data, a damaged or cut stream, or more than 2^24 values
+ */
+export function readPickle(bytes: Uint8Array, name: string): PickleValue {
+  const cursor = new PickleCursor(bytes, name);
+  const machine = new Machine(cursor);
+  while (cursor.at < cursor.size) {
+    const op = cursor.u8();
+    if (op === STOP) return machine.pop();
+    const [value, action] = [VALUES[op], ACTIONS[op]];
+    if (value !== undefined) machine.push(value(cursor, machine));
+    else if (action !== undefined) action(cursor, machine);
+    else {
+      const refused = REFUSED[op];
+      if (refused === undefined) {
+        throw cursor.bad(
+          `byte ${cursor.at - 1} is 0x${op.toString(16).padStart(2, "0")}, no opcode of a pickle of data`,
+        );
+      }
+      throw cursor.bad(
+        `it asks for ${refused}, which names or calls code; only plain data is read and nothing was run`,
+      );
+    }
+  }
+  throw cursor.bad("it has no STOP; it is cut off");
+}
+
+const STOP = 0x2e;
+
+/** Opcodes that push a value. */
+const VALUES: Readonly<Record<number, (cursor: PickleCursor, machine: Machine) => PickleValue>> = {
+  78: () => null, // NONE
+  136: () => true, // NEWTRUE
+  137: () => false, // NEWFALSE
+  93: () => [], // EMPTY_LIST
+  41: () => [], // EMPTY_TUPLE
+  125: () => ({}), // EMPTY_DICT
+  73: (cursor) => cursor.int(cursor.line()), // INT
+  76: (cursor) => cursor.whole(cursor.line().replace(/L$/, "")), // LONG
+  70: (cursor) => cursor.float(cursor.line()), // FLOAT
+  71: (cursor) => cursor.f64(), // BINFLOAT
+  75: (cursor) => cursor.u8(), // BININT1
+  77: (cursor) => cursor.u16(), // BININT2
+  74: (cursor) => cursor.i32(), // BININT
+  138: (cursor) => cursor.long(cursor.u8()), // LONG1
+  139: (cursor) => cursor.long(cursor.length(4)), // LONG4
+  83: (cursor) => cursor.quoted(cursor.line()), // STRING
+  86: (cursor) => rawUnicode(cursor.line()), // UNICODE
+  85: (cursor) => cursor.bytesText(cursor.u8()), // SHORT_BINSTRING
+  67: (cursor) => cursor.bytesText(cursor.u8()), // SHORT_BINBYTES
+  84: (cursor) => cursor.bytesText(cursor.length(4)), // BINSTRING
+  66: (cursor) => cursor.bytesText(cursor.length(4)), // BINBYTES
+  142: (cursor) => cursor.bytesText(cursor.length(8)), // BINBYTES8
+  140: (cursor) => cursor.unicode(cursor.u8()), // SHORT_BINUNICODE
+  88: (cursor) => cursor.unicode(cursor.length(4)), // BINUNICODE
+  141: (cursor) => cursor.unicode(cursor.length(8)), // BINUNICODE8
+  108: (_, machine) => machine.toMark(), // LIST
+  116: (_, machine) => machine.toMark(), // TUPLE
+  133: (_, machine) => machine.last(1), // TUPLE1
+  134: (_, machine) => machine.last(2), // TUPLE2
+  135: (_, machine) => machine.last(3), // TUPLE3
+  100: (_, machine) => machine.fill({}, machine.toMark()), // DICT
+  103: (cursor, machine) => machine.recall(cursor.place(cursor.line())), // GET
+  104: (cursor, machine) => machine.recall(cursor.u8()), // BINGET
+  106: (cursor, machine) => machine.recall(cursor.length(4)), // LONG_BINGET
+};
+
+/** Opcodes that change what is there. */
+const ACTIONS: Readonly<Record<number, (cursor: PickleCursor, machine: Machine) => void>> = {
+  128: (cursor) => {
+    // PROTO
+    const protocol = cursor.u8();
+    if (protocol > 5) throw cursor.bad(`its protocol is ${protocol}, known are 0 to 5`);
+  },
+  149: (cursor) => cursor.skip(8), // FRAME
+  40: (_, machine) => machine.mark(), // MARK
+  48: (_, machine) => machine.drop(), // POP
+  49: (_, machine) => void machine.toMark(), // POP_MARK
+  50: (_, machine) => machine.twice(), // DUP
+  97: (_, machine) => machine.append(machine.last(1)), // APPEND
+  101: (_, machine) => machine.append(machine.toMark()), // APPENDS
+  115: (_, machine) => machine.set(machine.last(2)), // SETITEM
+  117: (_, machine) => machine.set(machine.toMark()), // SETITEMS
+  112: (cursor, machine) => machine.store(cursor.place(cursor.line())), // PUT
+  113: (cursor, machine) => machine.store(cursor.u8()), // BINPUT
+  114: (cursor, machine) => machine.store(cursor.length(4)), // LONG_BINPUT
+  148: (_, machine) => machine.store(), // MEMOIZE
+};
+
+/** Stack and memo. */
+class Machine {
+  private readonly cursor: PickleCursor;
+  private readonly stack: Item[] = [];
+  private readonly memo = new Map<number, PickleValue>();
+  private made = 0;
+
+  constructor(cursor: PickleCursor) {
+    this.cursor = cursor;
+  }
+
+  mark(): void {
+    this.count();
+    this.stack.push(MARK);
+  }
+
+  drop(): void {
+    this.stack.pop();
+  }
+
+  twice(): void {
+    const top = this.pop();
+    this.stack.push(top);
+    this.push(top);
+  }
+
+  /** The last values, taken off the stack. */
+  last(count: number): PickleValue[] {
+    return Array.from({ length: count }, () => this.pop()).reverse();
+  }
+
+  append(values: readonly PickleValue[]): void {
+    const top = this.stack.at(-1);
+    if (!Array.isArray(top)) throw this.cursor.bad(`items are added to what is no list at byte ${this.cursor.at}`);
+    for (const value of values) top.push(value);
+  }
+
+  set(pairs: readonly PickleValue[]): void {
+    const top = this.stack.at(-1);
+    if (typeof top !== "object" || top === null || Array.isArray(top)) {
+      throw this.cursor.bad(`keys are set in what is no dict at byte ${this.cursor.at}`);
+    }
+    this.fill(top, pairs);
+  }
+
+  push(value: PickleValue): void {
+    this.count();
+    this.stack.push(value);
+  }
+
+  pop(): PickleValue {
+    const item = this.stack.pop();
+    if (item === undefined || item === MARK)
+      throw this.cursor.bad(`there is no value on the stack at byte ${this.cursor.at}`);
+    return item as PickleValue;
+  }
+
+  toMark(): PickleValue[] {
+    const at = this.stack.lastIndexOf(MARK);
+    if (at < 0) throw this.cursor.bad(`there is no mark on the stack at byte ${this.cursor.at}`);
+    const items = this.stack.splice(at + 1) as PickleValue[];
+    this.stack.pop();
+    return items;
+  }
+
+  fill(dict: { [key: string]: PickleValue }, pairs: readonly PickleValue[]): { [key: string]: PickleValue } {
+    if (pairs.length % 2 !== 0) throw this.cursor.bad(`a key has no value at byte ${this.cursor.at}`);
+    for (let at = 0; at < pairs.length; at += 2) {
+      const key = pairs[at];
+      if (typeof key === "object" && key !== null)
+        throw this.cursor.bad(`a key of a dict is a list at byte ${this.cursor.at}`);
+      // Defined, not set: a key may be called __proto__.
+      const value = pairs[at + 1] as PickleValue;
+      Object.defineProperty(dict, String(key), { value, enumerable: true, configurable: true, writable: true });
+    }
+    return dict;
+  }
+
+  /** Remembers the top of the stack, in the next place when none is named. */
+  store(key = this.memo.size): void {
+    const top = this.stack.at(-1);
+    if (top === undefined || top === MARK) throw this.cursor.bad(`nothing can be remembered at byte ${this.cursor.at}`);
+    this.memo.set(key, top as PickleValue);
+  }
+
+  recall(key: number): PickleValue {
+    const value = this.memo.get(key);
+    if (value === undefined) throw this.cursor.bad(`nothing was remembered as ${key} at byte ${this.cursor.at}`);
+    return value;
+  }
+
+  private count(): void {
+    if (++this.made > MAX_VALUES) throw this.cursor.bad(`it has more than ${MAX_VALUES} values`);
+  }
+}

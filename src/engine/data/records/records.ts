@@ -1,0 +1,167 @@
+/** Documents of data, JSON or pickle, whose items are fetched one by one. */
+import { parseJson } from "../../bytes/json.ts";
+import type { ByteSource } from "../../bytes/source.ts";
+import { windowed } from "../../bytes/windowed.ts";
+import { LabError } from "../../errors.ts";
+import { type JsonSpans, OPEN_LIST, OPEN_OBJECT, scanJson } from "./json-scan.ts";
+import { type PickleValue, readPickle } from "./pickle.ts";
+
+/** Largest pickle, which is read whole, and largest single item of a JSON text. */
+const MAX_PICKLE = 2 ** 28;
+const MAX_ITEM = 2 ** 27;
+/** Bytes of a list that are parsed together. */
+const PIECE = 2 ** 20;
+
+/** A list, the lines of a file, or the values of an object under their keys. */
+export interface Records {
+  readonly name: string;
+  readonly shape: "list" | "lines" | "object";
+  readonly length: number;
+  /** Keys of an object, in order; empty otherwise. */
+  readonly keys: readonly string[];
+  /** One sentence when the file is cut off: what is complete is kept. */
+  readonly problem: string | undefined;
+  /** Item at a place. @throws LabError("bad-input") when it is damaged or there is none */
+  item(index: number): Promise<unknown>;
+  /** Items in order, several at a time: faster than one by one. */
+  each(): AsyncGenerator<readonly [index: number, value: unknown]>;
+  /** The list or object at a place as records of its own; undefined when it is neither. */
+  inside(index: number): Promise<Records | undefined>;
+}
+
+/**
+ * The records of a file by its content; undefined when it holds a single plain value or nothing.
+ * @throws LabError("bad-input") when it is neither JSON nor a pickle of data, "cancelled" when the signal fires
+ */
+export async function openRecords(source: ByteSource, signal?: AbortSignal): Promise<Records | undefined> {
+  const head = await source.read(0, Math.min(8, source.size));
+  if (isPickle(head) || /\.(p|pkl|pickle)$/i.test(source.name)) {
+    if (source.size > MAX_PICKLE) {
+      throw new LabError("bad-input", `${source.name} is a pickle of ${source.size} bytes, more than ${MAX_PICKLE}`);
+    }
+    return ofValue(source.name, readPickle(await source.read(0, source.size), source.name));
+  }
+  const file = windowed(source);
+  const first = await firstBracket(file);
+  if (first !== undefined) {
+    const spans = await scanJson(source, first.at + 1, false, signal);
+    const rest = await source.read(spans.end, Math.min(source.size, spans.end + 4096));
+    if (spans.problem !== undefined || rest.every((byte) => byte <= 0x20)) {
+      return ofSpans(file, spans, first.kind === OPEN_LIST ? "list" : "object", signal);
+    }
+  }
+  const lines = await scanJson(source, 0, true, signal);
+  return lines.starts.length < 2 ? undefined : ofSpans(file, lines, "lines", signal);
+}
+
+/** The bracket that a text begins with; undefined when it begins with anything else. */
+async function firstBracket(file: ByteSource): Promise<{ readonly at: number; readonly kind: number } | undefined> {
+  const head = await file.read(0, Math.min(1024, file.size));
+  const mark = head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf ? 3 : 0;
+  const at = head.findIndex((byte, index) => index >= mark && byte > 0x20);
+  const kind = head[at];
+  return kind === OPEN_LIST || kind === OPEN_OBJECT ? { at, kind } : undefined;
+}
+
+/** Whether bytes begin as a pickle does: with its protocol, or with the mark and list or dict of protocol 0 or 1. */
+export function isPickle(head: Uint8Array): boolean {
+  const [a, b] = head;
+  if (a === 0x80) return b !== undefined && b <= 5;
+  if (a === 0x28) return b === 0x6c || b === 0x64;
+  return (a === 0x5d || a === 0x7d) && (b === 0x71 || b === 0x94 || b === 0x28 || b === 0x72);
+}
+
+async function ofSpan(
+  file: ByteSource,
+  spans: JsonSpans,
+  index: number,
+  signal: AbortSignal | undefined,
+): Promise<Records | undefined> {
+  const [kind, start] = [spans.kinds[index], spans.starts[index]];
+  if (start === undefined || (kind !== OPEN_LIST && kind !== OPEN_OBJECT)) return undefined;
+  const inner = await scanJson(file, start + 1, false, signal);
+  return ofSpans(file, inner, kind === OPEN_LIST ? "list" : "object", signal);
+}
+
+function ofSpans(
+  file: ByteSource,
+  spans: JsonSpans,
+  shape: Records["shape"],
+  signal: AbortSignal | undefined,
+): Records {
+  const { starts, ends, keys, problem } = spans;
+  const inner = new Map<number, Promise<Records | undefined>>();
+  const item = async (index: number): Promise<unknown> => {
+    const [start, end] = [starts[index], ends[index]];
+    if (start === undefined || end === undefined) throw noItem(file.name, index, starts.length);
+    if (end - start > MAX_ITEM) throw tooLong(file.name, index, end - start);
+    return parseJson(new TextDecoder().decode(await file.read(start, end)), `item ${index} of ${file.name}`);
+  };
+  return {
+    name: file.name,
+    shape,
+    length: starts.length,
+    keys,
+    problem,
+    item,
+    each: () => (shape === "list" ? eachOfList(file, spans) : eachItem({ length: starts.length, item })),
+    inside: (index) => {
+      const known = inner.get(index) ?? ofSpan(file, spans, index, signal);
+      inner.set(index, known);
+      return known;
+    },
+  };
+}
+
+/** Neighbours of a list stand between commas, so that a piece of the text is a list of its own. */
+async function* eachOfList(file: ByteSource, { starts, ends }: JsonSpans): AsyncGenerator<readonly [number, unknown]> {
+  for (let from = 0; from < starts.length; ) {
+    const start = starts[from] as number;
+    let to = from + 1;
+    while (to < starts.length && (ends[to] as number) - start <= PIECE) to++;
+    const end = ends[to - 1] as number;
+    if (end - start > MAX_ITEM) throw tooLong(file.name, from, end - start);
+    const text = new TextDecoder().decode(await file.read(start, end));
+    const items = parseJson(`[${text}]`, `${file.name} at item ${from}`) as unknown[];
+    if (items.length !== to - from) throw new LabError("bad-input", `${file.name} is not valid JSON at item ${from}`);
+    for (const [index, item] of items.entries()) yield [from + index, item];
+    from = to;
+  }
+}
+
+async function* eachItem(records: Pick<Records, "length" | "item">): AsyncGenerator<readonly [number, unknown]> {
+  for (let index = 0; index < records.length; index++) yield [index, await records.item(index)];
+}
+
+function tooLong(name: string, index: number, bytes: number): LabError {
+  return new LabError("bad-input", `item ${index} of ${name} has ${bytes} bytes, more than ${MAX_ITEM}`, {
+    subject: name,
+  });
+}
+
+/** Records of a value in memory. */
+function ofValue(name: string, value: PickleValue): Records | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const list = Array.isArray(value) ? value : Object.values(value);
+  const at = (index: number): PickleValue => {
+    const item = list[index];
+    if (item === undefined) throw noItem(name, index, list.length);
+    return item;
+  };
+  return {
+    name,
+    shape: Array.isArray(value) ? "list" : "object",
+    length: list.length,
+    keys: Array.isArray(value) ? [] : Object.keys(value),
+    problem: undefined,
+    item: async (index) => at(index),
+    each: async function* () {
+      yield* list.entries();
+    },
+    inside: async (index) => ofValue(name, at(index)),
+  };
+}
+
+function noItem(name: string, index: number, length: number): LabError {
+  return new LabError("bad-input", `${name} has no item ${index}, only ${length}`, { subject: name });
+}

@@ -1,0 +1,217 @@
+/** The same regions in the files that people have: COCO, refs pickle, tar shards, Osprey and other JSON, zip. */
+
+import { encode as encodePng } from "fast-png";
+import { zipSync } from "fflate";
+import { memoryFolder } from "../../src/engine/bytes/memory.ts";
+import type { ByteFolder } from "../../src/engine/bytes/source.ts";
+import { maskPolygons } from "../../src/engine/data/mask/mask-polygons.ts";
+import { decodeRle } from "../../src/engine/data/mask/rle.ts";
+import type { RegionSample } from "../../src/engine/data/sample.ts";
+
+export type Files = Record<string, Uint8Array | string>;
+
+/** Name of a sample's picture in every form. */
+export function pictureName(at: number): string {
+  return `COCO_train2014_${String(at + 1).padStart(12, "0")}.jpg`;
+}
+
+const encode = (value: unknown): string => JSON.stringify(value);
+
+function pictures(samples: readonly RegionSample[], directory: string): Files {
+  return Object.fromEntries(samples.map((sample, at) => [`${directory}${pictureName(at)}`, sample.image.bytes]));
+}
+
+function polygons({ mask, image }: RegionSample): number[][] {
+  return maskPolygons(decodeRle(mask), image.width, image.height);
+}
+
+function instances(samples: readonly RegionSample[]): string {
+  return encode({
+    images: samples.map(({ image }, at) => ({
+      id: at + 1,
+      file_name: pictureName(at),
+      height: image.height,
+      width: image.width,
+    })),
+    annotations: samples.map((sample, at) => ({
+      id: 100 + at,
+      image_id: at + 1,
+      category_id: at + 1,
+      segmentation: polygons(sample),
+      iscrowd: 0,
+    })),
+    categories: samples.map(({ category }, at) => ({ id: at + 1, name: category[0] })),
+  });
+}
+
+/** A COCO file of region captions, its pictures in a directory beside it. */
+export function cocoForm(samples: readonly RegionSample[]): Files {
+  const coco = JSON.parse(instances(samples)) as { annotations: Record<string, unknown>[] };
+  coco.annotations.forEach((annotation, at) => {
+    annotation.caption = samples[at]?.caption;
+  });
+  return { "annotations/regions.json": encode(coco), ...pictures(samples, "train2014/") };
+}
+
+/** Refs as a pickle of protocol 2, masks in the instances beside them. */
+export function refsForm(samples: readonly RegionSample[]): Files {
+  const refs = samples.map(({ caption }, at) => ({
+    ref_id: at,
+    ann_id: 100 + at,
+    image_id: at + 1,
+    category_id: at + 1,
+    file_name: `${pictureName(at)}_0.jpg`,
+    split: "train",
+    sent_ids: [at],
+    sentences: [{ sent_id: at, raw: caption, sent: caption, tokens: caption.split(" ") }],
+  }));
+  return {
+    "refcoco/refs(unc).p": pickle(refs),
+    "refcoco/instances.json": instances(samples),
+    ...pictures(samples, "images/"),
+  };
+}
+
+/** Osprey descriptions, masks as run lengths of numbers or polygons. */
+export function ospreyForm(samples: readonly RegionSample[]): Files {
+  const items = samples.map((sample, at) => ({
+    file_name: pictureName(at),
+    height: sample.image.height,
+    width: sample.image.width,
+    annotation: [{ segmentation: at % 2 === 0 ? polygons(sample) : { ...sample.mask } }],
+    description: [`<region1>: ${sample.caption}`],
+  }));
+  return { "osprey_detail.json": encode(items), ...pictures(samples, "coco/") };
+}
+
+/** The fine-tune list of Sa2VA. */
+export function sa2vaForm(samples: readonly RegionSample[]): Files {
+  const items = samples.map((sample, at) => ({
+    image: pictureName(at),
+    mask: [polygons(sample)],
+    text: [sample.caption],
+  }));
+  return { "annotations.json": encode(items), ...pictures(samples, "images/") };
+}
+
+/** One JSON record a line, masks as pictures. */
+export function linesForm(samples: readonly RegionSample[]): Files {
+  const lines = samples.map(({ caption, category }, at) =>
+    encode({ file_name: pictureName(at), mask: `masks/${at}.png`, caption, category }),
+  );
+  const masks = samples.map((sample, at) => [`masks/${at}.png`, maskPng(sample)] as const);
+  return { "metadata.jsonl": `${lines.join("\n")}\n`, ...Object.fromEntries(masks), ...pictures(samples, "") };
+}
+
+/** Annotations of describe-anything, pictures in a tar shard. */
+export function damForm(samples: readonly RegionSample[]): Files {
+  const key = (at: number): string => String(at).padStart(12, "0");
+  const regions = samples.map(({ mask, caption, category }, at) => [
+    key(at),
+    [{ img_id: key(at), ann_id: at, category: category[0], caption, mask_rle: mask, tar_file: "00000000.tar" }],
+  ]);
+  const members = samples.flatMap(({ image }, at): [string, Uint8Array][] => [
+    [`${key(at)}.jpg`, image.bytes],
+    [`${key(at)}.pickle`, pickle([])],
+  ]);
+  return {
+    "COCOStuff/annotations.json": encode(Object.fromEntries(regions)),
+    "COCOStuff/images/00000000.tar": tar(members),
+  };
+}
+
+/** A WebDataset shard: picture, mask and text of one name. */
+export function webdatasetForm(samples: readonly RegionSample[]): Files {
+  const members = samples.flatMap((sample, at): [string, Uint8Array][] => [
+    [`${at}.jpg`, sample.image.bytes],
+    [`${at}.json`, new TextEncoder().encode(encode({ caption: sample.caption, category: sample.category }))],
+    [`${at}.mask.png`, maskPng(sample)],
+  ]);
+  return { "shards/000000.tar": tar(members) };
+}
+
+/** GranD-f: the caption of a region as the one phrase of a grounded caption. */
+export function grandfForm(samples: readonly RegionSample[]): Files {
+  const items = samples.map(({ caption, mask }, at) => ({
+    file_name: pictureName(at),
+    caption,
+    groundings: { [caption]: { token_positives: [0, [...caption].length], rle_masks: [mask] } },
+  }));
+  return { "GranDf_HA_GCG_train.json": encode(items), ...pictures(samples, "GranDf_HA_images/train/") };
+}
+
+/** Any form packed into one zip archive, half of it deflated. */
+export function zipped(files: Files): Files {
+  const entries = Object.entries(files).map(([path, content], at) => {
+    const bytes = typeof content === "string" ? new TextEncoder().encode(content) : new Uint8Array(content);
+    return [path, [bytes, { level: at % 2 === 0 ? 6 : 0 }]] as const;
+  });
+  return { "data.zip": zipSync(Object.fromEntries(entries) as Parameters<typeof zipSync>[0]) };
+}
+
+export function folderFrom(files: Files): ByteFolder {
+  return memoryFolder(files);
+}
+
+function maskPng({ mask, image }: RegionSample): Uint8Array {
+  const data = decodeRle(mask).map((pixel) => 255 * pixel);
+  return encodePng({ width: image.width, height: image.height, data, channels: 1 });
+}
+
+/** A ustar archive of files. */
+export function tar(members: readonly (readonly [name: string, bytes: Uint8Array])[]): Uint8Array {
+  const blocks: Uint8Array[] = [];
+  for (const [name, bytes] of members) {
+    const header = new Uint8Array(512);
+    const write = (text: string, at: number): void => header.set(new TextEncoder().encode(text), at);
+    write(name, 0);
+    write("0000644\0", 100);
+    write(`${bytes.length.toString(8).padStart(11, "0")}\0`, 124);
+    write(`${"0".repeat(11)}\0`, 136);
+    write("        0", 148);
+    write("ustar\x0000", 257);
+    const sum = header.reduce((total, byte) => total + byte, 0);
+    write(`${sum.toString(8).padStart(6, "0")}\0 `, 148);
+    blocks.push(header, bytes, new Uint8Array((512 - (bytes.length % 512)) % 512));
+  }
+  blocks.push(new Uint8Array(1024));
+  return joined(blocks);
+}
+
+/** Plain data as a pickle of protocol 2. */
+export function pickle(value: unknown): Uint8Array {
+  const out: number[] = [0x80, 2];
+  const size = (n: number): number[] => [n & 255, (n >> 8) & 255, (n >> 16) & 255, (n >> 24) & 255];
+  const write = (item: unknown): void => {
+    if (item === null) out.push(0x4e);
+    else if (typeof item === "number") out.push(0x4a, ...size(item));
+    else if (typeof item === "string") {
+      const bytes = new TextEncoder().encode(item);
+      out.push(0x58, ...size(bytes.length), ...bytes);
+    } else if (Array.isArray(item)) {
+      out.push(0x5d, 0x28);
+      for (const inner of item) write(inner);
+      out.push(0x65);
+    } else if (typeof item === "object") {
+      out.push(0x7d, 0x28);
+      for (const [key, inner] of Object.entries(item)) {
+        write(key);
+        write(inner);
+      }
+      out.push(0x75);
+    } else throw new Error(`no pickle of ${typeof item} is written here`);
+  };
+  write(value);
+  out.push(0x2e);
+  return Uint8Array.from(out);
+}
+
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}
