@@ -5,26 +5,29 @@ import { thirdPartyNotices } from "./scripts/lib/third-party-notices.ts";
 const notices = thirdPartyNotices();
 
 /**
- * Content security: scripts only from our own origin. Judges and hubs are named while the page runs, which no policy can
- * follow: the workers ask only origins that the person agreed to (docs/decisions/README.md).
- * The development server injects inline modules for hot reload, so it gets a nonce-free relaxation there only.
+ * Content security: scripts only from our own origin, and the page connects to nothing else. Judges and hubs are named while
+ * it runs, which no policy can follow: the workers, whose policy comes with their own files, connect to origins that the
+ * user agreed to (docs/decisions/0026-foreign-settings-ask-before-they-reach-out.md). The development server injects inline modules for hot reload, so it gets a nonce-free relaxation there only.
  */
-const csp = (dev: boolean): string =>
+const csp = (dev: boolean, connect: string): string =>
   [
     "default-src 'self'",
     `script-src 'self' 'wasm-unsafe-eval'${dev ? " 'unsafe-inline'" : ""}`,
     "style-src 'self' 'unsafe-inline'",
     "worker-src 'self' blob:",
     "img-src 'self' blob: data:",
-    `connect-src 'self' https: http://localhost:* http://127.0.0.1:*${dev ? " ws:" : ""}`,
+    `connect-src 'self'${connect}`,
     "object-src 'none'",
     "base-uri 'none'",
     "form-action 'none'",
   ].join("; ");
 
+/** Where workers may connect to: any server over TLS, and programs on this machine. */
+const WORKER_PLACES = " https: http://localhost:* http://127.0.0.1:*";
+
 const headers = (dev: boolean) => ({
   // A meta tag cannot say who may frame the page; src/app/frame/framed.ts stands in for hosts without headers.
-  "Content-Security-Policy": `${csp(dev)}; frame-ancestors 'none'`,
+  "Content-Security-Policy": `${csp(dev, `${WORKER_PLACES}${dev ? " ws:" : ""}`)}; frame-ancestors 'none'`,
   "X-Frame-Options": "DENY",
   "Cross-Origin-Opener-Policy": "same-origin",
   // Not "require-corp": under that nobody can tell a judge's server that refuses CORS from one that is not there.
@@ -44,7 +47,7 @@ export default defineConfig({
       transformIndexHtml: () => [
         {
           tag: "meta",
-          attrs: { "http-equiv": "Content-Security-Policy", content: csp(false) },
+          attrs: { "http-equiv": "Content-Security-Policy", content: csp(false, "") },
           injectTo: "head-prepend",
         },
       ],

@@ -10,6 +10,7 @@ import type { RegionSummary, RgbImage } from "../src/engine/data/sample.ts";
 import { describeSet } from "../src/engine/data/set-info.ts";
 import { LabError, toLabError } from "../src/engine/errors.ts";
 import { inTurn } from "../src/engine/gpu/in-turn.ts";
+import { askRemote } from "../src/engine/loading/remote/listing.ts";
 import { importRollouts } from "../src/engine/runs/import-rollouts.ts";
 import { type RunLibrary, runLibrary } from "../src/engine/runs/library.ts";
 import type { PictureOf } from "../src/engine/runs/rollout-picture.ts";
@@ -179,6 +180,7 @@ const dataCalls: Handlers<DataCalls> = {
     }
     return importRollouts(new Uint8Array(await file.arrayBuffer()), name);
   },
+  remote: (address) => askRemote(address),
   serveRows: (port) => void connect(port, rowCalls),
 };
 

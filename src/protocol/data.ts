@@ -3,6 +3,8 @@ import type { RegionSummary } from "../engine/data/sample.ts";
 import type { SetInfo } from "../engine/data/set-info.ts";
 import type { RowSource } from "../engine/data/training-row.ts";
 import type { RunExport } from "../engine/export/export-names.ts";
+import type { RemoteAddress } from "../engine/loading/remote/address.ts";
+import type { Asked } from "../engine/loading/remote/listing.ts";
 import type { UnscoredGroup } from "../engine/rewards/bench/bench-group.ts";
 import type { Alarm } from "../engine/runs/alarms.ts";
 import type { StoredEvaluation } from "../engine/runs/evaluations.ts";
@@ -62,6 +64,8 @@ export interface DataCalls {
   deleteFeatures(): Promise<void>;
   /** Rollouts of a file for the reward bench, not yet scored. */
   rollouts(file: Blob, name: string): Promise<readonly UnscoredGroup[]>;
+  /** Sizes of a checkpoint on a server; the page itself connects to no server but its own. @throws LabError as `askRemote` does */
+  remote(address: RemoteAddress): Promise<Asked>;
   /** The trainer's port; `RowCalls` are served on it. */
   serveRows(port: MessagePort): void;
 }

@@ -82,6 +82,12 @@ async function reload(): Promise<void> {
 }
 
 describe("a checkpoint by address", () => {
+  it("is out of reach of the page itself: only its workers connect to other servers", async () => {
+    const asked = `fetch(${JSON.stringify(`${server.url}config.json`)}).then(() => "answered", () => "refused")`;
+    expect(await lab.page.evaluate(asked)).toBe("refused");
+    expect(server.seen).toEqual([]);
+  });
+
   it("says its size before a weight is fetched", async () => {
     expect(await ask(server.url)).toMatch(/^folder: \d files, 2\.0 MB from 127\.0\.0\.1:\d+$/);
     expect(server.weightBytes()).toBe(1);

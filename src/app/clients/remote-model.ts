@@ -1,11 +1,12 @@
 /** Checkpoints on servers: what they have is asked for first, and fetched on a second press only. */
 import { namesRepository, remoteAddress } from "../../engine/loading/remote/address.ts";
-import { askRemote, type RemoteListing } from "../../engine/loading/remote/listing.ts";
+import type { RemoteListing } from "../../engine/loading/remote/listing.ts";
 import { storageChoice } from "../../engine/loading/storage-settings.ts";
 import type { Sa2vaConfig } from "../../engine/model/config.ts";
 import { weightForecast } from "../../engine/plan/weights.ts";
 import { requireHub } from "../stores/consent.ts";
 import { sessionStore } from "../stores/session.ts";
+import { lab } from "./lab.ts";
 import { openModel } from "./loading.ts";
 
 export interface AskedModel {
@@ -23,7 +24,7 @@ export async function askModel(text: string): Promise<AskedModel> {
   const { hub } = sessionStore.getState().config;
   const address = remoteAddress(text, hub);
   if (namesRepository(text)) await requireHub(hub);
-  const asked = await askRemote(address);
+  const asked = await lab().data.remote(address);
   const { usage = 0, quota = Number.POSITIVE_INFINITY } = await navigator.storage.estimate();
   return { ...asked, room: quota - usage };
 }
