@@ -19,14 +19,14 @@ export function App(): ReactNode {
   useEffect(() => listenForKeys(() => setKeysOpen(true)), []);
   const Screen = screenComponent(screen);
   return (
-    <div className={styles.app}>
+    <div className={`grid ${styles.app}`}>
       <button type="button" className={styles.skip} onClick={() => document.getElementById("main")?.focus()}>
         Skip to the screen
       </button>
       <StatusStrip onKeys={() => setKeysOpen(true)} onWarnings={() => setWarningsOpen(true)} />
       <Rail />
       <ProblemList onAll={() => setWarningsOpen(true)} />
-      <main id="main" className={styles.main} tabIndex={-1} data-screen={screen}>
+      <main id="main" className={`min-0 ${styles.main}`} tabIndex={-1} data-screen={screen}>
         <ErrorBoundary key={screen}>
           <Suspense fallback={null}>
             <Screen />

@@ -1,5 +1,6 @@
 import "./styles/tokens.css";
 import "./styles/global.css";
+import "./styles/layout.css";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
 import { recallJudgeKey } from "./clients/judge-actions.ts";

@@ -27,11 +27,11 @@ function Question({ question }: { readonly question: ConsentQuestion }): ReactNo
   return (
     <div data-testid="consent">
       {hub !== undefined && (
-        <div className={styles.words}>
+        <div className="mb-3">
           <p>
             <b>{source}</b> name a model hub. It would learn the name of the repository and your network address:
           </p>
-          <code className={styles.place} data-testid="consent-hub">
+          <code className={`block ${styles.place}`} data-testid="consent-hub">
             {plainLine(hub)}
           </code>
         </div>
@@ -44,13 +44,13 @@ function Question({ question }: { readonly question: ConsentQuestion }): ReactNo
             network, clock or random numbers:
           </p>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolled area must be reachable by keyboard */}
-          <pre className={styles.code} data-testid="consent-code" tabIndex={0}>
+          <pre className={`small ${styles.code}`} data-testid="consent-code" tabIndex={0}>
             {sourceLines(reach.reward.code).join("\n")}
           </pre>
         </>
       )}
       <p>Nothing has been sent and nothing has run.</p>
-      <div className={styles.answers}>
+      <div className="flex wrap gap-2 justify-end mt-4">
         <Button data-testid="consent-cancel" onClick={() => answer("cancel")}>
           Cancel
         </Button>
@@ -71,18 +71,18 @@ function JudgeWords({ source, place }: { readonly source: string; readonly place
   const keyOrigin = useJudge((state) => state.keyOrigin);
   if (place === TAB_MODEL) {
     return (
-      <p className={styles.words}>
+      <p className="mb-3">
         <b>{source}</b> asks for a judge in this tab. A language model of about 1 GB would be fetched from
         huggingface.co; captions stay in this browser
       </p>
     );
   }
   return (
-    <div className={styles.words}>
+    <div className="mb-3">
       <p>
         <b>{source}</b> names a judge on a server. The captions of your rows and those the model writes would be sent to
       </p>
-      <code className={styles.place} data-testid="consent-origin">
+      <code className={`block ${styles.place}`} data-testid="consent-origin">
         {place}
       </code>
       <p data-testid="consent-key">

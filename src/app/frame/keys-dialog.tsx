@@ -12,7 +12,7 @@ export function KeysDialog(props: {
   const [letters, setLetters] = useState(letterKeysEnabled);
   return (
     <Dialog title="Keys" open={props.open} onOpenChange={props.onOpenChange}>
-      <div className={styles.switch}>
+      <div className="row between">
         <label htmlFor="letter-keys">Single-letter shortcuts</label>
         <Switch
           id="letter-keys"
@@ -28,7 +28,7 @@ export function KeysDialog(props: {
           <h3>{place}</h3>
           <dl>
             {keys.map((entry) => (
-              <div key={entry.what} className={styles.row}>
+              <div key={entry.what} className={`grid align-baseline ${styles.row}`}>
                 <dt>
                   {entry.keys.map((key) => (
                     <kbd key={key}>{key}</kbd>

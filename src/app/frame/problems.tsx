@@ -12,13 +12,13 @@ export function ProblemList(props: { readonly onAll: () => void }): ReactNode {
   const problems = useSession((session) => session.problems);
   const shown = problems.slice(-2).reverse();
   return (
-    <section className={styles.list} aria-label="Problems" role="alert" data-testid="problems">
+    <section className={`column-flex ${styles.list}`} aria-label="Problems" role="alert" data-testid="problems">
       {shown.map((problem) => (
-        <div key={problem.id} className={styles.problem}>
+        <div key={problem.id} className={`flex gap-2 ${styles.problem}`}>
           <IconWarning />
           <p>
             {problem.message}
-            {problem.times > 1 && <span className={styles.times}> × {problem.times}</span>}
+            {problem.times > 1 && <span className="muted"> × {problem.times}</span>}
           </p>
           <Button
             kind="quiet"
@@ -54,7 +54,7 @@ export function WarningsDialog(props: {
     <Dialog title="Warnings" open={props.open} onOpenChange={props.onOpenChange} wide>
       {problems.length + alarms.length === 0 && <p>No warnings</p>}
       {[...alarms].reverse().map((alarm) => (
-        <div key={alarmKey(alarm)} className={styles.problem} data-severity={alarm.severity}>
+        <div key={alarmKey(alarm)} className={`flex gap-2 ${styles.problem}`} data-severity={alarm.severity}>
           <IconWarning />
           <p>
             <button
@@ -73,7 +73,7 @@ export function WarningsDialog(props: {
         </div>
       ))}
       {[...problems].reverse().map((problem) => (
-        <div key={problem.id} className={styles.problem}>
+        <div key={problem.id} className={`flex gap-2 ${styles.problem}`}>
           <IconWarning />
           <p>{problem.message}</p>
           <Button kind="quiet" icon={<IconClose />} aria-label="Dismiss" onClick={() => dismissProblem(problem.id)} />

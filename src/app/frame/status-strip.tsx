@@ -31,16 +31,16 @@ export function StatusStrip(props: { readonly onWarnings: () => void; readonly o
   const warnings = useRun((run) => run.alarms.length);
   const problems = useSession((session) => session.problems.length);
   return (
-    <header className={styles.strip}>
-      <div className={styles.run}>
+    <header className={`row ${styles.strip}`}>
+      <div className={`row ${styles.run}`}>
         <span className={styles.title}>{manifest?.title ?? "sa2va-lab"}</span>
-        <span className={styles.state} data-state={state} data-testid="run-state">
+        <span className={`inline-flex align-centre muted ${styles.state}`} data-state={state} data-testid="run-state">
           <span className={styles.dot} aria-hidden="true" />
           {STATE_WORDS[state]}
         </span>
       </div>
       <Facts />
-      <div className={styles.actions}>
+      <div className={`row wrap gap-2 justify-end ${styles.actions}`}>
         {warnings + problems > 0 && (
           <Button
             kind="quiet"
@@ -73,7 +73,7 @@ function Facts(): ReactNode {
   if (runId === null) return <Readiness />;
   const moving = state === "running" || state === "pausing";
   return (
-    <dl className={styles.facts} tabIndex={0}>
+    <dl className={`flex wrap min-0 ${styles.facts}`} tabIndex={0}>
       <Fact name="step" value={`${formatCount(step)}/${formatCount(steps)}`} testId="step" />
       <TimeLeft />
       {moving && phase !== null && (
@@ -97,7 +97,7 @@ function Readiness(): ReactNode {
   const model = useSession((session) => session.model?.name ?? null);
   const gpu = useSession((session) => session.gpu);
   return (
-    <dl className={styles.facts} tabIndex={0}>
+    <dl className={`flex wrap min-0 ${styles.facts}`} tabIndex={0}>
       <Fact name="rows" value={rows === 0 ? NONE : formatCount(rows)} />
       <Fact name="model" value={model ?? NONE} />
       <Fact
@@ -161,7 +161,12 @@ function Fact(props: {
   readonly title?: string;
 }): ReactNode {
   return (
-    <div className={styles.fact} title={props.title} data-after={props.after === true} data-wide={props.wide === true}>
+    <div
+      className={`flex ${styles.fact}`}
+      title={props.title}
+      data-after={props.after === true}
+      data-wide={props.wide === true}
+    >
       <dt>{props.name}</dt>
       <dd data-testid={props.testId}>
         {props.value}

@@ -107,15 +107,15 @@ export function LiveChart({ spec, source, smoothing, sync, onPick, onRemove }: L
     [found, source, spec],
   );
   return (
-    <section className={styles.chart} aria-labelledby={titleId} data-testid={`chart-${spec.id}`}>
-      <header className={styles.header}>
+    <section className={`column-flex min-0 ${styles.chart}`} aria-labelledby={titleId} data-testid={`chart-${spec.id}`}>
+      <header className={`row ${styles.header}`}>
         <h2 id={titleId} className={styles.title} title={spec.picked ?? spec.title}>
           {spec.title}
         </h2>
         <ChartHelp title={spec.title} metrics={spec.explains ?? spec.series.map((series) => series.metrics[0] ?? "")} />
-        <span className={styles.marks}>
+        <span className={`flex tiny muted ${styles.marks}`}>
           {drawn.nonFinite > 0 && (
-            <span className={styles.warn} title="Values that are not finite numbers">
+            <span className="bad" title="Values that are not finite numbers">
               ▲ {drawn.nonFinite}
             </span>
           )}
@@ -157,7 +157,7 @@ export function LiveChart({ spec, source, smoothing, sync, onPick, onRemove }: L
       {table ? (
         <ChartTable found={found} steps={source.steps} height={HEIGHT} onPick={onPick} />
       ) : (
-        <div className={styles.frame}>
+        <div className="relative">
           <div
             ref={holder}
             className={styles.plot}
@@ -165,7 +165,7 @@ export function LiveChart({ spec, source, smoothing, sync, onPick, onRemove }: L
             role="img"
             aria-label={summary === "" ? `${spec.title}: no values yet` : summary}
           />
-          {found.length === 0 && <p className={styles.empty}>No values yet</p>}
+          {found.length === 0 && <p className={`grid small muted ${styles.empty}`}>No values yet</p>}
         </div>
       )}
     </section>
@@ -194,7 +194,7 @@ interface LegendProps {
 function Legend({ found, spec, steps, cursor, theme }: LegendProps): ReactNode {
   const place = cursor === null ? steps.length - 1 : indexOfStep(steps, cursor);
   return (
-    <ul className={styles.legend}>
+    <ul className={`flex wrap small muted ${styles.legend}`}>
       {spec.series.map((series) => {
         const values = found.find((candidate) => candidate.spec === series)?.values;
         if (values === undefined && found.length > 0) return null;

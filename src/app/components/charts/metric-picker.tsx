@@ -56,7 +56,7 @@ function List(props: {
   });
   return (
     <>
-      <div className={styles.head}>
+      <div className={`flex gap-2 ${styles.head}`}>
         <TextInput
           aria-label="Find a metric"
           placeholder="Search by name or description"
@@ -67,7 +67,7 @@ function List(props: {
           Clear
         </Button>
       </div>
-      <ul className={styles.list}>
+      <ul className={`m-0 ${styles.list}`}>
         {matching.map((name) => (
           <Choice
             key={name}
@@ -77,7 +77,7 @@ function List(props: {
           />
         ))}
       </ul>
-      {matching.length === 0 && <p className={styles.none}>No metric matches</p>}
+      {matching.length === 0 && <p className="p-3 muted">No metric matches</p>}
     </>
   );
 }
@@ -91,7 +91,7 @@ function Choice(props: {
   const meaning = useId();
   return (
     <li>
-      <label className={styles.choice}>
+      <label className={`grid align-centre ${styles.choice}`}>
         <input
           type="checkbox"
           checked={props.checked}
@@ -99,8 +99,8 @@ function Choice(props: {
           aria-describedby={meaning}
           onChange={(event) => props.onChange(event.currentTarget.checked)}
         />
-        <span className={styles.name}>{name}</span>
-        <span className={styles.meaning} id={meaning}>
+        <span className="anywhere medium">{name}</span>
+        <span className={`muted small ${styles.meaning}`} id={meaning}>
           {explainMetric(name)?.meaning ?? "This metric has no description"}
         </span>
       </label>

@@ -7,7 +7,7 @@ import styles from "./smoothing-control.module.css";
 export function SmoothingControl(): ReactNode {
   const smooth = useRoute((route) => route.smooth);
   return (
-    <div className={styles.smoothing}>
+    <div className={`grid gap-2 align-centre muted small ${styles.smoothing}`}>
       <span>Smoothing</span>
       <Slider
         label="Smoothing of curves"

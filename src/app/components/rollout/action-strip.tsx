@@ -19,17 +19,23 @@ export function ActionStrip({ actions }: { readonly actions: readonly ActionReco
   const [measure, setMeasure] = useState<ActionMeasure>("logp");
   const [table, setTable] = useState(false);
   const grid = gridOf(actions);
-  if (actions.length === 0) return <p className={styles.quiet}>No actions were recorded for this rollout</p>;
+  if (actions.length === 0)
+    return <p className={`muted small ${styles.quiet}`}>No actions were recorded for this rollout</p>;
   const chosen = ACTION_MEASURES.find(({ value }) => value === measure);
   return (
     <div>
-      <div className={styles.bar}>
+      <div className="row wrap gap-2 between">
         <Segmented label="Coloured by" options={ACTION_MEASURES} value={measure} onChange={setMeasure} />
-        <button type="button" className={styles.toggle} aria-pressed={table} onClick={() => setTable(!table)}>
+        <button
+          type="button"
+          className={`inline-flex align-centre muted ${styles.toggle}`}
+          aria-pressed={table}
+          onClick={() => setTable(!table)}
+        >
           Table
         </button>
       </div>
-      <p className={styles.quiet}>{chosen?.help}</p>
+      <p className={`muted small ${styles.quiet}`}>{chosen?.help}</p>
       {table ? (
         <ActionTable actions={actions} />
       ) : grid !== null ? (
@@ -48,7 +54,7 @@ interface TokensProps {
 
 function Tokens({ actions, measure }: TokensProps): ReactNode {
   return (
-    <ol className={styles.tokens}>
+    <ol className={`flex wrap m-0 ${styles.tokens}`}>
       {actions.map((action, at) => {
         const missing = measureOf(action, measure) === null;
         return (
@@ -71,7 +77,7 @@ function Tokens({ actions, measure }: TokensProps): ReactNode {
 function ActionTable({ actions }: { readonly actions: readonly ActionRecord[] }): ReactNode {
   return (
     <div className={styles.scroll}>
-      <table className={styles.actions}>
+      <table className={`small ${styles.actions}`}>
         <thead>
           <tr>
             {["#", "Action", "Id", "log π", "log π old", "log π ref", "Ratio", "KL", "Entropy", "Clip"].map((name) => (

@@ -8,12 +8,12 @@ export function AdvantageBar({ value, scale }: { readonly value: number; readonl
   const style: CSSProperties =
     value >= 0 ? { left: "50%", width: `${share * 50}%` } : { right: "50%", width: `${share * 50}%` };
   return (
-    <div className={styles.advantage} title="Advantage: reward relative to its group">
-      <span className={styles.advantageLabel}>adv</span>
+    <div className={`grid align-centre small ${styles.advantage}`} title="Advantage: reward relative to its group">
+      <span className="muted">adv</span>
       <span className={styles.track} aria-hidden="true">
         <span className={value >= 0 ? styles.above : styles.below} style={style} />
       </span>
-      <span className={styles.number}>{signed(value, 2)}</span>
+      <span className="text-right">{signed(value, 2)}</span>
     </div>
   );
 }

@@ -41,7 +41,7 @@ export function Caption(props: {
   const { name, text, children } = props;
   return (
     <div className={styles.caption}>
-      <div className={styles.captionName}>
+      <div className="row gap-2 muted small">
         {name}
         <CopyButton text={text} what={name} />
       </div>
@@ -54,7 +54,7 @@ export function CopyButton({ text, what }: { readonly text: string; readonly wha
   return (
     <button
       type="button"
-      className={styles.copy}
+      className={`tiny ${styles.copy}`}
       aria-label={`Copy ${what}`}
       onClick={(event) => {
         const button = event.currentTarget;

@@ -42,7 +42,7 @@ export function FieldGrid(props: { readonly grid: GridCells; readonly measure: A
         }}
         onMouseLeave={() => setPointed(null)}
       />
-      <p className={styles.quiet}>
+      <p className={`muted small ${styles.quiet}`}>
         {action === null
           ? `${grid.rows} × ${grid.columns} cells; point at one to read its value`
           : `${action.label} · ${label} ${formatMeasure(action, measure)}`}

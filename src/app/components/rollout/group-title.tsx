@@ -13,27 +13,27 @@ export function GroupTitle({
 }): ReactNode {
   const first = group.rollouts[0];
   return (
-    <div className={styles.groupTitle}>
-      <div className={styles.groupLine}>
+    <div className="min-0">
+      <div className={`row wrap small ${styles.groupLine}`}>
         <span className={styles.loop} data-loop={group.loop}>
           Loop {group.loop}
         </span>
-        <span className={styles.flow}>{group.loop === 1 ? "mask → caption → mask′" : "caption → mask → caption′"}</span>
-        {withStep === true && <span className={styles.meta}>step {group.step}</span>}
-        <span className={styles.meta} title="Row in the data set">
+        <span className="medium">{group.loop === 1 ? "mask → caption → mask′" : "caption → mask → caption′"}</span>
+        {withStep === true && <span className={`muted ${styles.meta}`}>step {group.step}</span>}
+        <span className={`muted ${styles.meta}`} title="Row in the data set">
           row {group.rowId}
         </span>
-        <span className={styles.meta}>
+        <span className={`muted ${styles.meta}`}>
           mean <b>{fixed(group.rewardMean, 2)}</b>
         </span>
-        <span className={styles.meta}>
+        <span className={`muted ${styles.meta}`}>
           std <b>{fixed(group.rewardStd, 3)}</b>
         </span>
         {group.zeroSpread && <span className={styles.noSignal}>No learning signal from this group</span>}
       </div>
       {first !== undefined && (
         <p className={styles.asked}>
-          <span className={styles.saidName}>{group.loop === 1 ? "reference" : "given caption"}</span>{" "}
+          <span className="muted tiny">{group.loop === 1 ? "reference" : "given caption"}</span>{" "}
           {group.loop === 1 ? first.referenceCaption : first.caption}
         </p>
       )}

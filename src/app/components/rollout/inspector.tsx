@@ -46,8 +46,8 @@ export function Inspector(props: InspectorProps): ReactNode {
     { id: "raw", label: "Raw", content: <Raw rollout={rollout} /> },
   ];
   return (
-    <section className={styles.inspector} data-testid="inspector" aria-label={`Rollout ${rollout.index + 1}`}>
-      <div className={styles.look}>
+    <section className={`grid ${styles.inspector}`} data-testid="inspector" aria-label={`Rollout ${rollout.index + 1}`}>
+      <div className="min-0">
         <MaskFigure
           className={styles.figure ?? ""}
           rowId={rollout.rowId}
@@ -60,19 +60,19 @@ export function Inspector(props: InspectorProps): ReactNode {
           sync={sync}
         />
         <LayerToggles rollout={rollout} layers={layers} onToggle={onToggle} />
-        <div className={styles.lookTools}>
+        <div className={`row wrap gap-2 between ${styles.lookTools}`}>
           <Button aria-pressed={blinking} onClick={onBlink}>
             Blink <kbd>B</kbd>
           </Button>
           {zoom === 1 ? (
-            <span className={styles.quiet}>Click and scroll to zoom, or press +</span>
+            <span className={`muted small ${styles.quiet}`}>Click and scroll to zoom, or press +</span>
           ) : (
             <Button onClick={() => useViews.getState().setView(sync, WHOLE)}>Whole picture · {zoom.toFixed(1)}×</Button>
           )}
         </div>
       </div>
-      <div className={styles.facts}>
-        <header className={styles.factHead}>
+      <div className="min-0">
+        <header className={`flex wrap align-baseline muted ${styles.factHead}`}>
           <h2>Rollout {rollout.index + 1}</h2>
           <span>
             reward <b>{fixed(rollout.reward, 3)}</b>
@@ -81,7 +81,7 @@ export function Inspector(props: InspectorProps): ReactNode {
             advantage <b>{signed(rollout.advantage, 3)}</b>
           </span>
           {props.thumbs != null && <ThumbButtons runId={props.thumbs} rollout={rollout} />}
-          {rollout.truncated && <span className={styles.cut}>cut off at the length limit</span>}
+          {rollout.truncated && <span className="warn">cut off at the length limit</span>}
         </header>
         <Tabs label="About this rollout" tabs={tabs} />
       </div>
@@ -92,7 +92,7 @@ export function Inspector(props: InspectorProps): ReactNode {
 function Captions({ rollout }: { readonly rollout: RolloutRecord }): ReactNode {
   const { loop, caption, captionPrime, referenceCaption, completion, prompt } = rollout;
   return (
-    <div className={styles.captions}>
+    <div className="grid gap-3">
       {loop === 1 ? (
         <>
           <CaptionDiff name="Caption of the policy" text={caption} reference={referenceCaption} />
@@ -109,7 +109,7 @@ function Captions({ rollout }: { readonly rollout: RolloutRecord }): ReactNode {
           {referenceCaption !== caption && <Caption name="Reference" text={referenceCaption} />}
         </>
       )}
-      <p className={styles.legend}>
+      <p className="muted small">
         <ins className={styles.added}>added</ins> <del className={styles.removed}>left out</del>
       </p>
       <details className={styles.more}>

@@ -14,22 +14,22 @@ export function JudgeAnswers({ detail }: { readonly detail: JudgeDetail }): Reac
   const counted = answers.flatMap(({ points }) => points ?? []);
   const sum = counted.reduce((total, points) => total + points, 0);
   return (
-    <section className={styles.judge}>
+    <section className="grid gap-2 min-0">
       <h3>Judge</h3>
       {score !== null && counted.length > 0 && (
-        <p className={styles.formula}>
+        <p className={`muted ${styles.formula}`}>
           {fixed(sum, 2)} points / {counted.length} questions = <b>{fixed(score, 4)}</b>
           {recognised === false && ", the object was not recognised, so no question scores above 0"}
         </p>
       )}
-      {failure !== null && <p className={styles.failure}>No verdict: {failure}</p>}
+      {failure !== null && <p className="bad">No verdict: {failure}</p>}
       {answers.length > 0 && (
-        <ol className={styles.answers}>
+        <ol className={`grid m-0 ${styles.answers}`}>
           {answers.map(({ type, question, choice, choices, points }, at) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: questions have no other identity and never move
             <li key={at} title={choices.join("\n")}>
-              <span className={styles.kind}>{type}</span>
-              <span className={styles.question}>{question}</span>
+              <span className={`muted small ${styles.kind}`}>{type}</span>
+              <span className="muted anywhere">{question}</span>
               <span className={styles.choice}>{choice ?? "fits no choice"}</span>
               <b className={styles.points} data-sign={points === null ? 0 : Math.sign(points)}>
                 {points === null ? NONE : fixed(points, 1)}
@@ -38,7 +38,7 @@ export function JudgeAnswers({ detail }: { readonly detail: JudgeDetail }): Reac
           ))}
         </ol>
       )}
-      <p className={styles.facts}>
+      <p className={`muted small ${styles.facts}`}>
         {INSTRUMENTS[detail.instrument]} · {detail.model} · prompts {detail.version} ·{" "}
         {cached ? "from the cache" : `${calls} ${calls === 1 ? "call" : "calls"}, ${Math.round(latencyMs)} ms`}
         {cost > 0 && ` · cost ${cost.toPrecision(3)}`}

@@ -18,13 +18,13 @@ export function LayerToggles(props: {
     greedy: rollout.greedyMask === null,
   };
   return (
-    <div className={styles.layers}>
+    <div className={`row wrap gap-2 ${styles.layers}`}>
       {LAYER_KEYS.map((key, at) =>
         key === "greedy" && missing.greedy ? null : (
           <button
             key={key}
             type="button"
-            className={styles.layer}
+            className={`inline-flex align-centre muted ${styles.layer}`}
             aria-pressed={layers.has(key)}
             disabled={missing[key]}
             onClick={() => onToggle(key)}

@@ -14,9 +14,9 @@ const MODES: readonly { readonly value: OverlayMode; readonly label: string }[] 
 export function OverlayControls(): ReactNode {
   const { mode, opacity, hidden, setMode, setOpacity, setHidden } = useOverlay();
   return (
-    <div className={styles.overlay}>
+    <div className={`row wrap gap-2 ${styles.overlay}`}>
       <Segmented label="Masks" options={MODES} value={mode} onChange={setMode} />
-      <div className={styles.slider} title="Opacity of fills, keys [ and ]">
+      <div className={`grid gap-2 align-centre muted small ${styles.slider}`} title="Opacity of fills, keys [ and ]">
         <Slider
           label="Mask opacity"
           value={opacity}
@@ -30,7 +30,7 @@ export function OverlayControls(): ReactNode {
       </div>
       <button
         type="button"
-        className={styles.toggle}
+        className={`inline-flex align-centre muted ${styles.toggle}`}
         aria-pressed={hidden}
         title="Hides all masks while it is held"
         onPointerDown={() => setHidden(true)}

@@ -24,7 +24,7 @@ export const RolloutCard = memo(function RolloutCard(props: RolloutCardProps): R
   const shown = useMemo(() => layersOf(rollout, layers), [rollout, layers]);
   const difference = useMemo(() => differencePair(rollout, layers), [rollout, layers]);
   return (
-    <article className={styles.card} data-testid="rollout-card" data-selected={selected}>
+    <article className={`column-flex min-0 ${styles.card}`} data-testid="rollout-card" data-selected={selected}>
       <MaskFigure
         className={styles.figure ?? ""}
         rowId={rollout.rowId}
@@ -37,12 +37,12 @@ export const RolloutCard = memo(function RolloutCard(props: RolloutCardProps): R
         onPress={onOpen}
         {...(sync === undefined ? {} : { sync })}
       />
-      <button type="button" className={styles.open} aria-current={selected} onClick={onOpen}>
-        <span className={styles.cardHead}>
-          <span className={styles.index}>#{rollout.index + 1}</span>
-          <span className={styles.badges}>
-            {rollout.truncated && <span className={styles.badge}>cut off</span>}
-            {rollout.predictedMask === null && <span className={styles.badge}>no mask</span>}
+      <button type="button" className={`block ${styles.open}`} aria-current={selected} onClick={onOpen}>
+        <span className={`flex align-baseline ${styles.cardHead}`}>
+          <span className="muted small">#{rollout.index + 1}</span>
+          <span className={`flex ${styles.badges}`}>
+            {rollout.truncated && <span className={`tiny ${styles.badge}`}>cut off</span>}
+            {rollout.predictedMask === null && <span className={`tiny ${styles.badge}`}>no mask</span>}
           </span>
           <strong className={styles.reward} title="Reward">
             {fixed(rollout.reward, 2)}
@@ -51,7 +51,7 @@ export const RolloutCard = memo(function RolloutCard(props: RolloutCardProps): R
         <CardText rollout={rollout} />
       </button>
       <div className={styles.cardFoot}>
-        <ul className={styles.terms}>
+        <ul className={`flex wrap m-0 muted small ${styles.terms}`}>
           {splitTerms(rollout.terms).rewarded.map((term) => (
             <li key={term.name} title={term.note}>
               {termName(term.name)} <b>{fixed(term.value, 2)}</b>
@@ -70,7 +70,7 @@ function CardText({ rollout }: { readonly rollout: RolloutRecord }): ReactNode {
   const name = rollout.loop === 1 ? "caption" : "caption′";
   return (
     <span className={styles.said}>
-      <span className={styles.saidName}>{name}</span> {text === null ? "–" : text.trim() === "" ? <em>empty</em> : text}
+      <span className="muted tiny">{name}</span> {text === null ? "–" : text.trim() === "" ? <em>empty</em> : text}
     </span>
   );
 }

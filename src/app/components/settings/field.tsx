@@ -22,8 +22,8 @@ export function Field(props: { readonly name: SettingKey; readonly value: Value;
   const range = rangeText(setting);
   return (
     <div className={styles.field} data-changed={changed}>
-      <div className={styles.line}>
-        <label className={styles.label} htmlFor={id}>
+      <div className={`row gap-2 ${styles.line}`}>
+        <label className="grow medium" htmlFor={id}>
           {setting.label}
         </label>
         {changed && (
@@ -38,9 +38,9 @@ export function Field(props: { readonly name: SettingKey; readonly value: Value;
         )}
         <Control id={id} name={name} setting={setting} value={value} />
       </div>
-      <p className={styles.help} id={`${id}-help`}>
+      <p className={`muted small ${styles.help}`} id={`${id}-help`}>
         {setting.help}
-        {range !== null && <span className={styles.range}> · {range}</span>}
+        {range !== null && <span className="nowrap"> · {range}</span>}
       </p>
     </div>
   );
@@ -80,7 +80,7 @@ function Control(props: {
     return (
       <input
         id={id}
-        className={styles.text}
+        className={`min-0 ${styles.text}`}
         value={String(value)}
         maxLength={setting.maxLength}
         spellCheck={false}
@@ -115,8 +115,8 @@ function NumberField(props: {
   };
 
   return (
-    <span className={styles.number}>
-      <span className={styles.box}>
+    <span className="relative">
+      <span className={`inline-flex align-centre ${styles.box}`}>
         <input
           id={id}
           className={styles.input}
@@ -140,10 +140,10 @@ function NumberField(props: {
             step(event.key === "ArrowUp" ? 1 : -1);
           }}
         />
-        {setting.unit !== undefined && <span className={styles.unit}>{setting.unit}</span>}
+        {setting.unit !== undefined && <span className={`muted small ${styles.unit}`}>{setting.unit}</span>}
       </span>
       {problem !== null && (
-        <span className={styles.problem} id={`${id}-problem`} role="alert">
+        <span className={`small ${styles.problem}`} id={`${id}-problem`} role="alert">
           {problem}; {numberText(value)} is kept
         </span>
       )}

@@ -20,13 +20,13 @@ export function Dialog(props: {
           className={[styles.dialog, props.wide === true && styles.wide].filter(Boolean).join(" ")}
           aria-describedby={undefined}
         >
-          <header className={styles.header}>
+          <header className={`row gap-3 between ${styles.header}`}>
             <RadixDialog.Title className={styles.title}>{props.title}</RadixDialog.Title>
             <RadixDialog.Close className={styles.close} aria-label="Close">
               <IconClose />
             </RadixDialog.Close>
           </header>
-          <div className={styles.body}>{props.children}</div>
+          <div className="p-4 scroll">{props.children}</div>
         </RadixDialog.Content>
       </RadixDialog.Portal>
     </RadixDialog.Root>

@@ -11,7 +11,7 @@ export function Panel(props: {
   const title = useId();
   return (
     <section className={[styles.panel, props.className].filter(Boolean).join(" ")} aria-labelledby={title}>
-      <header className={styles.header}>
+      <header className="row wrap gap-2-3 between mb-3">
         <h2 id={title}>{props.title}</h2>
         {props.aside}
       </header>
@@ -27,10 +27,10 @@ export function Empty(props: {
   readonly actions?: ReactNode;
 }): ReactNode {
   return (
-    <div className={styles.empty}>
+    <div className={`column-flex gap-2 align-centre ${styles.empty}`}>
       <h2>{props.title}</h2>
-      {props.children !== undefined && <div className={styles.words}>{props.children}</div>}
-      {props.actions !== undefined && <div className={styles.actions}>{props.actions}</div>}
+      {props.children !== undefined && <div className={`muted ${styles.words}`}>{props.children}</div>}
+      {props.actions !== undefined && <div className={`flex wrap gap-2 ${styles.actions}`}>{props.actions}</div>}
     </div>
   );
 }

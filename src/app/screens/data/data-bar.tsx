@@ -42,18 +42,18 @@ export function DataBar(props: {
     return () => window.removeEventListener("keydown", down);
   }, []);
   return (
-    <div className={styles.bar}>
-      <div className={styles.line}>
+    <div className={`column-flex gap-2 ${styles.bar}`}>
+      <div className={`row wrap gap-2-3 ${styles.line}`}>
         <h1 className={styles.name}>{info?.name ?? "Opening"}</h1>
         <Counts shown={props.shown} />
-        <div className={styles.open}>
+        <div className={`flex gap-2 ${styles.open}`}>
           <OpenButtons />
         </div>
       </div>
-      <div className={styles.line} hidden={props.total === 0}>
+      <div className={`row wrap gap-2-3 ${styles.line}`} hidden={props.total === 0}>
         <input
           ref={search}
-          className={styles.search}
+          className={`min-0 ${styles.search}`}
           type="search"
           placeholder="Search captions"
           aria-label="Search captions"
@@ -102,7 +102,7 @@ function Counts(props: { readonly shown: number }): ReactNode {
   const [open, setOpen] = useState<"shards" | "skipped" | "checks" | null>(null);
   if (opening !== null) {
     return (
-      <div className={styles.opening} role="status">
+      <div className={`row wrap muted ${styles.opening}`} role="status">
         <progress max={Math.max(1, opening.filesTotal)} value={opening.files} aria-label="Files read" />
         <span>
           {opening.filesTotal === 0
@@ -119,7 +119,7 @@ function Counts(props: { readonly shown: number }): ReactNode {
   const { tone, word } = checksWord(info.checks);
   const bytes = info.files.reduce((sum, file) => sum + file.bytes, 0);
   return (
-    <div className={styles.counts} data-testid="data-counts">
+    <div className={`row wrap muted ${styles.counts}`} data-testid="data-counts">
       <span>
         {props.shown === total ? "" : `${formatCount(props.shown)} of `}
         {formatCount(total)} rows

@@ -37,7 +37,7 @@ export function DataScreen(): ReactNode {
   if (rows.length === 0 && info === null && opening === null) return <NothingOpen />;
   const nothingUsable = rows.length === 0 && opening === null;
   return (
-    <div className={styles.screen}>
+    <div className={`grid ${styles.screen}`}>
       <div>
         <DataBar
           shown={shown.length}
@@ -50,7 +50,7 @@ export function DataScreen(): ReactNode {
         />
         <FailedChecks checks={nothingUsable ? [] : (info?.checks ?? [])} />
       </div>
-      <div className={styles.body} data-detail={row !== null}>
+      <div className={`grid ${styles.body}`} data-detail={row !== null}>
         {nothingUsable ? (
           <Empty title="No usable row in these files" actions={<OpenButtons />}>
             <WhyNothing skipped={info?.skipped ?? []} />
@@ -63,7 +63,7 @@ export function DataScreen(): ReactNode {
         {row !== null && <RowDetail row={row} rows={shown} />}
       </div>
       {rows.length > 0 && (
-        <footer className={styles.footer}>
+        <footer className={`flex ${styles.footer}`}>
           <OverlayControls />
         </footer>
       )}
@@ -79,7 +79,7 @@ function WhyNothing(props: { readonly skipped: readonly SkippedRow[] }): ReactNo
   }
   const rest = skipped.length - 3;
   return (
-    <ul className={styles.reasons}>
+    <ul className="column-flex gap-2 p-0 m-0 text-left no-bullets anywhere">
       {skipped.slice(0, 3).map((row) => (
         <li key={`${row.file} ${row.row}`}>
           {row.row >= 0 && `${row.file}, row ${row.row}: `}

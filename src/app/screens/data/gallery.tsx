@@ -61,13 +61,13 @@ export function Gallery(props: {
 
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the arrow keys move between the buttons inside
-    <div ref={scroller} className={styles.gallery} onKeyDown={move} data-testid="gallery">
+    <div ref={scroller} className={`min-0 ${styles.gallery}`} onKeyDown={move} data-testid="gallery">
       <div style={{ height: list.getTotalSize(), position: "relative" }}>
         {width > 0 &&
           list.getVirtualItems().map((item) => (
             <div
               key={item.key}
-              className={styles.line}
+              className={`grid ${styles.line}`}
               style={{
                 transform: `translateY(${item.start}px)`,
                 height: height - GAP,
@@ -105,7 +105,7 @@ function Tile(props: {
   return (
     <button
       type="button"
-      className={styles.tile}
+      className={`column-flex min-0 ${styles.tile}`}
       data-size={props.size}
       aria-pressed={props.pressed}
       tabIndex={props.reachable ? 0 : -1}
@@ -121,10 +121,10 @@ function Tile(props: {
         label={`Row ${row.index + 1}, mask covers ${share} of the picture`}
       />
       {props.size !== "s" && (
-        <span className={styles.words}>
-          <span className={styles.caption}>{row.caption || "No caption"}</span>
-          <span className={styles.facts}>
-            <span className={styles.category}>{row.category.join(", ")}</span>
+        <span className={`column-flex ${styles.words}`}>
+          <span className={`small ${styles.caption}`}>{row.caption || "No caption"}</span>
+          <span className="flex gap-2 between muted tiny nowrap">
+            <span className="clip ellipsis">{row.category.join(", ")}</span>
             <span>{share}</span>
           </span>
         </span>

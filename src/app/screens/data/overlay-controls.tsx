@@ -16,10 +16,10 @@ export function OverlayControls(): ReactNode {
   const { mode, opacity, setMode, setOpacity, setHidden } = useOverlay();
   const percent = Math.round(opacity * 100);
   return (
-    <div className={styles.controls}>
-      <span className={styles.label}>Masks</span>
+    <div className="row gap-3">
+      <span className="muted">Masks</span>
       <Segmented label="Masks" options={MODES} value={mode} onChange={setMode} />
-      <span className={styles.opacity}>
+      <span className={`inline-flex gap-2 align-centre ${styles.opacity}`}>
         <Slider
           label="Mask opacity"
           value={percent}

@@ -46,10 +46,14 @@ export function RowDetail(props: {
 
   const share = formatShare(row.maskShare);
   return (
-    <aside className={styles.detail} aria-label={`Row ${row.index + 1}`} data-testid="row-detail">
-      <header className={styles.header}>
+    <aside
+      className={`column-flex gap-3 min-0 ${styles.detail}`}
+      aria-label={`Row ${row.index + 1}`}
+      data-testid="row-detail"
+    >
+      <header className={`row ${styles.header}`}>
         <h2>Row {formatCount(row.index + 1)}</h2>
-        <span className={styles.place}>
+        <span className="grow clip muted small ellipsis nowrap">
           {row.file}, row {row.row}
           {row.region > 0 && `, region ${row.region}`}
         </span>
@@ -89,7 +93,7 @@ export function RowDetail(props: {
           label={`Row ${row.index + 1}, mask covers ${share} of the picture`}
         />
       )}
-      <p className={styles.facts}>
+      <p className="row wrap gap-1-3 muted">
         {row.category.map((name) => (
           <Badge key={name}>{name}</Badge>
         ))}
@@ -127,7 +131,7 @@ function Words(props: { readonly row: RegionSummary; readonly raw: string | null
           {turns.map((turn, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: turns have no other name and never move
             <li key={index}>
-              <span className={styles.speaker}>{turn.speaker}</span>
+              <span className="muted">{turn.speaker}</span>
               <span>{turn.text}</span>
             </li>
           ))}

@@ -19,7 +19,7 @@ export function ShardsDialog(props: SideProps): ReactNode {
   const { info } = props;
   return (
     <Dialog title="Shards" open={props.open} onOpenChange={props.onOpenChange} wide>
-      <div className={styles.scroll}>
+      <div className="scroll-x">
         <table className={styles.table}>
           <thead>
             <tr>
@@ -44,7 +44,7 @@ export function ShardsDialog(props: SideProps): ReactNode {
         </table>
       </div>
       {info.ignored.length > 0 && (
-        <details className={styles.ignored}>
+        <details className={`muted ${styles.ignored}`}>
           <summary>{formatCount(info.ignored.length)} other files were ignored</summary>
           <ul>
             {info.ignored.slice(0, 500).map((path) => (
@@ -84,7 +84,7 @@ export function SkippedDialog(props: SideProps): ReactNode {
   return (
     <Dialog title={`Skipped (${formatCount(skipped.length)})`} open={props.open} onOpenChange={props.onOpenChange} wide>
       <SkippedTable skipped={skipped} />
-      <p className={styles.after}>
+      <p className="mt-3">
         <Button
           onClick={() => {
             navigator.clipboard.writeText(report).then(

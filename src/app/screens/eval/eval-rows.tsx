@@ -45,19 +45,19 @@ export function EvalRows(props: {
   const wins = pairs.filter(({ change }) => change > TIE).length;
   const losses = pairs.filter(({ change }) => change < -TIE).length;
   return (
-    <section className={styles.rows}>
-      <header className={styles.rowsHead}>
+    <section className="grid gap-3 min-0">
+      <header className={`row wrap gap-2-4 between ${styles.rowsHead}`}>
         <h2>
           {wins} better, {losses} worse, {pairs.length - wins - losses} the same
         </h2>
         <Segmented label="Order" options={ORDERS} value={order} onChange={setOrder} />
       </header>
       {open === false && (
-        <p className={styles.quiet} data-testid="eval-not-open">
+        <p className="muted" data-testid="eval-not-open">
           {`The rows of this run${run === null ? "" : ` (${run.data.name})`} are not open, so their pictures and given masks are not shown`}
         </p>
       )}
-      <ol className={styles.grid}>
+      <ol className={`grid gap-3 m-0 ${styles.grid}`}>
         {sorted.slice(0, shown).map((pair) => (
           <RowCard key={pair.after.rowId} pair={pair} metric={metric} open={open === true} />
         ))}
@@ -91,12 +91,12 @@ function RowCard(props: { readonly pair: Pair; readonly metric: ScoreId; readonl
   };
   const said = (row: RowScores): string => (second ? row.captionPrime : row.captionGreedy) || "–";
   return (
-    <li className={styles.rowCard}>
-      <p className={styles.truth}>
+    <li className={`grid gap-2 min-0 ${styles.rowCard}`}>
+      <p className={`flex gap-2 between ${styles.truth}`}>
         <span>{after.caption}</span>
         <b data-verdict={change > TIE ? "better" : change < -TIE ? "worse" : "open"}>{signed(change, 3)}</b>
       </p>
-      <div className={styles.pair}>
+      <div className={`grid gap-2 ${styles.pair}`}>
         {[
           { row: before, when: "Start" },
           { row: after, when: "Now" },
@@ -110,7 +110,7 @@ function RowCard(props: { readonly pair: Pair; readonly metric: ScoreId; readonl
               label={`${when}: ${said(row)}, ${fixed(rowScoreOf(row, metric), 3)}`}
               sync={`eval ${row.rowId}`}
             />
-            <p className={styles.said}>
+            <p className={`grid ${styles.said}`}>
               <small>
                 {when} <b>{fixed(rowScoreOf(row, metric), 2)}</b>
               </small>

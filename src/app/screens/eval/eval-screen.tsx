@@ -55,7 +55,7 @@ function Evaluated(props: {
     <>
       <header className={styles.head}>
         <h1>{run?.title ?? runId}</h1>
-        <span className={styles.where} data-testid="eval-where">
+        <span className={`muted ${styles.where}`} data-testid="eval-where">
           {n} {shown.report.selection === undefined ? "held-out" : "report"} rows, after {step} steps
         </span>
         {ofBest !== undefined && ofBest !== last && (
@@ -98,7 +98,7 @@ function Comparison(props: {
   const metric = text.id;
   return (
     <>
-      <fieldset className={styles.cards}>
+      <fieldset className={`grid m-0 gap-2 ${styles.cards}`}>
         <legend>Score</legend>
         {texts.map((entry) => (
           <ScoreCard
@@ -119,8 +119,8 @@ function Comparison(props: {
         </ErrorBoundary>
       )}
       {metric === "grounding_iou" && <SegmentationTable first={first.report} last={last.report} />}
-      <div className={styles.bar}>
-        <p className={styles.quiet}>{text.help}</p>
+      <div className="row wrap gap-2-4 between">
+        <p className="muted">{text.help}</p>
         <OverlayControls />
       </div>
       <EvalRows run={run} first={first} last={last} metric={metric} />
@@ -129,7 +129,7 @@ function Comparison(props: {
 }
 
 function NoEvaluations({ loading, hasRun }: { readonly loading: boolean; readonly hasRun: boolean }): ReactNode {
-  if (loading) return <p className={styles.quiet}>Reading evaluations…</p>;
+  if (loading) return <p className="muted">Reading evaluations…</p>;
   return (
     <Empty
       title={hasRun ? "This run has no evaluations" : "No run yet"}

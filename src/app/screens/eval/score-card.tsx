@@ -17,9 +17,9 @@ export function ScoreCard(props: {
   const score = scoreOf(last, text.id);
   const difference = score?.difference ?? null;
   return (
-    <button type="button" className={styles.card} aria-pressed={chosen} title={text.help} onClick={onChoose}>
-      <span className={styles.cardTitle}>{text.title}</span>
-      <span className={styles.cardValue}>
+    <button type="button" className={`grid ${styles.card}`} aria-pressed={chosen} title={text.help} onClick={onChoose}>
+      <span className="muted small">{text.title}</span>
+      <span className={`flex gap-2 align-baseline ${styles.cardValue}`}>
         <b>{fixed(score?.mean, 3)}</b>
         {difference !== null && <small>from {fixed(scoreOf(first, text.id)?.mean, 3)}</small>}
       </span>

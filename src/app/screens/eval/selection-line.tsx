@@ -3,12 +3,11 @@ import type { BestCheckpoint } from "../../../engine/runs/checkpoint/best-checkp
 import { selectionName } from "../../../engine/runs/evaluation-scores.ts";
 import type { EvalReport } from "../../../engine/runs/evaluations.ts";
 import { fixed } from "../../styles/format.ts";
-import styles from "./eval.module.css";
 
 /** How the best checkpoint was chosen; no number on this screen includes the selection rows. */
 export function SelectionLine(props: { readonly report: EvalReport; readonly best: BestCheckpoint | null }): ReactNode {
   return (
-    <p className={styles.quiet} data-testid="eval-selection">
+    <p className="muted" data-testid="eval-selection">
       {selectionSentence(props.report, props.best)}
     </p>
   );

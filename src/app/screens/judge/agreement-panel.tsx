@@ -55,7 +55,7 @@ function ThumbAgreement(props: {
       <p className={styles.help}>
         {up} up, {given.length - up} down. Share of pairs in which what you liked scores higher; 50 % is chance
       </p>
-      <dl className={styles.facts}>
+      <dl className={`grid gap-2-3 ${styles.facts}`}>
         {agreements(given, thumbs, ["judge", "meteor", "reward"]).map(({ name, share, pairs }) => (
           <div key={name}>
             <dt>{name === "reward" ? "Reward" : termName(name)}</dt>
@@ -95,7 +95,7 @@ function Disagreements(props: { readonly runId: string | null; readonly found: r
               </th>
               <td className={styles.caption}>
                 {captionPair(rollout)?.hypothesis ?? "(empty)"}
-                <span className={styles.quote}>{referenceCaption}</span>
+                <span className="block muted anywhere">{referenceCaption}</span>
               </td>
               <td>{fixed(judge, 2)}</td>
               <td>{fixed(meteor, 2)}</td>

@@ -49,7 +49,7 @@ export function CalibrationPanel({ groups }: { readonly groups: readonly GroupRe
           : "Captions of the open rows, paired with themselves, with shortened and with swapped captions"}
         , each scored several times without the cache
       </p>
-      <div className={styles.panelTools}>
+      <div className="mt-2">
         <Segmented
           label="Repetitions per pair"
           options={ROUNDS.map((value) => ({ value, label: `${value} times` }))}
@@ -72,8 +72,8 @@ function Result({ calibration }: { readonly calibration: Calibration }): ReactNo
   const { within, between } = noise(all);
   const missing = all.reduce((sum, pair) => sum + pair.missing, 0);
   return (
-    <div className={styles.result} data-testid="calibration-result">
-      <dl className={styles.facts}>
+    <div className="column-flex gap-2 mt-3" data-testid="calibration-result">
+      <dl className={`grid gap-2-3 ${styles.facts}`}>
         <div>
           <dt>Spread within a pair</dt>
           <dd>{fixed(within, 3)}</dd>

@@ -21,7 +21,7 @@ export function ConnectionPanel(): ReactNode {
   const { judge, judgeProvider } = useSession((session) => session.config);
   return (
     <Panel title="Judge" aside={judge === "off" ? <Badge>off</Badge> : <Badge tone="accent">on</Badge>}>
-      <div className={styles.form}>
+      <div className={`grid gap-2-3 align-centre ${styles.form}`}>
         <label htmlFor="judge-instrument">Kind</label>
         <Select
           id="judge-instrument"
@@ -92,7 +92,7 @@ function ServerFields(): ReactNode {
           "Any OpenAI-compatible server: an https service, or vLLM, Ollama, LM Studio or llama.cpp on this machine. It receives captions, never pictures"}
       </p>
       <label htmlFor="judge-model">Model</label>
-      <div className={styles.withButton}>
+      <div className={`flex wrap gap-2 ${styles.withButton}`}>
         <TextInput
           id="judge-model"
           className={styles.input}
@@ -149,7 +149,7 @@ function KeyField(): ReactNode {
   return (
     <>
       <label htmlFor="judge-key">Key</label>
-      <form className={styles.withButton} onSubmit={take}>
+      <form className={`flex wrap gap-2 ${styles.withButton}`} onSubmit={take}>
         <TextInput
           id="judge-key"
           ref={field}
@@ -180,7 +180,7 @@ function KeyField(): ReactNode {
           : "Kept in memory until this page closes; it is sent to the server it was entered for and nowhere else"}
       </p>
       <span />
-      <label className={styles.check} htmlFor="judge-keep">
+      <label className="inline-flex gap-2 align-centre pointer" htmlFor="judge-keep">
         <Switch id="judge-keep" checked={keep} onChange={keepKey} testId="judge-keep" />
         Remember the key on this device
       </label>

@@ -21,11 +21,11 @@ export function DiagnosisBox(props: {
     reach: judged.reach,
   });
   return (
-    <div className={styles.diagnosis} role="alert" data-testid={testId}>
+    <div className={`grid gap-2 ${styles.diagnosis}`} role="alert" data-testid={testId}>
       <h3>{title}</h3>
       <p>{advice}</p>
-      {line !== undefined && <code className={styles.line}>{line}</code>}
-      {failed.note !== undefined && <p className={styles.said}>{failed.note}</p>}
+      {line !== undefined && <code className="block p-2 scroll-x surface round-s">{line}</code>}
+      {failed.note !== undefined && <p className="muted small anywhere">{failed.note}</p>}
     </div>
   );
 }

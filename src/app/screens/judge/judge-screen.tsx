@@ -12,11 +12,11 @@ import { TestPanel } from "./test-panel.tsx";
 export function JudgeScreen(): ReactNode {
   const active = useRun((run) => isActive(run.state));
   return (
-    <div className={styles.screen} data-testid="screen-judge">
+    <div className={`grid gap-4 align-start ${styles.screen}`} data-testid="screen-judge">
       <h1 className="visually-hidden">Judge</h1>
-      <div className={styles.column}>
+      <div className="column-flex gap-4 min-0">
         {active && (
-          <p className={styles.note}>
+          <p className="p-2-3 warn warn-soft round-m">
             The run in progress keeps its judge. A new key takes effect at once; all other changes take effect with the
             next run
           </p>
@@ -25,7 +25,7 @@ export function JudgeScreen(): ReactNode {
         <LimitsPanel />
         <PromptsPanel />
       </div>
-      <div className={styles.column}>
+      <div className="column-flex gap-4 min-0">
         <TestPanel />
         <PairPanel />
         <JudgedPanels />

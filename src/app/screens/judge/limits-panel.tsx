@@ -6,7 +6,6 @@ import { Field } from "../../components/settings/field.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { useSession } from "../../stores/session.ts";
-import styles from "./judge.module.css";
 
 const KEYS: readonly SettingKey[] = [
   "missingVerdict",
@@ -39,7 +38,7 @@ export function LimitsPanel(): ReactNode {
         </Button>
       }
     >
-      <div className={styles.fields}>
+      <div className="column-flex">
         {KEYS.map((key) => (
           <Field key={key} name={key} value={config[key]} base={base[key]} />
         ))}

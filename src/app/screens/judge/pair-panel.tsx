@@ -42,11 +42,11 @@ export function PairPanel(): ReactNode {
         )
       }
     >
-      <div className={styles.fields}>
+      <div className={`grid gap-2-3 ${styles.fields}`}>
         <Caption label="Reference" hint="Reference: what the region shows" field="reference" onKeyDown={onKeyDown} />
         <Caption label="Caption" hint="Caption to score" field="hypothesis" onKeyDown={onKeyDown} />
       </div>
-      <div className={styles.foot}>
+      <div className={`row wrap ${styles.foot}`}>
         <p className={judge.help} role="status">
           {busy ? "Asking …" : <Said verdict={verdicts[0]} />}
         </p>
@@ -69,7 +69,7 @@ export function PairPanel(): ReactNode {
         </p>
       )}
       {verdicts.length > 0 && (
-        <div className={styles.verdicts} data-testid="pair-verdicts">
+        <div className="mt-2" data-testid="pair-verdicts">
           {verdicts.map((verdict, at) => (
             <Verdict key={verdict.id} verdict={verdict} open={at === 0} />
           ))}
@@ -143,11 +143,11 @@ function Verdict({ verdict, open }: { readonly verdict: PairVerdict; readonly op
         <Score value={term?.value ?? null} />
         <span className={styles.caption}>{pair.hypothesis}</span>
       </summary>
-      <div className={styles.body}>
-        <p className={judge.quote}>{pair.reference}</p>
+      <div className={`grid gap-2 ${styles.body}`}>
+        <p className="block muted anywhere">{pair.reference}</p>
         <DiagnosisBox judged={verdict} url={url} testId="pair-diagnosis" />
         {detail !== undefined && detail.positive !== null && (
-          <dl className={styles.facts}>
+          <dl className={`flex wrap ${styles.facts}`}>
             <Fact name="Positive questions" value={fixed(detail.positive, 3)} />
             <Fact name="Negative questions" value={detail.negative === null ? "–" : fixed(detail.negative, 3)} />
             <Fact name="Object" value={detail.recognised === true ? "recognised" : "not recognised"} />
@@ -185,7 +185,7 @@ function Score({ value }: { readonly value: number | null }): ReactNode {
   const [from, to] = [Math.min(50, place), Math.max(50, place)];
   return (
     <>
-      <b className={styles.score}>{fixed(value, 3)}</b>
+      <b className="text-right">{fixed(value, 3)}</b>
       <span className={styles.scale} data-sign={Math.sign(value)} aria-hidden="true">
         <span style={{ left: `${from}%`, right: `${100 - to}%` }} />
       </span>

@@ -38,7 +38,7 @@ export function PromptsPanel(): ReactNode {
       title="Prompts and questions"
       aside={
         <span
-          className={styles.version}
+          className="muted mono small"
           title="Hash of the three prompts; it is stored with every score"
           data-testid="prompt-version"
         >
@@ -47,7 +47,7 @@ export function PromptsPanel(): ReactNode {
       }
     >
       {judge !== "dlc" && (
-        <div className={styles.fields}>
+        <div className="column-flex">
           {COUNTS.map((key) => (
             <Field key={key} name={key} value={config[key]} base={base[key]} />
           ))}
@@ -89,10 +89,10 @@ function Prompt(props: { readonly name: PromptName; readonly setting: TextKey; r
   return (
     <details className={styles.prompt}>
       <summary>
-        {title} {value !== "" && <span className={styles.changed}>edited</span>}
+        {title} {value !== "" && <span className="accent small normal">edited</span>}
       </summary>
       <textarea
-        className={styles.text}
+        className={`small ${styles.text}`}
         rows={12}
         spellCheck={false}
         aria-label={title}
@@ -147,7 +147,7 @@ function Written(): ReactNode {
     <details className={styles.prompt} open>
       <summary>Prepared questions</summary>
       <textarea
-        className={styles.text}
+        className={`small ${styles.text}`}
         rows={10}
         spellCheck={false}
         aria-label="Questions as JSON"

@@ -54,7 +54,7 @@ function Result({ test }: { readonly test: TestResult }): ReactNode {
   const terms = test.rounds[0] ?? [];
   const ordered = inOrder(terms.map((term) => term.value));
   return (
-    <div className={styles.result} data-testid="judge-result">
+    <div className="column-flex gap-2 mt-3" data-testid="judge-result">
       <DiagnosisBox judged={test} url={test.url} testId="judge-diagnosis" />
       <table className={styles.table}>
         <thead>
@@ -76,9 +76,7 @@ function Result({ test }: { readonly test: TestResult }): ReactNode {
                 </th>
                 <td className={styles.caption}>{pair.hypothesis}</td>
                 <td>{term?.value === null ? "missing" : fixed(term?.value, 3)}</td>
-                <td className={styles.number}>
-                  {term?.judge === undefined ? "–" : `${Math.round(term.judge.latencyMs)} ms`}
-                </td>
+                <td className="nowrap">{term?.judge === undefined ? "–" : `${Math.round(term.judge.latencyMs)} ms`}</td>
               </tr>
             );
           })}

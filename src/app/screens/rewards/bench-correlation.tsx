@@ -22,10 +22,10 @@ export function BenchCorrelation(props: Props): ReactNode {
   const { groups, measures, selection, onSelect } = props;
   const [inside, setInside] = useState(true);
   const varying = useMemo(() => measures.filter((measure) => summarise(groups, measure).std > 0), [groups, measures]);
-  if (varying.length < 2) return <p className={styles.quiet}>Correlation needs at least two terms that vary</p>;
+  if (varying.length < 2) return <p className="muted small">Correlation needs at least two terms that vary</p>;
   return (
-    <section className={styles.section}>
-      <header className={styles.sectionHead}>
+    <section className={`grid gap-3 ${styles.section}`}>
+      <header className="row wrap gap-2-3">
         <h3>Correlation</h3>
         <Segmented
           label="Correlation over"
@@ -36,12 +36,12 @@ export function BenchCorrelation(props: Props): ReactNode {
           value={inside ? "inside" : "all"}
           onChange={(value) => setInside(value === "inside")}
         />
-        <span className={styles.quiet}>
+        <span className="muted small">
           Advantages depend only on differences within a group. IoU and METEOR serve as ground truth
         </span>
       </header>
-      <div className={look.pairs}>
-        <div className={styles.scroll}>
+      <div className={`flex wrap ${look.pairs}`}>
+        <div className="scroll-x">
           <table className={look.correlation} data-testid="bench-correlation">
             <thead>
               <tr>
@@ -84,7 +84,7 @@ function Cell(props: {
 }): ReactNode {
   const { groups, a, b, inside, onSelect } = props;
   const value = useMemo(() => correlation(groups, a, b, inside), [groups, a, b, inside]);
-  if (value === null) return <span className={styles.quiet}>{NONE}</span>;
+  if (value === null) return <span className="muted small">{NONE}</span>;
   const style = { "--share": `${Math.round(Math.abs(value) * 70)}%` } as CSSProperties;
   return (
     <button

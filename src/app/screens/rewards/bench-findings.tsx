@@ -21,8 +21,8 @@ export function BenchFindings(props: {
   const reward = useMemo(() => summarise(groups, "reward"), [groups]);
   const selected = useMemo(() => selectedGroups(groups, selection), [groups, selection]);
   return (
-    <div className={styles.findings}>
-      <dl className={styles.facts} data-testid="bench-facts">
+    <div className={`grid ${styles.findings}`}>
+      <dl className={`flex wrap ${styles.facts}`} data-testid="bench-facts">
         <Fact name="Mean reward" value={fixed(reward.mean, 3)} />
         <Fact name="Spread in a group" value={fixed(reward.withinStd, 3)} />
         <Fact
@@ -42,7 +42,7 @@ export function BenchFindings(props: {
       <BenchTerms groups={groups} measures={measures} selection={selection} onSelect={setSelection} />
       <BenchCorrelation groups={groups} measures={measures} selection={selection} onSelect={setSelection} />
       {selection !== null && (
-        <p className={styles.chosen} role="status" data-testid="bench-selection">
+        <p className={`row wrap gap-2 ${styles.chosen}`} role="status" data-testid="bench-selection">
           <b>{selectionName(selection)}</b> · {selected.length} of {groups.length} groups
           <Button kind="quiet" onClick={() => setSelection(null)}>
             Show all

@@ -28,8 +28,8 @@ export function BenchGroups(props: {
   const [open, setOpen] = useState<string | null>(null);
   const ranked = useMemo(() => rankGroups(groups, order), [groups, order]);
   return (
-    <section className={styles.section}>
-      <header className={styles.sectionHead}>
+    <section className={`grid gap-3 ${styles.section}`}>
+      <header className="row wrap gap-2-3">
         <h3>Rows</h3>
         <Select
           label="Order of rows"
@@ -44,12 +44,12 @@ export function BenchGroups(props: {
           onChange={setOrder}
         />
       </header>
-      <ul className={look.groups} data-testid="bench-groups">
+      <ul className="full-width m-0 p-0 no-bullets" data-testid="bench-groups">
         {ranked.slice(0, shown).map((group) => (
           <li key={group.key}>
             <button
               type="button"
-              className={look.group}
+              className={`grid gap-3 align-centre ${look.group}`}
               aria-expanded={open === group.key}
               onClick={() => setOpen(open === group.key ? null : group.key)}
             >
@@ -61,7 +61,7 @@ export function BenchGroups(props: {
               <span>
                 std <b>{fixed(group.std, 3)}</b>
               </span>
-              <span className={look.first}>{group.rollouts[0]?.facts.caption ?? "no caption"}</span>
+              <span className={`muted ${look.first}`}>{group.rollouts[0]?.facts.caption ?? "no caption"}</span>
             </button>
             {open === group.key && <Opened group={group} selection={selection} onTrial={onTrial} />}
           </li>
@@ -120,8 +120,8 @@ function Opened(props: {
     ...(rollout.facts.predicted === null ? [] : [{ role: "partner" as const, mask: rollout.facts.predicted }]),
   ];
   return (
-    <div className={look.opened}>
-      <div className={look.members}>
+    <div className={`grid gap-3 ${look.opened}`}>
+      <div className="flex wrap gap-1">
         {ordered.map((each) => (
           <button
             key={each.id}
@@ -135,8 +135,8 @@ function Opened(props: {
           </button>
         ))}
       </div>
-      <div className={look.inside}>
-        <div className={look.picture}>
+      <div className={`grid align-start ${look.inside}`}>
+        <div className={`grid gap-2 ${look.picture}`}>
           {openRow !== undefined ? (
             <MaskFigure
               rowId={openRow.id}
@@ -147,7 +147,7 @@ function Opened(props: {
               label={`Given mask in blue and predicted mask in green of ${group.rowId}`}
             />
           ) : (
-            <p className={styles.quiet}>This row is not open, so its picture cannot be shown</p>
+            <p className="muted small">This row is not open, so its picture cannot be shown</p>
           )}
           {openRow !== undefined && (
             <Button
@@ -164,7 +164,7 @@ function Opened(props: {
             </Button>
           )}
         </div>
-        <div className={look.reward}>
+        <div className="grid gap-3 min-0">
           <CaptionDiff
             name={group.loop === 1 ? "Caption of the policy" : "Caption′ of the partner"}
             text={rollout.facts.caption ?? ""}

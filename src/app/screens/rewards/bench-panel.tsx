@@ -28,7 +28,7 @@ export function BenchPanel({ onTrial }: { readonly onTrial: (trial: Trial) => vo
       title="Bench"
       aside={
         bench.groups.length > 0 && (
-          <span className={styles.aside} data-testid="bench-source">
+          <span className="muted small" data-testid="bench-source">
             {bench.source} · {bench.groups.length} groups
           </span>
         )
@@ -37,12 +37,12 @@ export function BenchPanel({ onTrial }: { readonly onTrial: (trial: Trial) => vo
       <Controls />
       <Progress />
       {bench.problem !== null && (
-        <p className={styles.problem} role="alert" data-testid="bench-problem">
+        <p className="mb-3 p-2-3 bad bad-soft round-m" role="alert" data-testid="bench-problem">
           {bench.problem}
         </p>
       )}
       {bench.groups.length === 0 ? (
-        <p className={styles.quiet}>
+        <p className="muted small">
           Samples {config.groupSize} captions and masks per row with the loaded model and shows how each term scores
           them, before any training. You can also open rollouts from a JSONL file of another program, or the Arrow files
           of a run.
@@ -91,7 +91,7 @@ function Controls(): ReactNode {
     report(benchWork.sample(indices, loops === "both" ? [1, 2] : [Number(loops) as 1 | 2]));
   };
   return (
-    <div className={styles.controls}>
+    <div className="row wrap gap-2-3 mb-3">
       <Segmented
         label="Loops"
         options={[
@@ -102,7 +102,7 @@ function Controls(): ReactNode {
         value={loops}
         onChange={setLoops}
       />
-      <label className={styles.count}>
+      <label className={`inline-flex gap-2 align-centre ${styles.count}`}>
         Rows
         <input
           inputMode="numeric"
@@ -114,8 +114,8 @@ function Controls(): ReactNode {
         of {rows.length}
       </label>
       <Button onClick={() => setCount(rows.length)}>Whole shard</Button>
-      <span className={styles.quiet}>G = {groupSize}</span>
-      <span className={styles.push} />
+      <span className="muted small">G = {groupSize}</span>
+      <span className="grow" />
       {judged && (
         <Button
           blocker={running ? "A run is in progress. Stop it first" : null}
@@ -156,7 +156,7 @@ function Progress(): ReactNode {
   if (state === "idle") return null;
   const what = state === "sampling" ? "Sampling" : "Scoring";
   return (
-    <div className={styles.progress} role="status" data-testid="bench-progress">
+    <div className={`row gap-3 muted ${styles.progress}`} role="status" data-testid="bench-progress">
       <progress value={total === 0 ? undefined : done} max={Math.max(1, total)} aria-label={what} />
       <span>
         {what} {done} of {total} groups

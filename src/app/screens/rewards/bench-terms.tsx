@@ -17,7 +17,7 @@ export function BenchTerms(props: {
 }): ReactNode {
   const { groups, measures, selection, onSelect } = props;
   return (
-    <div className={styles.scroll}>
+    <div className="scroll-x">
       <table className={look.terms} data-testid="bench-terms">
         <thead>
           <tr>
@@ -97,10 +97,10 @@ function Bars(props: {
   const most = Math.max(1, ...bins.map((bin) => bin.count));
   const first = bins[0];
   const last = bins.at(-1);
-  if (first === undefined || last === undefined) return <span className={styles.quiet}>no values</span>;
+  if (first === undefined || last === undefined) return <span className="muted small">no values</span>;
   return (
     <div className={look.histogram}>
-      <div className={look.bars}>
+      <div className={`flex ${look.bars}`}>
         {bins.map((bin, at) => (
           <button
             key={bin.from}
@@ -115,7 +115,7 @@ function Bars(props: {
           </button>
         ))}
       </div>
-      <div className={look.range} aria-hidden="true">
+      <div className="flex between muted tiny" aria-hidden="true">
         <span>{fixed(first.from, 2)}</span>
         <span>{fixed(last.to, 2)}</span>
       </div>

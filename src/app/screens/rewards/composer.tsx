@@ -25,13 +25,13 @@ export function Composer(): ReactNode {
   const preset = useSession((session) => session.preset);
   const base = presetConfig(preset);
   return (
-    <Panel title="Composer" aside={<span className={styles.aside}>reward = Σ weight · value</span>}>
-      <div className={styles.presets}>
+    <Panel title="Composer" aside={<span className="muted small">reward = Σ weight · value</span>}>
+      <div className={`grid gap-2 ${styles.presets}`}>
         {REWARD_PRESETS.map((entry) => (
           <button
             key={entry.name}
             type="button"
-            className={styles.preset}
+            className={`grid ${styles.preset}`}
             aria-pressed={isChosen(entry, config)}
             data-testid={`reward-preset-${entry.name}`}
             onClick={() => changeConfig(entry.values)}
@@ -58,7 +58,7 @@ export function Composer(): ReactNode {
             <tr key={term} data-cost={isCost(term)}>
               <th scope="row" title={SETTINGS[weightKey(1, term)].help}>
                 {termName(term)}
-                <span className={styles.what}>{SETTINGS[weightKey(1, term)].help}</span>
+                <span className={`block muted small ${styles.what}`}>{SETTINGS[weightKey(1, term)].help}</span>
               </th>
               {([1, 2] as const).map((loop) => (
                 <td key={loop}>
@@ -100,7 +100,7 @@ function Formulas({ config }: { readonly config: LabConfig }): ReactNode {
   const plan = rewardPlan(config);
   const judge = config.judge !== "off";
   return (
-    <dl className={styles.formulas} data-testid="reward-formulas">
+    <dl className={`grid gap-1 ${styles.formulas}`} data-testid="reward-formulas">
       {([1, 2] as const).map((loop) => {
         const acting = actingWeights(plan.weights[loop], judge);
         const moved = acting !== plan.weights[loop];
@@ -109,7 +109,7 @@ function Formulas({ config }: { readonly config: LabConfig }): ReactNode {
             <dt>Loop {loop}</dt>
             <dd>
               r = {formula(acting)}
-              {moved && <span className={styles.moved}>no judge is set: METEOR takes its weight</span>}
+              {moved && <span className="block muted small">no judge is set: METEOR takes its weight</span>}
             </dd>
           </div>
         );
@@ -137,7 +137,7 @@ function Weight(props: { readonly name: SettingKey; readonly value: number; read
   const problem = "problem" in parsed ? parsed.problem : null;
   const put = (next: number): void => changeConfig({ [name]: next });
   return (
-    <span className={styles.weight} data-zero={value === 0} title={problem ?? undefined}>
+    <span className={`inline-flex align-centre ${styles.weight}`} data-zero={value === 0} title={problem ?? undefined}>
       {cost && <i aria-hidden="true">−</i>}
       <input
         aria-label={setting.label}

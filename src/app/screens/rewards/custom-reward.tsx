@@ -32,12 +32,12 @@ export function CustomReward(): ReactNode {
     <Panel
       title="Custom reward"
       aside={
-        <span className={styles.hash} data-testid="reward-hash" title={config.userRewardHash}>
+        <span className={`muted ${styles.hash}`} data-testid="reward-hash" title={config.userRewardHash}>
           {config.userRewardHash === "" ? "no function" : config.userRewardHash.slice(0, 12)}
         </span>
       }
     >
-      <p className={styles.words}>
+      <p className="muted">
         A TypeScript or JavaScript function <code>reward(rollout)</code> that returns a number. It runs in a sandbox
         without network, clock or random numbers. If it fails, the run pauses and shows the reason.
       </p>
@@ -52,7 +52,7 @@ export function CustomReward(): ReactNode {
         placeholder={"function reward(rollout) {\n  return rollout.iou?.value ?? 0;\n}"}
         onChange={(event) => change(event.currentTarget.value)}
       />
-      <div className={styles.tools}>
+      <div className="row wrap gap-2 mt-2">
         {text.trim() === "" ? (
           <Button onClick={() => change(EXAMPLE_REWARD)}>Insert an example</Button>
         ) : (
@@ -60,7 +60,7 @@ export function CustomReward(): ReactNode {
         )}
         {unused && (
           <>
-            <span className={styles.unused}>It has no weight</span>
+            <span className={`small ${styles.unused}`}>It has no weight</span>
             <Button onClick={() => changeConfig({ loop1User: 1 })}>Set weight 1 in loop 1</Button>
             <Button onClick={() => changeConfig({ loop2User: 1 })}>Set weight 1 in loop 2</Button>
           </>

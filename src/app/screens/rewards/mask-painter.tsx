@@ -60,7 +60,7 @@ export function MaskPainter(props: {
     ...(painted === null ? [] : [{ role: "partner" as const, mask: painted }]),
   ];
   return (
-    <div className={styles.painter}>
+    <div className="grid gap-2">
       <div className={styles.canvas}>
         <MaskFigure rowId={rowId} width={width} height={height} layers={layers} label={label} />
         <div
@@ -76,7 +76,7 @@ export function MaskPainter(props: {
           }}
         />
       </div>
-      <div className={styles.brushes}>
+      <div className="row wrap gap-2">
         <Segmented
           label="Tool"
           options={[
@@ -86,12 +86,12 @@ export function MaskPainter(props: {
           value={tool}
           onChange={setTool}
         />
-        <div className={styles.size}>
+        <div className={`row gap-3 muted ${styles.size}`}>
           Size
           <Slider label="Brush size" value={size} min={1} max={40} step={1} onChange={setSize} />
         </div>
       </div>
-      <div className={styles.brushes}>
+      <div className="row wrap gap-2">
         <Button onClick={() => replace(decodeRle(given))}>As given</Button>
         <Button onClick={() => replace(grown(pixels.current, width, height, 1))}>Grow</Button>
         <Button onClick={() => replace(grown(pixels.current, width, height, -1))}>Shrink</Button>

@@ -16,15 +16,17 @@ export function RewardsScreen(): ReactNode {
     side.current?.scrollIntoView({ block: "nearest", behavior: "smooth" });
   }, []);
   return (
-    <div className={styles.screen} data-testid="screen-rewards">
+    <div className={`grid gap-4 ${styles.screen}`} data-testid="screen-rewards">
       <h1 className="visually-hidden">Rewards</h1>
-      {active && <p className={styles.note}>The run in progress keeps its rewards. Changes apply to the next run</p>}
-      <div className={styles.top}>
-        <div className={styles.column}>
+      {active && (
+        <p className="p-2-3 warn-soft round-m">The run in progress keeps its rewards. Changes apply to the next run</p>
+      )}
+      <div className={`grid gap-4 align-start ${styles.top}`}>
+        <div className="grid gap-4 min-0">
           <Composer />
           <CustomReward />
         </div>
-        <div className={styles.column} ref={side}>
+        <div className="grid gap-4 min-0" ref={side}>
           <TryOut trial={trial} onTrial={setTrial} />
         </div>
       </div>

@@ -31,7 +31,7 @@ export function TryOut(props: { readonly trial: Trial | null; readonly onTrial: 
   if (row === undefined) {
     return (
       <Panel title="Try out">
-        <p className={styles.quiet}>Open shards to paint on their rows</p>
+        <p className="mt-2 muted small">Open shards to paint on their rows</p>
       </Panel>
     );
   }
@@ -75,7 +75,7 @@ function Trying(props: {
     <Panel
       title="Try out"
       aside={
-        <span className={styles.rows}>
+        <span className="inline-flex gap-1 align-centre muted small">
           <Button
             kind="quiet"
             icon={<IconChevron size={14} />}
@@ -97,7 +97,7 @@ function Trying(props: {
         onChange={paint}
         label={`Row ${at + 1}: given mask in blue, painted mask in green, IoU ${fixed(terms.find((term) => term.name === "iou")?.value, 2)}`}
       />
-      <label className={styles.caption}>
+      <label className={`grid gap-1 ${styles.caption}`}>
         Generated caption
         <textarea
           rows={2}
@@ -106,27 +106,29 @@ function Trying(props: {
           onChange={(event) => onTrial({ ...trial, caption: event.currentTarget.value })}
         />
       </label>
-      <p className={styles.reference}>
+      <p className={`muted ${styles.reference}`}>
         <span>Reference</span> {row.caption}
       </p>
       {score.problem !== null && (
-        <p className={styles.problem} role="alert" data-testid="try-problem">
+        <p className="mt-3 p-2-3 bad bad-soft round-m" role="alert" data-testid="try-problem">
           {score.problem}
         </p>
       )}
       {score.loops !== null && (
-        <div className={styles.results} data-busy={score.busy} data-testid="try-results">
+        <div className={`grid ${styles.results}`} data-busy={score.busy} data-testid="try-results">
           <Line loop={1} score={score.loops[1]} />
           <Line loop={2} score={score.loops[2]} />
         </div>
       )}
       {(config.loop1Confidence !== 0 || config.loop2Confidence !== 0) && (
-        <p className={styles.quiet}>A painted mask has confidence 1</p>
+        <p className="mt-2 muted small">A painted mask has confidence 1</p>
       )}
-      {config.judge !== "off" && <p className={styles.quiet}>The judge is not called here; METEOR takes its place</p>}
+      {config.judge !== "off" && (
+        <p className="mt-2 muted small">The judge is not called here; METEOR takes its place</p>
+      )}
       {terms.length > 0 && <Terms loops={score.loops} />}
       {meteor !== undefined && (
-        <div className={styles.meteor}>
+        <div className="mt-4">
           <MeteorDetails detail={meteor} />
         </div>
       )}
@@ -138,9 +140,9 @@ function Trying(props: {
 function Line({ loop, score }: { readonly loop: 1 | 2; readonly score: ScoredRollout }): ReactNode {
   const { rewarded } = splitTerms(score.terms);
   return (
-    <p className={styles.line} data-testid={`try-loop${loop}`}>
+    <p className={`grid gap-2 align-baseline ${styles.line}`} data-testid={`try-loop${loop}`}>
       <span>Loop {loop}</span>
-      <span className={styles.parts}>
+      <span className="muted">
         {rewarded.length === 0
           ? "no term has a weight"
           : rewarded.map((term) => `${termName(term.name)} ${fixed(term.value, 2)}`).join(" · ")}
@@ -170,7 +172,7 @@ function Terms({ loops }: { readonly loops: Readonly<Record<1 | 2, ScoredRollout
             <tr key={term.name}>
               <th scope="row">
                 {termName(term.name)}
-                {term.note !== undefined && <span className={styles.note}>{term.note}</span>}
+                {term.note !== undefined && <span className={`muted small ${styles.note}`}>{term.note}</span>}
               </th>
               <td>{fixed(term.value, 3)}</td>
               {([1, 2] as const).map((loop) => {

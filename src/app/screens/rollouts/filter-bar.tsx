@@ -27,7 +27,7 @@ export function FilterBar(props: {
   const id = useId();
   const count = filterCount(filter) - Number(filter.text.trim() !== "");
   return (
-    <div className={styles.filters}>
+    <div className={`flex gap-2 ${styles.filters}`}>
       <input
         ref={search}
         className={styles.search}
@@ -49,7 +49,7 @@ export function FilterBar(props: {
               value={filter.loop === null ? "both" : filter.loop === 1 ? "1" : "2"}
               onChange={(value) => onChange({ ...filter, loop: value === "both" ? null : value === "1" ? 1 : 2 })}
             />
-            <div className={styles.range}>
+            <div className={`row gap-2 between ${styles.range}`}>
               <span>Reward from</span>
               <input
                 type="number"
@@ -70,7 +70,7 @@ export function FilterBar(props: {
               />
             </div>
             {FLAGS.map(([key, label]) => (
-              <div key={key} className={styles.flag}>
+              <div key={key} className="row gap-2 between">
                 <label htmlFor={`${id}${key}`}>{label}</label>
                 <Switch
                   id={`${id}${key}`}

@@ -133,11 +133,11 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
     <>
       <header className={styles.head}>
         <h1>{run.manifest?.title ?? run.runId}</h1>
-        <span className={styles.where}>{step === null ? "" : `step ${step}`}</span>
+        <span className="grow muted large">{step === null ? "" : `step ${step}`}</span>
         <FilterBar filter={filter} onChange={setFilter} search={search} />
       </header>
       {filtered && (
-        <p className={styles.quiet} role="status">
+        <p className="row gap-3 muted" role="status">
           {matching?.length ?? 0} groups in {steps.length} steps match
           {scan.done < scan.total && `, ${scan.done} of ${scan.total} steps read`}
         </p>
@@ -148,7 +148,7 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
         </p>
       )}
       {run.problem !== null && <p className={styles.problem}>Cannot read this run: {run.problem}</p>}
-      <div className={styles.layout}>
+      <div className={`grid gap-4 align-start ${styles.layout}`}>
         <StepList
           steps={steps}
           selected={step}
@@ -157,7 +157,7 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
           onSelect={toStep}
           onFollow={() => navigate({ step: null, rollout: null, group: null })}
         />
-        <div className={styles.main}>
+        <div className="grid gap-3 min-0">
           {groups.length > 0 && (
             <GroupTabs
               groups={groups}
@@ -218,7 +218,7 @@ function Nothing(props: {
 }): ReactNode {
   const { run, loading, problem, filtered } = props;
   if (problem !== null) return <Empty title="Cannot read these rollouts">{problem}</Empty>;
-  if (loading || run.loading) return <p className={styles.quiet}>Reading…</p>;
+  if (loading || run.loading) return <p className="row gap-3 muted">Reading…</p>;
   if (filtered) return <Empty title="No rollout matches the filters" />;
   if (run.manifest?.config.mode === "sft") return <Empty title="A supervised run has no rollouts" />;
   return <Empty title={run.live ? "Waiting for the first rollouts" : "This run has no rollouts"} />;

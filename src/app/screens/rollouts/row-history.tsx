@@ -26,14 +26,14 @@ export function RowHistory(props: { readonly run: ViewedRun; readonly group: Gro
   const complete = scan.done >= scan.total;
   const unread = unreadText(scan);
   return (
-    <div className={styles.history}>
-      <p className={styles.quiet}>
+    <div className="grid gap-3">
+      <p className="row gap-3 muted">
         Row {group.rowId} in loop {group.loop}: drawn {same.length} {same.length === 1 ? "time" : "times"} in{" "}
         {scan.done} of {scan.total} steps read
         {!complete && !wanted && <Button onClick={() => setWanted(true)}>Read all steps</Button>}
       </p>
       {unread !== null && <p className={styles.problem}>{unread}</p>}
-      <ol className={styles.film}>
+      <ol className={`flex gap-3 m-0 ${styles.film}`}>
         {same.map((drawn) => {
           const best = sortRollouts(drawn.rollouts, "reward")[0];
           if (best === undefined) return null;

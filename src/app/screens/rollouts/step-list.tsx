@@ -38,9 +38,9 @@ export function StepList(props: StepListProps): ReactNode {
   };
   return (
     <nav className={styles.steps} aria-label="Steps">
-      <div className={styles.stepTools}>
+      <div className={`grid align-centre ${styles.stepTools}`}>
         <Button kind="quiet" aria-label="Previous step" disabled={place <= 0} onClick={() => go(place - 1)}>
-          <span className={styles.flip}>
+          <span className={`grid ${styles.flip}`}>
             <IconChevron />
           </span>
         </Button>
@@ -78,7 +78,7 @@ export function StepList(props: StepListProps): ReactNode {
                   onClick={() => onSelect(step)}
                 >
                   <span>{step}</span>
-                  <span className={styles.bars} aria-hidden="true">
+                  <span className={`grid ${styles.bars}`} aria-hidden="true">
                     <i style={width(first)} />
                     <i style={width(second)} data-loop="2" />
                   </span>

@@ -42,7 +42,7 @@ export default function StepRewards({ groups }: { readonly groups: readonly Grou
           </BarChart>
         </ResponsiveContainer>
       </div>
-      <ul className={styles.spreadLegend}>
+      <ul className={`flex gap-4 m-0 muted small ${styles.spreadLegend}`}>
         <li data-loop="1">loop 1</li>
         <li data-loop="2">loop 2</li>
       </ul>

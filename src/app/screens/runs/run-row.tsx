@@ -84,7 +84,7 @@ export function RunRow(props: RunRowProps): ReactNode {
       <td data-label="Loop 2" className={styles.number}>
         {fixed(rewards.loop2, 3)}
       </td>
-      <td data-label="Changed" className={styles.changes}>
+      <td data-label="Changed" className={`small ${styles.changes}`}>
         <Changes changes={changes} />
       </td>
       <td data-label="Size" className={styles.number}>
@@ -94,11 +94,14 @@ export function RunRow(props: RunRowProps): ReactNode {
         {checkpoints.length === 0
           ? "–"
           : checkpoints.map((step) => (step === best?.step ? `${step} (best)` : step)).join(", ")}
-        {best !== null && <small className={styles.chosenBy}>{bestText(best)}</small>}
+        {best !== null && <small className={`block muted ${styles.chosenBy}`}>{bestText(best)}</small>}
       </td>
       <td>
-        <div className={styles.actions}>
-          <a className={styles.openLink} href={linkTo({ screen: "train", run: live ? null : manifest.id })}>
+        <div className={`flex wrap ${styles.actions}`}>
+          <a
+            className={`inline-flex align-centre ${styles.openLink}`}
+            href={linkTo({ screen: "train", run: live ? null : manifest.id })}
+          >
             Open
           </a>
           <Button blocker={resumeBlocker} onClick={props.done ? props.onTrainOn : props.onResume}>
@@ -134,13 +137,13 @@ function bestText({ selection }: BestCheckpoint): string {
 }
 
 function Changes({ changes }: { readonly changes: readonly Change[] | null }): ReactNode {
-  if (changes === null) return <span className={styles.muted}>first run</span>;
-  if (changes.length === 0) return <span className={styles.muted}>nothing</span>;
+  if (changes === null) return <span className="muted">first run</span>;
+  if (changes.length === 0) return <span className="muted">nothing</span>;
   return (
     <ul>
       {changes.slice(0, 4).map((change) => (
         <li key={change.label}>
-          {change.label} <span className={styles.muted}>{change.before} →</span> <b>{change.after}</b>
+          {change.label} <span className="muted">{change.before} →</span> <b>{change.after}</b>
         </li>
       ))}
       {changes.length > 4 && (

@@ -85,7 +85,7 @@ export function RunsScreen(): ReactNode {
   const blocker = isActive(state) ? "Another run is in progress" : missing;
   return (
     <div className={styles.screen} data-testid="screen-runs">
-      <header className={styles.head}>
+      <header className="row wrap gap-3 between">
         <h1>Runs</h1>
         {stored !== null && (
           <StorageMeter
@@ -94,21 +94,19 @@ export function RunsScreen(): ReactNode {
             onDeleteFeatures={() => change(lab().data.deleteFeatures())}
           />
         )}
-        <p role="status" className={styles.exported} data-testid="exported">
+        <p role="status" className="muted anywhere" data-testid="exported">
           {exported ?? ""}
         </p>
       </header>
       {compared.length === 1 && (
-        <p className={styles.hint}>
-          Select another run to compare them on the same charts and list the settings that differ
-        </p>
+        <p className="muted">Select another run to compare them on the same charts and list the settings that differ</p>
       )}
       {compared.length > 1 && <ComparePanel runs={compared} onClose={() => navigate({ compare: [] })} />}
       {stored !== null && runs.length === 0 ? (
         <Empty
           title="No stored runs"
           actions={
-            <a className={styles.openLink} href={linkTo({ screen: "train" })}>
+            <a className={`inline-flex align-centre ${styles.openLink}`} href={linkTo({ screen: "train" })}>
               Start a run
             </a>
           }
@@ -185,7 +183,7 @@ export function RunsScreen(): ReactNode {
               {counted(deleting.checkpoints.length, "checkpoint")} will be gone; this frees{" "}
               {formatBytes(deleting.bytes)} and cannot be undone
             </p>
-            <div className={styles.answers}>
+            <div className="flex gap-2 justify-end mt-4">
               <Button onClick={() => setDeleting(null)}>Keep it</Button>
               <Button kind="danger" onClick={() => change(remove(deleting))}>
                 Delete {formatBytes(deleting.bytes)}

@@ -14,7 +14,7 @@ export function StorageMeter(props: {
   const { usage, quota, features } = props.stored;
   const share = quota > 0 ? Math.min(1, usage / quota) : 0;
   return (
-    <div className={styles.storage}>
+    <div className={`row wrap gap-3 muted ${styles.storage}`}>
       <span>
         {formatBytes(usage)} of {formatBytes(quota)} used
       </span>

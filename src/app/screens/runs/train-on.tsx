@@ -32,7 +32,7 @@ export function TrainOn(props: {
       <p>
         <b>{manifest.title}</b> continues from its newest checkpoint, with the same settings, rows and seeds
       </p>
-      <p className={styles.lengthField}>
+      <p className={`row gap-2 ${styles.lengthField}`}>
         <label htmlFor={id}>Total steps</label>
         <input
           id={id}
@@ -44,13 +44,13 @@ export function TrainOn(props: {
           onChange={(event) => setText(event.currentTarget.value)}
         />
       </p>
-      <p id={`${id}-note`} className={styles.muted} role={problem === null ? undefined : "alert"}>
+      <p id={`${id}-note`} className="muted" role={problem === null ? undefined : "alert"}>
         {problem ??
           (manifest.config.schedule === "constant"
             ? `${steps - done} more steps; the result equals an uninterrupted run of ${steps} steps`
             : `${steps - done} more steps; the learning rate follows a schedule of ${steps} steps and starts higher than it ended`)}
       </p>
-      <div className={styles.answers}>
+      <div className="flex gap-2 justify-end mt-4">
         <Button onClick={props.onCancel}>Cancel</Button>
         <Button kind="primary" type="submit" disabled={problem !== null}>
           Train on

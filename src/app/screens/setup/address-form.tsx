@@ -25,9 +25,9 @@ export function AddressForm(): ReactNode {
     }
   };
   return (
-    <div className={styles.form}>
+    <div className="grid gap-2 p-3 mt-3 surface-2 framed round-m">
       <form
-        className={styles.line}
+        className="flex wrap gap-2"
         onSubmit={(event: FormEvent) => {
           event.preventDefault();
           if (text.trim() !== "" && !busy) report(ask());
@@ -57,11 +57,11 @@ export function AddressForm(): ReactNode {
           {busy ? "Checking…" : "Check size"}
         </Button>
       </form>
-      <p className={styles.help} id="address-help">
+      <p className={`muted small ${styles.help}`} id="address-help">
         A repository of the hub below (add @revision for another branch), or a folder on any server that allows
         cross-origin reads. Weights are downloaded only when you press Load
       </p>
-      <label className={styles.hub} htmlFor="hub">
+      <label className="row wrap gap-2 muted small" htmlFor="hub">
         <span>{SETTINGS.hub.label}</span>
         <TextInput
           className={styles.input}
@@ -91,17 +91,17 @@ function Found(props: { readonly asked: AskedModel }): ReactNode {
   const kept = keptBytes(asked);
   const host = new URL(listing.baseUrl).host;
   return (
-    <div className={styles.found}>
+    <div className={`grid gap-2 ${styles.found}`}>
       <p data-testid="address-size">
         {listing.name}: {listing.files.length} files, {formatBytes(listing.bytes)} from {host}
       </p>
-      <p className={styles.help}>
+      <p className={`muted small ${styles.help}`}>
         {kept <= room
           ? `A copy of ${formatBytes(kept)} is stored in this browser, so the next visit downloads nothing`
           : `A copy needs ${formatBytes(kept)}, but only ${formatBytes(room)} are free: no copy will be stored`}
       </p>
       {!listing.ranges && (
-        <p className={styles.warning} data-testid="address-ranges">
+        <p className={`small ${styles.warning}`} data-testid="address-ranges">
           This server does not support range requests: files are downloaded whole, and a stopped download starts over
         </p>
       )}

@@ -60,7 +60,7 @@ export function FitTable(props: { readonly plan: RunPlan }): ReactNode {
           </tr>
         </tbody>
       </table>
-      <p className={styles.basis}>
+      <p className="mt-1 muted tiny">
         Computed for {fit.group.tiles} {fit.group.tiles === 1 ? "tile" : "tiles"}, a prompt of {fit.group.promptTokens}{" "}
         tokens and {fit.group.groups} × {fit.group.rollouts} captions of up to {fit.group.newTokens}
       </p>

@@ -19,7 +19,7 @@ function AdapterLine(): ReactNode {
   const adapter = useTry((state) => state.adapter);
   const model = useSession((session) => session.model);
   return (
-    <div className={styles.adapter} data-testid="adapter">
+    <div className={`row wrap gap-2 between ${styles.adapter}`} data-testid="adapter">
       <p>
         {adapter === null
           ? "Runs start from a new adapter"
@@ -69,9 +69,9 @@ export function ModelPanel(): ReactNode {
           <Button onClick={stopLoading}>Stop loading</Button>
         </div>
       ) : model === null ? (
-        <p className={styles.muted}>No model is loaded. Drop a checkpoint folder anywhere on the page</p>
+        <p className="muted">No model is loaded. Drop a checkpoint folder anywhere on the page</p>
       ) : (
-        <dl className={styles.facts} data-testid="model-facts">
+        <dl className={`grid ${styles.facts}`} data-testid="model-facts">
           <dt>Name</dt>
           <dd>{model.name}</dd>
           <dt>Family</dt>
@@ -90,8 +90,8 @@ export function ModelPanel(): ReactNode {
           <dd>{formatCount(model.visualTokensPerTile)}</dd>
         </dl>
       )}
-      {progress === null && model?.note && <p className={styles.muted}>{model.note}</p>}
-      <p className={styles.gpu}>
+      {progress === null && model?.note && <p className="muted">{model.note}</p>}
+      <p className="mt-2 muted small">
         {gpuError !== null
           ? gpuError.message
           : gpu === null
@@ -100,7 +100,7 @@ export function ModelPanel(): ReactNode {
                 gpu.software ? ", a software adapter: correct but slow" : ""
               }`}
       </p>
-      <div className={styles.buttons}>
+      <div className="flex wrap gap-2 mt-3">
         <Button icon={<IconFolder />} onClick={() => pick("model")}>
           Open folder…
         </Button>

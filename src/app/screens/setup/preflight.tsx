@@ -18,7 +18,7 @@ export function Preflight(): ReactNode {
   if (plan === null) {
     return (
       <Panel title="Preflight">
-        <p className={styles.muted}>
+        <p className="muted">
           {model === null ? "Memory and trainable parts are shown when a model is loaded" : "Computing"}
         </p>
       </Panel>
@@ -64,12 +64,12 @@ function Trainable(props: { readonly plan: RunPlan }): ReactNode {
     <section className={styles.tree} aria-label="Trainable parts" data-testid="trainable">
       <h3>
         {formatCount(trainableParameters)} trainable parameters
-        {all > 0 && <span className={styles.muted}> · {formatShare(trainableParameters / all)} of all</span>}
+        {all > 0 && <span className="muted"> · {formatShare(trainableParameters / all)} of all</span>}
       </h3>
       {trainable.map((block) => (
         <Block key={block.block} block={block} />
       ))}
-      <p className={styles.frozen}>
+      <p className={`flex between muted ${styles.frozen}`}>
         <span>All other parameters are frozen</span>
         <span>{formatCount(frozenParameters)}</span>
       </p>

@@ -10,21 +10,21 @@ export function PresetCards(): ReactNode {
   const chosen = useSession((session) => session.preset);
   const changed = useSession((session) => Object.keys(configDifference(session.config, presetConfig(chosen))).length);
   return (
-    <section aria-label="Presets" className={styles.cards}>
+    <section aria-label="Presets" className={`grid gap-2 ${styles.cards}`}>
       {PRESETS.map((preset) => (
         <button
           key={preset.name}
           type="button"
-          className={styles.card}
+          className={`column-flex ${styles.card}`}
           aria-pressed={preset.name === chosen}
           data-testid={`preset-${preset.name}`}
           onClick={() => choosePreset(preset.name)}
         >
-          <span className={styles.title}>
+          <span className="row gap-2 bold">
             {preset.title}
             {preset.name === chosen && changed > 0 && <Badge tone="accent">{changed} changed</Badge>}
           </span>
-          <span className={styles.summary}>{preset.summary}</span>
+          <span className={`muted small ${styles.summary}`}>{preset.summary}</span>
         </button>
       ))}
     </section>

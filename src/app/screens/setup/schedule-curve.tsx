@@ -36,7 +36,7 @@ export function ScheduleCurve(props: { readonly config: LabConfig }): ReactNode 
         <path className={styles.base} d={`M0 ${HEIGHT}H${WIDTH}`} />
         <polyline className={styles.line} points={line} />
       </svg>
-      <figcaption className={styles.caption}>
+      <figcaption className={`flex between muted tiny ${styles.caption}`}>
         <span>step 0</span>
         <span>learning rate, peak {numberText(config.learningRate)}</span>
         <span>{last}</span>

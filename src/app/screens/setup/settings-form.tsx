@@ -18,8 +18,8 @@ export function SettingsForm(): ReactNode {
   const groups = fieldGroups(config, base, all);
   return (
     <>
-      <div className={styles.tools}>
-        <label className={styles.all} htmlFor="all-settings">
+      <div className="row wrap gap-2-4 between">
+        <label className="inline-flex gap-2 align-centre pointer" htmlFor="all-settings">
           <Switch id="all-settings" checked={all} onChange={setShowAdvanced} testId="all-settings" />
           Show all settings
         </label>
@@ -29,7 +29,7 @@ export function SettingsForm(): ReactNode {
         {groups.map((group) => (
           <Panel key={group.id} title={group.title}>
             {group.id === "optimiser" && <ScheduleCurve config={config} />}
-            <div className={styles.fields}>
+            <div className="column-flex">
               {group.keys.map((key) => (
                 <Field key={key} name={key} value={config[key]} base={base[key]} />
               ))}

@@ -11,15 +11,19 @@ import { StartBar } from "./start-bar.tsx";
 export function SetupScreen(): ReactNode {
   const active = useRun((run) => isActive(run.state));
   return (
-    <div className={styles.screen}>
+    <div className={`grid gap-4 align-start ${styles.screen}`}>
       <h1 className="visually-hidden">Setup</h1>
-      <div className={styles.main}>
-        {active && <p className={styles.note}>The run in progress keeps its settings. Changes apply to the next run</p>}
+      <div className="column-flex gap-4 min-0">
+        {active && (
+          <p className="p-2-3 warn warn-soft round-m">
+            The run in progress keeps its settings. Changes apply to the next run
+          </p>
+        )}
         <PresetCards />
         <SettingsForm />
       </div>
       <div className={styles.side}>
-        <div className={styles.fixed}>
+        <div className="column-flex gap-4 min-0">
           <StartBar />
           <ModelPanel />
           <Preflight />

@@ -13,7 +13,7 @@ export function StartBar(): ReactNode {
   const missing = useSession(startBlocker);
   const blocker = busy ?? missing;
   return (
-    <div className={styles.start}>
+    <div className="row gap-3">
       <Button
         kind="primary"
         className={styles.startButton ?? ""}
@@ -24,7 +24,7 @@ export function StartBar(): ReactNode {
       >
         Start
       </Button>
-      <p className={styles.reason} data-testid="start-reason">
+      <p className={`muted ${styles.reason}`} data-testid="start-reason">
         {blocker ?? "Ready to start"}
       </p>
     </div>

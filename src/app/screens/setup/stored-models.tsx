@@ -18,7 +18,7 @@ export function StoredModels(): ReactNode {
       <ul>
         {models.map(({ id, name, choice, bytes, finished }) => (
           <li key={id}>
-            <span className={styles.name}>
+            <span className={`min-0 ${styles.name}`}>
               {name}
               <small>
                 {storageText(choice)}, {formatBytes(bytes)}

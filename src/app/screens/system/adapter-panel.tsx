@@ -15,7 +15,7 @@ export function AdapterPanel({ rate }: { readonly rate: SystemReport["rate"] }):
     return (
       <Panel title="Graphics adapter" aside={<Badge tone="bad">None</Badge>}>
         <p className={styles.problem}>{error.message}</p>
-        <ul className={styles.remedies}>
+        <ul className={`grid muted ${styles.remedies}`}>
           <li>
             Chrome and Edge support WebGPU on Windows, macOS, Android and ChromeOS; Safari supports it from version 26
           </li>
@@ -32,7 +32,7 @@ export function AdapterPanel({ rate }: { readonly rate: SystemReport["rate"] }):
   if (gpu === null) {
     return (
       <Panel title="Graphics adapter">
-        <p className={styles.muted}>Opening</p>
+        <p className="muted">Opening</p>
       </Panel>
     );
   }
@@ -42,7 +42,7 @@ export function AdapterPanel({ rate }: { readonly rate: SystemReport["rate"] }):
       title="Graphics adapter"
       aside={gpu.software ? <Badge tone="warn">Software adapter</Badge> : <Badge tone="good">Hardware</Badge>}
     >
-      <dl className={styles.facts} data-testid="adapter">
+      <dl className={`grid ${styles.facts}`} data-testid="adapter">
         <dt>Description</dt>
         <dd>{gpu.description || "not reported by the browser"}</dd>
         <dt>Vendor</dt>
@@ -55,7 +55,7 @@ export function AdapterPanel({ rate }: { readonly rate: SystemReport["rate"] }):
         <dd>{rate === null ? "measured with the first plan" : `${(rate.dispatch * 1e6).toFixed(0)} µs`}</dd>
       </dl>
       <h3>Features</h3>
-      <ul className={styles.features}>
+      <ul className={`grid m-0 ${styles.features}`}>
         {FEATURES.map(({ name, help }) => {
           const has = gpu.features.includes(name);
           return (
@@ -67,9 +67,9 @@ export function AdapterPanel({ rate }: { readonly rate: SystemReport["rate"] }):
           );
         })}
       </ul>
-      {others.length > 0 && <p className={styles.note}>Also on: {others.join(", ")}</p>}
+      {others.length > 0 && <p className="mt-2 muted small">Also on: {others.join(", ")}</p>}
       <h3>Limits</h3>
-      <dl className={styles.facts}>
+      <dl className={`grid ${styles.facts}`}>
         {LIMITS.map(({ name, label, bytes }) => (
           <Limit key={name} label={label} value={gpu.limits[name]} bytes={bytes === true} />
         ))}

@@ -17,7 +17,7 @@ export function MemoryPanel({ report }: { readonly report: SystemReport | null }
   if (report === null) {
     return (
       <Panel title="Memory by owner">
-        <p className={styles.muted}>
+        <p className="muted">
           {broken ? "No memory is used: there is no GPU device" : "Shown when the GPU device is open"}
         </p>
       </Panel>
@@ -34,7 +34,7 @@ export function MemoryPanel({ report }: { readonly report: SystemReport | null }
   })).filter(({ holdings }) => holdings.length > 0);
   return (
     <Panel title="Memory by owner">
-      {groups.length === 0 && <p className={styles.muted}>No memory is used: no model is loaded</p>}
+      {groups.length === 0 && <p className="muted">No memory is used: no model is loaded</p>}
       {groups.length > 0 && (
         <table className={styles.table} data-testid="owners">
           <thead>
@@ -56,7 +56,7 @@ export function MemoryPanel({ report }: { readonly report: SystemReport | null }
                   <tr key={holding.owner}>
                     <th scope="row" className={styles.owner} title={OWNER_TEXTS[holding.owner].help}>
                       {OWNER_TEXTS[holding.owner].label}
-                      <span className={`${styles.share} ${styles.whole}`} aria-hidden="true">
+                      <span className={`block ${styles.share} ${styles.whole}`} aria-hidden="true">
                         <i style={{ width: `${(100 * size(holding)) / most}%` }} />
                       </span>
                     </th>
@@ -81,7 +81,7 @@ export function MemoryPanel({ report }: { readonly report: SystemReport | null }
           </tfoot>
         </table>
       )}
-      <p className={styles.note}>
+      <p className="mt-2 muted small">
         Tensors are uploaded at first use, so GPU buffers can be smaller than the sum of all tensors
       </p>
     </Panel>

@@ -25,7 +25,7 @@ export function PagePanel({ facts }: { readonly facts: PageFacts }): ReactNode {
     >
       {share !== null && (
         <meter
-          className={styles.meter}
+          className="full-width mb-2"
           aria-label="Storage used"
           min={0}
           max={1}
@@ -35,7 +35,7 @@ export function PagePanel({ facts }: { readonly facts: PageFacts }): ReactNode {
           value={share}
         />
       )}
-      <dl className={styles.facts} data-testid="page-facts">
+      <dl className={`grid ${styles.facts}`} data-testid="page-facts">
         <dt>Storage used</dt>
         <dd>
           {formatBytes(usage)} of {formatBytes(quota)}

@@ -52,7 +52,7 @@ export function PhasesPanel(): ReactNode {
   if (rows === null) {
     return (
       <Panel title="Phases of a step">
-        <p className={styles.muted}>
+        <p className="muted">
           {active
             ? "The first step is running; its GPU costs appear here when it ends"
             : "Time, dispatches, submits, read-backs and new buffers of every phase appear here after the first step of a run"}
@@ -67,7 +67,7 @@ export function PhasesPanel(): ReactNode {
     <Panel
       title="Phases of a step"
       aside={
-        <span className={styles.muted}>
+        <span className="muted">
           Step {step}
           {median}
         </span>
@@ -75,7 +75,7 @@ export function PhasesPanel(): ReactNode {
     >
       {/* Wide content scrolls in a region that the keyboard must reach. */}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region */}
-      <section className={styles.scroll} tabIndex={0} aria-label="Costs of the phases">
+      <section className="scroll-x" tabIndex={0} aria-label="Costs of the phases">
         <table className={styles.table} data-testid="phase-costs">
           <thead>
             <tr>
@@ -112,7 +112,7 @@ export function PhasesPanel(): ReactNode {
         </table>
       </section>
       {!timed && (
-        <p className={styles.note}>This adapter has no timestamp queries, so time on the GPU is not measured</p>
+        <p className="mt-2 muted small">This adapter has no timestamp queries, so time on the GPU is not measured</p>
       )}
     </Panel>
   );
@@ -136,7 +136,7 @@ function PhaseLines(props: {
         <th scope="row" className={styles.name}>
           <button
             type="button"
-            className={styles.phase}
+            className={`inline-flex align-centre ${styles.phase}`}
             data-now={props.now}
             aria-expanded={open}
             aria-controls={words}
@@ -146,7 +146,7 @@ function PhaseLines(props: {
             <span>{PHASE_NAMES[phase]}</span>
             {props.now && <Badge tone="accent">now</Badge>}
           </button>
-          <span className={styles.share} aria-hidden="true">
+          <span className={`block ${styles.share}`} aria-hidden="true">
             <i style={{ width: share(row.seconds.last) }} />
             <b style={{ width: share(Math.min(row.gpuSeconds.last ?? 0, row.seconds.last ?? 0)) }} />
           </span>

@@ -21,7 +21,7 @@ export function SelfTestPanel(): ReactNode {
     <Panel
       title="Self-test"
       aside={
-        <span className={styles.verdict}>
+        <span className="inline-flex gap-2 align-centre">
           {state === "broken" && <Badge tone="warn">{`Stopped after ${checks.length}`}</Badge>}
           {state === "done" && <Verdict failed={failures.length} />}
           <Button
@@ -35,13 +35,13 @@ export function SelfTestPanel(): ReactNode {
       }
     >
       {state === "never" ? (
-        <p className={styles.muted}>
+        <p className="muted">
           Compares products, attention, norms, gradients and the update with double-precision results, each twice. Takes
           a few seconds
         </p>
       ) : (
         <div data-testid="self-checks">
-          <p role="status" className={styles.muted}>
+          <p role="status" className="muted">
             {state === "done" && failures.length === 0
               ? `${checks.length} checks agree with the host within rounding, repeat bit for bit and leak no memory`
               : checks.at(-1)?.name}
@@ -62,7 +62,7 @@ function Verdict({ failed }: { readonly failed: number }): ReactNode {
 
 function Checks({ checks }: { readonly checks: readonly SelfCheck[] }): ReactNode {
   return (
-    <div className={styles.scroll}>
+    <div className="scroll-x">
       <table className={styles.table}>
         <thead>
           <tr>

@@ -15,15 +15,15 @@ export default function SystemScreen(): ReactNode {
   const page = usePageFacts();
   return (
     <div className={styles.screen} data-testid="screen-system">
-      <header className={styles.head}>
+      <header className={`between ${styles.head}`}>
         <h1>System</h1>
         <CopyReport report={report} page={page} />
       </header>
       <Figures report={report} />
       <PhasesPanel />
-      <div className={styles.columns}>
+      <div className={`grid gap-3 align-start ${styles.columns}`}>
         <MemoryPanel report={report} />
-        <div className={styles.column}>
+        <div className={`grid gap-3 min-0 ${styles.column}`}>
           <SelfTestPanel />
           <AdapterPanel rate={report?.rate ?? null} />
           <PagePanel facts={page} />

@@ -20,7 +20,7 @@ export function Alarms({ run }: { readonly run: ViewedRun }): ReactNode {
   if (problem !== null) return <p className={styles.problem}>Alarms could not be read: {problem}</p>;
   if (unknown && !run.live) {
     return (
-      <p className={styles.noAlarms} data-testid="no-alarms">
+      <p className={`muted ${styles.noAlarms}`} data-testid="no-alarms">
         An older version made this run and stored no alarms
       </p>
     );
@@ -61,7 +61,7 @@ function RolloutLinks({ alarm, runId }: { readonly alarm: Alarm; readonly runId:
   });
   if (linked.length === 0) return null;
   return (
-    <small className={styles.alarmRollouts}>
+    <small className={`flex wrap align-baseline muted ${styles.alarmRollouts}`}>
       {rollouts.length === 1 ? "Rollout" : `${rollouts.length} rollouts, the first:`}
       {linked.map(({ id, place }) => (
         <a key={id} href={linkTo({ screen: "rollouts", run: runId, step, group: place.group, rollout: id })}>

@@ -49,7 +49,7 @@ function Strip({
   );
   if (newest.length === 0) return null;
   return (
-    <section className={styles.strip} data-testid="live-strip" aria-label="Newest groups">
+    <section className={`grid gap-3 ${styles.strip}`} data-testid="live-strip" aria-label="Newest groups">
       {newest.map((group) => (
         <StripGroup key={group.loop} group={group} runId={runId} />
       ))}
@@ -62,9 +62,9 @@ function StripGroup(props: { readonly group: GroupRecord; readonly runId: string
   const rollouts = useMemo(() => sortRollouts(group.rollouts, "reward"), [group]);
   const scale = advantageScale(group);
   return (
-    <article className={styles.stripGroup}>
+    <article className={`min-0 ${styles.stripGroup}`}>
       <GroupTitle group={group} withStep />
-      <div className={styles.cards} style={{ "--n": rollouts.length } as CSSProperties}>
+      <div className={`grid gap-3 align-start ${styles.cards}`} style={{ "--n": rollouts.length } as CSSProperties}>
         {rollouts.map((rollout) => (
           <RolloutCard
             key={rollout.id}

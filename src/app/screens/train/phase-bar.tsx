@@ -17,8 +17,8 @@ export function PhaseBar(): ReactNode {
   const shares = phaseShares(times);
   const total = shares.reduce((sum, part) => sum + part.seconds, 0);
   return (
-    <section className={styles.phases} aria-label="Time of the last step">
-      <p className={styles.now}>
+    <section className={`grid gap-3 align-centre ${styles.phases}`} aria-label="Time of the last step">
+      <p className={`flex between muted small ${styles.now}`}>
         {active && phase !== null ? (
           <span>
             <b>{PHASE_NAMES[phase]}</b>
@@ -30,9 +30,9 @@ export function PhaseBar(): ReactNode {
         <span>{left ?? (shares.length === 0 ? "" : formatSeconds(total))}</span>
       </p>
       {shares.length === 0 ? (
-        <p className={styles.compiled}>{programs > 0 ? `${programs} GPU programs compiled` : ""}</p>
+        <p className={`muted tiny ${styles.compiled}`}>{programs > 0 ? `${programs} GPU programs compiled` : ""}</p>
       ) : (
-        <ol className={styles.bar}>
+        <ol className={`flex m-0 ${styles.bar}`}>
           {shares.map((part, at) => (
             <li
               key={part.phase}

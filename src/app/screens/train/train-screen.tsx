@@ -45,9 +45,9 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
   const open = useCallback((step: number) => navigate({ screen: "rollouts", step, group: null, rollout: null }), []);
   return (
     <>
-      <header className={styles.head}>
+      <header className="row wrap gap-2-3">
         <h1>{run.manifest?.title ?? run.runId}</h1>
-        <span className={styles.kind}>{kindOf(run)}</span>
+        <span className="grow muted">{kindOf(run)}</span>
         <SmoothingControl />
         <MetricPicker names={others} chosen={chosen} onChange={choose} />
         <Button kind="quiet" title="You can also double-click a chart" onClick={() => setSharedZoom(sync, null)}>
@@ -58,7 +58,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
       {run.live && <PhaseBar />}
       <Alarms run={run} />
       {starting && (
-        <p className={styles.waiting} role="status">
+        <p className={`muted ${styles.waiting}`} role="status">
           The first step is running. Curves and rollouts appear here as they arrive
         </p>
       )}
@@ -68,7 +68,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
         <>
           <LiveStrip />
           {begun && !supervised && (
-            <div className={styles.overlayBar}>
+            <div className="flex justify-end">
               <OverlayControls />
             </div>
           )}
@@ -118,7 +118,7 @@ function Charts(props: {
   readonly onPick: (step: number) => void;
 }): ReactNode {
   return (
-    <div className={styles.charts}>
+    <div className={`grid gap-3 ${styles.charts}`}>
       {props.specs.map((spec) => (
         <LiveChart
           key={spec.id}

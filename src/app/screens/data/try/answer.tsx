@@ -60,7 +60,7 @@ export function Answer(props: {
                 <input type="radio" name="try-shown" checked={shown === at} onChange={() => onShow(at)} />
                 <span>{labels[at]}</span>
               </label>
-              <span className={styles.muted}>{found === null ? "no question yet" : maskText(found, truth)}</span>
+              <span className="muted anywhere">{found === null ? "no question yet" : maskText(found, truth)}</span>
             </li>
           ))}
         </ul>
@@ -93,9 +93,9 @@ function FreeAnswer(props: {
           </span>
         ))}
       </p>
-      {!ended && <p className={styles.muted}>The answer reached its length limit and was cut off.</p>}
+      {!ended && <p className="muted anywhere">The answer reached its length limit and was cut off.</p>}
       {masks.length === 0 ? (
-        <p className={styles.muted}>The answer marks nothing: it has no {SEG}.</p>
+        <p className="muted anywhere">The answer marks nothing: it has no {SEG}.</p>
       ) : (
         <ul data-testid="try-masks">
           <li>
@@ -112,7 +112,7 @@ function FreeAnswer(props: {
                 <Mark at={at} />
                 <span>{found.phrase === "" ? "without words" : found.phrase}</span>
               </label>
-              <span className={styles.muted}>{maskText(found, truth)}</span>
+              <span className="muted anywhere">{maskText(found, truth)}</span>
             </li>
           ))}
         </ul>
@@ -124,7 +124,7 @@ function FreeAnswer(props: {
 /** Number of a mask in its colour. */
 function Mark(props: { readonly at: number }): ReactNode {
   return (
-    <span className={styles.mark} style={{ background: answerColour(props.at) }}>
+    <span className={`small ${styles.mark}`} style={{ background: answerColour(props.at) }}>
       {props.at + 1}
     </span>
   );

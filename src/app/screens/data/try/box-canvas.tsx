@@ -31,7 +31,7 @@ export function BoxCanvas(props: {
     if (box[2] >= 2 && box[3] >= 2) onBox?.(box);
   };
   return (
-    <div className={styles.frame}>
+    <div className="relative">
       <MaskFigure
         rowId={picture.id}
         width={picture.width}

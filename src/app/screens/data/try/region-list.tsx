@@ -17,7 +17,7 @@ export function RegionList(props: {
   const change = (id: string, next: (region: Region) => Region): void =>
     onChange(regions.map((region) => (region.id === id ? next(region) : region)));
   return (
-    <fieldset className={styles.regions}>
+    <fieldset className={`m-0 ${styles.regions}`}>
       <legend>Regions</legend>
       <ul>
         {regions.map((region) => (
@@ -34,7 +34,7 @@ export function RegionList(props: {
               <span>{region.label}</span>
             </label>
             {region.box !== null && (
-              <span className={styles.numbers}>
+              <span className={`row gap-1 ${styles.numbers}`}>
                 {SIDES.map((name, side) => (
                   <input
                     key={name}
@@ -66,11 +66,11 @@ export function RegionList(props: {
           </li>
         ))}
       </ul>
-      <div className={styles.line}>
+      <div className={`row wrap gap-2 ${styles.line}`}>
         <Button onClick={onAdd} data-testid="try-add-box">
           Add a box
         </Button>
-        <span className={styles.muted}>or drag on the picture</span>
+        <span className="muted anywhere">or drag on the picture</span>
       </div>
     </fieldset>
   );

@@ -133,8 +133,8 @@ export function TryOut(props: { readonly row: RegionSummary }): ReactNode {
   };
   const fileName = "file" in picture.source ? picture.source.name : null;
   return (
-    <section className={styles.try} aria-label="Try the model" data-testid="try-out">
-      <div className={styles.line}>
+    <section className="column-flex gap-3" aria-label="Try the model" data-testid="try-out">
+      <div className={`row wrap gap-2 ${styles.line}`}>
         <Segmented label="Task" options={TASKS} value={task} onChange={setTask} />
         <Select label="Weights" options={sides} value={side?.value ?? "base"} onChange={setSide} testId="try-side" />
       </div>
@@ -144,14 +144,14 @@ export function TryOut(props: { readonly row: RegionSummary }): ReactNode {
         label={`${fileName ?? `Row ${row.index + 1}`}, ${layers.length} ${layers.length === 1 ? "mask" : "masks"} shown`}
         onBox={marks ? addBox : null}
       />
-      <div className={styles.line}>
-        <span className={styles.muted}>{fileName ?? "Picture of this row"}</span>
+      <div className={`row wrap gap-2 ${styles.line}`}>
+        <span className="muted anywhere">{fileName ?? "Picture of this row"}</span>
         <OwnPicture onFile={(file) => report(own(file))} />
         {fileName !== null && <Button onClick={back}>Back to the row</Button>}
       </div>
       {task === "ask" && (
         <>
-          <label className={styles.phrases}>
+          <label className={`column-flex gap-1 ${styles.phrases}`}>
             <span>Question about the picture</span>
             <textarea
               rows={3}
@@ -160,7 +160,7 @@ export function TryOut(props: { readonly row: RegionSummary }): ReactNode {
               onChange={(event) => setQuestion(event.currentTarget.value)}
             />
           </label>
-          <label className={styles.line}>
+          <label className={`row wrap gap-2 ${styles.line}`}>
             <input
               type="checkbox"
               checked={withRegions}
@@ -179,7 +179,7 @@ export function TryOut(props: { readonly row: RegionSummary }): ReactNode {
         />
       )}
       {task === "segment" && (
-        <label className={styles.phrases}>
+        <label className={`column-flex gap-1 ${styles.phrases}`}>
           <span>Phrases, one per line</span>
           <textarea
             rows={3}
@@ -189,7 +189,7 @@ export function TryOut(props: { readonly row: RegionSummary }): ReactNode {
           />
         </label>
       )}
-      <div className={styles.line}>
+      <div className={`row wrap gap-2 ${styles.line}`}>
         {phase === null ? (
           <Button kind="primary" blocker={blocker} data-testid="try-ask" onClick={() => report(ask())}>
             {BUTTONS[task]}
@@ -199,7 +199,7 @@ export function TryOut(props: { readonly row: RegionSummary }): ReactNode {
             Cancel
           </Button>
         )}
-        <p className={styles.muted} role="status">
+        <p className="muted anywhere" role="status">
           {phase === null ? (blocker ?? "") : PHASES[phase]}
         </p>
       </div>

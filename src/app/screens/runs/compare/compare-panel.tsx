@@ -36,7 +36,7 @@ export function ComparePanel(props: { readonly runs: readonly RunDigest[]; reado
     <Panel
       title={`${runs.length} runs compared`}
       aside={
-        <div className={styles.aside}>
+        <div className="row wrap gap-3">
           <SmoothingControl />
           <MetricPicker names={choice.others} chosen={choice.chosen} onChange={choice.choose} />
           <Button kind="quiet" title="You can also double-click a chart" onClick={() => setSharedZoom(sync, null)}>
@@ -46,10 +46,10 @@ export function ComparePanel(props: { readonly runs: readonly RunDigest[]; reado
         </div>
       }
     >
-      <div className={styles.parts} data-testid="compare">
+      <div className="column-flex gap-3" data-testid="compare">
         {problem !== null && <p className={styles.problem}>Cannot read this run: {problem}</p>}
         <Charts runs={runs} source={source} sync={sync} choice={choice} key={key} />
-        {differences.length === 0 && <p className={styles.same}>Model, data and settings are identical</p>}
+        {differences.length === 0 && <p className="muted">Model, data and settings are identical</p>}
         <ComparedTable titles={runs.map(({ title }) => title)} rows={[...scores, ...differences]} />
       </div>
     </Panel>
@@ -94,7 +94,7 @@ function Charts(props: {
   const drop = (metric: string | undefined): void => choose(chosen.filter((name) => name !== metric));
   return (
     <>
-      <div className={styles.charts}>
+      <div className={`grid gap-3 ${styles.charts}`}>
         {[...charts, ...picked].map((spec) => (
           <LiveChart
             key={spec.id}
@@ -107,7 +107,7 @@ function Charts(props: {
           />
         ))}
       </div>
-      <p className={styles.picked} role="status">
+      <p className={`flex wrap muted small ${styles.picked}`} role="status">
         {step === null ? "Click a point to open the rollouts of its step" : `Rollouts of step ${step} of `}
         {step !== null &&
           runs.map(({ id, title }) => (
@@ -134,8 +134,8 @@ function ComparedTable({
 }): ReactNode {
   if (rows.length === 0) return null;
   return (
-    <div className={styles.scroll}>
-      <table className={styles.table} data-testid="compare-table">
+    <div className="scroll-x">
+      <table className={`small ${styles.table}`} data-testid="compare-table">
         <thead>
           <tr>
             <th scope="col">
