@@ -48,6 +48,15 @@ describe("the reward bench", () => {
         );
       }
     }
+    // What could be gained at most, in loop 2: the true mask against the greedy one.
+    expect(groups.map(({ bounds }) => bounds !== undefined)).toEqual([false, true, false, true]);
+    for (const { bounds, rollouts } of groups.filter(({ loop }) => loop === 2)) {
+      const iou = (terms: readonly { readonly name: string; readonly value: number | null }[] | undefined) =>
+        terms?.find(({ name }) => name === "iou")?.value;
+      expect(iou(bounds?.truth)).toBe(1);
+      // The candidates' greedy mask is one of the three that were played.
+      expect(rollouts.map(({ terms }) => iou(terms))).toContain(iou(bounds?.greedy));
+    }
     // A row's draws do not hang on which other rows are sampled.
     expect(await bench([3])).toEqual(groups.slice(2));
     expect(memorySnapshot().tensors).toBe(baseline);

@@ -13,8 +13,8 @@ export function scoredGroup(
     const { reward = null, terms = [] } = scores[at] ?? {};
     return { id, facts, completion, reward, terms, advantage: 0 };
   });
-  const { key, batch, loop, rowId, imageId, weights } = group;
-  const scored = { key, batch, loop, rowId, imageId, weights, rollouts, mean: Number.NaN, std: 0, zeroSpread: true };
+  const { rollouts: _, ...own } = group;
+  const scored = { ...own, rollouts, mean: Number.NaN, std: 0, zeroSpread: true };
   return withAdvantages([scored], config)[0] as BenchGroup;
 }
 

@@ -20,6 +20,7 @@ import type { Group } from "../rl/step/group.ts";
 import { runWeights } from "../rl/step/run-weights.ts";
 import type { LoopId } from "../runs/records.ts";
 import { factsOf } from "../runs/rollout-facts.ts";
+import { groupBounds } from "./bench-bounds.ts";
 import { scoredGroup } from "./bench-scores.ts";
 
 export interface BenchInput {
@@ -88,7 +89,7 @@ export async function sampleBench(input: BenchInput): Promise<void> {
       const { groups } = await LOOP_CODE[loop].rollout(own, [row]);
       try {
         checkDevice();
-        for (const group of groups) onGroup(benchGroup(own, group));
+        for (const group of groups) onGroup(await benchGroup(own, group));
       } finally {
         for (const group of groups) group.dispose();
       }
@@ -96,11 +97,14 @@ export async function sampleBench(input: BenchInput): Promise<void> {
   }
 }
 
-function benchGroup({ config, step }: StepContext, { loop, row, weights, rollouts }: Group): BenchGroup {
+async function benchGroup(context: StepContext, group: Group): Promise<BenchGroup> {
+  const { config, step } = context;
+  const { loop, row, weights, rollouts } = group;
   const key = `${step}-${loop}`;
   const { id: rowId, imageId } = row.summary;
   const unscored = rollouts.map((rollout, index) => {
     return { id: `${key}-${index}`, facts: factsOf(loop, rollout), completion: rollout.completion };
   });
-  return scoredGroup({ key, batch: "", loop, rowId, imageId, weights, rollouts: unscored }, rollouts, config);
+  const known = { key, batch: "", loop, rowId, imageId, weights, ...(await groupBounds(context, group)) };
+  return scoredGroup({ ...known, rollouts: unscored }, rollouts, config);
 }

@@ -5,6 +5,7 @@ import { Button } from "../../components/ui/button.tsx";
 import { fixed, percent } from "../../styles/format.ts";
 import styles from "./bench.module.css";
 import { BenchCorrelation } from "./bench-correlation.tsx";
+import { BenchDiagnosis } from "./bench-diagnosis.tsx";
 import { BenchGroups } from "./bench-groups.tsx";
 import { BenchTerms } from "./bench-terms.tsx";
 import { type Selection, selectedGroups, selectionName } from "./bench-view.ts";
@@ -39,6 +40,7 @@ export function BenchFindings(props: {
         />
         <Fact name="Groups" value={String(groups.length)} onPress={() => setSelection(null)} />
       </dl>
+      <BenchDiagnosis groups={groups} />
       <BenchTerms groups={groups} measures={measures} selection={selection} onSelect={setSelection} />
       <BenchCorrelation groups={groups} measures={measures} selection={selection} onSelect={setSelection} />
       {selection !== null && (

@@ -33,9 +33,21 @@ export interface BenchGroup {
   readonly std: number;
   /** No two rewards differ: every advantage is 0. */
   readonly zeroSpread: boolean;
+  /** What training could change at most; absent in loop 1 and for imported rollouts. */
+  readonly bounds?: GroupBounds;
+}
+
+/** Terms of two masks that were not sampled, each described by the partner. */
+export interface GroupBounds {
+  /** Of the policy's mask without sampling. */
+  readonly greedy: readonly RewardTerm[];
+  /** Of the row's own mask. */
+  readonly truth: readonly RewardTerm[];
+  /** Whether the two cover the same visual tokens, so that the partner cannot tell them apart. */
+  readonly alike: boolean;
 }
 
 /** A group before it is scored, or one that is scored anew. */
-export type UnscoredGroup = Pick<BenchGroup, "key" | "batch" | "loop" | "rowId" | "imageId" | "weights"> & {
+export type UnscoredGroup = Pick<BenchGroup, "key" | "batch" | "loop" | "rowId" | "imageId" | "weights" | "bounds"> & {
   readonly rollouts: readonly Pick<BenchRollout, "id" | "facts" | "completion">[];
 };

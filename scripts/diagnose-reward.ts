@@ -1,0 +1,80 @@
+/**
+ * Says what training on a reward can be expected to do, before anyone trains: samples groups of rollouts from the start,
+ * and prints how each term follows IoU inside groups and how much true masks earn over greedy ones.
+ *
+ *   npx tsx scripts/diagnose-reward.ts [--model DIR] [--shards DIR…] [--preset NAME] [--config FILE] [--set NAME=VALUE]…
+ *                                      [--loop 1|2] [--rows N] [--json]
+ */
+import { LabError } from "../src/engine/errors.ts";
+import { openAgain } from "../src/engine/gpu/runtime/device.ts";
+import { storageChoice } from "../src/engine/loading/storage-settings.ts";
+import type { BenchGroup } from "../src/engine/rewards/bench/bench-group.ts";
+import { diagnose } from "../src/engine/rewards/bench/diagnosis.ts";
+import { rewardScorer } from "../src/engine/rewards/scorer.ts";
+import { Session } from "../src/engine/session/session.ts";
+import { memoryStore } from "../src/engine/storage/memory-store.ts";
+import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
+import { localCheckpoint } from "./lib/checkpoint-source.ts";
+import { openNodeDevice } from "./lib/node-gpu.ts";
+import { nodeWordnet, openNodeRows, POCKET_MODEL } from "./lib/node-rows.ts";
+import { chosenSettings, SETTINGS_OPTIONS } from "./lib/settings-flags.ts";
+
+const OPTIONS = {
+  ...SETTINGS_OPTIONS,
+  model: { takes: 1 },
+  shards: { takes: "many" },
+  loop: { takes: 1 },
+  rows: { takes: 1 },
+  json: { takes: 0 },
+} as const;
+
+await runTool(async () => {
+  const parsed = parseArguments(process.argv.slice(2), OPTIONS);
+  const say = (text: string): void => void process.stderr.write(`${text}\n`);
+  const { config } = chosenSettings(parsed, [], say);
+  if (config.judge !== "off" || config.userReward !== "") {
+    throw new LabError("bad-config", "Judges and custom rewards are sampled on the Rewards screen, not here", {
+      subject: "judge",
+    });
+  }
+  const loop = whole(parsed, "loop", 1, 2, 2) as 1 | 2;
+  const { rows, list } = await openNodeRows(parsed.get("shards"));
+  const count = Math.min(list.rows.length, whole(parsed, "rows", 2, 100_000, 64));
+  const device = await openNodeDevice();
+  const session = new Session({
+    device,
+    reopen: () => openAgain(openNodeDevice),
+    store: memoryStore(),
+    rows,
+    scorer: rewardScorer({ wordnet: await nodeWordnet() }),
+    now: () => performance.now() / 1000,
+    emit: () => undefined,
+  });
+  try {
+    const source = await localCheckpoint(one(parsed, "model") ?? POCKET_MODEL);
+    await session.openModel(source.folder, source.name, { choice: storageChoice(config), keep: source.keep });
+    const groups: BenchGroup[] = [];
+    // Spread over the shards, so that rows of one picture are not all there is.
+    const indices = Array.from({ length: count }, (_, at) => Math.floor((at * list.rows.length) / count));
+    await session.bench(config, indices, [loop], (group) => groups.push(group), new AbortController().signal);
+    const found = diagnose(groups);
+    if (parsed.has("json")) process.stdout.write(`${JSON.stringify(found)}\n`);
+    else {
+      for (const { measure, withIou, low, high } of found.terms) {
+        const numbers = [withIou, low, high].map((value) => value?.toFixed(2) ?? "–");
+        process.stdout.write(`${measure} with IoU inside groups: ${numbers[0]} (${numbers[1]} to ${numbers[2]})\n`);
+      }
+      const { headroom } = found;
+      if (headroom !== null) {
+        process.stdout.write(
+          `greedy masks: IoU ${headroom.iou.toFixed(3)}, reward ${headroom.greedy.toFixed(3)}; true masks: reward ${headroom.truth.toFixed(3)}; alike to the partner in ${Math.round(100 * headroom.alike)} % of ${headroom.groups} groups\n`,
+        );
+      }
+      process.stdout.write(`${found.expectation}\n`);
+    }
+  } finally {
+    session.dispose();
+    device.close();
+  }
+  return 0;
+});

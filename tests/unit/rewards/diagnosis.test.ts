@@ -1,0 +1,105 @@
+import { describe, expect, it } from "vitest";
+import { defaultConfig } from "../../../src/engine/config/parse.ts";
+import { normal } from "../../../src/engine/gpu/random.ts";
+import type { BenchGroup, GroupBounds } from "../../../src/engine/rewards/bench/bench-group.ts";
+import { diagnose } from "../../../src/engine/rewards/bench/diagnosis.ts";
+import { scoredGroup } from "../../../src/engine/session/bench-scores.ts";
+
+const FACTS = {
+  loop: 2,
+  reference: "a",
+  caption: "b",
+  given: null,
+  predicted: null,
+  confidence: null,
+  truncated: false,
+} as const;
+
+const draw = (row: number, position: number): number =>
+  normal({ seed: 4, step: 0, loop: 0, row, rollout: 0, position, stream: 9 });
+
+/** A group of 8 masks whose METEOR is `slope` times IoU plus noise, apart from the group's own level. */
+function group(index: number, slope: number, bounds?: GroupBounds): BenchGroup {
+  const rows = Array.from({ length: 8 }, (_, at) => {
+    const iou = 0.5 + 0.2 * draw(index, at);
+    return { iou, meteor: draw(index, 99) + slope * iou + 0.1 * draw(index, 20 + at) };
+  });
+  const unscored = {
+    ...{ key: String(index), batch: "", loop: 2 as const, rowId: String(index), imageId: null, weights: null },
+    ...(bounds === undefined ? {} : { bounds }),
+    rollouts: rows.map((_, at) => ({ id: `${index}-${at}`, facts: FACTS, completion: "" })),
+  };
+  const scores = rows.map(({ iou, meteor }) => ({
+    reward: meteor,
+    terms: [
+      { name: "iou", value: iou, weight: 0 },
+      { name: "meteor", value: meteor, weight: 1 },
+    ],
+  }));
+  return scoredGroup(unscored, scores, defaultConfig());
+}
+
+const groups = (slope: number, bounds?: GroupBounds): BenchGroup[] =>
+  Array.from({ length: 30 }, (_, index) => group(index, slope, bounds));
+
+const bounds = (greedy: number, truth: number): GroupBounds => ({
+  greedy: [
+    { name: "iou", value: 0.6, weight: 0 },
+    { name: "meteor", value: greedy, weight: 0 },
+  ],
+  truth: [
+    { name: "iou", value: 1, weight: 0 },
+    { name: "meteor", value: truth, weight: 0 },
+  ],
+  alike: greedy === truth,
+});
+
+describe("the diagnosis of a reward", () => {
+  it("finds the correlation inside groups, whatever the groups' own levels, in an interval", () => {
+    // Deviations 0.2 of IoU and 0.1 of the noise: 1 / sqrt(1 + 0.25).
+    const { terms } = diagnose(groups(1));
+    expect(terms.map(({ measure }) => measure)).toEqual(["reward", "meteor"]);
+    const [reward] = terms;
+    expect(reward?.low).toBeLessThan(0.894);
+    expect(reward?.high).toBeGreaterThan(0.894);
+    expect((reward?.high ?? 1) - (reward?.low ?? 0)).toBeLessThan(0.1);
+  });
+
+  it("expects a gain where the reward follows and the truth earns more", () => {
+    const { headroom, expectation } = diagnose(groups(1, bounds(0.5, 0.7)));
+    expect(headroom).toMatchObject({ groups: 30, alike: 0 });
+    expect(headroom?.iou).toBeCloseTo(0.6, 12);
+    expect((headroom?.truth ?? 0) - (headroom?.greedy ?? 0)).toBeCloseTo(0.2, 12);
+    expect(expectation).toContain("true masks earn 0.20 more than greedy ones: there is something to learn");
+  });
+
+  it("expects none from a blind reward, without room, or without spread", () => {
+    expect(diagnose(groups(0, bounds(0.5, 0.7))).expectation).toContain("hardly sees the masks");
+    expect(diagnose(groups(1, bounds(0.7, 0.7))).expectation).toContain("greedy masks already earn 0.70 of 0.70");
+    const flat = groups(1).map((one) => ({ ...one, rollouts: one.rollouts.map((r) => ({ ...r, reward: 0.5 })) }));
+    expect(diagnose(flat).expectation).toContain("does not vary inside groups");
+  });
+
+  it("has no headroom where a weighted term of the bounds is missing", () => {
+    const without = { ...bounds(0.5, 0.7), truth: [{ name: "iou", value: 1, weight: 0 }] };
+    expect(diagnose(groups(1, without)).headroom).toBeNull();
+    expect(diagnose(groups(1)).headroom).toBeNull();
+  });
+
+  it("asks for more rows where few groups say little", () => {
+    // Of four masks without overlap one earns something, of four true ones two do: a correlation of 0.26.
+    const few = [0, 1].map((index) => {
+      const own = group(index, 0);
+      const rollouts = own.rollouts.map((rollout, at) => ({
+        ...rollout,
+        reward: Number([1, 4, 6].includes(at)),
+        terms: [{ name: "iou", value: Number(at > 3), weight: 0 }],
+      }));
+      return { ...own, rollouts };
+    });
+    const { terms, expectation } = diagnose(few);
+    expect(terms[0]?.withIou).toBeCloseTo(0.258, 3);
+    expect(terms[0]?.low).toBeLessThan(0);
+    expect(expectation).toContain("sample more rows");
+  });
+});
