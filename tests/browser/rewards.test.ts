@@ -130,7 +130,9 @@ describe("the bench", () => {
     // Captions have no bounds; of masks the greedy and the true one are compared.
     expect(await text("bench-diagnosis")).toMatch(/inside groups/);
     await page.getByRole("radio", { name: "Loop 2: masks" }).click();
-    expect(await text("bench-diagnosis")).toMatch(/Greedy masks: IoU 0\.\d\d, reward .* True masks: reward .* of 2 groups/);
+    expect(await text("bench-diagnosis")).toMatch(
+      /Greedy masks: IoU 0\.\d\d, reward .* True masks: reward .* of 2 groups/,
+    );
     await page.getByRole("radio", { name: "Loop 1: captions" }).click();
     const terms = page.getByTestId("bench-terms");
     expect(await terms.locator("tbody tr").count()).toBe(9);
