@@ -14,6 +14,7 @@ import type { Table } from "./table.ts";
 export interface FoundTable {
   /** Path of the file, or of the archive or directory of samples. */
   readonly path: string;
+  /** Of all files it is read from. */
   readonly bytes: number;
   readonly table: Table;
   /** Short name of the kind, as `coco-instances`. */
@@ -128,7 +129,7 @@ async function openFile(
   const read = await reader.open({ records, sign, path, folder, split, signal });
   const table: FoundTable = {
     path,
-    bytes: source.size,
+    bytes: [path, ...(read.used ?? [])].reduce((sum, file) => sum + (folder.get(file)?.size ?? 0), 0),
     table: read.table,
     label: reader.label,
     reason: `${reader.what}: ${reason}`,

@@ -148,7 +148,7 @@ export async function openRegionSet(dropped: ByteFolder, options: RegionSetOptio
     const pass = passMeter(shard.bytes);
     const table: Table = { ...shard.table, cell: (column, at) => shard.table.cell(column, at, pass) };
     let row = -1;
-    for await (const read of inOrder(table.rows, AT_ONCE, (at) => adaptRow(table, adapter, at, find))) {
+    for await (const read of inOrder(table.rows, AT_ONCE, (at) => adaptRow(table, adapter, at, find, pass))) {
       row++;
       if (options.signal?.aborted) throw new LabError("cancelled", `reading ${name} was cancelled at row ${row}`);
       if ("thrown" in read) {

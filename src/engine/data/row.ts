@@ -2,8 +2,9 @@ import { LabError, toLabError } from "../errors.ts";
 import { type PictureProbe, probePicture } from "./image/picture.ts";
 import { pictureBytes } from "./image/picture-bytes.ts";
 import { isNumbers, type PictureSize, splitMasks } from "./mask/mask-items.ts";
-import { readMask } from "./mask/mask-read.ts";
+import { type MaskContext, readMask } from "./mask/mask-read.ts";
 import { type Rle, rleArea } from "./mask/rle.ts";
+import type { ReadMeter } from "./read-meter.ts";
 import { readLabels, rowCaptions, rowParts } from "./row-parts.ts";
 import type { Adapter, Role } from "./schema.ts";
 import type { FindFile } from "./siblings.ts";
@@ -44,9 +45,16 @@ function endsReading(thrown: unknown): boolean {
 /**
  * Reads one row through an adapter. Whatever a row makes a reader throw, ours or the engine's own, ends in `skipped`.
  * @param find finds pictures that lie beside the shard
+ * @param pass counts the work on masks against the limit of a pass over the file
  * @throws LabError("storage" | "cancelled") only: the file itself can no longer be read, or nobody wants it any more
  */
-export async function adaptRow(table: Table, adapter: Adapter, row: number, find: FindFile): Promise<AdaptedRow> {
+export async function adaptRow(
+  table: Table,
+  adapter: Adapter,
+  row: number,
+  find: FindFile,
+  pass?: ReadMeter,
+): Promise<AdaptedRow> {
   const part = rowParts(table, row);
   const skipped: { column: string; reason: string }[] = [];
   const skip = (role: Role, reason: string): void => {
@@ -107,7 +115,8 @@ export async function adaptRow(table: Table, adapter: Adapter, row: number, find
     const own = each ? await labelsIn((labelCell as unknown[])[region]) : labels;
     await step(adapter.mask, async () => {
       const choice = pairs ? [[region, pictures[region]] as const] : [...pictures.entries()];
-      const found = await fitting(item, choice as readonly (readonly [number, PictureProbe | LabError])[], find, which);
+      const probes = choice as readonly (readonly [number, PictureProbe | LabError])[];
+      const found = await fitting(item, probes, { find, meter: pass }, which);
       const area = rleArea(found.mask);
       if (area === 0) {
         const [height, width] = found.mask.size;
@@ -166,7 +175,7 @@ export function picturesIn(cell: unknown, role: Role): readonly unknown[] {
 async function fitting(
   item: unknown,
   pictures: readonly (readonly [number, PictureProbe | LabError])[],
-  find: FindFile,
+  context: Pick<MaskContext, "find" | "meter">,
   which: string,
 ): Promise<Pick<RowRegion, "mask" | "picture" | "pictureIndex">> {
   let problem: unknown;
@@ -174,7 +183,7 @@ async function fitting(
     try {
       if (picture instanceof LabError) throw picture;
       const { height, width } = picture;
-      const mask = await readMask(item, { height, width, find });
+      const mask = await readMask(item, { height, width, ...context });
       return { mask, picture: orient(picture, mask, which), pictureIndex };
     } catch (thrown) {
       if (endsReading(thrown)) throw thrown;

@@ -114,3 +114,14 @@ test("a polygon with absurd coordinates is refused before it is walked", () => {
   expect(() => rleFromPolygons([[0, 0, 1, 0]], 10, 10)).toThrow("4 coordinates");
   expect(() => rleFromPolygons([], 10, 10)).toThrow("no polygon");
 });
+
+test("an outline is refused for its crossings, which its area and points bound, and not for its length", () => {
+  // Far outside the picture nothing is crossed.
+  expect(rleFromPolygons([[0, 0, 8e5, 0, 8e5, 8e5, 0, 8e5]], 10, 10).counts).toBe("0T3");
+  const zigzag = Array.from({ length: 4000 }, (_, at) => [at % 2 === 0 ? 0 : 400, at / 400]).flat();
+  const crossings = 4000 * 400;
+  expect(crossings).toBeGreaterThan(2 ** 16 + 2 * 20 * 400 + 4 * 4000);
+  expect(() => rleFromPolygons([zigzag], 20, 400)).toThrow(
+    "the outline of the mask crosses columns too often, more than the 97536 that 400 x 20 pixels and its points allow",
+  );
+});

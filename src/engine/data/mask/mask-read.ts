@@ -1,6 +1,7 @@
 /** Reads one mask in any supported form as run lengths. */
 import { LabError, quote } from "../../errors.ts";
 import { isBase64Picture, pictureBytes } from "../image/picture-bytes.ts";
+import type { ReadMeter } from "../read-meter.ts";
 import type { FindFile } from "../siblings.ts";
 import { isBinaryCell } from "../table.ts";
 import { bitmapOf, bitmapRle } from "./mask-bitmap.ts";
@@ -11,6 +12,8 @@ import { parseRle, type Rle, rleFromPolygons } from "./rle.ts";
 /** Context for reading a mask. */
 export interface MaskContext extends PictureSize {
   readonly find: FindFile;
+  /** Counts the work of drawing polygons against the limit of a pass over the file. */
+  readonly meter?: ReadMeter | undefined;
 }
 
 /**
@@ -84,7 +87,7 @@ function readList(list: readonly unknown[], context: MaskContext): Promise<Rle> 
 }
 
 /** Polygons as flat coordinates, or as lists of points; between 0 and 1 they are fractions of the picture. */
-function polygons(parts: readonly unknown[], { height, width }: MaskContext): Rle {
+function polygons(parts: readonly unknown[], { height, width, meter }: MaskContext): Rle {
   const points = (value: unknown): boolean => Array.isArray(value) && value.every((point) => isPoint(point));
   const flat = (points(parts) && parts.length > 2 ? [parts] : parts).map((part) =>
     points(part) ? (part as unknown[]).flat() : part,
@@ -101,7 +104,7 @@ function polygons(parts: readonly unknown[], { height, width }: MaskContext): Rl
   const scaled = fractions
     ? numbers.map((part) => part.map((value, at) => value * (at % 2 === 0 ? width : height)))
     : numbers;
-  return rleFromPolygons(scaled, height, width);
+  return rleFromPolygons(scaled, height, width, meter);
 }
 
 function isPoint(value: unknown): boolean {

@@ -90,7 +90,8 @@ export function rleRuns(rle: Rle): number[] {
 export function rleFromRuns(runs: readonly number[], height: number, width: number): Rle {
   checkMaskSize(height, width);
   const pixels = height * width;
-  const codes: string[] = [];
+  const codes = new Uint8Array(MAX_GROUPS * runs.length);
+  let written = 0;
   let total = 0;
   for (let index = 0; index < runs.length; index++) {
     const run = runs[index] as number;
@@ -107,11 +108,11 @@ export function rleFromRuns(runs: readonly number[], height: number, width: numb
       value >>= 5;
       more = (group & 16) !== 0 ? value !== -1 : value !== 0;
       if (more) group |= 32;
-      codes.push(String.fromCharCode(group + FIRST_CHARACTER));
+      codes[written++] = group + FIRST_CHARACTER;
     } while (more);
   }
   if (total !== pixels) throw sumError(`${total}`, height, width);
-  return { size: [height, width], counts: codes.join("") };
+  return { size: [height, width], counts: latin1(codes.subarray(0, written)) };
 }
 
 /** The canonical form: zero-length runs only at the start, adjacent runs of one colour joined. */

@@ -1,0 +1,171 @@
+import { zipSync } from "fflate";
+import { expect, test } from "vitest";
+import { memoryFolder, memorySource } from "../../../src/engine/bytes/memory.ts";
+import { readTar } from "../../../src/engine/data/archive/tar.ts";
+import { readZip } from "../../../src/engine/data/archive/zip.ts";
+import { listTables } from "../../../src/engine/data/list-tables.ts";
+import type { ReadMeter } from "../../../src/engine/data/read-meter.ts";
+import { readPickle } from "../../../src/engine/data/records/pickle.ts";
+import { openRegionSet } from "../../../src/engine/data/region-set.ts";
+import { adaptRow } from "../../../src/engine/data/row.ts";
+import { type Adapter, chooseAdapter } from "../../../src/engine/data/schema.ts";
+import type { Table } from "../../../src/engine/data/table.ts";
+import { LabError } from "../../../src/engine/errors.ts";
+import { pickle, tar } from "../../support/data-forms.ts";
+import { png } from "./make.ts";
+
+const text = (value: string): Uint8Array => new TextEncoder().encode(value);
+
+test("a pickle that calls code is refused by name and nothing runs", async () => {
+  // os.system("touch /tmp/run"): GLOBAL, text, TUPLE1, REDUCE.
+  const calls = text("cos\nsystem\n(S'touch /tmp/run'\ntR.");
+  expect(() => readPickle(calls, "a.p")).toThrow("it asks for GLOBAL, which names or calls code");
+  for (const [byte, name] of [
+    [0x93, "STACK_GLOBAL"],
+    [0x52, "REDUCE"],
+    [0x62, "BUILD"],
+    [0x69, "INST"],
+    [0x6f, "OBJ"],
+    [0x81, "NEWOBJ"],
+    [0x92, "NEWOBJ_EX"],
+    [0x51, "BINPERSID"],
+    [0x84, "EXT4"],
+  ] as const) {
+    expect(() => readPickle(Uint8Array.of(0x80, 4, 0x5d, byte), "a.p")).toThrow(`it asks for ${name},`);
+  }
+  const set = await openRegionSet(memoryFolder({ "refs(unc).p": calls }));
+  expect(set.skipped.map(({ reason }) => reason)).toEqual([
+    "refs(unc).p cannot be read as a pickle: it asks for GLOBAL, which names or calls code; only plain data is read and nothing was run",
+  ]);
+});
+
+test("a pickle's keys are data, its lengths are checked, and every cut has a sentence", () => {
+  const read = readPickle(pickle({ __proto__x: 1 }), "a.p");
+  expect(read).toEqual({ __proto__x: 1 });
+  const polluting = Uint8Array.of(
+    0x80,
+    2,
+    0x7d,
+    0x55,
+    9,
+    ...text("__proto__"),
+    0x7d,
+    0x55,
+    1,
+    0x61,
+    0x4b,
+    1,
+    0x73,
+    0x73,
+    0x2e,
+  );
+  const dict = readPickle(polluting, "a.p") as object;
+  expect(Object.keys(dict)).toEqual(["__proto__"]);
+  expect((dict as { a?: unknown }).a).toBeUndefined();
+  expect(() => readPickle(Uint8Array.of(0x80, 2, 0x58, 255, 255, 255, 127, 0x61), "a.p")).toThrow(
+    "cut off after 8 bytes",
+  );
+  const whole = pickle([{ ref_id: 1, sentences: ["a cat"] }]);
+  for (let end = 0; end < whole.length; end++) {
+    expect(() => readPickle(whole.subarray(0, end), "a.p")).toThrow(/^a\.p cannot be read as a pickle: /);
+  }
+});
+
+test("a pickle that shares its parts without end costs no more than its file may", async () => {
+  // Lists of ten times the list before: 10^20 items when they are walked.
+  const bomb = [0x80, 2, 0x5d, 0x71, 0];
+  for (let level = 1; level <= 20; level++) {
+    bomb.push(0x5d, 0x28, ...Array.from({ length: 10 }, () => [0x68, level - 1]).flat(), 0x65, 0x71, level);
+  }
+  const ref = pickle({ ref_id: 1, ann_id: 1, image_id: 1, split: "train" }).slice(2, -1);
+  const sentences = Uint8Array.of(
+    0x80,
+    2,
+    0x5d,
+    0x28,
+    ...ref,
+    0x55,
+    9,
+    ...text("sentences"),
+    ...bomb.slice(2),
+    0x73,
+    0x65,
+    0x2e,
+  );
+  const set = await openRegionSet(
+    memoryFolder({ "refs.p": sentences, "instances.json": '{"images":[],"annotations":[]}' }),
+  );
+  expect(set.summaries).toEqual([]);
+  expect(set.skipped.length).toBeGreaterThan(0);
+});
+
+test("names that lead out of an archive are left out", async () => {
+  const names = ["../../evil.json", "/etc/evil.json", "a/../../evil.json", "C:\\evil.json", "good.txt"];
+  const archive = tar(names.map((name) => [name, text("x")]));
+  const found = await readTar(memorySource("a.tar", archive));
+  expect(found.members.map(({ name }) => name)).toEqual(["good.txt"]);
+  expect(found.problems).toEqual(["a.tar has 4 names that lead out of the archive; they are left out"]);
+  const zip = zipSync(Object.fromEntries(names.map((name) => [name, text("x")])));
+  const zipped = await readZip(memorySource("a.zip", zip));
+  expect(zipped.members.map(({ name }) => name)).toEqual(["good.txt"]);
+});
+
+test("a tar that lies about a length keeps what is before it", async () => {
+  const archive = tar([
+    ["a.txt", text("one")],
+    ["b.txt", text("two")],
+  ]);
+  const second = 1024;
+  archive.set(text("77777777777\0"), second + 124);
+  archive.set(text("        "), second + 148);
+  const sum = archive.subarray(second, second + 512).reduce((total, byte) => total + byte, 0);
+  archive.set(text(`${sum.toString(8).padStart(6, "0")}\0 `), second + 148);
+  const { members, problems } = await readTar(memorySource("a.tar", archive));
+  expect(members.map(({ name }) => name)).toEqual(["a.txt"]);
+  expect(problems).toEqual([
+    "a.tar is a damaged tar archive: the member at byte 1024 states 8589934591 bytes, but only 1536 follow; the 1 files before it are kept",
+  ]);
+});
+
+test("a zip member unpacks to no more than it states", async () => {
+  const zip = zipSync({ "a.json": text(JSON.stringify(Array(5000).fill(0))) });
+  const view = new DataView(zip.buffer, zip.byteOffset, zip.byteLength);
+  const directory = view.getUint32(zip.length - 6, true);
+  view.setUint32(directory + 24, 100, true);
+  const { members } = await readZip(memorySource("a.zip", zip));
+  const source = members[0]?.source;
+  expect(source?.size).toBe(100);
+  await expect(source?.read(0, 100)).rejects.toThrow(
+    "a.json in a.zip cannot be read: it unpacks to more than the 100 bytes it states",
+  );
+});
+
+test("a JSON file that is cut off keeps its whole rows", async () => {
+  const item = { image: "a.png", mask: [[[1, 1, 20, 1, 20, 20, 1, 20]]], text: ["a box"] };
+  const whole = JSON.stringify([item, item, item]);
+  const set = await openRegionSet(memoryFolder({ "rows.json": whole.slice(0, -20), "a.png": png(32, 24) }));
+  expect(set.summaries.length).toBe(2);
+  expect(set.skipped.map(({ reason }) => reason)).toEqual([
+    `rows.json is cut off after ${whole.length - 20} bytes; the 2 values before the cut are kept`,
+  ]);
+});
+
+test("polygons cost no more than the pass over their file may", async () => {
+  const item = { image: "wide.png", mask: [[[0, 0, 400, 0, 400, 10, 0, 10]]], text: ["a stripe"] };
+  const folder = memoryFolder({ "rows.json": JSON.stringify([item, item, item]), "wide.png": png(400, 20) });
+  const { tables } = await listTables({ folder, archives: new Set() });
+  const table = tables[0]?.table as Table;
+  const adapter = chooseAdapter(table.columns) as Adapter;
+  // Two edges of 400 columns at 16 bytes a crossing: the third row is one too many.
+  let left = 3 * 800 * 16 - 1;
+  const pass: ReadMeter = {
+    take: (cost) => {
+      left -= cost;
+      if (left < 0) throw new LabError("bad-input", "the pass has no budget left");
+    },
+  };
+  const rows = [0, 1, 2].map((row) => adaptRow(table, adapter, row, (path) => folder.get(path), pass));
+  const found = await Promise.all(rows);
+  expect(found.map(({ regions }) => regions.length)).toEqual([1, 1, 0]);
+  expect(found[2]?.skipped.map(({ reason }) => reason)).toEqual(["the pass has no budget left"]);
+});
