@@ -106,7 +106,8 @@ export async function listTables(
       problem(path, thrown);
     }
   }
-  return { tables, ignored, problems, inSamples };
+  const told = ignored.map(({ name, reason }) => ({ name, reason: shortened(reason, LONGEST_SENTENCE) }));
+  return { tables, ignored: told, problems, inSamples };
 }
 
 async function openFile(

@@ -4,6 +4,10 @@ import type { Target } from "../target.ts";
 export const TARGETS = {
   arrow: async () => (await import("./arrow.ts")).arrow,
   parquet: async () => (await import("./arrow.ts")).parquet,
+  pickle: async () => (await import("./forms.ts")).pickle,
+  tar: async () => (await import("./forms.ts")).tar,
+  "zip-data": async () => (await import("./forms.ts")).zipData,
+  annotations: async () => (await import("./forms.ts")).annotations,
   safetensors: async () => (await import("./safetensors.ts")).safetensors,
   rle: async () => (await import("./rle.ts")).rle,
   rollouts: async () => (await import("./rollouts.ts")).rollouts,

@@ -1,7 +1,7 @@
 /** Archives of a folder as directories of it: what lies in `a/b.tar` is found under `a/b.tar/…`. */
 import { folderOf } from "../../bytes/memory.ts";
 import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
-import { LabError, toLabError } from "../../errors.ts";
+import { LabError, LONGEST_SENTENCE, markUnseen, shortened, toLabError } from "../../errors.ts";
 import type { SkippedRow } from "../sample.ts";
 import { readTar } from "./tar.ts";
 import { readZip } from "./zip.ts";
@@ -42,9 +42,9 @@ export async function mountArchives(folder: ByteFolder, signal?: AbortSignal): P
       }
       const found = kind === "zip" ? await readZip(source) : await readTar(source, signal);
       archives.add(path);
-      for (const reason of found.problems) problem(reason);
+      for (const reason of found.problems) problem(shortened(reason, LONGEST_SENTENCE));
       for (const member of found.members) {
-        const inner = `${path}/${member.name}`;
+        const inner = markUnseen(`${path}/${member.name}`);
         waiting.push({ path: inner, source: { ...member.source, name: inner }, depth: depth + 1 });
       }
     } catch (thrown) {

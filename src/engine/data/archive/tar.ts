@@ -70,7 +70,8 @@ async function* walk(tar: ByteSource, signal?: AbortSignal): AsyncGenerator<TarE
   let own: Pax = {};
   let longName: string | undefined;
   let count = 0;
-  for (let at = 0; at + BLOCK <= tar.size; ) {
+  let at = 0;
+  while (at + BLOCK <= tar.size) {
     if (signal?.aborted) throw new LabError("cancelled", `reading ${tar.name} was cancelled`);
     const header = await source.read(at, at + BLOCK);
     if (header.every((byte) => byte === 0)) return;
@@ -101,6 +102,7 @@ async function* walk(tar: ByteSource, signal?: AbortSignal): AsyncGenerator<TarE
     const plain = kind === "file" && name.endsWith("/") ? "directory" : kind;
     yield { name: plain === "directory" ? name.replace(/\/+$/, "") : name, type: plain, offset, size };
   }
+  if (at < tar.size) throw bad("it ends inside a header");
   if (count === 0) throw bad(`its ${tar.size} bytes begin with no header`);
 }
 
