@@ -19,9 +19,12 @@ export interface NodeRows {
   readonly list: RowList;
 }
 
-/** @param shards folders or files; the pocket shards when absent */
-export async function openNodeRows(shards: readonly string[] = [POCKET_SHARDS]): Promise<NodeRows> {
-  const set = await openRegionSet(await nodeFolders(shards));
+/**
+ * @param shards folders or files; the pocket shards when absent
+ * @param split of files that name splits, as refs do; "train" when absent
+ */
+export async function openNodeRows(shards: readonly string[] = [POCKET_SHARDS], split?: string): Promise<NodeRows> {
+  const set = await openRegionSet(await nodeFolders(shards), split === undefined ? {} : { split });
   return {
     set,
     list: {

@@ -54,14 +54,14 @@ export function cocoForm(samples: readonly RegionSample[]): Files {
 }
 
 /** Refs as a pickle of protocol 2, masks in the instances beside them. */
-export function refsForm(samples: readonly RegionSample[]): Files {
+export function refsForm(samples: readonly RegionSample[], split = "train"): Files {
   const refs = samples.map(({ caption }, at) => ({
     ref_id: at,
     ann_id: 100 + at,
     image_id: at + 1,
     category_id: at + 1,
     file_name: `${pictureName(at)}_0.jpg`,
-    split: "train",
+    split,
     sent_ids: [at],
     sentences: [{ sent_id: at, raw: caption, sent: caption, tokens: caption.split(" ") }],
   }));

@@ -38,7 +38,7 @@ function bytesOf(files: forms.Files): Files {
 }
 
 /** Refs as pickles beside COCO instances. */
-export const pickle: Target = target({ refs: forms.refsForm });
+export const pickle: Target = target({ refs: (all) => forms.refsForm(all) });
 /** Tar shards: WebDataset and describe-anything. */
 export const tar: Target = target({ webdataset: forms.webdatasetForm, dam: forms.damForm });
 /** Zip archives of a whole data set. */

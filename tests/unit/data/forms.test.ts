@@ -41,7 +41,7 @@ test("Parquet", async () => {
 
 const FORMS = [
   ["COCO region captions", forms.cocoForm, /region captions in COCO form/, true],
-  ["refs as pickle", forms.refsForm, /referring expressions/, true],
+  ["refs as pickle", (all: readonly RegionSample[]) => forms.refsForm(all), /referring expressions/, true],
   ["describe-anything", forms.damForm, /describe-anything annotations/, true],
   ["WebDataset", forms.webdatasetForm, /files of one name: jpg, json, mask.png/, true],
   ["JSON lines", forms.linesForm, /records with a picture \(image_path\), a mask \(mask\)/, true],

@@ -1,0 +1,67 @@
+/** The tool `npm run eval` on refs of real photographs, base and adapter of the tiny golden model. */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { root } from "../../scripts/lib/ensure.mjs";
+import { nodeFolder } from "../../scripts/lib/node-files.ts";
+import { openRegionSet } from "../../src/engine/data/region-set.ts";
+import { refsForm } from "../support/data-forms.ts";
+import { tool } from "../support/tools.ts";
+
+const MODEL = join(root, "tests/golden/sa2va-tiny-qwen2");
+const place = mkdtempSync(join(tmpdir(), "lab-eval-"));
+afterAll(() => rmSync(place, { recursive: true }));
+
+test("scores base and adapter on the same sentences, beside published numbers, and goes on where it stopped", async () => {
+  const set = await openRegionSet(await nodeFolder(join(root, "tests/fixtures/photographs")));
+  const samples = await Promise.all(set.summaries.map(({ index }) => set.sample(index)));
+  const data = join(place, "data");
+  for (const [path, content] of Object.entries(refsForm(samples, "val"))) {
+    mkdirSync(dirname(join(data, path)), { recursive: true });
+    writeFileSync(join(data, path), content);
+  }
+  const out = join(place, "out");
+  const words = ["--suite", "refcoco", "--data", data, "--model", MODEL, "--adapter", MODEL, "--answers", "forced"];
+  const run = () => tool("eval", [...words, "--out", out, "--json"]);
+  const first = await run();
+  expect(first.code, first.err).toBe(0);
+  const report = JSON.parse(first.out) as Report;
+  expect(report).toMatchObject({ kind: "report", suite: "refcoco", split: "val", rows: 3, pictures: 3, leftOut: 0 });
+  expect(Object.keys(report.systems)).toEqual(["base", "adapter"]);
+  expect(report.published.scores[0]).toMatchObject({ model: "Sa2VA-1B", value: 79.6 });
+  const [base, adapter] = [report.systems.base?.[0], report.systems.adapter?.[0]];
+  expect(report.difference[0]?.value).toBeCloseTo((adapter?.value ?? 0) - (base?.value ?? 0), 12);
+  const file = join(out, "rows.jsonl");
+  const rows = readFileSync(file, "utf8");
+  const answers = rows
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Answer);
+  expect(answers.map(({ system }) => system).sort()).toEqual([...Array(3).fill("adapter"), ...Array(3).fill("base")]);
+  const counted = answers.filter(({ system }) => system === "base").map(({ overlap }) => overlap);
+  const sum = (of: "intersection" | "union"): number => counted.reduce((total, one) => total + one[of], 0);
+  expect(base?.value).toBeCloseTo(sum("intersection") / sum("union"), 12);
+  // Stopped in the middle of a line.
+  writeFileSync(file, rows.slice(0, Math.floor(rows.length / 2)));
+  const again = await run();
+  expect(again.code, again.err).toBe(0);
+  expect(JSON.parse(again.out)).toEqual(report);
+  expect(readFileSync(file, "utf8").trim().split("\n").sort()).toEqual(rows.trim().split("\n").sort());
+});
+
+interface Score {
+  readonly metric: string;
+  readonly value: number;
+}
+
+interface Report {
+  readonly systems: Readonly<Record<string, readonly Score[]>>;
+  readonly difference: readonly Score[];
+  readonly published: { readonly scores: readonly object[] };
+}
+
+interface Answer {
+  readonly system: string;
+  readonly overlap: { readonly intersection: number; readonly union: number };
+}
