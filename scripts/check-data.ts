@@ -6,45 +6,29 @@
  * `kind`. Exit 0: ready for training; 1: not; 2: a bad argument.
  */
 import { resolve, sep } from "node:path";
-import { parseArgs } from "node:util";
 import { checkRegionSet, type DataCheck } from "../src/engine/data/check.ts";
 import { openRegionSet, type RegionSet } from "../src/engine/data/region-set.ts";
-import { LabError, toLabError } from "../src/engine/errors.ts";
-import { runTool } from "./lib/arguments.ts";
+import { LabError } from "../src/engine/errors.ts";
+import { parseArguments, runTool, WORDS } from "./lib/arguments.ts";
 import { nodeFolders } from "./lib/node-files.ts";
 import { decodeImage } from "./lib/node-images.ts";
 
 /** Left-out rows that are printed one by one for people; --json lists all. */
 const SHOWN = 40;
 
-function readOptions(args: readonly string[]): { directories: string[]; json: boolean } {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    strict: true,
-    allowPositionals: true,
-    options: { json: { type: "boolean" } },
-  });
-  if (positionals.length === 0)
-    throw new LabError("bad-input", "DIR is missing: name a folder with .arrow or .parquet shards");
-  return { directories: positionals, json: values.json === true };
-}
-
 async function main(): Promise<number> {
-  let options: ReturnType<typeof readOptions>;
-  let folder: Awaited<ReturnType<typeof nodeFolders>>;
-  try {
-    options = readOptions(process.argv.slice(2));
-    folder = await nodeFolders(options.directories);
-  } catch (thrown) {
-    console.error(toLabError(thrown).message);
-    return 2;
+  const parsed = parseArguments(process.argv.slice(2), { [WORDS]: { takes: "many" }, json: { takes: 0 } });
+  const directories = parsed.get(WORDS) ?? [];
+  if (directories.length === 0) {
+    throw new LabError("bad-input", "DIR is missing: name a folder with .arrow or .parquet shards");
   }
+  const folder = await nodeFolders(directories);
   const start = performance.now();
   const set = await openRegionSet(folder);
   const seconds = (performance.now() - start) / 1000;
-  const names = options.directories.map((directory) => resolve(directory).split(sep).slice(-2).join("/"));
+  const names = directories.map((directory) => resolve(directory).split(sep).slice(-2).join("/"));
   const checks = await checkRegionSet(set, decodeImage, () => performance.now(), names);
-  if (options.json) printJson(set, checks, seconds);
+  if (parsed.has("json")) printJson(set, checks, seconds);
   else printText(set, checks, seconds);
   return checks.every((check) => check.ok || !check.blocks) ? 0 : 1;
 }

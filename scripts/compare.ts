@@ -11,7 +11,7 @@
 import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { LabError } from "../src/engine/errors.ts";
-import { one, parseArguments, runTool } from "./lib/arguments.ts";
+import { one, parseArguments, runTool, WORDS } from "./lib/arguments.ts";
 import { comparedRun, compareTable, differentRows } from "./lib/compared-run.ts";
 import { curveSvg } from "./lib/curve-svg.ts";
 
@@ -25,14 +25,13 @@ function runFolders(path: string): string[] {
 }
 
 await runTool(async () => {
-  const words = process.argv.slice(2);
-  const options = words.findIndex((word) => word.startsWith("--"));
-  const paths = options < 0 ? words : words.slice(0, options);
-  const parsed = parseArguments(options < 0 ? [] : words.slice(options), {
+  const parsed = parseArguments(process.argv.slice(2), {
+    [WORDS]: { takes: "many" },
     json: { takes: 0 },
     curve: { takes: 1 },
     at: { takes: 1 },
   });
+  const paths = parsed.get(WORDS) ?? [];
   if (paths.length === 0) throw new LabError("bad-input", "Name at least one run folder", { subject: "RUN" });
   const at = one(parsed, "at") ?? "last";
   if (at !== "last" && at !== "best") {

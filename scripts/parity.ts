@@ -4,7 +4,6 @@
  * Runs golden sets through the engine and prints the largest absolute and relative error of every array or case.
  * DIR is one golden folder or a folder of them; with --checkpoint the model's own files come from there. Exit 0: everything within its tolerance; 1: a miss; 2: a bad argument.
  */
-import { parseArgs } from "node:util";
 import type { ByteFolder } from "../src/engine/bytes/source.ts";
 import { requireConfig } from "../src/engine/config/parse.ts";
 import { LabError, toLabError } from "../src/engine/errors.ts";
@@ -15,7 +14,7 @@ import { loadDeps, type ScriptDeps } from "../tools/parity/deps.ts";
 import { findGoldenSets, type GoldenSet } from "../tools/parity/kinds.ts";
 import type { ParityRow } from "../tools/parity/row.ts";
 import { withBudget } from "../tools/parity/storage-budget.ts";
-import { runTool } from "./lib/arguments.ts";
+import { one, parseArguments, runTool } from "./lib/arguments.ts";
 import { remoteCheckpoint } from "./lib/checkpoint-source.ts";
 
 interface Options {
@@ -33,21 +32,19 @@ interface Tally {
 }
 
 function readOptions(args: readonly string[]): Options {
-  const { values } = parseArgs({
-    args: [...args],
-    strict: true,
-    allowPositionals: false,
-    options: {
-      golden: { type: "string" },
-      json: { type: "boolean" },
-      backend: { type: "string" },
-      storage: { type: "string" },
-      checkpoint: { type: "string" },
-      hub: { type: "string" },
-    },
+  const parsed = parseArguments(args, {
+    golden: { takes: 1 },
+    json: { takes: 0 },
+    backend: { takes: 1 },
+    storage: { takes: 1 },
+    checkpoint: { takes: 1 },
+    hub: { takes: 1 },
   });
-  const { golden, json, backend = "webgpu", storage: wanted = "f32", checkpoint } = values;
-  const { hub } = requireConfig(values.hub === undefined ? {} : { hub: values.hub }, undefined, "command line");
+  const [golden, backend = "webgpu", wanted = "f32"] = ["golden", "backend", "storage"].map((name) =>
+    one(parsed, name),
+  );
+  const named = one(parsed, "hub");
+  const { hub } = requireConfig(named === undefined ? {} : { hub: named }, undefined, "command line");
   const storage = WEIGHT_STORAGES.find((known) => known === wanted);
   if (storage === undefined) {
     throw new LabError("bad-input", `--storage is "${wanted}", it must be one of ${WEIGHT_STORAGES.join(", ")}`);
@@ -62,19 +59,12 @@ function readOptions(args: readonly string[]): Options {
       `--storage ${storage} needs --backend webgpu: packed weights are read by GPU programs`,
     );
   }
-  return { golden, json: json === true, backend, storage, checkpoint, hub };
+  return { golden, json: parsed.has("json"), backend, storage, checkpoint: one(parsed, "checkpoint"), hub };
 }
 
 async function main(): Promise<number> {
-  let options: Options;
-  let sets: GoldenSet[];
-  try {
-    options = readOptions(process.argv.slice(2));
-    sets = await overCheckpoint(await findGoldenSets(options.golden), options);
-  } catch (thrown) {
-    console.error(toLabError(thrown).message);
-    return 2;
-  }
+  const options = readOptions(process.argv.slice(2));
+  const sets = await overCheckpoint(await findGoldenSets(options.golden), options);
   const needsDevice = sets.some((set) => set.kind.gpu);
   const device = needsDevice ? await startBackend(options.backend) : undefined;
   const { storage } = options;

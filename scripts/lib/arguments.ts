@@ -1,43 +1,50 @@
 /** Command lines of the tools: `--name value…`, `--flag`; a mistake ends the tool with code 2 and one sentence. */
-
+import { parseArgs } from "node:util";
 import { LabError } from "../../src/engine/errors.ts";
 import { guardTerminal } from "./terminal.ts";
 
 export interface OptionSpec {
-  /** values: how many the option takes; "many" collects until the next option. */
+  /** How many values the option takes; "many" collects until the next option. */
   readonly takes: 0 | 1 | "many";
 }
 
 export type Parsed = ReadonlyMap<string, readonly string[]>;
 
+/** Name under which words without an option are found; a tool that takes none leaves it out of its specs. */
+export const WORDS = "";
+
 /** @throws LabError("bad-input") for an unknown option, a missing value or a stray word */
-export function parseArguments(words: readonly string[], specs: Readonly<Record<string, OptionSpec>>): Parsed {
+export function parseArguments(args: readonly string[], specs: Readonly<Record<string, OptionSpec>>): Parsed {
+  const options = Object.fromEntries(
+    Object.entries(specs).map(([name, { takes }]) => [name, { type: takes === 0 ? "boolean" : "string" } as const]),
+  );
+  const { tokens } = parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true });
   const found = new Map<string, string[]>();
-  for (let at = 0; at < words.length; ) {
-    const word = words[at++] as string;
-    const inline = /^--([^=]+)=(.*)$/s.exec(word);
-    const name = inline?.[1] ?? /^--(.+)$/.exec(word)?.[1];
-    const spec = name === undefined ? undefined : specs[name];
-    if (name === undefined || spec === undefined) {
+  const add = (name: string, ...values: string[]): void =>
+    void found.set(name, [...(found.get(name) ?? []), ...values]);
+  let many = WORDS;
+  for (const token of tokens) {
+    const word = args[token.index] as string;
+    if (token.kind === "positional" && specs[many] !== undefined) {
+      add(many, token.value);
+      continue;
+    }
+    const spec =
+      token.kind === "option" && token.rawName.startsWith("--") && Object.hasOwn(specs, token.name)
+        ? specs[token.name]
+        : undefined;
+    if (token.kind !== "option" || spec === undefined) {
       const known = Object.keys(specs)
-        .map((key) => `--${key}`)
-        .join(", ");
-      throw new LabError("bad-input", `Unknown argument "${word}"; known are ${known}`, { subject: word });
+        .filter((name) => name !== WORDS)
+        .map((name) => `--${name}`);
+      throw new LabError("bad-input", `Unknown argument "${word}"; known are ${known.join(", ")}`, { subject: word });
     }
-    const values = found.get(name) ?? [];
-    if (inline?.[2] !== undefined) values.push(inline[2]);
-    else if (spec.takes !== 0) {
-      const before = values.length;
-      while (
-        at < words.length &&
-        !(words[at] as string).startsWith("--") &&
-        (spec.takes === "many" || values.length === before)
-      ) {
-        values.push(words[at++] as string);
-      }
-      if (values.length === before) throw new LabError("bad-input", `--${name} needs a value`, { subject: name });
+    const { name, value, inlineValue } = token;
+    if (spec.takes !== 0 && (value === undefined || (inlineValue !== true && value.startsWith("--")))) {
+      throw new LabError("bad-input", `--${name} needs a value`, { subject: name });
     }
-    found.set(name, values);
+    add(name, ...(value === undefined ? [] : [value]));
+    many = spec.takes === "many" && inlineValue !== true ? name : WORDS;
   }
   return found;
 }
