@@ -1,5 +1,6 @@
-import { type ReactNode, useState } from "react";
+import type { ReactNode } from "react";
 import { Button } from "../components/ui/button.tsx";
+import { CopyText } from "../components/ui/copy-text.tsx";
 import { IconClose, IconWarning } from "../components/ui/icons.tsx";
 import { Dialog } from "../components/ui/overlays.tsx";
 import { navigate } from "../stores/route.ts";
@@ -45,7 +46,6 @@ export function WarningsDialog(props: {
 }): ReactNode {
   const problems = useSession((session) => session.problems);
   const alarms = useRun((run) => run.alarms);
-  const [copied, setCopied] = useState(false);
   const report = [
     ...problems.map((problem) => `${problem.code}\t${problem.message}`),
     ...alarms.map((alarm) => `${alarm.severity}\tstep ${alarm.step}: ${alarm.message}`),
@@ -79,18 +79,7 @@ export function WarningsDialog(props: {
           <Button kind="quiet" icon={<IconClose />} aria-label="Dismiss" onClick={() => dismissProblem(problem.id)} />
         </div>
       ))}
-      {report !== "" && (
-        <Button
-          onClick={() => {
-            navigator.clipboard.writeText(report).then(
-              () => setCopied(true),
-              () => setCopied(false),
-            );
-          }}
-        >
-          {copied ? "Copied" : "Copy report"}
-        </Button>
-      )}
+      {report !== "" && <CopyText label="Copy report" text={() => report} />}
     </Dialog>
   );
 }

@@ -1,7 +1,6 @@
 import { type ReactNode, useMemo } from "react";
 import type { GroupRecord, RolloutRecord } from "../../../engine/runs/records.ts";
 import { fixed, signed } from "../../styles/format.ts";
-import { MaskFigure } from "../mask/mask-figure.tsx";
 import { useViews, WHOLE } from "../mask/view-store.ts";
 import { Button } from "../ui/button.tsx";
 import { Tabs } from "../ui/tabs.tsx";
@@ -10,7 +9,8 @@ import { Caption, CaptionDiff, CopyButton } from "./caption-diff.tsx";
 import styles from "./details.module.css";
 import { LayerToggles } from "./layer-toggles.tsx";
 import { RewardDetails } from "./reward-details.tsx";
-import { differencePair, figureLabel, type LayerKey, layersOf } from "./rollout-view.ts";
+import { RolloutFigure } from "./rollout-figure.tsx";
+import type { LayerKey } from "./rollout-view.ts";
 import { ThumbButtons } from "./thumbs.tsx";
 
 export interface InspectorProps {
@@ -30,9 +30,6 @@ export interface InspectorProps {
 /** One rollout: masks, texts, reward, actions, record. */
 export function Inspector(props: InspectorProps): ReactNode {
   const { rollout, layers, onToggle, blinking, onBlink, sync, more } = props;
-  const [height, width] = rollout.givenMask.size;
-  const shown = useMemo(() => layersOf(rollout, layers), [rollout, layers]);
-  const difference = useMemo(() => differencePair(rollout, layers), [rollout, layers]);
   const zoom = useViews((state) => (state.views[sync] ?? WHOLE).zoom);
   const tabs = [
     { id: "captions", label: "Captions", content: <Captions rollout={rollout} /> },
@@ -48,17 +45,7 @@ export function Inspector(props: InspectorProps): ReactNode {
   return (
     <section className={`grid ${styles.inspector}`} data-testid="inspector" aria-label={`Rollout ${rollout.index + 1}`}>
       <div className="min-0">
-        <MaskFigure
-          className={styles.figure ?? ""}
-          rowId={rollout.rowId}
-          imageId={rollout.imageId}
-          width={width}
-          height={height}
-          layers={shown}
-          difference={difference}
-          label={figureLabel(rollout)}
-          sync={sync}
-        />
+        <RolloutFigure className={styles.figure ?? ""} rollout={rollout} layers={layers} sync={sync} />
         <LayerToggles rollout={rollout} layers={layers} onToggle={onToggle} />
         <div className={`row wrap gap-2 between ${styles.lookTools}`}>
           <Button aria-pressed={blinking} onClick={onBlink}>

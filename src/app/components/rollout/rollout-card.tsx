@@ -1,10 +1,10 @@
-import { memo, type ReactNode, useMemo } from "react";
+import { memo, type ReactNode } from "react";
 import type { RolloutRecord } from "../../../engine/runs/records.ts";
 import { fixed } from "../../styles/format.ts";
-import { MaskFigure } from "../mask/mask-figure.tsx";
 import { AdvantageBar } from "./advantage-bar.tsx";
 import styles from "./rollout.module.css";
-import { differencePair, figureLabel, type LayerKey, layersOf, splitTerms, termName } from "./rollout-view.ts";
+import { RolloutFigure } from "./rollout-figure.tsx";
+import { type LayerKey, splitTerms, termName } from "./rollout-view.ts";
 
 export interface RolloutCardProps {
   readonly rollout: RolloutRecord;
@@ -20,20 +20,12 @@ export interface RolloutCardProps {
 /** One rollout: picture with masks, caption, reward. */
 export const RolloutCard = memo(function RolloutCard(props: RolloutCardProps): ReactNode {
   const { rollout, layers, scale, selected = false, sync, onOpen } = props;
-  const [height, width] = rollout.givenMask.size;
-  const shown = useMemo(() => layersOf(rollout, layers), [rollout, layers]);
-  const difference = useMemo(() => differencePair(rollout, layers), [rollout, layers]);
   return (
     <article className={`column-flex min-0 ${styles.card}`} data-testid="rollout-card" data-selected={selected}>
-      <MaskFigure
+      <RolloutFigure
         className={styles.figure ?? ""}
-        rowId={rollout.rowId}
-        imageId={rollout.imageId}
-        width={width}
-        height={height}
-        layers={shown}
-        difference={difference}
-        label={figureLabel(rollout)}
+        rollout={rollout}
+        layers={layers}
         onPress={onOpen}
         {...(sync === undefined ? {} : { sync })}
       />

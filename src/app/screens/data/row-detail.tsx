@@ -5,6 +5,7 @@ import { MaskFigure } from "../../components/mask/mask-figure.tsx";
 import { isTyping } from "../../components/mask/use-hold-to-hide.ts";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
+import { CopyText } from "../../components/ui/copy-text.tsx";
 import { IconChevron, IconClose } from "../../components/ui/icons.tsx";
 import { Tabs } from "../../components/ui/tabs.tsx";
 import { useAsync } from "../../components/use-async.ts";
@@ -144,9 +145,7 @@ function Words(props: { readonly row: RegionSummary; readonly raw: string | null
 function Code(props: { readonly text: string }): ReactNode {
   return (
     <div className={styles.code}>
-      <Button kind="quiet" onClick={() => report(navigator.clipboard.writeText(props.text))}>
-        Copy
-      </Button>
+      <CopyText kind="quiet" label="Copy" text={() => props.text} />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling area must be reachable by keyboard */}
       <pre tabIndex={0}>{props.text}</pre>
     </div>

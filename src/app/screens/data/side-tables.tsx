@@ -1,10 +1,10 @@
 /** Tables beside the gallery: the shards, and the rows that were left out. */
 
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type ReactNode, useRef, useState } from "react";
+import { type ReactNode, useRef } from "react";
 import type { SkippedRow } from "../../../engine/data/sample.ts";
 import type { SetInfo } from "../../../engine/data/set-info.ts";
-import { Button } from "../../components/ui/button.tsx";
+import { CopyText } from "../../components/ui/copy-text.tsx";
 import { Dialog } from "../../components/ui/overlays.tsx";
 import { formatBytes, formatCount, NONE } from "../../styles/format.ts";
 import styles from "./side-tables.module.css";
@@ -79,22 +79,12 @@ function ShardRow(props: { readonly file: SetInfo["files"][number] }): ReactNode
 
 export function SkippedDialog(props: SideProps): ReactNode {
   const { skipped } = props.info;
-  const [copied, setCopied] = useState(false);
   const report = ["file\trow\tcolumn\treason", ...skipped.map(line)].join("\n");
   return (
     <Dialog title={`Skipped (${formatCount(skipped.length)})`} open={props.open} onOpenChange={props.onOpenChange} wide>
       <SkippedTable skipped={skipped} />
       <p className="mt-3">
-        <Button
-          onClick={() => {
-            navigator.clipboard.writeText(report).then(
-              () => setCopied(true),
-              () => setCopied(false),
-            );
-          }}
-        >
-          {copied ? "Copied" : "Copy report"}
-        </Button>
+        <CopyText label="Copy report" text={() => report} />
       </p>
     </Dialog>
   );

@@ -1,10 +1,11 @@
-import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import { type ReactNode, useEffect, useMemo, useState } from "react";
 import type { BenchGroup } from "../../../engine/rewards/bench/bench-group.ts";
 import { bench as benchWork } from "../../clients/bench.ts";
 import { startBlocker } from "../../clients/blockers.ts";
 import { report } from "../../clients/lab.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented } from "../../components/ui/controls.tsx";
+import { FileButton } from "../../components/ui/file-button.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { isOutdated, useBench } from "../../stores/bench.ts";
 import { isActive, useRun } from "../../stores/run.ts";
@@ -75,7 +76,6 @@ function Controls(): ReactNode {
   const judged = useBench((bench) => bench.groups.length > 0 && bench.state === "idle") && judgeSet;
   const [loops, setLoops] = useState<Loops>("both");
   const [count, setCount] = useState(FIRST_ROWS);
-  const file = useRef<HTMLInputElement>(null);
   const wanted = Math.min(rows.length, Math.max(1, count));
   const blocker = running
     ? "A run is in progress. Stop it first"
@@ -124,20 +124,14 @@ function Controls(): ReactNode {
           Score with the judge
         </Button>
       )}
-      <Button onClick={() => file.current?.click()}>Open rollouts…</Button>
-      <input
-        ref={file}
-        type="file"
-        hidden
+      <FileButton
+        label="File of rollouts"
         accept=".jsonl,.arrow,.json,.txt"
-        aria-label="File of rollouts"
-        data-testid="bench-file"
-        onChange={(event) => {
-          const picked = event.currentTarget.files?.[0];
-          event.currentTarget.value = "";
-          if (picked !== undefined) report(benchWork.take(picked));
-        }}
-      />
+        testId="bench-file"
+        onFile={(file) => report(benchWork.take(file))}
+      >
+        Open rollouts…
+      </FileButton>
       {state === "sampling" ? (
         <Button kind="danger" data-testid="bench-stop" onClick={benchWork.stop}>
           Stop

@@ -1,4 +1,4 @@
-import { type ReactNode, useRef } from "react";
+import type { ReactNode } from "react";
 import { requireConfig } from "../../../engine/config/parse.ts";
 import { presetConfig } from "../../../engine/config/presets.ts";
 import { readSettingsFile } from "../../../engine/config/settings-file.ts";
@@ -6,6 +6,7 @@ import type { LabConfig } from "../../../engine/config/table.ts";
 import { report } from "../../clients/lab.ts";
 import { saveBlob } from "../../clients/save-blob.ts";
 import { Button } from "../../components/ui/button.tsx";
+import { FileButton } from "../../components/ui/file-button.tsx";
 import { askConsent } from "../../stores/consent.ts";
 import { addProblem, changeConfig, sessionStore } from "../../stores/session.ts";
 
@@ -28,23 +29,16 @@ function ownReach(): Partial<LabConfig> {
 }
 
 export function ConfigFile(): ReactNode {
-  const input = useRef<HTMLInputElement>(null);
   return (
-    <span style={{ display: "inline-flex", gap: "8px" }}>
-      <input
-        ref={input}
-        type="file"
-        hidden
+    <span className="inline-flex gap-2">
+      <FileButton
+        label="Settings file"
         accept=".json,.yaml,.yml,application/json"
-        aria-label="Settings file"
-        data-testid="pick-config"
-        onChange={(event) => {
-          const file = event.currentTarget.files?.[0];
-          event.currentTarget.value = "";
-          if (file !== undefined) report(importConfig(file));
-        }}
-      />
-      <Button onClick={() => input.current?.click()}>Import…</Button>
+        testId="pick-config"
+        onFile={(file) => report(importConfig(file))}
+      >
+        Import…
+      </FileButton>
       <Button
         data-testid="export-config"
         onClick={() => {

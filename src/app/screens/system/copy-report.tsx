@@ -1,7 +1,6 @@
-import { type ReactNode, useState } from "react";
+import type { ReactNode } from "react";
 import type { SystemReport } from "../../../protocol/trainer.ts";
-import { report as list } from "../../clients/lab.ts";
-import { Button } from "../../components/ui/button.tsx";
+import { CopyText } from "../../components/ui/copy-text.tsx";
 import { runStore } from "../../stores/run.ts";
 import { selfTestStore } from "../../stores/self-test.ts";
 import { sessionStore } from "../../stores/session.ts";
@@ -11,19 +10,13 @@ import type { PageFacts } from "./use-system.ts";
 
 /** The contents of this screen as JSON, for a bug report: sizes and counts, no data, no settings, no keys. */
 export function CopyReport(props: { readonly report: SystemReport | null; readonly page: PageFacts }): ReactNode {
-  const [copied, setCopied] = useState(false);
-  const copy = async (): Promise<void> => {
-    await navigator.clipboard.writeText(reportText(props.report, props.page));
-    setCopied(true);
-  };
   return (
-    <Button
+    <CopyText
       kind="quiet"
       title="Adapter, storage, costs and memory as JSON, without data or keys"
-      onClick={() => list(copy())}
-    >
-      {copied ? "Copied" : "Copy report"}
-    </Button>
+      label="Copy report"
+      text={() => reportText(props.report, props.page)}
+    />
   );
 }
 

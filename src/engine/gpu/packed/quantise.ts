@@ -55,8 +55,19 @@ export function packRows(
       const steps = storage === "q8" ? 127 : 7;
       const unit = largest === 0 ? 1 : largest / steps;
       const halves = new Uint16Array(scales.buffer);
-      if (storage === "q8") packBytes(rows, count, inSize, width, unit, new Int8Array(values.buffer), halves);
-      else packNibbles(rows, count, inSize, width, unit, values, halves);
+      const size = { count, inSize, width };
+      if (storage === "q8") {
+        const out = new Int8Array(values.buffer);
+        const put = (place: number, quotient: number): void => {
+          out[place] = Math.max(-127, Math.min(127, Math.round(quotient)));
+        };
+        packGroups(rows, size, halves, (start, end) => byteScale(rows, start, end, unit), put);
+      } else {
+        const put = (place: number, quotient: number): void => {
+          values[place >>> 3] = (values[place >>> 3] as number) | ((nibble(quotient) & 15) << (4 * (place & 7)));
+        };
+        packGroups(rows, size, halves, (start, end) => nibbleScale(rows, start, end, unit), put);
+      }
       return { values, scales, unit };
     }
   }
@@ -108,85 +119,69 @@ function packHalves(
 }
 
 /** A scale as the GPU will see it, and its bits. */
-function scaleOf(wanted: number, unit: number): { readonly bits: number; readonly value: number } {
+interface Scale {
+  readonly bits: number;
+  readonly value: number;
+}
+
+function scaleOf(wanted: number, unit: number): Scale {
   const bits = toHalf(wanted / unit);
   return { bits, value: fromHalf(bits) * unit };
 }
 
-function packBytes(
+/** Scales of the groups of `rows`, and each group's elements by `put`. @param scaleFor scale of the elements [start, end) */
+function packGroups(
   rows: Float32Array,
-  count: number,
-  inSize: number,
-  width: number,
-  unit: number,
-  out: Int8Array,
+  { count, inSize, width }: { readonly count: number; readonly inSize: number; readonly width: number },
   scales: Uint16Array,
+  scaleFor: (start: number, end: number) => Scale,
+  put: (place: number, quotient: number) => void,
 ): void {
   const groups = width / GROUP;
   for (let row = 0; row < count; row++) {
     for (let group = 0; group < groups; group++) {
       const start = row * inSize + group * GROUP;
       const end = Math.min(start + GROUP, (row + 1) * inSize);
-      let largest = 0;
-      for (let at = start; at < end; at++) largest = Math.max(largest, Math.abs(rows[at] as number));
-      const { bits, value } = scaleOf(largest / 127, unit);
+      const { bits, value } = scaleFor(start, end);
       scales[row * groups + group] = bits;
       if (value === 0) continue;
       const to = row * width + group * GROUP - start;
-      for (let at = start; at < end; at++) {
-        const rounded = Math.round((rows[at] as number) / value);
-        out[to + at] = rounded > 127 ? 127 : rounded < -127 ? -127 : rounded;
-      }
+      for (let at = start; at < end; at++) put(to + at, (rows[at] as number) / value);
     }
   }
+}
+
+/** The scale that puts the element of largest size on 127. */
+function byteScale(rows: Float32Array, start: number, end: number, unit: number): Scale {
+  let largest = 0;
+  for (let at = start; at < end; at++) largest = Math.max(largest, Math.abs(rows[at] as number));
+  return scaleOf(largest / 127, unit);
 }
 
 /** The element of largest size is put on one of these levels; the one with the smallest squared error is taken. */
 const NIBBLE_LEVELS = [-8, -7.5, -7, 7];
 
-function packNibbles(
-  rows: Float32Array,
-  count: number,
-  inSize: number,
-  width: number,
-  unit: number,
-  out: Uint32Array,
-  scales: Uint16Array,
-): void {
-  const groups = width / GROUP;
-  for (let row = 0; row < count; row++) {
-    for (let group = 0; group < groups; group++) {
-      const start = row * inSize + group * GROUP;
-      const end = Math.min(start + GROUP, (row + 1) * inSize);
-      let extreme = 0;
-      for (let at = start; at < end; at++) {
-        if (Math.abs(rows[at] as number) > Math.abs(extreme)) extreme = rows[at] as number;
-      }
-      let best = { bits: 0, value: 0 };
-      let least = Number.POSITIVE_INFINITY;
-      for (const level of NIBBLE_LEVELS) {
-        const scale = scaleOf(extreme / level, unit);
-        if (scale.value === 0) continue;
-        let error = 0;
-        for (let at = start; at < end; at++) {
-          const miss = (rows[at] as number) - nibble((rows[at] as number) / scale.value) * scale.value;
-          error += miss * miss;
-        }
-        if (error < least) {
-          least = error;
-          best = scale;
-        }
-      }
-      scales[row * groups + group] = best.bits;
-      if (best.value === 0) continue;
-      const to = row * width + group * GROUP - start;
-      for (let at = start; at < end; at++) {
-        const place = to + at;
-        const bits = nibble((rows[at] as number) / best.value) & 15;
-        out[place >>> 3] = (out[place >>> 3] as number) | (bits << (4 * (place & 7)));
-      }
+function nibbleScale(rows: Float32Array, start: number, end: number, unit: number): Scale {
+  let extreme = 0;
+  for (let at = start; at < end; at++) {
+    if (Math.abs(rows[at] as number) > Math.abs(extreme)) extreme = rows[at] as number;
+  }
+  let best = { bits: 0, value: 0 };
+  let least = Number.POSITIVE_INFINITY;
+  for (const level of NIBBLE_LEVELS) {
+    const scale = scaleOf(extreme / level, unit);
+    if (scale.value === 0) continue;
+    let error = 0;
+    for (let at = start; at < end; at++) {
+      const miss = (rows[at] as number) - nibble((rows[at] as number) / scale.value) * scale.value;
+      error += miss * miss;
+    }
+    if (error < least) {
+      least = error;
+      best = scale;
     }
   }
+  return best;
 }
 
 /** Nearest whole number in −8 … 7. */

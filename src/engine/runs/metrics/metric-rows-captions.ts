@@ -1,7 +1,4 @@
-import { row } from "./metric.ts";
-
-const SHARE = "share 0–1";
-const DOWN = { better: "down" } as const;
+import { DOWN, row, SHARE } from "./metric.ts";
 
 /** What happens to the data's own captions where they enter a prompt: in loop 2 and in supervised steps. */
 export const CAPTION_ROWS = [

@@ -1,6 +1,4 @@
-import { row } from "./metric.ts";
-
-const DOWN = { better: "down" } as const;
+import { DOWN, row } from "./metric.ts";
 
 /** Losses of supervised runs. */
 export const SUPERVISED_ROWS = [

@@ -5,9 +5,11 @@
 
 import type { StepMetrics } from "../records.ts";
 import type { Metric } from "./metric.ts";
-import { METRIC_ROWS } from "./metric-rows.ts";
+import { STEP_ROWS } from "./metric-rows.ts";
 import { CAPTION_ROWS } from "./metric-rows-captions.ts";
 import { JUDGE_ROWS } from "./metric-rows-judge.ts";
+import { OBJECTIVE_ROWS } from "./metric-rows-objective.ts";
+import { OUTPUT_ROWS } from "./metric-rows-output.ts";
 import { SUPERVISED_ROWS } from "./metric-rows-supervised.ts";
 
 /** A metric under its concrete name. */
@@ -17,7 +19,15 @@ export interface DescribedMetric extends Metric {
   readonly pattern: string;
 }
 
-export const METRICS: readonly Metric[] = [...METRIC_ROWS, ...JUDGE_ROWS, ...SUPERVISED_ROWS, ...CAPTION_ROWS];
+/** In the order in which people look at them. */
+export const METRICS: readonly Metric[] = [
+  ...STEP_ROWS,
+  ...OBJECTIVE_ROWS,
+  ...OUTPUT_ROWS,
+  ...JUDGE_ROWS,
+  ...SUPERVISED_ROWS,
+  ...CAPTION_ROWS,
+];
 
 const MATCHERS = METRICS.map((metric) => ({ metric, expression: matcher(metric.name) }));
 

@@ -30,3 +30,8 @@ export function row(
 ): Metric {
   return { name, meaning, formula, unit, healthy, decimals, ...more };
 }
+
+/** Unit of a share. */
+export const SHARE = "share 0–1";
+export const UP = { better: "up" } as const;
+export const DOWN = { better: "down" } as const;

@@ -8,6 +8,7 @@ import { askModel, stopAsking } from "../../../clients/question.ts";
 import { answerColour, type MaskLayer } from "../../../components/mask/layers.ts";
 import { Button } from "../../../components/ui/button.tsx";
 import { Segmented, Select } from "../../../components/ui/controls.tsx";
+import { FileButton } from "../../../components/ui/file-button.tsx";
 import { addOwnPicture } from "../../../stores/picture-cache.ts";
 import { isActive, useRun } from "../../../stores/run.ts";
 import { useSession } from "../../../stores/session.ts";
@@ -146,7 +147,9 @@ export function TryOut(props: { readonly row: RegionSummary }): ReactNode {
       />
       <div className={`row wrap gap-2 ${styles.line}`}>
         <span className="muted anywhere">{fileName ?? "Picture of this row"}</span>
-        <OwnPicture onFile={(file) => report(own(file))} />
+        <FileButton label="Your picture" accept="image/*" testId="try-picture" onFile={(file) => report(own(file))}>
+          Use your picture…
+        </FileButton>
         {fileName !== null && <Button onClick={back}>Back to the row</Button>}
       </div>
       {task === "ask" && (
@@ -228,27 +231,4 @@ function useBlocker(task: Task, regions: readonly Region[], words: string): stri
   if (task === "segment" && words.trim() === "") return "Enter a phrase to segment";
   if (task === "ask" && words.trim() === "") return "Write a question";
   return null;
-}
-
-function OwnPicture(props: { readonly onFile: (file: File) => void }): ReactNode {
-  const input = useRef<HTMLInputElement>(null);
-  return (
-    <>
-      <Button onClick={() => input.current?.click()}>Use your picture…</Button>
-      <input
-        ref={input}
-        type="file"
-        hidden
-        accept="image/*"
-        aria-label="Your picture"
-        data-testid="try-picture"
-        onChange={(event) => {
-          const file = event.currentTarget.files?.[0];
-          // Emptied, so that the same picture can be chosen again.
-          event.currentTarget.value = "";
-          if (file !== undefined) props.onFile(file);
-        }}
-      />
-    </>
-  );
 }
