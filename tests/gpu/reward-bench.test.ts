@@ -57,6 +57,10 @@ describe("the reward bench", () => {
       // The candidates' greedy mask is one of the three that were played.
       expect(rollouts.map(({ terms }) => iou(terms))).toContain(iou(bounds?.greedy));
     }
+    // Where the caption of the row is likelier, nobody has to decode it.
+    const shares = groups.map(({ rollouts }) => rollouts.map(({ terms }) => terms.find((t) => t.name === "contrast")));
+    expect(shares.map((own) => own.filter((term) => term !== undefined).length)).toEqual([0, 3, 0, 3]);
+    for (const term of shares.flat()) if (term?.value != null) expect(term.value > 0 && term.value <= 1).toBe(true);
     // A row's draws do not hang on which other rows are sampled.
     expect(await bench([3])).toEqual(groups.slice(2));
     expect(memorySnapshot().tensors).toBe(baseline);

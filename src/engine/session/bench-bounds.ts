@@ -1,13 +1,42 @@
-/** What two masks earn that were not sampled: the policy's greedy one and the row's own, each described by the partner. */
+/**
+ * What the bench measures of loop 2 beside the rewards: two masks that were not sampled, the policy's greedy one and the
+ * row's own, and what the partner's likelihood of the row's caption would say of every mask.
+ */
 import { decodeRle, type Rle } from "../data/mask/rle.ts";
+import { captionLikelihoods } from "../policy/caption-likelihood.ts";
 import { disposeFeatures } from "../policy/features.ts";
 import { describePictures } from "../policy/partner.ts";
 import { regionCells } from "../policy/prompts.ts";
-import type { GroupBounds } from "../rewards/bench/bench-group.ts";
+import { type GroupBounds, LIKELIHOOD_TERMS } from "../rewards/bench/bench-group.ts";
 import { rewardPlan } from "../rewards/composer/plan.ts";
+import type { RewardTerm } from "../rewards/term.ts";
 import type { RolloutFacts } from "../rewards/types.ts";
 import type { StepContext } from "../rl/step/context.ts";
 import type { Group } from "../rl/step/group.ts";
+
+/**
+ * For every rollout of a group of loop 2 the likelihood of the row's caption given its mask, and its share among what the
+ * partner says of the group's masks; null for a mask that covers no visual token. None for other loops.
+ */
+export async function likelihoodTerms(
+  context: StepContext,
+  { loop, row, rollouts }: Group,
+): Promise<readonly (readonly RewardTerm[])[]> {
+  if (loop !== 2) return rollouts.map(() => []);
+  const { model, config } = context;
+  const { height, width } = row.rgb;
+  const masks = rollouts.map(({ predictedMask }) =>
+    predictedMask === null ? new Uint8Array(height * width) : decodeRle(predictedMask),
+  );
+  const others = rollouts.flatMap(({ captionPrime }) => captionPrime ?? []);
+  const features = await context.features.get(row.summary.imageId, row.rgb);
+  const asked = { features, masks, height, width };
+  const options = { logitGuard: config.logitGuard, keepTiny: config.smallRegions === "force" };
+  const found = await captionLikelihoods(model, context.partner, asked, row.summary.caption, others, options).finally(
+    () => disposeFeatures(features),
+  );
+  return found.map((one) => LIKELIHOOD_TERMS.map((name) => ({ name, value: one?.[name] ?? null, weight: 0 })));
+}
 
 /**
  * Bounds of a group of loop 2; nothing for a loop whose actions are captions.

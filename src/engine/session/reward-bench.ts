@@ -20,7 +20,7 @@ import type { Group } from "../rl/step/group.ts";
 import { runWeights } from "../rl/step/run-weights.ts";
 import type { LoopId } from "../runs/records.ts";
 import { factsOf } from "../runs/rollout-facts.ts";
-import { groupBounds } from "./bench-bounds.ts";
+import { groupBounds, likelihoodTerms } from "./bench-bounds.ts";
 import { scoredGroup } from "./bench-scores.ts";
 
 export interface BenchInput {
@@ -106,5 +106,7 @@ async function benchGroup(context: StepContext, group: Group): Promise<BenchGrou
     return { id: `${key}-${index}`, facts: factsOf(loop, rollout), completion: rollout.completion };
   });
   const known = { key, batch: "", loop, rowId, imageId, weights, ...(await groupBounds(context, group)) };
-  return scoredGroup({ ...known, rollouts: unscored }, rollouts, config);
+  const measured = await likelihoodTerms(context, group);
+  const scores = rollouts.map(({ reward, terms }, n) => ({ reward, terms: [...terms, ...(measured[n] ?? [])] }));
+  return scoredGroup({ ...known, rollouts: unscored }, scores, config);
 }

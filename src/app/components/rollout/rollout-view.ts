@@ -86,6 +86,8 @@ const TERM_NAMES: Readonly<Record<string, string>> = {
   length: "Length cost",
   repetition: "Repetition cost",
   leak: "Leak cost",
+  likelihood: "Likelihood of the caption",
+  contrast: "Likelihood among captions",
 };
 
 export function termName(name: string): string {

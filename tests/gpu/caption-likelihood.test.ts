@@ -1,0 +1,86 @@
+/** The likelihood of a caption given a mask: what the decoder itself counts, and a choice among captions. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { nodeFolder } from "../../scripts/lib/node-files.ts";
+import { openNodeRows } from "../../scripts/lib/node-rows.ts";
+import type { TrainingRow } from "../../src/engine/data/training-row.ts";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
+import { tf } from "../../src/engine/gpu/tf.ts";
+import { openSa2va, type Sa2vaModel } from "../../src/engine/model/sa2va.ts";
+import { type Weights, weightsView } from "../../src/engine/model/weights/weights.ts";
+import { captionLikelihoods } from "../../src/engine/policy/caption-likelihood.ts";
+import { captionBatch } from "../../src/engine/policy/caption-policy.ts";
+import { generate } from "../../src/engine/policy/decode/generate.ts";
+import { FULL_SAMPLING } from "../../src/engine/policy/decode/sampler.ts";
+import { disposeFeatures, encodeImage, type ImageFeatures } from "../../src/engine/policy/features.ts";
+import { answerRule, captionPrompt, regionCells } from "../../src/engine/policy/prompts.ts";
+import { checkedGpu } from "../support/gpu.ts";
+import { POCKET } from "../support/session.ts";
+
+checkedGpu();
+
+const OPTIONS = { logitGuard: 30, keepTiny: false };
+let model: Sa2vaModel;
+let weights: Weights;
+let row: TrainingRow;
+let features: ImageFeatures;
+
+beforeAll(async () => {
+  model = await openSa2va(await nodeFolder(POCKET), "pocket");
+  weights = weightsView(new Map([...model.frozen, ...model.base]), {}, 0);
+  row = await (await openNodeRows()).rows(0);
+  features = encodeImage(model, row.rgb, 1);
+});
+afterAll(() => {
+  disposeFeatures(features);
+  model.dispose();
+});
+
+const likelihoods = async (masks: readonly Uint8Array[], caption: string, others: readonly string[] = []) => {
+  const { height, width } = row.rgb;
+  return await captionLikelihoods(model, weights, { features, masks, height, width }, caption, others, OPTIONS);
+};
+
+describe("the likelihood of a caption", () => {
+  it("is that of the tokens which the decoder wrote", async () => {
+    const { height, width } = row.rgb;
+    const prompt = captionPrompt(model, features.tiles, regionCells(model, row.mask, height, width, false));
+    const batch = captionBatch(model, weights, features, prompt, 1);
+    const rule = answerRule(model);
+    const [group] = await generate(model, weights, [batch], {
+      maxNewTokens: 16,
+      sampler: { ...FULL_SAMPLING, guard: OPTIONS.logitGuard },
+      greedy: true,
+      key: () => ({ seed: 0, step: 0, loop: 0, row: 0, rollout: 0, position: 0, stream: 0 }),
+      stop: (ids) => rule.reached(ids),
+    });
+    tf.dispose([batch.prefix, batch.tails]);
+    const { ids, logps, ended } = group?.completions[0] ?? { ids: [], logps: [], ended: false };
+    expect(ended).toBe(true);
+    const [own] = await likelihoods([row.mask], rule.answer(ids));
+    expect(own?.likelihood).toBeCloseTo(Math.exp(logps.reduce((sum, logp) => sum + logp, 0) / logps.length), 4);
+    expect(own?.contrast).toBe(1);
+  });
+
+  it("among captions is the share of its probability, each mask on its own", async () => {
+    const left = new Uint8Array(row.mask.length).map((_, at) => Number(at % row.rgb.width < row.rgb.width / 3));
+    const captions = ["a red car", "the small dog"] as const;
+    const masks = [row.mask, left];
+    const both = await likelihoods(masks, captions[0], [captions[1], captions[0]]);
+    const swapped = await likelihoods(masks, captions[1], [captions[0]]);
+    for (const at of [0, 1]) {
+      expect((both[at]?.contrast ?? 0) + (swapped[at]?.contrast ?? 0)).toBeCloseTo(1, 4);
+      expect(both[at]?.contrast).not.toBeCloseTo(1, 6);
+    }
+    expect(both[0]?.likelihood).not.toBeCloseTo(both[1]?.likelihood as number, 6);
+  });
+
+  it("is missing for a mask that covers no visual token, and leaves no tensor", async () => {
+    const before = memorySnapshot().tensors;
+    const empty = new Uint8Array(row.mask.length);
+    const [none, some] = await likelihoods([empty, row.mask], "a red car");
+    expect(none).toBeNull();
+    expect(some?.likelihood).toBeGreaterThan(0);
+    expect(await likelihoods([empty], "a red car")).toEqual([null]);
+    expect(memorySnapshot().tensors).toBe(before);
+  });
+});
