@@ -3,7 +3,8 @@
 import type { Arithmetic } from "../src/engine/gpu/packed/half.ts";
 import { halfPrograms } from "../src/engine/gpu/runtime/custom-kernels.ts";
 import { toTensor } from "../src/engine/gpu/runtime/custom-op.ts";
-import { type GpuProgram, runProgram } from "../src/engine/gpu/runtime/program.ts";
+import type { GpuProgram } from "../src/engine/gpu/runtime/pipelines.ts";
+import { runProgram } from "../src/engine/gpu/runtime/program.ts";
 import type { Clock } from "./turns.ts";
 
 const THREADS = 64;

@@ -1,7 +1,8 @@
 /** What reading costs by itself: the floor under every product that uses each number once, such as those of one row. */
 import { onSoftwareAdapter } from "../../src/engine/gpu/runtime/custom-kernels.ts";
 import { toTensor } from "../../src/engine/gpu/runtime/custom-op.ts";
-import { type GpuProgram, runProgram } from "../../src/engine/gpu/runtime/program.ts";
+import type { GpuProgram } from "../../src/engine/gpu/runtime/pipelines.ts";
+import { runProgram } from "../../src/engine/gpu/runtime/program.ts";
 import type { Tensor } from "../../src/engine/gpu/tf.ts";
 import type { Case } from "./case.ts";
 

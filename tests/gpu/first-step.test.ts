@@ -5,7 +5,8 @@ import { nodePocket } from "../../bench/tool/node-place.ts";
 import { openNodeDevice } from "../../scripts/lib/node-gpu.ts";
 import { precompiledPrograms } from "../../src/engine/gpu/precompile.ts";
 import type { EngineDevice } from "../../src/engine/gpu/runtime/device.ts";
-import { compile, compileAhead, type GpuProgram, runProgram } from "../../src/engine/gpu/runtime/program.ts";
+import { compile, compileAhead, type GpuProgram } from "../../src/engine/gpu/runtime/pipelines.ts";
+import { runProgram } from "../../src/engine/gpu/runtime/program.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import { openGpuAgain, useGpu } from "../support/gpu.ts";
 

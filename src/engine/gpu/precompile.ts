@@ -11,7 +11,8 @@ import { SAMPLE } from "./decode/sample.ts";
 import { slotBlock } from "./decode/slot-block.ts";
 import { usualProducts } from "./matmul/matmul-program.ts";
 import { broadcastLanes, customKernels, onSoftwareAdapter } from "./runtime/custom-kernels.ts";
-import { backendDevice, compileAhead, type GpuProgram } from "./runtime/program.ts";
+import { compileAhead, type GpuProgram } from "./runtime/pipelines.ts";
+import { backendDevice } from "./runtime/program.ts";
 
 /** Slots of a group of eight rollouts. */
 const SLOTS = 8;

@@ -4,7 +4,8 @@
  * a fixed tree, so that both repeat bit for bit.
  */
 import { onSoftwareAdapter } from "./runtime/custom-kernels.ts";
-import { flatGrid, type GpuProgram, type OutputInto, type OutputSpec, runProgram } from "./runtime/program.ts";
+import type { GpuProgram } from "./runtime/pipelines.ts";
+import { flatGrid, type OutputInto, type OutputSpec, runProgram } from "./runtime/program.ts";
 import type { tf } from "./tf.ts";
 
 const GPU_THREADS = 64;

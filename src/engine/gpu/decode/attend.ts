@@ -3,8 +3,8 @@
  * those of new tokens lie in an own cache, [row, head, place, d], written in place by the projections. Oracles:
  * gpu/kernels/norm.ts and attention.ts; tests/gpu/decode.test.ts.
  */
-import { lines } from "../matmul/matmul-code.ts";
-import type { GpuProgram } from "../runtime/program.ts";
+import { lines } from "../matmul/product-form.ts";
+import type { GpuProgram } from "../runtime/pipelines.ts";
 import { type LaneProgram, POINT_LANES } from "./lanes.ts";
 import { SLOT_HEADER } from "./state.ts";
 

@@ -3,7 +3,7 @@
  * belongs to one thread, for barriers are dear there; on a GPU a workgroup shares it and sums in a fixed tree. Both
  * repeat bit for bit.
  */
-import type { GpuProgram } from "../runtime/program.ts";
+import type { GpuProgram } from "../runtime/pipelines.ts";
 
 /** Threads that share a result on a GPU. */
 const SHARED_LANES = 64;

@@ -3,10 +3,10 @@
  * elements of a row unpacked at a time. One dispatch a block of rows.
  * Oracle: gpu/packed/product.ts; tests/gpu/decode-packed.test.ts.
  */
-import { lines } from "../matmul/matmul-code.ts";
+import { lines } from "../matmul/product-form.ts";
 import { hasScales, type WeightStorage } from "../packed/storage.ts";
 import { blockInputs, readUnit, UNIT, UNITS_PER_SCALE, unpackHeader } from "../packed/unpack.ts";
-import type { GpuProgram } from "../runtime/program.ts";
+import type { GpuProgram } from "../runtime/pipelines.ts";
 import { type LaneProgram, POINT_LANES } from "./lanes.ts";
 import { putAll } from "./products.ts";
 import { type SlotBlock, blockInputs as slotInputs } from "./slot-block.ts";

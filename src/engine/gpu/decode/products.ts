@@ -5,8 +5,8 @@
  * input in a fixed order whatever the batch, so a row's result does not depend on its neighbours.
  * Oracle: gpu/kernels/linear.ts; tests/gpu/decode.test.ts.
  */
-import { lines } from "../matmul/matmul-code.ts";
-import type { GpuProgram } from "../runtime/program.ts";
+import { lines } from "../matmul/product-form.ts";
+import type { GpuProgram } from "../runtime/pipelines.ts";
 import { type LaneProgram, POINT_LANES } from "./lanes.ts";
 import { blockInputs, type SlotBlock } from "./slot-block.ts";
 

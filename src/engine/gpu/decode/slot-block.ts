@@ -4,7 +4,7 @@
  * and hands them round, for there a load costs ten times a multiplication. A slot's sums are the same either way.
  */
 
-import { lines } from "../matmul/matmul-code.ts";
+import { lines } from "../matmul/product-form.ts";
 
 /** Slots of a block in the form for GPUs, and where nothing can be handed round. */
 const PLAIN = 4;

@@ -6,7 +6,8 @@
 import type { AdamwNumbers } from "../kernels/optimiser.ts";
 import { pointProgram, type RowProgram, runPoints, runRows } from "../rows-program.ts";
 import { toTensor } from "../runtime/custom-op.ts";
-import { flatGrid, type GpuProgram, runProgram, unwritten } from "../runtime/program.ts";
+import type { GpuProgram } from "../runtime/pipelines.ts";
+import { flatGrid, runProgram, unwritten } from "../runtime/program.ts";
 import { type Tensor, tf } from "../tf.ts";
 import { CHUNK, type FlatLayout, type Segment } from "./layout.ts";
 import type { Flats } from "./moves.ts";

@@ -1,5 +1,7 @@
 /** Sums over the rows of a matrix, the shape of every bias and norm gradient, without transpose or atomics. */
-import { flatGrid, type GpuProgram, release, runProgram } from "../runtime/program.ts";
+
+import type { GpuProgram } from "../runtime/pipelines.ts";
+import { flatGrid, release, runProgram } from "../runtime/program.ts";
 import type { tf } from "../tf.ts";
 
 /** Rows one thread adds up; longer matrices take a second round over the partial sums. */

@@ -7,7 +7,8 @@
  */
 
 import { type RowProgram, runRows } from "../rows-program.ts";
-import { flatGrid, type GpuProgram, type OutputInto, release, runProgram, unwritten } from "../runtime/program.ts";
+import type { GpuProgram } from "../runtime/pipelines.ts";
+import { flatGrid, type OutputInto, release, runProgram, unwritten } from "../runtime/program.ts";
 import type { tf } from "../tf.ts";
 
 /** Entries of a span. */

@@ -11,7 +11,8 @@
 import { pointProgram, runPoints } from "../rows-program.ts";
 import { customKernels, onSoftwareAdapter } from "../runtime/custom-kernels.ts";
 import { defineOp, suits, toTensor } from "../runtime/custom-op.ts";
-import { flatGrid, type GpuProgram, release, runProgram } from "../runtime/program.ts";
+import type { GpuProgram } from "../runtime/pipelines.ts";
+import { flatGrid, release, runProgram } from "../runtime/program.ts";
 import { type Tensor, tf } from "../tf.ts";
 
 /**

@@ -7,130 +7,18 @@
  * good that does many multiplications per load, and best where a subgroup's lanes load the rows of A once and hand them
  * round. Limits: M, N, K up to 2³² elements an operand; sums run over K in order, in f32.
  */
-import type { GpuProgram } from "../runtime/program.ts";
-
-/** How the operands lie in memory decides how they can be loaded. */
-export type Layout =
-  /** Both read along K, four at a time: A [M, K], B [N, K], K a multiple of 4. */
-  | "along-k"
-  /** The same with a second product of that kind added: a linear layer and its low-rank branch. */
-  | "along-k-twice"
-  /** B [K, N] read and the result written four columns at a time, N a multiple of 4; A read one by one at any stride. */
-  | "rows"
-  /** The same with A [M, K] read four at a time along K, a multiple of 4. */
-  | "rows-along-k"
-  /** Everything one by one at any stride. */
-  | "any";
-
-/** Rows of the largest tile. */
-export const MOST_ROWS = 16;
-/**
- * How far beyond a row's own end of K (`upTo`) a product may read: its tile ends with its last row, and K is read in
- * groups of four. What lies there has to be 0.
- */
-export const READ_BEYOND = MOST_ROWS - 1 + 3;
-
-/** The part of a result that a thread keeps in registers, and how its rows of A get there. */
-export interface Tile {
-  readonly rows: number;
-  /**
-   * Lanes of a subgroup that load one row of A each and broadcast it; 0 for none. Needs `wide`. With one row, the lanes
-   * load the steps of one iteration (`unroll`, which may not be more) instead.
-   */
-  readonly broadcast: number;
-}
-
-/**
- * What becomes of the sums: they may begin with a bias and be added to an extra, are written as they are, added to what is
- * there, or written times a factor of their row.
- */
-export type End = "extras" | "alone" | "adding" | "scaled";
-
-/** How the result is shared out. */
-export interface Form extends Tile {
-  readonly layout: Layout;
-  /** Groups of four columns a thread keeps in registers. */
-  readonly groups: number;
-  /** Steps along K of one loop iteration, for what is read one by one. */
-  readonly unroll: number;
-  /** All threads of a workgroup share their rows; otherwise narrow results put several row blocks into a workgroup. */
-  readonly wide: boolean;
-  /** Threads per workgroup; equals `broadcast` where that is used. */
-  readonly lanes: number;
-  /** Writes four columns at a time: N, bias, extra and the result's strides are multiples of 4. Always so where B is read by rows. */
-  readonly vectors: boolean;
-  readonly end: End;
-}
-
-/** Fields of the uniform block, in order. Strides and K count the elements of their buffer: groups of four for vectors. */
-export const PRODUCT_UNIFORMS = [
-  "m",
-  "n",
-  "k",
-  "aRow",
-  "aInner",
-  "aBatch",
-  "aOffset",
-  "aRepeat",
-  "bInner",
-  "bColumn",
-  "bBatch",
-  "bOffset",
-  "bRepeat",
-  /** Batches that share one B. */
-  "bShare",
-  /** Products summed into one result. */
-  "repeats",
-  "outRow",
-  "outBatch",
-  "outOffset",
-  /** Rows and groups of the form: bounds that a compiler does not know, so that it does not unroll the loops that write. */
-  "tileRows",
-  "tileGroups",
-  "hasBias",
-  "hasExtra",
-  /** Row r sees K below (r + reach) where `upTo` is 1 (and `READ_BEYOND`), from (r − reach) on where `onwards` is 1. */
-  "upTo",
-  "onwards",
-  "reach",
-  /** Row r of the result is only wanted up to column r + reach where this is 1. */
-  "triangle",
-] as const;
-
-export function lines(count: number, line: (i: number) => string): string {
-  return Array.from({ length: count }, (_, i) => line(i)).join("\n");
-}
-
-function grid(rows: number, columns: number, cell: (r: number, c: number) => string): string {
-  return lines(rows, (r) => lines(columns, (c) => cell(r, c)));
-}
-
-/** Registers of A: one a row, or one a block of rows that its lanes broadcast. */
-export function loadsOf(form: Tile, load: (index: number) => string): string {
-  const count = form.broadcast > 0 ? Math.ceil(form.rows / form.broadcast) : form.rows;
-  return lines(count, load);
-}
-
-/** The register of a row, in the lane that loaded it or its own. */
-export function rowOf({ broadcast }: Tile, row: number, name = "a"): string {
-  return broadcast > 0
-    ? `subgroupBroadcast(${name}${Math.floor(row / broadcast)}, ${row % broadcast}u)`
-    : `${name}${row}`;
-}
-
-/** `name` becomes the register of row `r`, a variable of a loop over every `step`-th of them. */
-export function pickRow(name: string, rows: number, step: number, register: (row: number) => string): string {
-  const later = Array.from({ length: rows / step - 1 }, (_, i) => step * (i + 1));
-  return `var ${name} = ${register(0)};
-          ${later.map((r) => `${name} = select(${name}, ${register(r)}, r == ${r}u);`).join(" ")}`;
-}
-
-/** Addresses of the rows of A that this thread loads. */
-export function rowAddresses(form: Tile, stride: string, base: string): string {
-  const row = (i: number): string =>
-    form.broadcast > 0 && form.rows > 1 ? `row + ${i * form.broadcast}u + local.x % ${form.broadcast}u` : `row + ${i}u`;
-  return loadsOf(form, (i) => `let pa${i} = ${base} + min(${row(i)}, u.m - 1u) * ${stride};`);
-}
+import type { GpuProgram } from "../runtime/pipelines.ts";
+import {
+  type Form,
+  grid,
+  type Layout,
+  lines,
+  loadsOf,
+  PRODUCT_UNIFORMS,
+  pickRow,
+  rowAddresses,
+  rowOf,
+} from "./product-form.ts";
 
 /** Rows of `a` times rows of `b`, four elements of K at a time; the K range of triangular operands is not for this. */
 function alongK(form: Form, a: string, b: string, end: string, strides: [string, string], factor = ""): string {

@@ -12,18 +12,12 @@
 
 import { LabError } from "../../errors.ts";
 import { broadcastLanes } from "../runtime/custom-kernels.ts";
-import { flatGrid, type GpuProgram, MAX_GROUPS, runProgram } from "../runtime/program.ts";
+import type { GpuProgram } from "../runtime/pipelines.ts";
+import { flatGrid, MAX_GROUPS, runProgram } from "../runtime/program.ts";
 import { countWork, rowRuns } from "../runtime/work-budget.ts";
 import type { tf } from "../tf.ts";
-import {
-  byRows,
-  type End,
-  type Form,
-  type Layout,
-  MOST_ROWS,
-  PRODUCT_UNIFORMS,
-  productProgram,
-} from "./matmul-code.ts";
+import { byRows, productProgram } from "./matmul-code.ts";
+import { type End, type Form, type Layout, MOST_ROWS, PRODUCT_UNIFORMS } from "./product-form.ts";
 
 /** Threads per workgroup without subgroups: the width of llvmpipe's vectors, twice that of SwiftShader's. */
 const LANES = 8;

@@ -1,7 +1,7 @@
 /** Rows of a packed matrix as f32: the embedding, and the oracle of every product. */
 
 import { toTensor } from "../runtime/custom-op.ts";
-import type { GpuProgram } from "../runtime/program.ts";
+import type { GpuProgram } from "../runtime/pipelines.ts";
 import { flatGrid, runProgram, unwritten } from "../runtime/program.ts";
 import { type Tensor, tf } from "../tf.ts";
 import type { PackedMatrix } from "./matrix.ts";

@@ -1,11 +1,11 @@
 /** Products with packed matrices, block by block. */
 
-import { MOST_ROWS, type Tile } from "../matmul/matmul-code.ts";
 import { multiplesOf4 } from "../matmul/matmul-program.ts";
+import { MOST_ROWS, type Tile } from "../matmul/product-form.ts";
 import { broadcastLanes, halfPrograms, onSoftwareAdapter } from "../runtime/custom-kernels.ts";
+import type { GpuProgram } from "../runtime/pipelines.ts";
 import {
   flatGrid,
-  type GpuProgram,
   MAX_GROUPS,
   type OutputInto,
   type Part,

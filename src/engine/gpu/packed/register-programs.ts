@@ -4,8 +4,8 @@
  * gpu/matmul/matmul-code.ts.
  * Sums are f32 whatever the storage.
  */
-import { lines, loadsOf, pickRow, rowAddresses, rowOf, type Tile } from "../matmul/matmul-code.ts";
-import type { GpuProgram } from "../runtime/program.ts";
+import { lines, loadsOf, pickRow, rowAddresses, rowOf, type Tile } from "../matmul/product-form.ts";
+import type { GpuProgram } from "../runtime/pipelines.ts";
 import { hasScales, type WeightStorage } from "./storage.ts";
 import { blockInputs, readUnit, UNITS_PER_SCALE, unpackHeader } from "./unpack.ts";
 

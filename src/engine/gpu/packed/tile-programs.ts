@@ -3,8 +3,8 @@
  * memory, so that every packed element is unpacked once a tile; in f32 or as half.ts says. Few rows (decoding): eight
  * threads share a row of the matrix and read it side by side, because the product then waits for memory.
  */
-import { lines } from "../matmul/matmul-code.ts";
-import type { GpuProgram } from "../runtime/program.ts";
+import { lines } from "../matmul/product-form.ts";
+import type { GpuProgram } from "../runtime/pipelines.ts";
 import { type Arithmetic, HALF_RUN } from "./half.ts";
 import { BACKWARD_UNIFORMS, FORWARD_UNIFORMS } from "./register-programs.ts";
 import { hasScales, type WeightStorage } from "./storage.ts";

@@ -1,5 +1,5 @@
 /** WGSL that turns stored words into eight elements; unpacking needs neither f16 arithmetic nor int32 tensors. */
-import type { BufferType } from "../runtime/program.ts";
+import type { BufferType } from "../runtime/pipelines.ts";
 import { GROUP, hasScales, type WeightStorage } from "./storage.ts";
 
 /** Elements one unit of a row holds: what every program reads at once. */

@@ -7,25 +7,8 @@
  */
 import { LabError } from "../../errors.ts";
 import { tf } from "../tf.ts";
-import { type UniformBlock, UniformPages } from "./uniforms.ts";
-
-export type BufferType = "f32" | "vec4<f32>" | "i32" | "u32" | "vec2<u32>" | "vec4<u32>";
-
-/** A compute shader with read-only inputs, outputs and one uniform block; make one object per distinct code. */
-export interface GpuProgram extends UniformBlock {
-  /** Unique; pipelines are cached under it. */
-  readonly name: string;
-  /** Names and element types of the inputs, in the order they are passed. */
-  readonly inputs: Readonly<Record<string, BufferType>>;
-  readonly outputs: Readonly<Record<string, BufferType>>;
-  readonly workgroup: readonly [number, number];
-  /** WGSL extensions it enables, e.g. "subgroups"; the device must have been made with them. */
-  readonly enable?: readonly string[];
-  /** Functions and workgroup variables; may be empty. */
-  readonly header?: string;
-  /** Body of the entry point; sees `group`, `local`, `groups` (vec3u), `u` and the buffers. */
-  readonly body: string;
-}
+import { compile, type GpuProgram } from "./pipelines.ts";
+import { UniformPages } from "./uniforms.ts";
 
 /** Rows of a tensor as a program sees them: its buffer from a byte on that a binding may begin at. */
 export interface Part {
@@ -70,88 +53,8 @@ interface Backend {
   incRef(id: object): void;
 }
 
-/** A pipeline with the layout its bind groups need. */
-export interface Compiled {
-  readonly pipeline: GPUComputePipeline;
-  readonly layout: GPUBindGroupLayout;
-}
-
-const compiled = new WeakMap<GPUDevice, Map<string, Compiled>>();
-
 function backend(): Backend {
   return tf.backend() as unknown as Backend;
-}
-
-/** The shader text of a program. */
-export function shaderSource(program: GpuProgram): string {
-  const fields = Object.entries(program.uniforms).map(([name, type]) => `${name}: ${type},`);
-  let binding = 1;
-  const buffer = (access: string, name: string, type: BufferType): string =>
-    `@group(0) @binding(${binding++}) var<storage, ${access}> ${name}: array<${type}>;`;
-  return [
-    ...(program.enable ?? []).map((extension) => `enable ${extension};`),
-    `struct Uniforms { ${fields.join(" ")} }`,
-    "@group(0) @binding(0) var<uniform> u: Uniforms;",
-    ...Object.entries(program.inputs).map(([name, type]) => buffer("read", name, type)),
-    ...Object.entries(program.outputs).map(([name, type]) => buffer("read_write", name, type)),
-    program.header ?? "",
-    `@compute @workgroup_size(${program.workgroup.join(", ")})`,
-    "fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) local: vec3u,",
-    "  @builtin(num_workgroups) groups: vec3u) {",
-    program.body,
-    "}",
-  ].join("\n");
-}
-
-function describe(
-  device: GPUDevice,
-  program: GpuProgram,
-): { readonly layout: GPUBindGroupLayout; readonly descriptor: GPUComputePipelineDescriptor } {
-  const kinds: GPUBufferBindingType[] = [
-    "uniform",
-    ...Object.keys(program.inputs).map(() => "read-only-storage" as const),
-    ...Object.keys(program.outputs).map(() => "storage" as const),
-  ];
-  const entries = kinds.map((type, binding) => ({ binding, visibility: GPUShaderStage.COMPUTE, buffer: { type } }));
-  const layout = device.createBindGroupLayout({ label: program.name, entries });
-  const module = device.createShaderModule({ label: program.name, code: shaderSource(program) });
-  const pipelineLayout = device.createPipelineLayout({ bindGroupLayouts: [layout] });
-  return {
-    layout,
-    descriptor: { label: program.name, layout: pipelineLayout, compute: { module, entryPoint: "main" } },
-  };
-}
-
-function compiledOn(device: GPUDevice): Map<string, Compiled> {
-  const cache = compiled.get(device) ?? new Map<string, Compiled>();
-  compiled.set(device, cache);
-  return cache;
-}
-
-/** The pipeline of a program on a device; compiled once. */
-export function compile(device: GPUDevice, program: GpuProgram): Compiled {
-  const cache = compiledOn(device);
-  const known = cache.get(program.name);
-  if (known !== undefined) return known;
-  const { layout, descriptor } = describe(device, program);
-  const made = { pipeline: device.createComputePipeline(descriptor), layout };
-  cache.set(program.name, made);
-  return made;
-}
-
-/**
- * Has programs compiled beside other work, where the driver can; whoever needs one before that compiles as ever. Settles
- * when all are there or given up, and never rejects: what does not compile is reported by the device, at the latest when
- * it is used.
- */
-export async function compileAhead(device: GPUDevice, programs: readonly GpuProgram[]): Promise<void> {
-  const cache = compiledOn(device);
-  const ahead = async (program: GpuProgram): Promise<void> => {
-    const { layout, descriptor } = describe(device, program);
-    const pipeline = await device.createComputePipelineAsync(descriptor);
-    if (!cache.has(program.name)) cache.set(program.name, { pipeline, layout });
-  };
-  await Promise.allSettled(programs.filter(({ name }) => !cache.has(name)).map(ahead));
 }
 
 const pages = new WeakMap<Backend, UniformPages>();

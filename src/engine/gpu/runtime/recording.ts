@@ -3,7 +3,7 @@
  * from run to run. For work outside the op layer, where a bind group per dispatch would be most of the cost.
  */
 
-import { compile, type GpuProgram } from "./program.ts";
+import { compile, type GpuProgram } from "./pipelines.ts";
 import type { RawBuffers } from "./raw-buffers.ts";
 import { UNIFORM_STEP, uniformBytes } from "./uniforms.ts";
 

@@ -6,7 +6,8 @@
 
 import { pointProgram, runPoints } from "../rows-program.ts";
 import { customKernels, onSoftwareAdapter } from "../runtime/custom-kernels.ts";
-import { type GpuProgram, unwritten } from "../runtime/program.ts";
+import type { GpuProgram } from "../runtime/pipelines.ts";
+import { unwritten } from "../runtime/program.ts";
 import { tf } from "../tf.ts";
 import { overrideKernel } from "./override.ts";
 import { stridedCopy } from "./strided-copy.ts";

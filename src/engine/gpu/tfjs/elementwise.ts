@@ -10,7 +10,8 @@
  */
 
 import { customKernels, onSoftwareAdapter } from "../runtime/custom-kernels.ts";
-import { flatGrid, type GpuProgram, runProgram } from "../runtime/program.ts";
+import type { GpuProgram } from "../runtime/pipelines.ts";
+import { flatGrid, runProgram } from "../runtime/program.ts";
 import { tf } from "../tf.ts";
 import { overrideKernel } from "./override.ts";
 import { runLength } from "./vector-points.ts";

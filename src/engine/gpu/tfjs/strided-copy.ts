@@ -7,7 +7,9 @@
  * Layout: result[to(c) + n] = x[from(c) + n · step] over up to four outer axes c and the run n; in groups of four elements
  * where everything is a multiple of four. Numerics: none.
  */
-import { flatGrid, type GpuProgram, type OutputInto, type OutputSpec, runProgram } from "../runtime/program.ts";
+
+import type { GpuProgram } from "../runtime/pipelines.ts";
+import { flatGrid, type OutputInto, type OutputSpec, runProgram } from "../runtime/program.ts";
 import { tf } from "../tf.ts";
 
 /** An axis of what is copied: how many, and the distance of neighbours in source and result. */

@@ -5,7 +5,8 @@
  * elements, compiled only for them; each element is computed by the same instructions either way.
  */
 import { onSoftwareAdapter } from "../runtime/custom-kernels.ts";
-import { flatGrid, type GpuProgram, type OutputSpec, runProgram } from "../runtime/program.ts";
+import type { GpuProgram } from "../runtime/pipelines.ts";
+import { flatGrid, type OutputSpec, runProgram } from "../runtime/program.ts";
 import { tf } from "../tf.ts";
 
 const THREADS = 64;

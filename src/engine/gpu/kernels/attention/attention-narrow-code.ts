@@ -9,8 +9,8 @@
  * lane is a gather, however the addresses lie. Conditions are joined with & and |, for && and || are branches, before
  * which a software adapter puts all registers away. f32, sums in order of the keys or queries, no atomics.
  */
-import { READ_BEYOND } from "../../matmul/matmul-code.ts";
-import type { GpuProgram } from "../../runtime/program.ts";
+import { READ_BEYOND } from "../../matmul/product-form.ts";
+import type { GpuProgram } from "../../runtime/pipelines.ts";
 import { MASK_FIELDS, SCORE } from "./masked-score.ts";
 
 /** Widest head. */

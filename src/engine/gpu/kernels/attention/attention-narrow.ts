@@ -2,7 +2,8 @@
 import { LabError } from "../../../errors.ts";
 import { runRows } from "../../rows-program.ts";
 import { broadcastLanes } from "../../runtime/custom-kernels.ts";
-import { backendDevice, type GpuProgram, release, runProgram, unwritten } from "../../runtime/program.ts";
+import type { GpuProgram } from "../../runtime/pipelines.ts";
+import { backendDevice, release, runProgram, unwritten } from "../../runtime/program.ts";
 import type { tf } from "../../tf.ts";
 import { NARROW, NARROW_BUFFERS, NARROW_UNIFORMS, narrowBackward, narrowForward } from "./attention-narrow-code.ts";
 import { DELTA } from "./attention-rows.ts";

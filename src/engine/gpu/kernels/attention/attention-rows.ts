@@ -6,7 +6,7 @@
  * made again exactly. The softmax leaves the division by the sum to the product that follows, which has far fewer numbers
  * to divide. Equals scale, mask and tf.softmax.
  */
-import { READ_BEYOND } from "../../matmul/matmul-code.ts";
+import { READ_BEYOND } from "../../matmul/product-form.ts";
 import { pointProgram, type RowProgram } from "../../rows-program.ts";
 import { MASK_FIELDS, SCORES } from "./masked-score.ts";
 
