@@ -128,7 +128,19 @@ export function runFolder(store: RunStore, first: RunManifest): RunFolder {
     const lines = (await store.readText(metricsPath)).split("\n");
     // What follows the last line break is empty, or a line cut off by a crash.
     lines.pop();
-    return lines.map((line, n) => parseMetricsLine(line, `${metricsPath} line ${n + 1}`));
+    let before = -1;
+    return lines.map((line, n) => {
+      const place = `${metricsPath} line ${n + 1}`;
+      const row = parseMetricsLine(line, place);
+      const step = row.step as number;
+      if (step <= before) {
+        throw new LabError("bad-input", `${place} is of step ${step}, after one of step ${before}; the file is kept`, {
+          subject: metricsPath,
+        });
+      }
+      before = step;
+      return row;
+    });
   };
   const groupSteps = async (): Promise<number[]> =>
     (await store.list(`${id}/rollouts`)).flatMap(({ path }) => {

@@ -1,5 +1,6 @@
 /** A stored checkpoint: what is read is complete and finite, or nothing is read. */
 import fc from "fast-check";
+import { requireTrainable } from "../../../src/engine/rl/run/usable-checkpoint.ts";
 import { readCheckpoint, writeCheckpoint } from "../../../src/engine/runs/checkpoint/checkpoint.ts";
 import { MARKER } from "../../../src/engine/runs/checkpoint/checkpoint-folder.ts";
 import type { CheckpointState, TensorMap } from "../../../src/engine/runs/checkpoint/checkpoint-state.ts";
@@ -81,6 +82,7 @@ export const checkpoint: Target = {
     const store = memoryStore();
     await intoStore(store, files);
     const read = await readCheckpoint(store, RUN, STEP);
+    requireTrainable(read);
     checkTensors(read.params, "weights");
     if (read.ema !== null) checkTensors(read.ema, "average");
     checkTensors(read.moments.m, "first moment");

@@ -29,9 +29,10 @@ export const zip: Target = {
       check(Buffer.from(entries[path] ?? []).equals(Buffer.from(bytes)), `${path} is not in the zip as it is`);
     }
     const csv = new TextDecoder().decode(entries[`${RUN}/metrics.csv`]).trimEnd().split("\n");
-    const width = csv[0]?.split(",").length;
+    // Commas within quotes are part of a name.
+    const cells = (line: string): number => line.replace(/"(?:[^"]|"")*"/g, "").split(",").length;
     check(
-      csv.every((line) => line.split(",").length === width),
+      csv.every((line) => cells(line) === cells(csv[0] ?? "")),
       "rows of metrics.csv differ in width",
     );
   },

@@ -1,6 +1,6 @@
 /** Checkpoints that were damaged or made up: each is refused by name, and training goes on from the one before. */
 import { describe, expect, it } from "vitest";
-import { requireTrainable, usableCheckpoint } from "../../../src/engine/rl/run/usable-checkpoint.ts";
+import { usableCheckpoint } from "../../../src/engine/rl/run/usable-checkpoint.ts";
 import {
   type CheckpointState,
   readCheckpoint,
@@ -126,28 +126,28 @@ describe("a checkpoint", () => {
     [
       "a NaN in its weights",
       (s) => ({ params: changed(s.params, NAME, (v) => v.fill(Number.NaN, 1, 2)) }),
-      /weights of "mlp1\.1\.weight" that are not finite/,
+      /modules\.safetensors has values of "mlp1\.1\.weight" that are not finite/,
     ],
     [
       "an infinity in its averages",
       (s) => ({ ema: changed(s.ema as TensorMap, NAME, (v) => v.fill(Number.POSITIVE_INFINITY)) }),
-      /averages of .* not finite/,
+      /ema\.safetensors has values of .* not finite/,
     ],
     ["no averages", () => ({ ema: null }), /has no averages of its weights/],
     [
       "averages that lack a tensor",
       (s) => ({ ema: changed(s.ema as TensorMap, NAME, null) }),
-      /(?:has no averages of |ema.safetensors does not fit the trained tensors \()"mlp1/,
+      /ema.safetensors does not fit the trained tensors \("mlp1/,
     ],
     [
       "a moment missing",
       (s) => ({ moments: { ...s.moments, m: changed(s.moments.m, NAME, null) } }),
-      /(?:no first moments of |optimizer.safetensors does not fit the trained tensors \()"mlp1/,
+      /optimizer.safetensors does not fit the trained tensors \("mlp1/,
     ],
     [
       "a NaN in a moment",
       (s) => ({ moments: { ...s.moments, v: changed(s.moments.v, NAME, (v) => v.fill(Number.NaN)) } }),
-      /second moments of .* not finite/,
+      /optimizer\.safetensors has values of .* not finite/,
     ],
     [
       "a negative second moment",
@@ -157,7 +157,6 @@ describe("a checkpoint", () => {
   ])("with %s is not trained on, and the one before is", async (_, damage, said) => {
     const store = await storeWith(4);
     const bad = { ...state(8), ...damage(state(8)) };
-    expect(() => requireTrainable(bad)).toThrow(said);
     await writeCheckpoint(store, RUN, bad);
     const found = await usableCheckpoint(store, RUN);
     expect(found?.step).toBe(4);

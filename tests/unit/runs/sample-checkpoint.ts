@@ -11,13 +11,13 @@ export const SHAPES: readonly (readonly [string, readonly number[]])[] = [
   ["language_model.lm_head.weight", [1, 1]],
 ];
 
-/** Numbers whose bits matter: a NaN with a payload, -0, subnormals, and steps of one bit. */
+/** Numbers whose bits matter: the largest, -0, subnormals, and steps of one bit. */
 export function tensors(seed: number): Map<string, TensorData> {
   return new Map(
     SHAPES.map(([name, shape], n) => {
       const count = shape.reduce((product, side) => product * side, 1);
       const bits = Uint32Array.from({ length: count }, (_, at) => 0x3f800000 + seed * 1000 + n * 100 + at);
-      bits[0] = [0x7fc00123, 0x80000000, 1, 0xff800000, 0x3eaaaaab][n] as number;
+      bits[0] = [0x007fffff, 0x80000000, 1, 0xff7fffff, 0x3eaaaaab][n] as number;
       return [name, { shape, data: new Float32Array(bits.buffer) }];
     }),
   );

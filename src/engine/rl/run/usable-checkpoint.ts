@@ -1,7 +1,7 @@
 /** The newest checkpoint that training can go on from; damaged ones are passed over, and it is said which. */
-import { LabError, shortened } from "../../errors.ts";
+import { LabError, quote, shortened } from "../../errors.ts";
 import { listCheckpoints, readCheckpoint } from "../../runs/checkpoint/checkpoint.ts";
-import type { CheckpointState, TensorMap } from "../../runs/checkpoint/checkpoint-state.ts";
+import type { CheckpointState } from "../../runs/checkpoint/checkpoint-state.ts";
 import type { RunStore } from "../../storage/store.ts";
 
 export interface UsableCheckpoint {
@@ -36,28 +36,15 @@ function sentence(damaged: number, { message }: LabError, step: number): string 
 }
 
 /**
- * Weights, averages and both moments are there for every trained tensor, in its shape and finite.
- * @throws LabError("bad-input") naming the tensor
+ * What a checkpoint needs beyond being whole: an average and moments of every trained tensor, squares that are not negative.
+ * @throws LabError("bad-input") naming what is missing
  */
-export function requireTrainable({ step, params, ema, reference, moments }: CheckpointState): void {
+export function requireTrainable({ step, params, ema, moments }: CheckpointState): void {
   const bad = (why: string): LabError =>
-    new LabError("bad-input", `The checkpoint of step ${step} ${why}; nothing was changed`);
-  if (ema === null) throw bad("has no averages of its weights");
-  const parts: readonly (readonly [what: string, map: TensorMap])[] = [
-    ["weights", params],
-    ["averages", ema],
-    ["first moments", moments.m],
-    ["second moments", moments.v],
-    ...(reference ? [["reference weights", reference] as const] : []),
-  ];
-  for (const [what, map] of parts) {
-    for (const [name, { shape }] of params) {
-      const own = map.get(name);
-      if (own === undefined) throw bad(`has no ${what} of "${name}"`);
-      if (String(own.shape) !== String(shape)) throw bad(`has ${what} of "${name}" in another shape than its weights`);
-      if (!own.data.every(Number.isFinite)) throw bad(`has ${what} of "${name}" that are not finite numbers`);
-      if (map === moments.v && own.data.some((value) => value < 0)) throw bad(`has negative ${what} of "${name}"`);
-    }
-    if (map.size !== params.size) throw bad(`has ${what} of tensors that are not trained`);
+    new LabError("bad-input", `The checkpoint of step ${step} has ${why}; nothing was changed`);
+  if (ema === null) throw bad("no averages of its weights");
+  if (moments.m.size !== params.size || moments.v.size !== params.size) throw bad("no moments of its weights");
+  for (const [name, { data }] of moments.v) {
+    if (data.some((value) => value < 0)) throw bad(`negative second moments of ${quote(name)}`);
   }
 }

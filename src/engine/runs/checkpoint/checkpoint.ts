@@ -14,12 +14,12 @@ import {
   MODULES_FILE,
   toPeftName,
 } from "../../formats/peft-names.ts";
-import { openSafetensors } from "../../formats/safetensors.ts";
 import { writeSafetensors } from "../../formats/safetensors-write.ts";
 import type { RunStore } from "../../storage/store.ts";
 import { exactJson, type Json } from "../numbers-json.ts";
 import { checkpointPath, listCheckpoints, MARKER, removeCheckpoint } from "./checkpoint-folder.ts";
 import type { CheckpointState, TensorMap } from "./checkpoint-state.ts";
+import { readTensors } from "./tensor-files.ts";
 import { formatTrainerState, parseTrainerState } from "./trainer-state.ts";
 
 export { listCheckpoints, pruneCheckpoints } from "./checkpoint-folder.ts";
@@ -79,20 +79,14 @@ async function writeFiles(store: RunStore, runId: string, state: CheckpointState
 
 /**
  * The state as it was given to writeCheckpoint, tensors bit for bit and in their order.
- * @throws LabError("storage") when the step has no complete checkpoint, "bad-input" naming a file that is damaged
+ * @throws LabError("storage") when the step has no complete checkpoint, "bad-input" naming a file that is damaged, lacks a
+ *   trained tensor or holds values that are not finite
  */
 export async function readCheckpoint(store: RunStore, runId: string, step: number): Promise<CheckpointState> {
   const folder = checkpointPath(runId, step);
   await checkFiles(store, runId, step);
   const has = async (name: string): Promise<boolean> => (await store.size(`${folder}/${name}`)) !== null;
-  const tensors = async (name: string): Promise<TensorMap> => {
-    const file = await openSafetensors(await store.open(`${folder}/${name}`));
-    const map = new Map<string, { shape: readonly number[]; data: Float32Array }>();
-    for (const tensor of file.names) {
-      map.set(tensor, { shape: file.info(tensor).shape, data: await file.read(tensor) });
-    }
-    return map;
-  };
+  const tensors = (name: string): Promise<TensorMap> => readTensors(store, `${folder}/${name}`);
 
   const path = `${folder}/${STATE_FILE}`;
   const { order, ...rest } = parseTrainerState(await store.readText(path), path);
@@ -123,11 +117,13 @@ export async function readCheckpoint(store: RunStore, runId: string, step: numbe
     // Before its first update an optimiser has none.
     if (moment.size > 0 || rest.optimiserStep > 0) checkSame(moment, params, `${folder}/${OPTIMIZER_FILE}`);
   }
+  const reference = (await has(REFERENCE_FILE)) ? await tensors(REFERENCE_FILE) : null;
+  if (reference !== null) checkSame(reference, params, `${folder}/${REFERENCE_FILE}`);
   return {
     ...rest,
     params: inOrder(params, order),
     ema: ema === null ? null : inOrder(ema, order),
-    ...((await has(REFERENCE_FILE)) ? { reference: inOrder(await tensors(REFERENCE_FILE), order) } : {}),
+    ...(reference === null ? {} : { reference: inOrder(reference, order) }),
     moments: { m: inOrder(moments.m, order), v: inOrder(moments.v, order) },
   };
 }

@@ -1,11 +1,11 @@
 /** The trained tensors of a checkpoint without its moments: what exports and try-outs need of it. */
 import { LabError } from "../../errors.ts";
 import { ADAPTER_MODEL, isLora, MODULES_FILE, toPeftName } from "../../formats/peft-names.ts";
-import { openSafetensors } from "../../formats/safetensors.ts";
 import type { RunStore } from "../../storage/store.ts";
 import { checkFiles } from "./checkpoint.ts";
 import { checkpointPath, listCheckpoints } from "./checkpoint-folder.ts";
 import type { CheckpointState, TensorData, TensorMap } from "./checkpoint-state.ts";
+import { readTensors } from "./tensor-files.ts";
 import { parseTrainerState } from "./trainer-state.ts";
 
 /** The policy's weights, or the partner's (their moving average). */
@@ -45,10 +45,7 @@ export async function readTrained(
   for (const name of names) {
     const path = `${folder}/${name}`;
     if ((await store.size(path)) === null) continue;
-    const file = await openSafetensors(await store.open(path));
-    for (const tensor of file.names) {
-      held.set(tensor, { shape: file.info(tensor).shape, data: await file.read(tensor) });
-    }
+    for (const [tensor, data] of await readTensors(store, path)) held.set(tensor, data);
   }
   if (side === "ema" && held.size === 0) {
     throw new LabError("bad-input", `Checkpoint ${chosen} of run "${runId}" holds no moving average`, {

@@ -1,0 +1,24 @@
+/** The tensors of a checkpoint's file. */
+import { LabError, quote } from "../../errors.ts";
+import { openSafetensors } from "../../formats/safetensors.ts";
+import type { RunStore } from "../../storage/store.ts";
+import type { TensorData } from "./checkpoint-state.ts";
+
+/**
+ * Every tensor of a safetensors file, in the file's order.
+ * @throws LabError("bad-input") naming the file when it is damaged, and the tensor that has a value that is not finite
+ */
+export async function readTensors(store: RunStore, path: string): Promise<Map<string, TensorData>> {
+  const file = await openSafetensors(await store.open(path));
+  const map = new Map<string, TensorData>();
+  for (const name of file.names) {
+    const data = await file.read(name);
+    if (!data.every(Number.isFinite)) {
+      throw new LabError("bad-input", `${path} has values of ${quote(name)} that are not finite; nothing was changed`, {
+        subject: path,
+      });
+    }
+    map.set(name, { shape: file.info(name).shape, data });
+  }
+  return map;
+}
