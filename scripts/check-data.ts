@@ -1,5 +1,5 @@
 /**
- * npm run check-data -- DIR… [--json]
+ * npm run check-data -- DIR… [--split NAME] [--image COLUMN] [--mask COLUMN] [--text COLUMN] [--json]
  *
  * Looks at folders (or single files) of shards as the page does: which files count, their schema and adapter, the
  * checks, and every row that was left out with its reason. With --json one object per line on stdout, told apart by
@@ -8,23 +8,35 @@
 import { resolve, sep } from "node:path";
 import { checkRegionSet, type DataCheck } from "../src/engine/data/check.ts";
 import { openRegionSet, type RegionSet } from "../src/engine/data/region-set.ts";
+import { rolesText } from "../src/engine/data/set-info.ts";
 import { LabError } from "../src/engine/errors.ts";
-import { parseArguments, runTool, WORDS } from "./lib/arguments.ts";
+import { one, parseArguments, runTool, WORDS } from "./lib/arguments.ts";
 import { nodeFolders } from "./lib/node-files.ts";
 import { decodeImage } from "./lib/node-images.ts";
 
 /** Left-out rows that are printed one by one for people; --json lists all. */
 const SHOWN = 40;
 
+const OPTIONS = {
+  [WORDS]: { takes: "many" },
+  json: { takes: 0 },
+  split: { takes: 1 },
+  image: { takes: 1 },
+  mask: { takes: 1 },
+  text: { takes: 1 },
+} as const;
+
 async function main(): Promise<number> {
-  const parsed = parseArguments(process.argv.slice(2), { [WORDS]: { takes: "many" }, json: { takes: 0 } });
+  const parsed = parseArguments(process.argv.slice(2), OPTIONS);
   const directories = parsed.get(WORDS) ?? [];
   if (directories.length === 0) {
-    throw new LabError("bad-input", "DIR is missing: name a folder with .arrow or .parquet shards");
+    throw new LabError("bad-input", "DIR is missing: name a folder with data");
   }
   const folder = await nodeFolders(directories);
   const start = performance.now();
-  const set = await openRegionSet(folder);
+  const split = one(parsed, "split");
+  const columns = { image: one(parsed, "image"), mask: one(parsed, "mask"), text: one(parsed, "text") };
+  const set = await openRegionSet(folder, split === undefined ? { columns } : { columns, split });
   const seconds = (performance.now() - start) / 1000;
   const names = directories.map((directory) => resolve(directory).split(sep).slice(-2).join("/"));
   const checks = await checkRegionSet(set, decodeImage, () => performance.now(), names);
@@ -67,7 +79,10 @@ function printText(set: RegionSet, checks: readonly DataCheck[], seconds: number
       `  ${(file.bytes / 1e6).toFixed(1)} MB, ${file.rows} rows in ${file.batches} ${file.batches === 1 ? "batch" : "batches"}`,
     );
     if (file.schema !== "") console.log(`  schema   ${file.schema}`);
+    const what = file.reason ?? file.layout?.what ?? "";
+    if (what !== "") console.log(`  is       ${what}`);
     console.log(`  adapter  ${file.adapter === "" ? "none" : file.adapter}`);
+    if (file.roles !== undefined) console.log(`  becomes  ${rolesText(file.roles)}`);
   }
   for (const { name, reason } of set.ignored) console.log(`ignored  ${name}: ${reason}`);
   const pictures = new Set(set.summaries.map((summary) => summary.imageId)).size;

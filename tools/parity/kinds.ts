@@ -39,7 +39,7 @@ const KINDS = {
   meteor: kind("meteor", false, ["meteor"]),
   judge: kind("judge", false, ["judge"]),
   arrow: kind("arrow", false, ["arrow"]),
-  evaluation: kind("evaluation", false, ["evaluation-metrics"]),
+  evaluation: kind("evaluation", false, ["evaluation-metrics", "evaluation-files"]),
 } as const;
 
 function kind(name: string, gpu: boolean, modules: readonly string[]): GoldenKind {

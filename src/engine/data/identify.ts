@@ -1,34 +1,110 @@
 /** Identifies the data set from its columns; names of folders are only compared with the result. */
-import { type Column, itemOf } from "./column-type.ts";
+import { type Column, fieldsOf, itemOf } from "./column-type.ts";
 import { isRle, isTurns } from "./schema.ts";
 
 /** A published data set with these columns, or "other". */
 export interface Layout {
-  readonly family: "gar" | "dam" | "other";
+  readonly family: "gar" | "dam" | "refcoco" | "other";
+  /** Short name, as `gar-relation`; empty for "other". */
+  readonly label: string;
   /** Display text, with the evidence. */
   readonly what: string;
 }
 
+type Find = (name: string) => Column | undefined;
+
+/** Published layouts in the order in which they are tried (docs/spec/evaluation.md#52-telling-them-apart-by-schema-detectcasesjson). */
+const LAYOUTS: readonly (Layout & { readonly fits: (find: Find, columns: readonly Column[]) => boolean })[] = [
+  {
+    family: "dam",
+    label: "dam-arrow",
+    what: "pictures of describe-anything without its annotations.json (columns pickle and __key__)",
+    fits: (find) => has(find, "pickle", "__key__") && !has(find, "0.jpg"),
+  },
+  {
+    family: "dam",
+    label: "dam-sav-arrow",
+    what: "video frames of describe-anything without its annotations.json (columns 0.jpg, pickle and __key__)",
+    fits: (find) => has(find, "pickle", "__key__"),
+  },
+  {
+    family: "gar",
+    label: "gar-fine-grained",
+    what: "Grasp-Any-Region Fine-Grained (conversations beside mask_rle, a struct)",
+    fits: (find) =>
+      isGar(find) && isRunColumn(find("mask_rle")) && itemOf(find("mask_rle")?.type ?? NULL) === undefined,
+  },
+  {
+    family: "gar",
+    label: "gar-relation",
+    what: "Grasp-Any-Region Relation (conversations beside mask_rle, a list)",
+    fits: (find) => isGar(find) && isRunColumn(find("mask_rle")),
+  },
+  {
+    family: "gar",
+    label: "gar-seed",
+    what: "Grasp-Any-Region Seed (conversations without a mask: no loop can use it)",
+    fits: (find, columns) =>
+      isGar(find) && columns.every(({ name, type }) => type.kind === "null" || !/mask|segment/.test(name)),
+  },
+  {
+    family: "dam",
+    label: "dam",
+    what: "describe-anything (a caption beside mask_rle)",
+    fits: (find) => isRunColumn(find("mask_rle")) && has(find, "caption"),
+  },
+  {
+    family: "refcoco",
+    label: "refcoco-lmms",
+    what: "RefCOCO as captions (answer beside a flat segmentation): one polygon only and partitions mixed, not for cIoU",
+    fits: (find) => has(find, "question_id", "answer", "segmentation"),
+  },
+  {
+    family: "refcoco",
+    label: "refcoco-jxu124",
+    what: "RefCOCO with annotations as JSON text (ref_id beside raw_anns): not read, use the refs file",
+    fits: (find) => has(find, "ref_id") && (has(find, "raw_anns") || has(find, "anns")),
+  },
+  {
+    family: "refcoco",
+    label: "refcoco-benchmark",
+    what: "RefCOCO per picture (ref_list beside image_info): not read, use the refs file",
+    fits: (find) => has(find, "ref_list", "image_info"),
+  },
+  {
+    family: "refcoco",
+    label: "refcoco-m",
+    what: "RefCOCO-M (samples of mask and sentences): other masks than RefCOCO",
+    fits: (find) => {
+      const fields = fieldsOf(itemOf(find("samples")?.type ?? NULL)?.type ?? NULL).map(({ name }) => name);
+      // Where the fields of the samples are not known, the columns beside them decide.
+      return has(find, "samples", "image_id", "file_name") && (fields.length === 0 || fields.includes("mask"));
+    },
+  },
+];
+
+const NULL = { kind: "null" } as const;
+
+function has(find: Find, ...names: readonly string[]): boolean {
+  return names.every((name) => find(name) !== undefined);
+}
+
+function isGar(find: Find): boolean {
+  const conversations = find("conversations");
+  return conversations !== undefined && isTurns(conversations.type) && has(find, "image");
+}
+
+function isRunColumn(column: Column | undefined): boolean {
+  return column !== undefined && isRle(column.type);
+}
+
 /** The published data set with these columns. */
 export function layoutOf(columns: readonly Column[]): Layout {
-  const find = (name: string): Column | undefined => columns.find((column) => column.name === name);
-  const [conversations, rle] = [find("conversations"), find("mask_rle")];
-  if (find("pickle") !== undefined && find("__key__") !== undefined) {
-    return {
-      family: "dam",
-      what: "pictures of describe-anything without its annotations.json (columns pickle and __key__)",
-    };
-  }
-  const isMask = rle !== undefined && isRle(rle.type);
-  if (isMask && conversations !== undefined && isTurns(conversations.type) && find("image") !== undefined) {
-    return itemOf(rle.type) === undefined
-      ? { family: "gar", what: "Grasp-Any-Region Fine-Grained (conversations beside mask_rle, a struct)" }
-      : { family: "gar", what: "Grasp-Any-Region Relation (conversations beside mask_rle, a list)" };
-  }
-  if (isMask && find("caption") !== undefined) {
-    return { family: "dam", what: "describe-anything (a caption beside mask_rle)" };
-  }
-  return { family: "other", what: "no known published data set" };
+  const find: Find = (name) => columns.find((column) => column.name === name);
+  const found = LAYOUTS.find(({ fits }) => fits(find, columns));
+  if (found === undefined) return { family: "other", label: "", what: "no known published data set" };
+  const { family, label, what } = found;
+  return { family, label, what };
 }
 
 /** Common names of the data sets. */

@@ -12,7 +12,7 @@ import { passMeter } from "./read-meter.ts";
 import { adaptRow, picturesIn } from "./row.ts";
 import { rowParts } from "./row-parts.ts";
 import type { RegionSample, RegionSummary, SkippedRow } from "./sample.ts";
-import { type Adapter, chooseAdapter, schemaText } from "./schema.ts";
+import { type Adapter, chooseAdapter, schemaText, type WantedColumns } from "./schema.ts";
 import { listShards, nothingFound, readDescription, type ShardPath } from "./shards.ts";
 import { type FindFile, siblingsOf } from "./siblings.ts";
 import type { Table } from "./table.ts";
@@ -55,6 +55,8 @@ export interface RegionSet {
 
 export interface RegionSetOptions {
   readonly signal?: AbortSignal;
+  /** Columns that a person names in place of those that are found. */
+  readonly columns?: WantedColumns;
   /** Split of files that name several, as refs do; their training split otherwise. */
   readonly split?: string;
   /** At most some 200 times and once a file: rows seen of the rows known so far. */
@@ -211,7 +213,7 @@ async function open(
       (await openTable(source as ByteSource, options.signal === undefined ? {} : { signal: options.signal }));
     const { problem, columns, rows, batches } = table;
     if (problem !== undefined) whole(problem);
-    const adapter = chooseAdapter(columns);
+    const adapter = chooseAdapter(columns, options.columns);
     const shown = { ...info, rows, batches, schema: schemaText(columns), layout: layoutOf(columns) };
     if (typeof adapter !== "string") {
       const { image, mask, text } = adapter;

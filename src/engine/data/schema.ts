@@ -34,6 +34,20 @@ const TEXT_NAMES =
   "conversations conversation messages caption captions description descriptions text texts sentence sentences expression expressions answer";
 const CATEGORY_NAMES = "catagory category categories label labels class class_name";
 
+/** What cannot be done without a part. */
+const LOST = {
+  image: "neither loop has anything to look at",
+  mask: "loop 1 has no region, loop 2 no mask to score",
+  text: "loop 2 has no phrase",
+} as const;
+
+/** Columns or parts that a person names, as `objects.mask`, in place of those that are found. */
+export interface WantedColumns {
+  readonly image?: string | undefined;
+  readonly mask?: string | undefined;
+  readonly text?: string | undefined;
+}
+
 /** Structs are searched for parts this deep. */
 const MAX_DEPTH = 4;
 
@@ -41,27 +55,37 @@ const MAX_DEPTH = 4;
  * The adapter of a schema, or a sentence that says which part is missing and which columns there are. Metadata and
  * folder names play no part: both can be missing or wrong.
  */
-export function chooseAdapter(columns: readonly Column[]): Adapter | string {
+export function chooseAdapter(columns: readonly Column[], wanted: WantedColumns = {}): Adapter | string {
   const parts = partsOf(columns);
+  const named = (name: string | undefined): Part | undefined => parts.find(({ role }) => role.name === name);
+  const unknown = Object.values(wanted).find((name) => name !== undefined && named(name) === undefined);
+  if (unknown !== undefined) return `no column ${unknown}; columns found: ${shortened(schemaText(columns), 120)}`;
   const mask =
+    named(wanted.mask) ??
     find(parts, MASK_NAMES, isMask) ??
     parts.find(({ name, type }) => LIKE_MASK.test(name) && isMask(type)) ??
     find(parts, MASK_PICTURE_NAMES, (type) => isPictureStruct(itemType(type))) ??
     parts.find(({ type }) => isRle(type));
   const others = parts.filter(({ role }) => mask === undefined || !inside(role, mask.role));
   const image =
-    find(others, IMAGE_NAMES, isPictures) ?? others.find(({ type }) => fieldNames(itemType(type)).includes("bytes"));
+    named(wanted.image) ??
+    find(others, IMAGE_NAMES, isPictures) ??
+    others.find(({ type }) => fieldNames(itemType(type)).includes("bytes"));
   // A text that stands beside the mask, in the same struct, speaks of it; one at the top may not.
   const beside = others.filter(({ role }) => mask !== undefined && isBeside(role, mask.role));
   const text =
-    find(beside, TEXT_NAMES, isTexts) ?? find(others, TEXT_NAMES, isTexts) ?? others.find(({ type }) => isTurns(type));
+    named(wanted.text) ??
+    find(beside, TEXT_NAMES, isTexts) ??
+    find(others, TEXT_NAMES, isTexts) ??
+    others.find(({ type }) => isTurns(type));
   const missing = [
     image === undefined ? "a picture (image, jpg)" : undefined,
     mask === undefined ? "a mask (mask_rle, mask, segmentation)" : undefined,
     text === undefined ? "a text (caption, conversations, messages)" : undefined,
   ].filter((part) => part !== undefined);
   if (image === undefined || mask === undefined || text === undefined) {
-    return `no column for ${missing.join(" and none for ")}; columns found: ${shortened(schemaText(columns), 120)}`;
+    const lost = image === undefined ? LOST.image : mask === undefined ? LOST.mask : LOST.text;
+    return `no column for ${missing.join(" and none for ")}: ${lost}; columns found: ${shortened(schemaText(columns), 90)}`;
   }
   const taken = [image, mask, text].map(({ role }) => role);
   const free = others.filter(({ role }) => !taken.some((other) => inside(role, other)));

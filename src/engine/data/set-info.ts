@@ -1,5 +1,5 @@
 import type { DataCheck } from "./check.ts";
-import type { RegionSet } from "./region-set.ts";
+import type { RegionSet, ShardInfo } from "./region-set.ts";
 import type { SkippedRow } from "./sample.ts";
 
 /** What a person is shown about an opened data set. */
@@ -15,6 +15,10 @@ export interface SetInfo {
     readonly kept: number;
     readonly adapter: string;
     readonly schema: string;
+    /** What the file is, with the signs that it is. */
+    readonly what: string;
+    /** Which column is the picture, the mask and the text; empty when the file could not be used. */
+    readonly becomes: string;
   }[];
   readonly ignored: readonly string[];
   /** Labels with their counts, most frequent first, equal ones by name. */
@@ -46,9 +50,16 @@ export function describeSet(set: RegionSet, name: string, checks: readonly DataC
       kept: kept.get(file.name)?.size ?? 0,
       adapter: file.adapter,
       schema: file.schema,
+      what: file.reason ?? file.layout?.what ?? "",
+      becomes: rolesText(file.roles),
     })),
     ignored: set.ignored.map((file) => file.name),
     categories: [...categories].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1)),
     checks,
   };
+}
+
+/** Which column becomes what, in words. */
+export function rolesText(roles: ShardInfo["roles"]): string {
+  return roles === undefined ? "" : `picture: ${roles.image}, mask: ${roles.mask}, text: ${roles.text}`;
 }

@@ -8,7 +8,7 @@ const info = (shards: readonly string[], categories: readonly string[]): SetInfo
   rows: 1,
   images: 1,
   skipped: [],
-  files: shards.map((path) => ({ path, bytes: 1, rows: 1, kept: 1, adapter: "a", schema: "" })),
+  files: shards.map((path) => ({ path, bytes: 1, rows: 1, kept: 1, adapter: "a", schema: "", what: "", becomes: "" })),
   ignored: [],
   categories: categories.map((name) => [name, 1] as const),
   checks: [],

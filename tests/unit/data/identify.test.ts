@@ -7,6 +7,7 @@ import { checkRegionSet } from "../../../src/engine/data/check.ts";
 import type { Column, ColumnType } from "../../../src/engine/data/column-type.ts";
 import { identify, type Layout, layoutOf } from "../../../src/engine/data/identify.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
+import { chooseAdapter } from "../../../src/engine/data/schema.ts";
 
 const text: ColumnType = { kind: "text", layout: "small" };
 const column = (name: string, type: ColumnType = text): Column => ({ name, type, nullable: true });
@@ -22,6 +23,7 @@ const DAM = layoutOf([image, column("mask_rle", rle), column("caption")]);
 test("the columns decide what rows are, with the sign that tells it", () => {
   expect(GAR).toEqual({
     family: "gar",
+    label: "gar-fine-grained",
     what: "Grasp-Any-Region Fine-Grained (conversations beside mask_rle, a struct)",
   });
   expect(layoutOf([image, column("mask_rle", list(rle)), turns]).what).toContain("Relation");
@@ -40,7 +42,7 @@ test.each<[readonly Layout[], string, boolean]>([
   [[DAM], "describe_anything", false],
   [[DAM], "Grasp-Any-Region-Dataset", true],
   [[GAR, DAM], "describe-anything", false],
-  [[{ family: "other", what: "x" }], "DAM", true],
+  [[{ family: "other", label: "", what: "x" }], "DAM", true],
   [[], "describe-anything", false],
 ])("%j under the name %s", (layouts, name, conflict) => {
   expect(identify(layouts, [name]).conflict !== undefined).toBe(conflict);
@@ -55,4 +57,18 @@ test("the demo shards go by what they say of themselves, not by a data set whose
   expect(named?.detail).toContain(
     'described as "Scenes of drawings with region captions from vague to discriminating."',
   );
+});
+
+test("a person names the columns in place of those that are found", () => {
+  const columns = [image, column("mask_rle", rle), column("caption"), column("alt_text")];
+  const found = chooseAdapter(columns);
+  expect(typeof found === "string" ? found : found.text.name).toBe("caption");
+  const corrected = chooseAdapter(columns, { text: "alt_text" });
+  expect(typeof corrected === "string" ? corrected : corrected.text.name).toBe("alt_text");
+  expect(chooseAdapter(columns, { text: "words" })).toMatch(/^no column words; columns found: image/);
+});
+
+test("what is missing is said with the loops that need it", () => {
+  expect(chooseAdapter([image, column("caption")])).toContain("loop 1 has no region, loop 2 no mask to score");
+  expect(chooseAdapter([image, column("mask_rle", rle)])).toContain("loop 2 has no phrase");
 });

@@ -11,6 +11,7 @@ const MARKS = [
   "caption/cider.json",
   "caption/ptb.json",
   "caption/region_clean.json",
+  "detect/cases.json",
   "dlc/scores.json",
   "gcg/parse.json",
   "gcg/predictions.json",
@@ -20,6 +21,7 @@ const MARKS = [
   "refer/pickles.json",
   "semantic/siou.json",
   "stats/cluster.json",
+  "tar/dam-00000000.tar",
 ];
 
 /** Whether a folder is the evaluation golden set or one of its parts. */

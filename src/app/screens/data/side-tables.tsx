@@ -70,6 +70,8 @@ function ShardRow(props: { readonly file: SetInfo["files"][number] }): ReactNode
       </tr>
       <tr className={styles.schema}>
         <td colSpan={5}>
+          {file.what !== "" && <p>{file.what}</p>}
+          {file.becomes !== "" && <p>{file.becomes}</p>}
           <code>{file.schema}</code>
         </td>
       </tr>

@@ -1,0 +1,146 @@
+/** Files of the evaluation golden set: pickles, refs as rows, tar shards, and what data sets are told apart by. */
+import { sha256Hex } from "../../../src/engine/bytes/hash.ts";
+import { isRecord } from "../../../src/engine/bytes/json.ts";
+import { memorySource } from "../../../src/engine/bytes/memory.ts";
+import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
+import { tarEntries } from "../../../src/engine/data/archive/tar.ts";
+import { layoutOf } from "../../../src/engine/data/identify.ts";
+import { mergeRles, parseRle, rleArea, rleFromPolygons } from "../../../src/engine/data/mask/rle.ts";
+import { recogniseRecords } from "../../../src/engine/data/readers/all.ts";
+import { openCoco } from "../../../src/engine/data/readers/coco-file.ts";
+import { signOf } from "../../../src/engine/data/readers/reader.ts";
+import { readPickle } from "../../../src/engine/data/records/pickle.ts";
+import { openRecords } from "../../../src/engine/data/records/records.ts";
+import { sa2vaTarget } from "../../../src/engine/eval/benchmarks/sa2va-target.ts";
+import { CaseCheck } from "../case-check.ts";
+import type { ParityRow } from "../row.ts";
+import { parseColumns } from "./column-text.ts";
+import { goldenFile, goldenJson, type Json, object, objects, text } from "./golden.ts";
+
+const TOLERANCE = 1e-9;
+
+/** Reads the files that are there; one row per file, sentence or case. */
+export async function* evaluationFilesParity(folder: ByteFolder): AsyncGenerator<ParityRow> {
+  yield* pickleRows(folder);
+  yield* refRows(folder);
+  yield* tarRows(folder);
+  yield* detectRows(folder);
+}
+
+async function* pickleRows(folder: ByteFolder): AsyncGenerator<ParityRow> {
+  const json = await goldenJson(folder, "refer/pickles.json");
+  for (const [name, value] of Object.entries(object(json?.files))) {
+    const wanted = object(value);
+    const bytes = await bytesOf(folder, `refer/${name}`);
+    const check = new CaseCheck(`refer/${name}`, TOLERANCE);
+    if (bytes === undefined) yield check.failed("the file is not there");
+    else if (wanted.result === "refuse") {
+      yield check.run(() => {
+        let refused = false;
+        try {
+          readPickle(bytes, name);
+        } catch {
+          refused = true;
+        }
+        check.equal("refused", true, refused);
+      });
+    } else {
+      const expected = wanted.value === "refs" ? json?.refs : wanted.value;
+      yield check.run(() => check.equal("value", plain(expected), plain(readPickle(bytes, name))));
+    }
+  }
+}
+
+/** A value with sorted keys, big integers and tuples in the notation of the file. */
+function plain(value: unknown): unknown {
+  if (typeof value === "bigint") return { $bigint: String(value) };
+  if (Array.isArray(value)) return value.map(plain);
+  if (!isRecord(value)) return value;
+  if (Array.isArray(value.$tuple)) return value.$tuple.map(plain);
+  const entries = Object.entries(value).map(([key, inner]) => [key, plain(inner)] as const);
+  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+async function* refRows(folder: ByteFolder): AsyncGenerator<ParityRow> {
+  const [rows, source] = [await goldenJson(folder, "refer/rows.json"), goldenFile(folder, "refer/instances.json")];
+  const records = source === undefined ? undefined : await openRecords(source);
+  if (rows === undefined || records === undefined) return;
+  const coco = await openCoco(records);
+  for (const [split, images] of Object.entries(object(rows.splits))) {
+    for (const image of objects(images)) {
+      const { height, width } = coco.images.get(String(image.imageId)) ?? { height: 0, width: 0 };
+      for (const item of objects(image.items)) {
+        const place = coco.byId.get(String(item.annId)) ?? -1;
+        const { segmentation } = await coco.annotation(place);
+        const check = new CaseCheck(`refer/rows.json ${split} ${JSON.stringify(item.sent)}`, TOLERANCE);
+        yield check.run(() => {
+          const parts = (Array.isArray(segmentation) ? (segmentation as unknown[]) : []).map((part) =>
+            Array.isArray(part) ? rleFromPolygons([part as number[]], height, width) : parseRle(part),
+          );
+          const union = parts.length === 0 ? undefined : mergeRles(parts, "union");
+          check.equal("area", item.unionArea, union === undefined ? 0 : rleArea(union));
+          if (union !== undefined) check.equal("mask", plain(item.union), plain(union));
+          check.equal("area as Sa2VA counts", item.sa2vaArea, rleArea(sa2vaTarget(parts, height, width)));
+          const wanted = parseRle(item.sa2vaTarget);
+          check.equal("mask as Sa2VA counts", plain(wanted), plain(sa2vaTarget(parts, height, width)));
+        });
+      }
+    }
+  }
+}
+
+async function* tarRows(folder: ByteFolder): AsyncGenerator<ParityRow> {
+  if (goldenFile(folder, "tar/dam-00000000.tar") === undefined) return;
+  for (const [name, value] of Object.entries((await goldenJson(folder, "tar/expected.json")) ?? {})) {
+    const wanted = object(value);
+    const bytes = await bytesOf(folder, `tar/${name}`);
+    const check = new CaseCheck(`tar/${name}`, TOLERANCE);
+    if (bytes === undefined) {
+      yield check.failed("the file is not there");
+      continue;
+    }
+    const found: object[] = [];
+    let refused = false;
+    try {
+      for (const entry of await tarEntries(memorySource(name, bytes))) {
+        const { offset, size, type } = entry;
+        const sha256 = type === "file" ? await sha256Hex(bytes.slice(offset, offset + size)) : null;
+        found.push({ ...entry, sha256 });
+      }
+    } catch {
+      refused = true;
+    }
+    yield check.run(() => {
+      check.equal("refused", wanted.error !== null, refused);
+      if (!refused) check.equal("members", plain(wanted.members), plain(found));
+    });
+  }
+}
+
+async function* detectRows(folder: ByteFolder): AsyncGenerator<ParityRow> {
+  const json =
+    goldenFile(folder, "detect/cases.json") === undefined ? {} : await goldenJson(folder, "detect/cases.json");
+  for (const item of objects(json?.cases)) {
+    if (item.columns === undefined && item.json === undefined) continue;
+    const check = new CaseCheck(`detect/cases.json ${text(item.name)}`, TOLERANCE);
+    const label = isRecord(item.columns) ? layoutOf(parseColumns(item.columns)).label : await labelOf(item);
+    yield check.run(() =>
+      check.equal("label", SAME[String(item.expected)] ?? item.expected, label === "" ? null : label),
+    );
+  }
+}
+
+/** Two labels of the set that one reader covers here. */
+const SAME: Readonly<Record<string, string>> = { "osprey-conversation": "osprey", "osprey-description": "osprey" };
+
+async function labelOf(item: Json): Promise<string> {
+  const bytes = new TextEncoder().encode(JSON.stringify(item.json));
+  const records = await openRecords(memorySource("case.json", bytes));
+  if (records === undefined) return "";
+  return recogniseRecords(await signOf(records))?.reader.label ?? "";
+}
+
+async function bytesOf(folder: ByteFolder, path: string): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  const source = goldenFile(folder, path);
+  return source === undefined ? undefined : source.read(0, source.size);
+}
