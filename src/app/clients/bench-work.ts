@@ -9,6 +9,7 @@ import { composeGroup } from "../../engine/rewards/composer/compose-group.ts";
 import { type RewardPlan, rewardPlan } from "../../engine/rewards/composer/plan.ts";
 import type { RewardTerm } from "../../engine/rewards/term.ts";
 import type { RewardScorer } from "../../engine/rewards/types.ts";
+import { perLoop } from "../../engine/rl/loops/abouts.ts";
 import type { LoopId } from "../../engine/runs/records.ts";
 import { scoredGroup, withAdvantages } from "../../engine/session/bench-scores.ts";
 import { type BenchState, benchStore, isOutdated } from "../stores/bench.ts";
@@ -145,8 +146,7 @@ async function scoreAll(
 
 /** Terms without a call to the judge; how they are weighed is said afterwards. */
 function withoutJudge(plan: RewardPlan): RewardPlan {
-  const { 1: first, 2: second } = plan.weights;
-  return { ...plan, weights: { 1: { ...first, judge: 0 }, 2: { ...second, judge: 0 } } };
+  return { ...plan, weights: perLoop((loop) => ({ ...plan.weights[loop], judge: 0 })) };
 }
 
 /** Terms of these names that a group has already: they are not computed from the facts. */

@@ -1,10 +1,17 @@
 /** Values derived from several settings. */
-import { LOOP_IDS, type LoopId } from "../rl/loops/abouts.ts";
+import { aboutLoop, LOOP_IDS, type LoopId } from "../rl/loops/abouts.ts";
 import type { LabConfig } from "./table.ts";
 
 /** The loops that train, in order. */
-export function activeLoops({ loops }: Pick<LabConfig, "loops">): readonly LoopId[] {
-  return LOOP_IDS.filter((id) => loops === "both" || loops === String(id));
+export function activeLoops(config: Pick<LabConfig, "loops" | `loop${LoopId}Weight`>): readonly LoopId[] {
+  const { loops } = config;
+  if (loops !== "both") return LOOP_IDS.filter((id) => loops === String(id));
+  return LOOP_IDS.filter((id) => aboutLoop(id).optional !== true || config[`loop${id}Weight`] > 0);
+}
+
+/** Whether a loop that trains samples texts, or masks. */
+export function samples(config: Parameters<typeof activeLoops>[0], what: "text" | "mask"): boolean {
+  return activeLoops(config).some((id) => aboutLoop(id).samples === what);
 }
 
 /** Whether a reference pass is needed: KL has a weight, or the ratio is taken against the reference. */

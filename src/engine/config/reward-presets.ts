@@ -1,4 +1,5 @@
 /** Named reward matrices: those of the design notes, and one for sparse rewards. */
+import { REWARD_WEIGHTS } from "./groups/reward-weights.ts";
 import type { LabConfig } from "./table.ts";
 
 export interface RewardPreset {
@@ -8,28 +9,10 @@ export interface RewardPreset {
   readonly values: Partial<LabConfig>;
 }
 
-const NOTHING = {
-  loop1Iou: 0,
-  loop1Meteor: 0,
-  loop1Judge: 0,
-  loop1Confidence: 0,
-  loop1Box: 0,
-  loop1Centre: 0,
-  loop1User: 0,
-  loop1LengthCost: 0,
-  loop1RepetitionCost: 0,
-  loop1LeakCost: 0,
-  loop2Iou: 0,
-  loop2Meteor: 0,
-  loop2Judge: 0,
-  loop2Confidence: 0,
-  loop2Box: 0,
-  loop2Centre: 0,
-  loop2User: 0,
-  loop2LengthCost: 0,
-  loop2RepetitionCost: 0,
-  loop2LeakCost: 0,
-} as const satisfies Partial<LabConfig>;
+const NOTHING = Object.fromEntries(Object.keys(REWARD_WEIGHTS).map((key) => [key, 0])) as Record<
+  keyof typeof REWARD_WEIGHTS,
+  number
+>;
 
 export const REWARD_PRESETS: readonly RewardPreset[] = [
   {

@@ -1,5 +1,6 @@
 import { isRecord, parseJson } from "../bytes/json.ts";
 import { dropUnseen } from "../errors.ts";
+import type { QuestionAnswer } from "./sample.ts";
 
 /** One turn of a conversation; other roles are dropped. */
 export interface Turn {
@@ -77,6 +78,8 @@ function partsText(value: unknown): string | undefined {
 /** Caption of each mask of a row; undefined for masks without one. */
 export interface RowCaptions {
   readonly captions: readonly (string | undefined)[];
+  /** Questions about each mask; absent where a text has tags or no questions. */
+  readonly questions?: readonly (readonly QuestionAnswer[])[];
   /** A sentence when the whole row is unusable. */
   readonly fatal?: string;
   /** A sentence when the numbers of masks and answers differ. */
@@ -115,11 +118,25 @@ export function captionsOf(stored: readonly Turn[], masks: number): RowCaptions 
     };
   }
   const captions = Array.from({ length: masks }, (_, at) => answers[at]);
-  if (masks === answers.length || masks === 1) return { captions };
+  const asked = questionsOf(turns);
+  const questions = asked.length === 0 ? {} : { questions: masks === 1 ? [asked] : asked.map((own) => [own]) };
+  if (masks === 1) return { captions, ...questions };
+  // A question without an answer would move every pair behind it.
+  if (masks === answers.length) return { captions, ...(asked.length === masks ? questions : {}) };
   return {
     captions,
     remark: `the row has ${count(masks, "mask")} and ${count(answers.length, "answer")}; only pairs are used`,
   };
+}
+
+/** Questions that are followed by an answer, in order. */
+function questionsOf(turns: readonly Turn[]): QuestionAnswer[] {
+  return turns.flatMap(({ role, value }, at) => {
+    const before = turns[at - 1];
+    if (role !== "gpt" || before?.role !== "human") return [];
+    const [question, answer] = [before.value.replace("<image>", "").trim(), value.trim()];
+    return question === "" || answer === "" ? [] : [{ question, answer }];
+  });
 }
 
 /** Undefined if the captions exceed MAX_CAPTIONS in total. */

@@ -163,7 +163,7 @@ export async function openRegionSet(dropped: ByteFolder, options: RegionSetOptio
       const adapted = read.value;
       for (const { column, reason } of adapted.skipped) skipped.push({ file: name, row, column, reason });
       for (const region of adapted.regions) {
-        const { mask, caption, category, picture, pictureIndex } = region;
+        const { mask, caption, questions, category, picture, pictureIndex } = region;
         const { width, height, imageId } = picture;
         const summary: RegionSummary = {
           index: summaries.length,
@@ -174,6 +174,7 @@ export async function openRegionSet(dropped: ByteFolder, options: RegionSetOptio
           width,
           height,
           caption,
+          ...(questions === undefined ? {} : { questions }),
           category,
           maskShare: region.area / (width * height),
           mask,

@@ -6,6 +6,7 @@ import { type MaskContext, readMask } from "./mask/mask-read.ts";
 import { type Rle, rleArea } from "./mask/rle.ts";
 import type { ReadMeter } from "./read-meter.ts";
 import { readLabels, rowCaptions, rowParts } from "./row-parts.ts";
+import type { QuestionAnswer } from "./sample.ts";
 import type { Adapter, Role } from "./schema.ts";
 import type { FindFile } from "./siblings.ts";
 import type { Table } from "./table.ts";
@@ -19,6 +20,8 @@ export interface RowRegion {
   readonly region: number;
   readonly mask: Rle;
   readonly caption: string;
+  /** Questions about the region; absent where the row has none. */
+  readonly questions?: readonly QuestionAnswer[];
   /** Labels of the region; all of the row's where which of several masks a label means is not recorded. */
   readonly category: readonly string[];
   /** Foreground pixels. */
@@ -125,7 +128,8 @@ export async function adaptRow(
       if (regions.some((one) => one.pictureIndex === found.pictureIndex && one.picture.width !== found.picture.width)) {
         throw new LabError("bad-input", "the masks of the row have different sizes");
       }
-      regions.push({ region, caption, category: own, area, ...found });
+      const questions = texts.questions?.[region] ?? [];
+      regions.push({ region, caption, ...(questions.length > 0 ? { questions } : {}), category: own, area, ...found });
     });
   }
   return { regions, skipped, masks };

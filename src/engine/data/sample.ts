@@ -27,6 +27,12 @@ export interface EncodedImage {
   readonly orientation: number;
 }
 
+/** A question of a row's conversation about its region, and the answer in the data. */
+export interface QuestionAnswer {
+  readonly question: string;
+  readonly answer: string;
+}
+
 /** What an index knows of a row without reading its picture's bytes again. */
 export interface RegionSummary {
   readonly index: number;
@@ -37,6 +43,8 @@ export interface RegionSummary {
   readonly width: number;
   readonly height: number;
   readonly caption: string;
+  /** Questions about the region with their answers; absent where the row has none. */
+  readonly questions?: readonly QuestionAnswer[];
   readonly category: readonly string[];
   /** Set pixels / image pixels, 0..1. */
   readonly maskShare: number;

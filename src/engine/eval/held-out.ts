@@ -19,12 +19,20 @@ import { maskPolicyOf } from "../policy/mask/mask-policies.ts";
 import type { MaskActions, MaskDraws } from "../policy/mask/mask-policy.ts";
 import { describePictures, findInPictures } from "../policy/partner.ts";
 import { type PhraseOutput, phraseOutputs } from "../policy/phrase-output.ts";
-import { answerRule, captionPrompt, countCells, type RegionCells, regionCells } from "../policy/prompts.ts";
+import {
+  answerRule,
+  type CaptionPrompt,
+  captionPrompt,
+  countCells,
+  type RegionCells,
+  regionCells,
+} from "../policy/prompts.ts";
 import type { RewardScorer } from "../rewards/types.ts";
+import { LOOP_IDS, type LoopId } from "../rl/loops/abouts.ts";
 import type { RowPart, RowScores } from "../runs/evaluations.ts";
 import type { RunRows } from "../runs/run-rows.ts";
-import { type Answers, rowScores, type Said } from "./row-scores.ts";
-import { type RunReward, runReward } from "./run-reward.ts";
+import { type Answers, type LoopFactsById, rowScores, type Said } from "./row-scores.ts";
+import { type LoopFacts, type RunReward, runReward } from "./run-reward.ts";
 
 export interface EvalDeps {
   readonly model: Sa2vaModel;
@@ -35,7 +43,12 @@ export interface EvalDeps {
   readonly scorer: RewardScorer;
   readonly rows: RowSource;
   readonly signal: AbortSignal;
+  /** Loops that train beside the two whose scores every evaluation has. */
+  readonly others: Readonly<Partial<Record<LoopId, EvaluateLoop>>>;
 }
+
+/** Samples rows of the evaluation; of a row that the loop cannot sample nothing. */
+export type EvaluateLoop = (deps: EvalDeps, rows: readonly EvalRow[]) => Promise<readonly (LoopFacts | undefined)[]>;
 
 /** Sampled captions per row, and sampled masks where the mask policy draws them. */
 export const EVAL_DRAWS = 4;
@@ -48,7 +61,7 @@ const EVAL_SEED = 20_260_101;
 const MOST_AT_ONCE = 8;
 
 /** A row with what the policy and the partner work on. */
-interface Asked {
+export interface EvalRow {
   readonly index: number;
   readonly part: RowPart;
   readonly row: TrainingRow;
@@ -76,7 +89,7 @@ export async function evaluateRows(
   ];
   const scores: RowScores[] = [];
   for (let from = 0; from < places.length; from += most) {
-    const asked: Asked[] = [];
+    const asked: EvalRow[] = [];
     try {
       for (const { index, part } of places.slice(from, from + most)) {
         const row = await deps.rows(index);
@@ -94,7 +107,7 @@ export async function evaluateRows(
   return scores;
 }
 
-async function scoreTogether(deps: EvalDeps, own: RunReward, asked: readonly Asked[]): Promise<RowScores[]> {
+async function scoreTogether(deps: EvalDeps, own: RunReward, asked: readonly EvalRow[]): Promise<RowScores[]> {
   const { model, config } = deps;
   const sizes = asked.map(({ row: { rgb } }) => ({ height: rgb.height, width: rgb.width }));
   const sizeOf = (at: number) => sizes[at] as (typeof sizes)[number];
@@ -130,6 +143,13 @@ async function scoreTogether(deps: EvalDeps, own: RunReward, asked: readonly Ask
       signal: deps.signal,
     },
   );
+  const others: Partial<Record<LoopId, readonly (LoopFacts | undefined)[]>> = {};
+  for (const loop of LOOP_IDS) {
+    const evaluate = deps.others[loop];
+    if (evaluate !== undefined) others[loop] = await evaluate(deps, asked);
+  }
+  const factsAt = (at: number): LoopFactsById =>
+    Object.fromEntries(Object.entries(others).flatMap(([loop, facts]) => (facts[at] ? [[loop, facts[at]]] : [])));
   // Together, since a judge takes its time.
   return Promise.all(
     asked.map(async ({ row, part }, at) => {
@@ -141,7 +161,7 @@ async function scoreTogether(deps: EvalDeps, own: RunReward, asked: readonly Ask
         weights,
         partnerCaptions: partnerCaptions[at] as (string | null)[],
       };
-      return { ...(await rowScores(deps.scorer, own, row, answers, deps.signal)), part };
+      return { ...(await rowScores(deps.scorer, own, row, answers, factsAt(at), deps.signal)), part };
     }),
   );
 }
@@ -151,7 +171,7 @@ type SampledMasks = Pick<Answers, "masks" | "weights">;
 /** For each row the mask without sampling, then those that the mask policy samples for the true caption. */
 async function masksOf(
   { model, config, policy }: EvalDeps,
-  asked: readonly Asked[],
+  asked: readonly EvalRow[],
   sizes: readonly { readonly height: number; readonly width: number }[],
 ): Promise<SampledMasks[]> {
   const about = asked.map(({ features, row }) => ({ features, phrase: row.summary.caption }));
@@ -177,30 +197,41 @@ async function masksOf(
 }
 
 /** Address of a row's first draw; a row has the same draws at every evaluation of every run. */
-function drawKey(loop: 1 | 2, row: number, rollout: number, position: number): RandomKey {
+export function evalKey(loop: LoopId, row: number, rollout: number, position: number): RandomKey {
   return { seed: EVAL_SEED, step: 0, loop, row, rollout, position, stream: EVAL_STREAM };
 }
 
 function maskDraws(row: number): MaskDraws {
   return {
-    normal: (rollout, position) => normal(drawKey(2, row, rollout, position)),
-    uniform: (rollout, position) => uniform(drawKey(2, row, rollout, position)),
+    normal: (rollout, position) => normal(evalKey(2, row, rollout, position)),
+    uniform: (rollout, position) => uniform(evalKey(2, row, rollout, position)),
   };
 }
 
 /** Captions of the policy for each row, one greedy or EVAL_DRAWS sampled ones. */
-async function captionsOf(deps: EvalDeps, asked: readonly Asked[], greedy: boolean): Promise<Said[][]> {
+function captionsOf(deps: EvalDeps, asked: readonly EvalRow[], greedy: boolean): Promise<Said[][]> {
+  const prompts = asked.map(({ features, cells }) => captionPrompt(deps.model, features.tiles, cells));
+  return textsOf(deps, 1, asked, prompts, greedy);
+}
+
+/** Texts of the policy for a prompt a row, one greedy or EVAL_DRAWS sampled ones. */
+export async function textsOf(
+  deps: EvalDeps,
+  loop: LoopId,
+  asked: readonly EvalRow[],
+  prompts: readonly CaptionPrompt[],
+  greedy: boolean,
+): Promise<Said[][]> {
   const { model, config } = deps;
-  const batches = asked.map(({ features, cells }) => {
-    const prompt = captionPrompt(model, features.tiles, cells);
-    return captionBatch(model, deps.policy, features, prompt, greedy ? 1 : EVAL_DRAWS);
+  const batches = asked.map(({ features }, at) => {
+    return captionBatch(model, deps.policy, features, prompts[at] as CaptionPrompt, greedy ? 1 : EVAL_DRAWS);
   });
   const rule = answerRule(model);
   const generated = await generate(model, deps.policy, batches, {
     maxNewTokens: config.maxNewTokens,
     sampler: greedy ? { ...FULL_SAMPLING, guard: config.logitGuard } : samplerSettings(config),
     greedy,
-    key: (group, rollout) => drawKey(1, (asked[group] as Asked).index, rollout, 0),
+    key: (group, rollout) => evalKey(loop, (asked[group] as EvalRow).index, rollout, 0),
     stop: (ids) => rule.reached(ids),
     signal: deps.signal,
   }).finally(() => tf.dispose(batches.flatMap(({ prefix, tails }) => [prefix, tails])));

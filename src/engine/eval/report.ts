@@ -1,5 +1,6 @@
 /** Row scores as the report that tools print and the run folder keeps. */
 import type { LabConfig } from "../config/table.ts";
+import type { LoopId } from "../rl/loops/abouts.ts";
 import {
   EVAL_METRICS,
   type EvalMetric,
@@ -23,7 +24,7 @@ const SEED = 1;
 
 /** How the rows were scored, as far as the report says it. */
 export interface EvalTerms {
-  readonly loops: LabConfig["loops"];
+  readonly loops: readonly LoopId[];
   readonly bestMetric: SelectionMetric;
   readonly maskPolicy: LabConfig["maskPolicy"];
   readonly judge: JudgeUse;
@@ -128,10 +129,14 @@ function selectionOf(rows: Rows, { loops, bestMetric: metric }: EvalTerms): Sele
 }
 
 /** A row's score of that name; the own reward is the mean over the loops that train. */
-function rowValue(row: RowScores, metric: SelectionMetric, loops: LabConfig["loops"]): number | null {
+function rowValue(row: RowScores, metric: SelectionMetric, trained: readonly LoopId[]): number | null {
   if (metric !== "reward" && metric !== "reward_greedy") return row[metric];
   const kind = metric === "reward" ? "sampled" : "greedy";
-  const trained = loops === "both" ? (["1", "2"] as const) : [loops];
-  const values = trained.flatMap((loop) => row.rewards?.[`reward${loop}_${kind}`] ?? []);
-  return values.length < trained.length ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
+  // A row that a loop cannot sample has no value for it.
+  const names = trained
+    .map((loop) => `reward${loop}_${kind}` as const)
+    .filter((name) => row.rewards?.[name] !== undefined);
+  const values = names.flatMap((name) => row.rewards?.[name] ?? []);
+  if (values.length === 0 || values.length < names.length) return null;
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

@@ -4,6 +4,7 @@ import { encodeRle } from "../data/mask/rle-mask.ts";
 import type { TrainingRow } from "../data/training-row.ts";
 import type { FoundMask } from "../model/sam2/postprocess.ts";
 import type { RewardScorer, RolloutFacts } from "../rewards/types.ts";
+import type { LoopId } from "../rl/loops/abouts.ts";
 import type { RowScores } from "../runs/evaluations.ts";
 import { type LoopFacts, type RunReward, rowRewards, weightedMean } from "./run-reward.ts";
 
@@ -28,12 +29,19 @@ export interface Answers {
   readonly partnerCaptions: readonly (string | null)[];
 }
 
-/** @throws LabError("held") when a reward cannot be given and the run has to wait */
+/** Facts of the loops that can sample a row. */
+export type LoopFactsById = Readonly<Partial<Record<LoopId, LoopFacts>>>;
+
+/**
+ * @param others facts of loops beside the two whose scores every evaluation has
+ * @throws LabError("held") when a reward cannot be given and the run has to wait
+ */
 export async function rowScores(
   scorer: RewardScorer,
   own: RunReward,
   row: TrainingRow,
   answers: Answers,
+  others: LoopFactsById,
   signal: AbortSignal,
 ): Promise<Omit<RowScores, "part">> {
   const { said, found, masks, weights, partnerCaptions } = answers;
@@ -63,7 +71,12 @@ export async function rowScores(
     loop2_sampled: weightedMean(toldScores.slice(1), weights) ?? 0,
     grounding_iou: grounding.iou,
     caption_meteor: captionScore,
-    rewards: await rowRewards(scorer, own, { 1: loop1Facts(row, answers), 2: loop2Facts(row, answers) }, signal),
+    rewards: await rowRewards(
+      scorer,
+      own,
+      { ...others, 1: loop1Facts(row, answers), 2: loop2Facts(row, answers) },
+      signal,
+    ),
   };
 }
 

@@ -1,14 +1,16 @@
 /** The run's reward on held-out rows: composed by its reward plan, as in training. */
+import { activeLoops } from "../config/derived.ts";
 import type { LabConfig } from "../config/table.ts";
-import { actingWeights, type RewardPlan, rewardPlan, type TermWeights } from "../rewards/composer/plan.ts";
+import { type RewardPlan, rewardPlan, withoutJudge } from "../rewards/composer/plan.ts";
 import type { RewardScorer, RolloutFacts } from "../rewards/types.ts";
+import { LOOP_IDS, type LoopId } from "../rl/loops/abouts.ts";
 import type { JudgeUse, RewardMetric } from "../runs/evaluations.ts";
 
 /** The settings that say how held-out rows are rewarded. */
 export interface RunReward {
   readonly plan: RewardPlan;
   readonly judge: JudgeUse;
-  readonly loops: readonly (1 | 2)[];
+  readonly loops: readonly LoopId[];
 }
 
 /**
@@ -17,14 +19,12 @@ export interface RunReward {
  */
 export function runReward(config: LabConfig): RunReward {
   const plan = rewardPlan(config);
-  const loops = config.loops === "both" ? ([1, 2] as const) : [config.loops === "1" ? (1 as const) : (2 as const)];
+  const loops = activeLoops(config);
   const judged = config.judge !== "off" && loops.some((loop) => plan.weights[loop].judge !== 0);
   const leftOut = judged && !config.evalJudge;
-  const weights = (own: TermWeights): TermWeights => (leftOut ? actingWeights(own, false) : own);
   return {
     plan: {
-      ...plan,
-      weights: { 1: weights(plan.weights[1]), 2: weights(plan.weights[2]) },
+      ...(leftOut ? withoutJudge(plan) : plan),
       missingVerdict: plan.missingVerdict === "pause" ? "pause" : "drop",
     },
     judge: leftOut ? "left-out" : judged ? "asked" : "none",
@@ -42,28 +42,26 @@ export interface LoopFacts {
 
 /**
  * Rewards of one row. The sampled rollouts are one group, as in training; the greedy one is a group of its own.
+ * @param facts by loop; a loop that cannot sample the row has none
  * @throws LabError("held") when a reward cannot be given and the run has to wait
  */
 export async function rowRewards(
   scorer: RewardScorer,
   { plan, loops }: RunReward,
-  facts: Readonly<Record<1 | 2, LoopFacts>>,
+  facts: Readonly<Partial<Record<LoopId, LoopFacts>>>,
   signal: AbortSignal,
-): Promise<Readonly<Record<RewardMetric, number | null>>> {
-  const rewards: Record<RewardMetric, number | null> = {
-    reward1_sampled: null,
-    reward1_greedy: null,
-    reward2_sampled: null,
-    reward2_greedy: null,
-  };
-  for (const loop of loops) {
-    const { greedy, sampled, weights } = facts[loop];
-    const scored = await scorer.scoreGroup(sampled, plan, signal);
-    const [own] = await scorer.scoreGroup([greedy], plan, signal);
-    rewards[`reward${loop}_greedy`] = own?.reward ?? null;
+): Promise<Readonly<Partial<Record<RewardMetric, number | null>>>> {
+  const rewards: Partial<Record<RewardMetric, number | null>> = {};
+  for (const loop of LOOP_IDS) {
+    const own = facts[loop];
+    if (own === undefined) continue;
+    const trains = loops.includes(loop);
+    const sampled = trains ? await scorer.scoreGroup(own.sampled, plan, signal) : [];
+    const [greedy] = trains ? await scorer.scoreGroup([own.greedy], plan, signal) : [];
+    rewards[`reward${loop}_greedy`] = greedy?.reward ?? null;
     rewards[`reward${loop}_sampled`] = weightedMean(
-      scored.map(({ reward }) => reward),
-      weights,
+      sampled.map(({ reward }) => reward),
+      own.weights,
     );
   }
   return rewards;

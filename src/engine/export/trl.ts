@@ -6,6 +6,7 @@
  */
 
 import { besideTrl, toTrl } from "../config/trl.ts";
+import { aboutLoop } from "../rl/loops/abouts.ts";
 import type { TrainedTensors } from "../runs/checkpoint/trained.ts";
 import type { GroupRecord, RolloutRecord } from "../runs/records.ts";
 import type { RunFolder } from "../runs/run-folder.ts";
@@ -46,7 +47,8 @@ function completionRow(rollout: RolloutRecord, group: GroupRecord): Record<strin
     advantage: rollout.advantage,
     prompt_ids: group.promptIds ?? null,
     // In loop 2 the answer is forced, and the actions draw the mask.
-    completion_ids: rollout.loop === 1 ? actions.map(({ id }) => id) : (group.answerIds ?? null),
+    completion_ids:
+      aboutLoop(rollout.loop).samples === "text" ? actions.map(({ id }) => id) : (group.answerIds ?? null),
     action_ids: actions.map(({ id }) => id),
     sampling_logps: actions.map(({ oldLogp }) => oldLogp),
     ref_logps: actions.map(({ refLogp }) => refLogp),

@@ -1,5 +1,5 @@
 /** Whether a run fits a graphics card, what it would take part by part, and which single change would make it fit. */
-import { groupsPerStep, needsReference } from "../config/derived.ts";
+import { groupsPerStep, needsReference, samples } from "../config/derived.ts";
 import type { LabConfig } from "../config/table.ts";
 import type { Throughput } from "../gpu/runtime/throughput.ts";
 import type { Sa2vaConfig } from "../model/config.ts";
@@ -55,7 +55,7 @@ export function forecast(
   const trainable = trainableForecast(model, config.loraRank);
   const trained = F32 * trainable.parameters;
   const group = groupShape(model, config);
-  const [captions, masks] = [config.loops !== "2", config.loops !== "1"];
+  const [captions, masks] = [samples(config, "text"), samples(config, "mask")];
   const transient = transientForecast(model, group, {
     rank: config.loraRank,
     blocks,

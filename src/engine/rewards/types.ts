@@ -1,5 +1,6 @@
 import type { LabConfig } from "../config/table.ts";
 import type { Rle } from "../data/mask/rle.ts";
+import type { LoopId } from "../rl/loops/abouts.ts";
 import type { RewardPlan } from "./composer/plan.ts";
 import type { JudgeDescription } from "./judge/description.ts";
 import type { RewardTerm } from "./term.ts";
@@ -12,7 +13,7 @@ export interface CaptionPair {
 
 /** What rewards may know of one rollout. */
 export interface RolloutFacts {
-  readonly loop: 1 | 2;
+  readonly loop: LoopId;
   /** The data set's caption; null when an imported file has none. */
   readonly reference: string | null;
   /** Generated text: the policy's caption (loop 1) or caption′ (loop 2); null when the mask gave nothing to describe. */

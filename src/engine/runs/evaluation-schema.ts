@@ -25,8 +25,11 @@ const REPORT = z.looseObject({
       judge: z.enum(["asked", "left-out", "none"]),
       scores: of(
         REWARD_METRICS,
-        z.nullable(
-          z.looseObject({ mean: number, low: number, high: number, n: count, difference: z.nullable(interval) }),
+        // Files of versions with fewer loops lack some.
+        z.optional(
+          z.nullable(
+            z.looseObject({ mean: number, low: number, high: number, n: count, difference: z.nullable(interval) }),
+          ),
         ),
       ),
     }),
@@ -41,7 +44,7 @@ const ROW = z.extend(of(EVAL_METRICS, number), {
   imageId: z.optional(z.string()),
   groundingPixels: z.optional(z.tuple([z.int(), z.int()])),
   part: z.optional(z.enum(["selection", "report"])),
-  rewards: z.optional(of(REWARD_METRICS, number)),
+  rewards: z.optional(of(REWARD_METRICS, z.optional(number))),
 });
 
 export const EVALUATION = z.looseObject({ report: REPORT, rows: z.array(ROW) });

@@ -33,7 +33,7 @@ export type RowScores = Readonly<Record<EvalMetric, number>> & {
    * The run's reward; null for a loop that does not train and where no rollout got a verdict. Absent in evaluations of
    * older versions.
    */
-  readonly rewards?: Readonly<Record<RewardMetric, number | null>>;
+  readonly rewards?: Readonly<Partial<Record<RewardMetric, number | null>>>;
   readonly rowId: string;
   /** Absent in evaluations of older versions. */
   readonly imageId?: string;

@@ -6,6 +6,7 @@ import { isRecord, parseJson } from "../bytes/json.ts";
 import { parseRle, type Rle } from "../data/mask/rle.ts";
 import { dropUnseen, LabError, quote, thrownText, toLabError } from "../errors.ts";
 import type { BenchRollout, UnscoredGroup } from "../rewards/bench/bench-group.ts";
+import { aboutLoop, isLoop, LOOP_IDS } from "../rl/loops/abouts.ts";
 import type { GroupRecord } from "./records.ts";
 import { factsOf } from "./rollout-facts.ts";
 import { groupsFromArrow } from "./rollouts-arrow.ts";
@@ -56,7 +57,7 @@ function actionSetWeights({ loop, rollouts }: GroupRecord): readonly number[] | 
     return actions.length === 1 && only !== undefined && CANDIDATE.test(only.label) ? [only] : [];
   });
   const whole = chosen.length === rollouts.length && new Set(chosen.map(({ id }) => id)).size === chosen.length;
-  return loop === 2 && whole ? chosen.map(({ oldLogp }) => Math.exp(oldLogp)) : null;
+  return aboutLoop(loop).samples === "mask" && whole ? chosen.map(({ oldLogp }) => Math.exp(oldLogp)) : null;
 }
 
 /**
@@ -76,7 +77,7 @@ function rolloutLines(text: string, name: string): readonly UnscoredGroup[] {
       new LabError("bad-input", `${name}, line ${at + 1}: ${cause}; nothing was taken from it`, { subject: name });
     const record = parsed(line, fail);
     const loop = record.loop ?? 1;
-    if (loop !== 1 && loop !== 2) throw fail(`loop is ${quote(loop)}, neither 1 nor 2`);
+    if (!isLoop(loop)) throw fail(`loop is ${quote(loop)}, none of ${LOOP_IDS.join(", ")}`);
     const rowId = identity(record, ["row", "row_id"]) ?? `line ${at + 1}`;
     const group = identity(record, ["group"]) ?? "";
     const step = identity(record, ["step"]) ?? "";
@@ -87,7 +88,7 @@ function rolloutLines(text: string, name: string): readonly UnscoredGroup[] {
     const facts = {
       loop,
       reference: textOf(record, ["reference", "reference_caption"], fail),
-      caption: textOf(record, loop === 1 ? ["caption"] : ["caption_prime", "caption"], fail),
+      caption: textOf(record, aboutLoop(loop).text === "caption" ? ["caption"] : ["caption_prime", "caption"], fail),
       given: mask(record, ["given", "given_mask"], fail),
       predicted: mask(record, ["predicted", "predicted_mask", "mask"], fail),
       confidence: share(record.confidence, fail),

@@ -1,6 +1,7 @@
 /** What everything that shows or scores a stored rollout relies on: types, ranges of step, loop and numbers, masks that decode. */
 import * as z from "zod/mini";
 import { type Rle, rleRuns } from "../data/mask/rle.ts";
+import { LOOP_IDS } from "../rl/loops/abouts.ts";
 import type { GroupRecord, RolloutRecord } from "./records.ts";
 
 const count = z.number().check(z.int(), z.gte(0));
@@ -8,7 +9,7 @@ const count = z.number().check(z.int(), z.gte(0));
 const number = z.custom<number>((value) => typeof value === "number", "no number");
 const numberOrNull = z.nullable(number);
 const text = z.string();
-const loop = z.union([z.literal(1), z.literal(2)]);
+const loop = z.literal(LOOP_IDS);
 const texts = z.array(text);
 
 const mask = z.custom<Rle>((value) => {

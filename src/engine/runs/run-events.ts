@@ -1,6 +1,7 @@
 /** Everything TensorBoard can show of a run: metrics, evaluations, settings, and rollouts as pictures and captions. */
 
 import type { EventImage, RunEvent } from "../formats/tfevents.ts";
+import { LOOP_IDS } from "../rl/loops/abouts.ts";
 import { type Alarm, readAlarms } from "./alarms.ts";
 import { type EvalReport, readEvaluations, type StoredEvaluation } from "./evaluations.ts";
 import { withAliases } from "./metrics/metric-table.ts";
@@ -55,7 +56,7 @@ export async function* drawnGroups(
 ): AsyncGenerator<{ readonly group: GroupRecord; readonly image: EventImage }> {
   for (const step of spread(await run.groupSteps(), DRAWN_STEPS)) {
     const groups = await run.readGroups(step);
-    for (const loop of [1, 2]) {
+    for (const loop of LOOP_IDS) {
       const group = groups.find((own) => own.loop === loop && own.rollouts.length > 0);
       if (group === undefined) continue;
       const photo = pictureOf === null ? null : await pictureOf(group.rowId, group.rollouts[0]?.imageId ?? "");

@@ -3,9 +3,11 @@
  * `checkpoints/step-000100/`.
  * Everything a person sees about a finished run is read from here.
  */
+
 import { inOrder } from "../bytes/in-order.ts";
 import { isRecord, parseJson } from "../bytes/json.ts";
 import { LabError, quote, thrownText } from "../errors.ts";
+import { LOOP_IDS, type LoopId } from "../rl/loops/abouts.ts";
 import { oneAtATime } from "../storage/one-at-a-time.ts";
 import type { RunStore, StoredFile } from "../storage/store.ts";
 import { beginAlarms, truncateAlarms } from "./alarms.ts";
@@ -190,13 +192,16 @@ export function runFolder(store: RunStore, first: RunManifest): RunFolder {
   };
 }
 
+/** Mean reward by loop; absent for a loop that did not run. */
+export type LoopRewards = Readonly<Partial<Record<LoopId, number>>>;
+
 /** What lists show of a run without opening its rollouts. */
 export interface RunDigest {
   readonly manifest: RunManifest;
   /** Last step with metrics. */
   readonly steps: number;
   /** Mean reward of each loop over the last ten steps; absent when the loop did not run. */
-  readonly rewards: Readonly<Partial<Record<"loop1" | "loop2", number>>>;
+  readonly rewards: LoopRewards;
   readonly checkpoints: readonly number[];
   /** The best of them by the selection rows, see best-checkpoint.ts; null when none was evaluated. */
   readonly best: BestCheckpoint | null;
@@ -211,10 +216,10 @@ export interface RunDigest {
 export async function digestRun(run: RunFolder, files?: readonly StoredFile[]): Promise<RunDigest> {
   const stored = files ?? (await run.store.list(run.id));
   const metrics = await lastMetrics(run, stored);
-  const rewards: Partial<Record<"loop1" | "loop2", number>> = {};
-  for (const loop of ["loop1", "loop2"] as const) {
+  const rewards: Partial<Record<LoopId, number>> = {};
+  for (const loop of LOOP_IDS) {
     const recent = metrics.slice(-RECENT).flatMap((row) => {
-      const reward = row[`${loop}/reward`];
+      const reward = row[`loop${loop}/reward`];
       return reward === undefined || Number.isNaN(reward) ? [] : [reward];
     });
     if (recent.length > 0) rewards[loop] = recent.reduce((sum, reward) => sum + reward, 0) / recent.length;

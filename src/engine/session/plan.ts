@@ -1,6 +1,6 @@
 /** What a run would take before it starts: the trainable tree, bytes, and reasons why it cannot or should not run. */
 
-import { needsReference } from "../config/derived.ts";
+import { activeLoops, needsReference } from "../config/derived.ts";
 import type { LabConfig } from "../config/table.ts";
 import { PackedMatrix } from "../gpu/packed/matrix.ts";
 import type { EngineDevice } from "../gpu/runtime/device.ts";
@@ -82,7 +82,7 @@ export function planRun(model: Sa2vaModel, config: LabConfig, device: EngineDevi
     bytes: {
       weights: [...model.frozen.values()].reduce((sum, weight) => sum + heldBytes(weight), 0),
       trainable: trained,
-      gradients: (config.loops === "both" && config.mode === "rl" ? 2 : 1) * trained,
+      gradients: (config.mode === "rl" ? activeLoops(config).length : 1) * trained,
       moments: 2 * trained,
       ema: trained,
       reference: needsReference(config) ? trained : 0,

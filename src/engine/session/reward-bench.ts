@@ -85,6 +85,7 @@ export async function sampleBench(input: BenchInput): Promise<void> {
     const row = await rows(index);
     for (const loop of loops) {
       await stopIfAsked();
+      if (!LOOP_CODE[loop].usable(context.model, row, context.config)) continue;
       const own: StepContext = { ...context, step: index + 1, phase: stopIfAsked };
       const { groups } = await LOOP_CODE[loop].rollout(own, [row]);
       try {

@@ -296,18 +296,18 @@ describe("stored groups", () => {
 describe("still figures", () => {
   it("bins rewards at the ends and leaves missing ones out", () => {
     const bins = rewardBins([group([0, 0.05, 1, null].map((reward) => rollout({ reward })))], 10);
-    expect(bins[0]).toEqual({ from: 0, to: 0.1, loop1: 2, loop2: 0 });
-    expect(bins[9]?.loop1).toBe(1);
-    expect(bins.reduce((sum, bin) => sum + bin.loop1 + bin.loop2, 0)).toBe(3);
+    expect(bins[0]).toEqual({ from: 0, to: 0.1, counts: { 1: 2, 2: 0, 3: 0 } });
+    expect(bins[9]?.counts[1]).toBe(1);
+    expect(bins.reduce((sum, bin) => sum + bin.counts[1] + bin.counts[2], 0)).toBe(3);
   });
 
   it("bins rewards outside 0 to 1 over the range they have", () => {
     const bins = rewardBins([group([-0.3, -0.21, 1.5, 1.1].map((reward) => rollout({ reward })))], 9);
     expect([bins[0]?.from, bins.at(-1)?.to]).toEqual([-0.3, 1.5]);
-    expect(bins.map(({ loop1 }) => loop1)).toEqual([2, 0, 0, 0, 0, 0, 0, 1, 1]);
+    expect(bins.map(({ counts }) => counts[1])).toEqual([2, 0, 0, 0, 0, 0, 0, 1, 1]);
     for (const [at, { to }] of bins.slice(0, -1).entries()) expect(to).toBeCloseTo(bins[at + 1]?.from ?? 0, 12);
     const same = rewardBins([group([3, 3].map((reward) => rollout({ reward })))], 4);
-    expect(same.map(({ from, loop1 }) => [from, loop1])).toEqual([
+    expect(same.map(({ from, counts }) => [from, counts[1]])).toEqual([
       [2.5, 0],
       [2.75, 0],
       [3, 2],

@@ -38,7 +38,12 @@ describe("an evaluation", () => {
   ] as const)("chooses by %s with loops %s", (bestMetric, loops, value) => {
     const rewards = { reward1_sampled: 0.2, reward2_sampled: 0.4, reward1_greedy: 0.6, reward2_greedy: 0.8 };
     const rows = [...reported(0.5), ...selected(0.1, { rewards })];
-    const { selection } = evalReport(0, rows, { ...TERMS, bestMetric, loops }, null);
+    const { selection } = evalReport(
+      0,
+      rows,
+      { ...TERMS, bestMetric, loops: loops === "both" ? [1, 2] : [Number(loops) as 1 | 2] },
+      null,
+    );
     expect(selection).toEqual({ metric: bestMetric, n: 2, value: expect.closeTo(value, 12) });
   });
 

@@ -6,7 +6,7 @@ import {
   type StoredEvaluation,
 } from "../../../src/engine/runs/evaluations.ts";
 
-export const TERMS: EvalTerms = { loops: "both", bestMetric: "reward", maskPolicy: "field", judge: "none" };
+export const TERMS: EvalTerms = { loops: [1, 2], bestMetric: "reward", maskPolicy: "field", judge: "none" };
 
 /** A row whose IoU and METEOR scores are all `value`, and its own rewards as well. */
 export function row(rowId: string, value: number, change: Partial<RowScores> = {}): RowScores {

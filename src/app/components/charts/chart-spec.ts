@@ -1,3 +1,4 @@
+import type { LoopId } from "../../../engine/runs/records.ts";
 import { compact, fixed, formatBytes } from "../../styles/format.ts";
 
 /** Data source of a chart: columns of equal length over ascending steps, from the live store or a stored run. */
@@ -18,7 +19,7 @@ export interface SeriesSpec {
   readonly metrics: readonly string[];
   readonly label: string;
   /** Loop 1 is drawn solid and loop 2 dashed, besides their colours. */
-  readonly loop: 1 | 2 | null;
+  readonly loop: LoopId | null;
   /** Index in the palette. */
   readonly colour: number;
   /** Whether the series uses the right scale, for values of another magnitude. */
@@ -29,7 +30,7 @@ export interface SeriesSpec {
 
 /** Dashes of a line: loop 2 long, a single quantity of the right scale short, all others solid. */
 export function dashOf(spec: SeriesSpec): readonly number[] {
-  if (spec.loop === 2) return [6, 4];
+  if (spec.loop !== null && spec.loop > 1) return spec.loop === 2 ? [6, 4] : [2, 2];
   return spec.loop === null && spec.right === true ? [2, 3] : [];
 }
 

@@ -23,7 +23,7 @@ export function metricChart(name: string): ChartSpec {
     metrics: [name],
     label: loop !== null ? `loop ${loop}` : unit === "" || isShare || unit === "0 or 1" ? "value" : unit,
     loop,
-    colour: loop === 2 ? 1 : 0,
+    colour: loop === null ? 0 : loop - 1,
     decimals: unit === "bytes" ? "bytes" : known !== undefined && known.decimals < 4 ? known.decimals : "compact",
   };
   return {

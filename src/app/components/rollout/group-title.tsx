@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
 import type { GroupRecord } from "../../../engine/runs/records.ts";
 import { fixed } from "../../styles/format.ts";
 import styles from "./rollout.module.css";
@@ -12,13 +13,14 @@ export function GroupTitle({
   readonly withStep?: boolean;
 }): ReactNode {
   const first = group.rollouts[0];
+  const { arrow, text } = aboutLoop(group.loop);
   return (
     <div className="min-0">
       <div className={`row wrap small ${styles.groupLine}`}>
         <span className={styles.loop} data-loop={group.loop}>
           Loop {group.loop}
         </span>
-        <span className="medium">{group.loop === 1 ? "mask → caption → mask′" : "caption → mask → caption′"}</span>
+        <span className="medium">{arrow}</span>
         {withStep === true && <span className={`muted ${styles.meta}`}>step {group.step}</span>}
         <span className={`muted ${styles.meta}`} title="Row in the data set">
           row {group.rowId}
@@ -33,8 +35,8 @@ export function GroupTitle({
       </div>
       {first !== undefined && (
         <p className={styles.asked}>
-          <span className="muted tiny">{group.loop === 1 ? "reference" : "given caption"}</span>{" "}
-          {group.loop === 1 ? first.referenceCaption : first.caption}
+          <span className="muted tiny">{text === "caption" ? "reference" : "given caption"}</span>{" "}
+          {text === "caption" ? first.referenceCaption : first.caption}
         </p>
       )}
     </div>

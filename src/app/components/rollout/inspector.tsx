@@ -1,4 +1,5 @@
 import { type ReactNode, useMemo } from "react";
+import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
 import type { GroupRecord, RolloutRecord } from "../../../engine/runs/records.ts";
 import { fixed, signed } from "../../styles/format.ts";
 import { useViews, WHOLE } from "../mask/view-store.ts";
@@ -10,7 +11,7 @@ import styles from "./details.module.css";
 import { LayerToggles } from "./layer-toggles.tsx";
 import { RewardDetails } from "./reward-details.tsx";
 import { RolloutFigure } from "./rollout-figure.tsx";
-import type { LayerKey } from "./rollout-view.ts";
+import { type LayerKey, textTitle } from "./rollout-view.ts";
 import { ThumbButtons } from "./thumbs.tsx";
 
 export interface InspectorProps {
@@ -36,7 +37,7 @@ export function Inspector(props: InspectorProps): ReactNode {
     { id: "reward", label: "Reward", content: <RewardDetails rollout={rollout} /> },
     {
       id: "actions",
-      label: rollout.loop === 1 ? "Tokens" : "Actions",
+      label: aboutLoop(rollout.loop).samples === "text" ? "Tokens" : "Actions",
       content: <ActionStrip actions={rollout.actions} />,
     },
     ...(more === undefined ? [] : [more]),
@@ -80,9 +81,9 @@ function Captions({ rollout }: { readonly rollout: RolloutRecord }): ReactNode {
   const { loop, caption, captionPrime, referenceCaption, completion, prompt } = rollout;
   return (
     <div className="grid gap-3">
-      {loop === 1 ? (
+      {aboutLoop(loop).text === "caption" ? (
         <>
-          <CaptionDiff name="Caption of the policy" text={caption} reference={referenceCaption} />
+          <CaptionDiff name={textTitle(loop)} text={caption} reference={referenceCaption} />
           <Caption name="Reference" text={referenceCaption} />
         </>
       ) : (

@@ -1,5 +1,7 @@
 import { memo, type ReactNode } from "react";
+import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
 import type { RolloutRecord } from "../../../engine/runs/records.ts";
+import { generatedText } from "../../../engine/runs/rollout-facts.ts";
 import { fixed } from "../../styles/format.ts";
 import { AdvantageBar } from "./advantage-bar.tsx";
 import styles from "./rollout.module.css";
@@ -56,10 +58,10 @@ export const RolloutCard = memo(function RolloutCard(props: RolloutCardProps): R
   );
 });
 
-/** Loop 1 shows the policy's caption, loop 2 the partner's caption′ for the policy's mask. */
+/** The generated text that is rewarded. */
 function CardText({ rollout }: { readonly rollout: RolloutRecord }): ReactNode {
-  const text = rollout.loop === 1 ? rollout.caption : rollout.captionPrime;
-  const name = rollout.loop === 1 ? "caption" : "caption′";
+  const text = generatedText(rollout.loop, rollout);
+  const name = aboutLoop(rollout.loop).textName;
   return (
     <span className={styles.said}>
       <span className="muted tiny">{name}</span> {text === null ? "–" : text.trim() === "" ? <em>empty</em> : text}

@@ -1,5 +1,7 @@
+import { REWARD_TERMS, type TermName, termRow } from "../../../engine/config/reward-terms.ts";
 import { maskIou, type Rle, rleArea } from "../../../engine/data/mask/rle.ts";
 import type { RewardTerm } from "../../../engine/rewards/term.ts";
+import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
 import type { GroupRecord, LoopId, RolloutRecord } from "../../../engine/runs/records.ts";
 import { fixed, percent } from "../../styles/format.ts";
 import type { MaskLayer, MaskRole } from "../mask/layers.ts";
@@ -13,14 +15,20 @@ export function parseLayers(names: readonly string[] | null): ReadonlySet<LayerK
   return new Set(LAYER_KEYS.filter((key) => (names ?? ["given", "answer"]).includes(key)));
 }
 
-/** The answer of loop 1 is the partner's mask′, of loop 2 the policy's mask. */
+/** The predicted mask is the policy's where it samples masks, else the partner's mask′. */
 export function answerRole(loop: LoopId): MaskRole {
-  return loop === 1 ? "partner" : "policy";
+  return aboutLoop(loop).samples === "text" ? "partner" : "policy";
+}
+
+/** Title of the generated text, e.g. "Caption′ of the partner". */
+export function textTitle(loop: LoopId): string {
+  const { textName, text } = aboutLoop(loop);
+  return `${textName.charAt(0).toUpperCase()}${textName.slice(1)} of the ${text === "caption" ? "policy" : "partner"}`;
 }
 
 export function layerName(key: LayerKey, loop: LoopId): string {
   if (key === "given") return "Given mask";
-  if (key === "answer") return loop === 1 ? "Mask′ of the partner" : "Mask of the policy";
+  if (key === "answer") return answerRole(loop) === "partner" ? "Mask′ of the partner" : "Mask of the policy";
   return key === "difference" ? "Difference" : "Mask without noise";
 }
 
@@ -75,23 +83,15 @@ export function figureLabel(rollout: RolloutRecord): string {
   return `rollout ${rollout.index + 1}, IoU ${fixed(iou, 2)}, mask covers ${percent(share)} of the image`;
 }
 
-const TERM_NAMES: Readonly<Record<string, string>> = {
-  iou: "IoU",
-  meteor: "METEOR",
-  judge: "Judge",
-  confidence: "Mask confidence",
-  box: "Box IoU",
-  centre: "Centre",
-  user: "Custom reward",
-  length: "Length cost",
-  repetition: "Repetition cost",
-  leak: "Leak cost",
+/** Terms that are measured on the bench and have no weight. */
+const MEASURED: Readonly<Record<string, string>> = {
   likelihood: "Likelihood of the caption",
   contrast: "Likelihood among captions",
 };
 
+/** Label of a term; the name itself for terms that this version does not have. */
 export function termName(name: string): string {
-  return TERM_NAMES[name] ?? name;
+  return Object.hasOwn(REWARD_TERMS, name) ? termRow(name as TermName).label : (MEASURED[name] ?? name);
 }
 
 /** Terms with a weight in the reward, and terms that are only measured. */

@@ -1,4 +1,6 @@
 /** Titles and help of the held-out scores. */
+import type { LoopAbout } from "../../../engine/rl/loops/about.ts";
+import { LOOPS } from "../../../engine/rl/loops/abouts.ts";
 import type { ScoreId } from "../../../engine/runs/evaluation-scores.ts";
 import type { EvalReport } from "../../../engine/runs/evaluations.ts";
 
@@ -21,6 +23,18 @@ const TEXTS: readonly EvalMetricText[] = [
     help: "The reward that the run trains on, for masks sampled by the run's mask policy",
   },
   { id: "reward2_greedy", title: "Loop 2 reward, greedy", help: "The same for the policy's mask without noise" },
+  ...LOOPS.filter((loop: LoopAbout) => loop.optional === true).flatMap(({ id, arrow, textName }): EvalMetricText[] => [
+    {
+      id: `reward${id}_sampled`,
+      title: `Loop ${id} reward, sampled`,
+      help: `${arrow}: the reward that the run trains on, for four texts a row sampled as in training`,
+    },
+    {
+      id: `reward${id}_greedy`,
+      title: `Loop ${id} reward, greedy`,
+      help: `The same for the policy's greedy ${textName}`,
+    },
+  ]),
   {
     id: "loop1_sampled",
     title: "Loop 1 IoU, sampled",

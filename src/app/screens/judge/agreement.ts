@@ -1,7 +1,9 @@
 /** Statistics of a judge: its repeatability, its agreement with the user, its disagreement with METEOR. */
+
 import type { RewardTerm } from "../../../engine/rewards/term.ts";
 import type { CaptionPair } from "../../../engine/rewards/types.ts";
 import type { GroupRecord, RolloutRecord } from "../../../engine/runs/records.ts";
+import { generatedText } from "../../../engine/runs/rollout-facts.ts";
 import type { Thumbs } from "../../../engine/runs/thumbs.ts";
 
 export interface Spread {
@@ -45,7 +47,7 @@ export function noise(all: readonly Spread[]): { readonly within: number | null;
 
 /** The generated text of a rollout and its reference; null when nothing was generated. */
 export function captionPair(rollout: RolloutRecord): CaptionPair | null {
-  const hypothesis = rollout.loop === 1 ? rollout.caption : rollout.captionPrime;
+  const hypothesis = generatedText(rollout.loop, rollout);
   if (hypothesis === null || hypothesis.trim() === "") return null;
   return { reference: rollout.referenceCaption, hypothesis };
 }

@@ -5,6 +5,7 @@ import { type Order, rankGroups } from "../../../engine/rewards/bench/statistics
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
 import { CaptionDiff } from "../../components/rollout/caption-diff.tsx";
 import { RewardDetails } from "../../components/rollout/reward-details.tsx";
+import { textTitle } from "../../components/rollout/rollout-view.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Select } from "../../components/ui/controls.tsx";
 import { useSession } from "../../stores/session.ts";
@@ -166,7 +167,7 @@ function Opened(props: {
         </div>
         <div className="grid gap-3 min-0">
           <CaptionDiff
-            name={group.loop === 1 ? "Caption of the policy" : "Caption′ of the partner"}
+            name={textTitle(group.loop)}
             text={rollout.facts.caption ?? ""}
             reference={rollout.facts.reference ?? ""}
           />

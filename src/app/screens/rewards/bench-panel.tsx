@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect, useMemo, useState } from "react";
 import type { BenchGroup } from "../../../engine/rewards/bench/bench-group.ts";
+import { LOOP_IDS, LOOPS, type LoopId } from "../../../engine/rl/loops/abouts.ts";
 import { bench as benchWork } from "../../clients/bench.ts";
 import { startBlocker } from "../../clients/blockers.ts";
 import { report } from "../../clients/lab.ts";
@@ -13,8 +14,6 @@ import { useSession } from "../../stores/session.ts";
 import styles from "./bench.module.css";
 import { BenchFindings } from "./bench-findings.tsx";
 import type { Trial } from "./try-out.tsx";
-
-type Loops = "both" | "1" | "2";
 
 /** Default number of rows: quick on any adapter. */
 const FIRST_ROWS = 16;
@@ -74,7 +73,7 @@ function Controls(): ReactNode {
   const state = useBench((bench) => bench.state);
   const running = useRun((run) => isActive(run.state));
   const judged = useBench((bench) => bench.groups.length > 0 && bench.state === "idle") && judgeSet;
-  const [loops, setLoops] = useState<Loops>("both");
+  const [loops, setLoops] = useState("both");
   const [count, setCount] = useState(FIRST_ROWS);
   const wanted = Math.min(rows.length, Math.max(1, count));
   const blocker = running
@@ -88,7 +87,8 @@ function Controls(): ReactNode {
       { length: wanted },
       (_, at) => rows[Math.floor((at * rows.length) / wanted)]?.index ?? 0,
     );
-    report(benchWork.sample(indices, loops === "both" ? [1, 2] : [Number(loops) as 1 | 2]));
+    const chosen = LOOP_IDS.filter((id) => String(id) === loops);
+    report(benchWork.sample(indices, chosen.length > 0 ? chosen : [1, 2]));
   };
   return (
     <div className="row wrap gap-2-3 mb-3">
@@ -96,8 +96,7 @@ function Controls(): ReactNode {
         label="Loops"
         options={[
           { value: "both", label: "Both loops" },
-          { value: "1", label: "Loop 1" },
-          { value: "2", label: "Loop 2" },
+          ...LOOP_IDS.map((id) => ({ value: String(id), label: `Loop ${id}` })),
         ]}
         value={loops}
         onChange={setLoops}
@@ -169,21 +168,18 @@ function Findings(props: {
   readonly onTrial: (trial: Trial) => void;
 }): ReactNode {
   const { groups, onTrial } = props;
-  const has = (loop: 1 | 2): boolean => groups.some((group) => group.loop === loop);
-  const [asked, setLoop] = useState<1 | 2>(1);
-  const loop = has(asked) ? asked : has(1) ? 1 : 2;
+  const [asked, setLoop] = useState<LoopId>(1);
+  const present = LOOPS.filter(({ id }) => groups.some((group) => group.loop === id));
+  const loop = present.some(({ id }) => id === asked) ? asked : (present[0]?.id ?? 1);
   const own = useMemo(() => groups.filter((group) => group.loop === loop), [groups, loop]);
   return (
     <>
-      {has(1) && has(2) && (
+      {present.length > 1 && (
         <Segmented
           label="Loop shown"
-          options={[
-            { value: "1", label: "Loop 1: captions" },
-            { value: "2", label: "Loop 2: masks" },
-          ]}
-          value={String(loop) as "1" | "2"}
-          onChange={(value) => setLoop(Number(value) as 1 | 2)}
+          options={present.map(({ id, task }) => ({ value: String(id), label: `Loop ${id}: ${task}` }))}
+          value={String(loop)}
+          onChange={(value) => setLoop(Number(value) as LoopId)}
         />
       )}
       <BenchFindings key={loop} groups={own} onTrial={onTrial} />

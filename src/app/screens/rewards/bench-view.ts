@@ -3,6 +3,7 @@
 import { rleFromRuns } from "../../../engine/data/mask/rle.ts";
 import type { BenchGroup, BenchRollout } from "../../../engine/rewards/bench/bench-group.ts";
 import { type Bin, inBin, isFlat, type Measure, measureOf } from "../../../engine/rewards/bench/statistics.ts";
+import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
 import type { RolloutRecord } from "../../../engine/runs/records.ts";
 import { termName } from "../../components/rollout/rollout-view.ts";
 import { fixed } from "../../styles/format.ts";
@@ -63,6 +64,7 @@ export function recordOf(group: BenchGroup, rollout: BenchRollout, index: number
   const { facts, completion, reward, terms, advantage, id } = rollout;
   const [height, width] = (facts.given ?? facts.predicted)?.size ?? [1, 1];
   const caption = facts.caption ?? "";
+  const generated = aboutLoop(group.loop).text;
   return {
     id,
     step: 0,
@@ -73,9 +75,9 @@ export function recordOf(group: BenchGroup, rollout: BenchRollout, index: number
     imageId: group.imageId ?? "",
     prompt: "",
     completion,
-    caption: group.loop === 1 ? caption : (facts.reference ?? ""),
+    caption: generated === "caption" ? caption : (facts.reference ?? ""),
     referenceCaption: facts.reference ?? "",
-    captionPrime: group.loop === 2 ? facts.caption : null,
+    captionPrime: generated === "captionPrime" ? facts.caption : null,
     givenMask: facts.given ?? rleFromRuns([height * width], height, width),
     predictedMask: facts.predicted,
     greedyMask: null,

@@ -2,6 +2,7 @@ import { type ReactNode, useState } from "react";
 import { parseSetting } from "../../../engine/config/parse.ts";
 import { presetConfig } from "../../../engine/config/presets.ts";
 import { REWARD_PRESETS, type RewardPreset } from "../../../engine/config/reward-presets.ts";
+import { termRow } from "../../../engine/config/reward-terms.ts";
 import type { NumberSetting } from "../../../engine/config/setting.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "../../../engine/config/table.ts";
 import {
@@ -12,6 +13,7 @@ import {
   type TermName,
   weightKey,
 } from "../../../engine/rewards/composer/plan.ts";
+import { LOOP_IDS, LOOPS } from "../../../engine/rl/loops/abouts.ts";
 import { termName } from "../../components/rollout/rollout-view.ts";
 import { Field } from "../../components/settings/field.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
@@ -45,22 +47,22 @@ export function Composer(): ReactNode {
         <thead>
           <tr>
             <th scope="col">Term</th>
-            <th scope="col">
-              Loop 1<span>mask → caption → mask′</span>
-            </th>
-            <th scope="col">
-              Loop 2<span>caption → mask → caption′</span>
-            </th>
+            {LOOPS.map(({ id, arrow }) => (
+              <th key={id} scope="col">
+                Loop {id}
+                <span>{arrow}</span>
+              </th>
+            ))}
           </tr>
         </thead>
         <tbody>
           {TERMS.map((term) => (
             <tr key={term} data-cost={isCost(term)}>
-              <th scope="row" title={SETTINGS[weightKey(1, term)].help}>
+              <th scope="row" title={termRow(term).help}>
                 {termName(term)}
-                <span className={`block muted small ${styles.what}`}>{SETTINGS[weightKey(1, term)].help}</span>
+                <span className={`block muted small ${styles.what}`}>{termRow(term).help}</span>
               </th>
-              {([1, 2] as const).map((loop) => (
+              {LOOP_IDS.map((loop) => (
                 <td key={loop}>
                   <Weight name={weightKey(loop, term)} value={config[weightKey(loop, term)]} cost={isCost(term)} />
                 </td>
@@ -101,7 +103,7 @@ function Formulas({ config }: { readonly config: LabConfig }): ReactNode {
   const judge = config.judge !== "off";
   return (
     <dl className={`grid gap-1 ${styles.formulas}`} data-testid="reward-formulas">
-      {([1, 2] as const).map((loop) => {
+      {LOOP_IDS.map((loop) => {
         const acting = actingWeights(plan.weights[loop], judge);
         const moved = acting !== plan.weights[loop];
         return (

@@ -3,6 +3,7 @@ import type { Rle } from "../../../engine/data/mask/rle.ts";
 import { isStoredRow } from "../../../engine/data/open-rows.ts";
 import type { RegionSummary } from "../../../engine/data/sample.ts";
 import type { ScoredRollout } from "../../../engine/rewards/types.ts";
+import { LOOP_IDS, type LoopId } from "../../../engine/rl/loops/abouts.ts";
 import { MeteorDetails } from "../../components/rollout/reward-details.tsx";
 import { splitTerms, termContribution, termName } from "../../components/rollout/rollout-view.ts";
 import { Button } from "../../components/ui/button.tsx";
@@ -116,11 +117,12 @@ function Trying(props: {
       )}
       {score.loops !== null && (
         <div className={`grid ${styles.results}`} data-busy={score.busy} data-testid="try-results">
-          <Line loop={1} score={score.loops[1]} />
-          <Line loop={2} score={score.loops[2]} />
+          {LOOP_IDS.map((loop) => (
+            <Line key={loop} loop={loop} score={score.loops?.[loop]} />
+          ))}
         </div>
       )}
-      {(config.loop1Confidence !== 0 || config.loop2Confidence !== 0) && (
+      {LOOP_IDS.some((loop) => config[`loop${loop}Confidence`] !== 0) && (
         <p className="mt-2 muted small">A painted mask has confidence 1</p>
       )}
       {config.judge !== "off" && (
@@ -137,7 +139,8 @@ function Trying(props: {
 }
 
 /** "IoU 0.62 · METEOR 0.31 → 0.64". */
-function Line({ loop, score }: { readonly loop: 1 | 2; readonly score: ScoredRollout }): ReactNode {
+function Line({ loop, score }: { readonly loop: LoopId; readonly score: ScoredRollout | undefined }): ReactNode {
+  if (score === undefined) return null;
   const { rewarded } = splitTerms(score.terms);
   return (
     <p className={`grid gap-2 align-baseline ${styles.line}`} data-testid={`try-loop${loop}`}>
@@ -152,7 +155,7 @@ function Line({ loop, score }: { readonly loop: 1 | 2; readonly score: ScoredRol
   );
 }
 
-function Terms({ loops }: { readonly loops: Readonly<Record<1 | 2, ScoredRollout>> | null }): ReactNode {
+function Terms({ loops }: { readonly loops: Readonly<Record<LoopId, ScoredRollout>> | null }): ReactNode {
   const [open, setOpen] = useState(true);
   if (loops === null) return null;
   return (
@@ -163,8 +166,11 @@ function Terms({ loops }: { readonly loops: Readonly<Record<1 | 2, ScoredRollout
           <tr>
             <th scope="col">Term</th>
             <th scope="col">Value</th>
-            <th scope="col">in loop 1</th>
-            <th scope="col">in loop 2</th>
+            {LOOP_IDS.map((loop) => (
+              <th key={loop} scope="col">
+                in loop {loop}
+              </th>
+            ))}
           </tr>
         </thead>
         <tbody>
@@ -175,7 +181,7 @@ function Terms({ loops }: { readonly loops: Readonly<Record<1 | 2, ScoredRollout
                 {term.note !== undefined && <span className={`muted small ${styles.note}`}>{term.note}</span>}
               </th>
               <td>{fixed(term.value, 3)}</td>
-              {([1, 2] as const).map((loop) => {
+              {LOOP_IDS.map((loop) => {
                 const own = loops[loop].terms[at];
                 return (
                   <td key={loop}>{own === undefined || own.weight === 0 ? NONE : fixed(termContribution(own), 3)}</td>

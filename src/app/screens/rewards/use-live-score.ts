@@ -1,13 +1,15 @@
 /** The score of a caption and a mask while they are edited; always of the newest edit. */
+
 import type { LabConfig } from "../../../engine/config/table.ts";
 import { LabError } from "../../../engine/errors.ts";
-import { actingWeights, type RewardPlan, rewardPlan } from "../../../engine/rewards/composer/plan.ts";
+import { type RewardPlan, rewardPlan, withoutJudge } from "../../../engine/rewards/composer/plan.ts";
 import type { RolloutFacts, ScoredRollout } from "../../../engine/rewards/types.ts";
+import { LOOP_IDS, type LoopId, perLoop } from "../../../engine/rl/loops/abouts.ts";
 import { lab } from "../../clients/lab.ts";
 import { useAsync } from "../../components/use-async.ts";
 
 export interface LiveScore {
-  readonly loops: Readonly<Record<1 | 2, ScoredRollout>> | null;
+  readonly loops: Readonly<Record<LoopId, ScoredRollout>> | null;
   /** Why it cannot be scored. */
   readonly problem: string | null;
   readonly busy: boolean;
@@ -22,8 +24,7 @@ const PAUSE_MS = 60;
  */
 export function tryOutPlan(config: LabConfig, judge: boolean): RewardPlan {
   const plan = rewardPlan(config);
-  if (judge) return plan;
-  return { ...plan, weights: { 1: actingWeights(plan.weights[1], false), 2: actingWeights(plan.weights[2], false) } };
+  return judge ? plan : withoutJudge(plan);
 }
 
 export function useLiveScore(facts: Omit<RolloutFacts, "loop"> | null, config: LabConfig): LiveScore {
@@ -34,13 +35,13 @@ export function useLiveScore(facts: Omit<RolloutFacts, "loop"> | null, config: L
       // Overtaken by a newer edit: its score is not wanted.
       if (facts === null || signal.aborted) return null;
       const plan = tryOutPlan(config, false);
-      const one = async (loop: 1 | 2): Promise<ScoredRollout> => {
+      const one = async (loop: LoopId): Promise<ScoredRollout> => {
         const [scored] = await lab().reward.scoreGroup([{ ...facts, loop }], plan);
         if (scored === undefined) throw new LabError("internal", "A rollout got no score");
         return scored;
       };
-      const [first, second] = await Promise.all([one(1), one(2)]);
-      return { 1: first, 2: second };
+      const scored = await Promise.all(LOOP_IDS.map(one));
+      return perLoop((loop) => scored[LOOP_IDS.indexOf(loop)] as ScoredRollout);
     },
     [facts, config],
   );

@@ -1,15 +1,15 @@
 import { Popover } from "radix-ui";
 import { type ReactNode, type RefObject, useId } from "react";
+import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
 import { filterCount, limitOf, NO_FILTER, type RolloutFilter } from "../../components/rollout/rollout-view.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented, Switch } from "../../components/ui/controls.tsx";
 import styles from "./rollouts.module.css";
 
-const LOOPS = [
-  { value: "both", label: "Both loops" },
-  { value: "1", label: "Loop 1" },
-  { value: "2", label: "Loop 2" },
-] as const;
+const LOOP_OPTIONS = [
+  { value: "all", label: "All loops" },
+  ...LOOP_IDS.map((id) => ({ value: String(id), label: `Loop ${id}` })),
+];
 
 const FLAGS = [
   ["zeroSpread", "No learning signal"],
@@ -45,9 +45,9 @@ export function FilterBar(props: {
           <Popover.Content className={styles.filterPanel} sideOffset={6} align="end" collisionPadding={12}>
             <Segmented
               label="Loop"
-              options={LOOPS}
-              value={filter.loop === null ? "both" : filter.loop === 1 ? "1" : "2"}
-              onChange={(value) => onChange({ ...filter, loop: value === "both" ? null : value === "1" ? 1 : 2 })}
+              options={LOOP_OPTIONS}
+              value={String(filter.loop ?? "all")}
+              onChange={(value) => onChange({ ...filter, loop: LOOP_IDS.find((id) => String(id) === value) ?? null })}
             />
             <div className={`row gap-2 between ${styles.range}`}>
               <span>Reward from</span>

@@ -1,3 +1,4 @@
+import { type LoopId, perLoop } from "../../../engine/rl/loops/abouts.ts";
 import type { GroupRecord } from "../../../engine/runs/records.ts";
 
 export interface RewardBin {
@@ -5,8 +6,8 @@ export interface RewardBin {
   readonly from: number;
   /** Upper edge, exclusive except in the last bin. */
   readonly to: number;
-  readonly loop1: number;
-  readonly loop2: number;
+  /** Rewards of each loop. */
+  readonly counts: Readonly<Record<LoopId, number>>;
 }
 
 /**
@@ -19,7 +20,7 @@ export function rewardBins(groups: readonly GroupRecord[], bins: number): Reward
   );
   const { low, high } = rangeOf(rewards.map(({ reward }) => reward));
   const width = (high - low) / bins;
-  const counts = { 1: new Uint32Array(bins), 2: new Uint32Array(bins) };
+  const counts = perLoop(() => new Uint32Array(bins));
   for (const { loop, reward } of rewards) {
     const at = Math.min(bins - 1, Math.max(0, Math.floor(((reward - low) / (high - low)) * bins)));
     const count = counts[loop];
@@ -28,8 +29,7 @@ export function rewardBins(groups: readonly GroupRecord[], bins: number): Reward
   return Array.from({ length: bins }, (_, at) => ({
     from: low + at * width,
     to: at === bins - 1 ? high : low + (at + 1) * width,
-    loop1: counts[1][at] ?? 0,
-    loop2: counts[2][at] ?? 0,
+    counts: perLoop((loop) => counts[loop][at] ?? 0),
   }));
 }
 

@@ -1,5 +1,6 @@
 import { type ReactNode, useMemo, useState } from "react";
 import type { GroupRecord } from "../../../engine/runs/records.ts";
+import { generatedText } from "../../../engine/runs/rollout-facts.ts";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
 import { unreadText } from "../../components/rollout/group-source.ts";
 import { figureLabel, layersOf, sortRollouts } from "../../components/rollout/rollout-view.ts";
@@ -55,7 +56,7 @@ export function RowHistory(props: { readonly run: ViewedRun; readonly group: Gro
                 <span>
                   Step {drawn.step} <b>{fixed(drawn.rewardMean, 2)}</b>
                 </span>
-                <small>{best.loop === 1 ? best.caption : (best.captionPrime ?? "–")}</small>
+                <small>{generatedText(best.loop, best) ?? "–"}</small>
               </button>
             </li>
           );

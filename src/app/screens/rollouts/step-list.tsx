@@ -1,5 +1,7 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type CSSProperties, type ReactNode, useEffect, useRef } from "react";
+import type { LoopAbout } from "../../../engine/rl/loops/about.ts";
+import { LOOPS, type LoopId } from "../../../engine/rl/loops/abouts.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconChevron } from "../../components/ui/icons.tsx";
 import type { MetricStore } from "../../stores/metrics.ts";
@@ -17,7 +19,7 @@ export interface StepListProps {
   readonly onFollow: () => void;
 }
 
-/** Every logged step with the mean reward of both loops as bars, and a slider over all of them. */
+/** Every logged step with the mean reward of every loop as bars, and a slider over all of them. */
 export function StepList(props: StepListProps): ReactNode {
   const { steps, selected, following, metrics, onSelect, onFollow } = props;
   const scroller = useRef<HTMLDivElement>(null);
@@ -68,19 +70,20 @@ export function StepList(props: StepListProps): ReactNode {
         <ol style={{ height: rows.getTotalSize() }}>
           {rows.getVirtualItems().map((item) => {
             const step = steps[item.index] as number;
-            const [first, second] = rewards.get(step) ?? [null, null];
+            const own = rewards.get(step) ?? [];
             return (
               <li key={step} style={{ height: ROW, transform: `translateY(${item.start}px)` }}>
                 <button
                   type="button"
                   aria-current={step === selected ? "step" : undefined}
-                  title={`Step ${step}: reward ${fixed(first, 3)} in loop 1, ${fixed(second, 3)} in loop 2`}
+                  title={`Step ${step}: reward ${own.map(([loop, reward]) => `${fixed(reward, 3)} in loop ${loop}`).join(", ")}`}
                   onClick={() => onSelect(step)}
                 >
                   <span>{step}</span>
                   <span className={`grid ${styles.bars}`} aria-hidden="true">
-                    <i style={width(first)} />
-                    <i style={width(second)} data-loop="2" />
+                    {own.map(([loop, reward]) => (
+                      <i key={loop} style={width(reward)} data-loop={loop} />
+                    ))}
                   </span>
                 </button>
               </li>
@@ -92,12 +95,14 @@ export function StepList(props: StepListProps): ReactNode {
   );
 }
 
-function stepRewards(metrics: MetricStore): ReadonlyMap<number, readonly [number | null, number | null]> {
-  const { steps } = metrics;
-  const [first, second] = [metrics.column("loop1/reward"), metrics.column("loop2/reward")];
+/** Rewards of each step, of the two usual loops and of the others that the run has. */
+function stepRewards(metrics: MetricStore): ReadonlyMap<number, readonly (readonly [LoopId, number | null])[]> {
+  const { steps, names } = metrics;
+  const shown = LOOPS.filter((loop: LoopAbout) => loop.optional !== true || names.includes(`loop${loop.id}/reward`));
+  const columns = shown.map(({ id }) => [id, metrics.column(`loop${id}/reward`)] as const);
   const finite = (value: number | undefined): number | null =>
     value !== undefined && Number.isFinite(value) ? value : null;
-  return new Map(Array.from(steps, (step, at) => [step, [finite(first[at]), finite(second[at])]]));
+  return new Map(Array.from(steps, (step, at) => [step, columns.map(([id, column]) => [id, finite(column[at])])]));
 }
 
 function width(reward: number | null): CSSProperties {

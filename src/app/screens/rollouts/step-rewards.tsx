@@ -1,14 +1,17 @@
 import { type ReactNode, useMemo } from "react";
 import { Bar, BarChart, CartesianGrid, ResponsiveContainer, Tooltip, XAxis, YAxis } from "recharts";
+import { LOOPS, type LoopId } from "../../../engine/rl/loops/abouts.ts";
 import type { GroupRecord } from "../../../engine/runs/records.ts";
 import { fixed } from "../../styles/format.ts";
 import { edgeDecimals, rewardBins } from "./reward-bins.ts";
 import styles from "./rollouts.module.css";
 
-/** Distribution of the rewards of a step, both loops; loaded on demand because its library is large. */
+/** Distribution of the rewards of a step, all loops; loaded on demand because its library is large. */
 export default function StepRewards({ groups }: { readonly groups: readonly GroupRecord[] }): ReactNode {
   const bins = useMemo(() => rewardBins(groups, 20), [groups]);
-  const total = bins.reduce((sum, bin) => sum + bin.loop1 + bin.loop2, 0);
+  const count = (loop: LoopId): number => bins.reduce((sum, bin) => sum + bin.counts[loop], 0);
+  const loops = LOOPS.filter((loop) => !("optional" in loop) || count(loop.id) > 0);
+  const total = loops.reduce((sum, { id }) => sum + count(id), 0);
   if (total < 2) return null;
   const decimals = edgeDecimals(bins);
   const edge = (value: number | undefined): string => fixed(value, decimals);
@@ -37,14 +40,24 @@ export default function StepRewards({ groups }: { readonly groups: readonly Grou
                 return `Reward from ${edge(bin?.from)} to ${edge(bin?.to)}`;
               }}
             />
-            <Bar dataKey="loop1" name="loop 1" fill="var(--run-1)" isAnimationActive={false} />
-            <Bar dataKey="loop2" name="loop 2" fill="var(--run-2)" isAnimationActive={false} />
+            {loops.map(({ id }) => (
+              <Bar
+                key={id}
+                dataKey={`counts.${id}`}
+                name={`loop ${id}`}
+                fill={`var(--run-${id})`}
+                isAnimationActive={false}
+              />
+            ))}
           </BarChart>
         </ResponsiveContainer>
       </div>
       <ul className={`flex gap-4 m-0 muted small ${styles.spreadLegend}`}>
-        <li data-loop="1">loop 1</li>
-        <li data-loop="2">loop 2</li>
+        {loops.map(({ id }) => (
+          <li key={id} data-loop={id}>
+            loop {id}
+          </li>
+        ))}
       </ul>
     </section>
   );

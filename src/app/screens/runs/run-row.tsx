@@ -1,4 +1,5 @@
 import { type ReactNode, useState } from "react";
+import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
 import type { BestCheckpoint } from "../../../engine/runs/checkpoint/best-checkpoint.ts";
 import { SELECTION_NAMES } from "../../../engine/runs/evaluation-scores.ts";
 import type { RunDigest } from "../../../engine/runs/run-folder.ts";
@@ -78,12 +79,11 @@ export function RunRow(props: RunRowProps): ReactNode {
       <td data-label="Steps" className={styles.number}>
         {run.steps} / {manifest.config.steps}
       </td>
-      <td data-label="Loop 1" className={styles.number}>
-        {fixed(rewards.loop1, 3)}
-      </td>
-      <td data-label="Loop 2" className={styles.number}>
-        {fixed(rewards.loop2, 3)}
-      </td>
+      {LOOP_IDS.map((id) => (
+        <td key={id} data-label={`Loop ${id}`} className={styles.number}>
+          {fixed(rewards[id], 3)}
+        </td>
+      ))}
       <td data-label="Changed" className={`small ${styles.changes}`}>
         <Changes changes={changes} />
       </td>

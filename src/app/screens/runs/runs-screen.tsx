@@ -1,5 +1,6 @@
 import { type ReactNode, useCallback, useEffect, useState } from "react";
 import { LabError, quote } from "../../../engine/errors.ts";
+import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
 import type { RunDigest } from "../../../engine/runs/run-folder.ts";
 import type { StoredRuns } from "../../../protocol/data.ts";
 import { loadedBlocker } from "../../clients/blockers.ts";
@@ -23,7 +24,16 @@ import styles from "./runs.module.css";
 import { StorageMeter } from "./storage-meter.tsx";
 import { TrainOn } from "./train-on.tsx";
 
-const COLUMNS = ["Run", "Started", "State", "Steps", "Loop 1", "Loop 2", "Changed", "Size", "Checkpoints"];
+const COLUMNS = [
+  "Run",
+  "Started",
+  "State",
+  "Steps",
+  ...LOOP_IDS.map((id) => `Loop ${id}`),
+  "Changed",
+  "Size",
+  "Checkpoints",
+];
 
 /** Stored runs, newest first. */
 export function RunsScreen(): ReactNode {

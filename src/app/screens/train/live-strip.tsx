@@ -1,4 +1,5 @@
 import { type CSSProperties, type ReactNode, useMemo } from "react";
+import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
 import type { GroupRecord } from "../../../engine/runs/records.ts";
 import { advantageScale, GroupTitle } from "../../components/rollout/group-title.tsx";
 import { RolloutCard } from "../../components/rollout/rollout-card.tsx";
@@ -41,7 +42,7 @@ function Strip({
 }): ReactNode {
   const newest = useMemo(
     () =>
-      ([1, 2] as const).flatMap((loop) => {
+      LOOP_IDS.flatMap((loop) => {
         const group = groups.findLast((candidate) => candidate.loop === loop);
         return group === undefined ? [] : [group];
       }),

@@ -1,15 +1,18 @@
+import type { LoopAbout } from "../../../engine/rl/loops/about.ts";
+import { LOOP_IDS, LOOPS } from "../../../engine/rl/loops/abouts.ts";
 import type { ChartSpec, SeriesSpec } from "../../components/charts/chart-spec.ts";
 
 type Quantity = Omit<SeriesSpec, "loop" | "metrics"> & { readonly names: readonly string[] };
 
-/** The same metric of both loops: adjacent palette colours, loop 2 dashed. */
-function both({ names, label, colour, ...rest }: Quantity): SeriesSpec[] {
-  return ([1, 2] as const).map((loop) => ({
+/** The same metric of every loop: adjacent palette colours, loops after the first dashed. */
+function perLoop({ names, label, colour, ...rest }: Quantity): SeriesSpec[] {
+  return LOOP_IDS.map((loop) => ({
     ...rest,
     metrics: names.map((name) => `loop${loop}/${name}`),
     label: label === "" ? `loop ${loop}` : `${label} ${loop}`,
     loop,
-    colour: colour + loop - 1,
+    // Two quantities of two loops take the first four colours.
+    colour: loop <= 2 ? colour + loop - 1 : loop + colour / 2 + 1,
   }));
 }
 
@@ -22,7 +25,7 @@ const OVERVIEW: readonly ChartSpec[] = [
     id: "reward",
     title: "Reward",
     range: share,
-    series: both({ names: ["reward", "reward_mean"], label: "", colour: 0, decimals: 3 }),
+    series: perLoop({ names: ["reward", "reward_mean"], label: "", colour: 0, decimals: 3 }),
   },
   {
     id: "terms",
@@ -38,13 +41,22 @@ const OVERVIEW: readonly ChartSpec[] = [
         decimals: 3,
       },
       { metrics: ["loop2/rewards/judge/mean", "loop2/rewards/judge"], label: "judge", loop: 2, colour: 3, decimals: 3 },
+      ...LOOPS.filter((loop: LoopAbout) => loop.optional === true).map(
+        ({ id }): SeriesSpec => ({
+          metrics: [`loop${id}/rewards/meteor/mean`],
+          label: `METEOR ${id}`,
+          loop: id,
+          colour: id + 1,
+          decimals: 3,
+        }),
+      ),
     ],
   },
   {
     id: "zero-spread",
     title: "Zero-spread groups",
     range: share,
-    series: both({ names: ["frac_reward_zero_std"], label: "", colour: 0, decimals: 2 }),
+    series: perLoop({ names: ["frac_reward_zero_std"], label: "", colour: 0, decimals: 2 }),
   },
   {
     id: "length",
@@ -71,16 +83,16 @@ const OVERVIEW: readonly ChartSpec[] = [
     title: "Mask area, empty",
     range: share,
     series: [
-      ...both({ names: ["mask/area_mean"], label: "area", colour: 0, decimals: 3 }),
-      ...both({ names: ["mask/empty_ratio"], label: "empty", colour: 2, decimals: 2 }),
+      ...perLoop({ names: ["mask/area_mean"], label: "area", colour: 0, decimals: 3 }),
+      ...perLoop({ names: ["mask/empty_ratio"], label: "empty", colour: 2, decimals: 2 }),
     ],
   },
   {
     id: "kl",
     title: "KL and entropy",
     series: [
-      ...both({ names: ["kl"], label: "KL", colour: 0, decimals: "compact" }),
-      ...both({ names: ["entropy"], label: "entropy", colour: 2, decimals: 2 }).map((series) => ({
+      ...perLoop({ names: ["kl"], label: "KL", colour: 0, decimals: "compact" }),
+      ...perLoop({ names: ["entropy"], label: "entropy", colour: 2, decimals: 2 }).map((series) => ({
         ...series,
         right: true,
       })),

@@ -1,5 +1,22 @@
 /** Settings of the group "run": length, loops, intervals. */
-import { choice, type Setting } from "../setting.ts";
+import type { LoopAbout } from "../../rl/loops/about.ts";
+import { LOOPS, type LoopId } from "../../rl/loops/abouts.ts";
+import { choice, type NumberSetting, type Setting } from "../setting.ts";
+
+const loopWeights = LOOPS.map((loop: LoopAbout): [string, NumberSetting] => [
+  `loop${loop.id}Weight`,
+  {
+    group: "run",
+    kind: "float",
+    label: `Loop ${loop.id} weight`,
+    default: loop.optional === true ? 0 : 1,
+    min: 0,
+    max: 10,
+    step: 0.1,
+    help: `Weight of loop ${loop.id}'s loss in the sum${loop.optional === true ? `. Above 0, ${loop.task} trains beside both loops` : ""}`,
+  },
+]);
+const LOOP_WEIGHTS = Object.fromEntries(loopWeights) as Readonly<Record<`loop${LoopId}Weight`, NumberSetting>>;
 
 export const RUN_SETTINGS = {
   seed: {
@@ -37,33 +54,10 @@ export const RUN_SETTINGS = {
     kind: "choice",
     label: "Loops",
     default: "both",
-    choices: [
-      choice("both", "Both loops"),
-      choice("1", "Loop 1: mask → caption"),
-      choice("2", "Loop 2: caption → mask"),
-    ],
+    choices: [choice("both", "Both loops"), ...LOOPS.map(({ id, task }) => choice(`${id}`, `Loop ${id}: ${task}`))],
     help: "Which loop trains. “Both” sums their weighted losses in every step. In supervised mode, loop 1 is captions and loop 2 is masks",
   },
-  loop1Weight: {
-    group: "run",
-    kind: "float",
-    label: "Loop 1 weight",
-    default: 1,
-    min: 0,
-    max: 10,
-    step: 0.1,
-    help: "Weight of loop 1's loss in the sum",
-  },
-  loop2Weight: {
-    group: "run",
-    kind: "float",
-    label: "Loop 2 weight",
-    default: 1,
-    min: 0,
-    max: 10,
-    step: 0.1,
-    help: "Weight of loop 2's loss in the sum",
-  },
+  ...LOOP_WEIGHTS,
   saveSteps: {
     group: "run",
     kind: "int",

@@ -1,3 +1,4 @@
+import type { LoopId } from "../../rl/loops/abouts.ts";
 import type { RewardTerm } from "../term.ts";
 import type { RolloutFacts } from "../types.ts";
 
@@ -23,7 +24,7 @@ export interface BenchGroup {
   readonly key: string;
   /** Groups of one loop and batch are scored together, as those of a step are; "" for groups that were sampled. */
   readonly batch: string;
-  readonly loop: 1 | 2;
+  readonly loop: LoopId;
   /** Row of the open data set, or the name that an imported file gives it. */
   readonly rowId: string;
   /** Picture of the row (RegionSummary.imageId); null when an imported file does not say it. */

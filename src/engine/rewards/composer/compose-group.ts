@@ -1,5 +1,7 @@
 /** From the terms of a group to its rewards: weights filled in, missing verdicts treated as the plan says. */
+
 import { LabError } from "../../errors.ts";
+import type { LoopId } from "../../rl/loops/abouts.ts";
 import { composeReward } from "../compose.ts";
 import type { RewardTerm } from "../term.ts";
 import type { ScoredRollout } from "../types.ts";
@@ -11,7 +13,7 @@ import { actingWeights, type RewardPlan, type TermName, type TermWeights } from 
  */
 export function composeGroup(
   rows: readonly (readonly RewardTerm[])[],
-  loop: 1 | 2,
+  loop: LoopId,
   plan: RewardPlan,
 ): readonly ScoredRollout[] {
   const judged = rows.some((terms) => terms.some((term) => term.name === "judge"));

@@ -1,19 +1,18 @@
 /** What a configuration says about rewards, as plain data that can cross to the reward worker. */
+import { weightKey } from "../../config/groups/reward-weights.ts";
+import { TERMS, type TermName, termRow } from "../../config/reward-terms.ts";
 import type { LabConfig } from "../../config/table.ts";
+import { type LoopId, perLoop } from "../../rl/loops/abouts.ts";
 import type { IouShape } from "../iou.ts";
 
-/** Terms that add to a reward, in the order in which they are shown. */
-export const GAINS = ["iou", "meteor", "judge", "confidence", "box", "centre", "user"] as const;
-/** Terms that are taken away: their value is a cost from 0 to 1. */
-export const COSTS = ["length", "repetition", "leak"] as const;
-export const TERMS = [...GAINS, ...COSTS] as const;
-export type TermName = (typeof TERMS)[number];
+export { weightKey } from "../../config/groups/reward-weights.ts";
+export { TERMS, type TermName } from "../../config/reward-terms.ts";
 
 /** Weight of every term; that of a cost is negative, so that the reward is the plain sum of weight · value. */
 export type TermWeights = Readonly<Record<TermName, number>>;
 
 export interface RewardPlan {
-  readonly weights: { readonly 1: TermWeights; readonly 2: TermWeights };
+  readonly weights: Readonly<Record<LoopId, TermWeights>>;
   readonly iouShape: IouShape;
   /** Value of the IoU term when both masks are empty. */
   readonly emptyPair: number;
@@ -32,22 +31,12 @@ export interface UserRewardPlan {
   readonly mebibytes: number;
 }
 
-type Loop = 1 | 2;
-/** Settings whose value is a number. */
-type WeightKey = { [K in keyof LabConfig]: LabConfig[K] extends number ? K : never }[keyof LabConfig];
-
-/** Name of the setting that holds a term's weight. */
-export function weightKey(loop: Loop, term: TermName): WeightKey {
-  const name = `${term[0]?.toUpperCase()}${term.slice(1)}`;
-  return `loop${loop}${name}${isCost(term) ? "Cost" : ""}` as WeightKey;
-}
-
 export function isCost(term: TermName): boolean {
-  return (COSTS as readonly string[]).includes(term);
+  return termRow(term).cost === true;
 }
 
 export function rewardPlan(config: LabConfig): RewardPlan {
-  const weights = (loop: Loop): TermWeights =>
+  const weights = (loop: LoopId): TermWeights =>
     Object.fromEntries(
       TERMS.map((term) => {
         const weight = config[weightKey(loop, term)];
@@ -56,7 +45,7 @@ export function rewardPlan(config: LabConfig): RewardPlan {
       }),
     ) as Record<TermName, number>;
   return {
-    weights: { 1: weights(1), 2: weights(2) },
+    weights: perLoop(weights),
     iouShape: config.iouShape,
     emptyPair: config.emptyPairReward,
     missingVerdict: config.missingVerdict,
@@ -76,4 +65,9 @@ export function rewardPlan(config: LabConfig): RewardPlan {
  */
 export function actingWeights(weights: TermWeights, judge: boolean): TermWeights {
   return judge || weights.judge === 0 ? weights : { ...weights, meteor: weights.meteor + weights.judge, judge: 0 };
+}
+
+/** The plan with the judge's weight moved to METEOR in every loop. */
+export function withoutJudge(plan: RewardPlan): RewardPlan {
+  return { ...plan, weights: perLoop((loop) => actingWeights(plan.weights[loop], false)) };
 }

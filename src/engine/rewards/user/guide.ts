@@ -1,5 +1,7 @@
 /** What people read before they write a reward. */
 
+import { LOOP_IDS } from "../../rl/loops/abouts.ts";
+
 /** A first function that shows what there is. */
 export const EXAMPLE_REWARD = `// Called once per rollout; returns a finite number. Types are stripped, nothing outside can be reached.
 function reward(rollout: Rollout): number {
@@ -14,7 +16,7 @@ function reward(rollout: Rollout): number {
 
 /** What a reward is given, as TypeScript for people to read. */
 export const ROLLOUT_TYPES = `interface Rollout {
-  loop: 1 | 2;
+  loop: ${LOOP_IDS.join(" | ")};
   caption: string;          // generated text, "" when there is none
   reference: string;        // the data set's caption
   given: Mask | null;       // the data set's mask

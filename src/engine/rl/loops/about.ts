@@ -6,6 +6,14 @@ export interface LoopAbout<Id extends number = number> {
   readonly arrow: string;
   /** The policy's half of the arrow. */
   readonly task: string;
+  /** What the policy samples. */
+  readonly samples: "text" | "mask";
   /** Field of a rollout with the text that was generated and is rewarded. */
   readonly text: "caption" | "captionPrime";
+  /** What that text is called. */
+  readonly textName: string;
+  /** Whether "both loops" leaves it out while its weight is 0, its default. */
+  readonly optional?: true;
+  /** Weights of reward terms by default; 0 for the others. */
+  readonly terms: Readonly<Record<string, number>>;
 }

@@ -2,8 +2,9 @@
 import type { LoopAbout } from "./about.ts";
 import { CAPTION_MASK } from "./caption-mask/about.ts";
 import { MASK_CAPTION } from "./mask-caption/about.ts";
+import { QUESTION_ANSWER } from "./question-answer/about.ts";
 
-export const LOOPS = [MASK_CAPTION, CAPTION_MASK] as const;
+export const LOOPS = [MASK_CAPTION, CAPTION_MASK, QUESTION_ANSWER] as const;
 
 export type LoopId = (typeof LOOPS)[number]["id"];
 
@@ -12,6 +13,10 @@ export const LOOP_IDS: readonly LoopId[] = LOOPS.map(({ id }) => id);
 
 export function aboutLoop(id: LoopId): LoopAbout<LoopId> {
   return LOOPS.find((loop) => loop.id === id) as LoopAbout<LoopId>;
+}
+
+export function isLoop(id: unknown): id is LoopId {
+  return LOOP_IDS.some((known) => known === id);
 }
 
 /** A value for every loop. */

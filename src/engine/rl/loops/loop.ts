@@ -1,6 +1,7 @@
 /** What a step asks of a loop. */
 import type { LabConfig } from "../../config/table.ts";
 import type { TrainingRow } from "../../data/training-row.ts";
+import type { EvaluateLoop } from "../../eval/held-out.ts";
 import type { Sa2vaModel } from "../../model/sa2va.ts";
 import { countCells, regionCells } from "../../policy/prompts.ts";
 import type { StepContext } from "../step/context.ts";
@@ -15,6 +16,8 @@ export interface Loop {
   rollout(context: StepContext, rows: readonly TrainingRow[]): Promise<LoopRollouts>;
   /** L of the losses of a fixed length: the most actions a rollout of these groups can have. */
   longest(groups: readonly Group[], config: LabConfig): number;
+  /** Samples held-out rows; absent for the loops that every evaluation samples. */
+  readonly evaluate?: EvaluateLoop;
   /** Whether the loop trains the blocks of the language model; absent where it always does. */
   trainsLanguage?(config: LabConfig): boolean;
 }

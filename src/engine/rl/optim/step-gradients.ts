@@ -20,7 +20,7 @@ export interface StepGradients {
   readonly sum: GradientSum;
   /** The loops the sum is made of; empty when it is one gradient that nothing was done to. */
   readonly loops: readonly LoopNorm[];
-  /** Scalar product of the two loops' gradients before any clip; 0 with one loop. */
+  /** Scalar product of two loops' gradients before any clip; 0 with another number of loops. */
   readonly dot: number;
 }
 
@@ -29,20 +29,21 @@ export async function joinLoops(
   gradients: ReadonlyMap<LoopId, GradientSum>,
   { clipScope, maxGradNorm }: Pick<LabConfig, "clipScope" | "maxGradNorm">,
 ): Promise<StepGradients> {
-  const [first, second] = [...gradients];
+  const [first, ...others] = [...gradients];
   if (first === undefined) throw new RangeError("A step without a loop");
-  if (second === undefined) return { sum: first[1], loops: [], dot: 0 };
+  if (others.length === 0) return { sum: first[1], loops: [], dot: 0 };
   const loops: LoopNorm[] = [];
-  for (const [loop, own] of [first, second]) {
+  for (const [loop, own] of gradients) {
     const { norm } = await inspectGradients(own, () => "all");
     const clips = clipScope === "loop" && maxGradNorm > 0 && Number.isFinite(norm);
     loops.push({ loop, norm, factor: clips ? clipFactor(norm, maxGradNorm) : 1 });
   }
-  const [one, two] = loops as [LoopNorm, LoopNorm];
   // Not from the norm of the sum: beside a loop of a large norm the other one's share is lost in rounding.
-  const dot = await first[1].dot(second[1]);
-  first[1].merge(second[1], one.factor, two.factor);
-  second[1].dispose();
+  const dot = others.length === 1 ? await first[1].dot((others[0] as [LoopId, GradientSum])[1]) : 0;
+  for (const [at, [, own]] of others.entries()) {
+    first[1].merge(own, at === 0 ? (loops[0] as LoopNorm).factor : 1, (loops[at + 1] as LoopNorm).factor);
+    own.dispose();
+  }
   return { sum: first[1], loops, dot };
 }
 
@@ -54,16 +55,19 @@ export function gradientMetrics(
   { loops, dot }: Pick<StepGradients, "loops" | "dot">,
   norm: number,
 ): { readonly norm: number; readonly metrics: Readonly<Record<string, number>> } {
+  const own = Object.fromEntries(
+    loops.flatMap(({ loop, norm: before, factor }): [string, number][] => [
+      [`loop${loop}/grad_norm`, before],
+      [`loop${loop}/clip_factor`, factor],
+    ]),
+  );
   const [first, second] = loops;
-  if (first === undefined || second === undefined) return { norm, metrics: {} };
+  // The angle is one of two gradients; of more, the sum has the norm that it has after the loops' clips.
+  if (first === undefined || second === undefined || loops.length > 2) return { norm, metrics: own };
   const largest = first.norm * second.norm;
   const cosine = largest > 0 ? Math.min(1, Math.max(-1, dot / largest)) : 0;
   const whole = Math.sqrt(Math.max(0, first.norm ** 2 + second.norm ** 2 + 2 * cosine * largest));
-  const own = loops.flatMap(({ loop, norm: before, factor }): [string, number][] => [
-    [`loop${loop}/grad_norm`, before],
-    [`loop${loop}/clip_factor`, factor],
-  ]);
   // A sum that nothing scaled has its own norm.
   const untouched = first.factor === 1 && second.factor === 1;
-  return { norm: untouched ? norm : whole, metrics: { ...Object.fromEntries(own), grad_cosine: cosine } };
+  return { norm: untouched ? norm : whole, metrics: { ...own, grad_cosine: cosine } };
 }

@@ -11,6 +11,7 @@ import { isLanguageBlock } from "../../model/adapter/trainable.ts";
 import type { ParameterSet } from "../../model/weights/weights.ts";
 import type { CheckpointState, TensorData, TensorMap } from "../../runs/checkpoint/checkpoint-state.ts";
 import type { LoopId } from "../../runs/records.ts";
+import { perLoop } from "../loops/abouts.ts";
 import type { EntropyControlState } from "../objective/entropy-control.ts";
 import { clipFactor } from "./clip.ts";
 import { emaDistance, moveAverage, rampedDecay } from "./ema.ts";
@@ -52,7 +53,7 @@ export function gradientSum(state: TrainingState): GradientSum {
 /** The entropy bonuses of a run's first update. */
 export function freshEntropy({ entropyCoefficient }: LabConfig): TrainingState["entropy"] {
   const state = { coefficient: entropyCoefficient, lastEntropy: null };
-  return { 1: state, 2: state };
+  return perLoop(() => state);
 }
 
 /** Takes over `params`; partner and reference start as copies. */
@@ -60,10 +61,7 @@ export function freshState(
   params: ParameterSet,
   blockOf: (name: string) => string,
   loraScale: number,
-  entropy: TrainingState["entropy"] = {
-    1: { coefficient: 0, lastEntropy: null },
-    2: { coefficient: 0, lastEntropy: null },
-  },
+  entropy: TrainingState["entropy"] = perLoop(() => ({ coefficient: 0, lastEntropy: null })),
 ): TrainingState {
   return {
     params,

@@ -2,6 +2,7 @@
 import { rleArea } from "../../data/mask/rle.ts";
 import type { Alarm } from "../../runs/alarms.ts";
 import type { GroupRecord, RolloutRecord, StepMetrics } from "../../runs/records.ts";
+import { aboutLoop, LOOP_IDS, type LoopId } from "../loops/abouts.ts";
 import type { UpdateReport } from "../optim/training-state.ts";
 
 /** Steps a rule looks back over. */
@@ -42,13 +43,13 @@ const none: About = () => [];
 
 /** Those of a loop for which it holds. */
 const those =
-  (loop: 1 | 2, holds: (rollout: RolloutRecord, group: GroupRecord) => boolean = () => true): About =>
+  (loop: LoopId, holds: (rollout: RolloutRecord, group: GroupRecord) => boolean = () => true): About =>
   (groups) =>
     groups.flatMap((group) => (group.loop === loop ? group.rollouts.filter((rollout) => holds(rollout, group)) : []));
 
 /** Those of a loop, the largest first. */
 const largest =
-  (loop: 1 | 2, size: (rollout: RolloutRecord) => number): About =>
+  (loop: LoopId, size: (rollout: RolloutRecord) => number): About =>
   (groups) =>
     [...those(loop)(groups)].sort((a, b) => size(b) - size(a));
 
@@ -77,7 +78,7 @@ const full = (rows: readonly StepMetrics[]): boolean => rows.length === WINDOW;
 const every = (rows: readonly StepMetrics[], name: string, holds: (value: number) => boolean): boolean =>
   full(rows) && rows.every((row) => row[name] !== undefined && holds(row[name]));
 
-function perLoop(loop: 1 | 2): Rule[] {
+function loopRules(loop: LoopId): Rule[] {
   const name = (metric: string): string => `loop${loop}/${metric}`;
   return [
     {
@@ -102,25 +103,25 @@ function perLoop(loop: 1 | 2): Rule[] {
       },
       about: those(loop),
     },
-    loop === 1
+    aboutLoop(loop).samples === "text"
       ? {
-          id: "collapse-1",
+          id: `collapse-${loop}`,
           severity: "warning",
           check: (rows) =>
             every(rows, name("completions/distinct_ratio"), (value) => value <= FEW_CAPTIONS)
-              ? "Loop 1: the captions of a group are nearly all the same; raise Temperature, Entropy bonus or KL weight β"
+              ? `Loop ${loop}: the captions of a group are nearly all the same; raise Temperature, Entropy bonus or KL weight β`
               : null,
-          about: those(1),
+          about: those(loop),
         }
       : {
-          id: "collapse-2",
+          id: `collapse-${loop}`,
           severity: "warning",
           check: (rows) =>
             every(rows, name("mask/pairwise_iou"), (value) => value > ONE_MASK.overlap) &&
             every(rows, name("entropy"), (value) => value < ONE_MASK.entropy)
-              ? "Loop 2: the masks of a group are nearly all the same and the policy tries no others; raise the mask policy's own temperature or noise σ, Entropy bonus or KL weight β"
+              ? `Loop ${loop}: the masks of a group are nearly all the same and the policy tries no others; raise the mask policy's own temperature or noise σ, Entropy bonus or KL weight β`
               : null,
-          about: those(2),
+          about: those(loop),
         },
     {
       id: `truncated-${loop}`,
@@ -177,9 +178,9 @@ function captionRule(id: string, metric: string, sentence: (share: string) => st
 }
 
 /** Metrics that are watched for a jump. */
-const NORMS = ["grad_norm", "loop1/grad_norm", "loop2/grad_norm"] as const;
+const NORMS: readonly string[] = ["grad_norm", ...LOOP_IDS.map((id) => `loop${id}/grad_norm`)];
 
-function spike(name: (typeof NORMS)[number]): Rule {
+function spike(name: string): Rule {
   const [loop] = /^loop\d/.exec(name) ?? [];
   return {
     id: loop === undefined ? "gradient-spike" : `gradient-spike-${loop.slice(4)}`,
@@ -193,7 +194,7 @@ function spike(name: (typeof NORMS)[number]): Rule {
       const whose = loop === undefined ? "The gradient norm" : `Loop ${loop.slice(4)}: the gradient norm`;
       return `${whose} is ${numeral(newest)}, ${Math.round(newest / usual)} times the usual ${numeral(usual)}; look at this step's rollouts, and lower the learning rate or the gradient clip if it happens again`;
     },
-    ...(loop === undefined ? {} : { about: those(Number(loop.slice(4)) as 1 | 2) }),
+    ...(loop === undefined ? {} : { about: those(Number(loop.slice(4)) as LoopId) }),
   };
 }
 
@@ -209,8 +210,7 @@ function numeral(value: number): string {
 }
 
 const RULES: readonly Rule[] = [
-  ...perLoop(1),
-  ...perLoop(2),
+  ...LOOP_IDS.flatMap(loopRules),
   ...NORMS.map(spike),
   captionRule(
     "captions-cut",

@@ -1,5 +1,5 @@
 /** Settings that each may have but no step can be taken with, told before anything is sampled. */
-import { generationBlocker } from "../../config/derived.ts";
+import { generationBlocker, samples } from "../../config/derived.ts";
 import type { LabConfig } from "../../config/table.ts";
 import { LabError } from "../../errors.ts";
 import type { Sa2vaModel } from "../../model/sa2va.ts";
@@ -27,7 +27,7 @@ export function settingBlockers(model: Shape, config: LabConfig): readonly Block
   if (uneven !== null) found.push({ setting: "stepsPerGeneration", sentence: uneven });
   const maskSide = model.config.sam2.imageSize / 4;
   const usesField = config.maskPolicy === "field" || config.maskPolicy === "imitation";
-  if (config.loops !== "1" && usesField && maskSide % config.fieldGrid !== 0) {
+  if (samples(config, "mask") && usesField && maskSide % config.fieldGrid !== 0) {
     const sentence = `Field grid ${config.fieldGrid} must divide this model's mask side of ${maskSide} cells`;
     found.push({ setting: "fieldGrid", sentence });
   }

@@ -10,6 +10,7 @@ import { type TrainableBlock, trainableSet } from "../../model/adapter/trainable
 import type { Sa2vaModel } from "../../model/sa2va.ts";
 import type { ParameterSet } from "../../model/weights/weights.ts";
 import type { CheckpointState } from "../../runs/checkpoint/checkpoint-state.ts";
+import { perLoop } from "../loops/abouts.ts";
 import type { EntropyControlState } from "../objective/entropy-control.ts";
 import { freshEntropy, freshState, restoreState, type TrainingState } from "../optim/training-state.ts";
 
@@ -113,12 +114,12 @@ function parseCounters(
       subject: name,
     });
   };
-  // Checkpoints of older versions hold no entropy bonus.
-  const { 1: first, 2: second } = (record.entropy ?? freshEntropy(config)) as TrainingState["entropy"];
+  // Checkpoints of older versions hold no entropy bonus, or that of fewer loops.
+  const entropy = { ...freshEntropy(config), ...(record.entropy as Partial<TrainingState["entropy"]> | undefined) };
   return {
     optimiserSteps: whole("optimiserSteps"),
     skippedSteps: whole("skippedSteps"),
-    entropy: { 1: entropyState(first), 2: entropyState(second) },
+    entropy: perLoop((loop) => entropyState(entropy[loop])),
   };
 }
 

@@ -2,11 +2,11 @@
  * The trainer: runs steps behind the gate, logs, watches, stores. Everything it needs comes in; it knows neither page
  * nor worker nor file system.
  */
-import { groupsPerStep } from "../../config/derived.ts";
+import { activeLoops, groupsPerStep } from "../../config/derived.ts";
 import type { LabConfig } from "../../config/table.ts";
 import type { RowSource } from "../../data/training-row.ts";
 import { LabError, toLabError } from "../../errors.ts";
-import { evaluateRows } from "../../eval/held-out.ts";
+import { type EvalDeps, evaluateRows } from "../../eval/held-out.ts";
 import { runReward } from "../../eval/run-reward.ts";
 import { storeEvaluation } from "../../eval/store.ts";
 import type { LoraFields } from "../../formats/peft-names.ts";
@@ -23,6 +23,8 @@ import { appendPhases } from "../../runs/phase-lines.ts";
 import type { GroupRecord, LoopId } from "../../runs/records.ts";
 import type { RunFolder } from "../../runs/run-folder.ts";
 import type { RunRows } from "../../runs/run-rows.ts";
+import { LOOP_IDS, perLoop } from "../loops/abouts.ts";
+import { LOOP_CODE } from "../loops/registry.ts";
 import { NonFiniteGradient, stateArrays, type TrainingState } from "../optim/training-state.ts";
 import type { StepContext } from "../step/context.ts";
 import { grpoStep } from "../step/grpo-step.ts";
@@ -295,14 +297,16 @@ export class Trainer {
     const total = evaluated.report.length + evaluated.selection.length;
     this.#tellPhase("eval");
     const context = this.#context(this.#step);
-    const scores = await evaluateRows({ ...context, rows: this.#deps.rows }, evaluated, (done) =>
-      emit({ type: "eval-rows", done, total }),
+    const scores = await evaluateRows(
+      { ...context, rows: this.#deps.rows, others: evaluators(config) },
+      evaluated,
+      (done) => emit({ type: "eval-rows", done, total }),
     );
     this.#deps.checkDevice();
     trimPool();
     const report = await storeEvaluation(run.store, run.id, this.#step, scores, {
       ...config,
-      judge: runReward(config).judge,
+      ...runReward(config),
     });
     emit({ type: "eval", report });
     // The checkpoint of this step may be the best now, and another one no longer.
@@ -321,7 +325,7 @@ export class Trainer {
       trainer: {
         optimiserSteps: state.optimiserSteps,
         skippedSteps: state.skippedSteps,
-        ...(config.adaptiveEntropy ? { entropy: { 1: { ...state.entropy[1] }, 2: { ...state.entropy[2] } } } : {}),
+        ...(config.adaptiveEntropy ? { entropy: perLoop((loop) => ({ ...state.entropy[loop] })) } : {}),
       },
       baseModel: { name: model.name, hash: run.manifest().model.hash },
     });
@@ -338,15 +342,20 @@ export class Trainer {
   }
 }
 
+/** What samples held-out rows for the loops that train, beside the two of every evaluation. */
+function evaluators(config: LabConfig): EvalDeps["others"] {
+  const found = activeLoops(config).flatMap((id) => {
+    const { evaluate } = LOOP_CODE[id];
+    return evaluate === undefined ? [] : [[id, evaluate] as const];
+  });
+  return Object.fromEntries(found);
+}
+
 /** Weighted sum of the loops' losses, or the supervised loss. */
 function totalLoss(metrics: Readonly<Record<string, number>>, config: LabConfig): number {
   const supervised = metrics["sft/loss"];
   if (supervised !== undefined) return supervised;
-  const first = metrics["loop1/loss"];
-  const second = metrics["loop2/loss"];
-  return (
-    (first === undefined ? 0 : config.loop1Weight * first) + (second === undefined ? 0 : config.loop2Weight * second)
-  );
+  return LOOP_IDS.reduce((sum, id) => sum + config[`loop${id}Weight`] * (metrics[`loop${id}/loss`] ?? 0), 0);
 }
 
 function timeMetrics(times: PhaseTimes): Record<string, number> {

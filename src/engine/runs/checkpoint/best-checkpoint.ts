@@ -15,7 +15,7 @@ export interface BestCheckpoint {
 }
 
 /** What older versions chose by: the mean of these over all held-out rows. */
-const OLDER: Readonly<Record<LabConfig["loops"], readonly EvalMetric[]>> = {
+const OLDER: Readonly<Partial<Record<LabConfig["loops"], readonly EvalMetric[]>>> = {
   both: ["loop1_sampled", "loop2_sampled"],
   "1": ["loop1_sampled"],
   "2": ["loop2_sampled"],
@@ -31,7 +31,9 @@ export function bestOf(
   const older = evaluations.every(({ report }) => report.selection === undefined);
   let best: { readonly score: number; readonly found: BestCheckpoint } | null = null;
   for (const { step, means, selection = null } of reports) {
-    const score = older ? mean(OLDER[loops].map((name): number | null => means[name])) : (selection?.value ?? null);
+    const score = older
+      ? mean((OLDER[loops] ?? []).map((name): number | null => means[name]))
+      : (selection?.value ?? null);
     if (score === null || !Number.isFinite(score)) continue;
     const better = best === null || score > best.score || (score === best.score && step > best.found.step);
     if (better) best = { score, found: { step, selection } };

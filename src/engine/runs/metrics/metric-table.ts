@@ -3,6 +3,7 @@
  * `loopK` stands for loop1 and loop2; a name in angle brackets for any text without "/".
  */
 
+import { LOOP_IDS, type LoopId } from "../../rl/loops/abouts.ts";
 import type { StepMetrics } from "../records.ts";
 import type { Metric } from "./metric.ts";
 import { STEP_ROWS } from "./metric-rows.ts";
@@ -14,7 +15,7 @@ import { SUPERVISED_ROWS } from "./metric-rows-supervised.ts";
 
 /** A metric under its concrete name. */
 export interface DescribedMetric extends Metric {
-  readonly loop: 1 | 2 | null;
+  readonly loop: LoopId | null;
   /** The row it came from, e.g. "loopK/rewards/<term>/mean". */
   readonly pattern: string;
 }
@@ -37,7 +38,7 @@ export function describeMetric(name: string): DescribedMetric | undefined {
   if (found === undefined) return undefined;
   const { metric, expression } = found;
   const groups = expression.exec(name)?.slice(1) ?? [];
-  const loop = metric.name.startsWith("loopK/") ? (Number(groups[0]) as 1 | 2) : null;
+  const loop = metric.name.startsWith("loopK/") ? (Number(groups[0]) as LoopId) : null;
   const alias = metric.alias?.replace("loopK", `loop${loop}`);
   return { ...metric, name, pattern: metric.name, loop, ...(alias === undefined ? {} : { alias }) };
 }
@@ -54,7 +55,7 @@ export function withAliases(row: StepMetrics): StepMetrics {
 function matcher(pattern: string): RegExp {
   const source = pattern
     .replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
-    .replace(/^loopK/, "loop([12])")
+    .replace(/^loopK/, `loop(${LOOP_IDS.join("|")})`)
     .replace(/<[a-z]+>$/, "(.+)")
     .replace(/<[a-z]+>/, "([^/]+)");
   return new RegExp(`^${source}$`);

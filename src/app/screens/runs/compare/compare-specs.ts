@@ -1,4 +1,5 @@
 /** Charts of one metric each, with one line per run. */
+import { LOOP_IDS } from "../../../../engine/rl/loops/abouts.ts";
 import type { ChartSpec, SeriesSpec } from "../../../components/charts/chart-spec.ts";
 import { joinedName } from "../../../components/charts/joined-source.ts";
 
@@ -20,8 +21,15 @@ interface Quantity {
 
 /** Default metrics of a comparison; a metric that no run logged is left out. */
 const QUANTITIES: readonly Quantity[] = [
-  { id: "reward-1", title: "Reward of loop 1", metric: "loop1/reward", decimals: 3, range: [0, 1] },
-  { id: "reward-2", title: "Reward of loop 2", metric: "loop2/reward", decimals: 3, range: [0, 1] },
+  ...LOOP_IDS.map((id): Quantity => {
+    return {
+      id: `reward-${id}`,
+      title: `Reward of loop ${id}`,
+      metric: `loop${id}/reward`,
+      decimals: 3,
+      range: [0, 1],
+    };
+  }),
   { id: "kl-1", title: "KL of loop 1", metric: "loop1/kl", decimals: "compact" },
   { id: "sft-loss", title: "Supervised loss", metric: "sft/loss", decimals: 3 },
   { id: "gradient", title: "Gradient norm", metric: "grad_norm", decimals: "compact" },

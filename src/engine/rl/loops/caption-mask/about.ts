@@ -4,5 +4,8 @@ export const CAPTION_MASK = {
   id: 2,
   arrow: "caption → mask → caption′",
   task: "caption → mask",
+  samples: "mask",
   text: "captionPrime",
+  textName: "caption′",
+  terms: { meteor: 0.25, judge: 0.75 },
 } as const satisfies LoopAbout;

@@ -4,5 +4,8 @@ export const MASK_CAPTION = {
   id: 1,
   arrow: "mask → caption → mask′",
   task: "mask → caption",
+  samples: "text",
   text: "caption",
+  textName: "caption",
+  terms: { iou: 1 },
 } as const satisfies LoopAbout;

@@ -1,0 +1,103 @@
+/**
+ * Loop 3: question about the marked region → answer (policy); the reward compares the answer with the row's own. It has no
+ * partner: the data set holds what is right.
+ */
+import type { QuestionAnswer } from "../../../data/sample.ts";
+import type { TrainingRow } from "../../../data/training-row.ts";
+import { LabError } from "../../../errors.ts";
+import type { EvalDeps, EvalRow } from "../../../eval/held-out.ts";
+import { textsOf } from "../../../eval/held-out.ts";
+import type { Said } from "../../../eval/row-scores.ts";
+import type { LoopFacts } from "../../../eval/run-reward.ts";
+import type { Sa2vaModel } from "../../../model/sa2va.ts";
+import { disposeFeatures, type ImageFeatures } from "../../../policy/features.ts";
+import { questionPrompt } from "../../../policy/free-answer.ts";
+import { type CaptionPrompt, type RegionCells, regionCells } from "../../../policy/prompts.ts";
+import { rewardPlan } from "../../../rewards/composer/plan.ts";
+import type { RolloutFacts } from "../../../rewards/types.ts";
+import type { StepContext } from "../../step/context.ts";
+import type { Group, LoopRollouts } from "../../step/group.ts";
+import { type Loop, REGION_ROWS } from "../loop.ts";
+import { type SampledTexts, sampleTexts, TEXT_LENGTH, textFields, textRollouts } from "../texts.ts";
+import { QUESTION_ANSWER } from "./about.ts";
+
+const { id: LOOP } = QUESTION_ANSWER;
+
+export const questionAnswer: Loop = {
+  usable: (model, row, config) => questionsOf(row).length > 0 && REGION_ROWS.usable(model, row, config),
+  needs: { subject: "loop3Weight", text: "has a question with an answer; set loop3Weight to 0" },
+  rollout,
+  longest: TEXT_LENGTH,
+  evaluate,
+};
+
+function questionsOf({ summary: { questions = [] } }: TrainingRow): readonly QuestionAnswer[] {
+  return questions;
+}
+
+/** The question of a row in a step: each in turn. */
+function questionAt(row: TrainingRow, step: number): QuestionAnswer {
+  const questions = questionsOf(row);
+  const found = questions[step % Math.max(1, questions.length)];
+  if (found === undefined) throw new LabError("internal", `Row ${row.summary.id} has no question`);
+  return found;
+}
+
+function promptOf(model: Sa2vaModel, question: string, features: ImageFeatures, cells: RegionCells): CaptionPrompt {
+  return { ...questionPrompt(model, question, { features, regions: [cells] }), cells };
+}
+
+/** One group a row: G answers to a question of the row, scored against the row's answer. */
+async function rollout(context: StepContext, rows: readonly TrainingRow[]): Promise<LoopRollouts> {
+  const { model, config, step } = context;
+  await context.phase("features", LOOP);
+  const features: ImageFeatures[] = [];
+  try {
+    for (const row of rows) features.push(await context.features.get(row.summary.imageId, row.rgb));
+    await context.phase("generate", LOOP);
+    const prompts = rows.map((row, group) => {
+      const { height, width } = row.rgb;
+      const cells = regionCells(model, row.mask, height, width, config.smallRegions === "force");
+      return promptOf(model, questionAt(row, step).question, features[group] as ImageFeatures, cells);
+    });
+    const sampled = await sampleTexts(context, LOOP, rows, prompts, features);
+    await context.phase("reward", LOOP);
+    const scored = await Promise.all(sampled.map((item) => score(context, item)));
+    return textRollouts(context, LOOP, sampled, scored);
+  } finally {
+    for (const own of features) disposeFeatures(own);
+  }
+}
+
+async function score(context: StepContext, item: SampledTexts): Promise<Pick<Group, "rollouts" | "metrics">> {
+  const { row, completions, texts } = item;
+  const { answer } = questionAt(row, context.step);
+  const facts = completions.map(({ ended }, n) => factsOf(row, answer, texts[n] as string, !ended));
+  const scored = await context.scorer.scoreGroup(facts, rewardPlan(context.config), context.signal);
+  const rollouts = scored.map(({ reward, terms }, n) => {
+    return { ...textFields(context, item, n), referenceCaption: answer, predictedMask: null, reward, terms };
+  });
+  return { rollouts, metrics: {} };
+}
+
+function factsOf({ summary }: TrainingRow, reference: string, caption: string, truncated: boolean): RolloutFacts {
+  return { loop: LOOP, reference, caption, given: summary.mask, predicted: null, confidence: null, truncated };
+}
+
+/** The first question of every held-out row that has one. */
+async function evaluate(deps: EvalDeps, rows: readonly EvalRow[]): Promise<(LoopFacts | undefined)[]> {
+  const asked = rows.filter(({ row }) => questionsOf(row).length > 0);
+  const prompts = asked.map(({ row, features, cells }) => {
+    return promptOf(deps.model, questionAt(row, 0).question, features, cells);
+  });
+  const greedy = asked.length === 0 ? [] : await textsOf(deps, LOOP, asked, prompts, true);
+  const sampled = asked.length === 0 ? [] : await textsOf(deps, LOOP, asked, prompts, false);
+  return rows.map((one) => {
+    const at = asked.indexOf(one);
+    if (at < 0) return undefined;
+    const { row } = one;
+    const facts = ({ caption, truncated }: Said) => factsOf(row, questionAt(row, 0).answer, caption, truncated);
+    const [first] = greedy[at] as Said[];
+    return { greedy: facts(first as Said), sampled: (sampled[at] as Said[]).map(facts), weights: null };
+  });
+}

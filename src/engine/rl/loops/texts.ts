@@ -1,0 +1,133 @@
+/** Groups whose actions are the tokens of sampled texts. */
+
+import type { TrainingRow } from "../../data/training-row.ts";
+import { tf } from "../../gpu/tf.ts";
+import { captionBatch, captionLogProbs, captionScores } from "../../policy/caption-policy.ts";
+import { type Completion, type Generated, generate } from "../../policy/decode/generate.ts";
+import { samplerSettings } from "../../policy/decode/sampler.ts";
+import type { ImageFeatures } from "../../policy/features.ts";
+import { answerRule, type CaptionPrompt } from "../../policy/prompts.ts";
+import type { Rollout } from "../../runs/records.ts";
+import { captionMask, padRows } from "../step/actions.ts";
+import { type StepContext, tokenKey } from "../step/context.ts";
+import type { Group, LoopRollouts } from "../step/group.ts";
+import { captionMetrics } from "../step/rollout-metrics.ts";
+import type { LoopId } from "./abouts.ts";
+
+/** A row with what the policy wrote for its prompt. */
+export interface SampledTexts {
+  readonly row: TrainingRow;
+  readonly prompt: CaptionPrompt;
+  readonly completions: readonly Completion[];
+  /** [G] without special tokens and stop word. */
+  readonly texts: readonly string[];
+  /** Logits that were NaN or infinite. */
+  readonly nonFinite: number;
+}
+
+/** G texts of the policy a row, all rows in one batch. @param prompts one a row, as `features` */
+export async function sampleTexts(
+  context: StepContext,
+  loop: LoopId,
+  rows: readonly TrainingRow[],
+  prompts: readonly CaptionPrompt[],
+  features: readonly ImageFeatures[],
+): Promise<SampledTexts[]> {
+  const { model, config } = context;
+  const batches = prompts.map((prompt, group) =>
+    captionBatch(model, context.policy, features[group] as ImageFeatures, prompt, config.groupSize),
+  );
+  const rule = answerRule(model);
+  const generated = await generate(model, context.policy, batches, {
+    maxNewTokens: config.maxNewTokens,
+    sampler: samplerSettings(config),
+    greedy: false,
+    oneLength: true,
+    key: (group, rollout) => tokenKey(context, loop, group, rollout),
+    stop: (ids) => rule.reached(ids),
+    signal: context.signal,
+  }).finally(() => tf.dispose(batches.flatMap((batch) => [batch.prefix, batch.tails])));
+  return rows.map((row, group): SampledTexts => {
+    const { completions, nonFinite } = generated[group] as Generated;
+    const texts = completions.map(({ ids }) => rule.answer(ids));
+    return { row, prompt: prompts[group] as CaptionPrompt, completions, texts, nonFinite };
+  });
+}
+
+/** What every rollout of a text has; its loop adds masks, reward and terms. */
+export function textFields(
+  { model }: StepContext,
+  { row, prompt, completions, texts }: SampledTexts,
+  n: number,
+): Omit<Rollout, "predictedMask" | "reward" | "terms"> {
+  const { ids, ended } = completions[n] as Completion;
+  return {
+    rowId: row.summary.id,
+    imageId: row.summary.imageId,
+    prompt: prompt.text,
+    completion: model.tokenizer.decode([...ids], { keepSpecial: true }),
+    caption: texts[n] as string,
+    referenceCaption: row.summary.caption,
+    captionPrime: null,
+    givenMask: row.summary.mask,
+    greedyMask: null,
+    truncated: !ended,
+  };
+}
+
+/** The groups of sampled and scored texts. @param scored [G] rollouts and the loop's own metrics of each of `items` */
+export function textRollouts(
+  { model, config }: StepContext,
+  loop: LoopId,
+  items: readonly SampledTexts[],
+  scored: readonly Pick<Group, "rollouts" | "metrics">[],
+): LoopRollouts {
+  const sampler = samplerSettings(config);
+  const groups = items.map((item, group): Group => {
+    const { row, prompt, completions, texts, nonFinite } = item;
+    const { mask, width: actions } = captionMask(completions, config.maskTruncated);
+    const { rollouts = [], metrics = {} } = scored[group] ?? {};
+    return {
+      loop,
+      group,
+      row,
+      actions,
+      labels: completions.map(({ ids }) =>
+        ids.map((id) => ({ id, label: model.tokenizer.decode([id], { keepSpecial: true }) })),
+      ),
+      promptIds: prompt.ids,
+      mask,
+      samplingLogps: padRows(
+        completions.map(({ logps }) => logps),
+        actions,
+      ),
+      weights: null,
+      rollouts,
+      splitsRows: true,
+      logProbs: (weights, own, rows) => {
+        const chosen = rows === undefined ? completions : completions.slice(rows.from, rows.to);
+        return captionLogProbs(model, weights, own, prompt, chosen, sampler, actions, config.maxNewTokens);
+      },
+      dispose() {},
+      metrics: { ...captionMetrics(texts, completions), ...metrics, "sampling/non_finite": nonFinite },
+    };
+  });
+  return {
+    groups,
+    score: (weights, places, features) =>
+      captionScores(
+        model,
+        weights,
+        places.map((place, at) => {
+          const { prompt, completions } = items[place] as SampledTexts;
+          const { actions } = groups[place] as Group;
+          return { features: features[at] as ImageFeatures, prompt, completions, actions };
+        }),
+        sampler,
+        config.maxNewTokens,
+      ),
+  };
+}
+
+/** The length limit: the most actions a text can have. */
+export const TEXT_LENGTH = (_groups: readonly Group[], { maxNewTokens }: StepContext["config"]): number => maxNewTokens;
