@@ -1,4 +1,5 @@
 /** What a command line agrees to: judges it names or allows, custom rewards it writes or allows, and where the key may go. */
+import { hasWeight } from "../../src/engine/config/groups/reward-weights.ts";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import { LabError } from "../../src/engine/errors.ts";
 import { type Consent, openQuestions, originOf, reachOf, sourceLines } from "../../src/engine/rewards/consent.ts";
@@ -58,7 +59,7 @@ export async function requireConsent(
       { subject: "judgeUrl" },
     );
   }
-  if (reward === null || (config.loop1User === 0 && config.loop2User === 0)) return;
+  if (reward === null || !hasWeight(config, "user")) return;
   const lines = sourceLines(reward.code);
   for (const line of lines.slice(0, SHOWN_LINES)) say(`  ${line}`);
   if (lines.length > SHOWN_LINES) say(`  and ${lines.length - SHOWN_LINES} lines more`);

@@ -1,5 +1,5 @@
 /** Named reward matrices: those of the design notes, and one for sparse rewards. */
-import { REWARD_WEIGHTS } from "./groups/reward-weights.ts";
+import { weightKeys } from "./groups/reward-weights.ts";
 import type { LabConfig } from "./table.ts";
 
 export interface RewardPreset {
@@ -9,10 +9,8 @@ export interface RewardPreset {
   readonly values: Partial<LabConfig>;
 }
 
-const NOTHING = Object.fromEntries(Object.keys(REWARD_WEIGHTS).map((key) => [key, 0])) as Record<
-  keyof typeof REWARD_WEIGHTS,
-  number
->;
+/** Of both loops; an optional loop keeps its weights. */
+const NOTHING: Partial<LabConfig> = Object.fromEntries(weightKeys().map((key) => [key, 0]));
 
 export const REWARD_PRESETS: readonly RewardPreset[] = [
   {

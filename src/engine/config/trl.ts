@@ -5,7 +5,7 @@
 import { quote } from "../errors.ts";
 import { ALIASES, type Reading, readAlias } from "./aliases.ts";
 import { updatesPerStep } from "./derived.ts";
-import { REWARD_WEIGHTS } from "./groups/reward-weights.ts";
+import { weightKeys } from "./groups/reward-weights.ts";
 import type { Setting } from "./setting.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "./table.ts";
 
@@ -25,7 +25,6 @@ const INTERVALS = new Map<string, "saveSteps" | "evalSteps">([
 
 /** TRL's list of weights, for the cells of the reward matrix in table order; costs are negative. */
 const REWARDS = "reward_weights";
-const REWARD_KEYS = Object.keys(REWARD_WEIGHTS) as (keyof typeof REWARD_WEIGHTS)[];
 
 /** Names that TRL needs and that have no effect here, with the reason where it is not obvious. */
 const WITHOUT_EFFECT = new Map([
@@ -156,11 +155,12 @@ function inPasses(name: string, key: SettingKey, raw: unknown, known: LabConfig)
 /** Either all weights of the matrix, or those that are not 0 now, in table order. */
 function readRewardWeights(raw: unknown, known: LabConfig): Reading {
   const list = listOf(raw);
-  const used = REWARD_KEYS.filter((key) => known[key] !== 0);
-  const keys = list?.length === REWARD_KEYS.length ? REWARD_KEYS : used;
+  const all = weightKeys(known);
+  const used = all.filter((key) => known[key] !== 0);
+  const keys = list?.length === all.length ? all : used;
   if (list === null || list.length !== keys.length) {
     return {
-      problem: `reward_weights must be a list of ${REWARD_KEYS.length} weights in the order of the table, or of ${used.length} for ${used.join(", ")}`,
+      problem: `reward_weights must be a list of ${all.length} weights in the order of the table, or of ${used.length} for ${used.join(", ")}`,
     };
   }
   // Avoids -0.
@@ -233,7 +233,7 @@ export function toTrl(config: LabConfig): readonly (readonly [name: string, valu
  * synchronise the reference of an adapter. One line each, for comments.
  */
 export function besideTrl(config: LabConfig): readonly string[] {
-  const used = REWARD_KEYS.filter((key) => config[key] !== 0);
+  const used = weightKeys(config).filter((key) => config[key] !== 0);
   const weights = used.map((key) => (isCost(key) ? -config[key] : config[key]));
   return [
     `${REWARDS}: [${weights.join(", ")}] for ${used.join(", ")}`,

@@ -174,7 +174,7 @@ describe("a file of rollouts", () => {
     [["{"], "f.jsonl, line 1: it is not valid JSON"],
     [[{ caption: "a" }, "[1]"], "line 2: it is not a JSON object"],
     [[{ row: "a" }], "there is neither a caption nor a predicted mask"],
-    [[{ caption: "a", loop: 3 }], "loop is 3"],
+    [[{ caption: "a", loop: 9 }], "loop is 9"],
     [[{ caption: 5 }], "caption is no text"],
     [[{ mask: { size: [2, 2], counts: "~" } }], "mask: mask text has the character"],
     [[{ given: mask, predicted: encodeRle([1], 1, 1) }], "sizes 2 x 2 and 1 x 1"],

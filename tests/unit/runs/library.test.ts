@@ -57,7 +57,7 @@ test("lists, opens, renames, exports and deletes", async () => {
 
   const listed = await library.list();
   expect(listed.runs.map((found) => [found.manifest.id, found.steps, found.rewards])).toEqual([
-    ["brave-otter", 1, { loop2: 0.5 }],
+    ["brave-otter", 1, { 2: 0.5 }],
   ]);
   expect(listed.damaged).toEqual(["bad-metrics"]);
   expect(listed.usage).toBeGreaterThan(0);
@@ -140,7 +140,7 @@ test("a list of many runs reads each manifest once and the end of its metrics, a
   };
   const { runs } = await runLibrary(counted).list();
   expect(runs).toHaveLength(40);
-  expect(runs[0]).toMatchObject({ steps: 3000, rewards: { loop1: 0.25, loop2: 2994.5 }, checkpoints: [100] });
+  expect(runs[0]).toMatchObject({ steps: 3000, rewards: { 1: 0.25, 2: 2994.5 }, checkpoints: [100] });
   const times = (what: string): number => asked.filter((one) => one === what).length;
   expect([times("list"), times("text"), times("open")]).toEqual([1, 40, 40]);
   // Whether there are evaluations is asked where there is a checkpoint to choose.

@@ -105,6 +105,6 @@ test("the digest averages the last ten rewards that are numbers", async () => {
   }
   const digest = await digestRun(run);
   expect(digest.steps).toBe(12);
-  expect(digest.rewards).toEqual({ loop1: (3 + 4 + 5 + 6 + 7 + 8 + 9 + 10 + 11) / 9 });
+  expect(digest.rewards).toEqual({ 1: (3 + 4 + 5 + 6 + 7 + 8 + 9 + 10 + 11) / 9 });
   expect(digest.bytes).toBeGreaterThan(300);
 });

@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect, useState } from "react";
+import { hasWeight } from "../../../engine/config/groups/reward-weights.ts";
 import { presetConfig } from "../../../engine/config/presets.ts";
 import { EXAMPLE_REWARD, ROLLOUT_TYPES } from "../../../engine/rewards/user/guide.ts";
 import { rewardHash } from "../../../engine/rewards/user/hash.ts";
@@ -27,7 +28,7 @@ export function CustomReward(): ReactNode {
     setText(source);
     report(takeSource(source));
   };
-  const unused = config.userReward.trim() !== "" && config.loop1User === 0 && config.loop2User === 0;
+  const unused = config.userReward.trim() !== "" && !hasWeight(config, "user");
   return (
     <Panel
       title="Custom reward"

@@ -1,8 +1,10 @@
 import type { ReactNode } from "react";
+import { weightKey } from "../../../engine/config/groups/reward-weights.ts";
 import { requireConfig } from "../../../engine/config/parse.ts";
 import { presetConfig } from "../../../engine/config/presets.ts";
 import { readSettingsFile } from "../../../engine/config/settings-file.ts";
 import type { LabConfig } from "../../../engine/config/table.ts";
+import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
 import { report } from "../../clients/lab.ts";
 import { saveBlob } from "../../clients/save-blob.ts";
 import { Button } from "../../components/ui/button.tsx";
@@ -23,9 +25,10 @@ async function importConfig(file: File): Promise<void> {
 
 /** Judge and custom reward of the current settings, kept if those of the file are rejected. */
 function ownReach(): Partial<LabConfig> {
-  const { judge, judgeProvider, judgeUrl, userReward, userRewardHash, loop1User, loop2User } =
-    sessionStore.getState().config;
-  return { judge, judgeProvider, judgeUrl, userReward, userRewardHash, loop1User, loop2User };
+  const { config } = sessionStore.getState();
+  const { judge, judgeProvider, judgeUrl, userReward, userRewardHash } = config;
+  const weights = LOOP_IDS.map((loop) => weightKey(loop, "user")).map((key) => [key, config[key]]);
+  return { judge, judgeProvider, judgeUrl, userReward, userRewardHash, ...Object.fromEntries(weights) };
 }
 
 export function ConfigFile(): ReactNode {

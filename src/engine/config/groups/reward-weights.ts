@@ -2,6 +2,7 @@
  * Settings of the group "reward": the matrix loop × term. A reward is the sum of weight · value over the terms of its
  * loop; costs are subtracted.
  */
+import type { LoopAbout } from "../../rl/loops/about.ts";
 import { LOOPS, type LoopId } from "../../rl/loops/abouts.ts";
 import { TERMS, type TermName, termRow, type WeightKey } from "../reward-terms.ts";
 import type { NumberSetting } from "../setting.ts";
@@ -32,5 +33,20 @@ const entries = LOOPS.flatMap(({ id, terms }) =>
     ];
   }),
 );
+
+/** Whether a term has a weight in any loop, whether the loop trains or not. */
+export function hasWeight(config: Readonly<Record<WeightKey<LoopId>, number>>, term: TermName): boolean {
+  return LOOPS.some(({ id }) => config[weightKey(id, term)] !== 0);
+}
+
+/** Names of the weights of the loops that train unless their own weight is 0, and of an optional loop with a weight. */
+export function weightKeys(
+  config: Readonly<Partial<Record<`loop${LoopId}Weight`, unknown>>> = {},
+): readonly WeightKey<LoopId>[] {
+  const counted = LOOPS.filter(
+    (loop: LoopAbout<LoopId>) => loop.optional !== true || Number(config[`loop${loop.id}Weight`] ?? 0) > 0,
+  );
+  return counted.flatMap(({ id }) => TERMS.map((term) => weightKey(id, term)));
+}
 
 export const REWARD_WEIGHTS = Object.fromEntries(entries) as Readonly<Record<WeightKey<LoopId>, NumberSetting>>;
