@@ -28,7 +28,7 @@ function run(program: string, words: readonly string[], env: Readonly<Record<str
  * @param env added to the environment
  */
 export function tool(
-  name: "parity" | "train" | "lab" | "export" | "score" | "sweep" | "eval",
+  name: "parity" | "train" | "lab" | "export" | "score" | "sweep" | "damage-pocket" | "eval",
   words: readonly string[],
   env?: Readonly<Record<string, string>>,
 ): Promise<Done> {
