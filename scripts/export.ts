@@ -1,12 +1,14 @@
 /**
  * Takes a stored run to other tools.
  *
- *   npm run export -- --run DIR --format peft|merged|tfevents|csv|trl|sa2va --out DIR
- *                     [--step N] [--weights policy|ema] [--model DIR] [--dtype f32|f16|bf16] [--shards DIR…] [--json]
+ *   npm run export -- --run DIR --format peft|merged|tfevents|csv|trl|sa2va|scale-out --out DIR
+ *                     [--step N] [--weights policy|ema] [--model DIR] [--dtype f32|f16|bf16] [--shards DIR…]
+ *                     [--fresh] [--json]
  *
  * `merged` needs the base model (--model) and reads the result back before it is handed over; `sa2va` takes the shards the
  * run drew from (--shards) for annotations and pictures of its training rows, and the model of a run of an older version;
- * `csv` and `tfevents` take shards for the pictures under the masks.
+ * `csv` and `tfevents` take shards for the pictures under the masks. `scale-out` needs them for the rows' order; `--fresh`
+ * exports a run without a checkpoint.
  * Nothing appears under --out before it is complete.
  */
 import { readFileSync } from "node:fs";
@@ -19,10 +21,11 @@ import { isStoredRow } from "../src/engine/data/open-rows.ts";
 import { LabError } from "../src/engine/errors.ts";
 import { adapterFiles } from "../src/engine/export/adapter.ts";
 import { checkMerged } from "../src/engine/export/check-merged.ts";
-import { below } from "../src/engine/export/export-file.ts";
+import { below, type ExportFiles } from "../src/engine/export/export-file.ts";
 import { mergedFiles } from "../src/engine/export/merged.ts";
 import { type ExportRows, exportRows } from "../src/engine/export/rows.ts";
 import { type ModelFacts, sa2vaFiles } from "../src/engine/export/sa2va.ts";
+import { scaleOutFiles } from "../src/engine/export/scale-out.ts";
 import { csvFiles, tfeventsFiles } from "../src/engine/export/tables.ts";
 import { trlFiles } from "../src/engine/export/trl.ts";
 import { modelFacts } from "../src/engine/model/base-mllm.ts";
@@ -37,10 +40,10 @@ import { folderStore } from "../src/engine/storage/folder-store.ts";
 import { one, type Parsed, parseArguments, runTool } from "./lib/arguments.ts";
 import { nodeFolder } from "./lib/node-files.ts";
 import { openNodeDevice } from "./lib/node-gpu.ts";
-import { openNodeRows } from "./lib/node-rows.ts";
+import { nodeWordnetFile, openNodeRows } from "./lib/node-rows.ts";
 import { type OutFolder, writeOut } from "./lib/out-folder.ts";
 
-const FORMATS = ["peft", "merged", "tfevents", "csv", "trl", "sa2va"] as const;
+const FORMATS = ["peft", "merged", "tfevents", "csv", "trl", "sa2va", "scale-out"] as const;
 type Format = (typeof FORMATS)[number];
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
@@ -55,6 +58,7 @@ await runTool(async () => {
     model: { takes: 1 },
     dtype: { takes: 1 },
     shards: { takes: "many" },
+    fresh: { takes: 0 },
     json: { takes: 0 },
   });
   const format = FORMATS.find((known) => known === one(parsed, "format"));
@@ -91,7 +95,18 @@ async function write(parsed: Parsed, format: Format, run: RunFolder, out: OutFol
     const facts = model === undefined ? null : await factsOf(await nodeFolder(model));
     return await out.add(sa2vaFiles(run, await trained(), facts, await rowsOf(parsed, run)));
   }
+  if (format === "scale-out") return await out.add(await scaleOut(parsed, run));
   await writeMerged(parsed, run, await trained(), out);
+}
+
+async function scaleOut(parsed: Parsed, run: RunFolder): Promise<ExportFiles> {
+  const shards = parsed.get("shards");
+  if (shards === undefined) {
+    throw new LabError("bad-input", "--shards must name the data set that the run drew from", { subject: "shards" });
+  }
+  const { set, list } = await openNodeRows(shards);
+  const scale = { set, dataSet: list.dataSet, wordnet: await nodeWordnetFile(), step: stepOf(parsed) };
+  return scaleOutFiles(run, { ...scale, fresh: parsed.has("fresh") });
 }
 
 async function writeMerged(parsed: Parsed, run: RunFolder, trained: TrainedTensors, out: OutFolder): Promise<void> {

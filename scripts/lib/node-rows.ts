@@ -1,5 +1,6 @@
 /** Shards on disk as the rows a session trains on, and the files under public/ that every tool starts from. */
 import { basename, join } from "node:path";
+import type { ByteSource } from "../../src/engine/bytes/source.ts";
 import { decodeRle } from "../../src/engine/data/mask/rle.ts";
 import { openRegionSet, type RegionSet } from "../../src/engine/data/region-set.ts";
 import type { RowSource } from "../../src/engine/data/training-row.ts";
@@ -42,5 +43,10 @@ export async function openNodeRows(shards: readonly string[] = [POCKET_SHARDS], 
 
 /** The table that METEOR's synonyms come from. */
 export async function nodeWordnet(): Promise<Wordnet> {
-  return await loadWordnet(await nodeSource(join(root, "public", "wordnet", "wordnet30.txt")));
+  return await loadWordnet(await nodeWordnetFile());
+}
+
+/** The same as a file. */
+export async function nodeWordnetFile(): Promise<ByteSource> {
+  return await nodeSource(join(root, "public", "wordnet", "wordnet30.txt"));
 }

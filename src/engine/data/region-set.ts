@@ -51,6 +51,8 @@ export interface RegionSet {
    * @throws LabError("bad-input") when there is no such sample, "storage" when the file can no longer be read
    */
   sample(index: number): Promise<RegionSample>;
+  /** The bytes of one of `files`; undefined for another name. */
+  source(name: string): ByteSource | undefined;
 }
 
 export interface RegionSetOptions {
@@ -128,6 +130,7 @@ export async function openRegionSet(dropped: ByteFolder, options: RegionSetOptio
       }
       return readSample(summary, place);
     },
+    source: (name) => (files.some((file) => file.name === name) ? folder.get(name) : undefined),
   };
   const findBeside = siblingsOf(folder);
   const filesTotal = shards.length + found.tables.length;

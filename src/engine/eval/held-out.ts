@@ -53,9 +53,9 @@ export type EvaluateLoop = (deps: EvalDeps, rows: readonly EvalRow[]) => Promise
 /** Sampled captions per row, and sampled masks where the mask policy draws them. */
 export const EVAL_DRAWS = 4;
 /** Stream number of evaluation draws, apart from those of training. */
-const EVAL_STREAM = 65;
+export const EVAL_STREAM = 65;
 /** Draws do not depend on the run's seed, so that runs can be compared with each other. */
-const EVAL_SEED = 20_260_101;
+export const EVAL_SEED = 20_260_101;
 
 /** Rows that are scored together where the settings set no limit. */
 const MOST_AT_ONCE = 8;

@@ -1,0 +1,145 @@
+"""The run's rows: the lab's list of them (`scale/rows.jsonl`) and their pictures in the shards."""
+
+import hashlib
+import io
+import json
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet
+from PIL import Image, ImageOps
+
+from .errors import LabError
+from .masks import Mask, Rle, decode_rle
+from .settings import read_json
+
+Rgb = npt.NDArray[np.uint8]
+_PIECE = 4096
+_END = 2**20
+
+
+@dataclass(frozen=True)
+class Row:
+    """A region of a picture with its caption."""
+
+    id: str
+    image_id: str
+    caption: str
+    rle: Rle
+    mask: Mask
+    rgb: Rgb
+    """[height, width, 3]."""
+
+
+def image_id(data: bytes) -> str:
+    """The lab's name of an encoded picture: SHA-256 of its length and its first, middle and last 4 KiB, 16 digits."""
+    length = len(data)
+    if length <= 3 * _PIECE or data[:2] == b"BM":
+        parts = [data]
+    else:
+        middle = (length - _PIECE) >> 1
+        parts = [data[:_PIECE], data[middle : middle + _PIECE], data[-_PIECE:]]
+    if data[:2] == b"BM" and length > 3 * _PIECE:
+        parts = [data]
+    return hashlib.sha256(struct.pack("<d", length) + b"".join(parts)).hexdigest()[:16]
+
+
+class RunData:
+    """Rows of a run by their index in the data set, and which of them train, choose and report."""
+
+    def __init__(self, run: Path, shards: list[Path]) -> None:
+        """Raises LabError when a shard is missing or another one than the run drew from."""
+        about = read_json(run / "scale" / "data.json")
+        self.train: list[int] = about["train"]
+        self.selection: list[int] = about["selection"]
+        self.report: list[int] = about["report"]
+        with (run / "scale" / "rows.jsonl").open(encoding="utf-8") as lines:
+            self._rows: list[dict[str, Any]] = [json.loads(line) for line in lines]
+        ids = [[row["id"], row["imageId"]] for row in self._rows]
+        text = json.dumps(ids, ensure_ascii=False, separators=(",", ":"))
+        if hashlib.sha256(text.encode()).hexdigest() != about["hash"]:
+            raise LabError("scale/rows.jsonl is not the list of rows that run.json names; export the run again")
+        self._folders = shards
+        self._files = {shard["name"]: self._find(shard) for shard in about["shards"]}
+        self._tables: dict[str, pa.Table] = {}
+        self._pictures: dict[str, Rgb] = {}
+
+    def __len__(self) -> int:
+        """Rows of the data set."""
+        return len(self._rows)
+
+    def _find(self, shard: dict[str, Any]) -> Path:
+        name = shard["name"]
+        for place in self._folders:
+            path = place / name if place.is_dir() else place
+            if not path.is_file() or path.name != Path(name).name:
+                continue
+            with path.open("rb") as file:
+                size = path.stat().st_size
+                head = hashlib.sha256(file.read(_END)).hexdigest()
+                file.seek(max(0, size - _END))
+                tail = hashlib.sha256(file.read()).hexdigest()
+            if (size, head, tail) == (shard["bytes"], shard["head"], shard["tail"]):
+                return path
+            raise LabError(f"{path} is not the shard that the run drew from; nothing was changed")
+        raise LabError(f"--shards holds no {name}; nothing was changed")
+
+    def row(self, index: int) -> Row:
+        """The row with its pixels. Raises LabError naming the row whose picture is another one."""
+        about = self._rows[index]
+        rle = Rle(about["mask"], (about["height"], about["width"]))
+        key = about["imageId"]
+        if key not in self._pictures:
+            if len(self._pictures) >= 256:
+                self._pictures.pop(next(iter(self._pictures)))
+            self._pictures[key] = self._picture(about)
+        return Row(about["id"], key, about["caption"], rle, decode_rle(rle), self._pictures[key])
+
+    def _picture(self, about: dict[str, Any]) -> Rgb:
+        path = self._files[about["file"]]
+        if about["file"] not in self._tables:
+            self._tables[about["file"]] = _open_table(path)
+        column, *inner = about["column"].split(".")
+        cell = self._tables[about["file"]].column(column)[about["row"]].as_py()
+        for name in inner:
+            cell = [item[name] for item in cell] if isinstance(cell, list) else cell[name]
+        for data in _encoded(cell, path.parent):
+            if image_id(data) == about["imageId"]:
+                return _pixels(data, about["height"], about["width"])
+        raise LabError(f"Row {about['id']} has another picture than the run drew from; nothing was changed")
+
+
+def _open_table(path: Path) -> pa.Table:
+    if path.suffix == ".parquet":
+        return pyarrow.parquet.read_table(path, memory_map=True)
+    source = pa.memory_map(str(path))
+    try:
+        return pa.ipc.open_stream(source).read_all()
+    except pa.ArrowInvalid:
+        return pa.ipc.open_file(source).read_all()
+
+
+def _encoded(cell: Any, beside: Path) -> Iterator[bytes]:
+    """Every encoded picture in a cell: bytes, a struct of bytes and path, a path, or a list of these."""
+    if isinstance(cell, bytes):
+        yield cell
+    elif isinstance(cell, str) and (beside / cell).is_file():
+        yield (beside / cell).read_bytes()
+    elif isinstance(cell, dict):
+        yield from _encoded(cell.get("bytes") or cell.get("path"), beside)
+    elif isinstance(cell, list):
+        for item in cell:
+            yield from _encoded(item, beside)
+
+
+def _pixels(data: bytes, height: int, width: int) -> Rgb:
+    picture: Image.Image = Image.open(io.BytesIO(data))
+    if picture.size != (width, height):
+        picture = ImageOps.exif_transpose(picture)
+    return np.asarray(picture.convert("RGB"))

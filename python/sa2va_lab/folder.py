@@ -1,0 +1,268 @@
+"""The lab's run folder, read and written: manifest, metrics, evaluations and checkpoints."""
+
+import contextlib
+import hashlib
+import json
+import math
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from .errors import LabError
+from .model import Sa2va, Values
+from .records import exact_json, number
+from .settings import read_json
+from .state import State
+
+_MARKER = "complete.json"
+_PIECE = 32 * 2**20
+_LORA = ".lora_"
+
+
+def step_name(step: int) -> str:
+    """As the lab names it: step-000123."""
+    return f"step-{step:06d}"
+
+
+def piecewise_hash(path: Path) -> str:
+    """SHA-256 over the SHA-256 of each piece of 32 MiB."""
+    digests = []
+    with path.open("rb") as file:
+        while piece := file.read(_PIECE):
+            digests.append(hashlib.sha256(piece).hexdigest())
+    return hashlib.sha256("\n".join(digests).encode()).hexdigest()
+
+
+def peft_name(name: str) -> str:
+    """Name of an adapter's tensor in PEFT's file."""
+    return "base_model.model." + name.removeprefix("language_model.")
+
+
+def _line(row: dict[str, Any]) -> str:
+    """A line of metrics: what JSON has no number for is text."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, float) and not math.isfinite(value):
+            return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+        return number(value) if isinstance(value, float) and value != 0 else value
+
+    return json.dumps({name: plain(value) for name, value in row.items()}, separators=(",", ":"))
+
+
+class RunFolder:
+    """One run. Only the first process writes."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises LabError when there is no run."""
+        self.path = path
+        self.manifest: dict[str, Any] = read_json(path / "run.json")
+        if self.manifest.get("format") != "sa2va-lab-run/1":
+            raise LabError(f"{path / 'run.json'} is not of the form sa2va-lab-run/1; nothing was changed")
+
+    def update(self, **change: Any) -> None:
+        """Rewrites run.json; keys that this version does not know are kept."""
+        self.manifest = read_json(self.path / "run.json") | change
+        self._replace("run.json", json.dumps(self.manifest, ensure_ascii=False, indent=2) + "\n")
+
+    def _replace(self, name: str, text: str) -> None:
+        unfinished = self.path / f"{name}.tmp"
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.replace(self.path / name)
+
+    def append(self, name: str, row: dict[str, Any]) -> None:
+        """Adds a line to a file of lines and flushes it."""
+        with (self.path / name).open("a", encoding="utf-8") as file:
+            file.write(_line(row) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def lines(self, name: str) -> list[dict[str, Any]]:
+        """Whole lines of a file; none where there is no file."""
+        path = self.path / name
+        if not path.exists():
+            return []
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n")[:-1] if line]
+
+    def replace_lines(self, name: str, rows: list[str]) -> None:
+        """Replaces a file of lines as a whole."""
+        self._replace(name, "".join(f"{row}\n" for row in rows))
+
+    def checkpoints(self) -> list[int]:
+        """Steps with a complete checkpoint, ascending."""
+        found = (self.path / "checkpoints").glob(f"step-*/{_MARKER}")
+        return sorted(int(path.parent.name.removeprefix("step-")) for path in found)
+
+    def truncate_after(self, step: int) -> None:
+        """Drops metrics, evaluations, alarms, rollouts and checkpoints past a step, so that no line doubles."""
+        for name, place in (("metrics.jsonl", None), ("phases.jsonl", None), ("alarms.jsonl", None), ("eval.jsonl", "report")):
+            path = self.path / name
+            if not path.exists():
+                continue
+            kept = []
+            for line in path.read_text(encoding="utf-8").split("\n")[:-1]:
+                row = json.loads(line)
+                if (row[place] if place else row)["step"] <= step:
+                    kept.append(line)
+            self.replace_lines(name, kept)
+        for path in (self.path / "rollouts").glob("step-*.arrow"):
+            if int(path.stem.removeprefix("step-")) > step:
+                path.unlink()
+        for path in (self.path / "checkpoints").glob("step-*"):
+            if int(path.name.removeprefix("step-").removesuffix(".tmp")) > step:
+                self._remove(path)
+
+    def _remove(self, folder: Path) -> None:
+        """The marker first, so that a half-removed folder never counts."""
+        (folder / _MARKER).unlink(missing_ok=True)
+        shutil.rmtree(folder)
+
+    def _checkpoint(self, step: int) -> Path:
+        folder = self.path / "checkpoints" / step_name(step)
+        about = read_json(folder / _MARKER)
+        for name, size in about["files"].items():
+            path = folder / name
+            if not path.exists() or path.stat().st_size != size:
+                raise LabError(f"{path} is missing or has another size; resume from another checkpoint")
+            if piecewise_hash(path) != about.get("hashes", {}).get(name, piecewise_hash(path)):
+                raise LabError(f"{path} has other contents than were written; resume from another checkpoint")
+        return folder
+
+    def read_values(self, step: int, model: Sa2va) -> dict[str, Values]:
+        """Tensors of a checkpoint in the order of the model's names: policy, ema, first and second moments, reference."""
+        folder = self._checkpoint(step)
+        own = load_file(folder / "modules.safetensors")
+        if (folder / "adapter_model.safetensors").exists():
+            adapter = load_file(folder / "adapter_model.safetensors")
+            own |= {name: adapter[peft_name(name)] for name in model.names if peft_name(name) in adapter}
+        moments = load_file(folder / "optimizer.safetensors")
+        files = {
+            "policy": own,
+            "ema": load_file(folder / "ema.safetensors"),
+            "first": {name: moments[f"exp_avg.{name}"] for name in model.names if f"exp_avg.{name}" in moments},
+            "second": {name: moments[f"exp_avg_sq.{name}"] for name in model.names if f"exp_avg_sq.{name}" in moments},
+        }
+        if (folder / "reference.safetensors").exists():
+            files["reference"] = load_file(folder / "reference.safetensors")
+        return {key: self._ordered(file, model, folder) for key, file in files.items()}
+
+    def _ordered(self, file: dict[str, Tensor], model: Sa2va, folder: Path) -> Values:
+        found = []
+        for name, parameter in zip(model.names, model.trained, strict=True):
+            if name not in file or file[name].shape != parameter.shape:
+                raise LabError(f"{folder} does not fit the trained tensors at {name}; nothing was changed")
+            found.append(file[name].to(parameter))
+        return found
+
+    def load_start(self, model: Sa2va) -> None:
+        """Gives the model what the run began with, where that was an opened adapter."""
+        start = self.path / "start"
+        if not start.exists():
+            return
+        files = [load_file(path) for path in start.glob("*.safetensors")]
+        known = {name: value for file in files for name, value in file.items()}
+        for name, parameter in zip(model.names, model.trained, strict=True):
+            value = known.get(peft_name(name) if _LORA in name else name)
+            if value is not None:
+                parameter.data = value.to(parameter)
+
+    def restore(self, step: int, model: Sa2va, state: State) -> None:
+        """Weights and state of a checkpoint."""
+        values = self.read_values(step, model)
+        for parameter, value in zip(model.trained, values["policy"], strict=True):
+            parameter.data = value
+        state.ema, state.first, state.second = values["ema"], values["first"], values["second"]
+        state.reference = values.get("reference")
+        about = read_json(self.path / "checkpoints" / step_name(step) / "trainer_state.json")["sa2va_lab"]
+        state.optimiser_steps = about["trainer"]["optimiserSteps"]
+        state.skipped_steps = about["trainer"]["skippedSteps"]
+
+    def write_checkpoint(self, step: int, model: Sa2va, state: State) -> None:
+        """All files, then the marker that makes the checkpoint count."""
+        folder = self.path / "checkpoints" / step_name(step)
+        unfinished = folder.with_name(folder.name + ".tmp")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(parents=True)
+        config = self.manifest["config"]
+        named = dict(zip(model.names, model.trained, strict=True))
+        self._adapter(unfinished, named, config)
+        _save({name: own for name, own in named.items() if _LORA not in name}, unfinished / "modules.safetensors")
+        _save(dict(zip(model.names, state.ema, strict=True)), unfinished / "ema.safetensors")
+        if state.reference is not None:
+            _save(dict(zip(model.names, state.reference, strict=True)), unfinished / "reference.safetensors")
+        moments = {f"exp_avg.{name}": own for name, own in zip(model.names, state.first, strict=True)}
+        moments |= {f"exp_avg_sq.{name}": own for name, own in zip(model.names, state.second, strict=True)}
+        _save(moments, unfinished / "optimizer.safetensors")
+        text = exact_json(_trainer_state(step, model, state, self.manifest), 2) + "\n"
+        (unfinished / "trainer_state.json").write_text(text, encoding="utf-8")
+        files = sorted(unfinished.iterdir())
+        marker = {
+            "format": "sa2va-lab-checkpoint/1",
+            "step": step,
+            "files": {path.name: path.stat().st_size for path in files},
+            "hashes": {path.name: piecewise_hash(path) for path in files},
+        }
+        for path in files:
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
+        if folder.exists():
+            self._remove(folder)
+        unfinished.replace(folder)
+        (folder / f"{_MARKER}.tmp").write_text(exact_json(marker, 2) + "\n", encoding="utf-8")
+        (folder / f"{_MARKER}.tmp").replace(folder / _MARKER)
+
+    def _adapter(self, folder: Path, named: dict[str, Any], config: dict[str, Any]) -> None:
+        lora = {peft_name(name): own for name, own in named.items() if _LORA in name}
+        about = {
+            "base_model_name_or_path": self.manifest["model"]["name"], "bias": "none", "lora_alpha": config["loraAlpha"],
+            "lora_dropout": config["loraDropout"], "peft_type": "LORA", "r": config["loraRank"],
+            "target_modules": _targets(list(named)), "task_type": "CAUSAL_LM",
+        }  # fmt: skip
+        (folder / "adapter_config.json").write_text(exact_json(about, 2) + "\n", encoding="utf-8")
+        _save(lora, folder / "adapter_model.safetensors")
+
+    def prune(self, keep: int, best: int | None) -> None:
+        """Keeps the last checkpoints and the best one."""
+        known = self.checkpoints()
+        kept = {*known[-max(1, keep) :], best}
+        for step in known:
+            if step not in kept:
+                with contextlib.suppress(FileNotFoundError):
+                    self._remove(self.path / "checkpoints" / step_name(step))
+
+
+def _targets(names: list[str]) -> list[str]:
+    return sorted({name.split(".")[-3] for name in names if _LORA in name})
+
+
+def _save(values: dict[str, Any], path: Path) -> None:
+    tensors = {name: value.detach().to("cpu", torch.float32).contiguous() for name, value in values.items()}
+    save_file(tensors, path, metadata={"format": "pt"})
+
+
+def _trainer_state(step: int, model: Sa2va, state: State, manifest: dict[str, Any]) -> dict[str, Any]:
+    """What Hugging Face tools read, and what an exact resume needs."""
+    config = manifest["config"]
+    lora = {"alpha": config["loraAlpha"], "dropout": config["loraDropout"], "r": config["loraRank"]}
+    ours = {
+        "format": "sa2va-lab-trainer/1",
+        "optimiserStep": state.optimiser_steps,
+        "config": config,
+        "trainer": {"optimiserSteps": state.optimiser_steps, "skippedSteps": state.skipped_steps},
+        "lora": lora | {"targets": _targets(model.names)},
+        "order": model.names,
+        "baseModel": {"name": manifest["model"]["name"], "hash": manifest["model"]["hash"]},
+    }
+    return {
+        "best_global_step": None, "best_metric": None, "best_model_checkpoint": None, "epoch": 0, "eval_steps": 0,
+        "global_step": step, "is_hyper_param_search": False, "is_local_process_zero": True,
+        "is_world_process_zero": True, "log_history": [], "logging_steps": 1, "max_steps": config["steps"],
+        "num_input_tokens_seen": 0, "num_train_epochs": 0, "sa2va_lab": ours, "save_steps": config["saveSteps"],
+        "stateful_callbacks": {}, "total_flos": 0, "train_batch_size": config["promptsPerStep"], "trial_name": None,
+        "trial_params": None,
+    }  # fmt: skip
+

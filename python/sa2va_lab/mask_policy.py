@@ -1,0 +1,209 @@
+"""Mask policies of loop 2: where randomness enters, and the log-probability of what was drawn under other weights."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from .errors import LabError
+from .model import Features
+from .philox import Address, normals, uniforms
+from .policy import Actor, Decoded
+from .settings import Settings
+
+CANDIDATES = 3
+Scores = tuple[Tensor, Tensor]
+"""Log-probabilities and entropies, [N, T] each."""
+
+
+class Output:
+    """What weights make of one phrase about a picture; masks are decoded when they are asked for."""
+
+    def __init__(self, actor: Actor, features: Features, phrase: str) -> None:
+        """The model's weights must stay those of the call."""
+        self.actor, self.features = actor, features
+        self.language = actor.phrase_prompts(features, [phrase])
+        self._decoded: Decoded | None = None
+
+    def decoded(self) -> Decoded:
+        """Candidates of the phrase."""
+        if self._decoded is None:
+            self._decoded = self.decode(self.language)
+        return self._decoded
+
+    def decode(self, prompts: Tensor) -> Decoded:
+        """Candidates of other prompts [n, C] on the same picture."""
+        return self.actor.decoded(self.features, prompts)
+
+    def candidates(self) -> Tensor:
+        """Logits of candidates 1 to 3, [3, h, w]."""
+        return self.decoded().masks[0, 1:]
+
+    def best(self) -> int:
+        """The candidate with the largest predicted IoU, 0 to 2."""
+        return int(self.decoded().iou[0, 1:].argmax())
+
+
+@dataclass(frozen=True)
+class MaskActions:
+    """Drawn masks of one phrase."""
+
+    logits: Tensor
+    """[N, h, w]; above 0 is inside."""
+    greedy: Tensor
+    """[1, h, w] without noise."""
+    labels: list[list[tuple[int, str]]]
+    logps: npt.NDArray[np.float64]
+    """[N, T] under the weights that drew."""
+    weights: list[float] | None
+    """Probabilities where all actions are played."""
+    scores: Callable[[Output], Scores]
+    imitate: Callable[[Output, list[float]], Tensor] | None = None
+
+    @property
+    def actions(self) -> int:
+        """T."""
+        return int(self.logps.shape[1])
+
+
+def mask_loss(logits: Tensor, truth: Tensor, bce: float = 2.0, dice: float = 0.5) -> Tensor:
+    """Cross-entropy and Dice over all pixels of [N, h, w], with the weights of the published recipe."""
+    z, t = logits.flatten(1), truth.flatten(1)
+    p = z.sigmoid()
+    entropy = (F.softplus(z) - z * t).mean()
+    overlap = 1 - (2 * (p * t).sum(1) + 1) / (p.sum(1) + t.sum(1) + 1)
+    return bce * entropy + dice * overlap.mean()
+
+
+def bernoulli_kl(logits: Tensor, reference: Tensor) -> Tensor:
+    """KL of every pixel as a coin, nats."""
+    on = logits.sigmoid() * (F.logsigmoid(logits) - F.logsigmoid(reference))
+    off = (-logits).sigmoid() * (F.logsigmoid(-logits) - F.logsigmoid(-reference))
+    return on + off
+
+
+@torch.no_grad()
+def act(output: Output, settings: Settings, count: int, address: Address) -> MaskActions:
+    """Draws masks as the settings' policy does; `address` names the group."""
+    policy = settings.maskPolicy
+    if policy == "candidates":
+        return _candidates(output, settings.candidateTemperature)
+    if policy == "embedding":
+        return _embedding(output, settings, count, address)
+    if policy == "pixels":
+        return _pixels(output, settings.pixelTemperature, count, address)
+    if policy not in ("field", "imitation"):
+        raise LabError(f"maskPolicy {policy} is not known here; nothing was sampled")
+    drawn = _field(output, settings, count, address)
+    if policy == "field":
+        return drawn
+    index, masks = output.best(), (drawn.logits > 0).to(drawn.logits.dtype)
+
+    def imitate(other: Output, shares: list[float]) -> Tensor:
+        own = other.candidates()[index : index + 1]
+        losses = [mask_loss(own, masks[n : n + 1]) * share for n, share in enumerate(shares)]
+        return torch.stack(losses).sum()
+
+    return MaskActions(drawn.logits, drawn.greedy, drawn.labels, drawn.logps, None, drawn.scores, imitate)
+
+
+def _candidates(output: Output, temperature: float) -> MaskActions:
+    def scores(other: Output) -> Scores:
+        logs = (other.decoded().iou[0, 1:] / temperature).log_softmax(-1)
+        entropy = -(logs.exp() * logs).sum()
+        return logs[:, None], entropy.expand(CANDIDATES, 1)
+
+    logs, _ = scores(output)
+    masks = output.candidates()
+    labels = [[(k, f"candidate {k + 1}")] for k in range(CANDIDATES)]
+    index = int(logs[:, 0].argmax())
+    values = logs.double().cpu().numpy()
+    return MaskActions(masks, masks[index : index + 1], labels, values, np.exp(values[:, 0]).tolist(), scores)
+
+
+def _deviation(sigma: float, unit: str, values: Tensor, least: float) -> float:
+    if unit == "absolute":
+        return sigma
+    return max(least, float(values.std(correction=0)) * sigma)
+
+
+def _gaussian(action: Tensor, deviation: float) -> Callable[[Tensor], Scores]:
+    """Scores of actions [N, T] under another mean [1, T] or [N, T]."""
+    log_std = math.log(deviation)
+    entropy = log_std + 0.5 * math.log(2 * math.pi * math.e)
+
+    def scores(mean: Tensor) -> Scores:
+        standard = (action - mean) * math.exp(-log_std)
+        return -0.5 * standard.square() - log_std - 0.5 * math.log(2 * math.pi), torch.full_like(action, entropy)
+
+    return scores
+
+
+def _noise(address: Address, count: int, width: int, deviation: float, like: Tensor) -> tuple[Tensor, npt.NDArray[np.float64]]:
+    """Noise [count, width], and its own log-probabilities."""
+    drawn = np.stack([normals(address.at(n), width) for n in range(count)]) * deviation
+    logps = -math.log(deviation) - 0.5 * math.log(2 * math.pi) - 0.5 * (drawn / deviation) ** 2
+    return torch.from_numpy(drawn.astype(np.float32)).to(like), logps
+
+
+def _field(output: Output, settings: Settings, count: int, address: Address) -> MaskActions:
+    n, index = settings.fieldGrid, output.best()
+    greedy = output.candidates()[index : index + 1]
+    height, width = greedy.shape[1:]
+    if height % n or width % n:
+        raise LabError(f"fieldGrid {n} must divide the mask size {height} × {width} of this model")
+
+    def pooled(own: Tensor) -> Tensor:
+        return F.avg_pool2d(own[None], (height // n, width // n)).reshape(1, n * n)
+
+    deviation = _deviation(settings.fieldSigma, settings.noiseUnit, greedy, 1e-3)
+    noise, logps = _noise(address, count, n * n, deviation, greedy)
+    field = noise.reshape(count, 1, n, n)
+    enlarged = F.interpolate(field, (height, width), mode="bilinear", align_corners=False)[:, 0]
+    of_mean = _gaussian(pooled(greedy) + noise, deviation)
+    labels = [[(c, f"cell {c // n},{c % n}") for c in range(n * n)]] * count
+
+    def scores(other: Output) -> Scores:
+        return of_mean(pooled(other.candidates()[index : index + 1]))
+
+    return MaskActions(greedy + enlarged, greedy, labels, logps, None, scores)
+
+
+def _embedding(output: Output, settings: Settings, count: int, address: Address) -> MaskActions:
+    language = output.language
+    width = language.shape[1]
+    deviation = _deviation(settings.embeddingSigma, settings.noiseUnit, language, 1e-4)
+    noise, logps = _noise(address, count, width, deviation, language)
+    action = language + noise
+    noisy, index = output.decode(action), output.best()
+    chosen = noisy.iou[:, 1:].argmax(1)
+    logits = noisy.masks[torch.arange(count, device=chosen.device), 1 + chosen]
+    of_mean = _gaussian(action, deviation)
+    labels = [[(c, f"channel {c}") for c in range(width)]] * count
+    greedy = output.candidates()[index : index + 1]
+    return MaskActions(logits, greedy, labels, logps, None, lambda other: of_mean(other.language))
+
+
+def _pixels(output: Output, temperature: float, count: int, address: Address) -> MaskActions:
+    index = output.best()
+    greedy = output.candidates()[index : index + 1]
+    _, height, width = greedy.shape
+    own = greedy.reshape(-1).double().cpu().numpy() / temperature
+    drawn = np.stack([uniforms(address.at(n), height * width) for n in range(count)])
+    bits = (drawn < 1 / (1 + np.exp(-own))).astype(np.float32)
+    signs = torch.from_numpy(2 * bits - 1).to(greedy)
+
+    def scores(other: Output) -> Scores:
+        z = other.candidates()[index : index + 1].reshape(1, -1) / temperature
+        entropy = -(z.sigmoid() * F.logsigmoid(z) + (-z).sigmoid() * F.logsigmoid(-z))
+        return F.logsigmoid(signs * z), entropy.expand(count, -1)
+
+    logps = np.asarray(-np.logaddexp(0, -own * (2 * bits - 1)))
+    labels = [[(int(bit), f"cell {c // width},{c % width}") for c, bit in enumerate(row)] for row in bits]
+    return MaskActions((signs * 4).reshape(count, height, width), greedy, labels, logps, None, scores)
+

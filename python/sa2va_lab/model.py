@@ -1,0 +1,311 @@
+"""A Sa2VA checkpoint: own towers and decoder, the language model of transformers, the adapter of PEFT."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from peft import LoraConfig, inject_adapter_in_model
+from safetensors import safe_open
+from torch import Tensor, nn
+from transformers import DynamicCache
+
+from .data import Rgb
+from .errors import LabError
+from .pictures import bicubic, normalise, tiles_of
+from .sam2 import Levels, Sam2Model
+from .settings import read_json
+from .vision import RmsNorm, VisionTower, pixel_shuffle
+
+LANGUAGE = "language_model."
+FAMILIES = ("Qwen2ForCausalLM", "Qwen3ForCausalLM", "LlamaForCausalLM", "Phi3ForCausalLM")
+_PREFIXES = {
+    "projector": "mlp1.",
+    "lora": LANGUAGE,
+    "seg-prompt": "text_hidden_fcs.",
+    "mask-decoder": "grounding_encoder.sam2_model.sam_mask_decoder.",
+    "prompt-encoder": "grounding_encoder.sam2_model.sam_prompt_encoder.",
+}
+_LINEARS = ("q_proj", "k_proj", "v_proj", "qkv_proj", "o_proj", "gate_proj", "up_proj", "gate_up_proj", "down_proj")
+
+Values = list[Tensor]
+"""Values of the trainable tensors in their order."""
+
+
+@dataclass(frozen=True)
+class Features:
+    """What the frozen towers make of a picture."""
+
+    vision: Tensor
+    """[tiles, tokens, 4 H], before the projector."""
+    levels: Levels
+
+    @property
+    def tiles(self) -> int:
+        """Tiles, the thumbnail included."""
+        return len(self.vision)
+
+
+class _Grounding(nn.Module):
+    def __init__(self, config: dict[str, Any]) -> None:
+        super().__init__()
+        self.sam2_model = Sam2Model(config)
+
+
+def _language(config: dict[str, Any]) -> nn.Module:
+    family = config["architectures"][0]
+    if family not in FAMILIES:
+        raise LabError(f"config.json has the language model {family}; this package runs {', '.join(FAMILIES)}")
+    shown = {name: value for name, value in config.items() if name not in ("architectures", "auto_map", "torch_dtype")}
+    made = getattr(transformers, family.replace("ForCausalLM", "Config"))(**shown)
+    # One attention for sampling and training, or the ratio would not be 1.
+    made._attn_implementation = "sdpa"
+    model: nn.Module = getattr(transformers, family)._from_config(made, attn_implementation="sdpa")
+    return model
+
+
+class Sa2va(nn.Module):
+    """The whole model; its state dict has the published names."""
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        """`config` is the checkpoint's config.json."""
+        super().__init__()
+        self.config = config
+        vision, language, sam2 = config["vision_config"], config["llm_config"], config["sam2_config"]
+        self.vision_model = VisionTower(vision, config["select_layer"])
+        self.language_model = _language(language)
+        width, wide = language["hidden_size"], 4 * vision["hidden_size"]
+        self.mlp1 = nn.Sequential(
+            nn.LayerNorm(wide, 1e-5), nn.Linear(wide, width), nn.GELU(), nn.Linear(width, width)
+        )
+        self.text_hidden_fcs = nn.Sequential(
+            nn.Linear(width, width), nn.ReLU(), nn.Linear(width, sam2["hidden_dim"])
+        )
+        self.grounding_encoder = _Grounding(sam2)
+        self.names: list[str] = []
+        """Trainable tensors in the lab's order."""
+        self._trained: list[nn.Parameter] = []
+
+    @property
+    def side(self) -> int:
+        """Visual tokens along a side of a tile."""
+        tile, patch = self.config["force_image_size"], self.config["vision_config"]["patch_size"]
+        return int(tile // patch * self.config["downsample_ratio"])
+
+    @property
+    def sam_size(self) -> int:
+        """Side of SAM2's input."""
+        return int(self.config["sam2_config"]["image_size"])
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model computes."""
+        return self.mlp1[1].weight.device
+
+    @property
+    def trained(self) -> list[nn.Parameter]:
+        """Trainable parameters in the order of `names`."""
+        return self._trained
+
+    def block_of(self, name: str) -> str:
+        """Block of a trainable tensor."""
+        return next(block for block, prefix in _PREFIXES.items() if name.startswith(prefix))
+
+    def add_adapter(self, rank: int, alpha: float) -> None:
+        """Adapters on every linear layer of the decoder; afterwards `names` and `trained` are known."""
+        targets = [name for name in _LINEARS if any(path.endswith(f".{name}") for path, _ in self._linears())]
+        lora = LoraConfig(r=rank, lora_alpha=alpha, lora_dropout=0.0, bias="none", target_modules=targets)
+        inject_adapter_in_model(lora, self.language_model)
+        self.requires_grad_(False)
+        named = {_published(name): parameter for name, parameter in self.named_parameters()}
+        self.names = []
+        for block, prefix in _PREFIXES.items():
+            if block == "lora":
+                self.names += self._adapter_names(named)
+            else:
+                self.names += sorted(name for name in named if name.startswith(prefix))
+        self._trained = [named[name] for name in self.names]
+        for parameter in self._trained:
+            parameter.requires_grad_(True)
+            parameter.data = parameter.data.to(self.mlp1[1].weight.dtype)
+
+    def _linears(self) -> Iterator[tuple[str, nn.Linear]]:
+        for name, module in self.language_model.named_modules():
+            if isinstance(module, nn.Linear) and name != "lm_head":
+                yield name, module
+
+    def _adapter_names(self, named: dict[str, nn.Parameter]) -> list[str]:
+        """In the order of the forward pass: layer by layer, A before B."""
+        order = {name: at for at, name in enumerate(_LINEARS)}
+
+        def place(name: str) -> tuple[int, int, str]:
+            parts = name.split(".")
+            return int(parts[3]), order[parts[-3]], parts[-2]
+
+        return sorted((name for name in named if ".lora_" in name), key=place)
+
+    @contextmanager
+    def values(self, values: Values | None) -> Iterator[None]:
+        """Other values of the trainable tensors; None keeps those being trained."""
+        if values is None:
+            yield
+            return
+        own = [parameter.data for parameter in self._trained]
+        try:
+            for parameter, value in zip(self._trained, values, strict=True):
+                parameter.data = value
+            yield
+        finally:
+            for parameter, value in zip(self._trained, own, strict=True):
+                parameter.data = value
+
+    @torch.no_grad()
+    def look(self, rgb: Rgb, most_tiles: int) -> Features:
+        """Both frozen towers on a picture."""
+        weight = self.vision_model.embeddings.patch_embedding.weight
+        tiles = normalise(tiles_of(rgb, self.config, most_tiles)).to(weight)
+        states = pixel_shuffle(self.vision_model(tiles), self.config.get("ps_version", "v2"))
+        encoder = self.grounding_encoder.sam2_model.image_encoder
+        whole = normalise(bicubic(rgb, self.sam_size, self.sam_size)[None]).to(encoder.trunk.pos_embed)
+        return Features(states.to(self.mlp1[1].weight.dtype), encoder(whole))
+
+    def project(self, features: Features) -> Tensor:
+        """Visual tokens [tiles, tokens, D] of the trainable projector."""
+        out: Tensor = self.mlp1(features.vision)
+        return out
+
+    def embed(self, ids: list[int] | Tensor) -> Tensor:
+        """Rows of the embedding table, [..., D], in the projector's precision."""
+        table = self.language_model.get_input_embeddings()
+        places = torch.as_tensor(ids, dtype=torch.long, device=self.device)
+        out: Tensor = table(places).to(self.mlp1[1].weight.dtype)
+        return out
+
+    def states(self, x: Tensor, cache: DynamicCache | None = None, **more: Tensor) -> Tensor:
+        """Normed hidden states [n, T, D] of embeddings, behind what the cache holds."""
+        table = self.language_model.get_input_embeddings()
+        extra: dict[str, Any] = {"past_key_values": cache, "use_cache": cache is not None, **more}
+        out: Tensor = self.language_model.model(inputs_embeds=x.to(table.weight.dtype), **extra).last_hidden_state
+        return out
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """Next-token scores, f32 or wider."""
+        out: Tensor = self.language_model.lm_head(hidden)
+        return out if out.dtype == torch.float64 else out.float()
+
+    def seg_prompt(self, hidden: Tensor) -> Tensor:
+        """Prompts of the mask decoder [n, C] from states at [SEG]."""
+        out: Tensor = self.text_hidden_fcs(hidden.to(self.mlp1[1].weight.dtype))
+        return out
+
+
+def _published(name: str) -> str:
+    """Name of a parameter as checkpoints have it."""
+    return name.replace(".base_layer.", ".").replace(".default.", ".")
+
+
+def load_model(folder: Path, frozen: torch.dtype = torch.float32, trained: torch.dtype = torch.float32) -> Sa2va:
+    """
+    A checkpoint folder in the HuggingFace Sa2VA layout, frozen parts and the rest in these precisions.
+
+    Raises LabError naming a tensor that is missing or has another shape.
+    """
+    config = read_json(folder / "config.json")
+    if "sam2_config" not in config:
+        raise LabError(f"{folder / 'config.json'} has no sam2_config; convert the checkpoint with the lab's export merged")
+    model = Sa2va(config)
+    wanted = dict(model.named_parameters()) | dict(model.named_buffers())
+    tied = "language_model.lm_head.weight"
+    found = set()
+    for path in _weight_files(folder):
+        with safe_open(path, "pt") as file:
+            for name in file.keys():  # noqa: SIM118
+                target = wanted.get(name)
+                if target is None:
+                    continue
+                value = file.get_tensor(name)
+                if value.numel() != target.numel():
+                    shape = list(value.shape)
+                    raise LabError(f"{name} has shape {shape}, config.json asks for {list(target.shape)}; not loaded")
+                target.data = value.reshape(target.shape)
+                found.add(name)
+    if tied not in found:
+        model.language_model.lm_head.weight = model.language_model.get_input_embeddings().weight
+        found.add(tied)
+    kept = {name for name in wanted if name.startswith(LANGUAGE) and name not in dict(model.named_parameters())}
+    missing = sorted(wanted.keys() - found - kept)
+    if missing:
+        raise LabError(f"{folder} lacks {missing[0]} and {len(missing) - 1} more tensors; the model was not loaded")
+    for part in (model.language_model, model.vision_model, model.grounding_encoder):
+        part.to(frozen)
+    for name in ("sam_mask_decoder", "sam_prompt_encoder", "image_encoder"):
+        getattr(model.grounding_encoder.sam2_model, name).to(trained)
+    model.grounding_encoder.sam2_model.no_mem_embed.data = model.grounding_encoder.sam2_model.no_mem_embed.data.to(trained)
+    model.mlp1.to(trained)
+    model.text_hidden_fcs.to(trained)
+    if frozen == torch.float64:
+        _widen_norms(model.language_model)
+    return model.eval()
+
+
+def _widen_norms(language: nn.Module) -> None:
+    """Norms of transformers compute in f32 whatever they are given; for a reference in f64 they must not."""
+    for parent in list(language.modules()):
+        for name, child in list(parent.named_children()):
+            if type(child).__name__.endswith("RMSNorm"):
+                own = RmsNorm(len(child.weight), child.variance_epsilon)
+                own.weight = child.weight
+                setattr(parent, name, own)
+
+
+def _weight_files(folder: Path) -> list[Path]:
+    index = folder / "model.safetensors.index.json"
+    if index.exists():
+        return sorted({folder / name for name in read_json(index)["weight_map"].values()})
+    single = folder / "model.safetensors"
+    if not single.exists():
+        raise LabError(f"{folder} has neither model.safetensors nor its index; the model was not loaded")
+    return [single]
+
+
+def model_hash(folder: Path) -> str:
+    """
+    The lab's fingerprint of a checkpoint folder: configurations whole, of every tensor its name and three pieces.
+
+    It equals run.json's model.hash where the lab opened the same files from a folder.
+    """
+    from hashlib import sha256
+
+    paths = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    parts = []
+    for path in paths:
+        if path.endswith(".safetensors"):
+            parts.append(f"{path} {_file_hash(folder / path)}")
+        elif path.endswith("config.json"):
+            parts.append(f"{path} {sha256((folder / path).read_bytes()).hexdigest()}")
+    return sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _file_hash(path: Path, piece: int = 1024) -> str:
+    from hashlib import sha256
+
+    whole = sha256()
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(length))
+        header.pop("__metadata__", None)
+        for name, about in header.items():
+            start, end = about["data_offsets"]
+            size = end - start
+            whole.update(f"{name} {about['dtype']} {','.join(map(str, about['shape']))}\n".encode())
+            places = [(0, size)] if size <= 3 * piece else [
+                (at, at + piece) for at in (0, (size - piece) // 2, size - piece)
+            ]  # fmt: skip
+            for first, last in places:
+                file.seek(8 + length + start + first)
+                whole.update(file.read(last - first))
+    return whole.hexdigest()

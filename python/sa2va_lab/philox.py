@@ -1,0 +1,77 @@
+"""Counter-based random numbers, the lab's: a draw is a function of its address, so any process may make it."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+Words = tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], npt.NDArray[np.uint64], npt.NDArray[np.uint64]]
+
+_MULTIPLIERS = (np.uint64(0xD2511F53), np.uint64(0xCD9E8D57))
+_WEYL = (0x9E3779B9, 0xBB67AE85)
+_LOW = np.uint64(0xFFFFFFFF)
+_SHIFT = np.uint64(32)
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a draw happens; every part is a whole number from 0, `loop` below 256."""
+
+    seed: int
+    step: int
+    loop: int
+    row: int
+    stream: int
+    rollout: int = 0
+    position: int = 0
+
+    def at(self, rollout: int, position: int = 0) -> "Address":
+        """The same address for another rollout and position."""
+        return replace(self, rollout=rollout, position=position)
+
+
+def philox(counter: Words, key: tuple[int, int]) -> Words:
+    """Philox 4x32-10 of counters of equal shape."""
+    c0, c1, c2, c3 = counter
+    k0, k1 = (np.uint64(part & 0xFFFFFFFF) for part in key)
+    for _ in range(10):
+        p0, p1 = _MULTIPLIERS[0] * c0, _MULTIPLIERS[1] * c2
+        c0, c1, c2, c3 = (p1 >> _SHIFT) ^ c1 ^ k0, p1 & _LOW, (p0 >> _SHIFT) ^ c3 ^ k1, p0 & _LOW
+        k0, k1 = (k0 + np.uint64(_WEYL[0])) & _LOW, (k1 + np.uint64(_WEYL[1])) & _LOW
+    return c0, c1, c2, c3
+
+
+def _words(address: Address, count: int) -> Words:
+    """Words at `count` positions from the address on."""
+    whole = np.full(count, 1, np.uint64)
+    position = np.arange(address.position, address.position + count).astype(np.uint64)
+    counter = (whole * np.uint64(address.step), whole * np.uint64(address.row), whole * np.uint64(address.rollout), position)
+    return philox(counter, (address.seed, (address.stream << 8) | (address.loop & 0xFF)))
+
+
+def _unit(word: npt.NDArray[np.uint64]) -> npt.NDArray[np.float64]:
+    return ((word >> np.uint64(9)).astype(np.float64) + 0.5) * 2.0**-23
+
+
+def uniforms(address: Address, count: int) -> npt.NDArray[np.float64]:
+    """Uniforms in (0, 1) at `count` positions from the address on."""
+    return _unit(_words(address, count)[0])
+
+
+def uniforms_of_rows(address: Address, count: int) -> npt.NDArray[np.float64]:
+    """Uniforms in (0, 1) at the address's position in `count` rows from the address's on."""
+    whole = np.full(count, 1, np.uint64)
+    rows = np.arange(address.row, address.row + count).astype(np.uint64)
+    counter = (whole * np.uint64(address.step), rows, whole * np.uint64(address.rollout), whole * np.uint64(address.position))
+    return _unit(philox(counter, (address.seed, (address.stream << 8) | (address.loop & 0xFF)))[0])
+
+
+def uniform(address: Address) -> float:
+    """One uniform in (0, 1)."""
+    return float(uniforms(address, 1)[0])
+
+
+def normals(address: Address, count: int) -> npt.NDArray[np.float64]:
+    """Standard normals at `count` positions from the address on."""
+    first, second, _, _ = _words(address, count)
+    return np.asarray(np.sqrt(-2 * np.log(_unit(first))) * np.cos(2 * np.pi * _unit(second)))

@@ -1,0 +1,127 @@
+"""Rollouts of a step as the lab's Arrow file (`rollouts/step-000123.arrow`)."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from .masks import Rle
+from .step import Recorded
+
+_MASK = pa.struct([("counts", pa.string()), ("size", pa.list_(pa.field("item", pa.int32())))])
+_ACTION = pa.struct(
+    [("label", pa.string()), ("id", pa.int32())]
+    + [(name, pa.float64()) for name in ("logp", "old_logp", "ref_logp", "ratio", "kl", "entropy")]
+    + [("clipped", pa.bool_())]
+)
+_WHOLES = pa.list_(pa.field("item", pa.int32()))
+_COLUMNS: list[tuple[str, pa.DataType]] = [
+    ("id", pa.string()), ("step", pa.int32()), ("loop", pa.int32()), ("group", pa.int32()), ("index", pa.int32()),
+    ("row_id", pa.string()), ("image_id", pa.string()), ("prompt", pa.string()), ("completion", pa.string()),
+    ("caption", pa.string()), ("reference_caption", pa.string()), ("caption_prime", pa.string()),
+    ("given_mask", _MASK), ("predicted_mask", _MASK), ("greedy_mask", _MASK), ("reward", pa.float64()),
+    ("advantage", pa.float64()), ("truncated", pa.bool_()), ("group_reward_mean", pa.float64()),
+    ("group_reward_std", pa.float64()), ("group_zero_spread", pa.bool_()), ("prompt_runs", _WHOLES),
+    ("answer_ids", _WHOLES), ("actions", pa.list_(pa.field("item", _ACTION))), ("terms_json", pa.string()),
+]  # fmt: skip
+_DTYPES = {pa.string(): "string", pa.int32(): "int32", pa.float64(): "float64", pa.bool_(): "bool"}
+
+
+def exact_json(value: Any, indent: int | None = None) -> str:
+    """JSON with sorted keys in which no double is lost: what JSON has no number for is marked."""
+
+    def mark(own: Any) -> Any:
+        if isinstance(own, bool) or own is None or isinstance(own, str):
+            return own
+        if isinstance(own, (int, float)):
+            return number(own)
+        if isinstance(own, dict):
+            return {str(key): mark(own[key]) for key in sorted(own, key=str)}
+        return [mark(item) for item in own]
+
+    separators = (",", ":") if indent is None else (",", ": ")
+    return json.dumps(mark(value), ensure_ascii=False, separators=separators, indent=indent)
+
+
+def number(value: float) -> Any:
+    """A number as JavaScript writes it; a marked one where JSON has none."""
+    if isinstance(value, int):
+        return value
+    if not math.isfinite(value):
+        return {"$number": "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"}
+    if value == 0:
+        return {"$number": "-0"} if math.copysign(1, value) < 0 else 0
+    return int(value) if value.is_integer() and abs(value) < 1e15 else value
+
+
+def _feature(kind: pa.DataType) -> Any:
+    """A type as `datasets` names it."""
+    if pa.types.is_list(kind):
+        return [_feature(kind.value_type)]
+    if pa.types.is_struct(kind):
+        return {kind.field(at).name: _feature(kind.field(at).type) for at in range(kind.num_fields)}
+    return {"dtype": _DTYPES[kind], "_type": "Value"}
+
+
+def _mask(rle: Rle | None) -> dict[str, Any] | None:
+    return None if rle is None else {"counts": rle.counts, "size": list(rle.size)}
+
+
+def _runs(ids: list[int]) -> list[int]:
+    """Pairs of id and repetitions."""
+    runs: list[int] = []
+    for token in ids:
+        if runs and runs[-2] == token:
+            runs[-1] += 1
+        else:
+            runs += [token, 1]
+    return runs
+
+
+def _rows(step: int, record: Recorded) -> list[dict[str, Any]]:
+    played, scores = record.played, record.played.scores
+    assert scores is not None
+    rows = []
+    for n, draft in enumerate(played.drafts):
+        actions = [
+            {
+                "label": label, "id": token, "logp": float(record.readback.logps[n, t]),
+                "old_logp": float(played.sampling[n, t]),
+                "ref_logp": None if played.reference is None else float(played.reference[n, t]),
+                "ratio": float(record.ratio[n, t]),
+                "kl": None if played.reference is None else float(record.kl[n, t]),
+                "entropy": float(record.readback.entropies[n, t]), "clipped": bool(record.clipped[n, t]),
+            }
+            for t, (token, label) in enumerate(played.labels[n])
+        ]  # fmt: skip
+        rows.append(
+            draft
+            | {
+                "id": f"{step}-{played.loop}-{played.group}-{n}", "step": step, "loop": played.loop,
+                "group": played.group, "index": n, "given_mask": _mask(draft["given_mask"]),
+                "predicted_mask": _mask(draft["predicted_mask"]), "greedy_mask": _mask(draft["greedy_mask"]),
+                "advantage": scores.advantages[n], "group_reward_mean": scores.spread.mean,
+                "group_reward_std": scores.spread.std, "group_zero_spread": scores.spread.zero,
+                "prompt_runs": _runs(played.prompt_ids), "answer_ids": played.answer_ids, "actions": actions,
+                "terms_json": exact_json(draft["terms"]),
+            }
+            | {f"rewards/{term['name']}": term["value"] for term in draft["terms"]}
+        )  # fmt: skip
+    return rows
+
+
+def write_rollouts(path: Path, step: int, records: list[Recorded]) -> None:
+    """Replaces the file of a step as a whole."""
+    rows = [row for record in records for row in _rows(step, record)]
+    terms = sorted({"rewards/iou", "rewards/meteor"} | {name for row in rows for name in row if name.startswith("rewards/")})
+    columns = [*_COLUMNS, *((name, pa.float64()) for name in terms)]
+    features = {"info": {"features": {name: _feature(kind) for name, kind in columns}}}
+    schema = pa.schema(columns, metadata={"huggingface": json.dumps(features)})
+    table = pa.Table.from_pylist(rows, schema)
+    path.parent.mkdir(exist_ok=True)
+    unfinished = path.with_suffix(".tmp")
+    with pa.OSFile(str(unfinished), "wb") as sink, pa.ipc.new_stream(sink, schema) as writer:
+        writer.write_table(table)
+    unfinished.replace(path)

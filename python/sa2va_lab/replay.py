@@ -1,0 +1,117 @@
+"""
+python -m sa2va_lab.replay RUN --model DIR --shards DIR --step N: repeats a stored step and compares it with the record.
+
+What was drawn, said, found and earned must be equal; the gradient, read from the stored moments, and the weights after
+the update must be near. A first check of a machine, before a run goes on there.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import torch
+
+from .errors import LabError
+from .folder import step_name
+from .run import DTYPES, OpenRun, open_run
+from .step import Outcome, grpo_step
+from .team import Team
+
+_EQUAL = ("completion", "caption", "caption_prime", "predicted_mask", "greedy_mask", "given_mask", "prompt_runs",
+          "answer_ids", "truncated")  # fmt: skip
+
+
+def _stored_rows(path: Path) -> dict[str, dict[str, Any]]:
+    with pa.memory_map(str(path)) as source:
+        return {row["id"]: row for row in pa.ipc.open_stream(source).read_all().to_pylist()}
+
+
+def compare_rollouts(stored: dict[str, dict[str, Any]], own: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """How many rollouts differ in each field, and the largest difference of numbers."""
+    if stored.keys() != own.keys():
+        raise LabError("The step has other rollouts than were stored; was the data set changed?")
+    out: dict[str, Any] = {"rollouts": len(stored), "actions": 0, "actions_differ": 0}
+    out |= {f"{name}_differ": 0 for name in _EQUAL}
+    out |= {"reward": 0.0, "advantage": 0.0, "logp": 0.0, "ref_logp": 0.0, "entropy": 0.0, "terms": 0.0}
+    for key, before in stored.items():
+        now = own[key]
+        for name in _EQUAL:
+            out[f"{name}_differ"] += before[name] != now[name]
+        for name in ("reward", "advantage"):
+            out[name] = max(out[name], abs((before[name] or 0) - (now[name] or 0)))
+        out["actions"] += len(before["actions"])
+        ids = [[action["id"] for action in row["actions"]] for row in (before, now)]
+        out["actions_differ"] += sum(a != b for a, b in zip(*ids, strict=False)) + abs(len(ids[0]) - len(ids[1]))
+        for a, b in zip(before["actions"], now["actions"], strict=False):
+            for name in ("logp", "ref_logp", "entropy"):
+                out[name] = max(out[name], abs((a[name] or 0) - (b[name] or 0)))
+        terms = [{t["name"]: t["value"] for t in json.loads(row["terms_json"])} for row in (before, now)]
+        gaps = [abs(terms[0][name] - terms[1][name]) for name in ("iou", "meteor")]
+        out["terms"] = max(out["terms"], *gaps)
+    return out
+
+
+def _compare_update(run: OpenRun, outcome: Outcome, step: int, before: list[torch.Tensor]) -> dict[str, float]:
+    """Gradient out of the stored moments, weights and averages; differences relative to the largest value."""
+    s, model, update = run.settings, run.context.model, outcome.updates[-1]
+    after = run.folder.read_values(step, model)
+    largest = max(float(g.abs().max()) for g in update.gradient) * update.factor
+    gap = square = whole = 0.0
+    for mine, m, earlier in zip(update.gradient, after["first"], before, strict=True):
+        theirs = (m.double() - s.adamBeta1 * earlier.double()) / (1 - s.adamBeta1)
+        difference = mine.double() * update.factor - theirs
+        gap = max(gap, float(difference.abs().max()))
+        square, whole = square + float(difference.square().sum()), whole + float(theirs.square().sum())
+    found = {"gradient": gap / largest, "gradient_l2": (square / whole) ** 0.5}
+    for name, own in (("policy", [p.data for p in model.trained]), ("ema", run.context.state.ema)):
+        gaps = torch.cat([(a.double() - b.double()).abs().flatten() for a, b in zip(own, after[name], strict=True)])
+        rate = float(outcome.metrics["learning_rate"])
+        found[f"{name}_p99_rates"] = float(gaps.sort().values[int(0.99 * (len(gaps) - 1))]) / max(rate, 1e-30)
+        found[f"{name}_norm"] = float(gaps.norm() / torch.cat([v.double().flatten() for v in after[name]]).norm())
+    return found
+
+
+def replay(run: OpenRun, step: int, team: Team) -> tuple[dict[str, Any], Outcome]:
+    """Plays the step after the run's own and compares it."""
+    from .records import _rows
+
+    before = [moment.clone() for moment in run.context.state.first]
+    outcome = grpo_step(run.context, team)
+    rows = {row["id"]: row for record in outcome.groups for row in _rows(step, record)}
+    stored = _stored_rows(run.folder.path / "rollouts" / f"{step_name(step)}.arrow")
+    report = compare_rollouts(stored, rows) if team.first else {}
+    if step in run.folder.checkpoints():
+        report |= _compare_update(run, outcome, step, before)
+    return report, outcome
+
+
+def main() -> int:
+    """Command line; exit code 1 where something that must be equal is not."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path)
+    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--shards", type=Path, nargs="+", required=True)
+    parser.add_argument("--step", type=int, required=True, help="a stored step whose predecessor has a checkpoint")
+    parser.add_argument("--dtype", choices=list(DTYPES), default="f32")
+    parser.add_argument("--save", type=Path, help="writes the summed gradient there")
+    given = parser.parse_args()
+    team = Team()
+    try:
+        run = open_run(given.run, given.model, given.shards, given.dtype, team.device, given.step - 1)
+        report, outcome = replay(run, given.step, team)
+    except LabError as wrong:
+        print(wrong, file=sys.stderr)
+        return 2
+    if team.first:
+        if given.save:
+            torch.save(torch.cat([g.flatten() for g in outcome.updates[-1].gradient]), given.save)
+        print(json.dumps(report))
+    team.leave()
+    return int(any(report.get(f"{name}_differ", 0) for name in ("actions", *_EQUAL)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,212 @@
+"""
+One dual-loop GRPO step over all processes, in the lab's order: sample, partner, score, advantage, loss, update, average.
+
+A group belongs to process g mod world; what crosses processes is one gathering of rewards and one sum of gradients.
+"""
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from .loss import LossInputs, LossSettings, RewardGroup, group_scores, policy_loss
+from .philox import uniform
+from .play import Context, Live, play
+from .rewards import Reward
+from .state import Gradients, Update, reached, update
+from .step_metrics import Grid, Metrics, Played, Readback, diagnose, loop_metrics, over_passes
+from .team import Team
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A group as the run folder keeps it."""
+
+    played: Played
+    readback: Readback
+    ratio: Grid
+    kl: Grid
+    clipped: Grid
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A step's results; the groups of all processes on every process."""
+
+    metrics: Metrics
+    groups: list[Recorded]
+    updates: list[Update]
+    seconds: dict[str, float]
+
+
+class Clock:
+    """Seconds of the phases of a step."""
+
+    def __init__(self) -> None:
+        """Begins with nothing."""
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Adds the time of a block to a phase."""
+        began = time.monotonic()
+        yield
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - began
+
+
+def _reward_group(context: Context, played: Played) -> RewardGroup:
+    """Rewards with their weighted parts, in another order where the settings shuffle them as a control."""
+    order = list(range(len(played.rewards)))
+    if context.settings.shuffleRewards:
+        address = context.address(played.loop, played.group, "shuffle")
+        for last in range(len(order) - 1, 0, -1):
+            other = math.floor(uniform(address.at(last)) * (last + 1))
+            order[last], order[other] = order[other], order[last]
+    rewards = [played.rewards[n] for n in order]
+    terms = [{term["name"]: term for term in played.terms[n]} for n in order]
+    weights = {name: term["weight"] for own in terms for name, term in own.items() if term["weight"] != 0}
+    parts: list[tuple[float, list[Reward]]] = []
+    for name, weight in weights.items():
+        values = [None if rewards[n] is None or name not in own else own[name]["value"] for n, own in enumerate(terms)]
+        parts.append((weight, values))
+    return RewardGroup(rewards, played.weights, parts)
+
+
+@torch.no_grad()
+def _references(context: Context, live: list[Live]) -> None:
+    """Log-probabilities of the actions under the reference, where the loss needs them."""
+    s, state = context.settings, context.state
+    if not s.needs_reference:
+        return
+    values = state.ema if s.reference == "ema" else (state.reference or state.start)
+    for own in live:
+        if own.played.reference is None or values is not state.start:
+            with context.model.values(values):
+                own.played.reference = own.score()[0].double().cpu().numpy()
+
+
+def _backward(context: Context, own: Live, settings: LossSettings, old: Grid | None) -> Readback:
+    """Loss of one group; its gradient is added on the model."""
+    s, played = context.settings, own.played
+    logps, entropies, extra = own.score()
+
+    def grid(values: Any) -> Any:
+        return None if values is None else torch.as_tensor(values).to(logps)
+
+    weights = None if played.weights is None else [p * len(played.weights) for p in played.weights]
+    inputs = LossInputs(
+        logps, entropies, grid(old), grid(played.reference), grid(played.mask), grid(played.advantages), grid(weights)
+    )
+    parts = policy_loss(inputs, settings)
+    loss = parts.loss
+    for weight, value in extra.values():
+        loss = loss + value * (weight / settings.groups)
+    (loss * (s.loop1Weight if played.loop == 1 else s.loop2Weight)).backward()
+    played.auxiliary = {name: float(value) for name, (_, value) in extra.items()}
+    numbers = [float(value) for value in (loss, parts.policy, parts.kl_penalty)]
+    return Readback(*numbers, *(v.detach().double().cpu().numpy() for v in (logps, entropies)))  # type: ignore[call-arg]
+
+
+def _record(played: Played, readback: Readback, settings: LossSettings) -> Recorded:
+    found = diagnose(readback.logps, played.sampling if played.old is None else played.old, played, settings)
+    clipped = found.low + found.high + found.delta > 0
+    return Recorded(replace(played), readback, found.ratio, found.kl, clipped.astype(float))
+
+
+def _in_order(team: Team, items: list[Recorded]) -> list[Recorded]:
+    """Groups of all processes in the order of one."""
+    return sorted(team.all_of(items), key=lambda item: item.played.group)
+
+
+def grpo_step(context: Context, team: Team) -> Outcome:
+    """Runs one optimiser step and changes weights and state."""
+    s, clock = context.settings, Clock()
+    live: dict[int, list[Live]] = {}
+    for loop in s.active_loops:
+        with clock.phase("generate"):
+            live[loop] = [play(context, loop, group) for group in team.own(s.groups)]
+    with clock.phase("advantage"):
+        sizes = _advantages(context, team, live)
+        for own in live.values():
+            _references(context, own)
+    first: dict[tuple[int, int], Grid] = {}
+    _later_passes(context, live, first)
+    passes: dict[int, list[Metrics]] = {loop: [] for loop in live}
+    updates: list[Update] = []
+    records: list[Recorded] = []
+    for turn in range(s.iterations * s.windows):
+        gradients = Gradients()
+        for loop, groups in live.items():
+            with clock.phase("loss"):
+                own, settings, seen = _window_pass(context, loop, groups, sizes[loop], turn, first)
+                gradients.take(context.model, loop)
+                kept = reached(context.model, loop, s)
+                pairs = zip(gradients.loops[loop], kept, strict=True)
+                gradients.loops[loop] = [gradient if keep else None for gradient, keep in pairs]
+            found = _in_order(team, [_record(g.played, r, settings) for g, r in zip(own, seen, strict=True)])
+            if turn < s.windows:
+                records += found
+            everyone = [item.played for item in found]
+            passes[loop].append(loop_metrics(loop, everyone, [item.readback for item in found], settings, turn == 0))
+            if s.entropyCoefficient != 0:
+                passes[loop][-1][f"loop{loop}/entropy_coef"] = s.entropyCoefficient
+            for group, readback in zip(own, seen, strict=True):
+                if turn < s.windows:
+                    first[loop, group.played.group] = readback.logps
+        with clock.phase("update"):
+            updates.append(update(context.model, context.state, gradients, s, team))
+    metrics = {name: value for own in passes.values() for name, value in over_passes(own).items()}
+    return Outcome(metrics | updates[-1].metrics, records, updates, clock.seconds)
+
+
+def _advantages(context: Context, team: Team, live: dict[int, list[Live]]) -> dict[int, tuple[float, int]]:
+    """Gives every group its advantages; returns counted actions and the longest rollout of each loop."""
+    found = [
+        (own.played.loop, own.played.group, _reward_group(context, own.played), float(own.played.mask.sum()),
+         own.played.mask.shape[1])
+        for groups in live.values() for own in groups
+    ]  # fmt: skip
+    everyone = sorted(team.all_of(found), key=lambda item: item[:2])
+    sizes = {}
+    for loop, groups in live.items():
+        mine = [item for item in everyone if item[0] == loop]
+        scores = group_scores([item[2] for item in mine], context.settings)
+        for own in groups:
+            own.played.scores = scores[own.played.group]
+        longest = context.settings.maxNewTokens if loop == 1 else max([1, *(item[4] for item in mine)])
+        sizes[loop] = (sum(item[3] for item in mine), longest)
+    return sizes
+
+
+def _window(context: Context, turn: int) -> range:
+    size = context.settings.groups // context.settings.windows
+    at = turn % context.settings.windows
+    return range(at * size, (at + 1) * size)
+
+
+@torch.no_grad()
+def _later_passes(context: Context, live: dict[int, list[Live]], first: dict[tuple[int, int], Grid]) -> None:
+    """Log-probabilities of groups whose first update comes after another one's."""
+    for own in (own for groups in live.values() for own in groups):
+        if own.played.group not in _window(context, 0):
+            first[own.played.loop, own.played.group] = own.score()[0].double().cpu().numpy()
+
+
+def _window_pass(
+    context: Context, loop: int, live: list[Live], size: tuple[float, int], turn: int, first: dict[tuple[int, int], Grid]
+) -> tuple[list[Live], LossSettings, list[Readback]]:
+    """Backward passes of this process's groups of one accumulation window."""
+    s, window = context.settings, _window(context, turn)
+    own = [group for group in live if group.played.group in window]
+    settings = LossSettings(s, len(window), size[0] / s.windows, size[1])
+    seen = []
+    for group in own:
+        known = first.get((loop, group.played.group))
+        old = group.played.reference if s.objective == "notes" else known
+        group.played.old = old
+        seen.append(_backward(context, group, settings, old))
+    return own, settings, seen

@@ -1,0 +1,263 @@
+"""Metrics of one loop in one step, under the lab's names (docs/metrics.md)."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from .loss import GroupScores, LossSettings, kl_term
+from .masks import Mask, iou
+from .policy import Completion
+from .rewards import Reward, Term
+
+Grid = npt.NDArray[np.float64]
+Metrics = dict[str, float]
+
+
+@dataclass
+class Played:
+    """One group after its rollouts: what the loss, the records and the metrics need of it."""
+
+    loop: int
+    group: int
+    row_id: str
+    rewards: list[Reward]
+    terms: list[list[Term]]
+    weights: list[float] | None
+    mask: Grid
+    """[N, T] 1 where an action counts."""
+    sampling: Grid
+    learns: bool
+    """Whether policy gradient reaches the actions."""
+    labels: list[list[tuple[int, str]]]
+    prompt_ids: list[int]
+    answer_ids: list[int] | None
+    drafts: list[dict[str, Any]]
+    """Fields of the rollouts' records."""
+    metrics: Metrics
+    reference: Grid | None = None
+    scores: GroupScores | None = None
+    old: Grid | None = None
+    """Log-probabilities of the first pass; None before it."""
+    auxiliary: Metrics = field(default_factory=dict)
+
+    @property
+    def advantages(self) -> list[float]:
+        """Those that the policy's loss is given."""
+        assert self.scores is not None
+        return self.scores.advantages if self.learns else [0.0] * len(self.rewards)
+
+
+@dataclass(frozen=True)
+class Readback:
+    """What a pass saw of a group."""
+
+    loss: float
+    policy: float
+    kl_penalty: float
+    logps: Grid
+    entropies: Grid
+
+
+def mean(values: Sequence[float]) -> float:
+    """NaN of nothing."""
+    return sum(values) / len(values) if values else math.nan
+
+
+def deviation(values: Sequence[float]) -> float:
+    """Unbiased; 0 below two values."""
+    if len(values) < 2:
+        return 0.0
+    centre = mean(values)
+    return math.sqrt(sum((value - centre) ** 2 for value in values) / (len(values) - 1))
+
+
+def caption_metrics(captions: list[str], completions: list[Completion]) -> Metrics:
+    """Lengths and variety of captions."""
+    lengths = [len(own.ids) for own in completions]
+    ended = [len(own.ids) for own in completions if own.ended]
+    out: Metrics = {}
+    if ended:
+        out |= {
+            "completions/mean_terminated_length": mean(ended),
+            "completions/min_terminated_length": min(ended),
+            "completions/max_terminated_length": max(ended),
+        }
+    return out | {
+        "completions/mean_length": mean(lengths),
+        "completions/min_length": min(lengths),
+        "completions/max_length": max(lengths),
+        "completions/clipped_ratio": mean([not own.ended for own in completions]),
+        "completions/empty_ratio": mean([caption == "" for caption in captions]),
+        "completions/distinct_ratio": len(set(captions)) / max(1, len(captions)),
+    }
+
+
+def mask_metrics(masks: Sequence[Mask | None], truth: Mask) -> Metrics:
+    """Areas of masks and their overlap with the truth."""
+    areas = [0.0 if mask is None else float(mask.mean()) for mask in masks]
+    return {
+        "mask/area_mean": mean(areas),
+        "mask/empty_ratio": mean([area == 0 for area in areas]),
+        "mask/full_ratio": mean([area == 1 for area in areas]),
+        "mask/iou_to_truth": mean([0.0 if mask is None else iou(mask, truth) for mask in masks]),
+    }
+
+
+def pair_metrics(masks: list[Mask], captions: list[str | None]) -> Metrics:
+    """How alike a group's masks are, and what the partner said about them."""
+    pairs = [iou(a, b) for at, a in enumerate(masks) for b in masks[at + 1 :]]
+    return {
+        "mask/pairwise_iou": mean(pairs) if pairs else 0.0,
+        "partner/empty_ratio": mean([not caption for caption in captions]),
+        "completions/distinct_ratio": len(set(captions)) / max(1, len(captions)),
+    }
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """Per action: ratio, KL and what the clip did; masked ones hold 1, 0 and false."""
+
+    ratio: Grid
+    kl: Grid
+    low: Grid
+    high: Grid
+    delta: Grid
+    clamped: Grid
+
+
+def diagnose(logps: Grid, old: Grid, played: Played, settings: LossSettings) -> Diagnostics:
+    """What the loss did to each action, in double precision."""
+    s, seen = settings.settings, played.mask > 0.5
+    lengths = np.maximum(1, seen.sum(1, keepdims=True))
+    gap = np.where(seen, logps - old, 0.0)
+    if settings.preset[2] == "sequence":
+        gap = np.where(seen, gap.sum(1, keepdims=True) / lengths, 0.0)
+    ratio = np.where(seen, np.exp(np.clip(gap, -settings.bound, settings.bound)), 1.0)
+    a = np.asarray(played.advantages)[:, None]
+    capped = np.minimum(ratio, s.delta) if s.delta > 0 else ratio
+    high = seen & (a > 0) & (capped > 1 + s.epsilonHigh)
+    kl, clamped = np.zeros_like(ratio), np.zeros_like(ratio)
+    if played.reference is not None:
+        to_reference = np.where(seen, logps - played.reference, 0.0)
+        value = kl_term(torch.from_numpy(to_reference), settings).numpy()
+        kl = value * ratio if s.biasCorrectedKl else value
+        if settings.estimator.startswith("k3"):
+            difference, largest = settings.clamp
+            q = np.clip(-to_reference, -difference, difference)
+            clamped = ((q != -to_reference) | (np.expm1(q) - q > largest)).astype(np.float64)
+        kl = np.where(seen, kl, 0.0)
+    low = seen & (a < 0) & (ratio < 1 - s.epsilonLow)
+    delta = seen & (capped < ratio) & (a != 0) & ~high
+    return Diagnostics(ratio, kl, low.astype(float), high.astype(float), delta.astype(float), clamped)
+
+
+def _loss_metrics(played: Played, readback: Readback, old: Grid, settings: LossSettings) -> Metrics:
+    d, seen = diagnose(readback.logps, old, played, settings), played.mask > 0.5
+
+    def active(values: Grid) -> float:
+        return float(values[seen].sum()) / max(1, int(seen.sum()))
+
+    out: Metrics = {}
+    if played.reference is not None:
+        out |= {"kl": active(d.kl), "kl/clamped": active(d.clamped)}
+    out |= {
+        "entropy": active(readback.entropies),
+        "ratio/mean": active(d.ratio) if seen.any() else 1.0,
+        "ratio/min": float(d.ratio[seen].min()) if seen.any() else 1.0,
+        "ratio/max": float(d.ratio[seen].max()) if seen.any() else 1.0,
+    }
+    if settings.preset[0] == "clip":
+        out |= _clip_metrics(d, seen, settings)
+    return out
+
+
+def _clip_metrics(d: Diagnostics, seen: npt.NDArray[np.bool_], settings: LossSettings) -> Metrics:
+    by_token = settings.preset[2] == "token"
+    lengths = np.maximum(1, seen.sum(1))
+
+    def rows(flags: Grid) -> Grid:
+        means = (flags * seen).sum(1) / lengths
+        return np.asarray(means[seen.any(1)] if by_token else means)
+
+    def share(flags: Grid) -> float:
+        if by_token:
+            return float(flags[seen].sum()) / max(1, int(seen.sum()))
+        return float(rows(flags).sum()) / max(1, len(seen))
+
+    out = {"clip_ratio/low_mean": share(d.low), "clip_ratio/high_mean": share(d.high)}
+    out["clip_ratio/region_mean"] = out["clip_ratio/low_mean"] + out["clip_ratio/high_mean"]
+    if settings.settings.delta > 0:
+        out["clip_ratio/delta_mean"] = share(d.delta)
+    if len(rows(d.low)):
+        out |= {"clip_ratio/low_min": float(rows(d.low).min()), "clip_ratio/high_max": float(rows(d.high).max())}
+    return out
+
+
+def _average(records: Iterable[Metrics]) -> Metrics:
+    """Mean of each name over the records that have it."""
+    values: dict[str, list[float]] = {}
+    for record in records:
+        for name, value in record.items():
+            values.setdefault(name, []).append(value)
+    return {name: mean(own) for name, own in values.items()}
+
+
+def loop_metrics(
+    loop: int, groups: list[Played], readbacks: list[Readback], settings: LossSettings, alike: bool
+) -> Metrics:
+    """What one pass over a loop's rollouts shows; `alike` when the pass computes what sampling computed."""
+    scores = [group.scores for group in groups if group.scores is not None]
+    rewards = [reward for group in groups for reward in group.rewards if reward is not None]
+    means = [own.spread.mean for own in scores if not math.isnan(own.spread.mean)]
+    out: Metrics = {
+        "loss": sum(own.loss for own in readbacks),
+        "policy_loss": sum(own.policy for own in readbacks),
+        "reward": mean(means),
+        "reward_std": deviation(rewards),
+        "reward_min": min(rewards, default=math.nan),
+        "reward_max": max(rewards, default=math.nan),
+        "reward_missing": mean([float(reward is None) for group in groups for reward in group.rewards]),
+        "group_std_mean": mean([own.spread.std for own in scores]),
+        "frac_reward_zero_std": mean([float(own.spread.zero) for own in scores]),
+        "advantage_abs_mean": mean([abs(a) for own in scores for a in own.advantages]),
+    }
+    values: dict[str, list[float]] = {}
+    for group in groups:
+        for term in (term for own in group.terms for term in own):
+            values.setdefault(term["name"], []).append(term["value"])
+    for name, found in values.items():
+        out |= {f"rewards/{name}/mean": mean(found), f"rewards/{name}/std": deviation(found)}
+    out |= _average(group.metrics for group in groups)
+    passes = []
+    for group, readback in zip(groups, readbacks, strict=True):
+        old = group.sampling if group.old is None else group.old
+        own = _loss_metrics(group, readback, old, settings)
+        if alike:
+            gaps = np.abs(readback.logps - group.sampling)[group.mask > 0.5]
+            own["logp_train_vs_sampling/mean"] = float(gaps.mean()) if len(gaps) else 0.0
+            own["logp_train_vs_sampling/max"] = float(gaps.max()) if len(gaps) else 0.0
+        passes.append(own | {f"{name}_loss": value for name, value in group.auxiliary.items()})
+    return {f"loop{loop}/{name}": value for name, value in (out | _average(passes)).items()}
+
+
+def over_passes(passes: list[Metrics]) -> Metrics:
+    """One row of several passes: means, and extremes of extremes."""
+    if len(passes) == 1:
+        return passes[0]
+    out: Metrics = {}
+    for name in dict.fromkeys(name for own in passes for name in own):
+        values = [own[name] for own in passes if name in own]
+        if len({repr(value) for value in values}) == 1:
+            out[name] = values[0]
+        elif name.endswith(("/ratio/min", "/reward_min")):
+            out[name] = min(values)
+        elif name.endswith(("/ratio/max", "/reward_max")):
+            out[name] = max(values)
+        else:
+            out[name] = mean(values)
+    return out

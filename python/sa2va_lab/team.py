@@ -1,0 +1,51 @@
+"""The processes of a run, by accelerate: who plays which group, and the one sum a step."""
+
+from typing import Any, TypeVar
+
+import torch
+from accelerate import Accelerator
+from accelerate.utils import gather_object
+from torch import Tensor
+
+T = TypeVar("T")
+
+
+class Team:
+    """All processes; one of them alone is a team too."""
+
+    def __init__(self, cpu: bool = False) -> None:
+        """Joins the group that torchrun or accelerate has started, if any."""
+        self._accelerator: Any = Accelerator(cpu=cpu)
+        self.rank: int = self._accelerator.process_index
+        self.world: int = self._accelerator.num_processes
+        self.device: torch.device = self._accelerator.device
+
+    @property
+    def first(self) -> bool:
+        """Whether this process writes the files."""
+        return self.rank == 0
+
+    def own(self, groups: int) -> list[int]:
+        """Groups of this process: g with g mod world = rank."""
+        return list(range(self.rank, groups, self.world))
+
+    def all_of(self, items: list[T]) -> list[T]:
+        """Items of every process on every process, process after process."""
+        return list(gather_object(items)) if self.world > 1 else items
+
+    def sum(self, values: Tensor) -> Tensor:
+        """Element-wise sum over the processes."""
+        if self.world == 1:
+            return values
+        found: Tensor = self._accelerator.reduce(values, "sum")
+        return found
+
+    def wait(self) -> None:
+        """Until all processes are here."""
+        self._accelerator.wait_for_everyone()
+
+    def leave(self) -> None:
+        """Ends the group."""
+        self._accelerator.end_training()
+        if torch.distributed.is_initialized():
+            torch.distributed.destroy_process_group()

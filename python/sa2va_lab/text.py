@@ -1,0 +1,140 @@
+"""Prompts and answers as the lab writes and reads them."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+from .errors import LabError
+from .settings import Contract, Template
+
+# JavaScript's white space: what Python's \s has beside it, or lacks.
+_SPACE = "\t\n\v\f\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+_GAPS = re.compile(f"[{_SPACE}]+")
+_CONTEXT = "<IMG_CONTEXT>"
+
+
+def _trim(text: str) -> str:
+    return re.sub(f"^[{_SPACE}]+|[{_SPACE}]+$", "", text)
+
+
+def plain_phrase(text: str) -> str:
+    """A caption in one line."""
+    return _trim(_GAPS.sub(" ", text))
+
+
+def clean_phrase(text: str) -> str:
+    """An expression as in training prompts: lower case, no full stop at the end."""
+    return _trim(re.sub(r"\.+$", "", _trim(text).lower()))
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """Token ids of a prompt, and its text with visual tokens counted."""
+
+    ids: list[int]
+    text: str
+
+
+class Words:
+    """A checkpoint's tokenizer with the run's template and wordings."""
+
+    def __init__(self, folder: Path, config: dict[str, Any], contract: Contract) -> None:
+        """Raises LabError for a template that the contract does not have."""
+        name = str(config["template"]).replace("-", "_")
+        if name not in contract.templates:
+            raise LabError(f"config.json names the template {name}, which scale/contract.json lacks")
+        self.template: Template = contract.templates[name]
+        self.wordings = contract.wordings
+        fast = (folder / "tokenizer.json").exists()
+        kind = PreTrainedTokenizerFast if fast else AutoTokenizer
+        self.tokenizer: Any = kind.from_pretrained(str(folder))
+        self.context = self._id(_CONTEXT)
+        self.seg = self._id("[SEG]")
+        self.eos = self.tokenizer.eos_token_id
+        adds = getattr(self.tokenizer, "add_bos_token", False)
+        self.begin = [self.tokenizer.bos_token_id] if adds or self.template.bos else []
+        limit = config["llm_config"].get("max_position_embeddings", 8192)
+        self.limit = min(8192, int(limit))
+
+    def _id(self, token: str) -> int:
+        found = self.tokenizer.convert_tokens_to_ids(token)
+        if found is None or found == self.tokenizer.unk_token_id:
+            raise LabError(f"The tokenizer has no {token}; the model is no Sa2VA checkpoint")
+        return int(found)
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of a text with its special tokens."""
+        return list(self.tokenizer.encode(text, add_special_tokens=False))
+
+    def spells(self, text: str) -> bool:
+        """Whether a caption spells one of the tokenizer's added tokens."""
+        return any(token in text for token in self.tokenizer.get_added_vocab())
+
+    def _literal(self, before: str, phrase: str, after: str) -> list[int]:
+        """A prompt around a phrase that is text, whatever tokens it spells."""
+        if not self.spells(phrase):
+            return self.encode(before + phrase + after)
+        head, mark, lead = before.rpartition(">")
+        tail, stop, rest = after.partition("<")
+        inner = self.tokenizer(
+            lead + phrase + tail, add_special_tokens=False, split_special_tokens=True
+        ).input_ids  # fmt: skip
+        return self.encode(head + mark) + list(inner) + self.encode(stop + rest)
+
+    def _prompt(self, wording: str, tiles: int, tokens: int, cells: int, phrase: str = "") -> Prompt:
+        texts = []
+        for write in (lambda n: _CONTEXT * n, lambda n: f"{n}×"):
+            picture = f"<img>{write(tiles * tokens)}</img>"
+            if cells:
+                picture += f"\nThere are 1 part regions in the picture: region1<vp>{write(cells)}</vp>.\n"
+            said = wording.replace("<image>", picture)
+            texts.append(self.template.before + said + self.template.after)
+        before, slot, after = texts[0].partition("{phrase}")
+        ids = self._literal(before, phrase, after) if slot else self.encode(before)
+        if ids.count(self.context) != tiles * tokens + cells:
+            raise LabError(f"The prompt came out with {ids.count(self.context)} visual tokens; nothing was sampled")
+        return Prompt(self.begin + ids, texts[1].replace("{phrase}", phrase))
+
+    def caption_prompt(self, tiles: int, tokens: int, cells: int) -> Prompt:
+        """The question for a caption of a region of `cells` visual tokens."""
+        return self._prompt(self.wordings["caption"], tiles, tokens, cells)
+
+    def segment_prompt(self, tiles: int, tokens: int, phrase: str) -> tuple[Prompt, list[int], bool]:
+        """The question for a mask, the forced answer up to [SEG], and whether the phrase was cut to the context."""
+        answer = self.encode(self.wordings["answer"] + self.template.stop_words[0])
+        answer = answer[: answer.index(self.seg) + 1]
+        text = whole = plain_phrase(phrase)
+        while True:
+            prompt = self._prompt(self.wordings["segment"], tiles, tokens, 0, clean_phrase(text))
+            over = len(prompt.ids) + len(answer) - self.limit
+            said = len(self.encode(text))
+            if over <= 0 or said <= 32:
+                return prompt, answer, text != whole
+            letters = min(len(text) - 1, int(max(32, said - over) / said * len(text)))
+            begin = text[:letters]
+            word = begin.rfind(" ")
+            text = begin[:word] if word > letters / 2 else begin
+
+    def decode(self, ids: list[int], special: bool) -> str:
+        """Text of ids, special tokens kept or left out."""
+        return str(self.tokenizer.decode(ids, skip_special_tokens=not special))
+
+    def ended(self, ids: list[int]) -> bool:
+        """Whether an answer is over: the end id, or a text that ends with a stop word."""
+        if not ids:
+            return False
+        if ids[-1] == self.eos:
+            return True
+        text = re.sub(r"[\r\n]", "", self.decode(ids[-64:], True))
+        return text.endswith(self.template.stop_words)
+
+    def answer(self, ids: list[int]) -> str:
+        """Text of an answer without special tokens and stop word."""
+        text = _trim(self.decode(ids, False))
+        for word in self.template.stop_words:
+            if text.endswith(word):
+                text = _trim(text[: -len(word)])
+        return text

@@ -1,0 +1,124 @@
+"""InternViT and the projector's input, with the published tensor names."""
+
+import math
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class RmsNorm(nn.Module):
+    """Root-mean-square norm in the input's own precision."""
+
+    def __init__(self, width: int, eps: float) -> None:
+        """`eps` is added to the mean square."""
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+        self.eps = eps
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[..., width]."""
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps) * self.weight
+
+
+def _norm(config: dict[str, Any]) -> nn.Module:
+    width, eps = config["hidden_size"], config["layer_norm_eps"]
+    return RmsNorm(width, eps) if config["norm_type"] == "rms_norm" else nn.LayerNorm(width, eps)
+
+
+class _Attention(nn.Module):
+    def __init__(self, config: dict[str, Any]) -> None:
+        super().__init__()
+        width = config["hidden_size"]
+        self.heads = config["num_attention_heads"]
+        self.qkv = nn.Linear(width, 3 * width, bias=config["qkv_bias"])
+        self.proj = nn.Linear(width, width)
+        normed = config["qk_normalization"]
+        self.q_norm = RmsNorm(width, config["layer_norm_eps"]) if normed else nn.Identity()
+        self.k_norm = RmsNorm(width, config["layer_norm_eps"]) if normed else nn.Identity()
+
+    def forward(self, x: Tensor) -> Tensor:
+        q, k, v = self.qkv(x).chunk(3, -1)
+        parts = [t.unflatten(-1, (self.heads, -1)).transpose(1, 2) for t in (self.q_norm(q), self.k_norm(k), v)]
+        mixed = F.scaled_dot_product_attention(*parts)
+        out: Tensor = self.proj(mixed.transpose(1, 2).flatten(2))
+        return out
+
+
+class _Mlp(nn.Module):
+    def __init__(self, width: int, inner: int) -> None:
+        super().__init__()
+        self.fc1, self.fc2 = nn.Linear(width, inner), nn.Linear(inner, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.fc2(F.gelu(self.fc1(x)))
+        return out
+
+
+class _Layer(nn.Module):
+    def __init__(self, config: dict[str, Any]) -> None:
+        super().__init__()
+        width = config["hidden_size"]
+        self.attn, self.mlp = _Attention(config), _Mlp(width, config["intermediate_size"])
+        self.norm1, self.norm2 = _norm(config), _norm(config)
+        self.ls1, self.ls2 = nn.Parameter(torch.ones(width)), nn.Parameter(torch.ones(width))
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x + self.ls1 * self.attn(self.norm1(x))
+        return x + self.ls2 * self.mlp(self.norm2(x))
+
+
+class _Embeddings(nn.Module):
+    def __init__(self, config: dict[str, Any]) -> None:
+        super().__init__()
+        width, patch = config["hidden_size"], config["patch_size"]
+        self.side = config["image_size"] // patch
+        self.class_embedding = nn.Parameter(torch.zeros(1, 1, width))
+        self.patch_embedding = nn.Conv2d(3, width, patch, patch)
+        self.position_embedding = nn.Parameter(torch.zeros(1, 1 + self.side**2, width))
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        x = self.patch_embedding(pixels)
+        rows, cols = x.shape[2:]
+        table = self.position_embedding
+        if (rows, cols) != (self.side, self.side):
+            grid = table[:, 1:].reshape(1, self.side, self.side, -1).permute(0, 3, 1, 2)
+            grid = F.interpolate(grid.float(), (rows, cols), mode="bicubic", align_corners=False).to(x.dtype)
+            table = torch.cat([table[:, :1], grid.flatten(2).transpose(1, 2)], 1)
+        first = self.class_embedding.expand(len(x), 1, -1)
+        return torch.cat([first, x.flatten(2).transpose(1, 2)], 1) + table
+
+
+class _Encoder(nn.Module):
+    def __init__(self, config: dict[str, Any]) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(_Layer(config) for _ in range(config["num_hidden_layers"]))
+
+
+class VisionTower(nn.Module):
+    """The frozen tower of tiles."""
+
+    def __init__(self, config: dict[str, Any], select_layer: int) -> None:
+        """`config` is config.json's vision_config."""
+        super().__init__()
+        self.embeddings, self.encoder = _Embeddings(config), _Encoder(config)
+        count = config["num_hidden_layers"]
+        self.last = select_layer % (count + 1)
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        """[n, 3, t, t] to patch states [n, patches, width] of the selected layer."""
+        x: Tensor = self.embeddings(pixels)
+        for layer in list(self.encoder.layers)[: self.last]:
+            x = layer(x)
+        return x[:, 1:]
+
+
+def pixel_shuffle(x: Tensor, version: str) -> Tensor:
+    """[n, s · s, C] to [n, s · s / 4, 4 C]: four neighbours side by side, by rows (v2) or columns (v1)."""
+    n, count, channels = x.shape
+    side = math.isqrt(count)
+    blocks = x.reshape(n, side // 2, 2, side // 2, 2, channels).permute(0, 1, 3, 2, 4, 5)
+    if version == "v1":
+        blocks = blocks.transpose(1, 2)
+    return blocks.reshape(n, count // 4, 4 * channels)

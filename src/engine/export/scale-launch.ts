@@ -1,0 +1,61 @@
+/** Launch files of a run for many GPUs, with the memory that it needs computed from its sizes. */
+import type { RunManifest } from "../runs/manifest.ts";
+
+const GIB = 2 ** 30;
+/** A frozen parameter in bf16. */
+const FROZEN_BYTES = 2;
+/** A trained one: weights, average, start, two moments and gradient in f32. */
+const TRAINED_BYTES = 24;
+
+/** Names and texts, relative to `scale/`. */
+export function launchFiles(manifest: RunManifest): Readonly<Record<string, string>> {
+  const { id } = manifest;
+  const program = `-m sa2va_lab.train "$RUN" --model "$MODEL" --shards "$SHARDS"`;
+  const script = (about: string, command: string): string =>
+    `#!/bin/sh\n# ${about}\n# MODEL=<folder> SHARDS=<folder> sh ${about.split(":")[0]}\nset -e\nRUN=$(cd "$(dirname "$0")/../.." && pwd)\nexec ${command} "$@"\n`;
+  const nodes = `torchrun --nnodes 2 --nproc_per_node 8 --max-restarts 3 --rdzv_backend c10d --rdzv_id ${id} --rdzv_endpoint "$HEAD:29500"`;
+  return {
+    "launch/1gpu.sh": script("1gpu.sh: one process", `python ${program}`),
+    "launch/8gpu.sh": script(
+      "8gpu.sh: eight processes on this machine; a process that dies restarts the run from its last checkpoint",
+      `torchrun --standalone --nproc_per_node 8 --max-restarts 3 ${program}`,
+    ),
+    "launch/2x8gpu.sh": script("2x8gpu.sh: on each of two machines, HEAD names the first", `${nodes} ${program}`),
+    "launch/2x8.slurm": [
+      "#!/bin/sh",
+      "#SBATCH --nodes=2 --ntasks-per-node=1 --gpus-per-node=8 --signal=B:TERM@120",
+      "# MODEL=<folder> SHARDS=<folder> sbatch 2x8.slurm",
+      'HEAD=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)',
+      "export HEAD",
+      'srun sh "$SLURM_SUBMIT_DIR/2x8gpu.sh"',
+      "",
+    ].join("\n"),
+    "README.md": readme(manifest),
+  };
+}
+
+function readme({ id, model, data, config }: RunManifest): string {
+  const gib = (bytes: number): string => (bytes / GIB).toFixed(bytes < GIB ? 3 : 1);
+  const frozen = FROZEN_BYTES * Math.max(0, model.parameters - model.trainableParameters);
+  const trained = TRAINED_BYTES * model.trainableParameters;
+  const groups = config.promptsPerStep * config.accumulation;
+  return `# ${id} on many GPUs
+
+The folder above is the run as the lab keeps it. \`pip install\` the package in \`python/\` of the lab, then:
+
+| GPUs | command |
+| --- | --- |
+| 1 | \`MODEL=… SHARDS=… sh launch/1gpu.sh\` |
+| 8 | \`MODEL=… SHARDS=… sh launch/8gpu.sh\` |
+| 2 × 8 | \`HEAD=<first machine> MODEL=… SHARDS=… sh launch/2x8gpu.sh\` on each machine, or \`sbatch launch/2x8.slurm\` |
+
+- MODEL: folder of the checkpoint "${model.name}" (hash ${model.hash.slice(0, 16)}…). SHARDS: folder of "${data.name}",
+  ${data.rows} rows (hash ${data.hash.slice(0, 16)}…). Both are checked before the first step.
+- A step plays ${groups} groups of ${config.groupSize} rollouts a loop, whatever the number of GPUs. GPUs beyond ${groups} have no
+  group of their own.
+- Memory a card, computed and not measured: ${gib(frozen)} GiB for the frozen model in bf16, ${gib(trained)} GiB for what trains,
+  and the activations of one group. Time has not been measured on a GPU; phases.jsonl tells it after the first step.
+- The same seed draws the same captions and masks on any number of GPUs; sums differ in their last bits.
+- To go on in the lab, copy the folder back. \`python -m sa2va_lab.serve\` shows a run that is under way.
+`;
+}

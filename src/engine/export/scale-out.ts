@@ -1,0 +1,129 @@
+/**
+ * A run for many GPUs: the run folder itself, so that the way back is a copy, and `scale/` beside its records with
+ * everything the Python package (python/README.md) must know: rows, wordings, settings and launch files.
+ */
+import { sha256Hex } from "../bytes/hash.ts";
+import type { ByteSource } from "../bytes/source.ts";
+import { SETTINGS } from "../config/table.ts";
+import type { RegionSet } from "../data/region-set.ts";
+import { LabError } from "../errors.ts";
+import { EVAL_DRAWS, EVAL_SEED, EVAL_STREAM } from "../eval/held-out.ts";
+import { STREAM } from "../gpu/random.ts";
+import { completeCheckpoints } from "../runs/checkpoint/checkpoint-folder.ts";
+import { VERSION } from "../runs/manifest.ts";
+import type { RunFolder } from "../runs/run-folder.ts";
+import { storedRunRows } from "../runs/run-rows.ts";
+import { stepName } from "../runs/step-name.ts";
+import { REFERRING_WORDING, REGION_CAPTION_WORDING, SEG_ANSWER } from "../text/prompt.ts";
+import { TEMPLATES } from "../text/template.ts";
+import { type ExportFile, type ExportFiles, wholeFile } from "./export-file.ts";
+import { launchFiles } from "./scale-launch.ts";
+
+export interface ScaleOut {
+  /** The data set that the run drew from. */
+  readonly set: RegionSet;
+  /** Its name, for messages. */
+  readonly dataSet: string;
+  /** The table that METEOR's synonyms come from. */
+  readonly wordnet: ByteSource;
+  /** The only checkpoint that is exported; null for all of them. */
+  readonly step: number | null;
+  /** A run without a checkpoint begins anew. */
+  readonly fresh: boolean;
+}
+
+/** Bytes read at a time. */
+const PIECE = 4 * 2 ** 20;
+/** Bytes of a shard's two ends that its reference hashes. */
+const END = 2 ** 20;
+
+/**
+ * @throws LabError("bad-input") when other rows are open than the run drew from, or the run has no such checkpoint
+ */
+export async function* scaleOutFiles(run: RunFolder, scale: ScaleOut): ExportFiles {
+  const { id, store } = run;
+  const manifest = run.manifest();
+  const files = await store.list(id);
+  const known = completeCheckpoints(files, id);
+  checkStep(id, known, scale);
+  const kept = scale.step === null ? known : [scale.step];
+  const folders = kept.map((step) => `${id}/checkpoints/${stepName(step)}/`);
+  const scaleFile = (name: string, content: string): ExportFile => wholeFile(`${id}/scale/${name}`, content);
+  const json = (name: string, value: unknown): ExportFile => scaleFile(name, `${JSON.stringify(value, null, 2)}\n`);
+
+  const rows = scale.set.summaries.map((row) => [row.id, row.imageId] as const);
+  const parts = await storedRunRows(manifest, { dataSet: scale.dataSet, rows });
+  yield json("data.json", {
+    ...manifest.data,
+    shards: await Promise.all(scale.set.files.map(({ name }) => shardReference(scale.set, name))),
+    train: parts.train,
+    selection: parts.selection,
+    report: parts.report,
+  });
+  yield scaleFile("rows.jsonl", rowLines(scale.set));
+  yield json("contract.json", contract());
+  yield copied(`${id}/scale/wordnet30.txt`, scale.wordnet);
+  for (const [name, text] of Object.entries(launchFiles(manifest))) yield scaleFile(name, text);
+  for (const { path } of files) {
+    const checkpoint = path.startsWith(`${id}/checkpoints/`);
+    if (path.startsWith(`${id}/scale/`) || (checkpoint && !folders.some((folder) => path.startsWith(folder)))) continue;
+    yield copied(path, await store.open(path));
+  }
+}
+
+function checkStep(id: string, known: readonly number[], { step, fresh }: ScaleOut): void {
+  if (step !== null && !known.includes(step)) {
+    throw new LabError("bad-input", `Run "${id}" has no checkpoint of step ${step}; nothing was written`, {
+      subject: id,
+    });
+  }
+  if (known.length === 0 && !fresh) {
+    throw new LabError("bad-input", `Run "${id}" has no checkpoint; add --fresh to begin it anew on the cluster`, {
+      subject: id,
+    });
+  }
+}
+
+/** Words, constants and default settings that both sides share, from the tables of this program. */
+export function contract(): Readonly<Record<string, unknown>> {
+  const templates = Object.entries(TEMPLATES).map(([name, { wrap, stopWords, bos }]) => {
+    const [before, after] = wrap("\u0000").split("\u0000");
+    return [name, { before, after, stopWords, bos }];
+  });
+  return {
+    format: "sa2va-lab-scale/1",
+    version: VERSION,
+    wordings: { caption: REGION_CAPTION_WORDING, segment: REFERRING_WORDING, answer: SEG_ANSWER },
+    templates: Object.fromEntries(templates),
+    streams: STREAM,
+    evaluation: { seed: EVAL_SEED, stream: EVAL_STREAM, draws: EVAL_DRAWS },
+    defaults: Object.fromEntries(Object.entries(SETTINGS).map(([name, setting]) => [name, setting.default])),
+  };
+}
+
+/** One line a row, in the order of the data set: all that must be known of it but its picture. */
+function rowLines(set: RegionSet): string {
+  const columns = new Map(set.files.map(({ name, roles }) => [name, roles?.image ?? ""]));
+  const lines = set.summaries.map(({ id, imageId, file, row, width, height, caption, mask }) =>
+    JSON.stringify({ id, imageId, file, row, column: columns.get(file), width, height, caption, mask: mask.counts }),
+  );
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+/** What tells a shard from another one of its name and size. */
+async function shardReference(set: RegionSet, name: string): Promise<Readonly<Record<string, unknown>>> {
+  const source = set.source(name);
+  if (source === undefined) throw new LabError("internal", `The data set has no file ${name}`, { subject: name });
+  const { size } = source;
+  const [head, tail] = [await source.read(0, Math.min(END, size)), await source.read(Math.max(0, size - END), size)];
+  return { name, bytes: size, head: await sha256Hex(head), tail: await sha256Hex(tail) };
+}
+
+function copied(path: string, source: ByteSource): ExportFile {
+  return {
+    path,
+    async *pieces() {
+      for (let at = 0; at < source.size; at += PIECE) yield await source.read(at, Math.min(source.size, at + PIECE));
+    },
+  };
+}
