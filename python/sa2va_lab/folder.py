@@ -92,6 +92,10 @@ class RunFolder:
         """Replaces a file of lines as a whole."""
         self._replace(name, "".join(f"{row}\n" for row in rows))
 
+    def write_evaluations(self, evaluations: list[dict[str, Any]]) -> None:
+        """Replaces eval.jsonl as a whole."""
+        self.replace_lines("eval.jsonl", [exact_json(own) for own in evaluations])
+
     def checkpoints(self) -> list[int]:
         """Steps with a complete checkpoint, ascending."""
         found = (self.path / "checkpoints").glob(f"step-*/{_MARKER}")
@@ -99,7 +103,12 @@ class RunFolder:
 
     def truncate_after(self, step: int) -> None:
         """Drops metrics, evaluations, alarms, rollouts and checkpoints past a step, so that no line doubles."""
-        for name, place in (("metrics.jsonl", None), ("phases.jsonl", None), ("alarms.jsonl", None), ("eval.jsonl", "report")):
+        for name, place in (
+            ("metrics.jsonl", None),
+            ("phases.jsonl", None),
+            ("alarms.jsonl", None),
+            ("eval.jsonl", "report"),
+        ):
             path = self.path / name
             if not path.exists():
                 continue
@@ -133,7 +142,7 @@ class RunFolder:
         return folder
 
     def read_values(self, step: int, model: Sa2va) -> dict[str, Values]:
-        """Tensors of a checkpoint in the order of the model's names: policy, ema, first and second moments, reference."""
+        """Tensors of a checkpoint in the order of the model's names: policy, ema, moments and reference."""
         folder = self._checkpoint(step)
         own = load_file(folder / "modules.safetensors")
         if (folder / "adapter_model.safetensors").exists():
@@ -218,8 +227,9 @@ class RunFolder:
     def _adapter(self, folder: Path, named: dict[str, Any], config: dict[str, Any]) -> None:
         lora = {peft_name(name): own for name, own in named.items() if _LORA in name}
         about = {
-            "base_model_name_or_path": self.manifest["model"]["name"], "bias": "none", "lora_alpha": config["loraAlpha"],
-            "lora_dropout": config["loraDropout"], "peft_type": "LORA", "r": config["loraRank"],
+            "base_model_name_or_path": self.manifest["model"]["name"], "bias": "none",
+            "lora_alpha": config["loraAlpha"], "lora_dropout": config["loraDropout"],
+            "peft_type": "LORA", "r": config["loraRank"],
             "target_modules": _targets(list(named)), "task_type": "CAUSAL_LM",
         }  # fmt: skip
         (folder / "adapter_config.json").write_text(exact_json(about, 2) + "\n", encoding="utf-8")
@@ -265,4 +275,3 @@ def _trainer_state(step: int, model: Sa2va, state: State, manifest: dict[str, An
         "stateful_callbacks": {}, "total_flos": 0, "train_batch_size": config["promptsPerStep"], "trial_name": None,
         "trial_params": None,
     }  # fmt: skip
-

@@ -232,7 +232,9 @@ def _normalised(group: RewardGroup, eps: float) -> list[Reward]:
     for weight, values in group.parts:
         own = spread_of(values, group.weights)
         flat = own.zero or own.std + eps <= 0
-        columns.append([None if v is None else 0.0 if flat else weight * (v - own.mean) / (own.std + eps) for v in values])
+        columns.append(
+            [None if v is None else 0.0 if flat else weight * (v - own.mean) / (own.std + eps) for v in values]
+        )
     sums: list[Reward] = []
     for n, reward in enumerate(group.rewards):
         parts = [column[n] for column in columns]

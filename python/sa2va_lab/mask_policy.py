@@ -144,7 +144,9 @@ def _gaussian(action: Tensor, deviation: float) -> Callable[[Tensor], Scores]:
     return scores
 
 
-def _noise(address: Address, count: int, width: int, deviation: float, like: Tensor) -> tuple[Tensor, npt.NDArray[np.float64]]:
+def _noise(
+    address: Address, count: int, width: int, deviation: float, like: Tensor
+) -> tuple[Tensor, npt.NDArray[np.float64]]:
     """Noise [count, width], and its own log-probabilities."""
     drawn = np.stack([normals(address.at(n), width) for n in range(count)]) * deviation
     logps = -math.log(deviation) - 0.5 * math.log(2 * math.pi) - 0.5 * (drawn / deviation) ** 2
@@ -206,4 +208,3 @@ def _pixels(output: Output, temperature: float, count: int, address: Address) ->
     logps = np.asarray(-np.logaddexp(0, -own * (2 * bits - 1)))
     labels = [[(int(bit), f"cell {c // width},{c % width}") for c, bit in enumerate(row)] for row in bits]
     return MaskActions((signs * 4).reshape(count, height, width), greedy, labels, logps, None, scores)
-

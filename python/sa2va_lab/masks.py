@@ -1,4 +1,4 @@
-"""Region masks: COCO's compressed run lengths, overlaps and nearest-pixel resizing. Masks are [height, width] of 0 and 1."""
+"""Region masks, [height, width] of 0 and 1: COCO's compressed run lengths, overlaps and nearest-pixel resizing."""
 
 import math
 from dataclasses import dataclass
@@ -72,7 +72,7 @@ def nearest(mask: Mask, rows: int, cols: int) -> Mask:
     def sources(size: int, out: int) -> npt.NDArray[np.int64]:
         step = np.float32(size / out)
         places = np.floor(np.arange(out, dtype=np.float32) * step).astype(np.int64)
-        return np.minimum(places, size - 1)
+        return np.asarray(np.minimum(places, size - 1))
 
     return mask[np.ix_(sources(mask.shape[0], rows), sources(mask.shape[1], cols))]
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 
 from nltk.stem.porter import PorterStemmer
@@ -95,9 +96,7 @@ class Meteor:
         count = len(matches)
         if count == 0:
             return Score(left, right, [], 0, 0.0, 0.0, 0.0, 0.0, 0.0)
-        chunks = 1 + sum(
-            b[0] != a[0] + 1 or b[1] != a[1] + 1 for a, b in zip(matches, matches[1:], strict=False)
-        )
+        chunks = 1 + sum(b[0] != a[0] + 1 or b[1] != a[1] + 1 for a, b in pairwise(matches))
         precision, recall = count / len(left), count / len(right)
         f_mean = (precision * recall) / (0.9 * precision + (1 - 0.9) * recall)
         penalty = 0.5 * (chunks / count) ** 3

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -76,16 +77,16 @@ class Sa2va(nn.Module):
         super().__init__()
         self.config = config
         vision, language, sam2 = config["vision_config"], config["llm_config"], config["sam2_config"]
-        self.vision_model = VisionTower(vision, config["select_layer"])
-        self.language_model = _language(language)
+        self.vision_model: Any = VisionTower(vision, config["select_layer"])
+        self.language_model: Any = _language(language)
         width, wide = language["hidden_size"], 4 * vision["hidden_size"]
-        self.mlp1 = nn.Sequential(
+        self.mlp1: Any = nn.Sequential(
             nn.LayerNorm(wide, 1e-5), nn.Linear(wide, width), nn.GELU(), nn.Linear(width, width)
         )
-        self.text_hidden_fcs = nn.Sequential(
+        self.text_hidden_fcs: Any = nn.Sequential(
             nn.Linear(width, width), nn.ReLU(), nn.Linear(width, sam2["hidden_dim"])
         )
-        self.grounding_encoder = _Grounding(sam2)
+        self.grounding_encoder: Any = _Grounding(sam2)
         self.names: list[str] = []
         """Trainable tensors in the lab's order."""
         self._trained: list[nn.Parameter] = []
@@ -104,7 +105,8 @@ class Sa2va(nn.Module):
     @property
     def device(self) -> torch.device:
         """Where the model computes."""
-        return self.mlp1[1].weight.device
+        found: torch.device = self.mlp1[1].weight.device
+        return found
 
     @property
     def trained(self) -> list[nn.Parameter]:
@@ -178,7 +180,7 @@ class Sa2va(nn.Module):
         out: Tensor = self.mlp1(features.vision)
         return out
 
-    def embed(self, ids: list[int] | Tensor) -> Tensor:
+    def embed(self, ids: list[int] | list[list[int]] | Tensor) -> Tensor:
         """Rows of the embedding table, [..., D], in the projector's precision."""
         table = self.language_model.get_input_embeddings()
         places = torch.as_tensor(ids, dtype=torch.long, device=self.device)
@@ -216,7 +218,9 @@ def load_model(folder: Path, frozen: torch.dtype = torch.float32, trained: torch
     """
     config = read_json(folder / "config.json")
     if "sam2_config" not in config:
-        raise LabError(f"{folder / 'config.json'} has no sam2_config; convert the checkpoint with the lab's export merged")
+        raise LabError(
+            f"{folder / 'config.json'} has no sam2_config; convert the checkpoint with the lab's export merged"
+        )
     model = Sa2va(config)
     wanted = dict(model.named_parameters()) | dict(model.named_buffers())
     tied = "language_model.lm_head.weight"
@@ -244,7 +248,9 @@ def load_model(folder: Path, frozen: torch.dtype = torch.float32, trained: torch
         part.to(frozen)
     for name in ("sam_mask_decoder", "sam_prompt_encoder", "image_encoder"):
         getattr(model.grounding_encoder.sam2_model, name).to(trained)
-    model.grounding_encoder.sam2_model.no_mem_embed.data = model.grounding_encoder.sam2_model.no_mem_embed.data.to(trained)
+    model.grounding_encoder.sam2_model.no_mem_embed.data = model.grounding_encoder.sam2_model.no_mem_embed.data.to(
+        trained
+    )
     model.mlp1.to(trained)
     model.text_hidden_fcs.to(trained)
     if frozen == torch.float64:
@@ -252,7 +258,7 @@ def load_model(folder: Path, frozen: torch.dtype = torch.float32, trained: torch
     return model.eval()
 
 
-def _widen_norms(language: nn.Module) -> None:
+def _widen_norms(language: Any) -> None:
     """Norms of transformers compute in f32 whatever they are given; for a reference in f64 they must not."""
     for parent in list(language.modules()):
         for name, child in list(parent.named_children()):
@@ -278,8 +284,6 @@ def model_hash(folder: Path) -> str:
 
     It equals run.json's model.hash where the lab opened the same files from a folder.
     """
-    from hashlib import sha256
-
     paths = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     parts = []
     for path in paths:
@@ -291,8 +295,6 @@ def model_hash(folder: Path) -> str:
 
 
 def _file_hash(path: Path, piece: int = 1024) -> str:
-    from hashlib import sha256
-
     whole = sha256()
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")

@@ -45,7 +45,12 @@ def _words(address: Address, count: int) -> Words:
     """Words at `count` positions from the address on."""
     whole = np.full(count, 1, np.uint64)
     position = np.arange(address.position, address.position + count).astype(np.uint64)
-    counter = (whole * np.uint64(address.step), whole * np.uint64(address.row), whole * np.uint64(address.rollout), position)
+    counter = (
+        whole * np.uint64(address.step),
+        whole * np.uint64(address.row),
+        whole * np.uint64(address.rollout),
+        position,
+    )
     return philox(counter, (address.seed, (address.stream << 8) | (address.loop & 0xFF)))
 
 
@@ -62,7 +67,12 @@ def uniforms_of_rows(address: Address, count: int) -> npt.NDArray[np.float64]:
     """Uniforms in (0, 1) at the address's position in `count` rows from the address's on."""
     whole = np.full(count, 1, np.uint64)
     rows = np.arange(address.row, address.row + count).astype(np.uint64)
-    counter = (whole * np.uint64(address.step), rows, whole * np.uint64(address.rollout), whole * np.uint64(address.position))
+    counter = (
+        whole * np.uint64(address.step),
+        rows,
+        whole * np.uint64(address.rollout),
+        whole * np.uint64(address.position),
+    )
     return _unit(philox(counter, (address.seed, (address.stream << 8) | (address.loop & 0xFF)))[0])
 
 

@@ -12,8 +12,9 @@ from torch import Tensor
 
 from .data import Row, RunData
 from .errors import LabError
+from .loss import as_array
 from .mask_policy import MaskActions, Output, act, bernoulli_kl, mask_loss
-from .masks import encode_rle, nearest, region_cells
+from .masks import Mask, Rle, encode_rle, nearest, region_cells
 from .meteor import Meteor
 from .model import Features, Sa2va
 from .philox import Address, uniform, uniforms_of_rows
@@ -107,6 +108,10 @@ def _draft(row: Row, prompt: str, reward: Reward, terms: list[dict[str, Any]], *
     } | own  # fmt: skip
 
 
+def _rle(mask: Mask | None) -> Rle | None:
+    return None if mask is None else encode_rle(mask)
+
+
 def describe_group(context: Context, group: int) -> Live:
     """Loop 1: captions of a row's mask by the policy, masks of the captions by the partner."""
     s, actor, words = context.settings, context.actor, context.actor.words
@@ -120,7 +125,7 @@ def describe_group(context: Context, group: int) -> Live:
     with context.model.values(context.state.ema):
         found = actor.find(features, captions, height, width)
     facts = [
-        Facts(row.caption, caption, row.mask, mask and mask.mask, (mask and mask.confidence) or 0.0)
+        Facts(row.caption, caption, row.mask, mask.mask if mask else None, (mask and mask.confidence) or 0.0)
         for caption, mask in zip(captions, found, strict=True)
     ]
     rewards, terms = score_group(facts, 1, s, context.meteor)
@@ -130,7 +135,7 @@ def describe_group(context: Context, group: int) -> Live:
     drafts = [
         _draft(
             row, prompt, rewards[n], terms[n], completion=words.decode(own.ids, True), caption=captions[n],
-            predicted_mask=None if found[n] is None else encode_rle(facts[n].predicted), truncated=not own.ended,
+            predicted_mask=_rle(facts[n].predicted), truncated=not own.ended,
         )
         for n, own in enumerate(said)
     ]  # fmt: skip
@@ -167,7 +172,7 @@ def _ask_start(context: Context, row: Row, features: Features, drawn: MaskAction
         return _Anchor(None, None, 0, None)
     with context.model.values(context.state.start):
         output = Output(context.actor, features, row.caption)
-        start = drawn.scores(output)[0].double().cpu().numpy() if referred else None
+        start = as_array(drawn.scores(output)[0]) if referred else None
         if not anchored:
             return _Anchor(None, None, 0, start)
         if s.maskAnchor == "start":
@@ -237,4 +242,3 @@ def segment_group(context: Context, group: int) -> Live:
 def play(context: Context, loop: int, group: int) -> Live:
     """One group of a loop."""
     return (describe_group if loop == 1 else segment_group)(context, group)
-

@@ -223,4 +223,3 @@ class Actor:
             sure = own[own > 0]
             found.append(Found(mask, float(sure.sigmoid().mean()) if len(sure) else None))
         return found
-

@@ -80,7 +80,8 @@ def _runs(ids: list[int]) -> list[int]:
     return runs
 
 
-def _rows(step: int, record: Recorded) -> list[dict[str, Any]]:
+def rollout_rows(step: int, record: Recorded) -> list[dict[str, Any]]:
+    """Rows of one group's rollouts, by column."""
     played, scores = record.played, record.played.scores
     assert scores is not None
     rows = []
@@ -114,8 +115,10 @@ def _rows(step: int, record: Recorded) -> list[dict[str, Any]]:
 
 def write_rollouts(path: Path, step: int, records: list[Recorded]) -> None:
     """Replaces the file of a step as a whole."""
-    rows = [row for record in records for row in _rows(step, record)]
-    terms = sorted({"rewards/iou", "rewards/meteor"} | {name for row in rows for name in row if name.startswith("rewards/")})
+    rows = [row for record in records for row in rollout_rows(step, record)]
+    terms = sorted(
+        {"rewards/iou", "rewards/meteor"} | {name for row in rows for name in row if name.startswith("rewards/")}
+    )
     columns = [*_COLUMNS, *((name, pa.float64()) for name in terms)]
     features = {"info": {"features": {name: _feature(kind) for name, kind in columns}}}
     schema = pa.schema(columns, metadata={"huggingface": json.dumps(features)})

@@ -16,6 +16,7 @@ import torch
 
 from .errors import LabError
 from .folder import step_name
+from .records import rollout_rows
 from .run import DTYPES, OpenRun, open_run
 from .step import Outcome, grpo_step
 from .team import Team
@@ -76,11 +77,9 @@ def _compare_update(run: OpenRun, outcome: Outcome, step: int, before: list[torc
 
 def replay(run: OpenRun, step: int, team: Team) -> tuple[dict[str, Any], Outcome]:
     """Plays the step after the run's own and compares it."""
-    from .records import _rows
-
     before = [moment.clone() for moment in run.context.state.first]
     outcome = grpo_step(run.context, team)
-    rows = {row["id"]: row for record in outcome.groups for row in _rows(step, record)}
+    rows = {row["id"]: row for record in outcome.groups for row in rollout_rows(step, record)}
     stored = _stored_rows(run.folder.path / "rollouts" / f"{step_name(step)}.arrow")
     report = compare_rollouts(stored, rows) if team.first else {}
     if step in run.folder.checkpoints():

@@ -88,7 +88,9 @@ def leaked_words(caption: str, words: str) -> list[str]:
     return [phrase for phrase in phrases if phrase and f" {phrase} " in text]
 
 
-def score_group(group: list[Facts], loop: int, settings: Settings, meteor: Meteor) -> tuple[list[Reward], list[list[Term]]]:
+def score_group(
+    group: list[Facts], loop: int, settings: Settings, meteor: Meteor
+) -> tuple[list[Reward], list[list[Term]]]:
     """Rewards and weighted terms of a group's rollouts, in the order of the lab's matrix."""
     weights = dict(settings.weights[loop])
     # Without a judge METEOR takes the judge's weight as well.
@@ -97,7 +99,9 @@ def score_group(group: list[Facts], loop: int, settings: Settings, meteor: Meteo
     rewards, terms = [], []
     for facts in group:
         leaked = leaked_words(facts.caption or "", settings.leakWords)
-        leak: Term = {"name": "leak", "value": 1.0, "note": ", ".join(leaked)} if leaked else {"name": "leak", "value": 0.0}
+        leak: Term = (
+            {"name": "leak", "value": 1.0, "note": ", ".join(leaked)} if leaked else {"name": "leak", "value": 0.0}
+        )
         own = [
             _iou_term(facts, settings),
             _meteor_term(facts, meteor),
@@ -123,4 +127,3 @@ def _sum(terms: list[Term]) -> Reward:
         if abs(total) > _LARGEST:
             raise LabError(f"The reward term {term['name']} is beyond {_LARGEST:g}; lower its weight")
     return total if needed else None
-

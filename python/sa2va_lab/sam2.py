@@ -1,6 +1,7 @@
 """SAM2's image encoder, prompt encoder and mask decoder as Sa2VA uses them for pictures, published tensor names."""
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -16,8 +17,7 @@ class _Layers(nn.Module):
 
     def __init__(self, widths: list[int], gelu: bool = False) -> None:
         super().__init__()
-        pairs = zip(widths, widths[1:], strict=False)
-        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in pairs)
+        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(widths))
         self.gelu = gelu
 
     def forward(self, x: Tensor) -> Tensor:
@@ -72,7 +72,8 @@ class _Block(nn.Module):
         y = self.norm1(x)
         shortcut = _pool(self.proj(y)) if self.pools else x
         x = shortcut + self._attend(y)
-        return x + self.mlp(self.norm2(x))
+        out: Tensor = x + self.mlp(self.norm2(x))
+        return out
 
 
 class _PatchEmbed(nn.Module):
@@ -138,9 +139,8 @@ class ImageEncoder(nn.Module):
     def forward(self, pixels: Tensor) -> Levels:
         """[1, 3, s, s] to the three feature levels."""
         stages = self.trunk(pixels)
-        coarse, s16, s8, s4 = (
-            lateral.conv(stages[3 - at].permute(0, 3, 1, 2)) for at, lateral in enumerate(self.neck.convs)
-        )
+        laterals: list[Any] = list(self.neck.convs)
+        coarse, s16, s8, s4 = (lateral.conv(stages[3 - at].permute(0, 3, 1, 2)) for at, lateral in enumerate(laterals))
         return [s4, s8, s16 + F.interpolate(coarse, scale_factor=2.0, mode="nearest")]
 
 
@@ -277,7 +277,7 @@ class Sam2Model(nn.Module):
         final = d.transformer.final_attn_token_to_image(q + tokens, keys + position, keys)
         q = d.transformer.norm_final_attn(q + final)
         up = list(d.output_upscaling)
-        x = up[1](up[0](keys.transpose(1, 2).unflatten(2, (side, side))) + s1)
+        x = up[1](up[0](keys.transpose(1, 2).reshape(n, -1, side, side)) + s1)
         x = F.gelu(up[3](F.gelu(x)) + s0)
         factors = torch.stack([mlp(q[:, 2 + k]) for k, mlp in enumerate(d.output_hypernetworks_mlps)], 1)
         masks = torch.einsum("nkc,nchw->nkhw", factors, x)

@@ -75,7 +75,8 @@ def draw(logits: Row, sampler: Sampler, u: float | None, seen: list[int]) -> Dra
     else:
         shares = _softmax(_kept(np.clip(own, -sampler.guard, sampler.guard) / sampler.temperature, sampler))
         places = np.flatnonzero(shares > 0)
-        token = int(places[min(np.searchsorted(np.cumsum(shares[places]), u, side="right"), len(places) - 1)])
+        at = int(np.searchsorted(np.cumsum(shares[places]), u, side="right"))
+        token = int(places[min(at, len(places) - 1)])
     top = guarded.max()
     weights = np.exp(guarded - top)
     total = weights.sum()

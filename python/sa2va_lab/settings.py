@@ -9,9 +9,11 @@ from .errors import LabError
 
 # Settings of the tab that change nothing here: memory, storage and page.
 _OF_THE_TAB = frozenset(
-    "accumulation microRollouts groupsAtOnce gpuMemory recompute weightStorage towerStorage halfProducts hub featureDisk "
-    "heldOutShare splitSeed selectionShare maxRows userRewardHash userRewardMs userRewardMb".split()
-)
+    (
+        "microRollouts", "groupsAtOnce", "gpuMemory", "recompute", "weightStorage", "towerStorage", "halfProducts",
+        "hub", "featureDisk", "heldOutShare", "splitSeed", "maxRows", "userRewardHash", "userRewardMs", "userRewardMb",
+    )
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

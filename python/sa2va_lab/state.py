@@ -146,8 +146,9 @@ def update(model: Sa2va, state: State, gradients: Gradients, settings: Settings,
     }  # fmt: skip
     total: list[Tensor | None] = []
     for at in range(len(model.names)):
-        parts = [own[at] * factors[loop] for loop, own in loops.items() if (own[at]) is not None]  # type: ignore[operator]
-        total.append(sum(parts[1:], parts[0]) if parts else None)
+        given = [(own[at], factors[loop]) for loop, own in loops.items()]
+        parts = [gradient * share for gradient, share in given if gradient is not None]
+        total.append(torch.stack(parts).sum(0) if parts else None)
     squares = _square(total)
     whole = math.sqrt(sum(squares))
     blocks: dict[str, float] = {}
@@ -198,9 +199,7 @@ def _loop_metrics(norms: dict[int, float], factors: dict[int, float], whole: flo
     return norm, own | {"grad_cosine": cosine}
 
 
-def _adamw(
-    model: Sa2va, state: State, gradients: list[Tensor | None], factor: float, rate: float, s: Settings
-) -> None:
+def _adamw(model: Sa2va, state: State, gradients: list[Tensor | None], factor: float, rate: float, s: Settings) -> None:
     """Decoupled decay, one step count for all tensors; a tensor without a gradient keeps weight and moments."""
     state.optimiser_steps += 1
     count = state.optimiser_steps
@@ -209,7 +208,9 @@ def _adamw(
         if gradient is None:
             continue
         block = model.block_of(name)
-        lr = rate * (s.maskRateFactor if block not in _LANGUAGE_BLOCKS else s.projectorRateFactor if block == "projector" else 1)
+        lr = rate * (
+            s.maskRateFactor if block not in _LANGUAGE_BLOCKS else s.projectorRateFactor if block == "projector" else 1
+        )
         g, m, v = gradient * factor, state.first[at], state.second[at]
         m.mul_(s.adamBeta1).add_(g, alpha=1 - s.adamBeta1)
         v.mul_(s.adamBeta2).addcmul_(g, g, value=1 - s.adamBeta2)

@@ -1,5 +1,5 @@
 """
-One dual-loop GRPO step over all processes, in the lab's order: sample, partner, score, advantage, loss, update, average.
+One dual-loop GRPO step over all processes: sample, partner, score, advantage, loss, update, average.
 
 A group belongs to process g mod world; what crosses processes is one gathering of rewards and one sum of gradients.
 """
@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from .loss import LossInputs, LossSettings, RewardGroup, group_scores, policy_loss
+from .loss import LossInputs, LossSettings, RewardGroup, as_array, group_scores, policy_loss
 from .philox import uniform
 from .play import Context, Live, play
 from .rewards import Reward
@@ -86,7 +86,7 @@ def _references(context: Context, live: list[Live]) -> None:
     for own in live:
         if own.played.reference is None or values is not state.start:
             with context.model.values(values):
-                own.played.reference = own.score()[0].double().cpu().numpy()
+                own.played.reference = as_array(own.score()[0])
 
 
 def _backward(context: Context, own: Live, settings: LossSettings, old: Grid | None) -> Readback:
@@ -105,10 +105,10 @@ def _backward(context: Context, own: Live, settings: LossSettings, old: Grid | N
     loss = parts.loss
     for weight, value in extra.values():
         loss = loss + value * (weight / settings.groups)
-    (loss * (s.loop1Weight if played.loop == 1 else s.loop2Weight)).backward()
-    played.auxiliary = {name: float(value) for name, (_, value) in extra.items()}
-    numbers = [float(value) for value in (loss, parts.policy, parts.kl_penalty)]
-    return Readback(*numbers, *(v.detach().double().cpu().numpy() for v in (logps, entropies)))  # type: ignore[call-arg]
+    torch.autograd.backward(loss * (s.loop1Weight if played.loop == 1 else s.loop2Weight))
+    played.auxiliary = {name: float(value.detach()) for name, (_, value) in extra.items()}
+    total, policy, penalty = (float(value.detach()) for value in (loss, parts.policy, parts.kl_penalty))
+    return Readback(total, policy, penalty, as_array(logps), as_array(entropies))
 
 
 def _record(played: Played, readback: Readback, settings: LossSettings) -> Recorded:
@@ -193,11 +193,16 @@ def _later_passes(context: Context, live: dict[int, list[Live]], first: dict[tup
     """Log-probabilities of groups whose first update comes after another one's."""
     for own in (own for groups in live.values() for own in groups):
         if own.played.group not in _window(context, 0):
-            first[own.played.loop, own.played.group] = own.score()[0].double().cpu().numpy()
+            first[own.played.loop, own.played.group] = as_array(own.score()[0])
 
 
 def _window_pass(
-    context: Context, loop: int, live: list[Live], size: tuple[float, int], turn: int, first: dict[tuple[int, int], Grid]
+    context: Context,
+    loop: int,
+    live: list[Live],
+    size: tuple[float, int],
+    turn: int,
+    first: dict[tuple[int, int], Grid],
 ) -> tuple[list[Live], LossSettings, list[Readback]]:
     """Backward passes of this process's groups of one accumulation window."""
     s, window = context.settings, _window(context, turn)

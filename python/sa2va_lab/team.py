@@ -13,9 +13,10 @@ T = TypeVar("T")
 class Team:
     """All processes; one of them alone is a team too."""
 
-    def __init__(self, cpu: bool = False) -> None:
-        """Joins the group that torchrun or accelerate has started, if any."""
-        self._accelerator: Any = Accelerator(cpu=cpu)
+    def __init__(self) -> None:
+        """Joins the group that torchrun or accelerate has started, if any; on a machine without a GPU it is gloo's."""
+        # Without the flag a machine without a GPU makes every process a team of its own.
+        self._accelerator: Any = Accelerator(cpu=not torch.cuda.is_available())
         self.rank: int = self._accelerator.process_index
         self.world: int = self._accelerator.num_processes
         self.device: torch.device = self._accelerator.device

@@ -66,7 +66,8 @@ class _Layer(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         x = x + self.ls1 * self.attn(self.norm1(x))
-        return x + self.ls2 * self.mlp(self.norm2(x))
+        out: Tensor = x + self.ls2 * self.mlp(self.norm2(x))
+        return out
 
 
 class _Embeddings(nn.Module):
@@ -81,7 +82,7 @@ class _Embeddings(nn.Module):
     def forward(self, pixels: Tensor) -> Tensor:
         x = self.patch_embedding(pixels)
         rows, cols = x.shape[2:]
-        table = self.position_embedding
+        table: Tensor = self.position_embedding
         if (rows, cols) != (self.side, self.side):
             grid = table[:, 1:].reshape(1, self.side, self.side, -1).permute(0, 3, 1, 2)
             grid = F.interpolate(grid.float(), (rows, cols), mode="bicubic", align_corners=False).to(x.dtype)

@@ -1,0 +1,167 @@
+"""
+python -m sa2va_lab.train RUN --model DIR --shards DIR: takes a run on from its newest checkpoint to its last step.
+
+Under torchrun or accelerate every process plays its share of the groups; the first one writes the run folder.
+"""
+
+import argparse
+import signal
+import sys
+import time
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+from types import FrameType
+
+import accelerate
+import torch
+import transformers
+
+from .errors import LabError
+from .evaluate import best_step, due, evaluate
+from .folder import step_name
+from .records import write_rollouts
+from .run import DTYPES, OpenRun, open_run
+from .step import Outcome, grpo_step
+from .team import Team
+
+_NO_COST = {
+    "gpu_seconds": None, "dispatches": 0, "submits": 0, "read_backs": 0, "read_bytes": 0, "written_bytes": 0,
+    "buffers": 0, "buffer_bytes": 0, "programs": None,
+}  # fmt: skip
+
+
+class Stop:
+    """Whether the machine wants the processes to end: the step under way is finished and stored first."""
+
+    def __init__(self) -> None:
+        """Listens for SIGTERM and SIGUSR1."""
+        self.asked = False
+        for name in (signal.SIGTERM, signal.SIGUSR1):
+            signal.signal(name, self._ask)
+
+    def _ask(self, _number: int, _frame: FrameType | None) -> None:
+        self.asked = True
+
+
+def _segment(team: Team, step: int, dtype: str) -> dict[str, object]:
+    """Where a stretch of the run was computed; run.json keeps one for each."""
+    versions = {
+        "torch": torch.__version__,
+        "transformers": transformers.__version__,
+        "accelerate": accelerate.__version__,
+    }
+    device = torch.cuda.get_device_name() if team.device.type == "cuda" else team.device.type
+    return {
+        "fromStep": step, "engine": "sa2va_lab", "world": team.world, "device": device, "dtype": dtype,
+        "began": datetime.now(timezone.utc).isoformat(timespec="seconds"), "versions": versions,
+    }  # fmt: skip
+
+
+def _store(run: OpenRun, step: int, outcome: Outcome, seconds: float, trained: int) -> None:
+    """Rollouts, then the line of metrics and that of costs."""
+    s, metrics = run.settings, dict(outcome.metrics)
+    weights = {1: s.loop1Weight, 2: s.loop2Weight}
+    if "sft/loss" in metrics:
+        metrics["loss"] = metrics["sft/loss"]
+    else:
+        metrics["loss"] = sum(weights[loop] * metrics[f"loop{loop}/loss"] for loop in s.active_loops)
+    metrics["epoch"] = step * s.groups / trained
+    metrics |= {f"time/{phase}": own for phase, own in outcome.seconds.items()} | {"step_time": seconds}
+    if outcome.groups:
+        write_rollouts(run.folder.path / "rollouts" / f"{step_name(step)}.arrow", step, outcome.groups)
+    run.folder.append("metrics.jsonl", {"step": step} | metrics)
+    phases = {phase: {"seconds": own} | _NO_COST for phase, own in outcome.seconds.items()}
+    run.folder.append("phases.jsonl", {"step": step, "phases": phases})
+
+
+def _line(step: int, outcome: Outcome) -> str:
+    shown = ("loop1/reward", "loop2/reward", "sft/loss", "grad_norm")
+    parts = [f"{name} {outcome.metrics[name]:.3f}" for name in shown if name in outcome.metrics]
+    return "  ".join([f"step {step}", *parts, f"{sum(outcome.seconds.values()):.1f} s"])
+
+
+def extend(run: OpenRun, team: Team, steps: int) -> None:
+    """Gives the run another number of steps, as the lab does. Raises LabError for fewer than are done."""
+    before = run.settings.steps
+    if steps < run.step:
+        raise LabError(f"The run has {run.step} steps already; --steps {steps} would take them back")
+    run.settings = run.context.settings = run.context.actor.settings = replace(run.settings, steps=steps)
+    if team.first and steps != before:
+        length = {"afterStep": run.step, "from": before, "to": steps}
+        lengths = [*run.folder.manifest.get("lengths", []), length]
+        run.folder.update(config=run.folder.manifest["config"] | {"steps": steps}, lengths=lengths)
+
+
+def train(run: OpenRun, team: Team, dtype: str, last: int, stop: Stop) -> bool:
+    """Runs to step `last`; returns whether the run is at its end."""
+    s, folder, context = run.settings, run.folder, run.context
+    rows = len(context.data.report)
+    if team.first:
+        folder.truncate_after(run.step)
+        segments = [own for own in folder.manifest.get("segments", []) if own["fromStep"] < run.step]
+        folder.update(state="running", segments=[*segments, _segment(team, run.step, dtype)])
+    team.wait()
+    known = {stored["report"]["step"] for stored in folder.lines("eval.jsonl")}
+    if due(s, run.step, rows) and run.step not in known:
+        evaluate(context, folder, team, run.step)
+    while run.step < min(last, s.steps) and not any(team.all_of([stop.asked])):
+        context.step = step = run.step + 1
+        began = time.monotonic()
+        outcome = grpo_step(context, team)
+        run.step = step
+        if team.first:
+            _store(run, step, outcome, time.monotonic() - began, len(context.data.train))
+            print(
+                f"step {step}  loss {outcome.metrics.get('sft/loss', outcome.metrics.get('loop1/reward'))}", flush=True
+            )
+        if s.saveSteps > 0 and step % s.saveSteps == 0:
+            _checkpoint(run, team)
+        if due(s, step, rows):
+            evaluate(context, folder, team, step)
+    if run.step not in folder.checkpoints():
+        _checkpoint(run, team)
+    done = run.step >= s.steps
+    team.wait()
+    if team.first:
+        folder.update(state="finished" if done else "paused")
+    return done
+
+
+def _checkpoint(run: OpenRun, team: Team) -> None:
+    if team.first and run.step > 0:
+        run.folder.write_checkpoint(run.step, run.context.model, run.context.state)
+        run.folder.prune(run.settings.keepCheckpoints, best_step(run.folder))
+    team.wait()
+
+
+def main() -> int:
+    """Command line; exit code 2 with one sentence for a wrong argument or input."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path, help="run folder of an export with --format scale-out")
+    parser.add_argument("--model", type=Path, required=True, help="folder of the checkpoint that the run began with")
+    parser.add_argument("--shards", type=Path, nargs="+", required=True, help="folders of the run's data set")
+    parser.add_argument("--dtype", choices=list(DTYPES), help="of the frozen model; bf16 on a GPU, f32 elsewhere")
+    parser.add_argument("--until", type=int, help="stops after this step with a checkpoint")
+    parser.add_argument("--steps", type=int, help="changes the run's number of steps")
+    given = parser.parse_args()
+    team = Team()
+    stop = Stop()
+    dtype = given.dtype or ("bf16" if team.device.type == "cuda" else "f32")
+    try:
+        run = open_run(given.run, given.model, given.shards, dtype, team.device)
+        if run.settings.groups < team.world:
+            raise LabError(f"A step plays {run.settings.groups} groups a loop; {team.world} processes are too many")
+        if given.steps is not None:
+            extend(run, team, given.steps)
+        last = run.settings.steps if given.until is None else given.until
+        train(run, team, dtype, last, stop)
+    except LabError as wrong:
+        print(wrong, file=sys.stderr)
+        return 2
+    team.leave()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
