@@ -174,6 +174,13 @@ class Actor:
         logs = (logits.clamp(-guard, guard) / temperature).log_softmax(-1)
         return logs.gather(-1, targets[..., None])[..., 0], -(logs.exp() * logs).sum(-1)
 
+    def answer_loss(self, features: Features, cells: Mask, answer: list[int]) -> Tensor:
+        """Mean cross-entropy of a given answer's tokens; differentiable."""
+        ids, _ = self.caption_ids(features, cells)
+        whole = torch.cat([self._spliced(ids, features, cells), self.model.embed(answer[:-1])])
+        logits = self.model.logits(self.model.states(whole[None])[0, len(ids) - 1 :])
+        return F.cross_entropy(logits, torch.tensor(answer, device=logits.device))
+
     def phrase_prompts(self, features: Features, phrases: list[str]) -> Tensor:
         """Prompts of the mask decoder [n, C], the answer forced; differentiable."""
         ids = []

@@ -7,6 +7,7 @@ the update must be near. A first check of a machine, before a run goes on there.
 
 import argparse
 import json
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,11 @@ import torch
 
 from .errors import LabError
 from .folder import step_name
+from .model import Values
 from .records import rollout_rows
-from .run import DTYPES, OpenRun, open_run
-from .step import Outcome, grpo_step
+from .run import DTYPES, OpenRun, open_run, step_of
+from .state import average, copies, learning_rate, move
+from .step import Outcome
 from .team import Team
 
 _EQUAL = ("completion", "caption", "caption_prime", "predicted_mask", "greedy_mask", "given_mask", "prompt_runs",
@@ -55,18 +58,39 @@ def compare_rollouts(stored: dict[str, dict[str, Any]], own: dict[str, dict[str,
     return out
 
 
-def _compare_update(run: OpenRun, outcome: Outcome, step: int, before: list[torch.Tensor]) -> dict[str, float]:
+def _check_moments(run: OpenRun, after: dict[str, Values], start: dict[str, Values]) -> dict[str, float]:
+    """What AdamW and the average make of the stored moments, relative to the largest weight: rounding alone."""
+    model, state = run.context.model, run.context.state
+    mine = [parameter.data for parameter in model.trained], state.first, state.second, state.ema
+    for parameter, value in zip(model.trained, start["policy"], strict=True):
+        parameter.data = value.clone()
+    state.first, state.second, state.ema = after["first"], after["second"], copies(start["ema"])
+    move(model, state, run.settings, learning_rate(run.settings, state.optimiser_steps - 1))
+    average(model, state, run.settings)
+    largest = max(float(value.abs().max()) for value in after["policy"])
+    found = {}
+    for name, own in (("policy", [p.data for p in model.trained]), ("ema", state.ema)):
+        gaps = (float((a - b).abs().max()) for a, b in zip(own, after[name], strict=True))
+        found[f"{name}_update"] = max(gaps) / largest
+    weights, state.first, state.second, state.ema = mine
+    for parameter, value in zip(model.trained, weights, strict=True):
+        parameter.data = value
+    return found
+
+
+def _compare_update(run: OpenRun, outcome: Outcome, step: int, start: dict[str, Values]) -> dict[str, float]:
     """Gradient out of the stored moments, weights and averages; differences relative to the largest value."""
     s, model, update = run.settings, run.context.model, outcome.updates[-1]
     after = run.folder.read_values(step, model)
     largest = max(float(g.abs().max()) for g in update.gradient) * update.factor
     gap = square = whole = 0.0
-    for mine, m, earlier in zip(update.gradient, after["first"], before, strict=True):
+    for mine, m, earlier in zip(update.gradient, after["first"], start["first"], strict=True):
         theirs = (m.double() - s.adamBeta1 * earlier.double()) / (1 - s.adamBeta1)
         difference = mine.double() * update.factor - theirs
         gap = max(gap, float(difference.abs().max()))
         square, whole = square + float(difference.square().sum()), whole + float(theirs.square().sum())
     found = {"gradient": gap / largest, "gradient_l2": (square / whole) ** 0.5}
+    found |= _check_moments(run, after, start)
     for name, own in (("policy", [p.data for p in model.trained]), ("ema", run.context.state.ema)):
         gaps = torch.cat([(a.double() - b.double()).abs().flatten() for a, b in zip(own, after[name], strict=True)])
         rate = float(outcome.metrics["learning_rate"])
@@ -75,15 +99,30 @@ def _compare_update(run: OpenRun, outcome: Outcome, step: int, before: list[torc
     return found
 
 
+def _compare_metrics(run: OpenRun, outcome: Outcome, step: int) -> float:
+    """Largest difference of a metric, relative to the larger of the metric and 1."""
+    stored = next((row for row in run.folder.lines("metrics.jsonl") if row["step"] == step), {})
+    gaps = [0.0]
+    for name, value in outcome.metrics.items():
+        before = float(stored.get(name, "nan"))
+        # How far training is from sampling is rounding itself.
+        if not math.isnan(before) and "logp_train" not in name:
+            gaps.append(abs(before - value) / max(1.0, abs(before)))
+    return max(gaps)
+
+
 def replay(run: OpenRun, step: int, team: Team) -> tuple[dict[str, Any], Outcome]:
     """Plays the step after the run's own and compares it."""
-    before = [moment.clone() for moment in run.context.state.first]
-    outcome = grpo_step(run.context, team)
+    model, state = run.context.model, run.context.state
+    start = {"policy": copies(model.trained), "ema": copies(state.ema), "first": copies(state.first)}
+    outcome = step_of(run, team)
     rows = {row["id"]: row for record in outcome.groups for row in rollout_rows(step, record)}
-    stored = _stored_rows(run.folder.path / "rollouts" / f"{step_name(step)}.arrow")
-    report = compare_rollouts(stored, rows) if team.first else {}
-    if step in run.folder.checkpoints():
-        report |= _compare_update(run, outcome, step, before)
+    path = run.folder.path / "rollouts" / f"{step_name(step)}.arrow"
+    report = compare_rollouts(_stored_rows(path), rows) if path.exists() else {}
+    report["metrics"] = _compare_metrics(run, outcome, step)
+    # The moments of several updates in a step hold the gradient of none of them.
+    if step in run.folder.checkpoints() and len(outcome.updates) == 1:
+        report |= _compare_update(run, outcome, step, start)
     return report, outcome
 
 

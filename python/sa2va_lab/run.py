@@ -13,10 +13,18 @@ from .model import load_model, model_hash
 from .play import Context
 from .policy import Actor
 from .settings import Settings, parse_settings, read_contract
+from .sft import sft_step
 from .state import fresh_state, init_adapter
+from .step import Outcome, grpo_step
+from .team import Team
 from .text import Words
 
 DTYPES = {"bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64}
+
+
+def step_of(run: "OpenRun", team: Team) -> Outcome:
+    """The next step of a run, as its settings say."""
+    return (sft_step if run.settings.mode == "sft" else grpo_step)(run.context, team)
 
 
 @dataclass

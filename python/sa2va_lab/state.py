@@ -167,21 +167,20 @@ def update(model: Sa2va, state: State, gradients: Gradients, settings: Settings,
         return Update(False, metrics | {"skipped_steps": state.skipped_steps}, zeros, 0.0)
     clips = settings.maxGradNorm > 0 and not apart
     factor = _clip_factor(whole, settings.maxGradNorm) if clips else 1.0
-    _adamw(model, state, total, factor, rate, settings)
-    decay = settings.emaDecay
-    if settings.emaRamp:
-        decay = min(decay, (1 + state.optimiser_steps) / (10 + state.optimiser_steps))
-    distance = 0.0
-    for average, parameter in zip(state.ema, model.trained, strict=True):
-        average += (1 - decay) * (parameter.data - average)
-        distance += float((parameter.data - average).double().square().sum())
+    state.optimiser_steps += 1
+    for at, gradient in enumerate(total):
+        if gradient is not None:
+            _moments(state, at, gradient * factor, settings)
+    there = [gradient is not None for gradient in total]
+    move(model, state, settings, rate, there)
+    decay, distance = average(model, state, settings)
     _synchronise(model, state, settings)
     clipped = factor < 1 or any(own < 1 for own in factors.values())
     metrics |= {
         "grad_norm_clipped": float(clipped),
         "skipped_steps": state.skipped_steps,
         "ema/decay": decay,
-        "ema/distance": math.sqrt(distance),
+        "ema/distance": distance,
     }
     return Update(True, metrics, zeros, factor)
 
@@ -199,25 +198,36 @@ def _loop_metrics(norms: dict[int, float], factors: dict[int, float], whole: flo
     return norm, own | {"grad_cosine": cosine}
 
 
-def _adamw(model: Sa2va, state: State, gradients: list[Tensor | None], factor: float, rate: float, s: Settings) -> None:
-    """Decoupled decay, one step count for all tensors; a tensor without a gradient keeps weight and moments."""
-    state.optimiser_steps += 1
+def _moments(state: State, at: int, gradient: Tensor, s: Settings) -> None:
+    state.first[at].mul_(s.adamBeta1).add_(gradient, alpha=1 - s.adamBeta1)
+    state.second[at].mul_(s.adamBeta2).addcmul_(gradient, gradient, value=1 - s.adamBeta2)
+
+
+@torch.no_grad()
+def move(model: Sa2va, state: State, s: Settings, rate: float, there: list[bool] | None = None) -> None:
+    """AdamW's step by the moments, one count for all tensors; what has no gradient keeps its weight."""
     count = state.optimiser_steps
     for at, (name, parameter) in enumerate(zip(model.names, model.trained, strict=True)):
-        gradient = gradients[at]
-        if gradient is None:
+        if there is not None and not there[at]:
             continue
         block = model.block_of(name)
-        lr = rate * (
-            s.maskRateFactor if block not in _LANGUAGE_BLOCKS else s.projectorRateFactor if block == "projector" else 1
-        )
-        g, m, v = gradient * factor, state.first[at], state.second[at]
-        m.mul_(s.adamBeta1).add_(g, alpha=1 - s.adamBeta1)
-        v.mul_(s.adamBeta2).addcmul_(g, g, value=1 - s.adamBeta2)
-        root = v.sqrt() / math.sqrt(1 - s.adamBeta2**count) + s.adamEps
+        factor = s.projectorRateFactor if block == "projector" else 1.0 if block == "lora" else s.maskRateFactor
+        lr, root = rate * factor, state.second[at].sqrt() / math.sqrt(1 - s.adamBeta2**count) + s.adamEps
         if parameter.dim() >= 2:
             parameter.data.mul_(1 - lr * s.weightDecay)
-        parameter.data.addcdiv_(m, root, value=-lr / (1 - s.adamBeta1**count))
+        parameter.data.addcdiv_(state.first[at], root, value=-lr / (1 - s.adamBeta1**count))
+
+
+@torch.no_grad()
+def average(model: Sa2va, state: State, s: Settings) -> tuple[float, float]:
+    """Moves the partner towards the weights; its decay, and its distance from them afterwards."""
+    count = state.optimiser_steps
+    decay = min(s.emaDecay, (1 + count) / (10 + count)) if s.emaRamp else s.emaDecay
+    square = 0.0
+    for own, parameter in zip(state.ema, model.trained, strict=True):
+        own += (1 - decay) * (parameter.data - own)
+        square += float((parameter.data - own).double().square().sum())
+    return decay, math.sqrt(square)
 
 
 def _synchronise(model: Sa2va, state: State, s: Settings) -> None:

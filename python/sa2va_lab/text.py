@@ -1,6 +1,7 @@
 """Prompts and answers as the lab writes and reads them."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -106,17 +107,33 @@ class Words:
         """The question for a mask, the forced answer up to [SEG], and whether the phrase was cut to the context."""
         answer = self.encode(self.wordings["answer"] + self.template.stop_words[0])
         answer = answer[: answer.index(self.seg) + 1]
-        text = whole = plain_phrase(phrase)
+
+        def made(text: str) -> Prompt:
+            return self._prompt(self.wordings["segment"], tiles, tokens, 0, clean_phrase(text))
+
+        text = self._fitted(phrase, lambda text: len(made(text).ids) + len(answer))
+        return made(text), answer, text != plain_phrase(phrase)
+
+    def caption_answer(self, caption: str, prompt: int) -> tuple[list[int], bool]:
+        """A caption of the data with the first stop word, and whether it was cut to fit behind `prompt` tokens."""
+        stop = self.template.stop_words[0]
+
+        def made(text: str) -> list[int]:
+            return self._literal("", text, stop)
+
+        text = self._fitted(caption, lambda text: prompt + len(made(text)))
+        return made(text), text != plain_phrase(caption)
+
+    def _fitted(self, caption: str, length: Callable[[str], int]) -> str:
+        """The caption in one line, cut where its sequence is longer than the context."""
+        text = plain_phrase(caption)
         while True:
-            prompt = self._prompt(self.wordings["segment"], tiles, tokens, 0, clean_phrase(text))
-            over = len(prompt.ids) + len(answer) - self.limit
-            said = len(self.encode(text))
+            over, said = length(text) - self.limit, len(self.encode(text))
             if over <= 0 or said <= 32:
-                return prompt, answer, text != whole
-            letters = min(len(text) - 1, int(max(32, said - over) / said * len(text)))
-            begin = text[:letters]
+                return text
+            begin = text[: min(len(text) - 1, int(max(32, said - over) / said * len(text)))]
             word = begin.rfind(" ")
-            text = begin[:word] if word > letters / 2 else begin
+            text = begin[:word] if word > len(begin) / 2 else begin
 
     def decode(self, ids: list[int], special: bool) -> str:
         """Text of ids, special tokens kept or left out."""

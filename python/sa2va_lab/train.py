@@ -21,8 +21,8 @@ from .errors import LabError
 from .evaluate import best_step, due, evaluate
 from .folder import step_name
 from .records import write_rollouts
-from .run import DTYPES, OpenRun, open_run
-from .step import Outcome, grpo_step
+from .run import DTYPES, OpenRun, open_run, step_of
+from .step import Outcome
 from .team import Team
 
 _NO_COST = {
@@ -66,7 +66,8 @@ def _store(run: OpenRun, step: int, outcome: Outcome, seconds: float, trained: i
         metrics["loss"] = metrics["sft/loss"]
     else:
         metrics["loss"] = sum(weights[loop] * metrics[f"loop{loop}/loss"] for loop in s.active_loops)
-    metrics["epoch"] = step * s.groups / trained
+    groups = s.accumulation * s.promptsPerStep if s.mode == "sft" else s.groups
+    metrics["epoch"] = step * groups / trained
     metrics |= {f"time/{phase}": own for phase, own in outcome.seconds.items()} | {"step_time": seconds}
     if outcome.groups:
         write_rollouts(run.folder.path / "rollouts" / f"{step_name(step)}.arrow", step, outcome.groups)
@@ -108,13 +109,11 @@ def train(run: OpenRun, team: Team, dtype: str, last: int, stop: Stop) -> bool:
     while run.step < min(last, s.steps) and not any(team.all_of([stop.asked])):
         context.step = step = run.step + 1
         began = time.monotonic()
-        outcome = grpo_step(context, team)
+        outcome = step_of(run, team)
         run.step = step
         if team.first:
             _store(run, step, outcome, time.monotonic() - began, len(context.data.train))
-            print(
-                f"step {step}  loss {outcome.metrics.get('sft/loss', outcome.metrics.get('loop1/reward'))}", flush=True
-            )
+            print(_line(step, outcome), flush=True)
         if s.saveSteps > 0 and step % s.saveSteps == 0:
             _checkpoint(run, team)
         if due(s, step, rows):

@@ -10,14 +10,15 @@ const count = z.number().check(z.gte(0), z.int());
 /** What goes into files of other programs as it is. */
 const name = z.string().check(z.regex(/^[\w.-]{1,100}$/));
 
-const MANIFEST = z.object({
+/** Keys that this version does not know are kept: another engine may have written them. */
+const MANIFEST = z.looseObject({
   format: z.literal("sa2va-lab-run/1"),
   id: z.string().check(z.regex(/^[A-Za-z0-9][A-Za-z0-9-]*$/)),
   title: z.string(),
   created: z.string(),
   version: z.string(),
   config: z.record(z.string(), z.unknown()),
-  model: z.object({
+  model: z.looseObject({
     name: z.string(),
     hash: z.string(),
     parameters: count,
@@ -26,7 +27,7 @@ const MANIFEST = z.object({
     base: z.optional(name),
   }),
   startAdapter: z.optional(z.object({ name: z.string(), hash: z.string() })),
-  data: z.object({ name: z.string(), rows: count, trainRows: count, heldOutRows: count, hash: z.string() }),
+  data: z.looseObject({ name: z.string(), rows: count, trainRows: count, heldOutRows: count, hash: z.string() }),
   adapter: z.object({
     vendor: z.string(),
     architecture: z.string(),

@@ -1,0 +1,186 @@
+"""
+python -m sa2va_lab.serve RUN --origin http://localhost:5173: shows a run to the lab's page while it is computed.
+
+Read-only: a fixed list of files, no other listing, no links followed. It listens on the loopback unless --host says
+otherwise, and then only with a token.
+"""
+
+import argparse
+import hashlib
+import json
+import re
+import secrets
+import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+_SHOWN = re.compile(
+    r"run\.json|files\.json|(metrics|phases|alarms|eval)\.jsonl|judge\.json|rollouts/step-\d{6,}\.arrow"
+)
+_WEIGHTS = re.compile(r"checkpoints/step-\d{6,}/[a-z_]+\.(safetensors|json)")
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_TYPES = {".json": "application/json", ".jsonl": "application/x-ndjson"}
+_PIECE = 2**20
+
+
+class Shown:
+    """What of a run folder may be read."""
+
+    def __init__(self, run: Path, weights: bool) -> None:
+        """`weights` adds the checkpoints."""
+        self.run, self.weights = run.resolve(), weights
+
+    def path(self, name: str) -> Path | None:
+        """The file of a name; None for anything that is not shown."""
+        if not (_SHOWN.fullmatch(name) or (self.weights and _WEIGHTS.fullmatch(name))):
+            return None
+        path = self.run / name
+        # A link may lead anywhere.
+        return path if path.is_file() and path.resolve() == path else None
+
+    def listing(self) -> bytes:
+        """`files.json`: every shown file with its size as it is now."""
+        names = (path.relative_to(self.run).as_posix() for path in sorted(self.run.rglob("*")))
+        found = [(name, self.path(name)) for name in names if name != "files.json"]
+        files = [{"path": name, "size": path.stat().st_size} for name, path in found if path is not None]
+        return json.dumps(files).encode()
+
+
+class Server(ThreadingHTTPServer):
+    """Serves one run."""
+
+    daemon_threads = True
+
+    def __init__(self, place: tuple[str, int], shown: Shown, origins: list[str], token: str | None) -> None:
+        """Raises ValueError for a place beyond the loopback without a token."""
+        if token is None and place[0] not in _LOOPBACK:
+            raise ValueError(f"{place[0]} can be reached from other machines; a token is needed there")
+        self.shown, self.origins, self.token = shown, origins, token
+        super().__init__(place, _Handler)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Server
+    protocol_version = "HTTP/1.1"
+
+    def _begin(self, status: int, length: int, **headers: str) -> None:
+        self.send_response(status)
+        origin = self.headers.get("Origin")
+        if origin in self.server.origins:
+            self.send_header("Access-Control-Allow-Origin", str(origin))
+            self.send_header("Access-Control-Expose-Headers", "Content-Range, Content-Length, ETag, Accept-Ranges")
+        self.send_header("Vary", "Origin")
+        self.send_header("Cache-Control", "no-store")
+        self.send_header("Content-Length", str(length))
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+
+    def do_OPTIONS(self) -> None:
+        """Answers the browser's question before a call from another origin."""
+        self._begin(
+            204,
+            0,
+            Access_Control_Allow_Methods="GET, HEAD",
+            Access_Control_Allow_Headers="Authorization, Range, If-None-Match",
+            Access_Control_Max_Age="600",
+        )
+
+    def do_HEAD(self) -> None:
+        """The headers of GET."""
+        self._answer(body=False)
+
+    def do_GET(self) -> None:
+        """One file or a range of it, as long as it is at this moment."""
+        self._answer(body=True)
+
+    def _allowed(self) -> bool:
+        token, given = self.server.token, self.headers.get("Authorization", "")
+        return token is None or secrets.compare_digest(given.encode(), f"Bearer {token}".encode())
+
+    def _answer(self, body: bool) -> None:
+        origin = self.headers.get("Origin")
+        if origin is not None and origin not in self.server.origins:
+            self._begin(403, 0)
+        elif not self._allowed():
+            self._begin(401, 0, WWW_Authenticate="Bearer")
+        else:
+            self._send(unquote(urlsplit(self.path).path).lstrip("/"), body)
+
+    def _send(self, name: str, body: bool) -> None:
+        if name == "files.json":
+            listing = self.server.shown.listing()
+            tag = f'"{hashlib.sha256(listing).hexdigest()[:16]}"'
+            if self.headers.get("If-None-Match") == tag:
+                self._begin(304, 0, ETag=tag)
+                return
+            self._begin(200, len(listing), ETag=tag, Content_Type="application/json")
+            if body:
+                self.wfile.write(listing)
+            return
+        path = self.server.shown.path(name)
+        if path is None:
+            self._begin(404, 0)
+            return
+        with path.open("rb") as file:
+            about = path.stat()
+            size, tag = about.st_size, f'"{about.st_size:x}-{about.st_mtime_ns:x}"'
+            if self.headers.get("If-None-Match") == tag:
+                self._begin(304, 0, ETag=tag)
+                return
+            found = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
+            first, last = (0, size - 1) if found is None else (int(found[1]), min(size, int(found[2] or size) + 1) - 1)
+            if found is not None and (first >= size or last < first):
+                self._begin(416, 0, Content_Range=f"bytes */{size}", ETag=tag)
+                return
+            kind = _TYPES.get(path.suffix, "application/octet-stream")
+            headers = {"ETag": tag, "Content_Type": kind, "Accept_Ranges": "bytes"}
+            if found is not None:
+                headers["Content_Range"] = f"bytes {first}-{last}/{size}"
+            self._begin(200 if found is None else 206, last - first + 1, **headers)
+            file.seek(first)
+            left = last - first + 1 if body else 0
+            while left > 0 and (piece := file.read(min(left, _PIECE))):
+                self.wfile.write(piece)
+                left -= len(piece)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Says nothing: a line a request would bury the token and the address."""
+
+
+def main() -> int:
+    """Command line; serves until it is interrupted."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path)
+    parser.add_argument("--origin", action="append", help="of the lab's page; may be given several times")
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=8765)
+    parser.add_argument("--weights", action="store_true", help="shows checkpoints too")
+    parser.add_argument("--no-token", action="store_true", help="lets every program of this machine read")
+    given = parser.parse_args()
+    if not (given.run / "run.json").is_file():
+        print(f"{given.run} holds no run.json; nothing is served", file=sys.stderr)
+        return 2
+    token = None if given.no_token else secrets.token_hex(16)
+    origins = given.origin or ["http://localhost:5173"]
+    try:
+        server = Server((given.host, given.port), Shown(given.run, given.weights), origins, token)
+    except (ValueError, OSError) as wrong:
+        print(wrong, file=sys.stderr)
+        return 2
+    port = server.server_address[1]
+    print(f"http://{given.host}:{port}", flush=True)
+    if token is not None:
+        print(f"token {token}", flush=True)
+    if given.host in _LOOPBACK:
+        print(f"from another machine: ssh -L {port}:127.0.0.1:{port} <this machine>", flush=True)
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        server.server_close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,103 @@
+"""One supervised step: the same rows, update and moving average, with the region's own caption and mask as targets."""
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from .data import Row
+from .mask_policy import Output
+from .masks import nearest, region_cells
+from .philox import Address, uniforms
+from .play import Context, prompt_row
+from .state import Gradients, update
+from .step import Clock, Outcome
+from .step_metrics import Metrics
+from .team import Team
+
+# Draws of points have their own number where loops have theirs.
+_SUPERVISED = 3
+_OVERSAMPLE = 3
+_UNCERTAIN = 0.75
+_COUNT_EPS = 1e-4
+
+
+def _sample(maps: Tensor, points: Tensor) -> Tensor:
+    """Bilinear values [1, P] of maps [1, h, w] at (x, y) in 0 to 1, zero outside."""
+    grid = (2 * points - 1)[:, :, None]
+    return F.grid_sample(maps[:, None], grid, mode="bilinear", padding_mode="zeros", align_corners=False)[:, 0, :, 0]
+
+
+def _points(logits: Tensor, count: int, address: Address) -> Tensor:
+    """Three quarters where the mask is least certain among candidates, one quarter anywhere, [1, P, 2]."""
+    candidates, certain = _OVERSAMPLE * count, int(_UNCERTAIN * count + 0.5)
+    drawn = uniforms(address, 2 * (candidates + count - certain)).astype(np.float32)
+    places = torch.from_numpy(drawn).to(logits).reshape(1, -1, 2)
+    distance = _sample(logits.detach(), places[:, :candidates]).abs()
+    order = distance[0].argsort(stable=True)[:certain]
+    return torch.cat([places[:, order], places[:, candidates:]], 1)
+
+
+def _mask_parts(logits: Tensor, truth: Tensor, points: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Cross-entropy and Dice of [1, h, w], over all pixels or at points."""
+    scale: float
+    masks: float
+    if points is None:
+        z, t = logits.flatten(1), truth.flatten(1)
+        scale, masks = z.numel(), 1.0
+    else:
+        z, t = _sample(logits, points), _sample(truth, points)
+        scale, masks = z.numel() + _COUNT_EPS, 1 + _COUNT_EPS
+    p = z.sigmoid()
+    dice = 1 - (2 * (p * t).sum(1) + 1) / (p.sum(1) + t.sum(1) + 1)
+    return (F.softplus(z) - z * t).sum() / scale, dice.sum() / masks
+
+
+def row_loss(context: Context, row: Row, at: int) -> tuple[Tensor, Metrics]:
+    """Loss of one row, the `at`-th of the step, and its numbers."""
+    s, actor, words = context.settings, context.actor, context.actor.words
+    features = context.look(row)
+    cells = region_cells(row.mask, context.model.side, True)
+    answer, cut = words.caption_answer(row.caption, len(actor.caption_ids(features, cells)[0]))
+    token = actor.answer_loss(features, cells, answer)
+    output = Output(actor, features, row.caption)
+    best = output.best()
+    logits = output.candidates()[best : best + 1]
+    side = logits.shape[-1]
+    truth = torch.from_numpy(nearest(row.mask, side, side))[None].to(logits)
+    address = Address(s.seed, context.step, _SUPERVISED, at, context.contract.streams["mask"])
+    points = _points(logits, s.sftPoints, address) if side * side > s.sftPoints and s.loops != "1" else None
+    bce, dice = _mask_parts(logits, truth, points)
+    weights = (0 if s.loops == "2" else 1, *((0, 0) if s.loops == "1" else (s.sftBceWeight, s.sftDiceWeight)))
+    loss = token * weights[0] + bce * weights[1] + dice * weights[2]
+    numbers = {
+        "sft/loss": float(loss.detach()),
+        "sft/captions/cut": float(cut),
+        "sft/captions/spell_tokens": float(words.spells(row.caption)),
+    }
+    if s.loops != "2":
+        numbers["sft/token_loss"] = float(token.detach())
+    if s.loops != "1":
+        numbers |= {"sft/mask_bce": float(bce.detach()), "sft/mask_dice": float(dice.detach())}
+    return loss, numbers
+
+
+def sft_step(context: Context, team: Team) -> Outcome:
+    """Runs one optimiser step and changes weights and state."""
+    s, clock, data = context.settings, Clock(), context.data
+    count = s.accumulation * s.promptsPerStep
+    found: list[Metrics] = []
+    for at in team.own(count):
+        n = (context.step - 1) * count + at
+        place = prompt_row(len(data.train), n, 1, s.seed, context.contract.streams["data"])
+        with clock.phase("loss"):
+            loss, numbers = row_loss(context, data.row(data.train[place]), at)
+            torch.autograd.backward(loss / count)
+        found.append(numbers)
+    gradients = Gradients()
+    gradients.take(context.model, 0)
+    everyone = team.all_of(found)
+    with clock.phase("update"):
+        done = update(context.model, context.state, gradients, s, team)
+    means = {name: sum(own[name] for own in everyone) / count for name in everyone[0]}
+    return Outcome(means | done.metrics, [], [done], clock.seconds)

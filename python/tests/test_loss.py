@@ -1,0 +1,93 @@
+"""Advantages and the policy loss against their formulas."""
+
+import math
+from dataclasses import fields
+
+import pytest
+import torch
+
+from sa2va_lab.errors import LabError
+from sa2va_lab.loss import LossInputs, LossSettings, RewardGroup, group_scores, policy_loss, spread_of
+from sa2va_lab.settings import COSTS, GAINS, Settings, parse_settings
+
+TEXTS = {
+    "mode": "rl", "loops": "both", "bestMetric": "reward", "smallRegions": "force", "objective": "grpo",
+    "lossType": "grpo", "importanceLevel": "token", "klEstimator": "k3", "reference": "start",
+    "scaleRewards": "group", "advantageBaseline": "mean", "rewardAggregation": "sum_then_normalize",
+    "maskPolicy": "field", "noiseUnit": "relative", "loop2Reach": "all", "maskAnchor": "none", "iouShape": "plain",
+    "missingVerdict": "drop", "leakWords": "", "userReward": "", "judge": "off", "schedule": "constant",
+    "clipScope": "loop",
+}  # fmt: skip
+
+
+def defaults() -> dict[str, object]:
+    """A complete configuration."""
+    given: dict[str, object] = {
+        field.name: TEXTS.get(field.name, 0) for field in fields(Settings) if field.name != "weights"
+    }
+    for loop in (1, 2):
+        for term in (*GAINS, *COSTS):
+            given[f"loop{loop}{term.capitalize()}{'Cost' if term in COSTS else ''}"] = 0
+    sizes = {"steps": 9, "promptsPerStep": 2, "accumulation": 1, "iterations": 1, "topEntropyQuantile": 1}
+    return given | sizes | {"epsilonLow": 0.2, "epsilonHigh": 0.2, "advantageEps": 1e-4, "klClamp": True}
+
+
+def settings(**change: object) -> Settings:
+    """Settings with changes."""
+    return parse_settings(change, defaults())
+
+
+def test_an_unknown_setting_is_refused_unless_it_has_its_default() -> None:
+    known = defaults() | {"newThing": 3}
+    assert parse_settings({"newThing": 3}, known).steps == 9
+    with pytest.raises(LabError, match="newThing"):
+        parse_settings({"newThing": 4}, known)
+    with pytest.raises(LabError, match="loraDropout"):
+        settings(loraDropout=0.1)
+
+
+def test_costs_are_negative_weights() -> None:
+    assert settings(loop1LengthCost=0.5).weights[1]["length"] == -0.5
+
+
+def test_equal_rewards_have_no_advantage() -> None:
+    assert spread_of([0.1, 0.1, 0.1]).zero
+    scores = group_scores([RewardGroup([0.1, 0.1, None], None, []), RewardGroup([1.0, 0.0], None, [])], settings())
+    assert scores[0].advantages == [0, 0, 0]
+    assert scores[1].advantages == pytest.approx([0.5 / (math.sqrt(0.5) + 1e-4), -0.5 / (math.sqrt(0.5) + 1e-4)])
+    with pytest.raises(LabError):
+        group_scores([RewardGroup([math.inf], None, [])], settings())
+
+
+def _inputs(old: torch.Tensor | None) -> LossInputs:
+    logps = torch.tensor([[-1.0, -2.0], [-0.5, -9.0]], dtype=torch.float64, requires_grad=True)
+    mask = torch.tensor([[1.0, 1.0], [1.0, 0.0]], dtype=torch.float64)
+    advantages = torch.tensor([1.0, -1.0], dtype=torch.float64)
+    return LossInputs(logps, torch.zeros_like(logps), old, None, mask, advantages, None)
+
+
+def test_at_ratio_one_the_gradient_is_the_advantage() -> None:
+    inputs = _inputs(None)
+    parts = policy_loss(inputs, LossSettings(settings(), 2, 6, 4))
+    parts.loss.backward()
+    assert inputs.logps.grad is not None
+    assert inputs.logps.grad.tolist() == [[-0.125, -0.125], [0.25, 0.0]]
+
+
+@pytest.mark.parametrize(
+    ("name", "first"), [("dapo", -1 / 6), ("dr_grpo", -1 / 16), ("bnpo", -1 / 6), ("cispo", -0.2 / 6)]
+)
+def test_aggregations_weigh_a_token(name: str, first: float) -> None:
+    inputs = _inputs(None)
+    policy_loss(inputs, LossSettings(settings(lossType=name), 2, 6, 4)).loss.backward()
+    assert inputs.logps.grad is not None
+    assert float(inputs.logps.grad[0, 0]) == pytest.approx(first)
+
+
+def test_the_clip_removes_the_gradient() -> None:
+    old = torch.tensor([[-2.0, -2.0], [-0.5, 0.0]], dtype=torch.float64)
+    inputs = _inputs(old)
+    policy_loss(inputs, LossSettings(settings(), 1, 3, 4)).loss.backward()
+    assert inputs.logps.grad is not None
+    assert float(inputs.logps.grad[0, 0]) == 0
+    assert float(inputs.logps.grad[0, 1]) == pytest.approx(-0.25)

@@ -1,0 +1,131 @@
+"""Random numbers, masks and METEOR against other implementations."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from nltk.translate.meteor_score import single_meteor_score
+
+from sa2va_lab.masks import Rle, decode_rle, encode_rle, overlap, region_cells
+from sa2va_lab.meteor import Meteor, Wordnet, tokens
+from sa2va_lab.philox import Address, philox, uniform, uniforms, uniforms_of_rows
+from sa2va_lab.sampler import Sampler, draw
+
+TABLE = Path(__file__).parents[2] / "public" / "wordnet" / "wordnet30.txt"
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        (0, (0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8)),
+        (0xFFFFFFFF, (0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD)),
+    ],
+)
+def test_philox_gives_the_published_words(word: int, expected: tuple[int, ...]) -> None:
+    one = np.full(1, word, np.uint64)
+    found = philox((one, one, one, one), (word, word))
+    assert tuple(int(part[0]) for part in found) == expected
+
+
+def test_a_draw_is_a_function_of_its_address() -> None:
+    address = Address(seed=7, step=3, loop=1, row=2, stream=0)
+    assert uniforms(address, 5)[4] == uniform(address.at(0, 4))
+    assert uniforms_of_rows(address, 3)[2] == uniform(Address(7, 3, 1, 4, 0))
+    assert len({uniform(address), uniform(address.at(1)), uniform(Address(8, 3, 1, 2, 0))}) == 3
+
+
+def test_run_lengths_come_back_and_are_those_of_coco() -> None:
+    random = np.random.default_rng(3)
+    for _ in range(50):
+        height, width = random.integers(1, 40, 2)
+        mask = (random.random((height, width)) < random.random()).astype(np.uint8)
+        rle = encode_rle(mask)
+        assert (decode_rle(rle) == mask).all()
+    corner = np.zeros((3, 4), np.uint8)
+    corner[0, 0] = 1
+    assert encode_rle(corner) == Rle("01;", (3, 4))
+    assert overlap(corner, 1 - corner) == (0, 12)
+
+
+def test_a_tiny_region_takes_its_fullest_cell() -> None:
+    mask = np.zeros((64, 64), np.uint8)
+    mask[33:36, 50:53] = 1
+    assert not region_cells(mask, 4, False).any()
+    assert np.argwhere(region_cells(mask, 4, True)).tolist() == [[2, 3]]
+
+
+class _Lemma:
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def name(self) -> str:
+        return self._name
+
+
+class _Synset:
+    def __init__(self, line: str) -> None:
+        self._line = line
+
+    def lemmas(self) -> list[_Lemma]:
+        return [_Lemma(name) for name in self._line.split(" ")]
+
+
+class _Table:
+    """The table as NLTK asks a WordNet."""
+
+    def __init__(self, wordnet: Wordnet) -> None:
+        self._wordnet = wordnet
+
+    def synsets(self, word: str) -> list[_Synset]:
+        return [_Synset(line) for line in self._wordnet.lines(word.lower())]
+
+
+@pytest.mark.skipif(not TABLE.exists(), reason="the lab's WordNet table is not beside this package")
+def test_meteor_is_that_of_nltk() -> None:
+    wordnet = Wordnet(TABLE)
+    meteor, asked = Meteor(wordnet), _Table(wordnet)
+    words = [
+        "a",
+        "the",
+        "big",
+        "large",
+        "red",
+        "ball",
+        "globe",
+        "running",
+        "ran",
+        "runs",
+        "dog",
+        "hound",
+        "at",
+        "on",
+        "left",
+        "top",
+        "quickly",
+        "fast",
+        "geese",
+        "goose",
+        ",",
+        ".",
+    ]
+    random = np.random.default_rng(11)
+    scores = set()
+    for _ in range(400):
+        pair = [" ".join(random.choice(words, random.integers(0, 9))) for _ in range(2)]
+        expected = single_meteor_score(tokens(pair[0]), tokens(pair[1]), wordnet=asked)
+        found = meteor.score(pair[0], pair[1])
+        assert found.score == expected, pair
+        scores.add(round(found.score, 3))
+    assert len(scores) > 50
+
+
+def test_a_token_is_drawn_in_vocabulary_order() -> None:
+    logits = np.log(np.asarray([0.2, 0.3, 0.5]))
+    sampler = Sampler()
+    assert [draw(logits, sampler, u, []).id for u in (0.1, 0.19, 0.21, 0.49, 0.51, 0.999)] == [0, 0, 1, 1, 2, 2]
+    assert draw(logits, sampler, None, []).id == 2
+    assert draw(logits, Sampler(top_k=1), 0.1, []).id == 2
+    assert draw(logits, Sampler(top_p=0.5), 0.1, []).id == 2
+    assert draw(logits, Sampler(penalty=10), None, [2]).id != 2
+    assert draw(logits, sampler, 0.1, []).logp == pytest.approx(np.log(0.2))
+    assert draw(np.asarray([0.0, np.nan]), sampler, 0.5, []).id == -1

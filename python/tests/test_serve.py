@@ -1,0 +1,98 @@
+"""The server shows a run and nothing else."""
+
+import json
+import threading
+from collections.abc import Iterator
+from http.client import HTTPConnection, HTTPResponse
+from pathlib import Path
+
+import pytest
+
+from sa2va_lab.serve import Server, Shown
+
+ORIGIN = "http://localhost:5173"
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    folder = tmp_path / "run"
+    (folder / "checkpoints" / "step-000001").mkdir(parents=True)
+    (folder / "checkpoints" / "step-000001" / "ema.safetensors").write_bytes(b"weights")
+    (folder / "run.json").write_text("{}")
+    (folder / "metrics.jsonl").write_text('{"step":1}\n')
+    (tmp_path / "secret").write_text("no")
+    (folder / "alarms.jsonl").symlink_to(tmp_path / "secret")
+    return folder
+
+
+@pytest.fixture
+def server(run: Path) -> Iterator[Server]:
+    made = Server(("127.0.0.1", 0), Shown(run, False), [ORIGIN], "abc")
+    thread = threading.Thread(target=made.serve_forever, daemon=True)
+    thread.start()
+    yield made
+    made.shutdown()
+    made.server_close()
+
+
+def ask(server: Server, path: str, method: str = "GET", **headers: str) -> tuple[HTTPResponse, bytes]:
+    place = HTTPConnection("127.0.0.1", server.server_address[1], timeout=20)
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    place.request(method, path, headers={"Authorization": "Bearer abc"} | named)
+    answer = place.getresponse()
+    return answer, answer.read()
+
+
+def test_it_needs_the_token_and_the_origin(server: Server) -> None:
+    assert ask(server, "/run.json", Authorization="Bearer abd")[0].status == 401
+    assert ask(server, "/run.json", Authorization="")[0].status == 401
+    assert ask(server, "/run.json", Origin="http://other.example")[0].status == 403
+    answer, body = ask(server, "/run.json", Origin=ORIGIN)
+    assert (answer.status, body) == (200, b"{}")
+    assert answer.getheader("Access-Control-Allow-Origin") == ORIGIN
+    question, _ = ask(server, "/run.json", "OPTIONS", Origin=ORIGIN, Authorization="")
+    assert question.status == 204
+    assert "Authorization" in str(question.getheader("Access-Control-Allow-Headers"))
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/../secret", "/%2e%2e/secret", "/alarms.jsonl", "/scale/contract.json", "/", "//etc/passwd",
+     "/run.json/../../secret", "/checkpoints/step-000001/ema.safetensors"],
+)  # fmt: skip
+def test_it_shows_nothing_else(server: Server, path: str) -> None:
+    answer, body = ask(server, path)
+    assert answer.status == 404
+    assert body == b""
+
+
+def test_it_writes_nothing(server: Server, run: Path) -> None:
+    assert ask(server, "/run.json", "PUT")[0].status == 501
+    assert ask(server, "/run.json", "DELETE")[0].status == 501
+    assert (run / "run.json").read_text() == "{}"
+
+
+def test_a_growing_file_is_read_on(server: Server, run: Path) -> None:
+    answer, body = ask(server, "/metrics.jsonl")
+    assert body == b'{"step":1}\n'
+    tag = str(answer.getheader("ETag"))
+    assert ask(server, "/metrics.jsonl", If_None_Match=tag)[0].status == 304
+    assert ask(server, "/metrics.jsonl", Range=f"bytes={len(body)}-")[0].status == 416
+    with (run / "metrics.jsonl").open("a") as file:
+        file.write('{"step":2}\n')
+    more, added = ask(server, "/metrics.jsonl", Range=f"bytes={len(body)}-", If_None_Match=tag)
+    assert (more.status, added) == (206, b'{"step":2}\n')
+    assert more.getheader("Content-Range") == "bytes 11-21/22"
+
+
+def test_the_listing_names_what_is_shown(server: Server) -> None:
+    answer, body = ask(server, "/files.json")
+    assert json.loads(body) == [{"path": "metrics.jsonl", "size": 11}, {"path": "run.json", "size": 2}]
+    assert ask(server, "/files.json", If_None_Match=str(answer.getheader("ETag")))[0].status == 304
+    head, nothing = ask(server, "/files.json", "HEAD")
+    assert (head.status, nothing, head.getheader("Content-Length")) == (200, b"", str(len(body)))
+
+
+def test_without_a_token_it_stays_at_home(run: Path) -> None:
+    with pytest.raises(ValueError, match="token"):
+        Server(("0.0.0.0", 0), Shown(run, False), [], None)
