@@ -31,6 +31,12 @@ describe("a stored manifest", () => {
     expect(problemOf({ selfTest: { checks: "all", failed: [] } })).toMatch(/"selfTest\.checks"/);
   });
 
+  it("keeps keys that this version does not know", () => {
+    const segments = [{ fromStep: 3, engine: "other", world: 8 }];
+    const other = { ...MANIFEST, segments, model: { ...MANIFEST.model, contentHash: "h" } };
+    expect(parseManifest(JSON.parse(JSON.stringify(other)))).toEqual({ manifest: other });
+  });
+
   it("of an older version takes the defaults of settings it did not know", () => {
     const { evalSteps: _, ...older } = MANIFEST.config;
     expect(parseManifest({ ...MANIFEST, config: older })).toEqual({ manifest: MANIFEST });
