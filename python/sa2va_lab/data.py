@@ -105,6 +105,8 @@ class RunData:
         path = self._files[about["file"]]
         if about["file"] not in self._tables:
             self._tables[about["file"]] = _open_table(path)
+        if not about["column"]:
+            raise LabError(f"{path} is no Arrow or Parquet shard; save the data set as one to train on it here")
         column, *inner = about["column"].split(".")
         cell = self._tables[about["file"]].column(column)[about["row"]].as_py()
         for name in inner:

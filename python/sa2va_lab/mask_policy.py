@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from .errors import LabError
+from .loss import as_array
 from .model import Features
 from .philox import Address, normals, uniforms
 from .policy import Actor, Decoded
@@ -93,6 +94,8 @@ def act(output: Output, settings: Settings, count: int, address: Address) -> Mas
     policy = settings.maskPolicy
     if policy == "candidates":
         return _candidates(output, settings.candidateTemperature)
+    if policy == "proposals":
+        return _proposals(output, settings, count, address)
     if policy == "embedding":
         return _embedding(output, settings, count, address)
     if policy == "pixels":
@@ -122,7 +125,7 @@ def _candidates(output: Output, temperature: float) -> MaskActions:
     masks = output.candidates()
     labels = [[(k, f"candidate {k + 1}")] for k in range(CANDIDATES)]
     index = int(logs[:, 0].argmax())
-    values = logs.double().cpu().numpy()
+    values = as_array(logs)
     return MaskActions(masks, masks[index : index + 1], labels, values, np.exp(values[:, 0]).tolist(), scores)
 
 
@@ -145,10 +148,14 @@ def _gaussian(action: Tensor, deviation: float) -> Callable[[Tensor], Scores]:
 
 
 def _noise(
-    address: Address, count: int, width: int, deviation: float, like: Tensor
+    address: Address, count: int, width: int, deviation: float, like: Tensor, antithetic: bool
 ) -> tuple[Tensor, npt.NDArray[np.float64]]:
     """Noise [count, width], and its own log-probabilities."""
-    drawn = np.stack([normals(address.at(n), width) for n in range(count)]) * deviation
+    rows = []
+    for n in range(count):
+        mirrored = antithetic and n % 2 == 1
+        rows.append(-normals(address.at(n - 1), width) if mirrored else normals(address.at(n), width))
+    drawn = np.stack(rows) * deviation
     logps = -math.log(deviation) - 0.5 * math.log(2 * math.pi) - 0.5 * (drawn / deviation) ** 2
     return torch.from_numpy(drawn.astype(np.float32)).to(like), logps
 
@@ -164,7 +171,7 @@ def _field(output: Output, settings: Settings, count: int, address: Address) -> 
         return F.avg_pool2d(own[None], (height // n, width // n)).reshape(1, n * n)
 
     deviation = _deviation(settings.fieldSigma, settings.noiseUnit, greedy, 1e-3)
-    noise, logps = _noise(address, count, n * n, deviation, greedy)
+    noise, logps = _noise(address, count, n * n, deviation, greedy, settings.antitheticNoise)
     field = noise.reshape(count, 1, n, n)
     enlarged = F.interpolate(field, (height, width), mode="bilinear", align_corners=False)[:, 0]
     of_mean = _gaussian(pooled(greedy) + noise, deviation)
@@ -180,7 +187,7 @@ def _embedding(output: Output, settings: Settings, count: int, address: Address)
     language = output.language
     width = language.shape[1]
     deviation = _deviation(settings.embeddingSigma, settings.noiseUnit, language, 1e-4)
-    noise, logps = _noise(address, count, width, deviation, language)
+    noise, logps = _noise(address, count, width, deviation, language, settings.antitheticNoise)
     action = language + noise
     noisy, index = output.decode(action), output.best()
     chosen = noisy.iou[:, 1:].argmax(1)
@@ -189,6 +196,40 @@ def _embedding(output: Output, settings: Settings, count: int, address: Address)
     labels = [[(c, f"channel {c}") for c in range(width)]] * count
     greedy = output.candidates()[index : index + 1]
     return MaskActions(logits, greedy, labels, logps, None, lambda other: of_mean(other.language))
+
+
+def _proposals(output: Output, settings: Settings, count: int, address: Address) -> MaskActions:
+    """Distinct masks of the phrase and of noisy [SEG] states; all are played with their probability."""
+    language, index, tries = output.language, output.best(), 2 * count
+    deviation = _deviation(settings.embeddingSigma, settings.noiseUnit, language, 1e-4)
+    noise, _ = _noise(address, tries, language.shape[1], deviation, language, settings.antitheticNoise)
+    greedy, noisy = output.candidates()[index : index + 1], output.decode(language + noise)
+    pool = torch.cat([greedy, output.candidates(), noisy.masks[:, 1:].flatten(0, 1)])
+    logits = pool[_distinct(pool > 0, settings.proposalOverlap, count)]
+    bits = (logits > 0).to(logits.dtype).flatten(1)
+    area = (bits.sum() / len(bits)).clamp_min(1)
+
+    def scores(other: Output) -> Scores:
+        inside = other.candidates().flatten(1) @ bits.T / (area * settings.proposalTemperature)
+        chosen = (other.decoded().iou[0, 1:] / settings.candidateTemperature).log_softmax(-1)
+        logs = (inside.log_softmax(-1) + chosen[:, None]).logsumexp(0)
+        return logs[:, None], (-(logs.exp() * logs).sum()).expand(len(logs), 1)
+
+    values = as_array(scores(output)[0])
+    labels = [[(k, f"proposal {k + 1}")] for k in range(len(logits))]
+    return MaskActions(logits, greedy, labels, values, np.exp(values[:, 0]).tolist(), scores)
+
+
+def _distinct(masks: Tensor, overlap: float, most: int) -> list[int]:
+    """Places of the masks that differ from every one before them; the first always, empty ones never."""
+    flat, kept = masks.flatten(1), [0]
+    for at in range(1, len(flat)):
+        if len(kept) >= most or not flat[at].any():
+            continue
+        both = (flat[at] & flat[kept]).sum(1)
+        if ((both / (flat[at] | flat[kept]).sum(1)) <= overlap).all():
+            kept.append(at)
+    return kept
 
 
 def _pixels(output: Output, temperature: float, count: int, address: Address) -> MaskActions:

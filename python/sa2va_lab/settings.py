@@ -85,6 +85,9 @@ class Settings:
     fieldSigma: float
     embeddingSigma: float
     noiseUnit: str
+    antitheticNoise: bool
+    proposalOverlap: float
+    proposalTemperature: float
     pixelTemperature: float
     loop2Reach: str
     maskAnchor: str
