@@ -15,11 +15,12 @@ import { importRollouts } from "../src/engine/runs/import-rollouts.ts";
 import { type RunLibrary, runLibrary } from "../src/engine/runs/library.ts";
 import type { PictureOf } from "../src/engine/runs/rollout-picture.ts";
 import { listRuns } from "../src/engine/runs/run-folder.ts";
+import { addressStore } from "../src/engine/storage/address-store.ts";
 import { folderStore } from "../src/engine/storage/folder-store.ts";
 import { openOpfsStore } from "../src/engine/storage/opfs-store.ts";
 import type { DataCalls, RowCalls } from "../src/protocol/data.ts";
 import { connect, type Handlers, Moved } from "../src/protocol/rpc.ts";
-import { exportZip } from "./exports.ts";
+import { exportZip, scaleOutZip } from "./exports.ts";
 import { folderName, openFolder, openFolders } from "./folders.ts";
 
 /** Decoded pixels kept: some 250 pictures of 640 x 480. */
@@ -40,8 +41,8 @@ let opened: OpenSet | null = null;
 let opening = new AbortController();
 const inOrder = inTurn();
 let library: Promise<RunLibrary> | null = null;
-/** Runs served with the page. */
-let recorded: { readonly library: RunLibrary; readonly ids: ReadonlySet<string> } | null = null;
+/** Runs that are not stored here, by id: served with the page, or behind an address. */
+const elsewhere = new Map<string, RunLibrary>();
 
 /** The library; a store that could not be opened is tried again at the next request. */
 async function runs(): Promise<RunLibrary> {
@@ -60,9 +61,9 @@ async function featuresKept(): Promise<{ readonly bytes: number; readonly pictur
   return { bytes: files.reduce((sum, { size }) => sum + size, 0), pictures: files.length };
 }
 
-/** The library that holds a run: what is served with the page, else what is stored here. */
+/** The library that holds a run: what is served, else what is stored here. */
 async function holding(runId: string): Promise<RunLibrary> {
-  return recorded?.ids.has(runId) === true ? recorded.library : await runs();
+  return elsewhere.get(runId) ?? (await runs());
 }
 
 const openSet: Open = async (folders, onProgress, onRows, signal) => {
@@ -150,8 +151,19 @@ const dataCalls: Handlers<DataCalls> = {
   async recorded(baseUrl) {
     const store = folderStore(await openFolder({ kind: "built-in", baseUrl }));
     const { runs: found } = await listRuns(store);
-    recorded = { library: runLibrary(store), ids: new Set(found.map((run) => run.id)) };
+    for (const run of found) elsewhere.set(run.id, runLibrary(store));
     return found[0]?.id ?? null;
+  },
+  async follow(address, token) {
+    const { store, runId } = await addressStore(address, token);
+    const { runs: stored } = await (await runs()).list();
+    if (stored.some(({ manifest }) => manifest.id === runId)) {
+      throw new LabError("bad-input", `Run "${runId}" is stored in this browser too; export and delete it here first`, {
+        subject: runId,
+      });
+    }
+    elsewhere.set(runId, runLibrary(store));
+    return runId;
   },
   runs: async () => ({ ...(await (await runs()).list()), features: await featuresKept() }),
   run: async (runId) => (await holding(runId)).open(runId),
@@ -166,7 +178,8 @@ const dataCalls: Handlers<DataCalls> = {
     const store = await openOpfsStore("features");
     for (const { path } of await store.list("")) await store.remove(path);
   },
-  async exportRun(runId, format) {
+  async exportRun(runId, format, wordnetUrl) {
+    if (format === "scale-out") return scaleOutZip(await openOpfsStore(), runId, opened?.set ?? null, wordnetUrl);
     if (format !== "zip") {
       return exportZip(await openOpfsStore(), runId, format, opened?.set ?? null, pictureOf);
     }

@@ -1,13 +1,41 @@
 /** Exports of a stored run as one zip; browsers keep the pieces of a large Blob on disk. */
+import { urlSource } from "../src/engine/data/blob-source.ts";
 import { rowsHash } from "../src/engine/data/open-rows.ts";
 import type { RegionSet } from "../src/engine/data/region-set.ts";
+import { LabError } from "../src/engine/errors.ts";
 import type { RunExport } from "../src/engine/export/export-names.ts";
 import { exportFiles } from "../src/engine/export/formats.ts";
 import { exportRows } from "../src/engine/export/rows.ts";
+import { scaleOutFiles } from "../src/engine/export/scale-out.ts";
 import { zipFiles } from "../src/engine/export/zip-files.ts";
 import type { PictureOf } from "../src/engine/runs/rollout-picture.ts";
 import { openRun } from "../src/engine/runs/run-folder.ts";
 import type { RunStore } from "../src/engine/storage/store.ts";
+
+/** The run for many GPUs. @throws LabError("bad-input") unless the rows that it drew from are open */
+export async function scaleOutZip(
+  store: RunStore,
+  runId: string,
+  set: RegionSet | null,
+  wordnetUrl: string,
+): Promise<{ readonly blob: Blob; readonly fileName: string; readonly note: string | null }> {
+  const run = await openRun(store, runId);
+  const { data, created } = run.manifest();
+  if (set === null) {
+    throw new LabError("bad-input", `Open ${data.name} first: the export lists the rows that the run drew from`, {
+      subject: data.name,
+    });
+  }
+  const wordnet = urlSource("wordnet30.txt", wordnetUrl, await sizeOf(wordnetUrl));
+  const files = scaleOutFiles(run, { set, dataSet: data.name, wordnet, step: null, fresh: true });
+  const parts: Blob[] = [];
+  for await (const piece of zipFiles(files, `${runId}-scale-out`, new Date(created))) parts.push(new Blob([piece]));
+  return { blob: new Blob(parts, { type: "application/zip" }), fileName: `${runId}-scale-out.zip`, note: null };
+}
+
+async function sizeOf(url: string): Promise<number> {
+  return (await (await fetch(url)).blob()).size;
+}
 
 /**
  * @param set the open rows; the run's training rows go along when they are those it drew from

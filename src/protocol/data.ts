@@ -43,6 +43,8 @@ export interface DataCalls {
   rawRow(rowId: string): Promise<string>;
   /** Makes the runs of a folder served with the page readable; the id of the first, null when there is none. */
   recorded(baseUrl: string): Promise<string | null>;
+  /** Makes a run behind an address readable while it grows; its id. @param token of its server, "" for none */
+  follow(address: string, token: string): Promise<string>;
   runs(): Promise<StoredRuns>;
   run(runId: string): Promise<StoredRun>;
   runGroups(runId: string, step: number): Promise<readonly GroupRecord[]>;
@@ -56,7 +58,8 @@ export interface DataCalls {
   /** The whole run folder, or one of its exports, as one zip. */
   exportRun(
     runId: string,
-    format: "zip" | RunExport,
+    format: "zip" | RunExport | "scale-out",
+    wordnetUrl: string,
   ): Promise<{ readonly blob: Blob; readonly fileName: string; readonly note: string | null }>;
   deleteRun(runId: string): Promise<void>;
   renameRun(runId: string, title: string): Promise<void>;

@@ -141,7 +141,8 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
     expect(done.code, done.err).toBe(0);
     const launch = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "--max-restarts", "1"];
     const process_ = spawn(process.env.PYTHON ?? "python3", [...launch, "-m", ...words(disturbed)]);
-    expect(await killedAfter(process_, "step 3")).toBe(0);
+    const ended = await killedAfter(process_, "step 3");
+    expect(ended.code, ended.errors).toBe(0);
     const metrics = async (copy: string): Promise<unknown[]> =>
       (await lines(join(copy, "metrics.jsonl"))).map((row) =>
         Object.fromEntries(
@@ -153,11 +154,17 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
   }, 400_000);
 });
 
-/** Kills the second worker once the first has printed a step; the launcher's exit code. */
-async function killedAfter(launcher: ChildProcess, text: string): Promise<number | null> {
+/** Kills the second worker once the first has printed a step; the launcher's exit code and what it wrote of errors. */
+async function killedAfter(
+  launcher: ChildProcess,
+  text: string,
+): Promise<{ readonly code: number | null; readonly errors: string }> {
+  let errors = "";
   let killed = false;
   let said = "";
-  launcher.stderr?.resume();
+  launcher.stderr?.on("data", (data: Buffer) => {
+    errors += data.toString();
+  });
   launcher.stdout?.on("data", (data: Buffer) => {
     said += data.toString();
     if (killed || !said.includes(text)) return;
@@ -167,7 +174,7 @@ async function killedAfter(launcher: ChildProcess, text: string): Promise<number
   });
   const code = await new Promise<number | null>((resolve) => launcher.on("exit", resolve));
   expect(killed).toBe(true);
-  return code;
+  return { code, errors };
 }
 
 async function lines(path: string): Promise<unknown[]> {

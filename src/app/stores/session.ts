@@ -45,6 +45,8 @@ export interface SessionState {
   readonly plan: RunPlan | null;
   /** The recorded run served with the page, shown until another run exists. */
   readonly recordedRun: string | null;
+  /** Runs that another machine computes, opened by address. */
+  readonly followedRuns: readonly string[];
   readonly problems: readonly Problem[];
   readonly theme: Theme;
   readonly showAdvanced: boolean;
@@ -67,6 +69,7 @@ export const sessionStore = createStore<SessionState>()(() => ({
   preset: "demo",
   plan: null,
   recordedRun: null,
+  followedRuns: [],
   problems: [],
   theme: remembered("theme", "system", isTheme),
   showAdvanced: remembered("advanced", false, isFlag),

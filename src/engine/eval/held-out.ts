@@ -29,6 +29,7 @@ import {
 } from "../policy/prompts.ts";
 import type { RewardScorer } from "../rewards/types.ts";
 import { LOOP_IDS, type LoopId } from "../rl/loops/abouts.ts";
+import { EVAL_DRAWS, EVAL_SEED, EVAL_STREAM } from "../runs/evaluation-draws.ts";
 import type { RowPart, RowScores } from "../runs/evaluations.ts";
 import type { RunRows } from "../runs/run-rows.ts";
 import { type Answers, type LoopFactsById, rowScores, type Said } from "./row-scores.ts";
@@ -49,13 +50,6 @@ export interface EvalDeps {
 
 /** Samples rows of the evaluation; of a row that the loop cannot sample nothing. */
 export type EvaluateLoop = (deps: EvalDeps, rows: readonly EvalRow[]) => Promise<readonly (LoopFacts | undefined)[]>;
-
-/** Sampled captions per row, and sampled masks where the mask policy draws them. */
-export const EVAL_DRAWS = 4;
-/** Stream number of evaluation draws, apart from those of training. */
-export const EVAL_STREAM = 65;
-/** Draws do not depend on the run's seed, so that runs can be compared with each other. */
-export const EVAL_SEED = 20_260_101;
 
 /** Rows that are scored together where the settings set no limit. */
 const MOST_AT_ONCE = 8;

@@ -22,6 +22,8 @@ export interface ViewedRun {
   readonly otherTabs: boolean;
   /** Whether it is the recorded run served with the page. */
   readonly recorded: boolean;
+  /** Whether another machine computes it; it is read-only here and read again and again. */
+  readonly followed: boolean;
   readonly metrics: MetricStore;
   /** Steps with stored groups, ascending; for the live run, the steps known so far. */
   readonly steps: readonly number[];
@@ -29,7 +31,7 @@ export interface ViewedRun {
   readonly problem: string | null;
 }
 
-/** Milliseconds between two reads of another tab's run. */
+/** Milliseconds between two reads of another tab's or machine's run. */
 const FOLLOW_MS = 3000;
 
 interface Stored {
@@ -49,13 +51,14 @@ export function useViewedRun(): ViewedRun | null {
   const recorded = useSession((session) => session.recordedRun);
   const runId = asked ?? liveId ?? recorded;
   const otherTabs = useOtherTabs().some((id) => id === runId);
+  const followed = useSession((session) => runId !== null && session.followedRuns.includes(runId));
   const live = runId !== null && runId === liveId && !otherTabs;
   const [reads, setReads] = useState(0);
   useEffect(() => {
-    if (!otherTabs) return;
+    if (!otherTabs && !followed) return;
     const timer = setInterval(() => setReads((count) => count + 1), FOLLOW_MS);
     return () => clearInterval(timer);
-  }, [otherTabs]);
+  }, [otherTabs, followed]);
 
   // A resumed run of this page has older steps on disk: it is read once. A run of another tab is read repeatedly.
   const stored = useAsync(
@@ -82,12 +85,13 @@ export function useViewedRun(): ViewedRun | null {
       live,
       otherTabs,
       recorded: runId === recorded,
+      followed,
       metrics: metricStore(runId),
       steps,
       loading,
       problem,
     };
-  }, [runId, live, otherTabs, recorded, liveManifest, liveStep, groups, known, loading, problem]);
+  }, [runId, live, otherTabs, recorded, followed, liveManifest, liveStep, groups, known, loading, problem]);
 }
 
 export interface StepGroups {

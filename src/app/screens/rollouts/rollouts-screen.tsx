@@ -189,7 +189,7 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
                   blinking={blinking}
                   onBlink={() => setBlinking(!blinking)}
                   sync={SYNC}
-                  thumbs={run === null || run.recorded ? null : run.runId}
+                  thumbs={run === null || run.recorded || run.followed ? null : run.runId}
                   more={{
                     id: "history",
                     label: "History of this row",

@@ -2,16 +2,17 @@
 
 import { LabError } from "../../../engine/errors.ts";
 import { RUN_EXPORTS, type RunExport } from "../../../engine/export/export-names.ts";
-import { lab } from "../../clients/lab.ts";
+import { builtIn, lab } from "../../clients/lab.ts";
 import { loadedFolder } from "../../clients/loading.ts";
 import { saveBlob } from "../../clients/save-blob.ts";
 import { tryStore } from "../../stores/try-out.ts";
 
-export type ExportChoice = "zip" | RunExport | "merged";
+export type ExportChoice = "zip" | RunExport | "scale-out" | "merged";
 
 export const EXPORT_CHOICES: readonly { readonly value: ExportChoice; readonly label: string }[] = [
   { value: "zip", label: "Whole run (zip)" },
   ...(Object.entries(RUN_EXPORTS) as [RunExport, string][]).map(([value, label]) => ({ value, label })),
+  { value: "scale-out", label: "For many GPUs (Python)" },
   { value: "merged", label: "Merged checkpoint…" },
 ];
 
@@ -20,7 +21,7 @@ type PickDirectory = (options: { readonly mode: "readwrite" }) => Promise<FileSy
 /** Creates the export and saves it; a merged checkpoint is written into a folder that the user selects. */
 export async function exportRun(runId: string, choice: ExportChoice): Promise<string> {
   if (choice !== "merged") {
-    const { blob, fileName, note } = await lab().data.exportRun(runId, choice);
+    const { blob, fileName, note } = await lab().data.exportRun(runId, choice, builtIn("wordnet/wordnet30.txt"));
     saveBlob(blob, fileName);
     return note === null ? `${fileName} was saved` : `${fileName} was saved ${note}`;
   }

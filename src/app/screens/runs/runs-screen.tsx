@@ -18,6 +18,7 @@ import { formatBytes } from "../../styles/format.ts";
 import { ComparePanel } from "./compare/compare-panel.tsx";
 import { MOST_RUNS } from "./compare/compare-specs.ts";
 import { type ExportChoice, exportRun } from "./export-run.ts";
+import { OpenAddress } from "./open-address.tsx";
 import { previousRun, runChanges } from "./run-difference.ts";
 import { OTHER_TAB, RunRow } from "./run-row.tsx";
 import styles from "./runs.module.css";
@@ -104,6 +105,7 @@ export function RunsScreen(): ReactNode {
             onDeleteFeatures={() => change(lab().data.deleteFeatures())}
           />
         )}
+        <OpenAddress />
         <p role="status" className="muted anywhere" data-testid="exported">
           {exported ?? ""}
         </p>

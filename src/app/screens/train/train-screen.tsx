@@ -104,7 +104,8 @@ function drop(metric: string | undefined): void {
   navigate({ metrics: (routeStore.getState().metrics ?? NO_METRICS).filter((name) => name !== metric) });
 }
 
-function kindOf({ live, otherTabs, recorded }: ViewedRun): string {
+function kindOf({ live, otherTabs, recorded, followed, metrics }: ViewedRun): string {
+  if (followed) return `computed on another machine, ${metrics.steps.length} steps so far, read-only here`;
   if (otherTabs) return "training in another tab, read-only here";
   if (live) return "";
   return recorded ? "recorded run" : "stored run";

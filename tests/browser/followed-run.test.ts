@@ -1,0 +1,76 @@
+/** A run on another machine: its server is asked by the page, which shows what is added while it looks. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { root } from "../../scripts/lib/ensure.mjs";
+import { type OpenPage, openPage, show } from "../support/page.ts";
+import { python } from "../support/tools.ts";
+
+const RECORDED = join(root, "public", "pocket", "recorded");
+const needed = await python("-c", "import http.server");
+if (needed.code !== 0) console.warn("Skipped: no Python; set PYTHON to one");
+
+describe.skipIf(needed.code !== 0)("a run behind an address", () => {
+  let lab: OpenPage;
+  let server: ChildProcess;
+  let scratch: string;
+  let run: string;
+  let lines: readonly string[];
+  let address = "";
+  let token = "";
+
+  beforeAll(async () => {
+    scratch = await mkdtemp(join(tmpdir(), "lab-follow-"));
+    const [name] = (await readdir(RECORDED)).filter((entry) => !entry.includes("."));
+    run = join(scratch, "run");
+    await cp(join(RECORDED, name as string), run, { recursive: true });
+    // Another id than the recorded run that the page has anyway.
+    const manifest = JSON.parse(await readFile(join(run, "run.json"), "utf8")) as object;
+    await writeFile(join(run, "run.json"), JSON.stringify({ ...manifest, id: "far-1", title: "Far away" }));
+    lines = (await readFile(join(run, "metrics.jsonl"), "utf8")).split("\n").slice(0, 5);
+    await writeFile(join(run, "metrics.jsonl"), `${lines.slice(0, 3).join("\n")}\n`);
+    lab = await openPage({ screen: "runs" });
+    const words = ["-m", "sa2va_lab.serve", run, "--port", "0", "--origin", new URL(lab.page.url()).origin];
+    server = spawn(process.env.PYTHON ?? "python3", words, { cwd: join(root, "python") });
+    const said = await new Promise<string>((resolve, reject) => {
+      let text = "";
+      server.stdout?.on("data", (data: Buffer) => {
+        text += data.toString();
+        if (text.includes("token ") && text.endsWith("\n")) resolve(text);
+      });
+      server.on("exit", (code) => reject(new Error(`the server ended with ${code}`)));
+    });
+    address = /^http\S+/.exec(said)?.[0] ?? "";
+    token = /token (\w+)/.exec(said)?.[1] ?? "";
+  }, 120_000);
+  afterAll(async () => {
+    server.removeAllListeners("exit");
+    server.kill();
+    await lab.close();
+    await rm(scratch, { recursive: true, force: true });
+  });
+
+  const open = async (word: string): Promise<void> => {
+    const form = lab.page.getByTestId("open-address");
+    await form.getByLabel("Address of a run").fill(address);
+    await form.getByLabel("Token").fill(word);
+    await form.getByRole("button").click();
+  };
+
+  it("is not shown without its token", async () => {
+    await open("wrong");
+    await lab.page.getByText("asks for the token that it printed").waitFor({ timeout: 20_000 });
+  });
+
+  it("is shown, and grows", async () => {
+    await show(lab.page, { screen: "runs" });
+    await open(token);
+    const screen = lab.page.getByTestId("screen-train");
+    await screen.getByText("computed on another machine, 3 steps so far, read-only here").waitFor({ timeout: 30_000 });
+    await writeFile(join(run, "metrics.jsonl"), `${lines.join("\n")}\n`);
+    await screen.getByText("computed on another machine, 5 steps so far").waitFor({ timeout: 30_000 });
+    expect(lab.page.url()).not.toContain(token);
+  });
+});
