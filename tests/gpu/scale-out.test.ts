@@ -139,7 +139,7 @@ describe.skipIf(needed.code !== 0)("a run in Python", () => {
     const words = (copy: string): string[] => ["sa2va_lab.train", copy, ...about(), "--steps", "5"];
     const done = await twoOf(...words(calm));
     expect(done.code, done.err).toBe(0);
-    const launch = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "--max-restarts", "1"];
+    const launch = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "--max-restarts", "3"];
     const process_ = spawn(process.env.PYTHON ?? "python3", [...launch, "-m", ...words(disturbed)]);
     const ended = await killedAfter(process_, "step 3");
     expect(ended.code, ended.errors).toBe(0);
