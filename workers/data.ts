@@ -10,6 +10,7 @@ import type { RegionSummary, RgbImage } from "../src/engine/data/sample.ts";
 import { describeSet } from "../src/engine/data/set-info.ts";
 import { LabError, toLabError } from "../src/engine/errors.ts";
 import { inTurn } from "../src/engine/gpu/in-turn.ts";
+import { remoteAddress } from "../src/engine/loading/remote/address.ts";
 import { askRemote } from "../src/engine/loading/remote/listing.ts";
 import { importRollouts } from "../src/engine/runs/import-rollouts.ts";
 import { type RunLibrary, runLibrary } from "../src/engine/runs/library.ts";
@@ -155,7 +156,7 @@ const dataCalls: Handlers<DataCalls> = {
     return found[0]?.id ?? null;
   },
   async follow(address, token) {
-    const { store, runId } = await addressStore(address, token);
+    const { store, runId } = await addressStore(remoteAddress(address, "").baseUrl, token);
     const { runs: stored } = await (await runs()).list();
     if (stored.some(({ manifest }) => manifest.id === runId)) {
       throw new LabError("bad-input", `Run "${runId}" is stored in this browser too; export and delete it here first`, {

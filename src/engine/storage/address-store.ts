@@ -6,22 +6,20 @@
 import { isRecord } from "../bytes/json.ts";
 import { folderOf, memorySource } from "../bytes/memory.ts";
 import { LabError } from "../errors.ts";
-import { remoteAddress } from "../loading/remote/address.ts";
 import { folderStore } from "./folder-store.ts";
 import { comparePaths, isBelow, missingFile, type RunStore, type StoredFile } from "./store.ts";
 
 /**
- * @param address of the server; over https, or on this machine
+ * @param baseUrl of the server, with a slash at its end
  * @param token sent as a bearer token; "" for none. It is kept here alone
  * @returns the store, in which the run lies under its id
  * @throws LabError("bad-input" | "network") when the address shows no run, or the token is not the server's
  */
 export async function addressStore(
-  address: string,
+  baseUrl: string,
   token: string,
   fetcher: typeof fetch = fetch,
 ): Promise<{ readonly store: RunStore; readonly runId: string }> {
-  const { baseUrl } = remoteAddress(address, "");
   const headers: Record<string, string> = token === "" ? {} : { Authorization: `Bearer ${token}` };
   const get = async (name: string): Promise<Uint8Array<ArrayBuffer>> => {
     const response = await fetcher(baseUrl + name, { headers, cache: "no-store", redirect: "error" }).catch(
