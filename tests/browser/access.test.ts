@@ -1,15 +1,14 @@
 /** The automatic part of the accessibility check, on every screen in both themes. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { violations } from "../support/axe.ts";
-import { CHEAP_RUN, followTrainer, type OpenPage, openPage, show, untilEvent, untilReady } from "../support/page.ts";
+import { CHEAP_RUN, type OpenPage, openFollowed, show, untilEvent } from "../support/page.ts";
 
 let lab: OpenPage;
 beforeAll(async () => {
   // The checker is injected, which the page's own policy rightly forbids.
-  lab = await openPage({ screen: "train", ...CHEAP_RUN, steps: "1" }, { bypassCSP: true });
-  const events = await followTrainer(lab.page);
-  await lab.page.reload();
-  await untilReady(lab.page);
+  const followed = await openFollowed({ screen: "train", ...CHEAP_RUN, steps: "1" }, { bypassCSP: true });
+  lab = followed.lab;
+  const { events } = followed;
   await lab.page.getByTestId("strip-start").click();
   await untilEvent(events, 0, (event) => event.type === "state" && event.state === "finished");
 });

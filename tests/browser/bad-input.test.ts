@@ -3,23 +3,14 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type BadFiles, type Fault, GOOD_ROWS, makeBadFiles, renameTensor } from "../fixtures/page/bad-files.ts";
-import {
-  followTrainer,
-  type OpenPage,
-  openPage,
-  problems,
-  type RunEvent,
-  show,
-  untilEvent,
-  untilReady,
-} from "../support/page.ts";
+import { type OpenPage, openFollowed, problems, type RunEvent, show, untilEvent, untilReady } from "../support/page.ts";
 
 let lab: OpenPage;
 let files: BadFiles;
 let events: RunEvent[];
 beforeAll(async () => {
   files = await makeBadFiles();
-  lab = await openPage({
+  ({ lab, events } = await openFollowed({
     screen: "data",
     steps: "1",
     loops: "1",
@@ -27,10 +18,7 @@ beforeAll(async () => {
     promptsPerStep: "1",
     maxNewTokens: "4",
     evalSteps: "0",
-  });
-  events = await followTrainer(lab.page);
-  await lab.page.reload();
-  await untilReady(lab.page);
+  }));
 });
 afterAll(async () => {
   await lab.close();

@@ -6,9 +6,8 @@ import { root } from "../../scripts/lib/ensure.mjs";
 import { type JudgeServer, judgeServer } from "../support/judge-server.ts";
 import {
   CHEAP_RUN,
-  followTrainer,
   type OpenPage,
-  openPage,
+  openFollowed,
   type RunEvent,
   show,
   untilEvent,
@@ -25,10 +24,14 @@ let events: RunEvent[];
 beforeAll(async () => {
   trap = await judgeServer();
   good = await judgeServer();
-  lab = await openPage({ screen: "setup", ...CHEAP_RUN, steps: "1", loops: "2", judgeRetries: "0", saveSteps: "1" });
-  events = await followTrainer(lab.page);
-  await lab.page.reload();
-  await untilReady(lab.page);
+  ({ lab, events } = await openFollowed({
+    screen: "setup",
+    ...CHEAP_RUN,
+    steps: "1",
+    loops: "2",
+    judgeRetries: "0",
+    saveSteps: "1",
+  }));
 });
 afterAll(async () => {
   await lab.close();

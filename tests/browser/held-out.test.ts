@@ -3,16 +3,7 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { violations } from "../support/axe.ts";
-import {
-  CHEAP_RUN,
-  followTrainer,
-  type OpenPage,
-  openPage,
-  problems,
-  show,
-  untilEvent,
-  untilReady,
-} from "../support/page.ts";
+import { CHEAP_RUN, type OpenPage, openFollowed, problems, show, untilEvent } from "../support/page.ts";
 
 let lab: OpenPage;
 let runId: string;
@@ -20,10 +11,9 @@ let runId: string;
 beforeAll(async () => {
   // A length that every caption reaches for five steps rings an alarm.
   const settings = { ...CHEAP_RUN, steps: "5", maxNewTokens: "1", saveSteps: "5", evalSteps: "5", evalRows: "4" };
-  lab = await openPage({ screen: "train", ...settings, selectionShare: "0.5" }, { bypassCSP: true });
-  const events = await followTrainer(lab.page);
-  await lab.page.reload();
-  await untilReady(lab.page);
+  const followed = await openFollowed({ screen: "train", ...settings, selectionShare: "0.5" }, { bypassCSP: true });
+  lab = followed.lab;
+  const { events } = followed;
   await lab.page.getByTestId("strip-start").click();
   await untilEvent(events, 0, (event) => event.type === "state" && event.state === "finished");
 });

@@ -1,27 +1,14 @@
 /** A run that has done its steps, what its held-out rows say of the masks, and more steps for it. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { violations } from "../support/axe.ts";
-import {
-  CHEAP_RUN,
-  followTrainer,
-  type OpenPage,
-  openPage,
-  problems,
-  type RunEvent,
-  show,
-  untilEvent,
-  untilReady,
-} from "../support/page.ts";
+import { CHEAP_RUN, type OpenPage, openFollowed, problems, type RunEvent, show, untilEvent } from "../support/page.ts";
 
 let lab: OpenPage;
 let events: RunEvent[];
 
 beforeAll(async () => {
   const settings = { ...CHEAP_RUN, steps: "1", schedule: "constant", warmupSteps: "0", evalSteps: "1", evalRows: "3" };
-  lab = await openPage({ screen: "train", ...settings }, { bypassCSP: true });
-  events = await followTrainer(lab.page);
-  await lab.page.reload();
-  await untilReady(lab.page);
+  ({ lab, events } = await openFollowed({ screen: "train", ...settings }, { bypassCSP: true }));
   await lab.page.getByTestId("strip-start").click();
   await untilEvent(events, 0, (event) => event.type === "state" && event.state === "finished");
 });

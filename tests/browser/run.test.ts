@@ -4,9 +4,8 @@ import { unzipSync } from "fflate";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   CHEAP_RUN,
-  followTrainer,
   type OpenPage,
-  openPage,
+  openFollowed,
   type RunEvent,
   show,
   untilEvent,
@@ -19,10 +18,7 @@ let firstStep: Readonly<Record<string, number>>;
 let runId: string;
 
 beforeAll(async () => {
-  lab = await openPage({ screen: "setup", ...CHEAP_RUN });
-  events = await followTrainer(lab.page);
-  await lab.page.reload();
-  await untilReady(lab.page);
+  ({ lab, events } = await openFollowed({ screen: "setup", ...CHEAP_RUN }));
 });
 afterAll(() => lab.close());
 

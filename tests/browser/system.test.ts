@@ -2,14 +2,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   CHEAP_RUN,
-  followTrainer,
   type OpenPage,
+  openFollowed,
   openPage,
   problems,
   type RunEvent,
   show,
   untilEvent,
-  untilReady,
 } from "../support/page.ts";
 
 interface Cost {
@@ -22,10 +21,7 @@ interface Cost {
 let lab: OpenPage;
 let events: (RunEvent & { readonly costs?: Readonly<Record<string, Cost>> })[];
 beforeAll(async () => {
-  lab = await openPage({ screen: "system", ...CHEAP_RUN });
-  events = await followTrainer(lab.page);
-  await lab.page.reload();
-  await untilReady(lab.page);
+  ({ lab, events } = await openFollowed({ screen: "system", ...CHEAP_RUN }));
 });
 afterAll(() => lab.close());
 

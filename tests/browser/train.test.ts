@@ -3,24 +3,13 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PHASE_WORDS } from "../../src/app/stores/phase-words.ts";
 import type { Phase } from "../../src/engine/rl/run/events.ts";
 import { violations } from "../support/axe.ts";
-import {
-  CHEAP_RUN,
-  followTrainer,
-  type OpenPage,
-  openPage,
-  type RunEvent,
-  untilEvent,
-  untilReady,
-} from "../support/page.ts";
+import { CHEAP_RUN, type OpenPage, openFollowed, type RunEvent, untilEvent } from "../support/page.ts";
 
 let lab: OpenPage;
 let events: RunEvent[];
 
 beforeAll(async () => {
-  lab = await openPage({ screen: "train", ...CHEAP_RUN, steps: "200" }, { bypassCSP: true });
-  events = await followTrainer(lab.page);
-  await lab.page.reload();
-  await untilReady(lab.page);
+  ({ lab, events } = await openFollowed({ screen: "train", ...CHEAP_RUN, steps: "200" }, { bypassCSP: true }));
 });
 afterAll(() => lab.close());
 

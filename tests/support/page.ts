@@ -81,6 +81,17 @@ export async function followTrainer(page: Page): Promise<RunEvent[]> {
   return events;
 }
 
+/** Opens the page at a hash with the trainer's events followed, and waits until a run can be started. */
+export async function openFollowed(
+  ...opening: Parameters<typeof openPage>
+): Promise<{ readonly lab: OpenPage; readonly events: RunEvent[] }> {
+  const lab = await openPage(...opening);
+  const events = await followTrainer(lab.page);
+  await lab.page.reload();
+  await untilReady(lab.page);
+  return { lab, events };
+}
+
 /** Waits for an event after the first `from` ones. @throws Error when the run fails instead */
 export async function untilEvent(
   events: readonly RunEvent[],
