@@ -30,7 +30,7 @@ const headers = (dev: boolean) => ({
   "Content-Security-Policy": `${csp(dev, `${WORKER_PLACES}${dev ? " ws:" : ""}`)}; frame-ancestors 'none'`,
   "X-Frame-Options": "DENY",
   "Cross-Origin-Opener-Policy": "same-origin",
-  // Not "require-corp": under that nobody can tell a judge's server that refuses CORS from one that is not there.
+  // Not "require-corp": it would hide whether a judge's server refuses CORS or is not there.
   "Cross-Origin-Embedder-Policy": "credentialless",
   "Referrer-Policy": "no-referrer",
 });

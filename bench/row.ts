@@ -1,13 +1,13 @@
 /** One line of the bench's tables, and how it is made of the times of the rounds. Runs in Node and in a page. */
 
 /** Who is measured: our kernels, stock TensorFlow.js, jax-js and onnxruntime-web. */
-export type Contender = "own" | "stock" | "jaxjs" | "ort";
+export type Baseline = "own" | "stock" | "jaxjs" | "ort";
 
 /** Where the engine runs: under Node on Dawn, or in a page in headless Chromium. */
 export type Where = "node" | "chromium";
 
 /** Times in milliseconds a call, one a round, of everyone who took part. */
-export type Times = Partial<Record<Contender, readonly number[]>>;
+export type Times = Partial<Record<Baseline, readonly number[]>>;
 
 /** A `ratio_x` is how many times faster ours is than x; absent where x has no such function or was left out. */
 export interface BenchRow {
@@ -53,7 +53,7 @@ function ratios(own: readonly number[], other: readonly number[]): number[] {
 export type RowNames = Pick<BenchRow, "suite" | "case" | "adapter" | "where">;
 
 /**
- * Medians of the times, and of the ratios of neighbouring rounds. Contenders without a time are left out of the row.
+ * Medians of the times, and of the ratios of neighbouring rounds. Baselines without a time are left out of the row.
  * @param flops floating-point operations of a call, where the share of the peak says something
  * @param peak floating-point operations a second of the adapter
  */

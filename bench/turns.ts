@@ -1,5 +1,5 @@
 /** Timing of several baselines in turn, so that all meet the same load of a shared machine. */
-import type { Contender, Times } from "./row.ts";
+import type { Baseline, Times } from "./row.ts";
 
 /** Records that many calls and resolves when the last one's result is there. */
 export type Calls = (calls: number) => Promise<void>;
@@ -23,13 +23,13 @@ export interface TurnLimits {
  * Short calls are repeated within a measurement.
  */
 export async function inTurn(
-  baselines: Readonly<Partial<Record<Contender, Calls>>>,
+  baselines: Readonly<Partial<Record<Baseline, Calls>>>,
   limits: TurnLimits,
 ): Promise<Times> {
   const { rounds, budget, clock } = limits;
-  const entries = Object.entries(baselines) as [Contender, Calls][];
+  const entries = Object.entries(baselines) as [Baseline, Calls][];
   const begin = performance.now();
-  const repeat = new Map<Contender, number>();
+  const repeat = new Map<Baseline, number>();
   for (const [name, run] of entries) {
     const first = await wallTime(run);
     // Even compiled, a call this long is measured alone.
@@ -37,7 +37,7 @@ export async function inTurn(
     const wanted = Math.round(MEASURE.milliseconds / Math.max(once, 1e-3));
     repeat.set(name, Math.min(MEASURE.mostCalls, Math.max(MEASURE.leastCalls, wanted)));
   }
-  const times: Partial<Record<Contender, number[]>> = {};
+  const times: Partial<Record<Baseline, number[]>> = {};
   for (let round = 0; round < rounds; round++) {
     for (const [name, run] of entries) {
       const calls = repeat.get(name) ?? 1;

@@ -2,7 +2,7 @@
  * npm run check-data -- DIR… [--split NAME] [--image COLUMN] [--mask COLUMN] [--text COLUMN] [--json]
  *
  * Looks at folders (or single files) of shards as the page does: which files count, their schema and adapter, the
- * checks, and every row that was left out with its reason. With --json one object per line on stdout, told apart by
+ * checks, and every row that was left out with its reason. With --json one object per line on stdout, distinguished by
  * `kind`. Exit 0: ready for training; 1: not; 2: a bad argument.
  */
 import { resolve, sep } from "node:path";

@@ -81,7 +81,7 @@ async function main(): Promise<number> {
   return total.failed === 0 ? 0 : 1;
 }
 
-/** The sets with the files of a checkpoint on a server in the place of their own. */
+/** The sets with the files of a checkpoint on a server in their place. */
 async function overCheckpoint(sets: GoldenSet[], { checkpoint, hub }: Options): Promise<GoldenSet[]> {
   if (checkpoint === undefined) return sets;
   const models = sets.filter(({ kind }) => kind.name === "sa2va");

@@ -31,7 +31,7 @@ and q4 hold whole numbers of 8 and 4 bits in groups of 32 along a row, each grou
 
 The last column has products in half precision as well (\`halfProducts\`, on cards with \`shader-f16\`): products of more
 than eight rows with packed matrices multiply in f16, sum eight products in f16 and those sums in f32; every row of the
-other operand has a power of two of its own. The towers are computed in f32 in training, here they are in f16 too.
+other operand has its own power of two. The towers are computed in f32 in training, here they are in f16 too.
 
 {bytes}
 

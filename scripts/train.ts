@@ -93,8 +93,8 @@ const FLAGS = [
 
 /** Steps between evaluations: at checkpoints where there are any, since only those can be the best. */
 function evaluationBeat({ steps, saveSteps }: LabConfig): number {
-  const beat = Math.ceil(steps / EVALUATIONS);
-  return saveSteps === 0 ? beat : Math.ceil(beat / saveSteps) * saveSteps;
+  const interval = Math.ceil(steps / EVALUATIONS);
+  return saveSteps === 0 ? interval : Math.ceil(interval / saveSteps) * saveSteps;
 }
 
 interface Task {
@@ -199,7 +199,7 @@ await runTool(async () => {
       if (event.type === "eval") process.stdout.write(`${evalLine(event.report, json)}\n`);
       if (event.type === "alarm") say(`step ${event.alarm.step}: ${event.alarm.message}`);
       if (event.type === "held") {
-        // Nobody is there to press play: the run ends as a stopped one, which can be resumed.
+        // No user can continue it: the run ends as stopped and can be resumed.
         held = event.error.message;
         say(`step ${event.step}: ${held}`);
         session.trainer?.control.stop();

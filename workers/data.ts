@@ -91,7 +91,7 @@ const openSet: Open = async (folders, onProgress, onRows, signal) => {
   );
 };
 
-/** One index is built at a time: a new request ends the one under way. */
+/** One index is built at a time: a new request ends the current one. */
 const open: Open = async (folders, onProgress, onRows, signal) => {
   opening.abort();
   opening = new AbortController();

@@ -36,7 +36,7 @@ export async function judgeModels(config: LabConfig, host: JudgeHost, signal: Ab
 /** Tells a server that is not there from one that is there but does not let the page read its answers. */
 async function reachOf(config: LabConfig, host: JudgeHost): Promise<ReachReport> {
   const { modelsUrl } = parseEndpoint(serverAccess(config, host).url);
-  // Without CORS and without a key: the answer cannot be read, but that there is one can be told.
+  // Without CORS and key: the answer cannot be read, but its arrival shows that the server is there.
   const answers = await fetch(modelsUrl, {
     mode: "no-cors",
     credentials: "omit",

@@ -43,7 +43,7 @@ export async function loadModel(
   };
 }
 
-/** Bytes that arrive before it is told. */
+/** Bytes that arrive before it is reported. */
 const TOLD_EVERY = 2 ** 20;
 
 /** What was read of the tensors, and between two of them what arrived over the network. */
@@ -52,15 +52,15 @@ function progressOf(onProgress: (progress: LoadProgress) => void): {
   readonly arrived: (count: number) => void;
   readonly repeat: (sentence: string) => void;
 } {
-  let [read, total, since, told, what] = [0, 0, 0, 0, ""];
+  let [read, total, since, reported, what] = [0, 0, 0, 0, ""];
   const tell = (text: string): void => {
     // Small tensors are fetched ahead: what is counted twice must not make the bar go back.
-    told = Math.max(told, Math.min(total, read + since));
-    onProgress({ loadedBytes: told, totalBytes: total, what: text });
+    reported = Math.max(reported, Math.min(total, read + since));
+    onProgress({ loadedBytes: reported, totalBytes: total, what: text });
   };
   return {
     read({ bytes, totalBytes, name }) {
-      if (bytes < read) told = 0;
+      if (bytes < read) reported = 0;
       [read, total, since, what] = [bytes, totalBytes, 0, name];
       tell(what);
     },

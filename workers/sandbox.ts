@@ -1,4 +1,4 @@
-/** Runs user-written rewards in an interpreter of its own; whoever opened this worker may end it at any moment. */
+/** Runs custom rewards in an interpreter; the worker can be terminated at any time. */
 import wasmLocation from "@jitl/quickjs-wasmfile-release-sync/wasm?url";
 import { loadInterpreter } from "../src/engine/rewards/user/interpreter.ts";
 import type { SandboxReply, SandboxRequest } from "../src/engine/rewards/user/protocol.ts";

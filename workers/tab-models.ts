@@ -1,4 +1,4 @@
-/** Language models in this tab, each in a worker of its own. */
+/** Language models in this tab, each in its own worker. */
 import { toLabError } from "../src/engine/errors.ts";
 import { JudgeFailure } from "../src/engine/rewards/judge/providers/failure.ts";
 import type { JudgeProvider } from "../src/engine/rewards/judge/providers/provider.ts";
@@ -17,7 +17,7 @@ export type TabModels = (name: string, onProgress: OnProgress) => Promise<JudgeP
 interface Held {
   readonly model: string;
   readonly provider: Promise<JudgeProvider>;
-  /** Ends the worker; calls under way and later ones fail with the cause. */
+  /** Ends the worker; pending and later calls fail with the cause. */
   retire(cause: string): void;
 }
 

@@ -1,5 +1,5 @@
 /**
- * A language model inside the browser, in a worker of its own. The library is fetched when this worker is made, which
+ * A language model inside the browser, in its own worker. The library is fetched when this worker is made, which
  * happens only when a judge in this tab is asked for; it shares the GPU with training, so calls wait their turn.
  */
 import type { MLCEngine } from "@mlc-ai/web-llm";

@@ -55,7 +55,7 @@ export async function toJax(jax: JaxLibrary, tensor: Tensor): Promise<JaxArray> 
 }
 
 /**
- * Makes jax-js do what it put off. It is lazy: a result that is disposed of unread is never computed, so whoever counts
+ * Forces jax-js to compute. It is lazy: a result that is disposed unread is never computed, so a benchmark that counts
  * calls has to ask for every one of them.
  */
 export async function settle(arrays: readonly JaxArray[]): Promise<void> {

@@ -8,15 +8,15 @@ import type { Calls } from "../turns.ts";
 const STOCK_DISPATCHES = 15;
 
 /** Our kernels and submits, or the stock ones. */
-export function switchContender(own: boolean): void {
+export function switchBaseline(own: boolean): void {
   switchCustomKernels(own);
   tf.env().set("WEBGPU_DEFERRED_SUBMIT_BATCH_SIZE", own ? SUBMIT_DISPATCHES : STOCK_DISPATCHES);
 }
 
 /** @param call owns nothing it returns; waits by itself only where the work needs a read-back */
-export function tensorContender(own: boolean, call: () => Tensor[] | Promise<Tensor[]>): Calls {
+export function tensorBaseline(own: boolean, call: () => Tensor[] | Promise<Tensor[]>): Calls {
   return async (calls) => {
-    switchContender(own);
+    switchBaseline(own);
     let last: Tensor[] = [];
     try {
       for (let i = 0; i < calls; i++) {
@@ -27,7 +27,7 @@ export function tensorContender(own: boolean, call: () => Tensor[] | Promise<Ten
       await last.at(-1)?.data();
     } finally {
       tf.dispose(last);
-      switchContender(true);
+      switchBaseline(true);
     }
   };
 }

@@ -12,7 +12,7 @@ export interface Case {
   readonly gradient?: boolean;
   /** Floating-point operations of a call, without those of the gradient. */
   readonly flops?: number;
-  /** A yardstick of the adapter, which nobody else has a part in. */
+  /** A measure of the adapter, without baselines. */
   readonly alone?: boolean;
   /** The same for jax-js. */
   readonly jax?: JaxFunction;

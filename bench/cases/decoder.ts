@@ -14,7 +14,7 @@ import { customKernels } from "../../src/engine/gpu/runtime/custom-kernels.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { ADAM_DEFAULTS, AdamState, applyAdamw } from "../../src/engine/rl/optim/optimiser.ts";
 import { type JaxArray, type JaxLibrary, settle, toJax } from "../baselines/jax.ts";
-import { tensorContender } from "../baselines/tensors.ts";
+import { tensorBaseline } from "../baselines/tensors.ts";
 import type { OpenedCase } from "./opened.ts";
 
 const [BATCH, LENGTH, WIDTH, HEADS, INNER, VOCABULARY, LAYERS] = [8, 64, 64, 4, 176, 512, 2];
@@ -166,8 +166,8 @@ export async function openDecoder(jax: JaxLibrary | undefined): Promise<OpenedCa
   const peer = jax === undefined ? undefined : await jaxStep(jax, x, ids, rope, weights);
   return {
     baselines: {
-      own: tensorContender(true, call),
-      stock: tensorContender(false, call),
+      own: tensorBaseline(true, call),
+      stock: tensorBaseline(false, call),
       ...(peer === undefined ? {} : { jaxjs: peer.run }),
     },
     async dispose() {

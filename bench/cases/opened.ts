@@ -2,13 +2,13 @@
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { type JaxArray, type JaxLibrary, jaxPeer, toJax } from "../baselines/jax.ts";
 import { type OrtLibrary, type OrtPeer, ortPeer } from "../baselines/ort.ts";
-import { tensorContender } from "../baselines/tensors.ts";
-import type { Contender } from "../row.ts";
+import { tensorBaseline } from "../baselines/tensors.ts";
+import type { Baseline } from "../row.ts";
 import type { Calls } from "../turns.ts";
 import type { Case } from "./case.ts";
 
 export interface OpenedCase {
-  readonly baselines: Readonly<Partial<Record<Contender, Calls>>>;
+  readonly baselines: Readonly<Partial<Record<Baseline, Calls>>>;
   /** Of onnxruntime-web's result: root mean square of its difference from ours, relative to ours. */
   readonly ortError?: number | undefined;
   dispose(): Promise<void>;
@@ -26,9 +26,9 @@ export async function openCase(one: Case, peers: Peers): Promise<OpenedCase> {
   const inputs = one.inputs.map((shape, i) => tf.randomNormal([...shape], 0, 1, "float32", i + 1));
   const dy = one.gradient === true ? slopesOf(one, inputs) : undefined;
   const call = callOf(one, inputs, dy);
-  const baselines: Partial<Record<Contender, Calls>> = {
-    own: tensorContender(true, call),
-    ...(one.alone === true ? {} : { stock: tensorContender(false, call) }),
+  const baselines: Partial<Record<Baseline, Calls>> = {
+    own: tensorBaseline(true, call),
+    ...(one.alone === true ? {} : { stock: tensorBaseline(false, call) }),
   };
   let arrays: JaxArray[] = [];
   if (peers.jax !== undefined && one.jax !== undefined) {

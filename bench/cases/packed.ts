@@ -11,7 +11,7 @@ import type { WeightStorage } from "../../src/engine/gpu/packed/storage.ts";
 import { customKernels } from "../../src/engine/gpu/runtime/custom-kernels.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { type JaxArray, jaxPeer, toJax } from "../baselines/jax.ts";
-import { tensorContender } from "../baselines/tensors.ts";
+import { tensorBaseline } from "../baselines/tensors.ts";
 import type { BenchContext } from "../context.ts";
 import type { OpenedCase } from "./opened.ts";
 
@@ -80,8 +80,8 @@ export async function openPacked(
         );
   return {
     baselines: {
-      own: tensorContender(true, call),
-      stock: tensorContender(false, call),
+      own: tensorBaseline(true, call),
+      stock: tensorBaseline(false, call),
       ...(jaxjs === undefined ? {} : { jaxjs }),
     },
     async dispose() {

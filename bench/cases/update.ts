@@ -15,7 +15,7 @@ import {
 } from "../../src/engine/rl/optim/training-state.ts";
 import { startState } from "../../src/engine/rl/run/start-run.ts";
 import { type JaxArray, type JaxLibrary, settle, toJax } from "../baselines/jax.ts";
-import { tensorContender } from "../baselines/tensors.ts";
+import { tensorBaseline } from "../baselines/tensors.ts";
 import type { BenchContext } from "../context.ts";
 import type { Pocket } from "../pocket.ts";
 import type { OpenedCase } from "./opened.ts";
@@ -80,8 +80,8 @@ export async function openUpdate(
   const peer = jax === undefined || many ? undefined : await jaxUpdate(jax, Object.values(gradients));
   return {
     baselines: {
-      own: tensorContender(true, update(states.own)),
-      stock: tensorContender(false, update(states.stock)),
+      own: tensorBaseline(true, update(states.own)),
+      stock: tensorBaseline(false, update(states.stock)),
       ...(peer === undefined ? {} : { jaxjs: peer.run }),
     },
     async dispose() {

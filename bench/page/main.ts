@@ -1,6 +1,6 @@
 /**
  * The bench in a page: opens the device the way the lab does and runs a suite. The tool that opened the page calls
- * `runBench` or `runFirst` and is told of every row as it is measured.
+ * `runBench` or `runFirst` and receives every row as it is measured.
  */
 import ortWasm from "onnxruntime-web/ort-wasm-simd-threaded.asyncify.wasm?url";
 import { memorySource } from "../../src/engine/bytes/memory.ts";
@@ -51,7 +51,7 @@ async function openPocket(): Promise<Pocket> {
   };
 }
 
-/** SwiftShader has no half precision; whoever has it is the driver that was put in its place. */
+/** SwiftShader has no half precision; an adapter with it is the driver that replaced SwiftShader. */
 function adapterOf({ description, vendor, architecture, features }: GpuReport, disguised: string | null): string {
   if (disguised === null) return description || `${vendor} ${architecture}`.trim();
   if (features.includes("shader-f16")) return disguised;

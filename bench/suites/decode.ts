@@ -23,7 +23,7 @@ import { decodeOnHost } from "../../src/engine/policy/decode/decode-host.ts";
 import { disposePrefilled, type Prefilled, prefill, rowsOf } from "../../src/engine/policy/decode/prefill.ts";
 import { FULL_SAMPLING } from "../../src/engine/policy/decode/sampler.ts";
 import { TINY_DECODER } from "../../src/engine/self-test/decoding.ts";
-import { switchContender } from "../baselines/tensors.ts";
+import { switchBaseline } from "../baselines/tensors.ts";
 import type { BenchContext } from "../context.ts";
 import { type BenchRow, benchRow, median } from "../row.ts";
 
@@ -157,7 +157,7 @@ async function timesOf(
     // The first round compiles and is not counted.
     for (let round = -1; round < rounds && (round < 1 || performance.now() < end); round++) {
       for (const [name, [batch, run, ours]] of Object.entries(runs)) {
-        switchContender(ours);
+        switchBaseline(ours);
         // Ours are short, and a clock of processor time is coarse.
         const repeats = ours ? REPEATS : 1;
         const start = await clock();
@@ -166,7 +166,7 @@ async function timesOf(
       }
     }
   } finally {
-    switchContender(true);
+    switchBaseline(true);
   }
   return times;
 }

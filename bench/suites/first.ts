@@ -1,20 +1,20 @@
 /**
  * The first step of a fresh device, compiling included, from opening the device to the step's result. Everyone needs a
- * process (or browser) of its own, because programs compiled for one baseline would be there for the next.
+ * process (or browser) , because programs compiled for one baseline would be there for the next.
  */
 
 import { type EngineDevice, openAgain } from "../../src/engine/gpu/runtime/device.ts";
 import { openJax } from "../baselines/jax.ts";
-import { switchContender } from "../baselines/tensors.ts";
+import { switchBaseline } from "../baselines/tensors.ts";
 import { DECODER, openDecoder } from "../cases/decoder.ts";
 import type { Pocket } from "../pocket.ts";
-import type { Contender } from "../row.ts";
+import type { Baseline } from "../row.ts";
 import type { Clock } from "../turns.ts";
 import { runSteps } from "./grpo.ts";
 
 export interface FirstTask {
   readonly what: "decoder" | "grpo";
-  readonly who: Exclude<Contender, "ort">;
+  readonly who: Exclude<Baseline, "ort">;
   /** The tool counts processor time for the page. */
   readonly processorTime: boolean;
 }
@@ -40,7 +40,7 @@ export async function firstStep({ what, who }: FirstTask, { open, openPocket, cl
       const opened = await openDecoder(who === "jaxjs" ? await openJax() : undefined);
       await opened.baselines[who]?.(1);
     } else {
-      switchContender(who !== "stock");
+      switchBaseline(who !== "stock");
       await runSteps({ device, reopen: () => openAgain(open), pocket, steps: 1, onStep: () => true });
     }
     device.check();

@@ -1,4 +1,4 @@
-/** Each own kernel against the stock ops it replaces and, where they have one, jax-js' and onnxruntime-web's. */
+/** Each custom kernel against the stock ops it replaces and, where they have one, jax-js' and onnxruntime-web's. */
 import type { Arithmetic } from "../../src/engine/gpu/packed/half.ts";
 import { layerCases, mainCases } from "../cases/all.ts";
 import type { Case } from "../cases/case.ts";

@@ -26,7 +26,7 @@ export interface MemoryRow {
   readonly gpu_bytes: number;
   /** Pooled ones included. */
   readonly gpu_bytes_allocated: number;
-  /** Tensors that nobody owns by name. */
+  /** Tensors without an owner. */
   readonly nameless: number;
   /** Frozen features in host memory, a cache that is bounded in bytes. */
   readonly feature_bytes: number;
@@ -61,7 +61,7 @@ export async function memoryRows(device: EngineDevice, adapter: string, steps: n
   const folder = await mkdtemp(join(tmpdir(), "memory-"));
   const take = async (step: number): Promise<MemoryRow> => {
     const { memory } = await session.system();
-    const features = memory.holdings.find(({ owner }) => owner === "features");
+    const features = memory.owners.find(({ owner }) => owner === "features");
     collectGarbage();
     const { heapUsed, external, arrayBuffers, rss } = process.memoryUsage();
     return {
@@ -72,7 +72,7 @@ export async function memoryRows(device: EngineDevice, adapter: string, steps: n
       tensors: memory.tensors,
       gpu_bytes: memory.gpuBytes,
       gpu_bytes_allocated: memory.gpuBytesAllocated,
-      nameless: memory.holdings.find(({ owner }) => owner === "work")?.tensors ?? 0,
+      nameless: memory.owners.find(({ owner }) => owner === "work")?.tensors ?? 0,
       feature_bytes: features?.hostBytes ?? 0,
       heap_bytes: heapUsed,
       external_bytes: external,

@@ -1,6 +1,6 @@
 /** Whole steps: of a small decoder, which jax-js can do too, and of dual-loop GRPO, every other one with stock ops. */
 
-import { switchContender } from "../baselines/tensors.ts";
+import { switchBaseline } from "../baselines/tensors.ts";
 import { DECODER, openDecoder } from "../cases/decoder.ts";
 import { type BenchContext, isWanted } from "../context.ts";
 import type { Pocket } from "../pocket.ts";
@@ -39,7 +39,7 @@ async function grpoTimes(
   // A clock may answer later, but it is asked at once: marks[n] is the end of step n.
   const marks: (number | Promise<number>)[] = [];
   try {
-    switchContender(true);
+    switchBaseline(true);
     await runSteps({
       device,
       reopen,
@@ -48,12 +48,12 @@ async function grpoTimes(
       onStart: () => marks.push(clock()),
       onStep(step) {
         marks.push(clock());
-        switchContender(step % 2 === 0);
+        switchBaseline(step % 2 === 0);
         return step % 2 === 1 || step < 4 || performance.now() < deadline;
       },
     });
   } finally {
-    switchContender(true);
+    switchBaseline(true);
   }
   const at = await Promise.all(marks);
   const times = at.slice(1).map((end, i) => end - (at[i] as number));

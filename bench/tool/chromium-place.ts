@@ -25,7 +25,7 @@ interface Served {
   close(): Promise<void>;
 }
 
-/** A build of its own, so that nothing of the bench is in the lab's page. */
+/** A separate build, so that the lab's page contains nothing of the bench. */
 async function serveBench(): Promise<Served> {
   const config = {
     root: PAGE,
@@ -88,7 +88,7 @@ export async function chromiumPlace(driver: string | undefined): Promise<BenchPl
   const served = await serveBench();
   const lavapipe = driver === "lavapipe";
   const others = new Set(descendants(process.pid));
-  // A first step, which nobody listens to, shall find no programs that Mesa kept on disk.
+  // A first step must find no programs that Mesa kept on disk.
   const open = async (listener: Listener | null, processorTime: boolean): Promise<WatchedPage> => {
     const driverEnv = lavapipe ? { LD_PRELOAD: lavapipeLibrary() } : {};
     const cacheEnv = listener === null ? { MESA_SHADER_CACHE_DISABLE: "true" } : {};

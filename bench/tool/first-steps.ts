@@ -1,4 +1,4 @@
-/** First steps of everyone, each in a process or browser of its own, one after the other. */
+/** First steps of everyone, each in its own process or browser, one after the other. */
 import { isWanted } from "../context.ts";
 import { type BenchRow, benchRow, type Times } from "../row.ts";
 import { FIRST_CASES, type FirstTask } from "../suites/first.ts";

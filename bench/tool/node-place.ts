@@ -27,7 +27,7 @@ export async function nodePocket(): Promise<Pocket> {
   return { rows, list, wordnet: await nodeWordnet(), model: await nodeFolder(POCKET_MODEL) };
 }
 
-/** Mesa keeps compiled programs on disk between processes; a first step shall find none. */
+/** Mesa keeps compiled programs on disk between processes; a first step must find none. */
 const WITHOUT_CACHE = { MESA_SHADER_CACHE_DISABLE: "true" };
 
 /** The last line a child process prints. */

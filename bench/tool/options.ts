@@ -25,7 +25,7 @@ export interface ToolOptions {
   readonly write: boolean;
 }
 
-/** Seconds a suite is given unless told otherwise: enough for every case on llvmpipe with nothing else running. */
+/** Default seconds of a suite: enough for every case on an idle machine with llvmpipe. */
 const BUDGETS: Readonly<Record<Suite, number>> = { kernels: 420, decode: 180, step: 360 };
 
 export function isDeviceSuite(suite: string): suite is Suite {

@@ -13,7 +13,7 @@ export interface Listener {
 export interface BenchPlace {
   /** Measures a suite; rows come as they are measured. */
   run(options: BenchOptions, listener: Listener): Promise<SuiteEnd>;
-  /** A first step in a process or browser of its own, milliseconds. */
+  /** A first step in its own process or browser, milliseconds. */
   first(task: FirstTask): Promise<number>;
   close(): Promise<void>;
 }

@@ -9,7 +9,7 @@ export interface RunCurve {
 
 const PANEL = { width: 300, height: 170, left: 46, top: 30, right: 12, bottom: 26 } as const;
 const COLUMNS = 3;
-/** Told apart by people who see few colours, and on paper. */
+/** Distinguishable with colour blindness and on paper. */
 const COLOURS = ["#0b5cad", "#c2410c", "#15803d", "#7e22ce", "#52525b", "#a16207"] as const;
 const TITLES: Readonly<Record<EvalMetric, string>> = {
   loop1_sampled: "loop 1, sampled",

@@ -96,7 +96,7 @@ function takeAway(path: string, ended: Owner): void {
   rmSync(aside, { force: true });
 }
 
-/** Whether the process may still be there; of another machine nobody can tell. */
+/** Whether the process may still be running; unknown for another machine. */
 function isAlive({ pid, host, start }: Owner): boolean {
   if (host !== hostname()) return true;
   try {
@@ -131,7 +131,7 @@ function held(runId: string, owner: Owner | "unknown", path: string): LabError {
       : `process ${owner.pid} on ${quote(owner.host)}, since ${quote(owner.since)}`;
   return new LabError(
     "bad-input",
-    `Run ${quote(runId)} is under way in ${who}; stop it first, or remove ${path} if it has ended`,
+    `Run ${quote(runId)} is running in ${who}; stop it first, or remove ${path} if it has ended`,
     { subject: runId },
   );
 }

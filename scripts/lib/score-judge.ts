@@ -43,7 +43,7 @@ export async function scoreWithJudge(predicted: PairFile, reference: PairFile, o
     const detail = meteor.score(truth, hypothesis);
     const verdict = verdicts[at];
     if (verdict === undefined) throw new LabError("internal", "A pair got no term of the judge");
-    // Every pair is a group of its own: policies for whole groups have nothing to spread to.
+    // Every pair is its own group: policies for whole groups have nothing to spread to.
     const terms = [{ name: "meteor", value: detail.score, weight: 0 }, verdict];
     const weights = {
       ...rewardPlan(config),

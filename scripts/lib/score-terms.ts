@@ -1,4 +1,4 @@
-/** What a configuration's rewards make of pairs: captions as loop 2, masks as loop 1, each pair a group of its own. */
+/** What a configuration's rewards make of pairs: captions as loop 2, masks as loop 1, each pair its own group. */
 import { requireConfig } from "../../src/engine/config/parse.ts";
 import { rewardPlan } from "../../src/engine/rewards/composer/plan.ts";
 import type { Consent } from "../../src/engine/rewards/consent.ts";

@@ -1,4 +1,4 @@
-/** Settings of a run from a command line: preset, then file, then flags of their own, then `--set`, each over the one before. */
+/** Settings of a run from a command line: preset, then file, then separate flags, then `--set`, each over the one before. */
 import { existsSync, readFileSync } from "node:fs";
 import { requireParsed } from "../../src/engine/config/parse.ts";
 import { PRESETS, type PresetName, presetConfig } from "../../src/engine/config/presets.ts";

@@ -1,27 +1,27 @@
 /**
- * The one error type that reaches people, and what keeps its sentences short: `message` is one line of at most 300
- * characters that names the file or setting, the cause and what was kept; `code` is stable and tells callers how to react.
+ * The error type that users see: `message` is one line of at most 300 characters that names the file or setting, the cause
+ * and what was kept; `code` is stable and tells callers how to react.
  */
 export type ErrorCode =
-  | "bad-input" // a file, row or argument the user gave is wrong
+  | "bad-input" // a file, row or argument of the user is wrong
   | "bad-config" // a setting is out of range or does not fit the model
-  | "unsupported" // right in form, not handled here; the message says what would be
+  | "unsupported" // valid, but not supported; the message names the supported forms
   | "gpu" // device error, device lost, no adapter
   | "cancelled" // the user stopped it
-  | "held" // a reward cannot be given now: the run pauses before anything of the step is kept, and can go on
+  | "held" // a reward is not available now: the run pauses before the step is stored, and can continue
   | "storage" // OPFS, quota, file system
-  | "network" // a server did not answer or broke off; what arrived whole is kept, trying again may help
-  | "internal"; // an invariant of ours is broken
+  | "network" // a server did not answer or closed the connection; complete files are kept, a retry may help
+  | "internal"; // a violated invariant
 
-/** Characters of the longest sentence that is shown. */
+/** Maximum characters of a message. */
 export const LONGEST_SENTENCE = 300;
 
 export class LabError extends Error {
   readonly code: ErrorCode;
-  /** File, row or setting the message is about, when there is one. */
+  /** File, row or setting of the message, if any. */
   readonly subject: string | undefined;
 
-  /** @param message is put on one line and shortened in the middle when it is too long, whatever it quotes */
+  /** @param message put on one line and shortened in the middle if it is too long */
   constructor(code: ErrorCode, message: string, options: { subject?: string; cause?: unknown } = {}) {
     super(shortened(message, LONGEST_SENTENCE), options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "LabError";
@@ -36,15 +36,15 @@ export function toLabError(thrown: unknown, code: ErrorCode = "internal"): LabEr
   return new LabError(code, thrownText(thrown), { cause: thrown });
 }
 
-/** What a thrown value says, on one line of at most 300 characters. */
+/** Message of a thrown value, on one line of at most 300 characters. */
 export function thrownText(thrown: unknown): string {
   return thrown instanceof Error ? shortened(thrown.message, LONGEST_SENTENCE) : quote(thrown, LONGEST_SENTENCE);
 }
 
 /**
- * A foreign value inside a sentence: a text in double quotes, numbers and the like as they are written, anything else by
- * its kind. Never throws and never runs code of the value.
- * @param most characters of the text that are shown
+ * A foreign value inside a sentence: a string in double quotes, numbers and booleans as text, anything else by its kind.
+ * Never throws and never runs code of the value.
+ * @param most maximum characters of the text
  */
 export function quote(value: unknown, most = 100): string {
   if (typeof value === "string") return `"${shortened(value, most)}"`;
@@ -54,9 +54,9 @@ export function quote(value: unknown, most = 100): string {
   return shortened(String(value), most);
 }
 
-/** A text on one line, its middle left out when it has more than `most` characters. */
+/** A text on one line, shortened in the middle to `most` characters. */
 export function shortened(text: string, most: number): string {
-  // Cut before it is cleaned: a text may be as long as a file.
+  // Shortened before it is cleaned, because a text may be as long as a file.
   const cut = text.length <= 8 * most ? text : `${text.slice(0, 4 * most)} … ${text.slice(-4 * most)}`;
   const line = plainLine(cut);
   if (line.length <= most) return line;
@@ -64,12 +64,12 @@ export function shortened(text: string, most: number): string {
   return wellFormed(`${line.slice(0, most - tail - 3)} … ${tail === 0 ? "" : line.slice(-tail)}`);
 }
 
-/** After line ends have become spaces, so that only an escape can stand before the bracket. */
+/** Applied after line ends became spaces, so that only an escape can precede the bracket. */
 const ESCAPE_SEQUENCE = /\p{Cc}\[[0-?]*[ -/]*[@-~]/gu;
-/** Control characters, and marks that turn or hide the text around them. */
+/** Control characters, and marks that reverse or hide text. */
 const UNSEEN = /[\p{Cc}\u061C\u200B\u200E\u200F\u202A-\u202E\u2060-\u2069\uFEFF\uFFF9-\uFFFB]/gu;
 
-/** A foreign text that can be shown anywhere: one line, no terminal escapes, control characters or bidirectional marks. */
+/** A foreign text, safe to show: one line, no terminal escapes, control characters or bidirectional marks. */
 export function plainLine(text: string): string {
   return wellFormed(text)
     .replace(/[\s\u0085\u2028\u2029]+/gu, " ")
@@ -80,7 +80,7 @@ export function plainLine(text: string): string {
 
 /**
  * A foreign text with its lines and tabs in which nothing is hidden: terminal escapes, control characters and
- * bidirectional marks stand as their numbers, such as \\u202e, which JSON reads as the same text.
+ * bidirectional marks are shown as numbers, such as \\u202e, which JSON reads as the same text.
  */
 export function markUnseen(text: string): string {
   return text.replace(UNSEEN, (mark) =>
@@ -95,7 +95,7 @@ export function dropUnseen(text: string): string {
 
 const LAYOUT = "\n\r\t";
 
-/** Halves of characters that stand alone, as a cut leaves them, replaced. */
+/** Replaces lone surrogates, which a cut can leave. */
 function wellFormed(text: string): string {
   return text.replace(/\p{Surrogate}/gu, "\uFFFD");
 }

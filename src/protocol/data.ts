@@ -27,7 +27,7 @@ export type StoredRuns = Awaited<ReturnType<RunLibrary["list"]>> & {
 export type StoredRun = Awaited<ReturnType<RunLibrary["open"]>>;
 
 export interface DataCalls {
-  /** Indexes folders in place of the open set; rows arrive while it runs. A newer call ends the one under way. */
+  /** Indexes folders in place of the open set; rows arrive while it runs. A newer call ends the current one. */
   open(
     folders: readonly FolderRef[],
     onProgress: (progress: OpeningProgress) => void,

@@ -1,6 +1,6 @@
 /**
  * Typed calls over a port between the page and its workers. Each side lists its methods in one interface: a method that
- * returns a promise is called and answered, a method that returns nothing is told and never answered.
+ * returns a promise is a call with a reply, a method that returns nothing is a notification without one.
  *
  * Arguments and results are cloned. Three kinds of argument are special: aborting an AbortSignal aborts the signal that
  * the other side received; a function is called back until the call is answered; a MessagePort changes hands.
@@ -34,7 +34,7 @@ export interface Port {
 type Answered = (...given: never[]) => Promise<unknown>;
 /** The methods that are answered. */
 export type Calls<M> = { readonly [K in keyof M as M[K] extends Answered ? K : never]: M[K] };
-/** The methods that are told. */
+/** The notifications. */
 export type Tells<M> = { readonly [K in keyof M as M[K] extends Answered ? never : K]: M[K] };
 
 /** What a side does for each of its methods; a rejected promise or thrown error rejects the caller with a LabError. */
@@ -58,7 +58,7 @@ export class Moved<T> {
 export interface Connection<Theirs> {
   readonly call: Calls<Theirs>;
   readonly tell: Tells<Theirs>;
-  /** Rejects the calls under way and, when the other side is gone for good, every later one. */
+  /** Rejects pending calls and, if the other side is gone for good, every later one. */
   fail(error: WireError, forGood: boolean): void;
 }
 

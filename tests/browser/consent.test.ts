@@ -87,7 +87,7 @@ describe("settings of a file", () => {
     await answer("without");
     expect(page.url()).toContain("seed=41");
     expect(await url()).toBe(good.url);
-    expect(await page.getByTestId("judge-instrument").inputValue()).toBe("off");
+    expect(await page.getByTestId("judge-kind").inputValue()).toBe("off");
     expect(trap.calls).toEqual([]);
   });
 
@@ -175,14 +175,14 @@ describe("a link", () => {
     expect(await page.getByTestId("consent-origin").textContent()).toBe(origin(good));
     await picture("consent-link");
     await answer("cancel");
-    expect(await page.getByTestId("judge-instrument").inputValue()).toBe("off");
+    expect(await page.getByTestId("judge-kind").inputValue()).toBe("off");
     await open();
     await answer("allow");
-    await expect.poll(() => page.getByTestId("judge-instrument").inputValue()).toBe("questions");
+    await expect.poll(() => page.getByTestId("judge-kind").inputValue()).toBe("questions");
     // The page's own address is no link: it is not asked about again.
     await page.reload();
     await untilReady(page);
     expect(await page.getByTestId("consent").count()).toBe(0);
-    expect(await page.getByTestId("judge-instrument").inputValue()).toBe("questions");
+    expect(await page.getByTestId("judge-kind").inputValue()).toBe("questions");
   });
 });

@@ -61,7 +61,7 @@ const pressTest = async (): Promise<void> => {
 describe("the Judge screen", () => {
   it("tests a server on three pairs with scores, latency and raw replies", async () => {
     const { page } = lab;
-    await page.getByTestId("judge-instrument").selectOption("questions");
+    await page.getByTestId("judge-kind").selectOption("questions");
     await page.getByTestId("judge-url").fill(judge.url);
     await page.getByTestId("judge-key").fill(KEY);
     await page.getByTestId("judge-key-use").click();

@@ -1,4 +1,4 @@
-/** The Rewards screen: composing, trying out, own rewards that misbehave, and the bench over pocket rows and photographs. */
+/** The Rewards screen: composing, trying out, custom rewards that misbehave, and the bench over pocket rows and photographs. */
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
@@ -71,7 +71,7 @@ describe("a try-out", () => {
   });
 });
 
-describe("an own reward", () => {
+describe("a custom reward", () => {
   const OWN = "function reward(r: Rollout): number { return r.caption.length / 100 }";
 
   it("is kept with its hash and moves the score", async () => {
@@ -108,7 +108,7 @@ describe("an own reward", () => {
     await expect.poll(() => text("try-problem")).toMatch(/reached for fetch/);
     await page.getByTestId("strip-start").click();
     await expect.poll(() => events.some((event) => event.state === "paused")).toBe(true);
-    expect((await problems(page)).join()).toMatch(/The own reward reached for fetch; a reward has no network/);
+    expect((await problems(page)).join()).toMatch(/The custom reward reached for fetch; a reward has no network/);
     expect(events.some((event) => event.type === "step")).toBe(false);
     await page.getByTestId("stop").click();
     await expect.poll(() => events.some((event) => event.state === "finished")).toBe(true);

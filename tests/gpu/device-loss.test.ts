@@ -52,7 +52,7 @@ describe("a device that is lost in a step", () => {
         return [step, [generate, partner, loss, update, ema].map((cost) => [cost?.dispatches, cost?.readBytes])];
       });
     expect(await work(run.manifest.id)).toEqual(await work(plain.manifest.id));
-    expect(alarms().filter((message) => /lost.*goes on from step 2$/.test(message))).toHaveLength(1);
+    expect(alarms().filter((message) => /lost.*continues from step 2$/.test(message))).toHaveLength(1);
     expect(memorySnapshot().tensors).toBe(tensors);
     expect(lab.session.trainer).toBeUndefined();
   });
@@ -67,7 +67,7 @@ describe("a device that is lost in a step", () => {
   it("twice within a minute pauses the run with a sentence, to be resumed", async () => {
     loseAt(2, "generate", 2);
     const run = await lab.start({ steps: 2, saveSteps: 1 });
-    await expect(run.done).rejects.toThrow(/lost.*second time within a minute, so the run is paused/);
+    await expect(run.done).rejects.toThrow(/lost.*second loss within a minute, so the run is paused/);
     expect((await openRun(lab.store, run.manifest.id)).manifest().state).toBe("paused");
     expect(lab.session.trainer).toBeUndefined();
     expect(() => lab.session.device.check()).toThrow(/lost/);
@@ -91,7 +91,7 @@ describe("losses", () => {
 
   it("further apart than a minute are all got over", async () => {
     const far = recovery([0, 61, 122, 123]);
-    await expect(runWithDeviceRecovery(() => Promise.reject(new Error("first")), far)).rejects.toThrow(/second time/);
+    await expect(runWithDeviceRecovery(() => Promise.reject(new Error("first")), far)).rejects.toThrow(/second loss/);
     expect(far.paused).toBe(1);
   });
 

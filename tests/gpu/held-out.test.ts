@@ -1,4 +1,4 @@
-/** What evaluations of a run score: the same rows and draws for every seed, the run's own reward, the policy that trains. */
+/** What evaluations of a run score: the same rows and draws for every seed, the run's reward, the policy that trains. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { nodeUserRewards } from "../../scripts/lib/node-sandbox.ts";
 import type { LabConfig } from "../../src/engine/config/table.ts";
@@ -56,7 +56,7 @@ describe("evaluations of several seeds", () => {
   });
 });
 
-describe("the own reward of held-out rows", () => {
+describe("the run reward of held-out rows", () => {
   it("is the mean of the loops' own scores where these are all that a run is rewarded for", async () => {
     const { rows } = await start({ loop1Meteor: 0, loop1RepetitionCost: 0, loop2Meteor: 1, loop2Judge: 0 });
     for (const row of rows) {

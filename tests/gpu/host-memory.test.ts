@@ -24,7 +24,7 @@ it("typed arrays of a step are gone after it, but for the cache of features, whi
     lab.events.length = 0;
     samples.push(
       session.system().then(({ memory }) => {
-        const features = memory.holdings.find(({ owner }) => owner === "features")?.hostBytes ?? 0;
+        const features = memory.owners.find(({ owner }) => owner === "features")?.hostBytes ?? 0;
         collectGarbage();
         return { features, others: process.memoryUsage().arrayBuffers - features };
       }),

@@ -164,7 +164,7 @@ describe("a run whose judge fails", () => {
     expect(line["judge/failures"]).toBeGreaterThan(0);
     expect(line.loop2.reward_missing).toBe(0);
     expect(line.loop2["rewards/judge/mean"]).toBeUndefined();
-    expect(ended.err).toMatch(/The judge gave no verdict on/);
+    expect(ended.err).toMatch(/The judge gave no verdict for/);
   });
 
   it("leaves the group out when it shall: no reward, no gradient, never 0", async () => {

@@ -9,8 +9,8 @@ beforeAll(async () => {
 });
 afterAll(() => lab.session.dispose());
 
-const owners = (report: MemoryReport): Owner[] => report.holdings.map(({ owner }) => owner);
-const of = (report: MemoryReport, owner: Owner) => report.holdings.find((holding) => holding.owner === owner);
+const owners = (report: MemoryReport): Owner[] => report.owners.map(({ owner }) => owner);
+const of = (report: MemoryReport, owner: Owner) => report.owners.find((holding) => holding.owner === owner);
 
 describe("between steps", () => {
   it("a loaded model is all there is", async () => {
@@ -23,7 +23,7 @@ describe("between steps", () => {
     );
     const model = lab.session.model;
     expect(memory.tensors).toBe((model?.frozen.size ?? 0) + (model?.base.size ?? 0));
-    expect(memory.holdings.reduce((sum, { bytes }) => sum + bytes, 0) - (of(memory, "pool")?.bytes ?? 0)).toBe(
+    expect(memory.owners.reduce((sum, { bytes }) => sum + bytes, 0) - (of(memory, "pool")?.bytes ?? 0)).toBe(
       memory.bytes,
     );
   });
@@ -53,7 +53,7 @@ describe("between steps", () => {
       expect(of(report, "features")?.hostBytes).toBeGreaterThan(0);
       expect(of(report, "decoding")?.bytes).toBeGreaterThan(0);
       expect(of(report, "work")).toBeUndefined();
-      expect(report.holdings.reduce((sum, { tensors }) => sum + tensors, 0)).toBe(report.tensors);
+      expect(report.owners.reduce((sum, { tensors }) => sum + tensors, 0)).toBe(report.tensors);
     }
     const { memory } = await lab.session.system();
     expect(owners(memory).filter((owner) => !/^(frozen|published|pool)/.test(owner))).toEqual([]);

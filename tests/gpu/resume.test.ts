@@ -115,7 +115,7 @@ describe("four steps, and two and two in a fresh session", () => {
     const short = await second.start({ ...fixed, steps: CUT });
     expect(await short.done).toBe("finished");
     const id = short.manifest.id;
-    await expect(second.resume(id, CUT - 1)).rejects.toThrow(/has done 2 steps; its length can only be more/);
+    await expect(second.resume(id, CUT - 1)).rejects.toThrow(/has done 2 steps; its length must be larger/);
     await expect(second.resume(id, 2.5)).rejects.toThrow(/steps must be/);
     const longer = await second.resume(id, STEPS);
     expect(longer).toMatchObject({ resumedAt: CUT, manifest: { config: { steps: STEPS } } });
@@ -151,7 +151,7 @@ describe("four steps, and two and two in a fresh session", () => {
     expect(await resumed.done).toBe("finished");
     const alarms = second.events.flatMap((event) => (event.type === "alarm" ? [event.alarm] : []));
     expect(alarms.filter(({ id }) => id === "checkpoint-damaged").map(({ message }) => message)).toEqual([
-      `The checkpoint of step 2 cannot be used (${path} has other contents than were written; resume from another checkpoint; nothing was changed); the run goes on from step 1`,
+      `The checkpoint of step 2 cannot be used (${path} has other contents than were written; resume from another checkpoint; nothing was changed); the run continues from step 1`,
     ]);
     expect((await second.metrics(run.manifest.id)).map((row) => row.step)).toEqual([1, 2]);
   });
@@ -177,7 +177,9 @@ describe("four steps, and two and two in a fresh session", () => {
 
   it("are refused over other rows, without a checkpoint, and under an unknown name", async () => {
     const list = { dataSet: "other", rows: [["a", "a"] as const] };
-    await expect(second.session.resume(halves, list)).rejects.toThrow(/drew from shards, other rows are open now/);
+    await expect(second.session.resume(halves, list)).rejects.toThrow(
+      /uses the rows of shards, but other rows are open/,
+    );
     await expect(second.resume("nothing")).rejects.toThrow(/nothing/);
     second.watch = (event, session) => {
       if (event.type === "phase") session.trainer?.control.stop();

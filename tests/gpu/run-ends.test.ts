@@ -117,7 +117,7 @@ describe("a gradient that is not finite", () => {
     const whole = await lab.start(HALTING);
     expect(await whole.done).toBe("finished");
     const { id, failure } = await poisoned(1);
-    expect(failure).toMatchObject({ message: expect.stringMatching(/the weights are those before this step$/) });
+    expect(failure).toMatchObject({ message: expect.stringMatching(/the weights before this step are kept$/) });
     expect(await listCheckpoints(lab.store, id)).toEqual([1]);
     expectSameFiles(await checkpointFiles(lab.store, id, 1), await checkpointFiles(lab.store, whole.manifest.id, 1));
   });

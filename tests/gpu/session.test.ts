@@ -131,7 +131,7 @@ describe("a session", () => {
   it("leaves the device to a self-test, whose result later runs record", async () => {
     const found = { checks: 3, failed: ["Gradients"] };
     const tested = lab.session.selfTest(async () => {
-      await expect(lab.start()).rejects.toThrow(/self-test is under way/);
+      await expect(lab.start()).rejects.toThrow(/self-test is in progress/);
       return found;
     });
     await tested;
@@ -210,14 +210,16 @@ describe("a gradient that is not finite", () => {
     expect(state.sa2va_lab.trainer).toEqual({ optimiserSteps: 0, skippedSteps: 1 });
     const alarms = lab.events.flatMap((event) => (event.type === "alarm" ? [event.alarm] : []));
     const [alarm] = alarms.filter(({ id }) => id === "skipped");
-    expect(alarm?.message).toMatch(/^A gradient was not finite \(\S+.*\), so its update was left out/);
+    expect(alarm?.message).toMatch(/^A gradient was not finite \(\S+.*\), so its update was skipped/);
     expect(alarm?.message).not.toMatch(/overflows/);
   });
 
   it("ends the run when it shall, naming a tensor", async () => {
     await withNan(async () => {
       const started = await lab.start({ steps: 1, loops: "2", entropyCoefficient: 0.1, haltOnNan: true });
-      await expect(started.done).rejects.toThrow(/^A gradient is not finite \(.+\); the weights are those before/);
+      await expect(started.done).rejects.toThrow(
+        /^A gradient is not finite \(.+\); the weights before this step are kept/,
+      );
       expect(await lab.metrics(started.manifest.id)).toEqual([]);
     });
     expect(memorySnapshot().tensors).toBe(baseline);

@@ -49,7 +49,7 @@ describe("a user's reward in a run", () => {
     const { config } = run.manifest;
     expect([config.userReward, config.userRewardHash]).toEqual([userReward, expect.stringMatching(/^[0-9a-f]{64}$/)]);
     await expect(lab.start({ ...OWN, userReward, userRewardHash: "0".repeat(64) })).rejects.toThrow(
-      /name the own reward 000000000000…, but its source has/,
+      /name the custom reward 000000000000…, but its source has/,
     );
   });
 

@@ -1,8 +1,8 @@
 /** A judge on a scripted server, with time that passes twenty times as fast. */
 import { memoryCache, type ReplyCache } from "../../src/engine/rewards/judge/cache.ts";
 import { type Clock, timerClock } from "../../src/engine/rewards/judge/clock.ts";
-import type { Instrument } from "../../src/engine/rewards/judge/instrument.ts";
 import { type CaptionJudge, captionJudge, type JudgeSettings } from "../../src/engine/rewards/judge/judge.ts";
+import type { JudgeKind } from "../../src/engine/rewards/judge/judge-kind.ts";
 import { serverProvider } from "../../src/engine/rewards/judge/providers/openai.ts";
 import { dlcJudge } from "../../src/engine/rewards/judge/questions/dlc-judge.ts";
 import { DEFAULT_PROMPTS, promptVersion } from "../../src/engine/rewards/judge/questions/prompts.ts";
@@ -82,7 +82,7 @@ export interface JudgeChanges extends Partial<Omit<JudgeSettings, "budget">> {
 export function testJudge(url: string, changes: JudgeChanges = {}): TestJudge {
   const { calls = 0, cost = 0, cache = memoryCache(), key = "", model = "reader-1", dlc = false, ...rest } = changes;
   const clock = fastClock();
-  const instrument: Instrument = dlc
+  const kind: JudgeKind = dlc
     ? dlcJudge({ prompts: DEFAULT_PROMPTS, written: parseQuestionFile("written.json", WRITTEN) })
     : questionJudge({ prompts: DEFAULT_PROMPTS, positives: 4, negatives: 2, maxTokens: 500 });
   const judge = captionJudge(
@@ -98,7 +98,7 @@ export function testJudge(url: string, changes: JudgeChanges = {}): TestJudge {
     },
     {
       provider: serverProvider({ url, model, key: () => key }, { fetch, now: clock.now }),
-      instrument,
+      kind,
       cache,
       clock,
       jitter: () => 0.5,

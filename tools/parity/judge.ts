@@ -22,7 +22,7 @@ export async function isJudgeGolden(folder: ByteFolder): Promise<boolean> {
 }
 
 /**
- * Runs every JSON file of a golden judge folder through answer parsing and caption scoring, told apart by content;
+ * Runs every JSON file of a golden judge folder through answer parsing and caption scoring, distinguished by content;
  * one row per case. Where the reference raised an exception or chose an index outside the choices, no verdict is
  * expected.
  * @param _deps accepted for the common form of parity modules, not used

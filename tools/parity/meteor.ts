@@ -20,7 +20,7 @@ export async function isMeteorGolden(folder: ByteFolder): Promise<boolean> {
 
 /**
  * Runs every JSON file of a golden METEOR folder through the scorer: pairs with alignment, several references and
- * other parameters, tokens, stems and synonym sets, told apart by content. One row per pair, variant and token case;
+ * other parameters, tokens, stems and synonym sets, distinguished by content. One row per pair, variant and token case;
  * one row for all stems or synonym sets of a file, whose `maxAbs` counts the words that differ.
  * @param deps.wordnet the bytes of the WordNet table
  */

@@ -89,7 +89,7 @@ export async function runJob(
   writeFileSync(join(folder, "job.json"), jobText(plan, job));
   const settings = join(folder, "settings.json");
   writeFileSync(settings, `${JSON.stringify(configDifference(job.config, presetConfig(plan.preset)), null, 1)}\n`);
-  // Named, since the tool has its own beat of evaluations where nothing is said.
+  // Set explicitly, because the tool has its own default interval of evaluations.
   const evaluation = ["--eval-steps", String(job.config.evalSteps), "--eval-rows", String(job.config.evalRows)];
   const known = first === undefined ? [] : ["--first-evaluation", first];
   const fresh = ["--preset", plan.preset, "--config", settings, ...evaluation, ...known];
@@ -114,7 +114,7 @@ function runScript(
     const program = [join(root, "node_modules/tsx/dist/cli.mjs"), join(root, "scripts", `${name}.ts`), ...words];
     const child = spawn(process.execPath, program, {
       cwd: root,
-      // A group of its own: an interrupt from the terminal reaches it once, through the signal.
+      // A separate process group: an interrupt from the terminal reaches it once, through the signal.
       detached: true,
       stdio: ["ignore", log === null ? "inherit" : "pipe", log === null ? "inherit" : "pipe"],
     });

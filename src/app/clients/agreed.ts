@@ -6,7 +6,7 @@ import { askConsent, consentStore } from "../stores/consent.ts";
 type Tell = (judges: readonly string[], rewards: readonly string[]) => Promise<void>;
 
 /**
- * Asks about what nobody agreed to yet and tells the worker.
+ * Asks for missing consent and reports it to the worker.
  * @param source what brought the settings, for the question
  * @throws LabError("cancelled") when the person does not agree
  */

@@ -23,7 +23,7 @@ export interface BenchParts {
   };
   /** Settles when all groups were handed to `addBenchGroup`. @throws LabError("cancelled") after `stop` */
   readonly sample: (config: LabConfig, indices: readonly number[], loops: readonly LoopId[]) => Promise<void>;
-  /** Ends the sampling under way. */
+  /** Ends the current sampling. */
   readonly stop: () => void;
   /** Rollouts of a file, completed from open rows. */
   readonly rollouts: (file: File) => Promise<readonly UnscoredGroup[]>;
@@ -50,7 +50,7 @@ export function benchWork(parts: BenchParts): BenchWork {
   /** The newest work; what is older changes nothing any more. */
   let newest = 0;
 
-  /** @param begin what the store says of the work. @param work is told whether it is still the newest */
+  /** @param begin state of the store at the start. @param work receives a function that says whether it is still the newest */
   async function working(begin: Partial<BenchState>, work: (current: () => boolean) => Promise<void>): Promise<void> {
     const mine = ++newest;
     const current = (): boolean => mine === newest;

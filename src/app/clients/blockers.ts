@@ -1,7 +1,7 @@
 /** Why a run cannot begin now, in one sentence each. */
 import { type SessionState, sessionStore } from "../stores/session.ts";
 
-/** What is missing on this page for any run, also one that goes on with settings of its own; null when nothing is. */
+/** What any run needs and the page lacks, also a resumed run with stored settings; null if nothing is missing. */
 export function loadedBlocker(session: SessionState = sessionStore.getState()): string | null {
   const { dataInfo, rows, model, modelProgress, opening, gpuError } = session;
   if (gpuError !== null) return gpuError.message;

@@ -67,7 +67,7 @@ export function cancelOpening(): void {
 const loads = new ModelLoads();
 type OnLoad = (progress: LoadProgress) => void;
 
-/** Reads a checkpoint folder into the trainer, in place of a loading under way; what was there is kept when it is wrong. */
+/** Reads a checkpoint folder into the trainer, and replaces a load in progress; after an error the previous model is kept. */
 export async function openModel(folder: FolderRef): Promise<void> {
   await loadModel("Reading the folder", folder, (onProgress, signal) =>
     lab().trainer.openModel(folder, storageChoice(sessionStore.getState().config), onProgress, signal),
@@ -91,7 +91,7 @@ async function loadModel(
   begin();
   try {
     await loads.run(async (signal) => {
-      // Another one may have told its progress until now.
+      // Another load may have reported its progress until now.
       begin();
       const rate = loadRate();
       const onProgress = (progress: LoadProgress): void =>
@@ -131,7 +131,7 @@ async function refreshStored(): Promise<void> {
   sessionStore.setState({ storedModels: await lab().trainer.storedModels() });
 }
 
-/** Stops the loading under way; what was converted so far is kept to go on from. */
+/** Stops the current load; the finished part of the conversion is kept and can be continued. */
 export function stopLoading(): void {
   loads.stop();
 }

@@ -7,13 +7,13 @@ export class ModelLoads {
   #newest = new AbortController();
   #pending = 0;
 
-  /** Whether one is under way or waits for another's end. */
+  /** Whether a load is running or waiting. */
   get pending(): boolean {
     return this.#pending > 0;
   }
 
   /**
-   * Aborts the loading under way, waits for its end, and only then begins this one.
+   * Aborts the current load, waits for its end, and then starts this one.
    * @throws LabError("cancelled") when it was stopped before it began, or a newer one was asked for, and what `load` throws
    */
   async run<T>(load: (signal: AbortSignal) => Promise<T>): Promise<T> {
@@ -31,7 +31,7 @@ export class ModelLoads {
     }
   }
 
-  /** Stops the loading under way and those that wait. */
+  /** Stops the current load and the waiting ones. */
   stop(): void {
     this.#newest.abort();
   }

@@ -1,4 +1,4 @@
-/** The one question to the model that may be under way. */
+/** The single current try-out request. */
 import type { Tried, TryPicture, TryTask, TryWeights } from "../../protocol/trainer.ts";
 import { tryStore } from "../stores/try-out.ts";
 import { lab } from "./lab.ts";

@@ -8,7 +8,7 @@ export interface Async<T> {
   readonly problem: string | null;
   /** Nothing has been read for the subject yet. */
   readonly loading: boolean;
-  /** A read is under way. */
+  /** Whether a read is in progress. */
   readonly busy: boolean;
 }
 

@@ -30,7 +30,7 @@ export function Announcer(): ReactNode {
   useEffect(() => {
     let spokenAt = Number.NEGATIVE_INFINITY;
     let timer: ReturnType<typeof setTimeout> | null = null;
-    let told = "";
+    let announced = "";
     let saved = runStore.getState().lastCheckpoint;
     const speak = (): void => {
       timer = null;
@@ -48,8 +48,8 @@ export function Announcer(): ReactNode {
           : "sa2va-lab";
       const asked = run.lastCheckpoint?.asked === true ? run.lastCheckpoint.step : "";
       const news = `${run.state} ${Math.floor((run.step * 10) / steps)} ${asked}`;
-      if (news === told) return;
-      told = news;
+      if (news === announced) return;
+      announced = news;
       timer ??= setTimeout(speak, Math.max(0, spokenAt + PAUSE_MS - performance.now()));
     });
     return () => {

@@ -50,7 +50,7 @@ export function useConsent<T>(select: (state: ConsentState) => T): T {
 type Kind = "judges" | "rewards" | "hubs";
 
 /** The entry being typed: the next keystroke replaces it. */
-const drafts: Record<Kind, string | null> = { judges: null, rewards: null, hubs: null };
+const typed: Record<Kind, string | null> = { judges: null, rewards: null, hubs: null };
 
 function put(kind: Kind, entries: readonly string[]): void {
   consentStore.setState({ [kind]: entries.slice(-MOST) });
@@ -60,9 +60,9 @@ function put(kind: Kind, entries: readonly string[]): void {
 
 /** Allows the value that the user types into a field; the next keystroke may replace it. */
 export function allowWritten(kind: Kind, entry: string | null): void {
-  const others = consentStore.getState()[kind].filter((other) => other !== drafts[kind]);
+  const others = consentStore.getState()[kind].filter((other) => other !== typed[kind]);
   const isNew = entry !== null && entry !== "" && !others.includes(entry);
-  drafts[kind] = isNew ? entry : null;
+  typed[kind] = isNew ? entry : null;
   put(kind, isNew ? [...others, entry] : others);
 }
 
@@ -89,8 +89,8 @@ export async function askConsent(config: LabConfig, source: string, partly = fal
   const answer = asked ? await question(open, source, partly) : "allow";
   if (answer !== "allow") return answer;
   allow(reach);
-  drafts.judges = null;
-  drafts.rewards = null;
+  typed.judges = null;
+  typed.rewards = null;
   return answer;
 }
 

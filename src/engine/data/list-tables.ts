@@ -27,7 +27,7 @@ export interface FoundTable {
 /** All tables of a folder that are not Arrow or Parquet. */
 export interface TableList {
   readonly tables: readonly FoundTable[];
-  /** Files that are no rows of their own, with the reason. */
+  /** Files without rows, with the reason. */
   readonly ignored: readonly { readonly name: string; readonly reason: string }[];
   readonly problems: readonly SkippedRow[];
   /** Files that belong to samples. */
@@ -60,7 +60,7 @@ export async function listTables(
     problems.push({ file: path, row: -1, column: "", reason: shortened(error.message, LONGEST_SENTENCE) });
   };
   const files = folder.paths.filter((path) => RECORDS.test(path) && !DESCRIBES.test(path) && !inSamples.has(path));
-  // Refs first: the instances beside them are theirs and no rows of their own.
+  // Refs first: the instances beside them belong to the refs and are not separate rows.
   files.sort(
     (a, b) =>
       Number(/\.json$/i.test(a)) - Number(/\.json$/i.test(b)) || Number(isInstances(a)) - Number(isInstances(b)),

@@ -18,8 +18,8 @@ export function valueMeter(pass?: ReadMeter): ReadMeter {
 }
 
 /**
- * For one pass over a file of so many bytes: values may share their bytes, and a file that makes the most of this would
- * keep a reader busy for days.
+ * Limit for one pass over a file of this size: values may share bytes, and a malicious file could keep a reader busy for
+ * days.
  */
 export function passMeter(bytes: number): ReadMeter {
   return meter(PASS + PASS_A_BYTE * bytes, "the rows before it have used up what a file of this size may unfold to");

@@ -235,7 +235,7 @@ async function open(
   return undefined;
 }
 
-/** Files that hold no rows of their own; what samples are made of, and what tables are of, is not among them. */
+/** Files without rows, except the parts of samples and tables. */
 function leftOut(
   others: RegionSet["ignored"],
   { tables, ignored, inSamples }: TableList,

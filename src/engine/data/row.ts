@@ -49,7 +49,7 @@ function endsReading(thrown: unknown): boolean {
  * Reads one row through an adapter. Whatever a row makes a reader throw, ours or the engine's own, ends in `skipped`.
  * @param find finds pictures that lie beside the shard
  * @param pass counts the work on masks against the limit of a pass over the file
- * @throws LabError("storage" | "cancelled") only: the file itself can no longer be read, or nobody wants it any more
+ * @throws LabError("storage" | "cancelled") only: the file itself can no longer be read, or reading was cancelled
  */
 export async function adaptRow(
   table: Table,

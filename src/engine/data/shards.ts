@@ -65,7 +65,7 @@ export function nothingFound(folder: ByteFolder): SkippedRow {
   return { file: "", row: -1, column: "", reason };
 }
 
-/** Endings of files of rows; what they hold is told from their content. */
+/** Extensions of shards; their format is detected from the content. */
 const SHARD = /\.(arrow|arrows|feather|ipc|parquet|pq)$/i;
 const PICTURE = /\.(jpe?g|png|webp|gif|bmp|tiff?)$/i;
 

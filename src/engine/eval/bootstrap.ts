@@ -1,19 +1,20 @@
 /**
- * Percentile bootstrap over the images of rows, with counter-based draws, so that an interval is a function of its numbers
- * alone. Rows of one image are drawn together: they are not independent, and drawn one by one their interval is too narrow.
+ * Percentile bootstrap over the images of rows, with counter-based draws, so that an interval depends only on its numbers.
+ * Rows of one image are resampled together, because they are not independent: separate resampling gives too narrow
+ * intervals.
  */
 import { uniform } from "../gpu/random.ts";
 import type { Interval } from "../runs/evaluations.ts";
 
-/** Draws of whole samples. */
+/** Number of bootstrap samples. */
 const RESAMPLES = 2000;
-/** Stream number of these draws, apart from those of training. */
+/** Stream number of these draws, separate from training. */
 const BOOTSTRAP_STREAM = 64;
 
 /**
- * A number made of rows and its interval over whole samples of their images, drawn with replacement.
- * @param images of the rows, at least one row
- * @param statistic of the rows with these numbers; `mean` of the result is that of all of them
+ * A statistic of rows and its bootstrap interval over images.
+ * @param images image of each row, at least one row
+ * @param statistic computed from the rows with these indices; `mean` of the result is that of all rows
  */
 export function bootstrap(
   images: readonly string[],

@@ -1,5 +1,5 @@
 /**
- * Held-out evaluation: fixed rows, fixed draws, so that two points of a run differ by their weights alone. Both loops as
+ * Held-out evaluation: fixed rows and seeds, so that two points of a run differ only by their weights. Both loops as
  * the run samples them (sampling settings, mask policy) and without sampling, scored by IoU and METEOR and by the run's own
  * reward, and the two truths that a private language or a drifting mask decoder would hurt: caption → mask IoU and
  * mask → caption METEOR against the data set.
@@ -66,8 +66,8 @@ export interface EvalRow {
 
 /**
  * Scores the rows of both parts, the report part first; rows whose mask covers no visual token are left out.
- * @param onRows told how many of the rows are done whenever some more are
- * @throws LabError("held") when a reward cannot be given and the run has to wait
+ * @param onRows receives the number of finished rows
+ * @throws LabError("held") when a reward is not available and the run must wait
  */
 export async function evaluateRows(
   deps: EvalDeps,

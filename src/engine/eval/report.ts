@@ -22,7 +22,7 @@ import { segmentationScores } from "./segmentation.ts";
 
 const SEED = 1;
 
-/** How the rows were scored, as far as the report says it. */
+/** How the rows were scored, as in the report. */
 export interface EvalTerms {
   readonly loops: readonly LoopId[];
   readonly bestMetric: SelectionMetric;
@@ -32,7 +32,7 @@ export interface EvalTerms {
 
 type Rows = readonly RowScores[];
 
-/** @param baseline evaluation of the same report rows that differences are to; null for the first one */
+/** @param baseline evaluation of the same report rows for differences; null for the first one */
 export function evalReport(step: number, rows: Rows, terms: EvalTerms, baseline: StoredEvaluation | null): EvalReport {
   const scores = partOf(rows, "report");
   const first = baseline === null ? null : paired(scores, partOf(baseline.rows, "report"));
@@ -73,7 +73,7 @@ function partOf(rows: Rows, part: RowPart): RowScores[] {
   return rows.filter((row) => row.part === part);
 }
 
-/** The baseline's rows in the order of `scores`; null where it lacks one. */
+/** The baseline's rows in the order of `scores`; null if it lacks one. */
 function paired(scores: Rows, before: Rows): Rows | null {
   const byId = new Map(before.map((row) => [row.rowId, row]));
   const found = scores.flatMap(({ rowId }) => byId.get(rowId) ?? []);
@@ -81,8 +81,8 @@ function paired(scores: Rows, before: Rows): Rows | null {
 }
 
 /**
- * The earliest evaluation with the same report rows and the same mask policy: what a difference can be to. Evaluations of
- * older versions are none, their rows have no parts.
+ * The earliest evaluation with the same report rows and mask policy, the baseline of differences. Evaluations of older
+ * versions do not qualify, because their rows have no parts.
  */
 export function baselineOf(
   earlier: readonly StoredEvaluation[],
@@ -120,7 +120,7 @@ function intervalOf(rows: readonly { readonly image: string; readonly value: num
   );
 }
 
-/** Null without selection rows; its value is null unless every one of them has the score. */
+/** Null without selection rows; its value is null unless all of them have the score. */
 function selectionOf(rows: Rows, { loops, bestMetric: metric }: EvalTerms): Selection | null {
   if (rows.length === 0) return null;
   const values = rows.flatMap((row) => rowValue(row, metric, loops) ?? []);
@@ -128,7 +128,7 @@ function selectionOf(rows: Rows, { loops, bestMetric: metric }: EvalTerms): Sele
   return { metric, n, value: n < rows.length ? null : values.reduce((sum, value) => sum + value, 0) / n };
 }
 
-/** A row's score of that name; the own reward is the mean over the loops that train. */
+/** A row's score of that name; the run reward is the mean over the loops that train. */
 function rowValue(row: RowScores, metric: SelectionMetric, trained: readonly LoopId[]): number | null {
   if (metric !== "reward" && metric !== "reward_greedy") return row[metric];
   const kind = metric === "reward" ? "sampled" : "greedy";

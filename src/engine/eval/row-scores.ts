@@ -1,4 +1,4 @@
-/** Scores of one held-out row from what policy and partner answered. */
+/** Scores of one held-out row from the outputs of policy and partner. */
 import { maskIou } from "../data/mask/rle-compare.ts";
 import { encodeRle } from "../data/mask/rle-mask.ts";
 import type { TrainingRow } from "../data/training-row.ts";
@@ -15,17 +15,17 @@ export interface Said {
   readonly truncated: boolean;
 }
 
-/** Of each list the first item is without sampling, the others are sampled. */
+/** The first item of each list is greedy, the others are sampled. */
 export interface Answers {
   /** The policy's captions of the row's mask. */
   readonly said: readonly Said[];
-  /** What the partner finds for them; null for an empty caption. */
+  /** The partner's masks for them; null for an empty caption. */
   readonly found: readonly (FoundMask | null)[];
   /** The policy's masks for the true caption. */
   readonly masks: readonly FoundMask[];
   /** Probability of each sampled mask where they are all actions; null for independent samples. */
   readonly weights: readonly number[] | null;
-  /** What the partner says of the masks; null for one that covers no visual token. */
+  /** The partner's captions of the masks; null for a mask that covers no visual token. */
   readonly partnerCaptions: readonly (string | null)[];
 }
 
@@ -90,7 +90,7 @@ function loop1Facts(row: TrainingRow, { said, found }: Answers): LoopFacts {
       caption,
       given: row.summary.mask,
       predicted: mask === null ? null : encodeRle(mask.mask, height, width),
-      // An empty mask has no inside: a confidence of nothing is worth nothing.
+      // An empty mask has no inside, so its confidence is 0.
       confidence: mask?.confidence ?? 0,
       truncated,
     };

@@ -6,7 +6,7 @@ import type { RewardScorer, RolloutFacts } from "../rewards/types.ts";
 import { LOOP_IDS, type LoopId } from "../rl/loops/abouts.ts";
 import type { JudgeUse, RewardMetric } from "../runs/evaluations.ts";
 
-/** The settings that say how held-out rows are rewarded. */
+/** Settings of the reward of held-out rows. */
 export interface RunReward {
   readonly plan: RewardPlan;
   readonly judge: JudgeUse;
@@ -14,8 +14,8 @@ export interface RunReward {
 }
 
 /**
- * The plan of a run for held-out rows. A missing verdict makes the run wait where the settings say so and is a missing
- * reward otherwise: METEOR in its place would be another score.
+ * The reward plan for held-out rows. A missing verdict pauses the run if the settings say so; otherwise the reward is
+ * missing, because METEOR in its place would be another score.
  */
 export function runReward(config: LabConfig): RunReward {
   const plan = rewardPlan(config);
@@ -32,7 +32,7 @@ export function runReward(config: LabConfig): RunReward {
   };
 }
 
-/** What a loop's rollouts of one row are: the greedy one, and the sampled ones with their probabilities. */
+/** A loop's rollouts of one row: the greedy one, and the sampled ones with their probabilities. */
 export interface LoopFacts {
   readonly greedy: RolloutFacts;
   readonly sampled: readonly RolloutFacts[];
@@ -41,7 +41,7 @@ export interface LoopFacts {
 }
 
 /**
- * Rewards of one row. The sampled rollouts are one group, as in training; the greedy one is a group of its own.
+ * Rewards of one row. The sampled rollouts are one group, as in training; the greedy one is a separate group.
  * @param facts by loop; a loop that cannot sample the row has none
  * @throws LabError("held") when a reward cannot be given and the run has to wait
  */

@@ -1,7 +1,6 @@
 /**
- * Masks for true captions as papers on referring segmentation count them (RefCOCO): the mean of the rows' IoU (gIoU), the
- * IoU of all rows' pixels together (cIoU), in which large regions count most, and the share of rows whose IoU reaches a
- * bound (P@).
+ * Metrics of referring segmentation (RefCOCO) for true captions: mean IoU of the rows (gIoU), IoU of all rows' pixels
+ * (cIoU), which weights large regions most, and the share of rows whose IoU reaches a threshold (P@).
  */
 import {
   type RowScores,

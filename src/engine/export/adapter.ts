@@ -1,5 +1,5 @@
 /**
- * A checkpoint as a folder that PEFT loads, the other trained modules beside it (docs/spec/formats.md#81-peft-adapter,
+ * A checkpoint as a folder that PEFT loads, with the other trained modules (docs/spec/formats.md#81-peft-adapter,
  * docs/spec/formats.md#10-handing-a-run-over-to-a-larger-engine).
  */
 import { LabError } from "../errors.ts";

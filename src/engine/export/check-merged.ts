@@ -1,7 +1,6 @@
 /**
- * Whether a merged checkpoint says what base and adapter said: one drawn picture, a caption's next-token scores and a
- * phrase's mask logits, by the base with the adapter beside it and by the merged files read back. The two models are never
- * loaded at the same time.
+ * Compares a merged checkpoint with base + adapter: next-token scores of a caption and mask logits of a phrase on one
+ * synthetic picture, with the merged files read back. The two models are never loaded at the same time.
  */
 import type { ByteFolder } from "../bytes/source.ts";
 import { LabError } from "../errors.ts";
@@ -16,7 +15,7 @@ import { segmentPhraseLogits } from "../policy/partner.ts";
 import { captionPrompt } from "../policy/prompts.ts";
 import type { TrainedTensors } from "../runs/checkpoint/trained.ts";
 
-/** Largest difference allowed, relative to the largest magnitude, by the element type that was written. */
+/** Maximum difference relative to the largest magnitude, by the written element type. */
 const TOLERANCE: Readonly<Record<FloatDtype, number>> = { F32: 1e-4, F16: 2e-2, BF16: 1e-1 };
 
 export interface MergeCheck {
@@ -52,8 +51,8 @@ export async function checkMerged(
   if (check.tokens <= tolerance && check.masks <= tolerance) return check;
   throw new LabError(
     "internal",
-    `The merged checkpoint answers otherwise than base and adapter (tokens ${check.tokens.toExponential(1)}, masks ` +
-      `${check.masks.toExponential(1)}, allowed ${tolerance}); it was not handed over`,
+    `The merged checkpoint's outputs differ from base + adapter (tokens ${check.tokens.toExponential(1)}, masks ` +
+      `${check.masks.toExponential(1)}, allowed ${tolerance}); it was not saved`,
   );
 }
 

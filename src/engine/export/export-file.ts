@@ -1,16 +1,16 @@
-/** What an export consists of: files that are made when they are written, piece by piece, so that none is held whole. */
+/** Files of an export, generated in pieces while they are written, so that no file is held in memory. */
 
 export interface ExportFile {
   /** Relative, "/" separated. */
   readonly path: string;
-  /** The content from its start; may be asked for once. */
+  /** The content in pieces; can be read once. */
   pieces(): AsyncIterable<Uint8Array<ArrayBuffer>>;
 }
 
 /** Files in the order in which they are to be written. */
 export type ExportFiles = AsyncIterable<ExportFile>;
 
-/** A file that is small enough to be made at once. */
+/** A small file, generated at once. */
 export function wholeFile(path: string, content: Uint8Array<ArrayBuffer> | string): ExportFile {
   const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
   return {
@@ -26,7 +26,7 @@ export async function* below(folder: string, files: ExportFiles): ExportFiles {
   for await (const file of files) yield { path: `${folder}/${file.path}`, pieces: () => file.pieces() };
 }
 
-/** All files in memory, for what is small. */
+/** All files in memory, for small exports. */
 export async function collectFiles(files: ExportFiles): Promise<Record<string, Uint8Array<ArrayBuffer>>> {
   const found: Record<string, Uint8Array<ArrayBuffer>> = {};
   for await (const file of files) {

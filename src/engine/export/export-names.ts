@@ -1,4 +1,4 @@
-/** Exports that need nothing but the run, by name, as people read them. */
+/** Display names of the exports that need only the run. */
 export const RUN_EXPORTS = {
   peft: "Adapter of the policy (PEFT)",
   "peft-ema": "Adapter of the partner (PEFT)",

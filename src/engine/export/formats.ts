@@ -1,4 +1,4 @@
-/** The exports of a run that need nothing but the run, by name. */
+/** The exports that need only the run, by name. */
 import { LabError } from "../errors.ts";
 import { listCheckpoints } from "../runs/checkpoint/checkpoint.ts";
 import { readTrained } from "../runs/checkpoint/trained.ts";
@@ -13,8 +13,8 @@ import { csvFiles, tfeventsFiles } from "./tables.ts";
 import { trlFiles } from "./trl.ts";
 
 /**
- * @param rows the run's training rows for what takes them; null leaves them out
- * @param pictureOf pictures under drawn masks; null draws the masks alone
+ * @param rows the run's training rows, for formats that contain them; null leaves them out
+ * @param pictureOf pictures below drawn masks; null draws only the masks
  * @throws LabError("bad-input") when the run has no checkpoint and the format needs one
  */
 export async function exportFiles(

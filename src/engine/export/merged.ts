@@ -1,5 +1,5 @@
 /**
- * The whole checkpoint with the adapter folded in, in the published layout. Tensors are read, merged and written one at
+ * The full checkpoint with the adapter merged, in the published layout. Tensors are read, merged and written one at
  * a time: W + scale · B A in double precision, stored in single by default, because bf16 loses most of a small update
  * (docs/spec/formats.md#10-handing-a-run-over-to-a-larger-engine).
  */
@@ -16,12 +16,12 @@ import type { TrainedTensors } from "../runs/checkpoint/trained.ts";
 import { type ExportFile, type ExportFiles, wholeFile } from "./export-file.ts";
 
 export interface MergeOptions {
-  /** Element type of every float tensor; null keeps what the base stores and writes changed tensors as F32. */
+  /** Element type of every float tensor; null keeps the type of the base and writes changed tensors as F32. */
   readonly dtype: FloatDtype | null;
-  /** Bytes after which another shard is begun. */
+  /** Bytes after which a new shard begins. */
   readonly shardBytes?: number;
   readonly onProgress?: (done: number, total: number) => void;
-  /** Python files that the base's config.json needs and its folder lacks: the copy loads only with them. */
+  /** Python files that the base's config.json needs and its folder lacks; remote code needs them. */
   readonly onMissingCode?: (files: readonly string[]) => void;
   readonly signal?: AbortSignal;
 }
@@ -32,7 +32,7 @@ const WEIGHTS = /\.(safetensors|bin|pt|pth|gguf|onnx)$|\.index\.json$/;
 const NOT_OF_A_CHECKPOINT = /^(cases\.json|README\.md|adapter_config\.json|image\.png|\.)/;
 
 /**
- * Configuration and tokenizer files as they are, then the shards, then their index.
+ * Unchanged configuration and tokenizer files, then the shards, then their index.
  * @throws LabError("bad-input") when a trained tensor has no counterpart in the base
  */
 export async function* mergedFiles(base: ByteFolder, trained: TrainedTensors, options: MergeOptions): ExportFiles {
@@ -91,7 +91,7 @@ export async function mergedBytes(base: ByteFolder, trained: TrainedTensors, opt
   return [...holders].reduce((sum, [name, file]) => sum + streamedBytes(streamed(name, file, trained, options)), 0);
 }
 
-/** Which file holds each tensor, weight shards of the checkpoint only. */
+/** The file of each tensor, only weight shards of the checkpoint. */
 async function openHolders(base: ByteFolder): Promise<ReadonlyMap<string, Safetensors>> {
   const shards = base.paths.filter((path) => /^model(-\d+-of-\d+)?\.safetensors$/.test(path));
   const holders = new Map<string, Safetensors>();
@@ -153,7 +153,7 @@ function streamed(name: string, file: Safetensors, trained: TrainedTensors, opti
   };
 }
 
-/** A stored tensor as it is, or in another element type, without holding it whole. */
+/** A stored tensor, unchanged or in another element type, without holding it in memory. */
 async function* copied(
   file: Safetensors,
   name: string,

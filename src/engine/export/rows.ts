@@ -1,19 +1,19 @@
-/** The rows of a run for exports of data: what it trained on, and the names of what it held out. */
+/** The rows of a run for data exports: training rows, and the ids of held-out rows. */
 import type { RegionSet } from "../data/region-set.ts";
 import type { RegionSample } from "../data/sample.ts";
 import type { RunManifest } from "../runs/manifest.ts";
 import { type RunRows, storedRunRows } from "../runs/run-rows.ts";
 
 export interface ExportRows {
-  /** Training rows in the order of the data set, read when asked for. */
+  /** Training rows in the order of the data set, read on demand. */
   train(): AsyncIterable<RegionSample>;
-  /** How the rows were divided, by their ids. */
+  /** The split, by row ids. */
   readonly split: RowSplit;
 }
 
 export interface RowSplit {
   readonly dataSet: string;
-  /** SHA-256 over ids and images of all rows, as run.json has it. */
+  /** SHA-256 over ids and images of all rows, as in run.json. */
   readonly hash: string;
   readonly settings: Readonly<Record<"maxRows" | "heldOutShare" | "splitSeed" | "selectionShare", number>>;
   readonly train: readonly string[];
@@ -27,7 +27,7 @@ export interface RowSplit {
 
 /**
  * @param set the open data set
- * @throws LabError("bad-input") when it holds other rows than the run drew from
+ * @throws LabError("bad-input") when it holds other rows than those of the run
  */
 export async function exportRows(manifest: RunManifest, set: RegionSet, name: string): Promise<ExportRows> {
   const rows = set.summaries.map(({ id, imageId }) => [id, imageId] as const);

@@ -1,6 +1,6 @@
 /**
  * A complete configuration of supervised fine-tuning for Sa2VA's own code (MMEngine, xtuner 0.1.23), with the run's
- * values. Classes and fields are those that its trainer and its data set take (docs/spec/formats.md#10-handing-a-run-over-to-a-larger-engine).
+ * values. Classes and fields are those of its trainer and data set (docs/spec/formats.md#10-handing-a-run-over-to-a-larger-engine).
  */
 import type { LabConfig } from "../config/table.ts";
 import type { LoraFields } from "../formats/peft-names.ts";
@@ -9,9 +9,9 @@ export interface Sa2vaSettings {
   readonly runId: string;
   /** Checkpoint that the run trained. */
   readonly model: string;
-  /** Chat template, as config.json of the checkpoint names it. */
+  /** Chat template in the checkpoint's config.json. */
   readonly template: string;
-  /** InternVL checkpoint that the model was made from; null when unknown. */
+  /** InternVL checkpoint that the model is based on; null when unknown. */
   readonly base: string | null;
   readonly trainRows: number;
   readonly config: LabConfig;
@@ -58,8 +58,8 @@ function values({ template, base, trainRows, config, lora }: Sa2vaSettings): str
   const epochs = Math.max(1, Math.ceil((config.steps * rows) / Math.max(1, trainRows)));
   const guess =
     base === null
-      ? "# The InternVL checkpoint that the model was made from. Its sizes are not published ones: set this path."
-      : "# The InternVL checkpoint that the model was made from.";
+      ? "# The InternVL checkpoint that the model is based on. No published checkpoint has its sizes: set this path."
+      : "# The InternVL checkpoint that the model is based on.";
   return `# ---- values ----
 # The folder of this file, which holds annotations.json and images/ too. MMEngine resolves modules such as os only later.
 data_root = ('./' + __file__ if '/' not in __file__ else __file__).rpartition('/')[0] + '/'

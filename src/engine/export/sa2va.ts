@@ -18,12 +18,12 @@ import { MERGED_PTH, sa2vaConfigText } from "./sa2va-config.ts";
 
 const ENDINGS = { jpeg: "jpg", png: "png", webp: "webp", bmp: "bmp", gif: "gif", tiff: "tif" } as const;
 
-/** What the checkpoint says of itself and run.json of older versions does not. */
+/** Facts of the checkpoint that run.json of older versions lacks. */
 export type ModelFacts = Pick<RunManifest["model"], "template" | "base">;
 
 /**
- * @param model what the checkpoint says, for runs of older versions; null where none is at hand
- * @param rows null leaves annotations and pictures out
+ * @param model facts of the checkpoint, for runs of older versions; null if unknown
+ * @param rows null leaves out annotations and pictures
  * @throws LabError("bad-input") when nothing names the chat template, or the run trained no adapter
  */
 export async function* sa2vaFiles(
@@ -37,7 +37,7 @@ export async function* sa2vaFiles(
   if (template === undefined) {
     throw new LabError(
       "bad-input",
-      `Run "${manifest.id}" is of an older version and does not name its chat template; export it with npm run export and --model DIR`,
+      `Run "${manifest.id}" of an older version does not name its chat template; export it with npm run export and --model DIR`,
       { subject: manifest.id },
     );
   }
@@ -87,7 +87,7 @@ async function* dataFiles(rows: ExportRows): ExportFiles {
   yield wholeFile("annotations.json", `${JSON.stringify([...byImage.values()])}\n`);
 }
 
-/** Polygons of a mask over the picture as it is stored: the data set's reader does not turn pictures by their EXIF data. */
+/** Polygons of a mask over the stored picture: the data set's reader does not apply the EXIF orientation. */
 function storedPolygons({ image, mask }: RegionSample): number[][] {
   const { width, height, orientation } = image;
   const stored = toStored(decodeRle(mask), width, height, orientation);

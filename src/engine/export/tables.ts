@@ -1,4 +1,4 @@
-/** A run for spreadsheets and TensorBoard, the design notes' names repeated beside the logged ones. */
+/** A run for spreadsheets and TensorBoard, with the names of the design notes in addition to the logged ones. */
 
 import { tfevents, tfeventsName } from "../formats/tfevents.ts";
 import type { PictureOf } from "../runs/rollout-picture.ts";

@@ -1,6 +1,6 @@
 /**
  * A run for TRL: a GRPOConfig with every value written out, the completions under TRL's column names, and the adapter.
- * No stock trainer drives Sa2VA's mask branch, which the README says
+ * No stock trainer runs Sa2VA's mask branch; the README says so
  * (docs/spec/formats.md#83-completions-and-rollouts, docs/spec/formats.md#9-metric-names,
  * docs/spec/formats.md#10-handing-a-run-over-to-a-larger-engine).
  */
@@ -31,9 +31,8 @@ export async function* trlFiles(run: RunFolder, trained: TrainedTensors | null):
 }
 
 /**
- * One completion under TRL's names, with ours where TRL has none. `prompt` is the text that the prompt's ids were made
- * from, so a tokenizer of the base model gives `prompt_ids` again; ids and log-probabilities of what was sampled replay
- * the rollout without one.
+ * One completion under TRL's names, or the lab's where TRL has none. `prompt` is the text of the prompt's ids, so the base
+ * model's tokenizer gives `prompt_ids` again; ids and log-probabilities of the sample replay the rollout without one.
  */
 function completionRow(rollout: RolloutRecord, group: GroupRecord): Record<string, unknown> {
   const terms = Object.fromEntries(rollout.terms.map(({ name, value }) => [name, value]));

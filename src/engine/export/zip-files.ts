@@ -1,9 +1,9 @@
-/** Exported files as one zip, streamed: nothing but the piece under way is in memory. */
+/** Exported files as one zip, streamed: only the current piece is in memory. */
 import { Zip, ZipPassThrough } from "fflate";
 import { LabError } from "../errors.ts";
 import type { ExportFiles } from "./export-file.ts";
 
-/** The zip format without its 64-bit extension ends here; a reserve is kept for the directory. */
+/** Limit of the zip format without its 64-bit extension, with a reserve for the directory. */
 const LIMIT = 2 ** 32 - 2 ** 24;
 
 /**
@@ -35,7 +35,7 @@ export async function* zipFiles(
     zip.add(entry);
     for await (const piece of file.pieces()) {
       total += piece.length;
-      if (total > LIMIT) throw new LabError("unsupported", "The export is larger than the 4 GiB a zip can hold here");
+      if (total > LIMIT) throw new LabError("unsupported", "The export is larger than 4 GiB, the limit of a zip");
       entry.push(piece);
       yield* flush();
     }

@@ -30,7 +30,7 @@ export function precompiledPrograms(): GpuProgram[] {
   ];
 }
 
-/** Begins to compile them; does nothing without own kernels. Settles when they are there. */
+/** Starts compiling them; does nothing without custom kernels. Settles when they are compiled. */
 export async function compileUsualPrograms(): Promise<void> {
   if (customKernels()) await compileAhead(backendDevice(), precompiledPrograms());
 }

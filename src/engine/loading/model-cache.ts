@@ -34,7 +34,7 @@ const ENTRY = z.object({
 /** `journal` is absent in entries of older versions. */
 const WHOLE = z.object({ content: z.string(), parts: count, journal: z.optional(z.string()) });
 
-/** A part's record and the hash of its own text. */
+/** A part's record and the hash of the record's text. */
 const JOURNAL_LINE = z.extend(PART, { line: z.optional(z.string()) });
 
 async function lineHash(record: PartRecord): Promise<string> {
@@ -116,7 +116,7 @@ export class ModelCache {
     return entryId(key);
   }
 
-  /** Whether so many bytes can be written, found out without writing them. */
+  /** Whether this many bytes fit, without writing them. */
   async fits(bytes: number): Promise<boolean> {
     return (await this.room()) >= bytes && (await (this.#store.fits?.(bytes) ?? true));
   }

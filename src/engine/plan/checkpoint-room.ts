@@ -1,15 +1,15 @@
-/** Whether the checkpoints a run keeps fit where they are stored. */
+/** Checks that the checkpoints of a run fit into storage. */
 import type { LabConfig } from "../config/table.ts";
 import { bytesText } from "./bytes-text.ts";
 
 type Beat = Pick<LabConfig, "steps" | "saveSteps" | "keepCheckpoints" | "evalSteps">;
 
-/** Checkpoints beside those that `keepCheckpoints` counts: the next one while it is written, and the best, where runs are evaluated. */
+/** Checkpoints beyond `keepCheckpoints`: the one being written, and the best one of evaluated runs. */
 function beside({ evalSteps }: Beat): number {
   return evalSteps > 0 ? 2 : 1;
 }
 
-/** The most checkpoints of a run that lie in the store at once. */
+/** Maximum checkpoints of a run in the store at once. */
 export function checkpointsAtOnce(config: Beat): number {
   const { steps, saveSteps, keepCheckpoints } = config;
   const written = saveSteps === 0 ? 1 : Math.ceil(steps / saveSteps);
@@ -17,10 +17,10 @@ export function checkpointsAtOnce(config: Beat): number {
 }
 
 /**
- * A sentence when the run's checkpoints will not fit, with the numbers and what to change; null when they do. It warns
- * and never forbids: what a browser says of its storage is vague, and room can be made while the run goes on.
+ * A sentence if the run's checkpoints will not fit, with numbers and a remedy; else null. Only a warning: browsers report
+ * storage imprecisely, and space can be freed during the run.
  * @param checkpointBytes bytes of one checkpoint
- * @param free bytes that the place has left; Infinity where it sets no limit
+ * @param free free bytes; Infinity without a limit
  */
 export function checkpointRoomWarning(config: Beat, checkpointBytes: number, free: number): string | null {
   const count = checkpointsAtOnce(config);
@@ -29,7 +29,7 @@ export function checkpointRoomWarning(config: Beat, checkpointBytes: number, fre
   const { keepCheckpoints } = config;
   const which =
     count === 1
-      ? "the one of its end"
+      ? "the final one"
       : count < keepCheckpoints + beside(config)
         ? `${count} of ${bytesText(checkpointBytes)}, all it writes`
         : `${count} of ${bytesText(checkpointBytes)}: ${keepCheckpoints} kept${config.evalSteps > 0 ? ", the best one" : ""} and one being written`;
@@ -44,5 +44,5 @@ function remedy(config: Beat, fitting: number): string {
   if (fitting > 1)
     return `set saveSteps to ${Math.ceil(steps / fitting)} or more, or to 0 for one at the end, or delete stored runs`;
   if (fitting === 1) return "set saveSteps to 0, which saves only at the end, or delete stored runs";
-  return "not even one fits whatever saveSteps and keepCheckpoints are, so delete stored runs or models first";
+  return "not even one fits, so delete stored runs or models first";
 }

@@ -10,9 +10,9 @@ import { stepSeconds, stepWork } from "./work.ts";
 
 const F32 = 4;
 const GB = 1e9;
-/** Words of template and question, beside picture and region. */
+/** Tokens of template and question, without picture and region. */
 const PROMPT_WORDS = 64;
-/** Drivers, the page's own drawing and the pool of freed buffers. */
+/** Reserve for drivers, page rendering and pooled buffers. */
 const RESERVE = 0.08;
 
 export interface Forecast {
@@ -20,12 +20,12 @@ export interface Forecast {
   readonly trainable: TrainableForecast;
   readonly transient: TransientForecast;
   readonly group: GroupShape;
-  /** Bytes by part, in the order in which they are shown. */
+  /** Bytes by part, in display order. */
   readonly parts: readonly { readonly part: ForecastPart; readonly bytes: number }[];
   /** Bytes that stay on the device between steps. */
   readonly held: number;
   readonly peak: number;
-  /** Seconds of a step, null when the device's rate has not been measured. */
+  /** Seconds per step; null if the device's rate was not measured. */
   readonly stepSeconds: number | null;
   readonly checkpointBytes: number;
 }
@@ -77,9 +77,9 @@ export function forecast(
     partnerTokens: config.partnerMaxTokens,
     newPictures: 1,
   });
-  // The published tensors are the start of everything but the adapter, which has no published form.
+  // The published tensors are the start of everything except the adapter, which has no published form.
   const synchronised = config.syncReference && config.reference === "start" && needsReference(config);
-  // Each loop's gradient is summed by itself.
+  // Each loop has its own gradient sum.
   const gradients = (captions && masks && config.mode === "rl" ? 2 : 1) * trained;
   const startCopy = F32 * trainable.blocks.lora;
   const heldParts: [ForecastPart, number][] = [
@@ -125,7 +125,7 @@ export function groupShape(model: Sa2vaConfig, config: LabConfig): GroupShape {
   };
 }
 
-/** Bytes a run may take of a card. @param gigabytes as the card is sold; 0 when it is not known */
+/** Bytes available to a run on a GPU. @param gigabytes nominal memory; 0 if unknown */
 export function budgetBytes(gigabytes: number): number {
   return gigabytes <= 0 ? Number.POSITIVE_INFINITY : gigabytes * GB * (1 - RESERVE);
 }
@@ -142,7 +142,7 @@ export interface FitChange {
 const STORAGES = ["f16", "q8", "q4"] as const;
 
 /**
- * Single changes that bring the peak below the budget, mildest first; empty when it fits already or none is enough.
+ * Single changes that bring the peak below the budget, mildest first; empty if it fits already or none is enough.
  */
 export function fittingChanges(
   model: Sa2vaConfig,

@@ -73,7 +73,7 @@ export function embedRegions(
   });
 }
 
-/** Tokens that all rows have in common from the start, leaving each row at least one of its own. */
+/** Length of the rows' common prefix, leaving each row at least one token. */
 export function sharedLength(rows: readonly (readonly number[])[], limit: number): number {
   const first = rows[0] ?? [];
   const most = Math.min(limit, ...rows.map((row) => row.length - 1));

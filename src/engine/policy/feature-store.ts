@@ -51,7 +51,7 @@ export interface FeatureOrigin {
 export interface FeatureDiskCache {
   /** Features of a picture, or undefined when there are none or the file is damaged; what is written then replaces it. */
   read(picture: string): Promise<HostFeatures | undefined>;
-  /** Keeps features when there is room; failures are told once, and nothing more is written then. */
+  /** Stores features if there is space; the first failure is reported and ends writing. */
   write(picture: string, features: HostFeatures): Promise<void>;
   /** Files read, written, and found damaged. */
   readonly counts: { readonly read: number; readonly written: number; readonly damaged: number };
@@ -70,7 +70,7 @@ export async function pictureKey({ width, height, data }: RgbImage): Promise<str
  * @param maxBytes room for all features together. Where it is full, files that this diskCache has not used give way, oldest
  * name first; when all were used nothing more is written: a data set larger than the room would else push out every file
  * right before it is needed again
- * @param onFailure told once why nothing can be written
+ * @param onFailure receives the reason of the first failed write
  */
 export async function openFeatureDiskCache(
   files: FeatureFiles,

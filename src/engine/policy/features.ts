@@ -16,7 +16,7 @@ import { pixelShuffle, visionTower } from "../model/vision.ts";
 import { weightsView } from "../model/weights/weights.ts";
 import { type FeatureDiskCache, type HostFeatures, type HostTensor, pictureKey } from "./feature-store.ts";
 
-/** Frozen features of one image on the GPU; owned by whoever got them from the cache. */
+/** Frozen features of one image on the GPU; owned by the caller of the cache. */
 export interface ImageFeatures {
   /** Tiles, the thumbnail included. */
   readonly tiles: number;

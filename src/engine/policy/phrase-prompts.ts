@@ -92,7 +92,7 @@ function promptsTogether(
       return embedPrompt(model, weights, first, first.forcedIds.slice(0, upTo(own)), visuals[at] as Tensor, null);
     };
     if (prompts[0]?.length === 1) {
-      // Nobody to share with: one pass over whole texts instead of one over beginnings and one over last tokens.
+      // Nothing to share: one pass over whole texts instead of one over beginnings and one over last tokens.
       const whole = prompts.map((_, at) => embedded(at, ([only]) => (only as SegmentPrompt).forcedIds.length));
       const { hidden } = languageForward(weights, language, padded(whole, ropeLength), { ropeLength });
       return languagePrompt(

@@ -54,7 +54,7 @@ export interface SegmentPrompt extends Prompt {
   readonly cut: boolean;
 }
 
-/** "Segment …": the mask task with the answer forced, since a sampled one hardly varies. */
+/** "Segment …": the mask task with the answer forced, because a sampled one barely varies. */
 export function segmentPrompt(model: Sa2vaModel, tiles: number, phrase: string): SegmentPrompt {
   const answer = encodeAnswer(model.tokenizer, model.config.template, SEG_ANSWER);
   const upToSeg = answer.ids.slice(0, (answer.segPositions[0] as number) + 1);

@@ -47,7 +47,7 @@ export function originOf(address: string): string | null {
   try {
     return new URL(parseEndpoint(address).place).origin;
   } catch (thrown) {
-    // No address: nothing can be sent there, and whoever opens the judge says what is wrong.
+    // No address: nothing can be sent, and opening the judge reports the error.
     if (thrown instanceof LabError) return null;
     throw thrown;
   }
@@ -59,7 +59,7 @@ export async function reachOf(config: JudgeSettings & Pick<LabConfig, "userRewar
   return { judge: judgePlace(config), reward: hash === "" ? null : { hash, code: config.userReward } };
 }
 
-/** What of it nobody has agreed to yet. */
+/** The parts without consent. */
 export function openQuestions({ judge, reward }: Reach, consent: Consent): Reach {
   return {
     judge: judge === null || consent.judge(judge) ? null : judge,

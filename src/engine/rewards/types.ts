@@ -48,14 +48,14 @@ export interface RewardScorer extends CaptionScorer {
    */
   scoreGroup(group: readonly RolloutFacts[], plan: RewardPlan, signal?: AbortSignal): Promise<readonly ScoredRollout[]>;
   /**
-   * Before a run: opens its judge, with a budget of its own.
+   * Before a run: opens its judge with a new budget.
    * @returns what the run folder says about it, null when the configuration has none
    * @throws LabError("bad-config") when it cannot be used as it is set up
    */
   begin(config: LabConfig): Promise<JudgeDescription | null>;
 }
 
-/** A term that is asked for elsewhere, such as a judge's verdict. */
+/** A term from another source, such as a judge's verdict. */
 export interface CaptionTermSource {
   /**
    * One term per pair, in order; the weight is filled in by the composer. A verdict that failed is a term whose value

@@ -3,7 +3,7 @@ import { EVAL_METRICS, type EvalMetric, REWARD_METRICS, type RewardMetric } from
 import type { EvalReport, Interval, RowScores, Selection } from "./evaluations.ts";
 
 export type ScoreId = EvalMetric | RewardMetric;
-/** Own rewards first: they are what the run trains on. */
+/** Run rewards first: they are what the run trains on. */
 export const SCORES: readonly ScoreId[] = [...REWARD_METRICS, ...EVAL_METRICS];
 
 export interface Score extends Interval {

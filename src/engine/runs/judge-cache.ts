@@ -5,7 +5,7 @@ import type { RunStore } from "../storage/store.ts";
 /** No run can have this name, and lists of runs leave it out. */
 const PATH = ".judge/replies.jsonl";
 
-/** @param onFailure told once when replies cannot be written; they are then kept in memory only */
+/** @param onFailure called once when replies cannot be written; they are then kept only in memory */
 export async function judgeCache(store: RunStore, onFailure: (thrown: unknown) => void): Promise<ReplyCache> {
   return openCache(
     {

@@ -1,6 +1,6 @@
 /**
  * JSON that keeps every double: NaN and the infinities have no JSON number. In flat metric rows, where every value is a
- * number, they are the strings "NaN", "Infinity" and "-Infinity"; elsewhere, where a text may read "NaN", they and -0
+ * number, they are the strings "NaN", "Infinity" and "-Infinity"; in other JSON, where a text may read "NaN", they and -0
  * are `{"$number": "NaN"}`.
  */
 

@@ -15,7 +15,7 @@ const texts = z.array(text);
 const mask = z.custom<Rle>((value) => {
   const { counts, size } = (value ?? {}) as Partial<Rle>;
   if (typeof counts !== "string" || !Array.isArray(size)) return false;
-  // Throws a sentence of its own when it does not decode.
+  // Throws its own message if it does not decode.
   rleRuns(value as Rle);
   return true;
 }, "no mask");

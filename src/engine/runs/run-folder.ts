@@ -254,7 +254,7 @@ async function lastMetrics(run: RunFolder, files: readonly StoredFile[]): Promis
   }
 }
 
-/** Damaged evaluations are told where they are shown; they do not hide the run. */
+/** Damaged evaluations are reported where they are shown; they do not hide the run. */
 async function bestOrNone(run: RunFolder, steps: readonly number[]): Promise<BestCheckpoint | null> {
   try {
     return await bestCheckpoint(run.store, run.id, run.manifest().config.loops, steps);

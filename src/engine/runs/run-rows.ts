@@ -61,7 +61,7 @@ export async function storedRunRows(manifest: RunManifest, list: RowList): Promi
   if ((await rowsHash(list.rows)) === manifest.data.hash) return runRows(list, manifest.config);
   throw new LabError(
     "bad-input",
-    `Run "${manifest.title}" drew from ${manifest.data.name}; ${list.dataSet} has other rows, so training and held-out rows cannot be told apart`,
+    `Run "${manifest.title}" uses the rows of ${manifest.data.name}; ${list.dataSet} has other rows, so the split into training and held-out rows is unknown`,
     { subject: manifest.id },
   );
 }

@@ -1,4 +1,4 @@
-/** A run as one zip file, streamed: nothing but the piece under way is in memory. */
+/** A run as one zip file, streamed: only the current piece is in memory. */
 import { Zip, ZipPassThrough } from "fflate";
 import { LabError } from "../errors.ts";
 import { tfevents, tfeventsName } from "../formats/tfevents.ts";

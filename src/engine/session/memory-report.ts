@@ -1,6 +1,6 @@
 /**
- * What is held, by the name of its owner. Every tensor that outlives a step belongs to one owner of this list; what the
- * backend counts beyond it is the work of the step under way, and nothing between steps.
+ * Memory by owner. Every tensor that outlives a step belongs to one owner of this list; other tensors of the backend
+ * belong to the current step, and there are none between steps.
  */
 
 import { PackedMatrix } from "../gpu/packed/matrix.ts";
@@ -16,7 +16,7 @@ import type { TrainingState } from "../rl/optim/training-state.ts";
 export type Owner =
   /** Frozen weights, by part of the model. */
   | `frozen ${WeightPart}`
-  /** Published tensors of the parts that train: where runs start from. */
+  /** Published tensors of the trained parts, the start of runs. */
   | "published"
   /** The run's: θ, its moving average φ, θ of the start, and Adam's two moments. */
   | "trained"
@@ -26,30 +26,30 @@ export type Owner =
   | "reference"
   | "first moments"
   | "second moments"
-  /** Where trained tensors lie in the moments' arenas. */
+  /** Offsets of trained tensors in the moments' arenas. */
   | "moment tables"
-  /** Own buffers of generation, kept from batch to batch. */
+  /** Buffers of generation, kept between batches. */
   | "decoding"
   /** Free buffers that the backend keeps for the next operation. */
   | "pool"
   /** Features of pictures, in host memory. */
   | "features"
   | "try-out features"
-  /** Everything else: the work of the step under way. */
+  /** Everything else: work of the current step. */
   | "work";
 
 export interface MemoryEntry {
   readonly owner: Owner;
   readonly tensors: number;
-  /** Bytes of tensors and own GPU buffers. */
+  /** Bytes of tensors and custom GPU buffers. */
   readonly bytes: number;
   /** Bytes in host memory. */
   readonly hostBytes: number;
 }
 
 export interface MemoryReport {
-  /** Owners that hold anything, the model's first. */
-  readonly holdings: readonly MemoryEntry[];
+  /** Owners with memory, the model's first. */
+  readonly owners: readonly MemoryEntry[];
   /** As the backend counts them. */
   readonly tensors: number;
   readonly bytes: number;
@@ -61,7 +61,7 @@ export interface MemoryReport {
 export interface Held {
   readonly model: Sa2vaModel | undefined;
   readonly state: TrainingState | undefined;
-  /** Features that a run and try-outs keep. */
+  /** Features cached by a run and by try-outs. */
   readonly run: FeatureCache | undefined;
   readonly tries: FeatureCache | undefined;
 }
@@ -110,10 +110,10 @@ export function memoryReport(held: Held): MemoryReport {
   add("pool", 0, memory.gpuBytesAllocated - memory.gpuBytes);
   add("features", 0, 0, held.run?.bytes ?? 0);
   add("try-out features", 0, 0, held.tries?.bytes ?? 0);
-  // Views share their bytes with the tensors they look at, so only tensors can be counted here.
+  // Views share bytes with their tensors, so only tensors are counted here.
   add("work", memory.tensors - owned, 0);
   return {
-    holdings: [...found.values()].filter(({ tensors, bytes, hostBytes }) => tensors !== 0 || bytes + hostBytes > 0),
+    owners: [...found.values()].filter(({ tensors, bytes, hostBytes }) => tensors !== 0 || bytes + hostBytes > 0),
     tensors: memory.tensors,
     bytes: memory.bytes,
     gpuBytes: memory.gpuBytes + generation,

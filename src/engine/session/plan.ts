@@ -1,4 +1,4 @@
-/** What a run would take before it starts: the trainable tree, bytes, and reasons why it cannot or should not run. */
+/** Forecast of a run: the trainable tree, bytes, blockers and warnings. */
 
 import { activeLoops, needsReference } from "../config/derived.ts";
 import type { LabConfig } from "../config/table.ts";
@@ -30,20 +30,20 @@ export interface Plan {
   readonly bytes: Readonly<Record<"weights" | "trainable" | "gradients" | "moments" | "ema" | "reference", number>>;
   readonly checkpointBytes: number;
   readonly fit: FitReport;
-  /** Sentences that forbid the start; empty when it can run. */
+  /** Blockers of the start; empty if it can run. */
   readonly problems: readonly string[];
   readonly warnings: readonly string[];
 }
 
-/** The forecast of a run's memory and time, and what would make it fit. */
+/** The forecast of a run's memory and time, and changes that make it fit. */
 export interface FitReport {
   readonly parts: Forecast["parts"];
-  /** Bytes that stay on the device between steps, and at the worst moment of one. */
+  /** Bytes held on the device between steps, and at the peak of a step. */
   readonly held: number;
   readonly peak: number;
-  /** Bytes the run may take; null when the card's memory is not known. */
+  /** Bytes available to the run; null if the GPU's memory is unknown. */
   readonly budget: number | null;
-  /** Single changes that would bring the peak below the budget; `reload` when the model must be opened anew for it. */
+  /** Single changes that bring the peak below the budget; `reload` if the model must be loaded again. */
   readonly changes: readonly {
     readonly label: string;
     readonly values: Partial<LabConfig>;
@@ -52,12 +52,12 @@ export interface FitReport {
   }[];
   /** Seconds of a step by the device's measured rate; null when it was not measured. */
   readonly stepSeconds: number | null;
-  /** The largest group that was reckoned with. */
+  /** The largest group in the forecast. */
   readonly group: Forecast["group"];
 }
 
 export interface PlanExtras {
-  /** The adapter a run would start from. */
+  /** The adapter that a run would start from. */
   readonly start?: StartAdapter | undefined;
   readonly rate?: Throughput | undefined;
 }
@@ -118,9 +118,9 @@ function fitProblems({ peak, budget, changes }: FitReport): string[] {
   const [first] = changes;
   const remedy =
     first === undefined
-      ? "no single change would be enough"
+      ? "no single change is enough"
       : `one change is enough: ${first.label} (${bytesText(first.peak)})`;
-  return [`A step would take ${bytesText(peak)} of the ${bytesText(budget)} a run may use; ${remedy}`];
+  return [`A step needs ${bytesText(peak)}, but a run can use ${bytesText(budget)}; ${remedy}`];
 }
 
 function startProblems(config: LabConfig, start: StartAdapter | undefined): string[] {
@@ -133,7 +133,7 @@ function heldBytes(weight: Matrix): number {
   return weight instanceof PackedMatrix ? weight.bytes : weight.size * F32;
 }
 
-/** Bytes a program binds of it at once: packed matrices are cut so that every adapter can bind their blocks. */
+/** Bytes of it that a program binds at once: packed matrices are split into blocks that every adapter can bind. */
 function boundBytes(weight: Matrix): number {
   return weight instanceof PackedMatrix ? 0 : weight.size * F32;
 }
@@ -161,12 +161,12 @@ function warningsOf(config: LabConfig, device: EngineDevice): string[] {
   const warnings: string[] = [];
   if (device.report.software) warnings.push("This is a software adapter: correct, but many times slower than a GPU");
   if (config.groupSize === 2)
-    warnings.push("With two rollouts a group, every advantage is ±0.71 whatever the rewards are");
+    warnings.push("With two rollouts per group, every advantage is ±0.71 for any difference of rewards");
   if (config.topK > 0 || config.topP < 1 || config.minP > 0 || config.repetitionPenalty !== 1) {
     warnings.push("Truncated or penalised sampling makes the rollouts off-policy");
   }
   if (config.emaDecay >= 0.999 && config.steps < 200 && !config.emaRamp) {
-    warnings.push(`At decay ${config.emaDecay} the partner hardly moves in ${config.steps} steps`);
+    warnings.push(`At decay ${config.emaDecay} the partner barely moves in ${config.steps} steps`);
   }
   if (config.objective === "grpo" && config.lossType === "cispo" && config.epsilonHigh < 1) {
     warnings.push(
@@ -174,6 +174,6 @@ function warningsOf(config: LabConfig, device: EngineDevice): string[] {
     );
   }
   if (config.objective === "notes")
-    warnings.push("The notes' formula stops learning once the ratio leaves the clip range");
+    warnings.push("The reference-ratio formula stops learning when the ratio leaves the clip range");
   return warnings;
 }

@@ -1,4 +1,4 @@
-/** The one question to the model that may be under way; beside a paused run it is what yields. */
+/** The single current try-out request; it yields to a run that continues. */
 import type { RgbImage } from "../data/sample.ts";
 import type { FeatureCache } from "../policy/features.ts";
 import { type TryAnswer, type TryContext, type TryTask, type TryWeights, tryFeatures, tryOut } from "./try-out.ts";
@@ -14,19 +14,19 @@ export class Question {
   #features: FeatureCache | undefined;
   #now: { readonly stop: AbortController; readonly ended: Promise<void> } | undefined;
 
-  /** Frozen features that are kept between questions. */
+  /** Frozen features cached between requests. */
   get features(): FeatureCache | undefined {
     return this.#features;
   }
 
-  /** Drops the features: another model takes the place of the one they came from. */
+  /** Drops the features, because another model replaces the one that computed them. */
   forget(): void {
     this.#features = undefined;
   }
 
   /**
-   * Answers a question; the caller sees to it that there is one at a time.
-   * @throws LabError("cancelled") when the signal fires or the question yields, "bad-input" naming what does not fit
+   * Answers a request; the caller ensures that there is one at a time.
+   * @throws LabError("cancelled") when the signal fires or the request yields, "bad-input" naming the problem
    */
   async ask(context: Omit<TryContext, "features">, { picture, task, from }: Asked): Promise<TryAnswer> {
     const { model, signal } = context;
@@ -47,9 +47,9 @@ export class Question {
     }
   }
 
-  /** Stops the question under way, and waits until it uses nothing any more. */
+  /** Stops the current request and waits until it has released its resources. */
   async yield(): Promise<void> {
-    // Another one may have been asked meanwhile.
+    // Another request may have started meanwhile.
     while (this.#now !== undefined) {
       this.#now.stop.abort();
       await this.#now.ended;

@@ -1,6 +1,6 @@
 /**
- * The sampling half of the reward bench: groups of rollouts of chosen rows from the loaded weights, scored as a run
- * would score them, without a loss and without an update.
+ * Sampling of the reward bench: groups of rollouts of selected rows from the loaded weights, scored as in a run, without
+ * loss or update.
  */
 
 import type { LabConfig } from "../config/table.ts";
@@ -35,21 +35,21 @@ export interface BenchInput {
   readonly checkDevice: () => void;
 }
 
-/** Host bytes of frozen features that a bench keeps: it sees each row once. */
+/** Host bytes of cached frozen features: a bench uses each row once. */
 const BENCH_FEATURE_BYTES = 64 * 2 ** 20;
 
-/** What a bench starts from. */
+/** Inputs of a bench. */
 export interface BenchStart {
   readonly model: Sa2vaModel;
   readonly config: LabConfig;
-  /** Loaded beside the model, where there is one. */
+  /** The loaded adapter, if any. */
   readonly adapter: StartAdapter | undefined;
   readonly scorer: RewardScorer;
   readonly signal: AbortSignal;
 }
 
 /**
- * Samples with the weights a run of these settings would start from, and frees everything it made.
+ * Samples with the start weights of a run with these settings, and frees everything it allocated.
  * @throws LabError("cancelled") when the signal aborts, LabError("bad-config") when the adapter does not fit the settings
  */
 export async function benchFromStart(start: BenchStart, input: Omit<BenchInput, "context">): Promise<void> {

@@ -1,11 +1,11 @@
-/** What a session's one device and model are busy with: claimed before the first wait, given back at the end. */
+/** Current use of a session's device and model: claimed synchronously, released at the end. */
 import { LabError } from "../errors.ts";
 
 const SENTENCES = {
   run: "A run is in progress. Stop it first",
   bench: "The reward bench is sampling; stop it first",
-  "try-out": "The model is being tried out; wait for its answer or stop it",
-  "self-test": "The self-test is under way; it takes seconds",
+  "try-out": "A try-out is in progress; wait for its answer or stop it",
+  "self-test": "The self-test is in progress; it takes seconds",
   model: "A model is loading; wait for it or stop it",
   adapter: "An adapter is being read; it takes seconds",
   merge: "A checkpoint is being merged; wait for it",
@@ -24,17 +24,17 @@ export class SessionLock {
     return this.#uses.includes(use);
   }
 
-  /** @param beside a use that does not disturb @throws LabError("bad-input") naming what is under way */
+  /** @param beside a use that is compatible @throws LabError("bad-input") naming the current use */
   requireIdle(beside?: Use): void {
     const other = this.#uses.find((use) => use !== beside);
     if (other !== undefined) throw new LabError("bad-input", SENTENCES[other]);
   }
 
   /**
-   * Takes a use at once, so that nothing else begins while its holder waits.
-   * @param beside a use that does not disturb
-   * @returns the way to give it back, which counts once
-   * @throws LabError("bad-input") naming what is under way
+   * Claims a use synchronously, so that nothing else starts while its holder waits.
+   * @param beside a use that is compatible
+   * @returns the function that releases it, once
+   * @throws LabError("bad-input") naming the current use
    */
   claim(use: Use, beside?: Use): () => void {
     this.requireIdle(beside);
@@ -46,7 +46,7 @@ export class SessionLock {
     };
   }
 
-  /** Does something under a claim. @throws LabError("bad-input") naming what is under way, and what `work` throws */
+  /** Runs `work` under a claim. @throws LabError("bad-input") naming the current use, and errors of `work` */
   async during<T>(use: Use, work: () => Promise<T>, beside?: Use): Promise<T> {
     const release = this.claim(use, beside);
     try {

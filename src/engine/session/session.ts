@@ -1,6 +1,6 @@
 /**
- * A place to train in: one device, at most one model, at most one run. The trainer worker of the page and the Node tools
- * both drive this; neither knows more than what is here.
+ * A training session: one device, at most one model, at most one run. The page's trainer worker and the Node tools both
+ * use this interface.
  */
 import type { ByteFolder } from "../bytes/source.ts";
 import type { LabConfig } from "../config/table.ts";
@@ -38,7 +38,7 @@ import type { TryAnswer, TryContext } from "./try-out.ts";
 
 export type { SessionDeps, StartedRun } from "../rl/run/session-types.ts";
 
-/** What a person asks of the run under way. */
+/** Commands to the current run. */
 export type RunControl = "pause" | "play" | "step" | "phase" | "stop";
 
 export class Session {
@@ -67,19 +67,19 @@ export class Session {
     return this.#model?.model;
   }
 
-  /** The adapter new runs start from. */
+  /** The adapter that new runs start from. */
   get adapter(): StartAdapter | undefined {
     return this.#adapter;
   }
 
-  /** The run under way. */
+  /** The current run. */
   get trainer(): Trainer | undefined {
     return this.#trainer;
   }
 
   /**
-   * Loads a model in place of the present one.
-   * @throws LabError; a folder that is wrong leaves the present model, a file that breaks off while it is read leaves none
+   * Loads a model and replaces the current one.
+   * @throws LabError; an invalid folder keeps the current model, a file that fails while it is read leaves no model
    */
   async openModel(
     folder: ByteFolder,
@@ -90,24 +90,24 @@ export class Session {
     return this.#replaceModel((beforeWeights) => openModelFolder(folder, name, { ...options, cache, beforeWeights }));
   }
 
-  /** Loads a stored conversion in place of the present model. @param id of `ModelCache.list` */
+  /** Loads a stored conversion and replaces the current model. @param id of `ModelCache.list` */
   async openStored(
     id: string,
     options: Omit<OpenModelOptions, "cache" | "choice" | "beforeWeights"> = {},
   ): Promise<OpenedModel> {
     const { models } = this.#deps;
-    if (models === undefined) throw new LabError("storage", "This place stores no models");
+    if (models === undefined) throw new LabError("storage", "Models cannot be stored here");
     return this.#replaceModel((beforeWeights) => openCachedModel(models, id, { ...options, beforeWeights }));
   }
 
   async #replaceModel(open: (beforeWeights: () => void) => Promise<OpenedModel>): Promise<OpenedModel> {
-    // In turn: of two at once, one would stay on the device with no way to free it.
+    // One at a time: of two concurrent loads, one model could not be freed.
     return this.#loads(async () => {
       this.#uses.requireIdle();
       let free = (): void => undefined;
       try {
         const opened = await open(() => {
-          // What began on the present model while the folder was looked at keeps it; from here on nothing begins.
+          // Work that started on the current model meanwhile keeps it; from here on nothing starts.
           free();
           free = this.#uses.claim("model");
           this.#model?.model.dispose();
@@ -136,15 +136,15 @@ export class Session {
     });
   }
 
-  /** Has `work` the device and the model to itself. @throws LabError("bad-input") naming what is under way */
+  /** Runs `work` with exclusive use of device and model. @throws LabError("bad-input") naming the current use */
   async whileIdle<T>(use: Use, work: () => Promise<T>): Promise<T> {
     return this.#uses.during(use, work);
   }
 
-  /** Has `work` test the device, which nothing else uses meanwhile; runs record the result. @throws LabError("bad-input") when it is in use */
+  /** Runs a test of the device with exclusive use; runs record the result. @throws LabError("bad-input") when it is in use */
   async selfTest(work: (device: EngineDevice) => Promise<RunManifest["selfTest"]>): Promise<void> {
     await this.whileIdle("self-test", async () => {
-      // A measurement under way would count as work of this; whoever asked hears of a failure.
+      // A running measurement would count as work of this; its caller receives a failure.
       await this.#rate?.catch(() => undefined);
       this.#selfTest = await work(this.#device);
     });
@@ -157,12 +157,12 @@ export class Session {
     this.#adapter = undefined;
   }
 
-  /** What a run with this configuration would take; the device's rate is measured once, while nothing runs. */
+  /** Forecast of a run with this configuration; the device's rate is measured once, while nothing runs. */
   async plan(config: LabConfig): Promise<Plan> {
     const { model } = this.#loaded();
     if (this.#rate === undefined && this.#uses.idle) {
       this.#rate = measureThroughput(this.#deps.now);
-      // Measured anew next time.
+      // Measured again next time.
       this.#rate.catch(() => {
         this.#rate = undefined;
       });
@@ -170,9 +170,9 @@ export class Session {
     return planRun(model, config, this.#device, { start: this.#adapter, rate: await this.#rate });
   }
 
-  /** What is held, by its owner, and what the device was measured to do; may be asked at any moment. */
+  /** Memory by owner, and the measured rate of the device; can be called at any time. */
   async system(): Promise<SystemReport> {
-    // A measurement that failed was told to whoever asked for the plan.
+    // The caller of the plan received the error of a failed measurement.
     const rate = (await this.#rate?.catch(() => null)) ?? null;
     const [model, state] = [this.#model?.model, this.#live?.state];
     return {
@@ -203,19 +203,19 @@ export class Session {
   }
 
   /**
-   * Goes on from the newest checkpoint of a stored run, on the same data and model.
-   * @param steps its length in all from now on; as it was by default
-   * @throws LabError as `start`
+   * Resumes a stored run from its newest checkpoint, on the same data and model.
+   * @param steps new total length; unchanged by default
+   * @throws LabError like `start`
    */
   async resume(id: string, list: RowList, steps?: number): Promise<StartedRun> {
     return this.#claimRun(() => prepareStored(this.#deps, this.#loaded(), id, list, steps));
   }
 
-  /** Claims the session before anything is waited for, and keeps it until the run has ended or did not come to be. */
+  /** Claims the session synchronously, and keeps it until the run has ended or failed to start. */
   async #claimRun(prepare: () => Promise<PreparedRun>): Promise<StartedRun> {
     const free = this.#uses.claim("run");
     try {
-      // A measurement under way would be disturbed, and counted as work of the first step; whoever asked hears of a failure.
+      // A running measurement would be disturbed and counted as work of the first step; its caller receives a failure.
       await this.#rate?.catch(() => undefined);
       return this.#launch(await prepare(), free);
     } catch (thrown) {
@@ -244,7 +244,7 @@ export class Session {
     });
   }
 
-  /** Ends the run under way, if any, and frees everything. */
+  /** Ends the current run, if any, and frees everything. */
   dispose(): void {
     this.#trainer?.control.stop();
     this.#model?.model.dispose();
@@ -252,7 +252,7 @@ export class Session {
   }
 
   /**
-   * Etas the run under way, if there is one. A question to the paused run yields: it ends before the run moves.
+   * Controls the current run, if there is one. A try-out beside a paused run yields: it ends before the run continues.
    */
   async control(action: RunControl): Promise<void> {
     if (this.#trainer !== undefined) await this.#question.yield();
@@ -260,8 +260,8 @@ export class Session {
   }
 
   /**
-   * Answers one question about a picture, beside training only while the run is paused.
-   * @throws LabError("cancelled") when the signal fires or the run goes on
+   * Answers one question about a picture; during a run only while it is paused.
+   * @throws LabError("cancelled") when the signal fires or the run continues
    */
   async tryOut(asked: Asked, onPhase: TryContext["onPhase"], signal: AbortSignal): Promise<TryAnswer> {
     if (this.#uses.has("run") && this.#trainer?.control.state !== "paused")
@@ -278,7 +278,7 @@ export class Session {
     return this.#uses.during("try-out", answering, "run");
   }
 
-  /** @param free ends the claim of the run */
+  /** @param free releases the claim of the run */
   #launch({ run, config, state, list, selected, doneSteps, release }: PreparedRun, free: () => void): StartedRun {
     if (this.#trainer !== undefined) {
       disposeState(state);
@@ -308,7 +308,7 @@ export class Session {
         checkDevice: () => this.#device.check(),
         whyLost: () => this.#device.whyLost(),
       });
-      // A stop that came while there was no trainer to hear it.
+      // A stop that arrived before the trainer existed.
       if (before?.control.signal.aborted === true) trainer.control.stop();
       mine = trainer;
       this.#trainer = trainer;
@@ -348,7 +348,7 @@ export class Session {
     };
   }
 
-  /** Another device, the model on it, and the state of the newest checkpoint, or of the start where there is none. */
+  /** Another device, the model on it, and the state of the newest checkpoint or the start. */
   async #reload(
     run: RunFolder,
     config: LabConfig,
@@ -367,7 +367,7 @@ export class Session {
     const { model } = await reload();
     this.#model = { model, hash, reload };
     const { state, step } = await storedState(store, run, model, config);
-    const message = `${reason}; it was opened again and the run goes on from step ${step}`;
+    const message = `${reason}; it was opened again and the run continues from step ${step}`;
     await raiseAlarm(run, emit, { id: "device-lost", step: failedAt + 1, severity: "warning", message });
     return { state, step };
   }

@@ -28,7 +28,7 @@ export type TryTask =
   /** One mask a region, of the picture's size. */
   | { readonly kind: "describe"; readonly regions: readonly Rle[]; readonly maxNewTokens: number }
   | { readonly kind: "segment"; readonly phrases: readonly string[] }
-  /** Answered freely; the marked regions go with the question as region1, region2 and so on. */
+  /** A free answer; the marked regions are named region1, region2 and so on in the question. */
   | {
       readonly kind: "ask";
       readonly question: string;
@@ -55,7 +55,7 @@ export type TryAnswer =
       readonly kind: "ask";
       /** Special tokens kept, without the stop word. */
       readonly text: string;
-      /** One a [SEG] of the text, in order, with what the text says before it. */
+      /** One per [SEG] of the text, in order, with the text before it. */
       readonly masks: readonly (TryMask & { readonly phrase: string })[];
       /** False when the length limit cut it off. */
       readonly ended: boolean;
@@ -68,7 +68,7 @@ export interface TryContext {
   /** Hash of the loaded model's weights; a run of another model is refused. */
   readonly hash: string;
   readonly adapter: StartAdapter | undefined;
-  /** The run that is paused, if any, with its weights of now. */
+  /** The paused run, if any, with its current weights. */
   readonly live: { readonly runId: string; readonly state: TrainingState } | undefined;
   readonly store: RunStore;
   readonly features: FeatureCache;
@@ -76,10 +76,10 @@ export interface TryContext {
   readonly signal: AbortSignal;
 }
 
-/** Host bytes of frozen features kept between try-outs: the same picture is asked about again. */
+/** Host bytes of frozen features cached between try-outs, for repeated requests about a picture. */
 const FEATURE_BYTES = 256 * 2 ** 20;
 
-/** What try-outs keep of their pictures in host memory, oldest dropped first. */
+/** Features of try-out pictures in host memory, least recently used dropped first. */
 export function tryFeatures(model: Sa2vaModel): FeatureCache {
   return createFeatureCache(model, model.tiling.maxTiles, FEATURE_BYTES);
 }
@@ -89,7 +89,7 @@ const LOGIT_GUARD = 30;
 
 /**
  * @param imageId key of the picture in the feature cache
- * @throws LabError("cancelled") when the signal fires, "bad-input" naming what does not fit
+ * @throws LabError("cancelled") when the signal fires, "bad-input" naming the problem
  */
 export async function tryOut(
   context: TryContext,
@@ -121,7 +121,7 @@ export async function tryOut(
         const regions = task.regions.map((region) => regionCells(model, regionMask(region, rgb), height, width, true));
         const empty = regions.findIndex((cells) => countCells(cells) === 0);
         if (empty >= 0) {
-          throw new LabError("bad-input", `Region ${empty + 1} covers no visual token; nothing was asked`);
+          throw new LabError("bad-input", `Region ${empty + 1} covers no visual token; the model was not run`);
         }
         const about = { features, regions, height, width };
         const prompt = questionPrompt(model, task.question, about);
@@ -141,7 +141,7 @@ export async function tryOut(
     }
   } finally {
     dispose();
-    // A paused run goes on with its own.
+    // A paused run continues with its own features.
     if (context.live === undefined) freeDecodeBuffers();
     trimPool();
   }
@@ -179,7 +179,7 @@ async function weightsOf(context: TryContext, from: TryWeights): Promise<OwnedWe
   if (live !== undefined && live.runId === from.runId) {
     const { state } = live;
     const set = from.side === "policy" ? state.params : state.ema;
-    // Copies share the buffers and keep them when the run goes on meanwhile.
+    // Copies share the buffers and keep them alive if the run continues meanwhile.
     return owned(model, new Map(Object.entries(set).map(([name, tensor]) => [name, tensor.clone()])), state.loraScale);
   }
   const manifest = (await openRun(store, from.runId)).manifest();

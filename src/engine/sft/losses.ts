@@ -94,7 +94,7 @@ export const DICE_WEIGHT = 0.5;
 
 /**
  * Cross-entropy between where a [SEG] state points and where its region is: a softmax over the picture's tokens of the
- * scaled products of final hidden states. No parameters of its own.
+ * scaled products of final hidden states. It has no parameters.
  * @param seg [n, k, D]
  * @param visual [n, tokens, D]
  * @param share of each region in each token, summing to 1, [n, k, tokens]

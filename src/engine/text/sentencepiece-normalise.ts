@@ -49,7 +49,7 @@ export function sentencePieceNormaliser(model: SentencePieceModel, verbatim: rea
 /** Pieces of the text after the rules, each of which came from one match or one letter. */
 function* replaced(text: string, rules: Rules | undefined, kept: readonly string[]): Generator<string> {
   const encoder = new TextEncoder();
-  // A lone surrogate has no bytes of its own and becomes U+FFFD here as everywhere.
+  // A lone surrogate has no UTF-8 form and becomes U+FFFD.
   const bytes = encoder.encode(text);
   const clean = UTF8.decode(bytes);
   let at = 0;

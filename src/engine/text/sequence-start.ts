@@ -12,7 +12,7 @@ export type SequenceStart = { readonly token: string } | "nothing" | "unsaid";
 /**
  * Rules in order: `add_bos_token` where it is written; the template of tokenizer.json's post-processor; the class.
  * @param postProcessor `post_processor` of tokenizer.json
- * @throws LabError("bad-input") when texts shall begin with a token that has no name
+ * @throws LabError("bad-input") when texts must begin with a token that has no name
  */
 export function sequenceStart(config: Readonly<Record<string, unknown>>, postProcessor: unknown): SequenceStart {
   const template = templateStart(postProcessor);

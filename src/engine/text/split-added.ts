@@ -17,7 +17,7 @@ export interface TextRange {
 
 /**
  * Texts and ids of added tokens in order. A token may take the white space before or behind it, and one that must be a
- * word of its own is left in the text where it is not.
+ * separate word stays in the text if it is part of a word.
  * @param literal ranges that are text whatever they spell
  */
 export function splitAdded(

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { root } from "../../../scripts/lib/ensure.mjs";
 import { nodeFolder, nodeFolders } from "../../../scripts/lib/node-files.ts";
 import { decodeImage } from "../../../scripts/lib/node-images.ts";
-import { toldApart } from "../../../src/app/components/upload/told-apart.ts";
+import { distinctFiles } from "../../../src/app/components/upload/distinct-files.ts";
 import { distinctNames } from "../../../src/engine/bytes/names.ts";
 import { mergeFolders, pickedFolder } from "../../../src/engine/data/blob-source.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
@@ -56,7 +56,7 @@ it("files and folders of one name are all kept, under names that tell them apart
     "train-3/a.arrow",
     "train/a.arrow",
   ]);
-  const given = toldApart([
+  const given = distinctFiles([
     [{ path: "train/a.arrow", file }],
     [{ path: "a.arrow", file }],
     [],

@@ -160,7 +160,9 @@ describe("a checkpoint", () => {
     await writeCheckpoint(store, RUN, bad);
     const found = await usableCheckpoint(store, RUN);
     expect(found?.step).toBe(4);
-    expect(found?.passedOver).toMatch(/^The checkpoint of step 8 cannot be used \(.*\); the run goes on from step 4$/);
+    expect(found?.passedOver).toMatch(
+      /^The checkpoint of step 8 cannot be used \(.*\); the run continues from step 4$/,
+    );
     expect(found?.passedOver?.length).toBeLessThanOrEqual(300);
     await writeCheckpoint(store, RUN, { ...bad, step: 4 });
     await expect(usableCheckpoint(store, RUN)).rejects.toThrow(said);

@@ -53,19 +53,19 @@ describe("a run", () => {
     const { said } = await other("shared");
     expect(said).toMatch(
       new RegExp(
-        `^Run "shared" is under way in process ${process.pid} on "${hostname()}", since "${NOW}"; stop it first`,
+        `^Run "shared" is running in process ${process.pid} on "${hostname()}", since "${NOW}"; stop it first`,
       ),
     );
-    expect(() => take("shared")).toThrow(/under way in process/);
+    expect(() => take("shared")).toThrow(/running in process/);
     release();
     expect((await other("shared")).said).toBe("taken");
-    expect(() => take("shared")).toThrow(/under way in process/);
+    expect(() => take("shared")).toThrow(/running in process/);
   });
 
   it("of a process that was killed is taken over", async () => {
     const { child, said } = await other("killed");
     expect(said).toBe("taken");
-    expect(() => take("killed")).toThrow(/under way in process/);
+    expect(() => take("killed")).toThrow(/running in process/);
     await ended(child);
     take("killed")();
     expect(existsSync(join(scratch, "killed"))).toBe(false);
@@ -84,14 +84,14 @@ describe("a run", () => {
   ])("locked by %s is taken over or left alone", async (who, text, free) => {
     leave(who, text);
     if (free) take(who)();
-    else expect(() => take(who)).toThrow(/under way in .*; stop it first, or remove .*\.lock if it has ended$/);
+    else expect(() => take(who)).toThrow(/running in .*; stop it first, or remove .*\.lock if it has ended$/);
   });
 
   it("is locked where a session takes it, and its lock is no file of it", async () => {
     const store = nodeStore(scratch);
     const release = await holdOrRefuse(store, "stored");
     await store.write("stored/run.json", "{}");
-    await expect(holdOrRefuse(store, "stored")).rejects.toThrow(/Run "stored" is under way in process/);
+    await expect(holdOrRefuse(store, "stored")).rejects.toThrow(/Run "stored" is running in process/);
     expect((await store.list("stored")).map(({ path }) => path)).toEqual(["stored/run.json"]);
     release();
     expect(readdirSync(join(scratch, "stored"))).toEqual(["run.json"]);

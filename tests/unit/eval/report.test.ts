@@ -89,7 +89,7 @@ describe("stored evaluations", () => {
     expect([second.baseline, second.difference?.grounding_iou.mean]).toEqual([10, expect.closeTo(0.1, 12)]);
   });
 
-  it("compare own rewards only where the same judge counts", async () => {
+  it("compare run rewards only where the same judge counts", async () => {
     const store = memoryStore();
     await storeEvaluation(store, "r", 0, reported(0.1), { ...TERMS, judge: "asked" });
     const { reward, difference } = await storeEvaluation(store, "r", 10, reported(0.2), {

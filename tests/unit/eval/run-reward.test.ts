@@ -58,7 +58,7 @@ async function rewards(
 /** METEOR of three equal words. */
 const METEOR = 1 - 0.5 / 27;
 
-describe("the own reward of held-out rows", () => {
+describe("the run reward of held-out rows", () => {
   it("asks the judge and counts its verdicts with their weight", async () => {
     const { found, asked, judge } = await rewards(JUDGED);
     expect(judge).toBe("asked");

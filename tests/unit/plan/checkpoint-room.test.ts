@@ -39,7 +39,7 @@ describe("room for checkpoints", () => {
     );
     expect(checkpointRoomWarning(run(30, 10, 1), 3 * GB, 4 * GB)).toMatch(/; set saveSteps to 0, /);
     expect(checkpointRoomWarning(run(30, 0, 1), 3 * GB, 0.5 * GB)).toMatch(
-      /\(the one of its end\), and the storage has 500 MB free; not even one fits/,
+      /\(the final one\), and the storage has 500 MB free; not even one fits/,
     );
     // A browser may hold more than it says there may be.
     expect(checkpointRoomWarning(run(30, 0, 1), 3 * GB, -GB)).toMatch(/has 0\.00 MB free/);

@@ -74,7 +74,7 @@ describe("the diagnosis of a reward", () => {
   });
 
   it("expects none from a blind reward, without room, or without spread", () => {
-    expect(diagnose(groups(0, bounds(0.5, 0.7))).expectation).toContain("hardly sees the masks");
+    expect(diagnose(groups(0, bounds(0.5, 0.7))).expectation).toContain("barely depends on the masks");
     expect(diagnose(groups(1, bounds(0.7, 0.7))).expectation).toContain("greedy masks already earn 0.70 of 0.70");
     const flat = groups(1).map((one) => ({ ...one, rollouts: one.rollouts.map((r) => ({ ...r, reward: 0.5 })) }));
     expect(diagnose(flat).expectation).toContain("does not vary inside groups");

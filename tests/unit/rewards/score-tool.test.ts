@@ -74,7 +74,7 @@ test("the tool prints pairs and mean, and one JSON object per line when asked", 
   expect(plain.out).toContain("mean meteor 0.615741 of 2");
 });
 
-test("the tool composes what a file of settings says, own reward and all", async () => {
+test("the tool composes what a file of settings says, custom reward included", async () => {
   const pred = await file("pm.json", '[{"size": [3, 4], "counts": "714"}, {"size": [3, 4], "counts": "<"}]');
   const ref = await file("rm.json", '[{"size": [3, 4], "counts": "714"}, {"size": [3, 4], "counts": "714"}]');
   const settings = { loop1Iou: 0.5, loop1User: 2, userReward: "export const reward = (r) => r.predicted.area / 4" };
@@ -107,7 +107,7 @@ test("the tool composes what a file of settings says, own reward and all", async
   const failing = await file("failing.json", JSON.stringify({ loop1User: 1, userReward: "throw new Error('mine')" }));
   const stopped = await score("--pred", pred, "--ref", ref, "--config", failing, "--allow-custom-reward");
   expect(stopped.code).toBe(1);
-  expect(stopped.err).toMatch(/^The own reward threw Error: mine/);
+  expect(stopped.err).toMatch(/^The custom reward threw Error: mine/);
 });
 
 test("a bad argument or pair ends with code 2 and one sentence", async () => {

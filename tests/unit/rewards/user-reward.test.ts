@@ -109,13 +109,13 @@ describe("is stopped and named when it", () => {
     ["loops forever while it is read", "for (;;); function reward() { return 1 }"],
   ])("%s", async (_, code) => {
     expect(await stop(code, { milliseconds: 100 })).toBe(
-      "The own reward ran longer than 100 ms on rollout 1 of its group; it was stopped and nothing of this step was kept",
+      "The custom reward ran longer than 100 ms on rollout 1 of its group; it was stopped and nothing of this step was kept",
     );
   });
 
   it("loops inside a built-in that the interpreter cannot interrupt: its worker is ended", async () => {
     const code = "function reward() { return Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 5) }";
-    expect(await stop(code, { milliseconds: 100 })).toMatch(/^The own reward ran longer than 100 ms/);
+    expect(await stop(code, { milliseconds: 100 })).toMatch(/^The custom reward ran longer than 100 ms/);
   });
 
   it.each([
@@ -125,7 +125,7 @@ describe("is stopped and named when it", () => {
     ["huge objects as it is read", "const a = []; for (;;) a.push([a.length, {}]); function reward() { return 1 }"],
   ])("allocates without end: %s", async (_, code) => {
     expect(await stop(code, { milliseconds: 5000, mebibytes: 8 })).toMatch(
-      /^The own reward (asked for more than 8 MiB of memory|threw InternalError: string too long)/,
+      /^The custom reward (asked for more than 8 MiB of memory|threw InternalError: string too long)/,
     );
   });
 
@@ -152,7 +152,7 @@ describe("is stopped and named when it", () => {
     ["a big integer", "1n", "a bigint, not a number"],
     ["something that would like to be a number", "({ valueOf: () => 1 })", "an object, not a number"],
   ])("returns %s", async (_, value, message) => {
-    expect(await stop(`function reward() { return ${value} }`)).toContain(`The own reward returned ${message}`);
+    expect(await stop(`function reward() { return ${value} }`)).toContain(`The custom reward returned ${message}`);
   });
 
   it.each([

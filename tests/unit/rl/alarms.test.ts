@@ -138,7 +138,7 @@ describe("a collapse of the masks", () => {
   it("rings when the masks are one and the policy is sure, naming a setting", () => {
     const [alarm] = alarmsOf(Array(5).fill(row(0.995, 0.02)));
     expect(alarm).toMatchObject({ id: "collapse-2", severity: "warning" });
-    expect(alarm?.message).toMatch(/noise σ, Entropy bonus or KL weight β/);
+    expect(alarm?.message).toMatch(/noise σ of the mask policy, Entropy bonus or KL weight β/);
   });
 
   it("does not ring when masks differ, the policy still tries others, or only for a few steps", () => {

@@ -8,7 +8,7 @@ import {
 
 export const TERMS: EvalTerms = { loops: [1, 2], bestMetric: "reward", maskPolicy: "field", judge: "none" };
 
-/** A row whose IoU and METEOR scores are all `value`, and its own rewards as well. */
+/** A row whose IoU and METEOR scores are all `value`, and its run rewards as well. */
 export function row(rowId: string, value: number, change: Partial<RowScores> = {}): RowScores {
   return {
     rowId,
@@ -26,7 +26,7 @@ export function row(rowId: string, value: number, change: Partial<RowScores> = {
 
 /**
  * Four report rows whose scores lie around `value`, or around what is given for a metric, and two selection rows with
- * these own rewards of both loops.
+ * these run rewards of both loops.
  */
 export function evaluation(
   step: number,

@@ -1,4 +1,4 @@
-/** Files of the evaluation golden set: pickles, refs as rows, tar shards, and what data sets are told apart by. */
+/** Files of the evaluation golden set: pickles, refs as rows, tar shards, and what data sets are distinguished by. */
 import { sha256Hex } from "../../../src/engine/bytes/hash.ts";
 import { isRecord } from "../../../src/engine/bytes/json.ts";
 import { memorySource } from "../../../src/engine/bytes/memory.ts";

@@ -31,7 +31,7 @@ import {
   runLoss,
 } from "./loss-run.ts";
 
-/** What TRL does unless it is told otherwise. */
+/** TRL's defaults. */
 export const TRL_ADVANTAGES: AdvantageSettings = {
   scale: "group",
   eps: 1e-4,

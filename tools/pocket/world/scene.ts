@@ -77,7 +77,7 @@ export const SMALL_BELOW = 0.29;
 const THREE_ALIKE = 0.3;
 const TWO_ALIKE = 0.85;
 
-/** Two to four things in places of their own; in most scenes two or three are of one kind, told apart by something else. */
+/** Two to four things in their own places; in most scenes two or three are of one kind, distinguished by something else. */
 export function drawScene(dice: Dice): Scene {
   const background = drawBackground(dice);
   const draw = dice();

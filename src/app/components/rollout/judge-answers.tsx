@@ -3,7 +3,7 @@ import type { JudgeDetail } from "../../../engine/rewards/term.ts";
 import { fixed, NONE } from "../../styles/format.ts";
 import styles from "./judge-answers.module.css";
 
-const INSTRUMENTS: Readonly<Record<JudgeDetail["instrument"], string>> = {
+const KIND_NAMES: Readonly<Record<JudgeDetail["instrument"], string>> = {
   questions: "Question judge",
   dlc: "DLC-style judge",
 };
@@ -39,7 +39,7 @@ export function JudgeAnswers({ detail }: { readonly detail: JudgeDetail }): Reac
         </ol>
       )}
       <p className={`muted small ${styles.facts}`}>
-        {INSTRUMENTS[detail.instrument]} · {detail.model} · prompts {detail.version} ·{" "}
+        {KIND_NAMES[detail.instrument]} · {detail.model} · prompts {detail.version} ·{" "}
         {cached ? "from the cache" : `${calls} ${calls === 1 ? "call" : "calls"}, ${Math.round(latencyMs)} ms`}
         {cost > 0 && ` · cost ${cost.toPrecision(3)}`}
       </p>

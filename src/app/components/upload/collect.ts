@@ -1,6 +1,6 @@
 /** Collects the files of a drop or a file picker, folders included. */
 import type { PickedFile } from "../../../protocol/common.ts";
-import { toldApart } from "./told-apart.ts";
+import { distinctFiles } from "./distinct-files.ts";
 
 /**
  * All files of a drop, folders included, with their paths relative to what was dropped.
@@ -15,7 +15,7 @@ export function collectDropped(items: DataTransferItemList): Promise<readonly Pi
     const file = item.getAsFile();
     work.push(collectItem(handle, entry, file));
   }
-  return Promise.all(work).then(toldApart);
+  return Promise.all(work).then(distinctFiles);
 }
 
 /** Chromium's persistent handle, which the type libraries lack. */
@@ -67,5 +67,5 @@ async function fromEntry(entry: FileSystemEntry, under: string): Promise<PickedF
 export function collectPicked(list: FileList): readonly PickedFile[] {
   const files = [...list].map((file) => ({ path: file.webkitRelativePath || file.name, file }));
   const inFolder = files.every(({ path }) => path.includes("/"));
-  return toldApart(inFolder ? [files] : files.map((file) => [file]));
+  return distinctFiles(inFolder ? [files] : files.map((file) => [file]));
 }

@@ -22,10 +22,10 @@ export function ConnectionPanel(): ReactNode {
   return (
     <Panel title="Judge" aside={judge === "off" ? <Badge>off</Badge> : <Badge tone="accent">on</Badge>}>
       <div className={`grid gap-2-3 align-centre ${styles.form}`}>
-        <label htmlFor="judge-instrument">Kind</label>
+        <label htmlFor="judge-kind">Kind</label>
         <Select
-          id="judge-instrument"
-          testId="judge-instrument"
+          id="judge-kind"
+          testId="judge-kind"
           options={SETTINGS.judge.choices}
           value={judge}
           onChange={(value) => changeConfig({ judge: value })}

@@ -6,7 +6,7 @@ import { formatBytes, formatCount, NONE } from "../../styles/format.ts";
 import { OWNER_GROUPS, OWNER_TEXTS } from "./owner-texts.ts";
 import styles from "./system.module.css";
 
-type MemoryEntry = SystemReport["memory"]["holdings"][number];
+type MemoryEntry = SystemReport["memory"]["owners"][number];
 
 /** In the order of a forward pass, then of an update. */
 const ORDER = Object.keys(OWNER_TEXTS);
@@ -25,13 +25,13 @@ export function MemoryPanel({ report }: { readonly report: SystemReport | null }
   }
   const { memory } = report;
   const size = ({ bytes, hostBytes }: MemoryEntry): number => bytes + hostBytes;
-  const most = Math.max(1, ...memory.holdings.map(size));
+  const most = Math.max(1, ...memory.owners.map(size));
   const groups = OWNER_GROUPS.map((group) => ({
     ...group,
-    holdings: memory.holdings
+    owners: memory.owners
       .filter(({ owner }) => OWNER_TEXTS[owner].group === group.id)
       .sort((a, b) => ORDER.indexOf(a.owner) - ORDER.indexOf(b.owner)),
-  })).filter(({ holdings }) => holdings.length > 0);
+  })).filter(({ owners }) => owners.length > 0);
   return (
     <Panel title="Memory by owner">
       {groups.length === 0 && <p className="muted">No memory is used: no model is loaded</p>}
@@ -45,14 +45,14 @@ export function MemoryPanel({ report }: { readonly report: SystemReport | null }
             </tr>
           </thead>
           <tbody>
-            {groups.map(({ id, title, holdings }) => (
+            {groups.map(({ id, title, owners }) => (
               <Fragment key={id}>
                 <tr>
                   <th scope="colgroup" colSpan={3} className={styles.group}>
                     {title}
                   </th>
                 </tr>
-                {holdings.map((holding) => (
+                {owners.map((holding) => (
                   <tr key={holding.owner}>
                     <th scope="row" className={styles.owner} title={OWNER_TEXTS[holding.owner].help}>
                       {OWNER_TEXTS[holding.owner].label}

@@ -1,6 +1,6 @@
 import type { SystemReport } from "../../../protocol/trainer.ts";
 
-type Owner = SystemReport["memory"]["holdings"][number]["owner"];
+type Owner = SystemReport["memory"]["owners"][number]["owner"];
 type Group = "model" | "run" | "kept" | "host" | "work";
 
 export const OWNER_GROUPS: readonly { readonly id: Group; readonly title: string }[] = [

@@ -29,7 +29,7 @@ export async function tarEntries(tar: ByteSource, signal?: AbortSignal): Promise
   return entries;
 }
 
-/** Files of a tar archive; a damaged end loses the files from there on and is told of. @throws LabError("cancelled") */
+/** Files of a tar archive; a damaged end loses the files after it and is reported. @throws LabError("cancelled") */
 export async function readTar(tar: ByteSource, signal?: AbortSignal): Promise<Archive> {
   const members = new Map<string, Member>();
   const problems: string[] = [];
@@ -50,7 +50,7 @@ export async function readTar(tar: ByteSource, signal?: AbortSignal): Promise<Ar
   return { members: [...members.values()], problems };
 }
 
-/** Bytes of a source as a source of their own. */
+/** A range of a source as a separate source. */
 export function part(whole: ByteSource, name: string, start: number, size: number): ByteSource {
   return {
     name,

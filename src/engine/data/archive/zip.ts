@@ -170,7 +170,7 @@ function memberSource(
 
 /** The deflated bytes of a source; stops as soon as there are more than stated. */
 async function unpack(packed: ByteSource, size: number, bad: (what: string) => LabError): Promise<Uint8Array> {
-  // A stated size is believed once so many bytes have come.
+  // A declared size is trusted once that number of bytes has arrived.
   let bytes = new Uint8Array(Math.min(size, 2 ** 20));
   let filled = 0;
   const inflate = new Inflate((chunk) => {

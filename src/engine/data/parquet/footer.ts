@@ -57,9 +57,9 @@ function interpret(found: FileMetaData, source: ByteSource): Footer {
   const groups = found.row_groups.map((group): RowGroup => {
     const rows = Number(group.num_rows);
     if (group.columns.length !== schema.leaves.length) throw new RangeError("a row group has other columns");
-    const chunks = group.columns.map(({ meta_data: chunk, file_path: elsewhere }): Chunk => {
+    const chunks = group.columns.map(({ meta_data: chunk, file_path: other }): Chunk => {
       if (chunk === undefined) throw new LabError("unsupported", `${source.name} has encrypted columns`);
-      if (elsewhere !== undefined) throw new LabError("unsupported", `${source.name} keeps its columns in other files`);
+      if (other !== undefined) throw new LabError("unsupported", `${source.name} keeps its columns in other files`);
       // Some writers give a dictionary page at 0 where there is none.
       const pages = [chunk.dictionary_page_offset, chunk.data_page_offset].map((at) => Number(at ?? 0));
       const start = Math.min(...pages.filter((at) => at > 0));

@@ -61,7 +61,7 @@ export function pageReader(source: ByteSource, chunk: Chunk, leaf: Leaf): PageRe
       }
       if (header.type === "DICTIONARY_PAGE") {
         dictionary ??= readDictionary(body, header);
-        // Whoever needs its values is told; nobody may.
+        // The error is reported when its values are needed, which may be never.
         dictionary.catch(() => undefined);
       } else if (header.type !== "INDEX_PAGE") return { start: body, header, next };
       place = next;

@@ -208,7 +208,7 @@ function binaryOf(bytes: Uint8Array): BinaryCell {
       if (!(start >= 0 && start <= end && end <= bytes.length)) {
         throw new LabError("bad-input", `bytes ${start} to ${end} lie outside a value of ${bytes.length} bytes`);
       }
-      // A copy: nobody keeps a whole page alive through one picture.
+      // A copy, so that one picture does not keep a whole page in memory.
       return new Uint8Array(bytes.subarray(start, end));
     },
   };

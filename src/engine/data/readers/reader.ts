@@ -30,7 +30,7 @@ export interface ReadContext {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A table with what a person is told of it. */
+/** A table with its description for the user. */
 export interface ReadTable {
   readonly table: Table;
   readonly split?: string | undefined;

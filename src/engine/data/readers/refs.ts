@@ -173,7 +173,7 @@ async function instancesOf(
 /** Files that are looked at for instances. */
 const MOST_CANDIDATES = 16;
 
-/** What cannot be opened is not the file that is looked for; it is told of where it is read for itself. */
+/** A file that cannot be opened is not a match; its error is reported when it is read as data. */
 async function openQuietly<T>(open: () => Promise<T>): Promise<T | undefined> {
   try {
     return await open();

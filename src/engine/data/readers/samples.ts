@@ -55,7 +55,7 @@ export function recogniseSamples(samples: readonly Sample[]): string | undefined
 
 /**
  * A table of the samples that have a picture. Pictures are columns of bytes, `txt` is the text, the fields of a `json`
- * or `pickle` are columns of their own; a second picture, or one called mask or seg, is the mask.
+ * or `pickle` are separate columns; a second picture, or one called mask or seg, is the mask.
  * @throws LabError("bad-input") when a JSON of the first samples is damaged
  */
 export async function sampleTable(folder: ByteFolder, all: readonly Sample[]): Promise<Table> {

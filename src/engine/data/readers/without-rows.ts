@@ -37,7 +37,7 @@ export const WITHOUT_ROWS: readonly Reader[] = [
       shape === "object" && keys.includes("shapes") && keys.includes("is_sentence")
         ? "shapes and is_sentence"
         : undefined,
-    open: "its shapes are painted by rules of their own, which are not built",
+    open: "the rules that draw its shapes are not implemented",
   },
   {
     label: "gcg-prediction",

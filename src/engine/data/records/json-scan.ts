@@ -72,7 +72,7 @@ export async function scanJson(
       }
       const at = base + index;
       if (byte === SPACE || byte === NEWLINE || byte === RETURN || byte === TAB) {
-        // A bare word ends here; at the top it is a value of its own.
+        // A bare word ends here; at the top it is a separate value.
         if (begun >= 0 && done < 0) done = at;
         if (top && done >= 0) {
           found.add(begun, done, kind);

@@ -20,7 +20,7 @@ export class PickleCursor {
     this.size = bytes.length;
   }
 
-  /** Passes over so many bytes. @throws LabError("bad-input") when they are not there */
+  /** Skips this many bytes. @throws LabError("bad-input") when they are not there */
   private take(length: number): number {
     const at = this.at;
     if (at + length > this.bytes.length) throw this.bad(`it is cut off after ${this.bytes.length} bytes`);

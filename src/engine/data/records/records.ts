@@ -25,7 +25,7 @@ export interface Records {
   item(index: number): Promise<unknown>;
   /** Items in order, several at a time: faster than one by one. */
   each(): AsyncGenerator<readonly [index: number, value: unknown]>;
-  /** The list or object at a place as records of its own; undefined when it is neither. */
+  /** The list or object at a position as separate records; undefined if it is neither. */
   inside(index: number): Promise<Records | undefined>;
 }
 
@@ -113,7 +113,7 @@ function ofSpans(
   };
 }
 
-/** Neighbours of a list stand between commas, so that a piece of the text is a list of its own. */
+/** Neighbours of a list stand between commas, so that a piece of the text is a separate list. */
 async function* eachOfList(file: ByteSource, { starts, ends }: JsonSpans): AsyncGenerator<readonly [number, unknown]> {
   for (let from = 0; from < starts.length; ) {
     const start = starts[from] as number;

@@ -12,7 +12,7 @@ export interface GresRow extends Overlap {
 /** Fewest foreground pixels of a mask that stands for a target, for models that do not declare "no target". */
 const FEWEST_PIXELS = 50;
 
-/** Whether a mask of so many pixels counts as "no target". */
+/** Whether a mask of this many pixels counts as "no target". */
 export function declaresNoTarget(pixels: number): boolean {
   return pixels < FEWEST_PIXELS;
 }

@@ -1,9 +1,9 @@
 /**
  * Caption tokens in the manner of Stanford's PTBTokenizer 3.4.1 as the COCO caption tools run it: lower case,
- * punctuation dropped, brackets kept as words. These are rules of our own; reports call the tokens "PTB rules, own".
+ * punctuation dropped, brackets kept as words. These rules are the lab's; reports call the tokens "PTB rules, own".
  */
 
-/** Words that are split in two: what follows the bar is a token of its own. */
+/** Words that are split in two: the part after the bar is a separate token. */
 const SPLIT = new Map(
   "can|not gon|na got|ta wan|na lem|me gim|me more|'n d'|ye 't|is 't|was whad|dd|ya wha|t|cha"
     .split(" ")

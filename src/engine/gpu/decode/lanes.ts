@@ -10,7 +10,7 @@ const SHARED_LANES = 64;
 /** Results of a workgroup where each has one thread: the width of llvmpipe's vectors. */
 const OWN_LANES = 8;
 /**
- * Threads per workgroup where each has a point of its own and no axis to sum over, in both forms. They count on over all
+ * Threads per workgroup where each has one point and no axis to sum over, in both forms. They count on over all
  * slots: a software adapter pays for every workgroup, so none is left half empty.
  */
 export const POINT_LANES = 64;

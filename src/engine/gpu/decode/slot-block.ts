@@ -22,7 +22,7 @@ export function roomFor(rows: number): number {
 }
 
 /**
- * The block for a batch with room for so many slots, which it divides.
+ * The block for a batch with this many slots, which it divides.
  * @param lanes that hand loaded values round, 0 for none
  */
 export function slotBlock(slots: number, software: boolean, lanes: number): SlotBlock {

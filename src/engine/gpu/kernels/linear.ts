@@ -49,7 +49,7 @@ export function linear(x: Tensor, weight: Tensor, bias?: Tensor, lora?: LowRank)
   });
 }
 
-/** y + scale · (x Aᵀ) Bᵀ of the low-rank branch, for a y that was made elsewhere. @param y [M, out] @param x [M, in] */
+/** y + scale · (x Aᵀ) Bᵀ of the low-rank branch, for a given y. @param y [M, out] @param x [M, in] */
 export function addLowRank(y: Tensor, x: Tensor, lora: LowRank): Tensor {
   return tf.tidy(() => {
     if (customKernels() && onSoftwareAdapter() && suits(x, y, lora.a, lora.b)) {

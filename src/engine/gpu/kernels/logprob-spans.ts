@@ -161,7 +161,7 @@ export type SlopeInputs = readonly [tf.TensorInfo, tf.TensorInfo, tf.TensorInfo,
 
 /**
  * Gradient of the logits of entries base … base + width − 1 of the vocabulary.
- * @param logits [N, width], or where they lie and shall be overwritten
+ * @param logits [N, width], or a buffer with them that is overwritten
  */
 export function slopesOf(
   logits: tf.TensorInfo | OutputInto,

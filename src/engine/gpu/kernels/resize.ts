@@ -166,7 +166,7 @@ const customResize = defineOp({
   }),
 });
 
-/** The backend's own program, with the gradient that belongs to it. */
+/** The backend's program, with the gradient that belongs to it. */
 function stockResize(height: number, width: number): (x: Tensor) => Tensor {
   return tf.customGrad((given) => {
     const x = given as tf.Tensor4D;

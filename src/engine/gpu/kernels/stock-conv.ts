@@ -58,7 +58,7 @@ function rowsOf(
   return convolve(part, kernel, stride, [first - top, end - last], padding);
 }
 
-/** With so many rows of zeros above and below, and columns on both sides. */
+/** Zero padding: rows above and below, columns on both sides. */
 function convolve(
   x: tf.Tensor4D,
   kernel: tf.Tensor4D,

@@ -152,7 +152,7 @@ function startCode({ vectors }: Form): string {
 }
 
 /**
- * Adds what a thread wrote to the extra, in a loop of its own. Beside the sums, which fill all registers, every condition
+ * Adds what a thread wrote to the extra, in its own loop. Beside the sums, which fill all registers, every condition
  * costs SwiftShader a move of them all (a quarter of a product with 64 steps), and every load that is written out costs
  * llvmpipe ten milliseconds of compiling.
  */

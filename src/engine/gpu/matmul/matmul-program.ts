@@ -1,5 +1,5 @@
 /**
- * Matrix products by our own programs: which form a shape takes, and how it is recorded.
+ * Matrix products by custom programs: the form for a shape, and its recording.
  *
  * out[b] (+)= (bias per column +) alpha · Σ_repeats A[b] B[b / share] (+ add)
  *
@@ -74,7 +74,7 @@ export interface ProductSpec {
   readonly out: { readonly row: number; readonly batch: number; readonly offset?: number };
   /** Writes into this tensor. */
   readonly into?: tf.TensorInfo;
-  /** Default "extras"; no extras go with the others. Large products that are "alone" take a program of their own. */
+  /** Default "extras"; no extras go with the others. Large products that are "alone" have a separate program. */
   readonly end?: End;
   /** With "scaled": every row's factor. All in elements of a float32 tensor. */
   readonly rowFactors?: {
@@ -220,7 +220,7 @@ function recordForm(spec: ProductSpec, form: Form, shape: readonly number[], ext
   const { layout } = form;
   const alpha = extras.alpha ?? spec.alpha ?? 1;
   if (alpha !== 1 && (extras.bias !== undefined || product !== undefined)) {
-    throw new LabError("internal", "A product with a bias or a second product has no factor of its own");
+    throw new LabError("internal", "A product with a bias or a second product cannot have a factor");
   }
   const vectorsOfA = layout === "rows" || layout === "any" ? 1 : 4;
   const vectorsOfB = layout === "any" ? 1 : 4;

@@ -50,7 +50,7 @@ function into(info: tf.TensorInfo, run: RowRange): OutputInto {
 /** Steps of the inner size that pass through workgroup memory at once. */
 const DEPTH = 32;
 
-/** What a product of so many rows is computed in. Few rows wait for memory, so that half precision gains nothing. */
+/** Precision of a product of this many rows. Few rows are limited by memory, so half precision gains nothing. */
 function arithmeticFor({ storage }: PackedMatrix, wanted: Arithmetic, m: number): Arithmetic {
   return storage !== "f32" && m > FEW_ROWS && halfPrograms() ? wanted : "f32";
 }

@@ -1,6 +1,6 @@
 /**
  * Counts what is asked of our device: cheap enough to be always on, and the same on every adapter. The calls of the device
- * itself are watched, so stock ops, own programs and decoding all are in. Counts only grow, across devices too; whoever
+ * itself are counted, so stock ops, custom programs and decoding are included. Counts only grow, also across devices; to
  * wants those of a span takes the difference.
  */
 import { PassClock } from "./pass-clock.ts";
@@ -65,7 +65,7 @@ export function watchDevice(device: GPUDevice): void {
   const own = device.features.has("timestamp-query") ? new PassClock(device) : undefined;
   clock = own;
   const queue: GPUQueue = device.queue;
-  // Some implementations make a new wrapper at every read of `queue`; whoever reads it must get the watched one.
+  // Some implementations return a new wrapper at every read of `queue`; all readers must get the counted one.
   Object.defineProperty(device, "queue", { value: queue, configurable: true });
   watchQueue(queue);
   const createBuffer: GPUDevice["createBuffer"] = device.createBuffer.bind(device);

@@ -45,12 +45,12 @@ export function halfPrograms(): boolean {
   return half && !software;
 }
 
-/** Switches all own kernels; with `false` every function takes its stock-op path, which is the oracle of the tests. */
+/** Switches all custom kernels; with `false` every function uses stock ops, the oracle of the tests. */
 export function switchCustomKernels(on: boolean): void {
   enabled = on;
 }
 
-/** True when own kernels may run: switched on, and the WebGPU backend current. */
+/** Whether custom kernels can run: switched on, with the WebGPU backend. */
 export function customKernels(): boolean {
   return enabled && tf.getBackend() === "webgpu";
 }

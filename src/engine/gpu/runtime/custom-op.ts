@@ -1,5 +1,5 @@
 /**
- * Registers an own kernel with its gradient, so that tfjs' tape treats it like a stock op
+ * Registers a custom kernel with its gradient, so that tfjs' tape treats it like a stock op
  * (docs/spec/webgpu.md#32-registering-overriding-differentiating).
  */
 import { type Tensor, tf } from "../tf.ts";

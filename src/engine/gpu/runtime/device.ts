@@ -35,7 +35,7 @@ export interface EngineDevice {
   check(): void;
   /** Settles with a sentence when the device is lost; never rejects. */
   readonly lost: Promise<string>;
-  /** That sentence, or undefined when the device is well: asked after an error, which may arrive before the loss is told. */
+  /** That message, or undefined: checked after an error, which may arrive before the loss is reported. */
   whyLost(): Promise<string | undefined>;
   /** Removes the backend and destroys the device. */
   close(): void;

@@ -85,7 +85,7 @@ export function compile(device: GPUDevice, program: GpuProgram): Compiled {
 }
 
 /**
- * Has programs compiled beside other work, where the driver can; whoever needs one before that compiles as ever. Settles
+ * Has programs compiled beside other work, where the driver can; a program that is needed earlier is compiled as usual. Settles
  * when all are there or given up, and never rejects: what does not compile is reported by the device, at the latest when
  * it is used.
  */

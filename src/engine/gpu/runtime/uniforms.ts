@@ -1,6 +1,6 @@
 /**
- * Uniform blocks of own programs. Those of all dispatches of a submit lie side by side in pages that are handed to the
- * queue once, right before the commands that read them: a write of its own for each of some 5,000 dispatches a step costs
+ * Uniform blocks of custom programs. Those of all dispatches of a submit are adjacent in pages that are written to the
+ * queue once, right before the commands that read them: a separate write for each of some 5,000 dispatches per step costs
  * the host more than any of them, and a card a copy each. The next submit writes the same pages again; the queue keeps
  * the order.
  */
@@ -19,7 +19,7 @@ export interface UniformBlock {
   readonly uniforms: Readonly<Record<string, "u32" | "i32" | "f32">>;
 }
 
-/** Bytes of a block of so many values, at least 16. */
+/** Bytes of a block of this many values, at least 16. */
 function blockBytes(values: readonly number[]): number {
   return Math.max(16, 4 * values.length);
 }

@@ -1,6 +1,6 @@
 /**
  * The backend's BatchMatMul, replaced once per realm. On software adapters our register-blocked product takes every
- * float32 shape; elsewhere the stock programs stay, which use workgroup memory as a GPU likes it.
+ * float32 shape; other adapters use the stock programs, whose workgroup memory suits GPUs.
  *
  * Neither lets one dispatch work for seconds (gpu/runtime/work-budget.ts).
  *

@@ -211,7 +211,7 @@ function record(
 }
 
 /**
- * A tensor repeated to a shape it broadcasts to, as the larger of it and itself: no program of its own, and no tensor of
+ * A tensor repeated to a shape it broadcasts to, as the larger of it and itself: no separate program, and no tensor of
  * ones to be filled, uploaded and multiplied by. Undefined for what our programs do not do.
  */
 export function repeated(x: tf.TensorInfo, shape: readonly number[]): tf.TensorInfo | undefined {

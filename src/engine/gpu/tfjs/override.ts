@@ -4,9 +4,9 @@ type Result = tf.TensorInfo | tf.TensorInfo[];
 type Params = Parameters<tf.KernelFunc>[0];
 
 /**
- * Puts a version of our own before a kernel of the WebGPU backend, or before one that was put there already; without such
+ * Puts a custom version before a kernel of the WebGPU backend, or before an earlier custom version; without such
  * a kernel nothing happens. Call it once per realm and version.
- * @param own gives undefined for what the kernel that was there shall do, which it may also call itself
+ * @param own returns undefined to use the previous kernel, which it may also call itself
  */
 export function overrideKernel(
   name: string,

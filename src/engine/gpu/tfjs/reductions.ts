@@ -1,5 +1,5 @@
 /**
- * Sums and means over neighbouring axes on software adapters, a result a thread. The backend's own program gives every
+ * Sums and means over neighbouring axes on software adapters, a result a thread. The backend's program gives every
  * result a workgroup with barriers, each of which a software adapter pays with a switch of all threads, and transposes
  * first when the axes are not the last ones.
  */

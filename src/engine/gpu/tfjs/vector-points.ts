@@ -12,7 +12,7 @@ import { tf } from "../tf.ts";
 const THREADS = 64;
 /** Groups of elements a thread works off at most on a software adapter; a GPU hides its loads with threads instead. */
 const RUN = 16;
-/** Workgroups that shall be left for the adapter's cores. */
+/** Minimum workgroups, for the adapter's cores. */
 const FEWEST_GROUPS = 24;
 
 export interface VectorProgram {
@@ -55,7 +55,7 @@ function programOf(source: VectorProgram, vectors: boolean): GpuProgram {
   };
 }
 
-/** Groups a thread works off, for so many groups of elements. */
+/** Groups of elements per thread. */
 export function runLength(groups: number): number {
   if (!onSoftwareAdapter()) return 1;
   return Math.max(1, Math.min(RUN, Math.ceil(groups / (THREADS * FEWEST_GROUPS))));

@@ -8,7 +8,7 @@ import { rangeSource } from "./range-source.ts";
 import type { RemoteDeps } from "./request.ts";
 import { type OpenStream, streamSource } from "./stream-source.ts";
 
-/** Places of a file that is told by its bytes, and how many are looked at in each. */
+/** Samples of a file that identify it, and bytes per sample. */
 const PLACES = 32;
 const PLACE_BYTES = 1024;
 

@@ -141,7 +141,7 @@ export function parseLanguageConfig(fields: Fields): LanguageConfig {
   };
 }
 
-/** InternLM2 knows no width of its own for heads. */
+/** InternLM2 has no setting for the head width. */
 function parseHeadSize(fields: Fields, defaults: Defaults, hiddenSize: number, heads: number): number {
   if (fields.raw("head_dim") !== undefined) return fields.whole("head_dim");
   return defaults.headSize ?? hiddenSize / heads;

@@ -29,7 +29,7 @@ export interface LayerCache {
   readonly v: Tensor;
 }
 
-/** One entry a layer; owned by whoever called the forward pass. */
+/** One entry per layer; owned by the caller of the forward pass. */
 export type KvCache = readonly LayerCache[];
 
 /** Frees a cache. */

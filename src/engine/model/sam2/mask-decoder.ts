@@ -106,7 +106,7 @@ function candidates(iou: Tensor): Tensor {
   return iou.slice([0, 1], [iou.shape[0] as number, MASK_TOKENS - 1]);
 }
 
-/** One-hot [B, 3] of the best candidate with a zero gradient (argMax has none of its own). */
+/** One-hot [B, 3] of the best candidate with a zero gradient (argMax has no gradient). */
 function chosen(iou: Tensor): Tensor {
   const pick = tf.customGrad((scores) => {
     const hot = tf.oneHot(candidates(scores as Tensor).argMax(1), MASK_TOKENS - 1).toFloat();

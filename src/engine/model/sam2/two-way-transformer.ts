@@ -51,8 +51,8 @@ export function twoWayTransformer(
     const seen = attend("cross_attn_token_to_image", queries.add(tokens), placedKeys, keys);
     queries = norm(2, queries.add(seen));
     queries = norm(3, queries.add(mlp(w, `${layer}.mlp.layers`, queries)));
-    const told = attend("cross_attn_image_to_token", placedKeys, queries.add(tokens), queries);
-    keys = norm(4, inRows(keys, batch).add(told));
+    const update = attend("cross_attn_image_to_token", placedKeys, queries.add(tokens), queries);
+    keys = norm(4, inRows(keys, batch).add(update));
     probe?.(`decoder.layer.${index}.queries`, queries);
     probe?.(`decoder.layer.${index}.keys`, keys);
   }

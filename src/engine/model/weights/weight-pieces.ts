@@ -1,6 +1,6 @@
 /**
  * Weights on their way to the GPU, piece by piece: a whole small tensor in f32, or a block of rows of a packed matrix.
- * Whoever makes the pieces (a checkpoint being converted, a stored conversion), at most one is in host memory.
+ * At most one piece is in host memory, whether the pieces come from a checkpoint or a stored conversion.
  */
 import { LabError } from "../../errors.ts";
 import { type PackedBlock, PackedMatrix, uploadBlock } from "../../gpu/packed/matrix.ts";
@@ -67,7 +67,7 @@ export async function* convertCheckpoint(checkpoint: Checkpoint, options: Conver
       new LabError("bad-input", `${file.source}: tensor "${name}" holds NaN or infinite numbers; nothing was loaded`, {
         subject: name,
       });
-    // Whoever waits for the first tensor knows how much there is.
+    // The total is known before the first tensor.
     if (at === 0) report(0);
     const storage = packedForm(name, info.shape, choice, blockElements);
     if (storage === undefined) {

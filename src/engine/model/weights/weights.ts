@@ -32,7 +32,7 @@ export interface Weights {
   findMatrix(name: string): Matrix | undefined;
   /** Low-rank branch of the linear layer `<path>` (without ".weight"), or undefined when it has none. */
   lora(path: string): LowRank | undefined;
-  /** Present when blocks of the decoder shall be recomputed in the backward pass instead of kept. */
+  /** Present if decoder blocks are recomputed in the backward pass instead of stored. */
   readonly recompute?: Recompute;
   /** What products with packed matrices are computed in, where the card can. */
   readonly arithmetic: Arithmetic;
@@ -89,7 +89,7 @@ export function weightsView(
   };
 }
 
-/** Dropout of all low-rank branches in one pass; every layer has draws of its own. */
+/** Dropout of all low-rank branches in one pass; every layer has separate draws. */
 export interface AdapterDropout {
   readonly share: number;
   /** Address of the pass; row and position are the layer's and the element's. */
@@ -97,7 +97,7 @@ export interface AdapterDropout {
 }
 
 function layerDropout({ share, key }: AdapterDropout, path: string): Dropout {
-  // FNV-1a of the path: layers are told apart however many there are.
+  // FNV-1a of the path, so that layers have different draws.
   let row = 0x811c9dc5;
   for (let at = 0; at < path.length; at++) row = Math.imul(row ^ path.charCodeAt(at), 0x01000193) >>> 0;
   const { counter, key: words } = drawAddress({ ...key, row, position: 0 });

@@ -1,5 +1,5 @@
 /**
- * Decoding outside the op layer: prepared dispatches over buffers of our own, several tokens a submit, tokens drawn on the
+ * Decoding outside the op layer: prepared dispatches over custom buffers, several tokens per submit, tokens sampled on the
  * GPU and read back once per submit (docs/spec/webgpu.md#63-decode-ms-per-step-of-the-same-model). A row that has
  * ended leaves the batch at the next submit.
  * A row's numbers do not depend on the other rows, so a rollout repeats alone. Oracle: policy/decode/decode-host.ts;
@@ -186,7 +186,7 @@ function sizesOf(prompts: Prefilled, capacity: number): DecodeSizes {
   };
 }
 
-/** The rows that go on, each in a slot; the slots that fill the last block write into a row nobody reads. */
+/** The active rows, each in a slot; slots that fill the last block write into an unused row. */
 function slotsOf(
   prompts: Prefilled,
   sizes: DecodeSizes,

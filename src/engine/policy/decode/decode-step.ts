@@ -96,7 +96,7 @@ export function decodeStep(
   const { hiddenSize, mlpSize, heads, kvHeads, headSize, vocabSize } = config;
   const block = slotBlock(sizes.slots, software, broadcastLanes());
   const list: Prepared<DecodeLoad>[] = [];
-  /** Workgroups of a program with a thread for each of so many points of a slot. */
+  /** Workgroups of a program with one thread per point of a slot. */
   const points =
     (count: number): Prepared<DecodeLoad>["grid"] =>
     ({ slots }) => [Math.ceil((slots * count) / POINT_LANES), 1];

@@ -66,7 +66,7 @@ export interface BoundModel {
 export const FOLD_BYTES = 64 * 2 ** 20;
 
 /**
- * Why a model cannot be decoded by the own programs, or undefined when it can.
+ * Why the custom programs cannot decode a model; undefined if they can.
  * @param length places of the longest sequence
  * @param bindingBytes largest buffer a program may read
  * @param oneLength whether all tokens are rotated as in a sequence of one length

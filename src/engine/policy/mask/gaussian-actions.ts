@@ -8,7 +8,7 @@ export interface Noise {
   readonly sigma: number;
   /**
    * `relative`: in units of the deviation of the values it is added to, so that larger logits bring larger noise and the
-   * policy cannot become surer; `absolute`: in the values' own unit.
+   * spread of samples stays the same; `absolute`: in the unit of the values.
    */
   readonly unit: "relative" | "absolute";
   /**

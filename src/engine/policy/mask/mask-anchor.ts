@@ -1,6 +1,6 @@
 /**
- * What keeps loop 2 from walking the mask decoder away: the reward of a caption hardly depends on the exact shape of a
- * mask, so most of its gradient is noise. Either the masks stay near those of the run's start, or near the true one.
+ * Anchors of loop 2, which keep the mask decoder from drifting: the reward of a caption barely depends on the exact shape
+ * of a mask, so most of its gradient is noise. The masks stay close to those of the run's start or to the true mask.
  */
 import type { LabConfig } from "../../config/table.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";

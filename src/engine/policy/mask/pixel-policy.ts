@@ -1,6 +1,6 @@
 /**
  * Mask policy "independent pixels": each pixel of the chosen mask is a coin with probability sigmoid(logit / τ). Exact and
- * reaching the whole decoder, but speckled masks and hardly any spread of the rewards; for teaching and comparison
+ * reaching the whole decoder, but the masks are speckled and rewards barely differ; for teaching and comparison
  * (docs/spec/grpo.md#20-making-a-mask-a-stochastic-action, row C).
  */
 import { tf } from "../../gpu/tf.ts";
@@ -14,7 +14,7 @@ const SURE = 4;
 export function pixelPolicy(temperature: number): MaskPolicy {
   return {
     name: "pixels",
-    describes: "The policy throws a coin for every pixel of the mask",
+    describes: "The policy samples every pixel of the mask independently",
     async act(output, count, draws) {
       const decoded = output.decoded();
       const scores = candidateLogProbs(decoded, 1);

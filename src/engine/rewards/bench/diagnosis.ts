@@ -101,7 +101,7 @@ function expectation(groups: readonly BenchGroup[], reward: TermFinding, headroo
   if (reward.withIou === null || reward.low === null)
     return "The reward or IoU does not vary inside groups: nothing can be learned.";
   const follows = `The reward follows IoU inside groups with a correlation of ${reward.withIou.toFixed(2)}`;
-  if (reward.withIou < BLIND) return `${follows}: it hardly sees the masks, expect no gain in IoU.`;
+  if (reward.withIou < BLIND) return `${follows}: it barely depends on the masks, expect no gain in IoU.`;
   if (reward.low <= 0) return `${follows}, which these groups cannot tell from 0: sample more rows.`;
   if (headroom !== null && headroom.truth - headroom.greedy < NO_ROOM) {
     return `${follows}, but greedy masks already earn ${headroom.greedy.toFixed(2)} of ${headroom.truth.toFixed(2)}: expect no gain.`;

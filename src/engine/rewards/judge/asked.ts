@@ -27,7 +27,7 @@ export function dlcPrompt(prompts: JudgePrompts, hypothesis: string, { question,
 }
 
 /**
- * What the model was asked for this verdict, in order; what it was told after a reply of another form is left out. Of a
+ * The prompts of this verdict, in order, without corrections after invalid replies. Of a
  * verdict that failed only as much as can be known: the later prompts stand on replies that never came.
  */
 export function promptsOf(

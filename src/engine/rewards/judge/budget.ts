@@ -1,4 +1,4 @@
-/** What a run may spend on its judge, in calls and money; kept to the call, whatever is under way at the same time. */
+/** Budget of a run's judge in requests and cost; exact also for concurrent requests. */
 import { JudgeFailure } from "./providers/failure.ts";
 import type { ChatReply, ChatRequest } from "./providers/provider.ts";
 

@@ -24,7 +24,7 @@ export function memoryCache(): ReplyCache {
 
 /**
  * Replies of earlier runs too: one JSON line each. A line that cannot be read (the last of a run that was killed) is left
- * out. When the file cannot be written the replies are kept in memory and `onFailure` is told once.
+ * out. When the file cannot be written the replies are kept in memory and `onFailure` is called once.
  */
 export async function openCache(file: CacheFile, onFailure: (thrown: unknown) => void): Promise<ReplyCache> {
   const text = await file.read();
@@ -76,13 +76,8 @@ function readLine(line: string): z.output<typeof ENTRY> | null {
   }
 }
 
-/** Key of a request: instrument, model, version of the prompts, and every word of it. */
-export async function replyKey(
-  instrument: string,
-  model: string,
-  version: string,
-  request: ChatRequest,
-): Promise<string> {
-  const content = JSON.stringify([instrument, model, version, request.messages, request.schema, request.maxTokens]);
+/** Key of a request: kind of judge, model, version of the prompts, and every word of it. */
+export async function replyKey(kind: string, model: string, version: string, request: ChatRequest): Promise<string> {
+  const content = JSON.stringify([kind, model, version, request.messages, request.schema, request.maxTokens]);
   return sha256Hex(new TextEncoder().encode(content));
 }

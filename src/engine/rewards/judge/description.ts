@@ -4,11 +4,11 @@ import type { ProviderKind } from "./providers/provider.ts";
 import type { JudgePrompts } from "./questions/prompts.ts";
 
 /** The two kinds of judge. Their scores differ and are never mixed. */
-export type InstrumentName = "questions" | "dlc";
+export type JudgeKindName = "questions" | "dlc";
 
 /** What a run folder says about its judge; no key, no query. */
 export interface JudgeDescription {
-  readonly instrument: InstrumentName;
+  readonly instrument: JudgeKindName;
   readonly provider: ProviderKind;
   readonly place: string;
   readonly model: string;

@@ -5,7 +5,7 @@ import type { CaptionPair } from "../types.ts";
 import { type Budget, type BudgetLimits, budget } from "./budget.ts";
 import type { ReplyCache } from "./cache.ts";
 import type { Clock } from "./clock.ts";
-import { type AskDeps, type AskRecord, askSession, type Examined, type Instrument } from "./instrument.ts";
+import { type AskDeps, type AskRecord, askSession, type Examined, type JudgeKind } from "./judge-kind.ts";
 import { type CallerSettings, caller } from "./providers/caller.ts";
 import { JudgeFailure, shorten } from "./providers/failure.ts";
 import type { JudgeProvider } from "./providers/provider.ts";
@@ -27,7 +27,7 @@ export interface JudgeSettings extends CallerSettings {
 
 export interface JudgeDeps {
   readonly provider: JudgeProvider;
-  readonly instrument: Instrument;
+  readonly kind: JudgeKind;
   readonly cache: ReplyCache;
   readonly clock: Clock;
   /** Uniform in (0, 1) for a call and its repeat. */
@@ -54,18 +54,18 @@ const NEVER = new AbortController().signal;
 
 export function captionJudge(settings: JudgeSettings, deps: JudgeDeps): CaptionJudge {
   const spending = budget(settings.budget);
-  const { provider, instrument, cache, clock, jitter } = deps;
+  const { provider, kind, cache, clock, jitter } = deps;
   const asking: AskDeps = {
     ask: caller(settings, { provider, budget: spending, slots: slots(settings.parallel), clock, jitter }),
     cache,
-    instrument: instrument.name,
+    kind: kind.name,
     model: provider.model,
     version: settings.version,
   };
   const judgeOne = async (pair: CaptionPair, signal: AbortSignal, fresh: boolean): Promise<RewardTerm> => {
     const record: AskRecord = { spent: { calls: 0, latency: 0, cost: 0 }, raw: [], hits: 0 };
     const identity = {
-      instrument: instrument.name,
+      instrument: kind.name,
       provider: provider.kind,
       model: provider.model,
       version: settings.version,
@@ -86,7 +86,7 @@ export function captionJudge(settings: JudgeSettings, deps: JudgeDeps): CaptionJ
       return { ...term, value: ranged(0, settings.range), judge: detail(outcome), note: "empty caption" };
     }
     try {
-      const examined = await instrument.examine(pair, askSession(asking, record, signal, fresh));
+      const examined = await kind.examine(pair, askSession(asking, record, signal, fresh));
       const outcome = outcomeOf(examined);
       if (outcome.score !== null) {
         return { ...term, value: ranged(outcome.score, settings.range), judge: detail(outcome) };

@@ -5,8 +5,8 @@ import { judgePlace } from "../consent.ts";
 import type { ReplyCache } from "./cache.ts";
 import type { Clock } from "./clock.ts";
 import type { JudgeDescription } from "./description.ts";
-import type { Instrument } from "./instrument.ts";
 import { type CaptionJudge, captionJudge } from "./judge.ts";
+import type { JudgeKind } from "./judge-kind.ts";
 import { parseEndpoint, redactor } from "./providers/endpoint.ts";
 import { JudgeFailure } from "./providers/failure.ts";
 import { listModels, type ServerDeps, serverProvider } from "./providers/openai.ts";
@@ -49,7 +49,7 @@ const ANY_MODEL = "default";
 export async function openJudge(config: LabConfig, host: JudgeHost): Promise<OpenJudge | null> {
   if (config.judge === "off") return null;
   const prompts = configPrompts(config);
-  const instrument = instrumentOf(config, prompts);
+  const judgeKind = kindOf(config, prompts);
   const provider = await providerOf(config, host);
   const version = await promptVersion(prompts);
   const judge = captionJudge(
@@ -66,13 +66,13 @@ export async function openJudge(config: LabConfig, host: JudgeHost): Promise<Ope
         completionPrice: config.judgeReplyPrice,
       },
     },
-    { provider, instrument, cache: await host.cache(), clock: host.clock, jitter: host.jitter },
+    { provider, kind: judgeKind, cache: await host.cache(), clock: host.clock, jitter: host.jitter },
   );
   const { kind, place, model } = provider;
   return {
     judge,
     description: {
-      instrument: instrument.name,
+      instrument: judgeKind.name,
       provider: kind,
       place,
       model,
@@ -94,7 +94,7 @@ export function configPrompts(config: LabConfig): JudgePrompts {
   });
 }
 
-function instrumentOf(config: LabConfig, prompts: JudgePrompts): Instrument {
+function kindOf(config: LabConfig, prompts: JudgePrompts): JudgeKind {
   if (config.judge === "dlc") return dlcJudge({ prompts, written: writtenQuestions(config) });
   const { judgePositives: positives, judgeNegatives: negatives, judgeMaxTokens: maxTokens } = config;
   return questionJudge({ prompts, positives, negatives, maxTokens });
@@ -140,7 +140,7 @@ export interface ServerAccess {
 
 /**
  * How the server of a configuration is reached.
- * @throws LabError("bad-config") without an address, for one that nobody agreed to and for one that holds its key
+ * @throws LabError("bad-config") without an address, for one without consent and for one that holds its key
  */
 export function serverAccess(config: LabConfig, host: Omit<JudgeHost, "cache">): ServerAccess {
   const { judgeUrl: url } = config;

@@ -1,6 +1,6 @@
 /** A number of places; who comes when all are taken waits in line. */
 export interface Slots {
-  /** Runs the work in a place of its own. */
+  /** Runs the work in a free slot. */
   run<T>(work: () => Promise<T>): Promise<T>;
 }
 

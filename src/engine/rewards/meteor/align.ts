@@ -6,7 +6,7 @@ export type MatchStage = "exact" | "stem" | "synonym";
 /** [hypothesis index, reference index, stage]. */
 export type Match = readonly [number, number, MatchStage];
 
-/** Number of the pass that is under way, over all alignments; words are marked with it. */
+/** Number of the current pass over all alignments; words are marked with it. */
 let pass = 0;
 
 /**

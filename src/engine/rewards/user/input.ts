@@ -1,4 +1,4 @@
-/** What a user's reward is told about a rollout; masks as run lengths, unfolded only when it looks at pixels. */
+/** Input of a custom reward: facts of a rollout, with masks as run lengths that are decoded on demand. */
 import { type Rle, rleArea, rleBox, rleRuns } from "../../data/mask/rle.ts";
 import type { RewardTerm } from "../term.ts";
 import type { RolloutFacts } from "../types.ts";

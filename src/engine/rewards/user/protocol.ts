@@ -23,7 +23,7 @@ export type StopKind =
   | "broken"; // what ran it came to harm
 
 export type SandboxReply =
-  /** The rollout at this place begins: whoever watches starts its clock anew. */
+  /** The rollout at this index starts: the watcher restarts its timer. */
   | { readonly type: "at"; readonly request: number; readonly index: number }
   | { readonly type: "values"; readonly request: number; readonly values: readonly number[] }
   | {

@@ -1,10 +1,10 @@
-/** Ties a configuration to the source of its own reward. */
+/** Ties a configuration to the source of its custom reward. */
 import type { LabConfig } from "../../config/table.ts";
 import { LabError } from "../../errors.ts";
 import { rewardHash } from "./hash.ts";
 
 /**
- * The configuration with the hash of its own reward filled in.
+ * The configuration with the hash of its custom reward.
  * @throws LabError("bad-config") when it names another hash: the source was changed after it was written down
  */
 export async function sealReward(config: LabConfig): Promise<LabConfig> {
@@ -13,7 +13,7 @@ export async function sealReward(config: LabConfig): Promise<LabConfig> {
     const found = hash === "" ? "there is none" : `its source has ${hash.slice(0, 12)}…`;
     throw new LabError(
       "bad-config",
-      `The settings name the own reward ${config.userRewardHash.slice(0, 12)}…, but ${found}; nothing was started`,
+      `The settings name the custom reward ${config.userRewardHash.slice(0, 12)}…, but ${found}; nothing was started`,
       { subject: "userRewardHash" },
     );
   }

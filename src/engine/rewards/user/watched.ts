@@ -89,7 +89,7 @@ function stoppedError(reply: SandboxReply): LabError {
   const where = stopped.index === null ? "" : ` on rollout ${stopped.index + 1} of its group`;
   return new LabError(
     "held",
-    `The own reward ${stopped.did}${where}; it was stopped and nothing of this step was kept`,
+    `The custom reward ${stopped.did}${where}; it was stopped and nothing of this step was kept`,
     { subject: "userReward" },
   );
 }

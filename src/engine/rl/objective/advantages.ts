@@ -1,14 +1,14 @@
 /**
  * Group-relative advantages in double precision on the CPU. There are only N of them, and in float32 the mean of equal
- * rewards is not always that reward, so that rounding noise would be scaled up to full-size updates.
+ * rewards may differ from that reward, so rounding noise would be scaled up to full-size updates.
  */
 import { LabError } from "../../errors.ts";
 
-/** A reward that a scorer could not give is null, never 0. */
+/** A missing reward is null, never 0. */
 export type Reward = number | null;
 
 export interface AdvantageSettings {
-  /** What the centred reward is divided by: its group's deviation, the batch's, or nothing (Dr. GRPO, 2503.20783). */
+  /** Divisor of the centred reward: deviation of the group, of the batch, or none (Dr. GRPO, 2503.20783). */
   readonly scale: "group" | "batch" | "none";
   /** Added to the deviation. */
   readonly eps: number;
@@ -16,7 +16,7 @@ export interface AdvantageSettings {
   readonly baseline: "mean" | "leave-one-out";
   /**
    * `normalize_then_sum` normalises each part of the reward inside its group, sums them with their weights and scales the
-   * sums by the batch (GDPO, 2601.05242): it keeps apart combinations that one sum would map to one value. `scale` and
+   * sums by the batch (GDPO, 2601.05242): it distinguishes combinations that one sum would map to one value. `scale` and
    * `baseline` then have no effect.
    */
   readonly aggregation: "sum_then_normalize" | "normalize_then_sum";
@@ -26,33 +26,33 @@ export interface AdvantageSettings {
 export interface RewardGroup {
   /** [n] */
   readonly rewards: readonly Reward[];
-  /** [n] probabilities of a whole action set, so that the baseline is its exact expectation; null for samples. */
+  /** [n] probabilities of a complete action set, so that the baseline is the exact expectation; null for samples. */
   readonly probabilities: readonly number[] | null;
-  /** Parts of the reward with their weights, [n] values each; read by `normalize_then_sum` alone. */
+  /** Parts of the reward with their weights, [n] values each; only for `normalize_then_sum`. */
   readonly parts: readonly { readonly weight: number; readonly values: readonly Reward[] }[];
 }
 
 export interface GroupSpread {
   /** Over the rows that have a reward; NaN when none has. */
   readonly mean: number;
-  /** Unbiased deviation (divided by n - 1), of a whole action set the exact one; 0 below two rewards. */
+  /** Unbiased deviation (divisor n - 1), exact for a complete action set; 0 below two rewards. */
   readonly std: number;
   /** Rows with a reward. */
   readonly present: number;
-  /** No two rewards of the group differ: no learning signal. */
+  /** All rewards of the group are equal: no learning signal. */
   readonly zeroSpread: boolean;
 }
 
 export interface GroupScores extends GroupSpread {
   /** [n]; 0 for rows without a reward, in groups without spread and in groups with fewer than two rewards. */
   readonly advantages: readonly number[];
-  /** Deviation that belongs to the group's rows under the settings (that of the group when the scale is `none`). */
+  /** Deviation that applies to the group's rows (that of the group if the scale is `none`). */
   readonly stdUsed: number;
 }
 
 /**
- * Mean, deviation and spread of the rewards that are present. The mean of equal numbers is exactly that number.
- * @param weights of the rewards where they are a whole action set, ≥ 0; those of missing ones are left out
+ * Mean, deviation and spread of the rewards that are not missing. The mean of equal numbers is exactly that number.
+ * @param weights probabilities of a complete action set, ≥ 0; those of missing rewards are ignored
  */
 export function spreadOf(rewards: readonly Reward[], weights: readonly number[] | null = null): GroupSpread {
   const present = rewards.flatMap((reward, at) => (reward === null ? [] : [{ reward, weight: weights?.[at] ?? 1 }]));
@@ -69,8 +69,8 @@ export function spreadOf(rewards: readonly Reward[], weights: readonly number[] 
 }
 
 /**
- * Advantages of all groups of one loop in one step; training, the reward bench and the parity check call this.
- * @returns one per group; mean, deviation and spread are those of the group's rewards
+ * Advantages of all groups of one loop in one step; used by training, the reward bench and the parity check.
+ * @returns one per group, with mean, deviation and spread of its rewards
  * @throws LabError("bad-input") for a reward that is not finite
  */
 export function groupScores(groups: readonly RewardGroup[], settings: AdvantageSettings): GroupScores[] {
@@ -79,7 +79,7 @@ export function groupScores(groups: readonly RewardGroup[], settings: AdvantageS
   const scored = apart ? groups.map((group) => ({ ...group, rewards: normalisedSums(group, settings.eps) })) : groups;
   const batch = spreadOf(
     scored.flatMap(({ rewards }) => rewards),
-    // Every whole action set counts as much as any other.
+    // Every complete action set has the same weight.
     scored.some(({ probabilities }) => probabilities !== null) ? scored.flatMap(sharesOf) : null,
   );
   return scored.map((group, at): GroupScores => {

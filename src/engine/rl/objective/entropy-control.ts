@@ -1,6 +1,6 @@
 /**
- * Weight of the entropy bonus: as it is set, or following a target (Skywork-OR1, 2505.22312) as TRL does. Each loop has a
- * controller of its own, since captions and masks differ in entropy. Part of a checkpoint.
+ * Weight of the entropy bonus: constant, or following a target (Skywork-OR1, 2505.22312) as in TRL. Each loop has its own
+ * controller, because captions and masks differ in entropy. Part of a checkpoint.
  */
 import type { LabConfig } from "../../config/table.ts";
 
@@ -15,7 +15,7 @@ export interface EntropyControlSettings {
 
 export interface EntropyControlState {
   readonly coefficient: number;
-  /** Mean entropy of the update before; null before the first. */
+  /** Mean entropy of the previous update; null before the first. */
   readonly lastEntropy: number | null;
 }
 
@@ -28,12 +28,12 @@ export function entropyControl(config: LabConfig): EntropyControlSettings {
   };
 }
 
-/** Coefficient to use in the loss of this update: none while the last entropy was above the target, or unknown. */
+/** Coefficient for the loss of this update: 0 if the last entropy was above the target or is unknown. */
 export function appliedCoefficient(state: EntropyControlState, settings: EntropyControlSettings): number {
   return state.lastEntropy !== null && state.lastEntropy <= settings.target ? state.coefficient : 0;
 }
 
-/** State after an update whose mean entropy was `entropy`. A value that is not finite leaves the state as it was. */
+/** State after an update with mean entropy `entropy`. A non-finite value leaves the state unchanged. */
 export function nextEntropyState(
   state: EntropyControlState,
   entropy: number,
@@ -47,7 +47,7 @@ export function nextEntropyState(
   return { coefficient: moved, lastEntropy: entropy };
 }
 
-/** Entropies of one group and which of its actions count, row-major. */
+/** Entropies of one group and the mask of its counted actions, row-major. */
 export interface GroupEntropies {
   readonly entropies: ArrayLike<number>;
   readonly mask: ArrayLike<number>;
@@ -55,7 +55,7 @@ export interface GroupEntropies {
 
 /**
  * Mean entropy over the actions that keep their policy term, of all groups of an update; NaN without one.
- * @param share the top-entropy share: of each group only its most uncertain actions count
+ * @param share top-entropy share: only the most uncertain actions of each group count
  */
 export function meanEntropy(groups: readonly GroupEntropies[], share: number): number {
   const counted = groups.flatMap(({ entropies, mask }) => {

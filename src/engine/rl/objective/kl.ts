@@ -11,8 +11,8 @@ export interface KlTerm {
 }
 
 /**
- * Estimate from the log-ratio `toReference` = logp - ref (any shape). Only k3 can overflow, so only k3 is clamped: where
- * the clamp acts the slope is 0. Call inside a `tf.tidy`.
+ * Estimate from the log-ratio `toReference` = logp - ref (any shape). Only k3 can overflow, so only k3 is clamped; a
+ * clamped value has slope 0. Call inside a `tf.tidy`.
  */
 export function klTerm(toReference: Tensor, estimator: KlEstimator, clamp: KlClamp): KlTerm {
   switch (estimator) {

@@ -1,4 +1,4 @@
-/** The settings table's objective group as settings of the policy loss. */
+/** Converts the objective settings to settings of the policy loss. */
 import type { LabConfig } from "../../config/table.ts";
 import { type LossSettings, lossSettings } from "./loss-types.ts";
 
@@ -6,8 +6,8 @@ import { type LossSettings, lossSettings } from "./loss-types.ts";
  * @param entropyCoefficient weight of the entropy bonus in this update
  * @param microBatches K: groups of one loop in an optimiser step
  * @param activeTokens counted actions of all those groups
- * @param longest L, the most actions a rollout of the loop can have: a caption's token limit, T of a mask policy
- * @throws LabError("bad-config") naming the first setting that no loss can be computed with
+ * @param longest L, the maximum actions of a rollout: a caption's token limit, or T of a mask policy
+ * @throws LabError("bad-config") naming the first invalid setting
  */
 export function lossSettingsOf(
   config: LabConfig,

@@ -1,7 +1,7 @@
 /**
- * The policy loss of GRPO and its relatives as one custom gradient over per-token log-probs and entropies. Value and
- * gradient are written out side by side, so nothing depends on how an autodiff system treats ties of `minimum` or
- * detached factors. tests/golden/trl holds what TRL 1.16 makes of the same inputs.
+ * The policy loss of GRPO and its variants as one custom gradient over per-token log-probs and entropies. Value and
+ * gradient are explicit, so nothing depends on how autodiff treats ties of `minimum` or detached factors.
+ * tests/golden/trl holds the results of TRL 1.16 for the same inputs.
  *
  *   loss = Σ c[n,t]·( keep·policy(w, A) + beta·kl ) - Σ e[n,t]·H[n,t]
  */
@@ -21,7 +21,7 @@ export interface LossInputs {
   readonly refLogps: Tensor | null;
   /** [N, T] nats; needed for the entropy bonus and the top-entropy mask; the bonus' gradient flows into this. */
   readonly entropies: Tensor | null;
-  /** [N, T] 1 for counted actions; whatever stands at masked positions never matters. */
+  /** [N, T] 1 for counted actions; values at masked positions have no effect. */
   readonly mask: Tensor;
   /** [N] */
   readonly advantages: Tensor;
@@ -30,14 +30,14 @@ export interface LossInputs {
 }
 
 export interface PolicyLoss {
-  /** What is differentiated. */
+  /** The loss, to be differentiated. */
   readonly loss: tf.Scalar;
   /** Parts; the loss is their sum less the entropy bonus. */
   readonly policy: tf.Scalar;
   readonly klPenalty: tf.Scalar;
 }
 
-/** What training has no use for and parity compares. */
+/** Intermediate values for the parity check. */
 export interface LossDetails {
   /** [N, T] policy and KL term before masking and aggregation (masked positions hold those of log-ratio 0). */
   readonly perToken: Tensor;
@@ -92,7 +92,7 @@ interface LossParts {
   readonly details: () => LossDetails;
 }
 
-/** Factors and terms that a setting leaves out are null and not computed: a step has many small losses. */
+/** Factors and terms that the settings switch off are null and not computed, because a step has many small losses. */
 const times = (x: Tensor, factor: Tensor | null): Tensor => (factor === null ? x : x.mul(factor));
 const sumOf = (terms: readonly (Tensor | null)[]): Tensor | null =>
   terms.reduce((sum, term) => (sum === null ? term : term === null ? sum : sum.add(term)), null);
@@ -103,7 +103,7 @@ function lossParts(inputs: LossInputs, settings: LossSettings): LossParts {
   if (beta > 0 && inputs.refLogps === null)
     throw new LabError("internal", "beta is above 0 but there are no reference log-probs.");
   if ((entropyCoefficient !== 0 || topEntropyQuantile < 1) && inputs.entropies === null)
-    throw new LabError("internal", "The loss uses the entropy but was given none.");
+    throw new LabError("internal", "The loss needs the entropy, which is missing.");
   const [rows, tokens] = inputs.logps.shape as [number, number];
   const mask = inputs.mask.toFloat();
   const none = tf.zerosLike(mask);

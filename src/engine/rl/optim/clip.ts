@@ -10,7 +10,7 @@ import { mapSet } from "./parameter-sets.ts";
 /** `l2`, or `max` for the largest absolute element. */
 export type NormKind = "l2" | "max";
 
-/** Norm over all tensors together. Look at it before stepping: it is NaN or Infinity when a gradient is. */
+/** Norm over all tensors. Check it before the step: it is NaN or Infinity if a gradient is. */
 export async function globalNorm(grads: ParameterSet, kind: NormKind = "l2"): Promise<number> {
   const report = await inspectGradients(grads, () => "all");
   if (kind === "l2") return report.norm;
@@ -30,9 +30,9 @@ export function clipFactor(norm: number, maxNorm: number): number {
   return Math.min(1, maxNorm / (norm + 1e-6));
 }
 
-/** A new set, every tensor times `factor`; the given set stays the caller's. */
+/** A new set, every tensor times `factor`; the caller keeps the given set. */
 export function scaleGradients(grads: ParameterSet, factor: number): ParameterSet {
-  // The factor goes in as a tensor: a NaN or zero written into shader text need not survive.
+  // The factor is a tensor, because a NaN or zero in shader text may be optimised away.
   const scalar = tf.scalar(factor);
   const scaled = mapSet(grads, (grad) => grad.mul(scalar));
   scalar.dispose();

@@ -16,7 +16,7 @@ import { mapSet, member } from "./parameter-sets.ts";
 
 /**
  * ema + (1 - decay)·(params - ema), after every optimiser step. In this form float32 still moves at decay 0.999.
- * Returns a new set that belongs to the caller; both given sets stay the caller's to dispose.
+ * Returns a new set owned by the caller; the caller also keeps both given sets.
  */
 export function updateEma(ema: ParameterSet, params: ParameterSet, decay: number): ParameterSet {
   const { next, distance } = moveAverage(ema, params, decay);
@@ -25,8 +25,8 @@ export function updateEma(ema: ParameterSet, params: ParameterSet, decay: number
 }
 
 /**
- * The same, with what `emaDistance` needs of the new average, where that costs nothing.
- * @param layout of both sets, where the caller has one
+ * The same, with the input of `emaDistance` if it is free.
+ * @param layout layout of both sets, if the caller has one
  */
 export function moveAverage(
   ema: ParameterSet,
@@ -48,7 +48,7 @@ export function moveAverage(
   return { next: set, distance: left };
 }
 
-/** The same rule of plain numbers in double precision. */
+/** The same rule for plain numbers in double precision. */
 export function emaInDouble(ema: ArrayLike<number>, params: ArrayLike<number>, decay: number): number[] {
   return Array.from(ema, (average, i) => average + (1 - decay) * ((params[i] as number) - average));
 }
@@ -58,7 +58,7 @@ export function rampedDecay(decay: number, update: number): number {
   return Math.min(decay, (1 + update) / (10 + update));
 }
 
-/** Updates the average looks back over, 1 / (1 - decay). */
+/** Time constant of the average in updates, 1 / (1 - decay). */
 export function effectiveSteps(decay: number): number {
   return decay >= 1 ? Number.POSITIVE_INFINITY : 1 / (1 - decay);
 }

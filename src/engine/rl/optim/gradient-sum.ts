@@ -1,6 +1,6 @@
 /**
- * The gradient of a step as it grows, summed group by group. With own kernels it lies in the optimiser's arenas, so that
- * adding a group, looking at it and stepping with it are a few dispatches, however many tensors there are.
+ * The gradient of a step, accumulated group by group. With custom kernels it is stored in the optimiser's arenas, so that
+ * adding, checking and stepping take a few dispatches for any number of tensors.
  */
 import { LabError } from "../../errors.ts";
 import { type FlatLayout, runsOf } from "../../gpu/flat/layout.ts";
@@ -11,7 +11,7 @@ import { copyBuffers } from "../../gpu/runtime/program.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { ParameterSet } from "../../model/weights/weights.ts";
 
-/** Owns its tensors; tensors no loss has reached are absent. */
+/** Owns its tensors; tensors without a gradient are absent. */
 export class GradientSum {
   readonly #layout: FlatLayout;
   readonly #names = new Set<string>();
@@ -19,7 +19,7 @@ export class GradientSum {
   /** The sum in stock ops, tensor by tensor. */
   #set: Record<string, Tensor> = {};
 
-  /** @param layout of all trainable tensors; must outlive the sum */
+  /** @param layout layout of all trainable tensors; must outlive the sum */
   constructor(layout: FlatLayout) {
     this.#layout = layout;
   }
@@ -28,7 +28,7 @@ export class GradientSum {
     return this.#layout;
   }
 
-  /** Tensors the sum has something of. */
+  /** Names of tensors with a gradient. */
   has(name: string): boolean {
     return this.#names.has(name);
   }
@@ -101,7 +101,7 @@ export class GradientSum {
     });
   }
 
-  /** This sum times `factor` plus `other` times `otherFactor`, in place; the other stays the caller's. */
+  /** This sum times `factor` plus `other` times `otherFactor`, in place; the caller keeps `other`. */
   merge(other: GradientSum, factor: number, otherFactor: number): void {
     if (other.#names.size === 0 && factor === 1) return;
     if (this.#flats === undefined && other.#flats === undefined) this.#mergeStock(other, factor, otherFactor);
@@ -142,7 +142,7 @@ export class GradientSum {
     this.#flats = sums;
   }
 
-  /** The arenas, still the sum's; undefined when nothing was added or stock ops added it. Places of absent tensors hold anything. */
+  /** The arenas, owned by the sum; undefined if it is empty or stock ops added it. Ranges of absent tensors are undefined. */
   get flats(): Flats | undefined {
     return this.#flats;
   }

@@ -1,5 +1,5 @@
 /**
- * What the gradients of a step look like, in one read-back, and what follows from it
+ * Statistics of a step's gradients in one read-back, and the resulting decision
  * (docs/spec/grpo.md#14-gradient-monitor-and-other-callbacks).
  */
 import { summaryPass } from "../../gpu/flat/passes.ts";
@@ -9,7 +9,7 @@ import { GradientSum } from "./gradient-sum.ts";
 import { disposeSet, member } from "./parameter-sets.ts";
 
 export interface GradientReport {
-  /** Norm over all tensors together, before clipping; NaN or Infinity when something is not finite. */
+  /** Norm over all tensors before clipping; NaN or Infinity if an element is not finite. */
   readonly norm: number;
   /** Largest absolute element. */
   readonly maxAbs: number;
@@ -22,7 +22,7 @@ export interface GradientReport {
 }
 
 export interface MonitorSettings {
-  /** Stop the run at a gradient that is not finite; otherwise the step is skipped. */
+  /** Stop the run at a non-finite gradient; otherwise the step is skipped. */
   readonly haltOnNonFinite: boolean;
 }
 
@@ -44,7 +44,7 @@ export async function inspectGradients(
   let [total, maxAbs, nonFinite] = [0, 0, 0];
   for (const { name, square, largest, bad } of rows) {
     const block = blockOf(name);
-    // A shader may lose a NaN in a sum; the count looks at the bits.
+    // A shader may lose a NaN in a sum; the count checks the bits.
     const safe = bad > 0 && Number.isFinite(square) ? Number.NaN : square;
     squares[block] = (squares[block] ?? 0) + safe;
     total += safe;
@@ -84,7 +84,7 @@ async function summaryRows(grads: ParameterSet | GradientSum): Promise<SummaryRo
   });
 }
 
-/** A gradient that is not finite is never stepped with. */
+/** A non-finite gradient is never applied. */
 export function judgeGradients(report: GradientReport, settings: MonitorSettings): GradientVerdict {
   if (report.nonFinite === 0 && Number.isFinite(report.norm)) return "step";
   return settings.haltOnNonFinite ? "halt" : "skip";

@@ -27,7 +27,7 @@ export interface AdamSettings {
   readonly noDecay?: (name: string, rank: number) => boolean;
   /** Factor of the rate for a tensor; 1 when absent. */
   readonly rateFactor?: (name: string) => number;
-  /** Tensors that this step leaves alone, moments included: e.g. modules no loss of the step reaches. */
+  /** Tensors that this step does not change, moments included: e.g. modules that no loss of the step reaches. */
   readonly skip?: (name: string) => boolean;
 }
 
@@ -39,11 +39,11 @@ export function isBiasOrNorm(_name: string, rank: number): boolean {
   return rank < 2;
 }
 
-/** Moments of a parameter set; owns its tensors, which lie in arenas once a pass of own kernels has changed them. */
+/** Moments of a parameter set; owns its tensors, which are in arenas after the first pass of custom kernels. */
 export class AdamState {
   /** Updates done. */
   step: number;
-  /** Where the moments lie in arenas; the state's. */
+  /** Layout of the moments in arenas; owned by the state. */
   readonly layout: FlatLayout;
   #sets: { m: ParameterSet; v: ParameterSet } | undefined;
   #flats: { m: Tensor[]; v: Tensor[] } | undefined;
@@ -72,7 +72,7 @@ export class AdamState {
     return this.#asSets().v;
   }
 
-  /** Every tensor of the state, however the moments lie at the time. */
+  /** Every tensor of the state, in either layout. */
   held(): { readonly first: Flats; readonly second: Flats; readonly tables: Flats } {
     return {
       first: this.#flats?.m ?? Object.values(this.#sets?.m ?? {}),
@@ -92,7 +92,7 @@ export class AdamState {
     return this.#sets;
   }
 
-  /** The moments in the arenas of `layout`, to be changed in place; still the state's. */
+  /** The moments in the arenas of `layout`, for changes in place; owned by the state. */
   flats(): { readonly m: Flats; readonly v: Flats } {
     if (this.#flats === undefined) {
       const { m, v } = this.#asSets();
@@ -105,14 +105,14 @@ export class AdamState {
     return this.#flats;
   }
 
-  /** The state after one more update: takes over the new sets and ends the old ones. */
+  /** The state after one more update: takes ownership of the new sets and disposes the old ones. */
   advance(first: ParameterSet, second: ParameterSet): void {
     this.#end();
     this.#sets = { m: first, v: second };
     this.step += 1;
   }
 
-  /** An independent state, e.g. for a trial that may be thrown away. */
+  /** An independent copy. */
   copy(): AdamState {
     return new AdamState(this.step, copySet(this.m), copySet(this.v));
   }
@@ -151,10 +151,10 @@ export function adamCoefficients(step: number, lr: number, settings: AdamSetting
 }
 
 /**
- * One update. Returns a new parameter set that belongs to the caller; `params` and `grads` stay the caller's to dispose;
- * the state advances in place. Tensors without a gradient, or skipped, come back unchanged.
- * @param lr rate of this step
- * @param factor of every gradient, as clipping asks
+ * One update. Returns a new parameter set owned by the caller, who also keeps `params` and `grads`; the state advances in
+ * place. Tensors that have no gradient or are skipped are returned unchanged.
+ * @param lr learning rate of this step
+ * @param factor multiplier of every gradient, from clipping
  */
 export function applyAdamw(
   params: ParameterSet,

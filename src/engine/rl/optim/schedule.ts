@@ -26,7 +26,7 @@ export type ScheduleSettings =
 
 /**
  * Rate of optimiser step `step` (from 0). Skipped steps do not count.
- * @throws LabError("bad-config") for a step that is no whole number from 0
+ * @throws LabError("bad-config") for a step that is not a whole number from 0
  */
 export function learningRate(base: number, step: number, settings: ScheduleSettings): number {
   if (!Number.isInteger(step) || step < 0)

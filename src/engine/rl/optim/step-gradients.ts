@@ -1,6 +1,6 @@
 /**
- * The gradients of a step's loops as one: each clipped by its own norm or as it is, and how large they are beside each
- * other. One clip for the sum would let a loop with a large gradient silence the other.
+ * Sums the gradients of a step's loops, each clipped by its own norm or unchanged, and compares them. One clip of the sum
+ * would let a large gradient of one loop outweigh the other.
  */
 import type { LabConfig } from "../../config/table.ts";
 import type { LoopId } from "../../runs/records.ts";
@@ -12,13 +12,13 @@ export interface LoopNorm {
   readonly loop: LoopId;
   /** Before any clip. */
   readonly norm: number;
-  /** What the loop's gradient was scaled by. */
+  /** Scale of the loop's gradient. */
   readonly factor: number;
 }
 
 export interface StepGradients {
   readonly sum: GradientSum;
-  /** The loops the sum is made of; empty when it is one gradient that nothing was done to. */
+  /** The loops in the sum; empty for a single unchanged gradient. */
   readonly loops: readonly LoopNorm[];
   /** Scalar product of two loops' gradients before any clip; 0 with another number of loops. */
   readonly dot: number;

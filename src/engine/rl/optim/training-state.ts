@@ -1,4 +1,4 @@
-/** Everything a step changes: trainable weights, their moving average, moments and counters; and how an update changes it. */
+/** The state that a step changes: trainable weights, their moving average, moments and counters; and the update. */
 import { needsReference } from "../../config/derived.ts";
 import type { LabConfig } from "../../config/table.ts";
 import { LabError } from "../../errors.ts";
@@ -29,9 +29,9 @@ export interface TrainingState {
   params: ParameterSet;
   /** φ, the partner. */
   ema: ParameterSet;
-  /** Weights of the start, the KL's reference unless it is synchronised or the partner. */
+  /** Weights of the start, the reference of the KL unless that is synchronised or the partner. */
   readonly start: ParameterSet;
-  /** The reference that the policy is mixed into now and then; null before the first time. */
+  /** The synchronised reference; null before the first synchronisation. */
   reference: ParameterSet | null;
   /** The loops' entropy bonuses, where they follow a target. */
   entropy: Readonly<Record<LoopId, EntropyControlState>>;
@@ -86,16 +86,16 @@ export function disposeState(state: TrainingState): void {
   state.adam.dispose();
 }
 
-/** The run stops at a gradient that is not finite. */
+/** The run stops at a non-finite gradient. */
 export class NonFiniteGradient extends LabError {
-  /** Whether weights, moments and average are those before the step, or those of a part of it. */
+  /** Whether weights, moments and average are those before the step. */
   readonly whole: boolean;
 
   /** @param where tensors with such gradients */
   constructor(where: string, whole: boolean) {
     const left = whole
-      ? "the weights are those before this step"
-      : "an earlier pass of this step had changed the weights, so they are not stored";
+      ? "the weights before this step are kept"
+      : "an earlier pass of this step has changed the weights, so they are not stored";
     super("gpu", `A gradient is not finite (${where}); ${left}`);
     this.whole = whole;
   }
@@ -113,8 +113,8 @@ export interface UpdateReport {
  * Clip by global norm unless the loops were clipped one by one, AdamW, schedule, moving average, reference. Consumes
  * `gradients`.
  * @param beforeEma called between update and moving average
- * @param whole whether the state is still the one before the step: no earlier pass of it has changed anything
- * @throws NonFiniteGradient when a gradient is not finite and the run shall stop there; the state is as before the call
+ * @param whole whether no earlier pass of the step has changed the state
+ * @throws NonFiniteGradient when a gradient is not finite and `haltOnNaN` is set; the state is unchanged
  */
 export async function updateState(
   state: TrainingState,
@@ -220,8 +220,8 @@ export async function stateArrays(
 }
 
 /**
- * The state of a checkpoint over the start it belongs to. `start` stays the caller's only in name: it is taken over.
- * @throws LabError("bad-input") when the checkpoint's tensors are not the trainable set's
+ * The state of a checkpoint with its start. Takes ownership of `start`.
+ * @throws LabError("bad-input") when the checkpoint's tensors do not match the trainable set
  */
 export function restoreState(
   start: ParameterSet,
@@ -276,7 +276,7 @@ async function arrays(set: ParameterSet): Promise<TensorMap> {
   const map = new Map<string, TensorData>();
   const shapes = Object.entries(set).map(([name, { shape }]) => [name, shape] as const);
   if (!customKernels() || !suits(...Object.values(set))) {
-    // data() leaves its result with the tensor; a copy keeps the checkpoint apart from it.
+    // data() may share its result with the tensor; a copy keeps the checkpoint independent.
     for (const [name, shape] of shapes) {
       map.set(name, { shape, data: Float32Array.from((await member(set, name).data()) as Float32Array) });
     }

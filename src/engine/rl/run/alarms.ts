@@ -1,4 +1,4 @@
-/** Rules that look at the metrics of a run and say in one sentence what is going wrong (reference: ui.md §5). */
+/** Rules on the metrics of a run. Each returns one sentence about a problem and its remedy. */
 import { rleArea } from "../../data/mask/rle.ts";
 import type { Alarm } from "../../runs/alarms.ts";
 import type { GroupRecord, RolloutRecord, StepMetrics } from "../../runs/records.ts";
@@ -8,46 +8,46 @@ import type { UpdateReport } from "../optim/training-state.ts";
 /** Steps a rule looks back over. */
 const WINDOW = 5;
 
-/** Rewards below this, with a spread within the groups below that, are as good as none. */
+/** Mean reward and spread within groups below which there is practically no reward. */
 const SPARSE = { mean: 0.05, spread: 1e-3 } as const;
 
 /**
- * Share of different captions in a group from which on they count as one: a group of three or more that says the same
- * thing lies below. The captions of loop 2 are the partner's, who rightly says the same of similar masks.
+ * Distinct captions per rollout below which a group counts as collapsed. Not applied to loop 2, where the partner correctly
+ * gives similar masks the same caption.
  */
 const FEW_CAPTIONS = 0.35;
 
-/** Masks that overlap by more are one mask; with less entropy (nats) the policy has stopped trying others. */
+/** Pairwise IoU above which masks count as equal, and entropy (nats) below which the policy has stopped exploring. */
 const ONE_MASK = { overlap: 0.98, entropy: 0.1 } as const;
 
 /**
- * A gradient norm this many times the median of the steps before is no noise: usual norms stay within a factor of ten. Few
- * steps have no usual norm yet, and old ones say nothing about now.
+ * A gradient norm is unusual at this multiple of the median of previous steps; normal norms stay within a factor of ten.
+ * The median needs a minimum of steps and uses only recent ones.
  */
 const SPIKE = { factor: 20, fewest: 4, most: 40 } as const;
 
-/** Names of tensors that a sentence lists. */
+/** Maximum tensor names in a sentence. */
 const NAMED = 3;
 
-/** What an alarm has to know of a step's update. */
+/** Facts of a step's update for alarms. */
 export type UpdateFacts = Pick<UpdateReport, "stepped" | "nonFinite">;
 
-/** Rollouts that an alarm names. */
+/** Maximum rollouts per alarm. */
 const NAMED_ROLLOUTS = 32;
 
-/** Rollouts of a step that an alarm is about, the worst first. */
+/** Rollouts of a step that an alarm concerns, the worst first. */
 type About = (groups: readonly GroupRecord[]) => readonly RolloutRecord[];
 
 const allOf: About = (groups) => groups.flatMap((group) => group.rollouts);
 const none: About = () => [];
 
-/** Those of a loop for which it holds. */
+/** Rollouts of a loop that match a condition. */
 const those =
   (loop: LoopId, holds: (rollout: RolloutRecord, group: GroupRecord) => boolean = () => true): About =>
   (groups) =>
     groups.flatMap((group) => (group.loop === loop ? group.rollouts.filter((rollout) => holds(rollout, group)) : []));
 
-/** Those of a loop, the largest first. */
+/** Rollouts of a loop, largest value first. */
 const largest =
   (loop: LoopId, size: (rollout: RolloutRecord) => number): About =>
   (groups) =>
@@ -59,7 +59,7 @@ interface Rule {
   readonly id: string;
   readonly severity: Alarm["severity"];
   /**
-   * A sentence, or null when all is well.
+   * A sentence, or null without a problem.
    * @param recent newest last, at most WINDOW rows
    * @param update of the newest
    * @param norms finite gradient norms above 0 of the steps before, oldest first
@@ -88,7 +88,7 @@ function loopRules(loop: LoopId): Rule[] {
         const shares = rows.flatMap((row) => row[name("frac_reward_zero_std")] ?? []);
         const share = shares.reduce((sum, value) => sum + value, 0) / Math.max(1, shares.length);
         if (!full(rows) || share <= 0.5) return null;
-        return `Loop ${loop}: ${Math.round(share * 100)} % of the groups have equal rewards and teach nothing; raise the temperature, the noise or G`;
+        return `Loop ${loop}: ${Math.round(share * 100)} % of the groups have equal rewards and give no gradient; raise the temperature, the noise or G`;
       },
       about: those(loop, (_, group) => group.zeroSpread),
     },
@@ -99,7 +99,7 @@ function loopRules(loop: LoopId): Rule[] {
         const low = every(rows, name("reward"), (value) => value < SPARSE.mean);
         if (!low || !every(rows, name("group_std_mean"), (value) => value < SPARSE.spread)) return null;
         const mean = (last(rows)[name("reward")] as number).toFixed(3);
-        return `Loop ${loop}: rewards stay near 0 (mean ${mean}) and hardly differ within a group; give a term that rewards coming close a weight, such as Mask confidence or Box IoU`;
+        return `Loop ${loop}: rewards stay near 0 (mean ${mean}) and barely differ within a group; add a denser reward term, such as Mask confidence or Box IoU`;
       },
       about: those(loop),
     },
@@ -164,7 +164,7 @@ function loopRules(loop: LoopId): Rule[] {
   ];
 }
 
-/** The data's captions in loop 2 and in supervised steps. */
+/** The data set's captions in loop 2 and in supervised steps. */
 function captionRule(id: string, metric: string, sentence: (share: string) => string): Rule {
   return {
     id,
@@ -228,9 +228,9 @@ const RULES: readonly Rule[] = [
     severity: "error",
     check: (_rows, { stepped, nonFinite }) => {
       if (stepped) return null;
-      // Every element may be finite and the norm not: its squares overflow.
+      // All elements may be finite and the norm infinite, because the squares overflow.
       const where = nonFinite.length === 0 ? "its norm overflows" : listed(nonFinite);
-      return `A gradient was not finite (${where}), so its update was left out; if it happens again, lower the learning rate, or switch on Stop on NaN to look at the step`;
+      return `A gradient was not finite (${where}), so its update was skipped; if it happens again, lower the learning rate, or switch on Stop on NaN to inspect the step`;
     },
   },
   {
@@ -240,7 +240,7 @@ const RULES: readonly Rule[] = [
       const total = (name: string): number => rows.reduce((sum, row) => sum + (row[name] ?? 0), 0);
       const [failed, given] = [total("judge/failures"), total("judge/verdicts")];
       if (failed === 0 || failed < 0.1 * (failed + given)) return null;
-      return `The judge gave no verdict on ${failed} of ${failed + given} captions of the last steps; open a rollout to see why`;
+      return `The judge gave no verdict for ${failed} of ${failed + given} captions of the last steps; open a rollout for the reason`;
     },
     about: (groups) =>
       allOf(groups).filter(({ terms }) => terms.some(({ name, value }) => name === "judge" && value === null)),
@@ -251,13 +251,13 @@ const RULES: readonly Rule[] = [
     check: (rows) => {
       const counts = rows.map((row) => row["memory/num_tensors"] ?? Number.NaN);
       const grows = counts.every((count, i) => i === 0 || count > (counts[i - 1] as number));
-      return full(rows) && grows ? "The number of tensors grows with every step: something is not freed" : null;
+      return full(rows) && grows ? "The number of tensors grows with every step: there is a memory leak" : null;
     },
     about: none,
   },
 ];
 
-/** The first few names, and how many more there are. */
+/** The first few names, and the number of the others. */
 function listed(names: readonly string[]): string {
   const more = names.length - NAMED;
   return `${names.slice(0, NAMED).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
@@ -265,8 +265,8 @@ function listed(names: readonly string[]): string {
 
 export interface AlarmWatch {
   /**
-   * Alarms that begin with this step; one that goes on is not repeated.
-   * @param update whether the step changed the weights, and which tensors had no finite gradient
+   * Alarms that begin with this step; continuing alarms are not repeated.
+   * @param update whether the step changed the weights, and the tensors with a non-finite gradient
    * @param groups of the step, whose rollouts the alarms name
    */
   observe(step: number, metrics: StepMetrics, update: UpdateFacts, groups?: readonly GroupRecord[]): Alarm[];

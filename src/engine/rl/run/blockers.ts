@@ -7,14 +7,14 @@ import { checkSampler, samplerSettings } from "../../policy/decode/sampler.ts";
 import { lossSettingsOf } from "../objective/loss-config.ts";
 
 export interface Blocker {
-  /** The setting that is in the way. */
+  /** The blocking setting. */
   readonly setting: string;
   readonly sentence: string;
 }
 
 type Shape = Pick<Sa2vaModel, "tiling"> & { readonly config: { readonly sam2: { readonly imageSize: number } } };
 
-/** What keeps every step from being taken; the checks are those that a step makes. */
+/** Settings that make every step fail; the same checks as in a step. */
 export function settingBlockers(model: Shape, config: LabConfig): readonly Blocker[] {
   const found: Blocker[] = [];
   const { minTiles } = model.tiling;

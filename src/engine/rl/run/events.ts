@@ -1,4 +1,4 @@
-/** What a running trainer tells the outside; the protocol wraps these, the tools print them. */
+/** Events of a running trainer; the protocol wraps them, the tools print them. */
 import type { ErrorCode } from "../../errors.ts";
 import type { GpuCounts } from "../../gpu/runtime/counters.ts";
 import type { Alarm } from "../../runs/alarms.ts";
@@ -19,10 +19,10 @@ export type RunState =
 
 /** The phases of a step, in order of their first appearance. */
 export type Phase =
-  | "sample" // rows are drawn, pictures and masks arrive
+  | "sample" // rows are sampled, pictures and masks are fetched
   | "features" // frozen towers
-  | "generate" // the policy acts
-  | "partner" // the EMA partner answers
+  | "generate" // the policy samples
+  | "partner" // the EMA partner responds
   | "reward"
   | "advantage"
   | "loss" // forward and backward
@@ -35,7 +35,7 @@ export type Phase =
 /** Seconds spent per phase in one step. */
 export type PhaseTimes = Readonly<Partial<Record<Phase, number>>>;
 
-/** What was asked of the GPU per phase in one step. */
+/** GPU costs per phase of one step. */
 export type PhaseCounts = Readonly<Partial<Record<Phase, GpuCounts>>>;
 
 export type { Alarm } from "../../runs/alarms.ts";
@@ -51,7 +51,7 @@ export type TrainerEvent =
       readonly type: "state";
       readonly state: RunState;
       readonly step: number;
-      /** Of a paused run: what going on begins with. */
+      /** Next phase of a paused run. */
       readonly next?: PhasePlace;
     }
   | {
@@ -59,7 +59,7 @@ export type TrainerEvent =
       readonly step: number;
       readonly loop: LoopId | null;
       readonly phase: Phase;
-      /** GPU programs made so far, by the first steps above all. */
+      /** GPU programs compiled so far, mostly in the first steps. */
       readonly programs: number;
     }
   | { readonly type: "group"; readonly group: GroupRecord }
@@ -78,6 +78,6 @@ export type TrainerEvent =
       readonly error: { readonly code: ErrorCode; readonly message: string; readonly subject?: string };
     }
   | { readonly type: "checkpoint"; readonly step: number; readonly bytes: number }
-  /** Rows of the evaluation under way that are scored. */
+  /** Scored rows of the current evaluation. */
   | { readonly type: "eval-rows"; readonly done: number; readonly total: number }
   | { readonly type: "eval"; readonly report: EvalReport };

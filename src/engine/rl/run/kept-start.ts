@@ -1,4 +1,4 @@
-/** The adapter a run started from, kept in the run's own folder: resuming needs nothing that was dropped back then. */
+/** The adapter that a run started from, stored in the run folder, so that resuming does not need the original files. */
 import { folderOf } from "../../bytes/memory.ts";
 import type { ByteSource } from "../../bytes/source.ts";
 import { LabError } from "../../errors.ts";
@@ -15,7 +15,7 @@ export async function keepStart(store: RunStore, runId: string, start: StartAdap
   for (const [path, bytes] of Object.entries(start.files)) await store.write(`${runId}/${START}/${path}`, bytes);
 }
 
-/** @throws LabError("bad-input") when the files are gone or other ones */
+/** @throws LabError("bad-input") when the files are missing or changed */
 export async function keptStart(
   store: RunStore,
   runId: string,
@@ -32,7 +32,7 @@ export async function keptStart(
   if (start.hash === expected.hash) return start;
   throw new LabError(
     "bad-input",
-    `Run "${runId}" started from the adapter "${expected.name}", the files in its ${START} folder are other ones`,
+    `Run "${runId}" started from the adapter "${expected.name}", but the files in its ${START} folder differ`,
     { subject: `${runId}/${START}` },
   );
 }

@@ -1,17 +1,17 @@
-/** What the phases of a step cost: time by the clock of the machine and by that of the GPU, and calls of the device. */
+/** Costs of a step's phases: wall time, GPU time, and device calls. */
 import { gpuCounts, passClock } from "../../gpu/runtime/counters.ts";
 import { flushBackend } from "../../gpu/runtime/program.ts";
 import type { PhaseCost, PhaseCosts } from "../../runs/phase-lines.ts";
 import type { PhaseCounts, PhaseTimes } from "./events.ts";
 import type { GpuMeter } from "./run-control.ts";
 
-/** Measures the device of this thread, whichever it is at the moment. */
+/** Measures the current device of this thread. */
 export const DEVICE_METER: GpuMeter = {
   counts: gpuCounts,
   label: (phase) => passClock()?.label(phase),
 };
 
-/** Begins to time passes; those before do not count. */
+/** Starts timing; earlier passes do not count. */
 export function restartGpuTimes(): void {
   passClock()?.restart();
 }
@@ -36,7 +36,7 @@ export function phaseCosts(
   for (const phase of Object.keys(times) as (keyof PhaseTimes)[]) {
     const counted = counts[phase];
     if (counted === undefined) continue;
-    // No pass at all is no time at all, passes that could not be timed are no number.
+    // Without passes the time is 0; with untimed passes it is unknown.
     const gpuSeconds = gpu === null ? null : (gpu.get(phase) ?? (counted.dispatches === 0 ? 0 : null));
     costs[phase] = { seconds: times[phase] ?? 0, gpuSeconds, ...counted };
   }

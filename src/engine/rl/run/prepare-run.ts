@@ -1,4 +1,4 @@
-/** From settings or a stored run to everything a trainer begins with: folder, lock, rows and state. */
+/** Prepares a new or stored run for the trainer: folder, lock, rows and state. */
 import { requireConfig } from "../../config/parse.ts";
 import type { LabConfig } from "../../config/table.ts";
 import { LabError } from "../../errors.ts";
@@ -25,12 +25,12 @@ import { usableCheckpoint } from "./usable-checkpoint.ts";
 export interface PreparedRun {
   readonly run: RunFolder;
   readonly config: LabConfig;
-  /** In the caller's ownership. */
+  /** Owned by the caller. */
   readonly state: TrainingState;
   readonly list: RowList;
   readonly selected: RunRows;
   readonly doneSteps: number;
-  /** Gives the run's lock back. */
+  /** Releases the run's lock. */
   readonly release: () => void;
 }
 
@@ -40,7 +40,7 @@ export interface NewRun {
   readonly title: string;
   /** ISO time. */
   readonly created: string;
-  /** What the manifest says of the program, the device and its test. */
+  /** Program, device and self-test for the manifest. */
   readonly version: string;
   readonly report: Parameters<typeof newRun>[3];
   readonly selfTest: RunManifest["selfTest"];
@@ -53,12 +53,12 @@ export interface NewRun {
 type Loaded = Pick<LoadedModel, "model" | "hash">;
 
 /**
- * Makes the folder of a new run.
- * @throws LabError naming what does not fit; a folder that was made already is marked as failed
+ * Creates the folder of a new run.
+ * @throws LabError naming the problem; a folder that exists already is marked as failed
  */
 export async function prepareNew(deps: SessionDeps, { model, hash }: Loaded, asked: NewRun): Promise<PreparedRun> {
   const { list, start, selfTest } = asked;
-  // The record says how the weights are held, whatever the settings ask of the next loading.
+  // The record holds the storage of the loaded weights, not that of the next load.
   const held = { weightStorage: model.storage.language, towerStorage: model.storage.towers };
   const config = await sealReward({ ...asked.settings, ...held });
   const blocker = start === undefined ? null : adapterBlocker(start, config);
@@ -93,8 +93,8 @@ export async function prepareNew(deps: SessionDeps, { model, hash }: Loaded, ask
 }
 
 /**
- * What run.json says of another length; nothing where it stays the same.
- * @throws LabError("bad-config") for fewer steps than are done
+ * Fields of run.json for a new length; empty if it is unchanged.
+ * @throws LabError("bad-config") for fewer steps than done
  */
 function lengthOf(
   manifest: RunManifest,
@@ -104,16 +104,16 @@ function lengthOf(
   const [from, to] = [manifest.config.steps, config.steps];
   if (to === from) return {};
   if (to <= done) {
-    const message = `Run "${manifest.title}" has done ${done} steps; its length can only be more than those`;
+    const message = `Run "${manifest.title}" has done ${done} steps; its length must be larger`;
     throw new LabError("bad-config", message, { subject: "steps" });
   }
   return { config, lengths: [...(manifest.lengths ?? []), { afterStep: done, from, to }] };
 }
 
 /**
- * Opens a stored run at its newest checkpoint that can be used; what its folder holds of later steps is dropped.
- * @param steps its length in all from now on; as it was by default
- * @throws LabError naming what differs or is damaged; the folder is then as it was
+ * Opens a stored run at its newest usable checkpoint and drops data of later steps from its folder.
+ * @param steps new total length; unchanged by default
+ * @throws LabError naming the difference or damage; the folder is then unchanged
  */
 export async function prepareStored(
   deps: SessionDeps,

@@ -1,4 +1,4 @@
-/** Alarms are kept with the run and told to whoever watches it. */
+/** Stores alarms with the run and reports them to listeners. */
 import { type Alarm, appendAlarm } from "../../runs/alarms.ts";
 import type { RunFolder } from "../../runs/run-folder.ts";
 import type { TrainerEvent } from "./events.ts";

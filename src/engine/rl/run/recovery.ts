@@ -1,28 +1,28 @@
 /**
- * Keeps a run going when its device is lost (driver reset, GPU process killed): report it, open the device again, load the
- * weights, go on from the newest checkpoint. A second loss within a minute is no accident, so it pauses the run.
+ * Recovers a run from a lost device (driver reset, GPU process killed): reports it, opens the device again, loads the
+ * weights and continues from the newest checkpoint. A second loss within a minute pauses the run.
  */
 import { LabError } from "../../errors.ts";
 
 export type RunEnd = "finished" | "stopped";
 
-/** Two losses closer together than this pause the run. */
+/** Minimum seconds between two losses that are recovered. */
 const SPAN_SECONDS = 60;
 
 export interface Recovery {
-  /** The sentence of the loss, or undefined when the device is well. */
+  /** The message of the loss, or undefined. */
   readonly lost: () => Promise<string | undefined>;
-  /** Makes everything anew on another device; the result runs on from what was stored. */
+  /** Rebuilds everything on another device; the result continues from the stored state. */
   readonly restore: (reason: string) => Promise<() => Promise<RunEnd>>;
-  /** Leaves the run so that it can be resumed. */
+  /** Pauses the run so that it can be resumed. */
   readonly pause: () => Promise<void>;
   /** Seconds, monotonic. */
   readonly now: () => number;
 }
 
 /**
- * @param first the run as it was begun
- * @throws what the run throws beside a loss; LabError("gpu") when the device is lost twice within a minute or cannot be
+ * @param first the run as started
+ * @throws errors of the run other than a loss; LabError("gpu") when the device is lost twice within a minute or cannot be
  *   opened again, with the run paused
  */
 export async function runWithDeviceRecovery(first: () => Promise<RunEnd>, recovery: Recovery): Promise<RunEnd> {
@@ -38,7 +38,7 @@ export async function runWithDeviceRecovery(first: () => Promise<RunEnd>, recove
         await recovery.pause();
         throw new LabError(
           "gpu",
-          `${reason}; it was the second time within a minute, so the run is paused and can be resumed from its last checkpoint`,
+          `${reason}; it is the second loss within a minute, so the run is paused and can be resumed from its last checkpoint`,
         );
       }
       lostAt = at;
@@ -49,7 +49,7 @@ export async function runWithDeviceRecovery(first: () => Promise<RunEnd>, recove
         const why = failure instanceof Error ? failure.message : String(failure);
         throw new LabError(
           "gpu",
-          `${reason}, and work could not begin again: ${why}; the run is paused and can be resumed from its last checkpoint`,
+          `${reason}, and recovery failed: ${why}; the run is paused and can be resumed from its last checkpoint`,
         );
       }
     }

@@ -1,22 +1,22 @@
-/** The phase machine's gate: reports, times and counts phases, holds the trainer while paused, ends it when stopped. */
+/** Run control: reports, times and counts phases, holds the trainer while paused, ends it when stopped. */
 import { LabError } from "../../errors.ts";
 import { addCounts, countsBetween, type GpuCounts } from "../../gpu/runtime/counters.ts";
 import type { LoopId } from "../../runs/records.ts";
 import type { Phase, PhaseCounts, PhasePlace, PhaseTimes, RunState } from "./events.ts";
 
 export interface RunControlEvents {
-  /** @param next of a pause: the phase before which it holds */
+  /** @param next the phase before which a pause holds */
   onState(state: RunState, next?: PhasePlace): void;
   onPhase(phase: Phase, loop: LoopId | null): void;
 }
 
-/** Tells what was asked of the GPU so far, and is told what it is asked for from now on. */
+/** Reads the GPU costs so far, and receives the current phase. */
 export interface GpuMeter {
   counts(): GpuCounts;
   label(phase: Phase | null): void;
 }
 
-/** What to do at the next border. */
+/** Action at the next phase boundary. */
 type Eta = "run" | "step" | "phase" | "hold";
 
 export class RunControl {
@@ -76,7 +76,7 @@ export class RunControl {
     this.setState("pausing");
   }
 
-  /** Holds the trainer at the next border, with nothing of the broken-off step counted. */
+  /** Holds the trainer at the next boundary; the interrupted step is not counted. */
   hold(): void {
     if (this.#state === "stopping") return;
     this.#settle();
@@ -92,8 +92,8 @@ export class RunControl {
   }
 
   /**
-   * Enters a phase; holds first when the pace says so. Once the update has begun a stop waits for the end of the step:
-   * weights, moments and average must not part.
+   * Enters a phase; holds first if the mode requires it. After the update has begun, a stop waits for the end of the step,
+   * so that weights, moments and average stay consistent.
    * @throws LabError("cancelled") when stopped
    */
   async enter(phase: Phase, loop: LoopId | null): Promise<void> {
@@ -109,7 +109,7 @@ export class RunControl {
     this.#events.onPhase(phase, loop);
   }
 
-  /** Before a step or an evaluation: holds after a single step, a single phase or a pause. @param next what then begins */
+  /** Before a step or an evaluation: holds after a single step, a single phase or a pause. @param next the next phase */
   async beforeStep(next: Phase = "sample"): Promise<void> {
     if (this.#eta === "hold") await this.#hold({ phase: next, loop: null });
     this.#stopIfAsked();

@@ -1,4 +1,4 @@
-/** What a run's manifest says of its name and its data, and rows that stay those of the manifest. */
+/** Name and data of a run for its manifest, and access to rows that checks them against it. */
 import type { LabConfig } from "../../config/table.ts";
 import { rowsHash } from "../../data/open-rows.ts";
 import type { RowSource } from "../../data/training-row.ts";
@@ -11,23 +11,19 @@ import { holdRun } from "../../storage/lock.ts";
 import type { RunStore } from "../../storage/store.ts";
 import { trainableOf } from "./start-run.ts";
 
-/** Rows by index, refused when another data set has been opened under the run. */
+/** Rows by index; refused if another data set was opened during the run. */
 export function checkedRows(rows: RowSource, list: RowList): RowSource {
   return async (index) => {
     const row = await rows(index);
     const expected = list.rows[index]?.[0];
     if (row.summary.id === expected) return row;
-    throw new LabError(
-      "bad-input",
-      `Row ${index} of ${list.dataSet} is now another one; open the same shards and resume`,
-      {
-        subject: list.dataSet,
-      },
-    );
+    throw new LabError("bad-input", `Row ${index} of ${list.dataSet} has changed; open the same shards and resume`, {
+      subject: list.dataSet,
+    });
   };
 }
 
-/** What a new run's manifest says beside settings, model and data. */
+/** Fields of a new run's manifest other than settings, model and data. */
 export function newRun(title: string, created: string, version: string, device: GpuReport) {
   const { vendor, architecture, description, software } = device;
   return {
@@ -41,12 +37,12 @@ export function newRun(title: string, created: string, version: string, device: 
   } as const;
 }
 
-/** Parameters of the model, and those that a configuration trains. */
+/** Numbers of all parameters and of trained parameters. */
 export function parameterCounts(model: Sa2vaModel, config: LabConfig) {
   return { parameters: model.parameters, trainableParameters: elements(trainableOf(model, config)) };
 }
 
-/** Folder name of a run: its title in plain letters and the second it began. */
+/** Folder name of a run: its title in plain letters and its start in seconds. */
 function runId(title: string, created: string): string {
   const slug = title
     .toLowerCase()
@@ -70,9 +66,9 @@ export async function describeData(
 }
 
 /**
- * A run goes on only with the model and the rows it was begun with.
- * @param hash of the model that is loaded
- * @throws LabError("bad-input") naming what differs
+ * A run continues only with its original model and rows.
+ * @param hash hash of the loaded model
+ * @throws LabError("bad-input") naming the difference
  */
 export function checkSameRun(manifest: RunManifest, hash: string, data: RunManifest["data"]): void {
   const { id, title } = manifest;
@@ -82,7 +78,7 @@ export function checkSameRun(manifest: RunManifest, hash: string, data: RunManif
     });
   }
   if (manifest.data.hash !== data.hash) {
-    throw new LabError("bad-input", `Run "${title}" drew from ${manifest.data.name}, other rows are open now`, {
+    throw new LabError("bad-input", `Run "${title}" uses the rows of ${manifest.data.name}, but other rows are open`, {
       subject: id,
     });
   }
@@ -93,10 +89,10 @@ function elements(tensors: readonly { readonly shape: readonly number[] }[]): nu
   return tensors.reduce((sum, { shape }) => sum + shape.reduce((product, side) => product * side, 1), 0);
 }
 
-/** Takes the run's lock. @returns the way to give it back @throws LabError("bad-input") when another tab or process has it */
+/** Locks the run. @returns the function that releases it @throws LabError("bad-input") when another tab or process holds it */
 export async function holdOrRefuse(store: RunStore, id: string): Promise<() => void> {
   if (store.hold !== undefined) return store.hold(id);
   const release = await holdRun(id);
-  if (release === null) throw new LabError("bad-input", `Run "${id}" is under way in another tab`, { subject: id });
+  if (release === null) throw new LabError("bad-input", `Run "${id}" is running in another tab`, { subject: id });
   return release;
 }

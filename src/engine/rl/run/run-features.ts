@@ -1,4 +1,4 @@
-/** The diskCache of frozen features that a run reads from and adds to, as its settings say. */
+/** The disk cache of frozen features of a run. */
 import type { LabConfig } from "../../config/table.ts";
 import { toLabError } from "../../errors.ts";
 import type { GpuReport } from "../../gpu/runtime/device.ts";
@@ -9,8 +9,8 @@ import type { LoadedModel } from "./session-types.ts";
 const GIGABYTE = 1e9;
 
 /**
- * @param files where features lie; nowhere when absent
- * @returns undefined when nothing is kept on disk, or the disk cannot be read, which is told as a warning
+ * @param files store of the features; no cache if absent
+ * @returns undefined if the cache is off, or if the disk cannot be read, which is reported as a warning
  */
 export async function runFeatures(
   files: FeatureFiles | undefined,
@@ -22,7 +22,7 @@ export async function runFeatures(
 ): Promise<FeatureDiskCache | undefined> {
   if (files === undefined || config.featureDisk === 0) return undefined;
   const warn = (thrown: unknown): void => {
-    const message = `Features are not kept on disk: ${toLabError(thrown, "storage").message}`;
+    const message = `Features are not stored on disk: ${toLabError(thrown, "storage").message}`;
     tell({ id: "features-not-kept", step, severity: "warning", message });
   };
   const tiling = { ...model.tiling, maxTiles: Math.min(config.maxTiles, model.tiling.maxTiles) };

@@ -1,4 +1,4 @@
-/** `judge.json` of a run folder: which judge scored from which step on; never a key. */
+/** `judge.json` of a run folder: the judge from each step on, without its key. */
 import * as z from "zod/mini";
 import { parseJsonAs } from "../../bytes/json.ts";
 import { quote, shortened } from "../../errors.ts";
@@ -6,11 +6,11 @@ import type { JudgeDescription } from "../../rewards/judge/description.ts";
 import type { RunFolder } from "../../runs/run-folder.ts";
 
 export interface JudgeEntry extends JudgeDescription {
-  /** First step it scored. */
+  /** First step with this judge. */
   readonly fromStep: number;
 }
 
-/** What is compared and named; the rest is kept as it is. */
+/** Fields that are compared and named; others are kept unchanged. */
 const ENTRIES = z.array(
   z.looseObject({
     fromStep: z.number(),
@@ -24,9 +24,9 @@ const ENTRIES = z.array(
 type Named = Pick<z.output<typeof ENTRIES>[number], "instrument" | "provider" | "model" | "version" | "range">;
 
 /**
- * Notes the judge of a run that begins or goes on.
- * @returns a sentence when a run goes on with another judge than before, else null
- * @throws LabError("bad-input") when the file is none of ours
+ * Records the judge of a run that starts or resumes.
+ * @returns a sentence if a run resumes with another judge, else null
+ * @throws LabError("bad-input") when the file is invalid
  */
 export async function recordJudge(
   run: RunFolder,
@@ -40,7 +40,7 @@ export async function recordJudge(
   const entry: JudgeEntry = { fromStep: doneSteps + 1, ...description };
   await run.store.write(path, `${JSON.stringify([...known, entry], null, 2)}\n`);
   if (before === undefined) return null;
-  return `From step ${entry.fromStep} on another judge scores: ${name(description)} after ${name(before)}; rewards before and after cannot be compared`;
+  return `From step ${entry.fromStep} the judge is ${name(description)}, before it was ${name(before)}; rewards before and after cannot be compared`;
 }
 
 function same(a: Named, b: Named): boolean {

@@ -1,10 +1,10 @@
-/** How the folder of a run that cannot go on is marked. */
+/** Marks the folder of a failed run. */
 import { LabError, toLabError } from "../../errors.ts";
 import type { RunFolder } from "../../runs/run-folder.ts";
 
 /**
  * Marks a run as failed.
- * @returns what is to be thrown: the failure, or both sentences in one where not even the mark could be written
+ * @returns the error to throw: the failure, or both messages if the mark could not be written
  */
 export async function failedRun(run: RunFolder, failure: unknown): Promise<unknown> {
   try {

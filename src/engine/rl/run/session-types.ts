@@ -1,4 +1,4 @@
-/** What a session needs from around it, and what it gives back. */
+/** Dependencies and results of a session. */
 import type { RowSource } from "../../data/training-row.ts";
 import type { EngineDevice } from "../../gpu/runtime/device.ts";
 import type { ModelCache } from "../../loading/model-cache.ts";
@@ -12,12 +12,12 @@ import type { TrainerEvent } from "./events.ts";
 
 export interface SessionDeps {
   readonly device: EngineDevice;
-  /** Opens another device when that one is lost in a run. */
+  /** Opens another device after a loss in a run. */
   readonly reopen: () => Promise<EngineDevice>;
   readonly store: RunStore;
-  /** Where conversions of checkpoints are kept; nowhere when absent. */
+  /** Store of checkpoint conversions; none if absent. */
   readonly models?: ModelCache | undefined;
-  /** Where frozen features are kept; nowhere when absent. */
+  /** Store of frozen features; none if absent. */
   readonly features?: FeatureFiles | undefined;
   readonly rows: RowSource;
   readonly scorer: RewardScorer;
@@ -31,13 +31,13 @@ export interface StartedRun {
   readonly resumedAt: number;
   readonly trainRows: number;
   readonly heldOutRows: number;
-  /** Settles when the run has ended, been stopped or failed. */
+  /** Settles when the run has finished, stopped or failed. */
   readonly done: Promise<"finished" | "stopped">;
 }
 
 export interface LoadedModel {
   readonly model: Sa2vaModel;
   readonly hash: string;
-  /** Loads it again, on a device that was opened anew. */
+  /** Loads it again on a new device. */
   readonly reload: () => Promise<OpenedModel>;
 }

@@ -1,4 +1,4 @@
-/** From a loaded model and a configuration to a state that can train: adapters, trainable set, restored checkpoints. */
+/** Builds a training state from a loaded model and a configuration: adapters, trainable set, restored checkpoints. */
 import type { LabConfig } from "../../config/table.ts";
 import { LabError } from "../../errors.ts";
 import type { LoraFields } from "../../formats/peft-names.ts";
@@ -26,8 +26,7 @@ export function trainableOf(model: Sa2vaModel, config: LabConfig): readonly Shap
   const names = [...model.base.keys(), ...model.frozen.keys()];
   return trainableSet(model.config, names, { loraRank: config.loraRank }).map(({ path, block }) => {
     const shape = adapters.get(path) ?? model.base.get(path)?.shape;
-    if (shape === undefined)
-      throw new LabError("internal", `The trainable set names "${path}", which nothing provides`);
+    if (shape === undefined) throw new LabError("internal", `The trainable set names "${path}", which does not exist`);
     return { path, block, shape };
   });
 }
@@ -46,16 +45,16 @@ export function loraSettings(model: Sa2vaModel, config: LabConfig): LoraFields {
 export function adapterBlocker(start: StartAdapter, config: LabConfig): string | null {
   const scale = config.loraAlpha / config.loraRank;
   if (start.rank !== config.loraRank) {
-    return `The adapter "${start.name}" has rank ${start.rank}, the run asks for ${config.loraRank}; set LoRA rank r to ${start.rank}`;
+    return `The adapter "${start.name}" has rank ${start.rank}, the run has rank ${config.loraRank}; set LoRA rank r to ${start.rank}`;
   }
   if (Math.abs(start.scale - scale) <= 1e-6 * start.scale) return null;
   return `The adapter "${start.name}" is scaled by ${start.scale}, the run by ${scale}; set LoRA alpha to ${start.scale * start.rank}`;
 }
 
 /**
- * Published tensors and fresh adapters (A uniform, B zero) as a new parameter set owned by the caller; what an opened
- * adapter brings takes their place.
- * @throws LabError("bad-config") when rank or scale are other than the adapter's
+ * Published tensors and fresh adapters (A uniform, B zero) as a new parameter set owned by the caller; tensors of an opened
+ * adapter replace them.
+ * @throws LabError("bad-config") when rank or scale differ from the adapter's
  */
 export function startParameters(model: Sa2vaModel, config: LabConfig, start?: StartAdapter): ParameterSet {
   const blocker = start === undefined ? null : adapterBlocker(start, config);
@@ -71,7 +70,7 @@ export function startParameters(model: Sa2vaModel, config: LabConfig, start?: St
     const published = model.base.get(path);
     if (adapter !== undefined) set[path] = tf.tensor(adapter.values, [...adapter.shape]);
     else if (published !== undefined) set[path] = published.clone();
-    else throw new LabError("internal", `The trainable set names "${path}", which nothing provides`);
+    else throw new LabError("internal", `The trainable set names "${path}", which does not exist`);
   }
   return set;
 }
@@ -86,7 +85,7 @@ export function startState(model: Sa2vaModel, config: LabConfig, start?: StartAd
   );
 }
 
-/** State of a run that goes on from a checkpoint of the same model and the same start. */
+/** State of a run that continues from a checkpoint of the same model and start. */
 export function resumeState(
   model: Sa2vaModel,
   config: LabConfig,

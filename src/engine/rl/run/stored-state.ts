@@ -1,4 +1,4 @@
-/** Where a run stands by what is stored of it: the newest checkpoint, or the start where there is none. */
+/** Stored state of a run: the newest checkpoint, or the start without one. */
 import type { LabConfig } from "../../config/table.ts";
 import type { Sa2vaModel } from "../../model/sa2va.ts";
 import type { RunFolder } from "../../runs/run-folder.ts";
@@ -8,7 +8,7 @@ import { keptStart } from "./kept-start.ts";
 import { resumeState, startState } from "./start-run.ts";
 import { usableCheckpoint } from "./usable-checkpoint.ts";
 
-/** The state on the current device and its step; drops what the run folder holds of later steps. */
+/** The state on the current device and its step; drops data of later steps from the run folder. */
 export async function storedState(
   store: RunStore,
   run: RunFolder,

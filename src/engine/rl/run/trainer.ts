@@ -1,6 +1,6 @@
 /**
- * The trainer: runs steps behind the gate, logs, watches, stores. Everything it needs comes in; it knows neither page
- * nor worker nor file system.
+ * The trainer: runs steps under run control, logs, checks alarms, stores. All dependencies are passed in; it does not
+ * depend on page, worker or file system.
  */
 import { activeLoops, groupsPerStep } from "../../config/derived.ts";
 import type { LabConfig } from "../../config/table.ts";
@@ -40,7 +40,7 @@ import { failedRun } from "./run-state.ts";
 export interface TrainerDeps {
   readonly model: Sa2vaModel;
   readonly config: LabConfig;
-  /** Taken over: the trainer's owner disposes it after the run. */
+  /** The trainer's owner disposes it after the run. */
   readonly state: TrainingState;
   readonly rows: RowSource;
   /** Data-set indices of the training rows, at least one. */
@@ -51,7 +51,7 @@ export interface TrainerDeps {
   readonly run: RunFolder;
   /** Steps done before, 0 for a fresh run. */
   readonly doneSteps: number;
-  /** Opens what keeps frozen features on disk; nothing is kept there when absent. */
+  /** Opens the disk cache of frozen features; none if absent. */
   readonly openDiskCache?: ((tell: (alarm: Alarm) => void) => Promise<FeatureDiskCache | undefined>) | undefined;
   readonly lora: LoraFields;
   /** Seconds, monotonic. */
@@ -59,7 +59,7 @@ export interface TrainerDeps {
   readonly emit: (event: TrainerEvent) => void;
   /** Throws when the device reported an error since the last call. */
   readonly checkDevice: () => void;
-  /** The sentence of its loss, if the device is lost. */
+  /** The message of the loss, if the device is lost. */
   readonly whyLost: () => Promise<string | undefined>;
 }
 
@@ -71,8 +71,8 @@ export class Trainer {
   readonly #deps: TrainerDeps;
   readonly #features: FeatureCache;
   readonly #alarms: AlarmWatch = watchAlarms();
-  /** Told already, not yet stored. */
-  readonly #told: Alarm[] = [];
+  /** Reported, not yet stored. */
+  readonly #reported: Alarm[] = [];
   #step: number;
   #checkpointAsked = false;
   #lastCheckpoint: number;
@@ -100,38 +100,37 @@ export class Trainer {
     return this.#step;
   }
 
-  /** Frozen features that are kept; the trainer's own. */
+  /** Cached frozen features; owned by the trainer. */
   get features(): FeatureCache {
     return this.#features;
   }
 
-  /** Tells an alarm where nothing can be waited for; it is stored with the next step or at the end. */
+  /** Reports an alarm synchronously; it is stored with the next step or at the end. */
   #tell(alarm: Alarm): void {
-    this.#told.push(alarm);
+    this.#reported.push(alarm);
     this.#deps.emit({ type: "alarm", alarm });
   }
 
   async #storeTold(): Promise<void> {
     const { store, id } = this.#deps.run;
-    for (const alarm of this.#told.splice(0)) await appendAlarm(store, id, alarm);
+    for (const alarm of this.#reported.splice(0)) await appendAlarm(store, id, alarm);
   }
 
-  /** Writes a checkpoint at the end of the step that runs now. */
+  /** Writes a checkpoint at the end of the current step. */
   askCheckpoint(): void {
     this.#checkpointAsked = true;
   }
 
   /**
    * Runs to the last step. Returns "finished" or "stopped"; a stop inside a step drops that step and keeps the rest.
-   * @throws whatever a step throws beside being stopped, with run folder and gate told before. After a gradient that is
-   *   not finite the weights may be those of the last whole step and are then checkpointed first; after any other error
-   *   they are not trusted
+   * @throws errors of a step other than a stop, after run folder and run control are updated. After a non-finite gradient,
+   *   intact weights of the last step are checkpointed first; after other errors they are not trusted
    */
   async run(): Promise<"finished" | "stopped"> {
     const { config, run } = this.#deps;
     this.control.play();
     try {
-      // Also what a stop or a lost device has taken from this step before.
+      // Includes what an earlier attempt of this step took before a stop or a lost device.
       if (this.#evaluationDue() && !(await this.#evaluated())) await this.#wholeEvaluation();
       while (this.#step < config.steps) {
         await this.control.beforeStep();
@@ -151,8 +150,8 @@ export class Trainer {
   }
 
   /**
-   * Ends a run that a stop or an error has broken off; whatever fails on the way, folder and gate are told of an end.
-   * @throws what broke it off unless it was a stop; what could not be stored
+   * Ends a run after a stop or an error; folder and run control are updated even if something fails on the way.
+   * @throws the error that ended the run, unless it was a stop; an error of storing
    */
   async #end(thrown: unknown): Promise<"stopped"> {
     const { run } = this.#deps;
@@ -173,14 +172,14 @@ export class Trainer {
       const first = stopped ? "The run was stopped" : toLabError(thrown).message;
       failure = new LabError(code, `${first}, but it could not be stored: ${message}; ${this.#kept()}`, { cause });
     }
-    // The session decides whether the run goes on; nothing of this device is worth storing.
+    // The session decides whether the run continues; data of a lost device is not stored.
     if ((await this.#deps.whyLost()) !== undefined) throw failure;
-    const told = await failedRun(run, failure);
+    const error = await failedRun(run, failure);
     this.control.setState("failed");
-    throw told;
+    throw error;
   }
 
-  /** What can be gone on from. */
+  /** The stored state for a message. */
   #kept(): string {
     return this.#lastCheckpoint === 0
       ? "the run has no checkpoint yet"
@@ -191,17 +190,17 @@ export class Trainer {
     this.#deps.emit({ type: "phase", step, loop, phase, programs: DEVICE_METER.counts().programs });
   }
 
-  /** A step, or a pause before it when a reward cannot be given: nothing of such a step has happened. */
+  /** A step, or a pause before it if a reward is not available; that step has no effect. */
   async #wholeStep(): Promise<boolean> {
     return await this.#orHeld(() => this.#oneStep(), this.#step + 1);
   }
 
-  /** An evaluation, begun anew as often as a reward cannot be given and a person goes on. */
+  /** An evaluation, repeated when a reward is not available and the user continues. */
   async #wholeEvaluation(): Promise<void> {
     while (!(await this.#orHeld(() => this.#evaluate(), this.#step))) await this.control.beforeStep("eval");
   }
 
-  /** Whether the work was done; false after a reward that cannot be given, with the gate told to hold. */
+  /** Whether the work was done; false if a reward is not available, with run control set to hold. */
   async #orHeld(work: () => Promise<void>, step: number): Promise<boolean> {
     try {
       await work();
@@ -234,7 +233,7 @@ export class Trainer {
       },
     });
     await this.#storeTold();
-    // An error anywhere in the step's submits means its numbers may be stale: fail before anything is stored.
+    // After an error in any submit of the step its numbers may be stale: fail before anything is stored.
     this.#deps.checkDevice();
     await this.control.enter("log", null);
     const kept = trimPoolToSmall();
@@ -243,7 +242,7 @@ export class Trainer {
     const memory = memorySnapshot();
     metrics["memory/num_tensors"] = memory.tensors;
     metrics["memory/gpu_bytes"] = memory.gpuBytes;
-    // Without what waits for the next step: a run that repeats another one may find another pool.
+    // Without pooled buffers: a repeated run may find another pool.
     metrics["memory/gpu_bytes_allocated"] = memory.gpuBytesAllocated - kept;
     metrics.epoch =
       (step * (config.mode === "sft" ? config.accumulation * config.promptsPerStep : groupsPerStep(config))) /
@@ -257,7 +256,7 @@ export class Trainer {
     await appendPhases(run.store, run.id, { step, phases: costs });
     emit({ type: "step", step, metrics: timed, phaseTimes: times, costs });
     for (const alarm of this.#alarms.observe(step, timed, outcome.update, groups)) await raiseAlarm(run, emit, alarm);
-    // Last: a checkpoint whose step had no line in the metrics would leave a gap in a resumed run.
+    // Last, because a checkpoint without a metrics line would leave a gap in a resumed run.
     const due = config.saveSteps > 0 && step % config.saveSteps === 0;
     if (due || this.#checkpointAsked) await this.#checkpoint();
   }
@@ -278,7 +277,7 @@ export class Trainer {
     };
   }
 
-  /** Whether held-out rows are to be scored at the present step: at the start, on the beat and at the end. */
+  /** Whether held-out rows are evaluated at this step: at the start, at the interval and at the end. */
   #evaluationDue(): boolean {
     const { evalSteps, steps } = this.#deps.config;
     if (evalSteps === 0 || this.#deps.evaluated.report.length === 0) return false;
@@ -290,7 +289,7 @@ export class Trainer {
     return (await readEvaluations(run.store, run.id)).some(({ report }) => report.step === this.#step);
   }
 
-  /** Scores held-out rows with the weights of now. @throws LabError("cancelled") when stopped */
+  /** Evaluates held-out rows with the current weights. @throws LabError("cancelled") when stopped */
   async #evaluate(): Promise<void> {
     const { config, run, evaluated, emit } = this.#deps;
     if (this.control.signal.aborted) throw new LabError("cancelled", "The run was stopped");
@@ -309,7 +308,7 @@ export class Trainer {
       ...runReward(config),
     });
     emit({ type: "eval", report });
-    // The checkpoint of this step may be the best now, and another one no longer.
+    // The checkpoint of this step may be the new best.
     await this.#prune();
   }
 
@@ -334,7 +333,7 @@ export class Trainer {
     emit({ type: "checkpoint", step: this.#step, bytes });
   }
 
-  /** Keeps the last checkpoints and the best one by the evaluations so far. */
+  /** Keeps the last checkpoints and the best one. */
   async #prune(): Promise<void> {
     const { run, config } = this.#deps;
     const best = await bestCheckpoint(run.store, run.id, config.loops);

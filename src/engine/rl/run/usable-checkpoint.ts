@@ -7,13 +7,13 @@ import type { RunStore } from "../../storage/store.ts";
 export interface UsableCheckpoint {
   readonly step: number;
   readonly checkpoint: CheckpointState;
-  /** A sentence about newer checkpoints that cannot be used; null when this is the newest. */
+  /** A sentence about newer, damaged checkpoints; null if this is the newest. */
   readonly passedOver: string | null;
 }
 
 /**
  * @returns null for a run without a complete checkpoint
- * @throws LabError with what is wrong with the newest one when none can be used
+ * @throws LabError with the problem of the newest one if none can be used
  */
 export async function usableCheckpoint(store: RunStore, runId: string): Promise<UsableCheckpoint | null> {
   let newest: { readonly step: number; readonly error: LabError } | undefined;
@@ -32,7 +32,7 @@ export async function usableCheckpoint(store: RunStore, runId: string): Promise<
 }
 
 function sentence(damaged: number, { message }: LabError, step: number): string {
-  return `The checkpoint of step ${damaged} cannot be used (${shortened(message, 180)}); the run goes on from step ${step}`;
+  return `The checkpoint of step ${damaged} cannot be used (${shortened(message, 180)}); the run continues from step ${step}`;
 }
 
 /**

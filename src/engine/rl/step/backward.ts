@@ -57,7 +57,7 @@ export async function lossGradients(task: LossTask): Promise<GroupGradients> {
   const constants = inputs.flatMap((own) => Object.values(own)).filter((tensor) => tensor !== null);
   const arrays = await readTogether(kept)
     .catch((thrown: unknown) => {
-      // A lost device: nobody will take the gradients.
+      // After a lost device the gradients are not used.
       tf.dispose([...grads]);
       throw thrown;
     })

@@ -40,7 +40,7 @@ export function maskMetrics(masks: readonly (Uint8Array | null)[], truth: Uint8A
   };
 }
 
-/** The data's own caption, where it enters a prompt: what is done to it is told. */
+/** Metrics of the data set's caption in a prompt: whether it was cut or spells special tokens. */
 export function dataCaptionObservations(
   model: Pick<Sa2vaModel, "tokenizer">,
   caption: string,

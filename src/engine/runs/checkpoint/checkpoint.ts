@@ -42,7 +42,7 @@ export async function writeCheckpoint(store: RunStore, runId: string, state: Che
   try {
     return await writeFiles(store, runId, state);
   } catch (thrown) {
-    // Half a checkpoint is of no use and may hold the last free bytes. What went wrong first is what is told.
+    // A partial checkpoint is useless and may use the last free bytes. The first error is reported.
     await removeCheckpoint(store, runId, state.step).catch(() => undefined);
     throw thrown;
   }

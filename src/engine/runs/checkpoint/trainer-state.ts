@@ -92,7 +92,7 @@ export function parseTrainerState(text: string, path: string): Parsed {
     step: shape.value.global_step,
     optimiserStep,
     config: requireConfig(withOlderMeaning(config), undefined, path),
-    // Checked by whoever wrote it.
+    // Validated when it was written.
     trainer: trainer as Json,
     lora,
     order,

@@ -293,7 +293,7 @@ describe("the cache", () => {
     expect((await judgeCache(store, () => undefined)).size).toBe(0);
   });
 
-  it("has another key for another word, model, instrument and version", async () => {
+  it("has another key for another word, model, kind and version", async () => {
     const request = { messages: [{ role: "user", content: "a" }], schema: null, maxTokens: 5 } as const;
     const keys = await Promise.all([
       replyKey("questions", "m", "v", request),

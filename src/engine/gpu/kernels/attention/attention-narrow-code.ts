@@ -46,7 +46,7 @@ const HEADER = `
 const each = (count: number, line: (i: number) => string): string =>
   Array.from({ length: count }, (_, i) => line(i)).join("\n");
 
-/** Rows that a subgroup of so many lanes loads at once, a vector a lane. */
+/** Rows that a subgroup loads at once, one vector per lane. */
 const together = (vectors: number, lanes: number): number => Math.max(1, Math.floor(lanes / vectors));
 
 /**

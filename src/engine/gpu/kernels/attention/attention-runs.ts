@@ -10,7 +10,7 @@ export interface AttentionForm {
   readonly scale: number;
   /** Query i sees keys up to Tk − Tq + i. */
   readonly causal: boolean;
-  /** With `causal`: only so many keys back, itself included; 0 = all. */
+  /** With `causal`: number of visible keys, itself included; 0 = all. */
   readonly reach: number;
 }
 

@@ -9,7 +9,7 @@ import { maskedSoftmax } from "./masked-softmax.ts";
 /** Added to the score of a key that must not be seen; finite, because WGSL has no infinity. */
 export const HIDDEN_SCORE = -1e9;
 
-/** Hides later keys: query i sees keys up to Tk − Tq + i, and with `reach` only so many back, itself included. */
+/** Hides later keys: query i sees keys up to Tk − Tq + i, and with `reach` only the last `reach` of them, itself included. */
 export interface Causality {
   readonly reach?: number;
 }
@@ -72,7 +72,7 @@ function attentionByOps(q: Tensor, k: Tensor, v: Tensor, scale: number, mask?: T
 /**
  * Causal mask for queries at positions offset … offset+Tq−1 over keys 0 … Tk−1.
  * @param reach keys a query sees at most, itself included; by default all before it
- * @returns [1, 1, Tq, Tk], 0 where position − reach < key ≤ position of the query, HIDDEN_SCORE elsewhere
+ * @returns [1, 1, Tq, Tk], 0 where position − reach < key ≤ position of the query, HIDDEN_SCORE otherwise
  */
 export function causalMask(queryLength: number, keyLength: number, offset: number, reach?: number): Tensor {
   const values = new Float32Array(queryLength * keyLength);

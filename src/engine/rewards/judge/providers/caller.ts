@@ -1,4 +1,4 @@
-/** Calls of a judge under limits: so many at a time, so long, so often again, so much in all. */
+/** Judge requests under limits: concurrency, timeout, retries, budget. */
 import { LabError } from "../../../errors.ts";
 import type { Budget } from "../budget.ts";
 import type { Clock } from "../clock.ts";
@@ -114,7 +114,7 @@ export function caller(settings: CallerSettings, deps: CallerDeps): Ask {
   }
 }
 
-/** Rejects when the signal aborts, ahead of whoever listens later. */
+/** Rejects when the signal aborts, before later listeners. */
 function untilAborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     if (signal.aborted) reject(signal.reason);

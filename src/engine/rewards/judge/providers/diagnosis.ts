@@ -44,8 +44,7 @@ export function diagnose(kind: FailureKind, circumstances: Circumstances): Diagn
     case "server":
       return {
         title: "The server failed",
-        advice:
-          "It answered with an error of its own (5xx); its log says why. Running out of memory is the usual cause.",
+        advice: "It answered with a server error (5xx); see its log. The usual cause is a lack of memory.",
       };
     case "bad-key":
       return {
@@ -108,7 +107,7 @@ function unreachable({ origin, url, reach }: Circumstances): Diagnosis {
     return {
       title: "Local network not permitted",
       advice:
-        "Chrome was told not to let this page reach servers on this machine; allow “Local network access” in the site's settings (the sign before the address) and try again.",
+        "Chrome does not let this page reach servers on this machine; allow “Local network access” in the site's settings (the icon before the address) and try again.",
     };
   }
   if (reach?.answers === true) {
@@ -131,7 +130,7 @@ function unreachable({ origin, url, reach }: Circumstances): Diagnosis {
   };
 }
 
-/** How the usual servers are told to let a page in. */
+/** How to allow the page's origin in common servers. */
 function corsSetting(url: string, origin: string): { readonly advice: string; readonly line?: string } {
   switch (serverName(url)) {
     case "Ollama":
@@ -166,7 +165,7 @@ function parse(url: string): URL | null {
   try {
     return new URL(url.trim());
   } catch {
-    // Not an address at all: said in words of its own.
+    // Not an address; the error has its own message.
     return null;
   }
 }

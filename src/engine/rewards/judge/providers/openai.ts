@@ -95,7 +95,7 @@ function chatBody(model: string, request: ChatRequest, dialect: Dialect): Record
 
 /** Changes the dialect after a refusal. @returns whether asking again makes sense */
 function adapt(dialect: Dialect, used: Dialect, body: string, structured: boolean): boolean {
-  // Another call under way may have learned it already.
+  // A concurrent call may have set it already.
   if (used.format !== dialect.format || used.limit !== dialect.limit || used.temperature !== dialect.temperature) {
     return true;
   }

@@ -32,7 +32,7 @@ export interface JudgeProvider {
   /** Where it runs, without any secret: origin and path of a server, or "in this tab". */
   readonly place: string;
   /**
-   * One reply at temperature 0. Whoever asks stops waiting when the signal aborts, whether the provider hears it or not.
+   * One reply at temperature 0. The caller stops waiting when the signal aborts, even if the provider ignores it.
    * @param onCall called before every request that leaves, so that budgets count what a provider repeats by itself;
    *   it throws when the budget is used up
    * @throws JudgeFailure

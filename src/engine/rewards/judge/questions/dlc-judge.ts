@@ -7,7 +7,7 @@
 import { parseAnswer } from "../../judge-score.ts";
 import { pythonStrip } from "../../meteor/tokens.ts";
 import { dlcPrompt } from "../asked.ts";
-import type { Instrument } from "../instrument.ts";
+import type { JudgeKind } from "../judge-kind.ts";
 import { JudgeFailure } from "../providers/failure.ts";
 import { together } from "../providers/together.ts";
 import type { JudgePrompts } from "./prompts.ts";
@@ -16,7 +16,7 @@ import type { WrittenQuestions } from "./question-file.ts";
 /** The benchmark's own limit. */
 const MAX_TOKENS = 300;
 
-export function dlcJudge(settings: { readonly prompts: JudgePrompts; readonly written: WrittenQuestions }): Instrument {
+export function dlcJudge(settings: { readonly prompts: JudgePrompts; readonly written: WrittenQuestions }): JudgeKind {
   const { prompts, written } = settings;
   return {
     name: "dlc",

@@ -1,4 +1,4 @@
-/** What a judge is told. Every text can be edited; a hash of all of them stands with every score. */
+/** Prompts of the judge. All can be edited; their hash is stored with every score. */
 import { sha256Hex } from "../../../bytes/hash.ts";
 import { LabError } from "../../../errors.ts";
 

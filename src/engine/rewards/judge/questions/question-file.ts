@@ -14,7 +14,7 @@ export interface WrittenQuestions {
 
 /**
  * Reads `[{"reference": "…", "questions": [{"type", "question", "choices": [["text", score], …]}, …]}, …]`, or the same
- * list under "sets". An entry without a reference serves every caption that has none of its own. Each list begins with a
+ * list under "sets". An entry without a reference applies to every caption without a separate entry. Each list begins with a
  * recognition question, whose choices score "correct" and "incorrect".
  * @throws LabError("bad-input") naming the file and the entry
  */

@@ -1,12 +1,12 @@
 /**
  * Question judge: questions are made from the reference caption once, answered from the predicted one, each answer
  * scored; the score is (Σ positive + Σ negative) / (number of positive + number of negative). The design notes call this
- * the judge; the benchmark they cite has its questions written beforehand, which is the other instrument.
+ * the judge; the benchmark they cite has its questions written beforehand, which is the other kind of judge.
  */
 import { sha256Hex } from "../../../bytes/hash.ts";
 import type { JudgeQuestion } from "../../judge-score.ts";
 import { answersPrompt, questionsPrompt } from "../asked.ts";
-import type { AskSession, Instrument } from "../instrument.ts";
+import type { AskSession, JudgeKind } from "../judge-kind.ts";
 import { JudgeFailure } from "../providers/failure.ts";
 import type { ChatRequest } from "../providers/provider.ts";
 import { type JudgePrompts, plainCaption } from "./prompts.ts";
@@ -25,7 +25,7 @@ export interface QuestionJudgeSettings extends QuestionCounts {
   readonly maxTokens: number;
 }
 
-export function questionJudge(settings: QuestionJudgeSettings): Instrument {
+export function questionJudge(settings: QuestionJudgeSettings): JudgeKind {
   /** Sets being made: the rollouts of a group share one reference and must share one set. */
   const making = new Map<string, Promise<readonly JudgeQuestion[]>>();
   const questionsFor = async (reference: string, session: AskSession): Promise<readonly JudgeQuestion[]> => {

@@ -1,8 +1,8 @@
-/** What the two instruments share: asking for a reply that passes a check, from the cache or from the model. */
+/** Shared by both kinds of judge: requests a reply that passes a check, from the cache or from the model. */
 import type { JudgeQuestion } from "../judge-score.ts";
 import type { CaptionPair } from "../types.ts";
 import { type ReplyCache, replyKey } from "./cache.ts";
-import type { InstrumentName } from "./description.ts";
+import type { JudgeKindName } from "./description.ts";
 import type { Ask, Spent } from "./providers/caller.ts";
 import { JudgeFailure } from "./providers/failure.ts";
 import type { ChatRequest } from "./providers/provider.ts";
@@ -14,8 +14,8 @@ export interface Examined {
   readonly responses: readonly string[];
 }
 
-export interface Instrument {
-  readonly name: InstrumentName;
+export interface JudgeKind {
+  readonly name: JudgeKindName;
   /** @throws JudgeFailure, LabError("cancelled") */
   examine(pair: CaptionPair, session: AskSession): Promise<Examined>;
 }
@@ -24,7 +24,7 @@ export interface Instrument {
 export interface AskSession {
   /**
    * The reply that `read` accepts: from the cache, else from the model, which is asked a second time with the complaint
-   * when the first reply has another form. `read` is told when the model had not come to its end.
+   * when the first reply has another form. `read` learns whether the model stopped at the length limit.
    * @throws JudgeFailure
    */
   reply<T>(request: ChatRequest, read: (text: string, cut: boolean) => T): Promise<T>;
@@ -33,7 +33,7 @@ export interface AskSession {
 export interface AskDeps {
   readonly ask: Ask;
   readonly cache: ReplyCache;
-  readonly instrument: InstrumentName;
+  readonly kind: JudgeKindName;
   readonly model: string;
   /** Of the prompts. */
   readonly version: string;
@@ -51,7 +51,7 @@ export interface AskRecord {
 export function askSession(deps: AskDeps, record: AskRecord, signal: AbortSignal, fresh: boolean): AskSession {
   return {
     async reply(request, read) {
-      const key = await replyKey(deps.instrument, deps.model, deps.version, request);
+      const key = await replyKey(deps.kind, deps.model, deps.version, request);
       const known = fresh ? undefined : deps.cache.get(key);
       if (known !== undefined) {
         const value = accepted(known, read);

@@ -6,7 +6,7 @@ import type { PickedFile } from "../../../protocol/common.ts";
  * The files of several items opened together, in order. If two files or folders have the same name, the second gets a
  * number. @param items the files of each item, with paths that begin with the item's name
  */
-export function toldApart(items: readonly (readonly PickedFile[])[]): readonly PickedFile[] {
+export function distinctFiles(items: readonly (readonly PickedFile[])[]): readonly PickedFile[] {
   const distinct = distinctNames();
   const files: PickedFile[] = [];
   for (const item of items) {
