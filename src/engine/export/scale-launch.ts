@@ -51,8 +51,8 @@ The folder above is the run as the lab keeps it. \`pip install\` the package in 
 
 - MODEL: folder of the checkpoint "${model.name}" (hash ${model.hash.slice(0, 16)}…). SHARDS: folder of "${data.name}",
   ${data.rows} rows (hash ${data.hash.slice(0, 16)}…). Both are checked before the first step.
-- A step plays ${groups} groups of ${config.groupSize} rollouts a loop, whatever the number of GPUs. GPUs beyond ${groups} have no
-  group apart.
+- A step plays ${groups} groups of ${config.groupSize} rollouts a loop, whatever the number of GPUs. GPUs beyond ${groups} have
+  nothing to do.
 - Memory a card, computed and not measured: ${gib(frozen)} GiB for the frozen model in bf16, ${gib(trained)} GiB for what trains,
   and the activations of one group. Time has not been measured on a GPU; phases.jsonl tells it after the first step.
 - The same seed draws the same captions and masks on any number of GPUs; sums differ in their last bits.
