@@ -68,5 +68,5 @@ test("a streamed file is the file written at once, and ranges of it read as its 
   const drained = async (): Promise<void> => {
     for await (const piece of short) expect(piece.length).toBeGreaterThan(0);
   };
-  await expect(drained()).rejects.toThrow(/"s" gave 0 bytes, its shape needs 12/);
+  await expect(drained()).rejects.toThrow(/"s" has 0 bytes, its shape needs 12/);
 });

@@ -96,7 +96,7 @@ describe("the rows of a stored run", () => {
   it("are refused in another data set", async () => {
     const other: RowList = { dataSet: "other", rows: LIST.rows.slice(1) };
     await expect(storedRunRows(await manifest(config()), other)).rejects.toThrow(
-      /drew from shapes; other has other rows/,
+      /uses the rows of shapes; other has other rows/,
     );
   });
 });

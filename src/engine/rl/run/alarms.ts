@@ -119,7 +119,7 @@ function loopRules(loop: LoopId): Rule[] {
           check: (rows) =>
             every(rows, name("mask/pairwise_iou"), (value) => value > ONE_MASK.overlap) &&
             every(rows, name("entropy"), (value) => value < ONE_MASK.entropy)
-              ? `Loop ${loop}: the masks of a group are nearly all the same and the policy tries no others; raise the mask policy's own temperature or noise σ, Entropy bonus or KL weight β`
+              ? `Loop ${loop}: the masks of a group are nearly all the same and the policy tries no others; raise the temperature or noise σ of the mask policy, Entropy bonus or KL weight β`
               : null,
           about: those(loop),
         },
