@@ -27,7 +27,8 @@ test("turns come from lists of structs and structs of lists, under all names of 
 });
 
 test("a single mask takes the first answer", () => {
-  expect(captionsOf([human("Q"), gpt("First."), human("Q"), gpt("Second.")], 1)).toEqual({ captions: ["First."] });
+  const turns = [human("Q"), gpt("First."), human("Q"), gpt("Second.")];
+  expect(captionsOf(turns, 1).captions).toEqual(["First."]);
 });
 
 test("tags out of order, masks never spoken of, articles and sentence starts", () => {
