@@ -178,6 +178,7 @@ def refuse_unsupported(settings: Settings) -> None:
         "userReward": any(settings.weights[loop]["user"] != 0 for loop in (1, 2)),
         "judge": settings.judge != "off",
         "adaptiveEntropy": settings.adaptiveEntropy,
+        f"loops={settings.loops}": settings.loops not in ("1", "2", "both"),
     }
     refused = [name for name, holds in reasons.items() if holds]
     if refused:
