@@ -165,9 +165,9 @@ describe("the linear layer", () => {
   });
 });
 
-it("a product with a bias has no factor of its own", () => {
+it("a product with a bias cannot have a factor", () => {
   const [x, w, bias] = [randomTensor([3, 4], 1), randomTensor([5, 4], 2), randomTensor([5], 3)];
   const sizes = { batch: 1, aBatch: 1, bBatch: 1, m: 3, n: 5, k: 4, transposeA: false, transposeB: true };
-  expect(() => runProduct(x, w, sizes, [3, 5], { bias, alpha: 2 })).toThrow(/no factor/);
+  expect(() => runProduct(x, w, sizes, [3, 5], { bias, alpha: 2 })).toThrow(/cannot have a factor/);
   tf.dispose([x, w, bias]);
 });
