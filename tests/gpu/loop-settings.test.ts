@@ -50,6 +50,14 @@ describe("an option of the loss", () => {
     const rows = await train({ ...SEEN, ...changes });
     return JSON.stringify(rows.map((row) => [row.grad_norm, row["loop1/loss"], row["ema/distance"]]));
   };
+  /** Outcomes that several options are compared with. */
+  const known = new Map<string, Promise<string>>();
+  const start = (settings: Partial<LabConfig>): Promise<string> => {
+    const key = JSON.stringify(settings);
+    const found = known.get(key) ?? outcome(settings);
+    known.set(key, found);
+    return found;
+  };
 
   it.each<[string, Partial<LabConfig>, Partial<LabConfig>]>([
     ["entropyCoefficient", {}, { entropyCoefficient: 0.5 }],
@@ -66,7 +74,8 @@ describe("an option of the loss", () => {
     ["advantageBaseline", {}, { advantageBaseline: "leave-one-out", scaleRewards: "none" }],
     ["rewardAggregation", { loop1Meteor: 1 }, { loop1Meteor: 1, rewardAggregation: "normalize_then_sum" }],
   ])("%s changes the update", async (_, before, after) => {
-    expect(await outcome(after)).not.toBe(await outcome(before));
+    const unchanged = await start(before);
+    expect(await outcome(after)).not.toBe(unchanged);
   });
 });
 

@@ -32,8 +32,7 @@ export function tool(
   words: readonly string[],
   env?: Readonly<Record<string, string>>,
 ): Promise<Done> {
-  const program = [join(root, "node_modules/tsx/dist/cli.mjs"), join(root, "scripts", `${name}.ts`)];
-  return run(process.execPath, [...program, ...words], env);
+  return run(process.execPath, ["--import", "tsx", join(root, "scripts", `${name}.ts`), ...words], env);
 }
 
 /** A Python program; PYTHON names the interpreter. */

@@ -111,7 +111,7 @@ function runScript(
   signal: AbortSignal,
 ): Promise<number | null> {
   return new Promise((done, failed) => {
-    const program = [join(root, "node_modules/tsx/dist/cli.mjs"), join(root, "scripts", `${name}.ts`), ...words];
+    const program = ["--import", "tsx", join(root, "scripts", `${name}.ts`), ...words];
     const child = spawn(process.execPath, program, {
       cwd: root,
       // A separate process group: an interrupt from the terminal reaches it once, through the signal.
