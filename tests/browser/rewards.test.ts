@@ -129,11 +129,11 @@ describe("the bench", () => {
     expect(await text("bench-facts")).toMatch(/Zero-advantage groups.*%.*Rewards missing0 of 4/);
     // Captions have no bounds; of masks the greedy and the true one are compared.
     expect(await text("bench-diagnosis")).toMatch(/inside groups/);
-    await page.getByRole("radio", { name: "Loop 2: masks" }).click();
+    await page.getByRole("radio", { name: "Loop 2: caption → mask" }).click();
     expect(await text("bench-diagnosis")).toMatch(
       /Greedy masks: IoU 0\.\d\d, reward .* True masks: reward .* of 2 groups/,
     );
-    await page.getByRole("radio", { name: "Loop 1: captions" }).click();
+    await page.getByRole("radio", { name: "Loop 1: mask → caption" }).click();
     const terms = page.getByTestId("bench-terms");
     expect(await terms.locator("tbody tr").count()).toBe(9);
     await terms.locator("tbody tr").first().getByRole("button", { disabled: false }).first().click();

@@ -80,7 +80,9 @@ describe("trying the model out", () => {
   it("says what does not fit the card and what would, and does not start", async () => {
     const { page } = lab;
     await show(page, { screen: "setup", gpuMemory: "0.02", recompute: "false" });
-    await expect.poll(() => page.getByTestId("start-reason").textContent()).toMatch(/would take .* MB of the .* MB/);
+    await expect
+      .poll(() => page.getByTestId("start-reason").textContent())
+      .toMatch(/A step needs .* MB, but a run can use .* MB; /);
     expect(await page.getByTestId("start").getAttribute("aria-disabled")).toBe("true");
     await show(page, { screen: "setup", gpuMemory: "8" });
     await expect.poll(() => page.getByTestId("start-reason").textContent()).toBe("Ready to start");

@@ -1,4 +1,5 @@
 import { type ReactNode, useState } from "react";
+import { activeLoops } from "../../../engine/config/derived.ts";
 import { parseSetting } from "../../../engine/config/parse.ts";
 import { presetConfig } from "../../../engine/config/presets.ts";
 import { REWARD_PRESETS, type RewardPreset } from "../../../engine/config/reward-presets.ts";
@@ -13,7 +14,7 @@ import {
   type TermName,
   weightKey,
 } from "../../../engine/rewards/composer/plan.ts";
-import { LOOP_IDS, LOOPS } from "../../../engine/rl/loops/abouts.ts";
+import { aboutLoop, LOOP_IDS, LOOPS } from "../../../engine/rl/loops/abouts.ts";
 import { termName } from "../../components/rollout/rollout-view.ts";
 import { Field } from "../../components/settings/field.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
@@ -101,9 +102,11 @@ function isChosen(preset: RewardPreset, config: LabConfig): boolean {
 function Formulas({ config }: { readonly config: LabConfig }): ReactNode {
   const plan = rewardPlan(config);
   const judge = config.judge !== "off";
+  const training = activeLoops(config);
+  const shown = LOOP_IDS.filter((id) => aboutLoop(id).optional !== true || training.includes(id));
   return (
     <dl className={`grid gap-1 ${styles.formulas}`} data-testid="reward-formulas">
-      {LOOP_IDS.map((loop) => {
+      {shown.map((loop) => {
         const acting = actingWeights(plan.weights[loop], judge);
         const moved = acting !== plan.weights[loop];
         return (
