@@ -61,11 +61,13 @@ describe("a try-out", () => {
     await expect.poll(() => text("try-loop1")).not.toMatch(/0\.000$/);
     const full = await text("try-loop1");
     await page.getByText("Erase", { exact: true }).click();
+    await page.getByTestId("mask-paper").scrollIntoViewIfNeeded();
     const paper = await page.getByTestId("mask-paper").boundingBox();
     if (paper === null) throw new Error("There is no paper to paint on");
-    await page.mouse.move(paper.x + 5, paper.y + 5);
+    const middle = paper.y + paper.height / 2;
+    await page.mouse.move(paper.x + 5, middle);
     await page.mouse.down();
-    await page.mouse.move(paper.x + paper.width - 5, paper.y + 5, { steps: 4 });
+    await page.mouse.move(paper.x + paper.width - 5, middle, { steps: 4 });
     await page.mouse.up();
     await expect.poll(() => text("try-loop1")).not.toBe(full);
   });
