@@ -1,7 +1,7 @@
 /**
- * Whole runs against recorded ones. Before the first update texts and masks are equal and numbers close on every adapter;
- * after it, rounding may move a pixel, and with it what follows. `LAB_SAME_STEPS=exact` compares every bit of all steps (on
- * the machine that recorded), `LAB_SAME_STEPS=write` records anew.
+ * Whole runs against recorded ones: texts, masks and rewards exactly, other numbers closely. They were recorded on llvmpipe;
+ * on another adapter rounding may move a pixel after the first update, so only what precedes it is compared there.
+ * `LAB_SAME_STEPS=exact` compares every bit (on the machine that recorded), `LAB_SAME_STEPS=write` records anew.
  */
 import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
@@ -11,13 +11,17 @@ import { root } from "../../scripts/lib/ensure.mjs";
 import type { LabConfig } from "../../src/engine/config/table.ts";
 import { EVAL_METRICS, REWARD_METRICS, readEvaluations } from "../../src/engine/runs/evaluations.ts";
 import type { GroupRecord, StepMetrics } from "../../src/engine/runs/records.ts";
+import { useGpu } from "../support/gpu.ts";
 import { openTestLab, repeatable, type TestLab } from "../support/session.ts";
 
 const MODE = process.env.LAB_SAME_STEPS;
-/** Relative to the larger of 1 and the recorded number: rounding differs between processors, in a small product most. */
-const toleranceOf = (name: string): number => (name.endsWith("grad_cosine") ? 2e-2 : 2e-4);
-/** What is compared: all of it bit for bit, else what was before the first update. */
-const compared = (name: string): boolean => MODE === "exact" || /^(step 1 |group 1-|eval 0 |1-)/.test(name);
+const BEFORE_UPDATE = /^(step 1 |group 1-|eval 0 |1-)/;
+/** Relative to the larger of 1 and the recorded number: rounding differs between processors, after an update more so. */
+function toleranceOf(name: string): number {
+  if (!recorder && name.endsWith("grad_cosine")) return 2e-2; // a small product of two large gradients
+  return BEFORE_UPDATE.test(name) ? 2e-4 : 5e-3;
+}
+const compared = (name: string): boolean => recorder || MODE === "exact" || BEFORE_UPDATE.test(name);
 
 const CASES = {
   demo: { steps: 3, promptsPerStep: 2, groupSize: 3, maxNewTokens: 6, evalSteps: 3, evalRows: 4 },
@@ -44,8 +48,11 @@ interface Recorded {
 }
 
 let lab: TestLab;
+/** Whether this is the adapter that the runs were recorded on. */
+let recorder = false;
 beforeAll(async () => {
   lab = await openTestLab();
+  recorder = /llvmpipe/i.test((await useGpu()).report.description);
 });
 afterAll(() => lab.session.dispose());
 
