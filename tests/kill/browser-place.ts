@@ -114,7 +114,9 @@ export async function browserPlace(): Promise<Place> {
         await browser.kill();
       }
     };
-    return { live, files: async () => kept, close: async () => rmSync(profile, { recursive: true, force: true }) };
+    // A killed browser's last processes may still write for a moment, so a folder that fills again is tried again.
+    const close = async () => rmSync(profile, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 });
+    return { live, files: async () => kept, close };
   };
   return { open, close: () => server.close() };
 }
