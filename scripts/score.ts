@@ -6,8 +6,8 @@
  * settings (loop 2 for captions, loop 1 for masks) make of the pair, term by term; the reference is the ground truth. Two empty masks count 0 here. For the forms of files see lib/pair-file.ts.
  */
 import { LabError } from "../src/engine/errors.ts";
-import { regionIou } from "../src/engine/rewards/iou.ts";
 import { Meteor } from "../src/engine/rewards/meteor/meteor.ts";
+import { regionIou } from "../src/engine/rewards/terms/iou.ts";
 import type { Wordnet } from "../src/engine/rewards/wordnet.ts";
 import { one, parseArguments, runTool } from "./lib/arguments.ts";
 import { commandLineConsent } from "./lib/node-consent.ts";

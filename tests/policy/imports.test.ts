@@ -7,23 +7,26 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   bytes: [],
   // What everyone may know of the loops; their code is in rl.
   loops: [],
-  config: ["bytes", "loops"],
+  // Reward terms, from which the settings of their weights follow; what scores with them is in rewards.
+  terms: ["loops", "data"],
+  config: ["bytes", "loops", "terms"],
   text: ["bytes"],
   data: ["bytes"],
   gpu: ["bytes"],
   storage: ["bytes"],
   formats: ["bytes"],
-  rewards: ["bytes", "loops", "config", "data"],
+  rewards: ["bytes", "loops", "terms", "config", "data"],
   model: ["bytes", "text", "data", "gpu", "formats"],
   plan: ["config", "gpu", "model"],
   policy: ["bytes", "config", "text", "data", "gpu", "model"],
-  runs: ["bytes", "loops", "config", "data", "rewards", "storage", "formats"],
+  runs: ["bytes", "loops", "terms", "config", "data", "rewards", "storage", "formats"],
   loading: ["bytes", "config", "text", "gpu", "model", "storage"],
-  eval: ["bytes", "loops", "config", "text", "data", "gpu", "model", "policy", "rewards", "runs", "storage"],
+  eval: ["bytes", "loops", "terms", "config", "text", "data", "gpu", "model", "policy", "rewards", "runs", "storage"],
   sft: ["bytes", "text", "data", "gpu", "model", "policy", "rewards"],
   rl: [
     "bytes",
     "loops",
+    "terms",
     "config",
     "text",
     "data",
@@ -41,6 +44,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   session: [
     "bytes",
     "loops",
+    "terms",
     "config",
     "data",
     "gpu",
@@ -117,6 +121,7 @@ function partOf(path: string): string {
   if (parts[0] === "workers") return "workers";
   if (parts[1] !== "engine") return parts[1] ?? "";
   if (/^src\/engine\/rl\/loops\/(.*\/)?abouts?\.ts$/.test(path)) return "loops";
+  if (/^src\/engine\/rewards\/(terms\/.*|term|meteor\/tokens)\.ts$/.test(path)) return "terms";
   return parts.length > 3 ? (parts[2] as string) : (parts[2] ?? "").replace(/\.ts$/, "");
 }
 

@@ -2,7 +2,8 @@
 import { activeLoops } from "../config/derived.ts";
 import type { LabConfig } from "../config/table.ts";
 import { type RewardPlan, rewardPlan, withoutJudge } from "../rewards/composer/plan.ts";
-import type { RewardScorer, RolloutFacts } from "../rewards/types.ts";
+import type { RolloutFacts } from "../rewards/term.ts";
+import type { RewardScorer } from "../rewards/types.ts";
 import { LOOP_IDS, type LoopId } from "../rl/loops/abouts.ts";
 import type { JudgeUse, RewardMetric } from "../runs/evaluations.ts";
 

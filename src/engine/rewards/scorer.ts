@@ -1,13 +1,13 @@
 /** The scorer of a run: METEOR and IoU here, the judge and the user's function where they live. */
 import { LabError } from "../errors.ts";
-import { captionReward, meteorTerm } from "./caption-scorer.ts";
+import { captionReward } from "./caption-scorer.ts";
 import { composeGroup } from "./composer/compose-group.ts";
 import type { RewardPlan } from "./composer/plan.ts";
-import { rolloutTerms } from "./composer/terms.ts";
 import { type JudgeHost, type OpenJudge, openJudge } from "./judge/setup.ts";
 import { METEOR_DEFAULTS, Meteor } from "./meteor/meteor.ts";
-import type { RewardTerm } from "./term.ts";
-import type { CaptionTermSource, RewardScorer, RolloutFacts } from "./types.ts";
+import type { RewardTerm, RolloutFacts } from "./term.ts";
+import { measuredTerms } from "./terms/registry.ts";
+import type { CaptionTermSource, RewardScorer } from "./types.ts";
 import type { UserRewards } from "./user/user-rewards.ts";
 import type { Wordnet } from "./wordnet.ts";
 
@@ -26,7 +26,7 @@ export function rewardScorer({ wordnet, judge, judgeHost, user }: ScorerParts): 
   const meteor = new Meteor(wordnet, METEOR_DEFAULTS);
   let opened: OpenJudge | null = null;
   return {
-    score: async (pairs) => pairs.map((pair) => captionReward({ meteor: meteorTerm(meteor, pair), judge: null })),
+    score: async (pairs) => pairs.map((pair) => captionReward(meteor, pair)),
     scoreGroup: async (group, plan, signal) => {
       const [first] = group;
       if (first === undefined) return [];
@@ -34,7 +34,7 @@ export function rewardScorer({ wordnet, judge, judgeHost, user }: ScorerParts): 
       if (group.some((facts) => facts.loop !== loop)) {
         throw new LabError("internal", "A group with rollouts of both loops was to be scored");
       }
-      const rows = group.map((facts) => rolloutTerms(facts, plan, meteor));
+      const rows = group.map((facts) => measuredTerms(facts, { settings: plan, meteor }));
       append(rows, group, await judged(group, plan, judge?.() ?? opened?.judge ?? null, signal));
       if (plan.weights[loop].user !== 0) append(rows, group, await userTerms(group, rows, plan, user));
       return composeGroup(rows, loop, plan);

@@ -1,3 +1,24 @@
+/** What rewards may know of a rollout, and what they make of it. */
+import type { Rle } from "../data/mask/rle.ts";
+import type { LoopId } from "../rl/loops/abouts.ts";
+
+/** What rewards may know of one rollout. */
+export interface RolloutFacts {
+  readonly loop: LoopId;
+  /** The data set's caption; null when an imported file has none. */
+  readonly reference: string | null;
+  /** Generated text: the policy's caption (loop 1) or caption′ (loop 2); null when the mask gave nothing to describe. */
+  readonly caption: string | null;
+  /** The data set's mask; null when an imported file has none. */
+  readonly given: Rle | null;
+  /** Loop 1: mask′ of the partner. Loop 2: the policy's mask. Null when no mask came out. */
+  readonly predicted: Rle | null;
+  /** Mean probability inside the predicted mask, 0..1; null when it was not measured. */
+  readonly confidence: number | null;
+  /** Hit the length limit without an end token. */
+  readonly truncated: boolean;
+}
+
 /** How a reward term came about; every field is something the inspector can show. */
 export interface RewardTerm {
   /** "iou", "meteor", "judge", … */

@@ -1,31 +1,12 @@
 import type { LabConfig } from "../config/table.ts";
-import type { Rle } from "../data/mask/rle.ts";
-import type { LoopId } from "../rl/loops/abouts.ts";
 import type { RewardPlan } from "./composer/plan.ts";
 import type { JudgeDescription } from "./judge/description.ts";
-import type { RewardTerm } from "./term.ts";
+import type { RewardTerm, RolloutFacts } from "./term.ts";
 
 /** A caption pair to be scored: reference = the data set's text, hypothesis = generated text. */
 export interface CaptionPair {
   readonly reference: string;
   readonly hypothesis: string;
-}
-
-/** What rewards may know of one rollout. */
-export interface RolloutFacts {
-  readonly loop: LoopId;
-  /** The data set's caption; null when an imported file has none. */
-  readonly reference: string | null;
-  /** Generated text: the policy's caption (loop 1) or caption′ (loop 2); null when the mask gave nothing to describe. */
-  readonly caption: string | null;
-  /** The data set's mask; null when an imported file has none. */
-  readonly given: Rle | null;
-  /** Loop 1: mask′ of the partner. Loop 2: the policy's mask. Null when no mask came out. */
-  readonly predicted: Rle | null;
-  /** Mean probability inside the predicted mask, 0..1; null when it was not measured. */
-  readonly confidence: number | null;
-  /** Hit the length limit without an end token. */
-  readonly truncated: boolean;
 }
 
 /** Reward of one rollout with its parts; `reward` is null when a needed part is missing. */

@@ -1,5 +1,5 @@
 /** What rewards may know of a rollout that was sampled or read back. */
-import type { RolloutFacts } from "../rewards/types.ts";
+import type { RolloutFacts } from "../rewards/term.ts";
 import { aboutLoop, type LoopId } from "../rl/loops/abouts.ts";
 import type { Rollout } from "./records.ts";
 

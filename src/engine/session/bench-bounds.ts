@@ -9,8 +9,7 @@ import { describePictures } from "../policy/partner.ts";
 import { regionCells } from "../policy/prompts.ts";
 import { type GroupBounds, LIKELIHOOD_TERMS } from "../rewards/bench/bench-group.ts";
 import { rewardPlan } from "../rewards/composer/plan.ts";
-import type { RewardTerm } from "../rewards/term.ts";
-import type { RolloutFacts } from "../rewards/types.ts";
+import type { RewardTerm, RolloutFacts } from "../rewards/term.ts";
 import type { StepContext } from "../rl/step/context.ts";
 import type { Group } from "../rl/step/group.ts";
 

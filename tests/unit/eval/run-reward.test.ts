@@ -7,8 +7,8 @@ import type { LabConfig } from "../../../src/engine/config/table.ts";
 import { encodeRle } from "../../../src/engine/data/mask/rle.ts";
 import { rowRewards, runReward, weightedMean } from "../../../src/engine/eval/run-reward.ts";
 import { rewardScorer } from "../../../src/engine/rewards/scorer.ts";
-import type { RewardTerm } from "../../../src/engine/rewards/term.ts";
-import type { CaptionPair, RolloutFacts } from "../../../src/engine/rewards/types.ts";
+import type { RewardTerm, RolloutFacts } from "../../../src/engine/rewards/term.ts";
+import type { CaptionPair } from "../../../src/engine/rewards/types.ts";
 import { parseWordnet, type Wordnet } from "../../../src/engine/rewards/wordnet.ts";
 
 let wordnet: Wordnet;

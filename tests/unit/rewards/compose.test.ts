@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { LabError } from "../../../src/engine/errors.ts";
-import { captionReward, composeReward, meteorScorer } from "../../../src/engine/rewards/caption-scorer.ts";
+import { meteorScorer } from "../../../src/engine/rewards/caption-scorer.ts";
+import { composeReward } from "../../../src/engine/rewards/compose.ts";
 import type { RewardTerm } from "../../../src/engine/rewards/term.ts";
 import { parseWordnet } from "../../../src/engine/rewards/wordnet.ts";
 
@@ -18,17 +19,6 @@ test("a reward is the weighted sum, and missing when a needed part is missing", 
   for (const bad of [term("a", Number.NaN, 1), term("a", Infinity, 0), term("a", 1, Number.NaN)]) {
     expect(() => composeReward([bad])).toThrow('reward term "a"');
   }
-});
-
-test("METEOR counts in full without a judge and a quarter beside one", () => {
-  const meteor = term("meteor", 0.4, 1);
-  expect(captionReward({ meteor, judge: null })).toEqual({ reward: 0.4, terms: [meteor] });
-  const judged = captionReward({ meteor, judge: term("judge", 0.8, 1) });
-  expect(judged.reward).toBeCloseTo(0.7, 14);
-  expect(judged.terms.map(({ weight }) => weight)).toEqual([0.25, 0.75]);
-  const failed = captionReward({ meteor, judge: { ...term("judge", null, 1), note: "timeout" } });
-  expect(failed.reward).toBeNull();
-  expect(failed.terms[1]).toEqual({ name: "judge", value: null, weight: 0.75, note: "timeout" });
 });
 
 test("the scorer gives a reward with its alignment for every pair, in order", async () => {

@@ -2,14 +2,20 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
+import { weightKey } from "../../../src/engine/config/groups/reward-weights.ts";
 import { defaultConfig, requireConfig } from "../../../src/engine/config/parse.ts";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
 import { encodeRle, type Rle } from "../../../src/engine/data/mask/rle.ts";
-import { boxIou, centreOfMass, centreScore } from "../../../src/engine/rewards/composer/mask-terms.ts";
-import { rewardPlan, TERMS, weightKey } from "../../../src/engine/rewards/composer/plan.ts";
-import { leakedWords, lengthCost, repetitionCost } from "../../../src/engine/rewards/composer/text-costs.ts";
+import { rewardPlan } from "../../../src/engine/rewards/composer/plan.ts";
 import { rewardScorer } from "../../../src/engine/rewards/scorer.ts";
-import type { CaptionTermSource, RolloutFacts, ScoredRollout } from "../../../src/engine/rewards/types.ts";
+import type { RolloutFacts } from "../../../src/engine/rewards/term.ts";
+import { boxIou } from "../../../src/engine/rewards/terms/box.ts";
+import { centreOfMass, centreScore } from "../../../src/engine/rewards/terms/centre.ts";
+import { leakedWords } from "../../../src/engine/rewards/terms/leak.ts";
+import { lengthCost } from "../../../src/engine/rewards/terms/length.ts";
+import { TERMS } from "../../../src/engine/rewards/terms/registry.ts";
+import { repetitionCost } from "../../../src/engine/rewards/terms/repetition.ts";
+import type { CaptionTermSource, ScoredRollout } from "../../../src/engine/rewards/types.ts";
 import { parseWordnet, type Wordnet } from "../../../src/engine/rewards/wordnet.ts";
 
 /** A mask from rows of 0 and 1. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { encodeRle } from "../../../src/engine/data/mask/rle.ts";
-import { iouTerm, type PixelMask, regionIou, shapeIou } from "../../../src/engine/rewards/iou.ts";
+import { type PixelMask, regionIou, shapedIou, shapeIou } from "../../../src/engine/rewards/terms/iou.ts";
 
 const mask = (rows: string): PixelMask => {
   const lines = rows.split("/");
@@ -52,15 +52,10 @@ test("forms of the reward keep order and ends; tiers pay from their bound on", (
 
 test("the reward term says how it came about", () => {
   const [a, empty] = [mask("11/00"), mask("00/00")];
-  expect(iouTerm(a, mask("10/00"), { shape: "squared", weight: 0.5 })).toEqual({
-    name: "iou",
-    value: 0.25,
-    weight: 0.5,
-    iou: { intersection: 1, union: 2 },
-  });
-  expect(iouTerm(a, null)).toEqual({ name: "iou", value: 0, weight: 1, note: "no mask" });
-  expect(iouTerm(a, empty)).toMatchObject({ value: 0, note: "empty mask" });
-  expect(iouTerm(a, mask("00/11"))).toEqual({ name: "iou", value: 0, weight: 1, iou: { intersection: 0, union: 4 } });
-  expect(iouTerm(empty, empty)).toMatchObject({ value: 1, note: "both masks empty" });
-  expect(iouTerm(empty, empty, { emptyPairValue: 0, shape: "tiered" }).value).toBe(0);
+  expect(shapedIou(a, mask("10/00"), "squared")).toEqual({ value: 0.25, iou: { intersection: 1, union: 2 } });
+  expect(shapedIou(a, null)).toEqual({ value: 0, note: "no mask" });
+  expect(shapedIou(a, empty)).toMatchObject({ value: 0, note: "empty mask" });
+  expect(shapedIou(a, mask("00/11"))).toEqual({ value: 0, iou: { intersection: 0, union: 4 } });
+  expect(shapedIou(empty, empty)).toMatchObject({ value: 1, note: "both masks empty" });
+  expect(shapedIou(empty, empty, "tiered", 0).value).toBe(0);
 });

@@ -2,8 +2,7 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { nodeUserRewards } from "../../../scripts/lib/node-sandbox.ts";
 import { encodeRle } from "../../../src/engine/data/mask/rle.ts";
-import type { RewardTerm } from "../../../src/engine/rewards/term.ts";
-import type { RolloutFacts } from "../../../src/engine/rewards/types.ts";
+import type { RewardTerm, RolloutFacts } from "../../../src/engine/rewards/term.ts";
 import { EXAMPLE_REWARD } from "../../../src/engine/rewards/user/guide.ts";
 import { rewardHash } from "../../../src/engine/rewards/user/hash.ts";
 import { AGREED } from "../../support/consent.ts";

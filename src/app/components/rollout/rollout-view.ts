@@ -1,6 +1,6 @@
-import { REWARD_TERMS, type TermName, termRow } from "../../../engine/config/reward-terms.ts";
 import { maskIou, type Rle, rleArea } from "../../../engine/data/mask/rle.ts";
 import type { RewardTerm } from "../../../engine/rewards/term.ts";
+import { findTerm } from "../../../engine/rewards/terms/registry.ts";
 import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
 import type { GroupRecord, LoopId, RolloutRecord } from "../../../engine/runs/records.ts";
 import { fixed, percent } from "../../styles/format.ts";
@@ -91,7 +91,7 @@ const MEASURED: Readonly<Record<string, string>> = {
 
 /** Label of a term; the name itself for terms that this version does not have. */
 export function termName(name: string): string {
-  return Object.hasOwn(REWARD_TERMS, name) ? termRow(name as TermName).label : (MEASURED[name] ?? name);
+  return findTerm(name)?.label ?? MEASURED[name] ?? name;
 }
 
 /** Terms with a weight in the reward, and terms that are only measured. */

@@ -1,19 +1,13 @@
 import { type ReactNode, useState } from "react";
 import { activeLoops } from "../../../engine/config/derived.ts";
+import { weightKey } from "../../../engine/config/groups/reward-weights.ts";
 import { parseSetting } from "../../../engine/config/parse.ts";
 import { presetConfig } from "../../../engine/config/presets.ts";
 import { REWARD_PRESETS, type RewardPreset } from "../../../engine/config/reward-presets.ts";
-import { termRow } from "../../../engine/config/reward-terms.ts";
 import type { NumberSetting } from "../../../engine/config/setting.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "../../../engine/config/table.ts";
-import {
-  actingWeights,
-  isCost,
-  rewardPlan,
-  TERMS,
-  type TermName,
-  weightKey,
-} from "../../../engine/rewards/composer/plan.ts";
+import { actingWeights, rewardPlan } from "../../../engine/rewards/composer/plan.ts";
+import { isCost, TERMS, type TermName, termSpec } from "../../../engine/rewards/terms/registry.ts";
 import { aboutLoop, LOOP_IDS, LOOPS } from "../../../engine/rl/loops/abouts.ts";
 import { termName } from "../../components/rollout/rollout-view.ts";
 import { Field } from "../../components/settings/field.tsx";
@@ -59,9 +53,9 @@ export function Composer(): ReactNode {
         <tbody>
           {TERMS.map((term) => (
             <tr key={term} data-cost={isCost(term)}>
-              <th scope="row" title={termRow(term).help}>
+              <th scope="row" title={termSpec(term).help}>
                 {termName(term)}
-                <span className={`block muted small ${styles.what}`}>{termRow(term).help}</span>
+                <span className={`block muted small ${styles.what}`}>{termSpec(term).help}</span>
               </th>
               {LOOP_IDS.map((loop) => (
                 <td key={loop}>

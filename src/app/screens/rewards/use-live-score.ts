@@ -3,7 +3,8 @@
 import type { LabConfig } from "../../../engine/config/table.ts";
 import { LabError } from "../../../engine/errors.ts";
 import { type RewardPlan, rewardPlan, withoutJudge } from "../../../engine/rewards/composer/plan.ts";
-import type { RolloutFacts, ScoredRollout } from "../../../engine/rewards/types.ts";
+import type { RolloutFacts } from "../../../engine/rewards/term.ts";
+import type { ScoredRollout } from "../../../engine/rewards/types.ts";
 import { LOOP_IDS, type LoopId, perLoop } from "../../../engine/rl/loops/abouts.ts";
 import { lab } from "../../clients/lab.ts";
 import { useAsync } from "../../components/use-async.ts";

@@ -2,20 +2,24 @@
  * Settings of the group "reward": the matrix loop × term. A reward is the sum of weight · value over the terms of its
  * loop; costs are subtracted.
  */
+import { type CostName, isCost, TERMS, type TermName, termSpec } from "../../rewards/terms/registry.ts";
 import type { LoopAbout } from "../../rl/loops/about.ts";
 import { LOOPS, type LoopId } from "../../rl/loops/abouts.ts";
-import { TERMS, type TermName, termRow, type WeightKey } from "../reward-terms.ts";
 import type { NumberSetting } from "../setting.ts";
 
-/** Name of the setting with the weight of a term. */
+/** Name of the setting with the weight of a term in a loop. */
+export type WeightKey<Loop extends number = number> = {
+  [T in TermName]: `loop${Loop}${Capitalize<T>}${T extends CostName ? "Cost" : ""}`;
+}[TermName];
+
 export function weightKey(loop: LoopId, term: TermName): WeightKey<LoopId> {
   const name = `${term[0]?.toUpperCase()}${term.slice(1)}`;
-  return `loop${loop}${name}${termRow(term).cost ? "Cost" : ""}` as WeightKey<LoopId>;
+  return `loop${loop}${name}${isCost(term) ? "Cost" : ""}` as WeightKey<LoopId>;
 }
 
 const entries = LOOPS.flatMap(({ id, terms }) =>
   TERMS.map((term): [string, NumberSetting] => {
-    const { label, help, cost } = termRow(term);
+    const { label, help, cost } = termSpec(term);
     const weights: Readonly<Partial<Record<TermName, number>>> = terms;
     return [
       weightKey(id, term),

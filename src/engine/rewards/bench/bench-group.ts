@@ -1,6 +1,5 @@
 import type { LoopId } from "../../rl/loops/abouts.ts";
-import type { RewardTerm } from "../term.ts";
-import type { RolloutFacts } from "../types.ts";
+import type { RewardTerm, RolloutFacts } from "../term.ts";
 
 /** Terms that the bench measures in loop 2 and no reward can weigh: the partner's likelihood of the row's caption. */
 export const LIKELIHOOD_TERMS = ["likelihood", "contrast"] as const;

@@ -4,8 +4,9 @@ import { LabError } from "../../errors.ts";
 import type { LoopId } from "../../rl/loops/abouts.ts";
 import { composeReward } from "../compose.ts";
 import type { RewardTerm } from "../term.ts";
+import type { TermName } from "../terms/registry.ts";
 import type { ScoredRollout } from "../types.ts";
-import { actingWeights, type RewardPlan, type TermName, type TermWeights } from "./plan.ts";
+import { actingWeights, type RewardPlan, type TermWeights } from "./plan.ts";
 
 /**
  * @param rows terms of each rollout of one group, weights not yet filled in; without a term "judge" there is no judge

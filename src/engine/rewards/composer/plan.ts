@@ -1,26 +1,17 @@
 /** What a configuration says about rewards, as plain data that can cross to the reward worker. */
 import { weightKey } from "../../config/groups/reward-weights.ts";
-import { TERMS, type TermName, termRow } from "../../config/reward-terms.ts";
 import type { LabConfig } from "../../config/table.ts";
 import { type LoopId, perLoop } from "../../rl/loops/abouts.ts";
-import type { IouShape } from "../iou.ts";
-
-export { weightKey } from "../../config/groups/reward-weights.ts";
-export { TERMS, type TermName } from "../../config/reward-terms.ts";
+import { isCost, TERMS, type TermName } from "../terms/registry.ts";
+import type { TermSettings } from "../terms/spec.ts";
 
 /** Weight of every term; that of a cost is negative, so that the reward is the plain sum of weight · value. */
 export type TermWeights = Readonly<Record<TermName, number>>;
 
-export interface RewardPlan {
+export interface RewardPlan extends TermSettings {
   readonly weights: Readonly<Record<LoopId, TermWeights>>;
-  readonly iouShape: IouShape;
-  /** Value of the IoU term when both masks are empty. */
-  readonly emptyPair: number;
   /** What a missing verdict of the judge does (settings: missingVerdict). */
   readonly missingVerdict: LabConfig["missingVerdict"];
-  readonly lengthRatio: number;
-  readonly repetitionGram: number;
-  readonly leakWords: string;
   /** Null when no function was written. */
   readonly user: UserRewardPlan | null;
 }
@@ -29,10 +20,6 @@ export interface UserRewardPlan {
   readonly code: string;
   readonly milliseconds: number;
   readonly mebibytes: number;
-}
-
-export function isCost(term: TermName): boolean {
-  return termRow(term).cost === true;
 }
 
 export function rewardPlan(config: LabConfig): RewardPlan {

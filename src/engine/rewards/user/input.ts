@@ -1,7 +1,6 @@
 /** Input of a custom reward: facts of a rollout, with masks as run lengths that are decoded on demand. */
 import { type Rle, rleArea, rleBox, rleRuns } from "../../data/mask/rle.ts";
-import type { RewardTerm } from "../term.ts";
-import type { RolloutFacts } from "../types.ts";
+import type { RewardTerm, RolloutFacts } from "../term.ts";
 
 /** Plain data for rollout `at` of a group; the words for people are in guide.ts, ROLLOUT_TYPES. */
 export function userInput(

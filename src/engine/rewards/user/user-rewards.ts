@@ -1,6 +1,5 @@
 import type { UserRewardPlan } from "../composer/plan.ts";
-import type { RewardTerm } from "../term.ts";
-import type { RolloutFacts } from "../types.ts";
+import type { RewardTerm, RolloutFacts } from "../term.ts";
 
 /** Runs a user-written reward over a group, away from everything else. */
 export interface UserRewards {

@@ -14,7 +14,7 @@ import { disposeFeatures, type ImageFeatures } from "../../../policy/features.ts
 import { questionPrompt } from "../../../policy/free-answer.ts";
 import { type CaptionPrompt, type RegionCells, regionCells } from "../../../policy/prompts.ts";
 import { rewardPlan } from "../../../rewards/composer/plan.ts";
-import type { RolloutFacts } from "../../../rewards/types.ts";
+import type { RolloutFacts } from "../../../rewards/term.ts";
 import type { StepContext } from "../../step/context.ts";
 import type { Group, LoopRollouts } from "../../step/group.ts";
 import { type Loop, REGION_ROWS } from "../loop.ts";

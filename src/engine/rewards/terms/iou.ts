@@ -1,9 +1,17 @@
-import { type MaskIou, maskIou, type Rle } from "../data/mask/rle.ts";
-import { LabError } from "../errors.ts";
-import type { RewardTerm } from "./term.ts";
+import { type MaskIou, maskIou, type Rle } from "../../data/mask/rle.ts";
+import { LabError } from "../../errors.ts";
+import { type IouShape, type Measured, NO_GIVEN, type TermSpec, type TermTools } from "./spec.ts";
 
-/** How an overlap becomes a reward. */
-export type IouShape = "plain" | "squared" | "tiered";
+/**
+ * IoU of given and predicted mask in the form of the settings (docs/spec/rewards.md#4-reward-hacking, Empty generations).
+ */
+export const IOU = {
+  name: "iou",
+  label: "IoU",
+  help: "IoU of the given and the predicted mask",
+  measure: ({ given, predicted }, { settings: { iouShape, emptyPair } }: TermTools) =>
+    given === null ? NO_GIVEN : shapedIou(given, predicted, iouShape, emptyPair),
+} as const satisfies TermSpec;
 
 /** Overlaps from which on the tiered form pays a third more. */
 export const IOU_TIERS = [0.5, 0.7, 0.9] as const;
@@ -48,31 +56,25 @@ export function shapeIou(kind: IouShape, iou: number): number {
   return IOU_TIERS.filter((tier) => iou >= tier).length / IOU_TIERS.length;
 }
 
-/** What the IoU term of a run needs to know. */
-export interface IouSettings {
-  readonly shape?: IouShape;
-  readonly emptyPairValue?: number;
-  readonly weight?: number;
-}
-
 /**
- * The IoU term of loop 1. No mask at all (no segmentation token) is worth 0, neither an error nor missing. Only a
- * pair with an empty mask on both sides takes `emptyPairValue`, unshaped.
+ * The reward of a pair of masks. No mask at all (no segmentation token) is worth 0, neither an error nor missing. Only a
+ * pair with an empty mask on both sides takes `emptyPair`, unshaped.
  * @throws LabError("bad-input") when the sizes differ
  */
-export function iouTerm(
+export function shapedIou(
   given: PixelMask | Rle,
   predicted: PixelMask | Rle | null,
-  settings: IouSettings = {},
-): RewardTerm {
-  const { shape = "plain", emptyPairValue = REWARD_EMPTY_PAIR, weight = 1 } = settings;
-  const name = "iou";
-  if (predicted === null) return { name, value: 0, weight, note: "no mask" };
-  const { intersection, union, iou } = regionIou(given, predicted, emptyPairValue);
+  shape: IouShape = "plain",
+  emptyPair = REWARD_EMPTY_PAIR,
+): Measured {
+  if (predicted === null) return { value: 0, note: "no mask" };
+  const { intersection, union, iou } = regionIou(given, predicted, emptyPair);
   const counts = { intersection, union };
-  if (union === 0) return { name, value: emptyPairValue, weight, iou: counts, note: "both masks empty" };
-  const term: RewardTerm = { name, value: shapeIou(shape, iou), weight, iou: counts };
-  return intersection === 0 && regionIou(predicted, predicted).union === 0 ? { ...term, note: "empty mask" } : term;
+  if (union === 0) return { value: emptyPair, iou: counts, note: "both masks empty" };
+  const measured: Measured = { value: shapeIou(shape, iou), iou: counts };
+  return intersection === 0 && regionIou(predicted, predicted).union === 0
+    ? { ...measured, note: "empty mask" }
+    : measured;
 }
 
 function compare(a: PixelMask | Rle, b: PixelMask | Rle): MaskIou {

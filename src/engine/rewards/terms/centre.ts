@@ -1,15 +1,13 @@
-/** Auxiliary terms of two masks: coarser than IoU, so that they still differ where every IoU is 0 (notes/002, 272). */
-import { type Rle, rleBox, rleRuns } from "../../data/mask/rle.ts";
+import { type Rle, rleRuns } from "../../data/mask/rle.ts";
+import { maskPairTerm } from "./mask-pair.ts";
+import type { TermSpec } from "./spec.ts";
 
-/** Overlap of the bounding boxes, 0..1; null when a mask is empty. */
-export function boxIou(a: Rle, b: Rle): number | null {
-  const [ax, ay, aw, ah] = rleBox(a);
-  const [bx, by, bw, bh] = rleBox(b);
-  if (aw * ah === 0 || bw * bh === 0) return null;
-  const width = Math.max(0, Math.min(ax + aw, bx + bw) - Math.max(ax, bx));
-  const height = Math.max(0, Math.min(ay + ah, by + bh) - Math.max(ay, by));
-  return (width * height) / (aw * ah + bw * bh - width * height);
-}
+export const CENTRE = {
+  name: "centre",
+  label: "Centre",
+  help: "1 minus the distance of the two mask centres, divided by the picture's diagonal",
+  measure: maskPairTerm(centreScore),
+} as const satisfies TermSpec;
 
 /** 1 minus the distance of the centres of mass over the picture's diagonal, 0..1; null when a mask is empty. */
 export function centreScore(a: Rle, b: Rle): number | null {

@@ -1,0 +1,44 @@
+/** The reward terms, in the order of the matrix: settings, records, metrics and the page read them from here. */
+import type { RewardTerm, RolloutFacts } from "../term.ts";
+import { BOX } from "./box.ts";
+import { CENTRE } from "./centre.ts";
+import { CONFIDENCE } from "./confidence.ts";
+import { IOU } from "./iou.ts";
+import { JUDGE } from "./judge.ts";
+import { LEAK } from "./leak.ts";
+import { LENGTH } from "./length.ts";
+import { METEOR } from "./meteor.ts";
+import { REPETITION } from "./repetition.ts";
+import type { TermSpec, TermTools } from "./spec.ts";
+import { USER } from "./user.ts";
+
+export const REWARD_TERMS = [IOU, METEOR, JUDGE, CONFIDENCE, BOX, CENTRE, USER, LENGTH, REPETITION, LEAK] as const;
+
+export type TermName = (typeof REWARD_TERMS)[number]["name"];
+
+/** Names of the terms that are subtracted. */
+export type CostName = Extract<(typeof REWARD_TERMS)[number], { readonly cost: true }>["name"];
+
+export const TERMS: readonly TermName[] = REWARD_TERMS.map(({ name }) => name);
+
+/** The term of this name; undefined for one that this version does not have. */
+export function findTerm(name: string): TermSpec | undefined {
+  return REWARD_TERMS.find((term) => term.name === name);
+}
+
+export function termSpec(name: TermName): TermSpec {
+  return findTerm(name) as TermSpec;
+}
+
+export function isCost(name: TermName): boolean {
+  return termSpec(name).cost === true;
+}
+
+/** The terms that need nothing but the rollout itself, with weight 0; the composer fills the weights in. */
+export function measuredTerms(facts: RolloutFacts, tools: TermTools): RewardTerm[] {
+  return REWARD_TERMS.flatMap((term: TermSpec): RewardTerm[] => {
+    if (term.measure === undefined) return [];
+    const { value, ...details } = term.measure(facts, tools);
+    return [{ name: term.name, value, weight: 0, ...details }];
+  });
+}
