@@ -12,6 +12,7 @@ import { LabError, toLabError } from "../src/engine/errors.ts";
 import { inTurn } from "../src/engine/gpu/in-turn.ts";
 import { remoteAddress } from "../src/engine/loading/remote/address.ts";
 import { askRemote } from "../src/engine/loading/remote/listing.ts";
+import { weightForecast } from "../src/engine/plan/weights.ts";
 import { importRollouts } from "../src/engine/runs/import-rollouts.ts";
 import { type RunLibrary, runLibrary } from "../src/engine/runs/library.ts";
 import type { PictureOf } from "../src/engine/runs/rollout-picture.ts";
@@ -195,6 +196,10 @@ const dataCalls: Handlers<DataCalls> = {
     return importRollouts(new Uint8Array(await file.arrayBuffer()), name);
   },
   remote: (address) => askRemote(address),
+  async keptBytes(config, choice) {
+    const { frozenBytes, publishedBytes } = weightForecast(config, choice);
+    return frozenBytes + publishedBytes;
+  },
   serveRows: (port) => void connect(port, rowCalls),
 };
 

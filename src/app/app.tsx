@@ -1,4 +1,4 @@
-import { type ReactNode, Suspense, useEffect, useState } from "react";
+import { type ReactNode, Suspense, useEffect, useLayoutEffect, useRef, useState } from "react";
 import styles from "./app.module.css";
 import { ErrorBoundary } from "./components/ui/error-boundary.tsx";
 import { PageDrop, Pickers } from "./components/upload/pickers.tsx";
@@ -17,6 +17,9 @@ export function App(): ReactNode {
   const [keysOpen, setKeysOpen] = useState(false);
   const [warningsOpen, setWarningsOpen] = useState(false);
   useEffect(() => listenForKeys(() => setKeysOpen(true)), []);
+  const main = useRef<HTMLElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a screen begins at its top
+  useLayoutEffect(() => main.current?.scrollTo(0, 0), [screen]);
   const Screen = screenComponent(screen);
   return (
     <div className={`grid ${styles.app}`}>
@@ -26,7 +29,7 @@ export function App(): ReactNode {
       <StatusStrip onKeys={() => setKeysOpen(true)} onWarnings={() => setWarningsOpen(true)} />
       <Rail />
       <ProblemList onAll={() => setWarningsOpen(true)} />
-      <main id="main" className={`min-0 ${styles.main}`} tabIndex={-1} data-screen={screen}>
+      <main ref={main} id="main" className={`min-0 ${styles.main}`} tabIndex={-1} data-screen={screen}>
         <ErrorBoundary key={screen}>
           <Suspense fallback={null}>
             <Screen />

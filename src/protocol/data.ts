@@ -5,6 +5,8 @@ import type { RowSource } from "../engine/data/training-row.ts";
 import type { RunExport } from "../engine/export/export-names.ts";
 import type { RemoteAddress } from "../engine/loading/remote/address.ts";
 import type { Asked } from "../engine/loading/remote/listing.ts";
+import type { Sa2vaConfig } from "../engine/model/config.ts";
+import type { StorageChoice } from "../engine/model/weights/storage-choice.ts";
 import type { UnscoredGroup } from "../engine/rewards/bench/bench-group.ts";
 import type { Alarm } from "../engine/runs/alarms.ts";
 import type { StoredEvaluation } from "../engine/runs/evaluations.ts";
@@ -69,6 +71,8 @@ export interface DataCalls {
   rollouts(file: Blob, name: string): Promise<readonly UnscoredGroup[]>;
   /** Sizes of a checkpoint on a server; the page itself connects to no server but its own. @throws LabError as `askRemote` does */
   remote(address: RemoteAddress): Promise<Asked>;
+  /** Bytes of a stored conversion of such a checkpoint; the page itself holds no model code. */
+  keptBytes(config: Sa2vaConfig, choice: StorageChoice): Promise<number>;
   /** The trainer's port; `RowCalls` are served on it. */
   serveRows(port: MessagePort): void;
 }

@@ -6,7 +6,7 @@ import type { StorageChoice } from "../engine/model/weights/storage-choice.ts";
 import type { BenchGroup } from "../engine/rewards/bench/bench-group.ts";
 import type { Alarm, Phase, PhaseTimes, RunState, TrainerEvent } from "../engine/rl/run/events.ts";
 import type { LoopId } from "../engine/runs/records.ts";
-import type { SelfCheck } from "../engine/self-test/self-test.ts";
+import type { SelfCheck } from "../engine/self-test/self-check.ts";
 import type { SystemReport } from "../engine/session/memory-report.ts";
 import type { PlannedBlock, Plan as RunPlan } from "../engine/session/plan.ts";
 import type { RunControl, StartedRun } from "../engine/session/session.ts";

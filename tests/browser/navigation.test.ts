@@ -5,7 +5,7 @@ import { type OpenPage, openPage, problems, show } from "../support/page.ts";
 
 let lab: OpenPage;
 beforeAll(async () => {
-  lab = await openPage({}, { webgpu: false });
+  lab = await openPage({ screen: "data" }, { webgpu: false });
   await lab.page.getByTestId("gallery").getByRole("button").nth(5).waitFor();
 });
 afterAll(() => lab.close());

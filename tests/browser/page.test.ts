@@ -7,7 +7,7 @@ const SCREENS = ["data", "setup", "rewards", "train", "rollouts", "judge", "eval
 describe("the page", () => {
   let lab: OpenPage;
   beforeAll(async () => {
-    lab = await openPage();
+    lab = await openPage({ screen: "data" });
     await untilReady(lab.page);
   });
   afterAll(() => lab.close());
@@ -120,7 +120,7 @@ describe("the page", () => {
 describe("without WebGPU the page", () => {
   let lab: OpenPage;
   beforeAll(async () => {
-    lab = await openPage({}, { webgpu: false });
+    lab = await openPage({ screen: "data" }, { webgpu: false });
   });
   afterAll(() => lab.close());
 

@@ -92,9 +92,13 @@ describe("the run reward of held-out rows", () => {
   it("that cannot be given holds the run before the evaluation, which begins anew when a person goes on", async () => {
     const userReward = "function reward(r) { return r.iou.value }";
     const settings = { ...EVALUATED, ...OWN, loop2User: 1, userReward };
-    failures = 1;
+    // The start is scored after the first step.
+    lab.watch = (event) => {
+      if (event.type === "step") failures = 1;
+    };
     const run = await lab.start(settings);
     await untilPaused(lab);
+    lab.watch = () => undefined;
     const held = lab.events.filter((event) => event.type === "held");
     expect(held).toEqual([{ type: "held", step: 0, error: expect.objectContaining({ subject: "userReward" }) }]);
     expect(lab.events.findLast((event) => event.type === "state")).toMatchObject({ next: { phase: "eval" } });

@@ -4,7 +4,8 @@ import { runSteps } from "../../bench/suites/grpo.ts";
 import { nodePocket } from "../../bench/tool/node-place.ts";
 import { openNodeDevice } from "../../scripts/lib/node-gpu.ts";
 import { setAdapterKind } from "../../src/engine/gpu/runtime/custom-kernels.ts";
-import { passed, selfTest } from "../../src/engine/self-test/self-test.ts";
+import { passed } from "../../src/engine/self-test/self-check.ts";
+import { selfTest } from "../../src/engine/self-test/self-test.ts";
 
 afterEach(() => setAdapterKind(true));
 

@@ -3,7 +3,8 @@ import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { setAdapterKind } from "../../src/engine/gpu/runtime/custom-kernels.ts";
 import type { EngineDevice } from "../../src/engine/gpu/runtime/device.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
-import { passed, type SelfCheck, selfTest } from "../../src/engine/self-test/self-test.ts";
+import { passed, type SelfCheck } from "../../src/engine/self-test/self-check.ts";
+import { selfTest } from "../../src/engine/self-test/self-test.ts";
 import { openGpuAgain, useGpu } from "../support/gpu.ts";
 
 let device: EngineDevice;

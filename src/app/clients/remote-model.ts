@@ -3,7 +3,6 @@ import { namesRepository, remoteAddress } from "../../engine/loading/remote/addr
 import type { RemoteListing } from "../../engine/loading/remote/listing.ts";
 import { storageChoice } from "../../engine/loading/storage-settings.ts";
 import type { Sa2vaConfig } from "../../engine/model/config.ts";
-import { weightForecast } from "../../engine/plan/weights.ts";
 import { requireHub } from "../stores/consent.ts";
 import { sessionStore } from "../stores/session.ts";
 import { lab } from "./lab.ts";
@@ -30,9 +29,8 @@ export async function askModel(text: string): Promise<AskedModel> {
 }
 
 /** Bytes of the copy that is kept for the next visit, in the storage that is set. */
-export function keptBytes({ config }: AskedModel): number {
-  const { frozenBytes, publishedBytes } = weightForecast(config, storageChoice(sessionStore.getState().config));
-  return frozenBytes + publishedBytes;
+export function keptBytes({ config }: AskedModel): Promise<number> {
+  return lab().data.keptBytes(config, storageChoice(sessionStore.getState().config));
 }
 
 /** Fetches and loads what was asked about. */

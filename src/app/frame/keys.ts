@@ -4,7 +4,7 @@ import { act, togglePlay } from "../clients/run-actions.ts";
 import { isTyping } from "../components/mask/use-hold-to-hide.ts";
 import { navigate } from "../stores/route.ts";
 import { remember, remembered } from "../stores/saved.ts";
-import { SCREEN_LIST } from "./screens.tsx";
+import { HOME, SCREEN_LIST } from "./screens.tsx";
 
 export interface KeyHelp {
   readonly keys: readonly string[];
@@ -17,7 +17,7 @@ export const KEY_HELP: readonly { readonly place: string; readonly keys: readonl
     place: "Everywhere",
     keys: [
       { keys: ["?"], what: "This list" },
-      ...SCREEN_LIST.map(({ key, label }) => ({ keys: ["G", key.toUpperCase()], what: `Go to ${label}` })),
+      ...[HOME, ...SCREEN_LIST].map(({ key, label }) => ({ keys: ["G", key.toUpperCase()], what: `Go to ${label}` })),
       { keys: ["P"], what: "Start, pause, continue" },
       { keys: ["S"], what: "Run one step, while paused" },
       { keys: ["F"], what: "Run one phase, while paused" },
@@ -83,7 +83,7 @@ export function listenForKeys(onHelp: () => void): () => void {
     const key = event.key.toLowerCase();
     if (event.timeStamp < goUntil) {
       goUntil = 0;
-      const screen = SCREEN_LIST.find((entry) => entry.key === key);
+      const screen = [HOME, ...SCREEN_LIST].find((entry) => entry.key === key);
       if (screen === undefined) return;
       event.preventDefault();
       // Screens that listen for the same letter must ignore it.

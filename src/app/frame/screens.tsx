@@ -11,14 +11,6 @@ import {
   IconSystem,
   IconTrain,
 } from "../components/ui/icons.tsx";
-import { DataScreen } from "../screens/data/data-screen.tsx";
-import { EvalScreen } from "../screens/eval/eval-screen.tsx";
-import { JudgeScreen } from "../screens/judge/judge-screen.tsx";
-import { RewardsScreen } from "../screens/rewards/rewards-screen.tsx";
-import { RolloutsScreen } from "../screens/rollouts/rollouts-screen.tsx";
-import { RunsScreen } from "../screens/runs/runs-screen.tsx";
-import { SetupScreen } from "../screens/setup/setup-screen.tsx";
-import { TrainScreen } from "../screens/train/train-screen.tsx";
 import type { Screen } from "../stores/route.ts";
 
 export interface ScreenEntry {
@@ -41,20 +33,22 @@ export const SCREEN_LIST: readonly ScreenEntry[] = [
   { id: "system", label: "System", key: "y", icon: <IconSystem size={18} /> },
 ];
 
-/** Loaded on demand. */
-const SystemScreen = lazy(() => import("../screens/system/system-screen.tsx"));
-
+/** Loaded on demand: the first script holds the frame alone. */
 const COMPONENTS: Readonly<Record<Screen, ComponentType>> = {
-  data: DataScreen,
-  setup: SetupScreen,
-  rewards: RewardsScreen,
-  train: TrainScreen,
-  rollouts: RolloutsScreen,
-  judge: JudgeScreen,
-  eval: EvalScreen,
-  runs: RunsScreen,
-  system: SystemScreen,
+  home: lazy(async () => ({ default: (await import("../screens/home/home-screen.tsx")).HomeScreen })),
+  data: lazy(async () => ({ default: (await import("../screens/data/data-screen.tsx")).DataScreen })),
+  setup: lazy(async () => ({ default: (await import("../screens/setup/setup-screen.tsx")).SetupScreen })),
+  rewards: lazy(async () => ({ default: (await import("../screens/rewards/rewards-screen.tsx")).RewardsScreen })),
+  train: lazy(async () => ({ default: (await import("../screens/train/train-screen.tsx")).TrainScreen })),
+  rollouts: lazy(async () => ({ default: (await import("../screens/rollouts/rollouts-screen.tsx")).RolloutsScreen })),
+  judge: lazy(async () => ({ default: (await import("../screens/judge/judge-screen.tsx")).JudgeScreen })),
+  eval: lazy(async () => ({ default: (await import("../screens/eval/eval-screen.tsx")).EvalScreen })),
+  runs: lazy(async () => ({ default: (await import("../screens/runs/runs-screen.tsx")).RunsScreen })),
+  system: lazy(() => import("../screens/system/system-screen.tsx")),
 };
+
+/** Opened by the name in the strip; the rail leads to where one works. */
+export const HOME = { id: "home", label: "Home", key: "h" } as const;
 
 export function screenComponent(id: Screen): ComponentType {
   return COMPONENTS[id];

@@ -4,6 +4,7 @@ import { Button } from "../components/ui/button.tsx";
 import { IconKeys, IconWarning } from "../components/ui/icons.tsx";
 import { roughly, runSeconds } from "../stores/eta.ts";
 import { PHASE_WORDS } from "../stores/phase-words.ts";
+import { linkTo, navigate } from "../stores/route.ts";
 import { type RunStoreState, useRun } from "../stores/run.ts";
 import { useSession } from "../stores/session.ts";
 import { fixed, formatAge, formatBytes, formatCount, NONE } from "../styles/format.ts";
@@ -33,7 +34,20 @@ export function StatusStrip(props: { readonly onWarnings: () => void; readonly o
   return (
     <header className={`row ${styles.strip}`}>
       <div className={`row ${styles.run}`}>
-        <span className={styles.title}>{manifest?.title ?? "sa2va-lab"}</span>
+        <a
+          className={styles.home}
+          href={linkTo({})}
+          title="Home (G H)"
+          data-testid="nav-home"
+          onClick={(event) => {
+            if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+            event.preventDefault();
+            navigate({ screen: "home" });
+          }}
+        >
+          sa2va-lab
+        </a>
+        {manifest !== null && <span className={styles.title}>{manifest.title}</span>}
         <span className={`inline-flex align-centre muted ${styles.state}`} data-state={state} data-testid="run-state">
           <span className={styles.dot} aria-hidden="true" />
           {STATE_WORDS[state]}

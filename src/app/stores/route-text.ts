@@ -3,7 +3,18 @@
  * writing; unknown keys are ignored, invalid values use the default.
  */
 
-export const SCREENS = ["data", "setup", "rewards", "train", "rollouts", "judge", "eval", "runs", "system"] as const;
+export const SCREENS = [
+  "home",
+  "data",
+  "setup",
+  "rewards",
+  "train",
+  "rollouts",
+  "judge",
+  "eval",
+  "runs",
+  "system",
+] as const;
 export type Screen = (typeof SCREENS)[number];
 
 export interface Route {
@@ -40,7 +51,7 @@ const text: Key<string | null> = { fallback: null, read: (value) => value || und
 const list = (value: string): readonly string[] => value.split(",").filter(Boolean);
 
 const KEYS: { readonly [K in keyof Route]: Key<Route[K]> } = {
-  screen: { fallback: "data", read: (value) => SCREENS.find((screen) => screen === value), write: String },
+  screen: { fallback: "home", read: (value) => SCREENS.find((screen) => screen === value), write: String },
   run: text,
   compare: { fallback: [], read: list, write: (value) => value.join(",") },
   step: {

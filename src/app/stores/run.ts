@@ -138,6 +138,7 @@ export function applyEvent(event: TrainerEvent, now: number): void {
     case "phase":
       set({ phase: event.phase, loop: event.loop, programs: event.programs });
       break;
+    case "scored":
     case "group":
       set({ groups: withGroup(before.groups, event.group) });
       break;

@@ -1,7 +1,7 @@
 /** The self-test of the graphics adapter: checks as they arrive. */
 import { useStore } from "zustand";
 import { createStore } from "zustand/vanilla";
-import type { SelfCheck } from "../../engine/self-test/self-test.ts";
+import type { SelfCheck } from "../../engine/self-test/self-check.ts";
 
 export interface SelfTestState {
   /** "broken": it ended before its last check. */

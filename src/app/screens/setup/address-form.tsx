@@ -4,6 +4,7 @@ import { report } from "../../clients/lab.ts";
 import { type AskedModel, askModel, keptBytes, openRemoteModel } from "../../clients/remote-model.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { TextInput } from "../../components/ui/controls.tsx";
+import { useAsync } from "../../components/use-async.ts";
 import { allowWritten } from "../../stores/consent.ts";
 import { changeConfig, useSession } from "../../stores/session.ts";
 import { formatBytes } from "../../styles/format.ts";
@@ -85,10 +86,9 @@ export function AddressForm(): ReactNode {
 function Found(props: { readonly asked: AskedModel }): ReactNode {
   const { asked } = props;
   const { listing, room } = asked;
-  // Read again when the storage changes.
-  useSession((session) => `${session.config.weightStorage} ${session.config.towerStorage}`);
+  const storage = useSession((session) => `${session.config.weightStorage} ${session.config.towerStorage}`);
   const loading = useSession((session) => session.modelProgress !== null);
-  const kept = keptBytes(asked);
+  const { value: kept } = useAsync(`${listing.baseUrl} ${storage}`, () => keptBytes(asked));
   const host = new URL(listing.baseUrl).host;
   return (
     <div className={`grid gap-2 ${styles.found}`}>
@@ -96,9 +96,11 @@ function Found(props: { readonly asked: AskedModel }): ReactNode {
         {listing.name}: {listing.files.length} files, {formatBytes(listing.bytes)} from {host}
       </p>
       <p className={`muted small ${styles.help}`}>
-        {kept <= room
-          ? `A copy of ${formatBytes(kept)} is stored in this browser, so the next visit downloads nothing`
-          : `A copy needs ${formatBytes(kept)}, but only ${formatBytes(room)} are free: no copy will be stored`}
+        {kept === undefined
+          ? "Computing the size of a copy…"
+          : kept <= room
+            ? `A copy of ${formatBytes(kept)} is stored in this browser, so the next visit downloads nothing`
+            : `A copy needs ${formatBytes(kept)}, but only ${formatBytes(room)} are free: no copy will be stored`}
       </p>
       {!listing.ranges && (
         <p className={`small ${styles.warning}`} data-testid="address-ranges">

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { passed } from "../../../engine/self-test/self-test.ts";
+import { passed } from "../../../engine/self-test/self-check.ts";
 import type { RunPlan, TrainableBlock } from "../../../protocol/trainer.ts";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Panel } from "../../components/ui/panel.tsx";

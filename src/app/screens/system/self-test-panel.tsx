@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { passed, type SelfCheck } from "../../../engine/self-test/self-test.ts";
+import { passed, type SelfCheck } from "../../../engine/self-test/self-check.ts";
 import { lab, report } from "../../clients/lab.ts";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";

@@ -62,6 +62,8 @@ export type TrainerEvent =
       /** GPU programs compiled so far, mostly in the first steps. */
       readonly programs: number;
     }
+  /** A group as soon as it is scored; "group" follows with the log-probabilities of its actions. */
+  | { readonly type: "scored"; readonly group: GroupRecord }
   | { readonly type: "group"; readonly group: GroupRecord }
   | {
       readonly type: "step";

@@ -75,6 +75,7 @@ export class Trainer {
   readonly #reported: Alarm[] = [];
   #step: number;
   #checkpointAsked = false;
+  #startEvaluated = false;
   #lastCheckpoint: number;
 
   constructor(deps: TrainerDeps) {
@@ -130,12 +131,11 @@ export class Trainer {
     const { config, run } = this.#deps;
     this.control.play();
     try {
-      // Includes what an earlier attempt of this step took before a stop or a lost device.
-      if (this.#evaluationDue() && !(await this.#evaluated())) await this.#wholeEvaluation();
+      // Includes what an earlier attempt left undone before a stop or a lost device.
+      await this.#evaluateDue();
       while (this.#step < config.steps) {
         await this.control.beforeStep();
-        if (!(await this.#wholeStep())) continue;
-        if (this.#evaluationDue()) await this.#wholeEvaluation();
+        if (await this.#wholeStep()) await this.#evaluateDue();
       }
       if (this.#lastCheckpoint < this.#step) await this.#checkpoint();
       await this.#storeTold();
@@ -195,9 +195,24 @@ export class Trainer {
     return await this.#orHeld(() => this.#oneStep(), this.#step + 1);
   }
 
+  /**
+   * Evaluates held-out rows at the start, at the interval and at the end. The start waits for the first step, since its
+   * weights are kept: rollouts come first.
+   */
+  async #evaluateDue(): Promise<void> {
+    const { evalSteps, steps } = this.#deps.config;
+    if (evalSteps === 0 || this.#deps.evaluated.report.length === 0 || (this.#step === 0 && steps > 0)) return;
+    const due = this.#step % evalSteps === 0 || this.#step === steps;
+    if (!due && this.#startEvaluated) return;
+    const { store, id } = this.#deps.run;
+    const done = new Set((await readEvaluations(store, id)).map(({ report }) => report.step));
+    for (const step of due ? [0, this.#step] : [0]) if (!done.has(step)) await this.#wholeEvaluation(step);
+    this.#startEvaluated = true;
+  }
+
   /** An evaluation, repeated when a reward is not available and the user continues. */
-  async #wholeEvaluation(): Promise<void> {
-    while (!(await this.#orHeld(() => this.#evaluate(), this.#step))) await this.control.beforeStep("eval");
+  async #wholeEvaluation(step: number): Promise<void> {
+    while (!(await this.#orHeld(() => this.#evaluate(step), step))) await this.control.beforeStep("eval");
   }
 
   /** Whether the work was done; false if a reward is not available, with run control set to hold. */
@@ -227,6 +242,7 @@ export class Trainer {
       state,
       rows: this.#deps.rows,
       trainRows: this.#deps.trainRows,
+      onScored: (group) => emit({ type: "scored", group }),
       onGroup: (group) => {
         groups.push(group);
         emit({ type: "group", group });
@@ -277,33 +293,22 @@ export class Trainer {
     };
   }
 
-  /** Whether held-out rows are evaluated at this step: at the start, at the interval and at the end. */
-  #evaluationDue(): boolean {
-    const { evalSteps, steps } = this.#deps.config;
-    if (evalSteps === 0 || this.#deps.evaluated.report.length === 0) return false;
-    return this.#step % evalSteps === 0 || this.#step === steps;
-  }
-
-  async #evaluated(): Promise<boolean> {
-    const { run } = this.#deps;
-    return (await readEvaluations(run.store, run.id)).some(({ report }) => report.step === this.#step);
-  }
-
-  /** Evaluates held-out rows with the current weights. @throws LabError("cancelled") when stopped */
-  async #evaluate(): Promise<void> {
+  /** Evaluates held-out rows with the current weights, or at step 0 with those of the start. @throws LabError("cancelled") when stopped */
+  async #evaluate(step: number): Promise<void> {
     const { config, run, evaluated, emit } = this.#deps;
     if (this.control.signal.aborted) throw new LabError("cancelled", "The run was stopped");
     const total = evaluated.report.length + evaluated.selection.length;
-    this.#tellPhase("eval");
-    const context = this.#context(this.#step);
+    this.#tellPhase("eval", step);
+    const context = this.#context(step);
+    const weights = step === 0 ? { policy: context.start, partner: context.start } : {};
     const scores = await evaluateRows(
-      { ...context, rows: this.#deps.rows, others: evaluators(config) },
+      { ...context, ...weights, rows: this.#deps.rows, others: evaluators(config) },
       evaluated,
       (done) => emit({ type: "eval-rows", done, total }),
     );
     this.#deps.checkDevice();
     trimPool();
-    const report = await storeEvaluation(run.store, run.id, this.#step, scores, {
+    const report = await storeEvaluation(run.store, run.id, step, scores, {
       ...config,
       ...runReward(config),
     });

@@ -6,13 +6,17 @@ import type { Group } from "./group.ts";
 import type { LossReadback } from "./loss-inputs.ts";
 import { lossArrays, tokenDiagnostics } from "./loss-metrics.ts";
 
+/** A group whose advantages are known, before its log-probabilities are: its rollouts have no actions yet. */
+export function scoredGroup(step: number, group: Group): GroupRecord {
+  return recordOf(step, group, () => []);
+}
+
 /** @param readback of the first pass, where log-probabilities belong to the weights that are about to be updated */
 export function groupRecord(step: number, group: Group, readback: LossReadback, settings: LossSettings): GroupRecord {
-  const { loop, row, scores, refLogps = null, promptIds, answerIds } = group;
-  if (scores === undefined) throw new LabError("internal", "A group without advantages was to be recorded");
+  const { refLogps = null } = group;
   const tokens = tokenDiagnostics(lossArrays(group, readback), settings);
-  const rollouts = group.rollouts.map((rollout, index): RolloutRecord => {
-    const actions = (group.labels[index] ?? []).map((action, t): ActionRecord => {
+  return recordOf(step, group, (index) =>
+    (group.labels[index] ?? []).map((action, t): ActionRecord => {
       const at = index * group.actions + t;
       return {
         label: action.label,
@@ -25,7 +29,14 @@ export function groupRecord(step: number, group: Group, readback: LossReadback, 
         entropy: readback.entropies[at] as number,
         clipped: tokens.clippedLow[at] === 1 || tokens.clippedHigh[at] === 1 || tokens.clippedDelta[at] === 1,
       };
-    });
+    }),
+  );
+}
+
+function recordOf(step: number, group: Group, actionsOf: (rollout: number) => readonly ActionRecord[]): GroupRecord {
+  const { loop, row, scores, promptIds, answerIds } = group;
+  if (scores === undefined) throw new LabError("internal", "A group without advantages was to be recorded");
+  const rollouts = group.rollouts.map((rollout, index): RolloutRecord => {
     const id = `${step}-${loop}-${group.group}-${index}`;
     return {
       ...rollout,
@@ -35,7 +46,7 @@ export function groupRecord(step: number, group: Group, readback: LossReadback, 
       group: group.group,
       index,
       advantage: scores.advantages[index] as number,
-      actions,
+      actions: actionsOf(index),
     };
   });
   return {

@@ -30,7 +30,7 @@ import { promptRow } from "./data-order.ts";
 import { drawRow } from "./draw-row.ts";
 import type { Group, LoopRollouts } from "./group.ts";
 import { inBatches } from "./group-batches.ts";
-import { groupRecord } from "./group-record.ts";
+import { groupRecord, scoredGroup } from "./group-record.ts";
 import { judgeMetrics } from "./judge-metrics.ts";
 import type { GroupGradients, LossReadback } from "./loss-inputs.ts";
 import { microGradients, splits } from "./micro-batch.ts";
@@ -43,7 +43,9 @@ export interface StepInput {
   readonly rows: RowSource;
   /** Data-set indices of the training rows. */
   readonly trainRows: readonly number[];
-  /** Called with each finished group, as soon as its advantages and log-probabilities are known. */
+  /** Called with each group as soon as it is scored; its actions are still missing. */
+  readonly onScored: (group: GroupRecord) => void;
+  /** Called with each finished group, as soon as its log-probabilities are known. */
   readonly onGroup: (group: GroupRecord) => void;
 }
 
@@ -70,23 +72,27 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
   const windows = windowsPerStep(config);
   let gradients = new Map<LoopId, GradientSum>();
   try {
-    // sample → partner → score: o₁…o_G ~ π(·|q), R_i = reward(q, o_i)
-    for (const id of activeLoops(config)) loops.push(await sampleGroups(input, id));
-    const rollouts = loops.flatMap(({ groups }) => groups.flatMap((group) => group.rollouts));
-    Object.assign(metrics, judgeMetrics(rollouts.map(({ terms }) => terms)));
+    for (const id of activeLoops(config)) {
+      // sample → partner → score: o₁…o_G ~ π(·|q), R_i = reward(q, o_i)
+      const own = await sampleGroups(input, id);
+      loops.push(own);
 
-    // advantage: A_i = (R_i − mean R) / (std R + ε), double precision
-    for (const own of loops) {
-      await context.phase("advantage", own.id);
+      // advantage: A_i = (R_i − mean R) / (std R + ε), double precision
+      await context.phase("advantage", id);
       const { seed, shuffleRewards } = config;
       const rewarded = own.groups.map((group) => (shuffleRewards ? shuffledRewards(group, seed, context.step) : group));
       const scores = scoreGroups(rewarded, config);
-      const references = needsReference(config) ? await referenceLogProbs(input, own) : [];
       for (const [at, group] of own.groups.entries()) {
         group.scores = scores[at] as GroupScores;
+        input.onScored(scoredGroup(context.step, group));
+      }
+      const references = needsReference(config) ? await referenceLogProbs(input, own) : [];
+      for (const [at, group] of own.groups.entries()) {
         if (references[at] !== undefined) group.refLogps = references[at];
       }
     }
+    const rollouts = loops.flatMap(({ groups }) => groups.flatMap((group) => group.rollouts));
+    Object.assign(metrics, judgeMetrics(rollouts.map(({ terms }) => terms)));
 
     // loss and update for every window of the rollouts, μ times
     if (windows > 1) for (const own of loops) await scoreLaterWindows(input, own, windows);

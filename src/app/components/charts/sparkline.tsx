@@ -1,0 +1,54 @@
+import { type ReactNode, useMemo } from "react";
+import { fixed } from "../../styles/format.ts";
+import styles from "./sparkline.module.css";
+
+const [WIDTH, HEIGHT] = [240, 80];
+
+/** A curve without axes. @param upTo values after this place are drawn faint; all by default */
+export function Sparkline(props: {
+  readonly values: readonly number[];
+  readonly name: string;
+  readonly upTo?: number;
+  readonly className?: string;
+}): ReactNode {
+  const { values, name, upTo = values.length - 1 } = props;
+  const points = useMemo(() => placed(values), [values]);
+  const finite = values.filter(Number.isFinite);
+  if (finite.length === 0) return null;
+  const text = `${name} from ${fixed(finite[0], 2)} to ${fixed(finite.at(-1), 2)}`;
+  const now = points.findLast(({ at }) => at <= upTo);
+  return (
+    <svg
+      className={[styles.line, props.className].filter(Boolean).join(" ")}
+      viewBox={`-3 -3 ${WIDTH + 6} ${HEIGHT + 6}`}
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={text}
+    >
+      <polyline className={styles.rest} points={pathOf(points)} />
+      <polyline points={pathOf(points.filter(({ at }) => at <= upTo))} />
+      {now !== undefined && <path className={styles.now} d={`M${now.x} ${now.y}h0`} />}
+    </svg>
+  );
+}
+
+interface Point {
+  readonly at: number;
+  readonly x: number;
+  readonly y: number;
+}
+
+const pathOf = (points: readonly Point[]): string =>
+  points.map(({ x, y }) => `${x.toFixed(1)},${y.toFixed(1)}`).join(" ");
+
+/** Finite values in the box; the lowest at its foot. */
+function placed(values: readonly number[]): readonly Point[] {
+  const finite = values.filter(Number.isFinite);
+  const [low, high] = [Math.min(...finite), Math.max(...finite)];
+  const across = Math.max(1, values.length - 1);
+  return values.flatMap((value, at) =>
+    Number.isFinite(value)
+      ? [{ at, x: (at / across) * WIDTH, y: HEIGHT - (HEIGHT * (value - low)) / (high - low || 1) }]
+      : [],
+  );
+}

@@ -1,0 +1,92 @@
+import type { ReactNode } from "react";
+import { startBlocker } from "../../clients/blockers.ts";
+import { act } from "../../clients/run-actions.ts";
+import { useViewedRun, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
+import { Button } from "../../components/ui/button.tsx";
+import { IconPause, IconPlay } from "../../components/ui/icons.tsx";
+import { linkTo, navigate } from "../../stores/route.ts";
+import { isActive, useRun } from "../../stores/run.ts";
+import { useSession } from "../../stores/session.ts";
+import { formatCount } from "../../styles/format.ts";
+import styles from "./home.module.css";
+import { LoopPicture } from "./loop-picture.tsx";
+import { RewardCurve } from "./reward-curve.tsx";
+import { type Playback, usePlayback } from "./use-playback.ts";
+
+/** What this is, in one sentence and on real rows: the run of this page, or the recorded one, playing. */
+export function HomeScreen(): ReactNode {
+  const run = useViewedRun();
+  const playback = usePlayback(run);
+  return (
+    <div className={styles.screen} data-testid="screen-home">
+      <section className={styles.hero}>
+        <div className={styles.words}>
+          <h1>A model learns to name regions and to find them again</h1>
+          <p className={styles.lead}>
+            Train a Sa2VA checkpoint with dual-loop GRPO in this tab, on your own GPU. Nothing is uploaded
+          </p>
+          <Begin />
+        </div>
+        {run !== null && <RewardCurve run={run} step={playback.step} />}
+      </section>
+      {run !== null && <Playing run={run} playback={playback} />}
+    </div>
+  );
+}
+
+/** The one button; in a run the way to it. */
+function Begin(): ReactNode {
+  const active = useRun((run) => isActive(run.state));
+  const blocker = useSession(startBlocker);
+  return (
+    <div className="row wrap gap-2-3">
+      {active ? (
+        <Button kind="primary" className={styles.begin ?? ""} onClick={() => navigate({ screen: "train", run: null })}>
+          Watch your run
+        </Button>
+      ) : (
+        <Button
+          kind="primary"
+          className={styles.begin ?? ""}
+          icon={<IconPlay />}
+          blocker={blocker}
+          data-testid="train-it-yourself"
+          onClick={() => act("start")}
+        >
+          Train it yourself
+        </Button>
+      )}
+      <a className={styles.link} href={linkTo({ screen: "data" })}>
+        Use your own data
+      </a>
+    </div>
+  );
+}
+
+function Playing({ run, playback }: { readonly run: ViewedRun; readonly playback: Playback }): ReactNode {
+  const { step, groups, playing, toggle } = playback;
+  const steps = run.manifest?.config.steps ?? null;
+  return (
+    <section className={styles.loops} aria-label="The two loops">
+      <header className="row wrap gap-2-3 between">
+        <p className="muted" data-testid="home-step">
+          {run.recorded ? "Recorded run" : run.live ? "Your run" : run.runId}, step {formatCount(step)} of{" "}
+          {formatCount(steps)}
+        </p>
+        <div className="row gap-2">
+          {!run.live && (
+            <Button kind="quiet" icon={playing ? <IconPause /> : <IconPlay />} data-testid="home-play" onClick={toggle}>
+              {playing ? "Pause" : "Play"}
+            </Button>
+          )}
+          <a className={styles.link} href={linkTo({ screen: "train" })}>
+            All curves and rollouts
+          </a>
+        </div>
+      </header>
+      {groups.map((group) => (
+        <LoopPicture key={group.loop} group={group} runId={run.recorded || run.live ? null : run.runId} />
+      ))}
+    </section>
+  );
+}

@@ -1,0 +1,102 @@
+import { type CSSProperties, type ReactNode, useMemo } from "react";
+import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
+import type { GroupRecord, RolloutRecord } from "../../../engine/runs/records.ts";
+import { RolloutFigure } from "../../components/rollout/rollout-figure.tsx";
+import { type LayerKey, sortRollouts } from "../../components/rollout/rollout-view.ts";
+import { groupKey } from "../../components/rollout/use-viewed-run.ts";
+import { navigate } from "../../stores/route.ts";
+import { fixed } from "../../styles/format.ts";
+import styles from "./home.module.css";
+
+const GIVEN: ReadonlySet<LayerKey> = new Set(["given"]);
+const ANSWER: ReadonlySet<LayerKey> = new Set(["answer"]);
+
+/** One loop on a real row: what goes in, what the policy makes of it, what the partner makes of that, and the reward. */
+export function LoopPicture({
+  group,
+  runId,
+}: {
+  readonly group: GroupRecord;
+  /** The run in the address; null for the default run. */
+  readonly runId: string | null;
+}): ReactNode {
+  const rollouts = useMemo(() => sortRollouts(group.rollouts, "reward"), [group]);
+  const best = rollouts[0];
+  if (best === undefined) return null;
+  const { samples, arrow } = aboutLoop(group.loop);
+  const open = (rollout: RolloutRecord): void =>
+    navigate({ screen: "rollouts", run: runId, step: group.step, group: groupKey(group), rollout: rollout.id });
+  return (
+    <article className={styles.loop} data-testid={`home-loop-${group.loop}`} key={best.id}>
+      <h2>
+        {samples === "text" ? "Name it" : "Find it"} <span className="muted normal">{arrow}</span>
+      </h2>
+      <ol className={styles.stages}>
+        <Stage name={samples === "text" ? "Given region" : "Given caption"}>
+          {samples === "text" ? (
+            <RolloutFigure className={styles.figure ?? ""} rollout={best} layers={GIVEN} />
+          ) : (
+            <Said text={best.caption} />
+          )}
+        </Stage>
+        <Stage name="The policy answers" step={1}>
+          {samples === "text" ? (
+            <Said text={best.caption} />
+          ) : (
+            <RolloutFigure className={styles.figure ?? ""} rollout={best} layers={ANSWER} />
+          )}
+        </Stage>
+        <Stage name="Its partner goes back" step={2}>
+          {samples === "text" ? (
+            <RolloutFigure className={styles.figure ?? ""} rollout={best} layers={ANSWER} />
+          ) : (
+            <Said text={best.captionPrime ?? ""} />
+          )}
+        </Stage>
+        <Stage name={`Reward, best of ${rollouts.length}`} step={3}>
+          <button type="button" className={styles.reward} onClick={() => open(best)}>
+            {fixed(best.reward, 2)}
+          </button>
+          <RewardBars rollouts={rollouts} onOpen={open} />
+        </Stage>
+      </ol>
+    </article>
+  );
+}
+
+function Stage(props: { readonly name: string; readonly step?: number; readonly children: ReactNode }): ReactNode {
+  return (
+    <li className={styles.stage} style={{ "--after": props.step ?? 0 } as CSSProperties}>
+      <span className="muted small">{props.name}</span>
+      {props.children}
+    </li>
+  );
+}
+
+function Said({ text }: { readonly text: string }): ReactNode {
+  return <blockquote className={styles.said}>{text.trim() === "" ? <em>empty</em> : text}</blockquote>;
+}
+
+/** Rewards of the group, best first; a bar opens its rollout. */
+function RewardBars(props: {
+  readonly rollouts: readonly RolloutRecord[];
+  readonly onOpen: (rollout: RolloutRecord) => void;
+}): ReactNode {
+  const most = Math.max(1, ...props.rollouts.map(({ reward }) => reward ?? 0));
+  return (
+    <ul className={styles.bars}>
+      {props.rollouts.map((rollout) => (
+        <li key={rollout.id}>
+          <button
+            type="button"
+            aria-label={`Open rollout ${rollout.index + 1}, reward ${fixed(rollout.reward, 2)}`}
+            title={`${fixed(rollout.reward, 2)}: ${rollout.caption}`}
+            onClick={() => props.onOpen(rollout)}
+          >
+            <span style={{ height: `${(100 * Math.max(0, rollout.reward ?? 0)) / most}%` }} />
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,46 @@
+import { type ReactNode, useMemo, useSyncExternalStore } from "react";
+import { scoreOf } from "../../../engine/runs/evaluation-scores.ts";
+import { lab } from "../../clients/lab.ts";
+import { smooth } from "../../components/charts/smoothing.ts";
+import { Sparkline } from "../../components/charts/sparkline.tsx";
+import type { ViewedRun } from "../../components/rollout/use-viewed-run.ts";
+import { useAsync } from "../../components/use-async.ts";
+import { signed } from "../../styles/format.ts";
+import styles from "./home.module.css";
+
+const SMOOTHING = 0.8;
+
+/** Reward over the steps so far, and what the run gained on held-out rows. */
+export function RewardCurve({ run, step }: { readonly run: ViewedRun; readonly step: number | null }): ReactNode {
+  const { metrics, runId, live } = run;
+  const length = useSyncExternalStore(
+    (changed) => metrics.subscribe(changed),
+    () => metrics.length,
+  );
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the length says that values were added
+  const values = useMemo(() => [...smooth(metrics.column("loop1/reward"), SMOOTHING)], [metrics, length]);
+  const upTo = useMemo(
+    () => (step === null || live ? length - 1 : metrics.steps.findLastIndex((own) => own <= step)),
+    [metrics, length, step, live],
+  );
+  const { value: evaluations } = useAsync(live ? null : runId, (id) => lab().data.evaluations(id));
+  const last = evaluations?.at(-1)?.report;
+  const gain = last === undefined ? null : (scoreOf(last, "loop1_sampled")?.difference ?? null);
+  if (length === 0) return null;
+  return (
+    <figure className={styles.curve} data-testid="home-curve">
+      <div className={styles.plot}>
+        <Sparkline values={values} upTo={upTo} name="Reward of loop 1" />
+      </div>
+      <figcaption className="muted">
+        Reward over {length} steps
+        {gain !== null && last !== undefined && (
+          <>
+            ; IoU on {last.n} held-out rows <b data-testid="home-gain">{signed(gain.mean, 3)}</b> ({signed(gain.low, 3)}{" "}
+            to {signed(gain.high, 3)})
+          </>
+        )}
+      </figcaption>
+    </figure>
+  );
+}

@@ -1,0 +1,57 @@
+/** The built files of the page: a small first script, and no engine in any of the page's own scripts. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { beforeAll, expect, it } from "vitest";
+import { root } from "../../scripts/lib/ensure.mjs";
+
+const DIST = join(root, "dist");
+const MOST_BYTES = 250_000;
+/** What only code for a GPU contains: WGSL entry points and the calls that compile them. */
+const ENGINE = /@compute|createComputePipeline/;
+
+const scripts = new Map<string, string>();
+
+beforeAll(() => {
+  for (const name of readdirSync(join(DIST, "assets"))) {
+    if (name.endsWith(".js")) scripts.set(name, readFileSync(join(DIST, "assets", name), "utf8"));
+  }
+});
+
+/** Files that these load, and the files that those load. */
+function closure(first: readonly string[], imports: (code: string) => readonly string[]): readonly string[] {
+  const found = new Set(first);
+  for (const name of found) for (const next of imports(scripts.get(name) ?? "")) if (scripts.has(next)) found.add(next);
+  return [...found];
+}
+
+const names = (code: string, pattern: RegExp): string[] =>
+  [...code.matchAll(pattern)].map((match) => match[1] as string);
+const statics = (code: string): string[] => names(code, /(?:from|import)\s*"\.\/([^"]+\.js)"/g);
+const all = (code: string): string[] => names(code, /["'`](?:\.\/|assets\/)([^"'`]+\.js)["'`]/g);
+/** A worker's file is named by an address; everything behind it is the worker's. */
+const withoutWorkers = (code: string): string[] => {
+  const workers = new Set(names(code, /new URL\([^)]*?([\w-]+\.js)/g));
+  return all(code).filter((name) => !workers.has(name));
+};
+
+it(`starts with at most ${MOST_BYTES / 1000} kB of scripts, compressed, the first screen included`, () => {
+  const html = readFileSync(join(DIST, "index.html"), "utf8");
+  const entries = names(html, /assets\/([\w.-]+\.js)/g);
+  expect(entries.length).toBeGreaterThan(0);
+  const screens = [...scripts.keys()].filter((name) => /^home-screen-/.test(name));
+  expect(screens).toHaveLength(1);
+  const first = closure([...entries, ...screens], statics);
+  const bytes = first.reduce((sum, name) => sum + gzipSync(scripts.get(name) as string).length, 0);
+  expect(bytes).toBeLessThanOrEqual(MOST_BYTES);
+});
+
+it("has no engine outside the workers", () => {
+  const html = readFileSync(join(DIST, "index.html"), "utf8");
+  const page = closure(names(html, /assets\/([\w.-]+\.js)/g), withoutWorkers);
+  // Of every screen, so that the list is not empty by mistake.
+  expect(page.filter((name) => /-screen-/.test(name)).length).toBeGreaterThanOrEqual(9);
+  expect(page.filter((name) => ENGINE.test(scripts.get(name) as string))).toEqual([]);
+  const trainer = [...scripts.keys()].find((name) => name.startsWith("trainer-"));
+  expect(scripts.get(trainer as string)).toMatch(ENGINE);
+});
