@@ -2,7 +2,18 @@
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 
-export const SCREENS = ["data", "setup", "rewards", "train", "rollouts", "judge", "eval", "runs", "system"] as const;
+export const SCREENS = [
+  "home",
+  "data",
+  "setup",
+  "rewards",
+  "train",
+  "rollouts",
+  "judge",
+  "eval",
+  "runs",
+  "system",
+] as const;
 
 const SIZES = [
   { name: "", width: 1440, height: 900 },

@@ -19,7 +19,9 @@ export function App(): ReactNode {
   useEffect(() => listenForKeys(() => setKeysOpen(true)), []);
   const main = useRef<HTMLElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a screen begins at its top
-  useLayoutEffect(() => main.current?.scrollTo(0, 0), [screen]);
+  useLayoutEffect(() => {
+    main.current?.scrollTo(0, 0);
+  }, [screen]);
   const Screen = screenComponent(screen);
   return (
     <div className={`grid ${styles.app}`}>

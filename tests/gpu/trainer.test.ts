@@ -4,7 +4,7 @@ import type { LabConfig } from "../../src/engine/config/table.ts";
 import { SETTINGS } from "../../src/engine/config/table.ts";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
 import { readPhases } from "../../src/engine/runs/phase-lines.ts";
-import type { StepMetrics } from "../../src/engine/runs/records.ts";
+import type { GroupRecord, StepMetrics } from "../../src/engine/runs/records.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
 import { openTestLab, repeatable, type TestLab } from "../support/session.ts";
 
@@ -116,6 +116,15 @@ describe("a run", () => {
     expect(run.manifest().state).toBe("finished");
     const groups = lab.events.flatMap((event) => (event.type === "group" ? [event.group] : []));
     expect(groups.map((group) => group.loop)).toEqual([1, 2]);
+    // Rollouts are shown as they are scored, before the pass that gives their log-probabilities.
+    const scored = lab.events.flatMap((event) => (event.type === "scored" ? [event.group] : []));
+    const bare = (group: GroupRecord) => ({
+      ...group,
+      rollouts: group.rollouts.map((one) => ({ ...one, actions: [] })),
+    });
+    expect(scored).toEqual(groups.map(bare));
+    const order = lab.events.flatMap(({ type }) => (type === "scored" || type === "group" ? [type] : []));
+    expect(order).toEqual(["scored", "scored", "group", "group"]);
     const stored = await run.readGroups(1);
     expect(stored.map((group) => group.rollouts.map((rollout) => rollout.id))).toEqual(
       groups.map((group) => group.rollouts.map((rollout) => rollout.id)),

@@ -87,7 +87,32 @@ function drawLayers(context: CanvasRenderingContext2D, drawing: Drawing, place: 
       });
     });
   }
+  if (drawing.mode === "contour") {
+    dimSurround(
+      context,
+      drawing,
+      place,
+      drawn.map(({ shape }) => shape),
+    );
+  }
   for (const { colour, shape } of drawn) drawContour(context, shape, drawing, place, colour);
+}
+
+/** Darkens the picture outside the masks, so that a mask can be read over an object of any colour. */
+function dimSurround(
+  context: CanvasRenderingContext2D,
+  drawing: Drawing,
+  place: Placement,
+  shapes: readonly Shape[],
+): void {
+  if (!shapes.some(({ area }) => area > 0)) return;
+  onSheet(context, drawing.opacity, (sheet) => {
+    sheet.fillStyle = "#000000";
+    sheet.fillRect(place.left, place.top, drawing.width * place.scale, drawing.height * place.scale);
+    sheet.globalCompositeOperation = "destination-out";
+    for (const shape of shapes) inImage(sheet, place, shape, drawing, () => sheet.fill(shape.path, "evenodd"));
+    sheet.globalCompositeOperation = "source-over";
+  });
 }
 
 function drawDifference(

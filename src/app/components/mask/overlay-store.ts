@@ -5,7 +5,7 @@ export type OverlayMode = "fill" | "contour" | "off";
 /** How masks are drawn over pictures: one setting for grids and detail views. */
 export interface OverlayState {
   readonly mode: OverlayMode;
-  /** Opacity of fills, 0..1. */
+  /** Opacity of fills and of the dimmed surround of contours, 0..1. */
   readonly opacity: number;
   /** Masks are hidden while a key or the button beside a picture is held. */
   readonly hidden: boolean;
@@ -16,7 +16,7 @@ export interface OverlayState {
 }
 
 export const useOverlay = create<OverlayState>()((set) => ({
-  mode: "fill",
+  mode: "contour",
   opacity: 0.5,
   hidden: false,
   setMode: (mode) => set({ mode }),

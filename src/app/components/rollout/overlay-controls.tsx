@@ -5,8 +5,8 @@ import { Segmented, Slider } from "../ui/controls.tsx";
 import styles from "./details.module.css";
 
 const MODES: readonly { readonly value: OverlayMode; readonly label: string }[] = [
-  { value: "fill", label: "Fill" },
   { value: "contour", label: "Contour" },
+  { value: "fill", label: "Fill" },
   { value: "off", label: "Off" },
 ];
 
@@ -16,7 +16,10 @@ export function OverlayControls(): ReactNode {
   return (
     <div className={`row wrap gap-2 ${styles.overlay}`}>
       <Segmented label="Masks" options={MODES} value={mode} onChange={setMode} />
-      <div className={`grid gap-2 align-centre muted small ${styles.slider}`} title="Opacity of fills, keys [ and ]">
+      <div
+        className={`grid gap-2 align-centre muted small ${styles.slider}`}
+        title="Opacity of fills and of the dimmed surround, keys [ and ]"
+      >
         <Slider
           label="Mask opacity"
           value={opacity}

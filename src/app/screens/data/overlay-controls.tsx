@@ -6,8 +6,8 @@ import { IconEye } from "../../components/ui/icons.tsx";
 import styles from "./overlay-controls.module.css";
 
 const MODES = [
-  { value: "fill", label: "Fill" },
   { value: "contour", label: "Contour" },
+  { value: "fill", label: "Fill" },
   { value: "off", label: "Off" },
 ] as const satisfies readonly { readonly value: OverlayMode; readonly label: string }[];
 
