@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type OpenPage, openPage, problems, show, untilReady } from "../support/page.ts";
 
-const SCREENS = ["data", "setup", "rewards", "train", "rollouts", "judge", "eval", "runs", "system"];
+const SCREENS = ["home", "data", "setup", "rewards", "train", "rollouts", "judge", "eval", "runs", "system"];
 
 describe("the page", () => {
   let lab: OpenPage;
