@@ -1,12 +1,25 @@
 /** Cutting added tokens out of a text before the vocabulary sees it, as Hugging Face's slow tokenizers do. */
+import { LabError } from "../errors.ts";
 import type { RawAddedToken } from "./added-tokens.ts";
 
-/** Longest first, so that no token hides one it is the beginning of. */
+/** Longest token that is cut out of texts, in UTF-16 units; published ones have a few dozen. */
+const LONGEST = 1000;
+
+/**
+ * Longest first, so that no token hides one it is the beginning of.
+ * @throws LabError when a token is longer than LONGEST
+ */
 export function addedPattern(added: readonly Pick<RawAddedToken, "content">[]): RegExp | undefined {
   const contents = added.map((token) => token.content).filter((text) => text !== "");
   if (contents.length === 0) return undefined;
   contents.sort((a, b) => b.length - a.length);
-  return new RegExp(`(${contents.map((text) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&")).join("|")})`, "u");
+  const longest = contents[0]?.length ?? 0;
+  if (longest > LONGEST) {
+    throw new LabError("bad-input", `The tokenizer has an added token of ${longest} characters, more than ${LONGEST}`, {
+      subject: "tokenizer_config.json",
+    });
+  }
+  return new RegExp(`(${contents.map((text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")).join("|")})`, "u");
 }
 
 /** Half-open range of UTF-16 places of a text. */

@@ -11,6 +11,7 @@ import { LARGEST_ID, parseAddedTokens, type RawAddedToken } from "./added-tokens
 import { byteFallbackDecoder } from "./byte-fallback-decoder.ts";
 import { byteLevelDefinition } from "./byte-level-files.ts";
 import { cleanUp } from "./clean-up.ts";
+import { checkGrowth } from "./growth.ts";
 import { namedToken } from "./named-tokens.ts";
 import { openPieces } from "./pieces-tokenizer.ts";
 import { sequenceStart } from "./sequence-start.ts";
@@ -155,6 +156,7 @@ function openLibrary(
   added: readonly RawAddedToken[],
   config: Record<string, unknown>,
 ): TokenizerCore {
+  checkGrowth(definition);
   const library = opened(definition, config);
   const model = isRecord(definition.model) ? definition.model : {};
   if (model.type === "Unigram" && model.byte_fallback === true) {

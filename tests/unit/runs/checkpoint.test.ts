@@ -149,3 +149,14 @@ test("an average or moments that lack a tensor, or hold it in another shape, are
     }
   }
 });
+
+test("an adapter without rank or scale is refused", async () => {
+  for (const lora of [
+    { r: 0, alpha: 4, targets: ["q_proj"] },
+    { r: 2, alpha: 0, targets: ["q_proj"] },
+  ]) {
+    const store = memoryStore();
+    await writeCheckpoint(store, "run", { ...state(), lora });
+    await expect(readCheckpoint(store, "run", 100)).rejects.toThrow(/trainer_state\.json/);
+  }
+});

@@ -152,6 +152,18 @@ describe("files of a tokenizer", () => {
     await expect(merges("b a\n").then(openTokenizer)).rejects.toThrow(/line 1 makes "ba"/);
   });
 
+  it("refuses steps that would lengthen a text without end", async () => {
+    const steps = (pretokenizers: readonly unknown[]): Promise<ByteFolder> =>
+      changed(QWEN, (own) => {
+        const definition = json(own["tokenizer.json"]);
+        own["tokenizer.json"] = text({ ...definition, pre_tokenizer: { type: "Sequence", pretokenizers } });
+      });
+    const bytes = { type: "ByteLevel", add_prefix_space: false, trim_offsets: false, use_regex: false };
+    const nested = { type: "Sequence", pretokenizers: [bytes, bytes] };
+    await expect(steps([nested, nested, bytes]).then(openTokenizer)).rejects.toThrow(/tokenizer\.json may lengthen/);
+    await expect(steps(Array(70).fill({ type: "Digits" })).then(openTokenizer)).rejects.toThrow(/has 71 steps/);
+  });
+
   it("refuses a tokenizer that is not the embedding's", async () => {
     const config = parseSa2vaConfig(json(new Uint8Array(await readFile(`${QWEN}/config.json`))));
     const rows = (vocabSize: number): Sa2vaConfig => ({ ...config, language: { ...config.language, vocabSize } });
@@ -177,6 +189,10 @@ describe("added tokens in a text", () => {
     expect(splitAdded("x <a>> <a>y", added)).toEqual(["x ", 2, " ", 1, "y"]);
     expect(splitAdded("<b> \n x <c><b>", added)).toEqual([3, "x", 4, 3]);
     expect(splitAdded("", added)).toEqual([]);
+  });
+  it("may hold any sign, and have at most a thousand", () => {
+    expect(splitAdded("a - [b]", [token("-", 1), token("[b]", 2)])).toEqual(["a ", 1, " ", 2]);
+    expect(() => splitAdded("a", [token("a".repeat(1001), 1)])).toThrow(/an added token of 1001 characters/);
   });
   it("stay in the text where they must be words of their own and are not", () => {
     const added = [token("cat", 1, { single_word: true })];

@@ -21,7 +21,9 @@ const STATE = z.object({
     optimiserStep: z.number().check(z.int(), z.gte(0), z.lte(2 ** 31)),
     config: z.record(z.string(), z.unknown()),
     trainer: z.unknown(),
-    lora: z.nullable(z.object({ r: count, alpha: z.number(), targets: z.array(z.string()) })),
+    lora: z.nullable(
+      z.object({ r: count.check(z.positive()), alpha: z.number().check(z.positive()), targets: z.array(z.string()) }),
+    ),
     order: z.array(z.string()),
     baseModel: z.optional(z.object({ name: z.string(), hash: z.string() })),
     best: z.optional(z.object({ step: count, metric: z.number() })),
