@@ -1,12 +1,10 @@
-/** The folder of an evaluation: what was asked (eval.json), every answer (rows.jsonl), the scores (report.json). */
+/** The folder of an evaluation: what was asked (eval.json), the rows (items.jsonl), every answer (rows.jsonl), the scores (report.json). */
 import { appendFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isRecord, parseJson } from "../../src/engine/bytes/json.ts";
 import { LabError } from "../../src/engine/errors.ts";
-import type { SuiteRow } from "../../src/engine/eval/benchmarks/suite-scores.ts";
-
-/** Which weights answered. */
-export type System = "base" | "adapter";
+import { answerKey, parseSuiteRow, type SuiteRow } from "../../src/engine/eval/suites/run-suite.ts";
+import type { SuiteItem } from "../../src/engine/eval/suites/suite.ts";
 
 /** What an evaluation is of; another one is refused in the same folder. */
 export interface EvalFacts {
@@ -21,15 +19,12 @@ export interface EvalFacts {
 }
 
 export interface EvalFolder {
-  /** Answers by system and row id, those of earlier calls included. */
+  /** Answers by system and row id, those of earlier calls included; a later one of the same row replaces it. */
   readonly answers: ReadonlyMap<string, SuiteRow>;
-  add(system: System, rows: readonly SuiteRow[]): Promise<void>;
+  add(rows: readonly SuiteRow[]): Promise<void>;
+  /** Writes the rows, so that the scores can be computed again from the folder alone. */
+  items(items: readonly SuiteItem[]): Promise<void>;
   report(report: object): Promise<void>;
-}
-
-/** Key of an answer. */
-export function answerKey(system: System, rowId: string): string {
-  return `${system} ${rowId}`;
 }
 
 /**
@@ -51,27 +46,32 @@ export async function openEvalFolder(out: string, facts: EvalFacts): Promise<Eva
       subject: out,
     });
   }
-  const answers = new Map<string, SuiteRow>();
   const stored = (await readText(rowsFile)) ?? "";
   const whole = stored.slice(0, stored.lastIndexOf("\n") + 1);
   if (whole.length < stored.length) await writeFile(rowsFile, whole);
-  for (const line of whole.split("\n")) {
-    if (line === "") continue;
-    const row = parseJson(line, rowsFile);
-    if (!isRecord(row) || typeof row.rowId !== "string" || (row.system !== "base" && row.system !== "adapter")) {
-      throw new LabError("bad-input", `${rowsFile} holds a line that is no answer`, { subject: rowsFile });
-    }
-    const { system, ...answer } = row;
-    answers.set(answerKey(system as System, row.rowId), answer as unknown as SuiteRow);
-  }
+  const answers = new Map<string, SuiteRow>();
+  for (const row of readRows(whole, rowsFile)) answers.set(answerKey(row.system, row.rowId), row);
   return {
     answers,
-    add: async (system, rows) => {
-      for (const row of rows) answers.set(answerKey(system, row.rowId), row);
-      await appendFile(rowsFile, rows.map((row) => `${JSON.stringify({ system, ...row })}\n`).join(""));
+    add: async (rows) => {
+      for (const row of rows) answers.set(answerKey(row.system, row.rowId), row);
+      await appendFile(rowsFile, lines(rows));
     },
+    items: (items) => writeFile(join(out, "items.jsonl"), lines(items)),
     report: (report) => writeFile(join(out, "report.json"), `${JSON.stringify(report, null, 2)}\n`),
   };
+}
+
+/** Answers of a file of lines. @throws LabError("bad-input") for a line that is none */
+export function readRows(text: string, from: string): SuiteRow[] {
+  return text
+    .split("\n")
+    .filter((line) => line.trim() !== "")
+    .map((line) => parseSuiteRow(parseJson(line, from), from));
+}
+
+function lines(values: readonly object[]): string {
+  return values.map((value) => `${JSON.stringify(value)}\n`).join("");
 }
 
 async function readText(path: string): Promise<string | undefined> {

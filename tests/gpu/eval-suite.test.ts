@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { nodeFolder } from "../../scripts/lib/node-files.ts";
+import { maskIou, type Rle } from "../../src/engine/data/mask/rle.ts";
 import { openRegionSet } from "../../src/engine/data/region-set.ts";
 import { refsForm } from "../support/data-forms.ts";
 import { tool } from "../support/tools.ts";
@@ -29,7 +30,7 @@ test("scores base and adapter on the same sentences, beside published numbers, a
   const report = JSON.parse(first.out) as Report;
   expect(report).toMatchObject({ kind: "report", suite: "refcoco", split: "val", rows: 3, pictures: 3, leftOut: 0 });
   expect(Object.keys(report.systems)).toEqual(["base", "adapter"]);
-  expect(report.published.scores[0]).toMatchObject({ model: "Sa2VA-1B", value: 79.6 });
+  expect(report.published[0]).toMatchObject({ model: "Sa2VA-1B", value: 79.6 });
   const [base, adapter] = [report.systems.base?.[0], report.systems.adapter?.[0]];
   expect(report.difference[0]?.value).toBeCloseTo((adapter?.value ?? 0) - (base?.value ?? 0), 12);
   const file = join(out, "rows.jsonl");
@@ -39,7 +40,17 @@ test("scores base and adapter on the same sentences, beside published numbers, a
     .split("\n")
     .map((line) => JSON.parse(line) as Answer);
   expect(answers.map(({ system }) => system).sort()).toEqual([...Array(3).fill("adapter"), ...Array(3).fill("base")]);
-  const counted = answers.filter(({ system }) => system === "base").map(({ overlap }) => overlap);
+  // The rows are in the folder, so that the scores can be computed from it alone.
+  const items = new Map(
+    readFileSync(join(out, "items.jsonl"), "utf8")
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { readonly id: string; readonly masks: readonly [Rle] })
+      .map(({ id, masks }) => [id, masks[0]]),
+  );
+  const counted = answers
+    .filter(({ system }) => system === "base")
+    .map(({ rowId, masks }) => maskIou(items.get(rowId) as Rle, masks[0]));
   const sum = (of: "intersection" | "union"): number => counted.reduce((total, one) => total + one[of], 0);
   expect(base?.value).toBeCloseTo(sum("intersection") / sum("union"), 12);
   // Stopped in the middle of a line.
@@ -58,10 +69,11 @@ interface Score {
 interface Report {
   readonly systems: Readonly<Record<string, readonly Score[]>>;
   readonly difference: readonly Score[];
-  readonly published: { readonly scores: readonly object[] };
+  readonly published: readonly object[];
 }
 
 interface Answer {
   readonly system: string;
-  readonly overlap: { readonly intersection: number; readonly union: number };
+  readonly rowId: string;
+  readonly masks: readonly [Rle];
 }

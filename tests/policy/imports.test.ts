@@ -42,6 +42,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "formats",
   ],
   session: [
+    "eval",
     "bytes",
     "loops",
     "terms",

@@ -7,9 +7,9 @@ import { uniform } from "../gpu/random.ts";
 import type { Interval } from "../runs/evaluations.ts";
 
 /** Number of bootstrap samples. */
-const RESAMPLES = 2000;
+export const RESAMPLES = 2000;
 /** Stream number of these draws, separate from training. */
-const BOOTSTRAP_STREAM = 64;
+export const BOOTSTRAP_STREAM = 64;
 
 /**
  * A statistic of rows and its bootstrap interval over images.
@@ -33,11 +33,17 @@ export function bootstrap(
     });
     found[sample] = statistic(rows);
   }
-  found.sort();
+  return centralInterval(mean, found);
+}
+
+/** A value with the central 95 % of its resampled values; those that are not a number are left out. */
+export function centralInterval(mean: number, resampled: Float64Array): Interval {
+  const found = resampled.filter((value) => !Number.isNaN(value)).sort();
+  const at = (index: number): number => found[index] ?? mean;
   return {
     mean,
-    low: found[Math.floor(0.025 * RESAMPLES)] as number,
-    high: found[Math.ceil(0.975 * RESAMPLES) - 1] as number,
+    low: at(Math.floor(0.025 * found.length)),
+    high: at(Math.ceil(0.975 * found.length) - 1),
   };
 }
 

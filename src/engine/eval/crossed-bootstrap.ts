@@ -5,8 +5,8 @@
  */
 import { uniform } from "../gpu/random.ts";
 import type { Interval } from "../runs/evaluations.ts";
+import { centralInterval, RESAMPLES } from "./bootstrap.ts";
 
-const RESAMPLES = 2000;
 /** Stream number of these draws, apart from those of the bootstrap over images alone. */
 const CROSSED_STREAM = 67;
 
@@ -34,12 +34,7 @@ export function crossedBootstrap(
     const drawnRuns = totals.map((_, position) => totals[draw(1, position, totals.length)] as Float64Array);
     found[sample] = meanOf(drawnRuns, counts, drawnImages);
   }
-  found.sort();
-  return {
-    mean: meanOf(totals, counts, every),
-    low: found[Math.floor(0.025 * RESAMPLES)] as number,
-    high: found[Math.ceil(0.975 * RESAMPLES) - 1] as number,
-  };
+  return centralInterval(meanOf(totals, counts, every), found);
 }
 
 function sums(clusters: readonly number[], size: number, value: (row: number) => number): Float64Array {

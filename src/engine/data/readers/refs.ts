@@ -14,7 +14,8 @@ import { has, type ReadContext, type Reader, type ReadTable, signOf } from "./re
 import { maskOf, unitedMask } from "./segmentation.ts";
 
 /** A ref with the picture and masks it speaks of. */
-interface Ref {
+export interface Ref {
+  readonly id: string;
   readonly imageId: string;
   readonly split: string;
   /** Ids of its masks; none for "no target". */
@@ -52,7 +53,36 @@ export function inSplit(split: string, wanted: string): boolean {
   return letter === undefined ? split === wanted : split.includes(letter);
 }
 
-async function openRefs({ records, path, folder, split, signal }: ReadContext): Promise<ReadTable> {
+async function openRefs(context: ReadContext): Promise<ReadTable> {
+  const { path } = context;
+  const { rows, coco, file, split, left, problem } = await readRefs(context);
+  const first = coco.byId.get(rows[0]?.[0]?.annotations[0] ?? "");
+  const example = first === undefined ? undefined : (await coco.annotation(first)).segmentation;
+  const read = async (index: number): Promise<PictureRow> => {
+    const row = rows[index];
+    if (row === undefined) throw new LabError("bad-input", `${path} has no picture ${index}`);
+    return readRow(coco, row);
+  };
+  const table = pictureTable(rows.length, maskType(example), problem, read);
+  return { table, split, used: [file], notes: left === undefined ? [] : [left] };
+}
+
+/** Refs of one split with their instances. */
+export interface RefsFile {
+  /** Refs by picture, in file order. */
+  readonly rows: readonly (readonly Ref[])[];
+  readonly coco: CocoFile;
+  /** Path of the instances. */
+  readonly file: string;
+  readonly split: string;
+  /** A sentence on the other splits, where there are any. */
+  readonly left: string | undefined;
+  /** A sentence when a file is cut off. */
+  readonly problem: string | undefined;
+}
+
+/** @throws LabError("bad-input") when the masks are not there, or as the records do */
+export async function readRefs({ records, path, folder, split, signal }: ReadContext): Promise<RefsFile> {
   const all: Ref[] = [];
   for await (const [, item] of records.each()) {
     const ref = refOf(item);
@@ -60,13 +90,8 @@ async function openRefs({ records, path, folder, split, signal }: ReadContext): 
   }
   const found = await instancesOf(folder, path, all, signal);
   if (found === undefined) {
-    throw new LabError(
-      "bad-input",
-      `${path} has ${all.length} refs, but their masks are not here: add instances.json`,
-      {
-        subject: path,
-      },
-    );
+    const message = `${path} has ${all.length} refs, but their masks are not here: add instances.json`;
+    throw new LabError("bad-input", message, { subject: path });
   }
   const names = [...new Set(all.map((ref) => ref.split))];
   const wanted = split ?? (names.includes("train") ? "train" : names[0]) ?? "";
@@ -75,16 +100,8 @@ async function openRefs({ records, path, folder, split, signal }: ReadContext): 
   const rest = names.filter((name) => !inSplit(name, wanted)).join(", ");
   const note = `split ${wanted} is read: ${chosen.length} refs; ${others} of ${rest} are left out`;
   const { coco, file } = found;
-  const rows = byPicture(chosen);
-  const first = coco.byId.get(chosen[0]?.annotations[0] ?? "");
-  const example = first === undefined ? undefined : (await coco.annotation(first)).segmentation;
-  const read = async (index: number): Promise<PictureRow> => {
-    const row = rows[index];
-    if (row === undefined) throw new LabError("bad-input", `${path} has no picture ${index}`);
-    return readRow(coco, row);
-  };
-  const table = pictureTable(rows.length, maskType(example), records.problem ?? coco.problem, read);
-  return { table, split: wanted, used: [file], notes: others === 0 ? [] : [note] };
+  const problem = records.problem ?? coco.problem;
+  return { rows: byPicture(chosen), coco, file, split: wanted, left: others === 0 ? undefined : note, problem };
 }
 
 function refOf(item: unknown): Ref | undefined {
@@ -95,6 +112,7 @@ function refOf(item: unknown): Ref | undefined {
     return typeof text === "string" ? [text] : [];
   });
   return {
+    id: idText(item.ref_id),
     imageId: idText(item.image_id),
     split: typeof item.split === "string" ? item.split : "",
     annotations: ids.map(idText).filter((id) => id !== "-1" && id !== ""),
@@ -126,7 +144,7 @@ async function readRow(coco: CocoFile, row: readonly Ref[]): Promise<PictureRow>
 }
 
 /** The masks of a ref united; null for "no target" and for annotations that are not there. */
-async function maskOfRef(
+export async function maskOfRef(
   coco: CocoFile,
   { height, width }: CocoImage,
   ref: Ref,

@@ -28,7 +28,7 @@ export interface GcgScores {
 export type PhraseSimilarity = (label: string, phrase: string) => number;
 
 /** IoU and similarity from which a pair counts. */
-const BOUND = 0.5;
+export const BOUND = 0.5;
 /** Detections of a picture that are looked at. */
 const MOST_DETECTIONS = 100;
 /** Recalls at which precision is read. */
@@ -126,45 +126,56 @@ export function averagePrecision(
   matrices: readonly (readonly (readonly number[])[])[],
   bound: number,
 ): number {
-  const order = pictures
-    .map((_, at) => at)
-    .sort((a, b) => compareIds(pictures[a] as GcgPicture, pictures[b] as GcgPicture));
-  const hits: boolean[] = [];
-  let truths = 0;
-  for (const at of order) {
-    const picture = pictures[at] as GcgPicture;
-    const matrix = matrices[at] as number[][];
-    truths += picture.masks.length;
-    const taken = new Set<number>();
-    for (let column = 0; column < Math.min(MOST_DETECTIONS, picture.predictedMasks.length); column++) {
-      let [best, match] = [Math.min(bound, 1 - 1e-10), -1];
-      for (const [row, values] of matrix.entries()) {
-        if (taken.has(row) || (values[column] as number) < best) continue;
-        [best, match] = [values[column] as number, row];
-      }
-      if (match >= 0) taken.add(match);
-      hits.push(match >= 0);
+  const order = pictures.map((_, at) => at).sort((a, b) => compareIds(pictures[a]?.id ?? "", pictures[b]?.id ?? ""));
+  const hits = order.map((at) => pictureHits(pictures[at] as GcgPicture, matrices[at] ?? [], bound));
+  return hitPrecision(
+    hits,
+    pictures.reduce((sum, { masks }) => sum + masks.length, 0),
+  );
+}
+
+/** Whether each detection of a picture finds a truth, in order. */
+export function pictureHits(
+  { predictedMasks }: Pick<GcgPicture, "predictedMasks">,
+  matrix: readonly (readonly number[])[],
+  bound: number,
+): boolean[] {
+  const taken = new Set<number>();
+  return predictedMasks.slice(0, MOST_DETECTIONS).map((_, column) => {
+    let [best, match] = [Math.min(bound, 1 - 1e-10), -1];
+    for (const [row, values] of matrix.entries()) {
+      if (taken.has(row) || (values[column] as number) < best) continue;
+      [best, match] = [values[column] as number, row];
     }
-  }
+    if (match >= 0) taken.add(match);
+    return match >= 0;
+  });
+}
+
+/** Average precision of the hits of pictures in order. @param truths masks that could have been found */
+export function hitPrecision(pictures: readonly (readonly boolean[])[], truths: number): number {
   if (truths === 0) return 0;
   const [precision, recall]: [number[], number[]] = [[], []];
   let right = 0;
-  for (const [at, hit] of hits.entries()) {
-    right += hit ? 1 : 0;
-    precision.push(right / (at + 1));
-    recall.push(right / truths);
+  for (const hits of pictures) {
+    for (const hit of hits) {
+      right += hit ? 1 : 0;
+      precision.push(right / (precision.length + 1));
+      recall.push(right / truths);
+    }
   }
   for (let at = precision.length - 2; at >= 0; at--) {
     precision[at] = Math.max(precision[at] as number, precision[at + 1] as number);
   }
-  let sum = 0;
+  let [sum, at] = [0, 0];
   for (let step = 0; step < RECALLS; step++) {
-    const at = recall.findIndex((value) => value >= step / (RECALLS - 1));
-    sum += at < 0 ? 0 : (precision[at] as number);
+    while (at < recall.length && (recall[at] as number) < step / (RECALLS - 1)) at++;
+    sum += precision[at] ?? 0;
   }
   return sum / RECALLS;
 }
 
-function compareIds({ id: a }: GcgPicture, { id: b }: GcgPicture): number {
+/** Order of ids by code points. */
+export function compareIds(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -53,7 +53,7 @@ export function parseQuestionFile(name: string, json: string): WrittenQuestions 
 }
 
 /** The question, or what is wrong with it. */
-function readQuestion(item: unknown): JudgeQuestion | string {
+export function readQuestion(item: unknown): JudgeQuestion | string {
   if (!isRecord(item)) return "is no object";
   const { type, question, choices } = item;
   if (type !== "recognition" && type !== "positive" && type !== "negative") {

@@ -1,0 +1,16 @@
+/** All evaluation suites. */
+import { captions } from "./captions.ts";
+import { dlc } from "./dlc.ts";
+import { gar } from "./gar.ts";
+import { gcg } from "./gcg.ts";
+import { grefcoco } from "./grefcoco.ts";
+import { masks } from "./masks.ts";
+import { refcoco, refcocog, refcocoPlus } from "./refer.ts";
+import type { Suite } from "./suite.ts";
+
+export const SUITES: readonly Suite[] = [refcoco, refcocoPlus, refcocog, grefcoco, masks, captions, gcg, dlc, gar];
+
+/** The suite of that name. */
+export function suiteOf(name: string): Suite | undefined {
+  return SUITES.find((suite) => suite.name === name);
+}

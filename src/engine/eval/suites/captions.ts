@@ -1,0 +1,45 @@
+/** Captions for the masks of any rows (docs/spec/evaluation.md#21-refcocog-and-visual-genome-glamm-osprey-sa2va). */
+import { cider } from "../benchmarks/cider.ts";
+import { ptbTokens } from "../benchmarks/ptb-tokens.ts";
+import { cleanRegionCaption } from "../benchmarks/region-text.ts";
+import { type Clusters, meanOf } from "../cluster-bootstrap.ts";
+import { regionRows } from "./rows.ts";
+import type { Suite, SuiteMetric, SuiteTools } from "./suite.ts";
+
+export const captions: Suite = {
+  name: "captions",
+  what: "captions for the masks of any rows",
+  rule: "GLaMM clean-up; CIDEr-D on own PTB rules; METEOR of NLTK 3.10.4, another scale than METEOR 1.5",
+  split: undefined,
+  judged: false,
+  published: {},
+  open: (folder, split, signal) => regionRows(folder, split, signal, false),
+  task: ({ masks: [region] }) => ({ kind: "describe", region: region as NonNullable<typeof region> }),
+  metrics: (rows, clusters, tools) =>
+    textMetrics(
+      rows.map(({ item, answer }) => [item.text, cleanRegionCaption(answer.text ?? "", "glamm")]),
+      clusters,
+      tools,
+    ),
+  score: () => null,
+};
+
+/** CIDEr-D with document frequencies of all pairs, and METEOR. @param pairs reference and caption of each row */
+export function textMetrics(
+  pairs: readonly (readonly [reference: string, caption: string])[],
+  clusters: Clusters,
+  { meteor }: SuiteTools,
+): SuiteMetric[] {
+  const items = pairs.map(([reference, caption]) => ({
+    references: [ptbTokens(reference)],
+    hypothesis: ptbTokens(caption),
+  }));
+  const { scores } = cider(items);
+  return [
+    { name: "CIDEr-D", statistic: meanOf(pairs, clusters, (_, at) => scores[at] as number) },
+    {
+      name: "METEOR (NLTK)",
+      statistic: meanOf(pairs, clusters, ([reference, caption]) => meteor(reference, caption)),
+    },
+  ];
+}

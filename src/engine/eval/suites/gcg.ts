@@ -1,0 +1,141 @@
+/**
+ * Grounded conversations: one answer with several [SEG] about the whole picture, its phrases tied to its masks by place
+ * (docs/spec/evaluation.md#3-grounded-conversation-generation-glamm-grand-f).
+ */
+import { isRecord } from "../../bytes/json.ts";
+import { type Rle, rleIsEmpty } from "../../data/mask/rle.ts";
+import { idText, openCoco } from "../../data/readers/coco-file.ts";
+import { wordIou } from "../benchmarks/category-match.ts";
+import {
+  BOUND,
+  compareIds,
+  type GcgPicture,
+  hitPrecision,
+  iouMatrix,
+  matchedLabels,
+  type PhraseSimilarity,
+  pictureHits,
+  pictureMiou,
+} from "../benchmarks/gcg.ts";
+import { parseGcgAnswer } from "../benchmarks/gcg-answer.ts";
+import { type Clusters, meanOf, ratio } from "../cluster-bootstrap.ts";
+import { textMetrics } from "./captions.ts";
+import { findFiles, pictureRows, type SuiteFile } from "./rows.ts";
+import { type AnsweredItem, publishedScores, type Suite, type SuiteMetric, type SuiteTools } from "./suite.ts";
+
+/** The published question, its blanks included. */
+const QUESTION =
+  "Could you please give me a brief description of the image? Please respond with interleaved     segmentation masks for the corresponding parts of the answer.";
+
+const GLAMM = "GLaMM paper";
+const PAPER = "Sa2VA paper, version 1";
+
+export const gcg: Suite = {
+  name: "gcg",
+  what: "grounded conversations (GranD-f): captions with a mask for each phrase",
+  rule: "counting of the released GCG script; recall with the text similarity named; empty masks left out",
+  split: undefined,
+  judged: false,
+  published: {
+    "": [
+      ...publishedScores(PAPER, "AP50", { "Sa2VA-1B": 23.8, "Sa2VA-4B": 28.2, "Sa2VA-8B": 31.0, "Sa2VA-26B": 33.5 }),
+      ...publishedScores(`${GLAMM}, val`, "AP50", { GLaMM: 30.8 }),
+      ...publishedScores(`${GLAMM}, val`, "mIoU", { GLaMM: 66.3 }),
+      ...publishedScores(`${GLAMM}, val, recall with BERT`, "Recall (BERT)", { GLaMM: 41.8 }),
+      ...publishedScores(`${GLAMM}, val`, "CIDEr-D", { GLaMM: 47.2 }),
+    ],
+  },
+  async open(folder, _split, signal) {
+    const wanted = { "coco-instances": "true masks in COCO form", "gcg-caption-gt": "true captions with labels" };
+    const found = await findFiles(folder, wanted, signal);
+    const [[masks], [texts]] = [found.get("coco-instances"), found.get("gcg-caption-gt")] as unknown as [
+      [SuiteFile],
+      [SuiteFile],
+    ];
+    const coco = await openCoco(masks.records);
+    const at = texts.records.keys.indexOf("annotations");
+    const entries: Parameters<typeof pictureRows>[1][number][] = [];
+    const annotations = await texts.records.inside(at);
+    for await (const [, value] of annotations?.each() ?? []) {
+      if (!isRecord(value) || typeof value.caption !== "string" || !Array.isArray(value.labels)) continue;
+      const { caption, labels } = value;
+      const id = idText(value.image_id);
+      entries.push({
+        picture: coco.images.get(id)?.fileName,
+        rows: async (read) => {
+          const own: Rle[] = [];
+          for (const place of coco.byImage.get(id) ?? [])
+            own.push(await read((await coco.annotation(place)).segmentation));
+          return [{ id, text: caption, masks: own, labels: labels.map(String) }];
+        },
+      });
+    }
+    return pictureRows(masks, entries, signal);
+  },
+  task: () => ({ kind: "ask", question: QUESTION, regions: [] }),
+  metrics: gcgMetrics,
+  score: (row) => pictureMiou(iouMatrix(gcgPicture(row))),
+};
+
+/** An answer as the counting takes it: empty masks left out, each with the phrase at its place. */
+export function gcgPicture({ item, answer }: AnsweredItem): GcgPicture {
+  const { phrases } = parseGcgAnswer(answer.text ?? "");
+  const masks = answer.masks ?? [];
+  const kept = masks.flatMap((mask, at) => (rleIsEmpty(mask) ? [] : [at]));
+  return {
+    id: item.id,
+    masks: item.masks.filter((mask) => !rleIsEmpty(mask)),
+    labels: item.labels ?? [],
+    predictedMasks: kept.map((at) => masks[at] as Rle),
+    predictedPhrases: [...kept.flatMap((at) => phrases[at] ?? []), ...phrases.slice(masks.length)],
+  };
+}
+
+function gcgMetrics(rows: readonly AnsweredItem[], clusters: Clusters, tools: SuiteTools): SuiteMetric[] {
+  const pictures = rows.map(gcgPicture);
+  const matrices = pictures.map(iouMatrix);
+  const matrix = (at: number): number[][] => matrices[at] as number[][];
+  const recall = (name: string, of: PhraseSimilarity): SuiteMetric => ({
+    name,
+    statistic: ratio(pictures, clusters, (picture, at) => ({
+      sum: matchedLabels(picture, matrix(at), of).length,
+      weight: picture.labels.length,
+    })),
+  });
+  const { similarity } = tools;
+  return [
+    { name: "AP50", statistic: precision(pictures, matrices, clusters) },
+    { name: "mIoU", statistic: meanOf(pictures, clusters, (_, at) => pictureMiou(matrix(at))) },
+    ...(similarity === undefined ? [] : [recall(`Recall (${similarity.name})`, similarity.of)]),
+    recall("recall_iou (no text)", () => 1),
+    recall("recall_exact (words)", (label, phrase) => wordIou(label, phrase) ?? 0),
+    ...textMetrics(
+      rows.map(({ item, answer }) => [item.text, parseGcgAnswer(answer.text ?? "").caption]),
+      clusters,
+      tools,
+    ),
+  ];
+}
+
+/** AP50 of drawn clusters, a picture that was drawn twice counted twice. */
+function precision(
+  pictures: readonly GcgPicture[],
+  matrices: readonly (readonly (readonly number[])[])[],
+  { of, names }: Clusters,
+): SuiteMetric["statistic"] {
+  const order = pictures.map((_, at) => at).sort((a, b) => compareIds(pictures[a]?.id ?? "", pictures[b]?.id ?? ""));
+  const hits = pictures.map((picture, at) => pictureHits(picture, matrices[at] ?? [], BOUND));
+  return (drawn) => {
+    const times = new Uint32Array(names.length);
+    for (let at = 0; at < drawn.length; at++) times[drawn[at] as number] = (times[drawn[at] as number] as number) + 1;
+    const found: boolean[][] = [];
+    let truths = 0;
+    for (const at of order) {
+      for (let copy = times[of[at] as number] as number; copy > 0; copy--) {
+        found.push(hits[at] as boolean[]);
+        truths += pictures[at]?.masks.length ?? 0;
+      }
+    }
+    return hitPrecision(found, truths);
+  };
+}

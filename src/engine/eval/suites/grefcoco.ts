@@ -1,0 +1,84 @@
+/** gRefCOCO: sentences for one, several or no objects, counted as ReLA does (docs/spec/evaluation.md#16-grefcoco-rela-evaluator-iougrefjson). */
+import { type Rle, rleArea } from "../../data/mask/rle.ts";
+import { maskIou } from "../../data/mask/rle-compare.ts";
+import { maskOfRef, readRefs } from "../../data/readers/refs.ts";
+import { declaresNoTarget, type GresRow, gresIou } from "../benchmarks/gres.ts";
+import { type Clusters, meanOf, ratio } from "../cluster-bootstrap.ts";
+import { segmentTask, unitedAnswer } from "./masks.ts";
+import { findFiles, pictureRows, type SuiteFile } from "./rows.ts";
+import type { AnsweredItem, Suite, SuiteItem, SuiteMetric } from "./suite.ts";
+
+export const grefcoco: Suite = {
+  name: "grefcoco",
+  what: "gRefCOCO, masks for sentences with one, several or no target",
+  rule: "all masks of a sentence united; fewer than 50 pixels declare that there is no target",
+  split: "val",
+  judged: false,
+  published: {},
+  async open(folder, split, signal) {
+    const found = await findFiles(folder, { grefs: "a grefs file with its instances and pictures" }, signal);
+    const [file] = found.get("grefs") as readonly [SuiteFile];
+    const { rows, coco, left } = await readRefs({ ...file, split, signal });
+    const entries = rows.map((refs) => {
+      const image = coco.images.get(refs[0]?.imageId ?? "");
+      return {
+        picture: image?.fileName,
+        rows: async (mask: (segmentation: unknown) => Promise<Rle>): Promise<Omit<SuiteItem, "imageId">[]> => {
+          const items: Omit<SuiteItem, "imageId">[] = [];
+          for (const ref of refs) {
+            if (image === undefined) break;
+            const target = ref.annotations.length === 0 ? null : (await maskOfRef(coco, image, ref)).mask;
+            const masks = target === null ? [] : [await mask(target)];
+            ref.sentences.forEach((text, at) => void items.push({ id: `ref ${ref.id}/${at}`, text, masks }));
+          }
+          return items;
+        },
+      };
+    });
+    const read = await pictureRows(file, entries, signal);
+    return left === undefined ? read : { ...read, leftOut: [left, ...read.leftOut] };
+  },
+  task: segmentTask,
+  metrics: gresMetrics,
+  score: (row) => gresIou(gresRow(row)),
+};
+
+/** Pixel counts of a sentence, and what its truth and answer say of a target. */
+export function gresRow({ item, answer }: AnsweredItem): GresRow {
+  const [target] = item.masks;
+  const mask = unitedAnswer(answer);
+  const pixels = mask === null ? 0 : rleArea(mask);
+  const declared = declaresNoTarget(pixels);
+  if (target === undefined) return { noTarget: true, declared, intersection: 0, union: pixels };
+  if (mask === null) return { noTarget: false, declared, intersection: 0, union: rleArea(target) };
+  const { intersection, union } = maskIou(target, mask);
+  return { noTarget: false, declared, intersection, union };
+}
+
+const BOUNDS = [0.7, 0.8, 0.9] as const;
+
+/** The same counting as `gresScores`, as ratios over pictures. */
+function gresMetrics(answered: readonly AnsweredItem[], clusters: Clusters): SuiteMetric[] {
+  const rows = answered.map(gresRow);
+  const pixels = ({ noTarget, declared, intersection, union }: GresRow) => ({
+    sum: noTarget || declared ? 0 : intersection,
+    weight: noTarget && declared ? 0 : union,
+  });
+  const among = (side: boolean, value: (row: GresRow) => boolean) =>
+    meanOf(rows, clusters, (row) => (row.noTarget === side ? Number(value(row)) : null));
+  const kinds = new Set(rows.map(({ noTarget }) => noTarget));
+  return [
+    { name: "gIoU", statistic: meanOf(rows, clusters, gresIou) },
+    { name: "cIoU", statistic: ratio(rows, clusters, pixels) },
+    ...(kinds.has(true) ? [{ name: "N-acc", statistic: among(true, ({ declared }) => declared) }] : []),
+    ...(kinds.has(false)
+      ? [
+          { name: "T-acc", statistic: among(false, ({ declared }) => !declared) },
+          ...BOUNDS.map((bound) => ({
+            name: `Pr@${bound}`,
+            statistic: among(false, (row) => gresIou(row) >= bound),
+          })),
+        ]
+      : []),
+  ];
+}

@@ -1,0 +1,56 @@
+/** The report of an evaluation. */
+import { answeredItems, publishedFor, type SuiteRow, type SuiteScores, type System, suiteScores } from "./run-suite.ts";
+import type { AnsweredItem, AnswerMode, PublishedScore, Suite, SuiteItem, SuiteTools } from "./suite.ts";
+
+export interface SuiteReport extends SuiteScores {
+  readonly suite: string;
+  readonly what: string;
+  readonly split: string | null;
+  readonly rows: number;
+  readonly pictures: number;
+  readonly leftOut: number;
+  readonly rule: string;
+  readonly answers: AnswerMode;
+  /** Name of the judge; null without one. */
+  readonly judge: string | null;
+  /** Captions that no judge has read. */
+  readonly unjudged: number;
+  readonly interval: string;
+  readonly published: readonly PublishedScore[];
+}
+
+export interface Evaluated {
+  readonly suite: Suite;
+  readonly split: string | undefined;
+  readonly mode: AnswerMode;
+  readonly items: readonly SuiteItem[];
+  readonly leftOut: number;
+  readonly systems: readonly System[];
+  readonly judge: string | null;
+}
+
+/** @param answers of every row, by `answerKey` @throws LabError("internal") when one is missing */
+export function suiteReport(
+  { suite, split, mode, items, leftOut, systems, judge }: Evaluated,
+  answers: ReadonlyMap<string, SuiteRow>,
+  tools: SuiteTools,
+): SuiteReport {
+  const rows = Object.fromEntries(systems.map((system) => [system, answeredItems(items, answers, system)]));
+  const waits = ({ item, judged }: AnsweredItem): boolean =>
+    suite.judged && judged === undefined && item.kind?.startsWith("vqa") !== true;
+  return {
+    suite: suite.name,
+    what: suite.what,
+    split: split ?? null,
+    rows: items.length,
+    pictures: new Set(items.map(({ imageId }) => imageId)).size,
+    leftOut,
+    rule: suite.rule,
+    answers: mode,
+    judge,
+    unjudged: Object.values(rows).flat().filter(waits).length,
+    interval: "95 %, percentile bootstrap over pictures, 2,000 draws, ratios as ratios",
+    ...suiteScores(suite, rows, tools),
+    published: publishedFor(suite, split),
+  };
+}

@@ -1,0 +1,144 @@
+/** Rows of suites from files: regions of any data set, or pictures that a file of records names. */
+import type { ByteFolder } from "../../bytes/source.ts";
+import { mountArchives } from "../../data/archive/mount.ts";
+import { probePicture } from "../../data/image/picture.ts";
+import { pictureBytes } from "../../data/image/picture-bytes.ts";
+import { readMask } from "../../data/mask/mask-read.ts";
+import type { Rle } from "../../data/mask/rle.ts";
+import { recogniseRecords } from "../../data/readers/all.ts";
+import { type Sign, signOf } from "../../data/readers/reader.ts";
+import { openRecords, type Records } from "../../data/records/records.ts";
+import { openRegionSet } from "../../data/region-set.ts";
+import type { EncodedImage } from "../../data/sample.ts";
+import { siblingsOf } from "../../data/siblings.ts";
+import { LabError, toLabError } from "../../errors.ts";
+import type { SuiteItem, SuiteRows } from "./suite.ts";
+
+const RECORDS = /\.(json|jsonl|ndjson|p|pkl|pickle)$/i;
+
+/**
+ * Every region of a data set, its caption as the text.
+ * @param refs whether the rows must come from referring expressions
+ * @throws LabError("bad-input") when they do not
+ */
+export async function regionRows(
+  folder: ByteFolder,
+  split: string | undefined,
+  signal: AbortSignal | undefined,
+  refs: boolean,
+): Promise<SuiteRows> {
+  const options = { ...(split === undefined ? {} : { split }), ...(signal === undefined ? {} : { signal }) };
+  const set = await openRegionSet(folder, options);
+  if (refs && !set.files.some((file) => file.reason?.startsWith("referring expressions") === true)) {
+    throw new LabError("bad-input", "The suite needs a refs file with its instances and pictures; the data have none");
+  }
+  return {
+    items: set.summaries.map(({ id, imageId, caption, mask }) => ({ id, imageId, text: caption, masks: [mask] })),
+    leftOut: set.skipped.map(({ file, row, reason }) => (row < 0 ? reason : `${file}, row ${row}: ${reason}`)),
+    picture: async (index) => (await set.sample(index)).image,
+  };
+}
+
+/** A file of records with what it was recognised as. */
+export interface SuiteFile {
+  readonly path: string;
+  readonly records: Records;
+  readonly sign: Sign;
+  /** All files, archives among them as directories. */
+  readonly folder: ByteFolder;
+}
+
+/**
+ * Files of records by the label of their reader (`src/engine/data/readers`).
+ * @throws LabError("bad-input") when a wanted kind is missing, "cancelled"
+ */
+export async function findFiles(
+  dropped: ByteFolder,
+  wanted: Readonly<Record<string, string>>,
+  signal?: AbortSignal,
+): Promise<ReadonlyMap<string, readonly SuiteFile[]>> {
+  const { folder } = await mountArchives(dropped, signal);
+  const found = new Map<string, SuiteFile[]>();
+  for (const path of folder.paths.filter((one) => RECORDS.test(one))) {
+    const source = folder.get(path);
+    const opened = source === undefined ? undefined : await lookAt(() => openRecords(source, signal));
+    if (opened === undefined || opened.length === 0) continue;
+    const sign = await lookAt(() => signOf(opened));
+    const label = sign === undefined ? undefined : recogniseRecords(sign)?.reader.label;
+    if (sign === undefined || label === undefined || !(label in wanted)) continue;
+    found.set(label, [...(found.get(label) ?? []), { path, records: opened, sign, folder }]);
+  }
+  const missing = Object.keys(wanted).find((label) => !found.has(label));
+  if (missing === undefined) return found;
+  throw new LabError("bad-input", `The suite needs ${wanted[missing]}; the data have no such file`, {
+    subject: missing,
+  });
+}
+
+/** A file that cannot be read is not the one that is looked for. */
+async function lookAt<T>(open: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await open();
+  } catch (thrown) {
+    if (thrown instanceof LabError && thrown.code !== "cancelled") return undefined;
+    throw thrown;
+  }
+}
+
+/** What is asked of one picture. */
+export interface PictureEntry {
+  /** Path or bytes of the picture, as a cell holds them. */
+  readonly picture: unknown;
+  /** Rows of the picture. @throws LabError with one sentence when they are damaged */
+  rows(masks: (segmentation: unknown) => Promise<Rle>): Promise<readonly Omit<SuiteItem, "imageId">[]>;
+}
+
+/** Rows of pictures that lie beside a file. Whatever a picture or its rows make a reader throw is left out. */
+export async function pictureRows(
+  { folder, path }: Pick<SuiteFile, "folder" | "path">,
+  entries: readonly PictureEntry[],
+  signal?: AbortSignal,
+): Promise<SuiteRows> {
+  const find = siblingsOf(folder)(path);
+  const items: SuiteItem[] = [];
+  const leftOut: string[] = [];
+  const pictures: (() => Promise<EncodedImage>)[] = [];
+  for (const { picture, rows } of entries) {
+    if (signal?.aborted) throw new LabError("cancelled", `Reading ${path} was cancelled`);
+    try {
+      const bytes = pictureBytes(picture, find);
+      const { imageId, mime, width, height } = await probePicture(bytes);
+      const read = async (): Promise<EncodedImage> => ({
+        bytes: (await bytes.read(0, bytes.length)) as Uint8Array<ArrayBuffer>,
+        mime,
+        width,
+        height,
+        orientation: 1,
+      });
+      for (const item of await rows((value) => fitted(value, { height, width, find }))) {
+        items.push({ ...item, imageId });
+        pictures.push(read);
+      }
+    } catch (thrown) {
+      const error = toLabError(thrown);
+      if (error.code === "cancelled") throw error;
+      leftOut.push(`${typeof picture === "string" ? picture.slice(0, 80) : path}: ${error.message}`);
+    }
+  }
+  return {
+    items,
+    leftOut,
+    picture: async (index) => {
+      const read = pictures[index];
+      if (read === undefined) throw new LabError("internal", `There is no row ${index}`);
+      return read();
+    },
+  };
+}
+
+async function fitted(value: unknown, size: Parameters<typeof readMask>[1]): Promise<Rle> {
+  const mask = await readMask(value, size);
+  const [height, width] = mask.size;
+  if (height === size.height && width === size.width) return mask;
+  throw new LabError("bad-input", `a mask is ${width} x ${height} pixels, the picture ${size.width} x ${size.height}`);
+}

@@ -1,0 +1,119 @@
+/** What an evaluation suite is: its rows, what the model is asked of a row, and how the answers are counted. */
+import type { ByteFolder } from "../../bytes/source.ts";
+import type { Rle } from "../../data/mask/rle.ts";
+import type { EncodedImage } from "../../data/sample.ts";
+import type { JudgeQuestion } from "../../rewards/judge-score.ts";
+import type { ClusterStatistic, Clusters } from "../cluster-bootstrap.ts";
+
+/** A row of a suite: what is asked about a picture, with what is true. */
+export interface SuiteItem {
+  readonly id: string;
+  /** Rows of one picture stand beside one another. */
+  readonly imageId: string;
+  /** The sentence, the true caption or the question; the class name for DLC-Bench. */
+  readonly text: string;
+  /** Masks of the picture's size: to be found, or asked about. None for a sentence without a target. */
+  readonly masks: readonly Rle[];
+  /** Phrase of each mask (grounded conversations). */
+  readonly labels?: readonly string[];
+  /** Kind of question within the suite. */
+  readonly kind?: string;
+  /** The true answer, where the text is the question. */
+  readonly answer?: string;
+  /** Questions that a judge answers about the caption, recognition first. */
+  readonly questions?: readonly JudgeQuestion[];
+}
+
+/** What a model answered. */
+export interface SuiteAnswer {
+  /** Caption or free answer, special tokens kept. */
+  readonly text?: string;
+  /** One a [SEG], in order. */
+  readonly masks?: readonly Rle[];
+}
+
+/** A judge's verdict about a caption, −1..1; 0 or 1 where it only agrees or does not. */
+export interface Verdict {
+  readonly positive: number;
+  /** Null without negative questions. */
+  readonly negative: number | null;
+}
+
+/** A row with its answer. */
+export interface AnsweredItem {
+  readonly item: SuiteItem;
+  readonly answer: SuiteAnswer;
+  /** Absent until a judge has read the answer. */
+  readonly judged?: Verdict | undefined;
+}
+
+/** What the model is asked. */
+export type SuiteTask =
+  | { readonly kind: "segment"; readonly phrase: string }
+  | { readonly kind: "describe"; readonly region: Rle }
+  /** A free answer; regions are named region1, region2 and so on in the question. */
+  | { readonly kind: "ask"; readonly question: string; readonly regions: readonly Rle[] };
+
+/** Whether masks come from a free answer, or from a [SEG] that is put behind the sentence. */
+export type AnswerMode = "free" | "forced";
+
+/** What counting needs from outside. */
+export interface SuiteTools {
+  /** METEOR of a reference and a caption, 0..1, equal to NLTK's. */
+  readonly meteor: (reference: string, caption: string) => number;
+  /** Similarity 0..1 of a true phrase and a predicted one, with the name of what computed it; absent if there is none. */
+  readonly similarity?: { readonly name: string; readonly of: (label: string, phrase: string) => number } | undefined;
+}
+
+export interface SuiteMetric {
+  readonly name: string;
+  readonly statistic: ClusterStatistic;
+}
+
+/** Rows of a suite, in order of their pictures. */
+export interface SuiteRows {
+  readonly items: readonly SuiteItem[];
+  /** One sentence per thing that cannot be asked. */
+  readonly leftOut: readonly string[];
+  /** The picture of the item at a place. @throws LabError as files do */
+  picture(index: number): Promise<EncodedImage>;
+}
+
+/** A published score, 0..100. */
+export interface PublishedScore {
+  readonly model: string;
+  /** Metric of this suite that it belongs beside. */
+  readonly metric: string;
+  readonly value: number;
+  readonly source: string;
+}
+
+/** An evaluation suite: one file, and one line of the registry. */
+export interface Suite {
+  readonly name: string;
+  readonly what: string;
+  /** How rows are counted; stands in every report. */
+  readonly rule: string;
+  /** Split that is read when none is named; undefined for data without splits. */
+  readonly split: string | undefined;
+  /** Whether a judge reads some of the answers. */
+  readonly judged: boolean;
+  /** Published scores by split; "" where there are none. */
+  readonly published: Readonly<Record<string, readonly PublishedScore[]>>;
+  /** @throws LabError("bad-input") when the folder has no such rows, "cancelled" */
+  open(folder: ByteFolder, split: string | undefined, signal?: AbortSignal): Promise<SuiteRows>;
+  task(item: SuiteItem, mode: AnswerMode): SuiteTask;
+  /** Metrics of all rows together; those that no row has are left out. */
+  metrics(rows: readonly AnsweredItem[], clusters: Clusters, tools: SuiteTools): readonly SuiteMetric[];
+  /** Score of a single row, 0..1 or −1..1, for the order of rows; null where only the set has one. */
+  score(row: AnsweredItem): number | null;
+}
+
+/** Published scores of one source. */
+export function publishedScores(
+  source: string,
+  metric: string,
+  entries: Readonly<Record<string, number>>,
+): PublishedScore[] {
+  return Object.entries(entries).map(([model, value]) => ({ model, metric, value, source }));
+}

@@ -1,0 +1,22 @@
+/** Tasks of an evaluation suite as questions to the model, and its answers as a suite counts them. */
+import { LabError } from "../errors.ts";
+import type { SuiteAnswer, SuiteTask } from "../eval/suites/suite.ts";
+import type { TryAnswer, TryTask } from "./try-out.ts";
+
+/** One question for tasks of one kind about one picture; free questions are asked one by one. */
+export function tryTaskOf(tasks: readonly SuiteTask[], maxNewTokens: number): TryTask {
+  const [first] = tasks;
+  if (first?.kind === "ask" && tasks.length === 1) return { ...first, maxNewTokens };
+  const phrases = tasks.flatMap((task) => (task.kind === "segment" ? [task.phrase] : []));
+  if (phrases.length === tasks.length) return { kind: "segment", phrases };
+  const regions = tasks.flatMap((task) => (task.kind === "describe" ? [task.region] : []));
+  if (regions.length === tasks.length) return { kind: "describe", regions, maxNewTokens };
+  throw new LabError("internal", "Tasks of different kinds were put together");
+}
+
+/** Answers in the order of the tasks. */
+export function suiteAnswersOf(answer: TryAnswer): SuiteAnswer[] {
+  if (answer.kind === "describe") return answer.captions.map((text) => ({ text: text ?? "" }));
+  if (answer.kind === "segment") return answer.masks.map((mask) => ({ masks: mask === null ? [] : [mask.mask] }));
+  return [{ text: answer.text, masks: answer.masks.map(({ mask }) => mask) }];
+}
