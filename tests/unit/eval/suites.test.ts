@@ -13,14 +13,7 @@ import { parseRle, type Rle, rleFromBox } from "../../../src/engine/data/mask/rl
 import { SUITES, suiteOf } from "../../../src/engine/eval/suites/all.ts";
 import { suiteReport } from "../../../src/engine/eval/suites/report.ts";
 import { answerKey, answerRows, type SuiteRow, suiteScores } from "../../../src/engine/eval/suites/run-suite.ts";
-import type {
-  AnsweredItem,
-  Suite,
-  SuiteItem,
-  SuiteTask,
-  SuiteTools,
-  Verdict,
-} from "../../../src/engine/eval/suites/suite.ts";
+import type { AnsweredItem, Suite, SuiteItem, SuiteTask, SuiteTools } from "../../../src/engine/eval/suites/suite.ts";
 
 const GOLDEN = join(root, "tests/golden/evaluation");
 const NONE: SuiteTools = { meteor: () => 0 };
@@ -111,10 +104,12 @@ test("grounded conversations: AP50, mIoU and recall of the released script, read
   const [truth, captions, predictions] = await Promise.all(
     ["mask_gt", "caption_gt", "predictions"].map((name) => golden(`gcg/${name}.json`)),
   );
-  const pictures = truth.images.map(({ file_name, width, height }: Record<string, never>, at: number) => [
-    `images/${String(file_name)}`,
-    png(width, height, at),
-  ]);
+  const pictures = truth.images.map(
+    ({ file_name, width, height }: { file_name: string; width: number; height: number }, at: number) => [
+      `images/${file_name}`,
+      png(width, height, at),
+    ],
+  );
   const folder = memoryFolder({
     "val_gcg_coco_mask_gt.json": JSON.stringify(truth),
     "val_gcg_coco_caption_gt.json": JSON.stringify(captions),
@@ -138,25 +133,34 @@ test("grounded conversations: AP50, mIoU and recall of the released script, read
 
 test("DLC-Bench: the printed averages and the standard error over pictures", async () => {
   const { objects, images, runs } = await golden("dlc/scores.json");
-  for (const { positive, negative, expected } of Object.values<Record<string, never>>(runs)) {
+  for (const { positive, negative, expected } of Object.values<DlcRun>(runs)) {
     const rows = (objects as string[]).map(
       (id, at): AnsweredItem => ({
         item: { id, imageId: String(images[at]), text: "", masks: [] },
         answer: { text: "" },
-        judged: { positive: positive?.[at], negative: negative?.[at] } as unknown as Verdict,
+        judged: { positive: positive[at] as number, negative: negative[at] as number },
       }),
     );
     const found = values("dlc", rows);
-    const wanted = expected as unknown as Record<string, number>;
-    expect(found.Pos).toBeCloseTo(wanted.positive as number, 9);
-    expect(found.Neg).toBeCloseTo(wanted.negative as number, 9);
-    expect(found.Avg).toBeCloseTo(wanted.benchmark as number, 9);
+    expect(found.Pos).toBeCloseTo(expected.positive, 9);
+    expect(found.Neg).toBeCloseTo(expected.negative, 9);
+    expect(found.Avg).toBeCloseTo(expected.benchmark, 9);
     const [, , average] = suiteScores(suite("dlc"), { base: rows }, NONE).systems.base ?? [];
-    const error = (expected as unknown as { benchmarkError: { clusterStandardError: number } }).benchmarkError;
     const width = ((average?.high ?? 0) - (average?.low ?? 0)) / (2 * 1.96);
-    expect(Math.abs(width / error.clusterStandardError - 1)).toBeLessThan(0.1);
+    expect(Math.abs(width / expected.benchmarkError.clusterStandardError - 1)).toBeLessThan(0.1);
   }
 });
+
+interface DlcRun {
+  readonly positive: readonly number[];
+  readonly negative: readonly number[];
+  readonly expected: {
+    readonly positive: number;
+    readonly negative: number;
+    readonly benchmark: number;
+    readonly benchmarkError: { readonly clusterStandardError: number };
+  };
+}
 
 /** An object of DLC-Bench with one positive and one negative question. */
 const DLC = {
