@@ -11,11 +11,12 @@
  */
 
 import { readFileSync } from "node:fs";
-import { basename, resolve } from "node:path";
+import { basename, dirname, resolve } from "node:path";
 import { isRecord, parseJson } from "../src/engine/bytes/json.ts";
 import { rowsHash } from "../src/engine/data/open-rows.ts";
 import { LabError } from "../src/engine/errors.ts";
 import { SUITES, suiteOf } from "../src/engine/eval/suites/all.ts";
+import { type EvalFolder, openEvalFolder } from "../src/engine/eval/suites/folder.ts";
 import { type SuiteReport, suiteReport } from "../src/engine/eval/suites/report.ts";
 import { answerKey, answerRows, type System } from "../src/engine/eval/suites/run-suite.ts";
 import type { AnswerMode, Suite, SuiteItem, SuiteTools } from "../src/engine/eval/suites/suite.ts";
@@ -27,12 +28,12 @@ import { type TryContext, tryFeatures, tryOut } from "../src/engine/session/try-
 import { memoryStore } from "../src/engine/storage/memory-store.ts";
 import { one, type Parsed, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { localCheckpoint } from "./lib/checkpoint-source.ts";
-import { type EvalFolder, openEvalFolder } from "./lib/eval-folder.ts";
 import { nodeFolder, nodeFolders } from "./lib/node-files.ts";
 import { openNodeDevice } from "./lib/node-gpu.ts";
 import { decodeImage } from "./lib/node-images.ts";
 import { JUDGE_OPTIONS } from "./lib/node-judge.ts";
 import { nodeWordnet, POCKET_MODEL } from "./lib/node-rows.ts";
+import { nodeStore } from "./lib/node-store.ts";
 import { type SuiteJudge, suiteJudge } from "./lib/suite-judge.ts";
 
 const OPTIONS = {
@@ -157,7 +158,7 @@ await runTool(async () => {
     rows: items.length,
     rowsHash: await rowsHash(items.map(({ id, imageId }) => [id, imageId] as const)),
   };
-  const folder = await openEvalFolder(options.out, facts);
+  const folder = await openEvalFolder(nodeStore(dirname(resolve(options.out))), basename(resolve(options.out)), facts);
   const systems: readonly System[] = adapter === undefined ? ["base"] : ["base", "adapter"];
   await folder.items(items);
   await answerRows({

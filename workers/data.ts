@@ -1,14 +1,18 @@
 /** Reads shards, decodes pictures and keeps the library of stored runs, so that neither page nor trainer waits for them. */
+import type { ByteFolder } from "../src/engine/bytes/source.ts";
 import { checkRegionSet } from "../src/engine/data/check.ts";
 import { decodeInBrowser, displayBitmap } from "../src/engine/data/image/decode-bitmap.ts";
 import { pictureCache } from "../src/engine/data/image/picture-cache.ts";
 import { decodeRle } from "../src/engine/data/mask/rle.ts";
-import { findRow, isStoredRow } from "../src/engine/data/open-rows.ts";
+import { findRow, isStoredRow, rowsHash } from "../src/engine/data/open-rows.ts";
 import { rawRow } from "../src/engine/data/raw-row.ts";
 import { openRegionSet, type RegionSet } from "../src/engine/data/region-set.ts";
 import type { RegionSummary, RgbImage } from "../src/engine/data/sample.ts";
 import { describeSet } from "../src/engine/data/set-info.ts";
 import { LabError, toLabError } from "../src/engine/errors.ts";
+import { suiteOf } from "../src/engine/eval/suites/all.ts";
+import { type EvalFolder, evalId, openEvalFolder } from "../src/engine/eval/suites/folder.ts";
+import type { SuiteRows } from "../src/engine/eval/suites/suite.ts";
 import { inTurn } from "../src/engine/gpu/in-turn.ts";
 import { remoteAddress } from "../src/engine/loading/remote/address.ts";
 import { askRemote } from "../src/engine/loading/remote/listing.ts";
@@ -40,6 +44,10 @@ interface OpenSet {
 
 const picture = pictureCache(decodeInBrowser, PICTURE_BYTES);
 let opened: OpenSet | null = null;
+/** Files of the last opened folders, also where they hold no rows to train on. */
+let files: ByteFolder | null = null;
+let suite: SuiteRows | null = null;
+const evaluations = new Map<string, EvalFolder>();
 let opening = new AbortController();
 const inOrder = inTurn();
 let library: Promise<RunLibrary> | null = null;
@@ -73,7 +81,7 @@ const openSet: Open = async (folders, onProgress, onRows, signal) => {
   const folder = await openFolders(folders);
   const seen = new Set<string>();
   const byId = new Map<string, RegionSummary>();
-  opened = null;
+  [opened, files, suite] = [null, folder, null];
   const set = await openRegionSet(folder, {
     signal,
     onProgress: ({ file, filesTotal, rows }) => onProgress({ files: seen.add(file).size, filesTotal, rows, file }),
@@ -127,7 +135,20 @@ const pictureOf: PictureOf = async (rowId, imageId) => {
     : await pixelsOf(opened.set, row.index);
 };
 
+/** Pixels of an item of the open suite. */
+async function suitePixels(index: number): Promise<{ readonly id: string; readonly rgb: RgbImage }> {
+  const item = suite?.items[index];
+  if (suite === null || item === undefined) throw new LabError("bad-input", "The evaluation suite is not open");
+  const rgb = await picture({ imageId: item.imageId, image: await suite.picture(index) });
+  return { id: item.imageId, rgb };
+}
+
 const rowCalls: Handlers<RowCalls> = {
+  async suitePicture(index) {
+    const { id, rgb } = await suitePixels(index);
+    const data = new Uint8Array(rgb.data);
+    return new Moved({ id, rgb: { ...rgb, data } }, data.buffer);
+  },
   async row(index) {
     const { set } = current();
     const { width, height, data } = await pixelsOf(set, index);
@@ -139,13 +160,41 @@ const rowCalls: Handlers<RowCalls> = {
   },
 };
 
+function evaluation(id: string): EvalFolder {
+  const folder = evaluations.get(id);
+  if (folder === undefined) throw new LabError("internal", `Evaluation ${id} is not open`);
+  return folder;
+}
+
 const dataCalls: Handlers<DataCalls> = {
   open,
   async image(rowId, imageId, maxSide) {
+    const item = /^suite (\d+)$/.exec(rowId)?.[1];
+    if (item !== undefined) {
+      const shown = await displayBitmap((await suitePixels(Number(item))).rgb, maxSide);
+      return new Moved(shown, shown);
+    }
     const { index } = findRow(current().byId, rowId, imageId);
     const bitmap = await displayBitmap(await pixelsOf(current().set, index), maxSide);
     return new Moved(bitmap, bitmap);
   },
+  async openSuite(name, split, signal) {
+    const wanted = suiteOf(name);
+    if (wanted === undefined) throw new LabError("internal", `There is no suite ${name}`);
+    if (files === null) throw new LabError("bad-input", "No data set is open; open the files of the suite first");
+    suite = await wanted.open(files, split ?? undefined, signal);
+    const { items, leftOut } = suite;
+    return { items, leftOut, rowsHash: await rowsHash(items.map(({ id, imageId }) => [id, imageId] as const)) };
+  },
+  async openEvaluation(facts) {
+    const id = await evalId(facts);
+    const folder = await openEvalFolder(await openOpfsStore("evaluations"), id, facts);
+    await folder.items(suite?.items.slice(0, facts.rows) ?? []);
+    evaluations.set(id, folder);
+    return { id, answers: [...folder.answers.values()] };
+  },
+  keepAnswers: async (id, rows) => evaluation(id).add(rows),
+  keepReport: async (id, report) => evaluation(id).report(report),
   rawRow(rowId) {
     const { file, row } = findRow(current().byId, rowId, null);
     return rawRow(current().set, file, row);

@@ -19,7 +19,7 @@ export async function loadModel(
   open: (options: Pick<OpenModelOptions, "onProgress" | "signal">, fetching: RemoteDeps) => Promise<OpenedModel>,
 ): Promise<ModelInfo> {
   const progress = progressOf(onProgress);
-  const { model, cached, note } = await open(
+  const { model, hash, cached, note } = await open(
     { signal, onProgress: progress.read },
     { signal, onBytes: progress.arrived, onRepeat: progress.repeat },
   ).catch((thrown: unknown) => {
@@ -30,6 +30,7 @@ export async function loadModel(
   const held = [...frozen.values(), ...base.values()];
   return {
     name,
+    hash,
     family: config.language.family,
     parameters,
     bytes,

@@ -2,7 +2,11 @@
 import { memorySource } from "../src/engine/bytes/memory.ts";
 import { fetchBytes } from "../src/engine/data/blob-source.ts";
 import { LabError } from "../src/engine/errors.ts";
+import { suiteOf } from "../src/engine/eval/suites/all.ts";
+import { suiteReport } from "../src/engine/eval/suites/report.ts";
+import { answerKey } from "../src/engine/eval/suites/run-suite.ts";
 import { type Consent, consentedRewards } from "../src/engine/rewards/consent.ts";
+import { Meteor } from "../src/engine/rewards/meteor/meteor.ts";
 import { rewardScorer } from "../src/engine/rewards/scorer.ts";
 import type { RewardScorer } from "../src/engine/rewards/types.ts";
 import { userRewards } from "../src/engine/rewards/user/watched.ts";
@@ -22,10 +26,12 @@ const consent: Consent = {
 /** One sandbox for the page and the trainer; it is opened when a reward is first run. */
 const user = consentedRewards(userRewards(openSandbox, watch), consent);
 let scorer: Promise<RewardScorer> | null = null;
+let meteor: Meteor | null = null;
 
 async function loadScorer(url: string): Promise<RewardScorer> {
-  const bytes = await fetchBytes(url);
-  return rewardScorer({ wordnet: await loadWordnet(memorySource(url, bytes)), judgeHost, user });
+  const wordnet = await loadWordnet(memorySource(url, await fetchBytes(url)));
+  meteor = new Meteor(wordnet);
+  return rewardScorer({ wordnet, judgeHost, user });
 }
 
 async function ready(): Promise<RewardScorer> {
@@ -57,6 +63,14 @@ const calls: Handlers<RewardCalls> = {
   setKey: (key, origin) => judgeHost.setKey(key, origin),
   tryJudge: (config, pairs, how, signal) => tryJudge(config, pairs, how, judgeHost, signal),
   judgeModels: (config, signal) => judgeModels(config, judgeHost, signal),
+  async suiteReport({ suite: name, ...evaluated }, rows) {
+    await ready();
+    const [suite, words] = [suiteOf(name), meteor];
+    if (suite === undefined || words === null) throw new LabError("internal", `There is no suite ${name}`);
+    const answers = new Map(rows.map((row) => [answerKey(row.system, row.rowId), row]));
+    const tools = { meteor: (reference: string, caption: string) => words.score(reference, caption).score };
+    return suiteReport({ ...evaluated, suite }, answers, tools);
+  },
   forgetReplies: () => judgeHost.forget(),
 };
 

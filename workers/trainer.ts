@@ -1,7 +1,6 @@
 /** Runs the trainer on this worker's own GPU device; wires messages to the session and nothing else. */
 
 import type { LabConfig } from "../src/engine/config/table.ts";
-import type { RowSource } from "../src/engine/data/training-row.ts";
 import { LabError } from "../src/engine/errors.ts";
 import { type EngineDevice, openAgain, openDevice } from "../src/engine/gpu/runtime/device.ts";
 import { ModelCache } from "../src/engine/loading/model-cache.ts";
@@ -17,7 +16,7 @@ import { openOpfsStore } from "../src/engine/storage/opfs-store.ts";
 import type { RunStore } from "../src/engine/storage/store.ts";
 import type { RowCalls } from "../src/protocol/data.ts";
 import type { ScoreCalls } from "../src/protocol/reward.ts";
-import { connect, type Handlers, toWire } from "../src/protocol/rpc.ts";
+import { type Calls, connect, type Handlers, toWire } from "../src/protocol/rpc.ts";
 import type { Started, TrainerCalls, TrainerHost, TrainerMessage } from "../src/protocol/trainer.ts";
 import { folderName, openFolder, openModelRef } from "./folders.ts";
 import { mergeInto } from "./merge.ts";
@@ -32,7 +31,7 @@ interface Place {
   readonly models: ModelCache;
   /** Of runs. */
   readonly store: RunStore;
-  readonly rows: RowSource;
+  readonly rows: Calls<RowCalls>;
 }
 
 let session: Promise<Place> | undefined;
@@ -44,7 +43,7 @@ async function open(data: MessagePort, reward: MessagePort): Promise<Place> {
   });
   tell({ type: "gpu", report: device.report, error: null });
   watchLoss(device);
-  const rows = connect<RowCalls>(data, {}).call.row;
+  const rows = connect<RowCalls>(data, {}).call;
   const models = new ModelCache(await openOpfsStore("models"));
   const store = await openOpfsStore();
   const lab = new Session({
@@ -58,7 +57,7 @@ async function open(data: MessagePort, reward: MessagePort): Promise<Place> {
     store,
     models,
     features: await openOpfsStore("features"),
-    rows,
+    rows: rows.row,
     scorer: connect<ScoreCalls>(reward, {}).call,
     now: seconds,
     emit: tell,
@@ -154,8 +153,8 @@ const calls: Handlers<TrainerCalls> = {
       return null;
     }
     const adapter = await lab.openAdapter(await openFolder(folder), folderName(folder));
-    const { name, rank, scale, modules, tensors } = adapter;
-    return { name, rank, scale, factors: tensors.size - modules, modules };
+    const { name, hash, rank, scale, modules, tensors } = adapter;
+    return { name, hash, rank, scale, factors: tensors.size - modules, modules };
   },
   async tryOut(picture, task, weights, onPhase, signal) {
     const { lab, rows } = await started();

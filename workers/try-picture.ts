@@ -1,19 +1,20 @@
-/** Pictures of questions to the loaded model: a row of the open set, or a picture of the person's own. */
+/** Pictures of questions to the loaded model: a row of the open set, an item of a suite, or a picture of the person's own. */
 import { sha256Hex } from "../src/engine/bytes/hash.ts";
 import type { RgbImage } from "../src/engine/data/sample.ts";
-import type { RowSource } from "../src/engine/data/training-row.ts";
 import { LabError } from "../src/engine/errors.ts";
+import type { RowCalls } from "../src/protocol/data.ts";
 import { MAX_OWN_SIDE, type TryPicture } from "../src/protocol/trainer.ts";
 
 /** Fetches or decodes a picture; equal pictures have equal ids. @throws LabError("bad-input") when it cannot be decoded */
 export async function tryPicture(
   picture: TryPicture,
-  rows: RowSource,
+  { row, suitePicture }: RowCalls,
 ): Promise<{ readonly id: string; readonly rgb: RgbImage }> {
   if (picture.kind === "row") {
-    const { summary, rgb } = await rows(picture.index);
+    const { summary, rgb } = await row(picture.index);
     return { id: summary.imageId, rgb };
   }
+  if (picture.kind === "suite") return suitePicture(picture.index);
   const bytes = new Uint8Array(await picture.file.arrayBuffer());
   return { id: `own ${await sha256Hex(bytes)}`, rgb: await decodeOwn(picture.file) };
 }

@@ -1,7 +1,11 @@
 /** Page → data worker (shards, pictures, stored runs) and trainer → data worker (rows). */
-import type { RegionSummary } from "../engine/data/sample.ts";
+import type { RegionSummary, RgbImage } from "../engine/data/sample.ts";
 import type { SetInfo } from "../engine/data/set-info.ts";
 import type { RowSource } from "../engine/data/training-row.ts";
+import type { EvalFacts } from "../engine/eval/suites/folder.ts";
+import type { SuiteReport } from "../engine/eval/suites/report.ts";
+import type { SuiteRow } from "../engine/eval/suites/run-suite.ts";
+import type { SuiteItem } from "../engine/eval/suites/suite.ts";
 import type { RunExport } from "../engine/export/export-names.ts";
 import type { RemoteAddress } from "../engine/loading/remote/address.ts";
 import type { Asked } from "../engine/loading/remote/listing.ts";
@@ -28,6 +32,18 @@ export type StoredRuns = Awaited<ReturnType<RunLibrary["list"]>> & {
 };
 export type StoredRun = Awaited<ReturnType<RunLibrary["open"]>>;
 
+/** Rows of a suite as the page gets them. */
+export interface OpenSuite {
+  readonly items: readonly SuiteItem[];
+  readonly leftOut: readonly string[];
+  readonly rowsHash: string;
+}
+
+/** What stands for a row's id where the picture of a suite's item is asked for. */
+export function suitePictureId(index: number): string {
+  return `suite ${index}`;
+}
+
 export interface DataCalls {
   /** Indexes folders in place of the open set; rows arrive while it runs. A newer call ends the current one. */
   open(
@@ -41,6 +57,12 @@ export interface DataCalls {
    * @param imageId fails when the row has another picture; null takes the one it has
    */
   image(rowId: string, imageId: string | null, maxSide: number): Promise<ImageBitmap>;
+  /** Rows of an evaluation suite in the open files; their pictures go by `suitePictureId`. */
+  openSuite(suite: string, split: string | null, signal: AbortSignal): Promise<OpenSuite>;
+  /** Opens or continues an evaluation of the open suite; its id and the answers so far. */
+  openEvaluation(facts: EvalFacts): Promise<{ readonly id: string; readonly answers: readonly SuiteRow[] }>;
+  keepAnswers(id: string, rows: readonly SuiteRow[]): Promise<void>;
+  keepReport(id: string, report: SuiteReport): Promise<void>;
   /** The row's record as JSON text, picture bytes left out. */
   rawRow(rowId: string): Promise<string>;
   /** Makes the runs of a folder served with the page readable; the id of the first, null when there is none. */
@@ -80,4 +102,6 @@ export interface DataCalls {
 export interface RowCalls {
   /** A row of the open set; pixels and mask change hands. */
   row: RowSource;
+  /** Picture of an item of the open suite; the pixels change hands. */
+  suitePicture(index: number): Promise<{ readonly id: string; readonly rgb: RgbImage }>;
 }

@@ -1,5 +1,7 @@
 /** Page and trainer → reward worker: scoring, and for the page the judge. */
 import type { LabConfig } from "../engine/config/table.ts";
+import type { Evaluated, SuiteReport } from "../engine/eval/suites/report.ts";
+import type { SuiteRow } from "../engine/eval/suites/run-suite.ts";
 import type { JudgeDescription } from "../engine/rewards/judge/description.ts";
 import type { ReachReport } from "../engine/rewards/judge/providers/diagnosis.ts";
 import type { ChatRequest } from "../engine/rewards/judge/providers/provider.ts";
@@ -9,6 +11,9 @@ import type { WireError } from "./rpc.ts";
 
 /** What the page and the trainer ask alike. */
 export type ScoreCalls = RewardScorer;
+
+/** An evaluation, its suite by name. */
+export type EvaluatedSuite = Omit<Evaluated, "suite"> & { readonly suite: string };
 
 export interface RewardCalls extends ScoreCalls {
   /** Serves `ScoreCalls` to the trainer. @param wordnetUrl of the WordNet table @throws LabError when it cannot be read */
@@ -24,6 +29,8 @@ export interface RewardCalls extends ScoreCalls {
   /** Asks the judge of a configuration about pairs; a run's own judge and budget are untouched. */
   tryJudge(config: LabConfig, pairs: readonly CaptionPair[], how: JudgeTry, signal: AbortSignal): Promise<Judged>;
   judgeModels(config: LabConfig, signal: AbortSignal): Promise<readonly string[]>;
+  /** Scores of an evaluation, with METEOR; it does not touch runs. */
+  suiteReport(evaluated: EvaluatedSuite, rows: readonly SuiteRow[]): Promise<SuiteReport>;
   /** Forgets all replies of earlier runs. */
   forgetReplies(): Promise<void>;
 }

@@ -107,11 +107,14 @@ export const MAX_OWN_SIDE = 4096;
 /** A row of the open data set, or an encoded picture of the person's own. */
 export type TryPicture =
   | { readonly kind: "row"; readonly index: number }
+  /** An item of the open evaluation suite. */
+  | { readonly kind: "suite"; readonly index: number }
   | { readonly kind: "own"; readonly file: Blob };
 
 /** An adapter as the page shows it. */
 export interface AdapterInfo {
   readonly name: string;
+  readonly hash: string;
   readonly rank: number;
   /** What the branch is multiplied by. */
   readonly scale: number;
@@ -129,6 +132,8 @@ export interface RowSelection {
 
 export interface ModelInfo {
   readonly name: string;
+  /** Of its weights. */
+  readonly hash: string;
   readonly family: string;
   readonly parameters: number;
   readonly bytes: number;

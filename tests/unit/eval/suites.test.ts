@@ -6,11 +6,12 @@ import { encode as encodePng } from "fast-png";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parseArguments } from "../../../scripts/lib/arguments.ts";
 import { root } from "../../../scripts/lib/ensure.mjs";
-import { type EvalFacts, openEvalFolder } from "../../../scripts/lib/eval-folder.ts";
+import { nodeStore } from "../../../scripts/lib/node-store.ts";
 import { suiteJudge } from "../../../scripts/lib/suite-judge.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import { parseRle, type Rle, rleFromBox } from "../../../src/engine/data/mask/rle.ts";
 import { SUITES, suiteOf } from "../../../src/engine/eval/suites/all.ts";
+import { type EvalFacts, openEvalFolder } from "../../../src/engine/eval/suites/folder.ts";
 import { suiteReport } from "../../../src/engine/eval/suites/report.ts";
 import { answerKey, answerRows, type SuiteRow, suiteScores } from "../../../src/engine/eval/suites/run-suite.ts";
 import type { AnsweredItem, Suite, SuiteItem, SuiteTask, SuiteTools } from "../../../src/engine/eval/suites/suite.ts";
@@ -317,18 +318,18 @@ test("an evaluation goes on in its folder, a cut line is asked again, another on
     rows: 4,
     rowsHash: "2",
   };
-  const out = join(place, "out");
+  const store = nodeStore(place);
   const rows = ["r0", "r1"].map((rowId): SuiteRow => ({ system: "base", rowId, masks: ITEMS[0]?.masks ?? [] }));
-  await (await openEvalFolder(out, facts)).add(rows);
-  const file = join(out, "rows.jsonl");
+  await (await openEvalFolder(store, "out", facts)).add(rows);
+  const file = join(place, "out", "rows.jsonl");
   const text = await readFile(file, "utf8");
   await writeFile(file, text.slice(0, -10));
-  const again = await openEvalFolder(out, facts);
+  const again = await openEvalFolder(store, "out", facts);
   expect([...again.answers.values()]).toEqual([rows[0]]);
   await again.add(rows.slice(1));
   expect(await readFile(file, "utf8")).toBe(text);
-  await expect(openEvalFolder(out, { ...facts, rowsHash: "3" })).rejects.toThrow(
-    `${out} holds another evaluation (other rowsHash); name another --out`,
+  await expect(openEvalFolder(store, "out", { ...facts, rowsHash: "3" })).rejects.toThrow(
+    "out holds another evaluation (other rowsHash); name another folder",
   );
 });
 

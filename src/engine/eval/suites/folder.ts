@@ -1,0 +1,80 @@
+/**
+ * The folder of an evaluation: what was asked (eval.json), the rows (items.jsonl), every answer (rows.jsonl), the scores
+ * (report.json). It is enough to compute the scores again.
+ */
+import { sha256Hex } from "../../bytes/hash.ts";
+import { isRecord, parseJson } from "../../bytes/json.ts";
+import { LabError } from "../../errors.ts";
+import type { RunStore } from "../../storage/store.ts";
+import { answerKey, parseSuiteRow, type SuiteRow } from "./run-suite.ts";
+import type { SuiteItem } from "./suite.ts";
+
+/** What an evaluation is of; another one is refused in the same folder. */
+export interface EvalFacts {
+  readonly suite: string;
+  readonly split: string | null;
+  readonly answers: "free" | "forced";
+  readonly model: { readonly name: string; readonly hash: string };
+  readonly adapter: { readonly name: string; readonly hash: string } | null;
+  /** Number of rows and the hash of their ids and pictures. */
+  readonly rows: number;
+  readonly rowsHash: string;
+}
+
+/** A name for the folder of an evaluation: another one has another name. */
+export async function evalId(facts: EvalFacts): Promise<string> {
+  return `${facts.suite}-${(await sha256Hex(new TextEncoder().encode(JSON.stringify(facts)))).slice(0, 16)}`;
+}
+
+export interface EvalFolder {
+  /** Answers by system and row id, those of earlier calls included; a later one of the same row replaces it. */
+  readonly answers: ReadonlyMap<string, SuiteRow>;
+  add(rows: readonly SuiteRow[]): Promise<void>;
+  /** Writes the rows. */
+  items(items: readonly SuiteItem[]): Promise<void>;
+  report(report: object): Promise<void>;
+}
+
+/**
+ * Opens a folder of a store for an evaluation, new or to be continued. A last line that was cut off is asked again.
+ * @throws LabError("bad-input") when the folder holds another evaluation
+ */
+export async function openEvalFolder(store: RunStore, name: string, facts: EvalFacts): Promise<EvalFolder> {
+  const [factsFile, rowsFile] = [`${name}/eval.json`, `${name}/rows.jsonl`];
+  const readText = async (path: string): Promise<string | undefined> =>
+    (await store.size(path)) === null ? undefined : store.readText(path);
+  const known = await readText(factsFile);
+  const text = `${JSON.stringify(facts, null, 2)}\n`;
+  if (known === undefined) await store.write(factsFile, text);
+  else if (known !== text) {
+    const before = parseJson(known, factsFile);
+    const other = Object.entries(facts).find(
+      ([key, value]) => !isRecord(before) || JSON.stringify(before[key]) !== JSON.stringify(value),
+    );
+    throw new LabError("bad-input", `${name} holds another evaluation (other ${other?.[0]}); name another folder`, {
+      subject: name,
+    });
+  }
+  const stored = (await readText(rowsFile)) ?? "";
+  const whole = stored.slice(0, stored.lastIndexOf("\n") + 1);
+  if (whole.length < stored.length) await store.write(rowsFile, whole);
+  const answers = new Map<string, SuiteRow>();
+  for (const line of whole.split("\n")) {
+    if (line === "") continue;
+    const row = parseSuiteRow(parseJson(line, rowsFile), rowsFile);
+    answers.set(answerKey(row.system, row.rowId), row);
+  }
+  return {
+    answers,
+    add: async (rows) => {
+      for (const row of rows) answers.set(answerKey(row.system, row.rowId), row);
+      await store.append(rowsFile, lines(rows));
+    },
+    items: (items) => store.write(`${name}/items.jsonl`, lines(items)),
+    report: (report) => store.write(`${name}/report.json`, `${JSON.stringify(report, null, 2)}\n`),
+  };
+}
+
+function lines(values: readonly object[]): string {
+  return values.map((value) => `${JSON.stringify(value)}\n`).join("");
+}
