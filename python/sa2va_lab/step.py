@@ -84,6 +84,7 @@ def _references(context: Context, live: list[Live]) -> None:
         return
     values = state.ema if s.reference == "ema" else (state.reference or state.start)
     for own in live:
+        own.played.from_start = values is state.start
         if own.played.reference is None or values is not state.start:
             with context.model.values(values):
                 own.played.reference = as_array(own.score()[0])

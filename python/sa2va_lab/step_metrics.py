@@ -40,6 +40,8 @@ class Played:
     """Fields of the rollouts' records."""
     metrics: Metrics
     reference: Grid | None = None
+    from_start: bool = False
+    """Whether the reference is the weights of the run's beginning."""
     scores: GroupScores | None = None
     old: Grid | None = None
     """Log-probabilities of the first pass; None before it."""
@@ -198,6 +200,24 @@ def _clip_metrics(d: Diagnostics, seen: npt.NDArray[np.bool_], settings: LossSet
     return out
 
 
+def _over_start(played: Played) -> Metrics:
+    """Reward over what the starting weights would earn on the same row, from the same rollouts by importance weights."""
+    if played.reference is None or not played.from_start:
+        return {}
+    given = [n for n, reward in enumerate(played.rewards) if reward is not None]
+    if not given:
+        return {}
+    logs = np.where(played.mask == 1, played.reference - played.sampling, 0.0).sum(1)[given]
+    p = np.ones(len(given)) if played.weights is None else np.asarray(played.weights)[given]
+    rewards = np.asarray([played.rewards[n] for n in given], dtype=np.float64)
+    w = p * np.exp(logs - logs.max())
+    if p.sum() == 0 or w.sum() == 0:
+        return {}
+    squares = (w[p > 0] ** 2 / p[p > 0]).sum()
+    gain = (p * rewards).sum() / p.sum() - (w * rewards).sum() / w.sum()
+    return {"reward_over_start": float(gain), "start_sample_share": float(w.sum() ** 2 / (p.sum() * squares))}
+
+
 def _average(records: Iterable[Metrics]) -> Metrics:
     """Mean of each name over the records that have it."""
     values: dict[str, list[float]] = {}
@@ -232,7 +252,7 @@ def loop_metrics(
             values.setdefault(term["name"], []).append(term["value"])
     for name, found in values.items():
         out |= {f"rewards/{name}/mean": mean(found), f"rewards/{name}/std": deviation(found)}
-    out |= _average(group.metrics for group in groups)
+    out |= _average(group.metrics | _over_start(group) for group in groups)
     passes = []
     for group, readback in zip(groups, readbacks, strict=True):
         old = group.sampling if group.old is None else group.old

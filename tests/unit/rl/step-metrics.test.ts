@@ -128,6 +128,37 @@ describe("ratio and clips", () => {
   });
 });
 
+describe("the reward over the start", () => {
+  const over = (changes: Partial<Group>) => metrics({ ...trained(sampled(1), -1), ...changes }, -1);
+  const logs = (...shares: number[]) => Float32Array.from(shares, Math.log);
+
+  it("is 0 while the policy is the start, and absent where the start was not asked", () => {
+    expect(over({ startLogps: new Float32Array(2).fill(-1) })).toMatchObject({
+      "loop2/reward_over_start": 0,
+      "loop2/start_sample_share": 1,
+    });
+    expect(over({ startLogps: null })).not.toHaveProperty("loop2/reward_over_start");
+  });
+
+  it("is exact for a whole action set", () => {
+    const shares = { weights: [0.2, 0.8], samplingLogps: logs(0.2, 0.8), startLogps: logs(0.5, 0.5) };
+    const row = over(shares);
+    // The policy takes the second action, which earns 1, in 80 % and the start in 50 %.
+    expect(row["loop2/reward_over_start"]).toBeCloseTo(0.3, 6);
+    expect(row["loop2/start_sample_share"]).toBeCloseTo(1 / (0.25 / 0.2 + 0.25 / 0.8), 6);
+  });
+
+  it("weighs samples by how much likelier the start finds them, masked actions and missing rewards apart", () => {
+    const group = trained(sampled(2), -1);
+    const mask = Float32Array.from([1, 1, 0, 0, 1, 1, 0, 0]);
+    const startLogps = Float32Array.from([-1, -1 + Math.log(3), 9, 9, -1, -1, 9, 9]);
+    const row = metrics({ ...group, mask, startLogps }, -1);
+    expect(row["loop2/reward_over_start"]).toBeCloseTo(0.5 - 0.25, 6);
+    const rollouts = group.rollouts.map((one) => ({ ...one, reward: null }));
+    expect(metrics({ ...group, rollouts, mask, startLogps }, -1)).not.toHaveProperty("loop2/reward_over_start");
+  });
+});
+
 describe("several passes", () => {
   it("are one row of means, with the extremes of all and what only one of them has", () => {
     const first = {

@@ -28,6 +28,12 @@ const OVERVIEW: readonly ChartSpec[] = [
     series: perLoop({ names: ["reward", "reward_mean"], label: "", colour: 0, decimals: 3 }),
   },
   {
+    id: "over-start",
+    title: "Reward over the start",
+    series: perLoop({ names: ["reward_over_start"], label: "", colour: 0, decimals: 3 }),
+    levels: [{ label: "start", value: 0 }],
+  },
+  {
     id: "terms",
     title: "IoU and METEOR",
     range: share,

@@ -57,8 +57,8 @@ export interface Group {
   readonly mask: Float32Array;
   /** [N·T] log π of the sampling weights. */
   readonly samplingLogps: Float32Array;
-  /** [N·T] log π of the weights the run began with, where the loop has computed them anyway. */
-  readonly startLogps?: Float32Array | null;
+  /** [N·T] log π of the weights the run began with, where they are the reference or the loop has computed them anyway. */
+  startLogps?: Float32Array | null;
   /** Probability of each rollout where they are a whole action set: weight in the loss and in the mean; null for samples. */
   readonly weights: readonly number[] | null;
   /** Whether `logProbs` can score some of the rollouts for the cost of these alone. */

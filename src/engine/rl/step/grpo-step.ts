@@ -88,7 +88,9 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
       }
       const references = needsReference(config) ? await referenceLogProbs(input, own) : [];
       for (const [at, group] of own.groups.entries()) {
-        if (references[at] !== undefined) group.refLogps = references[at];
+        if (references[at] === undefined) continue;
+        group.refLogps = references[at];
+        if (referenceParameters(input) === state.start) group.startLogps = references[at];
       }
     }
     const rollouts = loops.flatMap(({ groups }) => groups.flatMap((group) => group.rollouts));
@@ -222,11 +224,15 @@ function followEntropy(
   return next.coefficient;
 }
 
+function referenceParameters({ context: { config }, state }: StepInput): TrainingState["start"] {
+  return config.reference === "ema" ? state.ema : (state.reference ?? state.start);
+}
+
 /** Log-probabilities of the actions under the reference, [N·T] a group. */
 async function referenceLogProbs(input: StepInput, own: LoopOfStep): Promise<readonly Float32Array[]> {
   const { context, state } = input;
   const { config, model } = context;
-  const parameters = config.reference === "ema" ? state.ema : (state.reference ?? state.start);
+  const parameters = referenceParameters(input);
   const weights = runWeights(model, parameters, state.loraScale, config);
   const found: Float32Array[] = [];
   for (const some of inBatches(own.groups, config.groupsAtOnce)) {

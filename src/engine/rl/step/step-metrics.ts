@@ -4,6 +4,7 @@ import type { LossSettings } from "../objective/loss-types.ts";
 import { advantagesOf, type Group } from "./group.ts";
 import type { LossReadback } from "./loss-inputs.ts";
 import { lossArrays, lossMetrics } from "./loss-metrics.ts";
+import { overStart } from "./over-start.ts";
 
 const mean = (values: readonly number[]): number =>
   values.length === 0 ? Number.NaN : values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -51,7 +52,11 @@ export function loopMetrics(
     put(`rewards/${name}/std`, deviation(values));
   }
   average(
-    groups.map(({ metrics }) => metrics),
+    groups.map((group) => {
+      const found = overStart(group);
+      if (found === null) return group.metrics;
+      return { ...group.metrics, reward_over_start: found.gain, start_sample_share: found.share };
+    }),
     put,
   );
   average(

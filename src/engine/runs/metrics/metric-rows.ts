@@ -119,6 +119,23 @@ export const STEP_ROWS: readonly Metric[] = [
     { alias: "loopK/reward_mean", ...UP },
   ),
   row(
+    "loopK/reward_over_start",
+    "Reward over what the starting weights would earn on the same rows, estimated from the same rollouts. Needs KL to the start; the partner is today's in both",
+    "mean over groups of mean r - Σ w·r / Σ w, w = π_start / π",
+    "",
+    "Starts at 0 and rises. Unlike the reward it does not depend on which rows were drawn",
+    4,
+    UP,
+  ),
+  row(
+    "loopK/start_sample_share",
+    "Share of the rollouts on which reward_over_start rests",
+    "(Σ w)² / (N · Σ w²)",
+    SHARE,
+    "Above 0.3. Below, the gain over the start is understated",
+    3,
+  ),
+  row(
     "loopK/reward_std",
     "Spread of the reward over all rollouts of the step",
     "std of r, divisor n-1",
