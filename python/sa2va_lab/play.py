@@ -233,10 +233,22 @@ def segment_group(context: Context, group: int) -> Live:
             own = output.candidates()[anchor.index : anchor.index + 1]
             extra["mask_anchor"] = (s.maskAnchorWeight, mask_loss(own, anchor.truth))
         if drawn.imitate is not None:
-            extra["imitation"] = (1.0, drawn.imitate(output, _shares(rewards)))
+            order = reward_order(context, 2, group, len(rewards))
+            extra["imitation"] = (1.0, drawn.imitate(output, _shares([rewards[n] for n in order])))
         return (*drawn.scores(output), extra)
 
     return Live(played, score)
+
+
+def reward_order(context: Context, loop: int, group: int, count: int) -> list[int]:
+    """Which rollout's reward each action is trained with: its own, or another one where rewards are shuffled as a control."""
+    order = list(range(count))
+    if context.settings.shuffleRewards:
+        address = context.address(loop, group, "shuffle")
+        for last in range(count - 1, 0, -1):
+            other = math.floor(uniform(address.at(last)) * (last + 1))
+            order[last], order[other] = order[other], order[last]
+    return order
 
 
 def play(context: Context, loop: int, group: int) -> Live:

@@ -4,7 +4,6 @@ One dual-loop GRPO step over all processes: sample, partner, score, advantage, l
 A group belongs to process g mod world; what crosses processes is one gathering of rewards and one sum of gradients.
 """
 
-import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,9 +12,9 @@ from typing import Any
 
 import torch
 
-from .loss import LossInputs, LossSettings, RewardGroup, as_array, group_scores, policy_loss
+from .loss import GroupScores, LossInputs, LossSettings, RewardGroup, as_array, group_scores, policy_loss
 from .philox import uniform
-from .play import Context, Live, play
+from .play import Context, Live, play, reward_order
 from .rewards import Reward
 from .state import Gradients, Update, reached, update
 from .step_metrics import Grid, Metrics, Played, Readback, diagnose, loop_metrics, over_passes
@@ -60,12 +59,7 @@ class Clock:
 
 def _reward_group(context: Context, played: Played) -> RewardGroup:
     """Rewards with their weighted parts, in another order where the settings shuffle them as a control."""
-    order = list(range(len(played.rewards)))
-    if context.settings.shuffleRewards:
-        address = context.address(played.loop, played.group, "shuffle")
-        for last in range(len(order) - 1, 0, -1):
-            other = math.floor(uniform(address.at(last)) * (last + 1))
-            order[last], order[other] = order[other], order[last]
+    order = reward_order(context, played.loop, played.group, len(played.rewards))
     rewards = [played.rewards[n] for n in order]
     terms = [{term["name"]: term for term in played.terms[n]} for n in order]
     weights = {name: term["weight"] for own in terms for name, term in own.items() if term["weight"] != 0}
@@ -74,6 +68,13 @@ def _reward_group(context: Context, played: Played) -> RewardGroup:
         values = [None if rewards[n] is None or name not in own else own[name]["value"] for n, own in enumerate(terms)]
         parts.append((weight, values))
     return RewardGroup(rewards, played.weights, parts)
+
+
+def _signed(context: Context, played: Played, scores: GroupScores) -> GroupScores:
+    """In the control a coin turns the sign of a group's advantages."""
+    if not context.settings.shuffleRewards or uniform(context.address(played.loop, played.group, "shuffle").at(0)) < 0.5:
+        return scores
+    return replace(scores, advantages=[-advantage if advantage else 0.0 for advantage in scores.advantages])
 
 
 @torch.no_grad()
@@ -177,7 +178,7 @@ def _advantages(context: Context, team: Team, live: dict[int, list[Live]]) -> di
         mine = [item for item in everyone if item[0] == loop]
         scores = group_scores([item[2] for item in mine], context.settings)
         for own in groups:
-            own.played.scores = scores[own.played.group]
+            own.played.scores = _signed(context, own.played, scores[own.played.group])
         longest = context.settings.maxNewTokens if loop == 1 else max([1, *(item[4] for item in mine)])
         sizes[loop] = (sum(item[3] for item in mine), longest)
     return sizes

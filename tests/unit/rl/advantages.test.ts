@@ -5,7 +5,7 @@ import {
   type Reward,
   spreadOf,
 } from "../../../src/engine/rl/objective/advantages.ts";
-import { rewardGroup } from "../../../src/engine/rl/objective/group-advantages.ts";
+import { rewardGroup, stepScores, trainedRollouts } from "../../../src/engine/rl/objective/group-advantages.ts";
 
 const SCALES = ["group", "batch", "none"] as const;
 const settings = (changes: Partial<AdvantageSettings> = {}): AdvantageSettings => ({
@@ -129,5 +129,51 @@ describe("group advantages", () => {
 
   it("refuse rewards that are not finite", () => {
     expect(() => advantagesOf([[1, Number.NaN]])).toThrow(/row 1/);
+  });
+});
+
+describe("the control with shuffled rewards", () => {
+  const config = {
+    seed: 7,
+    scaleRewards: "group",
+    advantageEps: 0,
+    advantageBaseline: "mean",
+    rewardAggregation: "sum_then_normalize",
+  } as const;
+  const rewards = [1, 0, 0];
+  const group = (weights: readonly number[] | null) => ({
+    loop: 2 as const,
+    group: 3,
+    rollouts: rewards.map((reward) => ({ reward, terms: [] })),
+    weights,
+  });
+  const advantages = (weights: readonly number[] | null, shuffleRewards: boolean, step: number) =>
+    stepScores([group(weights)], { ...config, shuffleRewards }, step)[0]?.advantages ?? [];
+  const steps = Array.from({ length: 6000 }, (_, step) => step);
+
+  it.each([[null], [[0.8, 0.1, 0.1]]])("pushes no action over the steps, samples or a whole set: %j", (weights) => {
+    const all = steps.map((step) => advantages(weights, true, step));
+    for (const at of [0, 1, 2]) {
+      const column = all.map((own) => own[at] as number);
+      const mean = column.reduce((sum, value) => sum + value, 0) / column.length;
+      const size = Math.sqrt(column.reduce((sum, value) => sum + value * value, 0) / column.length);
+      // Four standard errors; a permutation alone pushes the likeliest action of the whole set by eleven, the others by eight.
+      expect(Math.abs(mean)).toBeLessThan((4 * size) / Math.sqrt(column.length));
+    }
+  });
+
+  it("keeps rewards and sizes of advantages, turns the signs of half of the groups, and is off by default", () => {
+    const plain = advantages(null, false, 1);
+    expect(advantages(null, false, 2)).toEqual(plain);
+    const sizes = (own: readonly number[]) => own.map((value) => Math.abs(value).toFixed(9)).sort();
+    const sums = steps.slice(0, 400).map((step) => {
+      const own = advantages(null, true, step);
+      expect(sizes(own)).toEqual(sizes(plain));
+      return own.filter((value) => value > 0).length;
+    });
+    const turned = sums.filter((positive) => positive === 2).length;
+    expect(Math.abs(turned - 200)).toBeLessThan(40);
+    const order = trainedRollouts(group(null), { seed: 7, shuffleRewards: true }, 5);
+    expect(order.map(({ reward }) => reward).sort()).toEqual([0, 0, 1]);
   });
 });

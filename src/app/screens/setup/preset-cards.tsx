@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { configDifference } from "../../../engine/config/parse.ts";
-import { PRESETS, presetConfig } from "../../../engine/config/presets.ts";
+import { PRESETS, type Preset, presetConfig } from "../../../engine/config/presets.ts";
 import { Badge } from "../../components/ui/badge.tsx";
 import { choosePreset, useSession } from "../../stores/session.ts";
 import styles from "./preset-cards.module.css";
@@ -9,24 +9,26 @@ import styles from "./preset-cards.module.css";
 export function PresetCards(): ReactNode {
   const chosen = useSession((session) => session.preset);
   const changed = useSession((session) => Object.keys(configDifference(session.config, presetConfig(chosen))).length);
+  const preset: Preset | undefined = PRESETS.find(({ name }) => name === chosen);
   return (
     <section aria-label="Presets" className={`grid gap-2 ${styles.cards}`}>
-      {PRESETS.map((preset) => (
+      {PRESETS.map(({ name, title, summary }) => (
         <button
-          key={preset.name}
+          key={name}
           type="button"
           className={`column-flex ${styles.card}`}
-          aria-pressed={preset.name === chosen}
-          data-testid={`preset-${preset.name}`}
-          onClick={() => choosePreset(preset.name)}
+          aria-pressed={name === chosen}
+          data-testid={`preset-${name}`}
+          onClick={() => choosePreset(name)}
         >
           <span className="row gap-2 bold">
-            {preset.title}
-            {preset.name === chosen && changed > 0 && <Badge tone="accent">{changed} changed</Badge>}
+            {title}
+            {name === chosen && changed > 0 && <Badge tone="accent">{changed} changed</Badge>}
           </span>
-          <span className={`muted small ${styles.summary}`}>{preset.summary}</span>
+          <span className={`muted small ${styles.summary}`}>{summary}</span>
         </button>
       ))}
+      {preset?.evidence !== undefined && <p className={`muted small ${styles.evidence}`}>{preset.evidence}</p>}
     </section>
   );
 }

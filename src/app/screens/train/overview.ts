@@ -29,9 +29,9 @@ const OVERVIEW: readonly ChartSpec[] = [
   },
   {
     id: "over-start",
-    title: "Reward over the start",
+    title: "Gain over start",
+    range: [0, 0.1],
     series: perLoop({ names: ["reward_over_start"], label: "", colour: 0, decimals: 3 }),
-    levels: [{ label: "start", value: 0 }],
   },
   {
     id: "terms",

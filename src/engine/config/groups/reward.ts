@@ -26,7 +26,7 @@ export const REWARD_SETTINGS = {
     kind: "flag",
     label: "Shuffle rewards",
     default: false,
-    help: "Control experiment: permutes the rewards within each group, so that nothing can be learned from them",
+    help: "Control experiment: permutes the rewards within each group and turns the sign of its advantages by a coin, so that nothing can be learned from them",
     advanced: true,
   },
   missingVerdict: {

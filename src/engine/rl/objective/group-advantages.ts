@@ -53,21 +53,42 @@ export function scoreGroups(groups: readonly RewardedGroup[], config: AdvantageC
   return groupScores(groups.map(rewardGroup), advantageSettings(config));
 }
 
+/** A group of a step, with the address of its draws. */
+export type StepGroup = RewardedGroup & { readonly loop: LoopId; readonly group: number };
+type Control = Pick<LabConfig, "seed" | "shuffleRewards">;
+
 /**
- * The group with its rewards in another order (Fisher and Yates): same mean and spread, nothing to learn from.
- * @param step address of the permutation
+ * Advantages of a step. In the control experiment rewards are shuffled and a coin turns the sign of each group: the
+ * baseline and the deviation of a whole action set depend on which action has which reward, so that a permutation alone
+ * leaves a mean push; a coin leaves none, in the gradient and in whatever odd function of it the optimiser takes.
+ * @param groups all groups of one loop in a step
  */
-export function shuffledRewards(
-  { rollouts, weights, loop, group }: RewardedGroup & { readonly loop: LoopId; readonly group: number },
-  seed: number,
+export function stepScores(groups: readonly StepGroup[], config: AdvantageConfig & Control, step: number) {
+  const rewarded = groups.map((own) => ({ ...own, rollouts: trainedRollouts(own, config, step) }));
+  const scores = scoreGroups(rewarded, config);
+  if (!config.shuffleRewards) return scores;
+  return scores.map((own, at): GroupScores => {
+    if (draw(groups[at] as StepGroup, config.seed, step, 0) < 0.5) return own;
+    return { ...own, advantages: own.advantages.map((advantage) => (advantage === 0 ? 0 : -advantage)) };
+  });
+}
+
+/** The rollouts whose rewards are learnt from, in the order of the actions; permuted (Fisher and Yates) in the control. */
+export function trainedRollouts(
+  group: StepGroup,
+  { seed, shuffleRewards }: Control,
   step: number,
-): RewardedGroup {
-  const shuffled = [...rollouts];
+): RewardedGroup["rollouts"] {
+  if (!shuffleRewards) return group.rollouts;
+  const shuffled = [...group.rollouts];
   for (let last = shuffled.length - 1; last > 0; last--) {
-    const draw = uniform({ seed, step, loop, row: group, rollout: last, position: 0, stream: STREAM.shuffle });
-    const other = Math.floor(draw * (last + 1));
+    const other = Math.floor(draw(group, seed, step, last) * (last + 1));
     type One = RewardedGroup["rollouts"][number];
     [shuffled[last], shuffled[other]] = [shuffled[other] as One, shuffled[last] as One];
   }
-  return { rollouts: shuffled, weights };
+  return shuffled;
+}
+
+function draw({ loop, group }: Pick<StepGroup, "loop" | "group">, seed: number, step: number, rollout: number): number {
+  return uniform({ seed, step, loop, row: group, rollout, position: 0, stream: STREAM.shuffle });
 }

@@ -18,7 +18,7 @@ import type { Loop } from "../loops/loop.ts";
 import { LOOP_CODE } from "../loops/registry.ts";
 import type { GroupScores } from "../objective/advantages.ts";
 import { appliedCoefficient, entropyControl, meanEntropy, nextEntropyState } from "../objective/entropy-control.ts";
-import { scoreGroups, shuffledRewards } from "../objective/group-advantages.ts";
+import { stepScores } from "../objective/group-advantages.ts";
 import { lossSettingsOf } from "../objective/loss-config.ts";
 import type { LossSettings } from "../objective/loss-types.ts";
 import type { GradientSum } from "../optim/gradient-sum.ts";
@@ -79,9 +79,7 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
 
       // advantage: A_i = (R_i − mean R) / (std R + ε), double precision
       await context.phase("advantage", id);
-      const { seed, shuffleRewards } = config;
-      const rewarded = own.groups.map((group) => (shuffleRewards ? shuffledRewards(group, seed, context.step) : group));
-      const scores = scoreGroups(rewarded, config);
+      const scores = stepScores(own.groups, config, context.step);
       for (const [at, group] of own.groups.entries()) {
         group.scores = scores[at] as GroupScores;
         input.onScored(scoredGroup(context.step, group));

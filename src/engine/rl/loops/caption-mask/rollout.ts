@@ -24,6 +24,7 @@ import {
 import { segmentPrompt } from "../../../policy/prompts.ts";
 import { rewardPlan } from "../../../rewards/composer/plan.ts";
 import type { ScoredRollout } from "../../../rewards/types.ts";
+import { trainedRollouts } from "../../objective/group-advantages.ts";
 import { readLogProbs } from "../../step/backward.ts";
 import { maskDraws, type StepContext } from "../../step/context.ts";
 import type { ActionScores, AuxiliaryLoss, Group, LoopRollouts } from "../../step/group.ts";
@@ -99,7 +100,7 @@ async function rollout(context: StepContext, rows: readonly TrainingRow[]): Prom
         const items = places.map((place) => sampledMasks[place] as SampledMasks);
         return scoreMasks(context, weights, own, items, (at) => {
           const place = places[at] as number;
-          const { rollouts } = groups[place] as Group;
+          const rollouts = trainedRollouts(groups[place] as Group, context.config, context.step);
           return { ...(starts[place] as StartAnswer), rewards: rollouts.map(({ reward }) => reward) };
         });
       },
@@ -201,7 +202,9 @@ function groupOf(
   const { height, width } = sides(row);
   const caption = row.summary.caption;
   const prompt = segmentPrompt(model, features.tiles, caption);
-  const rewards = scored.map((score) => score.reward);
+  const { weights } = sampledMasks;
+  const trained = trainedRollouts({ rollouts: scored, weights, loop: 2, group }, context.config, context.step);
+  const rewards = trained.map(({ reward }) => reward);
   const greedyRle = greedy === undefined ? null : encodeRle(greedy, height, width);
   return {
     loop: 2,
@@ -213,7 +216,7 @@ function groupOf(
     answerIds: prompt.forcedIds.slice(prompt.ids.length),
     mask: new Float32Array(masks.length * sampledMasks.actions).fill(1),
     samplingLogps: sampledMasks.logps,
-    weights: sampledMasks.weights,
+    weights,
     rollouts: predicted.map((mask, n) => ({
       rowId: row.summary.id,
       imageId: row.summary.imageId,
@@ -231,8 +234,8 @@ function groupOf(
     })),
     startLogps: start.startLogps,
     policyGradient: sampledMasks.imitate === undefined,
-    logProbs: (weights, own) => {
-      const [scores] = scoreMasks(context, weights, [own], [item], () => ({ ...start, rewards }));
+    logProbs: (other, own) => {
+      const [scores] = scoreMasks(context, other, [own], [item], () => ({ ...start, rewards }));
       return scores as ActionScores;
     },
     dispose: () => {
