@@ -10,7 +10,7 @@ import { isEvaluationGolden } from "./evaluation/golden.ts";
 import type { ParityRow } from "./row.ts";
 
 export interface ParityCheck {
-  /** File name of the module; those of sa2va, grpo and evaluation lie in folders of that name. */
+  /** File name of the module; those of sa2va, grpo, video and evaluation lie in folders of that name. */
   readonly name: string;
   /** Loads the module and starts it. @throws LabError("unsupported") when the engine has no such module */
   open(folder: ByteFolder, deps: ScriptDeps): Promise<AsyncIterable<ParityRow>>;
@@ -39,6 +39,7 @@ const KINDS = {
   meteor: kind("meteor", false, ["meteor"]),
   judge: kind("judge", false, ["judge"]),
   arrow: kind("arrow", false, ["arrow"]),
+  video: kind("video", true, ["video-clips", "video-ops", "video-scores"]),
   evaluation: kind("evaluation", false, ["evaluation-metrics", "evaluation-files"]),
 } as const;
 
@@ -54,7 +55,7 @@ function checkOf(name: string): ParityCheck {
     name,
     async open(folder, deps) {
       const module = await import(
-        new URL(`./${/^(?:sa2va|grpo|evaluation)/.exec(name)?.[0] ?? "."}/${name}.ts`, import.meta.url).href
+        new URL(`./${/^(?:sa2va|grpo|video|evaluation)/.exec(name)?.[0] ?? "."}/${name}.ts`, import.meta.url).href
       ).catch((cause: unknown) => {
         throw new LabError("unsupported", `The parity module ${name} cannot be loaded: ${String(cause)}`, { cause });
       });
@@ -95,6 +96,7 @@ async function kindsOf(folder: ByteFolder): Promise<Set<GoldenKind>> {
   const checkpoint = direct.some((path) => /^model.*\.safetensors$/.test(path));
   if (has("config.json") && checkpoint) return new Set([KINDS.sa2va]);
   if (["ops.safetensors", "pil_bicubic.safetensors", "tiling.json"].some(has)) return new Set([KINDS["sa2va-ops"]]);
+  if (has("sam2.safetensors") && has("video.json")) return new Set([KINDS.video]);
   if (isEvaluationGolden(folder.paths)) return new Set([KINDS.evaluation]);
   const kinds = new Set<GoldenKind>();
   if (direct.some((path) => path.endsWith(".arrow"))) kinds.add(KINDS.arrow);

@@ -37,6 +37,8 @@ export interface OpenOptions {
   readonly signal?: AbortSignal | undefined;
   /** Called once folder, headers and tokenizer are found good: the moment to free another model. */
   readonly beforeWeights?: (() => void) | undefined;
+  /** Whether the parts that only video uses are loaded too. */
+  readonly video?: boolean | undefined;
   /** Elements of a block of rows; smaller in tests. */
   readonly blockElements?: number | undefined;
 }
@@ -50,7 +52,7 @@ export type ModelFacts = Pick<Sa2vaModel, "name" | "config" | "tokenizer" | "sto
  * @throws LabError naming the file, tensor or field that is wrong; nothing stays behind
  */
 export async function openSa2va(folder: ByteFolder, name: string, options: OpenOptions = {}): Promise<Sa2vaModel> {
-  const checkpoint = await openCheckpoint(folder);
+  const checkpoint = await openCheckpoint(folder, options.video);
   const { config, bytes } = checkpoint;
   const tokenizer = await modelTokenizer(folder, config);
   const storage = options.choice ?? ALL_F32;

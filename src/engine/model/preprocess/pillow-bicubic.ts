@@ -22,9 +22,15 @@ interface AxisTaps {
 /**
  * The picture at another size; the aspect ratio is not kept.
  * @param width, height whole pixels from 1 on
+ * @param first the axis that is resized first: columns as in Pillow up to 12.3, rows as Pillow 13 does for tall pictures
  * @throws LabError("bad-input") for a size below 1 or pixels that do not fit width × height
  */
-export function resizeBicubic(image: RgbImage, width: number, height: number): RgbImage {
+export function resizeBicubic(
+  image: RgbImage,
+  width: number,
+  height: number,
+  first: "columns" | "rows" = "columns",
+): RgbImage {
   if (!Number.isInteger(width) || !Number.isInteger(height) || width < 1 || height < 1) {
     throw new LabError("bad-input", `A picture cannot be resized to ${width} x ${height} pixels`);
   }
@@ -33,6 +39,7 @@ export function resizeBicubic(image: RgbImage, width: number, height: number): R
   }
   let current = image;
   // Rounding to bytes between the passes is part of the filter.
+  if (first === "rows" && height !== current.height) current = resizeColumns(current, height);
   if (width !== current.width) current = resizeRows(current, width);
   if (height !== current.height) current = resizeColumns(current, height);
   return current === image ? { width, height, data: image.data.slice() } : current;

@@ -30,6 +30,19 @@ export interface Sam2Config {
   readonly hiddenDim: number;
   readonly decoderDepth: number;
   readonly decoderNumHeads: number;
+  readonly memory: MemorySizes;
+}
+
+/** Sizes of the parts that only video uses. */
+export interface MemorySizes {
+  /** Channels of a stored memory; divides `hiddenDim`. */
+  readonly dim: number;
+  /** Layers of the memory attention. */
+  readonly layers: number;
+  /** Hidden width of their feed-forward part. */
+  readonly mlp: number;
+  /** Memory maps with a time code of their own: one for conditioning frames, the others by distance. */
+  readonly maps: number;
 }
 
 export const HIERA_L: Sam2Config = {
@@ -43,6 +56,7 @@ export const HIERA_L: Sam2Config = {
   hiddenDim: 256,
   decoderDepth: 2,
   decoderNumHeads: 8,
+  memory: { dim: 64, layers: 4, mlp: 2048, maps: 7 },
 };
 
 /** Input pixels per cell of the patch embedding. */
@@ -69,6 +83,12 @@ export function parseSam2Config(value: unknown): Sam2Config {
     hiddenDim: fields.whole("hidden_dim", HIERA_L.hiddenDim, MOST_CHANNELS),
     decoderDepth: fields.whole("decoder_depth", HIERA_L.decoderDepth, MOST_BLOCKS),
     decoderNumHeads: fields.whole("decoder_num_heads", HIERA_L.decoderNumHeads, MOST_CHANNELS),
+    memory: {
+      dim: fields.whole("mem_dim", HIERA_L.memory.dim, MOST_CHANNELS),
+      layers: fields.whole("memory_num_layers", HIERA_L.memory.layers, MOST_BLOCKS),
+      mlp: fields.whole("memory_ff_dim", HIERA_L.memory.mlp, MOST_CHANNELS),
+      maps: fields.whole("num_maskmem", HIERA_L.memory.maps, MOST_BLOCKS),
+    },
   };
   if (config.stages.length !== 4 || config.windowSpec.length !== 4) {
     throw new LabError("bad-config", "config.json: sam2_config.stages and window_spec must have four entries each");

@@ -12,11 +12,12 @@ import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { Probe } from "../probe.ts";
 import type { Weights } from "../weights/weights.ts";
 import type { Sam2Config } from "./config.ts";
-import type { SamFeatures } from "./neck.ts";
+import type { FrameMaps, SamFeatures } from "./neck.ts";
 import { densePositions, densePrompt, sparseTokens } from "./prompt-encoder.ts";
 import { twoWayTransformer } from "./two-way-transformer.ts";
 
-const DECODER = "grounding_encoder.sam2_model.sam_mask_decoder";
+/** Path of the mask decoder's tensors. */
+export const DECODER = "grounding_encoder.sam2_model.sam_mask_decoder";
 const NORM_2D_EPS = 1e-6;
 /** Mask tokens: one "single mask" output, which Sa2VA never uses, and three candidates. */
 const MASK_TOKENS = 4;
@@ -28,6 +29,22 @@ export interface DecodedMasks {
   readonly iou: Tensor;
   /** Logit that the object is present, [B, 1]; not used for the mask. */
   readonly objectScore: Tensor;
+}
+
+/** What a mask is decoded from beside the image features. */
+export interface DecoderPrompt {
+  /** Tokens of points and language, [B, n, C]. */
+  readonly sparse: Tensor;
+  /** Added to every cell: [1, C], or [B, h, w, C]. */
+  readonly dense: Tensor;
+  /** Path of the decoder's tensors; the published one by default. */
+  readonly decoder?: string | undefined;
+}
+
+/** Masks with the tokens that the object pointer comes from. */
+export interface DecodedPrompt extends DecodedMasks {
+  /** Final tokens [B, 6 + n, C]: object score, IoU, four masks, prompt. */
+  readonly tokens: Tensor;
 }
 
 /**
@@ -42,27 +59,44 @@ export function decodeMasks(
   lang: Tensor,
   probe?: Probe,
 ): DecodedMasks {
-  const [masks, iou, objectScore] = tf.tidy(() => {
-    const batch = lang.shape[0] as number;
-    const [, height, width, channels] = features.f16.shape as [number, number, number, number];
-    const cells = height * width;
-    const tokens = promptTokens(w, lang);
-    probe?.("decoder.tokens_in", tokens);
-    const source = features.f16.add(densePrompt(w));
+  return tf.tidy(() => {
+    const prompt = { sparse: sparseTokens(w, lang), dense: densePrompt(w) };
+    const { masks, iou, objectScore } = decodePrompts(w, config, features, prompt, probe);
+    return { masks, iou, objectScore };
+  });
+}
+
+/**
+ * Masks of any prompts on maps of batch 1 or n, n a divisor of B.
+ * @returns tensors the caller or its tidy owns
+ */
+export function decodePrompts(
+  w: Weights,
+  config: Sam2Config,
+  features: SamFeatures | FrameMaps,
+  { sparse, dense, decoder: path = DECODER }: DecoderPrompt,
+  probe?: Probe,
+): DecodedPrompt {
+  const [masks, iou, objectScore, tokens] = tf.tidy(() => {
+    const batch = sparse.shape[0] as number;
+    const own = promptTokens(w, path, sparse);
+    probe?.("decoder.tokens_in", own);
+    const source = features.f16.add(dense);
     probe?.("decoder.src_in", source);
-    const maps = features.f16.shape[0] as number;
+    const [maps, height, width, channels] = source.shape as [number, number, number, number];
+    const cells = height * width;
     const keys = source.reshape([maps, cells, channels]);
     const positions = densePositions(w, height, width).reshape([1, cells, channels]);
-    const transformer = `${DECODER}.transformer`;
-    const { queries, keys: image } = twoWayTransformer(w, transformer, config, tokens, keys, positions, probe);
+    const transformer = `${path}.transformer`;
+    const { queries, keys: image } = twoWayTransformer(w, transformer, config, own, keys, positions, probe);
     probe?.("decoder.hs", queries);
     probe?.("decoder.src_out", image);
 
-    const upscaled = upscale(w, image.reshape([batch, height, width, channels]), features, probe);
+    const upscaled = upscale(w, path, image.reshape([batch, height, width, channels]), features, probe);
     const [, outHeight, outWidth, outChannels] = upscaled.shape as [number, number, number, number];
     const kernels = tf.stack(
       Array.from({ length: MASK_TOKENS }, (_, k) =>
-        mlp(w, `${DECODER}.output_hypernetworks_mlps.${k}`, token(queries, 2 + k)),
+        mlp3(w, `${path}.output_hypernetworks_mlps.${k}`, token(queries, 2 + k)),
       ),
       1,
     );
@@ -70,11 +104,12 @@ export function decodeMasks(
     const logits = tf.matMul(kernels, pixels, false, true).reshape([batch, MASK_TOKENS, outHeight, outWidth]);
     return [
       logits,
-      mlp(w, `${DECODER}.iou_prediction_head`, token(queries, 1)).sigmoid(),
-      mlp(w, `${DECODER}.pred_obj_score_head`, token(queries, 0)),
+      mlp3(w, `${path}.iou_prediction_head`, token(queries, 1)).sigmoid(),
+      mlp3(w, `${path}.pred_obj_score_head`, token(queries, 0)),
+      queries,
     ];
-  }) as [Tensor, Tensor, Tensor];
-  return { masks, iou, objectScore };
+  }) as [Tensor, Tensor, Tensor, Tensor];
+  return { masks, iou, objectScore, tokens };
 }
 
 export interface SelectedMask {
@@ -115,28 +150,34 @@ function chosen(iou: Tensor): Tensor {
   return pick(iou);
 }
 
-/** [object score, IoU, four masks, two "not a point", language]: [B, 9, C]. */
-function promptTokens(w: Weights, lang: Tensor): Tensor {
+/** [object score, IoU, four masks, prompt]: [B, 6 + n, C]. */
+function promptTokens(w: Weights, path: string, sparse: Tensor): Tensor {
   return tf.tidy(() => {
-    const batch = lang.shape[0] as number;
+    const batch = sparse.shape[0] as number;
     const names = ["obj_score_token", "iou_token", "mask_tokens"];
     const own = tf.concat(
-      names.map((name) => w.get(`${DECODER}.${name}.weight`)),
+      names.map((name) => w.get(`${path}.${name}.weight`)),
       0,
     );
     const [count, width] = own.shape as [number, number];
-    return tf.concat([repeatRows(own.reshape([1, count, width]), batch), sparseTokens(w, lang)], 1);
+    return tf.concat([repeatRows(own.reshape([1, count, width]), batch), sparse], 1);
   });
 }
 
 /** Stride 16 → stride 4 with the two finer feature maps added: [B, h, w, C] → [B, 4h, 4w, C/8]. */
-function upscale(w: Weights, image: Tensor, features: SamFeatures, probe: Probe | undefined): Tensor {
+function upscale(
+  w: Weights,
+  decoder: string,
+  image: Tensor,
+  features: SamFeatures | FrameMaps,
+  probe: Probe | undefined,
+): Tensor {
   return tf.tidy(() => {
-    const path = `${DECODER}.output_upscaling`;
+    const path = `${decoder}.output_upscaling`;
     // The map of a single picture is added to every row as it is.
     const times = features.f4.shape[0] === 1 ? 1 : (image.shape[0] as number) / (features.f4.shape[0] as number);
     const skip = (name: string, x: Tensor): Tensor =>
-      repeatRows(conv2d(x, w.get(`${DECODER}.${name}.weight`), w.get(`${DECODER}.${name}.bias`), 1, 0), times);
+      repeatRows(conv2d(x, w.get(`${decoder}.${name}.weight`), w.get(`${decoder}.${name}.bias`), 1, 0), times);
     const s1 = skip("conv_s1", features.f8);
     const s0 = skip("conv_s0", features.f4);
     probe?.("feat_s1", s1);
@@ -147,8 +188,8 @@ function upscale(w: Weights, image: Tensor, features: SamFeatures, probe: Probe 
   });
 }
 
-/** Three linears with ReLU between. */
-function mlp(w: Weights, path: string, x: Tensor): Tensor {
+/** Three linears with ReLU between, `<path>.layers.0` to `.2`. */
+export function mlp3(w: Weights, path: string, x: Tensor): Tensor {
   return tf.tidy(() => {
     const layer = (index: number, y: Tensor): Tensor =>
       linear(y, w.get(`${path}.layers.${index}.weight`), w.get(`${path}.layers.${index}.bias`));

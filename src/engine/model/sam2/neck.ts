@@ -12,6 +12,16 @@ import { hiera } from "./hiera.ts";
 
 const SAM = "grounding_encoder.sam2_model";
 
+/** Maps of a picture or video frame as the neck gives them, NHWC. */
+export interface FrameMaps {
+  /** Stride 16 WITHOUT the no-memory embedding, [1, S/16, S/16, C]. */
+  readonly f16: Tensor;
+  /** Stride 8, [1, S/8, S/8, C]. */
+  readonly f8: Tensor;
+  /** Stride 4, [1, S/4, S/4, C]. */
+  readonly f4: Tensor;
+}
+
 /** Image features of SAM2, NHWC, computed once per image; everything trainable comes after them. */
 export interface SamFeatures {
   /** Stride 16 with the no-memory embedding added, [1, S/16, S/16, C]. */
@@ -45,16 +55,30 @@ export function neck(w: Weights, stages: readonly Tensor[], probe?: Probe): [Ten
 }
 
 /**
+ * SAM2's view of a video frame.
+ * @param pixels [1, S, S, 3] normalised
+ * @returns tensors the caller owns
+ */
+export function encodeFrame(w: Weights, config: Sam2Config, pixels: Tensor, probe?: Probe): FrameMaps {
+  const [f4, f8, f16] = tf.tidy(() => neck(w, hiera(w, config, pixels, probe), probe));
+  return { f16, f8, f4 };
+}
+
+/** The features of a picture, or of a prompted frame: the no-memory embedding is added. @returns `f16` is the caller's */
+export function withoutMemory(w: Weights, maps: FrameMaps): SamFeatures {
+  return { ...maps, f16: tf.tidy(() => maps.f16.add(w.get(`${SAM}.no_mem_embed`))) };
+}
+
+/**
  * SAM2's view of one image.
  * @param pixels [1, S, S, 3] normalised
  * @returns tensors the caller owns
  */
 export function encodeSam(w: Weights, config: Sam2Config, pixels: Tensor, probe?: Probe): SamFeatures {
-  const [f4, f8, f16] = tf.tidy(() => {
-    const [fine, middle, coarse] = neck(w, hiera(w, config, pixels, probe), probe);
-    return [fine, middle, coarse.add(w.get(`${SAM}.no_mem_embed`))];
-  }) as [Tensor, Tensor, Tensor];
-  return { f16, f8, f4 };
+  const maps = encodeFrame(w, config, pixels, probe);
+  const features = withoutMemory(w, maps);
+  maps.f16.dispose();
+  return features;
 }
 
 export function disposeSamFeatures(features: SamFeatures): void {

@@ -19,8 +19,15 @@ const PROMPT = "grounding_encoder.sam2_model.sam_prompt_encoder";
 export function sparseTokens(w: Weights, lang: Tensor): Tensor {
   return tf.tidy(() => {
     const [batch, width] = lang.shape as [number, number];
-    const pad = w.get(`${PROMPT}.not_a_point_embed.weight`).reshape([1, 1, width]);
-    return tf.concat([tf.tile(pad, [batch, 2, 1]), lang.reshape([batch, 1, width])], 1);
+    return tf.concat([noPointTokens(w, batch), lang.reshape([batch, 1, width])], 1);
+  });
+}
+
+/** The sparse tokens of a frame without a prompt of its own: two "not a point" embeddings, [B, 2, C]. */
+export function noPointTokens(w: Weights, batch: number): Tensor {
+  return tf.tidy(() => {
+    const pad = w.get(`${PROMPT}.not_a_point_embed.weight`);
+    return tf.tile(pad.reshape([1, 1, -1]), [batch, 2, 1]);
   });
 }
 

@@ -8,6 +8,7 @@ import type { ByteFolder } from "../../bytes/source.ts";
 import { LabError, quote } from "../../errors.ts";
 import { openSafetensors, type Safetensors } from "../../formats/safetensors.ts";
 import { parseSa2vaConfig, type Sa2vaConfig } from "../config.ts";
+import { isVideoOnly, videoShapes } from "../sam2/video/video-shapes.ts";
 import { sam2Shapes } from "../sam2-shapes.ts";
 import { expectedShapes } from "./tensor-shapes.ts";
 
@@ -15,9 +16,6 @@ const SINGLE = "model.safetensors";
 const INDEX = "model.safetensors.index.json";
 /** The file that says where tensors lie. */
 export const WEIGHT_INDEX = z.object({ weight_map: z.record(z.string(), z.string()) });
-/** Parts of SAM2 that only tracking in video uses. */
-const VIDEO_ONLY =
-  /^grounding_encoder\.sam2_model\.(memory_|mask_downsample\.|maskmem_tpos_enc$|no_mem_pos_enc$|obj_ptr_proj\.|no_obj_ptr$)/;
 
 export interface LoadProgress {
   readonly done: number;
@@ -30,7 +28,7 @@ export interface LoadProgress {
 
 export interface Checkpoint {
   readonly config: Sa2vaConfig;
-  /** All tensors but those only used for video, in file order. */
+  /** All tensors in file order; those only used for video when they were asked for. */
   readonly tensorNames: readonly string[];
   /** @throws LabError("bad-input") when there is no such tensor */
   shape(name: string): readonly number[];
@@ -40,23 +38,19 @@ export interface Checkpoint {
   holder(name: string): Safetensors;
 }
 
-/** Whether a tensor belongs to a part that pictures never use. */
-export function isVideoOnly(name: string): boolean {
-  return VIDEO_ONLY.test(name);
-}
-
 /**
  * Opens a folder, reads headers only, and checks that every tensor of the model is there once with its shape.
+ * @param video whether the parts that only video uses are read too
  * @throws LabError naming the file, tensor or field
  */
-export async function openCheckpoint(folder: ByteFolder): Promise<Checkpoint> {
+export async function openCheckpoint(folder: ByteFolder, video = false): Promise<Checkpoint> {
   const configSource = folder.get("config.json");
   if (configSource === undefined) {
     throw new LabError("bad-input", "The model folder has no config.json", { subject: "config.json" });
   }
   const config = parseSa2vaConfig(await readJson(configSource));
   const holders = await openShards(folder);
-  checkShapes(holders, config);
+  checkShapes(holders, config, video);
   const holder = (name: string): Safetensors => {
     const found = holders.get(name);
     if (found === undefined) {
@@ -64,7 +58,7 @@ export async function openCheckpoint(folder: ByteFolder): Promise<Checkpoint> {
     }
     return found;
   };
-  const tensorNames = [...holders.keys()].filter((name) => !isVideoOnly(name));
+  const tensorNames = [...holders.keys()].filter((name) => video || !isVideoOnly(name));
   const sumBytes = (names: readonly string[]): number =>
     names.reduce((sum, name) => sum + holder(name).info(name).bytes, 0);
   return {
@@ -118,8 +112,9 @@ async function openShards(folder: ByteFolder): Promise<Map<string, Safetensors>>
   return holders;
 }
 
-function checkShapes(holders: ReadonlyMap<string, Safetensors>, config: Sa2vaConfig): void {
-  const wantedShapes = [...expectedShapes(config), ...sam2Shapes(config.sam2, config.decoderSizes)];
+function checkShapes(holders: ReadonlyMap<string, Safetensors>, config: Sa2vaConfig, video: boolean): void {
+  const pictures = [...expectedShapes(config), ...sam2Shapes(config.sam2, config.decoderSizes)];
+  const wantedShapes = video ? [...pictures, ...videoShapes(config.sam2)] : pictures;
   for (const [name, wanted] of wantedShapes) {
     const file = holders.get(name);
     if (file === undefined) {

@@ -1,6 +1,7 @@
 /** Which tensors of a checkpoint are held packed, in which form, and what they then take. */
 import { BLOCK_ELEMENTS, packedBytes, type WeightStorage } from "../../gpu/packed/storage.ts";
 import { isTrainableBase } from "../adapter/trainable.ts";
+import { isVideoOnly } from "../sam2/video/video-shapes.ts";
 
 /** Forms of the frozen matrices; everything else is f32. */
 export interface StorageChoice {
@@ -20,6 +21,8 @@ export function packedForm(
   blockElements: number = BLOCK_ELEMENTS,
 ): WeightStorage | undefined {
   if (shape.length !== 2 || !name.endsWith(".weight") || isTrainableBase(name)) return undefined;
+  // 30 MB in f32, of which every frame uses all.
+  if (isVideoOnly(name)) return undefined;
   const form = name.startsWith("language_model.") ? choice.language : choice.towers;
   // In f32 only what would not fit one binding needs blocks.
   if (form === "f32" && (shape[0] as number) * (shape[1] as number) <= blockElements) return undefined;

@@ -1,0 +1,75 @@
+/** J and F of whole masklets, and their means as the field's programs take them (docs/spec/video.md#11-scores). */
+import { LabError } from "../../errors.ts";
+import { boundaryScore, type FrameMask, regionSimilarity } from "./boundary.ts";
+
+export interface MaskletScore {
+  /** Means over frames, 0..1. */
+  readonly j: number;
+  readonly f: number;
+  readonly jf: number;
+  readonly frames: readonly { readonly j: number; readonly f: number }[];
+}
+
+/**
+ * Mean over all frames, the first and the last included, as the programs for referring segmentation count.
+ * @throws LabError("bad-input") for no frame, or unequally many
+ */
+export function maskletScore(truth: readonly FrameMask[], found: readonly FrameMask[]): MaskletScore {
+  if (truth.length === 0 || truth.length !== found.length) {
+    throw new LabError("bad-input", `A masklet of ${found.length} frames cannot be scored against ${truth.length}`);
+  }
+  const frames = truth.map((mask, at) => {
+    const own = found[at] as FrameMask;
+    return { j: regionSimilarity(mask, own), f: boundaryScore(mask, own).f };
+  });
+  const [j, f] = [mean(frames.map((frame) => frame.j)), mean(frames.map((frame) => frame.f))];
+  return { j, f, jf: (j + f) / 2, frames };
+}
+
+/** An expression's scores, with its kind where the data set has kinds. */
+export interface ScoredExpression extends Pick<MaskletScore, "j" | "f"> {
+  /** ReVOS: 0 referring, 1 reasoning; Ref-SAV: 0 long, 1 short. */
+  readonly type?: number | undefined;
+}
+
+export interface SetScore {
+  readonly j: number;
+  readonly f: number;
+  readonly jf: number;
+}
+
+/** Mean over expressions: MeViS, Ref-DAVIS17, Ref-YouTube-VOS. @throws LabError("bad-input") for no expression */
+export function meanScore(scores: readonly ScoredExpression[]): SetScore {
+  if (scores.length === 0) throw new LabError("bad-input", "No expression was scored");
+  const [j, f] = [mean(scores.map((score) => score.j)), mean(scores.map((score) => score.f))];
+  return { j, f, jf: (j + f) / 2 };
+}
+
+/**
+ * ReVOS and Ref-SAV: every score is rounded to a hundredth of a percent, the mean is taken by kind, and the overall number
+ * is the plain mean of both kinds. Kinds other than 0 and 1 do not count.
+ * @returns undefined where a kind has no expression
+ */
+export function scoreByType(
+  scores: readonly ScoredExpression[],
+): Readonly<Record<"type0" | "type1" | "overall", SetScore | undefined>> {
+  const rounded = (value: number): number => Math.round(value * 1e4) / 1e4;
+  const of = (type: number): SetScore | undefined => {
+    const own = scores.filter((score) => score.type === type);
+    if (own.length === 0) return undefined;
+    const all = own.map(({ j, f }) => ({ j: rounded(j), f: rounded(f), jf: rounded((j + f) / 2) }));
+    return averaged(all);
+  };
+  const [type0, type1] = [of(0), of(1)];
+  const overall = type0 === undefined || type1 === undefined ? undefined : averaged([type0, type1]);
+  return { type0, type1, overall };
+}
+
+function averaged(scores: readonly SetScore[]): SetScore {
+  const over = (key: keyof SetScore): number => mean(scores.map((score) => score[key]));
+  return { j: over("j"), f: over("f"), jf: over("jf") };
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}

@@ -1,0 +1,129 @@
+/**
+ * A whole clip, frame by frame: conditioning frames first, then forward to the end, then back to the beginning
+ * (docs/spec/video.md#1-path). One frame's features are on the GPU at a time.
+ */
+import { LabError } from "../../../errors.ts";
+import type { Tensor } from "../../../gpu/tf.ts";
+import { tf } from "../../../gpu/tf.ts";
+import type { Weights } from "../../weights/weights.ts";
+import type { Sam2Config } from "../config.ts";
+import type { FrameMaps } from "../neck.ts";
+import type { FrameMasks } from "./frame-masks.ts";
+import type { GivenMask } from "./mask-prompt.ts";
+import type { StoredTensor } from "./memory-bank.ts";
+import { Tracker } from "./tracker.ts";
+import { SAM } from "./video-shapes.ts";
+
+/** Path of the fine-tuned decoder in checkpoints of Sa2VA-i, whose other decoder is that of SAM2. */
+export const TUNED_DECODER = `${SAM}.sam_mask_decoder_modified`;
+
+export interface ClipFeatures {
+  /** Frames of the clip. */
+  readonly total: number;
+  /** Features of a frame; the caller of this owns them. Called once a frame, in the order of the work. */
+  maps(frame: number): Promise<FrameMaps>;
+}
+
+/** What the objects of a clip are found by. */
+export type ClipPrompt =
+  | {
+      readonly kind: "language";
+      /** Conditioning frames, ascending. */
+      readonly frames: readonly number[];
+      /** One an object, the same for all of these frames, [B, C]; not disposed. */
+      readonly lang: Tensor;
+    }
+  | {
+      readonly kind: "masks";
+      /** Of each conditioning frame, one mask an object. */
+      readonly masks: ReadonlyMap<number, readonly GivenMask[]>;
+    };
+
+/** Where a clip was left. */
+export interface StoredTracking {
+  /** Frames that are done, in the order of the work. */
+  readonly done: number;
+  /** The bank. */
+  readonly tensors: readonly StoredTensor[];
+}
+
+export interface ClipOptions {
+  /** Whether masks of absent objects become empty on tracked frames. */
+  readonly blank: boolean;
+  readonly signal?: AbortSignal | undefined;
+  /** Goes on behind these frames. */
+  readonly resume?: StoredTracking | undefined;
+}
+
+export interface ClipStep {
+  readonly frame: number;
+  /** Owned by the receiver. */
+  readonly masks: FrameMasks;
+  /** Bytes of the bank after this frame. */
+  readonly bankBytes: number;
+  /** The state after this frame; before the next one is asked for. */
+  save(): Promise<StoredTracking>;
+}
+
+/** Frames in the order in which they are worked off. @param conditioning ascending */
+export function clipOrder(total: number, conditioning: readonly number[]): number[] {
+  const first = conditioning[0] ?? 0;
+  const others = Array.from({ length: total }, (_, frame) => frame).filter((frame) => !conditioning.includes(frame));
+  const before = others.filter((frame) => frame < first).reverse();
+  return [...conditioning, ...others.filter((frame) => frame > first), ...before];
+}
+
+/**
+ * Masks of every frame of a clip, in the order of the work.
+ * @throws LabError("bad-input") without a conditioning frame, or for one that the clip does not have;
+ *   LabError("cancelled") when the signal fires; what was given out stays valid
+ */
+export async function* followClip(
+  w: Weights,
+  config: Sam2Config,
+  clip: ClipFeatures,
+  prompt: ClipPrompt,
+  { blank, signal, resume }: ClipOptions,
+): AsyncGenerator<ClipStep> {
+  const prompted = prompt.kind === "language" ? [...prompt.frames] : [...prompt.masks.keys()].sort((a, b) => a - b);
+  checkFrames(clip.total, prompted);
+  const order = clipOrder(clip.total, prompted);
+  const first = prompted[0] as number;
+  const tracker = new Tracker(w, config, { total: clip.total, blank });
+  try {
+    tracker.bank.restore(resume?.tensors ?? []);
+    for (let at = resume?.done ?? 0; at < order.length; at++) {
+      const frame = order[at] as number;
+      const reverse = frame < first;
+      // The other direction begins from the conditioning frames.
+      if (frame === first - 1) tracker.bank.forgetRecent();
+      const maps = await clip.maps(frame);
+      let masks: FrameMasks;
+      try {
+        if (signal?.aborted === true) {
+          throw new LabError("cancelled", `Tracking was stopped before frame ${frame}; finished frames are kept`);
+        }
+        if (at >= prompted.length) masks = tracker.track(frame, maps, reverse);
+        else if (prompt.kind === "language") masks = tracker.condition(frame, maps, prompt.lang);
+        else masks = tracker.conditionMasks(frame, maps, prompt.masks.get(frame) ?? []);
+      } finally {
+        tf.dispose([maps.f16, maps.f8, maps.f4]);
+      }
+      const save = async (): Promise<StoredTracking> => ({ done: at + 1, tensors: await tracker.bank.save() });
+      yield { frame, masks, bankBytes: tracker.bank.bytes, save };
+    }
+  } finally {
+    tracker.dispose();
+  }
+}
+
+function checkFrames(total: number, prompted: readonly number[]): void {
+  if (total < 1) throw new LabError("bad-input", "The clip has no frames; nothing was tracked");
+  if (prompted.length === 0) throw new LabError("bad-input", "No frame of the clip has a prompt; nothing was tracked");
+  const wrong = prompted.find((frame) => !Number.isInteger(frame) || frame < 0 || frame >= total);
+  if (wrong === undefined) return;
+  throw new LabError(
+    "bad-input",
+    `Frame ${wrong} has a prompt, but the clip has frames 0 to ${total - 1}; nothing was tracked`,
+  );
+}

@@ -1,0 +1,134 @@
+/** A frame's features in the light of the frames before it (docs/spec/video.md#5-memory-attention). */
+import { attention } from "../../../gpu/kernels/attention/attention.ts";
+import { layerNorm } from "../../../gpu/kernels/norm.ts";
+import { repeatRows } from "../../../gpu/kernels/repeat.ts";
+import { applyRope, type RopeTable } from "../../../gpu/kernels/rope.ts";
+import { type Tensor, tf } from "../../../gpu/tf.ts";
+import type { Probe } from "../../probe.ts";
+import { linearLayer } from "../../weights/linear-layer.ts";
+import type { Weights } from "../../weights/weights.ts";
+import type { Sam2Config } from "../config.ts";
+import { sinePositions } from "../sine-position.ts";
+import { axialTable, pairedLinear } from "./axial-rope.ts";
+import { SAM } from "./video-shapes.ts";
+
+const PATH = `${SAM}.memory_attention`;
+const NORM_EPS = 1e-5;
+/** Share of the neck's position that is added to the features. */
+const POSITION_SHARE = 0.1;
+
+/** What depends on the size of the map only; owned by the tracker. */
+export interface MemoryConstants {
+  readonly rope: RopeTable;
+  /** Position of the frame's own cells, already scaled, [1, cells, C]. */
+  readonly position: Tensor;
+  /** Position of a memory's cells without its time code, [1, cells, M]. */
+  readonly memoryPosition: Tensor;
+}
+
+export function memoryConstants(config: Sam2Config): MemoryConstants {
+  const side = config.imageSize / 16;
+  const rows = (channels: number): Tensor =>
+    tf.tidy(() =>
+      tf
+        .tensor2d(sinePositions(channels, side, side), [channels, side * side])
+        .transpose()
+        .reshape([1, side * side, channels]),
+    );
+  const position = tf.tidy(() => rows(config.hiddenDim).mul(POSITION_SHARE));
+  return { rope: axialTable(side, side, config.hiddenDim), position, memoryPosition: rows(config.memory.dim) };
+}
+
+export function disposeConstants({ rope, position, memoryPosition }: MemoryConstants): void {
+  tf.dispose([rope.cos, rope.sin, position, memoryPosition]);
+}
+
+/** What a frame attends to. */
+export interface MemoryKeys {
+  /** Memories one after another, [B, n · cells, M]. */
+  readonly maps: Tensor;
+  /** Added to them as keys, [1, n · cells, M]. */
+  readonly mapPositions: Tensor;
+  /** Tokens of the object pointers, [B, p, M], p ≥ 1. */
+  readonly pointers: Tensor;
+  /** Added to them as keys, [1, p, M]; none in SAM 2.0. */
+  readonly pointerPositions?: Tensor | undefined;
+}
+
+/**
+ * @param f16 the frame's map without the no-memory embedding, [1, h, w, C]
+ * @returns [B, h, w, C], owned by the caller or its tidy
+ */
+export function memoryAttention(
+  w: Weights,
+  config: Sam2Config,
+  constants: MemoryConstants,
+  f16: Tensor,
+  keys: MemoryKeys,
+  probe?: Probe,
+): Tensor {
+  return tf.tidy(() => {
+    const [, height, width, channels] = f16.shape as [number, number, number, number];
+    const { rope, position } = constants;
+    const { maps, pointers, pointerPositions } = keys;
+    const mapKeys = maps.add(keys.mapPositions);
+    const pointerKeys = pointerPositions === undefined ? pointers : pointers.add(pointerPositions);
+    // Until the first look at the memories all objects share one row.
+    let x = f16.reshape([1, height * width, channels]).add(position) as Tensor;
+    const update = (next: (given: Tensor) => Tensor): void => {
+      const y = tf.tidy(() => next(x));
+      x.dispose();
+      x = y;
+    };
+    for (let layer = 0; layer < config.memory.layers; layer++) {
+      const path = `${PATH}.layers.${layer}`;
+      update((given) => {
+        const y = normed(w, `${path}.norm1`, given);
+        return given.add(selfAttention(w, `${path}.self_attn`, y, rope));
+      });
+      update((given) => {
+        const y = normed(w, `${path}.norm2`, given);
+        const own = `${path}.cross_attn_image`;
+        const turned = [rotated(w, `${own}.k_proj`, mapKeys, rope), pairedLinear(w, `${own}.k_proj`, pointerKeys)];
+        const values = [maps, pointers].map((part) => linearLayer(w, `${own}.v_proj`, part));
+        const queries = rotated(w, `${own}.q_proj`, y, rope);
+        const batch = (maps.shape[0] as number) / (queries.shape[0] as number);
+        return given.add(attend(w, own, repeatRows(queries, batch), tf.concat(turned, 1), tf.concat(values, 1)));
+      });
+      update((given) => {
+        const y = normed(w, `${path}.norm3`, given);
+        return given.add(linearLayer(w, `${path}.linear2`, linearLayer(w, `${path}.linear1`, y).relu()));
+      });
+      probe?.(`attention.layer.${layer}`, x);
+    }
+    const out = normed(w, `${PATH}.norm`, x).reshape([-1, height, width, channels]);
+    probe?.("attention.out", out);
+    return out;
+  });
+}
+
+function selfAttention(w: Weights, path: string, x: Tensor, rope: RopeTable): Tensor {
+  const values = linearLayer(w, `${path}.v_proj`, x);
+  return attend(w, path, rotated(w, `${path}.q_proj`, x, rope), rotated(w, `${path}.k_proj`, x, rope), values);
+}
+
+/** A projection rotated by the place of each cell; every map of `n` has the same angles. [B, n · cells, in] → [B, n · cells, C] */
+function rotated(w: Weights, path: string, x: Tensor, rope: RopeTable): Tensor {
+  const [batch, length] = x.shape as [number, number];
+  const cells = rope.cos.shape[2] as number;
+  const y = pairedLinear(w, path, x);
+  const width = y.shape[2] as number;
+  return applyRope(y.reshape([(batch * length) / cells, 1, cells, width]), rope).reshape([batch, length, width]);
+}
+
+/** One head over all channels, and the projection of what it found. */
+function attend(w: Weights, path: string, queries: Tensor, keys: Tensor, values: Tensor): Tensor {
+  const head = (x: Tensor): Tensor => x.reshape([x.shape[0] as number, 1, x.shape[1] as number, x.shape[2] as number]);
+  const width = queries.shape[2] as number;
+  const mixed = attention(head(queries), head(keys), head(values), 1 / Math.sqrt(width));
+  return linearLayer(w, `${path}.out_proj`, mixed.reshape(queries.shape));
+}
+
+function normed(w: Weights, path: string, x: Tensor): Tensor {
+  return layerNorm(x, w.get(`${path}.weight`), w.get(`${path}.bias`), NORM_EPS);
+}

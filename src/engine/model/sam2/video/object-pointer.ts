@@ -1,0 +1,66 @@
+/** The object pointer of a frame, and how pointers become keys (docs/spec/video.md#3-prompted-frames). */
+import { linear } from "../../../gpu/kernels/linear.ts";
+import { type Tensor, tf } from "../../../gpu/tf.ts";
+import type { Weights } from "../../weights/weights.ts";
+import { mlp3 } from "../mask-decoder.ts";
+import { SAM } from "./video-shapes.ts";
+
+/** Place of the first mask token among the decoder's tokens. */
+const MASK_TOKEN = 2;
+const CANDIDATES = 3;
+
+/** The token of the mask without candidates. @param tokens [B, T, C] @returns [B, C] */
+export function singleToken(tokens: Tensor): Tensor {
+  return tf.tidy(() => {
+    const [batch, , width] = tokens.shape as [number, number, number];
+    return tokens.slice([0, MASK_TOKEN, 0], [batch, 1, width]).reshape([batch, width]);
+  });
+}
+
+/** The token of the chosen candidate. @param tokens [B, T, C] @param index 0..2, [B] @returns [B, C] */
+export function chosenToken(tokens: Tensor, index: Tensor): Tensor {
+  return tf.tidy(() => {
+    const [batch, , width] = tokens.shape as [number, number, number];
+    const three = tokens.slice([0, MASK_TOKEN + 1, 0], [batch, CANDIDATES, width]);
+    const choice = tf.oneHot(index.toInt(), CANDIDATES).toFloat().reshape([batch, 1, CANDIDATES]);
+    return tf.matMul(choice, three).reshape([batch, width]);
+  });
+}
+
+/**
+ * @param token of the mask that stands for the object, [B, C]
+ * @param score logit that the object is there, [B, 1]; up to 0 the stored "no object" pointer takes the place
+ * @returns [B, C]
+ */
+export function objectPointer(w: Weights, token: Tensor, score: Tensor): Tensor {
+  return tf.tidy(() => {
+    const present = score.greater(0).toFloat();
+    const found = mlp3(w, `${SAM}.obj_ptr_proj`, token).mul(present);
+    return found.add(w.get(`${SAM}.no_obj_ptr`).mul(tf.scalar(1).sub(present)));
+  });
+}
+
+/**
+ * The time code of pointers, which only SAM 2.1 has: sines, then cosines of the distance, projected to the memory's width.
+ * @param distances in frames over the largest possible, one a pointer
+ * @returns [pointers, M], or undefined when the checkpoint has no such projection
+ */
+export function pointerTimes(w: Weights, distances: readonly number[]): Tensor | undefined {
+  const weight = w.find(`${SAM}.obj_ptr_tpos_proj.weight`);
+  if (weight === undefined) return undefined;
+  return tf.tidy(() => {
+    const width = weight.shape[1] as number;
+    const code = tf.tensor2d(
+      distances.flatMap((distance) => timeCode(distance, width)),
+      [distances.length, width],
+    );
+    return linear(code, weight, w.get(`${SAM}.obj_ptr_tpos_proj.bias`));
+  });
+}
+
+/** One-dimensional sine code, [width]. */
+export function timeCode(distance: number, width: number): number[] {
+  const half = width / 2;
+  const angles = Array.from({ length: half }, (_, k) => distance / 10000 ** ((2 * Math.floor(k / 2)) / half));
+  return [...angles.map(Math.sin), ...angles.map(Math.cos)];
+}
