@@ -1,0 +1,95 @@
+/** SAM2's memory on the GPU: recorded runs, and a clip whose cost does not grow with its length. */
+import { fileURLToPath } from "node:url";
+import { beforeAll, expect, it } from "vitest";
+import { nodeFolder } from "../../scripts/lib/node-files.ts";
+import type { EngineDevice } from "../../src/engine/gpu/runtime/device.ts";
+import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
+import type { FrameMaps } from "../../src/engine/model/sam2/neck.ts";
+import {
+  type ClipOptions,
+  type ClipStep,
+  followClip,
+  type StoredTracking,
+} from "../../src/engine/model/sam2/video/clip.ts";
+import { disposeFrameMasks } from "../../src/engine/model/sam2/video/frame-masks.ts";
+import { videoClipsParity } from "../../tools/parity/video/video-clips.ts";
+import { openVideoGolden, type VideoGolden } from "../../tools/parity/video/video-golden.ts";
+import { videoOpsParity } from "../../tools/parity/video/video-ops.ts";
+import { useGpu } from "../support/gpu.ts";
+
+const GOLDEN = fileURLToPath(new URL("../golden/video/", import.meta.url));
+
+let engine: EngineDevice;
+beforeAll(async () => {
+  engine = await useGpu();
+});
+
+it.each([
+  { name: "run", check: videoClipsParity, rows: 66 },
+  { name: "piece", check: videoOpsParity, rows: 14 },
+])("equals every recorded $name and leaves nothing behind", async ({ check, rows: count }) => {
+  const before = tf.memory().numTensors;
+  const rows = [];
+  for await (const row of check(await nodeFolder(GOLDEN))) rows.push(row);
+  engine.check();
+  expect(rows.filter((row) => !row.pass)).toEqual([]);
+  expect(rows.length).toBe(count);
+  expect(tf.memory().numTensors).toBe(before);
+});
+
+/** Follows one object through a clip of `total` frames, which begins to be followed at frame 2. */
+async function follow(golden: VideoGolden, lang: Tensor, total: number, options: Partial<ClipOptions>, each?: Each) {
+  const copy = ({ f16, f8, f4 }: FrameMaps): FrameMaps => ({ f16: f16.clone(), f8: f8.clone(), f4: f4.clone() });
+  const clip = { total, maps: async (frame: number) => copy(golden.maps[frame % golden.maps.length] as FrameMaps) };
+  const prompt = { kind: "language", frames: [2, 3], lang } as const;
+  const found = new Map<number, number[]>();
+  const blank = false;
+  for await (const step of followClip(golden.weights, golden.config, clip, prompt, { blank, ...options })) {
+    found.set(step.frame, Array.from(await step.masks.lowRes.data()));
+    disposeFrameMasks(step.masks);
+    await each?.(step);
+  }
+  return found;
+}
+type Each = (step: ClipStep) => Promise<void> | void;
+
+it("holds as much after frame 20 as at the end, stops when asked and goes on where it was left", async () => {
+  const golden = await openVideoGolden(await nodeFolder(GOLDEN));
+  const lang = tf.tidy(() => tf.range(0, 32).sin().reshape([1, 32])) as Tensor;
+  const before = tf.memory().numTensors;
+  const bytes: number[] = [];
+  const tensors: number[] = [];
+  const banks: number[] = [];
+  let left: StoredTracking | undefined;
+  const whole = await follow(golden, lang, 26, {}, async (step) => {
+    bytes.push(tf.memory().numBytes);
+    tensors.push(tf.memory().numTensors);
+    banks.push(step.bankBytes);
+    if (step.frame === 23) left = await step.save();
+  });
+  expect(tf.memory().numTensors).toBe(before);
+  // Two conditioning frames, fifteen tracked ones with pointers, and six of them with maps: then nothing is added.
+  const full = 17;
+  expect(bytes.slice(full - 1, 24)).toEqual(bytes.slice(full - 1, 24).map(() => bytes[full - 1]));
+  expect(tensors.slice(full - 1, 24)).toEqual(tensors.slice(full - 1, 24).map(() => tensors[full - 1]));
+  expect(banks[full - 1]).toBeGreaterThan(banks[full - 2] as number);
+  expect(banks[23]).toBe(banks[full - 1]);
+  expect([...whole.keys()].slice(0, 4)).toEqual([2, 3, 4, 5]);
+  expect([...whole.keys()].slice(-3)).toEqual([25, 1, 0]);
+
+  const rest = await follow(golden, lang, 26, { resume: left });
+  expect([...rest.keys()]).toEqual([24, 25, 1, 0]);
+  for (const [frame, values] of rest) expect(values).toEqual(whole.get(frame));
+
+  const stop = new AbortController();
+  const seen: number[] = [];
+  const stopped = follow(golden, lang, 26, { signal: stop.signal }, ({ frame }) => {
+    seen.push(frame);
+    if (frame === 4) stop.abort();
+  });
+  await expect(stopped).rejects.toMatchObject({ code: "cancelled", message: expect.stringContaining("frame 5") });
+  expect(seen).toEqual([2, 3, 4]);
+  expect(tf.memory().numTensors).toBe(before);
+  lang.dispose();
+  golden.dispose();
+});

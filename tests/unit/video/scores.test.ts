@@ -1,0 +1,61 @@
+import { fileURLToPath } from "node:url";
+import { beforeAll, expect, it } from "vitest";
+import { nodeFolder } from "../../../scripts/lib/node-files.ts";
+import { boundaryScore, regionSimilarity } from "../../../src/engine/eval/video/boundary.ts";
+import { maskletScore, meanScore, scoreByType } from "../../../src/engine/eval/video/masklet-score.ts";
+import { tf } from "../../../src/engine/gpu/tf.ts";
+import { clipOrder } from "../../../src/engine/model/sam2/video/clip.ts";
+import { withoutOverlap } from "../../../src/engine/model/sam2/video/non-overlap.ts";
+import { videoScoresParity } from "../../../tools/parity/video/video-scores.ts";
+
+const GOLDEN = fileURLToPath(new URL("../../golden/video/", import.meta.url));
+
+beforeAll(async () => {
+  await tf.setBackend("cpu");
+});
+
+it("J and F equal those of the field's programs", async () => {
+  const rows = [];
+  for await (const row of videoScoresParity(await nodeFolder(GOLDEN))) rows.push(row);
+  expect(rows.filter((row) => !row.pass)).toEqual([]);
+  expect(rows.length).toBe(25);
+});
+
+it("means are taken over frames, expressions and kinds", () => {
+  const mask = (...data: number[]) => ({ data, height: 2, width: 2 });
+  const score = maskletScore([mask(1, 1, 0, 0), mask(0, 0, 0, 0)], [mask(1, 0, 0, 0), mask(0, 0, 0, 0)]);
+  expect(score.frames.map(({ j }) => j)).toEqual([0.5, 1]);
+  expect([score.j, score.jf]).toEqual([0.75, (0.75 + score.f) / 2]);
+  expect(
+    meanScore([
+      { j: 0.2, f: 0.4 },
+      { j: 0.4, f: 0.8 },
+    ]).jf,
+  ).toBeCloseTo(0.45, 12);
+  const kinds = scoreByType([
+    { j: 0.10004, f: 0.2, type: 0 },
+    { j: 0.5, f: 0.5, type: 1 },
+    { j: 0.7, f: 0.7, type: 1 },
+    { j: 0, f: 0, type: 2 },
+  ]);
+  expect(kinds.type0).toEqual({ j: 0.1, f: 0.2, jf: 0.15 });
+  expect(kinds.type1?.j).toBeCloseTo(0.6, 12);
+  expect(kinds.overall?.j).toBeCloseTo(0.35, 12);
+  expect(scoreByType([{ j: 1, f: 1, type: 0 }]).overall).toBeUndefined();
+  expect(() => meanScore([])).toThrow(/No expression/);
+  expect(() => maskletScore([mask(1, 1, 1, 1)], [])).toThrow(/0 frames/);
+  const tall = { data: [1, 0], height: 2, width: 1 };
+  expect(() => regionSimilarity(mask(0, 0, 0, 0), tall)).toThrow(/2 x 2 and 2 x 1/);
+  expect(() => boundaryScore(tall, { ...tall, data: [1] })).toThrow(/compared/);
+});
+
+it("the clip is gone through from its conditioning frames to both ends", () => {
+  expect(clipOrder(6, [0, 1])).toEqual([0, 1, 2, 3, 4, 5]);
+  expect(clipOrder(6, [2, 4])).toEqual([2, 4, 3, 5, 1, 0]);
+});
+
+it("a pixel is left to the object that claims it most", async () => {
+  const apart = withoutOverlap(tf.tensor3d([3, -20, 1, 5, -1, 0], [2, 1, 3]));
+  expect(Array.from(await apart.data())).toEqual([-10, -20, 1, 5, -1, -10]);
+  apart.dispose();
+});
