@@ -66,7 +66,7 @@ async function encoderArrays({ weights, config, maps }: VideoGolden, arrays: Gol
 /** One layer's attention with its projections, from queries that stand for the normed features. */
 async function rotaryArrays({ weights, config }: VideoGolden, arrays: GoldenArrays): Promise<Named> {
   const side = config.imageSize / 16;
-  const [cells, width, dim] = [side * side, config.hiddenDim, config.memory.dim];
+  const [cells, width] = [side * side, config.hiddenDim];
   const [queries, keys] = [await arrays.tensor("rope.self.in"), await arrays.tensor("rope.cross.keys")];
   const table = axialTable(side, side, width);
   const run = (name: string, given: Tensor): Tensor =>
@@ -84,7 +84,7 @@ async function rotaryArrays({ weights, config }: VideoGolden, arrays: GoldenArra
       const mixed = attention(q, tf.concat(parts, 2), values, 1 / Math.sqrt(width));
       return linearLayer(weights, `${path}.out_proj`, mixed.reshape([cells, width]));
     });
-  const [own, cross] = [run("self_attn", queries), run("cross_attn_image", keys.reshape([-1, dim]))];
+  const [own, cross] = [run("self_attn", queries), run("cross_attn_image", keys)];
   const angles = tf.tidy(() => tf.stack([table.cos, table.sin], 4));
   const named: Named = [
     ["rope.self.out", await own.data()],
