@@ -41,7 +41,7 @@ export interface MemorySizes {
   readonly layers: number;
   /** Hidden width of their feed-forward part. */
   readonly mlp: number;
-  /** Memory maps with a time code of their own: one for conditioning frames, the others by distance. */
+  /** Memory maps with separate time codes: one for conditioning frames, the others by distance. */
   readonly maps: number;
 }
 

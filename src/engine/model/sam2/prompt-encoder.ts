@@ -23,7 +23,7 @@ export function sparseTokens(w: Weights, lang: Tensor): Tensor {
   });
 }
 
-/** The sparse tokens of a frame without a prompt of its own: two "not a point" embeddings, [B, 2, C]. */
+/** The sparse tokens of a frame without a prompt: two "not a point" embeddings, [B, 2, C]. */
 export function noPointTokens(w: Weights, batch: number): Tensor {
   return tf.tidy(() => {
     const pad = w.get(`${PROMPT}.not_a_point_embed.weight`);

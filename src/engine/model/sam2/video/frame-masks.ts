@@ -46,7 +46,7 @@ export function promptedMasks(
 }
 
 /**
- * A frame without a prompt of its own.
+ * A frame without a prompt.
  * @param remembered its map after memory attention, [B, h, w, C]
  * @param blank whether masks of absent objects become empty, as in SAM2 itself but not in Sa2VA
  */
