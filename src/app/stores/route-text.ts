@@ -34,6 +34,8 @@ export interface Route {
   readonly layers: readonly string[] | null;
   /** Metrics with additional charts; null for the default. */
   readonly metrics: readonly string[] | null;
+  /** Part of the Eval screen: held-out rows of a run, or evaluation suites. */
+  readonly part: "run" | "suites";
   /** Smoothing of curves, 0..0.999. */
   readonly smooth: number;
   /** Horizontal axis of curves. */
@@ -64,6 +66,11 @@ const KEYS: { readonly [K in keyof Route]: Key<Route[K]> } = {
   row: text,
   layers: { fallback: null, read: list, write: (value) => (value ?? []).join(",") },
   metrics: { fallback: null, read: list, write: (value) => (value ?? []).join(",") },
+  part: {
+    fallback: "run",
+    read: (value) => (value === "run" || value === "suites" ? value : undefined),
+    write: String,
+  },
   smooth: {
     fallback: 0.6,
     read: (value) => (Number(value) >= 0 && Number(value) <= 0.999 ? Number(value) : undefined),

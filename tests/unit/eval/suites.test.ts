@@ -17,6 +17,7 @@ import { answerKey, answerRows, type SuiteRow, suiteScores } from "../../../src/
 import type { AnsweredItem, Suite, SuiteItem, SuiteTask, SuiteTools } from "../../../src/engine/eval/suites/suite.ts";
 
 const GOLDEN = join(root, "tests/golden/evaluation");
+const SIZE = [20, 30] as const;
 const NONE: SuiteTools = { meteor: () => 0 };
 
 let place: string;
@@ -41,7 +42,7 @@ test("referring segmentation: the sums of the evaluator since October 2025", asy
   const rows: AnsweredItem[] = images.flatMap(
     ({ image, sentences }: { image: number; sentences: { target: Rle; prediction: Rle[] | null }[] }) =>
       sentences.map(({ target, prediction }, at) => ({
-        item: { id: `${image}/${at}`, imageId: String(image), text: "", masks: [parseRle(target)] },
+        item: { id: `${image}/${at}`, imageId: String(image), size: SIZE, text: "", masks: [parseRle(target)] },
         answer: { masks: (prediction ?? []).map(parseRle) },
       })),
   );
@@ -56,7 +57,13 @@ test("referring segmentation: the sums of the evaluator since October 2025", asy
 test("gRefCOCO: the sums of ReLA where fewer than 50 pixels are no target", async () => {
   const { items, expected } = await golden("iou/gref.json");
   const rows: AnsweredItem[] = items.map((one: { noTarget: boolean; target: Rle; prediction: Rle }, at: number) => ({
-    item: { id: `${at}`, imageId: `${at >> 1}`, text: "", masks: one.noTarget ? [] : [parseRle(one.target)] },
+    item: {
+      id: `${at}`,
+      imageId: `${at >> 1}`,
+      size: SIZE,
+      text: "",
+      masks: one.noTarget ? [] : [parseRle(one.target)],
+    },
     answer: { masks: [parseRle(one.prediction)] },
   }));
   const found = values("grefcoco", rows);
@@ -137,7 +144,7 @@ test("DLC-Bench: the printed averages and the standard error over pictures", asy
   for (const { positive, negative, expected } of Object.values<DlcRun>(runs)) {
     const rows = (objects as string[]).map(
       (id, at): AnsweredItem => ({
-        item: { id, imageId: String(images[at]), text: "", masks: [] },
+        item: { id, imageId: String(images[at]), size: SIZE, text: "", masks: [] },
         answer: { text: "" },
         judged: { positive: positive[at] as number, negative: negative[at] as number },
       }),
@@ -256,7 +263,7 @@ test("GAR-Bench: the whole answer must be the letter; captions count once a judg
 test("captions: CIDEr-D with the document frequencies of the whole set, METEOR beside it", () => {
   const rows = ["a black cat on a desk", "a grey gull in the sky"].map(
     (text, at): AnsweredItem => ({
-      item: { id: `r${at}`, imageId: `p${at}`, text, masks: [] },
+      item: { id: `r${at}`, imageId: `p${at}`, size: SIZE, text, masks: [] },
       answer: { text: at === 0 ? "A black cat on a desk." : "a red bus" },
     }),
   );
@@ -268,6 +275,7 @@ test("captions: CIDEr-D with the document frequencies of the whole set, METEOR b
 const ITEMS: SuiteItem[] = [0, 1, 2, 3].map((at) => ({
   id: `r${at}`,
   imageId: `p${at >> 1}`,
+  size: SIZE,
   text: `row ${at}`,
   masks: [rleFromBox([0, 0, 5, 5], 20, 30)],
 }));

@@ -9,7 +9,7 @@ import { useViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Segmented } from "../../components/ui/controls.tsx";
 import { ErrorBoundary } from "../../components/ui/error-boundary.tsx";
 import { Empty } from "../../components/ui/panel.tsx";
-import { linkTo } from "../../stores/route.ts";
+import { linkTo, navigate, useRoute } from "../../stores/route.ts";
 import styles from "./eval.module.css";
 import { evalTexts } from "./eval-metrics.ts";
 import { EvalRows } from "./eval-rows.tsx";
@@ -18,23 +18,52 @@ import { SegmentationTable } from "./segmentation-table.tsx";
 import { SelectionLine } from "./selection-line.tsx";
 import { useEvaluations } from "./use-evaluations.ts";
 
+const SuiteScreen = lazy(() =>
+  import("./suites/suite-screen.tsx").then(({ SuiteScreen: Shown }) => ({ default: Shown })),
+);
 const EvalCurve = lazy(() => import("./eval-curve.tsx"));
 
-/** Held-out evaluations of a run: fixed rows, fixed seeds, each evaluation paired with the first. */
+const PARTS = [
+  { value: "run", label: "Held-out rows" },
+  { value: "suites", label: "Suites" },
+] as const;
+
+/** Held-out evaluations of a run, and evaluation suites of the field. */
 export function EvalScreen(): ReactNode {
   useHoldToHide();
+  const part = useRoute((route) => route.part);
+  return (
+    <div className={styles.screen} data-testid="screen-eval">
+      <div>
+        <Segmented label="Evaluation" options={PARTS} value={part} onChange={(value) => navigate({ part: value })} />
+      </div>
+      {part === "run" ? (
+        <HeldOut />
+      ) : (
+        <ErrorBoundary>
+          <Suspense fallback={null}>
+            <SuiteScreen />
+          </Suspense>
+        </ErrorBoundary>
+      )}
+    </div>
+  );
+}
+
+/** Held-out evaluations of a run: fixed rows, fixed seeds, each evaluation paired with the first. */
+function HeldOut(): ReactNode {
   const run = useViewedRun();
   const { list, best, loading, problem } = useEvaluations(run?.runId ?? null);
   const last = list.at(-1);
   return (
-    <div className={styles.screen} data-testid="screen-eval">
+    <>
       {run !== null && problem !== null && <p className={styles.problem}>Cannot read the evaluations: {problem}</p>}
       {run === null || last === undefined ? (
         <NoEvaluations loading={run !== null && loading} hasRun={run !== null} />
       ) : (
         <Evaluated key={run.runId} runId={run.runId} run={run.manifest} list={list} last={last} best={best} />
       )}
-    </div>
+    </>
   );
 }
 

@@ -5,8 +5,8 @@ import { maskOf } from "../../data/readers/segmentation.ts";
 import { readQuestion } from "../../rewards/judge/questions/question-file.ts";
 import type { JudgeQuestion } from "../../rewards/judge-score.ts";
 import { meanOf } from "../cluster-bootstrap.ts";
-import { findFiles, pictureRows, type SuiteFile } from "./rows.ts";
-import { type AnsweredItem, type PublishedScore, publishedScores, type Suite, type SuiteItem } from "./suite.ts";
+import { findFiles, type PictureItem, pictureRows, type SuiteFile } from "./rows.ts";
+import { type AnsweredItem, type PublishedScore, publishedScores, type Suite } from "./suite.ts";
 
 const LLAMA = "Llama-3.1-8B judge";
 
@@ -40,7 +40,7 @@ export const dlc: Suite = {
     const entries = [...coco.images].flatMap(([id, image]) => {
       const places = coco.byImage.get(id) ?? [];
       const rows: Parameters<typeof pictureRows>[1][number]["rows"] = async (read) => {
-        const items: Omit<SuiteItem, "imageId">[] = [];
+        const items: PictureItem[] = [];
         for (const place of places) {
           const annotation = await coco.annotation(place);
           const own = idText(annotation.id);

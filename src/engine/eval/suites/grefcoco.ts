@@ -5,8 +5,8 @@ import { maskOfRef, readRefs } from "../../data/readers/refs.ts";
 import { declaresNoTarget, type GresRow, gresIou } from "../benchmarks/gres.ts";
 import { type Clusters, meanOf, ratio } from "../cluster-bootstrap.ts";
 import { segmentTask, unitedAnswer } from "./masks.ts";
-import { findFiles, pictureRows, type SuiteFile } from "./rows.ts";
-import type { AnsweredItem, Suite, SuiteItem, SuiteMetric } from "./suite.ts";
+import { findFiles, type PictureItem, pictureRows, type SuiteFile } from "./rows.ts";
+import type { AnsweredItem, Suite, SuiteMetric } from "./suite.ts";
 
 export const grefcoco: Suite = {
   name: "grefcoco",
@@ -23,8 +23,8 @@ export const grefcoco: Suite = {
       const image = coco.images.get(refs[0]?.imageId ?? "");
       return {
         picture: image?.fileName,
-        rows: async (mask: (segmentation: unknown) => Promise<Rle>): Promise<Omit<SuiteItem, "imageId">[]> => {
-          const items: Omit<SuiteItem, "imageId">[] = [];
+        rows: async (mask: (segmentation: unknown) => Promise<Rle>): Promise<PictureItem[]> => {
+          const items: PictureItem[] = [];
           for (const ref of refs) {
             if (image === undefined) break;
             const target = ref.annotations.length === 0 ? null : (await maskOfRef(coco, image, ref)).mask;

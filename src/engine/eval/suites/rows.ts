@@ -33,7 +33,13 @@ export async function regionRows(
     throw new LabError("bad-input", "The suite needs a refs file with its instances and pictures; the data have none");
   }
   return {
-    items: set.summaries.map(({ id, imageId, caption, mask }) => ({ id, imageId, text: caption, masks: [mask] })),
+    items: set.summaries.map(({ id, imageId, caption, mask }) => ({
+      id,
+      imageId,
+      size: mask.size,
+      text: caption,
+      masks: [mask],
+    })),
     leftOut: set.skipped.map(({ file, row, reason }) => (row < 0 ? reason : `${file}, row ${row}: ${reason}`)),
     picture: async (index) => (await set.sample(index)).image,
   };
@@ -85,12 +91,15 @@ async function lookAt<T>(open: () => Promise<T>): Promise<T | undefined> {
   }
 }
 
+/** A row before its picture is read. */
+export type PictureItem = Omit<SuiteItem, "imageId" | "size">;
+
 /** What is asked of one picture. */
 export interface PictureEntry {
   /** Path or bytes of the picture, as a cell holds them. */
   readonly picture: unknown;
   /** Rows of the picture. @throws LabError with one sentence when they are damaged */
-  rows(masks: (segmentation: unknown) => Promise<Rle>): Promise<readonly Omit<SuiteItem, "imageId">[]>;
+  rows(masks: (segmentation: unknown) => Promise<Rle>): Promise<readonly PictureItem[]>;
 }
 
 /** Rows of pictures that lie beside a file. Whatever a picture or its rows make a reader throw is left out. */
@@ -116,7 +125,7 @@ export async function pictureRows(
         orientation: 1,
       });
       for (const item of await rows((value) => fitted(value, { height, width, find }))) {
-        items.push({ ...item, imageId });
+        items.push({ ...item, imageId, size: [height, width] });
         pictures.push(read);
       }
     } catch (thrown) {

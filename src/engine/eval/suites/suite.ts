@@ -10,6 +10,8 @@ export interface SuiteItem {
   readonly id: string;
   /** Rows of one picture stand beside one another. */
   readonly imageId: string;
+  /** Height and width of the picture. */
+  readonly size: readonly [height: number, width: number];
   /** The sentence, the true caption or the question; the class name for DLC-Bench. */
   readonly text: string;
   /** Masks of the picture's size: to be found, or asked about. None for a sentence without a target. */

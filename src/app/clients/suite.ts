@@ -1,0 +1,121 @@
+/** The evaluation of a suite: opened, answered row by row, judged where a judge is set, scored; it can be stopped and goes on. */
+import { LabError } from "../../engine/errors.ts";
+import { suiteOf } from "../../engine/eval/suites/all.ts";
+import { judgeSettings, verdictsOf } from "../../engine/eval/suites/judged.ts";
+import { answerKey, answerRows, type SuiteRow, type System } from "../../engine/eval/suites/run-suite.ts";
+import type { Suite, SuiteItem } from "../../engine/eval/suites/suite.ts";
+import { suiteAnswersOf, tryTaskOf } from "../../engine/session/suite-ask.ts";
+import { sessionStore } from "../stores/session.ts";
+import { suiteStore } from "../stores/suite.ts";
+import { tryStore } from "../stores/try-out.ts";
+import { lab } from "./lab.ts";
+
+/** Longest free answer or caption in tokens, as in `npm run eval`. */
+const MAX_TOKENS = 256;
+
+let stop = new AbortController();
+
+/** Stops after the answer in progress; what was answered is kept. */
+export function stopSuite(): void {
+  stop.abort();
+}
+
+/**
+ * Evaluates the chosen suite on the open files with the loaded model, and with the open adapter if there is one.
+ * @throws LabError("cancelled") after `stopSuite`, "bad-input" naming what is missing
+ */
+export async function runSuite(): Promise<void> {
+  const { suite: name, split, mode, rows: most } = suiteStore.getState();
+  const suite = suiteOf(name);
+  const { model } = sessionStore.getState();
+  const { adapter } = tryStore.getState();
+  if (suite === undefined || model === null)
+    throw new LabError("bad-input", "No model is loaded; open a model folder first");
+  stop = new AbortController();
+  const { signal } = stop;
+  suiteStore.setState({ phase: "opening", report: null, answers: new Map(), done: 0, kept: 0 });
+  try {
+    const opened = await lab().data.openSuite(name, split === "" ? null : split, signal);
+    const items = most === 0 ? opened.items : opened.items.slice(0, most);
+    suiteStore.setState({ items, leftOut: opened.leftOut });
+    if (items.length === 0) {
+      throw new LabError("bad-input", opened.leftOut[0] ?? "The open files have no row that can be scored");
+    }
+    const { id, answers: known } = await lab().data.openEvaluation({
+      suite: name,
+      split: split === "" ? null : split,
+      answers: mode,
+      model: { name: model.name, hash: model.hash },
+      adapter: adapter === null ? null : { name: adapter.name, hash: adapter.hash },
+      rows: items.length,
+      rowsHash: opened.rowsHash,
+    });
+    const answers = new Map(known.map((row) => [answerKey(row.system, row.rowId), row]));
+    const systems: readonly System[] = adapter === null ? ["base"] : ["base", "adapter"];
+    const keep = async (added: readonly SuiteRow[]): Promise<void> => {
+      for (const row of added) answers.set(answerKey(row.system, row.rowId), row);
+      await lab().data.keepAnswers(id, added);
+    };
+    suiteStore.setState({ phase: "answering", kept: known.length });
+    await answerRows({
+      suite,
+      items,
+      mode,
+      systems,
+      answers,
+      signal,
+      keep,
+      onProgress: (done) => suiteStore.setState({ done }),
+      ask: async (system, index, tasks) => {
+        const task = tryTaskOf(tasks, MAX_TOKENS);
+        const picture = { kind: "suite", index } as const;
+        return suiteAnswersOf(
+          (await lab().trainer.tryOut(picture, task, { from: system }, () => undefined, signal)).answer,
+        );
+      },
+    });
+    suiteStore.setState({ phase: "judging" });
+    const judge = await judgeSuite(suite, items, systems, answers, keep, signal);
+    suiteStore.setState({ phase: "scoring" });
+    const evaluated = {
+      split: split === "" ? undefined : split,
+      mode,
+      items,
+      leftOut: opened.leftOut.length,
+      systems,
+      judge,
+    };
+    const report = await lab().reward.suiteReport({ ...evaluated, suite: name }, [...answers.values()]);
+    await lab().data.keepReport(id, report);
+    suiteStore.setState({ report, answers });
+  } finally {
+    suiteStore.setState({ phase: "idle" });
+  }
+}
+
+/** Asks the judge of the settings about captions with prepared questions; its name, null without a judge. */
+async function judgeSuite(
+  suite: Suite,
+  items: readonly SuiteItem[],
+  systems: readonly System[],
+  answers: ReadonlyMap<string, SuiteRow>,
+  keep: (rows: readonly SuiteRow[]) => Promise<void>,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const { config } = sessionStore.getState();
+  const asked = items.filter(({ questions }) => questions !== undefined);
+  if (!suite.judged || config.judge === "off" || asked.length === 0) return null;
+  let name: string | null = null;
+  for (const system of systems) {
+    const rows = asked.flatMap(({ id }) => answers.get(answerKey(system, id)) ?? []);
+    const open = rows.filter(({ judged }) => judged === undefined);
+    if (open.length === 0) continue;
+    const pairs = open.map(({ rowId, text = "" }) => ({ reference: rowId, hypothesis: text }));
+    const how = { rounds: 1, fresh: false };
+    const { judge, rounds } = await lab().reward.tryJudge({ ...config, ...judgeSettings(asked) }, pairs, how, signal);
+    const verdicts = verdictsOf(rounds[0] ?? []);
+    await keep(open.flatMap((row, at) => (verdicts[at] === undefined ? [] : [{ ...row, judged: verdicts[at] }])));
+    name = `${judge.model}, one question a call, prompts ${judge.version}`;
+  }
+  return name;
+}

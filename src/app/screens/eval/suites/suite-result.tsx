@@ -1,0 +1,119 @@
+import type { ReactNode } from "react";
+import type { SuiteScore } from "../../../../engine/eval/suites/run-suite.ts";
+import { Panel } from "../../../components/ui/panel.tsx";
+import { useSuite } from "../../../stores/suite.ts";
+import { formatCount } from "../../../styles/format.ts";
+import styles from "./suites.module.css";
+
+const percent = (value: number): string => (100 * value).toFixed(1);
+const interval = ({ low, high }: SuiteScore): string => `${percent(low)} to ${percent(high)}`;
+
+/** Scores with intervals, base against adapter, published numbers below their metric; what was left out. */
+export function SuiteResult(): ReactNode {
+  const report = useSuite((state) => state.report);
+  const leftOut = useSuite((state) => state.leftOut);
+  if (report === null) return null;
+  const { systems, difference, published, rows, pictures, unjudged, judge } = report;
+  const base = systems.base ?? [];
+  const extra = published.filter(({ metric }) => !base.some((score) => score.metric === metric));
+  const printed = published.length > extra.length;
+  return (
+    <Panel title={`${report.suite}${report.split === null ? "" : ` ${report.split}`}`}>
+      <p className="small muted mb-3" data-testid="suite-counts">
+        {formatCount(rows)} rows of {formatCount(pictures)} pictures, {report.interval}
+        {judge === null ? "" : `; judge: ${judge}`}
+        {unjudged > 0 ? `; ${formatCount(unjudged)} captions wait for a judge (Judge screen)` : ""}
+      </p>
+      <div className="scroll-x">
+        <table className={styles.table} data-testid="suite-scores">
+          <thead>
+            <tr>
+              <th scope="col">Metric, ×100</th>
+              <th scope="col">Base</th>
+              {systems.adapter !== undefined && <th scope="col">Adapter</th>}
+              {difference !== null && <th scope="col">Difference</th>}
+              {printed && (
+                <th scope="col" className={styles.published}>
+                  Published
+                </th>
+              )}
+            </tr>
+          </thead>
+          <tbody>
+            {base.map((score) => {
+              const { metric } = score;
+              const own = (list: readonly SuiteScore[] | null | undefined) =>
+                list?.find((one) => one.metric === metric);
+              const [adapter, change] = [own(systems.adapter), own(difference)];
+              return (
+                <tr key={metric}>
+                  <th scope="row">{metric}</th>
+                  <Cell score={score} />
+                  {systems.adapter !== undefined && <Cell score={adapter} />}
+                  {difference !== null && <Cell score={change} verdict />}
+                  {printed && (
+                    <td className={styles.published}>
+                      <Published entries={published.filter((one) => one.metric === metric)} />
+                    </td>
+                  )}
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </div>
+      {extra.length > 0 && (
+        <p className="small muted mt-3">
+          Published, not computed here: <Published entries={extra} metric />
+        </p>
+      )}
+      {leftOut.length > 0 && (
+        <details className="small mt-3">
+          <summary>{formatCount(leftOut.length)} left out</summary>
+          <ul className="anywhere">
+            {leftOut.slice(0, 50).map((reason) => (
+              <li key={reason}>{reason}</li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </Panel>
+  );
+}
+
+function Cell(props: { readonly score: SuiteScore | undefined; readonly verdict?: boolean }): ReactNode {
+  const { score, verdict = false } = props;
+  if (score === undefined) return <td>–</td>;
+  const sure = score.low > 0 ? "better" : score.high < 0 ? "worse" : "open";
+  return (
+    <td {...(verdict ? { "data-verdict": sure } : {})}>
+      <b>
+        {verdict && score.value > 0 ? "+" : ""}
+        {percent(score.value)}
+      </b>
+      <small className="block muted nowrap">{interval(score)}</small>
+    </td>
+  );
+}
+
+/** Numbers of one metric; the source of each is its title and stands below. */
+function Published(props: {
+  readonly entries: readonly {
+    readonly model: string;
+    readonly metric: string;
+    readonly value: number;
+    readonly source: string;
+  }[];
+  readonly metric?: boolean;
+}): ReactNode {
+  const sources = [...new Set(props.entries.map(({ source }) => source))];
+  return sources.map((source) => (
+    <span key={source} className="block small">
+      {props.entries
+        .filter((one) => one.source === source)
+        .map(({ model, metric, value }) => `${model} ${props.metric === true ? `${metric} ` : ""}${value.toFixed(1)}`)
+        .join(", ")}{" "}
+      <span className="muted">({source})</span>
+    </span>
+  ));
+}

@@ -1,0 +1,154 @@
+import { type ReactNode, useMemo, useState } from "react";
+import { suiteOf } from "../../../../engine/eval/suites/all.ts";
+import { answeredItems, type System } from "../../../../engine/eval/suites/run-suite.ts";
+import type { AnsweredItem, Suite } from "../../../../engine/eval/suites/suite.ts";
+import { suitePictureId } from "../../../../protocol/data.ts";
+import { answerColour, type MaskLayer } from "../../../components/mask/layers.ts";
+import { MaskFigure } from "../../../components/mask/mask-figure.tsx";
+import { OverlayControls } from "../../../components/rollout/overlay-controls.tsx";
+import { Button } from "../../../components/ui/button.tsx";
+import { Segmented } from "../../../components/ui/controls.tsx";
+import { useSuite } from "../../../stores/suite.ts";
+import { fixed, signed } from "../../../styles/format.ts";
+import evalStyles from "../eval.module.css";
+import styles from "./suites.module.css";
+
+const PAGE = 12;
+const ORDERS = [
+  { value: "worst", label: "Worst first" },
+  { value: "best", label: "Best first" },
+] as const;
+const CHANGES = [
+  { value: "losses", label: "Losses first" },
+  { value: "gains", label: "Gains first" },
+] as const;
+
+type Order = (typeof ORDERS)[number]["value"] | (typeof CHANGES)[number]["value"];
+
+interface Shown {
+  readonly index: number;
+  readonly rows: readonly { readonly system: System; readonly row: AnsweredItem; readonly score: number | null }[];
+}
+
+/** Every row with its answers, the worst first; with an adapter also by what it changed. */
+export function SuiteRows(): ReactNode {
+  const { report, items, answers } = useSuite((state) => state);
+  const [order, setOrder] = useState<Order>("worst");
+  const [shown, setShown] = useState(PAGE);
+  const suite = report === null ? undefined : suiteOf(report.suite);
+  const rows = useMemo((): Shown[] => {
+    if (report === null || suite === undefined) return [];
+    const systems = Object.keys(report.systems) as System[];
+    const columns = systems.map((system) => ({ system, answered: answeredItems(items, answers, system) }));
+    return items.map((_, index) => ({
+      index,
+      rows: columns.map(({ system, answered }) => {
+        const row = answered[index] as AnsweredItem;
+        return { system, row, score: suite.score(row) };
+      }),
+    }));
+  }, [report, suite, items, answers]);
+  const sorted = useMemo(() => {
+    const key = KEYS[order];
+    return [...rows].sort((a, b) => key(a) - key(b));
+  }, [rows, order]);
+  if (report === null || suite === undefined) return null;
+  const orders = report.difference === null ? ORDERS : [...ORDERS, ...CHANGES];
+  return (
+    <section className="grid gap-3 min-0">
+      <header className="row wrap gap-2-4 between">
+        <h2>Rows</h2>
+        <Segmented label="Order" options={orders} value={order} onChange={setOrder} />
+        <OverlayControls />
+      </header>
+      <ol className={`grid gap-3 m-0 ${evalStyles.grid}`} data-testid="suite-cards">
+        {sorted.slice(0, shown).map((row) => (
+          <Card key={row.index} shown={row} suite={suite} />
+        ))}
+      </ol>
+      {shown < sorted.length && (
+        <Button kind="quiet" onClick={() => setShown(shown + 4 * PAGE)}>
+          Show {Math.min(4 * PAGE, sorted.length - shown)} more of {sorted.length}
+        </Button>
+      )}
+    </section>
+  );
+}
+
+const change = ({ rows }: Shown): number => (rows[1]?.score ?? 0) - (rows[0]?.score ?? 0);
+const last = ({ rows }: Shown): number => rows.at(-1)?.score ?? 0;
+const KEYS: Readonly<Record<Order, (row: Shown) => number>> = {
+  worst: last,
+  best: (row) => -last(row),
+  losses: change,
+  gains: (row) => -change(row),
+};
+
+function Card(props: { readonly shown: Shown; readonly suite: Suite }): ReactNode {
+  const { index, rows } = props.shown;
+  const { item } = (rows[0] as Shown["rows"][number]).row;
+  return (
+    <li className={`grid gap-2 min-0 ${evalStyles.rowCard}`}>
+      <p className={`flex gap-2 between ${evalStyles.truth}`}>
+        <span className={styles.asked}>{item.text}</span>
+        {rows.length > 1 && <b>{signed(change(props.shown), 3)}</b>}
+      </p>
+      <div className={`grid gap-2 ${rows.length > 1 ? evalStyles.pair : ""}`}>
+        {rows.map(({ system, row, score }) => (
+          <div key={system}>
+            <Figure index={index} row={row} name={system} />
+            <p className={`grid ${evalStyles.said}`}>
+              <small>
+                {rows.length > 1 ? system : "Answer"} {score !== null && <b>{fixed(score, 3)}</b>}
+              </small>
+              <Said row={row} />
+            </p>
+          </div>
+        ))}
+      </div>
+    </li>
+  );
+}
+
+/** The picture with the truth and the answered masks, each answered mask in the colour of its phrase. */
+function Figure(props: { readonly index: number; readonly row: AnsweredItem; readonly name: string }): ReactNode {
+  const { index, row, name } = props;
+  const answered = row.answer.masks ?? [];
+  const [height, width] = row.item.size;
+  const layers: MaskLayer[] = [
+    ...row.item.masks.map((mask) => ({ role: "given", mask }) as const),
+    ...answered.map((mask, at) => ({ role: "policy", mask, colour: answerColour(at) }) as const),
+  ];
+  return (
+    <MaskFigure
+      rowId={suitePictureId(index)}
+      width={width}
+      height={height}
+      layers={layers}
+      label={`${name}: ${row.answer.text ?? `${answered.length} masks`}`}
+      sync={`suite ${row.item.id}`}
+    />
+  );
+}
+
+/** The answer, its grounded phrases in the colours of their masks. */
+function Said(props: { readonly row: AnsweredItem }): ReactNode {
+  const { text = "", masks } = props.row.answer;
+  if (text === "")
+    return masks?.length === 1 ? null : <span className="muted">{masks === undefined ? "–" : "no mask"}</span>;
+  const parts = text.replaceAll("[SEG]", "").split(/<p>(.*?)<\/p>/gs);
+  return (
+    <span className="anywhere">
+      {parts.map((part, at) =>
+        at % 2 === 0 ? (
+          part
+        ) : (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the parts of one text never change places
+          <u key={at} style={{ textDecorationColor: answerColour((at - 1) / 2), textDecorationThickness: 3 }}>
+            {part.trim()}
+          </u>
+        ),
+      )}
+    </span>
+  );
+}

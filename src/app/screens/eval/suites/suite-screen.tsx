@@ -1,0 +1,163 @@
+import { type ReactNode, useState } from "react";
+import { SUITES, suiteOf } from "../../../../engine/eval/suites/all.ts";
+import { report } from "../../../clients/lab.ts";
+import { runSuite, stopSuite } from "../../../clients/suite.ts";
+import { Button } from "../../../components/ui/button.tsx";
+import { Segmented, Select, TextInput } from "../../../components/ui/controls.tsx";
+import { Panel } from "../../../components/ui/panel.tsx";
+import { pick } from "../../../components/upload/pickers.tsx";
+import { isActive, useRun } from "../../../stores/run.ts";
+import { useSession } from "../../../stores/session.ts";
+import { chooseSuite, useSuite } from "../../../stores/suite.ts";
+import { useTry } from "../../../stores/try-out.ts";
+import { formatCount } from "../../../styles/format.ts";
+import { SuiteResult } from "./suite-result.tsx";
+import { SuiteRows } from "./suite-rows.tsx";
+import styles from "./suites.module.css";
+
+const MODES = [
+  { value: "free", label: "Free answer" },
+  { value: "forced", label: "Forced [SEG]" },
+] as const;
+
+const PHASES = {
+  opening: "Reading the rows",
+  answering: "Answering",
+  judging: "Judging",
+  scoring: "Scoring",
+} as const;
+
+/** Evaluation suites of the field on the open files: base model, and the open adapter beside it. */
+export function SuiteScreen(): ReactNode {
+  return (
+    <>
+      <Choice />
+      <SuiteResult />
+      <SuiteRows />
+    </>
+  );
+}
+
+function Choice(): ReactNode {
+  const { suite: name, split, mode, rows, phase } = useSuite((state) => state);
+  const data = useSession((session) => session.dataInfo?.name ?? null);
+  const model = useSession((session) => session.model?.name ?? null);
+  const adapter = useTry((state) => state.adapter?.name ?? null);
+  const suite = suiteOf(name);
+  const busy = phase !== "idle";
+  const blocker = useBlocker();
+  return (
+    <Panel title="Suite" aside={<Progress />}>
+      <p className="muted mb-3">{suite?.what}</p>
+      <div className={`grid gap-3 ${styles.form}`}>
+        <div className="grid gap-1">
+          <span className="small muted">Suite</span>
+          <Select
+            label="Suite"
+            value={name}
+            testId="suite-name"
+            options={SUITES.map((one) => ({ value: one.name, label: one.name }))}
+            onChange={(chosen) => chooseSuite({ suite: chosen, split: suiteOf(chosen)?.split ?? "" })}
+          />
+        </div>
+        {suite?.split !== undefined && (
+          <div className="grid gap-1">
+            <span className="small muted">Split</span>
+            <TextInput
+              aria-label="Split"
+              value={split}
+              onChange={(event) => chooseSuite({ split: event.currentTarget.value.trim() })}
+            />
+          </div>
+        )}
+        <RowCount value={rows} />
+        <div className="grid gap-1">
+          <span className="small muted">Masks from</span>
+          <Segmented
+            label="Masks from"
+            options={MODES}
+            value={mode}
+            onChange={(chosen) => chooseSuite({ mode: chosen })}
+          />
+        </div>
+      </div>
+      <dl className={`grid small mt-3 ${styles.facts}`}>
+        <dt>Data</dt>
+        <dd>
+          {data ?? "none open"}{" "}
+          <Button kind="quiet" onClick={() => pick("shards")}>
+            Open folder…
+          </Button>
+        </dd>
+        <dt>Model</dt>
+        <dd>{model ?? "none loaded"}</dd>
+        <dt>Adapter</dt>
+        <dd>
+          {adapter ?? "none; the base model alone is scored"}{" "}
+          <Button kind="quiet" onClick={() => pick("adapter")}>
+            Open adapter…
+          </Button>
+        </dd>
+        <dt>Counting</dt>
+        <dd>{suite?.rule}</dd>
+      </dl>
+      <div className="row wrap gap-2 mt-3">
+        {busy ? (
+          <Button kind="danger" data-testid="suite-stop" onClick={stopSuite}>
+            Stop
+          </Button>
+        ) : (
+          <Button kind="primary" data-testid="suite-start" blocker={blocker} onClick={() => report(runSuite())}>
+            Evaluate
+          </Button>
+        )}
+        <span className="small muted">Answers are kept: an evaluation that was stopped goes on where it was</span>
+      </div>
+    </Panel>
+  );
+}
+
+/** Number of rows; 0 asks all. The value is taken when the field is left. */
+function RowCount(props: { readonly value: number }): ReactNode {
+  const [text, setText] = useState(String(props.value));
+  const take = (): void => {
+    const value = Number(text);
+    if (Number.isInteger(value) && value >= 0) chooseSuite({ rows: value });
+    else setText(String(props.value));
+  };
+  return (
+    <div className="grid gap-1">
+      <span className="small muted">Rows (0 for all)</span>
+      <TextInput
+        aria-label="Rows"
+        inputMode="numeric"
+        value={text}
+        data-testid="suite-rows"
+        onChange={(event) => setText(event.currentTarget.value)}
+        onBlur={take}
+      />
+    </div>
+  );
+}
+
+function Progress(): ReactNode {
+  const { phase, done, items, kept } = useSuite((state) => state);
+  if (phase === "idle") return null;
+  return (
+    <span className="row gap-2 small muted" role="status" data-testid="suite-progress">
+      <progress max={Math.max(1, items.length)} value={done} aria-label="Rows answered" />
+      {PHASES[phase]}
+      {phase === "answering" && `, ${formatCount(done)} of ${formatCount(items.length)} rows`}
+      {kept > 0 && `, ${formatCount(kept)} answers kept`}
+    </span>
+  );
+}
+
+function useBlocker(): string | null {
+  const data = useSession((session) => session.dataInfo);
+  const model = useSession((session) => session.model);
+  const running = useRun((run) => isActive(run.state));
+  if (running) return "A run is in progress. Stop it before you evaluate";
+  if (data === null) return "Open the files of the suite first";
+  return model === null ? "Load a model first" : null;
+}

@@ -1,0 +1,44 @@
+/** The evaluation suite of the page: what is chosen, how far it is, and its report. */
+import { useStore } from "zustand";
+import { createStore } from "zustand/vanilla";
+import type { SuiteReport } from "../../engine/eval/suites/report.ts";
+import type { SuiteRow } from "../../engine/eval/suites/run-suite.ts";
+import type { AnswerMode, SuiteItem } from "../../engine/eval/suites/suite.ts";
+
+export interface SuiteState {
+  readonly suite: string;
+  /** Empty for data without splits. */
+  readonly split: string;
+  readonly mode: AnswerMode;
+  /** Rows that are asked; 0 for all. */
+  readonly rows: number;
+  readonly phase: "idle" | "opening" | "answering" | "judging" | "scoring";
+  readonly items: readonly SuiteItem[];
+  readonly leftOut: readonly string[];
+  readonly done: number;
+  /** Answers that were kept from an earlier start. */
+  readonly kept: number;
+  readonly answers: ReadonlyMap<string, SuiteRow>;
+  readonly report: SuiteReport | null;
+}
+
+const NOTHING = { items: [], leftOut: [], done: 0, kept: 0, answers: new Map(), report: null } as const;
+
+export const suiteStore = createStore<SuiteState>()(() => ({
+  suite: "masks",
+  split: "",
+  mode: "free",
+  rows: 50,
+  phase: "idle",
+  ...NOTHING,
+}));
+
+/** Subscribes to a part of the evaluation. */
+export function useSuite<T>(select: (state: SuiteState) => T): T {
+  return useStore(suiteStore, select);
+}
+
+/** Changes what is evaluated; an earlier report is no longer shown. */
+export function chooseSuite(values: Partial<Pick<SuiteState, "suite" | "split" | "mode" | "rows">>): void {
+  suiteStore.setState({ ...values, ...NOTHING });
+}
