@@ -3,7 +3,7 @@
  * and prints how each term follows IoU inside groups and how much true masks earn over greedy ones.
  *
  *   npx tsx scripts/diagnose-reward.ts [--model DIR] [--shards DIR…] [--preset NAME] [--config FILE] [--set NAME=VALUE]…
- *                                      [--loop 1|2] [--rows N] [--json]
+ *                                      [--loop K] [--rows N] [--json]
  */
 import { LabError } from "../src/engine/errors.ts";
 import { openAgain } from "../src/engine/gpu/runtime/device.ts";
@@ -11,6 +11,7 @@ import { storageChoice } from "../src/engine/loading/storage-settings.ts";
 import type { BenchGroup } from "../src/engine/rewards/bench/bench-group.ts";
 import { diagnose } from "../src/engine/rewards/bench/diagnosis.ts";
 import { rewardScorer } from "../src/engine/rewards/scorer.ts";
+import { isLoop, LOOP_IDS } from "../src/engine/rl/loops/abouts.ts";
 import { Session } from "../src/engine/session/session.ts";
 import { memoryStore } from "../src/engine/storage/memory-store.ts";
 import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
@@ -37,7 +38,8 @@ await runTool(async () => {
       subject: "judge",
     });
   }
-  const loop = whole(parsed, "loop", 1, 2, 2) as 1 | 2;
+  const loop = whole(parsed, "loop", 1, Math.max(...LOOP_IDS), 2);
+  if (!isLoop(loop)) throw new LabError("bad-input", `--loop is one of ${LOOP_IDS.join(", ")}`, { subject: "loop" });
   const { rows, list } = await openNodeRows(parsed.get("shards"));
   const count = Math.min(list.rows.length, whole(parsed, "rows", 2, 100_000, 64));
   const device = await openNodeDevice();

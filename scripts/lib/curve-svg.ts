@@ -1,4 +1,5 @@
 /** Evaluations of several runs as one picture: a panel a metric, a line a run, the difference to the run's own start. */
+import { HELD_OUT_LOOPS } from "../../src/engine/rl/loops/abouts.ts";
 import { EVAL_METRICS, type EvalMetric, type EvalReport } from "../../src/engine/runs/evaluations.ts";
 
 export interface RunCurve {
@@ -12,10 +13,12 @@ const COLUMNS = 3;
 /** Distinguishable with colour blindness and on paper. */
 const COLOURS = ["#0b5cad", "#c2410c", "#15803d", "#7e22ce", "#52525b", "#a16207"] as const;
 const TITLES: Readonly<Record<EvalMetric, string>> = {
-  loop1_sampled: "loop 1, sampled",
-  loop1_greedy: "loop 1, greedy",
-  loop2_sampled: "loop 2, sampled",
-  loop2_greedy: "loop 2, greedy",
+  ...(Object.fromEntries(
+    HELD_OUT_LOOPS.flatMap(({ id }) => [
+      [`loop${id}_sampled`, `loop ${id}, sampled`],
+      [`loop${id}_greedy`, `loop ${id}, greedy`],
+    ]),
+  ) as Readonly<Record<Exclude<EvalMetric, "grounding_iou" | "caption_meteor">, string>>),
   grounding_iou: "phrase to mask, IoU",
   caption_meteor: "mask to caption, METEOR",
 };

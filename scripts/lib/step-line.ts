@@ -1,5 +1,6 @@
 /** One line per step, as the tools print it. */
 
+import { LOOP_IDS } from "../../src/engine/rl/loops/abouts.ts";
 import type { TrainerEvent } from "../../src/engine/rl/run/events.ts";
 import { SCORES, scoreOf, selectionText } from "../../src/engine/runs/evaluation-scores.ts";
 import type { EvalReport } from "../../src/engine/runs/evaluations.ts";
@@ -16,15 +17,17 @@ function ofLoop(metrics: StepMetrics, loop: number): Record<string, number> | un
     : Object.fromEntries(own.map(([name, value]) => [name.slice(prefix.length), value]));
 }
 
-/** `{"step", "loop1", "loop2", "step_time", "phases", "costs", …}`, or a short sentence for people. */
+/** `{"step", "loop1", …, "step_time", "phases", "costs", …}`, or a short sentence for people. */
 export function stepLine({ step, metrics, phaseTimes, costs }: StepEvent, json: boolean): string {
-  const loops = { loop1: ofLoop(metrics, 1), loop2: ofLoop(metrics, 2) };
+  const loops = Object.fromEntries(LOOP_IDS.map((id) => [`loop${id}`, ofLoop(metrics, id)]));
   if (json) {
-    const rest = Object.fromEntries(Object.entries(metrics).filter(([name]) => !/^(loop[12]|time)\//.test(name)));
+    const rest = Object.fromEntries(Object.entries(metrics).filter(([name]) => !/^(loop\d+|time)\//.test(name)));
     return JSON.stringify({ ...rest, step, ...loops, step_time: metrics.step_time, phases: phaseTimes, costs });
   }
   const show = (value: number | undefined): string => (value === undefined ? "–" : value.toFixed(3));
-  const reward = (["loop1", "loop2"] as const).map((loop) => `${loop} ${show(loops[loop]?.reward)}`).join("  ");
+  const reward = Object.entries(loops)
+    .flatMap(([loop, own]) => (own === undefined ? [] : [`${loop} ${show(own.reward)}`]))
+    .join("  ");
   return `step ${step}  ${reward}  loss ${show(metrics.loss)}  grad ${show(metrics.grad_norm)}  ${show(metrics.step_time)} s`;
 }
 

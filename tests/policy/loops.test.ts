@@ -11,6 +11,20 @@ const FOLDER = "src/engine/rl/loops/question-answer/";
 const files = trackedFiles((path) => /^(src|workers|scripts)\//.test(path) && isTypeScript(path));
 const others = files.filter(({ path }) => !path.startsWith(FOLDER) && !LISTS.includes(path));
 
+/** Values of named settings, names of older versions and scripts, the scores of every evaluation, the story of the first screen. */
+const NAMES_LOOPS =
+  /^src\/engine\/(config\/(aliases|presets|reward-presets)|config\/groups\/mask|eval\/row-scores|runs\/(checkpoint\/best-checkpoint|run-events))\.ts$|^src\/app\/screens\/(home\/|eval\/eval-metrics|runs\/compare\/)/;
+
+it("loops 1 and 2 are named only where a value belongs to one of them", () => {
+  const named = /["'`]loop[12][_/]|\bloop[12][A-Z]\w+:|\bloop ?[=!]== ?[12]\b/;
+  const wrong = files
+    .filter(
+      ({ path }) => path.startsWith("src/") && !path.startsWith("src/engine/rl/loops/") && !NAMES_LOOPS.test(path),
+    )
+    .filter(({ path }) => named.test(readFileSync(join(root, path), "utf8")));
+  expect(wrong.map(({ path }) => path)).toEqual([]);
+});
+
 describe("the loop question → answer", () => {
   it("is in both lists", () => {
     const listed = files.filter(({ path }) => LISTS.includes(path)).flatMap(importsOf);

@@ -9,6 +9,12 @@ export function activeLoops(config: Pick<LabConfig, "loops" | `loop${LoopId}Weig
   return LOOP_IDS.filter((id) => aboutLoop(id).optional !== true || config[`loop${id}Weight`] > 0);
 }
 
+/** The loops that a run is shown with: all but optional ones that do not train. */
+export function shownLoops(config: Parameters<typeof activeLoops>[0]): readonly LoopId[] {
+  const training = activeLoops(config);
+  return LOOP_IDS.filter((id) => aboutLoop(id).optional !== true || training.includes(id));
+}
+
 /** Whether a loop that trains samples texts, or masks. */
 export function samples(config: Parameters<typeof activeLoops>[0], what: "text" | "mask"): boolean {
   return activeLoops(config).some((id) => aboutLoop(id).samples === what);

@@ -45,7 +45,7 @@ function completionRow(rollout: RolloutRecord, group: GroupRecord): Record<strin
     reward: rollout.reward,
     advantage: rollout.advantage,
     prompt_ids: group.promptIds ?? null,
-    // In loop 2 the answer is forced, and the actions draw the mask.
+    // Where actions draw a mask, the answer is forced.
     completion_ids:
       aboutLoop(rollout.loop).samples === "text" ? actions.map(({ id }) => id) : (group.answerIds ?? null),
     action_ids: actions.map(({ id }) => id),
@@ -91,13 +91,13 @@ const README = `# A run for TRL
   equal TRL's defaults. \`trl grpo --config trl_grpo.yaml --dataset_name …\` parses it; the lab reads it back. The schedule
   "linear-then-cosine" has no counterpart and is written as cosine, whose warm-up begins at 0. A micro-batch is one group.
   The weights of the rewards stand in a comment, since \`reward_weights\` must match the reward functions you pass: one per
-  weighted term, returning None for rows of the other loop; the value of a cost has a negative weight. TRL has no
+  weighted term, returning None for rows of other loops; the value of a cost has a negative weight. TRL has no
   counterpart for the EMA reference, the clamp of the KL, other KL estimators and a clip per loop, and synchronises a
   reference only without PEFT.
 - \`completions/\`: one JSON object per rollout under TRL's column names. \`prompt\` has every visual token;
   \`prompt_ids\` and \`completion_ids\` are its tokens and those of the answer (null in runs of older versions);
-  \`action_ids\` with \`sampling_logps\` and \`ref_logps\` are what the loss saw: caption tokens in loop 1, parts of the
-  mask in loop 2.
+  \`action_ids\` with \`sampling_logps\` and \`ref_logps\` are what the loss saw: tokens where a loop samples text, parts
+  of the mask where it samples masks.
 - \`adapter/\`: the policy for PEFT, on Sa2VA's \`language_model\`, and the other trained modules.
 
 TRL's trainers do not drive Sa2VA's mask branch. The receiving side needs a GRPOTrainer with its own generation (captions of

@@ -1,16 +1,13 @@
 /** Names of held-out scores. */
-import { LOOP_IDS, type LoopId } from "../rl/loops/abouts.ts";
+import { HELD_OUT_LOOPS, type HeldOutLoop, LOOP_IDS, type LoopId } from "../rl/loops/abouts.ts";
 
 /** Scores that mean the same in every run: IoU and METEOR, whatever a run is rewarded for. */
-export const EVAL_METRICS = [
-  "loop1_sampled",
-  "loop1_greedy",
-  "loop2_sampled",
-  "loop2_greedy",
+export type EvalMetric = `loop${HeldOutLoop}_${"sampled" | "greedy"}` | "grounding_iou" | "caption_meteor";
+export const EVAL_METRICS: readonly EvalMetric[] = [
+  ...HELD_OUT_LOOPS.flatMap(({ id }) => [`loop${id}_sampled`, `loop${id}_greedy`] as const),
   "grounding_iou",
   "caption_meteor",
-] as const;
-export type EvalMetric = (typeof EVAL_METRICS)[number];
+];
 
 /** The run's reward, composed as in training: all terms with their weights, judge and user-written reward included. */
 export type RewardMetric = `reward${LoopId}_${"sampled" | "greedy"}`;

@@ -1,4 +1,5 @@
 /** Scores of an evaluation by name, and in words what chose a checkpoint. */
+import { HELD_OUT_LOOPS } from "../rl/loops/abouts.ts";
 import { EVAL_METRICS, type EvalMetric, REWARD_METRICS, type RewardMetric } from "./evaluation-metrics.ts";
 import type { EvalReport, Interval, RowScores, Selection } from "./evaluations.ts";
 
@@ -31,10 +32,12 @@ export function rowScoreOf(row: RowScores, id: ScoreId): number | null {
 export const SELECTION_NAMES: Readonly<Record<Selection["metric"], string>> = {
   reward: "run reward, sampled",
   reward_greedy: "run reward, greedy",
-  loop1_sampled: "loop 1 IoU, sampled",
-  loop1_greedy: "loop 1 IoU, greedy",
-  loop2_sampled: "loop 2 METEOR, sampled",
-  loop2_greedy: "loop 2 METEOR, greedy",
+  ...(Object.fromEntries(
+    HELD_OUT_LOOPS.flatMap(({ id, score }) => [
+      [`loop${id}_sampled`, `loop ${id} ${score}, sampled`],
+      [`loop${id}_greedy`, `loop ${id} ${score}, greedy`],
+    ]),
+  ) as Readonly<Record<Exclude<EvalMetric, "grounding_iou" | "caption_meteor">, string>>),
   grounding_iou: "grounding IoU",
   caption_meteor: "caption METEOR",
 };

@@ -1,5 +1,5 @@
 /**
- * What the bench measures of loop 2 beside the rewards: two masks that were not sampled, the policy's greedy one and the
+ * What the bench measures of sampled masks beside the rewards: two masks that were not sampled, the policy's greedy one and the
  * row's own, and what the partner's likelihood of the row's caption would say of every mask.
  */
 import { decodeRle, type Rle } from "../data/mask/rle.ts";
@@ -10,18 +10,19 @@ import { regionCells } from "../policy/prompts.ts";
 import { type GroupBounds, LIKELIHOOD_TERMS } from "../rewards/bench/bench-group.ts";
 import { rewardPlan } from "../rewards/composer/plan.ts";
 import type { RewardTerm, RolloutFacts } from "../rewards/term.ts";
+import { aboutLoop } from "../rl/loops/abouts.ts";
 import type { StepContext } from "../rl/step/context.ts";
 import type { Group } from "../rl/step/group.ts";
 
 /**
- * For every rollout of a group of loop 2 the likelihood of the row's caption given its mask, and its share among what the
+ * For every sampled mask of a group the likelihood of the row's caption given its mask, and its share among what the
  * partner says of the group's masks; null for a mask that covers no visual token. None for other loops.
  */
 export async function likelihoodTerms(
   context: StepContext,
   { loop, row, rollouts }: Group,
 ): Promise<readonly (readonly RewardTerm[])[]> {
-  if (loop !== 2) return rollouts.map(() => []);
+  if (aboutLoop(loop).samples !== "mask") return rollouts.map(() => []);
   const { model, config } = context;
   const { height, width } = row.rgb;
   const masks = rollouts.map(({ predictedMask }) =>
@@ -38,7 +39,7 @@ export async function likelihoodTerms(
 }
 
 /**
- * Bounds of a group of loop 2; nothing for a loop whose actions are captions.
+ * Bounds of a group of sampled masks; nothing for a loop whose actions are captions.
  * @throws LabError("held") when a reward cannot be given
  */
 export async function groupBounds(
@@ -46,7 +47,7 @@ export async function groupBounds(
   { loop, row, rollouts }: Group,
 ): Promise<{ readonly bounds?: GroupBounds }> {
   const greedyMask = rollouts[0]?.greedyMask ?? null;
-  if (loop !== 2 || greedyMask === null) return {};
+  if (aboutLoop(loop).samples !== "mask" || greedyMask === null) return {};
   const { model, config, scorer, signal } = context;
   const { height, width } = row.rgb;
   const keepTiny = config.smallRegions === "force";

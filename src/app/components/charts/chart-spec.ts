@@ -1,3 +1,4 @@
+import { LOOP_IDS } from "../../../engine/rl/loops/abouts.ts";
 import type { LoopId } from "../../../engine/runs/records.ts";
 import { compact, fixed, formatBytes } from "../../styles/format.ts";
 
@@ -18,7 +19,7 @@ export interface SeriesSpec {
   /** Possible names of the metric, preferred first. */
   readonly metrics: readonly string[];
   readonly label: string;
-  /** Loop 1 is drawn solid and loop 2 dashed, besides their colours. */
+  /** The first loop is drawn solid, the others dashed, besides their colours. */
   readonly loop: LoopId | null;
   /** Index in the palette. */
   readonly colour: number;
@@ -28,10 +29,13 @@ export interface SeriesSpec {
   readonly decimals: number | "compact" | "bytes";
 }
 
-/** Dashes of a line: loop 2 long, a single quantity of the right scale short, all others solid. */
+/** Dashes of the second loop and of those after it; lines of the first are solid. */
+const LOOP_DASHES = [[], [6, 4], [2, 2]] as const;
+
+/** Dashes of a line: by its loop; a single quantity of the right scale short, all others solid. */
 export function dashOf(spec: SeriesSpec): readonly number[] {
-  if (spec.loop !== null && spec.loop > 1) return spec.loop === 2 ? [6, 4] : [2, 2];
-  return spec.loop === null && spec.right === true ? [2, 3] : [];
+  if (spec.loop !== null) return LOOP_DASHES[LOOP_IDS.indexOf(spec.loop)] ?? [2, 2];
+  return spec.right === true ? [2, 3] : [];
 }
 
 /** Formats a value of the series. */

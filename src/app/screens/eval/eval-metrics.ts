@@ -1,6 +1,6 @@
 /** Titles and help of the held-out scores. */
 import type { LoopAbout } from "../../../engine/rl/loops/about.ts";
-import { LOOPS } from "../../../engine/rl/loops/abouts.ts";
+import { aboutLoop, HELD_OUT_LOOPS, LOOPS, type LoopId } from "../../../engine/rl/loops/abouts.ts";
 import type { ScoreId } from "../../../engine/runs/evaluation-scores.ts";
 import type { EvalReport } from "../../../engine/runs/evaluations.ts";
 
@@ -10,43 +10,30 @@ export interface EvalMetricText {
   readonly help: string;
 }
 
+/** The two scores of a loop. @param what the number, e.g. "IoU" @param help what it is, without the rollouts it is for */
+function pair(
+  { id, samples, textName }: LoopAbout<LoopId>,
+  prefix: "reward" | "loop",
+  what: string,
+  help: string,
+): EvalMetricText[] {
+  const [sampled, greedy] =
+    samples === "text"
+      ? [`four ${textName}s a row sampled as in training`, `greedy ${textName}`]
+      : ["masks sampled by the run's mask policy", "mask without noise"];
+  const score = (kind: "sampled" | "greedy") => `${prefix}${id}_${kind}` as ScoreId;
+  return [
+    { id: score("sampled"), title: `Loop ${id} ${what}, sampled`, help: `${help} for ${sampled}` },
+    { id: score("greedy"), title: `Loop ${id} ${what}, greedy`, help: `The same for the policy's ${greedy}` },
+  ];
+}
+
 const TEXTS: readonly EvalMetricText[] = [
-  {
-    id: "reward1_sampled",
-    title: "Loop 1 reward, sampled",
-    help: "The reward that the run trains on, for four captions a row sampled as in training",
-  },
-  { id: "reward1_greedy", title: "Loop 1 reward, greedy", help: "The same for the policy's greedy caption" },
-  {
-    id: "reward2_sampled",
-    title: "Loop 2 reward, sampled",
-    help: "The reward that the run trains on, for masks sampled by the run's mask policy",
-  },
-  { id: "reward2_greedy", title: "Loop 2 reward, greedy", help: "The same for the policy's mask without noise" },
-  ...LOOPS.filter((loop: LoopAbout) => loop.optional === true).flatMap(({ id, arrow, textName }): EvalMetricText[] => [
-    {
-      id: `reward${id}_sampled`,
-      title: `Loop ${id} reward, sampled`,
-      help: `${arrow}: the reward that the run trains on, for four texts a row sampled as in training`,
-    },
-    {
-      id: `reward${id}_greedy`,
-      title: `Loop ${id} reward, greedy`,
-      help: `The same for the policy's greedy ${textName}`,
-    },
-  ]),
-  {
-    id: "loop1_sampled",
-    title: "Loop 1 IoU, sampled",
-    help: "mask → caption → mask′: IoU for four captions a row sampled as in training",
-  },
-  { id: "loop1_greedy", title: "Loop 1 IoU, greedy", help: "The same for the policy's greedy caption" },
-  {
-    id: "loop2_sampled",
-    title: "Loop 2 METEOR, sampled",
-    help: "caption → mask → caption′: METEOR, without judge, for masks sampled by the run's mask policy",
-  },
-  { id: "loop2_greedy", title: "Loop 2 METEOR, greedy", help: "The same for the policy's mask without noise" },
+  ...LOOPS.flatMap((loop) => pair(loop, "reward", "reward", "The reward that the run trains on,")),
+  ...HELD_OUT_LOOPS.flatMap(({ id, score }) => {
+    const loop = aboutLoop(id);
+    return pair(loop, "loop", score, `${loop.arrow}: ${score}${score === "METEOR" ? ", without judge," : ""}`);
+  }),
   {
     id: "grounding_iou",
     title: "Grounding IoU",

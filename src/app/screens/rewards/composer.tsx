@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from "react";
-import { activeLoops } from "../../../engine/config/derived.ts";
+import { shownLoops } from "../../../engine/config/derived.ts";
 import { weightKey } from "../../../engine/config/groups/reward-weights.ts";
 import { parseSetting } from "../../../engine/config/parse.ts";
 import { presetConfig } from "../../../engine/config/presets.ts";
@@ -8,7 +8,7 @@ import type { NumberSetting } from "../../../engine/config/setting.ts";
 import { type LabConfig, SETTINGS, type SettingKey } from "../../../engine/config/table.ts";
 import { actingWeights, rewardPlan } from "../../../engine/rewards/composer/plan.ts";
 import { isCost, TERMS, type TermName, termSpec } from "../../../engine/rewards/terms/registry.ts";
-import { aboutLoop, LOOP_IDS, LOOPS } from "../../../engine/rl/loops/abouts.ts";
+import { LOOP_IDS, LOOPS } from "../../../engine/rl/loops/abouts.ts";
 import { termName } from "../../components/rollout/rollout-view.ts";
 import { Field } from "../../components/settings/field.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
@@ -96,11 +96,9 @@ function isChosen(preset: RewardPreset, config: LabConfig): boolean {
 function Formulas({ config }: { readonly config: LabConfig }): ReactNode {
   const plan = rewardPlan(config);
   const judge = config.judge !== "off";
-  const training = activeLoops(config);
-  const shown = LOOP_IDS.filter((id) => aboutLoop(id).optional !== true || training.includes(id));
   return (
     <dl className={`grid gap-1 ${styles.formulas}`} data-testid="reward-formulas">
-      {shown.map((loop) => {
+      {shownLoops(config).map((loop) => {
         const acting = actingWeights(plan.weights[loop], judge);
         const moved = acting !== plan.weights[loop];
         return (

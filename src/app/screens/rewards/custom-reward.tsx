@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect, useState } from "react";
-import { hasWeight } from "../../../engine/config/groups/reward-weights.ts";
+import { shownLoops } from "../../../engine/config/derived.ts";
+import { hasWeight, weightKey } from "../../../engine/config/groups/reward-weights.ts";
 import { presetConfig } from "../../../engine/config/presets.ts";
 import { EXAMPLE_REWARD, ROLLOUT_TYPES } from "../../../engine/rewards/user/guide.ts";
 import { rewardHash } from "../../../engine/rewards/user/hash.ts";
@@ -62,8 +63,11 @@ export function CustomReward(): ReactNode {
         {unused && (
           <>
             <span className={`small ${styles.unused}`}>It has no weight</span>
-            <Button onClick={() => changeConfig({ loop1User: 1 })}>Set weight 1 in loop 1</Button>
-            <Button onClick={() => changeConfig({ loop2User: 1 })}>Set weight 1 in loop 2</Button>
+            {shownLoops(config).map((loop) => (
+              <Button key={loop} onClick={() => changeConfig({ [weightKey(loop, "user")]: 1 })}>
+                Set weight 1 in loop {loop}
+              </Button>
+            ))}
           </>
         )}
       </div>

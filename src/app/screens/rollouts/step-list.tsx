@@ -95,7 +95,7 @@ export function StepList(props: StepListProps): ReactNode {
   );
 }
 
-/** Rewards of each step, of the two usual loops and of the others that the run has. */
+/** Rewards of each step, of both loops and of the others that the run has. */
 function stepRewards(metrics: MetricStore): ReadonlyMap<number, readonly (readonly [LoopId, number | null])[]> {
   const { steps, names } = metrics;
   const shown = LOOPS.filter((loop: LoopAbout) => loop.optional !== true || names.includes(`loop${loop.id}/reward`));

@@ -5,7 +5,7 @@ export const PHASE_TEXTS: Readonly<Record<Phase, string>> = {
   sample: "Draws the rows of the step by seed and reads their pictures and masks from the data worker",
   features: "Runs both frozen towers once per picture; features of known pictures come from the cache in host memory",
   generate: "Samples captions of all groups in one batch and samples masks for the given captions",
-  partner: "The partner computes masks for the captions of loop 1 and captions for the masks of loop 2",
+  partner: "The partner computes masks for captions and captions for masks",
   reward:
     "Compares outputs with the ground truth: IoU of masks, METEOR of captions, and the judge if one is set. Also computes the masks for the anchor",
   advantage:

@@ -1,20 +1,41 @@
-import type { LoopAbout } from "../../../engine/rl/loops/about.ts";
-import { LOOP_IDS, LOOPS } from "../../../engine/rl/loops/abouts.ts";
+import { findTerm } from "../../../engine/rewards/terms/registry.ts";
+import { aboutLoop, LOOP_IDS, LOOPS, type LoopId } from "../../../engine/rl/loops/abouts.ts";
 import type { ChartSpec, SeriesSpec } from "../../components/charts/chart-spec.ts";
 
 type Quantity = Omit<SeriesSpec, "loop" | "metrics"> & { readonly names: readonly string[] };
 
-/** The same metric of every loop: adjacent palette colours, loops after the first dashed. */
-function perLoop({ names, label, colour, ...rest }: Quantity): SeriesSpec[] {
-  return LOOP_IDS.map((loop) => ({
+/** Two quantities of loops 1 and 2 take the first four colours. */
+function colourOf(loop: number, quantity: number): number {
+  return loop <= 2 ? 2 * quantity + loop - 1 : loop + quantity + 1;
+}
+
+/** The same metric of some loops, loops after the first dashed; `colour` is 0 for the first quantity of a chart. */
+function perLoop({ names, label, colour, ...rest }: Quantity, loops: readonly LoopId[] = LOOP_IDS): SeriesSpec[] {
+  return loops.map((loop) => ({
     ...rest,
     metrics: names.map((name) => `loop${loop}/${name}`),
     label: label === "" ? `loop ${loop}` : `${label} ${loop}`,
     loop,
-    // Two quantities of two loops take the first four colours.
-    colour: loop <= 2 ? colour + loop - 1 : loop + colour / 2 + 1,
+    colour: colourOf(loop, colour / 2),
   }));
 }
+
+/** The terms that each loop rewards by default; a term that an earlier loop has too is named with its loop. */
+const TERM_SERIES: readonly SeriesSpec[] = LOOPS.flatMap(({ id, terms }, at) =>
+  Object.keys(terms).map((term, quantity): SeriesSpec => {
+    const label = findTerm(term)?.label ?? term;
+    const earlier = LOOPS.slice(0, at).some((loop) => term in loop.terms);
+    return {
+      metrics: [`loop${id}/rewards/${term}/mean`, `loop${id}/rewards/${term}`],
+      label: earlier ? `${label} ${id}` : label,
+      loop: id,
+      colour: colourOf(id, quantity),
+      decimals: 3,
+    };
+  }),
+);
+
+const TEXT_LOOPS = LOOP_IDS.filter((id) => aboutLoop(id).samples === "text");
 
 const one = (spec: Omit<SeriesSpec, "loop">): SeriesSpec => ({ ...spec, loop: null });
 const share = [0, 1] as const;
@@ -35,28 +56,9 @@ const OVERVIEW: readonly ChartSpec[] = [
   },
   {
     id: "terms",
-    title: "IoU and METEOR",
+    title: "Reward terms",
     range: share,
-    series: [
-      { metrics: ["loop1/rewards/iou/mean", "loop1/rewards/iou"], label: "IoU", loop: 1, colour: 0, decimals: 3 },
-      {
-        metrics: ["loop2/rewards/meteor/mean", "loop2/rewards/meteor"],
-        label: "METEOR",
-        loop: 2,
-        colour: 1,
-        decimals: 3,
-      },
-      { metrics: ["loop2/rewards/judge/mean", "loop2/rewards/judge"], label: "judge", loop: 2, colour: 3, decimals: 3 },
-      ...LOOPS.filter((loop: LoopAbout) => loop.optional === true).map(
-        ({ id }): SeriesSpec => ({
-          metrics: [`loop${id}/rewards/meteor/mean`],
-          label: `METEOR ${id}`,
-          loop: id,
-          colour: id + 1,
-          decimals: 3,
-        }),
-      ),
-    ],
+    series: TERM_SERIES,
   },
   {
     id: "zero-spread",
@@ -66,22 +68,10 @@ const OVERVIEW: readonly ChartSpec[] = [
   },
   {
     id: "length",
-    title: "Caption length",
+    title: "Text length",
     series: [
-      {
-        metrics: ["loop1/completions/mean_length"],
-        label: "mean tokens",
-        loop: 1,
-        colour: 0,
-        decimals: 1,
-      },
-      {
-        metrics: ["loop1/completions/max_length"],
-        label: "longest",
-        loop: 1,
-        colour: 2,
-        decimals: 0,
-      },
+      ...perLoop({ names: ["completions/mean_length"], label: "mean tokens", colour: 0, decimals: 1 }, TEXT_LOOPS),
+      ...perLoop({ names: ["completions/max_length"], label: "longest", colour: 2, decimals: 0 }, TEXT_LOOPS),
     ],
   },
   {

@@ -1,6 +1,6 @@
 /** Settings of the group "run": length, loops, intervals. */
 import type { LoopAbout } from "../../rl/loops/about.ts";
-import { LOOPS, type LoopId } from "../../rl/loops/abouts.ts";
+import { HELD_OUT_LOOPS, LOOPS, type LoopId } from "../../rl/loops/abouts.ts";
 import { choice, type NumberSetting, type Setting } from "../setting.ts";
 
 const loopWeights = LOOPS.map((loop: LoopAbout): [string, NumberSetting] => [
@@ -102,10 +102,10 @@ export const RUN_SETTINGS = {
     choices: [
       choice("reward", "Run reward, sampled"),
       choice("reward_greedy", "Run reward, greedy"),
-      choice("loop1_sampled", "Loop 1 IoU, sampled"),
-      choice("loop1_greedy", "Loop 1 IoU, greedy"),
-      choice("loop2_sampled", "Loop 2 METEOR, sampled"),
-      choice("loop2_greedy", "Loop 2 METEOR, greedy"),
+      ...HELD_OUT_LOOPS.flatMap(({ id, score }) => [
+        choice(`loop${id}_sampled`, `Loop ${id} ${score}, sampled`),
+        choice(`loop${id}_greedy`, `Loop ${id} ${score}, greedy`),
+      ]),
       choice("grounding_iou", "Grounding IoU"),
       choice("caption_meteor", "Caption METEOR"),
     ],

@@ -20,7 +20,7 @@ export const ROLLOUT_TYPES = `interface Rollout {
   caption: string;          // generated text, "" when there is none
   reference: string;        // the data set's caption
   given: Mask | null;       // the data set's mask
-  predicted: Mask | null;   // mask′ (loop 1) or the policy's mask (loop 2)
+  predicted: Mask | null;   // mask′ of the partner, or the policy's mask
   confidence: number | null; // mean probability inside the predicted mask
   truncated: boolean;       // cut off at the length limit
   iou: { value: number; intersection: number; union: number } | null;

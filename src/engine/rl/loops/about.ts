@@ -14,6 +14,8 @@ export interface LoopAbout<Id extends number = number> {
   readonly textName: string;
   /** Whether "both loops" leaves it out while its weight is 0, its default. */
   readonly optional?: true;
+  /** Score of held-out rows that every run has, whatever it is rewarded for; without it only the run's reward is scored. */
+  readonly heldOut?: "IoU" | "METEOR";
   /** Weights of reward terms by default; 0 for the others. */
   readonly terms: Readonly<Record<string, number>>;
 }

@@ -8,6 +8,14 @@ export const LOOPS = [MASK_CAPTION, CAPTION_MASK, QUESTION_ANSWER] as const;
 
 export type LoopId = (typeof LOOPS)[number]["id"];
 
+/** Loops with a score of held-out rows beside the run's reward. */
+export type HeldOutLoop = Extract<(typeof LOOPS)[number], { readonly heldOut: string }>["id"];
+
+/** Those, each with the name of its score. */
+export const HELD_OUT_LOOPS = LOOPS.flatMap((loop: LoopAbout) =>
+  loop.heldOut === undefined ? [] : [{ id: loop.id as HeldOutLoop, score: loop.heldOut }],
+);
+
 /** Ids in order. */
 export const LOOP_IDS: readonly LoopId[] = LOOPS.map(({ id }) => id);
 

@@ -164,14 +164,16 @@ function loopRules(loop: LoopId): Rule[] {
   ];
 }
 
-/** The data set's captions in loop 2 and in supervised steps. */
+/** The data set's captions where they enter a prompt. */
 function captionRule(id: string, metric: string, sentence: (share: string) => string): Rule {
   return {
     id,
     severity: "warning",
     check: (rows) => {
       const newest = last(rows);
-      const share = newest[`loop2/captions/${metric}`] ?? newest[`sft/captions/${metric}`] ?? 0;
+      const share = Math.max(
+        ...["sft", ...LOOP_IDS.map((id) => `loop${id}`)].map((of) => newest[`${of}/captions/${metric}`] ?? 0),
+      );
       return share > 0 ? sentence(`${Math.ceil(100 * share)} %`) : null;
     },
   };

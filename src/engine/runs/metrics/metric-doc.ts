@@ -1,4 +1,5 @@
 /** docs/metrics.md, made from the table. */
+import { LOOP_IDS, LOOPS } from "../../rl/loops/abouts.ts";
 import { METRICS } from "./metric-table.ts";
 
 /** The page as Markdown. */
@@ -15,10 +16,9 @@ export function metricsPage(): string {
   const lines = rows.map((cells) => `| ${cells.join(" | ")} |`);
   return `# Metrics
 
-Made from \`src/engine/runs/metrics/metric-table.ts\`; a test compares the two. \`K\` is the loop, 1 or 2; a name in angle
+Made from \`src/engine/runs/metrics/metric-table.ts\`; a test compares the two. \`K\` is the loop, ${LOOP_IDS.join(", ")}; a name in angle
 brackets stands for a reward term, a phase or a block of the trainable set. Every step writes one line of
-\`metrics.jsonl\`; a metric that does not apply to a step is absent, never 0. Loop 1 is mask → caption → mask′, loop 2
-is caption → mask → caption′. "Also" gives the name of the design notes, which exports write beside ours.
+\`metrics.jsonl\`; a metric that does not apply to a step is absent, never 0. ${LOOPS.map(({ id, arrow }) => `Loop ${id} is ${arrow}`).join("; ")}. "Also" gives the name of the design notes, which exports write beside ours.
 
 With several passes over a batch, what a loop's loss, KL, entropy, ratios and clips were is averaged over the passes, but
 for the extremes of the ratio; norms, rate and average of the weights are those of the last pass.

@@ -1,6 +1,6 @@
 /**
  * The one table of metrics: hover texts, number formats, docs/metrics.md and the names in exports come from here.
- * `loopK` stands for loop1 and loop2; a name in angle brackets for any text without "/".
+ * `loopK` stands for every loop; a name in angle brackets for any text without "/".
  */
 
 import { LOOP_IDS, type LoopId } from "../../rl/loops/abouts.ts";

@@ -7,5 +7,6 @@ export const CAPTION_MASK = {
   samples: "mask",
   text: "captionPrime",
   textName: "caption′",
+  heldOut: "METEOR",
   terms: { meteor: 0.25, judge: 0.75 },
 } as const satisfies LoopAbout;

@@ -7,5 +7,6 @@ export const MASK_CAPTION = {
   samples: "text",
   text: "caption",
   textName: "caption",
+  heldOut: "IoU",
   terms: { iou: 1 },
 } as const satisfies LoopAbout;
