@@ -3,10 +3,8 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { CHUNK, FlatLayout, runsOf } from "../../src/engine/gpu/flat/layout.ts";
 import { gather, readSet, scatter } from "../../src/engine/gpu/flat/moves.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
-import type { ParameterSet } from "../../src/engine/model/weights/weights.ts";
 import { GradientSum } from "../../src/engine/rl/optim/gradient-sum.ts";
 import { inspectGradients } from "../../src/engine/rl/optim/monitor.ts";
-import { ADAM_DEFAULTS, AdamState, applyAdamw } from "../../src/engine/rl/optim/optimiser.ts";
 import { disposeSet } from "../../src/engine/rl/optim/parameter-sets.ts";
 import { useGpu } from "../support/gpu.ts";
 import { expectClose, expectLikeStockUpdates, randomSet, readAll, type Shapes } from "../support/updates.ts";
@@ -41,27 +39,6 @@ describe("updates over arenas", () => {
       skipped: ["exact"],
       slow: ["large"],
     });
-  });
-
-  it("do not change copies of the state, and a copy goes on by itself", async () => {
-    const params = randomSet(SHAPES, 1);
-    const state = AdamState.fresh(params);
-    const step = (of: AdamState): ParameterSet => {
-      const grads = randomSet(SHAPES, 2);
-      const next = applyAdamw(params, grads, of, 0.1, ADAM_DEFAULTS);
-      disposeSet(grads);
-      return next;
-    };
-    disposeSet(step(state));
-    const copy = state.copy();
-    const kept = await readAll(copy.m);
-    const ahead = step(state);
-    expectClose(await readAll(copy.m), kept, 0);
-    const again = step(copy);
-    expectClose(await readAll(again), await readAll(ahead), 0);
-    for (const set of [params, ahead, again]) disposeSet(set);
-    state.dispose();
-    copy.dispose();
   });
 
   it("tell where a sum of gradients is broken, whatever absent tensors hold", async () => {

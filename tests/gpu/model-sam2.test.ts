@@ -6,7 +6,7 @@ import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { pointMaskLoss, samplePoints, selectPoints } from "../../src/engine/model/mask-loss.ts";
 import { decodeMasks, selectMask } from "../../src/engine/model/sam2/mask-decoder.ts";
 import { encodeSam } from "../../src/engine/model/sam2/neck.ts";
-import { imageLogits, maskIouCounts, packMask } from "../../src/engine/model/sam2/postprocess.ts";
+import { imageLogits } from "../../src/engine/model/sam2/postprocess.ts";
 import { loadDeps } from "../../tools/parity/deps.ts";
 import { openArrays } from "../../tools/parity/golden-arrays.ts";
 import { openGoldenModel } from "../../tools/parity/golden-model.ts";
@@ -110,16 +110,6 @@ describe("SAM2 on the GPU", () => {
     expect(await valuesOf(slopes[0])).toEqual([0, 0, 4, 0, 0, 8, 0, 0]);
     expect(await valuesOf(slopes[1])).toEqual(new Array(8).fill(0));
     tf.dispose([masks, iou]);
-  });
-
-  it("counts overlaps of a group with one truth", async () => {
-    const logits = tf.tensor3d([1, -1, 0, 2, -1, -1, -1, -1], [2, 2, 2]);
-    const truth = tf.tensor2d([1, 1, 0, 0], [2, 2]);
-    const { intersection, union } = maskIouCounts(logits, truth);
-    expect(await valuesOf(intersection)).toEqual([1, 0]);
-    expect(await valuesOf(union)).toEqual([3, 2]);
-    expect(packMask(Float32Array.from([1, -1, 0, 2]))).toEqual(Uint8Array.from([1, 0, 0, 1]));
-    tf.dispose([logits, truth]);
   });
 
   it("enlarges in two steps, not in one", async () => {

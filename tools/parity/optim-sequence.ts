@@ -4,7 +4,7 @@ import type { ParameterSet } from "../../src/engine/model/weights/weights.ts";
 import { clipFactor, globalNorm, scaleGradients } from "../../src/engine/rl/optim/clip.ts";
 import { updateEma } from "../../src/engine/rl/optim/ema.ts";
 import { type AdamSettings, AdamState, applyAdamw } from "../../src/engine/rl/optim/optimiser.ts";
-import { addSets, copySet, disposeSet } from "../../src/engine/rl/optim/parameter-sets.ts";
+import { copySet, disposeSet, mapSet, member } from "../../src/engine/rl/optim/parameter-sets.ts";
 import { learningRate, type ScheduleSettings } from "../../src/engine/rl/optim/schedule.ts";
 import type { Tolerance } from "./compare.ts";
 import { type CaseReport, flat, type Json, numberOr, record, records, shapeOf } from "./golden-json.ts";
@@ -124,7 +124,8 @@ async function trainStep(item: Json, run: Run, index: number): Promise<{ loss: n
     loss += micro.loss;
     if (grads === undefined) grads = micro.grads;
     else {
-      const sum: ParameterSet = addSets(grads, micro.grads);
+      const { grads: other } = micro;
+      const sum = mapSet(grads, (tensor, name) => tensor.add(member(other, name)));
       disposeSet(grads);
       disposeSet(micro.grads);
       grads = sum;

@@ -3,12 +3,12 @@ import type { ByteFolder } from "../../src/engine/bytes/source.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import type { ParameterSet } from "../../src/engine/model/weights/weights.ts";
 import { clipFactor, globalNorm, scaleGradients } from "../../src/engine/rl/optim/clip.ts";
-import { emaInDouble, rampedDecay, updateEma } from "../../src/engine/rl/optim/ema.ts";
+import { rampedDecay, updateEma } from "../../src/engine/rl/optim/ema.ts";
 import {
+  type AdamCoefficients,
   type AdamSettings,
   AdamState,
   adamCoefficients,
-  adamwInDouble,
   applyAdamw,
 } from "../../src/engine/rl/optim/optimiser.ts";
 import { disposeSet } from "../../src/engine/rl/optim/parameter-sets.ts";
@@ -131,6 +131,21 @@ async function checkAdamwCase(item: Json, report: CaseReport): Promise<void> {
   state.dispose();
 }
 
+/** AdamW on plain numbers in double precision, in place. */
+function adamwInDouble(
+  { param, m, v }: { param: Float64Array; m: Float64Array; v: Float64Array },
+  grad: readonly number[],
+  settings: AdamSettings,
+  { keep, stepSize, rootScale }: AdamCoefficients,
+): void {
+  for (const [i, g] of grad.entries()) {
+    m[i] = settings.beta1 * (m[i] as number) + (1 - settings.beta1) * g;
+    v[i] = settings.beta2 * (v[i] as number) + (1 - settings.beta2) * g * g;
+    const root = Math.sqrt(v[i] as number) * rootScale + settings.eps;
+    param[i] = keep * (param[i] as number) - (stepSize * (m[i] as number)) / root;
+  }
+}
+
 async function checkClipCase(item: Json, report: CaseReport): Promise<void> {
   const expected = record(item, "expected");
   const tensors = Array.isArray(item.grads) ? item.grads.map(flat) : [];
@@ -171,7 +186,7 @@ async function checkEmaCase(item: Json, report: CaseReport): Promise<void> {
     const student = students[index] as number[];
     const used = ramped ? rampedDecay(decay, numberOr(step, "step", index + 1)) : decay;
     report.compare(`update ${index + 1} decay`, step.decay_used, used, DOUBLE);
-    double = emaInDouble(double, student, used);
+    double = double.map((average, i) => average + (1 - used) * ((student[i] as number) - average));
     report.compare(`update ${index + 1} in double`, step.ema, double, DOUBLE);
     const params = { p: tf.tensor1d(student) };
     const next = updateEma(ema, params, used);

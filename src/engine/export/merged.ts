@@ -85,12 +85,6 @@ async function codeOf(base: ByteFolder, path: string): Promise<string | null> {
   return new TextDecoder().decode(await source.read(0, source.size));
 }
 
-/** Bytes of the weights that `mergedFiles` will write. */
-export async function mergedBytes(base: ByteFolder, trained: TrainedTensors, options: MergeOptions): Promise<number> {
-  const holders = await openHolders(base);
-  return [...holders].reduce((sum, [name, file]) => sum + streamedBytes(streamed(name, file, trained, options)), 0);
-}
-
 /** The file of each tensor, only weight shards of the checkpoint. */
 async function openHolders(base: ByteFolder): Promise<ReadonlyMap<string, Safetensors>> {
   const shards = base.paths.filter((path) => /^model(-\d+-of-\d+)?\.safetensors$/.test(path));

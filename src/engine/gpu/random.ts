@@ -106,15 +106,3 @@ export function normal(key: RandomKey): number {
   const words = randomWords(key);
   return Math.sqrt(-2 * Math.log(wordToUniform(words[0]))) * Math.cos(2 * Math.PI * wordToUniform(words[1]));
 }
-
-/** Fills `out` so that out[i] is `uniform` at position key.position + i. Returns `out`. */
-export function fillUniform(key: RandomKey, out: Float32Array<ArrayBuffer>): Float32Array<ArrayBuffer> {
-  for (let i = 0; i < out.length; i++) out[i] = uniform({ ...key, position: key.position + i });
-  return out;
-}
-
-/** Fills `out` so that out[i] is `normal` at position key.position + i. Returns `out`. */
-export function fillNormal(key: RandomKey, out: Float32Array<ArrayBuffer>): Float32Array<ArrayBuffer> {
-  for (let i = 0; i < out.length; i++) out[i] = normal({ ...key, position: key.position + i });
-  return out;
-}

@@ -20,20 +20,10 @@ export interface AskedPicture {
 }
 
 /**
- * Prompts of the mask decoder [N, C] for N phrases about one picture: their [SEG] states through text_hidden_fcs. The
- * texts share everything up to where the phrases begin, which runs once; the rest is a right-padded batch.
- * Differentiable in every trainable tensor.
+ * Prompts of the mask decoder [N, C], picture after picture: the [SEG] states of the phrases through text_hidden_fcs.
+ * The texts about a picture share everything up to where the phrases begin, which runs once; the rest is a right-padded
+ * batch. Differentiable in every trainable tensor.
  */
-export function phrasePrompts(
-  model: Sa2vaModel,
-  weights: Weights,
-  features: ImageFeatures,
-  phrases: readonly string[],
-): Tensor {
-  return phrasePromptsOf(model, weights, [{ features, phrases }]);
-}
-
-/** The same for several pictures with equally many phrases each, picture after picture. */
 export function phrasePromptsOf(model: Sa2vaModel, weights: Weights, pictures: readonly AskedPicture[]): Tensor {
   const prompts = pictures.map(({ features, phrases }) =>
     phrases.map((phrase) => segmentPrompt(model, features.tiles, phrase)),

@@ -38,11 +38,6 @@ const MASKS = fc
 it("masks of any size are the same bits and sums as by stock ops", async () => {
   await forAny(40, MASKS, async ({ masks, height, width, size, seed }) => {
     const logits = randomTensor([masks, height, width], seed, size);
-    const truth = tf.tidy(() =>
-      randomTensor([height, width], seed + 1)
-        .greater(0)
-        .toFloat(),
-    );
     const read = async (made: { words: Tensor; sums: Tensor }): Promise<[number[], Float32Array]> => {
       const values: [number[], Float32Array] = [
         Array.from(await made.words.data()),
@@ -51,10 +46,10 @@ it("masks of any size are the same bits and sums as by stock ops", async () => {
       tf.dispose([made.words, made.sums]);
       return values;
     };
-    const [words, sums] = await read(maskBitsByOps(logits, truth));
+    const [words, sums] = await read(maskBitsByOps(logits));
     for (const software of [true, false]) {
       setAdapterKind(software);
-      const [own, counted] = await read(maskBits(logits, truth));
+      const [own, counted] = await read(maskBits(logits));
       expect(own).toEqual(words);
       expect(distance(counted, sums, 1)).toBeLessThan(1e-5);
     }
@@ -62,6 +57,6 @@ it("masks of any size are the same bits and sums as by stock ops", async () => {
     const bits = pixelsOf(words.slice(0, Math.ceil(area / 16)), area);
     const values = await logits.data();
     expect(bits.every((bit, at) => (bit === 1) === (values[at] as number) > 0)).toBe(true);
-    tf.dispose([logits, truth]);
+    logits.dispose();
   });
 });

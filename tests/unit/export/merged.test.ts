@@ -3,7 +3,7 @@ import { nodeFolder } from "../../../scripts/lib/node-files.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
 import { checkMerged } from "../../../src/engine/export/check-merged.ts";
 import { collectFiles } from "../../../src/engine/export/export-file.ts";
-import { addLowRank, mergedBytes, mergedFiles } from "../../../src/engine/export/merged.ts";
+import { addLowRank, mergedFiles } from "../../../src/engine/export/merged.ts";
 import { tf } from "../../../src/engine/gpu/tf.ts";
 import { readAdapter } from "../../../src/engine/model/adapter/lora.ts";
 import { openCheckpoint } from "../../../src/engine/model/weights/checkpoint.ts";
@@ -67,14 +67,10 @@ describe("merged checkpoints", () => {
     );
   });
 
-  test.each(["F16", "BF16"] as const)("can be written as %s, with the bytes said before", async (dtype) => {
+  test.each(["F16", "BF16"] as const)("can be written as %s", async (dtype) => {
     const base = await nodeFolder(FOLDERS[0]);
     const trained = await trainedOf(FOLDERS[0]);
     const files = await collectFiles(mergedFiles(base, trained, { dtype }));
-    const size = files["model.safetensors"]?.length ?? 0;
-    const said = await mergedBytes(base, trained, { dtype });
-    expect(size - said).toBeGreaterThan(0);
-    expect(size - said).toBeLessThan(100_000);
     const check = await checkMerged(base, trained, memoryFolder(files), dtype);
     expect(check.tokens).toBeGreaterThan(0);
   });

@@ -16,7 +16,7 @@ import { type Completion, generate } from "../../../src/engine/policy/decode/gen
 import { FULL_SAMPLING } from "../../../src/engine/policy/decode/sampler.ts";
 import { embedIds, embedPrompt, projectImage } from "../../../src/engine/policy/embedding.ts";
 import { disposeFeatures, encodeImage, type ImageFeatures } from "../../../src/engine/policy/features.ts";
-import { phrasePrompts, phrasePromptsOf } from "../../../src/engine/policy/phrase-prompts.ts";
+import { phrasePromptsOf } from "../../../src/engine/policy/phrase-prompts.ts";
 import { captionPrompt, segmentPrompt } from "../../../src/engine/policy/prompts.ts";
 import { sftBatch } from "../../../src/engine/sft/batch.ts";
 import { SFT_DEFAULTS, sftLoss } from "../../../src/engine/sft/forward.ts";
@@ -182,12 +182,12 @@ describe.each(["phi3", "internlm2"])("%s", (family) => {
     const limit = Math.floor((Math.min(...lengths) + Math.max(...lengths)) / 2);
     const crossing = limited(model, limit);
     expect(rotatedAlike(crossing.config.language.rope, lengths).length).toBeGreaterThan(1);
-    const together = await numbers(phrasePrompts(crossing, weights, features, phrases));
+    const together = await numbers(phrasePromptsOf(crossing, weights, [{ features, phrases }]));
     const alone = await Promise.all(
-      phrases.map((phrase) => numbers(phrasePrompts(crossing, weights, features, [phrase]))),
+      phrases.map((phrase) => numbers(phrasePromptsOf(crossing, weights, [{ features, phrases: [phrase] }]))),
     );
     expect(gap(together, Float32Array.from(alone.flatMap((values) => [...values])))).toBeLessThan(2e-5);
-    const never = await numbers(phrasePrompts(limited(model, NEVER), weights, features, phrases));
+    const never = await numbers(phrasePromptsOf(limited(model, NEVER), weights, [{ features, phrases }]));
     expect(gap(together, never)).toBeGreaterThan(1e-4);
   });
 

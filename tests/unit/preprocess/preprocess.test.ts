@@ -2,8 +2,8 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { nodeFolder } from "../../../scripts/lib/node-files.ts";
 import { resizeBicubic } from "../../../src/engine/model/preprocess/pillow-bicubic.ts";
-import { normalisePixels, samPixels } from "../../../src/engine/model/preprocess/pixels.ts";
-import { regionGrid, regionGridSide } from "../../../src/engine/model/preprocess/region-grid.ts";
+import { normalisePixels } from "../../../src/engine/model/preprocess/pixels.ts";
+import { regionGrid } from "../../../src/engine/model/preprocess/region-grid.ts";
 import { chooseGrid, imageTiles, type TilingConfig } from "../../../src/engine/model/preprocess/tiling.ts";
 import { openArrays } from "../../../tools/parity/golden-arrays.ts";
 
@@ -68,13 +68,6 @@ describe("pixel values", () => {
     const expected = [-0.485 / 0.229, -0.456 / 0.224, -0.406 / 0.225, 0.515 / 0.229, 0.544 / 0.224, 0.594 / 0.225];
     for (const [at, value] of expected.entries()) expect(values[at]).toBeCloseTo(value, 6);
   });
-
-  it("squashes to SAM2's square", () => {
-    const image = { width: 6, height: 2, data: new Uint8Array(36).fill(77) };
-    const pixels = samPixels(image, 5);
-    expect(pixels.length).toBe(75);
-    expect(new Set(pixels)).toEqual(new Set([77]));
-  });
 });
 
 describe("region grid", () => {
@@ -82,7 +75,6 @@ describe("region grid", () => {
     const mask = new Uint8Array(5 * 7);
     mask[2 * 7 + 3] = 255; // row floor(1 * 5 / 2), column floor(1 * 7 / 2)
     expect(Array.from(regionGrid(mask, 5, 7, 2))).toEqual([0, 0, 0, 1]);
-    expect(regionGridSide(448, 14, 0.5)).toBe(16);
     expect(() => regionGrid(mask, 5, 8, 2)).toThrow(/5 x 8 has 35 pixels/);
   });
 

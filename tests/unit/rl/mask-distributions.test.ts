@@ -33,47 +33,11 @@ describe("mask distributions", () => {
     expect(Array.from(masks.sampleBernoulli([0, 2], 1, [0.49, 0.9, 0.51, 0.87]))).toEqual([1, 0, 0, 1]);
   });
 
-  it("the Gaussian density integrates to 1 and its KL vanishes at agreement only", () => {
+  it("the Gaussian density integrates to 1", () => {
     const points = Array.from({ length: 4001 }, (_, i) => -20 + i * 0.01);
-    const logp = masks.gaussianLogProb(tf.tensor2d(points, [4001, 1]), tf.tensor1d([0.5]), tf.tensor1d([0.3]));
+    const logStd = tf.tensor1d([0.3]);
+    const logp = masks.gaussianLogProbs(tf.tensor2d(points, [4001, 1]), tf.tensor1d([0.5]), logStd);
     expect(number(logp.exp().sum().mul(0.01))).toBeCloseTo(1, 4);
-    const [mean, logStd] = [tf.tensor1d([0.5]), tf.tensor1d([0.3])];
-    expect(number(masks.gaussianKl(mean, logStd, mean, logStd))).toBeCloseTo(0, 6);
-    expect(number(masks.gaussianKl(mean, logStd, tf.tensor1d([1]), tf.tensor1d([0])))).toBeGreaterThan(0.1);
     expect(number(masks.gaussianEntropy(logStd))).toBeCloseTo(number(logp.exp().mul(logp).sum().mul(-0.01)), 3);
-  });
-
-  it("redraws a Gaussian action from its stored noise", () => {
-    expect(Array.from(masks.sampleGaussian([1, 2], [0, Math.log(2)], [1, -1, 0, 0.5]))).toEqual([2, 0, 1, 3]);
-  });
-
-  it("chooses candidates by the running sum", () => {
-    expect([0.1, 0.4, 0.999999].map((u) => masks.sampleChoice([0, 0, 0], 1, u))).toEqual([0, 1, 2]);
-    expect(masks.sampleChoice([0, 50, 0], 0.1, 0.5)).toBe(1);
-  });
-
-  it("the Concrete density integrates to 1 near both ends too", () => {
-    const count = 40_001;
-    const l = tf.linspace(-40, 40, count);
-    const y = l.sigmoid();
-    const density = masks.concreteLogDensity(tf.scalar(0.7), l, 0.6).exp();
-    // dy = y (1 - y) dl
-    const mass = density
-      .mul(y)
-      .mul(tf.sigmoid(l.neg()))
-      .sum()
-      .mul(80 / (count - 1));
-    expect(number(mass)).toBeCloseTo(1, 3);
-  });
-
-  it("cuts the relaxed mask and passes the gradient through", () => {
-    const grad = tf.grad((y) =>
-      masks
-        .straightThrough(y as Tensor)
-        .mul(tf.tensor1d([2, 3]))
-        .sum(),
-    )(tf.tensor1d([0.2, 0.9]));
-    expect(Array.from(grad.dataSync())).toEqual([2, 3]);
-    expect(Array.from(masks.straightThrough(tf.tensor1d([0.2, 0.9])).dataSync())).toEqual([0, 1]);
   });
 });

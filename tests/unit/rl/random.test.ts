@@ -1,7 +1,5 @@
 import { describe, expect, it } from "vitest";
 import {
-  fillNormal,
-  fillUniform,
   normal,
   philox,
   type RandomKey,
@@ -83,22 +81,13 @@ describe("uniform", () => {
   });
 });
 
-describe("normal and bulk draws", () => {
+describe("normal draws", () => {
   it("has mean 0, variance 1 and kurtosis 3", () => {
-    const draws = fillNormal(KEY, new Float32Array(40_000));
+    const draws = Array.from({ length: 40_000 }, (_, i) => normal({ ...KEY, position: KEY.position + i }));
     const mean = draws.reduce((sum, x) => sum + x, 0) / draws.length;
     const moment = (power: number) => draws.reduce((sum, x) => sum + (x - mean) ** power, 0) / draws.length;
     expect(Math.abs(mean)).toBeLessThan(0.02);
     expect(Math.abs(moment(2) - 1)).toBeLessThan(0.03);
     expect(Math.abs(moment(4) / moment(2) ** 2 - 3)).toBeLessThan(0.15);
-  });
-
-  it("equals the single draws", () => {
-    const uniforms = fillUniform(KEY, new Float32Array(5));
-    const normals = fillNormal(KEY, new Float32Array(5));
-    for (let i = 0; i < 5; i++) {
-      expect(uniforms[i]).toBe(uniform({ ...KEY, position: KEY.position + i }));
-      expect(normals[i]).toBe(Math.fround(normal({ ...KEY, position: KEY.position + i })));
-    }
   });
 });

@@ -1,10 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { fillUniform } from "../../../src/engine/gpu/random.ts";
+import { uniform } from "../../../src/engine/gpu/random.ts";
 import {
   checkSampler,
   FULL_SAMPLING,
   greedyToken,
-  guardedLogProbs,
   inverseCdf,
   processRow,
   sampleToken,
@@ -15,10 +14,8 @@ const LOGITS = Float32Array.from([0.5, -1, 2, 0.1, -40, 35]);
 describe("the token sampler", () => {
   it("draws with the probabilities it reports", () => {
     const logits = Float32Array.from([0, 1, -1, 0.5]);
-    const uniforms = fillUniform(
-      { seed: 1, step: 0, loop: 1, row: 0, rollout: 0, position: 0, stream: 0 },
-      new Float32Array(20_000),
-    );
+    const key = { seed: 1, step: 0, loop: 1, row: 0, rollout: 0, position: 0, stream: 0 };
+    const uniforms = Array.from({ length: 20_000 }, (_, position) => uniform({ ...key, position }));
     const counts = [0, 0, 0, 0];
     for (const u of uniforms) {
       const { id } = sampleToken(logits, FULL_SAMPLING, [], u);
@@ -41,7 +38,7 @@ describe("the token sampler", () => {
   it("log-prob and entropy are those of the guarded, tempered softmax", () => {
     const settings = { ...FULL_SAMPLING, guard: 3, temperature: 0.7, topP: 0.9 };
     const token = sampleToken(LOGITS, settings, [], 0.3);
-    const logps = guardedLogProbs(LOGITS, 0.7, 3);
+    const logps = processRow(LOGITS, { ...FULL_SAMPLING, guard: 3, temperature: 0.7 }).probabilities.map(Math.log);
     expect(token.logpFull).toBeCloseTo(logps[token.id] as number, 12);
     expect(token.entropy).toBeCloseTo(-logps.reduce((sum, lp) => sum + Math.exp(lp) * lp, 0), 12);
   });

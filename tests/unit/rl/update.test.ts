@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { tf } from "../../../src/engine/gpu/tf.ts";
 import type { ParameterSet } from "../../../src/engine/model/weights/weights.ts";
-import { clipFactor, globalNorm, gradNorms, scaleGradients } from "../../../src/engine/rl/optim/clip.ts";
-import { effectiveSteps, emaDistance, rampedDecay, updateEma } from "../../../src/engine/rl/optim/ema.ts";
-import { inspectGradients, inspectNumbers, judgeGradients } from "../../../src/engine/rl/optim/monitor.ts";
+import { clipFactor, globalNorm, scaleGradients } from "../../../src/engine/rl/optim/clip.ts";
+import { emaDistance, rampedDecay, updateEma } from "../../../src/engine/rl/optim/ema.ts";
+import { inspectGradients, judgeGradients } from "../../../src/engine/rl/optim/monitor.ts";
 import { ADAM_DEFAULTS, AdamState, applyAdamw } from "../../../src/engine/rl/optim/optimiser.ts";
-import { addSets, copySet, disposeSet } from "../../../src/engine/rl/optim/parameter-sets.ts";
+import { copySet, disposeSet } from "../../../src/engine/rl/optim/parameter-sets.ts";
 import { learningRate } from "../../../src/engine/rl/optim/schedule.ts";
 
 beforeAll(async () => {
@@ -63,9 +63,8 @@ describe("AdamW on a parameter set", () => {
       params = next;
       expect(tf.memory().numTensors).toBe(before + 6);
     }
-    const copy = state.copy();
-    expect(copy.step).toBe(3);
-    for (const owner of [state, copy]) owner.dispose();
+    expect(state.step).toBe(3);
+    state.dispose();
     disposeSet(params);
     expect(tf.memory().numTensors).toBe(before);
   });
@@ -80,7 +79,7 @@ describe("clipping and the monitor", () => {
     const grads = gradients();
     expect(await globalNorm(grads)).toBeCloseTo(5, 6);
     expect(await globalNorm(grads, "max")).toBe(4);
-    expect(await gradNorms(grads, (name) => name.split(".")[1] ?? "")).toEqual({ weight: 3, bias: 4 });
+    expect((await inspectGradients(grads, (name) => name.split(".")[1] ?? "")).blocks).toEqual({ weight: 3, bias: 4 });
     const clipped = scaleGradients(grads, clipFactor(5, 1));
     expect(await globalNorm(clipped)).toBeCloseTo(1, 5);
     expect(clipFactor(0.5, 1)).toBe(1);
@@ -99,14 +98,6 @@ describe("clipping and the monitor", () => {
     const fine = await inspectGradients(gradients(), () => "all");
     expect(judgeGradients(fine, { haltOnNonFinite: true })).toBe("step");
     expect((await inspectGradients({}, () => "all")).norm).toBe(0);
-  });
-
-  it("counts faulty numbers of a step by kind", () => {
-    expect(inspectNumbers({ rewards: [1, Number.NaN], logps: [-1, 0.5], ratios: [1], kl: [] })).toEqual({
-      rewards: 1,
-      logps: 1,
-    });
-    expect(inspectNumbers({ rewards: [], logps: [0, 1e-7], ratios: [], kl: [0] })).toEqual({});
   });
 });
 
@@ -132,11 +123,9 @@ describe("the moving average", () => {
     expect(Math.abs((values(ema, "p")[0] as number) - 1.0099328)).toBeLessThan(1e-5);
   });
 
-  it("ramps its decay and tells its horizon", () => {
+  it("ramps its decay", () => {
     expect(rampedDecay(0.999, 1)).toBeCloseTo(2 / 11, 12);
     expect(rampedDecay(0.999, 100_000)).toBe(0.999);
-    expect(effectiveSteps(0.999)).toBeCloseTo(1000, 6);
-    expect(effectiveSteps(1)).toBe(Number.POSITIVE_INFINITY);
   });
 });
 
@@ -146,9 +135,7 @@ describe("schedules and sets", () => {
     expect(() => learningRate(1e-5, -1, { kind: "constant" })).toThrow(/-1/);
   });
 
-  it("adds and copies sets without touching the given ones", () => {
-    const sum = addSets(gradients(), gradients());
-    expect(values(sum, "layer.bias")).toEqual([0, 8]);
+  it("copies sets without touching the given ones", () => {
     const original = gradients();
     const copy = copySet(original);
     disposeSet(original);

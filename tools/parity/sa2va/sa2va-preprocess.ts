@@ -2,7 +2,8 @@
 import { isRecord } from "../../../src/engine/bytes/json.ts";
 import { decodeRle, parseRle, type Rle } from "../../../src/engine/data/mask/rle.ts";
 import type { RgbImage } from "../../../src/engine/data/sample.ts";
-import { normalisePixels, samPixels } from "../../../src/engine/model/preprocess/pixels.ts";
+import { resizeBicubic } from "../../../src/engine/model/preprocess/pillow-bicubic.ts";
+import { normalisePixels } from "../../../src/engine/model/preprocess/pixels.ts";
 import { regionGrid } from "../../../src/engine/model/preprocess/region-grid.ts";
 import { imageTiles } from "../../../src/engine/model/preprocess/tiling.ts";
 import { checked, compareArrays, EXACT, type Tolerance } from "../compare.ts";
@@ -20,7 +21,7 @@ export async function* preprocessRows(model: GoldenModel, deps: ParityDeps): Asy
   const image = await goldenImage(model, deps);
   const { tiles, count } = imageTiles(image, config);
   yield compareArrays("tiles_u8", "tiles on bytes", await golden.read("tiles_u8"), tiles, EXACT);
-  const sam = samPixels(image, config.sam2.imageSize);
+  const sam = resizeBicubic(image, config.sam2.imageSize, config.sam2.imageSize).data;
   yield compareArrays("sam_u8", "SAM2 input on bytes", await golden.read("sam_u8"), sam, EXACT);
   yield await checked(
     "pixel_values_corner",

@@ -39,6 +39,9 @@ export function OverlayControls(): ReactNode {
         onPointerDown={() => setHidden(true)}
         onPointerUp={() => setHidden(false)}
         onPointerLeave={() => setHidden(false)}
+        onKeyDown={(event) => (event.key === " " || event.key === "Enter") && setHidden(true)}
+        onKeyUp={() => setHidden(false)}
+        onBlur={() => setHidden(false)}
       >
         Hold to hide <kbd>H</kbd>
       </button>

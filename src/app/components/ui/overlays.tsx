@@ -1,5 +1,4 @@
-/** Overlays: dialog and tooltip. */
-import { Dialog as RadixDialog, Tooltip } from "radix-ui";
+import { Dialog as RadixDialog } from "radix-ui";
 import type { ReactNode } from "react";
 import { IconClose } from "./icons.tsx";
 import styles from "./overlays.module.css";
@@ -30,21 +29,5 @@ export function Dialog(props: {
         </RadixDialog.Content>
       </RadixDialog.Portal>
     </RadixDialog.Root>
-  );
-}
-
-/** A tooltip, shown while its child is hovered or focused; the child must take a ref and be focusable. */
-export function Hint(props: { readonly text: ReactNode; readonly children: ReactNode }): ReactNode {
-  return (
-    <Tooltip.Provider delayDuration={350} skipDelayDuration={200}>
-      <Tooltip.Root>
-        <Tooltip.Trigger asChild>{props.children}</Tooltip.Trigger>
-        <Tooltip.Portal>
-          <Tooltip.Content className={styles.hint} sideOffset={6} collisionPadding={8}>
-            {props.text}
-          </Tooltip.Content>
-        </Tooltip.Portal>
-      </Tooltip.Root>
-    </Tooltip.Provider>
   );
 }

@@ -1,6 +1,7 @@
 import { type ReactNode, useMemo, useState } from "react";
 import type { SkippedRow } from "../../../engine/data/sample.ts";
 import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
+import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
 import { Empty } from "../../components/ui/panel.tsx";
 import { navigate, useRoute } from "../../stores/route.ts";
 import { useSession } from "../../stores/session.ts";
@@ -9,7 +10,6 @@ import { DataBar } from "./data-bar.tsx";
 import styles from "./data-screen.module.css";
 import { Gallery } from "./gallery.tsx";
 import { NothingOpen, OpenButtons } from "./open-buttons.tsx";
-import { OverlayControls } from "./overlay-controls.tsx";
 import { RowDetail } from "./row-detail.tsx";
 import { filterOptions, filterRows, NO_FILTER, offeredFilter, type RowFilter } from "./row-filter.ts";
 import type { TileSize } from "./tile-size.ts";

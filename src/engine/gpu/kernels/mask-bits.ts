@@ -1,10 +1,9 @@
 /**
- * Masks from logits on the GPU: a bit a pixel, how many pixels are inside, how sure they are, and the overlap with a truth.
- * What is read back is a thirtieth of the logits.
+ * Masks from logits on the GPU: a bit a pixel, how many pixels are inside, and the sum of their probabilities. Reading
+ * them back takes a thirtieth of the bytes of the logits.
  *
  * Layout: logits [N, P] row-major; words [N, ⌈P / 16⌉], each a whole number below 2¹⁶ in a float32, which is exact and
- * survives every operation, pixel 16 w + b in bit b; sums [N, 3] of pixels inside, their probabilities, and those inside
- * the truth too. Plan: a thread takes 256 pixels of a mask and leaves partial sums, which a second pass adds.
+ * survives every operation, pixel 16 w + b in bit b; sums [N, 2] of pixels inside and their probabilities. Plan: a thread takes 256 pixels of a mask and leaves partial sums, which a second pass adds.
  * Numerics: f32, fixed order, counts exact up to 2²⁴. Equals `maskBitsByOps`.
  */
 
@@ -20,14 +19,14 @@ const RUN = 256;
 
 const PROGRAM = pointProgram({
   name: "lab-mask-bits",
-  inputs: { logits: "f32", truth: "f32" },
+  inputs: { logits: "f32" },
   outputs: { words: "f32", parts: "f32" },
-  uniforms: { size: "u32", pixels: "u32", words_each: "u32", runs: "u32", compare: "u32" },
+  uniforms: { size: "u32", pixels: "u32", words_each: "u32", runs: "u32" },
   body: `
     let mask = i / u.runs;
     let begin = (i % u.runs) * ${RUN}u;
     let end = min(begin + ${RUN}u, u.pixels);
-    var inside = 0.0; var sure = 0.0; var both = 0.0;
+    var inside = 0.0; var sure = 0.0;
     var at = begin;
     while (at < end) {
       var word = 0u;
@@ -39,34 +38,32 @@ const PROGRAM = pointProgram({
         word |= select(0u, 1u, hit) << (at - first);
         inside += select(0.0, 1.0, hit);
         sure += select(0.0, 1.0 / (1.0 + exp(-logit)), hit);
-        if (u.compare == 1u) { both += select(0.0, 1.0, hit && truth[at] > 0.5); }
       }
       words[mask * u.words_each + first / ${WORD_PIXELS}u] = f32(word);
     }
-    parts[3u * i] = inside; parts[3u * i + 1u] = sure; parts[3u * i + 2u] = both;`,
+    parts[2u * i] = inside; parts[2u * i + 1u] = sure;`,
 });
 
 export interface MaskBits {
   /** [N, ⌈P / 16⌉]. */
   readonly words: Tensor;
-  /** [N, 3]: pixels inside, the sum of their probabilities, pixels that are inside the truth too (0 without one). */
+  /** [N, 2]: pixels inside and the sum of their probabilities. */
   readonly sums: Tensor;
 }
 
 /**
  * @param logits [N, h, w], above 0 is inside
- * @param truth [h, w], 0 or 1
  * @returns tensors in the ownership of the caller or its tidy
  */
-export function maskBits(logits: Tensor, truth?: Tensor): MaskBits {
-  if (!customKernels() || !suits(logits, truth)) return maskBitsByOps(logits, truth);
+export function maskBits(logits: Tensor): MaskBits {
+  if (!customKernels() || !suits(logits)) return maskBitsByOps(logits);
   const [masks, height, width] = logits.shape as [number, number, number];
   const pixels = height * width;
   const [each, runs] = [Math.ceil(pixels / WORD_PIXELS), Math.ceil(pixels / RUN)];
   const [words, sums] = tf.tidy(() => {
-    const outputs = [{ shape: [masks, each] }, { shape: [masks, runs, 3] }];
-    const uniforms = [pixels, each, runs, truth === undefined ? 0 : 1];
-    const made = runPoints(PROGRAM, [logits, truth ?? logits], outputs, masks * runs, uniforms).map(toTensor);
+    const outputs = [{ shape: [masks, each] }, { shape: [masks, runs, 2] }];
+    const uniforms = [pixels, each, runs];
+    const made = runPoints(PROGRAM, [logits], outputs, masks * runs, uniforms).map(toTensor);
     const [bits, parts] = made as [Tensor, Tensor];
     return [bits, parts.sum(1)];
   }) as [Tensor, Tensor];
@@ -74,7 +71,7 @@ export function maskBits(logits: Tensor, truth?: Tensor): MaskBits {
 }
 
 /** The same in stock operations. */
-export function maskBitsByOps(logits: Tensor, truth?: Tensor): MaskBits {
+export function maskBitsByOps(logits: Tensor): MaskBits {
   const [words, sums] = tf.tidy(() => {
     const [masks, height, width] = logits.shape as [number, number, number];
     const pixels = height * width;
@@ -86,12 +83,8 @@ export function maskBitsByOps(logits: Tensor, truth?: Tensor): MaskBits {
       [0, each * WORD_PIXELS - pixels],
     ]);
     const powers = tf.tensor1d(Array.from({ length: WORD_PIXELS }, (_, bit) => 2 ** bit));
-    const both = truth === undefined ? tf.zerosLike(inside) : inside.mul(truth.toFloat().reshape([1, pixels]));
     const sure = tf.where(flat.greater(0), flat.sigmoid(), tf.zerosLike(flat));
-    return [
-      bits.reshape([masks, each, WORD_PIXELS]).mul(powers).sum(2),
-      tf.stack([inside.sum(1), sure.sum(1), both.sum(1)], 1),
-    ];
+    return [bits.reshape([masks, each, WORD_PIXELS]).mul(powers).sum(2), tf.stack([inside.sum(1), sure.sum(1)], 1)];
   }) as [Tensor, Tensor];
   return { words, sums };
 }

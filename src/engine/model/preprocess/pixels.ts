@@ -2,17 +2,9 @@
  * From bytes to the values both image encoders expect (docs/spec/sa2va.md#52-tiles-for-the-vision-tower,
  * docs/spec/sa2va.md#53-sam2-input).
  */
-import type { RgbImage } from "../../data/sample.ts";
-import { resizeBicubic } from "./pillow-bicubic.ts";
-
 /** Per-channel mean and standard deviation of ImageNet, on the 0..1 scale. */
 export const PIXEL_MEAN: readonly [number, number, number] = [0.485, 0.456, 0.406];
 export const PIXEL_STD: readonly [number, number, number] = [0.229, 0.224, 0.225];
-
-/** The picture squashed to SAM2's square input, 8-bit RGB [size, size, 3]. */
-export function samPixels(image: RgbImage, size: number): Uint8Array {
-  return resizeBicubic(image, size, size).data;
-}
 
 /**
  * (byte / 255 − mean) / std per channel.

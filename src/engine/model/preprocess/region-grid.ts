@@ -9,11 +9,6 @@ export interface RegionGridOptions {
   readonly keepTiny?: boolean;
 }
 
-/** Side of the token grid of one tile: floor(tile / patch · ratio). */
-export function regionGridSide(tileSize: number, patchSize: number, downsampleRatio: number): number {
-  return Math.floor((tileSize / patchSize) * downsampleRatio);
-}
-
 /**
  * A full-size mask at one pixel per cell: cell (i, j) shows pixel (floor(i·h/grid), floor(j·w/grid)), with the step in
  * single precision as PyTorch's "nearest" has it.

@@ -80,7 +80,3 @@ export function encodeSam(w: Weights, config: Sam2Config, pixels: Tensor, probe?
   maps.f16.dispose();
   return features;
 }
-
-export function disposeSamFeatures(features: SamFeatures): void {
-  tf.dispose([features.f16, features.f8, features.f4]);
-}

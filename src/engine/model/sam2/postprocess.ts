@@ -32,16 +32,6 @@ function resizeMaps(maps: Tensor, height: number, width: number): Tensor {
   });
 }
 
-/**
- * Mask pixels of logits that were read back: 1 where the logit is above 0.
- * @returns row-major, same length
- */
-export function packMask(logits: Float32Array): Uint8Array {
-  const mask = new Uint8Array(logits.length);
-  for (let at = 0; at < logits.length; at++) if ((logits[at] as number) > 0) mask[at] = 1;
-  return mask;
-}
-
 /** A mask at image size, 0/1 row-major, and its mean probability inside (null when it is empty). */
 export interface FoundMask {
   readonly mask: Uint8Array;
@@ -72,30 +62,9 @@ export async function readMasks(entries: readonly SizedLogits[], samSize: number
     const [words, sums] = arrays.slice(2 * at) as [Float32Array, Float32Array];
     const each = words.length / (lowRes.shape[0] as number);
     return Array.from({ length: lowRes.shape[0] as number }, (_, n): FoundMask => {
-      const [inside, sure] = sums.subarray(3 * n) as unknown as [number, number];
+      const [inside, sure] = sums.subarray(2 * n) as unknown as [number, number];
       const mask = pixelsOf(words.subarray(n * each, (n + 1) * each), height * width);
       return { mask, confidence: inside === 0 ? null : sure / inside };
     });
   });
-}
-
-export interface OverlapCounts {
-  /** Pixels set in both, [G] f32; exact up to 2²⁴. */
-  readonly intersection: Tensor;
-  /** Pixels set in either, [G] f32. */
-  readonly union: Tensor;
-}
-
-/**
- * Pixel counts for IoU, left on the GPU.
- * @param logits [G, h, w] at image size
- * @param truth [h, w], 0 or 1
- */
-export function maskIouCounts(logits: Tensor, truth: Tensor): OverlapCounts {
-  const [intersection, union] = tf.tidy(() => {
-    const { sums } = maskBits(logits, truth);
-    const [inside, , both] = tf.unstack(sums, 1) as [Tensor, Tensor, Tensor];
-    return [both, inside.add(truth.toFloat().sum()).sub(both)];
-  }) as [Tensor, Tensor];
-  return { intersection, union };
 }

@@ -80,15 +80,6 @@ export function checkSampler(settings: SamplerSettings): void {
   if (!(repetitionPenalty > 0)) wrong("repetitionPenalty", "above 0", repetitionPenalty);
 }
 
-/** log softmax of the guarded row at temperature τ, by the max-subtracted sum; NaN and -Infinity entries carry no mass. */
-export function guardedLogProbs(logits: ArrayLike<number>, temperature: number, guard: number): Float64Array {
-  const scores = new Float64Array(logits.length);
-  for (let i = 0; i < scores.length; i++) scores[i] = clip(logits[i] as number, guard) / temperature;
-  const shift = logSumExp(scores);
-  for (let i = 0; i < scores.length; i++) scores[i] = (scores[i] as number) - shift.max - shift.logSum;
-  return scores;
-}
-
 /** All steps on one row of logits [V]; `seen` may repeat ids. */
 export function processRow(
   logits: ArrayLike<number>,
@@ -229,17 +220,6 @@ function greatest(logits: ArrayLike<number>, settings: SamplerSettings): number 
 
 function clip(z: number, guard: number): number {
   return z > guard ? guard : Math.max(z, -guard);
-}
-
-function logSumExp(scores: Float64Array): { max: number; logSum: number } {
-  let max = Number.NEGATIVE_INFINITY;
-  for (let i = 0; i < scores.length; i++) if ((scores[i] as number) > max) max = scores[i] as number;
-  let sum = 0;
-  for (let i = 0; i < scores.length; i++) {
-    const z = scores[i] as number;
-    if (z > Number.NEGATIVE_INFINITY) sum += Math.exp(z - max);
-  }
-  return { max, logSum: Math.log(sum) };
 }
 
 function softmax(scores: Float64Array): Float64Array {

@@ -61,7 +61,7 @@ export function candidateLogits(decoded: DecodedMasks): Tensor {
 }
 
 /** log softmax(predicted IoU / τ) of the three candidates, [3]. */
-export function candidateLogProbs(decoded: DecodedMasks, temperature: number): Tensor {
+export function candidateLogProbs(decoded: Pick<DecodedMasks, "iou">, temperature: number): Tensor {
   return tf.tidy(() => {
     const scores = tf.slice(decoded.iou, [0, 1], [1, CANDIDATES]).div(temperature);
     return tf.logSoftmax(scores as tf.Tensor2D).reshape([CANDIDATES]);

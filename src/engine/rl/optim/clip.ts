@@ -17,14 +17,6 @@ export async function globalNorm(grads: ParameterSet, kind: NormKind = "l2"): Pr
   return report.nonFinite > 0 && Number.isFinite(report.maxAbs) ? Number.NaN : report.maxAbs;
 }
 
-/** Norm per block. */
-export async function gradNorms(
-  grads: ParameterSet,
-  blockOf: (name: string) => string,
-): Promise<Readonly<Record<string, number>>> {
-  return (await inspectGradients(grads, blockOf)).blocks;
-}
-
 /** min(1, maxNorm / (norm + 1e-6)): a norm exactly at the limit is scaled by 0.999999. NaN stays NaN. */
 export function clipFactor(norm: number, maxNorm: number): number {
   return Math.min(1, maxNorm / (norm + 1e-6));

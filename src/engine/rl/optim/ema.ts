@@ -48,19 +48,9 @@ export function moveAverage(
   return { next: set, distance: left };
 }
 
-/** The same rule for plain numbers in double precision. */
-export function emaInDouble(ema: ArrayLike<number>, params: ArrayLike<number>, decay: number): number[] {
-  return Array.from(ema, (average, i) => average + (1 - decay) * ((params[i] as number) - average));
-}
-
 /** min(decay, (1 + t) / (10 + t)): lets the average follow in a short run. @param update number of this update, from 1 */
 export function rampedDecay(decay: number, update: number): number {
   return Math.min(decay, (1 + update) / (10 + update));
-}
-
-/** Time constant of the average in updates, 1 / (1 - decay). */
-export function effectiveSteps(decay: number): number {
-  return decay >= 1 ? Number.POSITIVE_INFINITY : 1 / (1 - decay);
 }
 
 /** Norm of params - ema over all tensors; one read-back. @param known from `moveAverage`, consumed */

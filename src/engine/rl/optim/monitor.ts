@@ -89,26 +89,3 @@ export function judgeGradients(report: GradientReport, settings: MonitorSettings
   if (report.nonFinite === 0 && Number.isFinite(report.norm)) return "step";
   return settings.haltOnNonFinite ? "halt" : "skip";
 }
-
-/** Numbers of one step that must be in range; arrays may be empty. */
-export interface StepNumbers {
-  readonly rewards: ArrayLike<number>;
-  /** Log-probs: finite and not above 0. */
-  readonly logps: ArrayLike<number>;
-  readonly ratios: ArrayLike<number>;
-  readonly kl: ArrayLike<number>;
-}
-
-/** Count of faulty entries per array, only those above 0. Densities may exceed 1: pass them as `ratios`, not `logps`. */
-export function inspectNumbers(numbers: StepNumbers): Partial<Record<keyof StepNumbers, number>> {
-  const count = (values: ArrayLike<number>, wrong: (value: number) => boolean): number =>
-    Array.from(values).filter((value) => !Number.isFinite(value) || wrong(value)).length;
-  // Rounding may leave the log-prob of a certain token a hair above 0.
-  const counts = {
-    rewards: count(numbers.rewards, () => false),
-    logps: count(numbers.logps, (value) => value > 1e-5),
-    ratios: count(numbers.ratios, () => false),
-    kl: count(numbers.kl, () => false),
-  };
-  return Object.fromEntries(Object.entries(counts).filter(([, n]) => n > 0));
-}

@@ -15,7 +15,7 @@ import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { ParameterSet } from "../../model/weights/weights.ts";
 import { scaleGradients } from "./clip.ts";
 import { GradientSum } from "./gradient-sum.ts";
-import { copySet, disposeSet, keepSet, member, zerosSet } from "./parameter-sets.ts";
+import { disposeSet, keepSet, member, zerosSet } from "./parameter-sets.ts";
 
 export interface AdamSettings {
   readonly beta1: number;
@@ -112,11 +112,6 @@ export class AdamState {
     this.step += 1;
   }
 
-  /** An independent copy. */
-  copy(): AdamState {
-    return new AdamState(this.step, copySet(this.m), copySet(this.v));
-  }
-
   dispose(): void {
     this.#end();
     this.#sets = { m: {}, v: {} };
@@ -131,7 +126,7 @@ export class AdamState {
   }
 }
 
-/** The numbers of one update, shared by the tensor and the double-precision version. */
+/** The numbers of one update. */
 export interface AdamCoefficients {
   /** Factor of the weight: 1 - lr·decay. */
   readonly keep: number;
@@ -237,21 +232,4 @@ function applyStock(
   if (scaled !== grads) disposeSet(scaled);
   state.advance(first, second);
   return next;
-}
-
-/** The same update of plain numbers in double precision, in place; the oracle of the tensor version. */
-export function adamwInDouble(
-  values: { param: Float64Array; m: Float64Array; v: Float64Array },
-  grad: ArrayLike<number>,
-  settings: AdamSettings,
-  { keep, stepSize, rootScale }: AdamCoefficients,
-): void {
-  const { param, m, v } = values;
-  for (let i = 0; i < param.length; i++) {
-    const g = grad[i] as number;
-    m[i] = settings.beta1 * (m[i] as number) + (1 - settings.beta1) * g;
-    v[i] = settings.beta2 * (v[i] as number) + (1 - settings.beta2) * g * g;
-    const root = Math.sqrt(v[i] as number) * rootScale + settings.eps;
-    param[i] = keep * (param[i] as number) - (stepSize * (m[i] as number)) / root;
-  }
 }

@@ -34,11 +34,6 @@ export function disposeSet(set: ParameterSet): void {
   tf.dispose(Object.values(set));
 }
 
-/** Sum of two sets over the names of the first, e.g. gradients of micro-batches. @throws LabError("internal") for a missing name */
-export function addSets(a: ParameterSet, b: ParameterSet): ParameterSet {
-  return mapSet(a, (tensor, name) => tensor.add(member(b, name)));
-}
-
 /** The tensor of that name. @throws LabError("internal") when the sets do not belong together */
 export function member(set: ParameterSet, name: string): Tensor {
   const tensor = set[name];
