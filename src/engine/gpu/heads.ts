@@ -1,13 +1,14 @@
-/** Heads of attention cut out of projected rows, in one pass. */
+/** Cuts attention heads out of projected rows in one pass. */
 import { customKernels, onSoftwareAdapter } from "./runtime/custom-kernels.ts";
 import { suits, toTensor } from "./runtime/custom-op.ts";
 import { type Tensor, tf } from "./tf.ts";
 import { stridedCopy } from "./tfjs/strided-copy.ts";
 
 /**
- * One of the parts that lie side by side in projected rows, heads first. Not differentiated: for frozen towers.
- * @param x [N, …, parts · heads · d], what lies between counts as T places
- * @param part which of them, from 0
+ * Heads of one of the parts (query, key, value) that are adjacent in projected rows. Not differentiable: for frozen
+ * towers.
+ * @param x [N, …, parts · heads · d]; the axes between are flattened to T places
+ * @param part its index, from 0
  * @returns [N, heads, T, d]
  */
 export function headsOfPart(x: Tensor, heads: number, part = 0, parts = 1): Tensor {

@@ -1,6 +1,7 @@
 /**
- * Works that must not overlap: each begins when all that were asked for before it have ended, well or not.
- * @returns a way to ask for one, which settles as the work does
+ * Runs work items one at a time, in the order of the calls; each starts when those before it have ended, even with an
+ * error.
+ * @returns a function that runs an item in turn and settles as the item does
  */
 export function inTurn(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();

@@ -1,7 +1,7 @@
 /**
- * The dearest programs of sampling and training, compiled while weights are read. A driver that compiles at creation has
- * them done by the first step, on several threads where it has them; one that compiles at the first dispatch no longer
- * holds up the thread that records.
+ * Compiles the most expensive programs of sampling and training while weights are read. A driver that compiles at
+ * creation finishes by the first step, on several threads if it can. One that compiles at the first dispatch no longer
+ * blocks the recording thread.
  */
 
 import { EMBED, mixProgram, NORM, ROTATE, scoreLanes, scoresProgram, sharedHeads } from "./decode/attend.ts";
@@ -17,10 +17,10 @@ import { backendDevice } from "./runtime/program.ts";
 /** Slots of a group of eight rollouts. */
 const SLOTS = 8;
 
-/** Programs of decoding f32 weights and, on software adapters, of matrix products; the rest compiles quickly. */
+/** Programs for decoding f32 weights and, on software adapters, for matrix products; the rest compiles quickly. */
 export function precompiledPrograms(): GpuProgram[] {
   const software = onSoftwareAdapter();
-  // Grouped queries, as most families have them.
+  // Most families have grouped queries.
   const shared = sharedHeads(2, 1, software);
   const decoding = [NORM, linearProgram(slotBlock(SLOTS, software, broadcastLanes())), mixProgram(shared), SAMPLE];
   return [

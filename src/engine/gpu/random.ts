@@ -1,12 +1,12 @@
 /**
- * Counter-based random numbers: a draw is a pure function of where it happens, so that a rollout can be replayed alone
- * and a resumed run continues with exactly the numbers it would have had (docs/spec/grpo.md#13-sampler).
+ * Counter-based random numbers: a draw is a pure function of its address, so that a rollout can be replayed alone and a
+ * resumed run continues with exactly the same numbers (docs/spec/grpo.md#13-sampler).
  *
- * Philox 4x32 with ten rounds (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"). It needs nothing but
- * 32-bit unsigned operations, so a shader can compute the same values.
+ * Philox 4x32 with ten rounds (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"). It uses only 32-bit
+ * unsigned operations, so a shader can compute the same values.
  */
 
-/** What a draw is for; different streams of one key are independent. */
+/** Purpose of a draw; the streams of one key are independent. */
 export const STREAM = {
   token: 0,
   mask: 1,
@@ -69,7 +69,7 @@ export function philox(counter: Words, key: readonly [number, number]): Words {
   return [c0, c1, c2, c3];
 }
 
-/** An address as Philox takes it: the counter is `counter` followed by `position`. */
+/** An address in Philox' terms: the counter is `counter` followed by `position`. */
 export function drawAddress(key: RandomKey): {
   readonly counter: readonly [number, number, number];
   readonly key: readonly [number, number];

@@ -1,7 +1,7 @@
 /**
- * Building blocks of kernels that work row by row over the last axis. On software adapters a row belongs to one thread,
- * for a barrier costs a switch of all of them; on a GPU a workgroup shares the row and sums through workgroup memory in
- * a fixed tree, so that both repeat bit for bit.
+ * Building blocks of kernels that process rows over the last axis. On software adapters each row has one thread,
+ * because a barrier switches all threads. On a GPU a workgroup shares the row and sums through workgroup memory in a
+ * fixed tree. Both are repeatable bit for bit.
  */
 import { onSoftwareAdapter } from "./runtime/custom-kernels.ts";
 import type { GpuProgram } from "./runtime/pipelines.ts";
@@ -9,12 +9,12 @@ import { flatGrid, type OutputInto, type OutputSpec, runProgram } from "./runtim
 import type { tf } from "./tf.ts";
 
 const GPU_THREADS = 64;
-/** Rows of a workgroup where each has one thread. */
+/** Rows per workgroup where each has one thread. */
 const SOFTWARE_ROWS = 8;
 
-/** A row kernel as it is written; `sum(x)` and `largest(x)` reduce over the row's threads. */
+/** A row kernel; its body may call `sum(x)` and `largest(x)`, which reduce over the row's threads. */
 export interface RowProgram extends Omit<GpuProgram, "workgroup"> {
-  /** Sees `row`, `first` and `step`: the row's elements are worked off as `for (var i = first; i < u.width; i += step)`. */
+  /** Sees `row`, `first` and `step`; it loops over the row's elements with `for (var i = first; i < u.width; i += step)`. */
   readonly body: string;
 }
 

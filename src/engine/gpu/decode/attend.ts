@@ -1,6 +1,6 @@
 /**
- * Embedding, norm and attention of a decoding step. Keys and values of the prompts stay where the prefill left them;
- * those of new tokens lie in an own cache, [row, head, place, d], written in place by the projections. Oracles:
+ * Embedding, norm and attention of a decoding step. Keys and values of the prompts stay where the prefill wrote them;
+ * those of new tokens are in a separate cache, [row, head, place, d], which the projections write in place. Oracles:
  * gpu/kernels/norm.ts and attention.ts; tests/gpu/decode.test.ts.
  */
 import { lines } from "../matmul/product-form.ts";
@@ -8,7 +8,7 @@ import type { GpuProgram } from "../runtime/pipelines.ts";
 import { type LaneProgram, POINT_LANES } from "./lanes.ts";
 import { SLOT_HEADER } from "./state.ts";
 
-/** x[slot] = embedding of the slot's token, or of its row's first place. One thread per four channels. */
+/** x[slot] = embedding of the slot's token, or the embedding its row starts with. One thread per four channels. */
 export const EMBED: GpuProgram = {
   name: "lab-decode-embed",
   inputs: { table: "vec4<f32>", given: "vec4<f32>", state: "u32" },
@@ -41,13 +41,16 @@ export const NORM: LaneProgram = {
     for (var i = first; i < u.width4; i += step) { result[base + i] = x[base + i] * scale * weight[i]; }`,
 };
 
-/** Code of the first channel of head `head`, in vectors of four; see `HeadRows`. @param width4 code of a head's vectors */
+/** Code for the first channel of head `head`, in vectors of four; see `HeadRows`. @param width4 code for the vectors per head */
 const headColumn = (width4: string): string => `
     fn column(head: u32, first4: u32, perGroup: u32, stride4: u32) -> u32 {
       return first4 + (head / perGroup) * stride4 + (head % perGroup) * ${width4};
     }`;
 
-/** Heads of queries and keys, each divided by the root of its mean square, times its weights; in place. Tiles count as in `mixProgram`. */
+/**
+ * Divides each head of queries and keys by its root mean square and multiplies it by its weights, in place. Tiles are
+ * counted as in `mixProgram`.
+ */
 export const HEAD_NORM: LaneProgram = {
   name: "lab-decode-head-norm",
   inputs: { queryWeight: "vec4<f32>", keyWeight: "vec4<f32>" },
@@ -84,7 +87,7 @@ export const HEAD_NORM: LaneProgram = {
     }`,
 };
 
-/** Half-split rotation of queries and keys, and the place of keys and values in the cache; see `HeadRows`. */
+/** Half-split rotation of queries and keys, and copy of keys and values into the cache; see `HeadRows`. */
 export const ROTATE: GpuProgram = {
   name: "lab-decode-rotate",
   inputs: { projected: "vec4<f32>", angles: "vec4<f32>", state: "u32" },
@@ -159,8 +162,9 @@ const CACHE_UNIFORMS = {
 } as const;
 
 /**
- * Of a slot and a key head: key j lies at `pastKey(j)` of the prompt's cache where j < split, else at `customKey + j − split`
- * of the own one, both in keys; there are `count`. What the state says is read once, for a load costs more than all else.
+ * For a slot and a key head: key j is at `pastKey(j)` of the prompt's cache where j < split, else at
+ * `customKey + j − split` of the decoding cache, both in `keys`; there are `count` of them. The state is read only
+ * once, because loads are the most expensive part.
  */
 const PLACES = `
     let s = slot * SLOT_WORDS;
@@ -172,37 +176,38 @@ const PLACES = `
     let customKey = (state[s + ROW] * u.keyHeads + keyHead) * u.capacity;`;
 
 /**
- * Query heads of one key head that a thread takes together, so that it loads a key or value once for both.
- * @param software on cards the caches do this, and more threads are worth more
+ * Number of query heads of one key head that a thread processes together, so that each key or value is loaded once for
+ * both.
+ * @param software false on GPUs, where caches do the same and more threads are better
  */
 export function sharedHeads(heads: number, keyHeads: number, software: boolean): 1 | 2 {
   return software && heads > keyHeads ? 2 : 1;
 }
 
-/** Blocks of query heads of a slot. */
+/** Number of blocks of query heads per slot. */
 export function headBlocks(heads: number, keyHeads: number, shared: 1 | 2): number {
   return keyHeads * Math.ceil(heads / keyHeads / shared);
 }
 
-/** Blocks of a key head, and query heads, `perKey` of them; see `headBlocks`. */
+/** Blocks per key head, and query heads per key head (`perKey`); see `headBlocks`. */
 const blocksOfKey = (shared: 1 | 2): string => `
     let perKey = u.heads / u.keyHeads;
     let blocks = (perKey + ${shared - 1}u) / ${shared}u;`;
 
-/** Declares `keyHead` and `head0`, `head1` (the last one again where it has no neighbour) of block `block` of a slot. */
+/** Declares `keyHead`, `head0` and `head1` of block `block` of a slot. `head1` equals `head0` where it has no neighbour. */
 const headsOfBlock = (shared: 1 | 2): string => `
     let keyHead = block / blocks;
     let head0 = keyHead * perKey + ${shared}u * (block % blocks);
     ${shared === 2 ? "let head1 = min(head0 + 1u, keyHead * perKey + perKey - 1u);" : ""}`;
 
-/** Threads per workgroup of scores, each with two keys. */
+/** Threads per workgroup for scores; each thread computes two keys. */
 export function scoreLanes(software: boolean): number {
   return software ? 16 : 64;
 }
 
 /**
- * scores[slot · head, key] = scale · q · k. A thread takes two keys and one or two heads, a workgroup twice `lanes` keys:
- * the queries are loaded once for both.
+ * scores[slot · head, key] = scale · q · k. A thread computes two keys for one or two heads, and a workgroup
+ * 2 · `lanes` keys, so that queries are loaded once for both.
  */
 export function scoresProgram(lanes: number, shared: 1 | 2): GpuProgram {
   const dots = (cache: string, sums: string): string => `
@@ -250,8 +255,8 @@ export function scoresProgram(lanes: number, shared: 1 | 2): GpuProgram {
 }
 
 /**
- * result[slot, head, 8 channels] = softmax(scores) · v, of one or two heads. Tiles count on over all slots; the grid's y
- * counts runs of `tiles`, since one axis of a card holds no more than 65,535 workgroups.
+ * result[slot, head, 8 channels] = softmax(scores) · v, for one or two heads. Tiles are numbered across all slots. The
+ * grid's y counts runs of `tiles`, because one axis of a grid holds at most 65,535 workgroups.
  */
 export function mixProgram(shared: 1 | 2): LaneProgram {
   const add = (cache: string): string => `

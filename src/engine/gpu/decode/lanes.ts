@@ -1,21 +1,24 @@
 /**
- * Programs whose every result is a sum over a long axis, in the two forms adapters want: on a software adapter a result
- * belongs to one thread, for barriers are dear there; on a GPU a workgroup shares it and sums in a fixed tree. Both
- * repeat bit for bit.
+ * Programs whose every result is a sum over a long axis, in two forms. On a software adapter each result has one
+ * thread, because barriers are expensive there. On a GPU a workgroup shares it and sums in a fixed tree. Both are
+ * repeatable bit for bit.
  */
 import type { GpuProgram } from "../runtime/pipelines.ts";
 
 /** Threads that share a result on a GPU. */
 const SHARED_LANES = 64;
-/** Results of a workgroup where each has one thread: the width of llvmpipe's vectors. */
+/** Results per workgroup where each has one thread: the vector width of llvmpipe. */
 const OWN_LANES = 8;
 /**
- * Threads per workgroup where each has one point and no axis to sum over, in both forms. They count on over all
- * slots: a software adapter pays for every workgroup, so none is left half empty.
+ * Threads per workgroup where each computes one point without a sum, in both forms. Points are numbered across all
+ * slots, so that no workgroup is half empty: a software adapter pays for every workgroup.
  */
 export const POINT_LANES = 64;
 
-/** What a body may add up over its lanes: `sum4(v: vec4f, lane)` and so on; `mass` and `before` are 64-bit, low word first. */
+/**
+ * Reductions over the lanes that a body may call: `sum4(v: vec4f, lane)` and so on. `mass` and `before` are 64-bit, low
+ * word first.
+ */
 export type Reduction = "sum4" | "sum" | "largest" | "least" | "count" | "mass" | "before";
 
 interface Fold {
@@ -33,27 +36,27 @@ const FOLDS: Readonly<Record<Exclude<Reduction, "before">, Fold>> = {
 };
 
 /**
- * The body sees `tile` (below `u.tiles`, the first uniform), `first` and `step` for its loop over the axis, `lane`, and
- * `group`; it writes where `first == 0u`.
+ * The body sees `tile` (below `u.tiles`, the first uniform), `first` and `step` for its loop over the axis, `lane` and
+ * `group`. It writes its result where `first == 0u`.
  */
 export interface LaneProgram extends Omit<GpuProgram, "workgroup"> {
   readonly reductions: readonly Reduction[];
   /**
-   * Lanes of a subgroup, which is then the workgroup on a software adapter: its threads hand values round, so those beyond
-   * the last tile stay, and the body sees `inside`, false for them. Not for the form for GPUs.
+   * Lanes of a subgroup. On a software adapter the workgroup is then one subgroup whose threads exchange values, so
+   * threads beyond the last tile keep running; the body sees `inside`, false for them. The GPU form does not use it.
    */
   readonly subgroup?: number;
 }
 
 export interface ReductionProgram {
   readonly program: GpuProgram;
-  /** Workgroups for `tiles` results. */
+  /** Workgroups needed for `tiles` results. */
   groups(tiles: number): number;
 }
 
 const made = new Map<string, ReductionProgram>();
 
-/** The program in the form for software adapters or for GPUs. */
+/** Builds the program in the form for software adapters or for GPUs. */
 export function withReduction(source: LaneProgram, software: boolean): ReductionProgram {
   const { reductions, subgroup, ...rest } = source;
   const lanes = subgroup ?? OWN_LANES;
@@ -86,7 +89,7 @@ function same(kind: Reduction): string {
   return `fn ${kind}(value: ${type}, lane: u32) -> ${type} { return value; }`;
 }
 
-/** The loop begins at a uniform, or llvmpipe would unroll it at every place it is called from. */
+/** The loop starts at a uniform, because llvmpipe would otherwise unroll it at every call. */
 function tree(kind: Reduction): string {
   if (kind === "before") return BEFORE;
   const { type, fold } = FOLDS[kind];
@@ -104,7 +107,7 @@ function tree(kind: Reduction): string {
     }`;
 }
 
-/** Sum of what the lanes before this one hold. */
+/** Sum over the lanes before this one. */
 const BEFORE = `
   var<workgroup> shared_before: array<vec2u, ${SHARED_LANES}>;
   fn before(value: vec2u, lane: u32) -> vec2u {

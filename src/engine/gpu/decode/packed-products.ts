@@ -1,7 +1,7 @@
 /**
- * The linear layers and the embedding of a decoding step over packed weights: as gpu/decode/products.ts, with eight
- * elements of a row unpacked at a time. One dispatch a block of rows.
- * Oracle: gpu/packed/product.ts; tests/gpu/decode-packed.test.ts.
+ * Linear layers and embedding of a decoding step with packed weights: like gpu/decode/products.ts, but unpacking eight
+ * elements of a row at a time. One dispatch per block of rows. Oracle: gpu/packed/product.ts;
+ * tests/gpu/decode-packed.test.ts.
  */
 import { lines } from "../matmul/product-form.ts";
 import { hasScales, type WeightStorage } from "../packed/storage.ts";
@@ -81,8 +81,8 @@ export function packedLinearProgram(storage: WeightStorage, block: SlotBlock): L
 }
 
 /**
- * x[slot] = embedding of the slot's token where it lies in this block, or, with the first block, of its row's first place.
- * One thread per eight channels.
+ * x[slot] = embedding of the slot's token if this block holds it. The first block also writes the embedding a row
+ * starts with. One thread per eight channels.
  */
 export function packedEmbedProgram(storage: WeightStorage): GpuProgram {
   const scale = hasScales(storage) ? `u.factor * scale(q / ${UNITS_PER_SCALE}u)` : "u.factor";

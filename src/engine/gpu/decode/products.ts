@@ -1,9 +1,9 @@
 /**
- * The linear layers of a decoding step: a few rows (slots) times a long matrix [out, in]. A thread or workgroup computes
- * 1, 4 or 8 slots × 4 outputs, so that a weight is loaded once for all of them. One program serves every layer, low-rank
- * factor and the head, because each further one costs a software adapter most of a second to compile. Sums run over the
- * input in a fixed order whatever the batch, so a row's result does not depend on its neighbours.
- * Oracle: gpu/kernels/linear.ts; tests/gpu/decode.test.ts.
+ * Linear layers of a decoding step: a few rows (slots) times a long matrix [out, in]. A thread or workgroup computes 1,
+ * 4 or 8 slots × 4 outputs, so that each weight is loaded once for all of them. One program serves every layer,
+ * low-rank factor and the head, because compiling another takes a software adapter most of a second. Sums run over the
+ * input in a fixed order whatever the batch, so a row's result does not depend on its neighbours. Oracle:
+ * gpu/kernels/linear.ts; tests/gpu/decode.test.ts.
  */
 import { lines } from "../matmul/product-form.ts";
 import type { GpuProgram } from "../runtime/pipelines.ts";
@@ -11,8 +11,8 @@ import { type LaneProgram, POINT_LANES } from "./lanes.ts";
 import { blockInputs, type SlotBlock } from "./slot-block.ts";
 
 /**
- * result[slot, resultFirst + j] (+)= scale · x[slot, xFirst …] · w[j] (+ bias[j]) for the four columns j of a tile; tiles
- * count on from tile0. Strides and firsts of x are in groups of four. The grid's y counts blocks of slots.
+ * result[slot, resultFirst + j] (+)= scale · x[slot, xFirst …] · w[j] (+ bias[j]) for the four columns j of a tile,
+ * numbered from tile0. Strides and firsts of x are in groups of four. The grid's y counts blocks of slots.
  */
 export function linearProgram(block: SlotBlock): LaneProgram {
   const { slots, subgroup } = block;
@@ -68,7 +68,7 @@ export function linearProgram(block: SlotBlock): LaneProgram {
   };
 }
 
-/** Hands the sums of all slots to `put` in a loop that chooses among them: written out, each costs a compiler as much as the product. */
+/** Passes the sums of all slots to `put` in a loop. Written out, each call would cost the compiler as much as the product. */
 export function putAll(slots: number): string {
   if (slots === 1) return "put(slot0, column, c0);";
   return `for (var r = 0u; r < ${slots}u * min(u.tiles, 1u); r++) {
@@ -78,7 +78,7 @@ export function putAll(slots: number): string {
         }`;
 }
 
-/** result[row0 + n, k] = w[n, k] + scale · Σ_r b[n, r] a[r, k]: a matrix with its low-rank branch folded in. */
+/** result[row0 + n, k] = w[n, k] + scale · Σ_r b[n, r] a[r, k]: merges the low-rank branch into the matrix. */
 export const FOLD: GpuProgram = {
   name: "lab-decode-fold",
   inputs: { w: "vec4<f32>", a: "vec4<f32>", b: "f32" },

@@ -1,11 +1,11 @@
 /**
- * Draws the next token of every slot from its logits, on the GPU. Same steps in the same order as the CPU sampler
- * (policy/decode/sampler.ts), which is the oracle: repetition penalty → guard clip → temperature → top-k → top-p → min-p → inverse
- * of the cumulated distribution at a Philox draw (gpu/random.ts).
+ * Draws the next token of every slot from its logits, on the GPU. The steps and their order are those of the CPU
+ * sampler (policy/decode/sampler.ts), which is the oracle: repetition penalty → guard
+ * clip → temperature → top-k → top-p → min-p → inverse of the cumulative distribution at a Philox draw (gpu/random.ts).
  *
- * Probabilities of the draw are whole numbers, exp(score − largest) in units of 2^-31 with 64-bit sums: sums of whole
- * numbers do not depend on their order, so the draw is the same for one thread as for many. Against the CPU's doubles a
- * drawn token can differ only where the draw falls within rounding (about 1e-7) of a border between two tokens.
+ * The draw uses integer probabilities, exp(score − largest) in units of 2^-31 with 64-bit sums. Integer sums do not
+ * depend on their order, so one thread and many give the same draw. A token can differ from that of the CPU, which uses
+ * doubles, only where the draw is within rounding (about 1e-7) of the border between two tokens.
  */
 import type { LaneProgram } from "./lanes.ts";
 import { SLOT_HEADER } from "./state.ts";
@@ -24,7 +24,7 @@ const ARITHMETIC = `
     let middle = a0 * b1 + (cross & 0xffffu);
     return a1 * b1 + (cross >> 16u) + (middle >> 16u);
   }
-  /** a · b >> shift for a shift of 24 or 32, of a product below 2^96. */
+  /** a · b >> shift for a shift of 24 or 32 and a product below 2^96. */
   fn scaled64(a: vec2u, b: u32, shift: u32) -> vec2u {
     let w0 = a.x * b;
     let inner = a.y * b;
@@ -47,7 +47,7 @@ const ARITHMETIC = `
 
 const SCORING = `
   fn isNumber(z: f32) -> bool { return (bitcast<u32>(z) & 0x7fffffffu) <= 0x7f800000u; }
-  /** Clipped on the bits, for a compiler may assume that there are no infinities. */
+  /** Clips by comparing bits, because a compiler may assume that there are no infinities. */
   fn guarded(z: f32) -> f32 {
     let bits = bitcast<u32>(z);
     if ((bits & 0x7fffffffu) <= bitcast<u32>(u.guard)) { return z; }
@@ -58,15 +58,15 @@ const SCORING = `
     if (u.words == 0u || ((seen[row * u.words + (i >> 5u)] >> (i & 31u)) & 1u) == 0u) { return logit; }
     return select(logit * u.penalty, logit / u.penalty, logit > 0.0);
   }
-  /** What the draw sees of token i. */
+  /** The score of token i in the draw. */
   fn score(logit: f32, row: u32, i: u32) -> f32 { return guarded(penalised(logit, row, i)) / u.drawTemperature; }
-  /** Orders like the number; both zeros are one. */
+  /** An integer with the order of the number; both zeros give the same. */
   fn rank(value: f32) -> u32 {
     var bits = bitcast<u32>(value);
     if (bits == 0x80000000u) { bits = 0u; }
     return select(bits | 0x80000000u, ~bits, (bits >> 31u) != 0u);
   }
-  /** A probability relative to the largest in the units of the draw. */
+  /** A probability relative to the largest, in the units of the draw. */
   fn weight(share: f32) -> u32 { return u32(share * 2147483648.0 + 0.5); }`;
 
 export const SAMPLE: LaneProgram = {
@@ -86,7 +86,7 @@ export const SAMPLE: LaneProgram = {
     rest: "u32",
     minP: "f32",
     penalty: "f32",
-    /** Words of a row's set of seen ids; 0 without a penalty. */
+    /** Words per row in the set of seen ids; 0 without a penalty. */
     words: "u32",
     rounds: "u32",
   },
@@ -97,7 +97,7 @@ export const SAMPLE: LaneProgram = {
     let row = state[s + ROW];
     let base = tile * u.width;
 
-    // The full distribution: what the ratio of the loss is made of.
+    // The full distribution, which the ratio of the loss uses.
     var top = -3.0e38;
     var best = -3.0e38;
     var strange = 0u;
@@ -125,7 +125,7 @@ export const SAMPLE: LaneProgram = {
 
     var id = NO_TOKEN;
     if (u.greedy != 0u) {
-      // Before the guard, which would make all logits above it equal; ranks also order infinities.
+      // Before the guard, which would make all logits above it equal. Ranks also order infinities.
       var most = 0u;
       for (var i = first; i < u.width; i += step) {
         let x = logits[base + i];
@@ -137,7 +137,7 @@ export const SAMPLE: LaneProgram = {
         if (isNumber(x) && rank(penalised(x, row, i)) == most) { id = min(id, i); }
       }
     } else {
-      // Kept are ranks above lowest, and of those equal to it the ones from index tieFrom on.
+      // Kept: ranks above lowest, and those equal to it from index tieFrom on.
       var lowest = 0u;
       var tieFrom = 0u;
       if (u.topK != 0u && u.topK < u.width) {
@@ -173,7 +173,7 @@ export const SAMPLE: LaneProgram = {
           under = mass(under, lane);
           if (!below64(limit, under)) { border |= bit; gone = under; }
         }
-        // Of equal ones at the border as many go as still fit, those of lower index first.
+        // Of equal scores at the border, those with the lowest index are removed first, as many as still fit.
         var one = 0u;
         for (var i = first; i < u.width; i += step) {
           let x = logits[base + i];

@@ -1,29 +1,30 @@
 /**
- * Slots that a thread works on together, so that a weight is loaded once for all of them. Their inputs are the same for
- * every thread of a workgroup: where a software adapter has subgroups of 4 or 8 lanes, each lane loads those of one slot
- * and hands them round, for there a load costs ten times a multiplication. A slot's sums are the same either way.
+ * Slots that a thread processes together, so that each weight is loaded once for all of them. All threads of a
+ * workgroup have the same inputs. Where a software adapter has subgroups of 4 or 8 lanes, each lane loads the inputs of
+ * one slot and broadcasts them, because a load costs ten times a multiplication there. The sums of a slot are the same
+ * either way.
  */
 
 import { lines } from "../matmul/product-form.ts";
 
-/** Slots of a block in the form for GPUs, and where nothing can be handed round. */
+/** Slots per block in the form for GPUs, and without a broadcast. */
 const PLAIN = 4;
 
 export interface SlotBlock {
   readonly slots: number;
-  /** Lanes that hand the inputs round; undefined for none. */
+  /** Lanes that broadcast the inputs; undefined without a broadcast. */
   readonly subgroup: number | undefined;
 }
 
-/** Slots that the buffers of a batch have room for. */
+/** Slots to allocate in the buffers of a batch. */
 export function roomFor(rows: number): number {
   const block = rows === 1 ? 1 : rows <= 4 ? 4 : 8;
   return Math.ceil(rows / block) * block;
 }
 
 /**
- * The block for a batch with this many slots, which it divides.
- * @param lanes that hand loaded values round, 0 for none
+ * The block for a batch with this many slots; its size divides their number.
+ * @param lanes that broadcast loaded values, 0 for none
  */
 export function slotBlock(slots: number, software: boolean, lanes: number): SlotBlock {
   const subgroup = software && slots > 1 && lanes > 0 ? lanes : undefined;
@@ -31,17 +32,17 @@ export function slotBlock(slots: number, software: boolean, lanes: number): Slot
   return { slots: Math.min(slots, PLAIN), subgroup };
 }
 
-/** Code of a block's inputs: their addresses, loads, and values. */
+/** Code that addresses, loads and reads the inputs of a block. */
 export interface BlockInputs {
-  /** Where slot s begins is given by `start`. */
+  /** Slot s begins at the address that `start` gave. */
   readonly addresses: string;
-  /** Loads what lies `at` from the beginning, as `name`. */
+  /** Loads the element at offset `at`, as `name`. */
   load(name: string, at: string): string;
-  /** What was loaded as `name` of slot r of the block. */
+  /** The value loaded as `name` for slot r of the block. */
   value(name: string, r: number): string;
 }
 
-/** @param start code of the address of a slot, given that of the slot's number */
+/** @param start code for the address of a slot, given the code for its number */
 export function blockInputs({ slots, subgroup }: SlotBlock, start: (slot: string) => string): BlockInputs {
   const loads = subgroup === undefined ? slots : Math.ceil(slots / subgroup);
   const held = subgroup === undefined ? 1 : Math.min(subgroup, slots);

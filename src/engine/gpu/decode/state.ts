@@ -1,24 +1,24 @@
 /**
- * What the decoding programs know of every slot of the batch, as words of one buffer. A slot is a place of the batch; it
- * holds a row as long as that row generates, so that rows which have ended cost nothing.
+ * State of every slot of the batch, as words of one buffer. A slot is a place in the batch; it holds a row while that
+ * row generates, so that ended rows cost nothing.
  */
 
-/** Words of a slot. */
+/** Words per slot. */
 export const SLOT_WORDS = 12;
 
-/** Id of a slot that begins with the given embedding instead of a token. */
+/** Id of a slot that starts with a given embedding instead of a token. */
 export const NO_TOKEN = 0xffff_ffff;
 
 export interface Slot {
-  /** Row of the batch, which owns cache, embedding and results. */
+  /** Row of the batch, to which cache, embedding and results belong. */
   readonly row: number;
-  /** Row of the prompt cache; it is seen at [0, head) and [tailStart, tailStart + tail). */
+  /** Row of the prompt cache, visible at [0, head) and [tailStart, tailStart + tail). */
   readonly pastRow: number;
   readonly head: number;
   readonly tail: number;
-  /** New tokens whose keys are stored already. */
+  /** New tokens whose keys are already stored. */
   readonly count: number;
-  /** Token to go on from. */
+  /** Token to continue from. */
   readonly id: number;
   /** Philox counter without its last word, and key (gpu/random.ts). */
   readonly counter: readonly [number, number, number];

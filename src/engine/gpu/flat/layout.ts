@@ -1,26 +1,27 @@
 /**
- * Many tensors laid out one after another in a few long ones, so that a pass over all of them is one dispatch instead of
- * one per tensor. Small tensors share an arena and are copied in and out; a large one is an arena by itself.
+ * Places many tensors one after another in a few long ones (arenas), so that a pass over all of them is one dispatch
+ * instead of one per tensor. Small tensors share an arena and are copied in and out; each large one is an arena of its
+ * own.
  *
- * A pass works off chunks: a chunk belongs to one tensor, and its sums are those of that tensor's own chunks in order,
- * whatever lies beside it. What lies between two tensors of an arena is never read.
+ * A pass processes chunks. A chunk belongs to one tensor, and a tensor's sums add its own chunks in order, whatever
+ * else the arena holds. Gaps between tensors are never read.
  */
 import { type Tensor, tf } from "../tf.ts";
 
-/** Elements of a chunk at most. */
+/** Maximum elements per chunk. */
 export const CHUNK = 1024;
-/** Tensors of this size and more lie alone: their pass costs more than its dispatch. */
+/** Tensors of at least this size get their own arena: their pass costs more than its dispatch. */
 const ALONE = 2 ** 18;
-/** Elements of a shared arena at most; bounds what is held twice while an arena is worked off. */
+/** Maximum elements of a shared arena. It bounds how much is held twice during a pass. */
 const CAPACITY = 2 ** 22;
-/** Tensors begin at multiples of this. */
+/** Tensors start at multiples of this. */
 const ALIGNMENT = 16;
 
 export interface Segment {
   readonly name: string;
   readonly shape: readonly number[];
   readonly size: number;
-  /** Place among all segments of the layout, and so in every table. */
+  /** Index among all segments of the layout, and so in every table. */
   readonly index: number;
   /** First element within the arena. */
   readonly offset: number;
@@ -28,14 +29,14 @@ export interface Segment {
 
 export interface Arena {
   readonly segments: readonly Segment[];
-  /** Elements, with what lies between the tensors. */
+  /** Elements, including gaps between tensors. */
   readonly length: number;
-  /** Number of its first chunk among all chunks. */
+  /** Index of its first chunk among all chunks. */
   readonly firstChunk: number;
   readonly chunks: number;
 }
 
-/** Where every tensor of a set lies. Owns small tables on the device once a pass has asked for them. */
+/** Position of every tensor of a set. Owns small tables on the device, made when a pass first needs them. */
 export class FlatLayout {
   readonly arenas: readonly Arena[];
   /** Segments and chunks of all arenas together. */
@@ -45,7 +46,7 @@ export class FlatLayout {
   #chunkTables: Tensor[] = [];
   #segmentTable: Tensor | undefined;
 
-  /** @param shapes of float32 tensors by name; empty tensors take no room */
+  /** @param shapes of float32 tensors by name; empty tensors take no space */
   constructor(shapes: Iterable<readonly [string, readonly number[]]>) {
     const groups: Segment[][] = [];
     let shared: Segment[] = [];
@@ -79,19 +80,19 @@ export class FlatLayout {
     return this.#byName.get(name);
   }
 
-  /** [chunks, 3] of an arena, int32: first element, elements, segment. Stays the layout's. */
+  /** [chunks, 3] per arena, int32: first element, elements, segment. Owned by the layout. */
   chunkTable(arena: number): Tensor {
     this.#makeTables();
     return this.#chunkTables[arena] as Tensor;
   }
 
-  /** [segments, 2], int32: first chunk among all, chunks. Stays the layout's. */
+  /** [segments, 2], int32: index of the first chunk, chunks. Owned by the layout. */
   segmentTable(): Tensor {
     this.#makeTables();
     return this.#segmentTable as Tensor;
   }
 
-  /** The tables there are. */
+  /** The tables made so far. */
   get tables(): readonly Tensor[] {
     return this.#segmentTable === undefined ? [] : [...this.#chunkTables, this.#segmentTable];
   }
@@ -122,7 +123,7 @@ function endOf(segments: readonly Segment[]): number {
   return last === undefined ? 0 : Math.ceil((last.offset + last.size) / ALIGNMENT) * ALIGNMENT;
 }
 
-/** Stretches of neighbouring segments that are all wanted, as elements of their arena. */
+/** Ranges of adjacent segments that are all wanted, as elements of their arena. */
 export function runsOf(
   segments: readonly Segment[],
   wanted: (name: string) => boolean,

@@ -1,21 +1,21 @@
-/** Between sets of tensors and their arenas: plain copies of buffers, which need no program and no dispatch. */
+/** Copies between sets of tensors and their arenas: buffer copies, without program or dispatch. */
 import { toTensor } from "../runtime/custom-op.ts";
 import { type BufferCopy, copyBuffers, unwritten } from "../runtime/program.ts";
 import { type Tensor, tf } from "../tf.ts";
 import type { Arena, FlatLayout } from "./layout.ts";
 
-/** One tensor an arena, float32, [arena.length]. */
+/** One float32 tensor [arena.length] per arena. */
 export type Flats = readonly Tensor[];
 
-/** Tensors of a set that may lack some of the layout's. */
+/** A set that may lack some tensors of the layout. */
 export type PartialSet = Readonly<Record<string, Tensor | undefined>>;
 
-/** A tensor that is an arena by itself can be seen as one. */
+/** A tensor that fills its arena can be used as the arena itself. */
 function alone({ segments, length }: Arena): boolean {
   return segments.length === 1 && segments[0]?.size === length;
 }
 
-/** Copies that put the tensors of a set into an arena; absent ones leave what is there. */
+/** Copies that put the tensors of a set into an arena. The elements of absent tensors keep their values. */
 export function copiesInto(arena: Arena, set: PartialSet, flat: tf.TensorInfo): BufferCopy[] {
   return arena.segments.flatMap(({ name, offset, size }): BufferCopy[] => {
     const from = set[name];
@@ -24,8 +24,8 @@ export function copiesInto(arena: Arena, set: PartialSet, flat: tf.TensorInfo): 
 }
 
 /**
- * The arenas of a set, owned by the caller. A tensor that lies alone is shared, not copied, so the result must not be
- * written unless `own` is given. Where a tensor is absent its place holds anything.
+ * The arenas of a set, owned by the caller. A tensor that fills its arena is shared, not copied, so the result must not
+ * be written unless `own` is true. Elements of absent tensors are undefined.
  */
 export function gather(layout: FlatLayout, set: PartialSet, own = false): Tensor[] {
   const copies: BufferCopy[] = [];
@@ -40,7 +40,7 @@ export function gather(layout: FlatLayout, set: PartialSet, own = false): Tensor
   return flats;
 }
 
-/** The tensors of the arenas by name, owned by the caller; shared with an arena of one tensor unless `own` is given. */
+/** The tensors of the arenas by name, owned by the caller. One that fills its arena is shared with it unless `own` is true. */
 export function scatter(layout: FlatLayout, flats: Flats, own = false): Record<string, Tensor> {
   const copies: BufferCopy[] = [];
   const set: Record<string, Tensor> = {};
@@ -62,7 +62,7 @@ export function scatter(layout: FlatLayout, flats: Flats, own = false): Record<s
   return set;
 }
 
-/** The values of every tensor of a set, in its order: one read-back an arena. */
+/** The values of every tensor of a set, in its order; one read-back per arena. */
 export async function readSet(
   layout: FlatLayout,
   set: Readonly<Record<string, Tensor>>,

@@ -1,6 +1,6 @@
 /**
- * The passes of an update over all tensors of a layout: one dispatch an arena, and one to fold sums. Not differentiated.
- * The order of every sum is fixed by the tensor's own chunks, so results do not depend on what else is in the arena.
+ * Passes of an update over all tensors of a layout: one dispatch per arena, and one to fold sums. Not differentiable. A
+ * tensor's own chunks fix the order of every sum, so results do not depend on what else the arena holds.
  */
 
 import type { AdamwNumbers } from "../kernels/optimiser.ts";
@@ -14,7 +14,7 @@ import type { Flats } from "./moves.ts";
 
 const THREADS = 64;
 
-/** Steps of one chunk by a workgroup. */
+/** A workgroup updates one chunk. */
 const ADAMW: GpuProgram = {
   name: "lab-flat-adamw",
   inputs: { param: "f32", grad: "f32", chunks: "i32", numbers: "f32" },
@@ -50,12 +50,12 @@ const ADAMW: GpuProgram = {
     }`,
 };
 
-/** Of one tensor; undefined where it is left as it is, moments included. */
+/** Numbers of one tensor; undefined leaves it unchanged, moments included. */
 export type SegmentNumbers = Pick<AdamwNumbers, "keep" | "stepSize"> | undefined;
 
 /**
- * One AdamW update (1711.05101). Moments are changed in place; the new parameters belong to the caller.
- * @param factor of every gradient, as clipping asks
+ * One AdamW update (1711.05101). Moments change in place; the new parameters belong to the caller.
+ * @param factor multiplier of every gradient, from clipping
  */
 export function adamwPass(
   layout: FlatLayout,
@@ -104,7 +104,7 @@ const WRITE_SUMS = `
 const BROKEN = `
   fn broken(value: f32) -> f32 { return select(0.0, 1.0, (bitcast<u32>(value) & 0x7f800000u) == 0x7f800000u); }`;
 
-/** Moves averages towards their goals and sums the squares of what is left between them. */
+/** Moves averages towards their goals and sums the squares of the remaining differences. */
 const MOVE: RowProgram = {
   name: "lab-flat-move",
   inputs: { average: "f32", goal: "f32", chunks: "i32" },
@@ -137,7 +137,7 @@ const SUMS: RowProgram = {
     }${WRITE_SUMS}`,
 };
 
-/** Folds the chunks of every segment. */
+/** Folds the chunk sums of every segment. */
 const FOLD: RowProgram = {
   name: "lab-flat-fold",
   inputs: { parts: "f32", segments: "i32" },
@@ -189,8 +189,8 @@ export function movePass(
 }
 
 /**
- * Σ x², max |x| and the count of NaN and infinite elements of every segment, or of its difference to another.
- * @returns [segments, 3], the caller's; rows of absent segments hold anything
+ * Σ x², max |x| and the count of NaN and infinite elements of every segment, or of its difference from that of `minus`.
+ * @returns [segments, 3], owned by the caller; rows of absent segments are undefined
  */
 export function summaryPass(layout: FlatLayout, flats: Flats, minus?: Flats): Tensor {
   const parts = unfolded(layout);

@@ -1,4 +1,4 @@
-/** Activations as one dispatch each way. */
+/** Activations: one dispatch forward, one backward. */
 import { customKernels } from "../runtime/custom-kernels.ts";
 import { defineOp, suits, toTensor } from "../runtime/custom-op.ts";
 import { type Tensor, tf } from "../tf.ts";
@@ -57,7 +57,7 @@ const customGelu = defineOp({
   gradient: ([dy], [x]) => ({ x: () => toTensor(runVectors(GELU_GRAD, [dy as Tensor, x as Tensor])[0]) }),
 });
 
-/** Kept from overflow: exp(88.8) is no float32. */
+/** The exponent is bounded because exp(88.8) overflows float32. */
 const SIGMOID = "fn sigmoid(x: V) -> V { return 1.0 / (1.0 + exp(min(-x, V(87.0)))); }";
 
 const SWIGLU: VectorProgram = {

@@ -1,10 +1,10 @@
-/** Sums over the rows of a matrix, the shape of every bias and norm gradient, without transpose or atomics. */
+/** Sums over the rows of a matrix (gradients of biases and norm gains), without transpose or atomics. */
 
 import type { GpuProgram } from "../runtime/pipelines.ts";
 import { flatGrid, release, runProgram } from "../runtime/program.ts";
 import type { tf } from "../tf.ts";
 
-/** Rows one thread adds up; longer matrices take a second round over the partial sums. */
+/** Rows per thread; longer matrices take a second pass over the partial sums. */
 const CHUNK = 64;
 const LANES = 8;
 

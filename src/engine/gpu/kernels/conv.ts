@@ -5,7 +5,7 @@ import { linear } from "./linear.ts";
 import { gatherWindows, windowGrid } from "./patches.ts";
 import { stockConv2d } from "./stock-conv.ts";
 
-/** Windows are gathered into at most this much memory. */
+/** Maximum memory for gathered windows. */
 const WINDOW_BYTES = 64 * 2 ** 20;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Dropout whose draws are a function of an address and the element's place: the same address gives the same mask, in the
- * backward pass, in a recomputed block, in every pass of a step and after a resume. One dispatch each way.
+ * Dropout whose draws are a function of an address and the element's index. The same address gives the same mask in the
+ * backward pass, in a recomputed block, in every pass of a step and after a resume. One dispatch forward, one backward.
  */
 
 import { philox } from "../random.ts";
@@ -12,12 +12,12 @@ import { type Tensor, tf } from "../tf.ts";
 export interface Dropout {
   /** Share of elements that become 0, in [0, 1). */
   readonly share: number;
-  /** Philox' key and the first three words of its counter, each a whole number in [0, 2³²). */
+  /** Key and the first three words of the counter of Philox, each a whole number in [0, 2³²). */
   readonly key: readonly [number, number];
   readonly counter: readonly [number, number, number];
 }
 
-/** Elements are drawn in 2^23 steps, so that host and shader compare the same whole numbers. */
+/** Draws have 2^23 levels, so that host and shader compare the same whole numbers. */
 const STEPS = 2 ** 23;
 
 /** x with a share of its elements set to 0 and the others divided by 1 − share. */

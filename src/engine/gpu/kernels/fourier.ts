@@ -1,9 +1,9 @@
 /**
- * Sines and cosines of random Fourier features at the centres of a grid's cells, SAM2's encoding of image positions.
+ * Sines and cosines of random Fourier features at the centres of a grid's cells: SAM2's encoding of image positions.
  *
- * Layout: matrix [2, C], x first; result [h · w, 2C], sines before cosines. Plan: a thread a cell and frequency, which
- * writes both. Limits: h · w · C below 2³². Numerics: f32; turns are folded into a quarter turn and the sine is a series,
- * because WGSL promises only 2⁻¹¹ for its own. Equals `fourierPositionsByOps` (model/sam2/prompt-encoder.ts).
+ * Layout: matrix [2, C], x first; result [h · w, 2C], sines before cosines. Plan: one thread per cell and frequency
+ * writes both. Limits: h · w · C below 2³². Numerics: f32; angles are reduced to a quarter turn and the sine is a
+ * series, because WGSL guarantees only 2⁻¹¹ for its own. Equals `fourierPositionsByOps` (model/sam2/prompt-encoder.ts).
  */
 
 import { pointProgram, runPoints } from "../rows-program.ts";
@@ -40,7 +40,11 @@ const PROGRAM = pointProgram({
     result[at + u.width] = sine(turns + 0.25);`,
 });
 
-/** Not differentiated: the matrix is a buffer. @param matrix [2, C] float32 @returns [h · w, 2C], owned by the caller or its tidy */
+/**
+ * Not differentiable: the matrix is a buffer.
+ * @param matrix [2, C] float32
+ * @returns [h · w, 2C], owned by the caller or its tidy
+ */
 export function fourierRows(matrix: Tensor, height: number, width: number): Tensor {
   const columns = matrix.shape[1] as number;
   const shape = [height * width, 2 * columns];

@@ -11,7 +11,7 @@ export interface LowRank {
   readonly b: Tensor;
   /** alpha / r. */
   readonly scale: number;
-  /** Of the branch's input, in passes that train; products with the branch fused in know none. */
+  /** Dropout of the branch's input in training passes; products with the branch fused in support none. */
   readonly dropout?: Dropout;
 }
 
@@ -61,7 +61,7 @@ export function addLowRank(y: Tensor, x: Tensor, lora: LowRank): Tensor {
   });
 }
 
-/** alpha · x Wᵀ (+ bias) (+ add) as one dispatch; a weight that needs no gradient costs none. */
+/** alpha · x Wᵀ (+ bias) (+ add) as one dispatch. A weight that needs no gradient costs none. */
 const customLinear = defineOp({
   name: "LabLinear",
   saved: ["x", "weight"],

@@ -1,9 +1,9 @@
 /**
- * Token scores over a long vocabulary. Layout: a block of logits [N, width] that begins at entry `base` of the vocabulary;
- * blocks may be computed one after the other into one scratch array, so that N × V never exists.
- * Plan: every span of 2,048 entries gives its largest logit z, Σ e^(z−top) and Σ e^(z−top)(z−top) to one thread or
- * workgroup; a second dispatch folds the spans of a row in order. The gradient goes by pieces of rows.
- * Limits: rows × spans below 2³². Numerics: f32, fixed order, no atomics; ids beyond the vocabulary count as its last.
+ * Token scores over a long vocabulary. Layout: a block of logits [N, width] that starts at entry `base` of the
+ * vocabulary. Blocks may be computed one after another into one scratch array, so that N × V never exists. Plan: one
+ * thread or workgroup per span of 2,048 entries computes its largest logit z, Σ e^(z−top) and Σ e^(z−top)(z−top); a
+ * second dispatch folds the spans of a row in order. The gradient is computed in pieces of rows. Limits: rows × spans
+ * below 2³². Numerics: f32, fixed order, no atomics; ids beyond the vocabulary count as its last.
  */
 
 import { type RowProgram, runRows } from "../rows-program.ts";
@@ -22,8 +22,9 @@ const CELLS = [0, 1, 2, 3];
 const four = (entry: (c: number) => string): string => `vec4f(${CELLS.map(entry).join(", ")})`;
 
 /**
- * Gives `top`, `total` and `slope` of the entries from `start` to `end` of the row that begins at `line`: the largest logit
- * z, Σ e^(z−top) and Σ e^(z−top)(z−top). Four entries at a time; beyond the end the last one again, which counts nothing.
+ * Declares `top`, `total` and `slope` of entries `start` to `end` of the row at `line`: the largest logit z, Σ
+ * e^(z−top) and Σ e^(z−top)(z−top). Reads four entries at a time; those beyond the end repeat the last one and are not
+ * counted.
  */
 export const ROW_SUMS = `
     var tops = vec4f(-3.0e38);
@@ -42,7 +43,7 @@ export const ROW_SUMS = `
     let total = sum((totals.x + totals.y) + (totals.z + totals.w), lane);
     let slope = sum((slopes.x + slopes.y) + (slopes.z + slopes.w), lane);`;
 
-/** Folds spans into what their row needs. */
+/** Folds the spans of a row into its results. */
 const SPANS: RowProgram = {
   name: "lab-token-spans",
   inputs: { logits: "f32", ids: "i32" },
@@ -103,14 +104,14 @@ const FOLD: RowProgram = {
     }`,
 };
 
-/** Threads that share a piece of a row, and groups of four entries each works off at most. */
+/** Threads per piece of a row, and maximum groups of four entries per thread. */
 const THREADS = 32;
 const MOST = 16;
 
 /**
  * d/dz: dlogp · (onehot − p) − dentropy · p (log p + entropy), 0 where the guard clips; from `source` into `result`. A
- * workgroup takes a piece of one row, so that what the row has is loaded once a thread; of a row's last four entries some
- * may be the last again, read before it is written.
+ * workgroup processes a piece of one row, so that each thread loads the row's numbers once. The last group of a row may
+ * repeat its last entry, which is read before it is written.
  */
 function slopesProgram(name: string, source: string, inputs: Record<string, "f32">): GpuProgram {
   return {
@@ -156,12 +157,12 @@ function slopesProgram(name: string, source: string, inputs: Record<string, "f32
 const SLOPES = slopesProgram("lab-token-slopes", "logits", { logits: "f32" });
 const SLOPES_IN_PLACE = slopesProgram("lab-token-slopes-in-place", "result", {});
 
-/** What the gradient of token scores reads besides the logits: ids, dlogp, dentropy, entropy, log-sum-exp, [N] each. */
+/** Inputs of the gradient besides the logits: ids, dlogp, dentropy, entropy, log-sum-exp, [N] each. */
 export type SlopeInputs = readonly [tf.TensorInfo, tf.TensorInfo, tf.TensorInfo, tf.TensorInfo, tf.TensorInfo];
 
 /**
  * Gradient of the logits of entries base … base + width − 1 of the vocabulary.
- * @param logits [N, width], or a buffer with them that is overwritten
+ * @param logits [N, width], or a buffer that holds them and is overwritten
  */
 export function slopesOf(
   logits: tf.TensorInfo | OutputInto,
@@ -183,7 +184,7 @@ export function slopesOf(
   return results[0] as tf.TensorInfo;
 }
 
-/** Folds blocks of logits, given one after the other, into the scores of their rows. */
+/** Folds blocks of logits, given one after another, into the scores of their rows. */
 export class SpanFold {
   readonly #rows: number;
   readonly #slots: number;
@@ -193,7 +194,7 @@ export class SpanFold {
   readonly #settings: readonly [number, number];
   #slot = 0;
 
-  /** @param slots spans of all blocks together */
+  /** @param slots number of spans in all blocks */
   constructor(rows: number, slots: number, vocabulary: number, temperature: number, guard: number) {
     this.#rows = rows;
     this.#slots = slots;

@@ -1,7 +1,8 @@
 /**
- * Log-probability and entropy of chosen tokens. Layout: logits [N, V] row by row. A row of up to 2,048 entries belongs to
- * one thread (software adapter) or workgroup; longer rows are cut into spans (kernels/logprob-spans.ts). Neither way keeps
- * a softmax: the gradient makes it again from the row's log-sum-exp. f32. Equals clip, tf.logSoftmax, one-hot and sums.
+ * Log-probability and entropy of chosen tokens. Layout: logits [N, V] row by row. One thread (software adapter) or
+ * workgroup computes a row of up to 2,048 entries; longer rows are split into spans (kernels/logprob-spans.ts). No
+ * softmax is stored: the gradient recomputes it from the row's log-sum-exp. f32. Equals clip, tf.logSoftmax, one-hot
+ * and sums.
  */
 
 import { type RowProgram, runRows } from "../rows-program.ts";
@@ -48,7 +49,7 @@ export function clipOpen(x: Tensor, bound: number): Tensor {
   return tf.tidy(() => x.clipByValue(-bound, bound));
 }
 
-/** The largest float32, a bound no finite logit passes. */
+/** The largest float32: a guard that clips no finite logit. */
 export const NO_GUARD = 3.4028234e38;
 
 const SCORES: RowProgram = {

@@ -1,4 +1,4 @@
-/** Norms over the last axis, each one dispatch forward, with the row's mean and scale kept for the gradient. */
+/** Norms over the last axis, one dispatch forward. The row's mean and scale are stored for the gradient. */
 
 import { type RowProgram, runRows } from "../rows-program.ts";
 import { customKernels } from "../runtime/custom-kernels.ts";
@@ -25,21 +25,21 @@ export function layerNorm(x: Tensor, weight: Tensor, bias: Tensor, eps: number):
 }
 
 const CELLS = [0, 1, 2, 3];
-/** Elements i … i+3 of a row; beyond its end the last one again. */
+/** Elements i … i+3 of a row; indices beyond its end repeat the last one. */
 const four = (array: string, base = ""): string =>
   `vec4f(${CELLS.map((c) => `${array}[${base}min(i + ${c}u, u.width - 1u)]`).join(", ")})`;
-/** Of four such elements, 0 for those beyond the end. */
+/** Four such elements, with 0 for indices beyond the end. */
 const HEADER = `
   fn within(i: u32, value: vec4f) -> vec4f {
     return select(vec4f(0), value, vec4u(i, i + 1u, i + 2u, i + 3u) < vec4u(u.width));
   }
   fn total(value: vec4f) -> f32 { return (value.x + value.y) + (value.z + value.w); }`;
 const EACH = "for (var i = 4u * first; i < u.width; i += 4u * step)";
-/** Those beyond the end write the last one again. */
+/** Writes four elements; indices beyond the end write the last one again. */
 const put = (value: string): string =>
   CELLS.map((c) => `result[base + min(i + ${c}u, u.width - 1u)] = ${value}[${c}];`).join(" ");
 
-/** With `layer`: mean taken off and bias added. */
+/** @param layer subtracts the mean and adds the bias */
 function forwardProgram(layer: boolean): RowProgram {
   return {
     name: layer ? "lab-layer-norm" : "lab-rms-norm",

@@ -1,7 +1,7 @@
-/** Steps of the optimiser over one tensor in stock ops: the oracle of the passes over many (../flat/passes.ts). */
+/** Optimiser steps of one tensor in stock operations: the oracle of the passes over many (../flat/passes.ts). */
 import { type Tensor, tf } from "../tf.ts";
 
-/** The numbers of one AdamW update, worked out in double precision on the host. */
+/** Numbers of one AdamW update, computed in double precision on the host. */
 export interface AdamwNumbers {
   readonly beta1: number;
   readonly beta2: number;

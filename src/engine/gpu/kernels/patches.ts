@@ -1,4 +1,4 @@
-/** Gathering of convolution windows into rows, so that a convolution is one matrix product (im2col). */
+/** Gathers convolution windows into rows, so that a convolution is one matrix product (im2col). */
 
 import { pointProgram, runPoints } from "../rows-program.ts";
 import { defineOp, toTensor } from "../runtime/custom-op.ts";
@@ -19,7 +19,8 @@ export function windowGrid(height: number, width: number, windows: Windows): [nu
 }
 
 /**
- * The window of every output cell as a row, in the order of the map: row, then column, then channel.
+ * The window of every output cell as a row; cells are ordered by row, then column, and elements by window row, column,
+ * channel.
  * @param x [B, h, w, C]; zero outside
  * @returns [B·h'·w', kh·kw·C]
  */
@@ -44,8 +45,8 @@ const FIELDS = {
 const CELLS = [0, 1, 2, 3];
 
 /**
- * One thread a row of a window, whose columns and channels lie one after another in the map: four elements at a time, the
- * last ones the last again, so that only the thread's place is divided out.
+ * One thread per row of a window, whose columns and channels are contiguous in the map. It copies four elements at a
+ * time and repeats the last ones, so that only the thread's index is divided.
  */
 const GATHER = pointProgram({
   name: "lab-gather-windows",
@@ -68,7 +69,7 @@ const GATHER = pointProgram({
     }`,
 });
 
-/** The gradient: every input element adds up the taps that read it. */
+/** The gradient: every input element sums the taps that read it. */
 const SPREAD = pointProgram({
   name: "lab-spread-windows",
   inputs: { dy: "f32" },

@@ -1,12 +1,11 @@
 /**
- * Rows of two arrays in any order and as often as wanted: how a prompt's text and its visual tokens are laid out for the
- * language model.
+ * Rows of two arrays in any order and number: the layout of a prompt's text and visual tokens for the language model.
  *
- * Layout: first [U, D], second [V, D], D a multiple of 4, read and written four at a time; order [M], below U a row of
- * `first`, from there on one of `second`, negative for zeros. Plan: a thread copies up to 16 groups of a row on software
- * adapters, one on a GPU; backward it adds up all places of its row, which a list gives, in their order. Limits: M · D and
- * U + V below 2³¹. Numerics: f32, forward a copy, backward sums in fixed order, no atomics. Equals `placedRowsByOps` and
- * its gradient.
+ * Layout: first [U, D], second [V, D], D a multiple of 4, read and written four at a time; order [M]: below U a row of
+ * `first`, from U on one of `second`, negative for zeros. Plan: a thread copies up to 16 groups of a row on software
+ * adapters, one on a GPU. Backward, it sums all uses of its row in the order of a list. Limits: M · D and U + V below
+ * 2³¹. Numerics: f32; forward copies, backward sums in fixed order, no atomics. Equals `placedRowsByOps` and its
+ * gradient.
  */
 
 import { pointProgram, runPoints } from "../rows-program.ts";
@@ -14,10 +13,10 @@ import { customKernels, onSoftwareAdapter } from "../runtime/custom-kernels.ts";
 import { suits, toTensor } from "../runtime/custom-op.ts";
 import { type Tensor, tf } from "../tf.ts";
 
-/** Groups of four elements a thread works off on software adapters, where threads are dear. */
+/** Groups of four elements per thread on software adapters, where threads are expensive. */
 const PIECE = 16;
 
-/** Sees `row`, and `n` of its groups one after the other. */
+/** Runs `work` for each group `n` of `row`. */
 const eachGroup = (before: string, work: string): string => `
     let row = i / u.pieces;
     ${before}
@@ -39,7 +38,7 @@ const PLACE = pointProgram({
   ),
 });
 
-/** `places`: where the list of row r begins and ends among its elements r and r + 1, then the lists. */
+/** `places`: elements r and r + 1 delimit the list of row r; the lists follow. */
 const GATHER = pointProgram({
   name: "lab-placed-rows-grad",
   inputs: { slopes: "vec4<f32>", places: "i32" },
@@ -62,7 +61,7 @@ function uniformsOf(width: number): { pieces: number; uniforms: number[] } {
 }
 
 /**
- * Rows `order` of the two arrays one below the other. Differentiable in both.
+ * Rows of the two arrays, one below the other, in `order`. Differentiable in both.
  * @param first [U, D]
  * @param second [V, D]
  * @param order [M] of −1 … U + V − 1; −1 gives a row of zeros
@@ -90,7 +89,7 @@ export function placedRows(first: Tensor, second: Tensor, order: readonly number
   return place(first, second);
 }
 
-/** Σ of the slopes wherever a row was placed. @param from number of the array's first row in `order` */
+/** Σ of the slopes of every use of each row. @param from index of the array's first row in `order` */
 function slopesOf(slopes: Tensor, order: readonly number[], from: number, shape: [number, number]): Tensor {
   const [rows, width] = shape;
   const lists: number[][] = Array.from({ length: rows }, () => []);
@@ -109,7 +108,7 @@ function slopesOf(slopes: Tensor, order: readonly number[], from: number, shape:
   });
 }
 
-/** The same in stock operations: a product with rows of the identity copies exactly and has a gradient without scatter. */
+/** The same in stock operations. A product with rows of the identity copies exactly, and its gradient needs no scatter. */
 export function placedRowsByOps(first: Tensor, second: Tensor, order: readonly number[]): Tensor {
   return tf.tidy(() => {
     const all = tf.concat([first, second]) as tf.Tensor2D;

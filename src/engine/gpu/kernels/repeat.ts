@@ -4,8 +4,8 @@ import { type Tensor, tf } from "../tf.ts";
 import { columnSum } from "./column-sum.ts";
 
 /**
- * Repeats every row of a tensor: row i becomes rows i·times … i·times + times − 1. The gradient is one sum over the copies;
- * the one of `tf.tile`, the stock way, cuts out and adds every copy by itself.
+ * Repeats every row of a tensor: row i becomes rows i·times … i·times + times − 1. The gradient is one sum over the
+ * copies; that of `tf.tile` slices and adds each copy separately.
  * @param x [n, …]
  * @param times copies, at least 1
  * @returns [n · times, …]

@@ -1,11 +1,12 @@
 /**
  * Bilinear resize, half-pixel centres, edges repeated (PyTorch align_corners = false without antialiasing), and its
- * gradient. Layout [B, h, w, C], elements of a row counted through columns and channels. A thread makes four neighbours of
- * several rows: it interpolates along the two source rows they lie between once, for as many rows as lie there.
- * The gradient gathers, one axis after the other: every element adds up what it gave to, in order, without atomics. f32.
+ * gradient. Layout [B, h, w, C]; elements of a row are indexed through columns and channels. A thread computes four
+ * adjacent elements of several rows: it interpolates along two source rows once and uses them for all output rows
+ * between them. The gradient gathers along one axis after the other: each source element sums its contributions in
+ * order, without atomics. f32.
  *
- * The backend's own forward program gives the same numbers; its gradient is that of another resize, without half-pixel
- * centres, so the path through stock operations multiplies with the matrices of the interpolation instead.
+ * The backend's own forward program gives the same numbers, but its gradient is that of a resize without half-pixel
+ * centres. The path through stock operations therefore multiplies by the interpolation matrices.
  */
 
 import { pointProgram, runPoints } from "../rows-program.ts";
@@ -28,10 +29,10 @@ export function resizeBilinear(x: Tensor, height: number, width: number): Tensor
 }
 
 const THREADS = 32;
-/** Rows of a thread: a software adapter gains by what they share, a GPU by threads. */
+/** Rows per thread: software adapters gain from shared rows, GPUs from more threads. */
 const ROWS = { software: 16, gpu: 4 };
 
-/** Where an output place lies in the source: between two places of it, which are one at the edges. */
+/** Finds the two source positions around an output position; at the edges they are the same. */
 const PLACE = `
   struct Place { low: u32, high: u32, share: f32 }
   fn place(at: u32, ratio: f32, count: u32) -> Place {
@@ -42,7 +43,7 @@ const PLACE = `
 
 const CELLS = [0, 1, 2, 3];
 
-/** One thread: four elements of a row and `u.rows` rows from `first` on. Elements past the last are the last again. */
+/** One thread: four elements per row, and `u.rows` rows from `first` on. Elements past the end repeat the last one. */
 const FORWARD: GpuProgram = {
   name: "lab-resize",
   inputs: { x: "f32" },
@@ -102,8 +103,8 @@ const FORWARD: GpuProgram = {
 };
 
 /**
- * The gradient along one axis, [outer, many, inner] → [outer, few, inner]: places of the result between the neighbours of a
- * place of the source, with a hundredth more for rounding; what lies beyond has weight 0.
+ * The gradient along one axis, [outer, many, inner] → [outer, few, inner]: the result positions that use a source
+ * position, with a margin of 0.01 for rounding. Positions outside have weight 0.
  */
 const BACKWARD = pointProgram({
   name: "lab-resize-grad",
@@ -184,7 +185,7 @@ function stockResize(height: number, width: number): (x: Tensor) => Tensor {
   });
 }
 
-/** What each place of the source gives to each of the result, [1, to, from]. */
+/** Weight of each source position in each result position, [1, to, from]. */
 function interpolation(from: number, to: number): tf.Tensor3D {
   const values = new Float32Array(to * from);
   for (let at = 0; at < to; at++) {
@@ -198,8 +199,8 @@ function interpolation(from: number, to: number): tf.Tensor3D {
 }
 
 /**
- * Each cell doubled in both directions: [B, h, w, C] → [B, 2h, 2w, C]. Concatenation, because the backend's tile goes
- * through a synchronous read-back from rank 5 on.
+ * Doubles each cell in both directions: [B, h, w, C] → [B, 2h, 2w, C]. Uses concatenation, because the backend's tile
+ * makes a synchronous read-back from rank 5 on.
  */
 export function nearestTwice(x: Tensor): Tensor {
   return tf.tidy(() => {

@@ -1,7 +1,7 @@
 /**
- * The backend's own convolution, cut where one dispatch would work too long: into images, and these into runs of output
- * rows, each from the rows of the input that its windows cover. On the tape the parts are slices, convolutions and a
- * concatenation, so the gradients are cut the same way. Window by window the same numbers as uncut.
+ * The backend's own convolution, split where one dispatch would run too long: by image, and by runs of output rows,
+ * each with the input rows its windows cover. On the tape the parts are slices, convolutions and a concatenation, so
+ * the gradients are split the same way. Every window gives the same numbers as without the split.
  */
 
 import { countWork, type RowRange, rowRuns } from "../runtime/work-budget.ts";
@@ -18,7 +18,7 @@ export function stockConv2d(x: tf.Tensor4D, weight: tf.Tensor4D, stride: number,
     const [batch, height, width, channels] = x.shape;
     const [outSize, , kernelHeight, kernelWidth] = weight.shape;
     if (kernelHeight * kernelWidth * stride === 1 && padding === 0) {
-      // A product, which is cut as such.
+      // A product, which is split as a product.
       const kernel = weight.reshape([outSize, channels]).transpose() as tf.Tensor2D;
       return tf.matMul(x.reshape([-1, channels]) as tf.Tensor2D, kernel).reshape([batch, height, width, outSize]);
     }
@@ -52,7 +52,7 @@ function rowsOf(
   const top = run.from * stride - padding;
   const end = (run.from + run.count - 1) * stride - padding + kernel.shape[0];
   const [first, last] = [Math.max(top, 0), Math.min(end, height)];
-  // Windows of nothing but padding.
+  // Windows that hold only padding.
   if (last <= first) return tf.zeros([batch, run.count, columns, kernel.shape[3]]);
   const part = x.slice([0, first, 0, 0], [batch, last - first, width, channels]);
   return convolve(part, kernel, stride, [first - top, end - last], padding);

@@ -1,4 +1,4 @@
-/** Norm and health of many tensors in one small array, so that one read-back tells all. Not differentiated. */
+/** Norm and non-finite counts of many tensors in one small array, for one read-back. Not differentiable. */
 
 import { FlatLayout } from "../flat/layout.ts";
 import { gather } from "../flat/moves.ts";
@@ -8,7 +8,7 @@ import { suits } from "../runtime/custom-op.ts";
 import { type Tensor, tf } from "../tf.ts";
 
 /**
- * Σ x², max |x| and the count of NaN and infinite elements of every tensor, or of its difference to a partner.
+ * Σ x², max |x| and the count of NaN and infinite elements of every tensor, or of its difference from a partner.
  * @param tensors float32, of any shapes
  * @param partners subtracted element by element
  * @returns [tensors, 3], owned by the caller or its tidy

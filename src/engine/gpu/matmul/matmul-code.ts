@@ -1,11 +1,11 @@
 /**
- * WGSL of the register-blocked matrix products. No workgroup memory, no barrier, no atomic: a product repeats bit for bit.
- * Sizes, strides and loop bounds are uniforms, so one pipeline serves all shapes of a layout and form; nothing is unrolled
- * but the register tile (a constant loop costs llvmpipe seconds to compile).
+ * WGSL of the register-blocked matrix products. No workgroup memory, barriers or atomics: a product repeats bit for
+ * bit. Sizes, strides and loop bounds are uniforms, so one pipeline serves all shapes of a layout and form. Only the
+ * register tile is unrolled (a constant loop takes llvmpipe seconds to compile).
  *
- * What a software adapter pays for is loads: every load of a lane is a gather, however the addresses lie. So a form is
- * good that does many multiplications per load, and best where a subgroup's lanes load the rows of A once and hand them
- * round. Limits: M, N, K up to 2³² elements an operand; sums run over K in order, in f32.
+ * On a software adapter the loads are expensive: every load of a lane is a gather, whatever the addresses. A good form
+ * does many multiplications per load; the best one loads the rows of A once per subgroup and broadcasts them. Limits:
+ * M, N, K up to 2³² elements per operand; sums run over K in order, in f32.
  */
 import type { GpuProgram } from "../runtime/pipelines.ts";
 import {
@@ -20,7 +20,7 @@ import {
   rowOf,
 } from "./product-form.ts";
 
-/** Rows of `a` times rows of `b`, four elements of K at a time; the K range of triangular operands is not for this. */
+/** Rows of `a` times rows of `b`, four elements of K at a time. Does not support the K range of triangular operands. */
 function alongK(form: Form, a: string, b: string, end: string, strides: [string, string], factor = ""): string {
   const own = a === "a";
   const columns = 4 * form.groups;
@@ -39,7 +39,7 @@ function alongK(form: Form, a: string, b: string, end: string, strides: [string,
     }`;
 }
 
-/** A four elements of K at a time, B in groups of four columns of one row after the other. */
+/** A four elements of K at a time, B in groups of four columns, row after row. */
 function rowsAlongK(form: Form): string {
   const { rows, groups } = form;
   return `
@@ -57,7 +57,7 @@ function rowsAlongK(form: Form): string {
       }`;
 }
 
-/** A one by one, B in groups of four columns. */
+/** A one element at a time, B in groups of four columns. */
 function oneByOne(form: Form): string {
   const vectors = form.layout === "rows";
   const { unroll } = form;
@@ -96,17 +96,20 @@ function oneByOne(form: Form): string {
       }`;
 }
 
-/** True where a thread's columns are neighbours in B. */
+/** Whether a thread's columns are adjacent in B. */
 export function byRows(layout: Layout): boolean {
   return layout === "rows" || layout === "rows-along-k";
 }
 
-/** First column of a thread's group; wide forms interleave the groups so that neighbours read neighbouring columns. */
+/** First column of a thread's group. Wide forms interleave the groups so that adjacent threads read adjacent columns. */
 function columnOf(form: Form, group: number): string {
   return form.wide && byRows(form.layout) ? `(col + ${4 * form.lanes * group}u)` : `(col + ${4 * group}u)`;
 }
 
-/** Where this thread's tile begins: `row` and `col`. Threads beyond the result stay, for the subgroup needs them. */
+/**
+ * Computes `row` and `col`, the start of this thread's tile. Threads beyond the result keep running, because the
+ * subgroup needs them.
+ */
 function placement(form: Form): string {
   const width = 4 * form.groups;
   if (form.wide) {
@@ -126,7 +129,7 @@ function placement(form: Form): string {
       if (row >= u.m || (u.triangle != 0u && col > row + ${form.rows - 1}u + u.reach)) { return; }`;
 }
 
-/** Writes four columns of a row of sums, all at once or one by one. */
+/** Writes four columns of a row of sums, together or one by one. */
 function putCode({ vectors, layout, end }: Form): string {
   const factor = end === "scaled" ? "factors[u.factorOffset + batch * u.factorBatch + row * u.factorRow] * " : "";
   const value = `${end === "adding" ? "result[at] + " : ""}${layout === "along-k-twice" ? "" : "u.alpha * "}${factor}`;
@@ -142,7 +145,10 @@ function putCode({ vectors, layout, end }: Form): string {
       }`;
 }
 
-/** What the sums of four columns begin with: the bias, which costs one load so and one a row if it is added at the end. */
+/**
+ * Initial value of the sums of four columns: the bias. Loaded here it costs one load; added at the end it would cost
+ * one per row.
+ */
 function startCode({ vectors }: Form): string {
   const loaded = vectors
     ? "bias[min(col, u.n - 1u) / 4u]"
@@ -152,9 +158,9 @@ function startCode({ vectors }: Form): string {
 }
 
 /**
- * Adds what a thread wrote to the extra, in its own loop. Beside the sums, which fill all registers, every condition
- * costs SwiftShader a move of them all (a quarter of a product with 64 steps), and every load that is written out costs
- * llvmpipe ten milliseconds of compiling.
+ * Adds the extra to what the thread wrote, in a separate loop. Next to the sums, which fill all registers, every
+ * condition makes SwiftShader spill them (a quarter of the time of a product with 64 steps), and every written-out load
+ * adds ten milliseconds of compiling on llvmpipe.
  */
 function finishCode({ vectors }: Form): string {
   const step = vectors ? 4 : 1;
@@ -169,12 +175,12 @@ function finishCode({ vectors }: Form): string {
       }`;
 }
 
-/** Rows whose numbers are written out one after another when a tile is written; see `writeTile`. */
+/** Rows that are written out one after another when a tile is stored; see `writeTile`. */
 const ROWS_AT_ONCE = 2;
 
 /**
- * Hands the tile's registers to `put` in a loop that chooses among them. Written out for every row, the stores took
- * llvmpipe longer to compile than the product itself; chosen row by row, narrow products took a tenth longer.
+ * Passes the tile's registers to `put` in a loop. Written out for every row, the stores took llvmpipe longer to compile
+ * than the product itself; with one row per iteration, narrow products took a tenth longer.
  */
 function writeTile(form: Form): string {
   const { rows, groups } = form;

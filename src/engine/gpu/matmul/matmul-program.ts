@@ -1,13 +1,13 @@
 /**
- * Matrix products by custom programs: the form for a shape, and its recording.
+ * Matrix products by custom programs: chooses the form for a shape and records the product.
  *
  * out[b] (+)= (bias per column +) alpha · Σ_repeats A[b] B[b / share] (+ add)
  *
- * Forms (measurements: docs/performance.md): one row a thread for one row, where every load of B is used once; elsewhere
- * sixteen rows by four columns, for up to eight rows eight by eight or by four, with A handed round in the subgroup where
- * the adapter has subgroups of 4 or 8 lanes; results too narrow to fill a subgroup put several row blocks into one
- * workgroup. Small products take the form of many rows: a step has hundreds of them, of every shape, and each form is a
- * program to compile.
+ * Forms (measurements: docs/performance.md): a single row has one row per thread, because every load of B is used once.
+ * Up to eight rows use eight by eight or eight by four, others sixteen rows by four columns; A is broadcast in the
+ * subgroup where the adapter has subgroups of 4 or 8 lanes. Results too narrow to fill a subgroup put several row
+ * blocks into one workgroup. Small products use the form of many rows: a step has hundreds of them, of every shape, and
+ * each form is a program to compile.
  */
 
 import { LabError } from "../../errors.ts";
@@ -19,11 +19,11 @@ import type { tf } from "../tf.ts";
 import { byRows, productProgram } from "./matmul-code.ts";
 import { type End, type Form, type Layout, MOST_ROWS, PRODUCT_UNIFORMS } from "./product-form.ts";
 
-/** Threads per workgroup without subgroups: the width of llvmpipe's vectors, twice that of SwiftShader's. */
+/** Threads per workgroup without subgroups: the vector width of llvmpipe, twice that of SwiftShader. */
 const LANES = 8;
-/** Columns from which on lanes share the rows of a tall tile: two of them have work then, and none loads all rows. */
+/** Columns from which lanes share the rows of a tall tile: at least two of them then have work, and none loads all rows. */
 const LEAST_COLUMNS = 8;
-/** Sizes of a batch of products. A batch of one operand may be 1 and is then used for every product. */
+/** Sizes of a batch of products. An operand with batch 1 is used for every product. */
 export interface ProductShape {
   readonly batch: number;
   readonly aBatch: number;
@@ -36,17 +36,17 @@ export interface ProductShape {
 }
 
 export interface ProductExtras {
-  /** Factor of the product; 1 with a bias or a second product. */
+  /** Factor of the product; must be 1 with a bias or a second product. */
   readonly alpha?: number;
-  /** [N], what the sums of every row begin with. */
+  /** [N], the initial value of the sums of every row. */
   readonly bias?: tf.TensorInfo | undefined;
   /** [batch, M, N], added. */
   readonly add?: tf.TensorInfo | undefined;
-  /** Adds alpha · a bᵀ with a [M, r] and b [N, r]; only where `canAddProduct`. */
+  /** Adds alpha · a bᵀ with a [M, r] and b [N, r]; only if `canAddProduct`. */
   readonly product?: { readonly a: tf.TensorInfo; readonly b: tf.TensorInfo; readonly alpha: number };
 }
 
-/** Where an operand lies in its buffer; all in elements. `step` is the stride along K, `line` that along M or N. */
+/** Position of an operand in its buffer, in elements. `step` is the stride along K, `line` that along M or N. */
 export interface Place {
   readonly line: number;
   readonly step: number;
@@ -66,17 +66,17 @@ export interface ProductSpec {
   readonly aPlace: Place;
   readonly b: tf.TensorInfo;
   readonly bPlace: Place;
-  /** Neighbouring batches that use one B; default 1. */
+  /** Adjacent batches that use one B; default 1. */
   readonly share?: number;
   /** Products summed into each result; default 1. */
   readonly repeats?: number;
   readonly alpha?: number;
   readonly out: { readonly row: number; readonly batch: number; readonly offset?: number };
-  /** Writes into this tensor. */
+  /** Tensor to write into. */
   readonly into?: tf.TensorInfo;
-  /** Default "extras"; no extras go with the others. Large products that are "alone" have a separate program. */
+  /** Default "extras", the only one that supports bias, add and product. Large "alone" products have a separate program. */
   readonly end?: End;
-  /** With "scaled": every row's factor. All in elements of a float32 tensor. */
+  /** For "scaled": the factor of every row. All positions are elements of a float32 tensor. */
   readonly rowFactors?: {
     readonly of: tf.TensorInfo;
     readonly row: number;
@@ -84,9 +84,9 @@ export interface ProductSpec {
     readonly offset: number;
   };
   /**
-   * Leaves out what a triangular operand makes 0. `upTo`: row r of A ends before r + reach, and is 0 as far as
-   * `READ_BEYOND`; `onwards`: it begins at r − reach; `triangle`: of row r of the result only columns up to r + reach are
-   * wanted, the rest is left unwritten.
+   * Skips what is 0 in a triangular operand. `upTo`: row r of A ends before r + reach, and is 0 for `READ_BEYOND`
+   * elements after it. `onwards`: it starts at r − reach. `triangle`: only columns up to r + reach of row r of the
+   * result are computed; the rest is not written.
    */
   readonly bound?: { readonly kind: "upTo" | "onwards" | "triangle"; readonly reach: number };
 }
@@ -94,7 +94,7 @@ export interface ProductSpec {
 /** The largest batch one dispatch can hold. */
 export const MAX_BATCH = MAX_GROUPS;
 
-/** True for single products A Bᵀ whose inner sizes are both read four at a time. */
+/** Whether a second product can be added: single products A Bᵀ whose inner sizes are both multiples of 4. */
 export function canAddProduct(k: number, rank: number): boolean {
   return k % 4 === 0 && rank % 4 === 0;
 }
@@ -109,22 +109,22 @@ function programOf(form: Form): GpuProgram {
 }
 
 /**
- * The fastest form known for a result of m × n.
- * @param small so little work that few rows are no reason to compile a program for them
+ * The fastest known form for a result of m × n.
+ * @param small too little work to compile a program for few rows
  */
 function formOf(layout: Layout, m: number, n: number, vectors: boolean, small = false): Omit<Form, "end"> {
   const narrow = { layout, rows: 8, groups: 1, unroll: 1, wide: false, broadcast: 0, lanes: LANES, vectors };
   const broadcast = broadcastLanes();
   const lanes = broadcast === 0 ? LANES : broadcast;
   const tall = (m > 8 || small) && layout !== "any";
-  // Sixteen rows by four columns load less than eight by eight, and fewer columns lie beyond a narrow result.
+  // Sixteen rows by four columns need fewer loads than eight by eight, and waste fewer columns of a narrow result.
   const groups = (byRows(layout) && !tall) || (layout === "any" && broadcast === 4) ? 2 : 1;
-  // Fewer columns would leave lanes without work.
+  // With fewer columns some lanes would have no work.
   const least = broadcast > 0 && tall ? (small ? 1 : LEAST_COLUMNS) : (groups === 2 ? 6 : 3) * lanes;
   const wide = n >= least && m <= MAX_GROUPS * narrow.rows;
   if (!tall && (m === 1 || (m === 2 && !wide))) {
     const single = { ...narrow, rows: 1 };
-    // Elsewhere nothing was faster than four columns a thread, each lane with its own A.
+    // Otherwise nothing was faster than four columns per thread, each lane loading its own A.
     if (layout !== "rows") return single;
     return { ...single, wide: true, unroll: 4, groups: n >= 64 ? 2 : 1, broadcast, lanes };
   }
@@ -133,7 +133,7 @@ function formOf(layout: Layout, m: number, n: number, vectors: boolean, small = 
   return { ...narrow, rows: tall ? MOST_ROWS : 8, groups, wide, broadcast, lanes, unroll };
 }
 
-/** Programs that products of a training step on a software adapter are made of. */
+/** Product programs of a training step on a software adapter. */
 export function usualProducts(): GpuProgram[] {
   const [rows, wide, narrow] = [512, 64, 16];
   const forms = [
@@ -148,15 +148,15 @@ export function usualProducts(): GpuProgram[] {
   return [...new Set(forms.map((form) => programOf({ ...form, end: "extras" })))];
 }
 
-/** True where all can be read or written four at a time; what is not there can. */
+/** Whether all are multiples of 4; undefined counts as one. */
 export function multiplesOf4(...numbers: readonly (number | undefined)[]): boolean {
   return numbers.every((value) => (value ?? 0) % 4 === 0);
 }
 
-/** Multiplications of a product, counted for 16 rows, below which it takes programs that are there anyway. */
+/** Multiplications of a product of 16 rows below which it uses an existing program. */
 const SMALL = 2 ** 22;
 
-/** The best layout for where the operands lie. */
+/** The best layout for the positions of the operands. */
 function layoutOf({ k, n, aPlace: a, bPlace: b, out, bound, repeats }: ProductSpec): Layout {
   const once = (repeats ?? 1) === 1;
   const aInOrder = once && a.step === 1 && multiplesOf4(k, a.line, a.batch, a.offset);
@@ -167,7 +167,7 @@ function layoutOf({ k, n, aPlace: a, bPlace: b, out, bound, repeats }: ProductSp
   return aInOrder && bound?.kind !== "onwards" ? "rows-along-k" : "rows";
 }
 
-/** The form of a product; that of the whole also where it is cut, so that the sums of a row do not depend on the cuts. */
+/** The form of a product. A split product has the form of the whole, so that sums do not depend on the split. */
 function formFor(spec: ProductSpec, twice: boolean): Form {
   const small = MOST_ROWS * spec.batch * spec.n * spec.k * (spec.repeats ?? 1) < SMALL;
   const end = spec.end ?? "extras";
@@ -179,7 +179,7 @@ function tileOf(spec: ProductSpec, twice: boolean, small: boolean): Omit<Form, "
   const layout = twice ? "along-k-twice" : layoutOf(spec);
   const vectors = layout !== "any" && multiplesOf4(n, out.row, out.batch, out.offset);
   const form = formOf(layout, m, n, vectors, small);
-  // With few rows this gains where few columns are summed over many rows of B, and loses where many are over few.
+  // With few rows this is faster for few columns summed over many rows of B, and slower for many columns over few.
   const fewRows = form.rows === 8 && form.wide && k >= n;
   if (layout === "rows-along-k" && form.rows < MOST_ROWS && !fewRows) return formOf("rows", m, n, vectors, small);
   // Not worth another program.
@@ -188,8 +188,8 @@ function tileOf(spec: ProductSpec, twice: boolean, small: boolean): Omit<Form, "
 }
 
 /**
- * Records a product of parts of tensors, in several dispatches where one would work too long; returns `into` or a new
- * tensor of `shape`. Products with bounds, which attention has cut already, and with a second product are not cut.
+ * Records a product of parts of tensors, in several dispatches where one would run too long; returns `into` or a new
+ * tensor of `shape`. Products with bounds (split by attention itself) or a second product are not split.
  */
 export function recordProduct(spec: ProductSpec, shape: readonly number[], extras: ProductExtras = {}): tf.TensorInfo {
   const { m, n, k, aPlace, out, bound, rowFactors } = spec;
@@ -260,7 +260,7 @@ function recordForm(spec: ProductSpec, form: Form, shape: readonly number[], ext
   const [x, y] = form.wide
     ? [Math.ceil(n / (across * form.lanes)), Math.ceil(m / form.rows)]
     : flatGrid(Math.ceil((Math.ceil(n / across) * Math.ceil(m / form.rows)) / form.lanes));
-  // A buffer that is not read still has to be bound, and to hold at least one group of four.
+  // A buffer that is not read must still be bound and hold at least one group of four.
   const idle = form.vectors ? b : a;
   const inputs = form.end === "extras" ? [a, b, extras.bias ?? idle, extras.add ?? idle] : [a, b];
   if (form.end === "scaled") {

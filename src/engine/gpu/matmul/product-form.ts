@@ -1,14 +1,14 @@
-/** Forms of the register-blocked products: layouts, tiles, uniforms, and the text that every form shares. */
+/** Forms of the register-blocked products: layouts, tiles, uniforms, and shared code. */
 
-/** How the operands lie in memory decides how they can be loaded. */
+/** Memory layout of the operands, which decides how they are loaded. */
 export type Layout =
   /** Both read along K, four at a time: A [M, K], B [N, K], K a multiple of 4. */
   | "along-k"
-  /** The same with a second product of that kind added: a linear layer and its low-rank branch. */
+  /** `along-k` plus a second product of that kind: a linear layer and its low-rank branch. */
   | "along-k-twice"
   /** B [K, N] read and the result written four columns at a time, N a multiple of 4; A read one by one at any stride. */
   | "rows"
-  /** The same with A [M, K] read four at a time along K, a multiple of 4. */
+  /** `rows` with A [M, K] read four at a time along K, a multiple of 4. */
   | "rows-along-k"
   /** Everything one by one at any stride. */
   | "any";
@@ -16,44 +16,47 @@ export type Layout =
 /** Rows of the largest tile. */
 export const MOST_ROWS = 16;
 /**
- * How far beyond a row's own end of K (`upTo`) a product may read: its tile ends with its last row, and K is read in
- * groups of four. What lies there has to be 0.
+ * How far beyond the end of a row in K (`upTo`) a product may read: its tile ends with its last row, and K is read in
+ * groups of four. These elements must be 0.
  */
 export const READ_BEYOND = MOST_ROWS - 1 + 3;
 
-/** The part of a result that a thread keeps in registers, and how its rows of A get there. */
+/** The part of a result that a thread keeps in registers, and how it loads rows of A. */
 export interface Tile {
   readonly rows: number;
   /**
    * Lanes of a subgroup that load one row of A each and broadcast it; 0 for none. Needs `wide`. With one row, the lanes
-   * load the steps of one iteration (`unroll`, which may not be more) instead.
+   * load the steps of one iteration instead (at most `unroll`).
    */
   readonly broadcast: number;
 }
 
 /**
- * What becomes of the sums: they may begin with a bias and be added to an extra, are written as they are, added to what is
- * there, or written times a factor of their row.
+ * How the sums are written. "extras": they may start with a bias and are added to an extra. "alone": as they are.
+ * "adding": added to the result. "scaled": times a factor of their row.
  */
 export type End = "extras" | "alone" | "adding" | "scaled";
 
-/** How the result is shared out. */
+/** How threads divide the result. */
 export interface Form extends Tile {
   readonly layout: Layout;
-  /** Groups of four columns a thread keeps in registers. */
+  /** Groups of four columns that a thread keeps in registers. */
   readonly groups: number;
-  /** Steps along K of one loop iteration, for what is read one by one. */
+  /** Steps along K per loop iteration, for operands read one by one. */
   readonly unroll: number;
   /** All threads of a workgroup share their rows; otherwise narrow results put several row blocks into a workgroup. */
   readonly wide: boolean;
-  /** Threads per workgroup; equals `broadcast` where that is used. */
+  /** Threads per workgroup; equal to `broadcast` unless that is 0. */
   readonly lanes: number;
-  /** Writes four columns at a time: N, bias, extra and the result's strides are multiples of 4. Always so where B is read by rows. */
+  /**
+   * Writes four columns at a time: N, bias, extra and the strides of the result are multiples of 4. Always true where B
+   * is read by rows.
+   */
   readonly vectors: boolean;
   readonly end: End;
 }
 
-/** Fields of the uniform block, in order. Strides and K count the elements of their buffer: groups of four for vectors. */
+/** Fields of the uniform block, in order. Strides and K count elements of their buffer: groups of four for vectors. */
 export const PRODUCT_UNIFORMS = [
   "m",
   "n",
@@ -75,43 +78,43 @@ export const PRODUCT_UNIFORMS = [
   "outRow",
   "outBatch",
   "outOffset",
-  /** Rows and groups of the form: bounds that a compiler does not know, so that it does not unroll the loops that write. */
+  /** Rows and groups of the form as uniforms, so that the compiler does not unroll the loops that write. */
   "tileRows",
   "tileGroups",
   "hasBias",
   "hasExtra",
-  /** Row r sees K below (r + reach) where `upTo` is 1 (and `READ_BEYOND`), from (r − reach) on where `onwards` is 1. */
+  /** Row r uses K below (r + reach) where `upTo` is 1, and from (r − reach) on where `onwards` is 1. */
   "upTo",
   "onwards",
   "reach",
-  /** Row r of the result is only wanted up to column r + reach where this is 1. */
+  /** If 1, row r of the result is computed only up to column r + reach. */
   "triangle",
 ] as const;
 
-/** Text per line. */
+/** One line of text per index. */
 export function lines(count: number, line: (i: number) => string): string {
   return Array.from({ length: count }, (_, i) => line(i)).join("\n");
 }
 
-/** Text per cell of a grid, row by row. */
+/** One line of text per cell of a grid, row by row. */
 export function grid(rows: number, columns: number, cell: (r: number, c: number) => string): string {
   return lines(rows, (r) => lines(columns, (c) => cell(r, c)));
 }
 
-/** Registers of A: one a row, or one a block of rows that its lanes broadcast. */
+/** Registers of A: one per row, or one per block of rows that the lanes broadcast. */
 export function loadsOf(form: Tile, load: (index: number) => string): string {
   const count = form.broadcast > 0 ? Math.ceil(form.rows / form.broadcast) : form.rows;
   return lines(count, load);
 }
 
-/** The register of a row, in the lane that loaded it or its own. */
+/** The register of a row, in the lane that loaded it or in this one. */
 export function rowOf({ broadcast }: Tile, row: number, name = "a"): string {
   return broadcast > 0
     ? `subgroupBroadcast(${name}${Math.floor(row / broadcast)}, ${row % broadcast}u)`
     : `${name}${row}`;
 }
 
-/** `name` becomes the register of row `r`, a variable of a loop over every `step`-th of them. */
+/** Sets `name` to the register of row `r`, a loop variable over every `step`-th row. */
 export function pickRow(name: string, rows: number, step: number, register: (row: number) => string): string {
   const later = Array.from({ length: rows / step - 1 }, (_, i) => step * (i + 1));
   return `var ${name} = ${register(0)};

@@ -1,4 +1,4 @@
-/** Rows of a packed matrix as f32: the embedding, and the oracle of every product. */
+/** Rows of a packed matrix as f32: for the embedding, and as the oracle of every product. */
 
 import { toTensor } from "../runtime/custom-op.ts";
 import type { GpuProgram } from "../runtime/pipelines.ts";
@@ -13,7 +13,7 @@ const LANES = 64;
 
 const programs = new Map<WeightStorage, GpuProgram>();
 
-/** One thread a unit of a row; only the block that holds the wanted row writes it. Ids outside the matrix take its ends. */
+/** One thread per unit of a row. Only the block that holds the row writes it. Ids are clamped to the matrix. */
 function programOf(storage: WeightStorage): GpuProgram {
   const known = programs.get(storage);
   if (known !== undefined) return known;
@@ -76,7 +76,7 @@ export function packedRows(matrix: PackedMatrix, ids: Tensor): Tensor {
   });
 }
 
-/** The whole matrix as the f32 tensor it stands for, [out, in]. */
+/** The whole matrix in f32, [out, in]. */
 export function unpacked(matrix: PackedMatrix): Tensor {
   return tf.tidy(() => packedRows(matrix, tf.range(0, matrix.shape[0], 1, "int32")));
 }

@@ -1,8 +1,8 @@
 /**
  * Products with packed rows in half precision, for cards with `shader-f16`: elements are multiplied in f16, eight
- * products are summed in f16, and those sums in f32. That is finer than bfloat16, whose elements have three bits fewer.
- * Half precision ends at 65,504, so each row of the left operand is brought to a fixed range by a power of two of its
- * own, and packed elements by one a storage; both are taken back from the sums and cost no bit.
+ * products are summed in f16, and those sums in f32. That is more precise than bfloat16, which has three bits fewer.
+ * Half precision ends at 65,504, so each row of the left operand is scaled to a fixed range by a power of two, and
+ * packed elements by one per storage. Both factors are divided out of the sums, without loss.
  */
 import { type RowProgram, runRows } from "../rows-program.ts";
 import type { tf } from "../tf.ts";
@@ -11,24 +11,24 @@ import type { WeightStorage } from "./storage.ts";
 /** What products with packed matrices are computed in; sums are f32 in both. */
 export type Arithmetic = "f32" | "f16";
 
-/** Products that are summed in half precision before they join the sum in f32. */
+/** Products summed in half precision before they are added to the sum in f32. */
 export const HALF_RUN = 8;
 
-/** The largest element of a row of the left operand lies between 2 to this power and twice that. */
+/** The largest element of a row of the left operand is scaled to between 2 to this power and twice that. */
 const TOP = 8;
 
 const WEIGHT_FACTORS: Readonly<Record<WeightStorage, number>> = { f32: 1, f16: 2 ** -15, q8: 2 ** -7, q4: 2 ** -4 };
 
 /**
- * What brings packed elements, scales applied, to a size of at most about 1: in f16 they are at most 2¹⁵, bytes at most
- * 127 and nibbles at most 8 times a scale of about 1. A run then stays below 2¹³, far from the end. Elements in f32 have
- * no known range; they are not multiplied in half precision.
+ * Scales packed elements (group scales applied) to at most about 1: in f16 they are at most 2¹⁵, bytes at most 127 and
+ * nibbles at most 8, times a scale of about 1. A run then stays below 2¹³, far from overflow. Elements in f32 have no
+ * known range; they are not multiplied in half precision.
  */
 export function weightFactor(storage: WeightStorage): number {
   return WEIGHT_FACTORS[storage];
 }
 
-/** A row that is all zeros, or whose largest element is no number, gets the factor of the nearest size that has one. */
+/** A row of zeros, or whose largest element is not finite, gets the nearest factor that exists. */
 const ROW_FACTORS: RowProgram = {
   name: "lab-packed-row-factors",
   inputs: { x: "f32" },

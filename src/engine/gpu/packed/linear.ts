@@ -1,4 +1,4 @@
-/** The linear layer over a packed weight, on the tape: gradients for its input and its low-rank branch, none for itself. */
+/** The linear layer over a packed weight: gradients for its input and low-rank branch, none for the weight. */
 
 import { addLowRank, type LowRank } from "../kernels/linear.ts";
 import { customKernels } from "../runtime/custom-kernels.ts";
@@ -11,10 +11,10 @@ import { packedBackward, packedForward } from "./product.ts";
 import { UNIT } from "./unpack.ts";
 
 /**
- * y = x Wᵀ (+ bias) (+ low-rank branch in f32). Neither weight nor bias gets a gradient: a packed layer is frozen.
+ * y = x Wᵀ (+ bias) (+ low-rank branch in f32). Weight and bias get no gradient: a packed layer is frozen.
  * @param x [..., in]
  * @param bias [out]
- * @param arithmetic what to compute the product in where the card can; the low-rank branch is f32
+ * @param arithmetic precision of the product where the card supports it; the low-rank branch is f32
  * @returns [..., out]
  */
 export function packedLinear(
@@ -34,7 +34,7 @@ export function packedLinear(
   });
 }
 
-/** The same through stock operations on the unpacked matrix: the oracle of the tests. */
+/** The same in stock operations on the unpacked matrix: the oracle of the tests. */
 function stockProduct(rows: Tensor, matrix: PackedMatrix, bias: Tensor | undefined): Tensor {
   const y: Tensor = tf.matMul(rows as tf.Tensor2D, unpacked(matrix) as tf.Tensor2D, false, true);
   return bias === undefined ? y : y.add(bias);
@@ -45,7 +45,7 @@ function customProduct(rows: Tensor, matrix: PackedMatrix, bias: Tensor | undefi
   const product = tf.customGrad((given) => {
     const input = given as Tensor;
     const missing = Math.ceil(inSize / UNIT) * UNIT - inSize;
-    // Packed rows are padded with zeros; the input is brought to whole units only where its size is an odd one.
+    // Packed rows are padded with zeros; the input is padded only where its size is not a whole number of units.
     const x =
       missing === 0
         ? input

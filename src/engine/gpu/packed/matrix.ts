@@ -1,23 +1,20 @@
-/**
- * A frozen matrix in own GPU buffers, in one of the packed forms; never a tensor
- * (docs/spec/webgpu.md#5-packed-weights).
- */
+/** A frozen matrix in its own GPU buffers, in one of the packed forms; never a tensor (docs/spec/webgpu.md#5-packed-weights). */
 import { LabError } from "../../errors.ts";
 import { dropBuffers, makeBuffer } from "../runtime/raw-buffers.ts";
 import type { PackedRows } from "./quantise.ts";
 import { packRows } from "./quantise.ts";
 import { BLOCK_ELEMENTS, rowsPerBlock, type WeightStorage } from "./storage.ts";
 
-/** Rows that lie in one pair of buffers. */
+/** Rows stored in one pair of buffers. */
 export interface PackedBlock {
-  /** Row of the matrix that the first row used of this block is. */
+  /** Index in the matrix of the first used row of this block. */
   readonly first: number;
   /** Rows used. */
   readonly rows: number;
-  /** Rows of the buffers before the first one used. */
+  /** Rows of the buffers before the first used one. */
   readonly skip: number;
   readonly values: GPUBuffer;
-  /** Undefined where the form has no scales. */
+  /** Undefined for forms without scales. */
   readonly scales: GPUBuffer | undefined;
   readonly unit: number;
 }
@@ -42,7 +39,7 @@ export class PackedMatrix {
     return this.shape[0] * this.shape[1];
   }
 
-  /** Bytes of its buffers; 0 for nothing else than a part of another matrix's buffers is never given. */
+  /** Bytes of its buffers. */
   get bytes(): number {
     return this.#buffers().reduce((sum, buffer) => sum + buffer.size, 0);
   }
@@ -52,7 +49,7 @@ export class PackedMatrix {
     return this.blocks.map(({ values }) => values.size);
   }
 
-  /** `count` rows from `first` on, over the same buffers; owned by the whole matrix. */
+  /** `count` rows from `first` on, in the same buffers; the whole matrix owns them. */
   part(first: number, count: number): PackedMatrix {
     const end = first + count;
     const blocks = this.blocks
@@ -74,7 +71,7 @@ export class PackedMatrix {
   }
 }
 
-/** Puts packed rows on the GPU. @param first row of the matrix they begin with */
+/** Uploads packed rows. @param first index of their first row in the matrix */
 export function uploadBlock(packed: PackedRows, first: number, rows: number, label: string): PackedBlock {
   return {
     first,

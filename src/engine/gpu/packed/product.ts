@@ -31,12 +31,12 @@ function cached(key: string, make: () => GpuProgram): GpuProgram {
   return made;
 }
 
-/** What a program binds of a block. */
+/** The buffers that a program binds for a block. */
 export function buffersOf(block: PackedBlock): GPUBuffer[] {
   return block.scales === undefined ? [block.values] : [block.values, block.scales];
 }
 
-/** Rows of a [rows, width] tensor; all of it as itself. */
+/** Rows of a [rows, width] tensor; the whole tensor itself if it has no others. */
 function rowsOf(info: tf.TensorInfo, { from, count }: RowRange): tf.TensorInfo | Part {
   const [rows, width] = info.shape as [number, number];
   return count === rows ? info : { of: info, from: 4 * from * width, bytes: 4 * count * width };
@@ -47,7 +47,7 @@ function into(info: tf.TensorInfo, run: RowRange): OutputInto {
   return "of" in part ? { into: info, part } : { into: info };
 }
 
-/** Steps of the inner size that pass through workgroup memory at once. */
+/** Steps of the inner size held in workgroup memory at a time. */
 const DEPTH = 32;
 
 /** Precision of a product of this many rows. Few rows are limited by memory, so half precision gains nothing. */
@@ -62,7 +62,7 @@ interface Plan {
   readonly last: (from: number) => readonly number[];
 }
 
-/** Rows a thread works on, and whether they are handed round: not where too few columns would leave lanes without work. */
+/** Rows per thread, and whether they are broadcast: not where lanes would lack columns. */
 function tileFor(m: number, runs: number): Tile {
   const rows = m === 1 ? 1 : m <= 4 ? 4 : m <= 8 ? 8 : MOST_ROWS;
   const broadcast = broadcastLanes();
@@ -72,7 +72,7 @@ function tileFor(m: number, runs: number): Tile {
   return { rows, broadcast };
 }
 
-/** A program for software adapters. @param runs of columns, one a thread */
+/** A program for software adapters. @param runs of columns, one per thread */
 function registerPlan(key: string, make: (tile: Tile) => GpuProgram, m: number, runs: number): Plan {
   const tile = tileFor(m, runs);
   const lanes = lanesOf(tile);
@@ -86,7 +86,7 @@ function registerPlan(key: string, make: (tile: Tile) => GpuProgram, m: number, 
   };
 }
 
-/** A program in tiles, for cards. @param width of the result */
+/** A program in tiles, for GPUs. @param width of the result */
 function tiledPlan(program: GpuProgram, storage: WeightStorage, type: Arithmetic, width: number): Plan {
   return {
     program,

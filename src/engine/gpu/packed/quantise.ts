@@ -1,21 +1,21 @@
 /**
- * Packing rows of f32 on the host, and back. Scales are relative to one factor a block, so that neither tiny nor huge
- * matrices leave the range of half precision; a matrix that was stored in bfloat16 keeps every bit in f16 unless its
- * elements span more than 28 powers of two.
+ * Packs rows of f32 on the host, and unpacks them. Scales are relative to one factor per block, so that tiny and huge
+ * matrices stay within half precision. A matrix stored in bfloat16 keeps every bit in f16 unless its elements span more
+ * than 28 powers of two.
  */
 import { blockBytes, GROUP, paddedWidth, type WeightStorage } from "./storage.ts";
 
-/** A block of rows as it lies in its buffers. */
+/** A block of rows in the layout of its buffers. */
 export interface PackedRows {
-  /** Elements as storage.ts lays them out. */
+  /** Elements, see storage.ts. */
   readonly values: Uint32Array<ArrayBuffer>;
-  /** Two half-precision scales a word, row by row; empty where the form has none. */
+  /** Two half-precision scales per word, row by row; empty for forms without scales. */
   readonly scales: Uint32Array<ArrayBuffer>;
-  /** Factor of everything in the block. */
+  /** Factor of all elements of the block. */
   readonly unit: number;
 }
 
-/** Top of the half-precision range that values are moved to, as a power of two. */
+/** Power of two at the top of the half-precision range, to which values are scaled. */
 const HALF_TOP = 14;
 
 /**
@@ -32,7 +32,7 @@ export function packRows(
   let finite = true;
   for (let at = 0; at < rows.length; at++) {
     const size = Math.abs(rows[at] as number);
-    // A comparison with NaN is false, which is the point of writing it this way round.
+    // Written so that a comparison with NaN, which is false, ends here.
     if (!(size <= 3.4028234e38)) finite = false;
     else if (size > largest) largest = size;
   }
@@ -118,7 +118,7 @@ function packHalves(
   }
 }
 
-/** A scale as the GPU will see it, and its bits. */
+/** A scale as the GPU reads it, and its bits. */
 interface Scale {
   readonly bits: number;
   readonly value: number;
@@ -129,7 +129,10 @@ function scaleOf(wanted: number, unit: number): Scale {
   return { bits, value: fromHalf(bits) * unit };
 }
 
-/** Scales of the groups of `rows`, and each group's elements by `put`. @param scaleFor scale of the elements [start, end) */
+/**
+ * Scales of the groups of `rows`; `put` stores each group's elements.
+ * @param scaleFor scale of the elements [start, end)
+ */
 function packGroups(
   rows: Float32Array,
   { count, inSize, width }: { readonly count: number; readonly inSize: number; readonly width: number },
@@ -151,14 +154,14 @@ function packGroups(
   }
 }
 
-/** The scale that puts the element of largest size on 127. */
+/** The scale that maps the element of largest size to 127. */
 function byteScale(rows: Float32Array, start: number, end: number, unit: number): Scale {
   let largest = 0;
   for (let at = start; at < end; at++) largest = Math.max(largest, Math.abs(rows[at] as number));
   return scaleOf(largest / 127, unit);
 }
 
-/** The element of largest size is put on one of these levels; the one with the smallest squared error is taken. */
+/** Levels for the element of largest size. The one with the smallest squared error is used. */
 const NIBBLE_LEVELS = [-8, -7.5, -7, 7];
 
 function nibbleScale(rows: Float32Array, start: number, end: number, unit: number): Scale {
@@ -191,7 +194,7 @@ function nibble(value: number): number {
   return Math.floor(value + 0.5);
 }
 
-/** The f32 elements a block stands for, rows · inSize, row by row: what every product with it must agree with. */
+/** The f32 values of a block, rows · inSize, row by row; every product with it must agree with them. */
 export function unpackRows(
   storage: WeightStorage,
   { values, scales, unit }: PackedRows,

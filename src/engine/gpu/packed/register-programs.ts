@@ -1,8 +1,7 @@
 /**
  * Products with packed rows for software adapters: sums in registers, no workgroup memory, no barrier (reference:
- * docs/spec/webgpu.md#61-kernels), rows of x and dY handed round in the subgroup where it has 4 or 8 lanes, as in
- * gpu/matmul/matmul-code.ts.
- * Sums are f32 whatever the storage.
+ * docs/spec/webgpu.md#61-kernels). Rows of x and dY are broadcast in subgroups of 4 or 8 lanes, as in
+ * gpu/matmul/matmul-code.ts. Sums are f32 in every storage.
  */
 import { lines, loadsOf, pickRow, rowAddresses, rowOf, type Tile } from "../matmul/product-form.ts";
 import type { GpuProgram } from "../runtime/pipelines.ts";
@@ -12,10 +11,10 @@ import { blockInputs, readUnit, UNITS_PER_SCALE, unpackHeader } from "./unpack.t
 /** Threads per workgroup without subgroups of a known size. */
 const LANES = 8;
 
-/** Output columns a thread of the forward product works on. */
+/** Output columns per thread of the forward product. */
 export const COLUMNS = 4;
 
-/** Threads per workgroup, which are one subgroup where there is a broadcast. */
+/** Threads per workgroup; one subgroup if rows are broadcast. */
 export function lanesOf({ broadcast }: Tile): number {
   return broadcast === 0 ? LANES : broadcast;
 }
@@ -23,8 +22,8 @@ export function lanesOf({ broadcast }: Tile): number {
 const CELLS = [0, 1, 2, 3];
 
 /**
- * Begins with `row` and `at`, the thread's run of columns out of `runs`. With a broadcast all threads of a workgroup
- * share their rows, and those beyond the last column stay, for the subgroup needs them.
+ * Declares `row` and `at`, the index of the thread's run of columns out of `runs`. With a broadcast all threads of a
+ * workgroup share their rows, and those beyond the last column keep running, because the subgroup needs them.
  */
 function placement(tile: Tile, runs: string): string {
   const lanes = lanesOf(tile);
@@ -38,28 +37,29 @@ function placement(tile: Tile, runs: string): string {
 
 const enabled = ({ broadcast }: Tile): Pick<GpuProgram, "enable"> => (broadcast > 0 ? { enable: ["subgroups"] } : {});
 
-/** Uniforms of both directions. Widths of x and dX count groups of four, those of packed rows count units. */
+/** Uniforms of both directions. Widths of x and dX count groups of four, those of packed rows units. */
 export const FORWARD_UNIFORMS = {
   m: "u32",
-  /** Rows of the block that are used, and rows before them. */
+  /** Used rows of the block, and rows before them. */
   n: "u32",
   skip: "u32",
   units: "u32",
   rowUnits: "u32",
-  /** Columns of the whole result, and of it those before this block. */
+  /** Columns of the whole result, and those before this block. */
   width: "u32",
   first: "u32",
   hasBias: "u32",
   factor: "f32",
 } as const;
 
-/** A bound that no compiler knows, so that the loop that writes a tile is not unrolled. */
+/** A bound that the compiler does not know, so that it does not unroll the loop that writes a tile. */
 const TILE_ROWS = { tileRows: "u32" } as const;
 
 /**
- * Statements over the columns from `col` on that a thread writes at once: `at` is their place in the result and `part`
- * what the thread has for them, out of the vector `sum`.
- * @param place of the first of them @param end of the columns
+ * Statements that write the columns from `col` on: `at` is their index in the result and `part` the thread's values
+ * from the vector `sum`.
+ * @param place index of the first of them
+ * @param end of the columns
  */
 function eachWritten(vectors: boolean, place: string, end: string, code: string): string {
   if (vectors) return `let at = (${place}) / 4u; let part = sum; ${code}`;
@@ -128,7 +128,7 @@ export function forwardProgram(storage: WeightStorage, tile: Tile, vectors: bool
         ${pickRow("sum", rows, 1, (r) => `c${r}`)}
         put(row + r, col, sum);
       }
-      // Not beside the sums: see finishCode of gpu/matmul/matmul-code.ts.
+      // Not added next to the sums: see finishCode of gpu/matmul/matmul-code.ts.
       if (u.hasBias != 0u) { finish(row, col); }`,
   };
 }
@@ -137,7 +137,7 @@ export const BACKWARD_UNIFORMS = {
   m: "u32",
   n: "u32",
   skip: "u32",
-  /** Elements of a row of dX. */
+  /** Elements per row of dX. */
   k: "u32",
   rowUnits: "u32",
   width: "u32",
@@ -148,7 +148,7 @@ export const BACKWARD_UNIFORMS = {
 /**
  * dX (+)= factor · dy[:, first + j] · w[j], summed over the rows j of one block.
  * @param vectors writes four columns at a time: k is a multiple of 4
- * @param adds to what the result holds
+ * @param adds to the result
  */
 export function backwardProgram(storage: WeightStorage, tile: Tile, vectors: boolean, adds: boolean): GpuProgram {
   const { rows } = tile;

@@ -1,12 +1,12 @@
 /**
- * How a frozen matrix may be held on the GPU, and what it then costs. A matrix [out, in] lies row by row; every row is
- * padded to a whole number of units, and long matrices are cut into blocks of rows so that no buffer outgrows the
- * smallest binding a WebGPU device may have (docs/spec/webgpu.md#5-packed-weights).
+ * Forms in which a frozen matrix is stored on the GPU, and their size. A matrix [out, in] is stored row by row. Every
+ * row is padded to a whole number of units, and long matrices are split into blocks of rows, so that no buffer exceeds
+ * the smallest binding limit of WebGPU devices (docs/spec/webgpu.md#5-packed-weights).
  */
 
 /**
- * Element forms. f16: half precision with one factor a block. q8, q4: signed 8 or 4 bit numbers in groups of 32 along
- * a row, each group with a half-precision scale.
+ * f16: half precision with one factor per block. q8, q4: signed 8 or 4 bit numbers in groups of 32 along a row, each
+ * group with a half-precision scale.
  */
 export type WeightStorage = "f32" | "f16" | "q8" | "q4";
 
@@ -15,7 +15,7 @@ export const WEIGHT_STORAGES: readonly WeightStorage[] = ["f32", "f16", "q8", "q
 /** Elements that share a scale in q8 and q4. */
 export const GROUP = 32;
 
-/** Elements of a block: in f32 exactly the 128 MiB that every device can bind. */
+/** Elements per block: in f32 exactly the 128 MiB that every device can bind. */
 export const BLOCK_ELEMENTS = 2 ** 25;
 
 const BITS: Readonly<Record<WeightStorage, number>> = { f32: 32, f16: 16, q8: 8, q4: 4 };
@@ -24,13 +24,13 @@ export function hasScales(storage: WeightStorage): boolean {
   return storage === "q8" || storage === "q4";
 }
 
-/** Elements a row takes, padding included. */
+/** Elements per row, including padding. */
 export function paddedWidth(storage: WeightStorage, inSize: number): number {
   const unit = hasScales(storage) ? GROUP : 8;
   return Math.ceil(inSize / unit) * unit;
 }
 
-/** Rows of all blocks but the last. */
+/** Rows of every block except the last. */
 export function rowsPerBlock(storage: WeightStorage, inSize: number, blockElements: number = BLOCK_ELEMENTS): number {
   const rows = Math.max(1, Math.floor(blockElements / paddedWidth(storage, inSize)));
   return rows < 8 ? rows : rows - (rows % 8);
@@ -47,7 +47,7 @@ export function blockBytes(
   return { values: (elements * BITS[storage]) / 8, scales };
 }
 
-/** Bytes a matrix takes on the GPU, padding and scales included. @param shape [out, in] */
+/** Bytes of a matrix on the GPU, including padding and scales. @param shape [out, in] */
 export function packedBytes(
   storage: WeightStorage,
   shape: readonly [number, number],

@@ -1,7 +1,7 @@
 /**
  * Products with packed rows for GPUs. Many rows of x: tiles of 64 × 64 results whose operands pass through workgroup
- * memory, so that every packed element is unpacked once a tile; in f32 or as half.ts says. Few rows (decoding): eight
- * threads share a row of the matrix and read it side by side, because the product then waits for memory.
+ * memory, so that every packed element is unpacked once per tile; in f32 or as in half.ts. Few rows (decoding) are
+ * limited by memory: eight threads read a row of the matrix side by side.
  */
 import { lines } from "../matmul/product-form.ts";
 import type { GpuProgram } from "../runtime/pipelines.ts";
@@ -13,13 +13,13 @@ import { blockInputs, readUnit, UNITS_PER_SCALE, unpackHeader } from "./unpack.t
 /** Side of a tile of the result. */
 export const TILE = 64;
 
-/** Rows of x up to which the program for decoding runs. */
+/** Maximum rows of x for the decoding program. */
 export const FEW_ROWS = 8;
 
-/** Outputs a workgroup of the program for decoding computes. */
+/** Outputs per workgroup of the decoding program. */
 export const FEW_COLUMNS = 8;
 
-/** 16 × 16 threads, each 4 × 4 results, 32 steps of the inner size at a time: 16 KiB of workgroup memory, in f16 eight. */
+/** 16 × 16 threads, each 4 × 4 results, 32 steps of the inner size at a time: 16 KiB of workgroup memory, 8 KiB in f16. */
 const memory = (type: Arithmetic): string => `
   var<workgroup> left: array<${type}, 2048>;
   var<workgroup> right: array<${type}, 2048>;`;
@@ -38,16 +38,16 @@ const STEPS: Readonly<Record<Arithmetic, string>> = {
   }`,
 };
 
-/** After both operands are in place: 32 steps. */
+/** 32 steps, once both operands are in workgroup memory. */
 const multiply = (type: Arithmetic): string => `
   workgroupBarrier();
   ${STEPS[type]}
   workgroupBarrier();`;
 
-/** 32, but not as a constant: compilers of software adapters would unroll the loop for seconds. */
+/** 32, but not a constant: compilers of software adapters would take seconds to unroll the loop. */
 const DEPTH = { depth: "u32" } as const;
 
-/** What a program in half precision has besides; `firstRow` of the factors is that of its first row. */
+/** Additions for half precision; `firstRow` is that of the factors. */
 function besides(type: Arithmetic): Pick<GpuProgram, "enable" | "inputs" | "uniforms"> {
   if (type === "f32") return { inputs: {}, uniforms: DEPTH };
   return {
@@ -57,7 +57,7 @@ function besides(type: Arithmetic): Pick<GpuProgram, "enable" | "inputs" | "unif
   };
 }
 
-/** How operands get into workgroup memory, and what a sum of their products stands for. */
+/** How operands enter workgroup memory, and how a sum of their products converts back. */
 const CONVERSIONS: Readonly<Record<Arithmetic, string>> = {
   f32: `
   fn ofRow(row: u32, part: vec4f) -> vec4f { return part; }
@@ -95,7 +95,7 @@ export function tiledForward(storage: WeightStorage, type: Arithmetic): GpuProgr
         result[row * u.width + u.first + col] = value;
       }`,
     body: `${THREAD}
-      // Thread i brings one unit of a row of x and one of a packed row: row i / 4 of the tile, unit i % 4.
+      // Thread i loads one unit of a row of x and one of a packed row: row i / 4 of the tile, unit i % 4.
       let line = index / 4u;
       let part = index % 4u;
       let row = min(row0 + line, u.m - 1u);
@@ -127,7 +127,7 @@ export function tiledForward(storage: WeightStorage, type: Arithmetic): GpuProgr
   };
 }
 
-/** dX (+)= factor · dy[:, first + j] · w[j]; grid: [columns of dX / 64, rows / 64]. @param adds to what the result holds */
+/** dX (+)= factor · dy[:, first + j] · w[j]; grid: [columns of dX / 64, rows / 64]. @param adds to the result */
 export function tiledBackward(storage: WeightStorage, type: Arithmetic, adds: boolean): GpuProgram {
   const { inputs, uniforms, ...rest } = besides(type);
   return {
@@ -144,7 +144,7 @@ export function tiledBackward(storage: WeightStorage, type: Arithmetic, adds: bo
         result[at] = ${adds ? "result[at] + " : ""}whole(row, sum);
       }`,
     body: `${THREAD}
-      // Of dy, thread i brings eight rows of column i % 32; of the matrix, unit i % 8 of row i / 8.
+      // Thread i loads eight rows of column i % 32 of dy, and unit i % 8 of row i / 8 of the matrix.
       let line = index / 8u;
       let part = index % 8u;
       let unit = col0 / 8u + part;
@@ -199,7 +199,7 @@ export function fewRowsForward(storage: WeightStorage, rows: number): GpuProgram
       let place = local.y * ${8 * rows}u + local.x;
       ${lines(rows, (r) => `parts[place + ${8 * r}u] = c${r};`)}
       workgroupBarrier();
-      // Thread r of the eight adds up row r.
+      // Thread r of the eight sums row r.
       if (local.x >= ${rows}u || local.x >= u.m || col >= u.n) { return; }
       var sum = 0.0;
       for (var i = 0u; i < 8u; i++) { sum += parts[local.y * ${8 * rows}u + 8u * local.x + i]; }

@@ -1,14 +1,14 @@
-/** WGSL that turns stored words into eight elements; unpacking needs neither f16 arithmetic nor int32 tensors. */
+/** WGSL that unpacks stored words into eight elements; it needs neither f16 arithmetic nor int32 tensors. */
 import type { BufferType } from "../runtime/pipelines.ts";
 import { GROUP, hasScales, type WeightStorage } from "./storage.ts";
 
-/** Elements one unit of a row holds: what every program reads at once. */
+/** Elements per unit of a row, the amount every program reads at once. */
 export const UNIT = 8;
 
 /** Units that share a scale. */
 export const UNITS_PER_SCALE = GROUP / UNIT;
 
-/** Element type of the buffer of values; a unit is one element, in f32 two. */
+/** Element type of the values buffer; a unit is one element, in f32 two. */
 export const VALUE_TYPE: Readonly<Record<WeightStorage, BufferType>> = {
   f32: "vec4<f32>",
   f16: "vec4<u32>",
@@ -16,7 +16,7 @@ export const VALUE_TYPE: Readonly<Record<WeightStorage, BufferType>> = {
   q4: "u32",
 };
 
-/** Inputs of a program that reads a block: `w`, and `scales` where there are some. */
+/** Inputs of a program that reads a block: `w`, and `scales` if the form has them. */
 export function blockInputs(storage: WeightStorage): Record<string, BufferType> {
   return hasScales(storage) ? { w: VALUE_TYPE[storage], scales: "u32" } : { w: VALUE_TYPE[storage] };
 }

@@ -1,7 +1,6 @@
 /**
- * Counts what is asked of our device: cheap enough to be always on, and the same on every adapter. The calls of the device
- * itself are counted, so stock ops, custom programs and decoding are included. Counts only grow, also across devices; to
- * wants those of a span takes the difference.
+ * Counts the calls of our device. It is cheap enough to be always on, and the same on every adapter. Stock ops, custom
+ * programs and decoding are all included. Counts only grow, also across devices; take the difference for a span.
  */
 import { PassClock } from "./pass-clock.ts";
 
@@ -9,15 +8,15 @@ export interface GpuCounts {
   readonly dispatches: number;
   /** Calls of queue.submit. */
   readonly submits: number;
-  /** Buffers mapped for reading, and the bytes asked for. */
+  /** Buffers mapped for reading, and the bytes read. */
   readonly readBacks: number;
   readonly readBytes: number;
-  /** Bytes handed over by the host: queue.writeBuffer, and buffers made with contents. */
+  /** Bytes written by the host: queue.writeBuffer, and buffers created with contents. */
   readonly writtenBytes: number;
-  /** GPU buffers made, and their bytes; buffers taken from a pool are not made. */
+  /** GPU buffers created, and their bytes; buffers reused from a pool do not count. */
   readonly buffers: number;
   readonly bufferBytes: number;
-  /** Compute pipelines made: most drivers compile a program then, some when it first runs. */
+  /** Compute pipelines created. Most drivers compile a program then, some when it first runs. */
   readonly programs: number;
 }
 
@@ -55,12 +54,12 @@ export function addCounts(one: GpuCounts, other: GpuCounts, factor = 1): GpuCoun
 
 let clock: PassClock | undefined;
 
-/** Times compute passes of the newest device; undefined where it has no timestamp queries. */
+/** Times the compute passes of the newest device; undefined without timestamp queries. */
 export function passClock(): PassClock | undefined {
   return clock;
 }
 
-/** Starts counting on a new device, before anything else holds its queue or makes encoders. */
+/** Starts counting on a new device, before anything else reads its queue or makes encoders. */
 export function watchDevice(device: GPUDevice): void {
   const own = device.features.has("timestamp-query") ? new PassClock(device) : undefined;
   clock = own;
@@ -107,7 +106,7 @@ function watchQueue(queue: GPUQueue): void {
   };
   const writeBuffer = queue.writeBuffer.bind(queue);
   queue.writeBuffer = ((buffer: GPUBuffer, offset: number, data: BufferSource, from?: number, size?: number) => {
-    // Start and size of a typed array count its elements.
+    // Start and size of a typed array count elements.
     const unit = "BYTES_PER_ELEMENT" in data ? (data.BYTES_PER_ELEMENT as number) : 1;
     total.writtenBytes += size === undefined ? data.byteLength - (from ?? 0) * unit : size * unit;
     return writeBuffer(buffer, offset, data, from, size);

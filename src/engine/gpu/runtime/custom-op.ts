@@ -12,18 +12,18 @@ export interface CustomOp {
   /** Name in the kernel registry. */
   readonly name: string;
   forward(inputs: Infos, attributes: Attributes): tf.TensorInfo[];
-  /** Inputs the gradient needs; all of them must always be given. */
+  /** Inputs that the gradient needs. They must not be optional. */
   readonly saved?: readonly string[];
   /** Which outputs the gradient needs; they follow the saved inputs. */
   readonly savedOutputs?: readonly boolean[];
   /**
-   * One thunk an input; only those of inputs that need a gradient are called.
-   * @param dys one gradient an output, zeros where the loss does not reach it
+   * One thunk per input; only those of inputs that need a gradient are called.
+   * @param dys one gradient per output, zeros where the loss does not reach it
    */
   gradient?(dys: readonly Tensor[], saved: readonly Tensor[], attributes: Attributes): Thunks;
 }
 
-/** Registers the op; the function runs it on the current backend, which must be "webgpu", and returns all outputs. */
+/** Registers the op. The returned function runs it on the current backend, which must be "webgpu", and returns all outputs. */
 export function defineOp(
   op: CustomOp,
 ): (inputs: Readonly<Record<string, Tensor>>, attributes?: Attributes) => Tensor[] {
@@ -53,7 +53,7 @@ export function toTensor(info: tf.TensorInfo | undefined): Tensor {
   return tf.engine().makeTensorFromTensorInfo(info as tf.TensorInfo);
 }
 
-/** Programs take any shape of at least one element in float32; everything else keeps the stock ops. */
+/** Whether programs support the tensors: float32 with at least one element. All others use the stock ops. */
 export function suits(...tensors: readonly (Tensor | undefined)[]): boolean {
   return tensors.every((tensor) => tensor === undefined || (tensor.dtype === "float32" && tensor.size > 0));
 }

@@ -1,9 +1,9 @@
 /**
- * Owns the GPU device. We create it and register tfjs' WebGPU backend on it, because stock tfjs asks for neither
- * more storage bindings nor f16 nor subgroups, and because only the owner of the device hears its errors.
+ * Owns the GPU device. We create it and register tfjs' WebGPU backend on it, because stock tfjs requests no additional
+ * storage bindings, f16 or subgroups, and because only the owner of the device receives its errors.
  *
- * Errors do not throw in WebGPU: an invalid dispatch voids its whole submit and leaves stale, plausible numbers.
- * So every uncaptured error is recorded here and `check()` turns the first one into an exception.
+ * Errors do not throw in WebGPU: an invalid dispatch voids its whole submit and leaves stale, plausible numbers. So
+ * every uncaptured error is recorded here, and `check()` throws the first one.
  */
 import { LabError, shortened } from "../../errors.ts";
 import { tf } from "../tf.ts";
@@ -33,9 +33,9 @@ export interface EngineDevice {
   readonly report: GpuReport;
   /** Throws LabError("gpu") when the device reported an error or was lost since the last call. */
   check(): void;
-  /** Settles with a sentence when the device is lost; never rejects. */
+  /** Resolves with a sentence when the device is lost; never rejects. */
   readonly lost: Promise<string>;
-  /** That message, or undefined: checked after an error, which may arrive before the loss is reported. */
+  /** That sentence, or undefined. Checked after an error, which may arrive before the loss is reported. */
   whyLost(): Promise<string | undefined>;
   /** Removes the backend and destroys the device. */
   close(): void;
@@ -55,7 +55,7 @@ const WANTED_LIMITS = [
   "maxComputeWorkgroupsPerDimension",
 ] as const;
 
-/** How long an error may be ahead of the news that the device is lost. */
+/** Maximum time between an error and the report of the lost device. */
 const LOSS_DELAY_MS = 500;
 
 /**
@@ -90,13 +90,13 @@ export async function openDevice(gpu: GPU | undefined): Promise<EngineDevice> {
     return sentence;
   });
 
-  // The backend module registers itself on import when navigator.gpu exists, so it is imported only now.
+  // The backend module registers itself on import when navigator.gpu exists, so the import is here.
   const { WebGPUBackend } = await import("@tensorflow/tfjs-backend-webgpu");
   if (tf.findBackendFactory("webgpu") !== null) tf.removeBackend("webgpu");
   type AdapterInfo = ConstructorParameters<typeof WebGPUBackend>[1];
   tf.registerBackend("webgpu", () => new WebGPUBackend(device, adapter.info as unknown as AdapterInfo), 3);
   if (!(await tf.setBackend("webgpu"))) throw new LabError("gpu", "TensorFlow.js refused the WebGPU device");
-  // Small CPU-resident inputs would otherwise be computed in JavaScript, with other rounding.
+  // Otherwise JavaScript would compute small CPU-resident inputs, with other rounding.
   tf.env().set("WEBGPU_CPU_FORWARD", false);
 
   const { vendor, architecture, description } = adapter.info;
@@ -129,7 +129,7 @@ export async function openDevice(gpu: GPU | undefined): Promise<EngineDevice> {
   };
 }
 
-/** Whatever the error was, the submit it belongs to did nothing. */
+/** Whatever the error, its submit did nothing. */
 function sentenceOf(error: GPUError): string {
   if (!(error instanceof GPUOutOfMemoryError)) {
     return `The GPU reported an error, so this work did not happen: ${error.message}`;
@@ -143,7 +143,7 @@ function sentenceOf(error: GPUError): string {
 
 let replaced = false;
 
-/** Puts our versions before the backend's kernels, which outlive any device: once per realm. */
+/** Replaces kernels of the backend, which outlive any device: once per realm. */
 function replaceKernels(): void {
   if (replaced) return;
   replaced = true;
@@ -155,11 +155,11 @@ function replaceKernels(): void {
   installReductions();
 }
 
-/** A driver that was reset or a GPU process that was killed takes a moment to come back. */
+/** A driver that was reset, or a GPU process that was killed, takes a moment to return. */
 const TRIES = 5;
 const WAIT_MS = 1000;
 
-/** Opens a device in place of a lost one, trying for a few seconds. @throws what the last try threw */
+/** Opens a device in place of a lost one; retries for a few seconds. @throws the error of the last try */
 export async function openAgain(open: () => Promise<EngineDevice>): Promise<EngineDevice> {
   for (let tried = 1; ; tried++) {
     try {

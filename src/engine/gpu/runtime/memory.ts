@@ -1,6 +1,6 @@
 /**
  * Memory bookkeeping. Rule of ownership: a tensor made inside a step lives in a `tf.tidy` of that step; a tensor that
- * outlives it belongs to exactly one owner object with a `dispose()` (weights, parameter sets, optimiser, feature cache).
+ * outlives it belongs to exactly one owner with a `dispose()` (weights, parameter sets, optimiser, feature cache).
  */
 
 import { tf } from "../tf.ts";
@@ -32,13 +32,19 @@ interface PooledBuffers {
   numBytesAllocated: number;
 }
 
-/** Free buffers up to this size are kept from step to step: most of a step's are so small, and all cost about as much to make. */
+/**
+ * Free buffers up to this size are kept between steps: most buffers of a step are smaller, and all sizes take about the
+ * same time to create.
+ */
 export const SMALL_BUFFER = 64 * 2 ** 10;
-/** Bytes of small free buffers that are kept. Lengths differ from step to step, and with them sizes: what fits none adds up. */
+/**
+ * Maximum bytes of small free buffers that are kept. Buffer sizes differ from step to step, so those that fit nothing
+ * would accumulate.
+ */
 export const KEPT_FREE_BYTES = 96 * 2 ** 20;
 
 /**
- * Destroys the free buffers of the backend's pool, which by itself never shrinks (docs/spec/webgpu.md#4-memory-rules).
+ * Destroys the free buffers of the backend's pool, which never shrinks by itself (docs/spec/webgpu.md#4-memory-rules).
  * Touches private members of tfjs-backend-webgpu 4.22.0; tests/gpu/device.test.ts guards them.
  */
 export function trimPool(): void {
@@ -46,8 +52,8 @@ export function trimPool(): void {
 }
 
 /**
- * Between two steps: destroys the large free buffers, and the small ones too once they are more than worth keeping.
- * @returns bytes of those that are kept, which depend on all that ran before
+ * Between two steps: destroys the large free buffers, and also the small ones if they exceed `KEPT_FREE_BYTES`.
+ * @returns bytes kept, which depend on everything that ran before
  */
 export function trimPoolToSmall(): number {
   destroyFree(SMALL_BUFFER);
@@ -64,7 +70,7 @@ function destroyFree(most: number): void {
   const pool = (tf.backend() as unknown as { bufferManager?: PooledBuffers }).bufferManager;
   if (pool === undefined) return;
   for (const buffers of pool.freeBuffers.values()) {
-    // Buffers of one list are of one size.
+    // Buffers of one list have one size.
     if (buffers[0] === undefined || buffers[0].size <= most) continue;
     for (const buffer of buffers) {
       pool.numBytesAllocated -= buffer.size;

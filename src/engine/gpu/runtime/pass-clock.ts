@@ -1,14 +1,13 @@
 /**
- * How long the GPU worked, by timestamp queries at both ends of every compute pass
- * (docs/spec/webgpu.md#8-sync-clocks-isolation-canvas). Passes are
- * filed under the label of the moment they began. Browsers round timestamps to 0.1 ms: sums over many passes are good,
- * single passes are not.
+ * GPU time, by timestamp queries at both ends of every compute pass
+ * (docs/spec/webgpu.md#8-sync-clocks-isolation-canvas). A pass counts under the label that is set when it starts.
+ * Browsers round timestamps to 0.1 ms: sums over many passes are accurate, single passes are not.
  */
 import { LabError } from "../../errors.ts";
 
-/** Queries a set may have. */
+/** Maximum queries per set. */
 const SET_QUERIES = 4096;
-/** A step of more passes than these sets hold goes untimed in the labels that overflowed. */
+/** If a step has more passes than these sets hold, the labels that overflowed have no time. */
 const MAX_SETS = 4;
 const STAMP_BYTES = 8;
 
@@ -18,7 +17,7 @@ export class PassClock {
   #resolved: GPUBuffer | undefined;
   #staging: GPUBuffer | undefined;
   #label: string | null = null;
-  /** Labels of the passes since the last reading, in the order they began. */
+  /** Labels of the passes since the last reading, in start order. */
   #passes: string[] = [];
   #untimed = new Set<string>();
 
@@ -26,7 +25,7 @@ export class PassClock {
     this.#device = device;
   }
 
-  /** Passes that begin from now on are filed under this; null leaves them untimed. */
+  /** Label of passes that start from now on; null leaves them untimed. */
   label(name: string | null): void {
     this.#label = name;
   }
@@ -37,7 +36,7 @@ export class PassClock {
     this.#untimed = new Set();
   }
 
-  /** Where a pass that begins now writes its two timestamps. */
+  /** Where the next pass writes its two timestamps. */
   next(): GPUComputePassTimestampWrites | undefined {
     if (this.#label === null) return undefined;
     const query = 2 * this.#passes.length;
@@ -54,8 +53,8 @@ export class PassClock {
   }
 
   /**
-   * Seconds per label since the last reading, once all passes have been submitted; then starts anew. Passes of one queue
-   * do not overlap. A label with passes that were not timed is absent.
+   * Seconds per label since the last reading, once all passes have been submitted; then restarts. Passes of one queue
+   * do not overlap. Labels with untimed passes are absent.
    * @throws LabError("gpu") when the device is lost
    */
   async read(): Promise<ReadonlyMap<string, number>> {
@@ -67,7 +66,7 @@ export class PassClock {
     const stamps = await this.#stamps(2 * labels.length);
     labels.forEach((label, pass) => {
       const [from, to] = [stamps[2 * pass] as bigint, stamps[2 * pass + 1] as bigint];
-      // A clock that was set back between the two, or a pass that was dropped, tells nothing.
+      // A clock that was set back between the two, or a dropped pass, gives no time.
       const nanoseconds = to > from ? Number(to - from) : 0;
       seconds.set(label, (seconds.get(label) ?? 0) + nanoseconds / 1e9);
     });

@@ -1,4 +1,4 @@
-/** Compute programs of ours: their shader text and their pipelines, compiled once per device. */
+/** Our compute programs: their shader text and their pipelines, compiled once per device. */
 import type { UniformBlock } from "./uniforms.ts";
 
 export type BufferType = "f32" | "vec4<f32>" | "i32" | "u32" | "vec2<u32>" | "vec4<u32>";
@@ -11,7 +11,7 @@ export interface GpuProgram extends UniformBlock {
   readonly inputs: Readonly<Record<string, BufferType>>;
   readonly outputs: Readonly<Record<string, BufferType>>;
   readonly workgroup: readonly [number, number];
-  /** WGSL extensions it enables, e.g. "subgroups"; the device must have been made with them. */
+  /** WGSL extensions to enable, such as "subgroups"; the device must have been created with them. */
   readonly enable?: readonly string[];
   /** Functions and workgroup variables; may be empty. */
   readonly header?: string;
@@ -19,7 +19,7 @@ export interface GpuProgram extends UniformBlock {
   readonly body: string;
 }
 
-/** A pipeline with the layout its bind groups need. */
+/** A pipeline with the layout that its bind groups need. */
 export interface Compiled {
   readonly pipeline: GPUComputePipeline;
   readonly layout: GPUBindGroupLayout;
@@ -85,9 +85,9 @@ export function compile(device: GPUDevice, program: GpuProgram): Compiled {
 }
 
 /**
- * Has programs compiled beside other work, where the driver can; a program that is needed earlier is compiled as usual. Settles
- * when all are there or given up, and never rejects: what does not compile is reported by the device, at the latest when
- * it is used.
+ * Compiles programs in the background, if the driver can. A program that is needed earlier is compiled as usual.
+ * Resolves when all are compiled or have failed, and never rejects: the device reports a compile error, at the latest
+ * when the program is used.
  */
 export async function compileAhead(device: GPUDevice, programs: readonly GpuProgram[]): Promise<void> {
   const cache = compiledOn(device);

@@ -1,16 +1,16 @@
 /**
- * Runs our own WGSL programs between tfjs ops. It touches private members of tfjs-backend-webgpu 4.22.0: a dispatch is
- * recorded into the backend's own encoder, so that it keeps its place among the stock ops, and its buffers come from the
- * backend's pool (docs/spec/webgpu.md#33-recording-directly-into-tfjs-encoder). tests/gpu/kernels-program.test.ts
- * guards the members. A faulty program
- * throws nothing here; the device's error handler reports it (gpu/runtime/device.ts).
+ * Runs our WGSL programs between tfjs ops. It touches private members of tfjs-backend-webgpu 4.22.0: a dispatch is
+ * recorded into the backend's own encoder, so that it keeps its place among the stock ops, and its buffers come from
+ * the backend's pool (docs/spec/webgpu.md#33-recording-directly-into-tfjs-encoder). tests/gpu/kernels-program.test.ts
+ * guards the members. A faulty program does not throw here; the device's error handler reports it
+ * (gpu/runtime/device.ts).
  */
 import { LabError } from "../../errors.ts";
 import { tf } from "../tf.ts";
 import { compile, type GpuProgram } from "./pipelines.ts";
 import { UniformPages } from "./uniforms.ts";
 
-/** Rows of a tensor as a program sees them: its buffer from a byte on that a binding may begin at. */
+/** Rows of a tensor that a program sees: its buffer from an aligned byte on. */
 export interface Part {
   readonly of: tf.TensorInfo;
   /** Multiples of 256. */
@@ -18,7 +18,7 @@ export interface Part {
   readonly bytes: number;
 }
 
-/** What a program reads: a tensor or a part of it, or an own buffer, which holds whatever the program declares. */
+/** An input of a program: a tensor or a part of it, or a GPU buffer in the program's declared type. */
 export type ProgramInput = tf.TensorInfo | Part | GPUBuffer;
 
 export interface OutputSpec {
@@ -26,14 +26,14 @@ export interface OutputSpec {
   readonly dtype?: "float32" | "int32" | "bool";
 }
 
-/** An existing tensor that the program writes parts of; nothing else may share its buffer. */
+/** An existing tensor that the program writes in part; nothing else may share its buffer. */
 export interface OutputInto {
   readonly into: tf.TensorInfo;
-  /** What the program sees of it; all by default. */
+  /** The part that the program sees; all by default. */
   readonly part?: Part;
 }
 
-/** What we use of the backend beyond its public face. */
+/** Private members of the backend that we use. */
 interface Backend {
   readonly device: GPUDevice;
   readonly queue: GPUQueue;
@@ -59,7 +59,7 @@ function backend(): Backend {
 
 const pages = new WeakMap<Backend, UniformPages>();
 
-/** The pages of a backend, which from then on writes them before every submit. */
+/** The uniform pages of a backend, which from then on writes them before every submit. */
 function pagesOf(b: Backend): UniformPages {
   const known = pages.get(b);
   if (known !== undefined) return known;
@@ -74,7 +74,7 @@ function pagesOf(b: Backend): UniformPages {
 }
 
 /**
- * Records one dispatch. The outputs are new tensors in the caller's ownership.
+ * Records one dispatch. The outputs are new tensors, owned by the caller.
  * @param grid workgroups per dimension, each at most 65 535
  */
 export function runProgram(
@@ -136,20 +136,20 @@ export function runProgram(
   return made;
 }
 
-/** The buffer of a tensor that a command being recorded uses; disposing of the tensor waits for the submit. */
+/** The buffer of a tensor that a recorded command uses; disposing of the tensor waits for the submit. */
 function commandBuffer(b: Backend, info: tf.TensorInfo): GPUBuffer {
   b.uploadToGPU(info.dataId);
   b.commandQueueOwnedIds.add(info.dataId);
   return b.tensorMap.get(info.dataId)?.resource as GPUBuffer;
 }
 
-/** A read-back leaves its values with the tensor; they are out of date once the tensor is written in place. */
+/** A read-back stores its values with the tensor; they are outdated once the tensor is written in place. */
 function forgetValues(b: Backend, info: tf.TensorInfo): void {
   const entry = b.tensorMap.get(info.dataId);
   if (entry !== undefined) entry.values = null;
 }
 
-/** Part of a float32 tensor to be copied into part of another one. Places and counts in elements. */
+/** Copy of a part of a float32 tensor into part of another one. Positions and counts in elements. */
 export interface BufferCopy {
   readonly from: tf.TensorInfo;
   readonly fromAt: number;
@@ -158,7 +158,7 @@ export interface BufferCopy {
   readonly count: number;
 }
 
-/** Records copies in order; nothing else may share the buffers that are written. */
+/** Records copies in order; nothing else may share the destination buffers. */
 export function copyBuffers(copies: readonly BufferCopy[]): void {
   const b = backend();
   const converted: tf.TensorInfo[] = [];
@@ -206,8 +206,8 @@ export function backendDevice(): GPUDevice {
 }
 
 /**
- * Submits what is recorded and gives the buffer of a float32 tensor, for dispatches outside the backend's encoder. The
- * buffer is the tensor's as long as that lives.
+ * Submits the recorded commands and returns the buffer of a float32 tensor, for dispatches outside the backend's
+ * encoder. The buffer is valid as long as the tensor.
  */
 export function bufferOf(info: tf.TensorInfo): GPUBuffer {
   const b = backend();
@@ -217,7 +217,7 @@ export function bufferOf(info: tf.TensorInfo): GPUBuffer {
   return b.tensorMap.get(info.dataId)?.resource as GPUBuffer;
 }
 
-/** Hands everything recorded so far to the queue: other command buffers come after it, staging buffers are freed with it. */
+/** Submits everything recorded so far: later command buffers run after it, and staging buffers are freed with it. */
 export function flushBackend(): void {
   const b = backend();
   if (b.commandEncoder === null) return;
@@ -225,37 +225,37 @@ export function flushBackend(): void {
   b.submitQueue();
 }
 
-/** A float32 buffer of arbitrary contents, to be written with `into`. */
+/** A float32 buffer with undefined contents, to be written with `into`. */
 export function unwritten(shape: readonly number[]): tf.TensorInfo {
   return backend().makeTensorInfo([...shape], "float32");
 }
 
-/** Gives up an intermediate of a kernel. */
+/** Disposes of an intermediate of a kernel. */
 export function release(info: tf.TensorInfo): void {
   backend().disposeData(info.dataId);
 }
 
-/** Another shape of the same data as a kernel's output; no copy. */
+/** A kernel output in another shape with the same data; no copy. */
 export function shareData(info: tf.TensorInfo, shape: readonly number[]): tf.TensorInfo {
   backend().incRef(info.dataId);
   return { dataId: info.dataId, shape: [...shape], dtype: info.dtype };
 }
 
-/** Copies a tensor's values to the GPU and lets go of them; tfjs itself keeps them until a program first reads the tensor. */
+/** Uploads a tensor's values and frees the host copy; tfjs itself keeps it until a program first reads the tensor. */
 export function uploadNow(info: tf.TensorInfo): void {
   backend().uploadToGPU(info.dataId);
 }
 
-/** Settles when the GPU has taken in everything written so far; keeps uploads from piling up in host memory. */
+/** Resolves when the GPU has received everything written so far; prevents uploads from accumulating in host memory. */
 export async function uploadsDone(): Promise<void> {
   flushBackend();
   await backend().queue.onSubmittedWorkDone();
 }
 
-/** Workgroups a grid can hold in one dimension on every device. */
+/** Maximum workgroups per dimension on every device. */
 export const MAX_GROUPS = 65_535;
 
-/** Grid for `count` workgroups in a row, folded into two dimensions; the program computes `group.y * groups.x + group.x`. */
+/** Grid for `count` workgroups, folded into two dimensions; the program computes `group.y * groups.x + group.x`. */
 export function flatGrid(count: number): [number, number, number] {
   if (count <= MAX_GROUPS) return [Math.max(1, count), 1, 1];
   const rows = Math.ceil(count / MAX_GROUPS);

@@ -1,14 +1,14 @@
-/** GPU buffers that are ours and not a tensor's; the backend neither pools nor counts them. */
+/** GPU buffers outside the backend, which neither pools nor counts them. */
 import { backendDevice, flushBackend } from "./program.ts";
 
 let customBytes = 0;
 
-/** Bytes of all buffers made by `makeBuffer` that are alive. */
+/** Bytes of all live buffers from `makeBuffer`. */
 export function customBufferBytes(): number {
   return customBytes;
 }
 
-/** A storage buffer outside the backend's pool with these contents, in the caller's ownership. */
+/** A storage buffer outside the backend's pool with these contents, owned by the caller. */
 export function makeBuffer(words: Uint32Array<ArrayBuffer>, label: string): GPUBuffer {
   const device = backendDevice();
   const size = words.byteLength;
@@ -18,7 +18,7 @@ export function makeBuffer(words: Uint32Array<ArrayBuffer>, label: string): GPUB
   return buffer;
 }
 
-/** Destroys such buffers, after handing in what was recorded with them. */
+/** Submits the commands that use these buffers, then destroys the buffers. */
 export function dropBuffers(buffers: readonly GPUBuffer[]): void {
   flushBackend();
   for (const buffer of buffers) {
@@ -27,10 +27,7 @@ export function dropBuffers(buffers: readonly GPUBuffer[]): void {
   }
 }
 
-/**
- * Buffers by name that outlive the work that fills them: one is made again only when more is asked of it than it holds, so
- * equal work allocates nothing.
- */
+/** Reusable buffers by name. One is made again only when it is too small, so equal work allocates nothing. */
 export class RawBuffers {
   readonly #device: GPUDevice;
   readonly #buffers = new Map<string, GPUBuffer>();
@@ -39,12 +36,12 @@ export class RawBuffers {
     this.#device = device;
   }
 
-  /** A buffer of at least `bytes` (rounded up to 16), with arbitrary contents. Usage belongs to the name. */
+  /** A buffer of at least `bytes` (rounded up to 16), with undefined contents. A name always has the same usage. */
   get(name: string, bytes: number, usage: number): GPUBuffer {
     const size = Math.max(16, Math.ceil(bytes / 16) * 16);
     const known = this.#buffers.get(name);
     if (known !== undefined && known.size >= size) return known;
-    // Work that was submitted before keeps the old one alive until it is done.
+    // Work that was already submitted keeps the old one alive until it ends.
     known?.destroy();
     const made = this.#device.createBuffer({ label: name, size, usage });
     this.#buffers.set(name, made);

@@ -1,6 +1,6 @@
 import { type Tensor, tf } from "../tf.ts";
 
-/** The values of float32 tensors by one read-back instead of one each: every one of them is a submit, and may be a wait. */
+/** The values of float32 tensors in one read-back. Separate ones would each submit and may each wait. */
 export async function readTogether(tensors: readonly Tensor[]): Promise<Float32Array[]> {
   const all = tf.tidy(() => tf.concat(tensors.map((tensor) => tensor.reshape([-1]))));
   const values = (await all.data().finally(() => all.dispose())) as Float32Array;

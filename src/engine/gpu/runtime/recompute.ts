@@ -1,11 +1,11 @@
 /**
- * Activation recomputation (gradient checkpointing): a part of the forward pass keeps only what goes in, and runs again
- * when its gradient is asked for (Chen et al. 2016, arXiv 1604.06174). Trades about one more forward pass for the memory of
- * everything between its ends.
+ * Activation recomputation (gradient checkpointing): a part of the forward pass keeps only its inputs and runs again
+ * when its gradient is computed (Chen et al. 2016, arXiv 1604.06174). It trades about one more forward pass for the
+ * memory of everything inside the part.
  *
- * Touches private members of tfjs-core 4.22.0: the engine's `runKernelFunc` for several outputs, and `state.activeTape`,
- * which an inner gradient would clear (docs/spec/webgpu.md#32-registering-overriding-differentiating).
- * tests/gpu/recompute.test.ts guards them.
+ * Touches private members of tfjs-core 4.22.0: the engine's `runKernelFunc` for several outputs, and
+ * `state.activeTape`, which an inner gradient would clear
+ * (docs/spec/webgpu.md#32-registering-overriding-differentiating). tests/gpu/recompute.test.ts guards them.
  */
 import { type Tensor, tf } from "../tf.ts";
 
@@ -19,17 +19,17 @@ interface TapeEngine {
 }
 
 export interface RecomputedPart {
-  /** Activations that go in and may need a gradient; kept until the backward pass. */
+  /** Input activations that may need a gradient; kept until the backward pass. */
   readonly inputs: readonly Tensor[];
-  /** Weights that may need a gradient; the caller keeps them alive, `run` finds them by itself. */
+  /** Weights that may need a gradient; the caller keeps them alive, and `run` reads them itself. */
   readonly parameters: readonly Tensor[];
-  /** Constants made inside the forward pass, kept until the backward pass. */
+  /** Constants made in the forward pass, kept until the backward pass. */
   readonly constants: readonly Tensor[];
   /** A pure function of inputs, constants and weights; its outputs are new tensors. */
   run(inputs: readonly Tensor[], constants: readonly Tensor[]): Tensor[];
 }
 
-/** Outputs of `part.run`, differentiable in its inputs and parameters. Without a tape nothing is kept. */
+/** Outputs of `part.run`, differentiable in its inputs and parameters. Outside a gradient nothing is kept. */
 export function recomputed(part: RecomputedPart): Tensor[] {
   const engine = tf.engine() as unknown as TapeEngine;
   const { inputs, parameters, constants } = part;

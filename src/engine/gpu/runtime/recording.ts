@@ -1,6 +1,6 @@
 /**
- * Dispatches that are prepared once and encoded many times: bind groups and uniforms are fixed, only the grid may differ
- * from run to run. For work outside the op layer, where a bind group per dispatch would be most of the cost.
+ * Dispatches that are prepared once and encoded many times: bind groups and uniforms are fixed, only the grid may
+ * differ between runs. For work outside the op layer, where one bind group per dispatch would be most of the cost.
  */
 
 import { compile, type GpuProgram } from "./pipelines.ts";
@@ -12,7 +12,7 @@ export interface Prepared<Load> {
   /** Inputs, then outputs. */
   readonly buffers: readonly GPUBuffer[];
   readonly uniforms: readonly number[];
-  /** Workgroups; a dispatch of none is left out. */
+  /** Workgroups; a dispatch of none is skipped. */
   readonly grid: (load: Load) => readonly [number, number];
 }
 
@@ -25,7 +25,7 @@ interface Bound<Load> {
 export class Recording<Load> {
   readonly #bound: readonly Bound<Load>[];
 
-  /** @param buffers where the uniforms lie, under `name` */
+  /** @param buffers holds the uniforms, under `name` */
   constructor(device: GPUDevice, buffers: RawBuffers, name: string, dispatches: readonly Prepared<Load>[]) {
     const usage = GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST;
     const uniforms = buffers.get(name, dispatches.length * UNIFORM_STEP, usage);

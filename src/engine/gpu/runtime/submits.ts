@@ -1,8 +1,8 @@
 /**
- * When recorded commands are handed in. The backend does it every 15 dispatches, some 400 times a step, and each time
- * costs a message to the GPU process; one submit for a whole phase would leave the GPU waiting for the host. What is
- * disposed of is freed only with the submit, so that large tensors hand in earlier than many dispatches do, as does
- * much work (gpu/runtime/work-budget.ts) and every read-back.
+ * When recorded commands are submitted. The backend submits every 15 dispatches, some 400 times a step, and each submit
+ * costs a message to the GPU process. A single submit per phase would leave the GPU waiting for the host. Disposed
+ * tensors are freed only with the submit, so large ones cause an earlier submit, as do much work
+ * (gpu/runtime/work-budget.ts) and every read-back.
  *
  * Touches private members of tfjs-backend-webgpu 4.22.0; tests/gpu/submits.test.ts guards them.
  */
@@ -10,9 +10,9 @@
 import { tf } from "../tf.ts";
 import { flushBackend } from "./program.ts";
 
-/** Dispatches of one submit at most; what fewer and more cost: docs/performance.md. */
+/** Maximum dispatches per submit; measurements in docs/performance.md. */
 export const SUBMIT_DISPATCHES = 64;
-/** Bytes of tensors that wait for the submit to be freed, at most and the last one more. */
+/** Bytes of disposed tensors that trigger a submit when exceeded. */
 const HELD_BYTES = 32 * 2 ** 20;
 
 interface Disposing {
@@ -23,12 +23,12 @@ interface Disposing {
 
 let most = HELD_BYTES;
 
-/** Tests make it small. */
+/** For tests. */
 export function setHeldBytes(bytes: number = HELD_BYTES): void {
   most = bytes;
 }
 
-/** Changes when the current backend submits, which must be a new "webgpu" one. */
+/** Changes when the current backend submits; it must be a new "webgpu" one. */
 export function installSubmits(): void {
   tf.env().set("WEBGPU_DEFERRED_SUBMIT_BATCH_SIZE", SUBMIT_DISPATCHES);
   const backend = tf.backend() as unknown as Disposing;

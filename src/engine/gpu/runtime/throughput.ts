@@ -1,9 +1,9 @@
-/** How fast the device is at what training does: products of training's shape, and small operations one after another. */
+/** Speed of the device in training: products of training's shape, and small operations one after another. */
 import { linear } from "../kernels/linear.ts";
 import { type Tensor, tf } from "../tf.ts";
 
 export interface Throughput {
-  /** Floating-point operations a second, two a multiply-add. */
+  /** Floating-point operations per second; a multiply-add counts as two. */
   readonly flops: number;
   /** Seconds of one small operation. */
   readonly dispatch: number;
@@ -11,13 +11,13 @@ export interface Throughput {
 
 const ROWS = 128;
 const WIDTH = 512;
-/** Products are repeated until they have taken this long; the last, longest series counts. */
+/** Products are repeated until they take this long; the last, longest series counts. */
 const ENOUGH_SECONDS = 0.05;
 const SMALL_OPERATIONS = 100;
 
 /**
- * Takes about a tenth of a second after the programs are compiled. Results are read back, so the time holds whatever
- * the queue does.
+ * Takes about a tenth of a second once the programs are compiled. Results are read back, so the time includes the whole
+ * queue.
  * @param now seconds, monotonic
  */
 export async function measureThroughput(now: () => number): Promise<Throughput> {

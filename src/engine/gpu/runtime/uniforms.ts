@@ -1,21 +1,21 @@
 /**
- * Uniform blocks of custom programs. Those of all dispatches of a submit are adjacent in pages that are written to the
- * queue once, right before the commands that read them: a separate write for each of some 5,000 dispatches per step costs
- * the host more than any of them, and a card a copy each. The next submit writes the same pages again; the queue keeps
- * the order.
+ * Uniform blocks of custom programs. Those of all dispatches of a submit are adjacent in pages, which are written to
+ * the queue once, right before the commands that read them. A separate write for each of some 5,000 dispatches per step
+ * would cost the host more than the dispatches, and a GPU one copy each. The next submit overwrites the same pages; the
+ * queue keeps the order.
  */
 import { LabError } from "../../errors.ts";
 
-/** What every WebGPU device accepts as an offset into a uniform buffer. */
+/** Alignment of uniform buffer offsets that every WebGPU device accepts. */
 export const UNIFORM_STEP = 256;
-/** Blocks of a page: more than a submit usually has dispatches. */
+/** Blocks per page: more than the dispatches of a usual submit. */
 export const PAGE_BLOCKS = 128;
 
-/** What a program declares of its uniform block. */
+/** The uniform block that a program declares. */
 export interface UniformBlock {
   /** Name of the program, for errors. */
   readonly name: string;
-  /** Fields of `u`, in the order they are passed. */
+  /** Fields of `u`, in the order of their values. */
   readonly uniforms: Readonly<Record<string, "u32" | "i32" | "f32">>;
 }
 
@@ -50,7 +50,7 @@ interface Page {
   readonly view: DataView;
 }
 
-/** Pages of one device; they live as long as it does. */
+/** Pages of one device, which live as long as it does. */
 export class UniformPages {
   readonly #device: GPUDevice;
   readonly #queue: GPUQueue;
@@ -63,7 +63,7 @@ export class UniformPages {
     this.#queue = queue;
   }
 
-  /** A place for the block of a dispatch that the next submit holds. */
+  /** Adds the block of a dispatch of the next submit to a page. */
   place(program: UniformBlock, values: readonly number[]): GPUBufferBinding {
     const size = blockBytes(values);
     if (size > UNIFORM_STEP)
@@ -75,7 +75,7 @@ export class UniformPages {
     return { buffer: page.buffer, offset, size };
   }
 
-  /** Hands over what was placed; to be called before the commands that read it are submitted. */
+  /** Writes the placed blocks. Call it before the commands that read them are submitted. */
   write(): void {
     for (const [at, { buffer, bytes }] of this.#pages.entries()) {
       const blocks = Math.min(PAGE_BLOCKS, this.#placed - at * PAGE_BLOCKS);

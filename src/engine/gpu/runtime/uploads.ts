@@ -1,7 +1,7 @@
 /**
- * How small tensors get to the GPU. The backend makes a staging buffer for each, maps it, and breaks the open compute pass
- * for a copy; hundreds of constants a step go that way. Here the queue writes them. That keeps the order: a buffer comes
- * from the pool only when no recorded command that is not yet submitted knows it, and a write comes after all that was
+ * Uploads of small tensors. The backend makes and maps a staging buffer for each and ends the open compute pass for a
+ * copy; hundreds of constants per step would go that way. Here the queue writes them. The order stays correct: a buffer
+ * comes from the pool only when no recorded but unsubmitted command uses it, and a write runs after everything
  * submitted before it.
  *
  * Touches private members of tfjs-backend-webgpu 4.22.0; tests/gpu/uploads.test.ts guards them.
@@ -22,7 +22,7 @@ interface Uploading {
   uploadToGPU(id: object): void;
 }
 
-/** Larger ones keep the stock way, whose staging buffers are freed with the next submit. */
+/** Larger tensors use the stock way, whose staging buffers are freed with the next submit. */
 const SMALL_BYTES = 64 * 2 ** 10;
 
 /** Changes the uploads of the current backend, which must be a new "webgpu" one. */
@@ -36,13 +36,13 @@ export function installSmallUploads(): void {
     if (data === undefined || words === undefined) return stock(id);
     const buffer = backend.bufferManager.acquireBuffer(words.byteLength, STORAGE | COPY_SRC | COPY_DST);
     backend.queue.writeBuffer(buffer, 0, words);
-    // As the stock way does: once on the GPU, the host's values are let go.
+    // As in the stock way, the host's values are freed once they are on the GPU.
     data.values = null;
     data.resource = buffer;
   };
 }
 
-/** What is to be written; undefined for what is on the GPU already, has no values, is large or of another type. */
+/** The values to write; undefined if the tensor is on the GPU already, has no values, is large or has another type. */
 function wordsOf({ values, resource, dtype, shape }: TensorData): Float32Array | Int32Array | undefined {
   if (resource !== null && resource !== undefined) return undefined;
   const size = tf.util.sizeFromShape([...shape]);

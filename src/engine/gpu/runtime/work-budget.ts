@@ -1,23 +1,22 @@
 /**
- * How much one dispatch and one submit may work. Windows resets the driver after two seconds of one submit, and a long
- * dispatch freezes the desktop (docs/spec/webgpu.md#9-errors-loss-watchdogs: a dispatch below 0.1 s, a submit below
- * 0.5 s). The limits are in
- * multiply-adds, the same on every adapter: what is cut by a measured speed would not repeat. At 0.1 TFLOP/s, a slow
- * integrated GPU, they are 43 ms and 0.34 s.
+ * Limits on the work of one dispatch and one submit. Windows resets the driver after a submit of two seconds, and a
+ * long dispatch freezes the desktop (docs/spec/webgpu.md#9-errors-loss-watchdogs: a dispatch below 0.1 s, a submit
+ * below 0.5 s). The limits are in multiply-adds, the same on every adapter, because splits by measured speed would not
+ * be repeatable. At 0.1 TFLOP/s, a slow integrated GPU, they are 43 ms and 0.34 s.
  */
 import { flushBackend } from "./program.ts";
 
-/** Multiply-adds of one dispatch at most, as far as it can be cut into 64 rows. */
+/** Maximum multiply-adds of one dispatch, as far as it can be split into 64 rows. */
 export const DISPATCH_WORK = 2 ** 31;
-/** Multiply-adds after which what is recorded is handed in. */
+/** Multiply-adds after which the recorded commands are submitted. */
 const SUBMIT_WORK = 8 * DISPATCH_WORK;
 
-/** Chunks are whole runs of rows: their bytes are then multiples of what a binding may begin at. */
+/** Chunks are multiples of this many rows, so that their byte offsets are aligned for bindings. */
 export const ROW_STEP = 64;
 
 let budget = DISPATCH_WORK;
 
-/** Tests make it small. */
+/** For tests. */
 export function setDispatchWork(work: number = DISPATCH_WORK): void {
   budget = work;
 }
@@ -28,9 +27,9 @@ export interface RowRange {
 }
 
 /**
- * The rows of a product in runs that keep to the budget, as even as whole steps allow; one run where it is small.
- * @param perRow multiply-adds of one row
- * @param least rows whose multiples the runs begin at, and that one has at least
+ * Splits the rows of a product into runs within the budget, of nearly equal size; one run if it is small.
+ * @param perRow multiply-adds per row
+ * @param least every run starts at a multiple of this and has at least as many rows
  */
 export function rowRuns(rows: number, perRow: number, least = ROW_STEP): RowRange[] {
   const most = Math.max(least, Math.floor(budget / Math.max(1, perRow) / least) * least);
@@ -44,7 +43,7 @@ export function rowRuns(rows: number, perRow: number, least = ROW_STEP): RowRang
 
 let pending = 0;
 
-/** Told after a heavy dispatch was recorded; hands in what is recorded when it has become much. */
+/** Call it after a heavy dispatch is recorded; submits once enough work is recorded. */
 export function countWork(multiplyAdds: number): void {
   pending += multiplyAdds;
   if (pending < (SUBMIT_WORK / DISPATCH_WORK) * budget) return;

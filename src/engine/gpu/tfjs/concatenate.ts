@@ -1,7 +1,7 @@
 /**
- * Concatenations of float32 tensors by two programs, for few and for many operands, in place of the backend's own, which
- * compile one for every number of operands. Operands that are not there are empty; more than a program takes are written
- * into the result one group after the other.
+ * Concatenates float32 tensors with two programs, for few and for many operands. The backend's own compiles one for
+ * every number of operands. Unused operands are empty; if there are more than a program takes, groups of them are
+ * written into the result one after another.
  */
 
 import { pointProgram, runPoints } from "../rows-program.ts";
@@ -12,16 +12,16 @@ import { tf } from "../tf.ts";
 import { overrideKernel } from "./override.ts";
 import { stridedCopy } from "./strided-copy.ts";
 
-/** Operands of the two programs; with the result the second one takes all buffers that every device has. */
+/** Maximum operands of the two programs. With the result, the second one uses all buffers that every device has. */
 const FEW = 3;
 const MANY = 7;
-/** Elements up to which the time of a dispatch hides how it reads. */
+/** Elements up to which the dispatch takes longer than the reads, however they are arranged. */
 const SMALL = 8192;
 
-/** Elements from which on software adapters copying operand by operand is faster, though it is more dispatches. */
+/** Elements from which copying operand by operand is faster on software adapters, despite more dispatches. */
 const COPIED = 4096;
 
-/** The operands' rows, `width<n>` elements each, side by side in rows of `total` elements from `from` on. */
+/** Rows of the operands, `width<n>` elements each, side by side in rows of `total` elements from `from` on. */
 function programOf(count: number): GpuProgram {
   const operands = Array.from({ length: count }, (_, n) => n);
   const take = (n: number): string => `if (at < u.width${n}) { value = x${n}[row * u.width${n} + at]; }`;
@@ -82,7 +82,7 @@ function run(given: readonly tf.TensorInfo[], axis: number): tf.TensorInfo | und
   return made;
 }
 
-/** The operands copied into the result one after the other, in runs. */
+/** Copies the operands into the result one after another, in runs. */
 function copyBeside(
   operands: readonly tf.TensorInfo[],
   shape: readonly number[],
@@ -114,7 +114,7 @@ export function installConcatenate(): void {
   }
 }
 
-/** Stacked tensors are concatenated ones with an axis of size 1 more. */
+/** Stacking is concatenation along a new axis of size 1. */
 function stack(operands: readonly tf.TensorInfo[], axis: number): tf.TensorInfo | undefined {
   const [first] = operands;
   if (first === undefined || operands.some(({ shape }) => !tf.util.arraysEqual(shape, first.shape))) return undefined;

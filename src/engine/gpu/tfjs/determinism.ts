@@ -1,12 +1,10 @@
 /**
- * The backend's BatchMatMul, replaced once per realm. On software adapters our register-blocked product takes every
- * float32 shape; other adapters use the stock programs, whose workgroup memory suits GPUs.
+ * Replaces the backend's BatchMatMul, once per realm. On software adapters our register-blocked product takes every
+ * float32 shape; other adapters use the stock programs, whose workgroup memory suits GPUs. In both, no dispatch runs
+ * for seconds (gpu/runtime/work-budget.ts).
  *
- * Neither lets one dispatch work for seconds (gpu/runtime/work-budget.ts).
- *
- * Both keep results repeatable on one adapter: ours has no atomics, and the stock kernel is kept from splitting long inner
- * dimensions over workgroups that add with float atomics, whose order changes from run to run
- * (docs/spec/webgpu.md#22-recording).
+ * Both are repeatable on one adapter: ours has no atomics, and the stock kernel is prevented from splitting long inner
+ * dimensions over workgroups that add with float atomics, whose order varies (docs/spec/webgpu.md#22-recording).
  */
 
 import { MAX_BATCH, type ProductShape, runProduct } from "../matmul/matmul-program.ts";
@@ -15,7 +13,7 @@ import { tf } from "../tf.ts";
 import { overrideKernel } from "./override.ts";
 import { inRuns } from "./stock-product.ts";
 
-/** tfjs' own threshold, above which it would split the inner dimension. */
+/** The threshold above which tfjs would split the inner dimension. */
 const SPLIT_K_FROM = 2000;
 /** MatMulProgramType.MatMulSmallOutputSizeProgram of tfjs-backend-webgpu 4.22.0. */
 const SMALL_OUTPUT_PROGRAM = 2;
@@ -51,7 +49,7 @@ export function installDeterministicMatMul(): void {
   });
 }
 
-/** Sizes as our product wants them; undefined for what it does not do: other types, empty or partly broadcast batches. */
+/** Sizes for our product; undefined if it does not support the operands: other types, empty or partly broadcast batches. */
 function productSizes(
   a: tf.TensorInfo,
   b: tf.TensorInfo,
@@ -66,7 +64,7 @@ function productSizes(
   const bBatch = tf.util.sizeFromShape(outerB);
   const batch = Math.max(aBatch, bBatch);
   const together = aBatch === 1 || bBatch === 1 || tf.util.arraysEqual(outerA, outerB);
-  // Of a lone product among ranks that differ the stock kernel knows the shape best.
+  // For a single product of operands with different ranks the stock kernel knows the shape best.
   const sameRank = outerA.length === outerB.length;
   if (!together || !sameRank || k !== inner || batch > MAX_BATCH || batch * m * n * k === 0) return undefined;
   return { batch, aBatch, bBatch, m, n, k, transposeA, transposeB };

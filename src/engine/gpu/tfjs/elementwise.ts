@@ -1,12 +1,12 @@
 /**
- * Arithmetic and comparisons of two float32 tensors, in place of the backend's own: those compile a program for every
- * operation, rank and way of broadcasting, some seventy in a first training step, ours six for all. Shapes, strides and
- * the operation are uniforms; every element is computed by the same instruction, so results do not change.
+ * Arithmetic and comparisons of two float32 tensors with six programs. The backend's own compiles one for every
+ * operation, rank and way of broadcasting, some seventy in a first training step. Shapes, strides and the operation are
+ * uniforms. Every element is computed by the same instruction, so results do not change.
  *
- * Large results on software adapters: operands that lie like the result, or are a single number, are read four elements
- * at a time, several groups a thread, which takes the time of the stock program's vectors. Where operands repeat
- * otherwise the stock programs are kept, which are twice as fast as ours, but for the one that waits at a barrier. On a
- * GPU large results are the stock programs'.
+ * Large results on software adapters: operands with the layout of the result, or of a single number, are read four
+ * elements at a time, several groups per thread, as fast as the stock program's vectors. Other broadcasts keep the
+ * stock programs, which are twice as fast as ours, except for the one that waits at a barrier. On a GPU large results
+ * use the stock programs.
  */
 
 import { customKernels, onSoftwareAdapter } from "../runtime/custom-kernels.ts";
@@ -16,12 +16,12 @@ import { tf } from "../tf.ts";
 import { overrideKernel } from "./override.ts";
 import { runLength } from "./vector-points.ts";
 
-/** Kernels of the backend in the order of their numbers in the programs. */
+/** Kernels of the backend, in the order of their numbers in the programs. */
 const ARITHMETIC = ["Add", "Sub", "Multiply", "RealDiv", "Maximum", "Minimum"] as const;
 const COMPARISONS = ["Greater", "GreaterEqual", "Less", "LessEqual", "Equal", "NotEqual"] as const;
 type Kind = "arithmetic" | "comparison";
 
-/** One axis of a result, with the distance of its neighbours in both operands: 0 where an operand is repeated. */
+/** One axis of a result, with its stride in both operands; 0 where an operand is repeated. */
 export interface BroadcastAxis {
   readonly size: number;
   readonly a: number;
@@ -29,12 +29,15 @@ export interface BroadcastAxis {
 }
 
 const THREADS = 64;
-/** Elements up to which the time of a dispatch hides how it reads. */
+/** Elements up to which the dispatch takes longer than the reads, however they are arranged. */
 const SMALL = 8192;
-/** Elements a thread works off at most, one after another, where there are many. */
+/** Maximum elements per thread, one after another. */
 const RUN = 4;
 
-/** Every way is computed and one chosen: that costs a vector machine less than a branch. NaN wins over every number. */
+/**
+ * All results are computed and one is selected, which costs a vector machine less than a branch. NaN takes precedence
+ * over every number.
+ */
 const VALUES: Readonly<Record<Kind, string>> = {
   arithmetic: `
         let low = select(select(x + y, x - y, u.operation == 1u), select(x * y, x / y, u.operation == 3u), u.operation > 1u);
@@ -47,7 +50,7 @@ const VALUES: Readonly<Record<Kind, string>> = {
         let value = select(I(0), I(1), select(low, equal, u.operation > 3u));`,
 };
 
-/** The types of what is computed at once: one element or four. */
+/** Element type of a computation: one element or four. */
 const header = (four: boolean): string => `
   alias U = ${four ? "vec4u" : "u32"};
   alias I = ${four ? "vec4i" : "i32"};
@@ -72,8 +75,9 @@ function sourceOf(kind: Kind, rank: 1 | 2 | 4, fields: readonly string[], body: 
 }
 
 /**
- * The program of operands that are a single number, lie like the result, or are one row of it, repeated: four neighbours at
- * a time. Of the last ones some may be the last element again, which is then written several times with the same value.
+ * The program for operands that are a single number, have the layout of the result, or repeat one row of it: four
+ * adjacent elements at a time. The last group may repeat the last element, which is then written several times with the
+ * same value.
  */
 function alongOf(kind: Kind): GpuProgram {
   const cells = [0, 1, 2, 3];
@@ -94,10 +98,10 @@ function alongOf(kind: Kind): GpuProgram {
   );
 }
 
-/** The program of results of up to `rank` axes. */
+/** The program for results of up to `rank` axes. */
 function programOf(kind: Kind, rank: 2 | 4): GpuProgram {
   const axes = Array.from({ length: rank }, (_, axis) => axis);
-  // From the innermost axis outwards; the outermost takes what is left.
+  // From the innermost axis outwards; the outermost takes the rest.
   const split = axes
     .slice(1)
     .reverse()
@@ -130,7 +134,7 @@ const programs = (kind: Kind): Readonly<Record<1 | 2 | 4, GpuProgram>> => ({
 });
 const PROGRAMS = { arithmetic: programs("arithmetic"), comparison: programs("comparison") };
 
-/** The axes of a result of two operands, those joined that both walk in one stride; undefined when they do not broadcast. */
+/** The axes of a result of two operands, merged where both are contiguous; undefined when they do not broadcast. */
 export function broadcastAxes(a: readonly number[], b: readonly number[]): BroadcastAxis[] | undefined {
   const rank = Math.max(a.length, b.length);
   const axes: BroadcastAxis[] = [];
@@ -150,7 +154,7 @@ export function broadcastAxes(a: readonly number[], b: readonly number[]): Broad
   return axes;
 }
 
-/** Whether every operand is the result's rows or one row for all of them, in rows that vectors of four do not straddle. */
+/** Whether every operand has the rows of the result or one row for all of them, and vectors of four do not cross rows. */
 function repeatsRows(axes: readonly BroadcastAxis[]): boolean {
   const [outer, inner] = axes;
   if (axes.length !== 2 || outer === undefined || inner === undefined || inner.size % 4 !== 0) return false;
@@ -160,7 +164,7 @@ function repeatsRows(axes: readonly BroadcastAxis[]): boolean {
 /** Elements of a vector up to which the stock program keeps it in workgroup memory. */
 const SHARED = 127;
 
-/** Whether the stock program waits at a barrier for a short vector, which on a software adapter takes ten times as long. */
+/** Whether the stock program waits at a barrier for a short vector, which takes ten times as long on a software adapter. */
 function stockShares(a: readonly number[], b: readonly number[]): boolean {
   const short = (one: readonly number[], other: readonly number[]): boolean =>
     one.length <= 1 && other.length > 1 && (one[0] ?? 1) <= SHARED;
@@ -211,8 +215,8 @@ function record(
 }
 
 /**
- * A tensor repeated to a shape it broadcasts to, as the larger of it and itself: no separate program, and no tensor of
- * ones to be filled, uploaded and multiplied by. Undefined for what our programs do not do.
+ * A tensor broadcast to a larger shape, computed as the larger of it and itself: it needs no separate program, and no
+ * uploaded tensor of ones. Undefined where our programs do not apply.
  */
 export function repeated(x: tf.TensorInfo, shape: readonly number[]): tf.TensorInfo | undefined {
   if (x.dtype !== "float32" || tf.util.sizeFromShape([...shape]) === 0) return undefined;

@@ -1,13 +1,13 @@
 /**
- * Operations whose elements do not know of each other get their operands as vectors: the backend compiles a program for
- * every rank, though only the number of elements matters.
+ * Passes the operands of element-wise operations as vectors. The backend compiles a program for every rank, though only
+ * the number of elements matters.
  */
 
 import { customKernels } from "../runtime/custom-kernels.ts";
 import { tf } from "../tf.ts";
 import { overrideKernel } from "./override.ts";
 
-/** Kernels of the backend of one operand, or of several of which only such of one shape are flattened. */
+/** Kernels of the backend. Those with several operands are flattened only if the operands have one shape. */
 const NAMES = [
   ...["Abs", "Ceil", "ClipByValue", "Cos", "Elu", "Erf", "Exp", "Expm1", "Floor", "IsFinite", "IsInf", "IsNan"],
   ...[

@@ -4,8 +4,8 @@ type Result = tf.TensorInfo | tf.TensorInfo[];
 type Params = Parameters<tf.KernelFunc>[0];
 
 /**
- * Puts a custom version before a kernel of the WebGPU backend, or before an earlier custom version; without such
- * a kernel nothing happens. Call it once per realm and version.
+ * Puts a custom version before a kernel of the WebGPU backend, or before an earlier custom version; without that kernel
+ * nothing happens. Call it once per realm and version.
  * @param own returns undefined to use the previous kernel, which it may also call itself
  */
 export function overrideKernel(

@@ -1,10 +1,10 @@
 /**
- * Slices, splits, transposes, repetitions and paddings of float32 tensors by one program, in place of the backend's own,
- * which compile one for every rank and permutation, some twenty-five in a first training step. Each only moves numbers:
- * an element of the result is an element of the operand at some stride along every axis, or the padding.
+ * Slices, splits, transposes, repeats and pads float32 tensors with one program. The backend's own compiles one for
+ * every rank and permutation, some twenty-five in a first training step. Each only moves numbers: an element of the
+ * result is an element of the operand at some stride along every axis, or padding.
  *
- * On software adapters what needs no padding is copied in runs instead (gpu/tfjs/strided-copy.ts). Large results keep the
- * stock programs on a GPU, where those read neighbouring elements together.
+ * On software adapters results without padding are copied in runs instead (gpu/tfjs/strided-copy.ts). On a GPU large
+ * results keep the stock programs, which read adjacent elements together.
  */
 
 import { pointProgram, runPoints } from "../rows-program.ts";
@@ -17,16 +17,16 @@ import { transposedView } from "./views.ts";
 /** One axis of a result. */
 export interface MoveAxis {
   readonly size: number;
-  /** Elements of the operand between neighbours; 0 where it is repeated. */
+  /** Stride in the operand; 0 where it is repeated. */
   readonly stride: number;
-  /** Places from `low` on, `count` of them, are the operand's; the others are padding. */
+  /** `count` positions from `low` on come from the operand; the others are padding. */
   readonly low: number;
   readonly count: number;
 }
 
 const RANK = 4;
 const AXES = Array.from({ length: RANK }, (_, axis) => axis);
-/** Elements up to which the time of a dispatch hides how it reads. */
+/** Elements up to which the dispatch takes longer than the reads, however they are arranged. */
 const SMALL = 8192;
 
 const fields = (name: string, from = 0): [string, "u32"][] => AXES.slice(from).map((axis) => [`${name}${axis}`, "u32"]);
@@ -56,7 +56,7 @@ const PROGRAM = pointProgram({
 const whole = (size: number, stride: number): MoveAxis => ({ size, stride, low: 0, count: size });
 const isWhole = ({ size, low, count }: MoveAxis): boolean => low === 0 && count === size;
 
-/** The same with as few axes as it can be said in: those of size 1 left out, those joined that are walked in one stride. */
+/** The same move with as few axes as possible: axes of size 1 removed, contiguous ones merged. */
 export function joinAxes(axes: readonly MoveAxis[]): MoveAxis[] {
   const joined: MoveAxis[] = [];
   for (const axis of [...axes].reverse()) {
@@ -70,7 +70,7 @@ export function joinAxes(axes: readonly MoveAxis[]): MoveAxis[] {
   return joined;
 }
 
-/** Whether a result of that many elements is for our program, as far as types and sizes say. */
+/** Whether our program applies to a result of that many elements, by type and size. */
 function suits(x: tf.TensorInfo, size: number): boolean {
   if (!customKernels() || x.dtype !== "float32" || size === 0 || tf.util.sizeFromShape(x.shape) === 0) return false;
   return size <= SMALL || onSoftwareAdapter();
@@ -167,7 +167,7 @@ const KERNELS: Readonly<Record<string, Own>> = {
   SplitV(x, attrs) {
     const { numOrSizeSplits, axis } = attrs as { numOrSizeSplits: number | number[]; axis: number };
     const at = tf.util.parseAxisParam(axis, x.shape)[0] as number;
-    // As many axes as the operand has are left, so that its slices are for our program when the operand is.
+    // Slices keep all axes of the operand, so that they suit our program if the operand does.
     if (x.shape.length > RANK) return undefined;
     return parts(x, at, tf.backend_util.prepareSplitSize(x as tf.Tensor, numOrSizeSplits, at));
   },
@@ -180,7 +180,7 @@ const KERNELS: Readonly<Record<string, Own>> = {
   },
   PadV2(x, attrs) {
     const { paddings, constantValue } = attrs as { paddings: [number, number][]; constantValue: number };
-    // The stock kernel makes a view where there is nothing to add.
+    // Without padding the stock kernel makes a view.
     if (paddings.every(([low, high]) => low === 0 && high === 0)) return undefined;
     const strides = stridesOf(x.shape);
     const axes = x.shape.map((count, axis) => {

@@ -1,6 +1,6 @@
 /**
- * Sums and means over neighbouring axes on software adapters, a result a thread. The backend's program gives every
- * result a workgroup with barriers, each of which a software adapter pays with a switch of all threads, and transposes
+ * Sums and means over adjacent axes on software adapters, one thread per result. The backend's program gives every
+ * result a workgroup with barriers, and each barrier makes a software adapter switch all threads. It also transposes
  * first when the axes are not the last ones.
  */
 
@@ -11,7 +11,7 @@ import { type Tensor, tf } from "../tf.ts";
 import { repeated } from "./elementwise.ts";
 import { overrideKernel } from "./override.ts";
 
-/** Long sums of few results keep the stock program, which shares them out. */
+/** Longer sums of few results keep the stock program, which splits them over threads. */
 const LONGEST_ALONE = 4096;
 const FEWEST_TOGETHER = 32;
 
@@ -27,7 +27,7 @@ const PROGRAM = pointProgram({
     result[i] = total * u.factor;`,
 });
 
-/** How the elements of a tensor lie along one block of neighbouring axes; undefined when the axes are apart. */
+/** Layout of a tensor's elements along one block of adjacent axes; undefined when the axes are not adjacent. */
 export function axisBlock(
   shape: readonly number[],
   axes: readonly number[],
@@ -71,7 +71,7 @@ export function installReductions(): void {
   }
 }
 
-/** The gradient of a sum repeats what comes in; the stock one multiplies it with ones that the host fills and uploads. */
+/** The gradient of a sum repeats its input; the stock one multiplies it by ones that the host fills and uploads. */
 function spreadGradient(name: "Sum" | "Mean"): void {
   const stock = tf.getGradient(name);
   if (stock === undefined) return;

@@ -1,13 +1,13 @@
-/** The backend's own matrix product, in runs of rows where one dispatch would work too long. */
+/** The backend's own matrix product, in runs of rows where one dispatch would run too long. */
 
 import { countWork, rowRuns } from "../runtime/work-budget.ts";
 import { tf } from "../tf.ts";
 
-/** Where the rows of the result lie in the first operand. */
+/** Position of the result's rows in the first operand. */
 interface Rows {
   readonly a: tf.TensorInfo;
   readonly transposeA: boolean;
-  /** Multiply-adds of one row, over the whole batch. */
+  /** Multiply-adds per row, over the whole batch. */
   readonly perRow: number;
 }
 
@@ -18,9 +18,9 @@ function run(name: string, inputs: Readonly<Record<string, tf.TensorInfo>>, attr
 }
 
 /**
- * The product, cut along its rows as the budget asks for; parts are copied out and put together again, which is little
- * beside their products.
- * @param product of some rows of `a` with all of the other operand, [..., rows, N]
+ * The product, split along its rows as the budget requires. Parts are copied out and concatenated, which costs little
+ * next to the products.
+ * @param product of some rows of `a` with the whole other operand, [..., rows, N]
  */
 export function inRuns({ a, transposeA, perRow }: Rows, product: (a: tf.TensorInfo) => tf.TensorInfo): tf.TensorInfo {
   const axis = a.shape.length - (transposeA ? 1 : 2);

@@ -1,18 +1,18 @@
 /**
- * One program for everything that moves elements without changing them: cuts, joins, repetitions, transposes. A thread
- * copies a run of neighbours of the result, so that the place of a run is worked out once and not for every element as in
- * the backend's programs, of which there is one for every operation and rank. For software adapters; a GPU wants
- * neighbouring threads on neighbouring elements.
+ * One program for all operations that move elements without changing them: slices, concatenations, repeats, transposes.
+ * A thread copies a run of adjacent elements of the result and computes its position once per run; the backend's
+ * programs do so per element, with one program per operation and rank. For software adapters: on a GPU adjacent threads
+ * should copy adjacent elements.
  *
- * Layout: result[to(c) + n] = x[from(c) + n · step] over up to four outer axes c and the run n; in groups of four elements
- * where everything is a multiple of four. Numerics: none.
+ * Layout: result[to(c) + n] = x[from(c) + n · step] over up to four outer axes c and the run n; in groups of four
+ * elements where everything is a multiple of four. Numerics: none.
  */
 
 import type { GpuProgram } from "../runtime/pipelines.ts";
 import { flatGrid, type OutputInto, type OutputSpec, runProgram } from "../runtime/program.ts";
 import { tf } from "../tf.ts";
 
-/** An axis of what is copied: how many, and the distance of neighbours in source and result. */
+/** An axis of a copy: its size, and the strides in source and result. */
 export interface CopyAxis {
   readonly size: number;
   /** 0 where the source is repeated. */
@@ -30,9 +30,9 @@ export interface StridedCopy {
 
 const OUTER = 4;
 const THREADS = 64;
-/** Groups of elements a thread copies at most. */
+/** Maximum groups of elements per thread. */
 const PIECE = 16;
-/** Threads there should be at least, as long as a thread has more than one group. */
+/** Minimum number of threads, as long as a thread has more than one group. */
 const FEWEST_THREADS = 512;
 
 function programOf(four: boolean): GpuProgram {
@@ -75,7 +75,7 @@ function programOf(four: boolean): GpuProgram {
 const SINGLES = programOf(false);
 const FOURS = programOf(true);
 
-/** The same copy in as few axes as possible: those of one element left out, neighbours joined that chain in both tensors. */
+/** The same copy in as few axes as possible: axes of one element removed, adjacent ones merged if contiguous in both tensors. */
 export function joinedAxes(axes: readonly CopyAxis[]): CopyAxis[] {
   const joined: CopyAxis[] = [];
   for (const axis of [...axes].reverse()) {
@@ -89,9 +89,9 @@ export function joinedAxes(axes: readonly CopyAxis[]): CopyAxis[] {
 }
 
 /**
- * Records a copy; undefined when it has more axes than the program knows.
+ * Records a copy; undefined when it has more axes than the program supports.
  * @param x float32
- * @param output a new tensor, every element of which the copy must write, or one that is written in part
+ * @param output a new tensor, all of which the copy must write, or an existing one
  */
 export function stridedCopy(
   x: tf.TensorInfo,
@@ -99,7 +99,7 @@ export function stridedCopy(
   { axes, fromAt, toAt }: StridedCopy,
 ): tf.TensorInfo | undefined {
   const joined = joinedAxes(axes);
-  // Elements that lie apart in the result are runs of one.
+  // Elements that are not adjacent in the result are runs of one.
   if (joined.at(-1)?.to !== 1) joined.push({ size: 1, from: 1, to: 1 });
   const last = joined.at(-1) as CopyAxis;
   if (joined.length > OUTER + 1) return undefined;
@@ -123,7 +123,7 @@ export function stridedCopy(
   return runProgram(inFours ? FOURS : SINGLES, [x], [output], uniforms, flatGrid(Math.ceil(threads / THREADS)))[0];
 }
 
-/** Distance of neighbours along each axis of a tensor of this shape. */
+/** Strides of a tensor of this shape. */
 export function stridesOf(shape: readonly number[]): number[] {
   let stride = tf.util.sizeFromShape([...shape]);
   return shape.map((side) => {

@@ -1,8 +1,8 @@
 /**
- * Element-wise programs that read and write four elements at a time, several groups a thread. What such a program costs
- * on a software adapter is the threads and their loads, not the arithmetic: 90,112 GELUs take a third of the time of a
- * program that gives every element a thread. Tensors whose size is no multiple of four take the same code over single
- * elements, compiled only for them; each element is computed by the same instructions either way.
+ * Element-wise programs that read and write four elements at a time, several groups per thread. On a software adapter
+ * threads and loads cost more than arithmetic: 90,112 GELUs take a third of the time of one thread per element. Tensors
+ * whose size is not a multiple of four use the same code over single elements, compiled only for them; each element is
+ * computed by the same instructions either way.
  */
 import { onSoftwareAdapter } from "../runtime/custom-kernels.ts";
 import type { GpuProgram } from "../runtime/pipelines.ts";
@@ -10,9 +10,9 @@ import { flatGrid, type OutputSpec, runProgram } from "../runtime/program.ts";
 import { tf } from "../tf.ts";
 
 const THREADS = 64;
-/** Groups of elements a thread works off at most on a software adapter; a GPU hides its loads with threads instead. */
+/** Maximum groups per thread on a software adapter; a GPU hides its loads with more threads instead. */
 const RUN = 16;
-/** Minimum workgroups, for the adapter's cores. */
+/** Minimum workgroups, so that all cores of the adapter have work. */
 const FEWEST_GROUPS = 24;
 
 export interface VectorProgram {
@@ -22,7 +22,7 @@ export interface VectorProgram {
   readonly outputs: readonly string[];
   /** Functions; `V` is the type of a group of elements, a vector or a single number. */
   readonly header?: string;
-  /** Sees every input's elements under its name; `let` gives each output's under its own. */
+  /** Sees the elements of every input under its name, and declares each output with `let`. */
   readonly body: string;
 }
 

@@ -1,11 +1,13 @@
 /**
  * Attention forward and backward without the score matrix in memory.
  *
- * Layout: q [B, Hq, Tq, d], k [B, Hkv, Tk, d], v [B, Hkv, Tk, dv], contiguous; query heads j·g … j·g+g−1 read key head j.
- * Plan: queries are worked off in runs whose scores fit a scratch array of fixed size, so memory grows with Tq + Tk, not
- * with their product. A run is three dispatches forward (q kᵀ, softmax in place, times v) and seven backward, where the
- * weights are made again from the kept largest score and sum of each row; products leave out what causality or the window hides. On software
- * adapters this beats an online softmax (docs/spec/webgpu.md#61-kernels), but for narrow heads (attention-narrow.ts).
+ * Layout: q [B, Hq, Tq, d], k [B, Hkv, Tk, d], v [B, Hkv, Tk, dv], contiguous; query heads j·g … j·g+g−1 read key head
+ * j.
+ * Plan: queries are processed in runs whose scores fit a scratch array of fixed size, so memory grows with Tq + Tk, not
+ * with their product. A run takes three dispatches forward (q kᵀ, softmax in place, times v) and seven backward, where
+ * the weights are recomputed from the stored largest score and sum of each row. Products skip what causality or the
+ * window hides. On software adapters this beats an online softmax (docs/spec/webgpu.md#61-kernels), except for narrow
+ * heads (attention-narrow.ts).
  * Limits: B·Hq ≤ 65 535. Numerics: f32, sums in fixed order, no atomics. Equals `stockAttention` and its gradient.
  */
 
@@ -29,7 +31,7 @@ import {
 } from "./attention-runs.ts";
 import { maskStrides } from "./masked-score.ts";
 
-/** Values of SEEN and of the two fields after it. */
+/** Values of the `SEEN` uniforms and the two after them. */
 function seenValues(
   s: Sizes,
   run: Run,
@@ -45,7 +47,7 @@ function seenValues(
   return [...seen, form.scale, s.queries, run.start];
 }
 
-/** Scores → weights in place, but for the factors of the rows, which go into `stats`. */
+/** Scores → weights in place, except for the factor of each row, which goes into `stats`. */
 function softmax(
   s: Sizes,
   run: Run,
@@ -63,7 +65,7 @@ function softmax(
     return;
   }
   const uniforms = seenValues(s, run, form, q.shape[1] as number, mask);
-  // A mask that is not there still has to be bound.
+  // A buffer has to be bound even without a mask.
   runRows(SOFTMAX, [mask ?? q], outputs, rows, run.width, [groups, ...uniforms]);
 }
 
@@ -99,7 +101,7 @@ function backward(
     tf.TensorInfo,
   ];
   const dq = unwritten(q.shape);
-  // The last run sees all keys unless a window hides the first ones, so it writes what the others add to.
+  // The last run sees all keys unless a window hides the first ones, so it initialises what the others add to.
   const whole = (runs.at(-1) as Run).from === 0;
   const fresh = (shape: number[]): tf.TensorInfo => (whole ? unwritten(shape) : cleared(shape));
   const [dk, dv] = [fresh(k.shape), fresh(v.shape)];
@@ -159,7 +161,7 @@ function formOf(attributes: Readonly<Record<string, number | boolean>>): Attenti
 const plain = attentionOp(false);
 const withMask = attentionOp(true);
 
-/** See `attention`; the mask broadcastable to [B, Hq, Tq, Tk] is added to the scores and not differentiated. */
+/** See `attention`. The mask, broadcastable to [B, Hq, Tq, Tk], is added to the scores and not differentiated. */
 export function attentionInBlocks(q: Tensor, k: Tensor, v: Tensor, form: AttentionForm, mask?: Tensor): Tensor {
   const attributes = { scale: form.scale, causal: form.causal, reach: form.reach };
   const outputs = mask === undefined ? plain({ q, k, v }, attributes) : withMask({ q, k, v, mask }, attributes);

@@ -1,13 +1,15 @@
 /**
- * WGSL of attention with narrow heads on software adapters: everything of a query, or of a key, stays in registers.
+ * WGSL of attention with narrow heads on software adapters: all values of a query, or of a key, stay in registers.
  *
- * Layout: q, dy [B·Hq, Tq, d], k, v [B·Hkv, Tk, d], d a multiple of 4 up to 32, query heads j·g … j·g+g−1 read key head j.
- * Forward, one thread a query: once along the keys, what was summed before a larger score scaled down. Backward, one
- * thread a key: along the queries of its group, scores and weights made again from the kept largest score and inverse
- * sum; it writes the key's two gradients, and the slopes [B·Hq, Tq, Tk] from which the queries' gradient is a product.
- * What all lanes of a subgroup need, a vector of the other side, its lanes load in shares and hand round: a load of a
- * lane is a gather, however the addresses lie. Conditions are joined with & and |, for && and || are branches, before
- * which a software adapter puts all registers away. f32, sums in order of the keys or queries, no atomics.
+ * Layout: q, dy [B·Hq, Tq, d], k, v [B·Hkv, Tk, d], d a multiple of 4 up to 32, query heads j·g … j·g+g−1 read key head
+ * j.
+ * Forward: one thread per query makes one pass over the keys and rescales its sums when it meets a larger score.
+ * Backward: one thread per key passes over the queries of its group and recomputes scores and weights from the stored
+ * largest score and inverse sum. It writes the key's two gradients, and the slopes [B·Hq, Tq, Tk], from which the
+ * queries' gradient is a product.
+ * The lanes of a subgroup all need the same vector of the other side. Each loads a share and broadcasts it, because
+ * every load of a lane is a gather. Conditions are joined with & and |: && and || are branches, and a software adapter
+ * spills all registers before a branch. f32, sums in order of the keys or queries, no atomics.
  */
 import { READ_BEYOND } from "../../matmul/product-form.ts";
 import type { GpuProgram } from "../../runtime/pipelines.ts";
@@ -26,7 +28,7 @@ const SEEN = {
   queries: "u32",
   keys: "u32",
   causal: "u32",
-  /** Keys before the first query's own. */
+  /** Keys before that of the first query. */
   before: "u32",
   reach: "u32",
   masked: "u32",
@@ -50,8 +52,8 @@ const each = (count: number, line: (i: number) => string): string =>
 const together = (vectors: number, lanes: number): number => Math.max(1, Math.floor(lanes / vectors));
 
 /**
- * Lines that give every thread rows `at` … `at + rows − 1` of `array`, as `<name><row>_<vector>`; shared out over the lanes of
- * subgroups. Rows beyond `end` are that row again.
+ * Code that gives every thread rows `at` … `at + rows − 1` of `array`, as `<name><row>_<vector>`. The lanes of a
+ * subgroup share the loads. Rows beyond `end` repeat the last one.
  */
 function shared(
   name: string,
@@ -171,7 +173,7 @@ export function narrowBackward(vectors: number, lanes: number): GpuProgram {
       let base = (group.z * u.keys + within) * ${vectors}u;
       ${each(vectors, (i) => `let k${i} = k[base + ${i}u]; let v${i} = v[base + ${i}u];`)}
       ${each(vectors, (i) => `var dk${i} = vec4f(0); var dv${i} = vec4f(0);`)}
-      // The product of the slopes reads further than a row sees, and must find zeros there.
+      // The product of the slopes reads beyond what a row sees and must find zeros there.
       let margin = u.before + ${READ_BEYOND}u;
       let open = select(0u, max(first, margin) - margin, u.causal != 0u);
       for (var rep = 0u; rep < u.group; rep++) {

@@ -10,12 +10,12 @@ import { DELTA } from "./attention-rows.ts";
 import { type AttentionForm, type Inputs, mix, runsOf, type Sizes } from "./attention-runs.ts";
 import { maskStrides } from "./masked-score.ts";
 
-/** Slopes that fit the scratch array at once. */
+/** Whether the slopes of all heads fit the scratch array. */
 export function slopesFit(s: Sizes, form: AttentionForm): boolean {
   return runsOf(s, { ...form, reach: 0 }).length === 1;
 }
 
-/** Heads whose vectors fit registers, and enough queries to fill a subgroup. */
+/** Whether the vectors of a head fit registers and the queries fill a subgroup. */
 export function suitsNarrow({ d, dv, queries }: Sizes): boolean {
   return (
     d === dv &&

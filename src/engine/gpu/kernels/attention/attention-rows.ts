@@ -1,16 +1,15 @@
 /**
- * What happens to a run of attention scores between its products: softmax over what a row sees, and its gradient. Layout:
- * scores [heads, count, stride] of `count` queries over `width` keys, stride the next multiple of 4, read and written
- * four at a time. A row belongs to one thread or one workgroup (gpu/rows-program.ts), gradients of the weights go group
- * by group. f32; the row's largest score and the inverse of its sum are kept as they are, so that rows of huge scores are
- * made again exactly. The softmax leaves the division by the sum to the product that follows, which has far fewer numbers
- * to divide. Equals scale, mask and tf.softmax.
+ * Softmax over a run of attention scores, and its gradient. Layout: scores [heads, count, stride] of `count` queries
+ * over `width` keys, stride the next multiple of 4, read and written four at a time. A row belongs to one thread or one
+ * workgroup (gpu/rows-program.ts); gradients of the weights are computed group by group. f32. The row's largest score
+ * and the inverse of its sum are stored unrounded, so that rows of huge scores are recomputed exactly. The following
+ * product divides by the sum, because it has far fewer numbers to divide. Equals scale, mask and tf.softmax.
  */
 import { READ_BEYOND } from "../../matmul/product-form.ts";
 import { pointProgram, type RowProgram } from "../../rows-program.ts";
 import { MASK_FIELDS, SCORES } from "./masked-score.ts";
 
-/** Uniforms that tell which scores of a run are seen and where their mask lies. */
+/** Uniforms that define which scores of a run are visible and where their mask is. */
 const SEEN = {
   heads: "u32",
   count: "u32",
@@ -22,7 +21,7 @@ const SEEN = {
   ...MASK_FIELDS,
 } as const;
 
-/** Sees `row`, the row of the run's scores; gives `begin` ≤ key < `end` and the score of a key. */
+/** Needs `row`, the row within the run; declares `begin` ≤ key < `end` and the score of a key. */
 const ROW = `
     let place = row % u.count;
     let head = row / u.count;
@@ -30,7 +29,7 @@ const ROW = `
     let begin = select(0u, max(place + u.last + 1u, u.reach) - u.reach, u.reach != 0u);
     let above = u.maskStart + (head / u.heads) * u.maskBatch + (head % u.heads) * u.maskHead + place * u.maskRow;`;
 
-/** Of four keys from `key` on, which a row sees. */
+/** Which of the four keys from `key` on the row sees. */
 const VISIBLE = `
     fn visible(key: u32, begin: u32, end: u32) -> vec4<bool> {
       let keys = vec4u(key, key + 1u, key + 2u, key + 3u);
@@ -46,7 +45,7 @@ const KEEP = `
       stats[at + 1u] = inverse;
     }`;
 
-/** Softmax in place but for the factor it leaves in `stats`; what a row does not see becomes 0 as far as a product may still read it. */
+/** Softmax in place, except for the factor it stores in `stats`. Hidden keys become 0 as far as a product may read. */
 export const SOFTMAX: RowProgram = {
   name: "lab-attention-softmax",
   inputs: { mask: "f32" },
@@ -73,8 +72,8 @@ export const SOFTMAX: RowProgram = {
 };
 
 /**
- * The same where every row sees all keys, a multiple of four, there is no mask and the scale is positive: no conditions, and
- * two groups of keys at a time.
+ * The same for rows that see all keys, where these are a multiple of four, the scale is positive and there is no mask:
+ * no conditions, and two groups of keys at a time.
  */
 export const WHOLE_SOFTMAX: RowProgram = {
   name: "lab-attention-softmax-whole",
@@ -105,7 +104,7 @@ export const WHOLE_SOFTMAX: RowProgram = {
     ${KEEP}`,
 };
 
-/** Scores → weights, and gradients of the weights → gradients of the products, both in place, four keys a thread. */
+/** Scores → weights, and gradients of the weights → gradients of the products. Both in place, four keys per thread. */
 export const SLOPES = pointProgram({
   name: "lab-attention-slopes",
   inputs: { mask: "f32", stats: "f32", delta: "f32" },

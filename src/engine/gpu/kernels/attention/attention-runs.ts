@@ -8,30 +8,30 @@ import type { tf } from "../../tf.ts";
 
 export interface AttentionForm {
   readonly scale: number;
-  /** Query i sees keys up to Tk − Tq + i. */
+  /** Query i sees the keys up to Tk − Tq + i. */
   readonly causal: boolean;
-  /** With `causal`: number of visible keys, itself included; 0 = all. */
+  /** With `causal`: number of visible keys, including its own; 0 = all. */
   readonly reach: number;
 }
 
-/** Scratch of a run in bytes where a test has set it. */
+/** Bytes of a run's scratch array, if a test has set them. */
 let scratchBytes: number | undefined;
 
-/** Tests make it small; without bytes it goes by the adapter again. */
+/** For tests. Without bytes the adapter decides again. */
 export function setAttentionScratch(bytes?: number): void {
   scratchBytes = bytes;
 }
 
 export interface Run {
-  /** First query and how many. */
+  /** First query of the run, and its number of queries. */
   readonly start: number;
   readonly count: number;
-  /** First key any of them sees, and how many from there. */
+  /** First key that any of them sees, and the number of keys from there. */
   readonly from: number;
   readonly width: number;
-  /** Scores from one row to the next: `width` and what fills the last four, which the softmax makes 0. */
+  /** Elements from one row of scores to the next: `width` rounded up to a multiple of four. The softmax sets the rest to 0. */
   readonly stride: number;
-  /** Last key the first query sees, counted from `from`. */
+  /** Last key that the first query sees, relative to `from`. */
   readonly last: number;
 }
 
@@ -52,7 +52,7 @@ export function sizesOf(q: tf.TensorInfo, v: tf.TensorInfo): Sizes {
 
 const upToFour = (count: number): number => 4 * Math.ceil(count / 4);
 
-/** Runs whose scores fit the scratch array; a run has at least eight queries all the same. */
+/** Splits the queries into runs whose scores fit the scratch array. A run has at least eight queries. */
 export function runsOf({ heads, queries, keys }: Sizes, { causal, reach }: AttentionForm): Run[] {
   const bytes = scratchBytes ?? (onSoftwareAdapter() ? RUN_BYTES.software : RUN_BYTES.card);
   const fitting = Math.floor(bytes / (heads * upToFour(keys) * Float32Array.BYTES_PER_ELEMENT));
@@ -70,8 +70,8 @@ export function runsOf({ heads, queries, keys }: Sizes, { causal, reach }: Atten
 }
 
 /**
- * rows of `left` times rows of `right` over their common width: the scores, or the gradient of the weights. Whole groups
- * of four, so that they can be written at once; what lies beyond the last key is not looked at.
+ * Rows of `left` times rows of `right` over their common width: the scores, or the gradient of the weights. Writes
+ * whole groups of four; values beyond the last key are not used.
  */
 export function scores(
   s: Sizes,
@@ -101,9 +101,9 @@ export function scores(
 }
 
 /**
- * weights [heads, count, stride] times rows of `right` [keys, inner] into the run's rows of `into`. Weights beyond `width`
- * are 0, whatever lies behind the last key.
- * @param stats [heads, queries, 2], the second number a factor of the row; without it rows are taken as they are
+ * weights [heads, count, stride] times rows of `right` [keys, inner], into the run's rows of `into`. Weights beyond
+ * `width` are 0.
+ * @param stats [heads, queries, 2] whose second number is a factor of the row; omitted for factor 1
  */
 export function mix(
   s: Sizes,
@@ -136,7 +136,7 @@ export function mix(
   recordProduct(s.queries === 1 ? groupedRows(spec, s) : spec, []);
 }
 
-/** A single query place sees all keys, so the query heads of a group are the rows of one product. */
+/** A single query sees all keys, so the query heads of a group become the rows of one product. */
 export function groupedRows({ bound: _, ...spec }: ProductSpec, s: Sizes): ProductSpec {
   const group = s.heads / s.keyHeads;
   const aPlace = { ...spec.aPlace, batch: group * spec.aPlace.line };

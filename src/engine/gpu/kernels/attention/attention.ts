@@ -6,15 +6,15 @@ import { type Tensor, tf } from "../../tf.ts";
 import { attentionInBlocks } from "./attention-blocks.ts";
 import { maskedSoftmax } from "./masked-softmax.ts";
 
-/** Added to the score of a key that must not be seen; finite, because WGSL has no infinity. */
+/** Added to the score of a hidden key; finite, because WGSL has no infinity. */
 export const HIDDEN_SCORE = -1e9;
 
-/** Hides later keys: query i sees keys up to Tk − Tq + i, and with `reach` only the last `reach` of them, itself included. */
+/** Hides later keys: query i sees the keys up to Tk − Tq + i, and with `reach` only the last `reach` of them, including its own. */
 export interface Causality {
   readonly reach?: number;
 }
 
-/** True where `attention` works without a score array, so that its caller need not cut long sequences. */
+/** Whether `attention` needs no score array here, so that the caller need not split long sequences. */
 export function attendsInBlocks(q: Tensor, k: Tensor, v: Tensor, mask?: Tensor): boolean {
   const [batch, heads, queries] = q.shape as [number, number, number];
   if (!customKernels() || !suits(q, k, v, mask) || batch * heads > MAX_BATCH) return false;
@@ -45,7 +45,7 @@ export function attention(q: Tensor, k: Tensor, v: Tensor, scale: number, mask?:
   });
 }
 
-/** The same with the scores in memory; the oracle, and the way of short sequences where stock products are good. */
+/** The same with the scores in memory: the oracle, and faster for short sequences where stock products are good. */
 function attentionByOps(q: Tensor, k: Tensor, v: Tensor, scale: number, mask?: Tensor): Tensor {
   return tf.tidy(() => {
     const [batch, queryHeads, queryLength, width] = q.shape as [number, number, number, number];

@@ -1,8 +1,8 @@
 /**
  * Token scores straight from hidden states and head, without the N × V logits. Layout: hidden [N, D], head [V, D].
- * Plan: blocks of the vocabulary are multiplied into one scratch array of fixed size and folded (logprob-spans.ts); the
- * gradient makes each block again, turns it into slopes in place and multiplies on. A head that needs no gradient costs
- * none. f32, fixed order. Equals `tokenScores(hidden headᵀ, …)`; `linear` without bias is the product.
+ * Plan: blocks of the vocabulary are multiplied into one scratch array of fixed size and folded (logprob-spans.ts). The
+ * gradient recomputes each block, turns it into slopes in place and multiplies again. A head that needs no gradient
+ * costs none. f32, fixed order. Equals `tokenScores(hidden headᵀ, …)`; `linear` without bias is the product.
  */
 
 import { recordProduct } from "../../matmul/matmul-program.ts";
@@ -15,15 +15,15 @@ import { linear } from "../linear.ts";
 import { NO_GUARD, type TokenScores, tokenScores } from "../logprob.ts";
 import { SPAN, SpanFold, slopesOf } from "../logprob-spans.ts";
 
-/** Scratch of a block in bytes where a test has set it. */
+/** Bytes of a block's scratch array, if a test has set them. */
 let scratchBytes: number | undefined;
 
-/** Tests make it small; without bytes it goes by the adapter again. */
+/** For tests. Without bytes the adapter decides again. */
 export function setHeadScratch(bytes?: number): void {
   scratchBytes = bytes;
 }
 
-/** Logits of one block at most. Below this size they are simply kept. */
+/** Maximum bytes of logits per block. Logits that fit are kept as they are. */
 function blockBytes(): number {
   return scratchBytes ?? (onSoftwareAdapter() ? RUN_BYTES.software : RUN_BYTES.card);
 }
@@ -85,7 +85,7 @@ function blockLogits(hidden: tf.TensorInfo, head: tf.TensorInfo, { base, width }
   );
 }
 
-/** Runs `use` with the slopes of every block, [N, width] at the start of a scratch array. */
+/** Calls `use` with the slopes of every block, [N, width] at the start of a scratch array. */
 function eachSlopes(
   saved: readonly Tensor[],
   dys: readonly Tensor[],

@@ -1,7 +1,7 @@
-/** What all attention programs of ours do to a product of a query and a key before it counts as a score. */
+/** How all our attention programs turn a product of query and key into a score: scale and mask. */
 import type { tf } from "../../tf.ts";
 
-/** Element strides of the mask in [B, heads, Tq, Tk], 0 where it is shared, and the factor; after `masked` among the uniforms. */
+/** Uniforms after `masked`: element strides of the mask in [B, heads, Tq, Tk], 0 where it is shared, and the factor. */
 export const MASK_FIELDS = {
   maskBatch: "u32",
   maskHead: "u32",
@@ -10,7 +10,7 @@ export const MASK_FIELDS = {
   scale: "f32",
 } as const;
 
-/** The scaled product plus element `at` of the buffer `mask`, where `u.masked` says that there is one. */
+/** The scaled product, plus element `at` of the buffer `mask` where `u.masked` is set. */
 export const SCORE = `
     fn score(product: f32, at: u32) -> f32 {
       var extra = 0.0;
@@ -18,7 +18,7 @@ export const SCORE = `
       return u.scale * product + extra;
     }`;
 
-/** Four neighbouring keys of `SCORE`. */
+/** `SCORE` of four adjacent keys. */
 export const SCORES = `
     fn scores(products: vec4f, at: u32) -> vec4f {
       var extra = vec4f(0);
