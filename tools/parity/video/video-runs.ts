@@ -2,7 +2,7 @@
 import { LabError } from "../../../src/engine/errors.ts";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import type { FrameMaps } from "../../../src/engine/model/sam2/neck.ts";
-import { imageLogits, packMask } from "../../../src/engine/model/sam2/postprocess.ts";
+import { imageLogits } from "../../../src/engine/model/sam2/postprocess.ts";
 import { TUNED_DECODER } from "../../../src/engine/model/sam2/video/clip.ts";
 import { disposeFrameMasks, type FrameMasks, promptedMasks } from "../../../src/engine/model/sam2/video/frame-masks.ts";
 import { type GivenMask, squareMask } from "../../../src/engine/model/sam2/video/mask-prompt.ts";
@@ -86,7 +86,7 @@ async function firstMasks(golden: VideoGolden, lang: Tensor, kept: Recorder): Pr
   for (const frame of golden.json.uniform_frames as number[]) {
     const masks = promptedMasks(golden.weights, golden.config, golden.maps[frame] as FrameMaps, lang, TUNED_DECODER);
     const large = imageLogits(masks.lowRes, masks.lowRes.shape[1] as number, height, width);
-    given.set(frame, { data: packMask((await large.data()) as Float32Array), height, width });
+    given.set(frame, { data: bitsOf((await large.data()) as Float32Array), height, width });
     large.dispose();
     disposeFrameMasks(masks);
   }
@@ -133,7 +133,11 @@ class Recorder {
       const each = height * width;
       const objects = Array.from({ length: values.length / each }, (_, at) => values.slice(at * each, (at + 1) * each));
       this.logits.set(frame, objects);
-      this.set("masks", frame, Float32Array.from(packMask(values)));
+      this.set(
+        "masks",
+        frame,
+        values.map((logit) => Number(logit > 0)),
+      );
     }
     disposeFrameMasks(masks);
   }
@@ -200,3 +204,5 @@ class Recorder {
     this.parts.set(name, parts.set(frame, values));
   }
 }
+
+const bitsOf = (logits: Float32Array): Uint8Array => Uint8Array.from(logits, (logit) => Number(logit > 0));
