@@ -5,6 +5,7 @@ import { decodeInBrowser, displayBitmap } from "../src/engine/data/image/decode-
 import { pictureCache } from "../src/engine/data/image/picture-cache.ts";
 import { decodeRle } from "../src/engine/data/mask/rle.ts";
 import { findRow, isStoredRow, rowsHash } from "../src/engine/data/open-rows.ts";
+import { otherCaptions } from "../src/engine/data/other-captions.ts";
 import { rawRow } from "../src/engine/data/raw-row.ts";
 import { openRegionSet, type RegionSet } from "../src/engine/data/region-set.ts";
 import type { RegionSummary, RgbImage } from "../src/engine/data/sample.ts";
@@ -156,7 +157,8 @@ const rowCalls: Handlers<RowCalls> = {
     // A copy: the cache keeps its own.
     const pixels = new Uint8Array(data);
     const mask = decodeRle(summary.mask);
-    return new Moved({ summary, rgb: { width, height, data: pixels }, mask }, pixels.buffer, mask.buffer);
+    const others = otherCaptions(set.summaries, index);
+    return new Moved({ summary, rgb: { width, height, data: pixels }, mask, others }, pixels.buffer, mask.buffer);
   },
 };
 

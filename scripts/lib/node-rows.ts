@@ -2,6 +2,7 @@
 import { basename, join } from "node:path";
 import type { ByteSource } from "../../src/engine/bytes/source.ts";
 import { decodeRle } from "../../src/engine/data/mask/rle.ts";
+import { otherCaptions } from "../../src/engine/data/other-captions.ts";
 import { openRegionSet, type RegionSet } from "../../src/engine/data/region-set.ts";
 import type { RowSource } from "../../src/engine/data/training-row.ts";
 import { LabError } from "../../src/engine/errors.ts";
@@ -36,7 +37,12 @@ export async function openNodeRows(shards: readonly string[] = [POCKET_SHARDS], 
       const sample = await set.sample(index);
       const summary = set.summaries[index];
       if (summary === undefined) throw new LabError("internal", `There is no row ${index}`);
-      return { summary, rgb: await decodeImage(sample.image), mask: decodeRle(sample.mask) };
+      return {
+        summary,
+        rgb: await decodeImage(sample.image),
+        mask: decodeRle(sample.mask),
+        others: otherCaptions(set.summaries, index),
+      };
     },
   };
 }

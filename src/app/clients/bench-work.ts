@@ -4,7 +4,7 @@
  */
 import type { LabConfig } from "../../engine/config/table.ts";
 import { toLabError } from "../../engine/errors.ts";
-import { type BenchGroup, LIKELIHOOD_TERMS, type UnscoredGroup } from "../../engine/rewards/bench/bench-group.ts";
+import type { BenchGroup, UnscoredGroup } from "../../engine/rewards/bench/bench-group.ts";
 import { composeGroup } from "../../engine/rewards/composer/compose-group.ts";
 import { type RewardPlan, rewardPlan } from "../../engine/rewards/composer/plan.ts";
 import type { RewardTerm } from "../../engine/rewards/term.ts";
@@ -136,7 +136,7 @@ async function scoreAll(
     if (!current()) return null;
     const facts = group.rollouts.map((rollout) => rollout.facts);
     const fresh = await parts.scoreGroup(facts, judge === "ask" ? plan : withoutJudge(plan));
-    const kept = keptTerms(group, judge === "ask" ? LIKELIHOOD_TERMS : ["judge", ...LIKELIHOOD_TERMS]);
+    const kept = judge === "ask" ? [] : keptVerdicts(group);
     const terms = fresh.map((score, at) => [...score.terms, ...(kept[at] ?? [])]);
     scored.push(scoredGroup(group, composeGroup(terms, group.loop, plan), config));
     if (current() && scored.length % 16 === 0) benchStore.setState({ done: scored.length, total: groups.length });
@@ -149,9 +149,7 @@ function withoutJudge(plan: RewardPlan): RewardPlan {
   return { ...plan, weights: perLoop((loop) => ({ ...plan.weights[loop], judge: 0 })) };
 }
 
-/** Terms of these names that a group has already: they are not computed from the facts. */
-function keptTerms(group: UnscoredGroup | BenchGroup, names: readonly string[]): readonly (readonly RewardTerm[])[] {
-  return group.rollouts.map((rollout) =>
-    "terms" in rollout ? rollout.terms.filter(({ name }) => names.includes(name)) : [],
-  );
+/** Verdicts that a group has already: they are not computed from the facts. */
+function keptVerdicts(group: UnscoredGroup | BenchGroup): readonly (readonly RewardTerm[])[] {
+  return group.rollouts.map((rollout) => ("terms" in rollout ? rollout.terms.filter(({ name }) => name === "judge") : []));
 }

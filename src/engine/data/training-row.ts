@@ -6,6 +6,8 @@ export interface TrainingRow {
   readonly rgb: RgbImage;
   /** 0/1 per pixel, row-major, height · width. */
   readonly mask: Uint8Array;
+  /** Captions of the other regions of the picture, without the row's own; absent where they are not known. */
+  readonly others?: readonly string[];
 }
 
 /** Fetches a row by its index in the data set. */

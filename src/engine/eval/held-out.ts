@@ -11,6 +11,7 @@ import { tf } from "../gpu/tf.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { type FoundMask, readMasks } from "../model/sam2/postprocess.ts";
 import type { Weights } from "../model/weights/weights.ts";
+import { type JudgedPicture, wantedLikelihoods } from "../policy/caption-likelihood.ts";
 import { captionBatch } from "../policy/caption-policy.ts";
 import { generate } from "../policy/decode/generate.ts";
 import { FULL_SAMPLING, samplerSettings } from "../policy/decode/sampler.ts";
@@ -40,6 +41,8 @@ export interface EvalDeps {
   readonly config: LabConfig;
   readonly policy: Weights;
   readonly partner: Weights;
+  /** Weights the run began with. */
+  readonly start: Weights;
   readonly features: FeatureCache;
   readonly scorer: RewardScorer;
   readonly rows: RowSource;
@@ -137,6 +140,24 @@ async function scoreTogether(deps: EvalDeps, own: RunReward, asked: readonly Eva
       signal: deps.signal,
     },
   );
+  const judged = (masksAt: (at: number) => readonly (FoundMask | null)[]): JudgedPicture[] =>
+    asked.map(({ row, features }, at) => ({
+      features,
+      ...sizeOf(at),
+      masks: masksAt(at).map((found) => found?.mask ?? null),
+      caption: row.summary.caption,
+      others: row.others ?? [],
+    }));
+  const likelihoods1 = await wantedLikelihoods(
+    deps,
+    1,
+    judged((at) => grounded[at] as (FoundMask | null)[]),
+  );
+  const likelihoods2 = await wantedLikelihoods(
+    deps,
+    2,
+    judged((at) => (sampledMasks[at] as SampledMasks).masks),
+  );
   const others: Partial<Record<LoopId, readonly (LoopFacts | undefined)[]>> = {};
   for (const loop of LOOP_IDS) {
     const evaluate = deps.others[loop];
@@ -154,6 +175,7 @@ async function scoreTogether(deps: EvalDeps, own: RunReward, asked: readonly Eva
         masks,
         weights,
         partnerCaptions: partnerCaptions[at] as (string | null)[],
+        likelihoods: { 1: likelihoods1[at], 2: likelihoods2[at] },
       };
       return { ...(await rowScores(deps.scorer, own, row, answers, factsAt(at), deps.signal)), part };
     }),

@@ -3,6 +3,7 @@ import { maskIou } from "../data/mask/rle-compare.ts";
 import { encodeRle } from "../data/mask/rle-mask.ts";
 import type { TrainingRow } from "../data/training-row.ts";
 import type { FoundMask } from "../model/sam2/postprocess.ts";
+import { likelihoodFact, type MaskLikelihood } from "../policy/caption-likelihood.ts";
 import type { RolloutFacts } from "../rewards/term.ts";
 import type { RewardScorer } from "../rewards/types.ts";
 import type { LoopId } from "../rl/loops/abouts.ts";
@@ -28,6 +29,8 @@ export interface Answers {
   readonly weights: readonly number[] | null;
   /** The partner's captions of the masks; null for a mask that covers no visual token. */
   readonly partnerCaptions: readonly (string | null)[];
+  /** Likelihoods of the row's caption for the masks of each loop; undefined where no reward needs them. */
+  readonly likelihoods: Readonly<Record<1 | 2, readonly (MaskLikelihood | null)[] | undefined>>;
 }
 
 /** Facts of the loops that can sample a row. */
@@ -81,7 +84,7 @@ export async function rowScores(
   };
 }
 
-function loop1Facts(row: TrainingRow, { said, found }: Answers): LoopFacts {
+function loop1Facts(row: TrainingRow, { said, found, likelihoods }: Answers): LoopFacts {
   const { height, width } = row.rgb;
   const facts = said.map(({ caption, truncated }, n): RolloutFacts => {
     const mask = found[n] ?? null;
@@ -93,13 +96,14 @@ function loop1Facts(row: TrainingRow, { said, found }: Answers): LoopFacts {
       predicted: mask === null ? null : encodeRle(mask.mask, height, width),
       // An empty mask has no inside, so its confidence is 0.
       confidence: mask?.confidence ?? 0,
+      ...likelihoodFact(likelihoods[1], n),
       truncated,
     };
   });
   return { greedy: facts[0] as RolloutFacts, sampled: facts.slice(1), weights: null };
 }
 
-function loop2Facts(row: TrainingRow, { masks, partnerCaptions, weights }: Answers): LoopFacts {
+function loop2Facts(row: TrainingRow, { masks, partnerCaptions, weights, likelihoods }: Answers): LoopFacts {
   const { height, width } = row.rgb;
   const facts = masks.map(
     ({ mask, confidence }, n): RolloutFacts => ({
@@ -109,6 +113,7 @@ function loop2Facts(row: TrainingRow, { masks, partnerCaptions, weights }: Answe
       given: row.summary.mask,
       predicted: encodeRle(mask, height, width),
       confidence: confidence ?? 0,
+      ...likelihoodFact(likelihoods[2], n),
       truncated: false,
     }),
   );

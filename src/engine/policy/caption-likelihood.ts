@@ -2,6 +2,8 @@
  * How likely a set of weights finds a caption where it looks at a mask: teacher forcing in place of decoding, so that a
  * mask is judged by every token of the caption and not by the words that happen to come out.
  */
+import { needsLikelihood } from "../config/groups/reward-weights.ts";
+import type { LabConfig } from "../config/table.ts";
 import { readTogether } from "../gpu/runtime/read-back.ts";
 import { tf } from "../gpu/tf.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
@@ -15,20 +17,63 @@ import { captionPrompt, countCells, regionCells } from "./prompts.ts";
 export interface MaskLikelihood {
   /** Geometric mean of the probabilities of the caption's tokens, end token included; 0..1. */
   readonly likelihood: number;
-  /** Probability of the caption if the weights had to choose among it and the other captions; 1 where there are none. */
-  readonly contrast: number;
+  /** Probability of the caption if the weights had to choose among it and the other captions; null where there are none. */
+  readonly contrast: number | null;
+}
+
+/** Masks of a picture, and what is asked about each. */
+export interface JudgedPicture extends Omit<DescribedPicture, "masks"> {
+  /** Null where no mask came out. */
+  readonly masks: readonly (Uint8Array | null)[];
+  readonly caption: string;
+  /** Captions that say something else; those equal to the caption are left out. */
+  readonly others: readonly string[];
+}
+
+export interface LikelihoodSource {
+  readonly model: Sa2vaModel;
+  readonly config: LabConfig;
+  readonly partner: Weights;
+  /** Weights the run began with. */
+  readonly start: Weights;
+  readonly signal: AbortSignal;
+  /** Measures whatever the weights of the terms are. */
+  readonly watchLikelihood?: boolean;
 }
 
 /**
- * @param others captions that say something else; those equal to the caption are left out
- * @returns one per mask; null for a mask that covers no visual token
+ * Likelihoods by the captioner of the settings, for the terms of a loop.
+ * @returns one list a picture, one entry a mask; empty where no reward of the loop needs them
  */
+export async function wantedLikelihoods(
+  { model, config, partner, start, signal, watchLikelihood = false }: LikelihoodSource,
+  loop: Parameters<typeof needsLikelihood>[1],
+  pictures: readonly JudgedPicture[],
+): Promise<readonly (readonly (MaskLikelihood | null)[])[]> {
+  if (!watchLikelihood && !needsLikelihood(config, loop)) return [];
+  const weights = config.likelihoodJudge === "start" ? start : partner;
+  const options = { logitGuard: config.logitGuard, keepTiny: config.smallRegions === "force" };
+  const found: (readonly (MaskLikelihood | null)[])[] = [];
+  for (const picture of pictures) {
+    signal.throwIfAborted();
+    found.push(await captionLikelihoods(model, weights, picture, options));
+  }
+  return found;
+}
+
+/** The field of a rollout's facts; none where nothing was measured. */
+export function likelihoodFact(
+  measured: readonly (MaskLikelihood | null)[] | undefined,
+  n: number,
+): { readonly likelihood?: MaskLikelihood | null } {
+  return measured === undefined ? {} : { likelihood: measured[n] ?? null };
+}
+
+/** @returns one per mask; null for a mask that covers no visual token */
 export async function captionLikelihoods(
   model: Sa2vaModel,
   weights: Weights,
-  { features, masks, height, width }: DescribedPicture,
-  caption: string,
-  others: readonly string[],
+  { features, masks, height, width, caption, others }: JudgedPicture,
   { logitGuard, keepTiny }: { readonly logitGuard: number; readonly keepTiny: boolean },
 ): Promise<(MaskLikelihood | null)[]> {
   const texts = [...new Set([caption, ...others])];
@@ -40,6 +85,7 @@ export async function captionLikelihoods(
   const groups: CaptionGroup[] = [];
   const places: number[] = [];
   for (const [at, mask] of masks.entries()) {
+    if (mask === null) continue;
     const cells = regionCells(model, mask, height, width, keepTiny);
     if (countCells(cells) === 0) continue;
     groups.push({ features, prompt: captionPrompt(model, features.tiles, cells), completions });
@@ -59,7 +105,10 @@ export async function captionLikelihoods(
     const own = sums[0] as number;
     const rivals = sums.reduce((total, sum) => total + Math.exp(sum - own), 0);
     const tokens = (completions[0] as (typeof completions)[number]).ids.length;
-    found[places[n] as number] = { likelihood: Math.exp(own / tokens), contrast: 1 / rivals };
+    found[places[n] as number] = {
+      likelihood: Math.exp(own / tokens),
+      contrast: texts.length === 1 ? null : 1 / rivals,
+    };
   }
   return found;
 }

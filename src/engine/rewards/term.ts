@@ -15,8 +15,20 @@ export interface RolloutFacts {
   readonly predicted: Rle | null;
   /** Mean probability inside the predicted mask, 0..1; null when it was not measured. */
   readonly confidence: number | null;
+  /**
+   * How likely the row's caption is where a captioner looks at the predicted mask; null for a mask that it cannot see,
+   * absent where it was not asked.
+   */
+  readonly likelihood?: CaptionLikelihood | null;
   /** Hit the length limit without an end token. */
   readonly truncated: boolean;
+}
+
+export interface CaptionLikelihood {
+  /** Geometric mean of the probabilities of the caption's tokens, end token included; 0..1. */
+  readonly likelihood: number;
+  /** Probability of the caption among it and the captions of the other things of the picture; null without others. */
+  readonly contrast: number | null;
 }
 
 /** How a reward term came about; every field is something the inspector can show. */

@@ -9,13 +9,16 @@ export function generatedText(loop: LoopId, rollout: Pick<Rollout, "caption" | "
 }
 
 export function factsOf(loop: LoopId, rollout: Rollout): RolloutFacts {
+  const value = (name: string): number | null => rollout.terms.find((term) => term.name === name)?.value ?? null;
+  const likelihood = value("likelihood");
   return {
     loop,
     reference: rollout.referenceCaption,
     caption: generatedText(loop, rollout),
     given: rollout.givenMask,
     predicted: rollout.predictedMask,
-    confidence: rollout.terms.find((term) => term.name === "confidence")?.value ?? null,
+    confidence: value("confidence"),
+    ...(likelihood === null ? {} : { likelihood: { likelihood, contrast: value("contrast") } }),
     truncated: rollout.truncated,
   };
 }

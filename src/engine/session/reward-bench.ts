@@ -20,7 +20,7 @@ import type { Group } from "../rl/step/group.ts";
 import { runWeights } from "../rl/step/run-weights.ts";
 import type { LoopId } from "../runs/records.ts";
 import { factsOf } from "../runs/rollout-facts.ts";
-import { groupBounds, likelihoodTerms } from "./bench-bounds.ts";
+import { groupBounds } from "./bench-bounds.ts";
 import { scoredGroup } from "./bench-scores.ts";
 
 export interface BenchInput {
@@ -86,7 +86,7 @@ export async function sampleBench(input: BenchInput): Promise<void> {
     for (const loop of loops) {
       await stopIfAsked();
       if (!LOOP_CODE[loop].usable(context.model, row, context.config)) continue;
-      const own: StepContext = { ...context, step: index + 1, phase: stopIfAsked };
+      const own: StepContext = { ...context, step: index + 1, phase: stopIfAsked, watchLikelihood: true };
       const { groups } = await LOOP_CODE[loop].rollout(own, [row]);
       try {
         checkDevice();
@@ -107,7 +107,5 @@ async function benchGroup(context: StepContext, group: Group): Promise<BenchGrou
     return { id: `${key}-${index}`, facts: factsOf(loop, rollout), completion: rollout.completion };
   });
   const known = { key, batch: "", loop, rowId, imageId, weights, ...(await groupBounds(context, group)) };
-  const measured = await likelihoodTerms(context, group);
-  const scores = rollouts.map(({ reward, terms }, n) => ({ reward, terms: [...terms, ...(measured[n] ?? [])] }));
-  return scoredGroup({ ...known, rollouts: unscored }, scores, config);
+  return scoredGroup({ ...known, rollouts: unscored }, rollouts, config);
 }

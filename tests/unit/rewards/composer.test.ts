@@ -111,6 +111,21 @@ describe("the composer", () => {
     expect(one?.terms.find((term) => term.name === "meteor")).toMatchObject({ weight: 0 });
   });
 
+  it("has the likelihoods where they were measured, and no reward where a weighted one was not", async () => {
+    const weights = { ...NONE, loop1Likelihood: 1, loop1Contrast: 0.5 };
+    const [seen, unseen, alone, not] = await scored(weights, [
+      { ...FACTS, likelihood: { likelihood: 0.4, contrast: 0.8 } },
+      { ...FACTS, likelihood: null },
+      { ...FACTS, likelihood: { likelihood: 0.4, contrast: null } },
+      FACTS,
+    ]);
+    expect(seen?.reward).toBeCloseTo(0.8, 12);
+    expect(unseen).toMatchObject({ reward: 0 });
+    expect(unseen?.terms.find(({ name }) => name === "contrast")).toMatchObject({ note: "covers no visual token" });
+    expect([alone?.reward, not?.reward]).toEqual([null, null]);
+    expect(not?.terms.some(({ name }) => name === "likelihood")).toBe(false);
+  });
+
   it.each([
     ["plain", 1 / 3],
     ["squared", 1 / 9],

@@ -83,15 +83,9 @@ export function figureLabel(rollout: RolloutRecord): string {
   return `rollout ${rollout.index + 1}, IoU ${fixed(iou, 2)}, mask covers ${percent(share)} of the image`;
 }
 
-/** Terms that are measured on the bench and have no weight. */
-const MEASURED: Readonly<Record<string, string>> = {
-  likelihood: "Likelihood of the caption",
-  contrast: "Likelihood among captions",
-};
-
 /** Label of a term; the name itself for terms that this version does not have. */
 export function termName(name: string): string {
-  return findTerm(name)?.label ?? MEASURED[name] ?? name;
+  return findTerm(name)?.label ?? name;
 }
 
 /** Terms with a weight in the reward, and terms that are only measured. */

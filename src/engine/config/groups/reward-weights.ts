@@ -43,6 +43,11 @@ export function hasWeight(config: Readonly<Record<WeightKey<LoopId>, number>>, t
   return LOOPS.some(({ id }) => config[weightKey(id, term)] !== 0);
 }
 
+/** Whether a reward of the loop needs the likelihood of the row's caption. */
+export function needsLikelihood(config: Readonly<Record<WeightKey<LoopId>, number>>, loop: LoopId): boolean {
+  return config[weightKey(loop, "likelihood")] !== 0 || config[weightKey(loop, "contrast")] !== 0;
+}
+
 /** Names of the weights of the loops that train unless their own weight is 0, and of an optional loop with a weight. */
 export function weightKeys(
   config: Readonly<Partial<Record<`loop${LoopId}Weight`, unknown>>> = {},

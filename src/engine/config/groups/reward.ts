@@ -21,6 +21,14 @@ export const REWARD_SETTINGS = {
     help: "Reward when the given and the predicted mask are both empty",
     advanced: true,
   },
+  likelihoodJudge: {
+    group: "reward",
+    kind: "choice",
+    label: "Captioner of likelihoods",
+    default: "partner",
+    choices: [choice("partner", "The partner"), choice("start", "The start of the run")],
+    help: "Whose probabilities the terms likelihood and contrast are. The start cannot be changed by training, the partner follows the policy",
+  },
   shuffleRewards: {
     group: "reward",
     kind: "flag",

@@ -1,9 +1,6 @@
 import type { LoopId } from "../../rl/loops/abouts.ts";
 import type { RewardTerm, RolloutFacts } from "../term.ts";
 
-/** Terms that the bench measures in loop 2 and no reward can weigh: the partner's likelihood of the row's caption. */
-export const LIKELIHOOD_TERMS = ["likelihood", "contrast"] as const;
-
 /** A rollout of the bench: what rewards may know of it, and what they make of it. */
 export interface BenchRollout {
   /** Unique in the bench. */

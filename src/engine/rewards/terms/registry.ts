@@ -3,10 +3,12 @@ import type { RewardTerm, RolloutFacts } from "../term.ts";
 import { BOX } from "./box.ts";
 import { CENTRE } from "./centre.ts";
 import { CONFIDENCE } from "./confidence.ts";
+import { CONTRAST } from "./contrast.ts";
 import { IOU } from "./iou.ts";
 import { JUDGE } from "./judge.ts";
 import { LEAK } from "./leak.ts";
 import { LENGTH } from "./length.ts";
+import { LIKELIHOOD } from "./likelihood.ts";
 import { METEOR } from "./meteor.ts";
 import { REPETITION } from "./repetition.ts";
 import type { TermSpec, TermTools } from "./spec.ts";
@@ -16,6 +18,8 @@ export const REWARD_TERMS = [
   IOU,
   METEOR,
   JUDGE,
+  LIKELIHOOD,
+  CONTRAST,
   CONFIDENCE,
   BOX,
   CENTRE,
@@ -49,8 +53,9 @@ export function isCost(name: TermName): boolean {
 /** The terms that need nothing but the rollout itself, with weight 0; the composer fills the weights in. */
 export function measuredTerms(facts: RolloutFacts, tools: TermTools): RewardTerm[] {
   return REWARD_TERMS.flatMap((term: TermSpec): RewardTerm[] => {
-    if (term.measure === undefined) return [];
-    const { value, ...details } = term.measure(facts, tools);
+    const measured = term.measure?.(facts, tools);
+    if (measured === undefined) return [];
+    const { value, ...details } = measured;
     return [{ name: term.name, value, weight: 0, ...details }];
   });
 }

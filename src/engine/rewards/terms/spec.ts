@@ -31,8 +31,11 @@ export interface TermSpec {
   readonly help: string;
   /** A cost from 0 to 1, which is subtracted. */
   readonly cost?: true;
-  /** The term of one rollout; absent where the scorer has to ask for it. Called for every rollout, whatever the weight. */
-  readonly measure?: (facts: RolloutFacts, tools: TermTools) => Measured;
+  /**
+   * The term of one rollout; absent where the scorer has to ask for it. Called for every rollout, whatever the weight.
+   * Undefined where what it needs was not measured; the rollout then has no such term.
+   */
+  readonly measure?: (facts: RolloutFacts, tools: TermTools) => Measured | undefined;
 }
 
 export const NO_GIVEN: Measured = { value: null, note: "no given mask in the file" };

@@ -21,6 +21,8 @@ export interface StepContext {
   readonly start: Weights;
   readonly features: FeatureCache;
   readonly scorer: RewardScorer;
+  /** Measures likelihoods whatever the weights of the terms are: on the reward bench. */
+  readonly watchLikelihood?: boolean;
   /** Reports the phase and waits while the run is paused; throws LabError("cancelled") when it is stopped. */
   phase(phase: Phase, loop: LoopId | null): Promise<void>;
   readonly signal: AbortSignal;

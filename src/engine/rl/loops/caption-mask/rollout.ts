@@ -10,6 +10,12 @@ import { type Tensor, tf } from "../../../gpu/tf.ts";
 import { nearestMask } from "../../../model/preprocess/region-grid.ts";
 import { type FoundMask, readMasks } from "../../../model/sam2/postprocess.ts";
 import type { Weights } from "../../../model/weights/weights.ts";
+import {
+  type JudgedPicture,
+  likelihoodFact,
+  type MaskLikelihood,
+  wantedLikelihoods,
+} from "../../../policy/caption-likelihood.ts";
 import { disposeFeatures, type ImageFeatures } from "../../../policy/features.ts";
 import { type MaskAnchor, maskAnchor, wantsAnchor } from "../../../policy/mask/mask-anchor.ts";
 import { maskPolicyOf } from "../../../policy/mask/mask-policies.ts";
@@ -80,9 +86,12 @@ async function rollout(context: StepContext, rows: readonly TrainingRow[]): Prom
         signal: context.signal,
       },
     );
+    const likelihoods = await wantedLikelihoods(context, 2, sampledMasks.map(judged));
     await context.phase("reward", 2);
     const scores = await Promise.all(
-      sampledMasks.map((item, group) => score(context, item, partnerCaptions[group] as readonly (string | null)[])),
+      sampledMasks.map((item, group) =>
+        score(context, item, partnerCaptions[group] as readonly (string | null)[], likelihoods[group]),
+      ),
     );
     for (const some of inBatches(sampledMasks, config.groupsAtOnce)) await askStart(context, some, starts);
     const groups = sampledMasks.map((item, group) =>
@@ -155,6 +164,10 @@ async function actOn(context: StepContext, pictures: readonly Pictured[], sample
   }
 }
 
+function judged({ row, features, masks }: SampledMasks): JudgedPicture {
+  return { features, masks, ...sides(row), caption: row.summary.caption, others: row.others ?? [] };
+}
+
 function asked({ features, row }: Pictured): PhraseAbout {
   return { features, phrase: row.summary.caption };
 }
@@ -169,6 +182,7 @@ async function score(
   context: StepContext,
   item: SampledMasks,
   partnerCaptions: readonly (string | null)[],
+  likelihoods: readonly (MaskLikelihood | null)[] | undefined,
 ): Promise<Scores> {
   const { row, masks, confidences } = item;
   const { height, width } = sides(row);
@@ -182,6 +196,7 @@ async function score(
       predicted: mask,
       // An empty mask has no inside: a confidence of nothing is worth nothing.
       confidence: confidences[n] ?? 0,
+      ...likelihoodFact(likelihoods, n),
       truncated: false,
     })),
     rewardPlan(context.config),

@@ -4,6 +4,7 @@
 import { encodeRle } from "../../../data/mask/rle-mask.ts";
 import type { TrainingRow } from "../../../data/training-row.ts";
 import type { FoundMask } from "../../../model/sam2/postprocess.ts";
+import { likelihoodFact, type MaskLikelihood, wantedLikelihoods } from "../../../policy/caption-likelihood.ts";
 import { disposeFeatures, type ImageFeatures } from "../../../policy/features.ts";
 import { findInPictures } from "../../../policy/partner.ts";
 import { captionPrompt, regionCells } from "../../../policy/prompts.ts";
@@ -32,8 +33,22 @@ async function rollout(context: StepContext, rows: readonly TrainingRow[]): Prom
     const sampled = await sampleTexts(context, 1, rows, prompts, features);
     await context.phase("partner", 1);
     const found = await findAll(context, sampled, features);
+    const likelihoods = await wantedLikelihoods(
+      context,
+      1,
+      sampled.map(({ row: { rgb, summary, others = [] } }, group) => ({
+        features: features[group] as ImageFeatures,
+        masks: (found[group] ?? []).map((answer) => answer?.mask ?? null),
+        height: rgb.height,
+        width: rgb.width,
+        caption: summary.caption,
+        others,
+      })),
+    );
     await context.phase("reward", 1);
-    const scored = await Promise.all(sampled.map((item, group) => score(context, item, found[group] ?? [])));
+    const scored = await Promise.all(
+      sampled.map((item, group) => score(context, item, found[group] ?? [], likelihoods[group])),
+    );
     return textRollouts(context, 1, sampled, scored);
   } finally {
     for (const own of features) disposeFeatures(own);
@@ -61,6 +76,7 @@ async function score(
   context: StepContext,
   item: SampledTexts,
   found: readonly (FoundMask | null)[],
+  likelihoods: readonly (MaskLikelihood | null)[] | undefined,
 ): Promise<Pick<Group, "rollouts" | "metrics">> {
   const { row, completions, texts } = item;
   const { height, width } = row.rgb;
@@ -75,6 +91,7 @@ async function score(
       predicted: predicted[n] ?? null,
       // An empty mask has no inside: a confidence of nothing is worth nothing.
       confidence: found[n]?.confidence ?? 0,
+      ...likelihoodFact(likelihoods, n),
       truncated: !completion.ended,
     })),
     rewardPlan(context.config),

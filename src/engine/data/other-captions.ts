@@ -1,0 +1,11 @@
+import type { RegionSummary } from "./sample.ts";
+
+/** Captions of the other regions of a row's picture, each once, in the order of the data set; without the row's own. */
+export function otherCaptions(summaries: readonly RegionSummary[], index: number): string[] {
+  const own = summaries[index];
+  if (own === undefined) return [];
+  const found = new Set<string>();
+  for (const { imageId, caption } of summaries) if (imageId === own.imageId) found.add(caption);
+  found.delete(own.caption);
+  return [...found];
+}
