@@ -45,8 +45,22 @@ describe("ratios", () => {
 
 describe("likelihoods of the row's caption", () => {
   it("are rewards of both loops, in training and on held-out rows", async () => {
-    const weights = { loop1Iou: 0, loop1Contrast: 1, loop2Meteor: 0, loop2Judge: 0, loop2Likelihood: 1 } as const;
-    const settings = { ...weights, loops: "both", likelihoodJudge: "start", groupSize: 3, maskPolicy: "field" } as const;
+    const weights = {
+      loop1Iou: 0,
+      loop1Meteor: 0,
+      loop1RepetitionCost: 0,
+      loop1Contrast: 1,
+      loop2Meteor: 0,
+      loop2Judge: 0,
+      loop2Likelihood: 1,
+    } as const;
+    const settings = {
+      ...weights,
+      loops: "both",
+      likelihoodJudge: "start",
+      groupSize: 3,
+      maskPolicy: "field",
+    } as const;
     const [row = {}] = await train({ ...settings, steps: 1, evalSteps: 1, evalRows: 2, heldOutShare: 0.2 });
     for (const [loop, term] of [
       [1, "contrast"],
@@ -57,8 +71,8 @@ describe("likelihoods of the row's caption", () => {
       expect(row[`loop${loop}/reward_max`]).toBeLessThan(1);
       expect(row[`loop${loop}/reward_std`]).toBeGreaterThan(0);
     }
-    const evaluations = lab.events.flatMap((event) => (event.type === "evaluation" ? [event] : []));
-    const scores = evaluations.at(-1)?.report.reward?.scores;
+    const evaluations = lab.events.flatMap((event) => (event.type === "eval" ? [event.report] : []));
+    const scores = evaluations.at(-1)?.reward?.scores;
     for (const score of [scores?.reward1_sampled, scores?.reward2_greedy]) expect(score?.mean).toBeGreaterThan(0);
   });
 });

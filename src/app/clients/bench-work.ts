@@ -151,5 +151,7 @@ function withoutJudge(plan: RewardPlan): RewardPlan {
 
 /** Verdicts that a group has already: they are not computed from the facts. */
 function keptVerdicts(group: UnscoredGroup | BenchGroup): readonly (readonly RewardTerm[])[] {
-  return group.rollouts.map((rollout) => ("terms" in rollout ? rollout.terms.filter(({ name }) => name === "judge") : []));
+  return group.rollouts.map((rollout) =>
+    "terms" in rollout ? rollout.terms.filter(({ name }) => name === "judge") : [],
+  );
 }
