@@ -20,7 +20,7 @@ import { type Weights, weightsView } from "../../src/engine/model/weights/weight
 import type { GenerateOptions, RowAddress } from "../../src/engine/policy/decode/completion.ts";
 import { decodeOnGpu } from "../../src/engine/policy/decode/decode-gpu.ts";
 import { decodeOnHost } from "../../src/engine/policy/decode/decode-host.ts";
-import { disposePrefilled, type Prefilled, prefill, rowsOf } from "../../src/engine/policy/decode/prefill.ts";
+import { disposePrefilled, type Prefilled, prefill, promptsByRow } from "../../src/engine/policy/decode/prefill.ts";
 import { FULL_SAMPLING } from "../../src/engine/policy/decode/sampler.ts";
 import { TINY_DECODER } from "../../src/engine/self-test/decoding.ts";
 import { switchBaseline } from "../baselines/tensors.ts";
@@ -87,7 +87,7 @@ async function stockGreedy({ weights, prompts }: Batch): Promise<void> {
   let x = prompts.first.reshape([rows, 1, -1]);
   const ids: Tensor[] = [];
   for (let position = 0; position < TOKENS; position++) {
-    const past = cache ?? rowsOf(prompts.past as KvCache, prompts.pastRow);
+    const past = cache ?? (promptsByRow(prompts) as KvCache);
     let fresh: KvCache = [];
     const [id, next] = tf.tidy(() => {
       const positions = [[PROMPT + position]];

@@ -4,7 +4,7 @@ import { tf } from "../../src/engine/gpu/tf.ts";
 import type { LanguageConfig, LanguageFamily } from "../../src/engine/model/language/config-language.ts";
 import { decodeOnGpu } from "../../src/engine/policy/decode/decode-gpu.ts";
 import { decodeBlocker } from "../../src/engine/policy/decode/decode-weights.ts";
-import { disposePrefilled, type PromptBatch, prefill } from "../../src/engine/policy/decode/prefill.ts";
+import { disposePrefilled, type Prefilled, type PromptBatch, prefill } from "../../src/engine/policy/decode/prefill.ts";
 import { FULL_SAMPLING } from "../../src/engine/policy/decode/sampler.ts";
 import {
   decode,
@@ -95,6 +95,8 @@ describe("decoding on the GPU gives the rows of the CPU sampler", () => {
     const clipped = await run(0.01);
     expect(clipped.map((row) => row.ids)).toEqual(free.map((row) => row.ids));
     expect(clipped[0]?.logps).not.toEqual(free[0]?.logps);
+    expect(free.map(({ clips }) => clips)).toEqual(free.map(() => 0));
+    for (const { clips } of clipped) expect(clips).toBeGreaterThan(0);
   });
 
   it.each([
@@ -125,6 +127,46 @@ describe("decoding on the GPU gives the rows of the CPU sampler", () => {
 describe("language models of transformers", () => {
   it.each(["qwen3", "qwen3-tied", "llama3"])("%s: logits, gradients and greedy ids on the GPU", async (name) => {
     await expectLikeTransformers(`tests/golden/language/${name}.safetensors`, decodeOnGpu, true);
+  });
+});
+
+describe("prompts", () => {
+  const shapes: readonly GroupShape[] = [
+    { prefix: 40, tails: [3, 1, 5, 2, 4, 3] },
+    { prefix: 30, tails: [2, 2] },
+  ];
+
+  it("are held once a group, and of the rows only their tails, whatever rows share", () => {
+    const { config, weights, dispose } = tinyLanguage(tinyConfig("qwen2"), 0);
+    const groups = promptsOf(config.hiddenSize, shapes);
+    const before = tf.memory().numBytes;
+    const prompts = prefill(weights, config, groups);
+    const place = 4 * 2 * config.layers * config.kvHeads * config.headSize;
+    const places = 2 * 40 + 8 * 4;
+    expect(tf.memory().numBytes - before).toBe(place * places + 4 * prompts.first.size);
+    disposePrefilled(prompts);
+    tf.dispose(groups.flatMap(({ prefix, tails }) => [prefix, tails]));
+    dispose();
+  });
+
+  it("of few groups in a pass take less on the way and give the same rows", async () => {
+    const model = tinyLanguage(tinyConfig("qwen2"), 8);
+    const together = await decode(model, shapes, {}, decodeOnGpu);
+    expect(await decode(model, shapes, { groupsAtOnce: 1 }, decodeOnGpu)).toEqual(together);
+    const groups = promptsOf(model.config.hiddenSize, [...shapes, ...shapes, ...shapes]);
+    const peak = async (groupsAtOnce: number): Promise<number> => {
+      const { peakBytes, result } = await tf.profile(
+        () =>
+          ({
+            first: prefill(model.weights, model.config, groups, { groupsAtOnce }),
+          }) as never,
+      );
+      disposePrefilled((result as unknown as { first: Prefilled }).first);
+      return peakBytes - tf.memory().numBytes;
+    };
+    expect((await peak(1)) / (await peak(0))).toBeLessThan(0.5);
+    tf.dispose(groups.flatMap(({ prefix, tails }) => [prefix, tails]));
+    model.dispose();
   });
 });
 

@@ -12,11 +12,18 @@ import { openModelFolder } from "../../src/engine/loading/open-model.ts";
 import type { Sa2vaModel } from "../../src/engine/model/sa2va.ts";
 import { type FeatureDiskCache, openFeatureDiskCache, pictureKey } from "../../src/engine/policy/feature-store.ts";
 import { createFeatureCache, disposeFeatures, type ImageFeatures } from "../../src/engine/policy/features.ts";
+import type { FeatureStorage } from "../../src/engine/policy/host-features.ts";
 import { memoryStore } from "../../src/engine/storage/memory-store.ts";
 import { useGpu } from "../support/gpu.ts";
 import { openTestLab, POCKET, repeatable } from "../support/session.ts";
 
-const ORIGIN = { model: "hash", storage: { language: "f32" }, tiling: { maxTiles: 1 }, computedBy: { vendor: "test" } };
+const ORIGIN = {
+  model: "hash",
+  storage: { language: "f32" },
+  features: "f32",
+  tiling: { maxTiles: 1 },
+  computedBy: { vendor: "test" },
+};
 const ROOM = 1e9;
 
 let model: Sa2vaModel;
@@ -45,9 +52,22 @@ async function bitsOf({ tiles, vision, sam }: ImageFeatures): Promise<unknown> {
   return [tiles, ...arrays];
 }
 
+const arraysOf = (bits: unknown): Float32Array[] =>
+  (bits as [number, ...[number[], Float32Array][]]).slice(1).map((array) => (array as [number[], Float32Array])[1]);
+
 /** Features of a picture through a cache that has seen nothing, with a diskCache or without. */
-async function features(picture: RgbImage, diskCache?: FeatureDiskCache): Promise<unknown> {
-  const cache = createFeatureCache(model, 1, ROOM, diskCache === undefined ? undefined : async () => diskCache);
+async function features(
+  picture: RgbImage,
+  diskCache?: FeatureDiskCache,
+  storage: FeatureStorage = "f32",
+): Promise<unknown> {
+  const cache = createFeatureCache(
+    model,
+    1,
+    ROOM,
+    storage,
+    diskCache === undefined ? undefined : async () => diskCache,
+  );
   const found = await cache.get("picture", picture);
   const bits = await bitsOf(found);
   disposeFeatures(found);
@@ -83,6 +103,53 @@ describe("frozen features on disk", () => {
     expect(memorySnapshot().tensors).toBe(before.tensors);
   });
 
+  it("in half precision take half the room, are used as they are stored, and tell their error", async () => {
+    const path = emptyFolder();
+    const [picture] = pictures as [RgbImage];
+    const computed = arraysOf(await features(picture));
+    const cache = createFeatureCache(model, 1, ROOM, "f16");
+    const ask = async (): Promise<[ImageFeatures, ImageFeatures]> => [
+      await cache.get("picture", picture),
+      await cache.get("picture", picture),
+    ];
+    const [fresh, again] = await cache.duringStep(ask);
+    const stored = await bitsOf(fresh);
+    const bits = arraysOf(stored);
+    expect(await bitsOf(again)).toEqual(stored);
+    expect(cache.bytes).toBe(computed.reduce((sum, values) => sum + 2 * values.length, 0));
+    const size = (values: Float32Array): number => Math.hypot(...values);
+    const error = Math.max(
+      ...bits.map((found, at) => {
+        const wanted = computed[at] as Float32Array;
+        return size(found.map((value, i) => value - (wanted[i] as number))) / size(wanted);
+      }),
+    );
+    expect(cache.stepError).toBeCloseTo(error, 8);
+    expect(error).toBeGreaterThan(0);
+    expect(error).toBeLessThan(5e-4);
+    disposeFeatures(fresh);
+    disposeFeatures(again);
+    for (const written of [1, 0]) {
+      const disk = await diskCacheIn(path, { features: "f16" });
+      expect(await features(picture, disk, "f16")).toEqual(stored);
+      expect(disk.counts).toEqual({ read: 1 - written, written, damaged: 0 });
+    }
+  });
+
+  it("of a step's pictures stay until the next step, whatever the room", async () => {
+    const cache = createFeatureCache(model, 1, 1);
+    const ask = async (at: number): Promise<void> =>
+      disposeFeatures(await cache.get(String(at), pictures[at] as RgbImage));
+    await ask(3);
+    const one = cache.bytes;
+    await cache.duringStep(async () => {
+      for (let turn = 0; turn < 3; turn++) for (const at of [0, 1, 2]) await ask(at);
+      expect(cache.bytes).toBe(3 * one);
+    });
+    expect([cache.hits, cache.misses]).toEqual([6, 4]);
+    expect(cache.bytes).toBe(one);
+  });
+
   it("are those of this picture, checkpoint, storage, tiling and device only", async () => {
     const path = emptyFolder();
     const [picture, other] = pictures as [RgbImage, RgbImage];
@@ -90,6 +157,7 @@ describe("frozen features on disk", () => {
     for (const change of [
       { model: "another" },
       { storage: { language: "q8" } },
+      { features: "f16" },
       { tiling: { maxTiles: 2 } },
       { computedBy: { vendor: "another" } },
     ]) {

@@ -1,5 +1,5 @@
 /** The plan's forecast against what the engine then holds, on small models at several ranks. */
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { nodeFolder } from "../../scripts/lib/node-files.ts";
 import { PackedMatrix } from "../../src/engine/gpu/packed/matrix.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
@@ -17,7 +17,7 @@ import { captionPrompt } from "../../src/engine/policy/prompts.ts";
 import { disposeState, gradientSum, updateState } from "../../src/engine/rl/optim/training-state.ts";
 import { startState } from "../../src/engine/rl/run/start-run.ts";
 import { useGpu } from "../support/gpu.ts";
-import { cheapConfig, POCKET } from "../support/session.ts";
+import { cheapConfig, openTestLab, POCKET, type TestLab } from "../support/session.ts";
 import { TINY } from "../support/tiny-group.ts";
 
 beforeAll(async () => {
@@ -42,6 +42,33 @@ function bytesOf(holders: readonly Holder[]): number {
   }
   return packed + [...buffers.values()].reduce((sum, bytes) => sum + bytes, 0);
 }
+
+describe("the forecast of a run", () => {
+  let lab: TestLab;
+  beforeAll(async () => {
+    lab = await openTestLab();
+  });
+  afterAll(() => lab.session.dispose());
+
+  it.each([
+    ["many rows in a pass", { groupSize: 8, promptsPerStep: 3, groupsAtOnce: 0, recompute: true }],
+    ["few", { groupSize: 4, promptsPerStep: 1 }],
+  ] as const)("is within 10 %% of the most bytes that are allocated: %s", async (_, changes) => {
+    const settings = { ...changes, loraRank: 32, loraAlpha: 64, maxNewTokens: 8, partnerMaxTokens: 8, steps: 2 };
+    const after = lab.events.length;
+    const run = await lab.start(settings);
+    await run.done;
+    const costs = lab.events.slice(after).flatMap((event) => (event.type === "step" ? [event.costs] : []));
+    const peaks = Object.values(costs.at(-1) ?? {}).map(({ peakBytes }) => peakBytes ?? Number.NaN);
+    const { model } = lab.session;
+    const said = forecast((model as Sa2vaModel).config, cheapConfig(settings), ALL_F32, null, true).peak;
+    expect(said / Math.max(...peaks)).toBeGreaterThan(0.9);
+    expect(said / Math.max(...peaks)).toBeLessThan(1.1);
+    // What a phase has freed is not held through the next ones.
+    const bytes = (phase: string): number => costs.at(-1)?.[phase]?.peakBytes ?? Number.NaN;
+    expect(bytes("update")).toBeLessThan(0.95 * bytes("loss"));
+  });
+});
 
 describe("the forecast", () => {
   it.each([POCKET, TINY])("of weights and trainable state is within 5 % of what %s holds", async (path) => {

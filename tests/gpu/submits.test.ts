@@ -1,8 +1,9 @@
 /** Recorded work is handed in after many dispatches, or when much memory waits for it; results do not depend on when. */
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { SUBMIT_DISPATCHES } from "../../src/engine/gpu/memory-sizes.ts";
 import { countsBetween, gpuCounts } from "../../src/engine/gpu/runtime/counters.ts";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
-import { SUBMIT_DISPATCHES, setHeldBytes } from "../../src/engine/gpu/runtime/submits.ts";
+import { setHeldBytes } from "../../src/engine/gpu/runtime/submits.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import { useGpu } from "../support/gpu.ts";
 

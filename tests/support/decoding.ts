@@ -63,7 +63,7 @@ export async function decode(
   );
   const longest = Math.max(...shapes.map(({ prefix, tails }) => prefix + Math.max(...tails)));
   const ropeLength = options.oneLength === true ? longest + options.maxNewTokens : undefined;
-  const prompts = prefill(model.weights, model.config, groups, ropeLength);
+  const prompts = prefill(model.weights, model.config, groups, { ropeLength, groupsAtOnce: options.groupsAtOnce });
   try {
     return await where(model.config, model.weights, prompts, address, options, ropeLength);
   } finally {
@@ -127,7 +127,7 @@ export async function expectLikeHost(
       const tensors = memorySnapshot().tensors;
       const found = await decode(model, shapes, changes, where);
       expect(memorySnapshot().tensors).toBe(tensors);
-      expect(found.map((row) => row.ids)).toEqual(expected.map((row) => row.ids));
+      expect(found.map(({ ids, clips }) => [ids, clips])).toEqual(expected.map(({ ids, clips }) => [ids, clips]));
       found.forEach((row, at) => {
         expectClose(row.logps, expected[at]?.logps);
         expectClose(row.entropies, expected[at]?.entropies);

@@ -12,7 +12,7 @@ const F32 = 4;
 const GB = 1e9;
 /** Tokens of template and question, without picture and region. */
 const PROMPT_WORDS = 64;
-/** Reserve for drivers, page rendering and pooled buffers. */
+/** Reserve for drivers and page rendering. */
 const RESERVE = 0.08;
 
 export interface Forecast {
@@ -41,7 +41,9 @@ export type ForecastPart =
   | "gradients"
   | "features"
   | "keys and values"
-  | "activations";
+  | "passes without gradient"
+  | "activations"
+  | "spare buffers";
 
 /** @param rate of the device, null when it is not known @param blocks attention keeps no score arrays */
 export function forecast(
@@ -73,8 +75,6 @@ export function forecast(
     microBatches: config.microRollouts > 0 && config.microRollouts < config.groupSize,
     reference: needsReference(config),
     passes: config.iterations,
-    masksPerGroup: config.maskPolicy === "candidates" ? 3 : config.groupSize,
-    partnerTokens: config.partnerMaxTokens,
     newPictures: 1,
   });
   // The published tensors are the start of everything except the adapter, which has no published form.
@@ -96,7 +96,9 @@ export function forecast(
     ["gradients", gradients],
     ["features", transient.features],
     ["keys and values", transient.cache],
+    ["passes without gradient", transient.answering - transient.cache],
     ["activations", transient.activations],
+    ["spare buffers", transient.spare],
   ];
   return {
     weights,
@@ -105,7 +107,7 @@ export function forecast(
     group,
     parts: [...heldParts, ...passing].map(([part, bytes]) => ({ part, bytes })),
     held,
-    peak: held + gradients + transient.peak,
+    peak: held + Math.max(transient.sampling, gradients + transient.learning),
     stepSeconds: rate === null ? null : stepSeconds(work, rate),
     checkpointBytes: 4 * trained,
   };
@@ -122,6 +124,9 @@ export function groupShape(model: Sa2vaConfig, config: LabConfig): GroupShape {
     rollouts: config.groupSize,
     newTokens: config.maxNewTokens,
     groups: groupsPerStep(config),
+    described: config.maskPolicy === "candidates" ? 3 : config.groupSize,
+    tailTokens: region + PROMPT_WORDS,
+    answerTokens: config.partnerMaxTokens,
   };
 }
 

@@ -3,7 +3,7 @@
  * model's share follows from its sizes; how often each array exists at the worst moment was measured on small models
  * (tests/gpu/forecast.test.ts compares), so on large ones it is an estimate.
  */
-import { KEPT_SCORE_BYTES } from "../gpu/score-memory.ts";
+import { HELD_BYTES, KEPT_FREE_BYTES, KEPT_SCORE_BYTES, SUBMIT_DISPATCHES } from "../gpu/memory-sizes.ts";
 import type { Sa2vaConfig } from "../model/config.ts";
 
 const F32 = 4;
@@ -20,6 +20,12 @@ const RECOMPUTE_COPIES = 1.45;
 const LOGIT_COPIES = 4;
 /** Arrays of the mask decoder at its finest grid, in channels of that grid times the decoder's width. */
 const DECODER_COPIES = 16;
+/** The same of a phrase's mask without a gradient. */
+const FOUND_COPIES = 4.8;
+/** Copies of one block's per-token arrays in a pass without a gradient. */
+const PREFILL_COPIES = 1.5;
+/** Size of the average tensor that waits for a submit, in the same units as the towers'. */
+const SUBMIT_COPIES = 1.5;
 /** Arrays of SAM2's image encoder in units of its first stage. */
 const TOWER_COPIES = 40;
 
@@ -34,6 +40,10 @@ export interface GroupShape {
   readonly newTokens: number;
   /** Groups that are decoded together. */
   readonly groups: number;
+  /** Masks of a group that the partner describes, the tokens of each behind the shared prompt, and its longest answer. */
+  readonly described: number;
+  readonly tailTokens: number;
+  readonly answerTokens: number;
 }
 
 export interface TransientOptions {
@@ -52,10 +62,16 @@ export interface TransientOptions {
 export interface TransientForecast {
   readonly features: number;
   readonly cache: number;
-  /** Worst of the towers' forward pass and the two loops' backward passes. */
+  /** Worst of the backward passes. */
   readonly activations: number;
-  /** Features and keys and values while groups are sampled, or some features and activations in a backward pass. */
-  readonly peak: number;
+  /** Worst of what passes without a gradient hold: towers, prompts, the masks of phrases. */
+  readonly answering: number;
+  /** Freed tensors whose commands are not handed in yet, and free buffers. */
+  readonly spare: number;
+  /** While groups are sampled and answered: features, keys and values, what the passes hold, and what is spare. */
+  readonly sampling: number;
+  /** In a backward pass: some features, activations, and what is spare. */
+  readonly learning: number;
 }
 
 /** Bytes of one picture's frozen features: vision tokens and three maps of SAM2. */
@@ -65,12 +81,15 @@ export function featureBytes(config: Sa2vaConfig, tiles: number): number {
   return F32 * (vision + maps * config.sam2.hiddenDim);
 }
 
-/** Bytes of keys and values while a loop's groups are decoded: a prompt's once a group, the new tokens' once a row. */
-export function cacheBytes(config: Sa2vaConfig, shape: GroupShape): number {
-  const { layers, kvHeads, headSize } = config.language;
-  const perToken = layers * 2 * kvHeads * headSize * F32;
-  const rows = shape.groups * shape.rollouts;
-  return perToken * (shape.groups * shape.promptTokens + rows * shape.newTokens);
+/** Bytes of keys and values while groups are decoded: what rows share once a group, the rest once a row. */
+export function cacheBytes(
+  { language }: Pick<Sa2vaConfig, "language">,
+  groups: number,
+  shared: number,
+  rows: number,
+  each: number,
+): number {
+  return language.layers * 2 * language.kvHeads * language.headSize * F32 * groups * (shared + rows * each);
 }
 
 export function transientForecast(
@@ -81,14 +100,34 @@ export function transientForecast(
   const picture = featureBytes(config, shape.tiles);
   // A loop's pictures are all there while its groups are sampled.
   const features = shape.groups * picture;
-  const cache = cacheBytes(config, shape);
+  const { groups, promptTokens, tailTokens, described } = shape;
+  const sampled = options.captions ? cacheBytes(config, groups, promptTokens, shape.rollouts, shape.newTokens) : 0;
+  const answers = tailTokens + shape.answerTokens;
+  const told = options.masks ? cacheBytes(config, groups, promptTokens - tailTokens, described, answers) : 0;
+  const cache = Math.max(sampled, told);
   const towers = F32 * TOWER_COPIES * (config.sam2.imageSize / 4) ** 2 * config.sam2.embedDim;
   const rows = options.microRollouts > 0 ? Math.min(options.microRollouts, shape.rollouts) : shape.rollouts;
   const atOnce = options.microRollouts > 0 ? 1 : Math.min(options.groupsAtOnce || shape.groups, shape.groups);
   const captions = options.captions ? atOnce * captionBytes(config, shape, rows, options) : 0;
   const masks = options.masks ? atOnce * maskBytes(config, shape, options) : 0;
-  const activations = Math.max(towers, captions, masks);
-  return { features, cache, activations, peak: Math.max(features + cache, atOnce * picture + activations) };
+  const activations = Math.max(captions, masks);
+  const together = Math.min(options.groupsAtOnce || groups, groups);
+  const tokens = together * Math.max(promptTokens, options.masks ? described * tailTokens : 0);
+  const prompts = F32 * PREFILL_COPIES * tokens * tokenFloats(config, options.rank);
+  const found = options.captions ? together * shape.rollouts : options.masks ? together : 0;
+  const decoded = F32 * FOUND_COPIES * found * (config.sam2.imageSize / 4) ** 2 * config.sam2.hiddenDim;
+  const waiting = Math.min(HELD_BYTES, (SUBMIT_DISPATCHES * SUBMIT_COPIES * towers) / TOWER_COPIES);
+  const answering = Math.max(towers, cache + prompts, decoded);
+  return {
+    features,
+    cache,
+    activations,
+    answering,
+    spare: waiting + KEPT_FREE_BYTES,
+    sampling: features + answering + waiting + KEPT_FREE_BYTES,
+    // Activations that are small take the free buffers.
+    learning: atOnce * picture + Math.max(activations, KEPT_FREE_BYTES) + waiting,
+  };
 }
 
 /** Backward pass over one group's captions: the prompt once, the rollouts behind it, the scores of their tokens. */
@@ -125,6 +164,12 @@ export function maskBytes(
   return F32 * (RECOMPUTE_COPIES * prompt + decoder + language.layers * shape.promptTokens * width);
 }
 
+/** Elements that a token has in a decoder block, each array once. */
+function tokenFloats({ language }: Pick<Sa2vaConfig, "language">, rank: number): number {
+  const { hiddenSize, heads, kvHeads, headSize, mlpSize } = language;
+  return 4 * hiddenSize + 2 * heads * headSize + 2 * kvHeads * headSize + 3 * mlpSize + 7 * rank;
+}
+
 /** Elements of one differentiated decoder block. @param rows behind a shared prompt; 1 for the prompt itself */
 function blockFloats(
   config: Sa2vaConfig,
@@ -133,8 +178,8 @@ function blockFloats(
   rows: number,
   { rank, blocks }: Pick<TransientOptions, "rank" | "blocks">,
 ): number {
-  const { hiddenSize, heads, kvHeads, headSize, mlpSize } = config.language;
-  const perToken = 4 * hiddenSize + 2 * heads * headSize + 2 * kvHeads * headSize + 3 * mlpSize + 7 * rank;
+  const { heads, kvHeads, headSize } = config.language;
+  const perToken = tokenFloats(config, rank);
   const scores = heads * tokens * reach;
   const inBlocks = blocks || F32 * scores > KEPT_SCORE_BYTES;
   const repeated =

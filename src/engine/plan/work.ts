@@ -15,9 +15,6 @@ export interface WorkOptions {
   readonly microBatches: boolean;
   readonly reference: boolean;
   readonly passes: number;
-  /** Masks sampled in a group of loop 2. */
-  readonly masksPerGroup: number;
-  readonly partnerTokens: number;
   /** Share of pictures whose features are not in the cache, 0 … 1. */
   readonly newPictures: number;
 }
@@ -60,7 +57,7 @@ export function stepWork(config: Sa2vaConfig, shape: GroupShape, options: WorkOp
   // A backward pass through frozen matrices costs about one more forward; recomputation another.
   const backward = 2 + (options.recompute ? 1 : 0) + (options.microBatches ? 1 : 0) + (options.reference ? 1 : 0);
   const caption = prompt + completions(shape.rollouts, shape.newTokens);
-  const describe = prompt + completions(options.masksPerGroup, options.partnerTokens);
+  const describe = prompt + completions(shape.described, shape.answerTokens);
   const decoder = 2 * 0.0019e12 * (config.sam2.imageSize / 1024) ** 2 * (config.sam2.hiddenDim / 256) ** 2;
   const loop1 = options.captions
     ? caption + prompt + shape.rollouts * decoder + options.passes * backward * caption
@@ -68,7 +65,7 @@ export function stepWork(config: Sa2vaConfig, shape: GroupShape, options: WorkOp
   const loop2 = options.masks ? prompt + decoder + describe + options.passes * backward * (prompt + decoder) : 0;
   const towers = options.newPictures * options.loops * towerFlops(config, shape.tiles);
   const flops = shape.groups * (loop1 + loop2 + towers);
-  const decodeSteps = (options.captions ? shape.newTokens : 0) + (options.masks ? options.partnerTokens : 0);
+  const decodeSteps = (options.captions ? shape.newTokens : 0) + (options.masks ? shape.answerTokens : 0);
   const passes = shape.groups * options.loops * options.passes * (2 + backward);
   return { flops, dispatches: 24 * layers * (decodeSteps + passes) };
 }

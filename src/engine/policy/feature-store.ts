@@ -5,27 +5,12 @@
 import { sha256Hex } from "../bytes/hash.ts";
 import { isRecord, parseJson } from "../bytes/json.ts";
 import type { RgbImage } from "../data/sample.ts";
+import { FEATURE_NAMES, type HostFeatures, type HostTensor } from "./host-features.ts";
 
 /** To be counted up whenever the towers' programs or the preparation of pictures change in any bit. */
-const FORMAT = "sa2va-lab-features/2";
+const FORMAT = "sa2va-lab-features/3";
 /** A header is shorter than this. */
 const MAX_HEADER = 4096;
-const NAMES = ["vision", "f16", "f8", "f4"] as const;
-
-export interface HostTensor {
-  readonly shape: readonly number[];
-  readonly values: Float32Array;
-}
-
-/** Features of a picture in host memory. */
-export interface HostFeatures {
-  readonly tiles: number;
-  readonly vision: HostTensor;
-  readonly f16: HostTensor;
-  readonly f8: HostTensor;
-  readonly f4: HostTensor;
-  readonly bytes: number;
-}
 
 /** What a store of runs can do, as far as it is needed here. */
 export interface FeatureFiles {
@@ -42,6 +27,8 @@ export interface FeatureOrigin {
   readonly model: string;
   /** How its weights are held. */
   readonly storage: unknown;
+  /** How features themselves are held. */
+  readonly features: unknown;
   /** Size and number of tiles. */
   readonly tiling: unknown;
   /** The device: others differ in the last bits. */
@@ -140,13 +127,16 @@ export async function openFeatureDiskCache(
 async function encode(features: HostFeatures): Promise<Uint8Array<ArrayBuffer>> {
   const body = new Uint8Array(features.bytes);
   let at = 0;
-  for (const name of NAMES) {
+  for (const name of FEATURE_NAMES) {
     const { values } = features[name];
     body.set(new Uint8Array(values.buffer, values.byteOffset, values.byteLength), at);
     at += values.byteLength;
   }
-  const shapes = Object.fromEntries(NAMES.map((name) => [name, features[name].shape]));
-  const header = { format: FORMAT, tiles: features.tiles, shapes, sha256: await sha256Hex(body) };
+  const shapes = Object.fromEntries(FEATURE_NAMES.map((name) => [name, features[name].shape]));
+  const units = Object.fromEntries(FEATURE_NAMES.map((name) => [name, features[name].unit]));
+  const { tiles, error } = features;
+  const half = features.vision.values instanceof Uint16Array;
+  const header = { format: FORMAT, tiles, shapes, half, units, error, sha256: await sha256Hex(body) };
   const line = new TextEncoder().encode(`${JSON.stringify(header)}\n`);
   const content = new Uint8Array(line.length + body.length);
   content.set(line);
@@ -159,22 +149,28 @@ async function decode(content: Uint8Array<ArrayBuffer>): Promise<HostFeatures | 
   const end = content.subarray(0, MAX_HEADER).indexOf(10);
   const header = end < 0 ? undefined : parsed(new TextDecoder().decode(content.subarray(0, end)));
   if (header?.format !== FORMAT || typeof header.tiles !== "number" || !isRecord(header.shapes)) return undefined;
+  const { half, units, error } = header;
+  if (typeof half !== "boolean" || typeof error !== "number" || !isRecord(units)) return undefined;
+  const width = half ? 2 : 4;
   // A copy: the numbers must lie at a multiple of four.
   const body = content.slice(end + 1);
   if ((await sha256Hex(body)) !== header.sha256) return undefined;
   const tensors: Record<string, HostTensor> = {};
   let at = 0;
-  for (const name of NAMES) {
+  for (const name of FEATURE_NAMES) {
+    const unit = units[name];
     const shape = header.shapes[name];
     if (!Array.isArray(shape) || !shape.every((side) => Number.isSafeInteger(side) && side > 0)) return undefined;
+    if (typeof unit !== "number" || !(unit > 0)) return undefined;
     const count = (shape as number[]).reduce((product, side) => product * side, 1);
-    if (at + 4 * count > body.length) return undefined;
-    tensors[name] = { shape: shape as number[], values: new Float32Array(body.buffer, at, count) };
-    at += 4 * count;
+    if (at + width * count > body.length) return undefined;
+    const values = half ? new Uint16Array(body.buffer, at, count) : new Float32Array(body.buffer, at, count);
+    tensors[name] = { shape: shape as number[], values, unit };
+    at += width * count;
   }
   if (at !== body.length) return undefined;
-  const { vision, f16, f8, f4 } = tensors as Record<(typeof NAMES)[number], HostTensor>;
-  return { tiles: header.tiles, vision, f16, f8, f4, bytes: body.length };
+  const { vision, f16, f8, f4 } = tensors as Record<(typeof FEATURE_NAMES)[number], HostTensor>;
+  return { tiles: header.tiles, vision, f16, f8, f4, bytes: body.length, error };
 }
 
 function parsed(text: string): Record<string, unknown> | undefined {

@@ -1,6 +1,6 @@
 /**
  * Outputs of the frozen towers, which are most of a step's arithmetic and never change: computed once per image, kept in
- * host memory (least recently used first out, bounded in bytes), behind it on disk where there is a diskCache for them, and put
+ * host memory (bounded in bytes, least recently used first out, but for the pictures of the step), behind it on disk where there is a diskCache for them, and put
  * on the GPU only for the step that needs them.
  * So GPU memory returns to its baseline after every step whatever the number of images seen.
  */
@@ -14,7 +14,8 @@ import type { Sa2vaModel } from "../model/sa2va.ts";
 import { encodeSam, type SamFeatures } from "../model/sam2/neck.ts";
 import { pixelShuffle, visionTower } from "../model/vision.ts";
 import { weightsView } from "../model/weights/weights.ts";
-import { type FeatureDiskCache, type HostFeatures, type HostTensor, pictureKey } from "./feature-store.ts";
+import { type FeatureDiskCache, pictureKey } from "./feature-store.ts";
+import { type FeatureStorage, type HostFeatures, type HostTensor, hostFeatures, numbersOf } from "./host-features.ts";
 
 /** Frozen features of one image on the GPU; owned by the caller of the cache. */
 export interface ImageFeatures {
@@ -28,6 +29,10 @@ export interface ImageFeatures {
 export interface FeatureCache {
   /** Features of an image, computed or uploaded; the caller disposes them with `disposeFeatures`. */
   get(imageId: string, rgb: RgbImage): Promise<ImageFeatures>;
+  /** Runs a step: the pictures it asks for stay until its end, also beyond the bytes to keep. */
+  duringStep<T>(step: () => Promise<T>): Promise<T>;
+  /** Largest `error` of the last step's pictures. */
+  readonly stepError: number;
   readonly hits: number;
   readonly misses: number;
   /** Host bytes held. */
@@ -42,15 +47,20 @@ export function disposeFeatures(features: ImageFeatures): void {
 /**
  * @param maxTiles upper limit of tiles, at most the checkpoint's own
  * @param maxBytes host bytes to keep
+ * @param storage of features in host memory and on disk; f16 rounds them before their first use as well
  * @param openDiskCache opens what keeps features on disk when it is first needed; nothing is kept there when absent
  */
 export function createFeatureCache(
   model: Sa2vaModel,
   maxTiles: number,
   maxBytes: number,
+  storage: FeatureStorage = "f32",
   openDiskCache?: () => Promise<FeatureDiskCache | undefined>,
 ): FeatureCache {
   const entries = new Map<string, HostFeatures>();
+  const pinned = new Set<string>();
+  let pinning = false;
+  let stepError = 0;
   let bytes = 0;
   let hits = 0;
   let misses = 0;
@@ -58,8 +68,12 @@ export function createFeatureCache(
   const remember = (imageId: string, host: HostFeatures): void => {
     entries.set(imageId, host);
     bytes += host.bytes;
+    shrink();
+  };
+  const shrink = (): void => {
     for (const [oldest, entry] of entries) {
       if (bytes <= maxBytes || entries.size === 1) break;
+      if (pinned.has(oldest)) continue;
       entries.delete(oldest);
       bytes -= entry.bytes;
     }
@@ -74,11 +88,26 @@ export function createFeatureCache(
     get bytes() {
       return bytes;
     },
+    get stepError() {
+      return stepError;
+    },
+    async duringStep(step) {
+      pinning = true;
+      try {
+        return await step();
+      } finally {
+        stepError = Math.max(0, ...[...pinned].map((imageId) => entries.get(imageId)?.error ?? 0));
+        pinning = false;
+        pinned.clear();
+        shrink();
+      }
+    },
     clear() {
       entries.clear();
       bytes = 0;
     },
     async get(imageId, rgb) {
+      if (pinning) pinned.add(imageId);
       const known = entries.get(imageId);
       if (known !== undefined) {
         hits++;
@@ -96,10 +125,12 @@ export function createFeatureCache(
         return upload(shelved);
       }
       const features = encodeImage(model, rgb, maxTiles);
-      const host = await download(features);
+      const host = await download(features, storage);
       await diskCache?.write(picture, host);
       remember(imageId, host);
-      return features;
+      if (storage === "f32") return features;
+      disposeFeatures(features);
+      return upload(host);
     },
   };
 }
@@ -128,21 +159,19 @@ export function encodeImage(model: Sa2vaModel, rgb: RgbImage, maxTiles: number):
 /** Features up to this size are read back in one piece, for which they are copied together on the GPU first. */
 const TOGETHER_BYTES = 8 * 2 ** 20;
 
-async function download(features: ImageFeatures): Promise<HostFeatures> {
+async function download(features: ImageFeatures, storage: FeatureStorage): Promise<HostFeatures> {
   const tensors = [features.vision, features.sam.f16, features.sam.f8, features.sam.f4];
   const size = tensors.reduce((sum, tensor) => sum + 4 * tensor.size, 0);
   const arrays =
     size <= TOGETHER_BYTES
       ? await readTogether(tensors)
       : ((await Promise.all(tensors.map((tensor) => tensor.data()))) as Float32Array[]);
-  const host = tensors.map(({ shape }, at): HostTensor => ({ shape, values: arrays[at] as Float32Array }));
-  const [vision, f16, f8, f4] = host as [HostTensor, HostTensor, HostTensor, HostTensor];
-  const bytes = [vision, f16, f8, f4].reduce((sum, tensor) => sum + tensor.values.byteLength, 0);
-  return { tiles: features.tiles, vision, f16, f8, f4, bytes };
+  const read = tensors.map(({ shape }, at) => ({ shape, values: arrays[at] as Float32Array<ArrayBuffer> }));
+  return hostFeatures(features.tiles, read, storage);
 }
 
 function upload(host: HostFeatures): ImageFeatures {
-  const put = (tensor: HostTensor): Tensor => tf.tensor(tensor.values, [...tensor.shape]);
+  const put = (tensor: HostTensor): Tensor => tf.tensor(numbersOf(tensor), [...tensor.shape]);
   return {
     tiles: host.tiles,
     vision: put(host.vision),

@@ -107,6 +107,8 @@ export interface DescribeOptions {
   readonly maxNewTokens: number;
   readonly logitGuard: number;
   readonly keepTiny: boolean;
+  /** Pictures whose prompts are computed in one pass; by default and for 0 all. */
+  readonly groupsAtOnce?: number;
   readonly signal: AbortSignal;
 }
 
@@ -162,6 +164,7 @@ export async function describePictures(
       sampler: { ...FULL_SAMPLING, guard: options.logitGuard },
       greedy: true,
       key: (row, rollout) => ({ seed: 0, step: 0, loop: 0, row, rollout, position: 0, stream: STREAM.token }),
+      ...(options.groupsAtOnce === undefined ? {} : { groupsAtOnce: options.groupsAtOnce }),
       stop: (ids) => rule.reached(ids),
       signal: options.signal,
     },

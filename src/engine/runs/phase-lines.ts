@@ -24,6 +24,8 @@ export interface PhaseCost {
   readonly bufferBytes: number;
   /** Compute pipelines made; null for runs that did not count them. */
   readonly programs: number | null;
+  /** Most bytes of all GPU buffers at once; null for runs that did not measure them. */
+  readonly peakBytes: number | null;
 }
 
 /** By the name of the phase. */
@@ -40,9 +42,10 @@ const KEYS: Readonly<Record<keyof PhaseCost, string>> = {
   buffers: "buffers",
   bufferBytes: "buffer_bytes",
   programs: "programs",
+  peakBytes: "peak_bytes",
 };
 /** What may be unknown. */
-const OPEN: ReadonlySet<keyof PhaseCost> = new Set(["gpuSeconds", "programs"]);
+const OPEN: ReadonlySet<keyof PhaseCost> = new Set(["gpuSeconds", "programs", "peakBytes"]);
 const NAMES = Object.keys(KEYS) as (keyof PhaseCost)[];
 
 const pathOf = (runId: string): string => `${runId}/phases.jsonl`;

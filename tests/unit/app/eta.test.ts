@@ -18,6 +18,7 @@ const NO_COST: PhaseCost = {
   buffers: 0,
   bufferBytes: 0,
   programs: 0,
+  peakBytes: 0,
 };
 const CONFIG = { steps: 20, evalSteps: 0, evalRows: 8, saveSteps: 0 };
 

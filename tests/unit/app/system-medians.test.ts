@@ -17,6 +17,7 @@ const cost = (dispatches: number, gpuSeconds: number | null = 0.5): PhaseCost =>
   buffers: 0,
   bufferBytes: 0,
   programs: 0,
+  peakBytes: 0,
 });
 
 describe("what phases cost", () => {

@@ -4,7 +4,7 @@ import type { PhasePlace, RunState } from "../../../src/engine/rl/run/events.ts"
 import { type GpuMeter, RunControl } from "../../../src/engine/rl/run/run-control.ts";
 
 const ZERO = addCounts(gpuCounts(), gpuCounts(), -1);
-const NO_GPU: GpuMeter = { counts: () => ZERO, label: () => undefined };
+const NO_GPU: GpuMeter = { counts: () => ZERO, peak: () => 0, label: () => undefined };
 
 /** A gate over a trainer that counts, with a clock that ticks once per phase. */
 function machine(steps: number) {
@@ -119,6 +119,7 @@ describe("the control of the phase machine", () => {
     const labels: (string | null)[] = [];
     const meter: GpuMeter = {
       counts: () => ({ ...ZERO, dispatches: made, readBacks: 2 * made, bufferBytes: 100 * made }),
+      peak: () => 1000 * made,
       label: (phase) => labels.push(phase),
     };
     const control = new RunControl({ onState: () => undefined, onPhase: () => undefined }, () => clock, meter);
@@ -140,8 +141,15 @@ describe("the control of the phase machine", () => {
       expect(seconds).toEqual({ generate: 6, loss: 1 });
       const generate = 3 * times + 1;
       expect(counts).toEqual({
-        generate: { ...ZERO, dispatches: generate, readBacks: 2 * generate, bufferBytes: 100 * generate },
-        loss: { ...ZERO, dispatches: 7, readBacks: 14, bufferBytes: 700 },
+        generate: {
+          ...ZERO,
+          dispatches: generate,
+          readBacks: 2 * generate,
+          bufferBytes: 100 * generate,
+          // Of two visits the higher one.
+          peakBytes: 1000 * made,
+        },
+        loss: { ...ZERO, dispatches: 7, readBacks: 14, bufferBytes: 700, peakBytes: 1000 * (made - 1) },
       });
     }
     const step = [null, "generate", "loss", "generate", null];
@@ -150,7 +158,7 @@ describe("the control of the phase machine", () => {
 
   it("counts nothing of what happens while it holds, or of a step that was broken off", async () => {
     let made = 0;
-    const meter: GpuMeter = { counts: () => ({ ...ZERO, dispatches: made }), label: () => undefined };
+    const meter: GpuMeter = { counts: () => ({ ...ZERO, dispatches: made }), peak: () => 0, label: () => undefined };
     const control = new RunControl({ onState: () => undefined, onPhase: () => undefined }, () => made, meter);
     control.play();
     await control.beforeStep();

@@ -56,10 +56,10 @@ test("what phases cost comes back, and a line that a crash cut off does no harm"
   expect(await readPhases(store, "brave-otter")).toEqual(lines);
   const text = await store.readText("brave-otter/phases.jsonl");
   expect(text.split("\n")[0]).toContain('"gpu_seconds":null,"dispatches":12');
-  // Runs of before did not count their programs.
-  await store.write("brave-otter/phases.jsonl", text.replaceAll(',"programs":5', ""));
+  // Runs of before counted neither programs nor peaks.
+  await store.write("brave-otter/phases.jsonl", text.replaceAll(',"programs":5,"peak_bytes":5000', ""));
   const [first] = await readPhases(store, "brave-otter");
-  expect(first?.phases.generate).toEqual({ ...cost, programs: null });
+  expect(first?.phases.generate).toEqual({ ...cost, programs: null, peakBytes: null });
 });
 
 test("a resume drops metrics, rollouts and checkpoints past its step and nothing else", async () => {

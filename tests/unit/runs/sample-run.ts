@@ -118,4 +118,5 @@ export const cost: PhaseCost = {
   buffers: 3,
   bufferBytes: 4096,
   programs: 5,
+  peakBytes: 5000,
 };

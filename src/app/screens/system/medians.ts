@@ -20,13 +20,17 @@ const NAMES: readonly (keyof PhaseCost)[] = [
   "buffers",
   "bufferBytes",
   "programs",
+  "peakBytes",
 ];
 
-/** Sum over the phases of a step; null if unknown for any phase. */
+/** Sum over the phases of a step, of peaks the highest; null if unknown for any phase. */
 function wholeStep({ phases }: StepCosts): PhaseCost {
   const costs = Object.values(phases);
-  const sum = (name: keyof PhaseCost): number | null =>
-    costs.some((cost) => cost[name] === null) ? null : costs.reduce((total, cost) => total + (cost[name] ?? 0), 0);
+  const sum = (name: keyof PhaseCost): number | null => {
+    if (costs.some((cost) => cost[name] === null)) return null;
+    const values = costs.map((cost) => cost[name] ?? 0);
+    return name === "peakBytes" ? Math.max(...values) : values.reduce((total, value) => total + value, 0);
+  };
   return Object.fromEntries(NAMES.map((name) => [name, sum(name)])) as unknown as PhaseCost;
 }
 

@@ -38,6 +38,7 @@ const COLUMNS: readonly {
     help: "New compute pipelines; most are created in the first steps",
     format: formatCount,
   },
+  { key: "peakBytes", label: "Peak memory", help: "Most bytes of all GPU buffers at once", format: formatBytes },
 ];
 
 /** GPU costs of every phase: the last step, and below it the median over the run. */

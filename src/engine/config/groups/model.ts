@@ -123,6 +123,15 @@ export const MODEL_SETTINGS = {
     help: "Disk space for the outputs of the frozen towers, which the next epoch and the next run reuse; 0 turns the cache off",
     advanced: true,
   },
+  featureStorage: {
+    group: "model",
+    kind: "choice",
+    label: "Feature storage",
+    default: "f32",
+    choices: [choice("f32", "f32"), choice("f16", "f16, half the memory")],
+    help: "Format of the outputs of the frozen towers in host memory and on disk. With f16 they are rounded before they are used; the metric features/rounding is the relative error",
+    advanced: true,
+  },
   smallRegions: {
     group: "model",
     kind: "choice",

@@ -1,6 +1,7 @@
 /**
- * Embedding, norm and attention of a decoding step. Keys and values of the prompts stay where the prefill wrote them;
- * those of new tokens are in a separate cache, [row, head, place, d], which the projections write in place. Oracles:
+ * Embedding, norm and attention of a decoding step. Keys and values of the groups' prefixes stay where the prefill left
+ * them; those of a row's tail and of its new tokens lie in an own cache, [row, head, place, d], the latter written in place
+ * by the projections. Oracles:
  * gpu/kernels/norm.ts and attention.ts; tests/gpu/decode.test.ts.
  */
 import { lines } from "../matmul/product-form.ts";
@@ -137,7 +138,8 @@ export const ROTATE: GpuProgram = {
     let sine = angles[at + u.half4];
     let a = low * cosine - high * sine;
     let b = high * cosine + low * sine;
-    let stored = ((state[s + ROW] * u.keyHeads + head) * u.capacity + state[s + COUNT]) * 2u * u.half4 + c;
+    let place = state[s + TAIL] + state[s + COUNT];
+    let stored = ((state[s + ROW] * u.keyHeads + head) * u.capacity + place) * 2u * u.half4 + c;
     if (isQuery) {
       let to = (slot * u.heads + head) * 2u * u.half4 + c;
       q[to] = a;
@@ -151,28 +153,41 @@ export const ROTATE: GpuProgram = {
     }`,
 };
 
+/** The rows' tails at the beginning of their own caches. One thread per four channels. */
+export const PLACE_TAILS: GpuProgram = {
+  name: "lab-decode-tails",
+  inputs: { tailKeys: "vec4<f32>", tailValues: "vec4<f32>" },
+  outputs: { keys: "vec4<f32>", values: "vec4<f32>" },
+  /** Vectors of a head's tail and of its own cache; the grid's y counts heads of all rows. */
+  uniforms: { tail4: "u32", own4: "u32" },
+  workgroup: [POINT_LANES, 1],
+  body: `
+    let at = group.x * ${POINT_LANES}u + local.x;
+    if (at >= u.tail4) { return; }
+    let source = group.y * u.tail4 + at;
+    let to = group.y * u.own4 + at;
+    keys[to] = tailKeys[source];
+    values[to] = tailValues[source];`,
+};
+
 const CACHE_UNIFORMS = {
   d4: "u32",
   heads: "u32",
   keyHeads: "u32",
-  tailStart: "u32",
   places: "u32",
   capacity: "u32",
   stride: "u32",
 } as const;
 
 /**
- * For a slot and a key head: key j is at `pastKey(j)` of the prompt's cache where j < split, else at
- * `customKey + j − split` of the decoding cache, both in `keys`; there are `count` of them. The state is read only
- * once, because loads are the most expensive part.
+ * Of a slot and a key head: key j lies at `pastHead + j` of the prefixes' cache where j < split, else at `customKey + j −
+ * split` of the own one, both in keys; there are `count`. What the state says is read once, for a load costs more than all else.
  */
 const PLACES = `
     let s = slot * SLOT_WORDS;
-    let headKeys = state[s + HEAD];
-    let split = headKeys + state[s + TAIL];
-    let count = split + state[s + COUNT] + 1u;
+    let split = state[s + HEAD];
+    let count = split + state[s + TAIL] + state[s + COUNT] + 1u;
     let pastHead = (state[s + PAST_ROW] * u.keyHeads + keyHead) * u.places;
-    let pastTail = pastHead + u.tailStart - headKeys;
     let customKey = (state[s + ROW] * u.keyHeads + keyHead) * u.capacity;`;
 
 /**
@@ -236,8 +251,8 @@ export function scoresProgram(lanes: number, shared: 1 | 2): GpuProgram {
     ${lines(shared, (h) => `var before${h} = vec2f(0); var after${h} = vec2f(0);`)}
     if (j0 < split) {
       let last = min(j1, split - 1u);
-      let a0 = select(pastTail, pastHead, j0 < headKeys) + j0;
-      let a1 = select(pastTail, pastHead, last < headKeys) + last;
+      let a0 = pastHead + j0;
+      let a1 = pastHead + last;
       ${dots("past", "before")}
     }
     if (j0 >= split || (j1 >= split && j1 < count)) {
@@ -295,7 +310,7 @@ export function mixProgram(shared: 1 | 2): LaneProgram {
     ${lines(shared, (h) => `top${h} = largest(top${h}, lane);`)}
     var totals = vec4f(0);
     for (var j = first; j < split; j += step) {
-      let at = (select(pastTail, pastHead, j < headKeys) + j) * u.d4 + c;
+      let at = (pastHead + j) * u.d4 + c;
       ${add("past")}
     }
     for (var j = split + first; j < count; j += step) {

@@ -10,6 +10,9 @@
 import type { LaneProgram } from "./lanes.ts";
 import { SLOT_HEADER } from "./state.ts";
 
+/** Set in the last word of a drawn token where a logit was no number; the other bits count those that the guard clipped. */
+export const STRANGE = 0x8000_0000;
+
 const ARITHMETIC = `
   fn add64(a: vec2u, b: vec2u) -> vec2u {
     let low = a.x + b.x;
@@ -53,6 +56,7 @@ const SCORING = `
     if ((bits & 0x7fffffffu) <= bitcast<u32>(u.guard)) { return z; }
     return select(u.guard, -u.guard, (bits >> 31u) != 0u);
   }
+  fn clipped(z: f32) -> bool { return isNumber(z) && (bitcast<u32>(z) & 0x7fffffffu) > bitcast<u32>(u.guard); }
   fn full(logit: f32) -> f32 { return guarded(logit) / u.temperature; }
   fn penalised(logit: f32, row: u32, i: u32) -> f32 {
     if (u.words == 0u || ((seen[row * u.words + (i >> 5u)] >> (i & 31u)) & 1u) == 0u) { return logit; }
@@ -91,7 +95,7 @@ export const SAMPLE: LaneProgram = {
     rounds: "u32",
   },
   reductions: ["sum", "largest", "least", "count", "mass", "before"],
-  header: `${SLOT_HEADER}${ARITHMETIC}${SCORING}`,
+  header: `${SLOT_HEADER} const STRANGE = ${STRANGE}u; ${ARITHMETIC}${SCORING}`,
   body: `
     let s = tile * SLOT_WORDS;
     let row = state[s + ROW];
@@ -101,15 +105,18 @@ export const SAMPLE: LaneProgram = {
     var top = -3.0e38;
     var best = -3.0e38;
     var strange = 0u;
+    var clips = 0u;
     for (var i = first; i < u.width; i += step) {
       let x = logits[base + i];
       if (!isNumber(x)) { strange++; continue; }
+      if (clipped(x)) { clips++; }
       top = max(top, full(x));
       best = max(best, score(x, row, i));
     }
     top = largest(top, lane);
     best = largest(best, lane);
     strange = count(strange, lane);
+    clips = count(clips, lane);
     var total = 0.0;
     var slope = 0.0;
     for (var i = first; i < u.width; i += step) {
@@ -230,7 +237,7 @@ export const SAMPLE: LaneProgram = {
 
     if (first == 0u) {
       let position = state[s + COUNT];
-      var entry = vec4u(id, 0u, 0u, strange);
+      var entry = vec4u(id, 0u, 0u, clips | select(0u, STRANGE, strange != 0u));
       if (id != NO_TOKEN) {
         entry.y = bitcast<u32>(full(logits[base + id]) - top - log(total));
         entry.z = bitcast<u32>(log(total) - slope / total);

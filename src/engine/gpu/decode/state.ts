@@ -12,7 +12,7 @@ export const NO_TOKEN = 0xffff_ffff;
 export interface Slot {
   /** Row of the batch, to which cache, embedding and results belong. */
   readonly row: number;
-  /** Row of the prompt cache, visible at [0, head) and [tailStart, tailStart + tail). */
+  /** Row of the prefixes' cache, which is seen at [0, head); `tail` places of the row's own cache follow. */
   readonly pastRow: number;
   readonly head: number;
   readonly tail: number;

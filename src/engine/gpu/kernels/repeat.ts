@@ -30,3 +30,12 @@ export function repeatRows(x: Tensor, times: number): Tensor {
   }));
   return repeat(x);
 }
+
+/** Rows of a tensor by number, which may repeat; the tensor itself where these are all of them in order. Not for a tape. */
+export function pickRows(x: Tensor, rows: readonly number[]): Tensor {
+  const stored = x.shape[0] as number;
+  if (stored === rows.length && rows.every((row, at) => row === at)) return x;
+  const times = rows.length / stored;
+  if (Number.isInteger(times) && rows.every((row, at) => row === Math.floor(at / times))) return repeatRows(x, times);
+  return tf.tidy(() => tf.gather(x, tf.tensor1d([...rows], "int32")));
+}

@@ -33,6 +33,16 @@ const total: Record<CountName, number> = {
   programs: 0,
 };
 
+/** Bytes of the newest device's buffers that are not destroyed, and the most there were. */
+let held = { now: 0, peak: 0 };
+
+/** Most bytes of all buffers at once since the last call. */
+export function peakBytes(): number {
+  const { peak } = held;
+  held.peak = held.now;
+  return peak;
+}
+
 export const COUNT_NAMES = Object.keys(total) as readonly CountName[];
 
 /** Counts since this thread began. */
@@ -63,6 +73,7 @@ export function passClock(): PassClock | undefined {
 export function watchDevice(device: GPUDevice): void {
   const own = device.features.has("timestamp-query") ? new PassClock(device) : undefined;
   clock = own;
+  held = { now: 0, peak: 0 };
   const queue: GPUQueue = device.queue;
   // Some implementations return a new wrapper at every read of `queue`; all readers must get the counted one.
   Object.defineProperty(device, "queue", { value: queue, configurable: true });
@@ -72,6 +83,7 @@ export function watchDevice(device: GPUDevice): void {
     const buffer: GPUBuffer = createBuffer(descriptor);
     total.buffers++;
     total.bufferBytes += descriptor.size;
+    watchLife(buffer);
     if (descriptor.mappedAtCreation === true) total.writtenBytes += descriptor.size;
     if ((descriptor.usage & GPUBufferUsage.MAP_READ) !== 0) watchReads(buffer);
     return buffer;
@@ -95,6 +107,19 @@ export function watchDevice(device: GPUDevice): void {
       return watchPass(begin(timestampWrites === undefined ? given : { ...given, timestampWrites }));
     };
     return encoder;
+  };
+}
+
+function watchLife(buffer: GPUBuffer): void {
+  const own = held;
+  own.now += buffer.size;
+  own.peak = Math.max(own.peak, own.now);
+  const destroy: GPUBuffer["destroy"] = buffer.destroy.bind(buffer);
+  let alive = true;
+  buffer.destroy = () => {
+    if (alive) own.now -= buffer.size;
+    alive = false;
+    return destroy();
   };
 }
 

@@ -3,6 +3,7 @@
  * outlives it belongs to exactly one owner with a `dispose()` (weights, parameter sets, optimiser, feature cache).
  */
 
+import { KEPT_FREE_BYTES } from "../memory-sizes.ts";
 import { tf } from "../tf.ts";
 import { customBufferBytes } from "./raw-buffers.ts";
 
@@ -37,11 +38,6 @@ interface PooledBuffers {
  * same time to create.
  */
 export const SMALL_BUFFER = 64 * 2 ** 10;
-/**
- * Maximum bytes of small free buffers that are kept. Buffer sizes differ from step to step, so those that fit nothing
- * would accumulate.
- */
-export const KEPT_FREE_BYTES = 96 * 2 ** 20;
 
 /**
  * Destroys the free buffers of the backend's pool, which never shrinks by itself (docs/spec/webgpu.md#4-memory-rules).
@@ -52,8 +48,8 @@ export function trimPool(): void {
 }
 
 /**
- * Between two steps: destroys the large free buffers, and also the small ones if they exceed `KEPT_FREE_BYTES`.
- * @returns bytes kept, which depend on everything that ran before
+ * Between two phases: destroys the large free buffers, and of the small ones the largest until few enough are left.
+ * @returns bytes of those that are kept, which depend on all that ran before
  */
 export function trimPoolToSmall(): number {
   destroyFree(SMALL_BUFFER);
@@ -61,7 +57,7 @@ export function trimPoolToSmall(): number {
     const { gpuBytes, gpuBytesAllocated } = memorySnapshot();
     return gpuBytesAllocated - gpuBytes;
   };
-  if (free() > KEPT_FREE_BYTES) destroyFree(0);
+  for (let most = SMALL_BUFFER / 2; most >= 256 && free() > KEPT_FREE_BYTES; most /= 2) destroyFree(most);
   return free();
 }
 

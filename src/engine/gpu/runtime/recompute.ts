@@ -18,6 +18,11 @@ interface TapeEngine {
   }): Tensor[];
 }
 
+/** Whether a gradient is being recorded, which may ask for anything again. */
+export function onTape(): boolean {
+  return (tf.engine() as unknown as TapeEngine).state.gradientDepth > 0;
+}
+
 export interface RecomputedPart {
   /** Input activations that may need a gradient; kept until the backward pass. */
   readonly inputs: readonly Tensor[];

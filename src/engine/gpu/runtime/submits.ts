@@ -7,13 +7,9 @@
  * Touches private members of tfjs-backend-webgpu 4.22.0; tests/gpu/submits.test.ts guards them.
  */
 
+import { HELD_BYTES, SUBMIT_DISPATCHES } from "../memory-sizes.ts";
 import { tf } from "../tf.ts";
 import { flushBackend } from "./program.ts";
-
-/** Maximum dispatches per submit; measurements in docs/performance.md. */
-export const SUBMIT_DISPATCHES = 64;
-/** Bytes of disposed tensors that trigger a submit when exceeded. */
-const HELD_BYTES = 32 * 2 ** 20;
 
 interface Disposing {
   readonly tensorMap: { get(id: object): { readonly resource: { readonly size?: number } | null } | undefined };

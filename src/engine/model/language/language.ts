@@ -8,10 +8,10 @@ import { attendsInBlocks, attention, causalMask } from "../../gpu/kernels/attent
 import { headScores } from "../../gpu/kernels/attention/head-scores.ts";
 import type { TokenScores } from "../../gpu/kernels/logprob.ts";
 import { rmsNorm } from "../../gpu/kernels/norm.ts";
-import { repeatRows } from "../../gpu/kernels/repeat.ts";
+import { pickRows, repeatRows } from "../../gpu/kernels/repeat.ts";
 import { angleTable, applyRope, type RopeTable } from "../../gpu/kernels/rope.ts";
 import { PackedMatrix } from "../../gpu/packed/matrix.ts";
-import { recomputed } from "../../gpu/runtime/recompute.ts";
+import { onTape, recomputed } from "../../gpu/runtime/recompute.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { LanguageConfig } from "../config.ts";
 import type { Probe } from "../probe.ts";
@@ -43,6 +43,10 @@ const SCORE_BYTES = 128 * 2 ** 20;
 export interface ForwardOptions {
   /** Keys and values of what comes before; batch 1 is shared by all rows of x. It is not disposed. */
   readonly past?: KvCache;
+  /** Row of `past` that each row of x continues; by default its own. Repeated layer by layer, so that one is held at a time. */
+  readonly pastRows?: readonly number[];
+  /** Returns keys and values of the new tokens alone. */
+  readonly freshCache?: boolean;
   /** Position of the first new token in every row; by default the length of `past`. Ignored with `positions`. */
   readonly offset?: number;
   /** Positions of the new tokens, one shared row or one per row of x. */
@@ -63,7 +67,7 @@ export interface ForwardOptions {
 export interface ForwardResult {
   /** Hidden states after the final norm, [B, T, D]. */
   readonly hidden: Tensor;
-  /** Keys and values of past and new tokens. */
+  /** Keys and values of past and new tokens, or of the new ones alone. */
   readonly cache: KvCache;
 }
 
@@ -102,6 +106,8 @@ export function languageForward(
       const block = { w, config, layer, past: past?.[layer], rope, options };
       const { x: next, k, v } = decoderBlock(block, stream);
       cache.push({ k, v });
+      // Nothing asks for it again, unless a tape does.
+      if (layer > 0 && probe === undefined && !onTape()) stream.dispose();
       stream = next;
     }
     probe?.(`hidden.${config.layers}`, stream);
@@ -166,14 +172,15 @@ function runBlock(block: Block, x: Tensor): LayerCache & { readonly x: Tensor } 
     const fresh = applyRope(normedHeads(projected.k, keyNorm), rope);
     probe?.(`layer${layer}.q_rope`, q);
     probe?.(`layer${layer}.k_rope`, fresh);
-    const keys = prepend(past?.k, fresh, batch);
-    const values = prepend(past?.v, projected.v, batch);
+    const keys = prepend(past?.k, fresh, batch, options.pastRows);
+    const values = prepend(past?.v, projected.v, batch, options.pastRows);
     const reach = config.window !== undefined && layer >= config.window.firstLayer ? config.window.size : undefined;
     const scale = 1 / Math.sqrt(config.headSize);
     const mixed = causalAttention(q, keys, values, scale, options, reach).transpose([0, 2, 1, 3]);
     const attended = x.add(family.output(w, path, mixed.reshape([batch, length, config.heads * config.headSize])));
     const inner = rmsNorm(attended, w.get(`${path}.${family.norms[1]}.weight`), config.rmsNormEps);
-    return [attended.add(family.mlp(w, path, inner)), keys, values];
+    const out = attended.add(family.mlp(w, path, inner));
+    return options.freshCache === true ? [out, fresh, projected.v] : [out, keys, values];
   }) as [Tensor, Tensor, Tensor];
   return { x: next, k, v };
 }
@@ -269,15 +276,16 @@ function visibility(
   return causal === undefined ? cut : causal.add(cut);
 }
 
-function prepend(past: Tensor | undefined, fresh: Tensor, batch: number): Tensor {
+function prepend(past: Tensor | undefined, fresh: Tensor, batch: number, rows?: readonly number[]): Tensor {
   if (past === undefined) return fresh;
-  const repeated = past.shape[0] === batch ? past : repeatRows(past, batch);
+  const single = past.shape[0] === 1 && batch > 1;
+  const repeated = single ? repeatRows(past, batch) : rows === undefined ? past : pickRows(past, rows);
   return tf.concat([repeated, fresh], 2);
 }
 
 function checkForward(config: LanguageConfig, batch: number, length: number, options: ForwardOptions): void {
   const { past, positions } = options;
-  const pastBatch = past?.[0]?.k.shape[0];
+  const pastBatch = options.pastRows?.length ?? past?.[0]?.k.shape[0];
   if (past !== undefined && past.length !== config.layers) {
     throw new LabError("internal", `A cache of ${past.length} layers does not fit ${config.layers} layers`);
   }

@@ -25,6 +25,8 @@ export interface GenerateOptions {
    * the two differ only where rotary scaling for long sequences sets in on the way.
    */
   readonly oneLength?: boolean;
+  /** Groups whose prompts are computed in one pass; by default and for 0 all. */
+  readonly groupsAtOnce?: number;
   /** True when the ids generated so far end the answer. */
   readonly stop: (ids: readonly number[]) => boolean;
   /** Thrown through when aborted, between positions. */
@@ -35,6 +37,8 @@ export interface Generated {
   readonly completions: readonly Completion[];
   /** NaN logits met; those rows were ended there. */
   readonly nonFinite: number;
+  /** Logits that the guard clipped, over the tokens of all rows. */
+  readonly clips: number;
 }
 
 /** A row of the batch: where its draws come from and what a repetition penalty counts as seen. */
@@ -48,6 +52,8 @@ export interface RowResult {
   readonly ids: readonly number[];
   readonly logps: readonly number[];
   readonly entropies: readonly number[];
+  /** Logits that the guard clipped, over the row's tokens. */
+  readonly clips: number;
   /** Ended by logits that are no numbers. */
   readonly broken: boolean;
 }

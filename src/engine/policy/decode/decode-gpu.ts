@@ -6,6 +6,9 @@
  * tests/gpu/decode.test.ts.
  */
 import { LabError } from "../../errors.ts";
+import { PLACE_TAILS } from "../../gpu/decode/attend.ts";
+import { POINT_LANES } from "../../gpu/decode/lanes.ts";
+import { STRANGE } from "../../gpu/decode/sample.ts";
 import { roomFor } from "../../gpu/decode/slot-block.ts";
 import { NO_TOKEN, SLOT_WORDS, type Slot, slotWords } from "../../gpu/decode/state.ts";
 import { inTurn } from "../../gpu/in-turn.ts";
@@ -13,7 +16,7 @@ import { drawAddress } from "../../gpu/random.ts";
 import { onSoftwareAdapter } from "../../gpu/runtime/custom-kernels.ts";
 import { backendDevice, bufferOf, flushBackend } from "../../gpu/runtime/program.ts";
 import { RawBuffers } from "../../gpu/runtime/raw-buffers.ts";
-import { Recording } from "../../gpu/runtime/recording.ts";
+import { type Prepared, Recording } from "../../gpu/runtime/recording.ts";
 import type { LanguageConfig } from "../../model/language/config-language.ts";
 import { ropeFrequencies } from "../../model/language/rope-scaling.ts";
 import type { Weights } from "../../model/weights/weights.ts";
@@ -24,7 +27,7 @@ import type { Prefilled } from "./prefill.ts";
 
 /** Tokens of a submit; after it ended rows leave. */
 const TOKENS_PER_SUBMIT = 8;
-/** Bytes of a drawn token: id, log-probability, entropy, count of logits that are no numbers. */
+/** Bytes of a drawn token: id, log-probability, entropy, and clipped logits with a mark for those that are no numbers. */
 const DRAWN_BYTES = 16;
 
 /** Buffers by device, kept from batch to batch. */
@@ -46,6 +49,7 @@ interface Row {
   readonly ids: number[];
   readonly logps: number[];
   readonly entropies: number[];
+  clips: number;
   broken: boolean;
   ended: boolean;
 }
@@ -89,12 +93,13 @@ async function decodeAlone(
   const encoder = device.createCommandEncoder({ label: "decode weights" });
   const bound = bindModel(weights, language, device, buffers, encoder, foldBytes);
   const own = rawBuffers(buffers, language, prompts, sizes, address, options, bound, ropeLength);
+  placeTails(device, buffers, encoder, language, prompts, sizes, own);
   const step = decodeStep(language, bound, own, sizes, options.sampler, options.greedy, software);
   const recording = new Recording<DecodeLoad>(device, buffers, "decode uniforms", step);
   flushBackend();
   device.queue.submit([encoder.finish()]);
 
-  const rows = address.map((): Row => ({ ids: [], logps: [], entropies: [], broken: false, ended: false }));
+  const rows = address.map((): Row => ({ ids: [], logps: [], entropies: [], clips: 0, broken: false, ended: false }));
   let done = 0;
   while (done < options.maxNewTokens) {
     const active = rows.flatMap((row, at) => (row.ended ? [] : [at]));
@@ -162,27 +167,28 @@ function take(row: Row, drawn: Uint8Array, entry: number, stop: GenerateOptions[
   if (row.ended) return;
   const view = new DataView(drawn.buffer, drawn.byteOffset + entry * DRAWN_BYTES, DRAWN_BYTES);
   const id = view.getUint32(0, true);
-  if (id === NO_TOKEN || view.getUint32(12, true) > 0) {
+  const last = view.getUint32(12, true);
+  if (id === NO_TOKEN || last >= STRANGE) {
     row.broken = true;
     row.ended = true;
     return;
   }
   row.ids.push(id);
+  row.clips += last;
   row.logps.push(view.getFloat32(4, true));
   row.entropies.push(view.getFloat32(8, true));
   row.ended = stop(row.ids);
 }
 
-function sizesOf(prompts: Prefilled, capacity: number): DecodeSizes {
+function sizesOf(prompts: Prefilled, maxNewTokens: number): DecodeSizes {
   const rows = prompts.head.length;
   const longest = Math.max(...prompts.head.map((head, row) => head + (prompts.tail[row] as number)));
   return {
     rows,
     slots: roomFor(rows),
-    capacity,
-    places: prompts.places,
-    tailStart: prompts.tailStart,
-    keys: longest + capacity,
+    capacity: prompts.tailPlaces + maxNewTokens,
+    places: prompts.prefixPlaces,
+    keys: longest + maxNewTokens,
   };
 }
 
@@ -262,7 +268,7 @@ function rawBuffers(
     gated: make("gated", slots * mlpSize),
     logits: make("logits", slots * vocabSize),
     seen,
-    drawn: make("drawn", (rows + 1) * capacity * (DRAWN_BYTES / 4)),
+    drawn: make("drawn", (rows + 1) * options.maxNewTokens * (DRAWN_BYTES / 4)),
     empty,
     caches: Array.from({ length: layers }, (_, layer) => {
       const past = prompts.past?.[layer];
@@ -275,6 +281,34 @@ function rawBuffers(
       };
     }),
   };
+}
+
+/** Copies the keys and values of the rows' tails into their own caches. */
+function placeTails(
+  device: GPUDevice,
+  buffers: RawBuffers,
+  encoder: GPUCommandEncoder,
+  { headSize }: LanguageConfig,
+  { tails, tailPlaces }: Prefilled,
+  { capacity }: DecodeSizes,
+  { caches }: DecodeBuffers,
+): void {
+  if (tails === undefined) return;
+  const copies = tails.map(({ k, v }, layer): Prepared<null> => {
+    const { ownKeys, ownValues } = caches[layer] as DecodeBuffers["caches"][number];
+    const [rows, heads] = k.shape as [number, number];
+    const tail4 = (tailPlaces * headSize) / 4;
+    return {
+      program: PLACE_TAILS,
+      buffers: [bufferOf(k), bufferOf(v), ownKeys, ownValues],
+      uniforms: [tail4, (capacity * headSize) / 4],
+      grid: () => [Math.ceil(tail4 / POINT_LANES), rows * heads],
+    };
+  });
+  const recording = new Recording<null>(device, buffers, "decode tail uniforms", copies);
+  const pass = encoder.beginComputePass({ label: "tails of the prompts" });
+  recording.encode(pass, null);
+  pass.end();
 }
 
 /** cos and sin of every position from 0 on, [positions, 2, d/2]. */

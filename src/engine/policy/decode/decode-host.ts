@@ -15,7 +15,7 @@ import {
 } from "../../model/language/language.ts";
 import type { Weights } from "../../model/weights/weights.ts";
 import type { GenerateOptions, RowAddress, RowResult } from "./completion.ts";
-import { hiddenPlaces, type Prefilled, rowsOf } from "./prefill.ts";
+import { hiddenPlaces, type Prefilled, promptsByRow } from "./prefill.ts";
 import { greedyToken, sampleToken } from "./sampler.ts";
 
 /**
@@ -34,15 +34,17 @@ export async function decodeOnHost(
   const ids: number[][] = address.map(() => []);
   const logps: number[][] = address.map(() => []);
   const entropies: number[][] = address.map(() => []);
+  const clips = address.map(() => 0);
   const ended = address.map(() => false);
   const broken = address.map(() => false);
   let cache: KvCache | undefined;
 
   const forward = (x: Tensor, position: number): Tensor =>
     tf.tidy(() => {
-      const before = cache ?? (prompts.past === undefined ? undefined : rowsOf(prompts.past, prompts.pastRow));
-      const { head, tail, tailStart, places } = prompts;
-      const mask = hiddenPlaces(head, tailStart, tail, places, places + position + 1);
+      const before = cache ?? promptsByRow(prompts);
+      const { head, tail, prefixPlaces, tailPlaces } = prompts;
+      const places = prefixPlaces + tailPlaces;
+      const mask = hiddenPlaces(head, prefixPlaces, tail, places, places + position + 1);
       const out = languageForward(weights, language, x, {
         positions: head.map((length, row) => [length + (tail[row] as number) + position]),
         ...(ropeLength === undefined ? {} : { ropeLength }),
@@ -83,6 +85,7 @@ export async function decodeOnHost(
           return;
         }
         own.push(drawn.id);
+        clips[row] = (clips[row] as number) + drawn.guardedCount;
         (logps[row] as number[]).push(drawn.logpFull);
         (entropies[row] as number[]).push(drawn.entropy);
         if (options.stop(own)) ended[row] = true;
@@ -96,6 +99,7 @@ export async function decodeOnHost(
     ids: ids[row] as number[],
     logps: logps[row] as number[],
     entropies: entropies[row] as number[],
+    clips: clips[row] as number,
     broken: broken[row] as boolean,
   }));
 }

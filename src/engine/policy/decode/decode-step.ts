@@ -40,11 +40,10 @@ export interface DecodeSizes {
   readonly rows: number;
   /** Slots that buffers have room for: rows rounded up to whole blocks. */
   readonly slots: number;
-  /** New tokens a row's cache holds. */
+  /** Tokens of a row's tail and new ones, which its own cache holds. */
   readonly capacity: number;
-  /** Places of the prompt cache and where its tails begin. */
+  /** Places of the prefixes' cache. */
   readonly places: number;
-  readonly tailStart: number;
   /** Keys a row of scores has room for. */
   readonly keys: number;
 }
@@ -191,7 +190,7 @@ export function decodeStep(
       grid: points(hiddenSize / 4),
     });
   }
-  const cacheUniforms = [headSize / 4, heads, kvHeads, sizes.tailStart, sizes.places, sizes.capacity, sizes.keys];
+  const cacheUniforms = [headSize / 4, heads, kvHeads, sizes.places, sizes.capacity, sizes.keys];
   const lanes = scoreLanes(software);
   const shared = sharedHeads(heads, kvHeads, software);
   const blocks = headBlocks(heads, kvHeads, shared);

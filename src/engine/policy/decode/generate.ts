@@ -59,7 +59,7 @@ async function generateTogether(
       promptIds: batch.promptIds ?? [],
     })),
   );
-  const prompts = prefill(weights, model.config.language, groups, ropeLength);
+  const prompts = prefill(weights, model.config.language, groups, { ropeLength, groupsAtOnce: options.groupsAtOnce });
   try {
     const decode = suitsGpu(model, weights, prompts, options) ? decodeOnGpu : decodeOnHost;
     const rows = await decode(model.config.language, weights, prompts, address, options, ropeLength);
@@ -70,6 +70,7 @@ async function generateTogether(
           ({ ids, logps, entropies }): Completion => ({ ids, logps, entropies, ended: options.stop(ids) }),
         ),
         nonFinite: own.filter((row) => row.broken).length,
+        clips: own.reduce((sum, row) => sum + row.clips, 0),
       };
     });
   } finally {

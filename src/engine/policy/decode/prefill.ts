@@ -4,11 +4,12 @@
  * token is left out: decoding begins with it.
  */
 import { HIDDEN_SCORE } from "../../gpu/kernels/attention/attention.ts";
-import { repeatRows } from "../../gpu/kernels/repeat.ts";
+import { pickRows } from "../../gpu/kernels/repeat.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { LanguageConfig } from "../../model/config.ts";
 import { disposeCache, type KvCache, languageForward } from "../../model/language/language.ts";
 import type { Weights } from "../../model/weights/weights.ts";
+import { inBatches } from "../in-batches.ts";
 
 /** Prompts of a group as embeddings. */
 export interface PromptBatch {
@@ -23,99 +24,144 @@ export interface PromptBatch {
 }
 
 /**
- * Keys and values of the prompts. Row b sees the places [0, head_b) and [tailStart, tailStart + tail_b) of cache row
- * `pastRow_b`; everything else in that row is padding.
+ * Keys and values of the prompts: of a group's prefix once, of each row's tail. Row b sees the places [0, head_b) of row
+ * `pastRow_b` of `past`, then [0, tail_b) of its own row of `tails`; everything else there is padding.
  */
 export interface Prefilled {
-  /** [R, Hkv, S, d] a layer, R prompts or rows; undefined when every prompt is a single token. */
+  /** [R, Hkv, P, d] a layer, one row a group; undefined where no group has a prefix. */
   readonly past: KvCache | undefined;
+  /** [B, Hkv, L, d] a layer; undefined where every tail is the one token that decoding begins with. */
+  readonly tails: KvCache | undefined;
   readonly pastRow: readonly number[];
   readonly head: readonly number[];
-  readonly tailStart: number;
   readonly tail: readonly number[];
-  /** S. */
-  readonly places: number;
+  /** P and L. */
+  readonly prefixPlaces: number;
+  readonly tailPlaces: number;
   /** Embedding of each row's last prompt token, [B, D]. */
   readonly first: Tensor;
 }
 
 export function disposePrefilled(prefilled: Prefilled): void {
-  if (prefilled.past !== undefined) disposeCache(prefilled.past);
+  for (const cache of [prefilled.past, prefilled.tails]) if (cache !== undefined) disposeCache(cache);
   prefilled.first.dispose();
 }
 
-/**
- * Runs the prompts of all groups together, padded to the longest. The result belongs to the caller.
- * @param ropeLength length that rotary scaling goes by; by default that of each pass
- */
+export interface PrefillOptions {
+  /** Length that rotary scaling goes by; by default that of each pass. */
+  readonly ropeLength?: number | undefined;
+  /** Groups in one pass, 0 for all; what a pass holds on the way grows with them. */
+  readonly groupsAtOnce?: number | undefined;
+}
+
+/** Runs the prompts of all groups, padded to the longest. The result belongs to the caller. */
 export function prefill(
   weights: Weights,
   language: LanguageConfig,
   groups: readonly PromptBatch[],
-  ropeLength?: number,
+  { ropeLength, groupsAtOnce = 0 }: PrefillOptions = {},
 ): Prefilled {
+  const places = {
+    prefix: Math.max(...groups.map(({ prefix }) => prefix.shape[1] as number)),
+    tail: Math.max(...groups.flatMap(({ tailLengths }) => tailLengths)) - 1,
+  };
   const scaled = ropeLength === undefined ? {} : { ropeLength };
-  const prefixLengths = groups.map((group) => group.prefix.shape[1] as number);
-  const groupOf = groups.flatMap((group, g) => group.tailLengths.map(() => g));
-  const tailLengths = groups.flatMap((group) => group.tailLengths);
-  const head = groupOf.map((g) => prefixLengths[g] as number);
-  const tail = tailLengths.map((length) => length - 1);
-  const longest = Math.max(...prefixLengths);
-  const tailPlaces = Math.max(...tail);
-  const made = tf.tidy(() => {
-    const tails = padded(
-      groups.map((group) => group.tails),
-      tailPlaces + 1,
-    );
-    const rows = tails.shape[0] as number;
-    const width = tails.shape[2] as number;
-    const lasts = tailLengths.map((length, row) => row * (tailPlaces + 1) + length - 1);
-    const first = tf.gather(tails.reshape([-1, width]), tf.tensor1d(lasts, "int32"));
-    let past: KvCache | undefined;
-    if (longest > 0) {
-      // Causality alone keeps padding out of the real places, and the real ones are all that is read of this cache.
-      const prefixes = padded(
-        groups.map((group) => group.prefix),
-        longest,
-      );
-      past = languageForward(weights, language, prefixes, scaled).cache;
-    }
-    if (tailPlaces > 0) {
-      const own = past === undefined ? undefined : rowsOf(past, groupOf);
-      const positions = tail.map((length, row) =>
-        Array.from({ length: tailPlaces }, (_, i) => (head[row] as number) + Math.max(0, Math.min(i, length - 1))),
-      );
-      const hidden = hiddenPlaces(head, longest, tail, longest + tailPlaces);
-      past = languageForward(weights, language, tf.slice(tails, [0, 0, 0], [rows, tailPlaces, width]), {
-        ...scaled,
-        positions,
-        ...(own === undefined ? {} : { past: own }),
-        ...(hidden === undefined ? {} : { mask: hidden }),
-      }).cache;
-    }
-    return { first, ...(past === undefined ? {} : { past: past.map(({ k, v }) => ({ k, v })) }) };
-  });
+  const passes = inBatches(groups, groupsAtOnce).map((some) => prefillPass(weights, language, some, places, scaled));
+  const first = tf.tidy(() => concatenated(passes.map((pass) => pass.first)));
+  const past = joined(passes.flatMap((pass) => (pass.past === undefined ? [] : [pass.past])));
+  const tails = joined(passes.flatMap((pass) => (pass.tails === undefined ? [] : [pass.tails])));
+  if (passes.length > 1) for (const pass of passes) pass.first.dispose();
   return {
-    past: made.past,
-    first: made.first,
-    pastRow: tailPlaces > 0 ? groupOf.map((_, row) => row) : groupOf,
-    head,
-    tailStart: longest,
-    tail,
-    places: longest + tailPlaces,
+    past,
+    tails,
+    first,
+    pastRow: groups.flatMap(({ tailLengths }, group) => tailLengths.map(() => group)),
+    head: groups.flatMap(({ prefix, tailLengths }) => tailLengths.map(() => prefix.shape[1] as number)),
+    tail: groups.flatMap(({ tailLengths }) => tailLengths.map((length) => length - 1)),
+    prefixPlaces: places.prefix,
+    tailPlaces: places.tail,
   };
 }
 
-/** Cache rows by number; a single row that everybody shares stays single. */
-export function rowsOf(cache: KvCache, rows: readonly number[]): KvCache {
-  const [stored] = (cache[0] as KvCache[number]).k.shape as [number];
-  if (stored === 1 || (stored === rows.length && rows.every((row, at) => row === at))) return cache;
-  const times = rows.length / stored;
-  if (Number.isInteger(times) && rows.every((row, at) => row === Math.floor(at / times))) {
-    return cache.map(({ k, v }) => ({ k: repeatRows(k, times), v: repeatRows(v, times) }));
-  }
-  const index = tf.tensor1d([...rows], "int32");
-  return cache.map(({ k, v }) => ({ k: tf.gather(k, index), v: tf.gather(v, index) }));
+/** The prompts of some groups in one pass. */
+function prefillPass(
+  weights: Weights,
+  language: LanguageConfig,
+  groups: readonly PromptBatch[],
+  places: { readonly prefix: number; readonly tail: number },
+  scaled: { readonly ropeLength?: number },
+): Pick<Prefilled, "past" | "tails" | "first"> {
+  const groupOf = groups.flatMap((group, g) => group.tailLengths.map(() => g));
+  const tail = groups.flatMap((group) => group.tailLengths.map((length) => length - 1));
+  const head = groupOf.map((g) => groups[g]?.prefix.shape[1] as number);
+  return tf.tidy(() => {
+    const batch = padded(
+      groups.map((group) => group.tails),
+      places.tail + 1,
+    );
+    const [rows, , width] = batch.shape as [number, number, number];
+    const lasts = tail.map((length, row) => row * (places.tail + 1) + length);
+    const first = tf.gather(batch.reshape([-1, width]), tf.tensor1d(lasts, "int32"));
+    let past: KvCache | undefined;
+    if (places.prefix > 0) {
+      // Causality alone keeps padding out of the real places, and the real ones are all that is read of this cache.
+      const prefixes = padded(
+        groups.map((group) => group.prefix),
+        places.prefix,
+      );
+      past = languageForward(weights, language, prefixes, scaled).cache;
+    }
+    if (places.tail === 0) return { first, ...named("past", past) };
+    const positions = tail.map((length, row) =>
+      Array.from({ length: places.tail }, (_, i) => (head[row] as number) + Math.max(0, Math.min(i, length - 1))),
+    );
+    const hidden = hiddenPlaces(head, places.prefix, tail, places.prefix + places.tail);
+    const tails = languageForward(weights, language, tf.slice(batch, [0, 0, 0], [rows, places.tail, width]), {
+      ...scaled,
+      positions,
+      freshCache: true,
+      ...(past === undefined ? {} : { past, pastRows: groupOf }),
+      ...(hidden === undefined ? {} : { mask: hidden }),
+    }).cache;
+    return { first, ...named("past", past), ...named("tails", tails) };
+  }) as unknown as Pick<Prefilled, "past" | "tails" | "first">;
+}
+
+/** The cache as a container that a tidy returns. */
+function named(name: string, cache: KvCache | undefined): Record<string, { readonly k: Tensor; readonly v: Tensor }[]> {
+  return cache === undefined ? {} : { [name]: cache.map(({ k, v }) => ({ k, v })) };
+}
+
+function concatenated(parts: readonly Tensor[]): Tensor {
+  return parts.length === 1 ? (parts[0] as Tensor) : tf.concat([...parts], 0);
+}
+
+/** Caches of several passes one below the other; takes them over, a layer at a time. */
+function joined(caches: readonly KvCache[]): KvCache | undefined {
+  const [own] = caches;
+  if (own === undefined || caches.length === 1) return own;
+  return own.map((_, layer) => {
+    const join = (part: "k" | "v"): Tensor => {
+      const parts = caches.map((cache) => (cache[layer] as KvCache[number])[part]);
+      const whole = tf.tidy(() => concatenated(parts));
+      tf.dispose(parts);
+      return whole;
+    };
+    return { k: join("k"), v: join("v") };
+  });
+}
+
+/** Keys and values of every row's whole prompt, [B, Hkv, P + L, d]; undefined where prompts are single tokens. In a tidy. */
+export function promptsByRow({ past, tails, pastRow }: Prefilled): KvCache | undefined {
+  if (past === undefined) return tails;
+  return past.map((layer, at): KvCache[number] => {
+    const join = (part: "k" | "v"): Tensor => {
+      const prefix = pickRows(layer[part], pastRow);
+      const own = tails?.[at]?.[part];
+      return own === undefined ? prefix : tf.concat([prefix, own], 2);
+    };
+    return { k: join("k"), v: join("v") };
+  });
 }
 
 /** Mask [B, 1, 1, total] that hides the padding of prefixes and tails, or undefined when there is none. */

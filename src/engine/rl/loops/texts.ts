@@ -23,6 +23,8 @@ export interface SampledTexts {
   readonly texts: readonly string[];
   /** Logits that were NaN or infinite. */
   readonly nonFinite: number;
+  /** Logits that the guard clipped while sampling. */
+  readonly clips: number;
 }
 
 /** G texts of the policy a row, all rows in one batch. @param prompts one a row, as `features` */
@@ -43,14 +45,15 @@ export async function sampleTexts(
     sampler: samplerSettings(config),
     greedy: false,
     oneLength: true,
+    groupsAtOnce: config.groupsAtOnce,
     key: (group, rollout) => tokenKey(context, loop, group, rollout),
     stop: (ids) => rule.reached(ids),
     signal: context.signal,
   }).finally(() => tf.dispose(batches.flatMap((batch) => [batch.prefix, batch.tails])));
   return rows.map((row, group): SampledTexts => {
-    const { completions, nonFinite } = generated[group] as Generated;
+    const { completions, nonFinite, clips } = generated[group] as Generated;
     const texts = completions.map(({ ids }) => rule.answer(ids));
-    return { row, prompt: prompts[group] as CaptionPrompt, completions, texts, nonFinite };
+    return { row, prompt: prompts[group] as CaptionPrompt, completions, texts, nonFinite, clips };
   });
 }
 
@@ -84,7 +87,7 @@ export function textRollouts(
 ): LoopRollouts {
   const sampler = samplerSettings(config);
   const groups = items.map((item, group): Group => {
-    const { row, prompt, completions, texts, nonFinite } = item;
+    const { row, prompt, completions, texts, nonFinite, clips } = item;
     const { mask, width: actions } = captionMask(completions, config.maskTruncated);
     const { rollouts = [], metrics = {} } = scored[group] ?? {};
     return {
@@ -109,7 +112,12 @@ export function textRollouts(
         return captionLogProbs(model, weights, own, prompt, chosen, sampler, actions, config.maxNewTokens);
       },
       dispose() {},
-      metrics: { ...captionMetrics(texts, completions), ...metrics, "sampling/non_finite": nonFinite },
+      metrics: {
+        ...captionMetrics(texts, completions),
+        ...metrics,
+        "sampling/non_finite": nonFinite,
+        "sampling/guard_clips": clips,
+      },
     };
   });
   return {

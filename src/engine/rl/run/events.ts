@@ -35,8 +35,11 @@ export type Phase =
 /** Seconds spent per phase in one step. */
 export type PhaseTimes = Readonly<Partial<Record<Phase, number>>>;
 
+/** GPU costs of a phase, and the most bytes of all buffers at once in it. */
+export type PhaseCount = GpuCounts & { readonly peakBytes: number };
+
 /** GPU costs per phase of one step. */
-export type PhaseCounts = Readonly<Partial<Record<Phase, GpuCounts>>>;
+export type PhaseCounts = Readonly<Partial<Record<Phase, PhaseCount>>>;
 
 export type { Alarm } from "../../runs/alarms.ts";
 

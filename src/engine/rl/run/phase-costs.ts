@@ -1,5 +1,5 @@
 /** Costs of a step's phases: wall time, GPU time, and device calls. */
-import { gpuCounts, passClock } from "../../gpu/runtime/counters.ts";
+import { gpuCounts, passClock, peakBytes } from "../../gpu/runtime/counters.ts";
 import { flushBackend } from "../../gpu/runtime/program.ts";
 import type { PhaseCost, PhaseCosts } from "../../runs/phase-lines.ts";
 import type { PhaseCounts, PhaseTimes } from "./events.ts";
@@ -8,6 +8,7 @@ import type { GpuMeter } from "./run-control.ts";
 /** Measures the current device of this thread. */
 export const DEVICE_METER: GpuMeter = {
   counts: gpuCounts,
+  peak: peakBytes,
   label: (phase) => passClock()?.label(phase),
 };
 

@@ -2,7 +2,7 @@
 import { LabError } from "../../errors.ts";
 import { addCounts, countsBetween, type GpuCounts } from "../../gpu/runtime/counters.ts";
 import type { LoopId } from "../../runs/records.ts";
-import type { Phase, PhaseCounts, PhasePlace, PhaseTimes, RunState } from "./events.ts";
+import type { Phase, PhaseCount, PhaseCounts, PhasePlace, PhaseTimes, RunState } from "./events.ts";
 
 export interface RunControlEvents {
   /** @param next the phase before which a pause holds */
@@ -13,6 +13,8 @@ export interface RunControlEvents {
 /** Reads the GPU costs so far, and receives the current phase. */
 export interface GpuMeter {
   counts(): GpuCounts;
+  /** Most bytes of all GPU buffers at once since the last call. */
+  peak(): number;
   label(phase: Phase | null): void;
 }
 
@@ -28,7 +30,7 @@ export class RunControl {
   #since = 0;
   #counted: GpuCounts;
   #times: Partial<Record<Phase, number>> = {};
-  #counts: Partial<Record<Phase, GpuCounts>> = {};
+  #counts: Partial<Record<Phase, PhaseCount>> = {};
   readonly #events: RunControlEvents;
   readonly #now: () => number;
   readonly #meter: GpuMeter;
@@ -105,6 +107,7 @@ export class RunControl {
     this.#current = phase;
     this.#since = this.#now();
     this.#counted = this.#meter.counts();
+    this.#meter.peak();
     this.#meter.label(phase);
     this.#events.onPhase(phase, loop);
   }
@@ -140,7 +143,11 @@ export class RunControl {
     const counted = this.#meter.counts();
     const spent = countsBetween(this.#counted, counted);
     const before = this.#counts[this.#current];
-    this.#counts[this.#current] = before === undefined ? spent : addCounts(before, spent);
+    const peak = Math.max(this.#meter.peak(), before?.peakBytes ?? 0);
+    this.#counts[this.#current] = {
+      ...(before === undefined ? spent : addCounts(before, spent)),
+      peakBytes: peak,
+    };
     this.#counted = counted;
   }
 

@@ -15,7 +15,7 @@ const GIGABYTE = 1e9;
 export async function runFeatures(
   files: FeatureFiles | undefined,
   { model, hash }: Pick<LoadedModel, "model" | "hash">,
-  config: Pick<LabConfig, "featureDisk" | "maxTiles">,
+  config: Pick<LabConfig, "featureDisk" | "featureStorage" | "maxTiles">,
   device: Pick<GpuReport, "vendor" | "architecture" | "description">,
   step: number,
   tell: (alarm: Alarm) => void,
@@ -30,6 +30,7 @@ export async function runFeatures(
   const origin = {
     model: hash,
     storage: model.storage,
+    features: config.featureStorage,
     tiling,
     computedBy: { vendor, architecture, description },
   };

@@ -63,7 +63,7 @@ export interface TrainerDeps {
   readonly whyLost: () => Promise<string | undefined>;
 }
 
-/** Host bytes of frozen features kept between steps. */
+/** Host bytes of frozen features kept between steps, at least those of the last step's pictures. */
 const FEATURE_BYTES = 512 * 2 ** 20;
 
 export class Trainer {
@@ -84,7 +84,8 @@ export class Trainer {
     this.#lastCheckpoint = deps.doneSteps;
     const { openDiskCache } = deps;
     const diskCache = openDiskCache === undefined ? undefined : () => openDiskCache((alarm) => this.#tell(alarm));
-    this.#features = createFeatureCache(deps.model, deps.config.maxTiles, FEATURE_BYTES, diskCache);
+    const { maxTiles, featureStorage } = deps.config;
+    this.#features = createFeatureCache(deps.model, maxTiles, FEATURE_BYTES, featureStorage, diskCache);
     this.control = new RunControl(
       {
         onState: (state, next) =>
@@ -237,17 +238,18 @@ export class Trainer {
     const began = now();
     restartGpuTimes();
     const groups: GroupRecord[] = [];
-    const outcome = await (config.mode === "sft" ? sftStep : grpoStep)({
+    const input = {
       context: this.#context(step),
       state,
       rows: this.#deps.rows,
       trainRows: this.#deps.trainRows,
-      onScored: (group) => emit({ type: "scored", group }),
-      onGroup: (group) => {
+      onScored: (group: GroupRecord) => emit({ type: "scored", group }),
+      onGroup: (group: GroupRecord) => {
         groups.push(group);
         emit({ type: "group", group });
       },
-    });
+    };
+    const outcome = await this.#features.duringStep(() => (config.mode === "sft" ? sftStep : grpoStep)(input));
     await this.#storeTold();
     // After an error in any submit of the step its numbers may be stale: fail before anything is stored.
     this.#deps.checkDevice();
@@ -255,6 +257,7 @@ export class Trainer {
     const kept = trimPoolToSmall();
     this.#step = step;
     const metrics: Record<string, number> = { ...outcome.metrics, loss: totalLoss(outcome.metrics, config) };
+    if (config.featureStorage === "f16") metrics["features/rounding"] = this.#features.stepError;
     const memory = memorySnapshot();
     metrics["memory/num_tensors"] = memory.tensors;
     metrics["memory/gpu_bytes"] = memory.gpuBytes;
@@ -288,7 +291,11 @@ export class Trainer {
       start: runWeights(model, state.start, state.loraScale, config),
       features: this.#features,
       scorer,
-      phase: (phase, loop) => this.control.enter(phase, loop),
+      phase: async (phase, loop) => {
+        // What a phase has freed is not held through the next ones.
+        trimPoolToSmall();
+        await this.control.enter(phase, loop);
+      },
       signal: this.control.signal,
     };
   }

@@ -122,6 +122,15 @@ export const OBJECTIVE_ROWS: readonly Metric[] = [
     6,
     DOWN,
   ),
+  row(
+    "loopK/sampling/guard_clips",
+    "Logits that the guard clipped while sampling, per group",
+    "",
+    "logits",
+    "0. Clipped logits are equally likely, and no gradient reaches them",
+    0,
+    DOWN,
+  ),
   row("loopK/sampling/non_finite", "Logits that were NaN or infinite while sampling", "", "logits", "0", 0, DOWN),
   row(
     "loopK/cispo_clip_ratio",

@@ -92,6 +92,15 @@ export const STEP_ROWS: readonly Metric[] = [
     0,
   ),
   row(
+    "features/rounding",
+    "Relative error of features held in f16: the largest of the step's pictures",
+    "‖stored - computed‖ / ‖computed‖",
+    "",
+    "Below 0.0005",
+    6,
+    DOWN,
+  ),
+  row(
     "ema/decay",
     "EMA decay of this step",
     "ema ← d·ema + (1-d)·student",

@@ -1,9 +1,9 @@
 /** Runs of queries whose attention scores fit a scratch array, and the products of a run. */
 
 import { type ProductSpec, recordProduct } from "../../matmul/matmul-program.ts";
+import { RUN_BYTES } from "../../memory-sizes.ts";
 import { onSoftwareAdapter } from "../../runtime/custom-kernels.ts";
 import { unwritten } from "../../runtime/program.ts";
-import { RUN_BYTES } from "../../score-memory.ts";
 import type { tf } from "../../tf.ts";
 
 export interface AttentionForm {

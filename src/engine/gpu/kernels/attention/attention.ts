@@ -1,7 +1,7 @@
 import { MAX_BATCH } from "../../matmul/matmul-program.ts";
+import { KEPT_SCORE_BYTES } from "../../memory-sizes.ts";
 import { customKernels, onSoftwareAdapter } from "../../runtime/custom-kernels.ts";
 import { suits } from "../../runtime/custom-op.ts";
-import { KEPT_SCORE_BYTES } from "../../score-memory.ts";
 import { type Tensor, tf } from "../../tf.ts";
 import { attentionInBlocks } from "./attention-blocks.ts";
 import { maskedSoftmax } from "./masked-softmax.ts";

@@ -6,10 +6,10 @@
  */
 
 import { recordProduct } from "../../matmul/matmul-program.ts";
+import { RUN_BYTES } from "../../memory-sizes.ts";
 import { customKernels, onSoftwareAdapter } from "../../runtime/custom-kernels.ts";
 import { defineOp, suits, toTensor } from "../../runtime/custom-op.ts";
 import { release, unwritten } from "../../runtime/program.ts";
-import { RUN_BYTES } from "../../score-memory.ts";
 import { type Tensor, tf } from "../../tf.ts";
 import { linear } from "../linear.ts";
 import { NO_GUARD, type TokenScores, tokenScores } from "../logprob.ts";

@@ -17,6 +17,7 @@ import {
   wantedLikelihoods,
 } from "../../../policy/caption-likelihood.ts";
 import { disposeFeatures, type ImageFeatures } from "../../../policy/features.ts";
+import { inBatches } from "../../../policy/in-batches.ts";
 import { type MaskAnchor, maskAnchor, wantsAnchor } from "../../../policy/mask/mask-anchor.ts";
 import { maskPolicyOf } from "../../../policy/mask/mask-policies.ts";
 import type { MaskActions } from "../../../policy/mask/mask-policy.ts";
@@ -34,7 +35,6 @@ import { trainedRollouts } from "../../objective/group-advantages.ts";
 import { readLogProbs } from "../../step/backward.ts";
 import { maskDraws, type StepContext } from "../../step/context.ts";
 import type { ActionScores, AuxiliaryLoss, Group, LoopRollouts } from "../../step/group.ts";
-import { inBatches } from "../../step/group-batches.ts";
 import { dataCaptionObservations, maskMetrics, pairMetrics } from "../../step/rollout-metrics.ts";
 import { type Loop, REGION_ROWS } from "../loop.ts";
 
@@ -83,6 +83,7 @@ async function rollout(context: StepContext, rows: readonly TrainingRow[]): Prom
         maxNewTokens: config.partnerMaxTokens,
         logitGuard: config.logitGuard,
         keepTiny: config.smallRegions === "force",
+        groupsAtOnce: config.groupsAtOnce,
         signal: context.signal,
       },
     );

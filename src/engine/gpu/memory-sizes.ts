@@ -1,4 +1,4 @@
-/** Memory that attention uses for its scores and the head for its logits; the planner uses the same numbers. */
+/** Memory that is held on purpose; the planner uses the same numbers. */
 
 /**
  * Up to this many bytes a GPU keeps the scores of an attention: its stock products are faster, and the gradient needs
@@ -12,3 +12,11 @@ export const KEPT_SCORE_BYTES = 4 * 2 ** 20;
  * to keep the number of runs low.
  */
 export const RUN_BYTES = { software: 8 * 2 ** 20, card: 64 * 2 ** 20 } as const;
+
+/** Bytes of small free buffers that are kept for the next phase. Lengths differ from step to step, and with them sizes: what fits none adds up. */
+export const KEPT_FREE_BYTES = 16 * 2 ** 20;
+
+/** Dispatches of one submit at most; what fewer and more cost: docs/performance.md. */
+export const SUBMIT_DISPATCHES = 64;
+/** Bytes of tensors that wait for the submit to be freed, at most and the last one more. */
+export const HELD_BYTES = 32 * 2 ** 20;
