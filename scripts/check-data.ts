@@ -1,12 +1,14 @@
 /**
- * npm run check-data -- DIR… [--split NAME] [--image COLUMN] [--mask COLUMN] [--text COLUMN] [--json]
+ * npm run check-data -- DIR… [--split NAME] [--image COLUMN] [--mask COLUMN] [--text COLUMN] [--keep FILE] [--json]
  *
  * Looks at folders (or single files) of shards as the page does: which files count, their schema and adapter, the
  * checks, and every row that was left out with its reason. With --json one object per line on stdout, distinguished by
- * `kind`. Exit 0: ready for training; 1: not; 2: a bad argument.
+ * `kind`. --keep writes the corrections as a mapping file, which is read wherever it lies beside the data. Exit 0: ready for training; 1: not; 2: a bad argument.
  */
+import { writeFile } from "node:fs/promises";
 import { resolve, sep } from "node:path";
 import { checkRegionSet, type DataCheck } from "../src/engine/data/check.ts";
+import { mappingText } from "../src/engine/data/mapping.ts";
 import { openRegionSet, type RegionSet } from "../src/engine/data/region-set.ts";
 import { rolesText } from "../src/engine/data/set-info.ts";
 import { LabError } from "../src/engine/errors.ts";
@@ -24,6 +26,7 @@ const OPTIONS = {
   image: { takes: 1 },
   mask: { takes: 1 },
   text: { takes: 1 },
+  keep: { takes: 1 },
 } as const;
 
 async function main(): Promise<number> {
@@ -37,6 +40,9 @@ async function main(): Promise<number> {
   const split = one(parsed, "split");
   const columns = { image: one(parsed, "image"), mask: one(parsed, "mask"), text: one(parsed, "text") };
   const set = await openRegionSet(folder, split === undefined ? { columns } : { columns, split });
+  const keep = one(parsed, "keep");
+  const kept = Object.fromEntries(Object.entries({ ...columns, split }).filter(([, value]) => value !== undefined));
+  if (keep !== undefined) await writeFile(keep, mappingText({ "*": kept }));
   const seconds = (performance.now() - start) / 1000;
   const names = directories.map((directory) => resolve(directory).split(sep).slice(-2).join("/"));
   const checks = await checkRegionSet(set, decodeImage, () => performance.now(), names);

@@ -77,7 +77,7 @@ async function holding(runId: string): Promise<RunLibrary> {
   return elsewhere.get(runId) ?? (await runs());
 }
 
-const openSet: Open = async (folders, onProgress, onRows, signal) => {
+const openSet: Open = async (folders, mapping, onProgress, onRows, signal) => {
   const names = folders.map(folderName);
   const folder = await openFolders(folders);
   const seen = new Set<string>();
@@ -85,6 +85,7 @@ const openSet: Open = async (folders, onProgress, onRows, signal) => {
   [opened, files, suite] = [null, folder, null];
   const set = await openRegionSet(folder, {
     signal,
+    ...(mapping === null ? {} : { mapping }),
     onProgress: ({ file, filesTotal, rows }) => onProgress({ files: seen.add(file).size, filesTotal, rows, file }),
     onRows: (rows, growing) => {
       for (const row of rows) byId.set(row.id, row);
@@ -102,13 +103,13 @@ const openSet: Open = async (folders, onProgress, onRows, signal) => {
 };
 
 /** One index is built at a time: a new request ends the current one. */
-const open: Open = async (folders, onProgress, onRows, signal) => {
+const open: Open = async (folders, mapping, onProgress, onRows, signal) => {
   opening.abort();
   opening = new AbortController();
   const either = AbortSignal.any([signal, opening.signal]);
   return inOrder(async () => {
     if (either.aborted) throw new LabError("cancelled", "Opening was cancelled before it began");
-    return openSet(folders, onProgress, onRows, either);
+    return openSet(folders, mapping, onProgress, onRows, either);
   });
 };
 

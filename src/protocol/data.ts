@@ -1,4 +1,5 @@
 /** Page → data worker (shards, pictures, stored runs) and trainer → data worker (rows). */
+import type { DataMapping } from "../engine/data/mapping.ts";
 import type { RegionSummary, RgbImage } from "../engine/data/sample.ts";
 import type { SetInfo } from "../engine/data/set-info.ts";
 import type { RowSource } from "../engine/data/training-row.ts";
@@ -45,9 +46,10 @@ export function suitePictureId(index: number): string {
 }
 
 export interface DataCalls {
-  /** Indexes folders in place of the open set; rows arrive while it runs. A newer call ends the current one. */
+  /** Indexes folders in place of the open set, with a person's corrections if there are any; rows arrive while it runs. A newer call ends the current one. */
   open(
     folders: readonly FolderRef[],
+    mapping: DataMapping | null,
     onProgress: (progress: OpeningProgress) => void,
     onRows: (rows: readonly RegionSummary[]) => void,
     signal: AbortSignal,

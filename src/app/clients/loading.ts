@@ -1,4 +1,5 @@
 /** What the page opens: rows, models, and the plan of the present settings. */
+import type { DataMapping } from "../../engine/data/mapping.ts";
 import { LabError } from "../../engine/errors.ts";
 import { storageChoice } from "../../engine/loading/storage-settings.ts";
 import type { FolderRef } from "../../protocol/common.ts";
@@ -34,9 +35,18 @@ function requireIdle(what: string): void {
 
 let opening = new AbortController();
 
-/** Opens shards in place of what was open; rows appear while it runs. */
-export async function openData(folders: readonly FolderRef[]): Promise<void> {
+/** What was opened last, to open it again with other columns. */
+let openFolders: readonly FolderRef[] = [];
+
+/** Opens the same files with corrections. @throws LabError as `openData` */
+export function reopenData(mapping: DataMapping): Promise<void> {
+  return openData(openFolders, mapping);
+}
+
+/** Opens shards in place of what was open; rows appear while it runs. @param mapping null takes the folder's own */
+export async function openData(folders: readonly FolderRef[], mapping: DataMapping | null = null): Promise<void> {
   requireIdle("the rows that are open");
+  openFolders = folders;
   opening.abort();
   const mine = new AbortController();
   opening = mine;
@@ -46,6 +56,7 @@ export async function openData(folders: readonly FolderRef[]): Promise<void> {
   try {
     const dataInfo = await lab().data.open(
       folders,
+      mapping,
       (progress) => isNewest() && sessionStore.setState({ opening: progress }),
       (added) => isNewest() && sessionStore.setState(({ rows }) => ({ rows: [...rows, ...added] })),
       mine.signal,

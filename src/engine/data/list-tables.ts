@@ -2,6 +2,7 @@
 import type { ByteFolder, ByteSource } from "../bytes/source.ts";
 import { LabError, LONGEST_SENTENCE, shortened, toLabError } from "../errors.ts";
 import type { MountedFolder } from "./archive/mount.ts";
+import { type DataMapping, mappingOf } from "./mapping.ts";
 import { recogniseRecords } from "./readers/all.ts";
 import { signOf } from "./readers/reader.ts";
 import { fieldsText } from "./readers/rows.ts";
@@ -35,7 +36,7 @@ export interface TableList {
 }
 
 const RECORDS = /\.(json|jsonl|ndjson|p|pkl|pickle)$/i;
-const DESCRIBES = /(^|\/)(state|dataset_info|dataset_dict|files)\.json$/;
+const DESCRIBES = /(^|\/)(state|dataset_info|dataset_dict|files|data-mapping)\.json$/;
 /** Files of records that are looked at; more are no data set but a store of something else. */
 const MOST_FILES = 4096;
 
@@ -46,7 +47,11 @@ const MOST_FILES = 4096;
  */
 export async function listTables(
   { folder, archives }: Pick<MountedFolder, "folder" | "archives">,
-  options: { readonly split?: string | undefined; readonly signal?: AbortSignal | undefined } = {},
+  options: {
+    readonly split?: string | undefined;
+    readonly mapping?: DataMapping;
+    readonly signal?: AbortSignal | undefined;
+  } = {},
 ): Promise<TableList> {
   const tables: FoundTable[] = [];
   const ignored: { name: string; reason: string }[] = [];
@@ -77,7 +82,8 @@ export async function listTables(
     }
     try {
       const source = folder.get(path) as ByteSource;
-      const found = await openFile(source, path, folder, options);
+      const split = options.split ?? mappingOf(options.mapping ?? {}, path).split;
+      const found = await openFile(source, path, folder, { split, signal: options.signal });
       if ("ignored" in found) {
         ignored.push({ name: path, reason: found.ignored });
         continue;

@@ -7,12 +7,13 @@ import { type Layout, layoutOf } from "./identify.ts";
 import type { PictureProbe } from "./image/picture.ts";
 import { pictureBytes } from "./image/picture-bytes.ts";
 import { type FoundTable, listTables, type TableList } from "./list-tables.ts";
+import { type DataMapping, MAPPING_FILE, mappingOf, readMapping } from "./mapping.ts";
 import { openTable } from "./open-table.ts";
 import { passMeter } from "./read-meter.ts";
 import { adaptRow, picturesIn } from "./row.ts";
 import { rowParts } from "./row-parts.ts";
 import type { RegionSample, RegionSummary, SkippedRow } from "./sample.ts";
-import { type Adapter, chooseAdapter, schemaText, type WantedColumns } from "./schema.ts";
+import { type Adapter, chooseAdapter, partNames, schemaText, type WantedColumns } from "./schema.ts";
 import { listShards, nothingFound, readDescription, type ShardPath } from "./shards.ts";
 import { type FindFile, siblingsOf } from "./siblings.ts";
 import type { Table } from "./table.ts";
@@ -29,6 +30,8 @@ export interface ShardInfo {
   readonly adapter: string;
   /** Column names by the part they play; undefined when the file could not be used. */
   readonly roles?: { readonly image: string; readonly mask: string; readonly text: string };
+  /** Columns and their parts by name, any of which can be named for a role. */
+  readonly parts?: readonly string[];
   readonly split: string | undefined;
   /** Which data set has such columns; undefined when the file could not be opened. */
   readonly layout?: Layout;
@@ -59,6 +62,8 @@ export interface RegionSetOptions {
   readonly signal?: AbortSignal;
   /** Columns that a person names in place of those that are found. */
   readonly columns?: WantedColumns;
+  /** Corrections by file, in place of those of the folder's mapping file. */
+  readonly mapping?: DataMapping;
   /** Split of files that name several, as refs do; their training split otherwise. */
   readonly split?: string;
   /** At most some 200 times and once a file: rows seen of the rows known so far. */
@@ -107,10 +112,19 @@ export async function openRegionSet(dropped: ByteFolder, options: RegionSetOptio
   const mounted = await mountArchives(dropped, options.signal);
   const { folder } = mounted;
   const { shards, ignored: others, problems } = await listShards(folder);
-  const found = await listTables(mounted, options);
+  const skipped: SkippedRow[] = [...mounted.problems, ...problems];
+  const mapping =
+    options.mapping ??
+    (await readMapping(folder).catch((thrown: unknown): DataMapping => {
+      const { code, message, subject } = toLabError(thrown);
+      if (code === "cancelled") throw thrown;
+      skipped.push({ file: subject ?? MAPPING_FILE, row: -1, column: "", reason: `${message}; it is not used` });
+      return {};
+    }));
+  const found = await listTables(mounted, { ...options, mapping });
+  skipped.push(...found.problems);
   const description = await readDescription(folder);
   const summaries: RegionSummary[] = [];
-  const skipped: SkippedRow[] = [...mounted.problems, ...problems, ...found.problems];
   if (shards.length === 0 && found.tables.length === 0 && skipped.length === 0) skipped.push(nothingFound(folder));
   const ignored = leftOut(others, found, new Set([...mounted.problems, ...found.problems].map(({ file }) => file)));
   const files: ShardInfo[] = [];
@@ -136,7 +150,7 @@ export async function openRegionSet(dropped: ByteFolder, options: RegionSetOptio
   const filesTotal = shards.length + found.tables.length;
   for (const shard of [...shards, ...found.tables]) {
     const source = folder.get(shard.path);
-    const entry = await open(shard, source, options, files, skipped);
+    const entry = await open(shard, source, { ...options, mapping }, files, skipped);
     const inside = mounted.archives.has(shard.path) || source === undefined ? `${shard.path}/` : shard.path;
     if (entry !== undefined) opened.push({ name: shard.path, shard: { ...entry, find: findBeside(inside) } });
   }
@@ -200,7 +214,7 @@ export async function openRegionSet(dropped: ByteFolder, options: RegionSetOptio
 async function open(
   shard: ShardPath | FoundTable,
   source: ByteSource | undefined,
-  options: RegionSetOptions,
+  options: RegionSetOptions & { readonly mapping: DataMapping },
   files: ShardInfo[],
   skipped: SkippedRow[],
 ): Promise<Omit<Opened, "find"> | undefined> {
@@ -217,8 +231,9 @@ async function open(
       (await openTable(source as ByteSource, options.signal === undefined ? {} : { signal: options.signal }));
     const { problem, columns, rows, batches } = table;
     if (problem !== undefined) whole(problem);
-    const adapter = chooseAdapter(columns, options.columns);
-    const shown = { ...info, rows, batches, schema: schemaText(columns), layout: layoutOf(columns) };
+    const adapter = chooseAdapter(columns, { ...mappingOf(options.mapping, path), ...named(options.columns) });
+    const parts = partNames(columns);
+    const shown = { ...info, rows, batches, schema: schemaText(columns), layout: layoutOf(columns), parts };
     if (typeof adapter !== "string") {
       const { image, mask, text } = adapter;
       const roles = { image: image.name, mask: mask.name, text: text.name };
@@ -233,6 +248,11 @@ async function open(
     whole(toLabError(thrown).message);
   }
   return undefined;
+}
+
+/** The columns that are named at all. */
+function named(columns: WantedColumns = {}): WantedColumns {
+  return Object.fromEntries(Object.entries(columns).filter(([, column]) => column !== undefined));
 }
 
 /** Files without rows, except the parts of samples and tables. */

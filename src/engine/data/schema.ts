@@ -58,7 +58,9 @@ const MAX_DEPTH = 4;
 export function chooseAdapter(columns: readonly Column[], wanted: WantedColumns = {}): Adapter | string {
   const parts = partsOf(columns);
   const named = (name: string | undefined): Part | undefined => parts.find(({ role }) => role.name === name);
-  const unknown = Object.values(wanted).find((name) => name !== undefined && named(name) === undefined);
+  const unknown = [wanted.image, wanted.mask, wanted.text].find(
+    (name) => name !== undefined && named(name) === undefined,
+  );
   if (unknown !== undefined) return `no column ${unknown}; columns found: ${shortened(schemaText(columns), 120)}`;
   const mask =
     named(wanted.mask) ??
@@ -94,6 +96,11 @@ export function chooseAdapter(columns: readonly Column[], wanted: WantedColumns 
   const kind = isTurns(text.type) ? "conversations" : "captions";
   const name = `${kind}, ${several ? "several masks" : "one mask"} a row`;
   return { name, image: image.role, mask: mask.role, text: text.role, category: category?.role };
+}
+
+/** Columns and their parts by the names that `chooseAdapter` takes. */
+export function partNames(columns: readonly Column[]): string[] {
+  return partsOf(columns).map(({ role }) => role.name);
 }
 
 /** The columns in words, for messages: `image: struct<bytes: binary, path: utf8>, …`. */

@@ -19,6 +19,12 @@ export interface SetInfo {
     readonly what: string;
     /** Which column is the picture, the mask and the text; empty when the file could not be used. */
     readonly becomes: string;
+    /** Why it gives no rows; undefined when it does. */
+    readonly problem: string | undefined;
+    /** Columns that can be named for a part, and which are taken. */
+    readonly parts: readonly string[];
+    readonly roles: ShardInfo["roles"];
+    readonly split: string | undefined;
   }[];
   readonly ignored: readonly string[];
   /** Labels with their counts, most frequent first, equal ones by name. */
@@ -52,6 +58,10 @@ export function describeSet(set: RegionSet, name: string, checks: readonly DataC
       schema: file.schema,
       what: file.reason ?? file.layout?.what ?? "",
       becomes: rolesText(file.roles),
+      problem: set.skipped.find((one) => one.file === file.name && one.row < 0)?.reason,
+      parts: file.parts ?? [],
+      roles: file.roles,
+      split: file.split,
     })),
     ignored: set.ignored.map((file) => file.name),
     categories: [...categories].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1)),

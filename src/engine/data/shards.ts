@@ -1,6 +1,7 @@
 import { isRecord, readJson } from "../bytes/json.ts";
 import type { ByteFolder } from "../bytes/source.ts";
 import { plainLine, shortened } from "../errors.ts";
+import { isMappingFile } from "./mapping.ts";
 import type { SkippedRow } from "./sample.ts";
 
 /** A file that takes part, with the split its directory stands for. */
@@ -80,6 +81,7 @@ function whyIgnored(path: string, hasList: boolean): string {
     return hasList ? "not listed in state.json" : "a leftover of map or shuffle, not part of the data";
   if (name === "state.json" || name === "dataset_info.json" || name === "dataset_dict.json")
     return "describes the shards";
+  if (isMappingFile(name)) return "names the columns of the files";
   if (PICTURE.test(name)) return "a picture, read where a row names it";
   if (/\.(tar|zip)$/i.test(name)) return "an archive, opened as a directory";
   if (/\.(gz|tgz|bz2|xz|zst|7z|rar)$/i.test(name)) return "compressed as a whole; unpack it";

@@ -3,12 +3,26 @@ import { filterOptions, filterRows, NO_FILTER, offeredFilter } from "../../../sr
 import type { RegionSummary } from "../../../src/engine/data/sample.ts";
 import type { SetInfo } from "../../../src/engine/data/set-info.ts";
 
+const FILE = {
+  bytes: 1,
+  rows: 1,
+  kept: 1,
+  adapter: "a",
+  schema: "",
+  what: "",
+  becomes: "",
+  problem: undefined,
+  parts: [],
+  roles: undefined,
+  split: undefined,
+};
+
 const info = (shards: readonly string[], categories: readonly string[]): SetInfo => ({
   name: "set",
   rows: 1,
   images: 1,
   skipped: [],
-  files: shards.map((path) => ({ path, bytes: 1, rows: 1, kept: 1, adapter: "a", schema: "", what: "", becomes: "" })),
+  files: shards.map((path) => ({ ...FILE, path })),
   ignored: [],
   categories: categories.map((name) => [name, 1] as const),
   checks: [],

@@ -7,6 +7,7 @@ import type { SetInfo } from "../../../engine/data/set-info.ts";
 import { CopyText } from "../../components/ui/copy-text.tsx";
 import { Dialog } from "../../components/ui/overlays.tsx";
 import { formatBytes, formatCount, NONE } from "../../styles/format.ts";
+import { Corrections } from "./corrections.tsx";
 import styles from "./side-tables.module.css";
 
 interface SideProps {
@@ -19,6 +20,7 @@ export function ShardsDialog(props: SideProps): ReactNode {
   const { info } = props;
   return (
     <Dialog title="Shards" open={props.open} onOpenChange={props.onOpenChange} wide>
+      <Corrections key={info.name} info={info} />
       <div className="scroll-x">
         <table className={styles.table}>
           <thead>
@@ -72,6 +74,7 @@ function ShardRow(props: { readonly file: SetInfo["files"][number] }): ReactNode
         <td colSpan={5}>
           {file.what !== "" && <p>{file.what}</p>}
           {file.becomes !== "" && <p>{file.becomes}</p>}
+          {file.problem !== undefined && <p className="warn">{file.problem}</p>}
           <code>{file.schema}</code>
         </td>
       </tr>

@@ -1,0 +1,67 @@
+/** Wrong guesses corrected by hand: which column is the picture, the mask and the text, and which split is read. */
+import { type ReactNode, useState } from "react";
+import { type FileMapping, MAPPING_FILE, mappingText } from "../../../engine/data/mapping.ts";
+import type { SetInfo } from "../../../engine/data/set-info.ts";
+import { report } from "../../clients/lab.ts";
+import { reopenData } from "../../clients/loading.ts";
+import { saveBlob } from "../../clients/save-blob.ts";
+import { Button } from "../../components/ui/button.tsx";
+import { Select, TextInput } from "../../components/ui/controls.tsx";
+
+const PARTS = [
+  { part: "image", label: "Picture" },
+  { part: "mask", label: "Mask" },
+  { part: "text", label: "Text" },
+] as const;
+
+/** A form for one file at a time; corrections are applied to the open files and can be saved beside them. */
+export function Corrections(props: { readonly info: SetInfo }): ReactNode {
+  const { files } = props.info;
+  const [path, setPath] = useState(files[0]?.path ?? "");
+  const [mapping, setMapping] = useState<Readonly<Record<string, FileMapping>>>({});
+  const file = files.find((one) => one.path === path);
+  if (file === undefined) return null;
+  const own: FileMapping = mapping[path] ?? {};
+  const change = (part: keyof FileMapping, value: string): void => {
+    const { [part]: _, ...rest } = own;
+    setMapping({ ...mapping, [path]: value === "" ? rest : { ...rest, [part]: value } });
+  };
+  return (
+    <details className="mb-3" data-testid="corrections">
+      <summary className="pointer">Correct what was found</summary>
+      <div className="row wrap gap-2-3 mt-2">
+        <Select
+          label="File"
+          value={path}
+          onChange={setPath}
+          options={files.map((one) => ({ value: one.path, label: one.path }))}
+        />
+        {PARTS.map(({ part, label }) => (
+          <Select
+            key={part}
+            label={label}
+            value={own[part] ?? ""}
+            onChange={(value) => change(part, value)}
+            options={[
+              { value: "", label: `${label}: ${file.roles?.[part] ?? "none found"}` },
+              ...file.parts.map((name) => ({ value: name, label: `${label}: ${name}` })),
+            ]}
+          />
+        ))}
+        {file.split !== undefined && (
+          <TextInput
+            aria-label="Split"
+            placeholder={`Split: ${file.split}`}
+            value={own.split ?? ""}
+            onChange={(event) => change("split", event.currentTarget.value.trim())}
+          />
+        )}
+        <Button kind="primary" onClick={() => report(reopenData(mapping))}>
+          Open again
+        </Button>
+        <Button onClick={() => saveBlob(new Blob([mappingText(mapping)]), MAPPING_FILE)}>Save {MAPPING_FILE}</Button>
+      </div>
+      <p className="small muted mt-2">A {MAPPING_FILE} beside the files is read with them, here and by the tools</p>
+    </details>
+  );
+}

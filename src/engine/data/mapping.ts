@@ -1,0 +1,57 @@
+/**
+ * Corrections of what was found in files, kept beside them as `data-mapping.json`:
+ * `{"files": {"<path>": {"image": "…", "mask": "…", "text": "…", "split": "…"}, "*": {…}}}`. A part that is absent is
+ * found as always; `*` is for files without an entry.
+ */
+import { isRecord, readJson } from "../bytes/json.ts";
+import type { ByteFolder } from "../bytes/source.ts";
+import { LabError } from "../errors.ts";
+import type { WantedColumns } from "./schema.ts";
+
+/** What a person says of a file: its columns, and the split to read. */
+export interface FileMapping extends WantedColumns {
+  readonly split?: string | undefined;
+}
+
+/** Corrections by path. */
+export type DataMapping = Readonly<Record<string, FileMapping>>;
+
+export const MAPPING_FILE = "data-mapping.json";
+const PARTS = ["image", "mask", "text", "split"] as const;
+
+export function isMappingFile(path: string): boolean {
+  return path === MAPPING_FILE || path.endsWith(`/${MAPPING_FILE}`);
+}
+
+/** The corrections of a file: its own, else those of `*`. */
+export function mappingOf(mapping: DataMapping, path: string): FileMapping {
+  return (Object.hasOwn(mapping, path) ? mapping[path] : mapping["*"]) ?? {};
+}
+
+/** The text of a mapping file. */
+export function mappingText(files: DataMapping): string {
+  return `${JSON.stringify({ files }, null, 2)}\n`;
+}
+
+/**
+ * The corrections in a folder; none where it has no mapping file.
+ * @throws LabError("bad-input") when the file has another form
+ */
+export async function readMapping(folder: ByteFolder): Promise<DataMapping> {
+  const path = folder.paths.find(isMappingFile);
+  const source = path === undefined ? undefined : folder.get(path);
+  if (path === undefined || source === undefined) return {};
+  const json = await readJson(source);
+  const bad = (what: string): LabError => new LabError("bad-input", `${path} ${what}`, { subject: path });
+  if (!isRecord(json) || !isRecord(json.files)) throw bad("has no object of files");
+  const directory = path.slice(0, path.lastIndexOf("/") + 1);
+  return Object.fromEntries(
+    Object.entries(json.files).map(([name, value]) => {
+      if (!isRecord(value)) throw bad(`says nothing of ${name}`);
+      const parts = PARTS.flatMap((part) => (value[part] === undefined ? [] : [[part, value[part]] as const]));
+      const wrong = parts.find(([, column]) => typeof column !== "string");
+      if (wrong !== undefined) throw bad(`names no column for the ${wrong[0]} of ${name}`);
+      return [name === "*" ? name : directory + name, Object.fromEntries(parts) as FileMapping];
+    }),
+  );
+}
