@@ -142,27 +142,29 @@ describe("attention", () => {
         randomTensor([batch, keyHeads, tk, d], 2),
         randomTensor([batch, keyHeads, tk, d + 1], 3),
       ];
-      const run =
-        (mask?: Tensor) =>
-        (...[q, k, v]: Tensor[]): Tensor =>
-          attention(q as Tensor, k as Tensor, v as Tensor, 0.4, mask);
-      await expectLikeStock(run(), fresh());
+      const expectAttention = (mask?: Tensor, order?: { reach?: number }): Promise<void> =>
+        expectLikeStock(
+          (...[q, k, v, hidden]) => attention(q as Tensor, k as Tensor, v as Tensor, 0.4, hidden, order),
+          fresh(),
+          2e-5,
+          1e-30,
+          { constants: mask === undefined ? [] : [mask] },
+        );
+      await expectAttention();
       const causal = causalMask(tq, tk, tk - tq);
-      await expectLikeStock(run(causal), fresh());
+      await expectAttention(causal);
       const hidden = new Float32Array(batch * tk);
       for (let row = 1; row < batch; row++) hidden[row * tk] = HIDDEN_SCORE;
       const padding = tf.tensor4d(hidden, [batch, 1, 1, tk]);
       const both = causal.add(padding);
-      await expectLikeStock(run(padding), fresh());
-      await expectLikeStock(run(both), fresh());
+      await expectAttention(padding);
+      await expectAttention(both);
       // Told of causality instead of masked, in runs of eight queries, with and without a window.
       setAttentionScratch(1);
       for (const order of [{}, { reach: 3 }]) {
         for (const mask of [undefined, padding]) {
-          const ordered = (...[q, k, v]: Tensor[]): Tensor =>
-            attention(q as Tensor, k as Tensor, v as Tensor, 0.4, mask, order);
           // A row that sees nothing at all has no answer to agree on.
-          if (mask === undefined || (order.reach === undefined && tk > tq)) await expectLikeStock(ordered, fresh());
+          if (mask === undefined || (order.reach === undefined && tk > tq)) await expectAttention(mask, order);
         }
       }
       setAttentionScratch();
@@ -263,9 +265,9 @@ describe("token scores over a long vocabulary", () => {
       [0.7, 4, 3],
       [1, 30, 1000],
     ] as const) {
-      const score = (logits?: Tensor): Tensor =>
-        tf.stack(Object.values(tokenScores(logits as Tensor, chosen, temperature, guard)));
-      await expectLikeStock(score, [randomTensor([rows, width], 4, scale)], 1e-4, 1e-2);
+      const score = (...[logits, id]: Tensor[]): Tensor =>
+        tf.stack(Object.values(tokenScores(logits as Tensor, id as Tensor, temperature, guard)));
+      await expectLikeStock(score, [randomTensor([rows, width], 4, scale)], 1e-4, 1e-2, { constants: [chosen] });
     }
     chosen.dispose();
   });
@@ -276,11 +278,10 @@ describe("token scores over a long vocabulary", () => {
   ])("of %i hidden rows of width %i against a head of %i rows, block by block", async (rows, width, vocabulary) => {
     setHeadScratch(rows * 4 * 2048);
     const chosen = ids(rows, vocabulary);
-    for (const guard of [2]) {
-      const score = (...[hidden, head]: Tensor[]): Tensor =>
-        tf.stack(Object.values(headScores(hidden as Tensor, head as Tensor, chosen, 0.9, guard)));
-      await expectLikeStock(score, [randomTensor([rows, width], 4), randomTensor([vocabulary, width], 5)], 1e-4, 1e-2);
-    }
+    const score = (...[hidden, head, id]: Tensor[]): Tensor =>
+      tf.stack(Object.values(headScores(hidden as Tensor, head as Tensor, id as Tensor, 0.9, 2)));
+    const inputs = [randomTensor([rows, width], 4), randomTensor([vocabulary, width], 5)];
+    await expectLikeStock(score, inputs, 1e-4, 1e-2, { constants: [chosen] });
     chosen.dispose();
     setHeadScratch();
   });

@@ -61,6 +61,8 @@ describe.each(STORAGES)("a matrix in %s", (storage) => {
       (x, a, b) => packedLinear(x as Tensor, matrix, undefined, { a: a as Tensor, b: b as Tensor, scale: 1.5 }, "f16"),
       [randomTensor([1, m, k], 1), randomTensor([4, k], 2, 0.1), randomTensor([n, 4], 3, 0.1)],
       TOLERANCE,
+      1e-30,
+      { stock: "webgpu" },
     );
     matrix.dispose();
   });

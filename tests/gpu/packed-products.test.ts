@@ -48,9 +48,10 @@ describe.each(WEIGHT_STORAGES)("a matrix in %s", (storage) => {
       const bias = randomTensor([n], 5);
       const layer = (x: Tensor, a?: Tensor, b?: Tensor): Tensor =>
         packedLinear(x, matrix, bias, a === undefined ? undefined : { a, b: b as Tensor, scale: 1.5 });
-      await expectLikeStock((x) => layer(x as Tensor), [randomTensor([m, k], 1)]);
+      const stock = { stock: "webgpu" } as const;
+      await expectLikeStock((x) => layer(x as Tensor), [randomTensor([m, k], 1)], 2e-5, 1e-30, stock);
       const inputs = [randomTensor([1, m, k], 1), randomTensor([4, k], 2), randomTensor([n, 4], 3)];
-      await expectLikeStock((x, a, b) => layer(x as Tensor, a, b), inputs);
+      await expectLikeStock((x, a, b) => layer(x as Tensor, a, b), inputs, 2e-5, 1e-30, stock);
       bias.dispose();
       matrix.dispose();
       expect(customBufferBytes()).toBe(0);

@@ -1,4 +1,4 @@
-/** Own kernels against the stock ops on the same device: values, gradients and bits. */
+/** Own kernels against the stock ops: values, gradients and bits. */
 import { expect } from "vitest";
 import { setAdapterKind, switchCustomKernels } from "../../src/engine/gpu/runtime/custom-kernels.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
@@ -11,20 +11,35 @@ export function randomTensor(shape: readonly number[], seed: number, scale = 1):
 async function valuesAndGradients(
   f: (...inputs: Tensor[]) => Tensor,
   inputs: readonly Tensor[],
+  constants: readonly Tensor[],
 ): Promise<Float32Array[]> {
   const tensors = tf.tidy(() => {
     const weighted = (...given: Tensor[]): Tensor => {
-      const y = f(...given);
+      const y = f(...given, ...constants);
       // Every element of the result gets another weight, so that no gradient cancels.
       const weights = tf.range(0, y.size).mul(0.7).sin().add(0.3).reshape(y.shape);
       return y.mul(weights).sum();
     };
-    return [f(...inputs), ...tf.grads(weighted)([...inputs])];
+    return [f(...inputs, ...constants), ...tf.grads(weighted)([...inputs])];
   });
   const arrays: Float32Array[] = [];
   for (const tensor of tensors) arrays.push((await tensor.data()) as Float32Array);
   tf.dispose(tensors);
   return arrays;
+}
+
+/** Copies of tensors on the CPU, where stock programs need no compiling and share no driver with ours. */
+async function onCpu<T>(tensors: readonly Tensor[], work: (copies: readonly Tensor[]) => Promise<T>): Promise<T> {
+  const backend = tf.getBackend();
+  const values = await Promise.all(tensors.map(async (own) => ({ own, data: await own.data() })));
+  await tf.setBackend("cpu");
+  const copies = values.map(({ own, data }) => tf.tensor(data, own.shape, own.dtype));
+  try {
+    return await work(copies);
+  } finally {
+    tf.dispose(copies);
+    await tf.setBackend(backend);
+  }
 }
 
 /** Largest difference, relative to the largest expected element or to `least` where that is more. */
@@ -39,6 +54,13 @@ export function distance(found: Float32Array, expected: Float32Array, least = 1e
   return worst / size;
 }
 
+interface Comparison {
+  /** Handed to the function behind its inputs; no gradient is asked of them. */
+  readonly constants?: readonly Tensor[];
+  /** Where the stock ops run: a function that holds buffers of the GPU runs nowhere else. */
+  readonly stock?: "cpu" | "webgpu";
+}
+
 /**
  * Own values and gradients equal the stock ones within `tolerance` of the largest element, repeat bit for bit, leave no
  * tensor behind, and do so in the form for software adapters as in the form for GPUs.
@@ -49,17 +71,24 @@ export async function expectLikeStock(
   inputs: readonly Tensor[],
   tolerance = 2e-5,
   least: number | readonly number[] = 1e-30,
+  { constants = [], stock = "cpu" }: Comparison = {},
 ): Promise<void> {
   const leastOf = (i: number): number | undefined => (typeof least === "number" ? least : least[i]);
   const before = tf.memory().numTensors;
+  const count = inputs.length;
   try {
     switchCustomKernels(false);
-    const expected = await valuesAndGradients(f, inputs);
+    const expected =
+      stock === "webgpu"
+        ? await valuesAndGradients(f, inputs, constants)
+        : await onCpu([...inputs, ...constants], (copies) =>
+            valuesAndGradients(f, copies.slice(0, count), copies.slice(count)),
+          );
     switchCustomKernels(true);
     for (const software of [true, false]) {
       setAdapterKind(software);
-      const found = await valuesAndGradients(f, inputs);
-      const again = await valuesAndGradients(f, inputs);
+      const found = await valuesAndGradients(f, inputs, constants);
+      const again = await valuesAndGradients(f, inputs, constants);
       found.forEach((array, i) => {
         const what = `${software ? "software" : "GPU"} form, ${i === 0 ? "value" : `gradient ${i}`}`;
         expect(distance(array, expected[i] as Float32Array, leastOf(i)), what).toBeLessThan(tolerance);
@@ -71,5 +100,5 @@ export async function expectLikeStock(
     setAdapterKind(true);
     tf.dispose([...inputs]);
   }
-  expect(tf.memory().numTensors).toBe(before - inputs.length);
+  expect(tf.memory().numTensors).toBe(before - count);
 }
