@@ -102,7 +102,7 @@ export function withVisualTokens(text: string): string {
 }
 
 /** A text with the phrase in its places, and where it stands. */
-function filled(
+export function filled(
   text: string,
   phrase: string | undefined,
 ): { readonly text: string; readonly literal: readonly TextRange[] } {
@@ -118,12 +118,13 @@ function filled(
 }
 
 /** Ids in front of a whole sequence: the tokenizer's own, or where it is silent the template's. */
-function sequenceBegin(tokenizer: Tokenizer, template: TemplateName): readonly number[] {
+export function sequenceBegin(tokenizer: Tokenizer, template: TemplateName): readonly number[] {
   const { bos } = tokenizer.special;
   return tokenizer.start ?? (TEMPLATES[template].bos && bos !== undefined ? [bos] : []);
 }
 
-function regionSentence(regions: readonly number[], context: (count: number) => string): string {
+/** What follows the picture's tokens when regions are marked; empty without regions. */
+export function regionSentence(regions: readonly number[], context: (count: number) => string): string {
   if (regions.length === 0) return "";
   const marked = regions.map((count, at) => `region${at + 1}<vp>${context(count)}</vp>`).join(", ");
   return `\nThere are ${regions.length} part regions in the picture: ${marked}.\n`;

@@ -1,4 +1,5 @@
 /** All readers of records, in the order in which they are tried: the first that recognises a file reads it. */
+import { CLIPS } from "./clips.ts";
 import { cocoInstances, regionCaptions } from "./coco.ts";
 import { dam } from "./dam.ts";
 import { flickr, grandf, refcocogGcg } from "./gcg.ts";
@@ -20,6 +21,7 @@ export const READERS: readonly Reader[] = [
   sa2vaList,
   refs,
   grefs,
+  ...CLIPS,
   ...WITHOUT_ROWS,
   rows,
 ];

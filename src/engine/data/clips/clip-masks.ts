@@ -1,0 +1,83 @@
+/** Masks of an expression over all frames of its clip. */
+import { LabError, quote } from "../../errors.ts";
+import { encodeRle, mergeRles, parseRle, type Rle } from "../mask/rle.ts";
+import type { Records } from "../records/records.ts";
+import type { FrameDirectory } from "./frame-folders.ts";
+import { paletteIndices } from "./palette.ts";
+
+/** One mask a frame, empty where the object is not seen. */
+export type ClipTruth = () => Promise<readonly Rle[]>;
+
+/**
+ * The union of several entries of mask_dict.json. An expression with no entry has nothing to find: its masks are empty,
+ * of the size of any other mask.
+ */
+export function dictionaryTruth(masks: Records, ids: readonly string[], frames: number, subject: string): ClipTruth {
+  return async () => {
+    const lists: (Rle | null)[][] = [];
+    for (const id of ids) {
+      const place = masks.keys.indexOf(id);
+      const value = place < 0 ? undefined : await masks.item(place);
+      if (!Array.isArray(value)) throw missing(masks.name, id, subject);
+      if (value.length !== frames) {
+        throw new LabError(
+          "bad-input",
+          `${masks.name}: annotation ${quote(id)} of ${subject} has ${value.length} masks for ${frames} frames`,
+          { subject: masks.name },
+        );
+      }
+      lists.push((value as unknown[]).map((item) => (item === null ? null : parseRle(item))));
+    }
+    const size = lists.flat().find((mask) => mask !== null)?.size ?? (await anySize(masks));
+    return Array.from({ length: frames }, (_, frame) => {
+      const own = lists.flatMap((list) => list[frame] ?? []);
+      return own.length === 0 ? emptyMask(size) : mergeRles(own, "union");
+    });
+  };
+}
+
+/** Pixels of palette PNGs that hold one of `objects`. A frame without a PNG is an error: it is not known to be empty. */
+export function paletteTruth(
+  palettes: FrameDirectory,
+  names: readonly string[],
+  objects: readonly number[],
+  subject: string,
+): ClipTruth {
+  return async () => {
+    const found: Rle[] = [];
+    for (const name of names) {
+      const file = palettes.get(name);
+      if (file === undefined) {
+        throw new LabError("bad-input", `${palettes.path} has no mask for frame ${quote(name)} of ${subject}`, {
+          subject: palettes.path,
+        });
+      }
+      const { indices, height, width } = paletteIndices(await file.read(0, file.size), file.name);
+      found.push(
+        encodeRle(
+          Uint8Array.from(indices, (index) => (objects.includes(index) ? 1 : 0)),
+          height,
+          width,
+        ),
+      );
+    }
+    return found;
+  };
+}
+
+function emptyMask([height, width]: readonly [number, number]): Rle {
+  return encodeRle(new Uint8Array(height * width), height, width);
+}
+
+/** Size of the first mask of a dictionary; nothing to find has no size of its own. */
+async function anySize(masks: Records): Promise<readonly [number, number]> {
+  for await (const [, value] of masks.each()) {
+    const first = (Array.isArray(value) ? (value as unknown[]) : []).find((item) => item !== null);
+    if (first !== undefined) return parseRle(first).size;
+  }
+  throw new LabError("bad-input", `${masks.name} holds no mask`, { subject: masks.name });
+}
+
+function missing(file: string, id: string, subject: string): LabError {
+  return new LabError("bad-input", `${file} has no annotation ${quote(id)}, which ${subject} names`, { subject: file });
+}

@@ -1,0 +1,168 @@
+/**
+ * Data sets of clips: frames in folders, expressions in one JSON, masks as palette PNG or run-length text
+ * (docs/spec/video.md#12-data-layouts). Frames and masks are read when they are asked for.
+ */
+import { isRecord } from "../../bytes/json.ts";
+import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
+import { LabError, quote } from "../../errors.ts";
+import type { Rle } from "../mask/rle.ts";
+import { openRecords, type Records } from "../records/records.ts";
+import { type ClipTruth, dictionaryTruth, paletteTruth } from "./clip-masks.ts";
+import { directoryFor, type FrameDirectory, frameDirectories } from "./frame-folders.ts";
+
+/** A clip longer than this is refused: its list of frames alone would fill the memory. */
+export const MAX_FRAMES = 100_000;
+
+export interface ClipExpression {
+  readonly id: string;
+  readonly text: string;
+  /** Kind of the expression where the data set has kinds. */
+  readonly type?: number | undefined;
+  /** Masks of all frames, empty ones included; undefined where they are not public. @throws LabError naming the file */
+  readonly truth: (() => Promise<readonly Rle[]>) | undefined;
+}
+
+export interface Clip {
+  readonly id: string;
+  /** In the order of time. */
+  readonly frames: readonly ByteSource[];
+  /** Names of the frames without ending. */
+  readonly names: readonly string[];
+  readonly expressions: readonly ClipExpression[];
+}
+
+export interface ClipSet {
+  readonly layout: "expressions" | "folders";
+  readonly clips: readonly Clip[];
+  /** One sentence for each clip or file that was left out. */
+  readonly leftOut: readonly string[];
+}
+
+/**
+ * The clips of a folder: by meta_expressions.json where there is one, else every folder of pictures is a clip, with one
+ * expression an object of its Annotations.
+ * @param split as the folders of the data set name it ("valid_u"); any when absent
+ * @throws LabError("bad-input") when there is no clip, or several splits to choose from
+ */
+export async function openClips(folder: ByteFolder, split?: string): Promise<ClipSet> {
+  const metas = folder.paths.filter((path) => /(?:^|\/)meta_expressions[^/]*\.json$/.test(path));
+  const named = split === undefined ? metas : metas.filter((path) => splitOf(path) === split);
+  if (metas.length > 0 && named.length !== 1) {
+    const all = metas.map((path) => splitOf(path) ?? path).join(", ");
+    throw new LabError("bad-input", `The folder has expressions of ${all}; name one split`, { subject: "split" });
+  }
+  const [meta] = named;
+  const set = meta === undefined ? await plainFolders(folder) : await withExpressions(folder, meta);
+  if (set.clips.length > 0) return set;
+  const why = set.leftOut[0] === undefined ? "no folder of numbered pictures" : set.leftOut[0];
+  throw new LabError("bad-input", `The folder has no clip that can be used: ${why}`);
+}
+
+/** "meta_expressions/valid/meta_expressions.json", "valid_u/meta_expressions.json", "meta_expressions_valid_.json". */
+function splitOf(path: string): string | undefined {
+  const inName = /meta_expressions_([a-z_]+?)_?\.json$/.exec(path)?.[1];
+  const parent = path.split("/").at(-2);
+  return inName ?? (parent === "meta_expressions" ? undefined : parent);
+}
+
+async function withExpressions(folder: ByteFolder, meta: string): Promise<ClipSet> {
+  const records = await openRecords(folder.get(meta) as ByteSource);
+  const place = records?.keys.indexOf("videos") ?? -1;
+  const videos = place < 0 ? undefined : await records?.inside(place);
+  if (videos?.shape !== "object") throw new LabError("bad-input", `${meta} has no object "videos"`, { subject: meta });
+  const directories = frameDirectories(folder);
+  const split = splitOf(meta);
+  const masks = await maskDictionary(folder, meta);
+  const clips: Clip[] = [];
+  const pickle = folder.paths.find((path) => /(?:^|\/)mask_dict\.pkl$/.test(path));
+  const leftOut =
+    pickle === undefined ? [] : [`${pickle} was not read: a pickle is a program, masks come from PNG or JSON`];
+  for await (const [index, value] of videos.each()) {
+    const id = videos.keys[index] as string;
+    try {
+      clips.push(clipOf(id, value, { directories, split, masks, folder }));
+    } catch (thrown) {
+      if (!(thrown instanceof LabError)) throw thrown;
+      leftOut.push(thrown.message);
+    }
+  }
+  return { layout: "expressions", clips, leftOut };
+}
+
+/** mask_dict.json beside the expressions, or else the only one of the folder. */
+async function maskDictionary(folder: ByteFolder, meta: string): Promise<Records | undefined> {
+  const beside = `${meta.slice(0, meta.lastIndexOf("/") + 1)}mask_dict.json`;
+  const all = folder.paths.filter((path) => /(?:^|\/)mask_dict\.json$/.test(path));
+  const path = all.includes(beside) ? beside : all.length === 1 ? all[0] : undefined;
+  return path === undefined ? undefined : await openRecords(folder.get(path) as ByteSource);
+}
+
+interface Around {
+  readonly directories: ReadonlyMap<string, FrameDirectory>;
+  readonly split: string | undefined;
+  readonly masks: Records | undefined;
+  readonly folder: ByteFolder;
+}
+
+function clipOf(id: string, value: unknown, around: Around): Clip {
+  const bad = (what: string): LabError => new LabError("bad-input", `Clip ${quote(id)} ${what}; it was left out`);
+  if (!isRecord(value) || !Array.isArray(value.frames) || !isRecord(value.expressions)) {
+    throw bad("has no frames or no expressions");
+  }
+  const names = (value.frames as unknown[]).map(String).sort();
+  if (names.length === 0) throw bad("has no frames");
+  if (names.length > MAX_FRAMES) throw bad(`has ${names.length} frames, more than ${MAX_FRAMES}`);
+  const pictures = directoryFor(around.directories, id, around.split, "pictures");
+  if (pictures === undefined) throw bad("has no folder of pictures");
+  const frames = names.map((name) => {
+    const source = pictures.get(name);
+    if (source === undefined) throw bad(`lists frame ${quote(name)}, which is not there`);
+    return source;
+  });
+  const palettes = directoryFor(around.directories, id, around.split, "annotations");
+  const expressions = Object.entries(value.expressions).map(([key, entry]): ClipExpression => {
+    if (!isRecord(entry) || typeof entry.exp !== "string") throw bad(`has expression ${quote(key)} without text`);
+    const subject = `clip ${quote(id)}, expression ${quote(key)}`;
+    const type = typeof entry.type_id === "number" ? entry.type_id : undefined;
+    return { id: key, text: entry.exp, type, truth: truthOf(entry, subject, names, palettes, around.masks) };
+  });
+  return { id, frames, names, expressions };
+}
+
+function truthOf(
+  entry: Readonly<Record<string, unknown>>,
+  subject: string,
+  names: readonly string[],
+  palettes: FrameDirectory | undefined,
+  masks: Records | undefined,
+): ClipTruth | undefined {
+  const list = (value: unknown): string[] =>
+    value === undefined || value === null ? [] : (Array.isArray(value) ? value : [value]).map(String);
+  if (masks !== undefined && entry.anno_id !== undefined) {
+    return dictionaryTruth(masks, list(entry.anno_id), names.length, subject);
+  }
+  const objects = list(entry.obj_id).map(Number);
+  return palettes === undefined || objects.length === 0 ? undefined : paletteTruth(palettes, names, objects, subject);
+}
+
+/** Folders of pictures; objects are the palette entries of their first annotated frame. */
+async function plainFolders(folder: ByteFolder): Promise<ClipSet> {
+  const directories = frameDirectories(folder);
+  const clips: Clip[] = [];
+  for (const [path, directory] of directories) {
+    if (directory.kind === "annotations") continue;
+    const names = directory.names.slice(0, MAX_FRAMES + 1);
+    if (names.length > MAX_FRAMES) {
+      throw new LabError("bad-input", `${path} has more than ${MAX_FRAMES} frames; nothing was read`);
+    }
+    const id = path.split("/").at(-1) || "clip";
+    const palettes = directoryFor(directories, id, undefined, "annotations");
+    const objects = palettes === undefined ? [] : await palettes.objects();
+    const expressions = objects.map((object): ClipExpression => {
+      const truth = paletteTruth(palettes as FrameDirectory, names, [object], `clip ${quote(id)}, object ${object}`);
+      return { id: String(object), text: "", truth };
+    });
+    clips.push({ id, frames: names.map((name) => directory.get(name) as ByteSource), names, expressions });
+  }
+  return { layout: "folders", clips, leftOut: [] };
+}

@@ -1,0 +1,52 @@
+/** What following objects through a clip costs, computed from sizes (docs/spec/video.md#13-cost). */
+import type { Sam2Config } from "../model/sam2/config.ts";
+import { POINTER_FRAMES } from "../model/sam2/video/memory-bank.ts";
+import { MASK_CHANNELS } from "../model/sam2/video/video-shapes.ts";
+
+/** Operations of one tracked frame, 2 a multiply-add. */
+export interface FrameWork {
+  readonly attention: number;
+  readonly memoryEncoder: number;
+}
+
+/** Bytes that do not depend on the length of the clip. */
+export interface BankBytes {
+  /** One memory of one object. */
+  readonly memory: number;
+  /** All that is kept of one object at most. */
+  readonly bank: number;
+  /** Scores of one cross-attention if they were kept whole: why keys are read in runs. */
+  readonly scores: number;
+}
+
+/** Maps a tracked frame reads at most. @param conditioning frames */
+export function mapsRead(config: Sam2Config, conditioning: number): number {
+  return conditioning + config.memory.maps - 1;
+}
+
+/** @param maps that the frame reads */
+export function trackingWork(config: Sam2Config, maps: number): FrameWork {
+  const { hiddenDim: width, memory, imageSize } = config;
+  const cells = (imageSize / 16) ** 2;
+  const keys = maps * cells;
+  const linear = (rows: number, into: number, out: number): number => 2 * rows * into * out;
+  const self = 4 * linear(cells, width, width) + 4 * cells * cells * width;
+  const cross = 2 * linear(cells, width, width) + 2 * linear(keys, memory.dim, width) + 4 * cells * keys * width;
+  const feedForward = 2 * linear(cells, width, memory.mlp);
+  const steps = MASK_CHANNELS.slice(1).reduce((sum, out, at) => {
+    const places = (imageSize / 2 ** (at + 1)) ** 2;
+    return sum + linear(places, 9 * (MASK_CHANNELS[at] as number), out);
+  }, 0);
+  const point = linear(cells, MASK_CHANNELS.at(-1) as number, width) + linear(cells, width, width + memory.dim);
+  const fuser = 2 * (2 * cells * 49 * width + 2 * linear(cells, width, 4 * width));
+  return { attention: memory.layers * (self + cross + feedForward), memoryEncoder: steps + point + fuser };
+}
+
+/** @param conditioning frames of the clip */
+export function bankBytes(config: Sam2Config, conditioning: number): BankBytes {
+  const cells = (config.imageSize / 16) ** 2;
+  const memory = 4 * cells * config.memory.dim;
+  const maps = mapsRead(config, conditioning);
+  const pointers = 4 * config.hiddenDim * (conditioning + POINTER_FRAMES - 1);
+  return { memory, bank: maps * memory + pointers, scores: 4 * cells * maps * cells };
+}

@@ -1,0 +1,130 @@
+/** From prompts of the mask decoder to masklets at the size of the clip (docs/spec/video.md#9-consistent-decoder). */
+import { encodeRle, type Rle } from "../../data/mask/rle.ts";
+import type { RgbImage } from "../../data/sample.ts";
+import { LabError } from "../../errors.ts";
+import { type Tensor, tf } from "../../gpu/tf.ts";
+import { normalisePixels, samPixels } from "../../model/preprocess/pixels.ts";
+import type { Sa2vaModel } from "../../model/sa2va.ts";
+import { encodeFrame, type FrameMaps } from "../../model/sam2/neck.ts";
+import { readMasks } from "../../model/sam2/postprocess.ts";
+import { type ClipPrompt, followClip, type StoredTracking, TUNED_DECODER } from "../../model/sam2/video/clip.ts";
+import { disposeFrameMasks, promptedMasks } from "../../model/sam2/video/frame-masks.ts";
+import type { GivenMask } from "../../model/sam2/video/mask-prompt.ts";
+import type { Weights } from "../../model/weights/weights.ts";
+
+/**
+ * `published`: as Sa2VA is released, the decoder that was fine-tuned on single frames also decodes frames with memory.
+ * `consistent`: as Sa2VA-i, it decodes the chosen frames only, and SAM2's tracker follows the masks it found.
+ */
+export type ClipDecoder = "published" | "consistent";
+
+/** The pictures of a clip, decoded when they are asked for. */
+export interface ClipPictures {
+  readonly total: number;
+  readonly height: number;
+  readonly width: number;
+  picture(frame: number): Promise<RgbImage>;
+}
+
+/** Masks of all objects on one frame. */
+export interface FrameResult {
+  readonly frame: number;
+  readonly masks: readonly Rle[];
+  /** Logit that each object is there; its sign is not calibrated in Sa2VA. */
+  readonly scores: readonly number[];
+  readonly bankBytes: number;
+  save(): Promise<StoredTracking>;
+}
+
+export interface MaskletOptions {
+  readonly decoder: ClipDecoder;
+  /** Frames that the language prompt decides, ascending. */
+  readonly frames: readonly number[];
+  readonly signal?: AbortSignal | undefined;
+  readonly resume?: StoredTracking | undefined;
+}
+
+/**
+ * Follows the objects of `lang` through a clip; frames come in the order of the work.
+ * @param lang [B, C]; not disposed
+ * @throws LabError("bad-input") naming a frame of another size; LabError("cancelled") when the signal fires
+ */
+export async function* masklets(
+  model: Sa2vaModel,
+  weights: Weights,
+  pictures: ClipPictures,
+  lang: Tensor,
+  { decoder, frames, signal, resume }: MaskletOptions,
+): AsyncGenerator<FrameResult> {
+  const { sam2 } = model.config;
+  const { height, width, total } = pictures;
+  const maps = async (frame: number): Promise<FrameMaps> => {
+    const rgb = await pictures.picture(frame);
+    if (rgb.height !== height || rgb.width !== width) {
+      throw new LabError(
+        "bad-input",
+        `Frame ${frame} is ${rgb.width} x ${rgb.height}, the clip began with ${width} x ${height}; finished frames are kept`,
+      );
+    }
+    const side = sam2.imageSize;
+    const pixels = tf.tensor4d(normalisePixels(samPixels(rgb, side)), [1, side, side, 3]);
+    const made = encodeFrame(weights, sam2, pixels);
+    pixels.dispose();
+    return made;
+  };
+  const prompt: ClipPrompt =
+    decoder === "published"
+      ? { kind: "language", frames, lang }
+      : { kind: "masks", masks: await firstMasks(model, weights, pictures, maps, lang, frames, resume) };
+  const options = { blank: decoder === "consistent", signal, resume };
+  for await (const step of followClip(weights, sam2, { total, maps }, prompt, options)) {
+    const { lowRes, score } = step.masks;
+    const [[found = []], scores] = await Promise.all([
+      readMasks([{ lowRes, height, width }], sam2.imageSize),
+      score.data() as Promise<Float32Array>,
+    ]).finally(() => disposeFrameMasks(step.masks));
+    yield {
+      frame: step.frame,
+      masks: found.map(({ mask }) => encodeRle(mask, height, width)),
+      scores: [...scores],
+      bankBytes: step.bankBytes,
+      save: step.save,
+    };
+  }
+}
+
+/**
+ * Masks of the chosen frames, each decoded alone and enlarged in one step. The fine-tuned decoder is the second one of the
+ * checkpoint, or the only one.
+ */
+async function firstMasks(
+  model: Sa2vaModel,
+  weights: Weights,
+  { height, width }: ClipPictures,
+  maps: (frame: number) => Promise<FrameMaps>,
+  lang: Tensor,
+  frames: readonly number[],
+  resume: StoredTracking | undefined,
+): Promise<ReadonlyMap<number, readonly GivenMask[]>> {
+  const tuned = weights.find(`${TUNED_DECODER}.iou_token.weight`) === undefined ? undefined : TUNED_DECODER;
+  const given = new Map<number, readonly GivenMask[]>();
+  for (const [at, frame] of frames.entries()) {
+    if (at < (resume?.done ?? 0)) {
+      // Its memory is in the stored bank.
+      given.set(frame, []);
+      continue;
+    }
+    const features = await maps(frame);
+    const found = promptedMasks(weights, model.config.sam2, features, lang, tuned);
+    const [, side] = found.lowRes.shape as [number, number];
+    const [masks = []] = await readMasks([{ lowRes: found.lowRes, height, width }], side).finally(() => {
+      disposeFrameMasks(found);
+      tf.dispose([features.f16, features.f8, features.f4]);
+    });
+    given.set(
+      frame,
+      masks.map(({ mask }) => ({ data: mask, height, width })),
+    );
+  }
+  return given;
+}

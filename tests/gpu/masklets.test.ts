@@ -1,0 +1,136 @@
+/** An expression about a clip, from pictures on disk to masklets on disk. */
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { encode } from "fast-png";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type ClipJob, runClip } from "../../scripts/lib/clip-run.ts";
+import { nodeFolder } from "../../scripts/lib/node-files.ts";
+import { type Clip, type ClipExpression, openClips } from "../../src/engine/data/clips/clip-set.ts";
+import { decodePng } from "../../src/engine/data/image/png-decode.ts";
+import { decodeRle, parseRle } from "../../src/engine/data/mask/rle.ts";
+import { tf } from "../../src/engine/gpu/tf.ts";
+import { openSa2va, type Sa2vaModel } from "../../src/engine/model/sa2va.ts";
+import { openArrays } from "../../tools/parity/golden-arrays.ts";
+import { useGpu } from "../support/gpu.ts";
+
+const VIDEO = fileURLToPath(new URL("../golden/video/", import.meta.url));
+const MODEL = fileURLToPath(new URL("../golden/sa2va-tiny-qwen2/", import.meta.url));
+
+let scratch: string;
+let model: Sa2vaModel;
+let clip: Clip;
+/** Numbers of the frames whose pictures were read. */
+let reads: number[] = [];
+let onRead: (frame: number) => void = () => undefined;
+
+beforeAll(async () => {
+  await useGpu();
+  scratch = await mkdtemp(join(tmpdir(), "masklets-"));
+  const golden = await nodeFolder(VIDEO);
+  const input = await openArrays(golden, "golden_input.safetensors");
+  const bytes = Uint8Array.from(await input.read("frames_u8"));
+  const [count, height, width] = input.shape("frames_u8") as [number, number, number];
+  const pictures = join(scratch, "data", "valid_u", "JPEGImages", "drawn");
+  await mkdir(pictures, { recursive: true });
+  const names = Array.from({ length: count }, (_, at) => String(at).padStart(5, "0"));
+  for (const [at, name] of names.entries()) {
+    const data = bytes.subarray(at * height * width * 3, (at + 1) * height * width * 3);
+    await writeFile(join(pictures, `${name}.png`), encode({ width, height, data, channels: 3, depth: 8 }));
+  }
+  const { truth } = JSON.parse(await readFile(join(VIDEO, "video.json"), "utf8")) as { truth: unknown[][] };
+  const expressions = { "0": { exp: "the red disc", obj_id: [0], anno_id: [0] } };
+  const meta = { videos: { drawn: { frames: names, expressions } } };
+  await writeFile(join(scratch, "data", "valid_u", "meta_expressions.json"), JSON.stringify(meta));
+  const masks = { "0": truth.map(([disc]) => disc) };
+  await writeFile(join(scratch, "data", "valid_u", "mask_dict.json"), JSON.stringify(masks));
+  const { clips } = await openClips(await nodeFolder(join(scratch, "data")));
+  const [found] = clips as [Clip];
+  const watched = found.frames.map((source, frame) => ({
+    ...source,
+    read: (start: number, end: number) => {
+      reads.push(frame);
+      onRead(frame);
+      return source.read(start, end);
+    },
+  }));
+  clip = { ...found, frames: watched };
+  model = await openSa2va(await nodeFolder(MODEL), "tiny", { video: true });
+});
+afterAll(async () => {
+  model.dispose();
+  await rm(scratch, { recursive: true });
+});
+
+function job(out: string, changes: Partial<ClipJob> = {}): ClipJob {
+  reads = [];
+  return {
+    model,
+    clip,
+    expression: clip.expressions[0] as ClipExpression,
+    choice: { kind: "first", count: 2 },
+    decoder: "published",
+    answers: "forced",
+    maxNewTokens: 8,
+    keepEvery: 2,
+    out: join(scratch, out),
+    signal: new AbortController().signal,
+    say: () => undefined,
+    ...changes,
+  };
+}
+
+it("writes and scores masklets, and an interrupted run ends as one that was not", async () => {
+  const before = tf.memory().numTensors;
+  const whole = await runClip(job("whole"));
+  expect(whole).toMatchObject({ clip: "drawn", expression: "0", answer: "Sure, [SEG].", frames: [0, 1], found: 1 });
+  expect(whole.score?.jf).toBeCloseTo(((whole.score?.j ?? 0) + (whole.score?.f ?? 0)) / 2, 12);
+  const folder = (out: string): string => join(scratch, out, "drawn", "0");
+  const written = await readFile(join(folder("whole"), "masklets.json"), "utf8");
+  const { objects, frames } = JSON.parse(written) as { objects: unknown[][]; frames: string[] };
+  expect([objects.length, objects[0]?.length]).toEqual([1, 6]);
+  expect((await readdir(folder("whole"))).sort()).toEqual(["masklets.json", "png"]);
+  for (const [at, name] of frames.entries()) {
+    const png = decodePng(await readFile(join(folder("whole"), "png", `${name}.png`)), "mask's");
+    expect(Array.from(png.data, (pixel) => pixel / 255)).toEqual([...decodeRle(parseRle(objects[0]?.[at]))]);
+  }
+
+  const stop = new AbortController();
+  onRead = (frame) => (frame === 5 ? stop.abort() : undefined);
+  await expect(runClip(job("stopped", { signal: stop.signal }))).rejects.toMatchObject({ code: "cancelled" });
+  onRead = () => undefined;
+  await runClip(job("stopped"));
+  // The size, the two frames of the language model, and the frames behind the kept state.
+  expect(reads).toEqual([0, 0, 1, 4, 5]);
+  expect(await readFile(join(folder("stopped"), "masklets.json"), "utf8")).toBe(written);
+  expect((await readdir(folder("stopped"))).sort()).toEqual(["masklets.json", "png"]);
+  await runClip(job("stopped"));
+  expect(reads).toEqual([]);
+  expect(tf.memory().numTensors).toBe(before);
+});
+
+it("lets SAM2's tracker follow the masks of the chosen frames, and answers freely", async () => {
+  const before = tf.memory().numTensors;
+  const consistent = await runClip(job("i", { decoder: "consistent", choice: { kind: "uniform", count: 2 } }));
+  expect(consistent).toMatchObject({ frames: [0, 5], found: 1 });
+  const free = await runClip(job("free", { answers: "free" }));
+  expect(free.answer).not.toBe(consistent.answer);
+  // A [SEG] that ends the answer was never read.
+  expect(free.answer.split("[SEG]").length - 1 - free.found).toBeOneOf([0, 1]);
+  if (free.found === 0) expect(free.score?.j).toBe(0);
+  expect(tf.memory().numTensors).toBe(before);
+});
+
+it("names a frame of another size and keeps the finished ones", async () => {
+  const small = encode({ width: 30, height: 30, data: new Uint8Array(2700), channels: 3, depth: 8 });
+  const frames = clip.frames.map((source, at) =>
+    at === 4 ? { name: "4.png", size: small.length, read: async () => Uint8Array.from(small) } : source,
+  );
+  const before = tf.memory().numTensors;
+  await expect(runClip(job("sizes", { clip: { ...clip, frames } }))).rejects.toThrow(
+    "Frame 4 is 30 x 30, the clip began with 88 x 56; finished frames are kept",
+  );
+  expect(await readdir(join(scratch, "sizes", "drawn", "0"))).toContain("partial.json");
+  expect(tf.memory().numTensors).toBe(before);
+});

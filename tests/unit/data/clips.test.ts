@@ -1,0 +1,163 @@
+/** Data sets of clips in their published layouts, and damaged ones. */
+import { deflateSync } from "node:zlib";
+import { encode } from "fast-png";
+import { describe, expect, it } from "vitest";
+import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
+import { openClips } from "../../../src/engine/data/clips/clip-set.ts";
+import { framePicture } from "../../../src/engine/data/clips/frame-picture.ts";
+import { decodeRle, encodeRle, type Rle } from "../../../src/engine/data/mask/rle.ts";
+import { recogniseRecords } from "../../../src/engine/data/readers/all.ts";
+import { signOf } from "../../../src/engine/data/readers/reader.ts";
+import { openRecords } from "../../../src/engine/data/records/records.ts";
+import { crc32 } from "../../../src/engine/formats/crc.ts";
+
+const rle = (...pixels: number[]): Rle => encodeRle(pixels, 2, 2);
+const pixels = (masks: readonly Rle[]): number[][] => masks.map((mask) => [...decodeRle(mask)]);
+
+/** A 2 x 2 PNG with a palette of three entries. */
+function palettePng(...indices: readonly [number, number, number, number]): Uint8Array {
+  const chunk = (type: string, data: Uint8Array): Buffer => {
+    const body = Buffer.concat([Buffer.from(type, "latin1"), data]);
+    const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
+    length.writeUInt32BE(data.length);
+    sum.writeUInt32BE(crc32(body) >>> 0);
+    return Buffer.concat([length, body, sum]);
+  };
+  const [a, b, c, d] = indices;
+  return Buffer.concat([
+    Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
+    chunk("IHDR", Uint8Array.of(0, 0, 0, 2, 0, 0, 0, 2, 8, 3, 0, 0, 0)),
+    chunk("PLTE", Uint8Array.of(0, 0, 0, 128, 0, 0, 0, 128, 0)),
+    chunk("IDAT", deflateSync(Uint8Array.of(0, a, b, 0, c, d))),
+    chunk("IEND", new Uint8Array()),
+  ]);
+}
+
+const JPEG = Uint8Array.of(0xff, 0xd8, 0xff);
+const meta = (videos: unknown): string => JSON.stringify({ videos });
+
+describe("a data set of clips", () => {
+  it("has objects by palette entry in Ref-YouTube-VOS and Ref-DAVIS17", async () => {
+    const expressions = { "10": { exp: "the left one", obj_id: "2" }, "2": { exp: "both", obj_id: ["1", "2"] } };
+    const set = await openClips(
+      memoryFolder({
+        "meta_expressions/valid/meta_expressions.json": meta({ v1: { expressions, frames: ["00005", "00000"] } }),
+        "meta_expressions/train/notes.txt": "",
+        "train/JPEGImages/v1/00000.jpg": JPEG,
+        "valid/JPEGImages/v1/00000.jpg": JPEG,
+        "valid/JPEGImages/v1/00005.jpg": JPEG,
+        "valid/Annotations/v1/00000.png": palettePng(0, 1, 2, 2),
+        "valid/Annotations/v1/00005.png": palettePng(0, 0, 0, 2),
+      }),
+    );
+    const [clip] = set.clips;
+    expect(clip?.names).toEqual(["00000", "00005"]);
+    expect(clip?.frames.map(({ name }) => name)).toEqual(["00000", "00005"].map((n) => `valid/JPEGImages/v1/${n}.jpg`));
+    const both = clip?.expressions.find(({ id }) => id === "2");
+    expect(pixels((await both?.truth?.()) ?? [])).toEqual([
+      [0, 1, 1, 1],
+      [0, 0, 0, 1],
+    ]);
+    const one = clip?.expressions.find(({ id }) => id === "10");
+    expect(pixels((await one?.truth?.()) ?? [])[0]).toEqual([0, 0, 1, 1]);
+  });
+
+  it("has unions of annotations in MeViS, and one split of several", async () => {
+    const videos = {
+      v: { expressions: { "0": { exp: "the birds", obj_id: [0, 1], anno_id: [3, 4] } }, frames: ["a", "b"] },
+    };
+    const masks = { "3": [rle(1, 0, 0, 0), null], "4": [rle(0, 0, 0, 1), rle(0, 1, 0, 0)] };
+    const files = {
+      "valid_u/meta_expressions.json": meta(videos),
+      "valid_u/mask_dict.json": JSON.stringify(masks),
+      "valid_u/JPEGImages/v/a.jpg": JPEG,
+      "valid_u/JPEGImages/v/b.jpg": JPEG,
+      "train/meta_expressions.json": meta({}),
+      "train/mask_dict.json": "{}",
+    };
+    const { clips } = await openClips(memoryFolder(files), "valid_u");
+    expect(pixels((await clips[0]?.expressions[0]?.truth?.()) ?? [])).toEqual([
+      [1, 0, 0, 1],
+      [0, 1, 0, 0],
+    ]);
+    await expect(openClips(memoryFolder(files))).rejects.toThrow(/valid_u, train|train, valid_u/);
+  });
+
+  it("has kinds in ReVOS, and frames beside JPEGImages", async () => {
+    const expressions = {
+      "0": { exp: "a dog", anno_id: [1], type_id: 0 },
+      "1": { exp: "a ghost", anno_id: [], type_id: 2 },
+    };
+    const { clips } = await openClips(
+      memoryFolder({
+        "meta_expressions_valid_.json": meta({ "set/v": { expressions, frames: ["0"] } }),
+        "mask_dict.json": JSON.stringify({ "1": [rle(1, 1, 0, 0)] }),
+        "set/v/0.jpg": JPEG,
+      }),
+    );
+    expect(clips[0]?.expressions.map(({ type }) => type)).toEqual([0, 2]);
+    expect(pixels((await clips[0]?.expressions[1]?.truth?.()) ?? [])).toEqual([[0, 0, 0, 0]]);
+  });
+
+  it("may be folders of pictures alone", async () => {
+    const { layout, clips } = await openClips(
+      memoryFolder({
+        "JPEGImages/walk/1.jpg": JPEG,
+        "JPEGImages/walk/2.jpg": JPEG,
+        "Annotations/walk/1.png": palettePng(0, 2, 0, 0),
+      }),
+    );
+    expect([layout, clips.map(({ id, names }) => [id, names])]).toEqual(["folders", [["walk", ["1", "2"]]]]);
+    expect(clips[0]?.expressions.map(({ id }) => id)).toEqual(["2"]);
+    await expect(clips[0]?.expressions[0]?.truth?.()).rejects.toThrow(/no mask for frame "2"/);
+  });
+
+  it.each([
+    ["no frames", { frames: [], expressions: {} }, /"v" has no frames/],
+    ["a frame that is not there", { frames: ["0", "1"], expressions: {} }, /lists frame "1", which is not there/],
+    ["frames that are no list", { frames: 3, expressions: {} }, /no frames or no expressions/],
+    ["an expression without text", { frames: ["0"], expressions: { a: { obj_id: 1 } } }, /expression "a" without text/],
+    ["too many frames", { frames: new Array(100_001).fill("0"), expressions: {} }, /100001 frames, more than/],
+  ])("with %s says so in one sentence", async (_, video, sentence) => {
+    const folder = memoryFolder({ "x/meta_expressions.json": meta({ v: video }), "x/JPEGImages/v/0.jpg": JPEG });
+    await expect(openClips(folder)).rejects.toThrow(sentence);
+  });
+
+  it("says which masks do not fit, and reads no pickle", async () => {
+    const expressions = {
+      long: { exp: "x", anno_id: 1 },
+      absent: { exp: "x", anno_id: 7 },
+    };
+    const { clips, leftOut } = await openClips(
+      memoryFolder({
+        "x/meta_expressions.json": meta({ v: { frames: ["0"], expressions }, w: {} }),
+        "x/mask_dict.json": JSON.stringify({ "1": [rle(1, 0, 0, 0), null] }),
+        "x/mask_dict.pkl": "cos\nsystem\n",
+        "x/JPEGImages/v/0.jpg": JPEG,
+      }),
+    );
+    expect(leftOut).toEqual([
+      expect.stringContaining("mask_dict.pkl was not read"),
+      expect.stringContaining('Clip "w"'),
+    ]);
+    const [long, absent] = clips[0]?.expressions ?? [];
+    await expect(long?.truth?.()).rejects.toThrow(/has 2 masks for 1 frames/);
+    await expect(absent?.truth?.()).rejects.toThrow(/no annotation "7"/);
+    const colours = encode({ width: 1, height: 1, data: new Uint8Array(3), channels: 3, depth: 8 });
+    const plain = memoryFolder({ "JPEGImages/v/0.jpg": JPEG, "Annotations/v/0.png": colours });
+    await expect(openClips(plain)).rejects.toThrow(/holds colours, not numbers of objects/);
+    await expect(openClips(memoryFolder({ "a.txt": "" }))).rejects.toThrow(/no clip/);
+    const source = plain.get("JPEGImages/v/0.jpg");
+    await expect(framePicture(source as NonNullable<typeof source>)).rejects.toThrow(/^JPEGImages\/v\/0\.jpg: /);
+  });
+
+  it("is recognised by its files, which give no rows of pictures", async () => {
+    const labelOf = async (text: string): Promise<string | undefined> => {
+      const source = memoryFolder({ "a.json": text }).get("a.json");
+      const records = await openRecords(source as NonNullable<typeof source>);
+      return recogniseRecords(await signOf(records as NonNullable<typeof records>))?.reader.label;
+    };
+    expect(await labelOf(meta({ v: { frames: ["0"], expressions: {} } }))).toBe("clip-expressions");
+    expect(await labelOf(JSON.stringify({ "1": [null, rle(1, 0, 0, 0)], "2": [rle(0, 0, 0, 0)] }))).toBe("clip-masks");
+  });
+});
