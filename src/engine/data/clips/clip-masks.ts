@@ -69,7 +69,7 @@ function emptyMask([height, width]: readonly [number, number]): Rle {
   return encodeRle(new Uint8Array(height * width), height, width);
 }
 
-/** Size of the first mask of a dictionary; nothing to find has no size of its own. */
+/** Size of the first mask of a dictionary; where there is nothing to find, no mask has a size. */
 async function anySize(masks: Records): Promise<readonly [number, number]> {
   for await (const [, value] of masks.each()) {
     const first = (Array.isArray(value) ? (value as unknown[]) : []).find((item) => item !== null);
