@@ -13,21 +13,32 @@
 import { readFileSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
 import { isRecord, parseJson } from "../src/engine/bytes/json.ts";
+import type { Clip } from "../src/engine/data/clips/clip-set.ts";
 import { rowsHash } from "../src/engine/data/open-rows.ts";
 import { LabError } from "../src/engine/errors.ts";
 import { SUITES, suiteOf } from "../src/engine/eval/suites/all.ts";
 import { type EvalFolder, openEvalFolder } from "../src/engine/eval/suites/folder.ts";
 import { type SuiteReport, suiteReport } from "../src/engine/eval/suites/report.ts";
 import { answerKey, answerRows, type System } from "../src/engine/eval/suites/run-suite.ts";
-import type { AnswerMode, Suite, SuiteItem, SuiteTools } from "../src/engine/eval/suites/suite.ts";
+import type {
+  AnswerMode,
+  Suite,
+  SuiteAnswer,
+  SuiteItem,
+  SuiteTask,
+  SuiteTools,
+} from "../src/engine/eval/suites/suite.ts";
 import { openModelFolder } from "../src/engine/loading/open-model.ts";
 import { readStartAdapter } from "../src/engine/model/adapter/start-adapter.ts";
+import { followExpression } from "../src/engine/policy/clip/follow-expression.ts";
+import { PUBLISHED_FRAMES } from "../src/engine/policy/clip/frames.ts";
 import { Meteor } from "../src/engine/rewards/meteor/meteor.ts";
 import { suiteAnswersOf, tryTaskOf } from "../src/engine/session/suite-ask.ts";
-import { type TryContext, tryFeatures, tryOut } from "../src/engine/session/try-out.ts";
+import { type TryContext, tryFeatures, tryOut, weightsOf } from "../src/engine/session/try-out.ts";
 import { memoryStore } from "../src/engine/storage/memory-store.ts";
 import { one, type Parsed, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { localCheckpoint } from "./lib/checkpoint-source.ts";
+import { clipPictures } from "./lib/clip-run.ts";
 import { nodeFolder, nodeFolders } from "./lib/node-files.ts";
 import { openNodeDevice } from "./lib/node-gpu.ts";
 import { decodeImage } from "./lib/node-images.ts";
@@ -116,6 +127,31 @@ async function judgeRows(
   }
 }
 
+/** Masklets as Sa2VA is published: its first frames, its decoder. */
+async function followTasks(
+  context: TryContext,
+  from: System,
+  clip: Clip,
+  tasks: readonly SuiteTask[],
+  maxNewTokens: number,
+): Promise<SuiteAnswer[]> {
+  const pictures = await clipPictures(clip);
+  const { weights, dispose } = await weightsOf(context, { from });
+  const answers: SuiteAnswer[] = [];
+  try {
+    for (const task of tasks) {
+      if (task.kind !== "follow") throw new LabError("internal", "A clip was asked what pictures are asked");
+      const choice = { kind: "first", count: PUBLISHED_FRAMES } as const;
+      const settings = { choice, decoder: "published", answers: task.answers, maxNewTokens } as const;
+      const found = await followExpression(context.model, weights, pictures, task.phrase, settings, context.signal);
+      answers.push({ text: found.answer, masks: found.masklets[0] ?? [] });
+    }
+  } finally {
+    dispose();
+  }
+  return answers;
+}
+
 await runTool(async () => {
   const parsed = parseArguments(process.argv.slice(2), OPTIONS);
   const options = readOptions(parsed);
@@ -133,7 +169,9 @@ await runTool(async () => {
   const judge = suite.judged ? await suiteJudge(parsed, items, options.out, say) : undefined;
   const device = await openNodeDevice();
   const checkpoint = await localCheckpoint(one(parsed, "model") ?? POCKET_MODEL);
-  const { model, hash } = await openModelFolder(checkpoint.folder, checkpoint.name);
+  const { model, hash } = await openModelFolder(checkpoint.folder, checkpoint.name, {
+    video: opened.clip !== undefined,
+  });
   const path = one(parsed, "adapter");
   const target = { language: model.config.language, base: model.base };
   const adapter =
@@ -168,6 +206,8 @@ await runTool(async () => {
     systems,
     answers: folder.answers,
     ask: async (system, index, tasks) => {
+      const clip = opened.clip?.(index);
+      if (clip !== undefined) return await followTasks(context, system, clip, tasks, options.maxNewTokens);
       const rgb = await decodeImage(await opened.picture(index));
       const task = tryTaskOf(tasks, options.maxNewTokens);
       const answer = await tryOut(context, (items[index] as SuiteItem).imageId, rgb, task, { from: system });

@@ -15,11 +15,12 @@ import { LabError } from "../src/engine/errors.ts";
 import { meanScore, scoreByType } from "../src/engine/eval/video/masklet-score.ts";
 import { openSa2va } from "../src/engine/model/sa2va.ts";
 import { bankBytes, mapsRead, trackingWork } from "../src/engine/plan/video.ts";
+import type { FollowSettings } from "../src/engine/policy/clip/follow-expression.ts";
 import { type FrameChoice, PUBLISHED_FRAMES, parseFrameChoice } from "../src/engine/policy/clip/frames.ts";
 import type { ClipDecoder } from "../src/engine/policy/clip/masklets.ts";
 import { one, type Parsed, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { localCheckpoint } from "./lib/checkpoint-source.ts";
-import { type ClipJob, runClip, type ScoredClip, writeJson } from "./lib/clip-run.ts";
+import { runClip, type ScoredClip, writeJson } from "./lib/clip-run.ts";
 import { nodeFolder } from "./lib/node-files.ts";
 import { openNodeDevice } from "./lib/node-gpu.ts";
 import { POCKET_MODEL } from "./lib/node-rows.ts";
@@ -40,8 +41,6 @@ const OPTIONS = {
   json: { takes: 0 },
 } as const;
 
-type Settings = Pick<ClipJob, "choice" | "decoder" | "answers" | "maxNewTokens" | "keepEvery">;
-
 function choiceOf<T extends string>(parsed: Parsed, name: string, values: readonly T[]): T {
   const text = one(parsed, name) ?? values[0];
   const found = values.find((value) => value === text);
@@ -55,7 +54,7 @@ function needed(parsed: Parsed, name: string): string {
   return value;
 }
 
-function settingsOf(parsed: Parsed): Settings {
+function settingsOf(parsed: Parsed): FollowSettings {
   const decoder: ClipDecoder = choiceOf(parsed, "decoder", ["published", "consistent"]);
   const text = one(parsed, "choose") ?? (decoder === "published" ? "first" : "uniform");
   const choice: FrameChoice | undefined = parseFrameChoice(text, whole(parsed, "frames", 1, 64, PUBLISHED_FRAMES));
@@ -69,7 +68,6 @@ function settingsOf(parsed: Parsed): Settings {
     decoder,
     answers: choiceOf(parsed, "answers", ["free", "forced"]),
     maxNewTokens: whole(parsed, "max-tokens", 1, 4096, 256),
-    keepEvery: whole(parsed, "keep", 1, 1e6, 50),
   };
 }
 
@@ -97,6 +95,7 @@ await runTool(async () => {
   const work = clips.flatMap((clip) =>
     expressionsOf(clip, parsed.get("expression")).map((expression) => ({ clip, expression })),
   );
+  const keepEvery = whole(parsed, "keep", 1, 1e6, 50);
   const device = await openNodeDevice();
   const checkpoint = await localCheckpoint(one(parsed, "model") ?? POCKET_MODEL);
   const model = await openSa2va(checkpoint.folder, checkpoint.name, { video: true });
@@ -112,7 +111,7 @@ await runTool(async () => {
   const scored: ScoredClip[] = [];
   try {
     for (const { clip, expression } of work) {
-      const result = await runClip({ ...settings, model, clip, expression, out, signal: stop.signal, say });
+      const result = await runClip({ settings, keepEvery, model, clip, expression, out, signal: stop.signal, say });
       device.check();
       scored.push(result);
       if (parsed.has("json")) process.stdout.write(`${JSON.stringify({ kind: "masklet", ...result })}\n`);

@@ -12,16 +12,13 @@ import { maskletScore } from "../../src/engine/eval/video/masklet-score.ts";
 import { openSafetensors } from "../../src/engine/formats/safetensors.ts";
 import { writeSafetensors } from "../../src/engine/formats/safetensors-write.ts";
 import type { Sa2vaModel } from "../../src/engine/model/sa2va.ts";
-import type { StoredTracking } from "../../src/engine/model/sam2/video/clip.ts";
 import { weightsView } from "../../src/engine/model/weights/weights.ts";
 import {
-  clipVision,
-  forcedClipAnswer,
-  freeClipAnswer,
-  segmentClipPrompt,
-} from "../../src/engine/policy/clip/clip-prompt.ts";
-import { chosenFrames, type FrameChoice } from "../../src/engine/policy/clip/frames.ts";
-import { type ClipDecoder, masklets } from "../../src/engine/policy/clip/masklets.ts";
+  type FollowKeeper,
+  type FollowSettings,
+  followExpression,
+} from "../../src/engine/policy/clip/follow-expression.ts";
+import type { ClipPictures } from "../../src/engine/policy/clip/masklets.ts";
 import { nodeSource } from "./node-files.ts";
 import { decodeImage } from "./node-images.ts";
 
@@ -29,10 +26,7 @@ export interface ClipJob {
   readonly model: Sa2vaModel;
   readonly clip: Clip;
   readonly expression: ClipExpression;
-  readonly choice: FrameChoice;
-  readonly decoder: ClipDecoder;
-  readonly answers: "free" | "forced";
-  readonly maxNewTokens: number;
+  readonly settings: FollowSettings;
   /** Frames between two kept states. */
   readonly keepEvery: number;
   readonly out: string;
@@ -57,16 +51,26 @@ const STATE = "tracking.safetensors";
 
 /** @throws LabError("cancelled") when the signal fires; what was kept stays */
 export async function runClip(job: ClipJob): Promise<ScoredClip> {
-  const { clip, expression, out, say } = job;
+  const { model, clip, expression, out, say } = job;
   const folder = join(out, fileName(clip.id), fileName(expression.id));
   const done = await stored(join(folder, "masklets.json"));
   if (isRecord(done) && isRecord(done.result)) return done.result as unknown as ScoredClip;
   await mkdir(folder, { recursive: true });
-  const first = await pictureOf(clip, 0);
-  const size = { height: first.height, width: first.width };
-  const frames = chosenFrames(clip.frames.length, job.choice);
-  const { answer, found, objects } = await follow(job, folder, frames, size);
-  const masks = objects[0] ?? clip.names.map(() => emptyMask(size));
+  const pictures = await clipPictures(clip);
+  const weights = weightsView(model.frozen, Object.fromEntries(model.base), 0);
+  const keeper = keeperIn(folder, job.keepEvery);
+  const { settings, signal } = job;
+  const { answer, frames, masklets } = await followExpression(
+    model,
+    weights,
+    pictures,
+    expression.text,
+    settings,
+    signal,
+    keeper,
+  );
+  const size: [number, number] = [pictures.height, pictures.width];
+  const masks = masklets[0] ?? clip.names.map(() => parseRle({ size, counts: [size[0] * size[1]] }));
   const result: ScoredClip = {
     clip: clip.id,
     expression: expression.id,
@@ -74,95 +78,45 @@ export async function runClip(job: ClipJob): Promise<ScoredClip> {
     type: expression.type,
     answer,
     frames,
-    found,
+    found: masklets.length,
     score: await scoreOf(expression, masks),
   };
   for (const [at, name] of clip.names.entries()) await writePng(folder, name, masks[at] as Rle);
-  await writeJson(folder, "masklets.json", { size: [size.height, size.width], frames: clip.names, objects, result });
-  await rm(join(folder, STATE), { force: true });
-  await rm(join(folder, "partial.json"), { force: true });
-  say(`${clip.id} ${expression.id}: ${clip.frames.length} frames, ${found} masklet(s)`);
+  await writeJson(folder, "masklets.json", { size, frames: clip.names, objects: masklets, result });
+  for (const name of [STATE, "partial.json"]) await rm(join(folder, name), { force: true });
+  say(`${clip.id} ${expression.id}: ${clip.frames.length} frames, ${masklets.length} masklet(s)`);
   return result;
 }
 
-interface Followed {
-  readonly answer: string;
-  readonly found: number;
-  /** [object][frame]. */
-  readonly objects: readonly (readonly Rle[])[];
+/** The pictures of a clip on disk; the first one gives the size. */
+export async function clipPictures(clip: Clip): Promise<ClipPictures> {
+  const { height, width } = await pictureOf(clip, 0);
+  return { total: clip.frames.length, height, width, picture: (frame) => pictureOf(clip, frame) };
 }
 
-async function follow(
-  job: ClipJob,
-  folder: string,
-  frames: readonly number[],
-  size: { readonly height: number; readonly width: number },
-): Promise<Followed> {
-  const { model, clip, expression, decoder, signal } = job;
-  const weights = weightsView(model.frozen, Object.fromEntries(model.base), 0);
-  const vision = clipVision(model, await Promise.all(frames.map((frame) => pictureOf(clip, frame))));
-  const prompt = segmentClipPrompt(model, expression.text, frames.length);
-  const { maxNewTokens } = job;
-  const { text, lang } = await (job.answers === "forced"
-    ? Promise.resolve(forcedClipAnswer(model, weights, prompt, vision))
-    : freeClipAnswer(model, weights, prompt, vision, { maxNewTokens, signal })
-  ).finally(() => vision.dispose());
-  if (lang === undefined) return { answer: text, found: 0, objects: [] };
-  const kept = await openState(folder, JSON.stringify([expression.text, text, frames, decoder]));
-  const byFrame = new Map<number, readonly Rle[]>(kept?.masks ?? []);
-  const total = clip.frames.length;
-  const pictures = { total, ...size, picture: (frame: number) => pictureOf(clip, frame) };
-  let count = kept?.state.done ?? 0;
-  try {
-    for await (const step of masklets(model, weights, pictures, lang, {
-      decoder,
-      frames,
-      signal,
-      resume: kept?.state,
-    })) {
-      byFrame.set(step.frame, step.masks);
-      count++;
-      if (count % job.keepEvery !== 0 || count === total) continue;
-      await keepState(folder, JSON.stringify([expression.text, text, frames, decoder]), await step.save(), byFrame);
-    }
-  } finally {
-    lang.dispose();
-  }
-  const found = lang.shape[0] as number;
-  const objects = Array.from({ length: found }, (_, object) =>
-    Array.from({ length: total }, (_, frame) => (byFrame.get(frame) as readonly Rle[])[object] as Rle),
-  );
-  return { answer: text, found, objects };
-}
-
-/** Bank first, then the list that names it: without the list the bank is not used. */
-async function keepState(
-  folder: string,
-  of: string,
-  { done, tensors }: StoredTracking,
-  masks: ReadonlyMap<number, readonly Rle[]>,
-): Promise<void> {
-  await writeFile(join(folder, `${STATE}~`), writeSafetensors(tensors, { done: String(done) }));
-  await rename(join(folder, `${STATE}~`), join(folder, STATE));
-  await writeJson(folder, "partial.json", { of, done, masks: [...masks] });
-}
-
-async function openState(
-  folder: string,
-  of: string,
-): Promise<{ readonly state: StoredTracking; readonly masks: [number, Rle[]][] } | undefined> {
-  const partial = await stored(join(folder, "partial.json"));
-  if (!isRecord(partial) || partial.of !== of || !Array.isArray(partial.masks)) return undefined;
-  const file = await openSafetensors(await nodeSource(join(folder, STATE)));
-  if (file.metadata.done !== String(partial.done)) return undefined;
-  const tensors = await Promise.all(
-    file.names.map(async (name) => ({ name, shape: file.info(name).shape, data: await file.read(name) })),
-  );
-  const masks = (partial.masks as [number, unknown[]][]).map(([frame, own]): [number, Rle[]] => [
-    frame,
-    own.map(parseRle),
-  ]);
-  return { state: { done: partial.done as number, tensors }, masks };
+/** Keeps the bank first, then the list that names it: without the list the bank is not used. */
+function keeperIn(folder: string, every: number): FollowKeeper {
+  const [bank, list] = [join(folder, STATE), "partial.json"];
+  return {
+    every,
+    async keep(of, { state: { done, tensors }, masks }) {
+      await writeFile(`${bank}~`, writeSafetensors(tensors, { done: String(done) }));
+      await rename(`${bank}~`, bank);
+      await writeJson(folder, list, { of, done, masks: [...masks] });
+    },
+    async find(of) {
+      const partial = await stored(join(folder, list));
+      if (!isRecord(partial) || partial.of !== of || !Array.isArray(partial.masks)) return undefined;
+      const file = await openSafetensors(await nodeSource(bank));
+      // A newer bank than its list.
+      if (file.metadata.done !== String(partial.done)) return undefined;
+      const tensors = await Promise.all(
+        file.names.map(async (name) => ({ name, shape: file.info(name).shape, data: await file.read(name) })),
+      );
+      const masks = (partial.masks as [number, unknown[]][]).map(([frame, own]) => [frame, own.map(parseRle)] as const);
+      return { state: { done: partial.done as number, tensors }, masks: new Map(masks) };
+    },
+  };
 }
 
 async function scoreOf(expression: ClipExpression, masks: readonly Rle[]): Promise<ScoredClip["score"]> {
@@ -177,10 +131,6 @@ async function pictureOf(clip: Clip, frame: number): Promise<RgbImage> {
   const source = clip.frames[frame];
   if (source === undefined) throw new LabError("bad-input", `Clip "${clip.id}" has no frame ${frame}`);
   return await decodeImage(await framePicture(source));
-}
-
-function emptyMask({ height, width }: { readonly height: number; readonly width: number }): Rle {
-  return parseRle({ size: [height, width], counts: [height * width] });
 }
 
 async function writePng(folder: string, name: string, mask: Rle): Promise<void> {

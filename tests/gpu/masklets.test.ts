@@ -12,8 +12,10 @@ import { decodePng } from "../../src/engine/data/image/png-decode.ts";
 import { decodeRle, parseRle } from "../../src/engine/data/mask/rle.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import { openSa2va, type Sa2vaModel } from "../../src/engine/model/sa2va.ts";
+import type { FollowSettings } from "../../src/engine/policy/clip/follow-expression.ts";
 import { openArrays } from "../../tools/parity/golden-arrays.ts";
 import { useGpu } from "../support/gpu.ts";
+import { tool } from "../support/tools.ts";
 
 const VIDEO = fileURLToPath(new URL("../golden/video/", import.meta.url));
 const MODEL = fileURLToPath(new URL("../golden/sa2va-tiny-qwen2/", import.meta.url));
@@ -63,16 +65,20 @@ afterAll(async () => {
   await rm(scratch, { recursive: true });
 });
 
+const SETTINGS: FollowSettings = {
+  choice: { kind: "first", count: 2 },
+  decoder: "published",
+  answers: "forced",
+  maxNewTokens: 8,
+};
+
 function job(out: string, changes: Partial<ClipJob> = {}): ClipJob {
   reads = [];
   return {
     model,
     clip,
     expression: clip.expressions[0] as ClipExpression,
-    choice: { kind: "first", count: 2 },
-    decoder: "published",
-    answers: "forced",
-    maxNewTokens: 8,
+    settings: SETTINGS,
     keepEvery: 2,
     out: join(scratch, out),
     signal: new AbortController().signal,
@@ -112,14 +118,27 @@ it("writes and scores masklets, and an interrupted run ends as one that was not"
 
 it("lets SAM2's tracker follow the masks of the chosen frames, and answers freely", async () => {
   const before = tf.memory().numTensors;
-  const consistent = await runClip(job("i", { decoder: "consistent", choice: { kind: "uniform", count: 2 } }));
+  const consistent = await runClip(
+    job("i", { settings: { ...SETTINGS, decoder: "consistent", choice: { kind: "uniform", count: 2 } } }),
+  );
   expect(consistent).toMatchObject({ frames: [0, 5], found: 1 });
-  const free = await runClip(job("free", { answers: "free" }));
+  const free = await runClip(job("free", { settings: { ...SETTINGS, answers: "free" } }));
   expect(free.answer).not.toBe(consistent.answer);
   // A [SEG] that ends the answer was never read.
   expect(free.answer.split("[SEG]").length - 1 - free.found).toBeOneOf([0, 1]);
   if (free.found === 0) expect(free.score?.j).toBe(0);
   expect(tf.memory().numTensors).toBe(before);
+});
+
+it("is scored by npm run eval as by npm run masklets", async () => {
+  const data = join(scratch, "data");
+  const words = ["--suite", "vos", "--data", data, "--model", MODEL, "--answers", "forced", "--json"];
+  const { code, out, err } = await tool("eval", [...words, "--out", join(scratch, "eval")]);
+  expect(code, err).toBe(0);
+  const { systems } = JSON.parse(out) as { systems: { base: readonly { metric: string; value: number }[] } };
+  const five: FollowSettings = { ...SETTINGS, choice: { kind: "first", count: 5 } };
+  const { score } = await runClip(job("five", { settings: five }));
+  expect(systems.base.map(({ value }) => value)).toEqual([score?.j, score?.f, score?.jf]);
 });
 
 it("names a frame of another size and keeps the finished ones", async () => {

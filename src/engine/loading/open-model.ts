@@ -27,6 +27,8 @@ export interface OpenModelOptions {
   readonly signal?: AbortSignal | undefined;
   /** Called once everything but the weights is found good: the moment to free another model, or to refuse by an error. */
   readonly beforeWeights?: (() => void) | undefined;
+  /** Whether the parts that only video uses are loaded too; such a model is not kept. */
+  readonly video?: boolean | undefined;
   /** Elements of a block of rows; smaller in tests. */
   readonly blockElements?: number | undefined;
 }
@@ -72,13 +74,13 @@ async function openFolder(folder: ByteFolder, name: string, options: OpenModelOp
   const beforeWeights = beforeWeightsOf(options);
   if (choice.language !== "f32" || choice.towers !== "f32") requireGpu();
   void compileUsualPrograms();
-  const checkpoint = await openCheckpoint(folder);
+  const checkpoint = await openCheckpoint(folder, options.video);
   const { config, bytes } = checkpoint;
   const tokenizer = await modelTokenizer(folder, config);
   const key: CacheKey = { source: await weightsHash(folder), choice, blockElements };
   const facts = { name, config, tokenizer, storage: choice, bytes };
   const plain = choice.language === "f32" && choice.towers === "f32";
-  const cache = keep === "none" || (plain && keep === "packed") ? undefined : options.cache;
+  const cache = keep === "none" || options.video === true || (plain && keep === "packed") ? undefined : options.cache;
   const converted = (skip?: (tensor: string, first: number) => boolean): AsyncGenerator<WeightPiece> =>
     convertCheckpoint(checkpoint, { ...options, choice, blockElements, skip });
   if (cache === undefined) {

@@ -161,12 +161,13 @@ function stopIf(signal: AbortSignal): void {
   if (signal.aborted) throw new LabError("cancelled", "The try-out was stopped");
 }
 
-interface OwnedWeights {
+export interface OwnedWeights {
   readonly weights: Weights;
   dispose(): void;
 }
 
-async function weightsOf(context: TryContext, from: TryWeights): Promise<OwnedWeights> {
+/** The weights that are asked, with what was uploaded for them. @throws LabError when they are not there */
+export async function weightsOf(context: TryContext, from: TryWeights): Promise<OwnedWeights> {
   const { model, adapter, live, store } = context;
   if (from.from === "base") return owned(model, new Map(), 0);
   if (from.from === "adapter") {

@@ -343,9 +343,9 @@ test("an evaluation goes on in its folder, a cut line is asked again, another on
 
 test("published numbers name their model, metric and source", () => {
   const published = SUITES.flatMap((one) => Object.entries(one.published));
-  expect(published.length).toBe(11);
+  expect(published.length).toBe(13);
   for (const [split, scores] of published) {
-    expect(split).toMatch(/^(val|test|testA|testB|)$/);
+    expect(split).toMatch(/^(val|test|testA|testB|valid|valid_u|)$/);
     for (const { model, metric, value, source } of scores) {
       expect([model, metric].includes("")).toBe(false);
       expect(source).toMatch(/card|paper|results|README/);

@@ -7,8 +7,9 @@ import { grefcoco } from "./grefcoco.ts";
 import { masks } from "./masks.ts";
 import { refcoco, refcocog, refcocoPlus } from "./refer.ts";
 import type { Suite } from "./suite.ts";
+import { vos } from "./vos.ts";
 
-export const SUITES: readonly Suite[] = [refcoco, refcocoPlus, refcocog, grefcoco, masks, captions, gcg, dlc, gar];
+export const SUITES: readonly Suite[] = [refcoco, refcocoPlus, refcocog, grefcoco, masks, captions, gcg, dlc, gar, vos];
 
 /** The suite of that name. */
 export function suiteOf(name: string): Suite | undefined {

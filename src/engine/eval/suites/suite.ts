@@ -1,11 +1,12 @@
 /** What an evaluation suite is: its rows, what the model is asked of a row, and how the answers are counted. */
 import type { ByteFolder } from "../../bytes/source.ts";
+import type { Clip } from "../../data/clips/clip-set.ts";
 import type { Rle } from "../../data/mask/rle.ts";
 import type { EncodedImage } from "../../data/sample.ts";
 import type { JudgeQuestion } from "../../rewards/judge-score.ts";
 import type { ClusterStatistic, Clusters } from "../cluster-bootstrap.ts";
 
-/** A row of a suite: what is asked about a picture, with what is true. */
+/** A row of a suite: what is asked about a picture or a clip, with what is true. */
 export interface SuiteItem {
   readonly id: string;
   /** Rows of one picture stand beside one another. */
@@ -14,7 +15,7 @@ export interface SuiteItem {
   readonly size: readonly [height: number, width: number];
   /** The sentence, the true caption or the question; the class name for DLC-Bench. */
   readonly text: string;
-  /** Masks of the picture's size: to be found, or asked about. None for a sentence without a target. */
+  /** Masks of the picture's size: to be found, or asked about. None for a sentence without a target; one a frame of a clip. */
   readonly masks: readonly Rle[];
   /** Phrase of each mask (grounded conversations). */
   readonly labels?: readonly string[];
@@ -30,7 +31,7 @@ export interface SuiteItem {
 export interface SuiteAnswer {
   /** Caption or free answer, special tokens kept. */
   readonly text?: string;
-  /** One a [SEG], in order. */
+  /** One a [SEG], in order; of a clip one a frame, of the first [SEG]. */
   readonly masks?: readonly Rle[];
 }
 
@@ -53,6 +54,8 @@ export interface AnsweredItem {
 export type SuiteTask =
   | { readonly kind: "segment"; readonly phrase: string }
   | { readonly kind: "describe"; readonly region: Rle }
+  /** A masklet through a clip: a mask for each frame. */
+  | { readonly kind: "follow"; readonly phrase: string; readonly answers: AnswerMode }
   /** A free answer; regions are named region1, region2 and so on in the question. */
   | { readonly kind: "ask"; readonly question: string; readonly regions: readonly Rle[] };
 
@@ -79,6 +82,8 @@ export interface SuiteRows {
   readonly leftOut: readonly string[];
   /** The picture of the item at a place. @throws LabError as files do */
   picture(index: number): Promise<EncodedImage>;
+  /** The clip of the item at a place, in suites of clips, which have no single picture. */
+  clip?(index: number): Clip;
 }
 
 /** A published score, 0..100. */

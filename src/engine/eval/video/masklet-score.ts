@@ -53,16 +53,20 @@ export function meanScore(scores: readonly ScoredExpression[]): SetScore {
 export function scoreByType(
   scores: readonly ScoredExpression[],
 ): Readonly<Record<"type0" | "type1" | "overall", SetScore | undefined>> {
-  const rounded = (value: number): number => Math.round(value * 1e4) / 1e4;
   const of = (type: number): SetScore | undefined => {
     const own = scores.filter((score) => score.type === type);
     if (own.length === 0) return undefined;
-    const all = own.map(({ j, f }) => ({ j: rounded(j), f: rounded(f), jf: rounded((j + f) / 2) }));
+    const all = own.map(({ j, f }) => ({ j: roundedScore(j), f: roundedScore(f), jf: roundedScore((j + f) / 2) }));
     return averaged(all);
   };
   const [type0, type1] = [of(0), of(1)];
   const overall = type0 === undefined || type1 === undefined ? undefined : averaged([type0, type1]);
   return { type0, type1, overall };
+}
+
+/** A score of 0..1 to a hundredth of a percent. */
+export function roundedScore(value: number): number {
+  return Math.round(value * 1e4) / 1e4;
 }
 
 function averaged(scores: readonly SetScore[]): SetScore {
