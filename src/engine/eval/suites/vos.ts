@@ -35,7 +35,9 @@ export const vos: Suite = {
           continue;
         }
         const kind = type === undefined ? {} : { kind: KINDS[type] ?? "uncounted" };
-        items.push({ id: `${clip.id}#${id}`, imageId: clip.id, text, masks: await truth(), ...kind });
+        const masks = await truth();
+        const { size } = masks[0] as Rle;
+        items.push({ id: `${clip.id}#${id}`, imageId: clip.id, size, text, masks, ...kind });
         clips.push(clip);
       }
     }

@@ -3,7 +3,8 @@ import { encodeRle, type Rle } from "../../data/mask/rle.ts";
 import type { RgbImage } from "../../data/sample.ts";
 import { LabError } from "../../errors.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
-import { normalisePixels, samPixels } from "../../model/preprocess/pixels.ts";
+import { resizeBicubic } from "../../model/preprocess/pillow-bicubic.ts";
+import { normalisePixels } from "../../model/preprocess/pixels.ts";
 import type { Sa2vaModel } from "../../model/sa2va.ts";
 import { encodeFrame, type FrameMaps } from "../../model/sam2/neck.ts";
 import { readMasks } from "../../model/sam2/postprocess.ts";
@@ -67,7 +68,7 @@ export async function* masklets(
       );
     }
     const side = sam2.imageSize;
-    const pixels = tf.tensor4d(normalisePixels(samPixels(rgb, side)), [1, side, side, 3]);
+    const pixels = tf.tensor4d(normalisePixels(resizeBicubic(rgb, side, side).data), [1, side, side, 3]);
     const made = encodeFrame(weights, sam2, pixels);
     pixels.dispose();
     return made;
