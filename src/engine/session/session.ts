@@ -7,28 +7,21 @@ import type { LabConfig } from "../config/table.ts";
 import { LabError } from "../errors.ts";
 import { inTurn } from "../gpu/in-turn.ts";
 import type { EngineDevice } from "../gpu/runtime/device.ts";
-import { trimPool } from "../gpu/runtime/memory.ts";
 import { measureThroughput, type Throughput } from "../gpu/runtime/throughput.ts";
 import { type OpenedModel, type OpenModelOptions, openCachedModel, openModelFolder } from "../loading/open-model.ts";
 import { readStartAdapter, type StartAdapter } from "../model/adapter/start-adapter.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { freeDecodeBuffers } from "../policy/decode/decode-gpu.ts";
 import type { BenchGroup } from "../rewards/bench/bench-group.ts";
-import { disposeState, type TrainingState } from "../rl/optim/training-state.ts";
+import { disposeState } from "../rl/optim/training-state.ts";
 import type { FirstEvaluation } from "../rl/run/first-evaluation.ts";
 import { type PreparedRun, prepareNew, prepareStored } from "../rl/run/prepare-run.ts";
-import { raiseAlarm } from "../rl/run/raise-alarm.ts";
-import { type RunEnd, runWithDeviceRecovery } from "../rl/run/recovery.ts";
-import { checkedRows } from "../rl/run/run-facts.ts";
-import { runFeatures } from "../rl/run/run-features.ts";
 import type { LoadedModel, SessionDeps, StartedRun } from "../rl/run/session-types.ts";
-import { loraSettings } from "../rl/run/start-run.ts";
-import { storedState } from "../rl/run/stored-state.ts";
-import { Trainer } from "../rl/run/trainer.ts";
+import type { Trainer } from "../rl/run/trainer.ts";
 import { type RunManifest, VERSION } from "../runs/manifest.ts";
 import type { LoopId } from "../runs/records.ts";
-import type { RunFolder } from "../runs/run-folder.ts";
-import { evaluatedRows, type RowList } from "../runs/run-rows.ts";
+import type { RowList } from "../runs/run-rows.ts";
+import { launchRun, type RunHost } from "./launch-run.ts";
 import { memoryReport, type SystemReport } from "./memory-report.ts";
 import { type Plan, planRun } from "./plan.ts";
 import { type Asked, Question } from "./request.ts";
@@ -279,97 +272,38 @@ export class Session {
   }
 
   /** @param free releases the claim of the run */
-  #launch({ run, config, state, list, selected, doneSteps, release }: PreparedRun, free: () => void): StartedRun {
+  #launch(prepared: PreparedRun, free: () => void): StartedRun {
     if (this.#trainer !== undefined) {
-      disposeState(state);
-      release();
+      disposeState(prepared.state);
+      prepared.release();
       throw new LabError("bad-input", "A run is in progress. Stop it first");
     }
-    let mine: Trainer | undefined;
-    const { scorer, now, emit } = this.#deps;
-    const attempt = (own: TrainingState, done: number): (() => Promise<RunEnd>) => {
-      const loaded = this.#model as LoadedModel;
-      const { model } = loaded;
-      const before = this.#trainer;
-      const trainer = new Trainer({
-        model,
-        config,
-        state: own,
-        rows: checkedRows(this.#deps.rows, list),
-        trainRows: selected.train,
-        evaluated: evaluatedRows(selected, config),
-        scorer,
-        run,
-        doneSteps: done,
-        openDiskCache: (tell) => runFeatures(this.#deps.features, loaded, config, this.#device.report, done, tell),
-        lora: loraSettings(model, config),
-        now,
-        emit,
-        checkDevice: () => this.#device.check(),
-        whyLost: () => this.#device.whyLost(),
-      });
-      // A stop that arrived before the trainer existed.
-      if (before?.control.signal.aborted === true) trainer.control.stop();
-      mine = trainer;
-      this.#trainer = trainer;
-      this.#live = { runId: run.id, state: own };
-      return () => trainer.run().finally(() => disposeState(own));
-    };
-    const done = runWithDeviceRecovery(attempt(state, doneSteps), {
-      lost: () => this.#device.whyLost(),
-      pause: async () => {
-        try {
-          await run.update({ state: "paused" });
-        } finally {
-          mine?.control.setState("finished");
-        }
+    const host: RunHost = {
+      deps: this.#deps,
+      device: () => this.#device,
+      model: () => this.#loaded(),
+      trainer: () => this.#trainer,
+      setTrainer: (trainer, live) => {
+        this.#trainer = trainer;
+        this.#live = live;
       },
-      restore: async (reason) => {
-        const from = await this.#reload(run, config, reason);
-        return attempt(from.state, from.step);
-      },
-      now,
-    }).finally(() => {
-      if (this.#trainer === mine) {
-        this.#trainer = undefined;
-        this.#live = undefined;
-        freeDecodeBuffers();
-        trimPool();
-      }
-      release();
-      free();
-    });
-    return {
-      manifest: run.manifest(),
-      resumedAt: doneSteps,
-      trainRows: selected.train.length,
-      heldOutRows: selected.heldOut.length,
-      done,
+      reopen: () => this.#reopen(),
     };
+    return launchRun(host, prepared, free);
   }
 
-  /** Another device, the model on it, and the state of the newest checkpoint or the start. */
-  async #reload(
-    run: RunFolder,
-    config: LabConfig,
-    reason: string,
-  ): Promise<{ readonly state: TrainingState; readonly step: number }> {
-    const { store, emit, reopen } = this.#deps;
-    const { model: old, hash, reload } = this.#model as LoadedModel;
-    const failedAt = this.#trainer?.step ?? 0;
-    emit({ type: "state", state: "starting", step: failedAt });
+  /** Another device with the model on it, after a loss. */
+  async #reopen(): Promise<LoadedModel> {
+    const { model: old, hash, reload } = this.#loaded();
     old.dispose();
     freeDecodeBuffers();
     this.#model = undefined;
     this.#rate = undefined;
     this.#device.close();
-    this.#device = await reopen();
+    this.#device = await this.#deps.reopen();
     const { model } = await reload();
     this.#model = { model, hash, reload };
-    const { state, step } = await storedState(store, run, model, config);
-    const message = `${reason}; it was opened again and the run continues from step ${step}`;
-    await raiseAlarm(run, emit, { id: "device-lost", step: failedAt + 1, severity: "warning", message });
-    return { state, step };
+    return this.#model;
   }
 
   #loaded(): LoadedModel {

@@ -2,66 +2,31 @@
  * The trainer: runs steps under run control, logs, checks alarms, stores. All dependencies are passed in; it does not
  * depend on page, worker or file system.
  */
-import { activeLoops, groupsPerStep } from "../../config/derived.ts";
+import { groupsPerStep } from "../../config/derived.ts";
 import type { LabConfig } from "../../config/table.ts";
-import type { RowSource } from "../../data/training-row.ts";
 import { LabError, toLabError } from "../../errors.ts";
-import { type EvalDeps, evaluateRows } from "../../eval/held-out.ts";
-import { runReward } from "../../eval/run-reward.ts";
-import { storeEvaluation } from "../../eval/store.ts";
-import type { LoraFields } from "../../formats/peft-names.ts";
 import { memorySnapshot, trimPool, trimPoolToSmall } from "../../gpu/runtime/memory.ts";
-import type { Sa2vaModel } from "../../model/sa2va.ts";
-import type { FeatureDiskCache } from "../../policy/feature-store.ts";
 import { createFeatureCache, type FeatureCache } from "../../policy/features.ts";
-import type { RewardScorer } from "../../rewards/types.ts";
 import { type Alarm, appendAlarm } from "../../runs/alarms.ts";
 import { bestCheckpoint } from "../../runs/checkpoint/best-checkpoint.ts";
 import { pruneCheckpoints, writeCheckpoint } from "../../runs/checkpoint/checkpoint.ts";
 import { readEvaluations } from "../../runs/evaluations.ts";
 import { appendPhases } from "../../runs/phase-lines.ts";
 import type { GroupRecord, LoopId } from "../../runs/records.ts";
-import type { RunFolder } from "../../runs/run-folder.ts";
-import type { RunRows } from "../../runs/run-rows.ts";
 import { LOOP_IDS, perLoop } from "../loops/abouts.ts";
-import { LOOP_CODE } from "../loops/registry.ts";
-import { NonFiniteGradient, stateArrays, type TrainingState } from "../optim/training-state.ts";
+import { NonFiniteGradient, stateArrays } from "../optim/training-state.ts";
 import type { StepContext } from "../step/context.ts";
 import { grpoStep } from "../step/grpo-step.ts";
 import { runWeights } from "../step/run-weights.ts";
 import { sftStep } from "../step/sft-step.ts";
 import { type AlarmWatch, watchAlarms } from "./alarms.ts";
-import type { Phase, PhaseTimes, TrainerEvent } from "./events.ts";
+import type { Phase, PhaseTimes } from "./events.ts";
 import { DEVICE_METER, gpuTimes, phaseCosts, restartGpuTimes } from "./phase-costs.ts";
 import { raiseAlarm } from "./raise-alarm.ts";
 import { RunControl } from "./run-control.ts";
+import { evaluateRun } from "./run-evaluation.ts";
 import { failedRun } from "./run-state.ts";
-
-export interface TrainerDeps {
-  readonly model: Sa2vaModel;
-  readonly config: LabConfig;
-  /** The trainer's owner disposes it after the run. */
-  readonly state: TrainingState;
-  readonly rows: RowSource;
-  /** Data-set indices of the training rows, at least one. */
-  readonly trainRows: readonly number[];
-  /** Held-out rows that evaluations score. */
-  readonly evaluated: Pick<RunRows, "selection" | "report">;
-  readonly scorer: RewardScorer;
-  readonly run: RunFolder;
-  /** Steps done before, 0 for a fresh run. */
-  readonly doneSteps: number;
-  /** Opens the disk cache of frozen features; none if absent. */
-  readonly openDiskCache?: ((tell: (alarm: Alarm) => void) => Promise<FeatureDiskCache | undefined>) | undefined;
-  readonly lora: LoraFields;
-  /** Seconds, monotonic. */
-  readonly now: () => number;
-  readonly emit: (event: TrainerEvent) => void;
-  /** Throws when the device reported an error since the last call. */
-  readonly checkDevice: () => void;
-  /** The message of the loss, if the device is lost. */
-  readonly whyLost: () => Promise<string | undefined>;
-}
+import type { TrainerDeps } from "./trainer-deps.ts";
 
 /** Host bytes of frozen features kept between steps, at least those of the last step's pictures. */
 const FEATURE_BYTES = 512 * 2 ** 20;
@@ -300,26 +265,12 @@ export class Trainer {
     };
   }
 
-  /** Evaluates held-out rows with the current weights, or at step 0 with those of the start. @throws LabError("cancelled") when stopped */
+  /** Evaluates held-out rows. @throws LabError("cancelled") when stopped */
   async #evaluate(step: number): Promise<void> {
-    const { config, run, evaluated, emit } = this.#deps;
     if (this.control.signal.aborted) throw new LabError("cancelled", "The run was stopped");
-    const total = evaluated.report.length + evaluated.selection.length;
     this.#tellPhase("eval", step);
-    const context = this.#context(step);
-    const weights = step === 0 ? { policy: context.start, partner: context.start } : {};
-    const scores = await evaluateRows(
-      { ...context, ...weights, rows: this.#deps.rows, others: evaluators(config) },
-      evaluated,
-      (done) => emit({ type: "eval-rows", done, total }),
-    );
-    this.#deps.checkDevice();
-    trimPool();
-    const report = await storeEvaluation(run.store, run.id, step, scores, {
-      ...config,
-      ...runReward(config),
-    });
-    emit({ type: "eval", report });
+    const report = await evaluateRun(this.#deps, this.#context(step));
+    this.#deps.emit({ type: "eval", report });
     // The checkpoint of this step may be the new best.
     await this.#prune();
   }
@@ -351,15 +302,6 @@ export class Trainer {
     const best = await bestCheckpoint(run.store, run.id, config.loops);
     await pruneCheckpoints(run.store, run.id, config.keepCheckpoints, best?.step ?? null);
   }
-}
-
-/** What samples held-out rows for the loops that train, beside the two of every evaluation. */
-function evaluators(config: LabConfig): EvalDeps["others"] {
-  const found = activeLoops(config).flatMap((id) => {
-    const { evaluate } = LOOP_CODE[id];
-    return evaluate === undefined ? [] : [[id, evaluate] as const];
-  });
-  return Object.fromEntries(found);
 }
 
 /** Weighted sum of the loops' losses, or the supervised loss. */

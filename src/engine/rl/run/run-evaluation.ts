@@ -1,0 +1,39 @@
+/** The held-out evaluation of a step of a run. */
+import { activeLoops } from "../../config/derived.ts";
+import type { LabConfig } from "../../config/table.ts";
+import { type EvalDeps, evaluateRows } from "../../eval/held-out.ts";
+import { runReward } from "../../eval/run-reward.ts";
+import { storeEvaluation } from "../../eval/store.ts";
+import { trimPool } from "../../gpu/runtime/memory.ts";
+import type { EvalReport } from "../../runs/evaluations.ts";
+import { LOOP_CODE } from "../loops/registry.ts";
+import type { StepContext } from "../step/context.ts";
+import type { TrainerDeps } from "./trainer-deps.ts";
+
+/**
+ * Evaluates held-out rows with the current weights, or at step 0 with those of the start, and stores the result.
+ * @throws LabError("cancelled") when stopped, LabError("held") when a reward is not available
+ */
+export async function evaluateRun(
+  { config, run, rows, evaluated, emit, checkDevice }: TrainerDeps,
+  context: StepContext,
+): Promise<EvalReport> {
+  const { step } = context;
+  const total = evaluated.report.length + evaluated.selection.length;
+  const weights = step === 0 ? { policy: context.start, partner: context.start } : {};
+  const scores = await evaluateRows({ ...context, ...weights, rows, others: evaluators(config) }, evaluated, (done) =>
+    emit({ type: "eval-rows", done, total }),
+  );
+  checkDevice();
+  trimPool();
+  return storeEvaluation(run.store, run.id, step, scores, { ...config, ...runReward(config) });
+}
+
+/** What samples held-out rows for the loops that train, beside the two of every evaluation. */
+function evaluators(config: LabConfig): EvalDeps["others"] {
+  const found = activeLoops(config).flatMap((id) => {
+    const { evaluate } = LOOP_CODE[id];
+    return evaluate === undefined ? [] : [[id, evaluate] as const];
+  });
+  return Object.fromEntries(found);
+}

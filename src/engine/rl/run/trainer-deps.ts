@@ -1,0 +1,38 @@
+/** What a trainer is given. */
+import type { LabConfig } from "../../config/table.ts";
+import type { RowSource } from "../../data/training-row.ts";
+import type { LoraFields } from "../../formats/peft-names.ts";
+import type { Sa2vaModel } from "../../model/sa2va.ts";
+import type { FeatureDiskCache } from "../../policy/feature-store.ts";
+import type { RewardScorer } from "../../rewards/types.ts";
+import type { Alarm } from "../../runs/alarms.ts";
+import type { RunFolder } from "../../runs/run-folder.ts";
+import type { RunRows } from "../../runs/run-rows.ts";
+import type { TrainingState } from "../optim/training-state.ts";
+import type { TrainerEvent } from "./events.ts";
+
+export interface TrainerDeps {
+  readonly model: Sa2vaModel;
+  readonly config: LabConfig;
+  /** The trainer's owner disposes it after the run. */
+  readonly state: TrainingState;
+  readonly rows: RowSource;
+  /** Data-set indices of the training rows, at least one. */
+  readonly trainRows: readonly number[];
+  /** Held-out rows that evaluations score. */
+  readonly evaluated: Pick<RunRows, "selection" | "report">;
+  readonly scorer: RewardScorer;
+  readonly run: RunFolder;
+  /** Steps done before, 0 for a fresh run. */
+  readonly doneSteps: number;
+  /** Opens the disk cache of frozen features; none if absent. */
+  readonly openDiskCache?: ((tell: (alarm: Alarm) => void) => Promise<FeatureDiskCache | undefined>) | undefined;
+  readonly lora: LoraFields;
+  /** Seconds, monotonic. */
+  readonly now: () => number;
+  readonly emit: (event: TrainerEvent) => void;
+  /** Throws when the device reported an error since the last call. */
+  readonly checkDevice: () => void;
+  /** The message of the loss, if the device is lost. */
+  readonly whyLost: () => Promise<string | undefined>;
+}

@@ -1,0 +1,108 @@
+/** A prepared run under way: its trainer, and after a lost device another one from the newest checkpoint. */
+import type { EngineDevice } from "../gpu/runtime/device.ts";
+import { trimPool } from "../gpu/runtime/memory.ts";
+import { freeDecodeBuffers } from "../policy/decode/decode-gpu.ts";
+import { disposeState, type TrainingState } from "../rl/optim/training-state.ts";
+import type { PreparedRun } from "../rl/run/prepare-run.ts";
+import { raiseAlarm } from "../rl/run/raise-alarm.ts";
+import { type RunEnd, runWithDeviceRecovery } from "../rl/run/recovery.ts";
+import { checkedRows } from "../rl/run/run-facts.ts";
+import { runFeatures } from "../rl/run/run-features.ts";
+import type { LoadedModel, SessionDeps, StartedRun } from "../rl/run/session-types.ts";
+import { loraSettings } from "../rl/run/start-run.ts";
+import { storedState } from "../rl/run/stored-state.ts";
+import { Trainer } from "../rl/run/trainer.ts";
+import { evaluatedRows } from "../runs/run-rows.ts";
+import type { TryContext } from "./try-out.ts";
+
+/** What a run uses of its session; device and model change when a lost device is opened again. */
+export interface RunHost {
+  readonly deps: SessionDeps;
+  readonly device: () => EngineDevice;
+  readonly model: () => LoadedModel;
+  readonly trainer: () => Trainer | undefined;
+  /** Makes a trainer and its weights the session's current ones; none after the run. */
+  readonly setTrainer: (trainer: Trainer | undefined, live: TryContext["live"]) => void;
+  /** Frees model and device and opens both again. */
+  readonly reopen: () => Promise<LoadedModel>;
+}
+
+/** @param free releases the claim of the run on the session */
+export function launchRun(host: RunHost, prepared: PreparedRun, free: () => void): StartedRun {
+  const { run, config, state, list, selected, doneSteps, release } = prepared;
+  const { rows, features, scorer, now, emit } = host.deps;
+  let mine: Trainer | undefined;
+  const attempt = (own: TrainingState, done: number): (() => Promise<RunEnd>) => {
+    const loaded = host.model();
+    const { model } = loaded;
+    const before = host.trainer();
+    const trainer = new Trainer({
+      model,
+      config,
+      state: own,
+      rows: checkedRows(rows, list),
+      trainRows: selected.train,
+      evaluated: evaluatedRows(selected, config),
+      scorer,
+      run,
+      doneSteps: done,
+      openDiskCache: (tell) => runFeatures(features, loaded, config, host.device().report, done, tell),
+      lora: loraSettings(model, config),
+      now,
+      emit,
+      checkDevice: () => host.device().check(),
+      whyLost: () => host.device().whyLost(),
+    });
+    // A stop that arrived before the trainer existed.
+    if (before?.control.signal.aborted === true) trainer.control.stop();
+    mine = trainer;
+    host.setTrainer(trainer, { runId: run.id, state: own });
+    return () => trainer.run().finally(() => disposeState(own));
+  };
+  const done = runWithDeviceRecovery(attempt(state, doneSteps), {
+    lost: () => host.device().whyLost(),
+    pause: async () => {
+      try {
+        await run.update({ state: "paused" });
+      } finally {
+        mine?.control.setState("finished");
+      }
+    },
+    restore: async (reason) => {
+      const from = await restored(host, prepared, reason);
+      return attempt(from.state, from.step);
+    },
+    now,
+  }).finally(() => {
+    if (host.trainer() === mine) {
+      host.setTrainer(undefined, undefined);
+      freeDecodeBuffers();
+      trimPool();
+    }
+    release();
+    free();
+  });
+  return {
+    manifest: run.manifest(),
+    resumedAt: doneSteps,
+    trainRows: selected.train.length,
+    heldOutRows: selected.heldOut.length,
+    done,
+  };
+}
+
+/** The state of the newest checkpoint, or the start, on another device. */
+async function restored(
+  host: RunHost,
+  { run, config }: PreparedRun,
+  reason: string,
+): Promise<{ readonly state: TrainingState; readonly step: number }> {
+  const { store, emit } = host.deps;
+  const failedAt = host.trainer()?.step ?? 0;
+  emit({ type: "state", state: "starting", step: failedAt });
+  const { model } = await host.reopen();
+  const { state, step } = await storedState(store, run, model, config);
+  const message = `${reason}; it was opened again and the run continues from step ${step}`;
+  await raiseAlarm(run, emit, { id: "device-lost", step: failedAt + 1, severity: "warning", message });
+  return { state, step };
+}
