@@ -8,10 +8,10 @@
 import { LabError } from "../src/engine/errors.ts";
 import { openAgain } from "../src/engine/gpu/runtime/device.ts";
 import { storageChoice } from "../src/engine/loading/storage-settings.ts";
-import type { BenchGroup } from "../src/engine/rewards/bench/bench-group.ts";
-import { diagnose } from "../src/engine/rewards/bench/diagnosis.ts";
 import { rewardScorer } from "../src/engine/rewards/scorer.ts";
 import { isLoop, LOOP_IDS } from "../src/engine/rl/loops/abouts.ts";
+import type { BenchGroup } from "../src/engine/runs/bench/bench-group.ts";
+import { diagnose } from "../src/engine/runs/bench/diagnosis.ts";
 import { Session } from "../src/engine/session/session.ts";
 import { memoryStore } from "../src/engine/storage/memory-store.ts";
 import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";

@@ -12,8 +12,8 @@ import type { RemoteAddress } from "../engine/loading/remote/address.ts";
 import type { Asked } from "../engine/loading/remote/listing.ts";
 import type { Sa2vaConfig } from "../engine/model/config.ts";
 import type { StorageChoice } from "../engine/model/weights/storage-choice.ts";
-import type { UnscoredGroup } from "../engine/rewards/bench/bench-group.ts";
 import type { Alarm } from "../engine/runs/alarms.ts";
+import type { BenchGroup } from "../engine/runs/bench/bench-group.ts";
 import type { StoredEvaluation } from "../engine/runs/evaluations.ts";
 import type { RunLibrary } from "../engine/runs/library.ts";
 import type { GroupRecord } from "../engine/runs/records.ts";
@@ -92,7 +92,7 @@ export interface DataCalls {
   /** Removes the frozen features that runs have kept. */
   deleteFeatures(): Promise<void>;
   /** Rollouts of a file for the reward bench, not yet scored. */
-  rollouts(file: Blob, name: string): Promise<readonly UnscoredGroup[]>;
+  rollouts(file: Blob, name: string): Promise<readonly BenchGroup[]>;
   /** Sizes of a checkpoint on a server; the page itself connects to no server but its own. @throws LabError as `askRemote` does */
   remote(address: RemoteAddress): Promise<Asked>;
   /** Bytes of a stored conversion of such a checkpoint; the page itself holds no model code. */

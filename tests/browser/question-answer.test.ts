@@ -40,6 +40,8 @@ it("has its groups on Rollouts; the inspector shows question, answer, reward and
   await expect
     .poll(() => inspector.textContent())
     .toMatch(/Answer of the policy.*Please describe the marked region\./s);
+  await inspector.getByText("Please describe the marked region.").waitFor();
+  expect(await inspector.getByText("Mask′ of the partner").count()).toBe(0);
   await inspector.getByRole("tab", { name: "Reward" }).click();
   await expect.poll(() => inspector.getByRole("table").first().textContent()).toMatch(/METEOR/);
   await inspector.getByRole("tab", { name: "Tokens" }).click();

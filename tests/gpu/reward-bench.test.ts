@@ -2,10 +2,11 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { nodeWordnet } from "../../scripts/lib/node-rows.ts";
 import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
-import type { BenchGroup } from "../../src/engine/rewards/bench/bench-group.ts";
 import { rewardPlan } from "../../src/engine/rewards/composer/plan.ts";
 import { rewardScorer } from "../../src/engine/rewards/scorer.ts";
+import type { BenchGroup } from "../../src/engine/runs/bench/bench-group.ts";
 import { importRollouts } from "../../src/engine/runs/import-rollouts.ts";
+import { factsOf } from "../../src/engine/runs/rollout-facts.ts";
 import { openRun } from "../../src/engine/runs/run-folder.ts";
 import { scoredGroup, withAdvantages } from "../../src/engine/session/bench-scores.ts";
 import { cheapConfig, openTestLab, type TestLab } from "../support/session.ts";
@@ -125,7 +126,7 @@ describe("rollouts of a stored run", () => {
         expect(imported).toHaveLength(stored.length);
         const scored = [];
         for (const group of imported) {
-          const facts = group.rollouts.map((rollout) => rollout.facts);
+          const facts = group.rollouts.map((rollout) => factsOf(group.loop, rollout));
           scored.push(scoredGroup(group, await scorer.scoreGroup(facts, rewardPlan(config)), config));
         }
         const together = withAdvantages(scored, config);
@@ -134,8 +135,8 @@ describe("rollouts of a stored run", () => {
           const after = together[at] as (typeof together)[number];
           expect(group.weights === null).toBe(group.loop === 1 || maskPolicy === "field");
           expect(after.rollouts.map(({ reward }) => reward)).toEqual(before?.rollouts.map(({ reward }) => reward));
-          expect(after.mean).toBeCloseTo(before?.rewardMean ?? Number.NaN, 12);
-          expect(after.std).toBeCloseTo(before?.rewardStd ?? Number.NaN, 12);
+          expect(after.rewardMean).toBeCloseTo(before?.rewardMean ?? Number.NaN, 12);
+          expect(after.rewardStd).toBeCloseTo(before?.rewardStd ?? Number.NaN, 12);
           for (const [n, { advantage }] of after.rollouts.entries()) {
             expect(advantage).toBeCloseTo(before?.rollouts[n]?.advantage ?? Number.NaN, 9);
           }

@@ -1,24 +1,24 @@
 /** What open rows add to groups of the bench whose file leaves something out. */
 import { isStoredRow } from "../../engine/data/open-rows.ts";
 import type { RegionSummary } from "../../engine/data/sample.ts";
-import type { UnscoredGroup } from "../../engine/rewards/bench/bench-group.ts";
+import { type BenchGroup, rolloutOf } from "../../engine/runs/bench/bench-group.ts";
+import { factsOf } from "../../engine/runs/rollout-facts.ts";
 
 /**
  * Reference and given mask of the open row that a group is about, where the file has none. A row of the same id with
  * another picture is of another data set and adds nothing.
  */
-export function withOpenRow(group: UnscoredGroup, rows: readonly RegionSummary[]): UnscoredGroup {
+export function withOpenRow(group: BenchGroup, rows: readonly RegionSummary[]): BenchGroup {
   const row = rows.find((candidate) => isStoredRow(candidate, group));
   if (row === undefined) return group;
   return {
     ...group,
     rollouts: group.rollouts.map((rollout) => {
-      const { reference, given, predicted } = rollout.facts;
+      const facts = factsOf(group.loop, rollout);
+      const { reference, given, predicted } = facts;
       const fits = predicted === null || String(predicted.size) === String(row.mask.size);
-      return {
-        ...rollout,
-        facts: { ...rollout.facts, reference: reference ?? row.caption, given: given ?? (fits ? row.mask : null) },
-      };
+      const known = { ...facts, reference: reference ?? row.caption, given: given ?? (fits ? row.mask : null) };
+      return rolloutOf(known, rollout);
     }),
   };
 }

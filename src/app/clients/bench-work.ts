@@ -4,13 +4,14 @@
  */
 import type { LabConfig } from "../../engine/config/table.ts";
 import { toLabError } from "../../engine/errors.ts";
-import type { BenchGroup, UnscoredGroup } from "../../engine/rewards/bench/bench-group.ts";
 import { composeGroup } from "../../engine/rewards/composer/compose-group.ts";
 import { type RewardPlan, rewardPlan } from "../../engine/rewards/composer/plan.ts";
 import type { RewardTerm } from "../../engine/rewards/term.ts";
 import type { RewardScorer } from "../../engine/rewards/types.ts";
 import { perLoop } from "../../engine/rl/loops/abouts.ts";
+import type { BenchGroup } from "../../engine/runs/bench/bench-group.ts";
 import type { LoopId } from "../../engine/runs/records.ts";
+import { factsOf } from "../../engine/runs/rollout-facts.ts";
 import { scoredGroup, withAdvantages } from "../../engine/session/bench-scores.ts";
 import { type BenchState, benchStore, isOutdated } from "../stores/bench.ts";
 
@@ -26,7 +27,7 @@ export interface BenchParts {
   /** Ends the current sampling. */
   readonly stop: () => void;
   /** Rollouts of a file, completed from open rows. */
-  readonly rollouts: (file: File) => Promise<readonly UnscoredGroup[]>;
+  readonly rollouts: (file: File) => Promise<readonly BenchGroup[]>;
   readonly scoreGroup: RewardScorer["scoreGroup"];
   /** Opens the judge of a configuration. */
   readonly begin: (config: LabConfig) => Promise<unknown>;
@@ -125,7 +126,7 @@ export function benchWork(parts: BenchParts): BenchWork {
  */
 async function scoreAll(
   parts: Pick<BenchParts, "scoreGroup">,
-  groups: readonly (UnscoredGroup | BenchGroup)[],
+  groups: readonly BenchGroup[],
   config: LabConfig,
   judge: "ask" | "keep",
   current: () => boolean,
@@ -134,7 +135,7 @@ async function scoreAll(
   const scored: BenchGroup[] = [];
   for (const group of groups) {
     if (!current()) return null;
-    const facts = group.rollouts.map((rollout) => rollout.facts);
+    const facts = group.rollouts.map((rollout) => factsOf(group.loop, rollout));
     const fresh = await parts.scoreGroup(facts, judge === "ask" ? plan : withoutJudge(plan));
     const kept = judge === "ask" ? [] : keptVerdicts(group);
     const terms = fresh.map((score, at) => [...score.terms, ...(kept[at] ?? [])]);
@@ -150,8 +151,6 @@ function withoutJudge(plan: RewardPlan): RewardPlan {
 }
 
 /** Verdicts that a group has already: they are not computed from the facts. */
-function keptVerdicts(group: UnscoredGroup | BenchGroup): readonly (readonly RewardTerm[])[] {
-  return group.rollouts.map((rollout) =>
-    "terms" in rollout ? rollout.terms.filter(({ name }) => name === "judge") : [],
-  );
+function keptVerdicts(group: BenchGroup): readonly (readonly RewardTerm[])[] {
+  return group.rollouts.map((rollout) => rollout.terms.filter(({ name }) => name === "judge"));
 }

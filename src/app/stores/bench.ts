@@ -2,8 +2,8 @@
 import { useStore } from "zustand";
 import { createStore } from "zustand/vanilla";
 import type { LabConfig } from "../../engine/config/table.ts";
-import type { BenchGroup } from "../../engine/rewards/bench/bench-group.ts";
 import { couplesGroups } from "../../engine/rl/objective/group-advantages.ts";
+import type { BenchGroup } from "../../engine/runs/bench/bench-group.ts";
 import { withAdvantages } from "../../engine/session/bench-scores.ts";
 
 export interface BenchState {

@@ -5,14 +5,14 @@
 import { isRecord, parseJson } from "../bytes/json.ts";
 import { parseRle, type Rle } from "../data/mask/rle.ts";
 import { dropUnseen, LabError, quote, thrownText, toLabError } from "../errors.ts";
-import type { BenchRollout, UnscoredGroup } from "../rewards/bench/bench-group.ts";
 import { aboutLoop, isLoop, LOOP_IDS } from "../rl/loops/abouts.ts";
+import { type BenchGroup, type BenchRollout, rolloutOf, UNSCORED } from "./bench/bench-group.ts";
 import type { GroupRecord } from "./records.ts";
 import { factsOf } from "./rollout-facts.ts";
 import { groupsFromArrow } from "./rollouts-arrow.ts";
 
 /** Groups of a file, whichever of the two forms it has. @throws LabError("bad-input") naming file, line and cause */
-export async function importRollouts(bytes: Uint8Array, name: string): Promise<readonly UnscoredGroup[]> {
+export async function importRollouts(bytes: Uint8Array, name: string): Promise<readonly BenchGroup[]> {
   const groups = isText(bytes)
     ? rolloutLines(new TextDecoder().decode(bytes), name)
     : (await groupsFromArrow(bytes, name)).map(fromRecord);
@@ -27,20 +27,17 @@ function isText(bytes: Uint8Array): boolean {
   return !marker && !magic;
 }
 
-function fromRecord(group: GroupRecord): UnscoredGroup {
-  const key = `${group.step}-${group.loop}-${group.group}`;
+function fromRecord(group: GroupRecord): BenchGroup {
+  const { step, loop, rowId, rollouts } = group;
+  const key = `${step}-${loop}-${group.group}`;
   return {
-    key,
-    batch: String(group.step),
-    loop: group.loop,
-    rowId: group.rowId,
-    imageId: group.rollouts[0]?.imageId ?? null,
+    ...UNSCORED,
+    ...{ key, batch: String(step), step, loop, group: group.group, rowId },
+    imageId: rollouts[0]?.imageId ?? null,
     weights: actionSetWeights(group),
-    rollouts: group.rollouts.map((rollout, index) => ({
-      id: `${key}-${index}`,
-      completion: rollout.completion,
-      facts: factsOf(group.loop, rollout),
-    })),
+    rollouts: rollouts.map((rollout, index) =>
+      rolloutOf(factsOf(loop, rollout), { ...rollout, id: `${key}-${index}` }),
+    ),
   };
 }
 
@@ -66,8 +63,8 @@ function actionSetWeights({ loop, rollouts }: GroupRecord): readonly number[] | 
  * (row_id, reference_caption, given_mask, predicted_mask, caption_prime) serve as well. Lines of one row, loop and group
  * make a group, in order.
  */
-function rolloutLines(text: string, name: string): readonly UnscoredGroup[] {
-  const groups = new Map<string, UnscoredGroup & { rollouts: Pick<BenchRollout, "id" | "facts" | "completion">[] }>();
+function rolloutLines(text: string, name: string): readonly BenchGroup[] {
+  const groups = new Map<string, BenchGroup & { readonly rollouts: BenchRollout[] }>();
   for (const [at, line] of text
     .replace(/^\ufeff/u, "")
     .split(/\r?\n/u)
@@ -83,7 +80,8 @@ function rolloutLines(text: string, name: string): readonly UnscoredGroup[] {
     const step = identity(record, ["step"]) ?? "";
     const key = JSON.stringify([rowId, loop, step, group]);
     const imageId = pictureName(record);
-    const own = groups.get(key) ?? { key, batch: step, loop, rowId, imageId, weights: null, rollouts: [] };
+    const place = { ...UNSCORED, key, batch: step, step: 0, loop, group: 0, rowId, imageId, weights: null };
+    const own = groups.get(key) ?? { ...place, rollouts: [] };
     groups.set(key, own);
     const facts = {
       loop,
@@ -100,11 +98,9 @@ function rolloutLines(text: string, name: string): readonly UnscoredGroup[] {
     if (given !== null && predicted !== null && String(given.size) !== String(predicted.size)) {
       throw fail(`the masks have sizes ${given.size.join(" x ")} and ${predicted.size.join(" x ")}`);
     }
-    own.rollouts.push({
-      id: `${key}-${own.rollouts.length}`,
-      completion: textOf(record, ["completion"], fail) ?? "",
-      facts,
-    });
+    const completion = textOf(record, ["completion"], fail) ?? "";
+    const index = own.rollouts.length;
+    own.rollouts.push(rolloutOf(facts, { id: `${key}-${index}`, index, rowId, imageId: imageId ?? "", completion }));
   }
   return [...groups.values()];
 }

@@ -1,6 +1,7 @@
 /** What rewards may know of a rollout that was sampled or read back. */
 import type { RolloutFacts } from "../rewards/term.ts";
 import { aboutLoop, type LoopId } from "../rl/loops/abouts.ts";
+import type { BenchRollout } from "./bench/bench-group.ts";
 import type { Rollout } from "./records.ts";
 
 /** The text that was generated and is rewarded; null when there was nothing to describe. */
@@ -8,14 +9,15 @@ export function generatedText(loop: LoopId, rollout: Pick<Rollout, "caption" | "
   return rollout[aboutLoop(loop).text];
 }
 
-export function factsOf(loop: LoopId, rollout: Rollout): RolloutFacts {
+export function factsOf(loop: LoopId, rollout: Rollout & Pick<BenchRollout, "lacks">): RolloutFacts {
+  const { lacks = [] } = rollout;
   const value = (name: string): number | null => rollout.terms.find((term) => term.name === name)?.value ?? null;
   const likelihood = value("likelihood");
   return {
     loop,
-    reference: rollout.referenceCaption,
-    caption: generatedText(loop, rollout),
-    given: rollout.givenMask,
+    reference: lacks.includes("reference") ? null : rollout.referenceCaption,
+    caption: lacks.includes("caption") ? null : generatedText(loop, rollout),
+    given: lacks.includes("given") ? null : rollout.givenMask,
     predicted: rollout.predictedMask,
     confidence: value("confidence"),
     ...(likelihood === null ? {} : { likelihood: { likelihood, contrast: value("contrast") } }),

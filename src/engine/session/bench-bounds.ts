@@ -4,12 +4,12 @@ import { likelihoodFact, wantedLikelihoods } from "../policy/caption-likelihood.
 import { disposeFeatures } from "../policy/features.ts";
 import { describePictures } from "../policy/partner.ts";
 import { regionCells } from "../policy/prompts.ts";
-import type { GroupBounds } from "../rewards/bench/bench-group.ts";
 import { rewardPlan } from "../rewards/composer/plan.ts";
 import type { RolloutFacts } from "../rewards/term.ts";
 import { aboutLoop } from "../rl/loops/abouts.ts";
 import type { StepContext } from "../rl/step/context.ts";
 import type { Group } from "../rl/step/group.ts";
+import type { GroupBounds } from "../runs/bench/bench-group.ts";
 
 /**
  * Bounds of a group of sampled masks; nothing for a loop whose actions are captions.

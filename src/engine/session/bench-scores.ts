@@ -1,21 +1,15 @@
 /** Rewards and advantages of the groups of the bench, as a run would give them. */
-import type { BenchGroup, UnscoredGroup } from "../rewards/bench/bench-group.ts";
 import type { ScoredRollout } from "../rewards/types.ts";
 import { type AdvantageConfig, scoreGroups } from "../rl/objective/group-advantages.ts";
+import type { BenchGroup } from "../runs/bench/bench-group.ts";
 
 /** @param scores one per rollout. The advantages are those of a batch of this group alone, see `withAdvantages` */
-export function scoredGroup(
-  group: UnscoredGroup,
-  scores: readonly ScoredRollout[],
-  config: AdvantageConfig,
-): BenchGroup {
-  const rollouts = group.rollouts.map(({ id, facts, completion }, at) => {
+export function scoredGroup(group: BenchGroup, scores: readonly ScoredRollout[], config: AdvantageConfig): BenchGroup {
+  const rollouts = group.rollouts.map((rollout, at) => {
     const { reward = null, terms = [] } = scores[at] ?? {};
-    return { id, facts, completion, reward, terms, advantage: 0 };
+    return { ...rollout, reward, terms };
   });
-  const { rollouts: _, ...own } = group;
-  const scored = { ...own, rollouts, mean: Number.NaN, std: 0, zeroSpread: true };
-  return withAdvantages([scored], config)[0] as BenchGroup;
+  return withAdvantages([{ ...group, rollouts }], config)[0] as BenchGroup;
 }
 
 /** The same groups with the advantages that a step over each loop and batch of them gives. */
@@ -30,7 +24,7 @@ export function withAdvantages(groups: readonly BenchGroup[], config: AdvantageC
     for (const [at, { mean, std, zeroSpread, advantages }] of scoreGroups(own, config).entries()) {
       const group = own[at] as BenchGroup;
       const rollouts = group.rollouts.map((rollout, n) => ({ ...rollout, advantage: advantages[n] ?? 0 }));
-      found.set(group, { ...group, mean, std, zeroSpread, rollouts });
+      found.set(group, { ...group, rewardMean: mean, rewardStd: std, zeroSpread, rollouts });
     }
   }
   return groups.map((group) => found.get(group) as BenchGroup);

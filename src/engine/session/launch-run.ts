@@ -1,4 +1,4 @@
-/** A prepared run under way: its trainer, and after a lost device another one from the newest checkpoint. */
+/** A prepared run in progress: its trainer, and after a lost device another one from the newest checkpoint. */
 import type { EngineDevice } from "../gpu/runtime/device.ts";
 import { trimPool } from "../gpu/runtime/memory.ts";
 import { freeDecodeBuffers } from "../policy/decode/decode-gpu.ts";

@@ -10,7 +10,6 @@ import { trimPool } from "../gpu/runtime/memory.ts";
 import type { StartAdapter } from "../model/adapter/start-adapter.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { createFeatureCache } from "../policy/features.ts";
-import type { BenchGroup } from "../rewards/bench/bench-group.ts";
 import type { RewardScorer } from "../rewards/types.ts";
 import { LOOP_CODE } from "../rl/loops/registry.ts";
 import { disposeState } from "../rl/optim/training-state.ts";
@@ -18,8 +17,8 @@ import { adapterBlocker, startState } from "../rl/run/start-run.ts";
 import type { StepContext } from "../rl/step/context.ts";
 import type { Group } from "../rl/step/group.ts";
 import { runWeights } from "../rl/step/run-weights.ts";
+import { type BenchGroup, UNSCORED } from "../runs/bench/bench-group.ts";
 import type { LoopId } from "../runs/records.ts";
-import { factsOf } from "../runs/rollout-facts.ts";
 import { groupBounds } from "./bench-bounds.ts";
 import { scoredGroup } from "./bench-scores.ts";
 
@@ -103,9 +102,19 @@ async function benchGroup(context: StepContext, group: Group): Promise<BenchGrou
   const { loop, row, weights, rollouts } = group;
   const key = `${step}-${loop}`;
   const { id: rowId, imageId } = row.summary;
+  const place = { step, loop, group: group.group };
   const unscored = rollouts.map((rollout, index) => {
-    return { id: `${key}-${index}`, facts: factsOf(loop, rollout), completion: rollout.completion };
+    return { ...rollout, ...place, id: `${key}-${index}`, index, advantage: 0, actions: [] };
   });
-  const known = { key, batch: "", loop, rowId, imageId, weights, ...(await groupBounds(context, group)) };
+  const known = {
+    ...UNSCORED,
+    ...place,
+    key,
+    batch: "",
+    rowId,
+    imageId,
+    weights,
+    ...(await groupBounds(context, group)),
+  };
   return scoredGroup({ ...known, rollouts: unscored }, rollouts, config);
 }

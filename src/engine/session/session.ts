@@ -12,12 +12,12 @@ import { type OpenedModel, type OpenModelOptions, openCachedModel, openModelFold
 import { readStartAdapter, type StartAdapter } from "../model/adapter/start-adapter.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { freeDecodeBuffers } from "../policy/decode/decode-gpu.ts";
-import type { BenchGroup } from "../rewards/bench/bench-group.ts";
 import { disposeState } from "../rl/optim/training-state.ts";
 import type { FirstEvaluation } from "../rl/run/first-evaluation.ts";
 import { type PreparedRun, prepareNew, prepareStored } from "../rl/run/prepare-run.ts";
 import type { LoadedModel, SessionDeps, StartedRun } from "../rl/run/session-types.ts";
 import type { Trainer } from "../rl/run/trainer.ts";
+import type { BenchGroup } from "../runs/bench/bench-group.ts";
 import { type RunManifest, VERSION } from "../runs/manifest.ts";
 import type { LoopId } from "../runs/records.ts";
 import type { RowList } from "../runs/run-rows.ts";

@@ -2,6 +2,7 @@
 import { decodeRle, type Rle } from "../../../src/engine/data/mask/rle.ts";
 import { importRollouts } from "../../../src/engine/runs/import-rollouts.ts";
 import type { GroupRecord } from "../../../src/engine/runs/records.ts";
+import { factsOf } from "../../../src/engine/runs/rollout-facts.ts";
 import { groupsFromArrow, groupsToArrow } from "../../../src/engine/runs/rollouts-arrow.ts";
 import { boxMask } from "../../unit/data/make.ts";
 import { group } from "../../unit/runs/sample-run.ts";
@@ -74,7 +75,9 @@ export const rollouts: Target = {
     const [path, bytes] = Object.entries(files)[0] ?? ["none.arrow", new Uint8Array()];
     for (const { loop, rollouts: group } of await importRollouts(bytes, path)) {
       check(loop === 1 || loop === 2, `a loop of ${String(loop)}`);
-      for (const { facts, completion } of group) {
+      for (const rollout of group) {
+        const { completion } = rollout;
+        const facts = factsOf(loop, rollout);
         checkMasks(facts.given, facts.predicted);
         check(facts.confidence === null || (facts.confidence >= 0 && facts.confidence <= 1), "a confidence beyond 1");
         check(typeof completion === "string" && typeof (facts.caption ?? "") === "string", "a text that is none");

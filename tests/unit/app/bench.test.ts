@@ -6,9 +6,9 @@ import { addBenchGroup, benchStore, isOutdated } from "../../../src/app/stores/b
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
 import { LabError } from "../../../src/engine/errors.ts";
-import type { BenchGroup } from "../../../src/engine/rewards/bench/bench-group.ts";
 import { rewardScorer } from "../../../src/engine/rewards/scorer.ts";
 import { parseWordnet } from "../../../src/engine/rewards/wordnet.ts";
+import { type BenchGroup, rolloutOf, UNSCORED } from "../../../src/engine/runs/bench/bench-group.ts";
 import { importRollouts } from "../../../src/engine/runs/import-rollouts.ts";
 import { scoredGroup } from "../../../src/engine/session/bench-scores.ts";
 
@@ -75,9 +75,9 @@ function sampled(key: string, reward = 0.25): BenchGroup {
     confidence: null,
     truncated: false,
   };
-  const rollouts = [{ id: `${key} 0`, facts, completion: "" }];
+  const rollouts = [rolloutOf(facts, { id: `${key} 0`, index: 0, rowId: key, imageId: "", completion: "" })];
   return scoredGroup(
-    { key, batch: "", loop: 2, rowId: key, imageId: null, weights: null, rollouts },
+    { ...UNSCORED, key, batch: "", step: 0, loop: 2, group: 0, rowId: key, imageId: null, weights: null, rollouts },
     [{ reward, terms: [] }],
     settings,
   );

@@ -86,6 +86,7 @@ it("texts of imported rollouts lose what nobody can see", async () => {
   const [group] = await importRollouts(new TextEncoder().encode(line), "x.jsonl");
   expect(group?.rollouts[0]).toMatchObject({
     completion: "car",
-    facts: { caption: "a red[0m car", reference: "the car" },
+    caption: "a red[0m car",
+    referenceCaption: "the car",
   });
 });

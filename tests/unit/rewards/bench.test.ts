@@ -5,7 +5,7 @@ import { grown, paintLine } from "../../../src/app/screens/rewards/brush.ts";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import { encodeRle } from "../../../src/engine/data/mask/rle.ts";
 import type { RegionSummary } from "../../../src/engine/data/sample.ts";
-import type { BenchGroup, UnscoredGroup } from "../../../src/engine/rewards/bench/bench-group.ts";
+import { type BenchGroup, rolloutOf, UNSCORED } from "../../../src/engine/runs/bench/bench-group.ts";
 import {
   correlation,
   histogram,
@@ -14,8 +14,9 @@ import {
   measuresOf,
   rankGroups,
   summarise,
-} from "../../../src/engine/rewards/bench/statistics.ts";
+} from "../../../src/engine/runs/bench/statistics.ts";
 import { importRollouts } from "../../../src/engine/runs/import-rollouts.ts";
+import { factsOf } from "../../../src/engine/runs/rollout-facts.ts";
 import { groupsToArrow } from "../../../src/engine/runs/rollouts-arrow.ts";
 import { scoredGroup } from "../../../src/engine/session/bench-scores.ts";
 import { group as record } from "../runs/sample-run.ts";
@@ -33,17 +34,27 @@ const FACTS = {
 /** A group whose rewards and whose term "x" are given. */
 function group(key: string, rewards: readonly (number | null)[], x: readonly (number | null)[] = rewards): BenchGroup {
   const unscored = {
+    ...UNSCORED,
     key,
     batch: "",
+    step: 0,
     loop: 1 as const,
+    group: 0,
     rowId: key,
     imageId: null,
     weights: null,
-    rollouts: rewards.map((_, at) => ({ id: `${key}${at}`, facts: FACTS, completion: "" })),
+    rollouts: rewards.map((_, at) =>
+      rolloutOf(FACTS, { id: `${key}${at}`, index: at, rowId: key, imageId: "", completion: "" }),
+    ),
   };
   const scores = rewards.map((reward, at) => ({ reward, terms: [{ name: "x", value: x[at] ?? null, weight: 1 }] }));
   return scoredGroup(unscored, scores, { ...defaultConfig(), advantageEps: 0 });
 }
+
+const factsIn = (group: BenchGroup | undefined, at = 0) => {
+  const rollout = group?.rollouts[at];
+  return group === undefined || rollout === undefined ? undefined : factsOf(group.loop, rollout);
+};
 
 describe("numbers of the bench", () => {
   const groups = [group("a", [0, 1, null]), group("b", [0.5, 0.5]), group("c", [null, null])];
@@ -93,8 +104,8 @@ describe("numbers of the bench", () => {
     const advantages = first?.rollouts.map((rollout) => rollout.advantage) ?? [];
     for (const [at, expected] of [-Math.SQRT1_2, Math.SQRT1_2, 0].entries())
       expect(advantages[at]).toBeCloseTo(expected, 12);
-    expect(groups[1]).toMatchObject({ zeroSpread: true, std: 0 });
-    expect(groups[2]).toMatchObject({ zeroSpread: true, mean: Number.NaN });
+    expect(groups[1]).toMatchObject({ zeroSpread: true, rewardStd: 0 });
+    expect(groups[2]).toMatchObject({ zeroSpread: true, rewardMean: Number.NaN });
   });
 });
 
@@ -119,7 +130,7 @@ describe("a file of rollouts", () => {
       ["r2", 2, 1],
       ["r1", 1, 1],
     ]);
-    expect(groups[0]?.rollouts[0]?.facts).toEqual({
+    expect(factsIn(groups[0])).toEqual({
       loop: 1,
       reference: "the one",
       caption: "one",
@@ -128,8 +139,8 @@ describe("a file of rollouts", () => {
       confidence: 0.5,
       truncated: false,
     });
-    expect(groups[0]?.rollouts[1]?.facts).toMatchObject({ given: null, reference: null, truncated: true });
-    expect(groups[1]?.rollouts[0]?.facts.caption).toBe("two");
+    expect(factsIn(groups[0], 1)).toMatchObject({ given: null, reference: null, truncated: true });
+    expect(factsIn(groups[1])?.caption).toBe("two");
   });
 
   it("of a stored run is read as it stands", async () => {
@@ -137,7 +148,7 @@ describe("a file of rollouts", () => {
     const groups = await importRollouts(groupsToArrow(records), "rollouts.arrow");
     expect(groups.map((own) => own.rollouts.length)).toEqual(records.map((own) => own.rollouts.length));
     const [first] = records[0]?.rollouts ?? [];
-    expect(groups[0]?.rollouts[0]?.facts).toMatchObject({
+    expect(factsIn(groups[0])).toMatchObject({
       reference: first?.referenceCaption,
       given: first?.givenMask,
       predicted: first?.predictedMask,
@@ -145,7 +156,7 @@ describe("a file of rollouts", () => {
   });
 
   it("keeps the name of the picture, and takes nothing from an open row with another one", async () => {
-    const stored = (await importRollouts(groupsToArrow([record(1, 1, 0)]), "rollouts.arrow"))[0] as UnscoredGroup;
+    const stored = (await importRollouts(groupsToArrow([record(1, 1, 0)]), "rollouts.arrow"))[0] as BenchGroup;
     expect(stored).toMatchObject({ rowId: "a/b.arrow#0", imageId: "f00" });
     const line = { row: "a/b.arrow#0", predicted: mask };
     const [named, numbered, bare] = await importRollouts(
@@ -161,8 +172,8 @@ describe("a file of rollouts", () => {
     const open = (imageId: string) => [
       { id: "a/b.arrow#0", imageId, caption: "of another set", mask } as RegionSummary,
     ];
-    const facts = (group: UnscoredGroup | undefined, imageId: string) =>
-      withOpenRow(group as UnscoredGroup, open(imageId)).rollouts[0]?.facts;
+    const facts = (group: BenchGroup | undefined, imageId: string) =>
+      factsIn(withOpenRow(group as BenchGroup, open(imageId)));
     expect(facts(named, "fedcba9876543210")).toMatchObject({ reference: null, given: null });
     expect(facts(named, "0123456789abcdef")).toMatchObject({ reference: "of another set", given: mask });
     expect(facts(bare, "fedcba9876543210")).toMatchObject({ reference: "of another set", given: mask });

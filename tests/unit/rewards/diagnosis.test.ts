@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import { normal } from "../../../src/engine/gpu/random.ts";
-import type { BenchGroup, GroupBounds } from "../../../src/engine/rewards/bench/bench-group.ts";
-import { diagnose } from "../../../src/engine/rewards/bench/diagnosis.ts";
+import { type BenchGroup, type GroupBounds, rolloutOf, UNSCORED } from "../../../src/engine/runs/bench/bench-group.ts";
+import { diagnose } from "../../../src/engine/runs/bench/diagnosis.ts";
 import { scoredGroup } from "../../../src/engine/session/bench-scores.ts";
 
 const FACTS = {
@@ -25,9 +25,13 @@ function group(index: number, slope: number, bounds?: GroupBounds): BenchGroup {
     return { iou, meteor: draw(index, 99) + slope * iou + 0.1 * draw(index, 20 + at) };
   });
   const unscored = {
-    ...{ key: String(index), batch: "", loop: 2 as const, rowId: String(index), imageId: null, weights: null },
+    ...UNSCORED,
+    ...{ key: String(index), batch: "", step: 0, loop: 2 as const, group: 0 },
+    ...{ rowId: String(index), imageId: null, weights: null },
     ...(bounds === undefined ? {} : { bounds }),
-    rollouts: rows.map((_, at) => ({ id: `${index}-${at}`, facts: FACTS, completion: "" })),
+    rollouts: rows.map((_, at) =>
+      rolloutOf(FACTS, { id: `${index}-${at}`, index: at, rowId: String(index), imageId: "", completion: "" }),
+    ),
   };
   const scores = rows.map(({ iou, meteor }) => ({
     reward: meteor,

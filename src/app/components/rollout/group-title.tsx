@@ -2,6 +2,7 @@ import type { ReactNode } from "react";
 import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
 import type { GroupRecord } from "../../../engine/runs/records.ts";
 import { fixed } from "../../styles/format.ts";
+import { loopStyle } from "./loop-colour.ts";
 import styles from "./rollout.module.css";
 
 /** Prompt of the group and spread of its rewards. */
@@ -17,7 +18,7 @@ export function GroupTitle({
   return (
     <div className="min-0">
       <div className={`row wrap small ${styles.groupLine}`}>
-        <span className={styles.loop} data-loop={group.loop}>
+        <span className={styles.loop} style={loopStyle(group.loop)} data-loop={group.loop}>
           Loop {group.loop}
         </span>
         <span className="medium">{arrow}</span>

@@ -100,7 +100,7 @@ function Captions({ rollout }: { readonly rollout: RolloutRecord }): ReactNode {
       <p className="muted small">
         <ins className={styles.added}>added</ins> <del className={styles.removed}>left out</del>
       </p>
-      <details className={styles.more}>
+      <details className={styles.more} open={aboutLoop(loop).promptOfRow === true}>
         <summary>Prompt and raw completion</summary>
         <Caption name="Prompt" text={prompt} />
         <Caption name="Completion" text={completion} />

@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
 import type { RolloutRecord } from "../../../engine/runs/records.ts";
 import { LAYER_COLOURS } from "../mask/layers.ts";
 import styles from "./details.module.css";
@@ -20,7 +21,7 @@ export function LayerToggles(props: {
   return (
     <div className={`row wrap gap-2 ${styles.layers}`}>
       {LAYER_KEYS.map((key, at) =>
-        key === "greedy" && missing.greedy ? null : (
+        (key === "greedy" && missing.greedy) || (key !== "given" && aboutLoop(rollout.loop).mask === null) ? null : (
           <button
             key={key}
             type="button"

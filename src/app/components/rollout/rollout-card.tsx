@@ -22,6 +22,7 @@ export interface RolloutCardProps {
 /** One rollout: picture with masks, caption, reward. */
 export const RolloutCard = memo(function RolloutCard(props: RolloutCardProps): ReactNode {
   const { rollout, layers, scale, selected = false, sync, onOpen } = props;
+  const noMask = rollout.predictedMask === null && aboutLoop(rollout.loop).mask !== null;
   return (
     <article className={`column-flex min-0 ${styles.card}`} data-testid="rollout-card" data-selected={selected}>
       <RolloutFigure
@@ -36,7 +37,7 @@ export const RolloutCard = memo(function RolloutCard(props: RolloutCardProps): R
           <span className="muted small">#{rollout.index + 1}</span>
           <span className={`flex ${styles.badges}`}>
             {rollout.truncated && <span className={`tiny ${styles.badge}`}>cut off</span>}
-            {rollout.predictedMask === null && <span className={`tiny ${styles.badge}`}>no mask</span>}
+            {noMask && <span className={`tiny ${styles.badge}`}>no mask</span>}
           </span>
           <strong className={styles.reward} title="Reward">
             {fixed(rollout.reward, 2)}

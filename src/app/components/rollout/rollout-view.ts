@@ -15,9 +15,9 @@ export function parseLayers(names: readonly string[] | null): ReadonlySet<LayerK
   return new Set(LAYER_KEYS.filter((key) => (names ?? ["given", "answer"]).includes(key)));
 }
 
-/** The predicted mask is the policy's where it samples masks, else the partner's mask′. */
+/** Whose mask the predicted one is; the partner's where the loop has none. */
 export function answerRole(loop: LoopId): MaskRole {
-  return aboutLoop(loop).samples === "text" ? "partner" : "policy";
+  return aboutLoop(loop).mask ?? "partner";
 }
 
 /** Title of the generated text, e.g. "Caption′ of the partner". */

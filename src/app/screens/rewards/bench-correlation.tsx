@@ -1,6 +1,6 @@
 import { type CSSProperties, type ReactNode, useMemo, useState } from "react";
-import type { BenchGroup } from "../../../engine/rewards/bench/bench-group.ts";
-import { correlation, type Measure, measureOf, summarise } from "../../../engine/rewards/bench/statistics.ts";
+import type { BenchGroup } from "../../../engine/runs/bench/bench-group.ts";
+import { correlation, type Measure, measureOf, summarise } from "../../../engine/runs/bench/statistics.ts";
 import { Segmented } from "../../components/ui/controls.tsx";
 import { fixed, NONE } from "../../styles/format.ts";
 import styles from "./bench.module.css";

@@ -1,6 +1,6 @@
 import { type ReactNode, useMemo } from "react";
-import type { BenchGroup } from "../../../engine/rewards/bench/bench-group.ts";
-import { diagnose, type TermFinding } from "../../../engine/rewards/bench/diagnosis.ts";
+import type { BenchGroup } from "../../../engine/runs/bench/bench-group.ts";
+import { diagnose, type TermFinding } from "../../../engine/runs/bench/diagnosis.ts";
 import { fixed, percent } from "../../styles/format.ts";
 import styles from "./bench.module.css";
 import { measureName } from "./bench-view.ts";

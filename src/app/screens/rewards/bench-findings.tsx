@@ -1,6 +1,6 @@
 import { type ReactNode, useMemo, useState } from "react";
-import type { BenchGroup } from "../../../engine/rewards/bench/bench-group.ts";
-import { measuresOf, summarise } from "../../../engine/rewards/bench/statistics.ts";
+import type { BenchGroup } from "../../../engine/runs/bench/bench-group.ts";
+import { measuresOf, summarise } from "../../../engine/runs/bench/statistics.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { fixed, percent } from "../../styles/format.ts";
 import styles from "./bench.module.css";

@@ -1,7 +1,8 @@
 import { type ReactNode, useMemo, useState } from "react";
 import { isStoredRow } from "../../../engine/data/open-rows.ts";
-import type { BenchGroup } from "../../../engine/rewards/bench/bench-group.ts";
-import { type Order, rankGroups } from "../../../engine/rewards/bench/statistics.ts";
+import type { BenchGroup } from "../../../engine/runs/bench/bench-group.ts";
+import { type Order, rankGroups } from "../../../engine/runs/bench/statistics.ts";
+import { factsOf } from "../../../engine/runs/rollout-facts.ts";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
 import { CaptionDiff } from "../../components/rollout/caption-diff.tsx";
 import { RewardDetails } from "../../components/rollout/reward-details.tsx";
@@ -12,7 +13,7 @@ import { useSession } from "../../stores/session.ts";
 import { fixed, signed } from "../../styles/format.ts";
 import styles from "./bench.module.css";
 import look from "./bench-groups.module.css";
-import { isSelected, recordOf, type Selection } from "./bench-view.ts";
+import { isSelected, type Selection } from "./bench-view.ts";
 import type { Trial } from "./try-out.tsx";
 
 const PAGE = 12;
@@ -57,12 +58,12 @@ export function BenchGroups(props: {
               <span className={look.rowName}>{group.rowId}</span>
               <Dots group={group} selection={selection} />
               <span>
-                mean <b>{fixed(group.mean, 3)}</b>
+                mean <b>{fixed(group.rewardMean, 3)}</b>
               </span>
               <span>
-                std <b>{fixed(group.std, 3)}</b>
+                std <b>{fixed(group.rewardStd, 3)}</b>
               </span>
-              <span className={`muted ${look.first}`}>{group.rollouts[0]?.facts.caption ?? "no caption"}</span>
+              <span className={`muted ${look.first}`}>{firstCaption(group)}</span>
             </button>
             {open === group.key && <Opened group={group} selection={selection} onTrial={onTrial} />}
           </li>
@@ -73,6 +74,10 @@ export function BenchGroups(props: {
       )}
     </section>
   );
+}
+
+function firstCaption({ loop, rollouts: [first] }: BenchGroup): string {
+  return (first === undefined ? null : factsOf(loop, first).caption) ?? "no caption";
 }
 
 /** The rewards of a group on one line, scaled to the lowest and highest reward. */
@@ -114,11 +119,11 @@ function Opened(props: {
   const behind = ordered.find((rollout) => selection !== null && isSelected(group, rollout, selection));
   const rollout = ordered.find(({ id }) => id === chosen) ?? behind ?? ordered[0];
   if (rollout === undefined) return null;
-  const record = recordOf(group, rollout, group.rollouts.indexOf(rollout));
-  const [height, width] = record.givenMask.size;
+  const facts = factsOf(group.loop, rollout);
+  const [height, width] = rollout.givenMask.size;
   const layers = [
-    ...(rollout.facts.given === null ? [] : [{ role: "given" as const, mask: rollout.facts.given }]),
-    ...(rollout.facts.predicted === null ? [] : [{ role: "partner" as const, mask: rollout.facts.predicted }]),
+    ...(facts.given === null ? [] : [{ role: "given" as const, mask: facts.given }]),
+    ...(facts.predicted === null ? [] : [{ role: "partner" as const, mask: facts.predicted }]),
   ];
   return (
     <div className={`grid gap-3 ${look.opened}`}>
@@ -156,8 +161,8 @@ function Opened(props: {
                 onTrial({
                   rowId: openRow.id,
                   imageId: openRow.imageId,
-                  caption: rollout.facts.caption ?? "",
-                  mask: rollout.facts.predicted,
+                  caption: facts.caption ?? "",
+                  mask: facts.predicted,
                 })
               }
             >
@@ -166,12 +171,8 @@ function Opened(props: {
           )}
         </div>
         <div className="grid gap-3 min-0">
-          <CaptionDiff
-            name={textTitle(group.loop)}
-            text={rollout.facts.caption ?? ""}
-            reference={rollout.facts.reference ?? ""}
-          />
-          <RewardDetails rollout={record} />
+          <CaptionDiff name={textTitle(group.loop)} text={facts.caption ?? ""} reference={facts.reference ?? ""} />
+          <RewardDetails rollout={rollout} />
         </div>
       </div>
     </div>

@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect, useMemo, useState } from "react";
-import type { BenchGroup } from "../../../engine/rewards/bench/bench-group.ts";
 import { LOOP_IDS, LOOPS, type LoopId } from "../../../engine/rl/loops/abouts.ts";
+import type { BenchGroup } from "../../../engine/runs/bench/bench-group.ts";
 import { bench as benchWork } from "../../clients/bench.ts";
 import { startBlocker } from "../../clients/blockers.ts";
 import { report } from "../../clients/lab.ts";

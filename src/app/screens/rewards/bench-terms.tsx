@@ -1,6 +1,6 @@
 import { type ReactNode, useMemo } from "react";
-import type { BenchGroup } from "../../../engine/rewards/bench/bench-group.ts";
-import { histogram, type Measure, summarise } from "../../../engine/rewards/bench/statistics.ts";
+import type { BenchGroup } from "../../../engine/runs/bench/bench-group.ts";
+import { histogram, type Measure, summarise } from "../../../engine/runs/bench/statistics.ts";
 import { fixed, percent } from "../../styles/format.ts";
 import styles from "./bench.module.css";
 import look from "./bench-terms.module.css";

@@ -1,10 +1,6 @@
 /** Selection of the bench: the groups and rollouts behind a number. */
-
-import { rleFromRuns } from "../../../engine/data/mask/rle.ts";
-import type { BenchGroup, BenchRollout } from "../../../engine/rewards/bench/bench-group.ts";
-import { type Bin, inBin, isFlat, type Measure, measureOf } from "../../../engine/rewards/bench/statistics.ts";
-import { aboutLoop } from "../../../engine/rl/loops/abouts.ts";
-import type { RolloutRecord } from "../../../engine/runs/records.ts";
+import type { BenchGroup, BenchRollout } from "../../../engine/runs/bench/bench-group.ts";
+import { type Bin, inBin, isFlat, type Measure, measureOf } from "../../../engine/runs/bench/statistics.ts";
 import { termName } from "../../components/rollout/rollout-view.ts";
 import { fixed } from "../../styles/format.ts";
 
@@ -57,34 +53,4 @@ export function selectedGroups(groups: readonly BenchGroup[], selection: Selecti
   return selection === null
     ? groups
     : groups.filter((group) => group.rollouts.some((rollout) => isSelected(group, rollout, selection)));
-}
-
-/** The rollout in the inspector's form; a mask that an imported file lacks becomes an empty one. */
-export function recordOf(group: BenchGroup, rollout: BenchRollout, index: number): RolloutRecord {
-  const { facts, completion, reward, terms, advantage, id } = rollout;
-  const [height, width] = (facts.given ?? facts.predicted)?.size ?? [1, 1];
-  const caption = facts.caption ?? "";
-  const generated = aboutLoop(group.loop).text;
-  return {
-    id,
-    step: 0,
-    loop: group.loop,
-    group: 0,
-    index,
-    rowId: group.rowId,
-    imageId: group.imageId ?? "",
-    prompt: "",
-    completion,
-    caption: generated === "caption" ? caption : (facts.reference ?? ""),
-    referenceCaption: facts.reference ?? "",
-    captionPrime: generated === "captionPrime" ? facts.caption : null,
-    givenMask: facts.given ?? rleFromRuns([height * width], height, width),
-    predictedMask: facts.predicted,
-    greedyMask: null,
-    reward,
-    terms,
-    advantage,
-    actions: [],
-    truncated: facts.truncated,
-  };
 }

@@ -2,6 +2,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { type CSSProperties, type ReactNode, useEffect, useRef } from "react";
 import type { LoopAbout } from "../../../engine/rl/loops/about.ts";
 import { LOOPS, type LoopId } from "../../../engine/rl/loops/abouts.ts";
+import { loopStyle } from "../../components/rollout/loop-colour.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconChevron } from "../../components/ui/icons.tsx";
 import type { MetricStore } from "../../stores/metrics.ts";
@@ -82,7 +83,7 @@ export function StepList(props: StepListProps): ReactNode {
                   <span>{step}</span>
                   <span className={`grid ${styles.bars}`} aria-hidden="true">
                     {own.map(([loop, reward]) => (
-                      <i key={loop} style={width(reward)} data-loop={loop} />
+                      <i key={loop} style={{ ...width(reward), ...loopStyle(loop) }} data-loop={loop} />
                     ))}
                   </span>
                 </button>

@@ -2,6 +2,7 @@ import { type ReactNode, useMemo } from "react";
 import { Bar, BarChart, CartesianGrid, ResponsiveContainer, Tooltip, XAxis, YAxis } from "recharts";
 import { LOOPS, type LoopId } from "../../../engine/rl/loops/abouts.ts";
 import type { GroupRecord } from "../../../engine/runs/records.ts";
+import { loopColour, loopStyle } from "../../components/rollout/loop-colour.ts";
 import { fixed } from "../../styles/format.ts";
 import { edgeDecimals, rewardBins } from "./reward-bins.ts";
 import styles from "./rollouts.module.css";
@@ -45,7 +46,7 @@ export default function StepRewards({ groups }: { readonly groups: readonly Grou
                 key={id}
                 dataKey={`counts.${id}`}
                 name={`loop ${id}`}
-                fill={`var(--run-${id})`}
+                fill={loopColour(id)}
                 isAnimationActive={false}
               />
             ))}
@@ -54,7 +55,7 @@ export default function StepRewards({ groups }: { readonly groups: readonly Grou
       </div>
       <ul className={`flex gap-4 m-0 muted small ${styles.spreadLegend}`}>
         {loops.map(({ id }) => (
-          <li key={id} data-loop={id}>
+          <li key={id} style={loopStyle(id)}>
             loop {id}
           </li>
         ))}

@@ -5,6 +5,7 @@ export const CAPTION_MASK = {
   arrow: "caption → mask → caption′",
   task: "caption → mask",
   samples: "mask",
+  mask: "policy",
   text: "captionPrime",
   textName: "caption′",
   heldOut: "METEOR",

@@ -5,6 +5,7 @@ export const MASK_CAPTION = {
   arrow: "mask → caption → mask′",
   task: "mask → caption",
   samples: "text",
+  mask: "partner",
   text: "caption",
   textName: "caption",
   heldOut: "IoU",

@@ -5,8 +5,10 @@ export const QUESTION_ANSWER = {
   arrow: "question → answer",
   task: "question → answer",
   samples: "text",
+  mask: null,
   text: "caption",
   textName: "answer",
+  promptOfRow: true,
   optional: true,
   terms: { meteor: 1 },
 } as const satisfies LoopAbout;

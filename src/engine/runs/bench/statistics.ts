@@ -136,9 +136,10 @@ export type Order = "best" | "worst" | "widest" | "flattest";
 /** Groups ranked by mean reward or by spread; groups without a reward come last. */
 export function rankGroups(groups: readonly BenchGroup[], order: Order): readonly BenchGroup[] {
   const sign = order === "best" || order === "widest" ? -1 : 1;
-  const key = (group: BenchGroup): number => (order === "best" || order === "worst" ? group.mean : group.std);
+  const key = (group: BenchGroup): number =>
+    order === "best" || order === "worst" ? group.rewardMean : group.rewardStd;
   return [...groups].sort((a, b) => {
-    const [lost, alsoLost] = [Number.isNaN(a.mean), Number.isNaN(b.mean)];
+    const [lost, alsoLost] = [Number.isNaN(a.rewardMean), Number.isNaN(b.rewardMean)];
     if (lost || alsoLost) return Number(lost) - Number(alsoLost);
     return sign * (key(a) - key(b)) || a.key.localeCompare(b.key);
   });

@@ -2,7 +2,7 @@
  * What a bench says about a reward before anyone trains on it: whether it follows the masks inside groups, and how much
  * there is to gain.
  */
-import type { RewardTerm } from "../term.ts";
+import type { RewardTerm } from "../../rewards/term.ts";
 import type { BenchGroup } from "./bench-group.ts";
 import { correlation, type Measure, measureOf, measuresOf, summarise } from "./statistics.ts";
 

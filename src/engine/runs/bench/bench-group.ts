@@ -1,0 +1,75 @@
+/** Groups of the reward bench: records of groups that were not trained on. */
+import { rleFromRuns } from "../../data/mask/rle.ts";
+import type { RewardTerm, RolloutFacts } from "../../rewards/term.ts";
+import { aboutLoop } from "../../rl/loops/abouts.ts";
+import type { GroupRecord, RolloutRecord } from "../records.ts";
+
+/** A rollout without actions. */
+export interface BenchRollout extends RolloutRecord {
+  /** What an imported file does not say; the field then has an empty text or mask. */
+  readonly lacks?: readonly ("caption" | "reference" | "given")[];
+}
+
+/** The rollouts of one prompt; before they are scored without rewards and advantages. */
+export interface BenchGroup extends Omit<GroupRecord, "rollouts"> {
+  /** Unique in the bench. */
+  readonly key: string;
+  /** Groups of one loop and batch are scored together, as those of a step are; "" for groups that were sampled. */
+  readonly batch: string;
+  /** Picture of the row (RegionSummary.imageId); null when an imported file does not say it. */
+  readonly imageId: string | null;
+  /** Probability of each rollout when they are the whole action set; null for independent samples. */
+  readonly weights: readonly number[] | null;
+  readonly rollouts: readonly BenchRollout[];
+  /** What training could change at most; absent for loops that sample text and for imported rollouts. */
+  readonly bounds?: GroupBounds;
+}
+
+/** Terms of two masks that were not sampled, each described by the partner. */
+export interface GroupBounds {
+  /** Of the policy's mask without sampling. */
+  readonly greedy: readonly RewardTerm[];
+  /** Of the row's own mask. */
+  readonly truth: readonly RewardTerm[];
+  /** Whether the two cover the same visual tokens, so that the partner cannot tell them apart. */
+  readonly alike: boolean;
+}
+
+/** Fields of a group before it is scored. */
+export const UNSCORED = { rewardMean: Number.NaN, rewardStd: 0, zeroSpread: true } as const;
+
+/** Where a rollout is, and what its row is called. */
+export type RolloutPlace = Pick<BenchRollout, "id" | "index" | "rowId" | "imageId" | "completion">;
+
+/** An unscored rollout of which only the facts are known; its terms are those that `factsOf` reads. */
+export function rolloutOf(facts: RolloutFacts, place: RolloutPlace): BenchRollout {
+  const { loop, reference, caption, given, predicted, confidence, likelihood, truncated } = facts;
+  const [height, width] = (given ?? predicted)?.size ?? [1, 1];
+  const generated = aboutLoop(loop).text;
+  return {
+    ...place,
+    step: 0,
+    loop,
+    group: 0,
+    prompt: "",
+    caption: (generated === "caption" ? caption : reference) ?? "",
+    referenceCaption: reference ?? "",
+    captionPrime: generated === "captionPrime" ? caption : null,
+    givenMask: given ?? rleFromRuns([height * width], height, width),
+    predictedMask: predicted,
+    greedyMask: null,
+    reward: null,
+    terms: [
+      ...(confidence === null ? [] : [{ name: "confidence", value: confidence, weight: 0 }]),
+      ...Object.entries(likelihood ?? {}).map(([name, value]) => ({ name, value, weight: 0 })),
+    ],
+    advantage: 0,
+    actions: [],
+    truncated,
+    lacks: [
+      ...(caption === null ? (["caption"] as const) : []),
+      ...(reference === null ? (["reference"] as const) : []),
+      ...(given === null ? (["given"] as const) : []),
+    ],
+  };
+}
