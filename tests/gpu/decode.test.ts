@@ -1,5 +1,6 @@
 /** Decoding on the GPU against the model's own forward pass with the sampler on the CPU. */
 import { describe, expect, it } from "vitest";
+import { slotBlock } from "../../src/engine/gpu/decode/slot-block.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
 import type { LanguageConfig, LanguageFamily } from "../../src/engine/model/language/config-language.ts";
 import { decodeOnGpu } from "../../src/engine/policy/decode/decode-gpu.ts";
@@ -128,6 +129,13 @@ describe("language models of transformers", () => {
   it.each(["qwen3", "qwen3-tied", "llama3"])("%s: logits, gradients and greedy ids on the GPU", async (name) => {
     await expectLikeTransformers(`tests/golden/language/${name}.safetensors`, decodeOnGpu, true);
   });
+});
+
+it("sixteen rows on a card take a block together, in f32 and packed, whose weights are read once", async () => {
+  expect([16, 32, 24, 8, 4, 1].map((slots) => slotBlock(slots, false, 0).slots)).toEqual([16, 16, 8, 8, 4, 1]);
+  const sixteen: readonly GroupShape[] = [{ prefix: 5, tails: new Array<number>(16).fill(1) }];
+  await expectLikeHost(tinyLanguage(tinyConfig("qwen2"), 8), sixteen, {}, [false]);
+  await expectLikeHost(await packedLanguage("q8", tinyConfig("qwen2", { mlpSize: 48 }), 8), sixteen, {}, [false]);
 });
 
 describe("prompts", () => {

@@ -54,6 +54,25 @@ const POCKET: Partial<LabConfig> = {
   maskAnchorWeight: 160,
 };
 
+/**
+ * A checkpoint of 1B or more. Rank 16 keeps moments and averages small, recomputation activations; the planner accepts each
+ * size for 1B in f16 (tests/unit/plan/fit.test.ts), which a preset without `gpuMemory` cannot promise.
+ */
+const REAL: Partial<LabConfig> = {
+  weightStorage: "f16",
+  featureStorage: "f16",
+  recompute: true,
+  loraRank: 16,
+  loraAlpha: 32,
+  learningRate: 1e-5,
+  maxNewTokens: 64,
+  partnerMaxTokens: 64,
+  steps: 100,
+  accumulation: 4,
+  warmupSteps: 5,
+  evalSteps: 25,
+};
+
 /** IoU alone does not penalise wrong object names; half the METEOR keeps the vocabulary of the references. */
 const GUARDED: Partial<LabConfig> = { loop1Meteor: 0.5, loop1RepetitionCost: 0.3 };
 
@@ -97,18 +116,27 @@ export const PRESETS = [
   },
   {
     name: "both",
-    title: "Real checkpoint",
-    summary: "Both loops with rank, learning rate and EMA decay for 1B models and larger",
-    values: {
-      weightStorage: "f16",
-      learningRate: 1e-5,
-      maxNewTokens: 64,
-      partnerMaxTokens: 64,
-      steps: 100,
-      accumulation: 4,
-      warmupSteps: 5,
-      evalSteps: 25,
-    },
+    title: "Real checkpoint, 12 GB",
+    summary: "Both loops on a 1B model in f16: groups of 8, all tiles, activations recomputed",
+    values: { ...REAL, gpuMemory: 12, groupSize: 8 },
+  },
+  {
+    name: "card8",
+    title: "Real checkpoint, 8 GB",
+    summary: "A 1B model in f16: groups of 4, at most 6 tiles",
+    values: { ...REAL, gpuMemory: 8, groupSize: 4, maxTiles: 6 },
+  },
+  {
+    name: "card16",
+    title: "Real checkpoint, 16 GB",
+    summary: "A 1B model in f16: groups of 16, rank 64",
+    values: { ...REAL, gpuMemory: 16, groupSize: 16, loraRank: 64, loraAlpha: 128 },
+  },
+  {
+    name: "card24",
+    title: "Real checkpoint, 24 GB",
+    summary: "A 1B model in f16, or a 4B model with weights in q4: groups of 8, rank 32",
+    values: { ...REAL, gpuMemory: 24, groupSize: 8, loraRank: 32, loraAlpha: 64 },
   },
   {
     name: "debug",

@@ -113,8 +113,15 @@ function fitReport(model: Sa2vaModel, config: LabConfig, rate: Throughput | unde
   };
 }
 
-function fitProblems({ peak, budget, changes }: FitReport): string[] {
-  if (budget === null || peak <= budget) return [];
+/** Up to this many bytes a step starts although the memory of the GPU is unknown. */
+const UNASKED_BYTES = 4e9;
+
+export function fitProblems({ peak, budget, changes }: Pick<FitReport, "peak" | "budget" | "changes">): string[] {
+  if (budget === null) {
+    if (peak <= UNASKED_BYTES) return [];
+    return [`A step needs ${bytesText(peak)}, and the GPU's memory is unknown: set “GPU memory” (gpuMemory), once`];
+  }
+  if (peak <= budget) return [];
   const [first] = changes;
   const remedy =
     first === undefined

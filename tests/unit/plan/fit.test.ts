@@ -7,6 +7,7 @@ import { ALL_F32, type StorageChoice } from "../../../src/engine/model/weights/s
 import { budgetBytes, fittingChanges, forecast, groupShape } from "../../../src/engine/plan/fit.ts";
 import { trainableForecast, weightForecast } from "../../../src/engine/plan/weights.ts";
 import { stepSeconds, stepWork, tokenFlops, towerFlops } from "../../../src/engine/plan/work.ts";
+import { fitProblems } from "../../../src/engine/session/plan.ts";
 import { publishedConfig } from "./published.ts";
 
 const small = parseSa2vaConfig(publishedConfig("1B"));
@@ -87,6 +88,33 @@ describe("sizes of the published checkpoints", () => {
     expect((two - one) / 1e12).toBeCloseTo(0.72, 1);
     expect((one - (two - one)) / 1e12).toBeGreaterThan(1.5);
     expect((one - (two - one)) / 1e12).toBeLessThan(2.2);
+  });
+});
+
+describe("the presets for real checkpoints", () => {
+  const Q4: StorageChoice = { language: "q4", towers: "f16" };
+
+  it.each([
+    ["card8", small, F16],
+    ["both", small, F16],
+    ["card16", small, F16],
+    ["card24", small, F16],
+    ["card24", large, Q4],
+  ] as const)("%s is accepted by the plan", (name, model, choice) => {
+    const values = presetConfig(name);
+    const budget = budgetBytes(values.gpuMemory);
+    expect(Number.isFinite(budget)).toBe(true);
+    const { peak } = forecast(model, values, choice);
+    expect(peak).toBeLessThan(budget);
+    expect(fitProblems({ peak, budget, changes: [] })).toEqual([]);
+    // The card is used.
+    if (name !== "card24") expect(peak).toBeGreaterThan(0.6 * budget);
+  });
+
+  it("of a card whose memory is unknown asks for it, and a small model does not", () => {
+    const { peak } = forecast(small, { ...presetConfig("both"), gpuMemory: 0 }, F16);
+    expect(fitProblems({ peak, budget: null, changes: [] })).toEqual([expect.stringMatching(/memory is unknown: set/)]);
+    expect(fitProblems({ peak: 1e8, budget: null, changes: [] })).toEqual([]);
   });
 });
 

@@ -3,6 +3,7 @@
  * thread, because barriers are expensive there. On a GPU a workgroup shares it and sums in a fixed tree. Both are
  * repeatable bit for bit.
  */
+import { lines } from "../matmul/product-form.ts";
 import type { GpuProgram } from "../runtime/pipelines.ts";
 
 /** Threads that share a result on a GPU. */
@@ -41,6 +42,9 @@ const FOLDS: Readonly<Record<Exclude<Reduction, "before">, Fold>> = {
  */
 export interface LaneProgram extends Omit<GpuProgram, "workgroup"> {
   readonly reductions: readonly Reduction[];
+  /** Registers `c0`, `c1`, … of the body, vec4f, that are summed over the lanes together before `end`. */
+  readonly sums?: number;
+  readonly end?: string;
   /**
    * Lanes of a subgroup. On a software adapter the workgroup is then one subgroup whose threads exchange values, so
    * threads beyond the last tile keep running; the body sees `inside`, false for them. The GPU form does not use it.
@@ -58,7 +62,7 @@ const made = new Map<string, ReductionProgram>();
 
 /** Builds the program in the form for software adapters or for GPUs. */
 export function withReduction(source: LaneProgram, software: boolean): ReductionProgram {
-  const { reductions, subgroup, ...rest } = source;
+  const { reductions, subgroup, sums = 0, end = "", ...rest } = source;
   const lanes = subgroup ?? OWN_LANES;
   const name = `${source.name}-${software ? 1 : SHARED_LANES}${subgroup === undefined ? "" : `-${subgroup}`}`;
   const known = made.get(name);
@@ -68,7 +72,9 @@ export function withReduction(source: LaneProgram, software: boolean): Reduction
     name,
     ...(subgroup === undefined ? {} : { enable: ["subgroups"] }),
     workgroup: [software ? lanes : SHARED_LANES, 1],
-    header: `${reductions.map((kind) => (software ? same(kind) : tree(kind))).join("\n")}\n${source.header ?? ""}`,
+    header: `${reductions.map((kind) => (software ? same(kind) : tree(kind))).join("\n")}
+      ${software || sums === 0 ? "" : `var<workgroup> sums: array<vec4f, ${sums * SHARED_LANES}>;`}
+      ${source.header ?? ""}`,
     body: `
       ${
         software
@@ -76,7 +82,9 @@ export function withReduction(source: LaneProgram, software: boolean): Reduction
           : `let lane = local.x; let first = local.x; let step = ${SHARED_LANES}u; let tile = group.x;`
       }
       ${subgroup === undefined ? "if (tile >= u.tiles) { return; } let inside = true;" : "let inside = tile < u.tiles;"}
-      ${source.body}`,
+      ${source.body}
+      ${software ? "" : together(sums)}
+      ${end}`,
   };
   const form: ReductionProgram = { program, groups: (tiles) => (software ? Math.ceil(tiles / lanes) : tiles) };
   made.set(name, form);
@@ -87,6 +95,21 @@ function same(kind: Reduction): string {
   if (kind === "before") return "fn before(value: vec2u, lane: u32) -> vec2u { return vec2u(0); }";
   const { type } = FOLDS[kind];
   return `fn ${kind}(value: ${type}, lane: u32) -> ${type} { return value; }`;
+}
+
+/** The sums of all registers in one tree, as `sum4` has them. */
+function together(sums: number): string {
+  if (sums === 0) return "";
+  return `
+      ${lines(sums, (r) => `sums[${r * SHARED_LANES}u + lane] = c${r};`)}
+      workgroupBarrier();
+      for (var span = ${SHARED_LANES / 2}u * min(u.tiles, 1u); span > 0u; span >>= 1u) {
+        if (lane < span) {
+          for (var r = 0u; r < ${sums * SHARED_LANES}u; r += ${SHARED_LANES}u) { sums[r + lane] += sums[r + lane + span]; }
+        }
+        workgroupBarrier();
+      }
+      ${lines(sums, (r) => `c${r} = sums[${r * SHARED_LANES}u];`)}`;
 }
 
 /** The loop starts at a uniform, because llvmpipe would otherwise unroll it at every call. */

@@ -45,7 +45,8 @@ export function packedLinearProgram(storage: WeightStorage, block: SlotBlock): L
       hasBias: "u32",
       accumulate: "u32",
     },
-    reductions: ["sum4"],
+    reductions: [],
+    sums: slots,
     header: `${unpackHeader(storage)}
       fn put(slot: u32, column: u32, sums: vec4f) {
         for (var i = 0u; i < min(4u, u.n - column); i++) {
@@ -73,7 +74,8 @@ export function packedLinearProgram(storage: WeightStorage, block: SlotBlock): L
           c${r} += ${scaled ? "s * " : ""}vec4f(${four.map((c) => `dot(al, b${c}l) + dot(ah, b${c}h)`).join(", ")}); }`,
         )}
       }
-      ${lines(slots, (r) => `c${r} = sum4(c${r}, lane);`)}
+`,
+    end: `
       if (first == 0u && inside) {
         ${putAll(slots)}
       }`,

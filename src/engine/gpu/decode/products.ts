@@ -35,7 +35,8 @@ export function linearProgram(block: SlotBlock): LaneProgram {
       hasBias: "u32",
       accumulate: "u32",
     },
-    reductions: ["sum4"],
+    reductions: [],
+    sums: slots,
     header: `
       fn put(slot: u32, column: u32, sums: vec4f) {
         for (var i = 0u; i < min(4u, u.n - column); i++) {
@@ -61,7 +62,8 @@ export function linearProgram(block: SlotBlock): LaneProgram {
           c${r} += vec4f(dot(a, w0), dot(a, w1), dot(a, w2), dot(a, w3)); }`,
         )}
       }
-      ${lines(slots, (r) => `c${r} = sum4(c${r}, lane);`)}
+`,
+    end: `
       if (first == 0u && inside) {
         ${putAll(slots)}
       }`,

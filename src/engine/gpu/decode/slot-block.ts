@@ -7,8 +7,10 @@
 
 import { lines } from "../matmul/product-form.ts";
 
-/** Slots per block in the form for GPUs, and without a broadcast. */
+/** Slots per block on a software adapter without a broadcast. */
 const PLAIN = 4;
+/** Slots per block in the form for GPUs, most first: the sums of sixteen fill the workgroup memory of the least device. */
+const CARD = [16, 8, 4] as const;
 
 export interface SlotBlock {
   readonly slots: number;
@@ -18,7 +20,7 @@ export interface SlotBlock {
 
 /** Slots to allocate in the buffers of a batch. */
 export function roomFor(rows: number): number {
-  const block = rows === 1 ? 1 : rows <= 4 ? 4 : 8;
+  const block = rows === 1 ? 1 : rows <= 4 ? 4 : rows <= 8 ? 8 : 16;
   return Math.ceil(rows / block) * block;
 }
 
@@ -29,7 +31,8 @@ export function roomFor(rows: number): number {
 export function slotBlock(slots: number, software: boolean, lanes: number): SlotBlock {
   const subgroup = software && slots > 1 && lanes > 0 ? lanes : undefined;
   if (subgroup !== undefined) return { slots: slots % 8 === 0 ? 8 : PLAIN, subgroup };
-  return { slots: Math.min(slots, PLAIN), subgroup };
+  if (software) return { slots: Math.min(slots, PLAIN), subgroup };
+  return { slots: CARD.find((size) => slots % size === 0) ?? 1, subgroup };
 }
 
 /** Code that addresses, loads and reads the inputs of a block. */

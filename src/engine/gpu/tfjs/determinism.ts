@@ -13,8 +13,10 @@ import { tf } from "../tf.ts";
 import { overrideKernel } from "./override.ts";
 import { inRuns } from "./stock-product.ts";
 
-/** The threshold above which tfjs would split the inner dimension. */
+/** Inner length from which tfjs splits it where workgroups are few, and what it gives another program for then. */
 const SPLIT_K_FROM = 2000;
+const REDUCED_RESULTS = 128;
+const STOCK_TILE = 32;
 /** MatMulProgramType.MatMulSmallOutputSizeProgram of tfjs-backend-webgpu 4.22.0. */
 const SMALL_OUTPUT_PROGRAM = 2;
 const FLAG = "WEBGPU_MATMUL_PROGRAM_TYPE";
@@ -36,17 +38,40 @@ export function installDeterministicMatMul(): void {
     const columns = b.shape[b.shape.length - (attrs.transposeB ? 2 : 1)] as number;
     const batch = Math.max(...[a, b].map(({ shape }) => tf.util.sizeFromShape(shape.slice(0, -2))));
     const rows = { a, transposeA: attrs.transposeA, perRow: batch * columns * inner };
-    const product = (part: tf.TensorInfo): tf.TensorInfo =>
-      stock({ ...params, inputs: { ...params.inputs, a: part } }) as tf.TensorInfo;
-    if (inner < SPLIT_K_FROM) return inRuns(rows, product);
-    const chosen = tf.env().getNumber(FLAG);
-    tf.env().set(FLAG, SMALL_OUTPUT_PROGRAM);
-    try {
-      return inRuns(rows, product);
-    } finally {
-      tf.env().set(FLAG, chosen);
-    }
+    return inRuns(rows, (part) => {
+      const inputs = { ...params.inputs, a: part };
+      const run = (): tf.TensorInfo => stock({ ...params, inputs }) as tf.TensorInfo;
+      const m = part.shape[part.shape.length - (attrs.transposeA ? 1 : 2)] as number;
+      if (!splitsInner({ batch, m, n: columns, k: inner }, fewWorkgroups())) return run();
+      const chosen = tf.env().getNumber(FLAG);
+      tf.env().set(FLAG, SMALL_OUTPUT_PROGRAM);
+      try {
+        return run();
+      } finally {
+        tf.env().set(FLAG, chosen);
+      }
+    });
   });
+}
+
+/** Workgroups that tfjs calls few on this adapter. */
+function fewWorkgroups(): number {
+  const flag = tf.env().getNumber("WEBGPU_THRESHOLD_TO_INCREASE_WORKGROUPS_FOR_MATMUL");
+  return flag > 0 ? flag : (tf.backend() as unknown as StockBackend).thresholdToIncreaseWorkgroups;
+}
+
+interface StockBackend {
+  readonly thresholdToIncreaseWorkgroups: number;
+}
+
+/**
+ * Whether the stock BatchMatMul of tfjs-backend-webgpu 4.22.0 would add parts of the inner dimension with float atomics.
+ * @param few workgroups that it calls few
+ */
+export function splitsInner({ batch, m, n, k }: Pick<ProductShape, "batch" | "m" | "n" | "k">, few: number): boolean {
+  if (batch !== 1 || k < SPLIT_K_FROM || m * n <= REDUCED_RESULTS) return false;
+  const workgroups = Math.ceil(m / STOCK_TILE) * Math.ceil(n / STOCK_TILE);
+  return workgroups <= few || (m <= 8 && workgroups <= 2 * few);
 }
 
 /** Sizes for our product; undefined if it does not support the operands: other types, empty or partly broadcast batches. */
