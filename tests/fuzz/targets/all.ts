@@ -8,6 +8,7 @@ export const TARGETS = {
   tar: async () => (await import("./forms.ts")).tar,
   "zip-data": async () => (await import("./forms.ts")).zipData,
   annotations: async () => (await import("./forms.ts")).annotations,
+  clips: async () => (await import("./clips.ts")).clips,
   safetensors: async () => (await import("./safetensors.ts")).safetensors,
   rle: async () => (await import("./rle.ts")).rle,
   rollouts: async () => (await import("./rollouts.ts")).rollouts,

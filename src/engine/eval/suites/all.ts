@@ -9,7 +9,19 @@ import { refcoco, refcocog, refcocoPlus } from "./refer.ts";
 import type { Suite } from "./suite.ts";
 import { vos } from "./vos.ts";
 
-export const SUITES: readonly Suite[] = [refcoco, refcocoPlus, refcocog, grefcoco, masks, captions, gcg, dlc, gar, vos];
+/** Suites of pictures, which the page runs too. */
+export const PICTURE_SUITES: readonly Suite[] = [
+  refcoco,
+  refcocoPlus,
+  refcocog,
+  grefcoco,
+  masks,
+  captions,
+  gcg,
+  dlc,
+  gar,
+];
+export const SUITES: readonly Suite[] = [...PICTURE_SUITES, vos];
 
 /** The suite of that name. */
 export function suiteOf(name: string): Suite | undefined {

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from "react";
-import { SUITES, suiteOf } from "../../../../engine/eval/suites/all.ts";
+import { PICTURE_SUITES, suiteOf } from "../../../../engine/eval/suites/all.ts";
 import { report } from "../../../clients/lab.ts";
 import { runSuite, stopSuite } from "../../../clients/suite.ts";
 import { Button } from "../../../components/ui/button.tsx";
@@ -56,7 +56,7 @@ function Choice(): ReactNode {
             label="Suite"
             value={name}
             testId="suite-name"
-            options={SUITES.map((one) => ({ value: one.name, label: one.name }))}
+            options={PICTURE_SUITES.map((one) => ({ value: one.name, label: one.name }))}
             onChange={(chosen) => chooseSuite({ suite: chosen, split: suiteOf(chosen)?.split ?? "" })}
           />
         </div>
