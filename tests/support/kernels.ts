@@ -29,7 +29,10 @@ async function valuesAndGradients(
 }
 
 /** Copies of tensors on the CPU, where stock programs need no compiling and share no driver with ours. */
-async function onCpu<T>(tensors: readonly Tensor[], work: (copies: readonly Tensor[]) => Promise<T>): Promise<T> {
+export async function onCpu<T>(
+  tensors: readonly Tensor[],
+  work: (copies: readonly Tensor[]) => Promise<T>,
+): Promise<T> {
   const backend = tf.getBackend();
   const values = await Promise.all(tensors.map(async (own) => ({ own, data: await own.data() })));
   await tf.setBackend("cpu");
