@@ -4,7 +4,7 @@ import { LabError, LONGEST_SENTENCE, shortened, toLabError } from "../errors.ts"
 import { mountArchives } from "./archive/mount.ts";
 import { handOut } from "./hand-out.ts";
 import { type Layout, layoutOf } from "./identify.ts";
-import type { PictureProbe } from "./image/picture.ts";
+import { type PictureProbe, pictureProbes } from "./image/picture.ts";
 import { pictureBytes } from "./image/picture-bytes.ts";
 import { type FoundTable, listTables, type TableList } from "./list-tables.ts";
 import { type DataMapping, MAPPING_FILE, mappingOf, readMapping } from "./mapping.ts";
@@ -166,8 +166,9 @@ export async function openRegionSet(dropped: ByteFolder, options: RegionSetOptio
     const { adapter, find } = shard;
     const pass = passMeter(shard.bytes);
     const table: Table = { ...shard.table, cell: (column, at) => shard.table.cell(column, at, pass) };
+    const probe = pictureProbes(find);
     let row = -1;
-    for await (const read of inOrder(table.rows, AT_ONCE, (at) => adaptRow(table, adapter, at, find, pass))) {
+    for await (const read of inOrder(table.rows, AT_ONCE, (at) => adaptRow(table, adapter, at, find, pass, probe))) {
       row++;
       if (options.signal?.aborted) throw new LabError("cancelled", `reading ${name} was cancelled at row ${row}`);
       if ("thrown" in read) {

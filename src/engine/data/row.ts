@@ -1,6 +1,5 @@
 import { LabError, toLabError } from "../errors.ts";
-import { type PictureProbe, probePicture } from "./image/picture.ts";
-import { pictureBytes } from "./image/picture-bytes.ts";
+import { type PictureProbe, pictureProbes } from "./image/picture.ts";
 import { isNumbers, type PictureSize, splitMasks } from "./mask/mask-items.ts";
 import { type MaskContext, readMask } from "./mask/mask-read.ts";
 import { type Rle, rleArea } from "./mask/rle.ts";
@@ -47,8 +46,9 @@ function endsReading(thrown: unknown): boolean {
 
 /**
  * Reads one row through an adapter. Whatever a row makes a reader throw, ours or the engine's own, ends in `skipped`.
- * @param find finds pictures that lie beside the shard
+ * @param find finds files that lie beside the shard
  * @param pass counts the work on masks against the limit of a pass over the file
+ * @param probe looks at pictures; one for many rows reads a picture once
  * @throws LabError("storage" | "cancelled") only: the file itself can no longer be read, or reading was cancelled
  */
 export async function adaptRow(
@@ -57,6 +57,7 @@ export async function adaptRow(
   row: number,
   find: FindFile,
   pass?: ReadMeter,
+  probe: (cell: unknown) => Promise<PictureProbe> = pictureProbes(find),
 ): Promise<AdaptedRow> {
   const part = rowParts(table, row);
   const skipped: { column: string; reason: string }[] = [];
@@ -83,7 +84,7 @@ export async function adaptRow(
     return { cell };
   });
   if (maskCell === undefined) return nothing;
-  const pictures = await step(adapter.image, async () => probeAll(await part(adapter.image), adapter.image, find));
+  const pictures = await step(adapter.image, async () => probeAll(await part(adapter.image), adapter.image, probe));
   const first = pictures?.find((picture) => !(picture instanceof LabError));
   if (pictures === undefined || first === undefined) return nothing;
   const items = itemsOf(maskCell.cell, adapter.mask, first as PictureProbe) ?? [];
@@ -145,12 +146,16 @@ function itemsOf(cell: unknown, role: Role, size: PictureSize): unknown[] | unde
  * Every picture of a row after a look at its header, or what is wrong with it.
  * @throws LabError("bad-input") when none can be used
  */
-async function probeAll(cell: unknown, role: Role, find: FindFile): Promise<(PictureProbe | LabError)[]> {
+async function probeAll(
+  cell: unknown,
+  role: Role,
+  probe: (cell: unknown) => Promise<PictureProbe>,
+): Promise<(PictureProbe | LabError)[]> {
   const cells = picturesIn(cell, role);
   const probes: (PictureProbe | LabError)[] = [];
   for (const one of cells) {
     try {
-      probes.push(await probePicture(pictureBytes(one, find)));
+      probes.push(await probe(one));
     } catch (thrown) {
       if (endsReading(thrown)) throw thrown;
       probes.push(toLabError(thrown));

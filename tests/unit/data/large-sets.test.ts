@@ -6,7 +6,7 @@ import type { ByteFolder } from "../../../src/engine/bytes/source.ts";
 import { handOut } from "../../../src/engine/data/hand-out.ts";
 import { openRegionSet } from "../../../src/engine/data/region-set.ts";
 import { writeRegionShard } from "../../../src/engine/data/write-shard.ts";
-import { row } from "./make.ts";
+import { boxMask, jpg, row } from "./make.ts";
 
 const ROWS = 4000;
 
@@ -46,6 +46,30 @@ it("thousands of small rows: a read serves many, a receiver of rows copies a few
   expect(progress).toBeLessThanOrEqual(203);
   // Some fifteen reads a batch of 100 rows: its header and its small buffers.
   expect(reads).toBeLessThan(ROWS / 4);
+});
+
+it("a picture beside the rows is read once, however many rows name it", async () => {
+  const mask = boxMask(12, 16, 1, 1, 3, 3);
+  const lines = Array.from({ length: 200 }, (_, at) =>
+    JSON.stringify({ file_name: `${at % 2}.jpg`, mask, caption: `thing ${at}` }),
+  );
+  const folder = memoryFolder({ "rows.jsonl": lines.join("\n"), "0.jpg": jpg(16, 12), "1.jpg": jpg(16, 12, 3) });
+  let reads = 0;
+  const set = await openRegionSet({
+    paths: folder.paths,
+    get: (path) => {
+      const source = folder.get(path);
+      if (source === undefined || !path.endsWith(".jpg")) return source;
+      const read: typeof source.read = (start, end) => {
+        reads++;
+        return source.read(start, end);
+      };
+      return { ...source, read };
+    },
+  });
+  expect(set.summaries).toHaveLength(200);
+  expect(new Set(set.summaries.map(({ imageId }) => imageId)).size).toBe(2);
+  expect(reads).toBeLessThan(10);
 });
 
 it("a list of 100,000 items is copied fewer than ten times", () => {

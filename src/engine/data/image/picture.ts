@@ -1,6 +1,8 @@
 import { toHex } from "../../bytes/hash.ts";
 import { LabError } from "../../errors.ts";
+import type { FindFile } from "../siblings.ts";
 import { type ImageHeader, isCutOff, type PictureBytes, readImageHeader } from "./image-header.ts";
+import { pictureBytes } from "./picture-bytes.ts";
 
 /** Bytes from the head, middle and end of a picture that make its id. */
 const SAMPLE = 4096;
@@ -59,3 +61,28 @@ async function nameOf(length: number, parts: readonly Uint8Array[]): Promise<str
   }
   return toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", text)).subarray(0, 8));
 }
+
+/** Pictures by path that are remembered: rows of one picture often stand apart. */
+const MOST_PATHS = 2 ** 15;
+
+/**
+ * Probes of the pictures in cells; a file beside the shard is read once, however many rows name it.
+ * @param find finds such files
+ */
+export function pictureProbes(find: FindFile): (cell: unknown) => Promise<PictureProbe> {
+  const known = new Map<string, Promise<PictureProbe>>();
+  return (cell) => {
+    if (typeof cell !== "string" || cell.length > LONGEST_PATH) return probePicture(pictureBytes(cell, find));
+    const before = known.get(cell);
+    if (before !== undefined) return before;
+    const probe = probePicture(pictureBytes(cell, find));
+    known.set(cell, probe);
+    // What could not be read may be there the next time.
+    probe.catch(() => known.delete(cell));
+    if (known.size > MOST_PATHS) known.delete(known.keys().next().value as string);
+    return probe;
+  };
+}
+
+/** Longer texts are pictures, not paths. */
+const LONGEST_PATH = 512;

@@ -1,5 +1,5 @@
 import { LabError } from "../../errors.ts";
-import { checkMaskSize, type Rle, rleFromRuns, rleRuns } from "./rle-runs.ts";
+import { checkMaskSize, eachRun, type Rle, rleFromRuns, rleRuns } from "./rle-runs.ts";
 
 /**
  * Pixels of a mask, row-major height * width, 0 or 1 (docs/spec/rewards.md#1-masks-coco-run-length-encoding; decodes
@@ -60,9 +60,10 @@ export function encodeRle(mask: ArrayLike<number>, height: number, width: number
 
 /** Foreground pixels, a whole number from 0 to height * width. */
 export function rleArea(rle: Rle): number {
-  const runs = rleRuns(rle);
   let area = 0;
-  for (let index = 1; index < runs.length; index += 2) area += runs[index] as number;
+  eachRun(rle, (run, index) => {
+    if (index % 2 === 1) area += run;
+  });
   return area;
 }
 

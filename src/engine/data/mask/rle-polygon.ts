@@ -1,7 +1,7 @@
 import { LabError } from "../../errors.ts";
 import type { ReadMeter } from "../read-meter.ts";
 import { mergeRles } from "./rle-compare.ts";
-import { canonicalRuns, checkMaskSize, type Rle, rleFromRuns } from "./rle-runs.ts";
+import { checkMaskSize, type Rle, rleFromRuns } from "./rle-runs.ts";
 
 /** Subdivision of the grid on which the outline is rasterised (cocoapi, maskApi). */
 const SCALE = 5;
@@ -73,21 +73,24 @@ export function rleFromBox(box: readonly [number, number, number, number], heigh
   });
 }
 
+/** Crossings that are kept room for between outlines. */
+const KEPT_CROSSINGS = 2 ** 13;
+/** Crossings of the outline at hand; grown when one needs more. */
+let scratch = new Int32Array(KEPT_CROSSINGS);
+
 /** Finds where the outline crosses the centres of columns; between two crossings the mask does not change. */
 function rasterise(polygon: readonly number[], height: number, width: number, budget: Budget): Rle {
-  const grid = polygon.map((coordinate) => {
-    const scaled = Math.trunc(SCALE * coordinate + 0.5);
-    if (!(Math.abs(scaled) < MAX_GRID)) {
-      throw new LabError("bad-input", `a polygon has the impossible coordinate ${coordinate}`);
-    }
-    return scaled;
-  });
-  const crossings: number[] = [];
-  for (let at = 0; at < grid.length; at += 2) {
-    const next = (at + 2) % grid.length;
-    const before = crossings.length;
-    crossEdge([grid[at], grid[at + 1], grid[next], grid[next + 1]] as Edge, height, width, crossings);
-    const added = crossings.length - before;
+  const { length } = polygon;
+  let count = 0;
+  let [x, y] = [gridPoint(polygon[0] as number), gridPoint(polygon[1] as number)];
+  for (let at = 2; at <= length; at += 2) {
+    const nextX = gridPoint(polygon[at % length] as number);
+    const nextY = gridPoint(polygon[(at + 1) % length] as number);
+    const after = crossEdge(x, y, nextX, nextY, height, width, count);
+    x = nextX;
+    y = nextY;
+    const added = after - count;
+    count = after;
     budget.left -= added;
     if (budget.left < 0) {
       const limit = `more than the ${budget.most} that ${width} x ${height} pixels and its points allow`;
@@ -95,55 +98,87 @@ function rasterise(polygon: readonly number[], height: number, width: number, bu
     }
     budget.meter?.take(CROSSING_BYTES * added);
   }
-  let before = 0;
+  const crossings = scratch.subarray(0, count).sort();
+  // Two crossings at one place cancel: what lies between them has no pixel.
   const runs: number[] = [];
-  for (const at of Float64Array.from(crossings).sort()) {
-    runs.push(at - before);
-    before = at;
+  let [before, at] = [0, 0];
+  while (at < count) {
+    const place = crossings[at] as number;
+    let same = at + 1;
+    while (same < count && crossings[same] === place) same++;
+    if ((same - at) % 2 === 1) {
+      runs.push(place - before);
+      before = place;
+    }
+    at = same;
   }
-  runs.push(height * width - before);
-  // Two crossings at one place cancel, which is what joining around a zero-length run does.
-  return rleFromRuns(canonicalRuns(runs), height, width);
+  if (scratch.length > KEPT_CROSSINGS) scratch = new Int32Array(KEPT_CROSSINGS);
+  // An object that ends with the picture has no background after it.
+  if (before < height * width || runs.length === 0) runs.push(height * width - before);
+  return rleFromRuns(runs, height, width);
 }
 
-/** Start and end on the grid: x0, y0, x1, y1. */
-type Edge = readonly [number, number, number, number];
+/** A coordinate on the grid. @throws LabError("bad-input") when it is absurd */
+function gridPoint(coordinate: number): number {
+  const scaled = Math.trunc(SCALE * coordinate + 0.5);
+  if (Math.abs(scaled) < MAX_GRID) return scaled;
+  throw new LabError("bad-input", `a polygon has the impossible coordinate ${coordinate}`);
+}
 
 /**
- * Adds the crossings of one edge as column-major pixel numbers. The reference follows the grid point by point; a crossing
- * lies between the grid lines m and m + 1, m the centre of a column, at the upper of the two points. An edge is always
- * sampled from its end with the smaller coordinate, so that both polygons of a shared edge agree.
+ * Writes the crossings of an edge from (startX, startY) to (endX, endY) on the grid into `scratch` from `count` on, as
+ * column-major pixel numbers, and returns how many there are then. The reference follows the grid point by point; a
+ * crossing lies between the grid lines m and m + 1, m the centre of a column, at the upper of the two points. An edge is
+ * always sampled from its end with the smaller coordinate, so that both polygons of a shared edge agree.
  */
-function crossEdge([startX, startY, endX, endY]: Edge, height: number, width: number, crossings: number[]): void {
-  const [dx, dy] = [Math.abs(endX - startX), Math.abs(endY - startY)];
-  if (dx === 0) return;
+function crossEdge(
+  startX: number,
+  startY: number,
+  endX: number,
+  endY: number,
+  height: number,
+  width: number,
+  count: number,
+): number {
+  const dx = Math.abs(endX - startX);
+  const dy = Math.abs(endY - startY);
+  if (dx === 0) return count;
   const flat = dx >= dy;
   const flip = flat ? startX > endX : startY > endY;
-  const [fromX, fromY, toX, toY] = flip ? [endX, endY, startX, startY] : [startX, startY, endX, endY];
-  const slope = flat ? (toY - fromY) / dx : (toX - fromX) / dy;
-  const add = (column: number, gridY: number): void => {
-    const y = (gridY + 0.5) / SCALE - 0.5;
-    crossings.push(column * height + Math.ceil(Math.min(Math.max(y, 0), height)));
-  };
-  const low = Math.min(fromX, toX);
+  const fromX = flip ? endX : startX;
+  const fromY = flip ? endY : startY;
+  const slope = flat ? ((flip ? startY : endY) - fromY) / dx : ((flip ? startX : endX) - fromX) / dy;
+  const low = Math.min(startX, endX);
   const first = Math.max(0, Math.ceil((low - CENTRE) / SCALE));
   const last = Math.min(width - 1, Math.floor((low + dx - 1 - CENTRE) / SCALE));
-  if (flat) {
-    const yAt = (t: number): number => Math.trunc(fromY + slope * t + 0.5);
-    for (let column = first; column <= last; column++) {
-      const t = SCALE * column + CENTRE - fromX;
-      add(column, Math.min(yAt(t), yAt(t + 1)));
-    }
-    return;
+  if (last < first) return count;
+  if (scratch.length < count + last - first + 1) {
+    const larger = new Int32Array(2 * (count + last - first + 1));
+    larger.set(scratch);
+    scratch = larger;
   }
-  const xAt = (t: number): number => Math.trunc(fromX + slope * t + 0.5);
+  let written = count;
   for (let column = first; column <= last; column++) {
     const line = SCALE * column + CENTRE;
-    // The last step before the gap between the two lines: near the place where the exact edge crosses it.
-    const isBefore = (t: number): boolean => (slope > 0 ? xAt(t) <= line : xAt(t) > line);
-    let t = Math.min(dy - 1, Math.max(0, Math.floor((line + 0.5 - fromX) / slope)));
-    while (t > 0 && !isBefore(t)) t--;
-    while (t < dy - 1 && isBefore(t + 1)) t++;
-    add(column, fromY + t);
+    let gridY: number;
+    if (flat) {
+      const t = line - fromX;
+      gridY = Math.min(Math.trunc(fromY + slope * t + 0.5), Math.trunc(fromY + slope * (t + 1) + 0.5));
+    } else {
+      // The last step before the gap between the two lines: near the place where the exact edge crosses it.
+      let t = Math.min(dy - 1, Math.max(0, Math.floor((line + 0.5 - fromX) / slope)));
+      while (t > 0 && !isBefore(t, line, fromX, slope)) t--;
+      while (t < dy - 1 && isBefore(t + 1, line, fromX, slope)) t++;
+      gridY = fromY + t;
+    }
+    const y = (gridY + 0.5) / SCALE - 0.5;
+    scratch[written++] = column * height + Math.ceil(Math.min(Math.max(y, 0), height));
   }
+  return written;
+}
+
+/** Whether step `t` of a steep edge lies before the gap behind a grid line. */
+function isBefore(t: number, line: number, fromX: number, slope: number): boolean {
+  const x = Math.trunc(fromX + slope * t + 0.5);
+  return slope > 0 ? x <= line : x > line;
 }

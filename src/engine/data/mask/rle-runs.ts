@@ -17,6 +17,9 @@ const MAX_TEXT = 2 ** 24;
 
 /** Maximum groups of five bits per number: six hold every run and difference up to MAX_MASK_PIXELS. */
 const MAX_GROUPS = 6;
+const ASCII = new TextDecoder();
+/** Room for the text of a usual mask. */
+const CODES = new Uint8Array(2 ** 14);
 const FIRST_CHARACTER = 48;
 const LAST_CHARACTER = 111;
 
@@ -43,12 +46,20 @@ export function checkMaskSize(height: number, width: number): void {
  *   a number that is too long, a negative run or a sum that is not height * width
  */
 export function rleRuns(rle: Rle): number[] {
+  const runs: number[] = [];
+  eachRun(rle, (run) => runs.push(run));
+  return runs;
+}
+
+/** Calls `use` with each run and its place, as `rleRuns` lists them. @throws LabError as `rleRuns` does */
+export function eachRun(rle: Rle, use: (run: number, index: number) => void): void {
   const [height, width] = rle.size;
   checkMaskSize(height, width);
   const pixels = height * width;
   const { counts } = rle;
   if (counts.length > MAX_TEXT) throw new LabError("bad-input", `mask text has ${counts.length} characters`);
-  const runs: number[] = [];
+  // The two runs before: from the fourth on, a run stands as its difference to the last one of its colour.
+  let [before, last, index] = [0, 0, 0];
   let total = 0;
   let at = 0;
   while (at < counts.length) {
@@ -72,15 +83,15 @@ export function rleRuns(rle: Rle): number[] {
     } while ((group & 32) !== 0);
     // Bit 4 of the last group is the sign of the whole number.
     if ((group & 16) !== 0) value |= -1 << (5 * (at - start));
-    const index = runs.length;
-    const run = index > 2 ? value + (runs[index - 2] as number) : value;
+    const run = index > 2 ? value + before : value;
     if (run < 0) throw new LabError("bad-input", `mask run ${index} is negative (${run})`);
     total += run;
     if (total > pixels) throw sumError(`more than ${pixels}`, height, width);
-    runs.push(run);
+    use(run, index++);
+    before = last;
+    last = run;
   }
   if (total !== pixels) throw sumError(`${total}`, height, width);
-  return runs;
 }
 
 /**
@@ -90,7 +101,8 @@ export function rleRuns(rle: Rle): number[] {
 export function rleFromRuns(runs: readonly number[], height: number, width: number): Rle {
   checkMaskSize(height, width);
   const pixels = height * width;
-  const codes = new Uint8Array(MAX_GROUPS * runs.length);
+  const room = MAX_GROUPS * runs.length;
+  const codes = room <= CODES.length ? CODES : new Uint8Array(room);
   let written = 0;
   let total = 0;
   for (let index = 0; index < runs.length; index++) {
@@ -112,7 +124,7 @@ export function rleFromRuns(runs: readonly number[], height: number, width: numb
     } while (more);
   }
   if (total !== pixels) throw sumError(`${total}`, height, width);
-  return { size: [height, width], counts: latin1(codes.subarray(0, written)) };
+  return { size: [height, width], counts: ASCII.decode(codes.subarray(0, written)) };
 }
 
 /** The canonical form: zero-length runs only at the start, adjacent runs of one colour joined. */
