@@ -1,13 +1,15 @@
 /**
  * npm run eval -- --suite NAME --data DIR… [--model DIR] [--adapter DIR] [--split NAME] [--rows N] [--answers free|forced]
  *                 [--max-tokens N] [--judge URL [--judge-model NAME] | --replies FILE] [--similarity FILE] --out DIR [--json]
+ * npm run eval -- --ledger DIR…
  *
  * Scores a model, and with --adapter the model with it on the same rows, as the field's evaluation programs count. The suites
  * are those of src/engine/eval/suites. Answers are greedy: `free` asks the published question and takes the masks of every
  * [SEG] of the answer, `forced` puts the [SEG] itself. A judge reads the captions of dlc and gar: any server of the OpenAI
  * form, or replies stored with the captions they belong to. --similarity names similarities of phrases for gcg. --out keeps
  * every answer, so that an evaluation that was stopped goes on; report.json has the scores with intervals over pictures and
- * the published numbers with their sources. Exit 2: a bad argument or input.
+ * the published numbers with their sources. --ledger prints finished evaluations of the same rows as one CSV table, the rows
+ * that differ most first. Exit 2: a bad argument or input.
  */
 
 import { readFileSync } from "node:fs";
@@ -39,6 +41,7 @@ import { memoryStore } from "../src/engine/storage/memory-store.ts";
 import { one, type Parsed, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { localCheckpoint } from "./lib/checkpoint-source.ts";
 import { clipPictures } from "./lib/clip-run.ts";
+import { evalLedger } from "./lib/eval-ledger.ts";
 import { nodeFolder, nodeFolders } from "./lib/node-files.ts";
 import { openNodeDevice } from "./lib/node-gpu.ts";
 import { decodeImage } from "./lib/node-images.ts";
@@ -58,6 +61,7 @@ const OPTIONS = {
   "max-tokens": { takes: 1 },
   replies: { takes: 1 },
   similarity: { takes: 1 },
+  ledger: { takes: "many" },
   out: { takes: 1 },
   json: { takes: 0 },
   ...JUDGE_OPTIONS,
@@ -154,6 +158,11 @@ async function followTasks(
 
 await runTool(async () => {
   const parsed = parseArguments(process.argv.slice(2), OPTIONS);
+  const finished = parsed.get("ledger");
+  if (finished !== undefined) {
+    process.stdout.write(await evalLedger(finished));
+    return 0;
+  }
   const options = readOptions(parsed);
   const { suite, split, mode } = options;
   const say = (text: string): void => void process.stderr.write(`${text}\n`);

@@ -1,4 +1,6 @@
 /** Suites against the recorded counts of the reference programs, and the folder of an evaluation. */
+
+import { spawnSync } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,6 +8,7 @@ import { encode as encodePng } from "fast-png";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parseArguments } from "../../../scripts/lib/arguments.ts";
 import { root } from "../../../scripts/lib/ensure.mjs";
+import { evalLedger } from "../../../scripts/lib/eval-ledger.ts";
 import { nodeStore } from "../../../scripts/lib/node-store.ts";
 import { suiteJudge } from "../../../scripts/lib/suite-judge.ts";
 import { memoryFolder } from "../../../src/engine/bytes/memory.ts";
@@ -16,6 +19,7 @@ import { suiteReport } from "../../../src/engine/eval/suites/report.ts";
 import { answerKey, answerRows, type SuiteRow, suiteScores } from "../../../src/engine/eval/suites/run-suite.ts";
 import type { AnsweredItem, Suite, SuiteItem, SuiteTask, SuiteTools } from "../../../src/engine/eval/suites/suite.ts";
 
+const PYTHON = process.env.PYTHON || "python3";
 const GOLDEN = join(root, "tests/golden/evaluation");
 const SIZE = [20, 30] as const;
 const NONE: SuiteTools = { meteor: () => 0 };
@@ -339,6 +343,91 @@ test("an evaluation goes on in its folder, a cut line is asked again, another on
   await expect(openEvalFolder(store, "out", { ...facts, rowsHash: "3" })).rejects.toThrow(
     "out holds another evaluation (other rowsHash); name another folder",
   );
+});
+
+/** Evaluations of the golden sentences: the first mask alone as base, all masks as adapter. */
+async function goldenFolder(name: string): Promise<readonly SuiteItem[]> {
+  const { images } = await golden("iou/res.json");
+  const rows = images.flatMap(
+    ({ image, sentences }: { image: number; sentences: { target: Rle; prediction: Rle[] | null }[] }) =>
+      sentences.map((one, at) => ({ id: `${image}/${at}`, imageId: String(image), ...one })),
+  ) as { id: string; imageId: string; target: Rle; prediction: Rle[] | null }[];
+  const items = rows.map(
+    ({ id, imageId, target }): SuiteItem => ({ id, imageId, size: target.size, text: `row ${id}`, masks: [target] }),
+  );
+  const answered = rows.flatMap(({ id, prediction }): SuiteRow[] => [
+    { system: "base", rowId: id, masks: (prediction ?? []).slice(0, 1) },
+    { system: "adapter", rowId: id, masks: prediction ?? [] },
+  ]);
+  const facts: EvalFacts = {
+    suite: "refcoco",
+    split: "val",
+    answers: "free",
+    model: { name: "m", hash: "1" },
+    adapter: { name: "a", hash: "2" },
+    rows: items.length,
+    rowsHash: "3",
+  };
+  const folder = await openEvalFolder(nodeStore(place), name, facts);
+  await folder.items(items);
+  await folder.add(answered);
+  const systems = ["base", "adapter"] as const;
+  const evaluated = {
+    suite: suite("refcoco"),
+    split: "val",
+    mode: "free",
+    items,
+    leftOut: 0,
+    systems,
+    judge: null,
+  } as const;
+  await folder.report(suiteReport(evaluated, folder.answers, NONE));
+  return items;
+}
+
+test.skipIf(spawnSync(PYTHON, ["-c", "import torch"]).status !== 0)(
+  "PyTorch computes the scores of an evaluation from its folder alone, and finds a report that was changed",
+  async () => {
+    await goldenFolder("proved");
+    const check = () =>
+      spawnSync(PYTHON, [join(root, "tests/oracle/check_evaluation.py"), join(place, "proved")], { encoding: "utf8" });
+    const { status, stdout, stderr } = check();
+    expect(status, stderr).toBe(0);
+    const found = JSON.parse(stdout) as { compared: number; largest: number; difference: Record<string, Error95> };
+    expect(found.compared).toBe(21);
+    expect(found.largest).toBeLessThan(1e-9);
+    // Eleven pictures: the bootstrap's half width against 1.96 linearised standard errors.
+    const { error, halfWidth } = found.difference.gIoU as Error95;
+    expect(halfWidth / (1.96 * error)).toBeGreaterThan(0.6);
+    expect(halfWidth / (1.96 * error)).toBeLessThan(1.4);
+    const file = join(place, "proved", "report.json");
+    await writeFile(file, (await readFile(file, "utf8")).replace(/"value": 0\.(\d)/, '"value": 0.9$1'));
+    expect(check().status).toBe(1);
+  },
+);
+
+interface Error95 {
+  readonly error: number;
+  readonly halfWidth: number;
+}
+
+test("evaluations of the same rows are one table, the rows that differ most first", async () => {
+  const items = await goldenFolder("one");
+  await goldenFolder("two");
+  const csv = await evalLedger([join(place, "one"), join(place, "two")]);
+  const [head, first, ...rest] = csv.trim().split("\n");
+  expect(head).toBe("row,picture,text,one base,one adapter,two base,two adapter,spread");
+  expect(rest.length).toBe(items.length - 1);
+  const spreads = [first, ...rest].map((line) => Number(line?.split(",").at(-1)));
+  expect(spreads[0]).toBeGreaterThan(0);
+  expect(spreads).toEqual([...spreads].sort((a, b) => b - a));
+  const [, , , base, adapter] = (first as string).split(",").map(Number);
+  expect(Math.abs((base as number) - (adapter as number))).toBeCloseTo(spreads[0] as number, 12);
+  await writeFile(join(place, "two", "items.jsonl"), `${JSON.stringify(items[0])}\n`);
+  await expect(evalLedger([join(place, "one"), join(place, "two")])).rejects.toThrow(
+    "two base is of other rows than one base",
+  );
+  await expect(evalLedger([place])).rejects.toThrow("holds no finished evaluation (report.json is missing)");
 });
 
 test("published numbers name their model, metric and source", () => {
