@@ -77,6 +77,23 @@ describe("likelihoods of the row's caption", () => {
   });
 });
 
+it("several captions of a mask earn their mean, listed in the term's remark", async () => {
+  await train({ loops: "2", steps: 1, groupSize: 3, maskPolicy: "field", partnerTemperature: 3, partnerSamples: 3 });
+  const rollouts = lab.events.flatMap((event) => (event.type === "group" ? event.group.rollouts : []));
+  const meteors = rollouts.flatMap(({ terms, reward, captionPrime }) =>
+    terms.flatMap((term) => (term.name === "meteor" ? [{ ...term, reward, captionPrime }] : [])),
+  );
+  const several = meteors.filter(({ note }) => note?.startsWith("mean over 3 captions′"));
+  expect(several.length).toBeGreaterThan(0);
+  for (const { note = "", value, captionPrime, reward } of several) {
+    const each = [...note.matchAll(/“(.*?)” (\d\.\d+)/g)].map(([, text = "", own]) => ({ text, own: Number(own) }));
+    expect(each).toHaveLength(3);
+    expect(each[0]?.text).toBe(captionPrime);
+    expect(each.reduce((sum, { own }) => sum + own, 0) / 3).toBeCloseTo(value as number, 2);
+    expect(reward).toBeCloseTo(value as number, 9);
+  }
+});
+
 describe("an option of the loss", () => {
   /** Steps of which the second pass is off-policy, so that options of ratios act. */
   const SEEN = { ...FAST, steps: 1, iterations: 2, beta: 0.2, klClamp: false } as const;

@@ -2,7 +2,7 @@
  * Phrase → mask and mask → caption without sampling: what the partner answers, what evaluation measures, and, with a
  * tape, the part of loop 2 that the policy differentiates.
  */
-import { STREAM } from "../gpu/random.ts";
+import { type RandomKey, STREAM } from "../gpu/random.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { type DecodedMasks, decodeMasks, selectMask } from "../model/sam2/mask-decoder.ts";
@@ -110,6 +110,8 @@ export interface DescribeOptions {
   /** Pictures whose prompts are computed in one pass; by default and for 0 all. */
   readonly groupsAtOnce?: number;
   readonly signal: AbortSignal;
+  /** Samples in place of the likeliest captions; a draw's address by picture and mask. */
+  readonly sampling?: { readonly temperature: number; readonly key: (picture: number, mask: number) => RandomKey };
 }
 
 /** Masks of one picture, to be described. */
@@ -121,7 +123,7 @@ export interface DescribedPicture {
   readonly width: number;
 }
 
-/** Greedy captions of masks of one picture; null for a mask that covers no visual token. */
+/** Captions of masks of one picture, the likeliest ones unless they are sampled; null for a mask that covers no visual token. */
 export async function describeMasks(
   model: Sa2vaModel,
   weights: Weights,
@@ -142,6 +144,7 @@ export async function describePictures(
   pictures: readonly DescribedPicture[],
   options: DescribeOptions,
 ): Promise<(string | null)[][]> {
+  const { sampling } = options;
   const captions = pictures.map(({ masks }) => masks.map((): string | null => null));
   const asked = pictures.map(({ features, masks, height, width }) =>
     masks.flatMap((mask, index) => {
@@ -161,9 +164,14 @@ export async function describePictures(
     groups.map(({ batch }) => batch),
     {
       maxNewTokens: options.maxNewTokens,
-      sampler: { ...FULL_SAMPLING, guard: options.logitGuard },
-      greedy: true,
-      key: (row, rollout) => ({ seed: 0, step: 0, loop: 0, row, rollout, position: 0, stream: STREAM.token }),
+      sampler: { ...FULL_SAMPLING, guard: options.logitGuard, temperature: sampling?.temperature ?? 1 },
+      greedy: sampling === undefined,
+      key: (row, rollout) => {
+        if (sampling === undefined)
+          return { seed: 0, step: 0, loop: 0, row, rollout, position: 0, stream: STREAM.token };
+        const { at, own } = groups[row] as (typeof groups)[number];
+        return sampling.key(at, own[rollout]?.index ?? 0);
+      },
       ...(options.groupsAtOnce === undefined ? {} : { groupsAtOnce: options.groupsAtOnce }),
       stop: (ids) => rule.reached(ids),
       signal: options.signal,

@@ -6,6 +6,7 @@ import { weightKey } from "../../../src/engine/config/groups/reward-weights.ts";
 import { defaultConfig, requireConfig } from "../../../src/engine/config/parse.ts";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
 import { encodeRle, type Rle } from "../../../src/engine/data/mask/rle.ts";
+import { meanScores } from "../../../src/engine/rewards/composer/mean-scores.ts";
 import { rewardPlan } from "../../../src/engine/rewards/composer/plan.ts";
 import { rewardScorer } from "../../../src/engine/rewards/scorer.ts";
 import type { RolloutFacts } from "../../../src/engine/rewards/term.ts";
@@ -127,6 +128,23 @@ describe("the composer", () => {
     expect(unseen?.terms.find(({ name }) => name === "contrast")).toMatchObject({ note: "covers no visual token" });
     expect([alone?.reward, not?.reward]).toEqual([null, null]);
     expect(not?.terms.some(({ name }) => name === "likelihood")).toBe(false);
+  });
+
+  it("averages what several texts earned over those that have a verdict", async () => {
+    const texts = [["a red car"], ["a dog"], ["a red car in the rain"]];
+    const draws = await Promise.all(
+      texts.map(([caption = ""]) => scored({ ...NONE, loop1Meteor: 1, loop1Box: 1 }, [{ ...FACTS, caption }])),
+    );
+    const [mean] = meanScores(draws, texts);
+    const meteors = draws.map(([one]) => value(one, "meteor") as number);
+    expect(value(mean, "meteor")).toBeCloseTo(meteors.reduce((sum, own) => sum + own, 0) / 3, 12);
+    expect(mean?.reward).toBeCloseTo((value(mean, "meteor") as number) + (value(mean, "box") as number), 12);
+    expect(mean?.terms.find(({ name }) => name === "box")).toEqual(
+      draws[0]?.[0]?.terms.find(({ name }) => name === "box"),
+    );
+    const lost = draws.map((own, at) => (at === 1 ? own.map((one) => ({ ...one, reward: null })) : own));
+    const known = [draws[0]?.[0]?.reward as number, draws[2]?.[0]?.reward as number];
+    expect(meanScores(lost, texts)[0]?.reward).toBeCloseTo(((known[0] as number) + (known[1] as number)) / 2, 12);
   });
 
   it.each([

@@ -21,7 +21,6 @@ import { inBatches } from "../../../policy/in-batches.ts";
 import { type MaskAnchor, maskAnchor, wantsAnchor } from "../../../policy/mask/mask-anchor.ts";
 import { maskPolicyOf } from "../../../policy/mask/mask-policies.ts";
 import type { MaskActions } from "../../../policy/mask/mask-policy.ts";
-import { describePictures } from "../../../policy/partner.ts";
 import {
   type PhraseAbout,
   type PhraseOutput,
@@ -29,7 +28,9 @@ import {
   phraseOutputs,
 } from "../../../policy/phrase-output.ts";
 import { segmentPrompt } from "../../../policy/prompts.ts";
+import { meanScores } from "../../../rewards/composer/mean-scores.ts";
 import { rewardPlan } from "../../../rewards/composer/plan.ts";
+import type { RolloutFacts } from "../../../rewards/term.ts";
 import type { ScoredRollout } from "../../../rewards/types.ts";
 import { trainedRollouts } from "../../objective/group-advantages.ts";
 import { readLogProbs } from "../../step/backward.ts";
@@ -37,6 +38,7 @@ import { maskDraws, type StepContext } from "../../step/context.ts";
 import type { ActionScores, AuxiliaryLoss, Group, LoopRollouts } from "../../step/group.ts";
 import { dataCaptionObservations, maskMetrics, pairMetrics } from "../../step/rollout-metrics.ts";
 import { type Loop, REGION_ROWS } from "../loop.ts";
+import { partnerCaptions } from "./partner-captions.ts";
 
 export const captionMask: Loop = {
   ...REGION_ROWS,
@@ -64,7 +66,7 @@ interface SampledMasks extends Pictured {
 
 /** One group a row: a few masks for the row's caption, each scored by what the partner says about it. */
 async function rollout(context: StepContext, rows: readonly TrainingRow[]): Promise<LoopRollouts> {
-  const { model, config } = context;
+  const { config } = context;
   const features: ImageFeatures[] = [];
   const sampledMasks: SampledMasks[] = [];
   const starts: StartAnswer[] = [];
@@ -75,34 +77,18 @@ async function rollout(context: StepContext, rows: readonly TrainingRow[]): Prom
     await context.phase("generate", 2);
     for (const some of inBatches(pictures, config.groupsAtOnce)) await actOn(context, some, sampledMasks);
     await context.phase("partner", 2);
-    const partnerCaptions = await describePictures(
-      model,
-      context.partner,
+    const captions = await partnerCaptions(
+      context,
       sampledMasks.map((item) => ({ features: item.features, masks: item.masks, ...sides(item.row) })),
-      {
-        maxNewTokens: config.partnerMaxTokens,
-        logitGuard: config.logitGuard,
-        keepTiny: config.smallRegions === "force",
-        groupsAtOnce: config.groupsAtOnce,
-        signal: context.signal,
-      },
     );
     const likelihoods = await wantedLikelihoods(context, 2, sampledMasks.map(judged));
     await context.phase("reward", 2);
     const scores = await Promise.all(
-      sampledMasks.map((item, group) =>
-        score(context, item, partnerCaptions[group] as readonly (string | null)[], likelihoods[group]),
-      ),
+      sampledMasks.map((item, group) => score(context, item, captions[group] as Captions, likelihoods[group])),
     );
     for (const some of inBatches(sampledMasks, config.groupsAtOnce)) await askStart(context, some, starts);
     const groups = sampledMasks.map((item, group) =>
-      groupOf(
-        context,
-        item,
-        partnerCaptions[group] as readonly (string | null)[],
-        scores[group] as Scores,
-        starts[group] as StartAnswer,
-      ),
+      groupOf(context, item, captions[group]?.[0] ?? [], scores[group] as Scores, starts[group] as StartAnswer),
     );
     return {
       groups,
@@ -178,38 +164,42 @@ interface Scores {
   readonly scored: readonly ScoredRollout[];
 }
 
+/** [draw][mask] */
+type Captions = readonly (readonly (string | null)[])[];
+
 /** What the partner's answers earn; the groups of a step are scored together, since a judge takes its time. */
 async function score(
   context: StepContext,
   item: SampledMasks,
-  partnerCaptions: readonly (string | null)[],
+  captions: Captions,
   likelihoods: readonly (MaskLikelihood | null)[] | undefined,
 ): Promise<Scores> {
   const { row, masks, confidences } = item;
   const { height, width } = sides(row);
   const predicted = masks.map((mask) => encodeRle(mask, height, width));
-  const scored = await context.scorer.scoreGroup(
-    predicted.map((mask, n) => ({
-      loop: 2,
-      reference: row.summary.caption,
-      caption: partnerCaptions[n] ?? null,
-      given: row.summary.mask,
-      predicted: mask,
-      // An empty mask has no inside: a confidence of nothing is worth nothing.
-      confidence: confidences[n] ?? 0,
-      ...likelihoodFact(likelihoods, n),
-      truncated: false,
-    })),
-    rewardPlan(context.config),
-    context.signal,
-  );
-  return { predicted, scored };
+  const draws = captions.map((own) => {
+    const facts = predicted.map(
+      (mask, n): RolloutFacts => ({
+        loop: 2,
+        reference: row.summary.caption,
+        caption: own[n] ?? null,
+        given: row.summary.mask,
+        predicted: mask,
+        // An empty mask has no inside: a confidence of nothing is worth nothing.
+        confidence: confidences[n] ?? 0,
+        ...likelihoodFact(likelihoods, n),
+        truncated: false,
+      }),
+    );
+    return context.scorer.scoreGroup(facts, rewardPlan(context.config), context.signal);
+  });
+  return { predicted, scored: meanScores(await Promise.all(draws), captions) };
 }
 
 function groupOf(
   context: StepContext,
   item: SampledMasks,
-  partnerCaptions: readonly (string | null)[],
+  captions: readonly (string | null)[],
   { predicted, scored }: Scores,
   start: StartAnswer,
 ): Group {
@@ -240,7 +230,7 @@ function groupOf(
       completion: prompt.answer,
       caption,
       referenceCaption: caption,
-      captionPrime: partnerCaptions[n] ?? null,
+      captionPrime: captions[n] ?? null,
       givenMask: row.summary.mask,
       predictedMask: mask,
       greedyMask: greedyRle,
@@ -261,7 +251,7 @@ function groupOf(
     metrics: {
       ...dataCaptionObservations(model, caption, prompt.cut),
       ...maskMetrics(masks, row.mask),
-      ...pairMetrics(masks, partnerCaptions),
+      ...pairMetrics(masks, captions),
     },
   };
 }
@@ -321,14 +311,14 @@ async function askStart(context: StepContext, items: readonly SampledMasks[], an
   const outputs = phraseOutputs(model, context.start, items.map(asked));
   try {
     decodeFor(outputs, items, anchored);
-    const partnerCaptions = referred
+    const startLogps = referred
       ? await readLogProbs(() => items.map(({ actions }, at) => actions.logProbs(outputs.all[at] as PhraseOutput)))
       : [];
     for (const [at, { row }] of items.entries()) {
       const { height, width } = sides(row);
       const target = (side: number) => Float32Array.from(nearestMask(row.mask, height, width, side, side));
       const anchor = anchored ? await maskAnchor(config, outputs.all[at] as PhraseOutput, target) : null;
-      answers.push({ anchor, startLogps: partnerCaptions[at] ?? null });
+      answers.push({ anchor, startLogps: startLogps[at] ?? null });
     }
   } finally {
     outputs.dispose();
