@@ -78,7 +78,8 @@ describe("likelihoods of the row's caption", () => {
 });
 
 it("several captions of a mask earn their mean, listed in the term's remark", async () => {
-  await train({ loops: "2", steps: 1, groupSize: 3, maskPolicy: "field", partnerTemperature: 3, partnerSamples: 3 });
+  const proposals = { maskPolicy: "proposals", proposalPhrases: true } as const;
+  await train({ ...proposals, loops: "2", steps: 1, groupSize: 3, partnerTemperature: 3, partnerSamples: 3 });
   const rollouts = lab.events.flatMap((event) => (event.type === "group" ? event.group.rollouts : []));
   const meteors = rollouts.flatMap(({ terms, reward, captionPrime }) =>
     terms.flatMap((term) => (term.name === "meteor" ? [{ ...term, reward, captionPrime }] : [])),

@@ -190,7 +190,11 @@ async function masksOf(
   asked: readonly EvalRow[],
   sizes: readonly { readonly height: number; readonly width: number }[],
 ): Promise<SampledMasks[]> {
-  const about = asked.map(({ features, row }) => ({ features, phrase: row.summary.caption }));
+  const about = asked.map(({ features, row }) => ({
+    features,
+    phrase: row.summary.caption,
+    others: row.others ?? [],
+  }));
   const outputs = phraseOutputs(model, policy, about);
   const sampledMasks: MaskActions[] = [];
   try {

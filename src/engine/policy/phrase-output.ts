@@ -16,6 +16,8 @@ export interface PhraseOutput {
   decoded(): DecodedMasks;
   /** Masks for other prompts [N, C] on the same picture; owned by the caller. */
   decode(language: Tensor): DecodedMasks;
+  /** Prompts of the mask decoder for the other phrases of the picture, [K, C], owned by the caller; null without any. */
+  otherPrompts(): Tensor | null;
 }
 
 /** Outputs that were made together and are freed together. */
@@ -29,6 +31,8 @@ export interface PhraseOutputs {
 export interface PhraseAbout {
   readonly features: ImageFeatures;
   readonly phrase: string;
+  /** Other phrases about the picture, for policies that play what they find. */
+  readonly others?: readonly string[];
 }
 
 /** Differentiable in every trainable tensor behind `weights`. */
@@ -58,9 +62,11 @@ export function phraseOutputs(model: Sa2vaModel, weights: Weights, about: readon
     return parts;
   };
   return {
-    all: about.map(({ features }, at) => ({
+    all: about.map(({ features, others = [] }, at) => ({
       language: languages[at] as Tensor,
       decode: (prompts) => decode([features], prompts),
+      otherPrompts: () =>
+        others.length === 0 ? null : phrasePromptsOf(model, weights, [{ features, phrases: others }]),
       decoded() {
         kept ??= decodeAll();
         return kept[at] as DecodedMasks;

@@ -13,6 +13,7 @@ const SIDE = 6;
 const SETTINGS = {
   noise: { sigma: 1, unit: "relative" },
   overlap: 0.5,
+  phrases: false,
   temperature: 3,
   candidateTemperature: 0.2,
 } as const;
@@ -31,8 +32,9 @@ function masksFor(prompts: Tensor): Tensor {
 }
 
 /** Phrase output of these masks [1, 4, h, w] and predicted IoUs [1, 4]. */
-function outputOf(language: Tensor, masks: Tensor, iou: Tensor): PhraseOutput {
+function outputOf(language: Tensor, masks: Tensor, iou: Tensor, other?: readonly number[]): PhraseOutput {
   return {
+    otherPrompts: () => (other === undefined ? null : tf.tensor2d([[...other]])),
     language,
     decoded: () => ({ masks, iou, objectScore: iou }),
     decode: (prompts: Tensor) => ({
@@ -43,10 +45,14 @@ function outputOf(language: Tensor, masks: Tensor, iou: Tensor): PhraseOutput {
   };
 }
 
-async function acted(count = 6) {
+async function acted(count = 6, other?: readonly number[]) {
   const language = tf.tensor2d([[0.4, -0.2, 0.7, 0.1, -0.5]]);
   const [masks, iou] = [masksFor(language), tf.tensor2d([[0.5, 0.3, 0.6, 0.4]])];
-  const actions = await proposalPolicy(SETTINGS).act(outputOf(language, masks, iou), count, DRAWS);
+  const actions = await proposalPolicy({ ...SETTINGS, phrases: other !== undefined }).act(
+    outputOf(language, masks, iou, other),
+    count,
+    DRAWS,
+  );
   return { language, masks, iou, actions };
 }
 
@@ -76,6 +82,21 @@ describe("the proposal policy", () => {
     expect(distinctMasks(flat, SIDE * SIDE, SETTINGS.overlap, 99)).toHaveLength(rows);
     expect(Array.from(flat.subarray(0, SIDE * SIDE))).toEqual(Array.from(await actions.greedy.data()));
     expect((actions.weights ?? []).reduce((sum, p) => sum + p, 0)).toBeCloseTo(1, 5);
+  });
+
+  it("plays what other phrases find before it plays noise, and frees their prompts", async () => {
+    const other = [-0.3, 0.9, -0.6, 0.2, 0.8];
+    const before = tf.memory().numTensors;
+    const { language, masks, iou, actions } = await acted(6, other);
+    const size = SIDE * SIDE;
+    const played = (await actions.logits.data()) as Float32Array;
+    const shown = Array.from({ length: actions.labels.length }, (_, k) => played.slice(k * size, (k + 1) * size));
+    const found = tf.tidy(() => masksFor(tf.tensor2d([other])).dataSync() as Float32Array);
+    const theirs = [1, 2, 3].map((candidate) => found.slice(candidate * size, (candidate + 1) * size));
+    expect(theirs.some((mask) => shown.some((own) => own.every((value, at) => value === mask[at])))).toBe(true);
+    tf.dispose([actions.logits, actions.greedy, language, masks, iou]);
+    actions.dispose();
+    expect(tf.memory().numTensors).toBe(before);
   });
 
   it("gives the same log-probabilities where it acts and where it trains, the same draws every time", async () => {

@@ -51,6 +51,14 @@ export const MASK_SETTINGS = {
     help: "Masks above this IoU count as one proposal. Lower keeps fewer, more different ones",
     advanced: true,
   },
+  proposalPhrases: {
+    group: "mask",
+    kind: "flag",
+    label: "Proposals of other phrases",
+    default: false,
+    help: "Also proposes what the policy finds for the captions of the other things of the picture: other objects, even where noise reaches none",
+    advanced: true,
+  },
   fieldGrid: {
     group: "mask",
     kind: "int",

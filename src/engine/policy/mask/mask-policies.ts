@@ -21,6 +21,7 @@ export function maskPolicyOf(config: LabConfig): MaskPolicy {
       return proposalPolicy({
         noise: { sigma: config.embeddingSigma, unit, antithetic },
         overlap: config.proposalOverlap,
+        phrases: config.proposalPhrases,
         temperature: config.proposalTemperature,
         candidateTemperature: config.candidateTemperature,
       });

@@ -1,6 +1,6 @@
 /**
- * Mask policy "distinct proposals": SAM2's candidates of the phrase and of strongly noisy [SEG] states, each kept only if
- * it differs from those before it, so that actions choose an object and not a contour. The policy scores every proposal
+ * Mask policy "distinct proposals": SAM2's candidates of the phrase, where the settings say so of the picture's other
+ * phrases, and of strongly noisy [SEG] states, each kept only if it differs from those before it, so that actions choose an object and not a contour. The policy scores every proposal
  * by its own masks and all of them are played with their probability, so the gradient is that of the exact expectation.
  * It reaches the shapes of the masks and the IoU head.
  */
@@ -23,6 +23,8 @@ export interface ProposalSettings {
   readonly overlap: number;
   /** Logits: the larger, the more alike the probabilities of the proposals. */
   readonly temperature: number;
+  /** Whether candidates of the picture's other phrases are proposals too. */
+  readonly phrases: boolean;
   /** Of the choice among the phrase's own three candidates, by predicted IoU. */
   readonly candidateTemperature: number;
 }
@@ -33,25 +35,33 @@ const TRIES = 2;
 export function proposalPolicy(settings: ProposalSettings): MaskPolicy {
   return {
     name: "proposals",
-    describes: "The policy chooses among distinct masks, decoded from its [SEG] state and from noisy ones",
+    describes:
+      "The policy chooses among distinct masks: of its own [SEG] state, of noisy ones, of other phrases if set",
     async act(output, count, draws) {
       const own = output.decoded();
       const scores = candidateLogProbs(own, 1);
       const index = argMax(await scores.data());
       scores.dispose();
       const greedy = bestCandidate(own, index);
-      const tries = TRIES * count;
+      const noise = TRIES * count;
       const width = output.language.shape[1] as number;
       const deviation = await deviationOf(settings.noise, output.language, 1e-4);
-      const drawn = drawNoise(settings.noise, draws, tries, width, deviation);
-      const noisy = tf.tidy(() => ({ ...output.decode(output.language.add(tf.tensor2d(drawn, [tries, width]))) }));
-      const [, , height, side] = noisy.masks.shape as [number, number, number, number];
+      const drawn = drawNoise(settings.noise, draws, noise, width, deviation);
+      const phrases = settings.phrases ? output.otherPrompts() : null;
+      const prompts = tf.tidy(() => {
+        const noisy = output.language.add(tf.tensor2d(drawn, [noise, width]));
+        return phrases === null ? noisy : tf.concat([phrases, noisy], 0);
+      });
+      const tries = prompts.shape[0] as number;
+      const tried = tf.tidy(() => ({ ...output.decode(prompts) }));
+      tf.dispose(phrases === null ? [prompts] : [prompts, phrases]);
+      const [, , height, side] = tried.masks.shape as [number, number, number, number];
       const pool = tf.tidy(() => {
-        const others = tf.slice(noisy.masks, [0, 1, 0, 0], [tries, CANDIDATES, height, side]);
+        const others = tf.slice(tried.masks, [0, 1, 0, 0], [tries, CANDIDATES, height, side]);
         const all = [greedy, candidateLogits(own), others.reshape([tries * CANDIDATES, height, side])];
         return tf.concat(all as tf.Tensor3D[], 0);
       });
-      tf.dispose(noisy);
+      tf.dispose(tried);
       const kept = distinctMasks((await pool.data()) as Float32Array, height * side, settings.overlap, count);
       const logits = tf.tidy(() => tf.gather(pool, kept));
       pool.dispose();

@@ -156,7 +156,7 @@ function judged({ row, features, masks }: SampledMasks): JudgedPicture {
 }
 
 function asked({ features, row }: Pictured): PhraseAbout {
-  return { features, phrase: row.summary.caption };
+  return { features, phrase: row.summary.caption, others: row.others ?? [] };
 }
 
 interface Scores {
