@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { withLevels } from "../../../src/app/components/charts/chart-spec.ts";
 import { metricChart, metricsOf, otherMetrics } from "../../../src/app/components/charts/chosen-metrics.ts";
-import { arrangeCharts, overviewOf } from "../../../src/app/screens/train/overview.ts";
+import { arrangeCharts, measuredCharts, overviewOf } from "../../../src/app/screens/train/overview.ts";
 
 describe("metrics that can be picked", () => {
   it("are those without a chart, by name", () => {
@@ -41,6 +41,15 @@ describe("charts of the Train screen", () => {
       expect(top.length % 4).toBe(0);
       expect(new Set(ids([...top, ...bottom])).size).toBe(usual.length + count);
     }
+  });
+
+  it("leave the gain over the start out of runs that do not measure it", () => {
+    const measured = (...names: string[]) => ids(measuredCharts(usual, names)).includes("over-start");
+    expect([measured(), measured("loop1/reward", "loop1/reward_over_start"), measured("loop1/reward")]).toEqual([
+      true,
+      true,
+      false,
+    ]);
   });
 
   it("show where gradients are clipped", () => {

@@ -151,6 +151,12 @@ export function overviewOf(mode: "rl" | "sft" | undefined, maxGradNorm: number):
   );
 }
 
+/** Without the gain over the start where a run does not measure it: no KL to the start, or an older version. */
+export function measuredCharts(charts: readonly ChartSpec[], names: readonly string[]): readonly ChartSpec[] {
+  const measured = names.length === 0 || names.some((name) => name.endsWith("/reward_over_start"));
+  return measured ? charts : charts.filter(({ id }) => id !== "over-start");
+}
+
 /** Charts in the widest row. */
 const COLUMNS = 4;
 

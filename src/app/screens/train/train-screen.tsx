@@ -19,7 +19,7 @@ import { isActive, useRun } from "../../stores/run.ts";
 import { useSession } from "../../stores/session.ts";
 import { Alarms } from "./alarms.tsx";
 import { LiveStrip, StoredStrip } from "./live-strip.tsx";
-import { arrangeCharts, overviewOf } from "./overview.ts";
+import { arrangeCharts, measuredCharts, overviewOf } from "./overview.ts";
 import { PhaseBar } from "./phase-bar.tsx";
 import styles from "./train.module.css";
 
@@ -88,8 +88,9 @@ function useCharts({ manifest, metrics }: ViewedRun) {
     () => loggedText(metrics),
   );
   return useMemo(() => {
-    const usual = overviewOf(mode, maxGradNorm);
-    const others = otherMetrics(names.split("\n").filter(Boolean), metricsOf(usual));
+    const logged = names.split("\n").filter(Boolean);
+    const usual = measuredCharts(overviewOf(mode, maxGradNorm), logged);
+    const others = otherMetrics(logged, metricsOf(usual));
     // Metrics that this run did not log stay in the address, for runs that did.
     const picked = chosen.filter((name) => others.includes(name)).map(metricChart);
     const [above, below] = arrangeCharts(usual, picked);
