@@ -36,7 +36,7 @@ export function proposalPolicy(settings: ProposalSettings): MaskPolicy {
   return {
     name: "proposals",
     describes:
-      "The policy chooses among distinct masks: of its own [SEG] state, of noisy ones, of other phrases if set",
+      "The policy chooses among distinct masks, decoded from its [SEG] state, from noisy ones and, if set, from other phrases",
     async act(output, count, draws) {
       const own = output.decoded();
       const scores = candidateLogProbs(own, 1);
