@@ -29,7 +29,7 @@ const lines = [
 ];
 const inputs: Readonly<Record<string, Files>> = {
   arrow: { "1.arrow": new Uint8Array(own) },
-  recorded: { "1.arrow": stored("public/pocket/recorded/demo-20261123012027/rollouts/step-000001.arrow") },
+  recorded: { "1.arrow": stored("public/pocket/recorded/demo-20261123081537/rollouts/step-000001.arrow") },
   lines: { "x.jsonl": new TextEncoder().encode(lines.map((line) => `${JSON.stringify(line)}\n`).join("")) },
 };
 
