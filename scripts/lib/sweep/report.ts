@@ -61,12 +61,13 @@ function resultTable(plan: SweepPlan, results: readonly VariantResult[]): string
         `${rows} (${images})`,
         found.start.toFixed(3),
         found.all === null ? "–" : bold(differenceText(found.all)),
+        found.runs === null ? "–" : bold(differenceText(found.runs)),
         seeds.join("<br>"),
       ];
       return [`<tr>${cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>`];
     }),
   );
-  const head = ["variant", "score", "rows (pictures)", "start", "difference over seeds", "by seed"];
+  const head = ["variant", "score", "rows (pictures)", "start", "difference over seeds", "between runs (t)", "by seed"];
   return `<table><tr>${head.map((cell) => `<th>${cell}</th>`).join("")}</tr>${body.join("\n")}</table>`;
 }
 

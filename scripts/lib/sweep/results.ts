@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { LabError } from "../../../src/engine/errors.ts";
 import { bootstrapMean } from "../../../src/engine/eval/bootstrap.ts";
 import { crossedBootstrap } from "../../../src/engine/eval/crossed-bootstrap.ts";
+import { runInterval } from "../../../src/engine/eval/run-interval.ts";
 import { rowScoreOf, type ScoreId } from "../../../src/engine/runs/evaluation-scores.ts";
 import {
   type EvalReport,
@@ -32,6 +33,8 @@ export interface MetricResult {
   readonly start: number;
   /** Over seeds and pictures; null for a single seed. */
   readonly all: Interval | null;
+  /** Over runs alone, a t interval: what another seed would do on these rows; null for a single seed. */
+  readonly runs: Interval | null;
   /** By seed, over pictures. */
   readonly seeds: readonly { readonly seed: number; readonly difference: Interval }[];
 }
@@ -107,12 +110,14 @@ function metricResult(jobs: readonly DoneJob[], images: readonly string[], metri
     values.map((value, row) => (ends[at]?.[row] as number) - (value as number)),
   );
   const start = (starts as number[][]).flat().reduce((sum, value) => sum + value, 0) / (starts.length * images.length);
+  const seeds = jobs.map(({ job }, at) => ({
+    seed: job.seed,
+    difference: bootstrapMean(differences[at] as number[], images, SEED),
+  }));
   return {
     start,
     all: jobs.length < 2 ? null : crossedBootstrap(differences, images, SEED),
-    seeds: jobs.map(({ job }, at) => ({
-      seed: job.seed,
-      difference: bootstrapMean(differences[at] as number[], images, SEED),
-    })),
+    runs: jobs.length < 2 ? null : runInterval(seeds.map(({ difference }) => difference.mean)),
+    seeds,
   };
 }

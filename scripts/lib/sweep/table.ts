@@ -7,12 +7,21 @@ import type { VariantResult } from "./results.ts";
 /** One row a variant and score, with the score's start, its difference over seeds and pictures, and by seed. */
 export function sweepTable(results: readonly VariantResult[], metrics: readonly ScoreId[]): string {
   const line = (cells: readonly (string | number)[]): string => `| ${cells.join(" | ")} |`;
-  const head = ["variant", "score", "rows (pictures)", "start", "difference over seeds", "rises in", "by seed"];
+  const head = [
+    "variant",
+    "score",
+    "rows (pictures)",
+    "start",
+    "difference over seeds",
+    "between runs (t)",
+    "rises in",
+    "by seed",
+  ];
   const body = metrics.flatMap((metric) =>
     results.flatMap(({ variant, rows, images, metrics: found }) => {
       const result = found[metric];
       if (result === undefined) return [];
-      const { start, all, seeds } = result;
+      const { start, all, runs, seeds } = result;
       const rises = seeds.filter(({ difference }) => difference.low > 0).length;
       return [
         [
@@ -21,6 +30,7 @@ export function sweepTable(results: readonly VariantResult[], metrics: readonly 
           `${rows} (${images})`,
           start.toFixed(3),
           all === null ? "–" : differenceText(all),
+          runs === null ? "–" : differenceText(runs),
           `${rises} of ${seeds.length}`,
           seeds.map(({ seed, difference }) => `${seed}: ${differenceText(difference)}`).join("; "),
         ],
