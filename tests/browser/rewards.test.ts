@@ -137,7 +137,7 @@ describe("the bench", () => {
     );
     await page.getByRole("radio", { name: "Loop 1: mask → caption" }).click();
     const terms = page.getByTestId("bench-terms");
-    expect(await terms.locator("tbody tr").count()).toBe(9);
+    expect(await terms.locator("tbody tr").count()).toBe(11);
     await terms.locator("tbody tr").first().getByRole("button", { disabled: false }).first().click();
     expect(await text("bench-selection")).toMatch(/Reward from .* of 2 groups/);
     await page.locator("[data-testid=bench-groups] button").first().click();
