@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
+import { REWARD_TERMS } from "../../src/engine/rewards/terms/registry.ts";
 import { followTrainer, type OpenPage, openPage, problems, type RunEvent, show, untilReady } from "../support/page.ts";
 
 const PHOTOGRAPHS = join(root, "tests", "fixtures", "photographs", "data-00000-of-00001.arrow");
@@ -137,7 +138,9 @@ describe("the bench", () => {
     );
     await page.getByRole("radio", { name: "Loop 1: mask → caption" }).click();
     const terms = page.getByTestId("bench-terms");
-    expect(await terms.locator("tbody tr").count()).toBe(11);
+    // The reward and the terms that need no judge and no custom reward.
+    const measured = REWARD_TERMS.filter((term) => "measure" in term);
+    expect(await terms.locator("tbody tr").count()).toBe(1 + measured.length);
     await terms.locator("tbody tr").first().getByRole("button", { disabled: false }).first().click();
     expect(await text("bench-selection")).toMatch(/Reward from .* of 2 groups/);
     await page.locator("[data-testid=bench-groups] button").first().click();
