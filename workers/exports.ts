@@ -7,9 +7,9 @@ import type { RunExport } from "../src/engine/export/export-names.ts";
 import { exportFiles } from "../src/engine/export/formats.ts";
 import { exportRows } from "../src/engine/export/rows.ts";
 import { scaleOutFiles } from "../src/engine/export/scale-out.ts";
-import { zipFiles } from "../src/engine/export/zip-files.ts";
 import type { PictureOf } from "../src/engine/runs/rollout-picture.ts";
 import { openRun } from "../src/engine/runs/run-folder.ts";
+import { zipFiles } from "../src/engine/runs/zip.ts";
 import type { RunStore } from "../src/engine/storage/store.ts";
 
 /** The run for many GPUs. @throws LabError("bad-input") unless the rows that it drew from are open */

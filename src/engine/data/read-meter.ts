@@ -1,18 +1,18 @@
 import { LabError } from "../errors.ts";
 
-/** What reading may still cost, in about the bytes that values take in memory. */
+/** Remaining cost of reading, in approximate bytes of the values in memory. */
 export interface ReadMeter {
-  /** @throws LabError("bad-input") when that is more than is left */
+  /** @throws LabError("bad-input") when the cost exceeds the rest */
   take(cost: number): void;
 }
 
-/** Most that one value may cost: a bitmap of 4096 x 4096 pixels as a list of numbers. */
+/** Maximum cost of one value: a bitmap of 4096 x 4096 pixels as a list of numbers. */
 const VALUE = 2 ** 27;
-/** What a pass over a file may cost, beside so much for each of its bytes; the values of an honest file cost less. */
+/** Maximum cost of a pass over a file, plus the same per byte of it; the values of a regular file cost less. */
 const PASS = 2 ** 28;
 const PASS_A_BYTE = 64;
 
-/** For one value, which also counts for the pass it is read in. */
+/** Limit for one value, which also counts for its pass. */
 export function valueMeter(pass?: ReadMeter): ReadMeter {
   return meter(VALUE, "a value is larger than 128 MiB", pass);
 }

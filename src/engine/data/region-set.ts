@@ -18,24 +18,24 @@ import { listShards, nothingFound, readDescription, type ShardPath } from "./sha
 import { type FindFile, siblingsOf } from "./siblings.ts";
 import type { Table } from "./table.ts";
 
-/** A shard that was opened, for display. */
+/** An opened shard, for display. */
 export interface ShardInfo {
   readonly name: string;
   readonly bytes: number;
   readonly rows: number;
   readonly batches: number;
-  /** Columns with their types in words. */
+  /** Columns with their types as text. */
   readonly schema: string;
-  /** Name of the adapter; empty when the file could not be used. */
+  /** Name of the adapter; empty if the file is unusable. */
   readonly adapter: string;
-  /** Column names by the part they play; undefined when the file could not be used. */
+  /** Column names by role; undefined if the file is unusable. */
   readonly roles?: { readonly image: string; readonly mask: string; readonly text: string };
   /** Columns and their parts by name, any of which can be named for a role. */
   readonly parts?: readonly string[];
   readonly split: string | undefined;
-  /** Which data set has such columns; undefined when the file could not be opened. */
+  /** The data set with these columns; undefined if the file could not be opened. */
   readonly layout?: Layout;
-  /** How a file of records was recognised: the kind and its signs; undefined for Arrow and Parquet. */
+  /** How a file of records was recognised: its kind and the evidence; undefined for Arrow and Parquet. */
   readonly reason?: string;
 }
 
@@ -45,12 +45,12 @@ export interface RegionSet {
   readonly skipped: readonly SkippedRow[];
   readonly files: readonly ShardInfo[];
   readonly ignored: readonly { readonly name: string; readonly reason: string }[];
-  /** What dataset_info.json says of the data; empty when it says nothing. */
+  /** Description in dataset_info.json; empty if there is none. */
   readonly description: string;
-  /** The rows of an opened file as they are stored. */
+  /** The stored rows of an opened file. */
   table(file: string): Table | undefined;
   /**
-   * The sample at a place in `summaries`, its picture's bytes read now.
+   * The sample at an index of `summaries`; reads the bytes of its picture.
    * @throws LabError("bad-input") when there is no such sample, "storage" when the file can no longer be read
    */
   sample(index: number): Promise<RegionSample>;
@@ -60,13 +60,13 @@ export interface RegionSet {
 
 export interface RegionSetOptions {
   readonly signal?: AbortSignal;
-  /** Columns that a person names in place of those that are found. */
+  /** Columns named by the user in place of the detected ones. */
   readonly columns?: WantedColumns;
   /** Corrections by file, in place of those of the folder's mapping file. */
   readonly mapping?: DataMapping;
-  /** Split of files that name several, as refs do; their training split otherwise. */
+  /** Split of files that name several, such as refs; their training split by default. */
   readonly split?: string;
-  /** At most some 200 times and once a file: rows seen of the rows known so far. */
+  /** Called some 200 times and once per file: rows read of the rows known so far. */
   readonly onProgress?: (progress: {
     readonly file: string;
     readonly filesTotal: number;
@@ -75,15 +75,15 @@ export interface RegionSetOptions {
     readonly samples: number;
   }) => void;
   /**
-   * New regions as they are found, so that the first rows can be shown early: a few at first, then always more, so that
-   * a receiver who copies all it has at every call copies a few times the whole.
+   * New regions as they are found, so that the first rows appear early. The batches grow, so that a receiver that
+   * copies everything at every call copies only a few times the whole.
    */
   readonly onRows?: (added: readonly RegionSummary[], set: RegionSet) => void;
 }
 
-/** Rows read at a time: most of the time of one goes by waiting for its bytes. */
+/** Rows read concurrently: most of their time is waiting for bytes. */
 const AT_ONCE = 4;
-/** Fewest rows between two reports, and about how many there are at most over a set. */
+/** Minimum rows between two reports, and approximate maximum of reports. */
 const REPORT_EVERY = 16;
 const MOST_REPORTS = 200;
 
@@ -95,7 +95,7 @@ interface Opened {
   readonly find: FindFile;
 }
 
-/** Where the picture of a sample is. */
+/** Location of a sample's picture. */
 interface Place {
   readonly opened: Opened;
   readonly picture: PictureProbe;
@@ -103,10 +103,10 @@ interface Place {
 }
 
 /**
- * Indexes every region of a folder: shards are chosen by listShards, opened by their headers, and each row is checked
- * without reading its picture beyond header and samples. Whatever a row or file makes a reader throw ends in `skipped`
- * with one sentence; the other rows and files stay.
- * @throws LabError("cancelled") when the signal fires; nothing else for odd content
+ * Indexes every region of a folder. listShards chooses the shards, which are opened by their headers; each row is
+ * checked by reading only the header and samples of its picture. Any error of a row or file ends in `skipped` with one
+ * sentence; the other rows and files stay.
+ * @throws LabError("cancelled") when the signal is aborted; nothing else for unexpected content
  */
 export async function openRegionSet(dropped: ByteFolder, options: RegionSetOptions = {}): Promise<RegionSet> {
   const mounted = await mountArchives(dropped, options.signal);
@@ -172,7 +172,7 @@ export async function openRegionSet(dropped: ByteFolder, options: RegionSetOptio
       row++;
       if (options.signal?.aborted) throw new LabError("cancelled", `reading ${name} was cancelled at row ${row}`);
       if ("thrown" in read) {
-        // The file itself failed (moved, changed): the rows before stay, the rest of it is given up.
+        // The file itself failed (moved, changed): the previous rows stay, the rest is skipped.
         if (!(read.thrown instanceof LabError) || read.thrown.code !== "storage") throw read.thrown;
         const reason = `${read.thrown.message}; rows from ${row} on are left out`;
         skipped.push({ file: name, row: -1, column: "", reason });
@@ -202,7 +202,7 @@ export async function openRegionSet(dropped: ByteFolder, options: RegionSetOptio
         places.push({ opened: shard, picture, pictureIndex });
       }
       rows++;
-      // The very first row is shown at once.
+      // The first row is shown at once.
       if (rows === 1 || rows % reportEvery === 0) report(name);
     }
     report(name);

@@ -1,13 +1,13 @@
-/** The parts of one row by the role they play, each column read once. */
+/** The parts of one row by role; each column is read once. */
 import { dropUnseen, LabError } from "../errors.ts";
 import { captionsOf, type RowCaptions, readTurns } from "./captions.ts";
 import type { Adapter, Role } from "./schema.ts";
 import { isBinaryCell, type Table } from "./table.ts";
 
-/** Most bytes of a text that is stored as binary. */
+/** Maximum bytes of a text that is stored as binary. */
 const MAX_TEXT_BYTES = 2 ** 21;
 
-/** Reads the value of a role in a row: a list with one value per item where a list lies on the way. */
+/** Reads the value of a role in a row: a list with one value per item if there is a list on the path. */
 export type ReadPart = (role: Role) => Promise<unknown>;
 
 /** Reader of one row's parts. @throws LabError as Table.cell does */
@@ -71,13 +71,13 @@ async function textOf(cell: unknown, masks: number): Promise<RowCaptions | undef
   );
 }
 
-/** Most labels of a row, and most characters of one. */
+/** Maximum labels of a row, and characters of one. */
 const MAX_LABELS = 1024;
 const MAX_LABEL = 1024;
 
 /**
- * The labels in a cell: a text or a list of texts, blank ones left out.
- * @throws LabError("bad-input") for more or longer ones than any set has
+ * The labels in a cell: a text or a list of texts; blank ones are left out.
+ * @throws LabError("bad-input") for more or longer ones than any data set has
  */
 export function readLabels(cell: unknown): string[] {
   const list: unknown[] = Array.isArray(cell) ? cell : [cell];

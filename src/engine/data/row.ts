@@ -10,7 +10,7 @@ import type { Adapter, Role } from "./schema.ts";
 import type { FindFile } from "./siblings.ts";
 import type { Table } from "./table.ts";
 
-/** Most masks of one row; the rest of a longer list would only fill memory. */
+/** Maximum masks of one row. */
 const MAX_MASKS = 4096;
 
 /** A usable (mask, caption) pair of a row. */
@@ -21,17 +21,17 @@ export interface RowRegion {
   readonly caption: string;
   /** Questions about the region; absent where the row has none. */
   readonly questions?: readonly QuestionAnswer[];
-  /** Labels of the region; all of the row's where which of several masks a label means is not recorded. */
+  /** Labels of the region; all labels of the row if it is not recorded which mask they belong to. */
   readonly category: readonly string[];
   /** Foreground pixels. */
   readonly area: number;
-  /** The region's picture, its size in the orientation of the mask. */
+  /** The region's picture, with the size in the orientation of the mask. */
   readonly picture: PictureProbe;
-  /** Which of the row's pictures it is. */
+  /** Index of the picture among those of the row. */
   readonly pictureIndex: number;
 }
 
-/** What a row gives: its regions, and one sentence per thing that was left out. */
+/** Result for a row: its regions, and one sentence per thing that was skipped. */
 export interface AdaptedRow {
   readonly regions: readonly RowRegion[];
   readonly skipped: readonly { readonly column: string; readonly reason: string }[];
@@ -39,7 +39,7 @@ export interface AdaptedRow {
   readonly masks: number;
 }
 
-/** Whether an error concerns the whole file or the whole reading, so that going on with the next row is of no use. */
+/** Whether an error concerns the whole file or the whole reading, so that reading the next row is useless. */
 function endsReading(thrown: unknown): boolean {
   return thrown instanceof LabError && (thrown.code === "storage" || thrown.code === "cancelled");
 }
@@ -143,8 +143,8 @@ function itemsOf(cell: unknown, role: Role, size: PictureSize): unknown[] | unde
 }
 
 /**
- * Every picture of a row after a look at its header, or what is wrong with it.
- * @throws LabError("bad-input") when none can be used
+ * The header of every picture of a row, or its error.
+ * @throws LabError("bad-input") when no picture is usable
  */
 async function probeAll(
   cell: unknown,
@@ -167,7 +167,7 @@ async function probeAll(
 }
 
 /**
- * The pictures of a row, still as they stand: a list of numbers is one picture, any other list one picture per item.
+ * The pictures of a row, not decoded: a list of numbers is one picture, any other list one picture per item.
  * @throws LabError("bad-input") when there are too many
  */
 export function picturesIn(cell: unknown, role: Role): readonly unknown[] {
@@ -179,7 +179,7 @@ export function picturesIn(cell: unknown, role: Role): readonly unknown[] {
 
 /**
  * The mask and the first picture that it fits.
- * @throws LabError what is wrong with the first picture or with the mask, when none fits
+ * @throws LabError if none fits: the error of the first picture or of the mask
  */
 async function fitting(
   item: unknown,
@@ -202,10 +202,7 @@ async function fitting(
   throw problem;
 }
 
-/**
- * The picture turned so that the mask fits. The stored orientation is taken where it fits (as plain PIL reads it), the
- * EXIF orientation where only that one does.
- */
+/** The picture in the orientation that the mask fits: the stored one if it fits (as plain PIL reads it), else that of EXIF. */
 function orient(picture: PictureProbe, mask: Rle, which: string): PictureProbe {
   const [height, width] = mask.size;
   if (width === picture.width && height === picture.height) return { ...picture, orientation: 1 };

@@ -1,11 +1,11 @@
 import type { Rle } from "./mask/rle.ts";
 
-/** One (image, mask, caption) region as the rest of the program sees it, whatever shard it came from. */
+/** One (image, mask, caption) region, from any kind of shard. */
 export interface RegionSample {
   /** Stable id: `<shard>#<row>` or `<shard>#<row>/<region>` when a row holds several regions. */
   readonly id: string;
   readonly image: EncodedImage;
-  /** Mask at image size, COCO compressed RLE; never empty in a sample that was let through. */
+  /** Mask at image size, COCO compressed RLE; never empty in a usable sample. */
   readonly mask: Rle;
   readonly caption: string;
   /** Labels of the row (`catagory`, `category` or `categories`), possibly none. */
@@ -18,9 +18,9 @@ export interface RegionSample {
 /** The encoded picture of a row; decoding happens on demand. */
 export interface EncodedImage {
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Sniffed from the content, never from the name. */
+  /** Detected from the content, never from the name. */
   readonly mime: "image/jpeg" | "image/png" | "image/webp" | "image/bmp" | "image/gif" | "image/tiff";
-  /** Pixels, in the orientation in which the mask fits. */
+  /** Pixels, in the orientation that the mask fits. */
   readonly width: number;
   readonly height: number;
   /** EXIF orientation 1..8 to apply so that width x height results; 1 = as stored. */
@@ -33,7 +33,7 @@ export interface QuestionAnswer {
   readonly answer: string;
 }
 
-/** What an index knows of a row without reading its picture's bytes again. */
+/** Summary of a row in an index, which needs no further read of its picture. */
 export interface RegionSummary {
   readonly index: number;
   readonly id: string;
@@ -52,13 +52,13 @@ export interface RegionSummary {
   readonly imageId: string;
 }
 
-/** A row that was left out, never fatal. */
+/** A skipped row; never fatal. */
 export interface SkippedRow {
   readonly file: string;
-  /** Row in the file, or -1 when the whole file is meant. */
+  /** Row in the file, or -1 for the whole file. */
   readonly row: number;
   readonly column: string;
-  /** One sentence: cause with the numbers that prove it. */
+  /** One sentence: the cause, with the numbers that prove it. */
   readonly reason: string;
 }
 

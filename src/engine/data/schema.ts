@@ -1,21 +1,21 @@
-/** Which columns of a table play which part, found by name and physical type. */
+/** Assigns columns of a table to roles, by name and physical type. */
 import { shortened } from "../errors.ts";
 import { type Column, type ColumnType, fieldsOf, itemOf, named, valueType } from "./column-type.ts";
 
-/** A column, or a part inside one. */
+/** The column of a role, or a part inside one. */
 export interface Role {
   readonly column: number;
-  /** Names of struct fields on the way from the column to the part; lists on the way are passed item by item. */
+  /** Names of struct fields from the column to the part; lists on the way are read item by item. */
   readonly path: readonly string[];
-  /** Whether a list lies on the way: then the part has one value per item. */
+  /** Whether there is a list on the way: then the part has one value per item. */
   readonly each: boolean;
-  /** For people: `objects.mask`. */
+  /** For display, such as `objects.mask`. */
   readonly name: string;
 }
 
 /** How the rows of a table are read. */
 export interface Adapter {
-  /** What a row is, for people: "conversations, one mask a row". Says nothing about where the data come from. */
+  /** Kind of row, for display: "conversations, one mask a row". It does not depend on the origin of the data. */
   readonly name: string;
   readonly image: Role;
   readonly mask: Role;
@@ -26,7 +26,7 @@ export interface Adapter {
 const IMAGE_NAMES = "image jpg jpeg png webp img picture images pictures image_bytes image_path img_path pixel_values";
 const MASK_NAMES =
   "mask_rle mask masks rle rles mask_rles segmentation segmentations segment segments mask_png mask_image bitmap polygon polygons";
-/** Names that mean a mask where the column holds pictures. */
+/** Column names that mean a mask if the column holds pictures. */
 const MASK_PICTURE_NAMES = "annotation annotations label";
 /** Other names that end like one: `gt_mask`, `object_masks`. */
 const LIKE_MASK = /(^|_)(masks?|rles?|segmentations?)$/;
@@ -34,26 +34,26 @@ const TEXT_NAMES =
   "conversations conversation messages caption captions description descriptions text texts sentence sentences expression expressions answer";
 const CATEGORY_NAMES = "catagory category categories label labels class class_name";
 
-/** What cannot be done without a part. */
+/** What is impossible without a role. */
 const LOST = {
   image: "neither loop has anything to look at",
   mask: "loop 1 has no region, loop 2 no mask to score",
   text: "loop 2 has no phrase",
 } as const;
 
-/** Columns or parts that a person names, as `objects.mask`, in place of those that are found. */
+/** Columns or parts named by the user, such as `objects.mask`, in place of the detected ones. */
 export interface WantedColumns {
   readonly image?: string | undefined;
   readonly mask?: string | undefined;
   readonly text?: string | undefined;
 }
 
-/** Structs are searched for parts this deep. */
+/** Maximum depth of the search for parts in structs. */
 const MAX_DEPTH = 4;
 
 /**
- * The adapter of a schema, or a sentence that says which part is missing and which columns there are. Metadata and
- * folder names play no part: both can be missing or wrong.
+ * The adapter of a schema, or a sentence with the missing role and the existing columns. Metadata and folder names are
+ * not used: both can be missing or wrong.
  */
 export function chooseAdapter(columns: readonly Column[], wanted: WantedColumns = {}): Adapter | string {
   const parts = partsOf(columns);
@@ -73,7 +73,7 @@ export function chooseAdapter(columns: readonly Column[], wanted: WantedColumns 
     named(wanted.image) ??
     find(others, IMAGE_NAMES, isPictures) ??
     others.find(({ type }) => fieldNames(itemType(type)).includes("bytes"));
-  // A text that stands beside the mask, in the same struct, speaks of it; one at the top may not.
+  // A text in the same struct as the mask is about it; one at the top may not be.
   const beside = others.filter(({ role }) => mask !== undefined && isBeside(role, mask.role));
   const text =
     named(wanted.text) ??
@@ -125,7 +125,7 @@ export function isRle(type: ColumnType | undefined): boolean {
   return type !== undefined && fieldNames(itemType(type)).includes("counts");
 }
 
-/** A column or part with its type, lists around it taken off where they are on the way. */
+/** A column or part with its type, without the lists on the way. */
 interface Part {
   readonly name: string;
   readonly type: ColumnType;
@@ -139,7 +139,7 @@ function partsOf(columns: readonly Column[]): Part[] {
     type,
     role: { column, path: [], each: false, name },
   }));
-  // The list grows while it is walked: parts of parts follow.
+  // The list grows during the loop: parts of parts follow.
   for (const { type, role } of found) {
     if (role.path.length >= MAX_DEPTH || isTurns(type) || isRle(type) || isPictureStruct(itemType(type))) continue;
     const list = itemOf(type) !== undefined;
@@ -155,7 +155,7 @@ function inside(role: Role, other: Role): boolean {
   return role.column === other.column && other.path.every((name, at) => role.path[at] === name);
 }
 
-/** Whether a part stands in the struct that holds another one, which is not the row itself. */
+/** Whether a part is in the same struct as another one, except the row itself. */
 function isBeside(role: Role, other: Role): boolean {
   const { column, path } = other;
   return (
@@ -174,7 +174,7 @@ function find(parts: readonly Part[], names: string, fits: (type: ColumnType) =>
   return undefined;
 }
 
-/** The type of a list's items, or the type itself where it is no list. */
+/** The type of a list's items; other types unchanged. */
 function itemType(type: ColumnType): ColumnType {
   return valueType(itemOf(type)?.type ?? type);
 }
@@ -187,7 +187,7 @@ function isText(type: ColumnType): boolean {
   return valueType(type).kind === "text";
 }
 
-/** A text, also as bytes, a list of texts, or turns. */
+/** A text (also as bytes), a list of texts, or turns. */
 function isTexts(type: ColumnType): boolean {
   const { kind } = itemType(type);
   return isTurns(type) || kind === "text" || kind === "binary";

@@ -2,7 +2,7 @@ import type { DataCheck } from "./check.ts";
 import type { RegionSet, ShardInfo } from "./region-set.ts";
 import type { SkippedRow } from "./sample.ts";
 
-/** What a person is shown about an opened data set. */
+/** Description of an opened data set for the user. */
 export interface SetInfo {
   readonly name: string;
   readonly rows: number;
@@ -15,9 +15,9 @@ export interface SetInfo {
     readonly kept: number;
     readonly adapter: string;
     readonly schema: string;
-    /** What the file is, with the signs that it is. */
+    /** Kind of the file, with the evidence. */
     readonly what: string;
-    /** Which column is the picture, the mask and the text; empty when the file could not be used. */
+    /** Which columns are picture, mask and text; empty if the file is unusable. */
     readonly becomes: string;
     /** Why it gives no rows; undefined when it does. */
     readonly problem: string | undefined;
@@ -33,7 +33,7 @@ export interface SetInfo {
   readonly checks: readonly DataCheck[];
 }
 
-/** Counts over a finished index, and its checks. */
+/** Counts and checks of a finished index. */
 export function describeSet(set: RegionSet, name: string, checks: readonly DataCheck[]): SetInfo {
   const kept = new Map<string, Set<number>>();
   const categories = new Map<string, number>();
@@ -69,7 +69,7 @@ export function describeSet(set: RegionSet, name: string, checks: readonly DataC
   };
 }
 
-/** Which column becomes what, in words. */
+/** Roles of the columns as text. */
 export function rolesText(roles: ShardInfo["roles"]): string {
   return roles === undefined ? "" : `picture: ${roles.image}, mask: ${roles.mask}, text: ${roles.text}`;
 }

@@ -4,7 +4,7 @@ import { plainLine, shortened } from "../errors.ts";
 import { isMappingFile } from "./mapping.ts";
 import type { SkippedRow } from "./sample.ts";
 
-/** A file that takes part, with the split its directory stands for. */
+/** A used file, with the split of its directory. */
 export interface ShardPath {
   readonly path: string;
   readonly split: string | undefined;
@@ -21,9 +21,9 @@ const collator = new Intl.Collator("en", { numeric: true });
 const byName = (a: string, b: string): number => collator.compare(a, b) || (a < b ? -1 : a > b ? 1 : 0);
 
 /**
- * Chooses the shards of a dropped folder. In a directory with a `state.json` its file list decides; without one every
- * Arrow and Parquet file counts, sorted by name, except the leftovers `cache-*.arrow` and `indices.arrow`. Directories are taken one
- * after the other in natural order (Part2 before Part10); the splits of a `dataset_dict.json` are directories.
+ * Chooses the shards of a dropped folder. In a directory with a `state.json` its file list decides. Otherwise every
+ * Arrow and Parquet file counts, sorted by name, except the leftovers `cache-*.arrow` and `indices.arrow`. Directories
+ * follow in natural order (Part2 before Part10); the splits of a `dataset_dict.json` are directories.
  */
 export async function listShards(folder: ByteFolder): Promise<ShardList> {
   const shards: ShardPath[] = [];
@@ -41,7 +41,7 @@ export async function listShards(folder: ByteFolder): Promise<ShardList> {
     const paths = (directories.get(directory) ?? []).sort(byName);
     const listed = await readState(folder, directory, problems);
     const present = listed?.filter((path) => folder.get(path) !== undefined);
-    // A list of which nothing is here belongs to other files: then the names decide.
+    // A list whose files are all missing belongs to other files: then the names decide.
     const chosen = new Set(present !== undefined && present.length > 0 ? present : paths.filter(isData));
     const missing =
       present !== undefined && present.length > 0 ? (listed ?? []).filter((path) => !chosen.has(path)) : [];
@@ -57,7 +57,7 @@ export async function listShards(folder: ByteFolder): Promise<ShardList> {
   return { shards, ignored, problems };
 }
 
-/** What there is instead, for a folder in which no file holds rows. */
+/** Description of the content of a folder without rows. */
 export function nothingFound(folder: ByteFolder): SkippedRow {
   const kinds = [...new Set(folder.paths.map((path) => path.slice(path.lastIndexOf("."))))].slice(0, 5).join(", ");
   const found =
@@ -88,7 +88,7 @@ function whyIgnored(path: string, hasList: boolean): string {
   return "not of a kind that holds rows";
 }
 
-/** Paths listed in a directory's state.json; undefined when there is none or it says nothing. */
+/** Paths listed in a directory's state.json; undefined if it is missing or empty. */
 async function readState(folder: ByteFolder, directory: string, problems: SkippedRow[]): Promise<string[] | undefined> {
   const source = folder.get(`${directory}state.json`);
   if (source === undefined) return undefined;
@@ -106,7 +106,7 @@ async function readState(folder: ByteFolder, directory: string, problems: Skippe
   }
 }
 
-/** Directory to split name, from every dataset_dict.json. A damaged one only loses the names. */
+/** Directory to split name, from every dataset_dict.json. If one is damaged, only its names are lost. */
 async function readSplits(folder: ByteFolder): Promise<Map<string, string>> {
   const splits = new Map<string, string>();
   for (const path of folder.paths) {
@@ -120,14 +120,14 @@ async function readSplits(folder: ByteFolder): Promise<Map<string, string>> {
   return splits;
 }
 
-/** Characters of a description that are kept. */
+/** Maximum characters of a description. */
 const LONGEST_DESCRIPTION = 120;
 
 /** First sentence of the description in the folder's first dataset_info.json; empty when there is none. */
 export async function readDescription(folder: ByteFolder): Promise<string> {
   const path = folder.paths.find((name) => /(^|\/)dataset_info\.json$/.test(name));
   const source = path === undefined ? undefined : folder.get(path);
-  // A damaged one only loses the description.
+  // If it is damaged, only the description is lost.
   const json: unknown = source === undefined ? undefined : await readJson(source).catch(() => undefined);
   const text = isRecord(json) && typeof json.description === "string" ? plainLine(json.description) : "";
   return shortened(/^.*?[.!?](?=\s|$)/.exec(text)?.[0] ?? text, LONGEST_DESCRIPTION);

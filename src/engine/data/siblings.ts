@@ -1,12 +1,12 @@
-/** Pictures that lie beside a shard instead of inside it. */
+/** Pictures stored beside a shard instead of inside it. */
 import type { ByteFolder, ByteSource } from "../bytes/source.ts";
 
 /** Finds a file that a row names. */
 export type FindFile = (path: string) => ByteSource | undefined;
 
 /**
- * Finders for the paths in the rows of each shard: relative to the shard's own directory or to one above it, and else
- * by the end of the path where that names one file only. Rows often hold a longer path than was copied here.
+ * Finders for the paths in the rows of each shard: relative to the shard's directory or to one above it, or else by the
+ * end of the path if it identifies one file. Rows often contain a longer path than was copied here.
  */
 export function siblingsOf(folder: ByteFolder): (shard: string) => FindFile {
   let byName: ReadonlyMap<string, readonly string[]> | undefined;

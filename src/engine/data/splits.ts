@@ -1,11 +1,11 @@
 import type { RegionSummary } from "./sample.ts";
 
 /**
- * Divides regions into training and held-out ones so that no picture is on both sides. Pictures are ranked by a hash of
- * seed and imageId and the first share of them is held out: the choice depends on nothing but these, not on the order
- * of the rows.
+ * Divides regions into training and held-out ones so that no picture is on both sides. Pictures are sorted by a hash of
+ * seed and imageId and the first share of them is held out: the choice depends only on these, not on the order of the
+ * rows.
  * @param heldOutShare 0..1 of the pictures; above 0 and below 1 with two pictures or more, neither side is empty
- * @returns places in `summaries`, ascending
+ * @returns indices of `summaries`, ascending
  */
 export function splitByImage(
   summaries: readonly Pick<RegionSummary, "imageId">[],
@@ -28,7 +28,7 @@ export function splitByImage(
 
 /**
  * Order of n items in an epoch: a permutation that depends only on (n, seed, epoch), so that a run can be resumed or
- * replayed at any place.
+ * replayed from any position.
  */
 export function epochOrder(n: number, seed: number, epoch: number): Uint32Array {
   const order = Uint32Array.from({ length: n }, (_, index) => index);

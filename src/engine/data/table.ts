@@ -1,4 +1,4 @@
-/** A table of any size behind which a file of any container stands; values are fetched one by one. */
+/** A table of any size over a file of any container; values are read one by one. */
 import type { Column } from "./column-type.ts";
 import type { ReadMeter } from "./read-meter.ts";
 
@@ -28,12 +28,12 @@ export interface Table {
   readonly batches: number;
   /** Metadata of the schema, such as the `huggingface` key. */
   readonly metadata: ReadonlyMap<string, string>;
-  /** One sentence when the file is damaged: what is wrong and how many rows were kept. */
+  /** One sentence when the file is damaged: the problem and the number of rows kept. */
   readonly problem: string | undefined;
   /**
-   * Value of a column (by place in `columns`) at a row of the file.
-   * @param pass counts what the values of one pass over the file cost
-   * @throws LabError when damaged, not supported or too large
+   * Value of a column (by index in `columns`) at a row of the file.
+   * @param pass counts the cost of values in one pass over the file
+   * @throws LabError when it is damaged, unsupported or too large
    */
   cell(column: number, row: number, pass?: ReadMeter): Promise<Cell>;
 }

@@ -1,6 +1,6 @@
 import type { RegionSummary, RgbImage } from "./sample.ts";
 
-/** A row with its decoded picture and mask, as the data room hands it to the trainer. */
+/** A row with its decoded picture and mask, for the trainer. */
 export interface TrainingRow {
   readonly summary: RegionSummary;
   readonly rgb: RgbImage;

@@ -13,7 +13,7 @@ import {
 } from "apache-arrow";
 import type { Rle } from "./mask/rle.ts";
 
-/** A row to be written; `null` stands for a missing value, which readers have to survive. */
+/** A row to write; `null` is a missing value, which readers must handle. */
 export interface ShardRow {
   readonly image: { readonly bytes: Uint8Array | null; readonly path: string | null } | null;
   /** One mask, or with `layout: "relation"` a list of them. */

@@ -1,7 +1,7 @@
 /**
- * Conversions of checkpoints that were kept, so that the next visit loads in seconds. An entry is a folder of the store:
- * config and tokenizer files as they were, parts of packed weights, a journal line for every part that is whole, and last
- * the manifest; without a manifest the entry is unfinished and can be continued from its journal, or removed.
+ * Stored conversions of checkpoints, so that the next visit loads in seconds. An entry is a folder of the store: the
+ * original config and tokenizer files, parts of packed weights, a journal line for every complete part, and finally the
+ * manifest. Without a manifest the entry is unfinished: it can be continued from its journal, or removed.
  */
 import * as z from "zod/mini";
 import { sha256Hex } from "../bytes/hash.ts";
@@ -18,7 +18,7 @@ import { decodePieces, encodePart, PART, type PartRecord } from "./parts.ts";
 const FORMAT = "sa2va-lab-weights/1";
 const MANIFEST = "manifest.json";
 const JOURNAL = "journal.jsonl";
-/** Files of a model folder that are kept beside the weights. */
+/** Files of a model folder that are stored with the weights. */
 const FILES = "files";
 
 const count = z.number().check(z.int(), z.gte(0));
@@ -41,10 +41,10 @@ async function lineHash(record: PartRecord): Promise<string> {
   return sha256Hex(new TextEncoder().encode(JSON.stringify(record)));
 }
 
-/** Bytes of a part, about. */
+/** Approximate bytes of a part. */
 const PART_BYTES = 32 * 2 ** 20;
 
-/** What a stored conversion was made from, and how. */
+/** Source and form of a stored conversion. */
 export interface CacheKey {
   /** `weightsHash` of the model folder. */
   readonly source: string;
@@ -64,14 +64,14 @@ export interface CachedModel extends CacheKey {
   readonly finished: boolean;
 }
 
-/** An entry that is being written. */
+/** An entry being written. */
 export interface CacheWriter {
-  /** Pieces that an earlier, interrupted conversion left, by `pieceKey`. */
+  /** Pieces left by an earlier, interrupted conversion, by `pieceKey`. */
   readonly kept: ReadonlySet<string>;
   add(piece: WeightPiece): Promise<void>;
-  /** Writes what has come together so far, so that a later conversion can go on from here. */
+  /** Writes the collected pieces, so that a later conversion can continue from here. */
   pause(): Promise<void>;
-  /** Makes the entry whole. */
+  /** Completes the entry. */
   finish(): Promise<void>;
 }
 
@@ -83,7 +83,7 @@ export class ModelCache {
   readonly #store: RunStore;
   readonly #partBytes: number;
 
-  /** @param partBytes a part is written once this many bytes have come together */
+  /** @param partBytes minimum bytes of a written part */
   constructor(store: RunStore, partBytes: number = PART_BYTES) {
     this.#store = store;
     this.#partBytes = partBytes;
@@ -111,7 +111,7 @@ export class ModelCache {
     await this.#store.remove(id);
   }
 
-  /** Id of the entry of a key, whether there is one or not. */
+  /** Id of the entry for a key, whether it exists or not. */
   idOf(key: CacheKey): Promise<string> {
     return entryId(key);
   }
@@ -121,7 +121,7 @@ export class ModelCache {
     return (await this.room()) >= bytes && (await (this.#store.fits?.(bytes) ?? true));
   }
 
-  /** Bytes free for new entries as far as the place tells; Infinity when it sets no limit. */
+  /** Bytes free for new entries, if the store reports them; Infinity if it has no limit. */
   async room(): Promise<number> {
     const { usage, quota } = await this.#store.usage();
     return quota - usage;
@@ -168,7 +168,7 @@ export class ModelCache {
   }
 
   /**
-   * Begins or continues an entry.
+   * Starts or continues an entry.
    * @param folder the model folder; its small files are copied
    */
   async write(key: CacheKey, name: string, originalBytes: number, folder: ByteFolder): Promise<CacheWriter> {
@@ -249,7 +249,7 @@ export class ModelCache {
     );
   }
 
-  /** Whole lines only: a crash may have cut the last one. */
+  /** Complete lines only: a crash may have truncated the last one. */
   async #journal(id: string): Promise<PartRecord[]> {
     if ((await this.#store.size(`${id}/${JOURNAL}`)) === null) return [];
     const records: PartRecord[] = [];
@@ -257,7 +257,7 @@ export class ModelCache {
       const found = parsed(line, JOURNAL_LINE);
       if (found === undefined) break;
       const { line: hash, ...record } = found;
-      // As good as cut off; entries of older versions have no hash.
+      // Treated as truncated; entries of older versions have no hash.
       if (hash !== undefined && hash !== (await lineHash(record))) break;
       records.push(record);
     }
@@ -273,7 +273,7 @@ export class ModelCache {
     if ((await sha256Hex(bytes)) !== record.sha256) {
       throw await this.#damaged(id, name, record.file, "has other contents");
     }
-    // Words are read in place, which a slice at an odd offset does not allow.
+    // Words are read in place, which needs an aligned offset.
     return bytes.byteOffset % 4 === 0 ? bytes : bytes.slice();
   }
 }
@@ -287,7 +287,7 @@ async function contentHash(records: readonly PartRecord[]): Promise<string> {
   return await sha256Hex(new TextEncoder().encode(records.map((record) => record.sha256).join("\n")));
 }
 
-/** SHA-256 over what the journal says of every part and its pieces: names and shapes stand nowhere else. */
+/** SHA-256 over the journal's records of all parts and pieces, which alone hold names and shapes. */
 async function journalHash(records: readonly PartRecord[]): Promise<string> {
   const lines = records.map(({ file, bytes, sha256, pieces }) => [
     file,
@@ -298,7 +298,7 @@ async function journalHash(records: readonly PartRecord[]): Promise<string> {
   return await sha256Hex(new TextEncoder().encode(JSON.stringify(lines)));
 }
 
-/** The value of a text that a schema describes, or undefined for one that was cut off while it was written or damaged. */
+/** The value of a text that a schema describes; undefined for a truncated or damaged one. */
 function parsed<T extends z.ZodMiniType>(text: string, schema: T): z.output<T> | undefined {
   try {
     return parseJsonAs(text, schema, "A kept model");

@@ -1,4 +1,4 @@
-/** From a model folder, or a stored conversion of one, to a model on the GPU. */
+/** Loads a model folder, or a stored conversion of one, onto the GPU. */
 
 import { readJson } from "../bytes/json.ts";
 import type { ByteFolder } from "../bytes/source.ts";
@@ -16,20 +16,20 @@ import { type CachedModel, type CacheKey, type CacheWriter, type ModelCache, pie
 
 export interface OpenModelOptions {
   readonly choice?: StorageChoice | undefined;
-  /** Where conversions are kept; none when absent. */
+  /** Where conversions are stored; absent to store none. */
   readonly cache?: ModelCache | undefined;
   /**
-   * What is kept: packed weights (default; in f32 a conversion is as large as its original or larger), everything (an
-   * original that had to be fetched), or nothing.
+   * What to store: packed weights (default; in f32 a conversion is at least as large as its original), everything (for
+   * an original that had to be downloaded), or nothing.
    */
   readonly keep?: "packed" | "all" | "none" | undefined;
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Called once everything but the weights is found good: the moment to free another model, or to refuse by an error. */
+  /** Called once everything except the weights is valid: the moment to free another model, or to refuse by throwing. */
   readonly beforeWeights?: (() => void) | undefined;
   /** Whether the parts that only video uses are loaded too; such a model is not kept. */
   readonly video?: boolean | undefined;
-  /** Elements of a block of rows; smaller in tests. */
+  /** Elements per block of rows; tests use fewer. */
   readonly blockElements?: number | undefined;
 }
 
@@ -37,13 +37,13 @@ export interface OpenedModel {
   readonly model: Sa2vaModel;
   /** `weightsHash` of the folder it came from. */
   readonly hash: string;
-  /** Whether the weights came from a stored conversion, were stored now, or neither. */
+  /** Whether the weights were read from a stored conversion, stored now, or neither. */
   readonly cached: "read" | "written" | "none";
-  /** Why a conversion was not kept, and where the model differs from the published code. */
+  /** Why a conversion was not stored, and where the model differs from the published code. */
   readonly note?: string;
 }
 
-/** Bytes a checkpoint's weights take on the GPU (and a stored conversion on disk). */
+/** Bytes of a checkpoint's weights on the GPU (and of a stored conversion on disk). */
 export function convertedBytes(
   checkpoint: Pick<Checkpoint, "tensorNames" | "shape">,
   choice: StorageChoice,
@@ -56,8 +56,8 @@ export function convertedBytes(
 }
 
 /**
- * Opens a model folder; a conversion that was kept is read instead of the weight files, a new one is kept when there is
- * room for it. After an error nothing half made stays; a conversion that was stopped, or cut off by the network, can be
+ * Opens a model folder. A stored conversion is read instead of the weight files; a new one is stored when there is room
+ * for it. After an error nothing incomplete stays; a conversion that was stopped, or interrupted by the network, can be
  * continued.
  * @throws LabError naming the file, tensor or field that is wrong
  */
@@ -101,7 +101,7 @@ async function openFolder(folder: ByteFolder, name: string, options: OpenModelOp
     return { model: await assembleSa2va(facts, converted()), hash: key.source, cached: "none", note };
   }
   const id = await cache.idOf(key);
-  // Before the entry is begun: who refuses leaves no open file behind.
+  // Before the entry is started, so that a refusal leaves no open file.
   beforeWeights();
   const begun = await beginEntry(cache, key, id, name, bytes, folder);
   if (typeof begun === "string") {
@@ -114,7 +114,7 @@ async function openFolder(folder: ByteFolder, name: string, options: OpenModelOp
     if (note === undefined) return { model, hash: key.source, cached: "written" };
     return { model, hash: key.source, cached: "none", note };
   } catch (thrown) {
-    // What was stopped or cut off can be continued; what is wrong would only be in the way.
+    // A stopped or interrupted conversion can be continued; a wrong one is removed.
     const { code } = toLabError(thrown);
     if (code === "cancelled" || code === "network") await keeper.pause();
     else await keeper.drop();
@@ -122,7 +122,7 @@ async function openFolder(folder: ByteFolder, name: string, options: OpenModelOp
   }
 }
 
-/** Opens a stored conversion without the folder it was made from. */
+/** Opens a stored conversion without its original folder. */
 export async function openCachedModel(
   cache: ModelCache,
   id: string,
@@ -143,7 +143,7 @@ export async function openCachedModel(
   return withTilingNote({ model, hash: entry.source, cached: "read" });
 }
 
-/** Says where pictures get another number of tiles than in the published code. */
+/** Notes pictures that get another number of tiles than in the published code. */
 function withTilingNote(opened: OpenedModel): OpenedModel {
   const { maxTiles, dynamicImageSize } = opened.model.config;
   if (maxTiles === PUBLISHED_MAX_TILES) return opened;
@@ -154,7 +154,7 @@ function withTilingNote(opened: OpenedModel): OpenedModel {
   return { ...opened, note: opened.note === undefined ? note : `${opened.note}. ${note}` };
 }
 
-/** Frees what was there, unless the loading was stopped before: the model that is there then stays. */
+/** Frees the previous model, unless loading was already stopped; then the previous model stays. */
 function beforeWeightsOf({ signal, beforeWeights }: OpenModelOptions): () => void {
   return () => {
     stopIf(signal);
@@ -162,7 +162,7 @@ function beforeWeightsOf({ signal, beforeWeights }: OpenModelOptions): () => voi
   };
 }
 
-/** A writer, or a sentence why nothing can be kept. */
+/** A writer, or a sentence why nothing can be stored. */
 async function beginEntry(
   cache: ModelCache,
   key: CacheKey,
@@ -199,7 +199,7 @@ function storedPieces(
   return cache.pieces(entry.id, entry.name, report, signal);
 }
 
-/** Stores pieces on their way; when the store fails, loading goes on without it. */
+/** Stores pieces while they are loaded; if the store fails, loading continues without it. */
 class Keeper {
   readonly #cache: ModelCache;
   readonly #id: string;
@@ -212,7 +212,7 @@ class Keeper {
     this.#writer = writer;
   }
 
-  /** What an interrupted conversion left, then the rest. */
+  /** The pieces of an interrupted conversion, then the rest. */
   async *through(
     name: string,
     convert: (skip: (tensor: string, first: number) => boolean) => AsyncIterable<WeightPiece>,
@@ -225,7 +225,7 @@ class Keeper {
     }
   }
 
-  /** A sentence when the conversion could not be kept. */
+  /** A sentence if the conversion could not be stored. */
   async finish(): Promise<string | undefined> {
     await this.#try(() => this.#writer.finish());
     return this.#note;

@@ -1,4 +1,4 @@
-/** Pieces of weights as the bytes of a stored part, and back. */
+/** Converts pieces of weights to the bytes of a stored part, and back. */
 import * as z from "zod/mini";
 import { sha256Hex } from "../bytes/hash.ts";
 import { LabError } from "../errors.ts";
@@ -8,7 +8,7 @@ import type { WeightPiece } from "../model/weights/weight-pieces.ts";
 const count = z.number().check(z.int(), z.gte(0));
 const shape = z.array(count).check(z.maxLength(8));
 
-/** A piece inside a part; its words follow those of the piece before it. */
+/** A piece of a part; its words follow those of the previous piece. */
 const PIECE = z.union([
   z.strictObject({ name: z.string(), shape }),
   z.object({

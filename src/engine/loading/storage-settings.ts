@@ -1,10 +1,10 @@
-/** What the settings say about the form of weights. */
+/** Storage of the weights according to the settings. */
 import type { LabConfig } from "../config/table.ts";
 import { LabError } from "../errors.ts";
 import type { WeightStorage } from "../gpu/packed/storage.ts";
 import type { StorageChoice } from "../model/weights/storage-choice.ts";
 
-/** Forms of the frozen matrices that the settings ask for. */
+/** Storage of the frozen matrices according to the settings. */
 export function storageChoice(config: Pick<LabConfig, "weightStorage" | "towerStorage">): StorageChoice {
   const language = config.weightStorage as WeightStorage;
   return { language, towers: config.towerStorage === "same" ? language : (config.towerStorage as WeightStorage) };
@@ -19,7 +19,7 @@ export function sameStorage(a: StorageChoice, b: StorageChoice): boolean {
   return a.language === b.language && a.towers === b.towers;
 }
 
-/** @throws LabError("bad-input") when a run was trained on weights held otherwise than they are now */
+/** @throws LabError("bad-input") when a run was trained with other storage of the weights */
 export function checkStorage(
   title: string,
   config: Pick<LabConfig, "weightStorage" | "towerStorage">,

@@ -1,7 +1,7 @@
 /** The InternVL checkpoints that the published Sa2VA checkpoints were made from (docs/spec/sa2va.md#2-model-family). */
 import type { Sa2vaConfig } from "./config.ts";
 
-/** Language family, its hidden size and layers, hidden size of the vision tower. */
+/** Language family, its hidden size and layers, and the hidden size of the vision tower. */
 const PUBLISHED: readonly (readonly [family: string, hidden: number, layers: number, vision: number, base: string])[] =
   [
     ["qwen2", 896, 24, 1024, "InternVL2_5-1B"],
@@ -14,7 +14,7 @@ const PUBLISHED: readonly (readonly [family: string, hidden: number, layers: num
     ["phi3", 3072, 32, 1024, "InternVL2-4B"],
   ];
 
-/** Name of the InternVL checkpoint with these sizes; null for sizes that were never published. */
+/** Name of the InternVL checkpoint with these sizes; null if none was published. */
 export function baseMllm({ language, vision }: Pick<Sa2vaConfig, "language" | "vision">): string | null {
   const found = PUBLISHED.find(
     ([family, hidden, layers, width]) =>
@@ -26,7 +26,7 @@ export function baseMllm({ language, vision }: Pick<Sa2vaConfig, "language" | "v
   return found?.[4] ?? null;
 }
 
-/** Chat template and base, as runs record them. */
+/** Chat template and base model, as stored with runs. */
 export function modelFacts(config: Sa2vaConfig): { readonly template: string; readonly base?: string } {
   const base = baseMllm(config);
   return { template: config.template, ...(base === null ? {} : { base }) };

@@ -1,10 +1,10 @@
-/** Typed reading of one object of config.json; every complaint names the field by its full path. */
+/** Typed reading of one object of config.json; every error names the field by its full path. */
 import { isRecord } from "../bytes/json.ts";
 import { LabError, quote } from "../errors.ts";
 
-/** Getters throw LabError("bad-config") when the field is absent without a fallback or has the wrong form. */
+/** Getters throw LabError("bad-config") if the field has the wrong form, or is absent without a fallback. */
 export interface Fields {
-  /** Whole number from 1 to `most`, by default a million: sizes that no model has are refused before anything is built from them. */
+  /** Whole number from 1 to `most`, by default a million. The limit is checked before anything of that size is built. */
   whole(key: string, fallback?: number, most?: number): number;
   /** List of at most 1,024 whole numbers from `least` to `most`. */
   wholes(key: string, fallback: readonly number[], least: number, most: number): readonly number[];
@@ -16,11 +16,11 @@ export interface Fields {
   oneOf<T extends string>(key: string, values: readonly T[], fallback: T): T;
   /** The object below a key. */
   child(key: string): Fields;
-  /** The value as it is; null counts as absent. */
+  /** The raw value; null counts as absent. */
   raw(key: string): unknown;
 }
 
-/** Above every size that a published model has. */
+/** Larger than any size in a published model. */
 const MOST = 2 ** 20;
 const MOST_ENTRIES = 1024;
 

@@ -9,7 +9,7 @@ import { parseSam2Config, type Sam2Config } from "./sam2/config.ts";
 export type { TemplateName } from "../text/template.ts";
 export type { LanguageConfig, LanguageFamily } from "./language/config-language.ts";
 
-/** `max_dynamic_patch` of every published checkpoint, and what the published code takes whatever config.json says. */
+/** `max_dynamic_patch` of every published checkpoint; the published code uses it whatever config.json says. */
 export const PUBLISHED_MAX_TILES = 12;
 
 /** InternViT. */
@@ -18,7 +18,7 @@ export interface VisionConfig {
   readonly layers: number;
   readonly heads: number;
   readonly mlpSize: number;
-  /** Side of the square the position embedding was made for, in pixels. */
+  /** Side in pixels of the square that the position embedding was trained for. */
   readonly imageSize: number;
   readonly patchSize: number;
   readonly qkvBias: boolean;
@@ -26,11 +26,11 @@ export interface VisionConfig {
   readonly qkNormalization: boolean;
   readonly normType: "layer_norm" | "rms_norm";
   readonly normEps: number;
-  /** Which hidden state leaves the tower: -1 = last block output, -k = k-th from the end of [embeddings, blocks…]. */
+  /** Which hidden state the tower returns: -1 = output of the last block, -k = k-th from the end of [embeddings, blocks…]. */
   readonly selectLayer: number;
 }
 
-/** Bounds above every published tower. */
+/** Larger than any published tower. */
 const MOST_BLOCKS = 512;
 const MOST_HEADS = 1024;
 const MOST_PIXELS = 8192;
@@ -38,7 +38,7 @@ const MOST_TILES = 1024;
 
 const HIERA_L_DECODER: DecoderSizes = { mlp: 2048, iouHidden: 256, maskIn: 16 };
 
-/** Sizes inside SAM2's decoder that only its tensors' shapes depend on. */
+/** Sizes inside SAM2's decoder, which only the shapes of its tensors depend on. */
 export interface DecoderSizes {
   /** Hidden width of the transformer's feed-forward layers. */
   readonly mlp: number;
@@ -58,7 +58,7 @@ export interface Sa2vaConfig {
   readonly useThumbnail: boolean;
   /** False: every picture is one tile. */
   readonly dynamicImageSize: boolean;
-  /** Side of the token grid after the pixel shuffle over its side before. */
+  /** Side of the token grid after the pixel shuffle, divided by its side before. */
   readonly downsampleRatio: number;
   readonly psVersion: "v1" | "v2";
   /** Visual tokens of one tile. */
@@ -72,8 +72,8 @@ export interface Sa2vaConfig {
 }
 
 /**
- * Reads a parsed config.json. Fields that are absent take the value that the published configuration class gives them, but
- * for the tiling, where the published code has the values of all published checkpoints written in.
+ * Reads a parsed config.json. Absent fields take the defaults of the published configuration class. Tiling is the
+ * exception: there the published code fixes the values of all published checkpoints.
  * @throws LabError("bad-config") naming the field that is missing or wrong; LabError("unsupported") for another model
  */
 export function parseSa2vaConfig(json: unknown): Sa2vaConfig {
@@ -139,10 +139,7 @@ function parseDecoderSizes(top: Fields): DecoderSizes {
   };
 }
 
-/**
- * Only Sa2VA on InternVL has the towers and tensor names of this lab; the same model type stands in files of Sa2VA on
- * Qwen-VL too.
- */
+/** Only Sa2VA on InternVL has the towers and tensor names supported here; Sa2VA on Qwen-VL declares the same model type. */
 function checkModelType(json: Record<string, unknown>): void {
   const named = Array.isArray(json.architectures) ? json.architectures[0] : undefined;
   const vision = isRecord(json.vision_config) ? json.vision_config.model_type : undefined;
@@ -158,7 +155,7 @@ function checkModelType(json: Record<string, unknown>): void {
   );
 }
 
-/** The beginning of a name that a file gives. */
+/** A name from a file, shortened. */
 function shown(name: string): string {
   return name.length > 60 ? `${name.slice(0, 60)}…` : name;
 }

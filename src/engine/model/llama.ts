@@ -1,7 +1,7 @@
 /**
- * Block layout of Llama and of what follows it: separate projections, gated SiLU feed-forward
- * (docs/spec/sa2va.md#11-language-models).
- * Qwen2 has a bias on q, k, v; Llama and Qwen3 have one where their settings say so; Qwen3 norms each head of q and k.
+ * Block layout of Llama and its successors: separate projections, gated SiLU feed-forward
+ * (docs/spec/sa2va.md#11-language-models). Qwen2 has biases on q, k, v; Llama and Qwen3 have them if configured; Qwen3
+ * also norms each head of q and k.
  */
 import { swiglu } from "../gpu/kernels/activation.ts";
 import { type BlockFamily, separateHeads } from "./language/language-family.ts";

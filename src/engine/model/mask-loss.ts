@@ -4,7 +4,7 @@
  */
 import { type Tensor, tf } from "../gpu/tf.ts";
 
-/** Keeps the point-sampled means finite, as the public recipe has it. */
+/** Keeps the point-sampled means finite, as in the public recipe. */
 const COUNT_EPS = 1e-4;
 
 export interface MaskLoss {
@@ -107,11 +107,11 @@ function within(position: Tensor, size: number): Tensor {
 }
 
 /**
- * Points to train on: of the candidates those whose logits are nearest to 0, then the uniform points. Reads the
- * sampled logits back once.
+ * Chooses the training points: the candidates whose logits are nearest to 0, then the uniform points. Reads the sampled
+ * logits back once.
  * @param logits [N, h, w]
  * @param candidates uniform candidates [N, K, 2]
- * @param keep how many candidates stay per mask
+ * @param keep number of candidates kept per mask
  * @param uniform further points [N, U, 2]
  * @returns [N, keep + U, 2] owned by the caller; a constant
  */

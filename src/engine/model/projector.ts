@@ -1,6 +1,4 @@
-/**
- * The projector from vision tokens to the language model's width (docs/spec/sa2va.md#9-pixel-shuffle-and-projector).
- */
+/** Projects vision tokens to the width of the language model (docs/spec/sa2va.md#9-pixel-shuffle-and-projector). */
 import { gelu } from "../gpu/kernels/activation.ts";
 import { linear } from "../gpu/kernels/linear.ts";
 import { layerNorm } from "../gpu/kernels/norm.ts";

@@ -1,27 +1,27 @@
 /**
- * The Python files that a checkpoint's `auto_map` needs: transformers runs them when it loads the folder with remote code.
- * Here they are read for their imports, fetched and copied, never run.
+ * The Python files that a checkpoint's `auto_map` needs. transformers runs them when it loads the folder with remote
+ * code. Here they are only read for their imports, fetched and copied.
  */
 import { isRecord } from "../bytes/json.ts";
 
-/** Bounds of what is taken for a checkpoint's code: one file, and how many of them. */
+/** Limits for a checkpoint's code: bytes per file, and number of files. */
 export const MAX_CODE_BYTES = 2 ** 20;
 export const MAX_CODE_FILES = 64;
 
-/** A Python file in the folder itself; transformers looks nowhere else. */
+/** A Python file at the top of the folder; transformers looks nowhere else. */
 export const isCodeFile = (path: string): boolean => /^\w+\.py$/.test(path);
 
 export interface RemoteCode {
-  /** Files that are there, in the order in which they were found. */
+  /** Existing files, in the order of discovery. */
   readonly found: readonly string[];
-  /** Files that are needed and not there, or too large. */
+  /** Needed files that are missing or too large. */
   readonly missing: readonly string[];
 }
 
 /**
  * Follows the modules of every `auto_map` and their relative imports.
- * @param configs parsed config.json and tokenizer_config.json, as far as there are any
- * @param read text of a file; null when there is none or it is too large
+ * @param configs the parsed config.json and tokenizer_config.json that exist
+ * @param read text of a file; null if it is missing or too large
  */
 export async function remoteCode(
   configs: readonly unknown[],
@@ -42,7 +42,7 @@ export async function remoteCode(
   return { found, missing };
 }
 
-/** Modules of an `auto_map`: "module.Class", or a list of such names and nulls. Code of another repository is not ours. */
+/** Modules of an `auto_map`: "module.Class", or a list of such names and nulls. Code of other repositories is skipped. */
 function mappedModules(config: unknown): string[] {
   const map = isRecord(config) && isRecord(config.auto_map) ? Object.values(config.auto_map) : [];
   return map.flat().flatMap((name) => {

@@ -1,6 +1,6 @@
 /**
- * A loaded Sa2VA: tokenizer, configuration and published tensors, frozen ones apart from those that training changes.
- * One path for every size, from the pocket model to 4B.
+ * A loaded Sa2VA: tokenizer, configuration and published tensors, with the frozen ones separate from those that
+ * training changes. One path for every size, from the pocket model to 4B.
  */
 import type { ByteFolder } from "../bytes/source.ts";
 import { LabError } from "../errors.ts";
@@ -19,7 +19,7 @@ export interface Sa2vaModel {
   readonly config: Sa2vaConfig;
   readonly tiling: TilingConfig;
   readonly tokenizer: Tokenizer;
-  /** Never changed, shared by policy, partner and reference. */
+  /** Never changed; shared by policy, partner and reference. */
   readonly frozen: FrozenWeights;
   /** Published tensors of the modules that train (projector, [SEG] prompt, mask decoder, prompt encoder). */
   readonly base: ReadonlyMap<string, Tensor>;
@@ -35,21 +35,21 @@ export interface OpenOptions {
   readonly choice?: StorageChoice | undefined;
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Called once folder, headers and tokenizer are found good: the moment to free another model. */
+  /** Called once folder, headers and tokenizer are valid: the moment to free another model. */
   readonly beforeWeights?: (() => void) | undefined;
   /** Whether the parts that only video uses are loaded too. */
   readonly video?: boolean | undefined;
-  /** Elements of a block of rows; smaller in tests. */
+  /** Elements per block of rows; tests use fewer. */
   readonly blockElements?: number | undefined;
 }
 
-/** What a model is but its weights. */
+/** A model without its weights. */
 export type ModelFacts = Pick<Sa2vaModel, "name" | "config" | "tokenizer" | "storage" | "bytes">;
 
 /**
  * Loads a model folder onto the current backend.
- * @param name shown to people and stored with runs
- * @throws LabError naming the file, tensor or field that is wrong; nothing stays behind
+ * @param name shown in the page and stored with runs
+ * @throws LabError naming the file, tensor or field that is wrong; nothing stays allocated
  */
 export async function openSa2va(folder: ByteFolder, name: string, options: OpenOptions = {}): Promise<Sa2vaModel> {
   const checkpoint = await openCheckpoint(folder, options.video);
@@ -61,10 +61,10 @@ export async function openSa2va(folder: ByteFolder, name: string, options: OpenO
   return assembleSa2va({ name, config, tokenizer, storage, bytes }, pieces);
 }
 
-/** Rows an embedding may have without a token: padding to round sizes takes a few hundred. */
+/** Maximum rows of an embedding without a token: padding to round sizes takes a few hundred. */
 const SPARE_ROWS = 1024;
 
-/** The tokenizer of a model folder. @throws LabError("bad-input") when its ids are not those of the embedding's rows */
+/** The tokenizer of a model folder. @throws LabError("bad-input") when its ids do not match the rows of the embedding */
 export async function modelTokenizer(folder: ByteFolder, config: Sa2vaConfig): Promise<Tokenizer> {
   const tokenizer = await openTokenizer(folder);
   const rows = config.language.vocabSize;
@@ -86,7 +86,7 @@ export async function modelTokenizer(folder: ByteFolder, config: Sa2vaConfig): P
   return tokenizer;
 }
 
-/** A model from its facts and the pieces of its weights. @throws what the pieces throw; nothing stays behind then */
+/** A model from its facts and the pieces of its weights. @throws the errors of the pieces; nothing stays allocated then */
 export async function assembleSa2va(facts: ModelFacts, pieces: AsyncIterable<WeightPiece>): Promise<Sa2vaModel> {
   const weights = await collectWeights(pieces);
   const frozen = new Map<string, Matrix>();

@@ -1,18 +1,18 @@
-/** Writing visual tokens into prompts' embeddings (docs/spec/sa2va.md#10-splicing-visual-tokens). */
+/** Writes visual tokens into the embeddings of prompts (docs/spec/sa2va.md#10-splicing-visual-tokens). */
 import { LabError } from "../errors.ts";
 import { placedRows } from "../gpu/kernels/placed-rows.ts";
 import type { Tensor } from "../gpu/tf.ts";
 import type { Span } from "../text/prompt.ts";
 
-/** Where a prompt wants its visual tokens. */
+/** Positions of the visual tokens in a prompt. */
 export interface VisualPlaces {
   /** Tokens of all tiles. */
   readonly imageSpan: Span;
-  /** Copies of the last tile's tokens, one run a region. */
+  /** Copies of the last tile's tokens, one run per region. */
   readonly regionSpans: readonly Span[];
 }
 
-/** What there is to write. */
+/** The visual tokens to write. */
 export interface VisualTokens {
   /** Tokens of all tiles. */
   readonly count: number;
@@ -22,12 +22,12 @@ export interface VisualTokens {
 }
 
 /**
- * Which row stands at each place of a prompt: its own text, the tokens of all tiles in order, then for each region copies
- * of the last tile's tokens that its grid selects, row by row.
+ * The row at each position of a prompt: its own text, the tokens of all tiles in order, then for each region those of
+ * the last tile's tokens that its grid selects, row by row.
  * @param length of the prompt
- * @param text number of the prompt's first text row among all rows
- * @param visual number of the first visual token among all rows
- * @returns [length] numbers of rows, for `placedRows`
+ * @param text index of the prompt's first text row among all rows
+ * @param visual index of the first visual token among all rows
+ * @returns [length] row indices, for `placedRows`
  * @throws LabError("bad-input") when places and tokens differ in number
  */
 export function splicedOrder(
@@ -63,7 +63,7 @@ export function splicedOrder(
 }
 
 /**
- * Embeddings with the visual tokens written over their places; see `splicedOrder`. Differentiable in both.
+ * Embeddings with the visual tokens at their positions; see `splicedOrder`. Differentiable in both.
  * @param embedded [1, T, D]
  * @param visual [tiles · tokensPerTile, D]
  * @returns [1, T, D]

@@ -29,7 +29,7 @@ export function visionTower(w: Weights, config: VisionConfig, pixels: Tensor, pr
     const [count] = pixels.shape as [number];
     let stream = embedPatches(w, config, pixels);
     probe?.("vit.embeddings", stream);
-    // Hidden states are [embeddings, block 0, …]; later blocks would only be thrown away.
+    // Hidden states are [embeddings, block 0, …]; the result needs no later blocks.
     const blocks = config.layers + 1 + config.selectLayer;
     for (let layer = 0; layer < blocks; layer++) {
       stream = block(w, config, `${LAYERS}.${layer}`, stream);
@@ -78,7 +78,7 @@ function selfAttention(w: Weights, config: VisionConfig, path: string, x: Tensor
   const all = linearLayer(w, `${path}.qkv`, x);
   const part = (index: number, name: string): Tensor => {
     if (!config.qkNormalization || index === 2) return headsOfPart(all, heads, index, 3);
-    // The norm spans all heads together, so it comes before they are separated.
+    // The norm spans all heads, so it comes before they are separated.
     const rows = tf.slice(all, [0, 0, index * hiddenSize], [count, length, hiddenSize]);
     return headsOfPart(rmsNorm(rows, w.get(`${path}.${name}.weight`), config.normEps), heads);
   };

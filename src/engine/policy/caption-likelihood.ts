@@ -1,6 +1,6 @@
 /**
- * How likely a set of weights finds a caption where it looks at a mask: teacher forcing in place of decoding, so that a
- * mask is judged by every token of the caption and not by the words that happen to come out.
+ * Likelihood of a caption given a mask, by teacher forcing instead of decoding. It judges a mask by every token of the
+ * caption, not by the words that decoding happens to produce.
  */
 import { needsLikelihood } from "../config/groups/reward-weights.ts";
 import type { LabConfig } from "../config/table.ts";

@@ -12,7 +12,7 @@ import { embedIds, embedPrompt, projectImage, projectImages } from "./embedding.
 import type { ImageFeatures } from "./features.ts";
 import type { CaptionPrompt } from "./prompts.ts";
 
-/** Prompt of a group: everything but its last token is shared, the last one is each rollout's tail. */
+/** Prompt of a group: all tokens except the last are shared; the last one is the tail of each rollout. */
 export function captionBatch(
   model: Sa2vaModel,
   weights: Weights,
@@ -33,19 +33,19 @@ export function captionBatch(
 export interface CaptionGroup {
   readonly features: ImageFeatures;
   readonly prompt: CaptionPrompt;
-  /** As many in every group that is scored together. */
+  /** The same number in every group of a call. */
   readonly completions: readonly Completion[];
-  /** Least width T of the group's result; by default its longest completion. */
+  /** Minimum width T of the group's result; by default its longest completion. */
   readonly actions?: number;
 }
 
-/** Of each action of each rollout, [N, T]. */
+/** For each action of each rollout, [N, T]. */
 export interface CaptionScores {
   readonly logps: Tensor;
   readonly entropies: Tensor;
 }
 
-/** See `captionScores`, for one group. */
+/** `captionScores` of one group. */
 export function captionLogProbs(
   model: Sa2vaModel,
   weights: Weights,
@@ -61,10 +61,10 @@ export function captionLogProbs(
 }
 
 /**
- * log π and entropy of sampled captions under `weights`, [N, T] a group; each prompt runs once for its group and its
- * gradient sums over the rollouts. T is the group's longest completion, at least `actions`. Same guard, temperature and
- * rotation as the sampler, or the on-policy ratio would not be 1.
- * @param maxNewTokens what the sampler was allowed; by default T, as in a pass over whole sequences
+ * log π and entropy of sampled captions under `weights`, [N, T] per group. Each prompt runs once for its group, and its
+ * gradient sums over the rollouts. T is the group's longest completion, at least `actions`. Guard, temperature and
+ * rotation are those of the sampler; otherwise the on-policy ratio would not be 1.
+ * @param maxNewTokens limit of the sampler; by default T, as in a pass over whole sequences
  */
 export function captionScores(
   model: Sa2vaModel,
@@ -124,7 +124,7 @@ function scoresTogether(
       };
     });
     const lasts = starts.length === 1 ? (starts[0]?.last as Tensor) : tf.concat(starts.map(({ last }) => last));
-    // Inputs are the last prompt token and all sampled tokens but the last: position t predicts token t.
+    // Inputs are the last prompt token and all sampled tokens except the last: position t predicts token t.
     const first = repeatRows(lasts, rows / groups.length);
     const sampled =
       width === 1

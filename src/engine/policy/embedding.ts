@@ -1,4 +1,4 @@
-/** Prompts as embeddings: text rows of the frozen table, visual tokens of the trainable projector. */
+/** Prompts as embeddings: text rows from the frozen table, visual tokens from the trainable projector. */
 import { placedRows } from "../gpu/kernels/placed-rows.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
 import { embedTokens } from "../model/language/language.ts";
@@ -11,7 +11,7 @@ import type { PromptBatch } from "./decode/prefill.ts";
 import type { ImageFeatures } from "./features.ts";
 import type { CaptionPrompt, RegionCells } from "./prompts.ts";
 
-/** Embeddings [rows, T, D] of equally long id rows. */
+/** Embeddings [rows, T, D] of id rows of equal length. */
 export function embedIds(model: Sa2vaModel, weights: Weights, ids: readonly (readonly number[])[]): Tensor {
   return tf.tidy(() => {
     const length = ids[0]?.length ?? 0;
@@ -24,7 +24,7 @@ export function projectImage(weights: Weights, features: ImageFeatures): Tensor 
   return projectVisual(weights, features.vision);
 }
 
-/** The same of several pictures in one pass, [tiles, tokens, D] each. */
+/** `projectImage` of several pictures in one pass, [tiles, tokens, D] each. */
 export function projectImages(weights: Weights, pictures: readonly ImageFeatures[]): Tensor[] {
   const [first] = pictures;
   if (first === undefined || pictures.length === 1) return pictures.map((picture) => projectImage(weights, picture));
@@ -40,8 +40,8 @@ export function projectImages(weights: Weights, pictures: readonly ImageFeatures
 }
 
 /**
- * Embeddings of prompt ids with the visual tokens written in.
- * @param ids the prompt's ids, or those followed by an answer
+ * Embeddings of prompt ids with the visual tokens in place.
+ * @param ids of the prompt, or of prompt and answer
  * @param projected [tiles, tokens, D]
  * @param cells the marked region, or null for a prompt without one
  * @returns [1, T, D]
@@ -57,7 +57,7 @@ export function embedPrompt(
   return embedRegions(model, weights, prompt, ids, projected, cells === null ? [] : [cells]);
 }
 
-/** The same for a prompt that marks any number of regions. */
+/** `embedPrompt` for any number of marked regions. */
 export function embedRegions(
   model: Sa2vaModel,
   weights: Weights,
@@ -83,8 +83,8 @@ export function sharedLength(rows: readonly (readonly number[])[], limit: number
 }
 
 /**
- * Prompts about one picture that part where the picture's own tokens end: region tokens have one id but different
- * contents, so sharing ends there. What follows is right-padded with zeros.
+ * Embeds prompts about one picture that share everything up to the end of the picture's tokens. Region tokens have one
+ * id but different contents, so sharing ends there. The rest is right-padded with zeros.
  * @param projected [tiles, tokens, D]
  */
 export function embedTogether(
@@ -95,7 +95,7 @@ export function embedTogether(
 ): PromptBatch {
   const rows = prompts.map(({ ids }) => ids);
   const shared = sharedLength(rows, prompts[0]?.imageSpan.end ?? 0);
-  // What they share is looked up once.
+  // The shared tokens are embedded once.
   const ids = [...(rows[0] ?? []).slice(0, shared), ...rows.flatMap((row) => row.slice(shared))];
   const tailLengths = rows.map((row) => row.length - shared);
   const longest = Math.max(...tailLengths);

@@ -1,18 +1,19 @@
 /**
- * Frozen features on disk, so that the next epoch and the next run need not compute them: one file a picture, in a folder
- * for everything that decides their bits. A file that is cut off or changed is never used; it is computed anew and replaced.
+ * Frozen features on disk, so that the next epoch and the next run need not compute them: one file per picture, in a
+ * folder that identifies everything their bits depend on. A truncated or changed file is never used; it is computed
+ * again and replaced.
  */
 import { sha256Hex } from "../bytes/hash.ts";
 import { isRecord, parseJson } from "../bytes/json.ts";
 import type { RgbImage } from "../data/sample.ts";
 import { FEATURE_NAMES, type HostFeatures, type HostTensor } from "./host-features.ts";
 
-/** To be counted up whenever the towers' programs or the preparation of pictures change in any bit. */
+/** Increase it whenever the towers' programs or the preparation of pictures change any bit. */
 const FORMAT = "sa2va-lab-features/3";
-/** A header is shorter than this. */
+/** Maximum bytes of a header. */
 const MAX_HEADER = 4096;
 
-/** What a store of runs can do, as far as it is needed here. */
+/** The functions of a run store that are needed here. */
 export interface FeatureFiles {
   write(path: string, content: Uint8Array): Promise<void>;
   read(path: string): Promise<Uint8Array<ArrayBuffer>>;
@@ -21,11 +22,11 @@ export interface FeatureFiles {
   remove(prefix: string): Promise<void>;
 }
 
-/** Everything that decides the bits of features besides the picture. */
+/** Everything the bits of features depend on, besides the picture. */
 export interface FeatureOrigin {
   /** Hash of the checkpoint. */
   readonly model: string;
-  /** How its weights are held. */
+  /** Storage of its weights. */
   readonly storage: unknown;
   /** How features themselves are held. */
   readonly features: unknown;
@@ -36,9 +37,9 @@ export interface FeatureOrigin {
 }
 
 export interface FeatureDiskCache {
-  /** Features of a picture, or undefined when there are none or the file is damaged; what is written then replaces it. */
+  /** Features of a picture, or undefined when there are none or the file is damaged; the next write replaces it. */
   read(picture: string): Promise<HostFeatures | undefined>;
-  /** Stores features if there is space; the first failure is reported and ends writing. */
+  /** Stores features if there is space; the first failure is reported and stops writing. */
   write(picture: string, features: HostFeatures): Promise<void>;
   /** Files read, written, and found damaged. */
   readonly counts: { readonly read: number; readonly written: number; readonly damaged: number };
@@ -54,9 +55,9 @@ export async function pictureKey({ width, height, data }: RgbImage): Promise<str
 }
 
 /**
- * @param maxBytes room for all features together. Where it is full, files that this diskCache has not used give way, oldest
- * name first; when all were used nothing more is written: a data set larger than the room would else push out every file
- * right before it is needed again
+ * @param maxBytes limit for all features together. When it is reached, files that this cache has not used are deleted,
+ * in the order of their names. If all were used, nothing more is written: a data set larger than the limit would
+ * otherwise evict every file right before it is needed again
  * @param onFailure receives the reason of the first failed write
  */
 export async function openFeatureDiskCache(
@@ -76,7 +77,7 @@ export async function openFeatureDiskCache(
     sizes.delete(path);
   };
   const taken = (): number => [...sizes.values()].reduce((sum, size) => sum + size, 0);
-  /** Other models' files first. @returns whether there is room now */
+  /** Deletes files of other models first. @returns whether there is room now */
   const makeRoom = async (needed: number): Promise<boolean> => {
     const unused = [...sizes.keys()].filter((path) => !used.has(path));
     const foreign = (path: string): number => (path.startsWith(`${folder}/`) ? 1 : 0);
@@ -97,7 +98,7 @@ export async function openFeatureDiskCache(
       if ((await files.size(path)) === null) return undefined;
       const features = await files.read(path).then(decode, () => undefined);
       if (features === undefined) {
-        // Also what cannot be read: the file that is written in its place takes the name.
+        // Also an unreadable file: the file written in its place takes the name.
         counts.damaged++;
         sizes.delete(path);
         return undefined;
@@ -144,7 +145,7 @@ async function encode(features: HostFeatures): Promise<Uint8Array<ArrayBuffer>> 
   return content;
 }
 
-/** Undefined for anything that is not whole and unchanged. */
+/** Undefined for a file that is truncated or changed. */
 async function decode(content: Uint8Array<ArrayBuffer>): Promise<HostFeatures | undefined> {
   const end = content.subarray(0, MAX_HEADER).indexOf(10);
   const header = end < 0 ? undefined : parsed(new TextDecoder().decode(content.subarray(0, end)));
@@ -152,7 +153,7 @@ async function decode(content: Uint8Array<ArrayBuffer>): Promise<HostFeatures | 
   const { half, units, error } = header;
   if (typeof half !== "boolean" || typeof error !== "number" || !isRecord(units)) return undefined;
   const width = half ? 2 : 4;
-  // A copy: the numbers must lie at a multiple of four.
+  // A copy, because the numbers must be aligned to four bytes.
   const body = content.slice(end + 1);
   if ((await sha256Hex(body)) !== header.sha256) return undefined;
   const tensors: Record<string, HostTensor> = {};
@@ -178,7 +179,7 @@ function parsed(text: string): Record<string, unknown> | undefined {
     const value = parseJson(text, "Stored features");
     return isRecord(value) ? value : undefined;
   } catch {
-    // Cut off or overwritten: as good as absent.
+    // Truncated or overwritten: treated as absent.
     return undefined;
   }
 }

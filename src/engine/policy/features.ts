@@ -19,7 +19,7 @@ import { type FeatureStorage, type HostFeatures, type HostTensor, hostFeatures, 
 
 /** Frozen features of one image on the GPU; owned by the caller of the cache. */
 export interface ImageFeatures {
-  /** Tiles, the thumbnail included. */
+  /** Tiles, including the thumbnail. */
   readonly tiles: number;
   /** Pixel-shuffled vision tokens before the trainable projector, [tiles, tokens, 4H]. */
   readonly vision: Tensor;
@@ -156,7 +156,7 @@ export function encodeImage(model: Sa2vaModel, rgb: RgbImage, maxTiles: number):
   return { tiles: cut.count, vision, sam };
 }
 
-/** Features up to this size are read back in one piece, for which they are copied together on the GPU first. */
+/** Features up to this size are copied together on the GPU and read back in one piece. */
 const TOGETHER_BYTES = 8 * 2 ** 20;
 
 async function download(features: ImageFeatures, storage: FeatureStorage): Promise<HostFeatures> {

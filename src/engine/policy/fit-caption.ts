@@ -1,30 +1,30 @@
-/** Captions that leave no room for themselves: they are cut to what the language model's context holds. */
+/** Cuts captions that are too long for the language model's context. */
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { plainPhrase } from "../text/prompt.ts";
 
 /** Longest sequence of the published training recipe (docs/spec/sa2va.md#18-supervised-training-recipe). */
 const RECIPE_TOKENS = 8192;
-/** A caption keeps this many tokens, whatever the prompt takes. */
+/** A caption keeps at least this many tokens, whatever the prompt takes. */
 const LEAST_TOKENS = 32;
-/** No vocabulary has longer pieces but for runs of blanks. */
+/** No vocabulary has longer pieces, except for runs of blanks. */
 const LONGEST_PIECE = 64;
 
-/** Tokens that a prompt and its answer may have. */
+/** Maximum tokens of a prompt and its answer. */
 export function contextTokens({ config }: Pick<Sa2vaModel, "config">): number {
   return Math.min(RECIPE_TOKENS, config.language.maxPositions);
 }
 
 export interface Fitted<T> {
   readonly made: T;
-  /** The caption as it was used: one line, cut where it was too long. */
+  /** The caption as used: one line, cut if it was too long. */
   readonly text: string;
   readonly cut: boolean;
 }
 
 /**
  * Builds a sequence around a caption that fits the context.
- * @param make of a text in one line
- * @param lengthOf tokens of what was made
+ * @param make builds it from a text in one line
+ * @param lengthOf tokens of the result
  */
 export function fitCaption<T>(
   model: Pick<Sa2vaModel, "config" | "tokenizer">,
@@ -34,13 +34,13 @@ export function fitCaption<T>(
 ): Fitted<T> {
   const limit = contextTokens(model);
   const whole = plainPhrase(caption);
-  // What cannot fit is not even looked at.
+  // Text that cannot fit is not tokenised.
   let text = cutText(whole, LONGEST_PIECE * limit);
   let made = make(text);
   for (let over = lengthOf(made) - limit; over > 0; over = lengthOf(made) - limit) {
     const tokens = model.tokenizer.encode(text, [{ start: 0, end: text.length }]).length;
     if (tokens <= LEAST_TOKENS) break;
-    // Tokens are not equally long, so that one cut need not be enough.
+    // Tokens differ in length, so that one cut may not be enough.
     const kept = Math.max(LEAST_TOKENS, tokens - over) / tokens;
     text = cutText(text, Math.min(text.length - 1, Math.floor(kept * text.length)));
     made = make(text);
@@ -48,7 +48,7 @@ export function fitCaption<T>(
   return { made, text, cut: text !== whole };
 }
 
-/** The beginning of a text, without a halved letter or word at its end. */
+/** The start of a text, without a split letter or word at its end. */
 function cutText(text: string, letters: number): string {
   if (text.length <= letters) return text;
   const begin = text.slice(0, letters).replace(/[\ud800-\udbff]$/, "");

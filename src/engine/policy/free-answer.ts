@@ -1,5 +1,5 @@
 /**
- * Any question about a picture, answered freely: the greedy text, and a mask for every [SEG] that the model writes
+ * Answers any question about a picture: the greedy text, and a mask for every [SEG] that the model writes
  * (docs/spec/sa2va.md#7-generation, docs/spec/sa2va.md#12-from-seg-to-the-language-prompt).
  */
 import { LabError } from "../errors.ts";
@@ -21,26 +21,26 @@ import type { ImageFeatures } from "./features.ts";
 import { contextTokens, fitCaption } from "./fit-caption.ts";
 import { answerRule, countCells, type RegionCells } from "./prompts.ts";
 
-/** Masks that are decoded at a time: an answer may hold many. */
+/** Masks decoded at a time, because an answer may hold many. */
 const MASKS_AT_ONCE = 8;
 
 export interface AnsweredMask extends FoundMask {
-  /** What the answer says of it: the last grounded phrase before its [SEG], or all text since the one before. */
+  /** Its phrase in the answer: the last grounded phrase before its [SEG], or all text since the previous one. */
   readonly phrase: string;
 }
 
 export interface FreeAnswer {
-  /** New ids, the end token included. */
+  /** New ids, including the end token. */
   readonly ids: readonly number[];
   /** Special tokens kept, without the stop word. */
   readonly text: string;
-  /** One a [SEG], in order. A [SEG] that the length limit cut off has no state and so no mask. */
+  /** One per [SEG], in order. A [SEG] at the length limit has no state and so no mask. */
   readonly found: readonly AnsweredMask[];
-  /** False when the length limit cut the answer off. */
+  /** False if the length limit cut the answer off. */
   readonly ended: boolean;
 }
 
-/** What a free answer is about. */
+/** Picture and regions of a question. */
 export interface AskedFreely {
   readonly features: ImageFeatures;
   /** Marked regions in the order of their numbers; each covers at least one cell. */
@@ -56,8 +56,8 @@ export interface FreeOptions {
 }
 
 /**
- * The prompt of a person's question; what it spells is text.
- * @throws LabError("bad-input") when it leaves the model's context no room
+ * The prompt of a user's question; special tokens in it are read as text.
+ * @throws LabError("bad-input") when it leaves no room for an answer in the model's context
  */
 export function questionPrompt(
   model: Sa2vaModel,
@@ -88,7 +88,8 @@ export function questionPrompt(
 
 /**
  * Answers a prompt greedily.
- * @throws LabError("cancelled") when the signal fires, LabError("bad-input") when the model's numbers are not finite
+ * @throws LabError("cancelled") when the signal is aborted, LabError("bad-input") when the model's numbers are not
+ * finite
  */
 export async function answerFreely(
   model: Sa2vaModel,
@@ -115,7 +116,7 @@ export async function answerFreely(
     throw new LabError("bad-input", "The model's logits are not finite, so it has no answer; look at its weights");
   }
   const { ids = [], ended = false } = answered.completions[0] ?? {};
-  // The state is that of the step that reads [SEG]; one at the end was never read.
+  // The state is that of the step that reads [SEG]; a final [SEG] was never read.
   const places = ids.flatMap((id, at) => (id === model.tokenizer.special.seg && at < ids.length - 1 ? [at] : []));
   const masks = await masksAt(model, weights, prompt, about, ids, places);
   if (signal.aborted) throw new LabError("cancelled", "The answer was stopped");
@@ -180,7 +181,7 @@ async function masksAt(
   return found;
 }
 
-/** What stands before each [SEG]: the last <p>…</p> since the [SEG] before it, or else the text since then. */
+/** The phrase of each [SEG]: the last <p>…</p> since the previous [SEG], or else the text since then. */
 export function phrasesBefore(tokenizer: Tokenizer, ids: readonly number[], places: readonly number[]): string[] {
   return places.map((place, at) => {
     const own = ids.slice((places[at - 1] ?? -1) + 1, place);

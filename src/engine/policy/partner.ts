@@ -1,6 +1,6 @@
 /**
- * Phrase → mask and mask → caption without sampling: what the partner answers, what evaluation measures, and, with a
- * tape, the part of loop 2 that the policy differentiates.
+ * Phrase → mask and mask → caption without sampling: for the partner's answers, for evaluation and, with a tape, for
+ * the part of loop 2 that the policy differentiates.
  */
 import { type RandomKey, STREAM } from "../gpu/random.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
@@ -27,7 +27,7 @@ export function segmentPhraseLogits(
   return segmentPictures(model, weights, [{ features, phrases }]);
 }
 
-/** The same for several pictures with equally many phrases each, picture after picture. */
+/** `segmentPhraseLogits` of several pictures with the same number of phrases each, picture after picture. */
 export function segmentPictures(model: Sa2vaModel, weights: Weights, pictures: readonly AskedPicture[]): DecodedMasks {
   const [masks, iou, objectScore] = tf.tidy(() => {
     const language = phrasePromptsOf(model, weights, pictures);
@@ -38,18 +38,18 @@ export function segmentPictures(model: Sa2vaModel, weights: Weights, pictures: r
   return { masks, iou, objectScore };
 }
 
-/** Masks at image size, 0/1 row-major, for each phrase; null for an empty phrase, which names nothing. */
+/** Masks at image size, 0/1 row-major, for each phrase; null for an empty phrase. */
 export async function segmentPhrases(...args: Parameters<typeof findMasks>): Promise<(Uint8Array | null)[]> {
   return (await findMasks(...args)).map((found) => found?.mask ?? null);
 }
 
-/** A picture, what is asked for in it, and its size. */
+/** A picture, its phrases and its size. */
 export interface SearchedPicture extends AskedPicture {
   readonly height: number;
   readonly width: number;
 }
 
-/** What is found for each phrase; null for an empty phrase, which names nothing. */
+/** The mask for each phrase; null for an empty phrase. */
 export async function findMasks(
   model: Sa2vaModel,
   weights: Weights,
@@ -62,7 +62,7 @@ export async function findMasks(
   return found as (FoundMask | null)[];
 }
 
-/** The same for several pictures in one batch; one list a picture. */
+/** `findMasks` of several pictures in one batch; one list per picture. */
 export async function findInPictures(
   model: Sa2vaModel,
   weights: Weights,
@@ -84,7 +84,7 @@ export async function findInPictures(
       weights,
       asked.map(({ features, phrases, named }) => {
         const own = named.map((index) => phrases[index] as string);
-        // The batch wants equally many: a picture that names less is asked its first phrase again.
+        // All pictures of a batch need the same number of phrases: shorter lists repeat their first phrase.
         return { features, phrases: Array.from({ length: most }, (_, n) => own[n] ?? (own[0] as string)) };
       }),
     );
@@ -114,7 +114,7 @@ export interface DescribeOptions {
   readonly sampling?: { readonly temperature: number; readonly key: (picture: number, mask: number) => RandomKey };
 }
 
-/** Masks of one picture, to be described. */
+/** Masks of one picture to describe. */
 export interface DescribedPicture {
   readonly features: ImageFeatures;
   /** 0/1, row-major, height · width each. */
@@ -137,7 +137,7 @@ export async function describeMasks(
   return captions as (string | null)[];
 }
 
-/** The same for several pictures in one batch; one list a picture. */
+/** `describeMasks` of several pictures in one batch; one list per picture. */
 export async function describePictures(
   model: Sa2vaModel,
   weights: Weights,

@@ -1,4 +1,4 @@
-/** What a set of weights makes of one phrase about a picture, as far as it is asked for; of several pictures in one batch. */
+/** Output of the weights for one phrase per picture, computed when it is needed, for several pictures in one batch. */
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { type DecodedMasks, decodeMasks } from "../model/sam2/mask-decoder.ts";
@@ -10,8 +10,8 @@ export interface PhraseOutput {
   /** The [SEG] state as a prompt of the mask decoder, [1, C]. */
   readonly language: Tensor;
   /**
-   * Masks for the phrase; decoded at the first call and kept, together with those of the other pictures. A first call
-   * inside a tidy would leave nothing to later ones.
+   * Masks for the phrase. The first call decodes those of all pictures and keeps them; inside a tidy they would be lost
+   * for later calls.
    */
   decoded(): DecodedMasks;
   /** Masks for other prompts [N, C] on the same picture; owned by the caller. */
@@ -20,9 +20,9 @@ export interface PhraseOutput {
   otherPrompts(): Tensor | null;
 }
 
-/** Outputs that were made together and are freed together. */
+/** Outputs that are computed and freed together. */
 export interface PhraseOutputs {
-  /** One a picture. */
+  /** One per picture. */
   readonly all: readonly PhraseOutput[];
   /** Frees what was computed; not needed where a tape or a tidy owns it. */
   dispose(): void;

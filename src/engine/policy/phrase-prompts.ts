@@ -1,4 +1,4 @@
-/** Phrases about pictures as prompts of the mask decoder. */
+/** Converts phrases about pictures to prompts of the mask decoder. */
 import { type Tensor, tf } from "../gpu/tf.ts";
 import { languageForward } from "../model/language/language.ts";
 import { rotatedAlike } from "../model/language/rope-scaling.ts";
@@ -12,10 +12,10 @@ import { embedIds, embedPrompt, projectImages, sharedLength } from "./embedding.
 import type { ImageFeatures } from "./features.ts";
 import { type SegmentPrompt, segmentPrompt } from "./prompts.ts";
 
-/** A picture and what is asked for in it. */
+/** A picture and its phrases. */
 export interface AskedPicture {
   readonly features: ImageFeatures;
-  /** At least one; equally many for all pictures that are asked together. */
+  /** At least one; the same number for all pictures of a call. */
   readonly phrases: readonly string[];
 }
 
@@ -45,7 +45,7 @@ export function phrasePromptsOf(model: Sa2vaModel, weights: Weights, pictures: r
   );
 }
 
-/** One picture's prompts, those that are rotated alike together. */
+/** The prompts of one picture; those with equal rotation run together. */
 function promptsApart(
   model: Sa2vaModel,
   weights: Weights,
@@ -64,7 +64,7 @@ function promptsApart(
   return tf.gather(tf.concat(made, 0), tf.tensor1d(places, "int32"));
 }
 
-/** Prompts that are rotated alike, [pictures][N]. */
+/** Prompts with equal rotation, [pictures][N]. */
 function promptsTogether(
   model: Sa2vaModel,
   weights: Weights,
@@ -82,7 +82,7 @@ function promptsTogether(
       return embedPrompt(model, weights, first, first.forcedIds.slice(0, upTo(own)), visuals[at] as Tensor, null);
     };
     if (prompts[0]?.length === 1) {
-      // Nothing to share: one pass over whole texts instead of one over beginnings and one over last tokens.
+      // Nothing to share: one pass over whole texts instead of one over prefixes and one over last tokens.
       const whole = prompts.map((_, at) => embedded(at, ([only]) => (only as SegmentPrompt).forcedIds.length));
       const { hidden } = languageForward(weights, language, padded(whole, ropeLength), { ropeLength });
       return languagePrompt(
@@ -118,7 +118,7 @@ function promptsTogether(
   });
 }
 
-/** SAM2's maps of several pictures one below the other; those of a single one are given back as they are. */
+/** Concatenates SAM2's maps of several pictures; those of a single one are returned without a copy. */
 export function samTogether(pictures: readonly ImageFeatures[]): SamFeatures {
   const [first] = pictures;
   if (first !== undefined && pictures.length === 1) return first.sam;

@@ -1,4 +1,4 @@
-/** The two tasks as prompts of one model, and how answers are read. */
+/** Prompts of the two tasks, and how answers are read. */
 
 import { regionGrid } from "../model/preprocess/region-grid.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
@@ -17,7 +17,7 @@ import { fitCaption } from "./fit-caption.ts";
 /** A marked region on the visual-token grid of the thumbnail: 0/1 per cell, row-major. */
 export type RegionCells = Uint8Array;
 
-/** Cells a mask covers; with `keepTiny` a mask that hits none takes the cell that holds most of it. */
+/** Cells that a mask covers; with `keepTiny` a mask that covers none gets the cell that holds most of it. */
 export function regionCells(
   model: Sa2vaModel,
   mask: Uint8Array,
@@ -47,14 +47,14 @@ export function captionPrompt(model: Sa2vaModel, tiles: number, cells: RegionCel
 }
 
 export interface SegmentPrompt extends Prompt {
-  /** Ids of prompt and forced answer up to and including [SEG], whose hidden state prompts the mask decoder. */
+  /** Ids of the prompt and the forced answer up to [SEG], whose hidden state prompts the mask decoder. */
   readonly forcedIds: readonly number[];
   readonly answer: string;
-  /** Whether the phrase was too long for the model's context and lost its end. */
+  /** Whether the phrase was too long for the model's context and was cut. */
   readonly cut: boolean;
 }
 
-/** "Segment …": the mask task with the answer forced, because a sampled one barely varies. */
+/** "Segment …": the mask task. The answer is forced, because sampled answers barely vary. */
 export function segmentPrompt(model: Sa2vaModel, tiles: number, phrase: string): SegmentPrompt {
   const answer = encodeAnswer(model.tokenizer, model.config.template, SEG_ANSWER);
   const upToSeg = answer.ids.slice(0, (answer.segPositions[0] as number) + 1);

@@ -1,7 +1,7 @@
 import { LabError } from "../errors.ts";
 import type { RewardTerm } from "./term.ts";
 
-/** Largest reward: sums and squares over a group stay finite, also in f32. */
+/** Largest reward: sums and squares over a group stay finite, even in f32. */
 const LARGEST = 1e12;
 
 function tooLarge(name: string, value: number, weight: number): LabError {

@@ -1,6 +1,6 @@
 /**
- * What settings make a lab send out or run. Settings come from files, addresses and runs of others, so a judge is asked
- * and a custom reward runs only after a person named it or agreed to it.
+ * What settings would make the lab send or run. Settings come from files, addresses and other people's runs, so a judge
+ * is called and a custom reward runs only after the user named it or agreed to it.
  */
 import * as z from "zod/mini";
 import type { LabConfig } from "../config/table.ts";
@@ -9,10 +9,10 @@ import { parseEndpoint } from "./judge/providers/endpoint.ts";
 import { rewardHash } from "./user/hash.ts";
 import type { UserRewards } from "./user/user-rewards.ts";
 
-/** Stands for a judge whose model is fetched into the browser. */
+/** Place of a judge whose model is downloaded into the browser. */
 export const TAB_MODEL = "a model in this tab";
 
-/** What was agreed to, as it is remembered. */
+/** Stored consent. */
 export const ALLOWED = z.object({
   judges: z.readonly(z.array(z.string())),
   rewards: z.readonly(z.array(z.string())),
@@ -20,40 +20,40 @@ export const ALLOWED = z.object({
 });
 
 export interface Consent {
-  /** Whether the judge at a place may be asked; see judgePlace. */
+  /** Whether the judge at a place may be called; see judgePlace. */
   readonly judge: (place: string) => boolean;
   /** Whether the custom reward with this hash may run. */
   readonly reward: (hash: string) => boolean;
 }
 
-/** What settings reach for, whether or not they use it. */
+/** What settings would reach, even if they do not use it. */
 export interface Reach {
-  /** Where captions would go; null for nowhere. */
+  /** Where captions would be sent; null for nowhere. */
   readonly judge: string | null;
-  /** The function that would run; null without one. */
+  /** The function that would run; null if there is none. */
   readonly reward: { readonly hash: string; readonly code: string } | null;
 }
 
 type JudgeSettings = Pick<LabConfig, "judgeProvider" | "judgeUrl">;
 
-/** Where a judge of these settings would be: the origin of a server, TAB_MODEL, or null for nowhere outside the browser. */
+/** Where the judge of these settings runs: the origin of a server, TAB_MODEL, or null if nothing leaves the browser. */
 export function judgePlace({ judgeProvider, judgeUrl }: JudgeSettings): string | null {
   if (judgeProvider === "webllm") return TAB_MODEL;
   return judgeProvider === "chrome" ? null : originOf(judgeUrl);
 }
 
-/** The origin of a server's address; null when it is none. */
+/** The origin of a server's address; null for an invalid one. */
 export function originOf(address: string): string | null {
   try {
     return new URL(parseEndpoint(address).place).origin;
   } catch (thrown) {
-    // No address: nothing can be sent, and opening the judge reports the error.
+    // Not an address: nothing can be sent, and opening the judge reports the error.
     if (thrown instanceof LabError) return null;
     throw thrown;
   }
 }
 
-/** What these settings reach for. */
+/** What these settings would reach. */
 export async function reachOf(config: JudgeSettings & Pick<LabConfig, "userReward">): Promise<Reach> {
   const hash = await rewardHash(config.userReward);
   return { judge: judgePlace(config), reward: hash === "" ? null : { hash, code: config.userReward } };
@@ -67,7 +67,7 @@ export function openQuestions({ judge, reward }: Reach, consent: Consent): Reach
   };
 }
 
-/** Custom rewards of which only those run that somebody agreed to. */
+/** Custom rewards restricted to those with consent. */
 export function consentedRewards(user: UserRewards, consent: Consent): UserRewards {
   return {
     async run(plan, group, terms) {
@@ -79,7 +79,7 @@ export function consentedRewards(user: UserRewards, consent: Consent): UserRewar
   };
 }
 
-/** A foreign source as it can be shown: indented as it was, without control characters or marks that turn the text around. */
+/** Untrusted source code for display: keeps indentation, removes control characters and bidirectional marks. */
 export function sourceLines(code: string): readonly string[] {
   return code.split(/\r?\n/).map((line) => {
     const indent = Math.min(40, line.length - line.trimStart().length);

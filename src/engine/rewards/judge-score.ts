@@ -1,19 +1,19 @@
 /**
- * Multiple-choice scoring of one caption as the describe-anything benchmark does it
- * (docs/spec/rewards.md#3a-benchmark-judge): which choice an
- * answer means, and the score of a caption from its answers. Where the original stops with an exception or points
- * past the choices there is no verdict, which is missing and never 0.
+ * Multiple-choice scoring of one caption as in the describe-anything benchmark
+ * (docs/spec/rewards.md#3a-benchmark-judge): which choice an answer means, and the score of a caption from its answers.
+ * Where the original raises an exception or indexes past the choices there is no verdict: the score is missing, never
+ * 0.
  */
 import { quote } from "../errors.ts";
 import { pythonStrip } from "./meteor/tokens.ts";
 
-/** What an answer means. `none` fits no choice and scores 0; `no-verdict` cannot be judged at all. */
+/** Meaning of an answer. `none` fits no choice and scores 0; `no-verdict` cannot be judged. */
 export type ParsedAnswer =
   | { readonly kind: "choice"; readonly index: number }
   | { readonly kind: "none" }
   | { readonly kind: "no-verdict"; readonly reason: string };
 
-/** A choice with its score; the recognition question has words for scores. */
+/** A choice with its score; the recognition question has words instead of scores. */
 export type ScoredChoice = readonly [text: string, score: number | "correct" | "incorrect"];
 
 export interface JudgeQuestion {
@@ -28,7 +28,7 @@ export interface JudgeScore {
   /** Mean over positive and negative questions together. */
   readonly score: number;
   readonly positive: number;
-  /** Null without a negative question. */
+  /** Null without negative questions. */
   readonly negative: number | null;
   readonly negativeCount: number;
   readonly recognised: boolean;
@@ -40,7 +40,7 @@ export interface NoVerdict {
   readonly reason: string;
 }
 
-/** Letters of choices; a question has at most this many. */
+/** Letters of choices; their number is the maximum per question. */
 const LETTERS = "abcde";
 
 /**

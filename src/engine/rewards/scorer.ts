@@ -1,4 +1,4 @@
-/** The scorer of a run: METEOR and IoU here, the judge and the user's function where they live. */
+/** The scorer of a run: METEOR and IoU are computed here, the judge and the custom reward in their own places. */
 import { LabError } from "../errors.ts";
 import { captionReward } from "./caption-scorer.ts";
 import { composeGroup } from "./composer/compose-group.ts";
@@ -13,15 +13,15 @@ import type { Wordnet } from "./wordnet.ts";
 
 export interface ScorerParts {
   readonly wordnet: Wordnet;
-  /** A judge that stands in for the one of the configuration. */
+  /** Replaces the judge of the configuration. */
   readonly judge?: () => CaptionTermSource | null;
-  /** What a judge of the configuration needs; absent where none can be asked. */
+  /** Services for the judge of the configuration; absent if there are none. */
   readonly judgeHost?: JudgeHost;
-  /** Runs user-written rewards; absent where there is no sandbox. */
+  /** Runs custom rewards; absent if there is no sandbox. */
   readonly user?: UserRewards;
 }
 
-/** Keep one for a run; it remembers words. */
+/** Keep one for a run, because it caches words. */
 export function rewardScorer({ wordnet, judge, judgeHost, user }: ScorerParts): RewardScorer {
   const meteor = new Meteor(wordnet, METEOR_DEFAULTS);
   let opened: OpenJudge | null = null;
@@ -59,7 +59,7 @@ function append(rows: RewardTerm[][], group: readonly RolloutFacts[], terms: rea
   for (const [at, term] of terms.entries()) rows[at]?.push(term);
 }
 
-/** Verdicts, asked for only when they count; a rollout without text is judged like any other, as an empty caption. */
+/** Verdicts, requested only if they have a weight. A rollout without text is judged as an empty caption. */
 async function judged(
   group: readonly RolloutFacts[],
   plan: RewardPlan,

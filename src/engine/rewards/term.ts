@@ -1,17 +1,17 @@
-/** What rewards may know of a rollout, and what they make of it. */
+/** Facts of a rollout that rewards may use, and the terms they return. */
 import type { Rle } from "../data/mask/rle.ts";
 import type { LoopId } from "../rl/loops/abouts.ts";
 
-/** What rewards may know of one rollout. */
+/** Facts of one rollout that rewards may use. */
 export interface RolloutFacts {
   readonly loop: LoopId;
   /** The data set's caption; null when an imported file has none. */
   readonly reference: string | null;
-  /** Generated text: the policy's caption (loop 1) or caption′ (loop 2); null when the mask gave nothing to describe. */
+  /** Generated text: the policy's caption (loop 1) or caption′ (loop 2); null when the mask covered nothing to describe. */
   readonly caption: string | null;
   /** The data set's mask; null when an imported file has none. */
   readonly given: Rle | null;
-  /** Loop 1: mask′ of the partner. Loop 2: the policy's mask. Null when no mask came out. */
+  /** Loop 1: mask′ of the partner. Loop 2: the policy's mask. Null without a mask. */
   readonly predicted: Rle | null;
   /** Mean probability inside the predicted mask, 0..1; null when it was not measured. */
   readonly confidence: number | null;
@@ -20,7 +20,7 @@ export interface RolloutFacts {
    * absent where it was not asked.
    */
   readonly likelihood?: CaptionLikelihood | null;
-  /** Hit the length limit without an end token. */
+  /** Reached the length limit without an end token. */
   readonly truncated: boolean;
 }
 
@@ -31,7 +31,7 @@ export interface CaptionLikelihood {
   readonly contrast: number | null;
 }
 
-/** How a reward term came about; every field is something the inspector can show. */
+/** A reward term and its details for the inspector. */
 export interface RewardTerm {
   /** "iou", "meteor", "judge", … */
   readonly name: string;
@@ -58,40 +58,40 @@ export interface MeteorDetail {
   readonly score: number;
 }
 
-/** One question as it was answered. */
+/** One answered question. */
 export interface JudgeAnswer {
   readonly type: "recognition" | "positive" | "negative";
   readonly question: string;
   readonly choices: readonly string[];
   /** Text of the chosen answer; null when the reply fits none. */
   readonly choice: string | null;
-  /** What it is worth; null for the recognition question. */
+  /** Its score; null for the recognition question. */
   readonly points: number | null;
 }
 
-/** How a judge's term came about. Never holds a key or an address. */
+/** Details of a judge's term. Never contains a key or an address. */
 export interface JudgeDetail {
-  /** "questions": made from the reference; "dlc": written beforehand. */
+  /** "questions": generated from the reference; "dlc": prepared. */
   readonly instrument: "questions" | "dlc";
   readonly provider: string;
   readonly model: string;
   /** Hash of the prompts. */
   readonly version: string;
-  /** −1 … 1 before it is brought to the range of the settings; null without a verdict. */
+  /** −1 … 1 before conversion to the configured range; null without a verdict. */
   readonly score: number | null;
   readonly positive: number | null;
   readonly negative: number | null;
   readonly recognised: boolean | null;
   readonly answers: readonly JudgeAnswer[];
-  /** Raw replies in order, cut to a readable length. */
+  /** Raw replies in order, shortened. */
   readonly raw: readonly string[];
-  /** Requests sent for this verdict, repeats included. */
+  /** Requests sent for this verdict, including repeats. */
   readonly calls: number;
-  /** Every reply came from the cache. */
+  /** Whether every reply came from the cache. */
   readonly cached: boolean;
   readonly latencyMs: number;
   /** In the currency of the prices that were set. */
   readonly cost: number;
-  /** Kind of the failure that left it without a verdict; null with one. */
+  /** Kind of failure, if there is no verdict; else null. */
   readonly failure: string | null;
 }

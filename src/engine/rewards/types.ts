@@ -3,7 +3,7 @@ import type { RewardPlan } from "./composer/plan.ts";
 import type { JudgeDescription } from "./judge/description.ts";
 import type { RewardTerm, RolloutFacts } from "./term.ts";
 
-/** A caption pair to be scored: reference = the data set's text, hypothesis = generated text. */
+/** A caption pair to score: reference = the data set's text, hypothesis = generated text. */
 export interface CaptionPair {
   readonly reference: string;
   readonly hypothesis: string;
@@ -20,7 +20,7 @@ export interface CaptionScorer {
   score(pairs: readonly CaptionPair[]): Promise<readonly ScoredRollout[]>;
 }
 
-/** Scores rollouts as a plan says; lives in the reward worker of the page and inline under Node. */
+/** Scores rollouts according to a plan; runs in the reward worker of the page and inline under Node. */
 export interface RewardScorer extends CaptionScorer {
   /**
    * @param group rollouts of one prompt and one loop
@@ -39,8 +39,8 @@ export interface RewardScorer extends CaptionScorer {
 /** A term from another source, such as a judge's verdict. */
 export interface CaptionTermSource {
   /**
-   * One term per pair, in order; the weight is filled in by the composer. A verdict that failed is a term whose value
-   * is null and whose note says why, never 0.
+   * One term per pair, in order; the composer sets the weight. A failed verdict is a term whose value is null, never 0,
+   * and whose note gives the reason.
    */
   terms(pairs: readonly CaptionPair[], options?: { readonly signal?: AbortSignal }): Promise<readonly RewardTerm[]>;
 }

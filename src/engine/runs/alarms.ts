@@ -1,17 +1,17 @@
-/** `alarms.jsonl` of a run folder: what went wrong at which step and with which rollouts, one line an alarm, oldest first. */
+/** `alarms.jsonl` of a run folder: what happened at which step, with which rollouts. One line per alarm, oldest first. */
 import * as z from "zod/mini";
 import { fits, parseJson } from "../bytes/json.ts";
 import { LabError } from "../errors.ts";
 import type { RunStore } from "../storage/store.ts";
 
 export interface Alarm {
-  /** Name of its rule. */
+  /** Id of its rule. */
   readonly id: string;
   readonly step: number;
   readonly severity: "warning" | "error";
-  /** One sentence: what was seen and what to do. */
+  /** One sentence: what was observed and what to do. */
   readonly message: string;
-  /** Ids of the rollouts of this step that it is about, the worst first; absent where it is about none. */
+  /** Ids of the rollouts of this step that it concerns, the worst first; absent if it concerns none. */
   readonly rollouts?: readonly string[];
 }
 
@@ -26,7 +26,7 @@ const ALARM = z.looseObject({
 const pathOf = (runId: string): string => `${runId}/alarms.jsonl`;
 const lineOf = (alarm: Alarm): string => `${JSON.stringify(alarm)}\n`;
 
-/** Begins the file of a new run, so that a run without alarms differs from one whose version kept none. */
+/** Starts the file of a new run, so that a run without alarms differs from one of a version that stored none. */
 export async function beginAlarms(store: RunStore, runId: string): Promise<void> {
   await store.write(pathOf(runId), "");
 }
@@ -36,8 +36,8 @@ export async function appendAlarm(store: RunStore, runId: string, alarm: Alarm):
 }
 
 /**
- * Alarms so far, oldest first; a last line that a crash cut off is left out.
- * @returns null for a run of a version that kept no alarms
+ * Alarms so far, oldest first; a last line that a crash truncated is skipped.
+ * @returns null for a run of a version that stored no alarms
  * @throws LabError("bad-input") naming a line that is damaged
  */
 export async function readAlarms(store: RunStore, runId: string): Promise<readonly Alarm[] | null> {
@@ -60,7 +60,7 @@ function parseLine(line: string, place: string): Alarm {
   return value as Alarm;
 }
 
-/** Drops the alarms of steps past this one. @throws LabError("bad-input") naming a line that is damaged */
+/** Removes the alarms of later steps. @throws LabError("bad-input") naming a line that is damaged */
 export async function truncateAlarms(store: RunStore, runId: string, step: number): Promise<void> {
   const all = await readAlarms(store, runId);
   if (all === null) return;

@@ -1,7 +1,7 @@
 import type { StepMetrics } from "./records.ts";
 
 /**
- * Metrics as CSV: one row per step, `step` first, then one column per metric in the order in which they appear. A
+ * Metrics as CSV: one row per step, `step` first, then one column per metric in the order of first appearance. A
  * missing value is an empty cell; NaN and the infinities are written as such.
  */
 export function metricsCsv(rows: readonly StepMetrics[]): string {

@@ -1,8 +1,8 @@
-/** Draws of held-out evaluations, the same in every run, so that runs can be compared with each other. */
+/** Random draws of held-out evaluations. They are the same in every run, so that runs can be compared. */
 
-/** Sampled captions per row, and sampled masks where the mask policy draws them. */
+/** Sampled captions per row, and sampled masks if the mask policy samples. */
 export const EVAL_DRAWS = 4;
-/** Stream number, apart from those of training. */
+/** Stream number, different from those of training. */
 export const EVAL_STREAM = 65;
 /** Independent of the run's seed. */
 export const EVAL_SEED = 20_260_101;

@@ -1,7 +1,7 @@
 /** Names of held-out scores. */
 import { HELD_OUT_LOOPS, type HeldOutLoop, LOOP_IDS, type LoopId } from "../rl/loops/abouts.ts";
 
-/** Scores that mean the same in every run: IoU and METEOR, whatever a run is rewarded for. */
+/** Scores that mean the same in every run: IoU and METEOR, whatever the reward of the run. */
 export type EvalMetric = `loop${HeldOutLoop}_${"sampled" | "greedy"}` | "grounding_iou" | "caption_meteor";
 export const EVAL_METRICS: readonly EvalMetric[] = [
   ...HELD_OUT_LOOPS.flatMap(({ id }) => [`loop${id}_sampled`, `loop${id}_greedy`] as const),
@@ -9,13 +9,13 @@ export const EVAL_METRICS: readonly EvalMetric[] = [
   "caption_meteor",
 ];
 
-/** The run's reward, composed as in training: all terms with their weights, judge and user-written reward included. */
+/** The run's reward, composed as in training: all terms with their weights, including judge and custom reward. */
 export type RewardMetric = `reward${LoopId}_${"sampled" | "greedy"}`;
 export const REWARD_METRICS: readonly RewardMetric[] = LOOP_IDS.flatMap((id) => {
   return [`reward${id}_sampled`, `reward${id}_greedy`] as const;
 });
 
-/** IoU from which on a row counts as found, by the score's name. */
+/** Minimum IoU of a found row, by the name of the score. */
 export const SEGMENTATION_BOUNDS = { precision_50: 0.5, precision_70: 0.7, precision_90: 0.9 } as const;
 export const SEGMENTATION_METRICS = ["giou", "ciou", "precision_50", "precision_70", "precision_90"] as const;
 export type SegmentationMetric = (typeof SEGMENTATION_METRICS)[number];

@@ -1,5 +1,5 @@
 /**
- * `eval.jsonl` at the border: what everything that shows an evaluation relies on. A number that was none is stored as
+ * Schema of `eval.jsonl`: everything that the views of an evaluation need. A number that is not finite is stored as
  * null. Fields that older versions did not write are optional.
  */
 import * as z from "zod/mini";

@@ -1,14 +1,14 @@
-/** Scores of an evaluation by name, and in words what chose a checkpoint. */
+/** Scores of an evaluation by name, and a text for the score that chose a checkpoint. */
 import { HELD_OUT_LOOPS } from "../rl/loops/abouts.ts";
 import { EVAL_METRICS, type EvalMetric, REWARD_METRICS, type RewardMetric } from "./evaluation-metrics.ts";
 import type { EvalReport, Interval, RowScores, Selection } from "./evaluations.ts";
 
 export type ScoreId = EvalMetric | RewardMetric;
-/** Run rewards first: they are what the run trains on. */
+/** Run rewards first, because the run trains on them. */
 export const SCORES: readonly ScoreId[] = [...REWARD_METRICS, ...EVAL_METRICS];
 
 export interface Score extends Interval {
-  /** Rows it is the mean of. */
+  /** Number of rows in the mean. */
   readonly n: number;
   /** Paired difference to the baseline; null for the baseline itself. */
   readonly difference: Interval | null;
@@ -16,7 +16,7 @@ export interface Score extends Interval {
 
 const isReward = (id: ScoreId): id is RewardMetric => (REWARD_METRICS as readonly string[]).includes(id);
 
-/** Null where the report does not have it: an older version, a loop that does not train, or no verdict for any row. */
+/** Null if the report lacks it: an older version, a loop that does not train, or no verdict for any row. */
 export function scoreOf(report: EvalReport, id: ScoreId): Score | null {
   if (isReward(id)) return report.reward?.scores[id] ?? null;
   const [low, high] = report.ci[id];
@@ -28,7 +28,7 @@ export function rowScoreOf(row: RowScores, id: ScoreId): number | null {
   return isReward(id) ? (row.rewards?.[id] ?? null) : row[id];
 }
 
-/** The choices of the setting bestMetric in a sentence. */
+/** The choices of the setting bestMetric, as used in a sentence. */
 export const SELECTION_NAMES: Readonly<Record<Selection["metric"], string>> = {
   reward: "run reward, sampled",
   reward_greedy: "run reward, greedy",
@@ -42,14 +42,14 @@ export const SELECTION_NAMES: Readonly<Record<Selection["metric"], string>> = {
   caption_meteor: "caption METEOR",
 };
 
-/** The score that chooses the best checkpoint, with "without judge" where the reward has a judge that was not asked. */
+/** The score that chooses the best checkpoint, with "without judge" if the judge of the reward was not called. */
 export function selectionName({ selection, reward }: Pick<EvalReport, "selection" | "reward">): string {
   if (selection === null || selection === undefined) return "none";
   const own = selection.metric === "reward" || selection.metric === "reward_greedy";
   return `${SELECTION_NAMES[selection.metric]}${own && reward?.judge === "left-out" ? ", without judge" : ""}`;
 }
 
-/** One clause: what an evaluation says about the choice of the best checkpoint. */
+/** One clause about the choice of the best checkpoint by an evaluation. */
 export function selectionText(report: EvalReport): string {
   const { selection } = report;
   if (selection === undefined) return "an older version chose the best checkpoint on the rows that it reported";

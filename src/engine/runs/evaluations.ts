@@ -1,6 +1,7 @@
 /**
- * Evaluations of a run: `eval.jsonl`, one line each with its report and the rows it was computed from. Held-out rows have
- * two parts: the selection part chooses the best checkpoint, every other number is computed from the report part alone.
+ * Evaluations of a run: `eval.jsonl`, one line each with its report and the rows it was computed from. Held-out rows
+ * have two parts: the selection part chooses the best checkpoint; every other number is computed from the report part
+ * alone.
  */
 import { fits, parseJson } from "../bytes/json.ts";
 import type { LabConfig } from "../config/table.ts";
@@ -12,7 +13,7 @@ import { EVALUATION } from "./evaluation-schema.ts";
 
 export * from "./evaluation-metrics.ts";
 
-/** What can choose the best checkpoint (setting bestMetric). */
+/** Scores that can choose the best checkpoint (setting bestMetric). */
 export type SelectionMetric = LabConfig["bestMetric"];
 
 /** A mean with its 95 % bootstrap interval over images. */
@@ -22,15 +23,15 @@ export interface Interval {
   readonly high: number;
 }
 
-/** Which numbers a held-out row is for. */
+/** Purpose of a held-out row. */
 export type RowPart = "selection" | "report";
 
-/** One held-out row's scores and what was said and drawn for it. */
+/** Scores of one held-out row, with its texts and masks. */
 export type RowScores = Readonly<Record<EvalMetric, number>> & {
-  /** Absent in evaluations of older versions, whose rows both chose the best checkpoint and were reported. */
+  /** Absent in evaluations of older versions, whose rows served both purposes. */
   readonly part?: RowPart;
   /**
-   * The run's reward; null for a loop that does not train and where no rollout got a verdict. Absent in evaluations of
+   * The run's reward; null for a loop that does not train, and if no rollout got a verdict. Absent in evaluations of
    * older versions.
    */
   readonly rewards?: Readonly<Partial<Record<RewardMetric, number | null>>>;
@@ -40,13 +41,13 @@ export type RowScores = Readonly<Record<EvalMetric, number>> & {
   readonly caption: string;
   /** The policy's caption without sampling. */
   readonly captionGreedy: string;
-  /** mask′: what the partner finds for that caption; null for an empty one. */
+  /** mask′: the partner's mask for that caption; null for an empty one. */
   readonly maskPrime: Rle | null;
-  /** What the policy finds for the true caption. */
+  /** The policy's mask for the true caption. */
   readonly maskGreedy: Rle;
-  /** Pixels that this mask and the true one share, and that either has; absent in evaluations of older versions. */
+  /** Pixels in both this mask and the true one, and in either; absent in evaluations of older versions. */
   readonly groundingPixels?: readonly [intersection: number, union: number];
-  /** caption′: what the partner says of that mask. */
+  /** caption′: the partner's caption of that mask. */
   readonly captionPrime: string;
 };
 
@@ -56,7 +57,7 @@ export interface SegmentationScore {
   readonly difference: Interval | null;
 }
 
-/** Whether a judge's verdicts are in the run's reward: asked for, left out of evaluation, or no term of it. */
+/** Whether the run's reward includes verdicts of a judge: asked, left out of the evaluation, or not a term of it. */
 export type JudgeUse = "asked" | "left-out" | "none";
 
 /** The run's reward over the report rows that have one. */
@@ -64,22 +65,22 @@ export interface RewardScore {
   readonly mean: number;
   readonly low: number;
   readonly high: number;
-  /** Rows it is the mean of. */
+  /** Number of rows in the mean. */
   readonly n: number;
-  /** Paired difference to the baseline over the rows that have it in both; null for the baseline itself. */
+  /** Paired difference from the baseline over the rows that have it in both; null for the baseline itself. */
   readonly difference: Interval | null;
 }
 
-/** What chooses the best checkpoint: the mean of a score over the selection rows. */
+/** Choice of the best checkpoint: the mean of a score over the selection rows. */
 export interface Selection {
   readonly metric: SelectionMetric;
-  /** Rows it is the mean of. */
+  /** Number of rows in the mean. */
   readonly n: number;
-  /** Null where a row has no such score: the evaluation then chooses nothing. */
+  /** Null if a row lacks the score; the evaluation then chooses nothing. */
   readonly value: number | null;
 }
 
-/** All numbers but `selection` are computed from the report rows alone. */
+/** All numbers except `selection` are computed from the report rows alone. */
 export interface EvalReport {
   readonly step: number;
   /** Report rows. */
@@ -89,18 +90,18 @@ export interface EvalReport {
   readonly ci: Readonly<Record<EvalMetric, readonly [number, number]>>;
   /** Mean paired difference to the baseline with its interval; null for the baseline itself. */
   readonly difference: Readonly<Record<EvalMetric, Interval>> | null;
-  /** Masks for true captions as segmentation papers count them; absent in reports of older versions. */
+  /** Masks for true captions, counted as in segmentation papers; absent in reports of older versions. */
   readonly segmentation?: Readonly<Record<SegmentationMetric, SegmentationScore>>;
   /** Absent in reports of older versions; a loop that does not train has null. */
   readonly reward?: {
     readonly judge: JudgeUse;
     readonly scores: Readonly<Record<RewardMetric, RewardScore | null>>;
   };
-  /** Null where no rows were set aside to choose by; absent in reports of older versions. */
+  /** Null if there are no selection rows; absent in reports of older versions. */
   readonly selection?: Selection | null;
-  /** Mask policy that loop 2 was sampled with; older versions always took the candidates. */
+  /** Mask policy that sampled loop 2; older versions always used the candidates. */
   readonly maskPolicy?: LabConfig["maskPolicy"];
-  /** Step of the evaluation that differences are to; the run's first one where absent. */
+  /** Step of the baseline of differences; by default the first evaluation of the run. */
   readonly baseline?: number;
 }
 
@@ -139,7 +140,7 @@ function parseLine(line: string, place: string): StoredEvaluation {
   return { report: { ...report, n }, rows };
 }
 
-/** Drops the evaluations of steps past this one. @throws LabError("bad-input") naming a line that is damaged */
+/** Removes the evaluations of later steps. @throws LabError("bad-input") naming a line that is damaged */
 export async function truncateEvaluations(store: RunStore, runId: string, step: number): Promise<void> {
   const all = await readEvaluations(store, runId);
   const kept = all.filter(({ report }) => report.step <= step);

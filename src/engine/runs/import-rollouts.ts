@@ -1,6 +1,6 @@
 /**
- * Rollouts of other programs, or of a stored run, as groups for the reward bench: our own Arrow files, or one JSON
- * object on each line.
+ * Reads rollouts of other programs, or of a stored run, as groups for the reward bench: our own Arrow files, or one
+ * JSON object per line.
  */
 import { isRecord, parseJson } from "../bytes/json.ts";
 import { parseRle, type Rle } from "../data/mask/rle.ts";
@@ -11,7 +11,7 @@ import type { GroupRecord } from "./records.ts";
 import { factsOf } from "./rollout-facts.ts";
 import { groupsFromArrow } from "./rollouts-arrow.ts";
 
-/** Groups of a file, whichever of the two forms it has. @throws LabError("bad-input") naming file, line and cause */
+/** Groups of a file in either form. @throws LabError("bad-input") naming file, line and cause */
 export async function importRollouts(bytes: Uint8Array, name: string): Promise<readonly BenchGroup[]> {
   const groups = isText(bytes)
     ? rolloutLines(new TextDecoder().decode(bytes), name)
@@ -20,7 +20,7 @@ export async function importRollouts(bytes: Uint8Array, name: string): Promise<r
   throw new LabError("bad-input", `${name} contains no rollouts; the open groups are kept`, { subject: name });
 }
 
-/** Arrow streams begin with a continuation marker, Arrow files with their name; text with neither. */
+/** Arrow streams start with a continuation marker, Arrow files with their name; text with neither. */
 function isText(bytes: Uint8Array): boolean {
   const marker = bytes[0] === 0xff && bytes[1] === 0xff;
   const magic = String.fromCharCode(...bytes.subarray(0, 6)) === "ARROW1";
@@ -41,12 +41,12 @@ function fromRecord(group: GroupRecord): BenchGroup {
   };
 }
 
-/** How the mask policy whose group is its whole action set names its actions. */
+/** Names of the actions of the mask policy whose group is its whole action set. */
 const CANDIDATE = /^candidate \d+$/;
 
 /**
- * Probabilities under the weights that sampled, where the rollouts are the candidates of one decoding, each once; null
- * for independent samples. The run took mean, deviation and advantages over these.
+ * Probabilities under the sampling weights, if the rollouts are the candidates of one decoding, each once; null for
+ * independent samples. The run computed mean, deviation and advantages with these weights.
  */
 function actionSetWeights({ loop, rollouts }: GroupRecord): readonly number[] | null {
   const chosen = rollouts.flatMap(({ actions }) => {
@@ -124,7 +124,7 @@ function identity(record: Fields, names: readonly string[]): string | null {
   return typeof value === "string" || typeof value === "number" ? String(value) : null;
 }
 
-/** The name that our own exports give a picture; another program's numbering says nothing about open rows. */
+/** The picture's name in our own exports; the numbering of other programs does not match open rows. */
 function pictureName(record: Fields): string | null {
   const name = identity(record, ["image_id"]);
   return name !== null && /^[0-9a-f]{16}$/.test(name) ? name : null;

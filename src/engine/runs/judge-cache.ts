@@ -1,8 +1,8 @@
-/** The judge's replies beside the runs, for all of them: a second run asks nothing that the first has asked. */
+/** The judge's replies, stored beside the runs and shared by all: a second run does not repeat requests of the first. */
 import { openCache, type ReplyCache } from "../rewards/judge/cache.ts";
 import type { RunStore } from "../storage/store.ts";
 
-/** No run can have this name, and lists of runs leave it out. */
+/** Not a valid run name, so that lists of runs skip it. */
 const PATH = ".judge/replies.jsonl";
 
 /** @param onFailure called once when replies cannot be written; they are then kept only in memory */
@@ -16,7 +16,7 @@ export async function judgeCache(store: RunStore, onFailure: (thrown: unknown) =
   );
 }
 
-/** Forgets all replies. */
+/** Deletes all replies. */
 export async function clearJudgeCache(store: RunStore): Promise<void> {
   await store.remove(PATH);
 }

@@ -1,4 +1,4 @@
-/** The stored runs as the page lists, opens, renames, deletes and exports them. */
+/** The stored runs: the page lists, opens, renames, deletes and exports them. */
 import { LabError } from "../errors.ts";
 import { holdRun, type RunLocks } from "../storage/lock.ts";
 import type { RunStore } from "../storage/store.ts";
@@ -24,16 +24,16 @@ export interface RunLibrary {
     readonly groupSteps: readonly number[];
   }>;
   groups(id: string, step: number): Promise<readonly GroupRecord[]>;
-  /** What a person thinks of rollouts of the run, by their ids. */
+  /** The user's verdicts on rollouts of the run, by their ids. */
   thumbs(id: string): Promise<Thumbs>;
-  /** Keeps or takes back a thumb. @throws LabError("storage") for a run that can only be read */
+  /** Stores or removes a thumb. @throws LabError("storage") for a run that is read-only */
   setThumb(id: string, rollout: string, thumb: Thumb | null): Promise<Thumbs>;
   /** Held-out evaluations, oldest first. */
   evaluations(id: string): Promise<readonly StoredEvaluation[]>;
-  /** Alarms, oldest first; null for a run of a version that kept none. */
+  /** Alarms, oldest first; null for a run of a version that stored none. */
   alarms(id: string): Promise<readonly Alarm[] | null>;
   rename(id: string, title: string): Promise<void>;
-  /** @throws LabError("storage") while the run is being trained */
+  /** @throws LabError("storage") while the run is training */
   remove(id: string): Promise<void>;
   /** The run as one zip; browsers keep the pieces of a large Blob on disk. */
   zip(id: string): Promise<Blob>;

@@ -1,4 +1,4 @@
-/** `run.json` at the border: whatever was stored, by whichever version, becomes a complete manifest or a sentence. */
+/** Schema of `run.json`: a file of any version becomes a complete manifest or an error sentence. */
 import * as z from "zod/mini";
 import { shapeOf } from "../bytes/json.ts";
 import { parseConfig } from "../config/parse.ts";
@@ -7,10 +7,10 @@ import type { RunManifest } from "./manifest.ts";
 
 const count = z.number().check(z.gte(0), z.int());
 
-/** What goes into files of other programs as it is. */
+/** Names that are written to files of other programs unchanged. */
 const name = z.string().check(z.regex(/^[\w.-]{1,100}$/));
 
-/** Keys that this version does not know are kept: another engine may have written them. */
+/** Unknown keys are kept: another engine may have written them. */
 const MANIFEST = z.looseObject({
   format: z.literal("sa2va-lab-run/1"),
   id: z.string().check(z.regex(/^[A-Za-z0-9][A-Za-z0-9-]*$/)),
@@ -39,7 +39,7 @@ const MANIFEST = z.looseObject({
   state: z.enum(["running", "paused", "finished", "failed"]),
 });
 
-/** The manifest, settings that are newer than the run filled with their defaults; or what is wrong with it. */
+/** The manifest, with defaults for settings that are newer than the run; or the problem. */
 export function parseManifest(value: unknown): { readonly manifest: RunManifest } | { readonly problem: string } {
   const parsed = shapeOf(value, MANIFEST);
   if ("problem" in parsed) return parsed;

@@ -1,9 +1,9 @@
 import type { LabConfig } from "../config/table.ts";
 
-/** Of the lab, as runs record it. */
+/** Version of the lab, as stored with runs. */
 export const VERSION = "0.1.0";
 
-/** `run.json`: what a run is made of; written once at the start, rewritten only for title, state and length. */
+/** `run.json`: description of a run; written once at the start, rewritten only for title, state and length. */
 export interface RunManifest {
   readonly format: "sa2va-lab-run/1";
   /** Folder name; letters, digits and dashes. */
@@ -18,12 +18,12 @@ export interface RunManifest {
     readonly hash: string;
     readonly parameters: number;
     readonly trainableParameters: number;
-    /** Chat template, as config.json names it; absent in runs of older versions. */
+    /** Chat template named in config.json; absent in runs of older versions. */
     readonly template?: string;
-    /** InternVL checkpoint that the model was made from; absent where its sizes are no published ones. */
+    /** InternVL checkpoint that the model was made from; absent if its sizes were never published. */
     readonly base?: string;
   };
-  /** The adapter the run started from; its files lie in `start/`. Absent for a fresh one. */
+  /** The adapter that the run started from; its files are in `start/`. Absent for a fresh one. */
   readonly startAdapter?: { readonly name: string; readonly hash: string };
   readonly data: {
     readonly name: string;
@@ -38,9 +38,9 @@ export interface RunManifest {
     readonly description: string;
     readonly software: boolean;
   };
-  /** What the self-test had found of the adapter when the run began; absent where it was not asked. */
+  /** Findings of the self-test about the adapter when the run started; absent if it did not run. */
   readonly selfTest?: { readonly checks: number; readonly failed: readonly string[] };
   readonly state: "running" | "paused" | "finished" | "failed";
-  /** Where the number of steps was changed when the run went on; `config` has the present one. Absent where it never was. */
+  /** Changes of the number of steps; `config` has the current one. Absent if there were none. */
   readonly lengths?: readonly { readonly afterStep: number; readonly from: number; readonly to: number }[];
 }

@@ -1,7 +1,7 @@
 /**
- * JSON that keeps every double: NaN and the infinities have no JSON number. In flat metric rows, where every value is a
- * number, they are the strings "NaN", "Infinity" and "-Infinity"; in other JSON, where a text may read "NaN", they and -0
- * are `{"$number": "NaN"}`.
+ * JSON that keeps every double, because NaN and the infinities have no JSON number. In flat metric rows, where every
+ * value is a number, they are the strings "NaN", "Infinity" and "-Infinity". In other JSON, where a text may read
+ * "NaN", they and -0 are `{"$number": "NaN"}`.
  */
 
 import * as z from "zod/mini";
@@ -17,7 +17,7 @@ export function exactJson(value: Json, indent?: number): string {
   return JSON.stringify(mark(value), null, indent);
 }
 
-/** Inverse of exactJson. @param subject for messages @throws LabError("bad-input") when the text is no JSON */
+/** Inverse of exactJson. @param subject for messages @throws LabError("bad-input") when the text is not JSON */
 export function parseExactJson(text: string, subject: string): Json {
   return unmark(parseJson(text, subject) as Json);
 }
@@ -32,9 +32,9 @@ export function metricsLine(row: Readonly<Record<string, number>>): string {
 const ROW = z.looseObject({ step: z.number().check(z.int(), z.gte(0), z.lte(MOST_STEPS)) });
 
 /**
- * The numbers of a metrics line; anything else that is no number is left out.
+ * The numbers of a metrics line; other values are skipped.
  * @param place file and line, for messages
- * @throws LabError("bad-input") when it is no JSON or has no step
+ * @throws LabError("bad-input") when it is not JSON or has no step
  */
 export function parseMetricsLine(line: string, place: string): Record<string, number> {
   const entries = Object.entries(parseJsonAs(line, ROW, place)).flatMap(([name, value]) => {

@@ -1,15 +1,15 @@
 /**
- * `phases.jsonl` of a run folder: what every step cost, phase by phase, one line a step. Apart from metrics.jsonl, because
- * it depends on the machine and on what was kept from before: a resumed run repeats the metrics, not the costs.
+ * `phases.jsonl` of a run folder: the cost of every step by phase, one line per step. Separate from metrics.jsonl,
+ * because costs depend on the machine and on caches: a resumed run repeats the metrics, not the costs.
  */
 import { isRecord, parseJson } from "../bytes/json.ts";
 import type { RunStore } from "../storage/store.ts";
 import { MOST_STEPS } from "./step-name.ts";
 
-/** What one phase of a step cost. */
+/** Cost of one phase of a step. */
 export interface PhaseCost {
   readonly seconds: number;
-  /** Seconds the GPU worked, by timestamp queries; null where the adapter has none. */
+  /** Seconds of GPU work, by timestamp queries; null on adapters without them. */
   readonly gpuSeconds: number | null;
   readonly dispatches: number;
   /** Command submissions. */
@@ -19,10 +19,10 @@ export interface PhaseCost {
   readonly readBytes: number;
   /** Bytes written to the GPU. */
   readonly writtenBytes: number;
-  /** GPU buffers made, those taken from the pool left out, and their bytes. */
+  /** GPU buffers created (not those reused from the pool), and their bytes. */
   readonly buffers: number;
   readonly bufferBytes: number;
-  /** Compute pipelines made; null for runs that did not count them. */
+  /** Compute pipelines created; null for runs that did not count them. */
   readonly programs: number | null;
   /** Most bytes of all GPU buffers at once; null for runs that did not measure them. */
   readonly peakBytes: number | null;
@@ -44,7 +44,7 @@ const KEYS: Readonly<Record<keyof PhaseCost, string>> = {
   programs: "programs",
   peakBytes: "peak_bytes",
 };
-/** What may be unknown. */
+/** Values that may be unknown. */
 const OPEN: ReadonlySet<keyof PhaseCost> = new Set(["gpuSeconds", "programs", "peakBytes"]);
 const NAMES = Object.keys(KEYS) as (keyof PhaseCost)[];
 
@@ -68,13 +68,13 @@ export async function appendPhases(store: RunStore, runId: string, costs: StepCo
   await store.append(pathOf(runId), `${phaseLine(costs)}\n`);
 }
 
-/** Costs of all steps, ascending; empty for runs without. Lines that cannot be read are left out: costs are no result. */
+/** Costs of all steps, ascending; empty for runs without. Lines that cannot be read are skipped, because costs are not results. */
 export async function readPhases(store: RunStore, runId: string): Promise<readonly StepCosts[]> {
   if ((await store.size(pathOf(runId))) === null) return [];
   return (await store.readText(pathOf(runId))).split("\n").flatMap((line) => parsePhases(line) ?? []);
 }
 
-/** Drops the lines of steps past this one. */
+/** Removes the lines of later steps. */
 export async function truncatePhases(store: RunStore, runId: string, step: number): Promise<void> {
   const lines = (await readPhases(store, runId)).filter((line) => line.step <= step);
   if (lines.length > 0) await store.write(pathOf(runId), lines.map((line) => `${phaseLine(line)}\n`).join(""));
@@ -86,7 +86,7 @@ function parsePhases(line: string): StepCosts | null {
   try {
     value = parseJson(line, "A line of costs");
   } catch {
-    // The last line of a crash, and the empty text after the last line break.
+    // A truncated last line, and the empty text after the last line break.
     return null;
   }
   if (!isRecord(value) || !isStep(value.step) || !isRecord(value.phases)) return null;

@@ -10,21 +10,21 @@ export interface ActionRecord {
   readonly label: string;
   /** Token id, cell index or candidate index. */
   readonly id: number;
-  /** log π under the weights being updated, at the first pass of the update (nats). */
+  /** log π under the weights being updated, in the first pass of the update (nats). */
   readonly logp: number;
   /** log π under the weights that sampled. */
   readonly oldLogp: number;
-  /** log π under the reference; null when β = 0 and no reference pass was made. */
+  /** log π under the reference; null if β = 0 and there was no reference pass. */
   readonly refLogp: number | null;
   /**
-   * Ratio of the first pass: exp(logp - oldLogp), at sequence level of the row's mean; against refLogp where the run
-   * follows the design notes' formula.
+   * Ratio in the first pass: exp(logp - oldLogp), at sequence level of the row's mean; against refLogp with the formula
+   * of the design notes.
    */
   readonly ratio: number;
   /** k3 estimate against the reference (nats); null without a reference. */
   readonly kl: number | null;
   readonly entropy: number;
-  /** The clip removed this action's gradient. */
+  /** Whether clipping removed this action's gradient. */
   readonly clipped: boolean;
 }
 
@@ -33,29 +33,29 @@ export interface Rollout {
   /** RegionSample.id of the row. */
   readonly rowId: string;
   readonly imageId: string;
-  /** Prompt given to the policy, image placeholder collapsed. */
+  /** Prompt of the policy, image placeholder collapsed. */
   readonly prompt: string;
-  /** What the policy produced as text: the caption (loop 1) or the teacher-forced answer (loop 2). */
+  /** The policy's text: the caption (loop 1) or the teacher-forced answer (loop 2). */
   readonly completion: string;
   /** Loop 1: the sampled caption. Loop 2: the caption the policy was given. */
   readonly caption: string;
   /** The data set's caption of the row. */
   readonly referenceCaption: string;
-  /** Loop 2: what the partner wrote about the policy's mask. */
+  /** Loop 2: the partner's caption of the policy's mask. */
   readonly captionPrime: string | null;
   /** The data set's mask of the row. */
   readonly givenMask: Rle;
-  /** Loop 1: mask′ of the partner. Loop 2: the policy's sampled mask. Null when no mask came out. */
+  /** Loop 1: mask′ of the partner. Loop 2: the policy's sampled mask. Null without a mask. */
   readonly predictedMask: Rle | null;
   /** Loop 2: the same policy's mask without noise. */
   readonly greedyMask: Rle | null;
   readonly reward: number | null;
   readonly terms: readonly RewardTerm[];
-  /** Hit the length limit without an end token. */
+  /** Reached the length limit without an end token. */
   readonly truncated: boolean;
 }
 
-/** A rollout after its update, complete enough to redraw and to recompute every number shown about it. */
+/** A rollout after its update, with everything needed to draw it and to recompute every number shown about it. */
 export interface RolloutRecord extends Rollout {
   /** `<step>-<loop>-<group>-<index>`. */
   readonly id: string;
@@ -75,9 +75,9 @@ export interface GroupRecord {
   readonly rowId: string;
   readonly rewardMean: number;
   readonly rewardStd: number;
-  /** All rewards equal: no learning signal from this group. */
+  /** All rewards are equal: this group gives no learning signal. */
   readonly zeroSpread: boolean;
-  /** Token ids of the policy's prompt, visual tokens included; absent in runs of older versions. */
+  /** Token ids of the policy's prompt, including visual tokens; absent in runs of older versions. */
   readonly promptIds?: readonly number[];
   /** Loop 2: token ids of the forced answer that follows the prompt; absent in loop 1 and in runs of older versions. */
   readonly answerIds?: readonly number[];

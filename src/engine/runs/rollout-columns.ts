@@ -1,4 +1,4 @@
-/** The columns of a rollout file: Arrow type, Hugging Face feature and where the value comes from. */
+/** The columns of a rollout file: Arrow type, Hugging Face feature and source of the value. */
 import { Bool, type DataType, Field, Float64, Int32, List, Schema, Struct, Utf8 } from "apache-arrow";
 import type { Rle } from "../data/mask/rle.ts";
 import type { RewardTerm } from "../rewards/term.ts";
@@ -7,12 +7,12 @@ import type { ActionRecord, GroupRecord, RolloutRecord } from "./records.ts";
 
 export const REWARD_PREFIX = "rewards/";
 
-/** A rollout with the group it belongs to. */
+/** A rollout with its group. */
 export type RolloutRow = RolloutRecord & { readonly groupOf: GroupRecord };
 
 interface Column {
   readonly type: DataType;
-  /** As `dataset_info.json` writes the feature. */
+  /** The feature as in `dataset_info.json`. */
   readonly feature: Json;
   readonly read: (row: RolloutRow) => unknown;
 }
@@ -104,12 +104,12 @@ export const COLUMNS = {
   terms_json: text((row) => exactJson(row.terms as unknown as Json)),
 } as const satisfies Record<string, Column>;
 
-/** Reader of a term's column: its value, null where the rollout lacks the term or the value is missing. */
+/** Reader of a term's column: its value, null if the rollout lacks the term or the value is missing. */
 export function readTerm(name: string): (row: RolloutRow) => number | null {
   return (row) => row.terms.find((term: RewardTerm) => term.name === name)?.value ?? null;
 }
 
-/** Schema with one `rewards/<name>` column per term, and the features Hugging Face datasets looks for. */
+/** Schema with one `rewards/<name>` column per term, and the features that Hugging Face datasets reads. */
 export function rolloutSchema(terms: readonly string[]): Schema {
   const columns: [string, Column][] = [
     ...Object.entries(COLUMNS),
@@ -122,7 +122,7 @@ export function rolloutSchema(terms: readonly string[]): Schema {
   );
 }
 
-/** Token ids as pairs of id and repetitions: visual tokens come in runs of thousands. */
+/** Token ids as pairs of id and repetitions, because there are runs of thousands of visual tokens. */
 function toRuns(ids: readonly number[]): number[] {
   const runs: number[] = [];
   for (const id of ids) {

@@ -1,10 +1,10 @@
-/** What rewards may know of a rollout that was sampled or read back. */
+/** Facts for rewards about a rollout that was sampled or read back. */
 import type { RolloutFacts } from "../rewards/term.ts";
 import { aboutLoop, type LoopId } from "../rl/loops/abouts.ts";
 import type { BenchRollout } from "./bench/bench-group.ts";
 import type { Rollout } from "./records.ts";
 
-/** The text that was generated and is rewarded; null when there was nothing to describe. */
+/** The generated text that is rewarded; null when there was nothing to describe. */
 export function generatedText(loop: LoopId, rollout: Pick<Rollout, "caption" | "captionPrime">): string | null {
   return rollout[aboutLoop(loop).text];
 }

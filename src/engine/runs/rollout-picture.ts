@@ -1,20 +1,20 @@
-/** A group of rollouts as one picture: the row's mask, then what each rollout's caption or drawing made of it. */
+/** Draws a group of rollouts as one picture: the row's mask, then the mask of each rollout. */
 import { decodeRle, type Rle } from "../data/mask/rle.ts";
 import type { RgbImage } from "../data/sample.ts";
 import type { EventImage } from "../formats/tfevents.ts";
 import { encodePng } from "./png.ts";
 import type { GroupRecord } from "./records.ts";
 
-/** Pixels of a row's picture; null where it is not at hand. */
+/** Pixels of a row's picture; null if it is not available. */
 export type PictureOf = (rowId: string, imageId: string) => Promise<RgbImage | null>;
 
 /** Longest side of one tile, in pixels. */
 const TILE = 224;
-/** Rollouts that are drawn. */
+/** Maximum rollouts in a picture. */
 const MOST = 8;
 const GIVEN = [60, 200, 90] as const;
 const PREDICTED = [255, 140, 0] as const;
-/** Where there is no picture. */
+/** Background without a picture. */
 const GROUND = 24;
 
 /** The row's mask, then the mask of each rollout. @param photo of the masks' size; null draws the masks alone */
@@ -64,7 +64,7 @@ export function maskTiles(truth: Rle | null, masks: readonly (Rle | null)[], pho
   return { width: total, height, png: encodePng({ width: total, height, data }) };
 }
 
-/** A mask at a tile's size. */
+/** A mask scaled to a tile. */
 function tileOf(mask: Rle | null, width: number, height: number): Uint8Array {
   const tile = new Uint8Array(width * height);
   if (mask === null) return tile;
@@ -83,7 +83,7 @@ function nearest(at: number, size: number, sourceSize: number): number {
   return Math.min(sourceSize - 1, Math.floor(((at + 0.5) * sourceSize) / size));
 }
 
-/** A pixel of the mask with a neighbour outside of it. */
+/** Whether a pixel of the mask has a neighbour outside it. */
 function isEdge(mask: Uint8Array, x: number, y: number, width: number, height: number): boolean {
   if (mask[y * width + x] !== 1) return false;
   if (x === 0 || y === 0 || x === width - 1 || y === height - 1) return true;

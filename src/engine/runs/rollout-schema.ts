@@ -1,11 +1,11 @@
-/** What everything that shows or scores a stored rollout relies on: types, ranges of step, loop and numbers, masks that decode. */
+/** Schema of a stored rollout for views and scoring: types, ranges of step, loop and numbers, and masks that decode. */
 import * as z from "zod/mini";
 import { type Rle, rleRuns } from "../data/mask/rle.ts";
 import { LOOP_IDS } from "../rl/loops/abouts.ts";
 import type { GroupRecord, RolloutRecord } from "./records.ts";
 
 const count = z.number().check(z.int(), z.gte(0));
-/** NaN and infinities are values too: a reward may be missing, a ratio may run away. */
+/** NaN and infinities are valid: a reward may be missing, a ratio may overflow. */
 const number = z.custom<number>((value) => typeof value === "number", "no number");
 const numberOrNull = z.nullable(number);
 const text = z.string();
@@ -67,7 +67,7 @@ const ROLLOUT = z.looseObject({
 
 const HEADER = z.looseObject({ rewardMean: number, rewardStd: number, zeroSpread: z.boolean() });
 
-/** @throws Error naming the first field that does not hold, LabError for a mask that does not decode */
+/** @throws Error naming the first invalid field, LabError for a mask that does not decode */
 export function checkRollout(header: Omit<GroupRecord, "rollouts">, rollout: RolloutRecord): void {
   for (const [schema, value] of [
     [HEADER, header],

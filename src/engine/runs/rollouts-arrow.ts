@@ -1,6 +1,6 @@
 /**
- * Rollouts as an Arrow IPC stream, one row per rollout, that pandas and Hugging Face datasets open as they are. Columns
- * of the group are repeated in its rows; numbers are doubles, so that nothing is rounded; null is missing, NaN is NaN.
+ * Rollouts as an Arrow IPC stream with one row per rollout, readable by pandas and Hugging Face datasets. Columns of
+ * the group repeat in its rows. Numbers are doubles, so that nothing is rounded; null is missing, NaN is NaN.
  */
 import { type DataType, makeData, RecordBatch, Struct, Table, tableToIPC } from "apache-arrow";
 import { memorySource } from "../bytes/memory.ts";
@@ -15,13 +15,13 @@ import type { ActionRecord, GroupRecord, LoopId, RolloutRecord } from "./records
 import { COLUMNS, REWARD_PREFIX, type RolloutRow, readTerm, rolloutSchema } from "./rollout-columns.ts";
 import { checkRollout } from "./rollout-schema.ts";
 
-/** Terms that always have a column, so that the files of steps with other loops have the same columns. */
+/** Terms that always have a column, so that the files of all steps have the same columns. */
 const USUAL_TERMS = ["iou", "meteor"];
 
 /** Continuation marker and a length of zero. */
 const END_OF_STREAM = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
 
-/** The stream of a step. Groups without rollouts have no rows and are left out. */
+/** The stream of a step. Groups without rollouts are left out. */
 export function groupsToArrow(groups: readonly GroupRecord[]): Uint8Array {
   const rows = groups.flatMap((group) => group.rollouts.map((rollout): RolloutRow => ({ ...rollout, groupOf: group })));
   const names = new Set(USUAL_TERMS);
@@ -37,14 +37,14 @@ export function groupsToArrow(groups: readonly GroupRecord[]): Uint8Array {
 }
 
 /**
- * Groups of a stream, in the order in which they were written. Read with the reader of shards, which checks every length:
- * the library's own trusts them, and a damaged file makes it fill the memory.
- * @throws LabError("bad-input") naming `path` when the bytes are no rollouts of ours
+ * Groups of a stream, in the order in which they were written. Uses the reader of shards, which checks every length;
+ * the library's reader trusts them and would exhaust memory on a damaged file.
+ * @throws LabError("bad-input") naming `path` when the bytes are not rollouts of the lab
  */
 export async function groupsFromArrow(bytes: Uint8Array, path: string): Promise<readonly GroupRecord[]> {
   const groups: { header: Omit<GroupRecord, "rollouts">; rollouts: RolloutRecord[] }[] = [];
   try {
-    // What is cut off between two batches would be taken for the whole.
+    // A stream cut between two batches would look complete.
     if (!endsWith(bytes, END_OF_STREAM)) throw new Error("it does not end as an Arrow stream does");
     const table = await openArrow(memorySource(path, bytes));
     if (table.problem !== undefined) throw new Error(table.problem);
@@ -67,7 +67,7 @@ export async function groupsFromArrow(bytes: Uint8Array, path: string): Promise<
   return groups.map(({ header, rollouts }) => ({ ...header, rollouts }));
 }
 
-/** Cells of a row by the names of their columns. */
+/** Cells of a row by column name. */
 async function rowOf(table: DataTable, row: number): Promise<ReadonlyMap<string, Cell>> {
   const cells = new Map<string, Cell>();
   for (const [at, { name }] of table.columns.entries()) cells.set(name, await table.cell(at, row));
@@ -127,7 +127,7 @@ function fromRow(cells: ReadonlyMap<string, Cell>): { header: Omit<GroupRecord, 
   };
 }
 
-/** Longest prompt that is read back: far beyond every context, and a bound for damaged files. */
+/** Maximum tokens of a prompt, far above any context length; a limit for damaged files. */
 const MOST_PROMPT_IDS = 2 ** 20;
 
 /** Columns that files of older versions lack. */

@@ -1,4 +1,4 @@
-/** Everything TensorBoard can show of a run: metrics, evaluations, settings, and rollouts as pictures and captions. */
+/** TensorBoard events of a run: metrics, evaluations, settings, and rollouts as pictures and captions. */
 
 import type { EventImage, RunEvent } from "../formats/tfevents.ts";
 import { LOOP_IDS } from "../rl/loops/abouts.ts";
@@ -9,15 +9,15 @@ import type { GroupRecord, StepMetrics } from "./records.ts";
 import { groupPicture, type PictureOf } from "./rollout-picture.ts";
 import type { RunFolder } from "./run-folder.ts";
 
-/** Steps whose rollouts are drawn, first and last among them. */
+/** Number of steps whose rollouts are drawn, including the first and the last. */
 const DRAWN_STEPS = 24;
-/** Held-out rows whose captions are listed. */
+/** Number of held-out rows whose captions are listed. */
 const LISTED_ROWS = 12;
 
 /**
- * Events in the order of their steps. A step's time is the run's start plus the `step_time` of all steps up to it.
+ * Events in the order of their steps. The time of a step is the run's start plus the `step_time` of all steps up to it.
  * @param start Unix seconds
- * @param pictureOf null draws masks without the picture under them
+ * @param pictureOf null draws masks without the picture
  */
 export async function runEvents(run: RunFolder, start: number, pictureOf: PictureOf | null): Promise<RunEvent[]> {
   const metrics = metricEvents(start, (await run.readMetrics()).map(withAliases));
@@ -49,7 +49,10 @@ export async function runEvents(run: RunFolder, start: number, pictureOf: Pictur
   return [settings, ...metrics, ...evaluations, ...rollouts, ...alarmed].sort((a, b) => a.step - b.step);
 }
 
-/** The first group of each loop with its picture, at steps spread over the run. @param pictureOf as for `runEvents` */
+/**
+ * The first group of each loop with its picture, at steps spread over the run.
+ * @param pictureOf as for `runEvents`
+ */
 export async function* drawnGroups(
   run: RunFolder,
   pictureOf: PictureOf | null,
@@ -130,13 +133,13 @@ function table(names: readonly string[], rows: readonly (readonly unknown[])[]):
   return [line(names), line(names.map(() => "---")), ...rows.map(line)].join("\n");
 }
 
-/** Text of a cell: one line, nothing that ends the cell. */
+/** Text of a cell: one line, without characters that end the cell. */
 function cell(value: unknown): string {
   const text = typeof value === "number" ? String(Number(value.toPrecision(6))) : String(value ?? "");
   return text.replace(/[\\|`*_<>[\]]/g, "\\$&").replace(/\s+/g, " ");
 }
 
-/** At most `count` of the items, evenly over the list, first and last among them. */
+/** At most `count` items, evenly spread over the list, including the first and the last. */
 function spread<T>(items: readonly T[], count: number): T[] {
   if (items.length <= count) return [...items];
   return Array.from({ length: count }, (_, n) => items[Math.round((n * (items.length - 1)) / (count - 1))] as T);

@@ -1,7 +1,6 @@
 /**
- * A run folder: `run.json`, `metrics.jsonl`, `phases.jsonl`, `alarms.jsonl`, `eval.jsonl`, `rollouts/step-000123.arrow`,
- * `checkpoints/step-000100/`.
- * Everything a person sees about a finished run is read from here.
+ * A run folder: `run.json`, `metrics.jsonl`, `phases.jsonl`, `alarms.jsonl`, `eval.jsonl`,
+ * `rollouts/step-000123.arrow`, `checkpoints/step-000100/`. All views of a finished run read it.
  */
 
 import { inOrder } from "../bytes/in-order.ts";
@@ -22,24 +21,24 @@ import type { GroupRecord, StepMetrics } from "./records.ts";
 import { groupsFromArrow, groupsToArrow } from "./rollouts-arrow.ts";
 import { stepFromName, stepName } from "./step-name.ts";
 
-/** Runs that are read at a time: most of the time of one goes by waiting for the disk. */
+/** Runs read concurrently: most of their time is waiting for the disk. */
 const AT_ONCE = 16;
-/** Steps that the mean reward of a list is over. */
+/** Number of steps in the mean reward of a list. */
 const RECENT = 10;
-/** Bytes of metrics.jsonl that hold as many lines in most runs. */
+/** Bytes at the end of metrics.jsonl that hold that many lines in most runs. */
 const TAIL = 2 ** 16;
 const FORMAT = "sa2va-lab-run/1";
 
 export interface RunFolder {
   readonly id: string;
   readonly store: RunStore;
-  /** As last written. */
+  /** The last written version. */
   manifest(): RunManifest;
-  /** Rewrites run.json with another title, state or length; what other workers change of it at the same moment is kept. */
+  /** Rewrites run.json with another title, state or length; concurrent changes by other workers are kept. */
   update(change: Partial<Pick<RunManifest, "title" | "state" | "config" | "lengths">>): Promise<RunManifest>;
   /** Adds one line to metrics.jsonl; `step` becomes its first field. */
   appendStep(step: number, metrics: StepMetrics): Promise<void>;
-  /** Stores groups of a step beside those already there; a group of the same loop and number is replaced. */
+  /** Adds groups to those of a step; a group of the same loop and number is replaced. */
   appendGroups(step: number, groups: readonly GroupRecord[]): Promise<void>;
   /** One row per step, ascending, each with a `step` field; NaN and infinities are numbers again. */
   readMetrics(): Promise<readonly StepMetrics[]>;
@@ -47,11 +46,14 @@ export interface RunFolder {
   groupSteps(): Promise<readonly number[]>;
   /** @throws LabError("storage") when the step has none */
   readGroups(step: number): Promise<readonly GroupRecord[]>;
-  /** Before a resume at `step`: drops metrics, evaluations, alarms, rollouts and checkpoints past it, so that no curve doubles back. */
+  /**
+   * Before a resume at `step`: removes later metrics, evaluations, alarms, rollouts and checkpoints, so that no curve
+   * has two values for a step.
+   */
   truncateAfter(step: number): Promise<void>;
 }
 
-/** Starts a run folder. @throws LabError("storage") when the id is taken or no folder name */
+/** Creates a run folder. @throws LabError("storage") when the id is taken or not a valid folder name */
 export async function createRun(store: RunStore, manifest: RunManifest): Promise<RunFolder> {
   if (!/^[A-Za-z0-9][A-Za-z0-9-]*$/.test(manifest.id)) {
     throw new LabError("storage", `"${manifest.id}" cannot name a run: only letters, digits and dashes can`, {
@@ -68,7 +70,7 @@ export async function createRun(store: RunStore, manifest: RunManifest): Promise
   return runFolder(store, manifest);
 }
 
-/** @throws LabError("storage") when there is no such run, "bad-input" when its run.json cannot be understood */
+/** @throws LabError("storage") when there is no such run, "bad-input" when its run.json is invalid */
 export async function openRun(store: RunStore, id: string): Promise<RunFolder> {
   return runFolder(store, await readManifest(store, id));
 }
@@ -85,7 +87,7 @@ export async function listRuns(store: RunStore): Promise<RunListing> {
   const files = new Map<string, StoredFile[]>();
   for (const file of await store.list("")) {
     const id = file.path.split("/")[0] as string;
-    // Kept for all runs together, no run itself.
+    // Shared by all runs, not a run itself.
     if (id.startsWith(".")) continue;
     const own = files.get(id) ?? [];
     own.push(file);
@@ -98,8 +100,8 @@ export async function listRuns(store: RunStore): Promise<RunListing> {
 }
 
 /**
- * What is read of each of many runs, several at a time, in their order; runs that cannot be read are named in `damaged`,
- * but for those that were deleted meanwhile.
+ * Reads something from each of many runs, several at a time, and returns the results in order; runs that cannot be read
+ * are named in `damaged`, except those deleted meanwhile.
  */
 export async function readEach<T>(
   store: RunStore,
@@ -118,7 +120,7 @@ export async function readEach<T>(
   return { values, damaged };
 }
 
-/** A run whose manifest is known already. */
+/** A run with a known manifest. */
 export function runFolder(store: RunStore, first: RunManifest): RunFolder {
   const { id } = first;
   const metricsPath = `${id}/metrics.jsonl`;
@@ -128,7 +130,7 @@ export function runFolder(store: RunStore, first: RunManifest): RunFolder {
   const readMetrics = async (): Promise<StepMetrics[]> => {
     if ((await store.size(metricsPath)) === null) return [];
     const lines = (await store.readText(metricsPath)).split("\n");
-    // What follows the last line break is empty, or a line cut off by a crash.
+    // The text after the last line break is empty, or a line truncated by a crash.
     lines.pop();
     let before = -1;
     return lines.map((line, n) => {
@@ -160,7 +162,7 @@ export function runFolder(store: RunStore, first: RunManifest): RunFolder {
     manifest: () => current,
     update: (change) =>
       oneAtATime(manifestPath(id), async () => {
-        // Read again: the title may have been changed by another worker meanwhile.
+        // Read again: another worker may have changed the title.
         const next = { ...(await readManifest(store, id)), ...change };
         await writeManifest(store, next);
         current = next;
@@ -195,7 +197,7 @@ export function runFolder(store: RunStore, first: RunManifest): RunFolder {
 /** Mean reward by loop; absent for a loop that did not run. */
 export type LoopRewards = Readonly<Partial<Record<LoopId, number>>>;
 
-/** What lists show of a run without opening its rollouts. */
+/** Summary of a run for lists, without reading its rollouts. */
 export interface RunDigest {
   readonly manifest: RunManifest;
   /** Last step with metrics. */
@@ -203,15 +205,15 @@ export interface RunDigest {
   /** Mean reward of each loop over the last ten steps; absent when the loop did not run. */
   readonly rewards: LoopRewards;
   readonly checkpoints: readonly number[];
-  /** The best of them by the selection rows, see best-checkpoint.ts; null when none was evaluated. */
+  /** The best of them by the selection rows, see best-checkpoint.ts; null if none was evaluated. */
   readonly best: BestCheckpoint | null;
   /** Bytes of the folder. */
   readonly bytes: number;
 }
 
 /**
- * Digest of an open run: of its metrics the end is read, of its evaluations what there is.
- * @param files its files, when they are known already
+ * Digest of an open run, from the end of its metrics and from its evaluations.
+ * @param files its files, if already known
  */
 export async function digestRun(run: RunFolder, files?: readonly StoredFile[]): Promise<RunDigest> {
   const stored = files ?? (await run.store.list(run.id));
@@ -235,7 +237,7 @@ export async function digestRun(run: RunFolder, files?: readonly StoredFile[]): 
   };
 }
 
-/** The last lines of metrics.jsonl, read from its end. @throws LabError("bad-input") naming a line that is damaged */
+/** The last lines of metrics.jsonl. @throws LabError("bad-input") naming a line that is damaged */
 async function lastMetrics(run: RunFolder, files: readonly StoredFile[]): Promise<StepMetrics[]> {
   const path = `${run.id}/metrics.jsonl`;
   if (!files.some((file) => file.path === path)) return [];
@@ -243,7 +245,7 @@ async function lastMetrics(run: RunFolder, files: readonly StoredFile[]): Promis
   for (let length = TAIL; ; length *= 4) {
     const start = Math.max(0, source.size - length);
     const lines = new TextDecoder().decode(await source.read(start, source.size)).split("\n");
-    // What follows the last line break is empty, or a line cut off by a crash; the first line may begin before.
+    // The text after the last line break is empty, or a line truncated by a crash; the first line may start earlier.
     lines.pop();
     if (start > 0) lines.shift();
     if (start > 0 && lines.length < RECENT) continue;
@@ -254,7 +256,7 @@ async function lastMetrics(run: RunFolder, files: readonly StoredFile[]): Promis
   }
 }
 
-/** Damaged evaluations are reported where they are shown; they do not hide the run. */
+/** Damaged evaluations are reported in their own view; they do not hide the run. */
 async function bestOrNone(run: RunFolder, steps: readonly number[]): Promise<BestCheckpoint | null> {
   try {
     return await bestCheckpoint(run.store, run.id, run.manifest().config.loops, steps);

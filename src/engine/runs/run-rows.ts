@@ -1,7 +1,7 @@
 /**
- * Which rows of a data set a run trains on, and which it holds out. Trainer, evaluation and exports all ask here: the
- * answer depends on the rows and on four settings (maxRows, heldOutShare, splitSeed, selectionShare), never on the
- * training seed.
+ * Divides a data set into the rows that a run trains on and those it holds out. Trainer, evaluation and exports all use
+ * it. The result depends on the rows and on four settings (maxRows, heldOutShare, splitSeed, selectionShare), never on
+ * the training seed.
  */
 import type { LabConfig } from "../config/table.ts";
 import { rowsHash } from "../data/open-rows.ts";
@@ -9,7 +9,7 @@ import { splitByImage } from "../data/splits.ts";
 import { LabError } from "../errors.ts";
 import type { RunManifest } from "./manifest.ts";
 
-/** The usable rows of the open data set; a row's place is its index there. */
+/** The usable rows of the open data set; the index of a row is its position here. */
 export interface RowList {
   readonly dataSet: string;
   /** [row id, image id]. */
@@ -21,7 +21,7 @@ export interface RunRows {
   readonly train: readonly number[];
   /** `selection` and `report` together. */
   readonly heldOut: readonly number[];
-  /** Held-out rows that choose the best checkpoint; no reported number sees them. */
+  /** Held-out rows that choose the best checkpoint; no reported number uses them. */
   readonly selection: readonly number[];
   /** Held-out rows of every reported number. */
   readonly report: readonly number[];
@@ -30,10 +30,10 @@ export interface RunRows {
 /** Settings that decide the split. */
 export type SplitSettings = Pick<LabConfig, "maxRows" | "heldOutShare" | "splitSeed" | "selectionShare">;
 
-/** Ranks the held-out images by another hash than the one that held them out. */
+/** Gives the held-out images another hash than the one that chose them. */
 const SELECTION_SALT = 0x5e1ec7;
 
-/** @throws LabError("bad-input") when no row is left to train on */
+/** @throws LabError("bad-input") when no row is left for training */
 export function runRows(list: RowList, config: SplitSettings): RunRows {
   const used = config.maxRows === 0 ? list.rows : list.rows.slice(0, config.maxRows);
   const images = used.map(([, imageId]) => ({ imageId }));
@@ -54,8 +54,8 @@ export function runRows(list: RowList, config: SplitSettings): RunRows {
 }
 
 /**
- * The rows of a stored run in the data set that is open now.
- * @throws LabError("bad-input") when other rows are open than those the run drew from
+ * The rows of a stored run in the open data set.
+ * @throws LabError("bad-input") when the open rows are not those of the run
  */
 export async function storedRunRows(manifest: RunManifest, list: RowList): Promise<RunRows> {
   if ((await rowsHash(list.rows)) === manifest.data.hash) return runRows(list, manifest.config);
@@ -67,8 +67,8 @@ export async function storedRunRows(manifest: RunManifest, list: RowList): Promi
 }
 
 /**
- * The held-out rows that an evaluation scores: evalRows in all, each part in its share, the first of each in the order
- * of the data set.
+ * The held-out rows of an evaluation: evalRows in total, each part by its share, the first of each in the order of the
+ * data set.
  */
 export function evaluatedRows(
   { selection, report }: Pick<RunRows, "selection" | "report">,

@@ -1,4 +1,4 @@
-/** A run as tables for spreadsheets: metrics with evaluations, the rows behind these, settings, alarms and rollouts. */
+/** A run as tables for spreadsheets: metrics with evaluations, their rows, settings, alarms and rollouts. */
 import { readAlarms } from "./alarms.ts";
 import { metricsCsv, tableCsv } from "./csv.ts";
 import { EVAL_METRICS, REWARD_METRICS, readEvaluations, type StoredEvaluation } from "./evaluations.ts";
@@ -7,7 +7,7 @@ import type { GroupRecord, StepMetrics } from "./records.ts";
 import { evaluationValues } from "./run-events.ts";
 import type { RunFolder } from "./run-folder.ts";
 
-/** Tables by file name; alarms are left out for runs of a version that kept none, evaluations where there are none. */
+/** Tables by file name, without alarms for runs of a version that stored none, and without evaluations if there are none. */
 export async function runTables(run: RunFolder): Promise<Readonly<Record<string, string>>> {
   const evaluations = await readEvaluations(run.store, run.id);
   const alarms = await readAlarms(run.store, run.id);
@@ -23,7 +23,7 @@ export async function runTables(run: RunFolder): Promise<Readonly<Record<string,
   };
 }
 
-/** Metric rows with the numbers of the evaluation after the same step; an evaluation between rows has its own. */
+/** Metric rows with the numbers of the evaluation after the same step; an evaluation at another step has its own row. */
 function withEvaluations(
   rows: readonly StepMetrics[],
   evaluations: readonly StoredEvaluation[],
@@ -52,7 +52,7 @@ function evaluationsCsv(evaluations: readonly StoredEvaluation[]): string {
   return tableCsv(["step", "row_id", "part", ...EVAL_METRICS, ...REWARD_METRICS, ...columns], rows);
 }
 
-/** Rollouts of groups, each with the file that shows its group. */
+/** Rollouts of groups, each with the file of its group's picture. */
 export function rolloutsCsv(groups: readonly { readonly group: GroupRecord; readonly picture: string }[]): string {
   const columns = ["step", "loop", "row_id", "rollout", "reward", "advantage", "reference_caption", "caption"];
   const rows = groups.flatMap(({ group, picture }) =>

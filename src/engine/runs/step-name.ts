@@ -1,7 +1,7 @@
-/** Most steps a run has; the setting allows fewer. */
+/** Maximum steps of a run; the setting allows fewer. */
 export const MOST_STEPS = 1_000_000;
 
-/** "step-000123": sorts as the number does up to a million steps. */
+/** "step-000123", which sorts by number up to a million steps. */
 export function stepName(step: number): string {
   return `step-${String(step).padStart(6, "0")}`;
 }

@@ -1,4 +1,4 @@
-/** `thumbs.json` of a run folder: a person's own verdict on rollouts, to hold rewards against. */
+/** `thumbs.json` of a run folder: the user's verdicts on rollouts, for comparison with rewards. */
 import { isRecord, parseJson } from "../bytes/json.ts";
 import { oneAtATime } from "../storage/one-at-a-time.ts";
 import type { RunStore } from "../storage/store.ts";
@@ -8,7 +8,7 @@ export type Thumb = 1 | -1;
 /** By RolloutRecord.id. */
 export type Thumbs = Readonly<Record<string, Thumb>>;
 
-/** @throws LabError("bad-input") when the file is none of ours */
+/** @throws LabError("bad-input") when the file was not written by the lab */
 export async function readThumbs(store: RunStore, id: string): Promise<Thumbs> {
   const path = `${id}/thumbs.json`;
   if ((await store.size(path)) === null) return {};
@@ -18,10 +18,10 @@ export async function readThumbs(store: RunStore, id: string): Promise<Thumbs> {
 }
 
 /**
- * Keeps a thumb beside those already there, also when several are given at the same moment.
- * @param thumb null takes it back
+ * Adds a thumb to the existing ones, safe for concurrent calls.
+ * @param thumb null removes it
  * @returns all thumbs of the run
- * @throws LabError("bad-input") when the file is none of ours, "storage" when it cannot be written
+ * @throws LabError("bad-input") when the file was not written by the lab, "storage" when it cannot be written
  */
 export async function writeThumb(store: RunStore, id: string, rollout: string, thumb: Thumb | null): Promise<Thumbs> {
   const path = `${id}/thumbs.json`;

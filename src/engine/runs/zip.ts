@@ -1,4 +1,4 @@
-/** A run as one zip file, streamed: only the current piece is in memory. */
+/** Files as one zip, streamed: only the current piece is in memory. */
 import { Zip, ZipPassThrough } from "fflate";
 import { LabError } from "../errors.ts";
 import { tfevents, tfeventsName } from "../formats/tfevents.ts";
@@ -8,12 +8,59 @@ import { openRun } from "./run-folder.ts";
 import { runTables } from "./run-tables.ts";
 
 const PIECE = 4 * 2 ** 20;
-/** The zip format without its 64-bit extension ends here; a reserve is kept for the directory. */
+/** Limit of the zip format without its 64-bit extension, with a reserve for the directory. */
 const LIMIT = 2 ** 32 - 2 ** 24;
 
+type Pieces = Iterable<Uint8Array<ArrayBuffer>> | AsyncIterable<Uint8Array<ArrayBuffer>>;
+
+/** A file of a zip. */
+interface ZippedFile {
+  readonly path: string;
+  pieces(): Pieces;
+}
+
 /**
- * Pieces of the zip, stored without compression (tensors and Arrow do not shrink), plus an event file for TensorBoard
- * and tables. Times in the zip are the run's start, so that the same run gives the same bytes.
+ * Pieces of the zip, stored without compression, every file below `folder`.
+ * @param modified time of all entries, so that the same files give the same bytes
+ * @throws LabError("unsupported") when the files are larger than a zip may be
+ */
+export async function* zipFiles(
+  files: AsyncIterable<ZippedFile>,
+  folder: string,
+  modified: Date,
+): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  const ready: Uint8Array[] = [];
+  let failure: Error | null = null;
+  const zip = new Zip((error, piece) => {
+    if (error !== null) failure = error;
+    else ready.push(piece);
+  });
+  const flush = function* (): Generator<Uint8Array<ArrayBuffer>> {
+    if (failure !== null) throw new LabError("internal", `The zip failed: ${failure.message}`, { cause: failure });
+    for (const piece of ready.splice(0)) yield piece as Uint8Array<ArrayBuffer>;
+  };
+  const year = modified.getFullYear();
+  let total = 0;
+  for await (const file of files) {
+    const entry = new ZipPassThrough(`${folder}/${file.path}`);
+    // The zip format knows the years 1980 to 2099.
+    entry.mtime = year >= 1980 && year <= 2099 ? modified : new Date(1980, 0, 1);
+    zip.add(entry);
+    for await (const piece of file.pieces()) {
+      total += piece.length;
+      if (total > LIMIT) throw new LabError("unsupported", "The export is larger than 4 GiB, the limit of a zip");
+      entry.push(piece);
+      yield* flush();
+    }
+    entry.push(new Uint8Array(), true);
+    yield* flush();
+  }
+  zip.end();
+  yield* flush();
+}
+
+/**
+ * A run as a zip, with an event file for TensorBoard and tables. The time of all entries is the run's start.
  * @throws LabError("unsupported") when the run is larger than a zip may be
  */
 export async function* zipRun(store: RunStore, runId: string): AsyncGenerator<Uint8Array<ArrayBuffer>> {
@@ -27,46 +74,18 @@ export async function* zipRun(store: RunStore, runId: string): AsyncGenerator<Ui
   }
   const created = new Date(run.manifest().created);
   const start = created.getTime() / 1000;
-
-  const ready: Uint8Array[] = [];
-  let failure: Error | null = null;
-  const zip = new Zip((error, piece) => {
-    if (error !== null) failure = error;
-    else ready.push(piece);
-  });
-  const flush = function* (): Generator<Uint8Array<ArrayBuffer>> {
-    if (failure !== null) {
-      throw new LabError("internal", `The zip of run "${runId}" failed: ${failure.message}`, { cause: failure });
+  const entries = async function* (): AsyncGenerator<ZippedFile> {
+    for (const { path } of files) {
+      const source = await store.open(path);
+      const pieces = async function* (): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+        for (let at = 0; at < source.size; at += PIECE) yield await source.read(at, Math.min(source.size, at + PIECE));
+      };
+      yield { path: path.slice(runId.length + 1), pieces };
     }
-    for (const piece of ready.splice(0)) yield piece as Uint8Array<ArrayBuffer>;
+    for (const [path, content] of Object.entries(await runTables(run)))
+      yield { path, pieces: () => [new TextEncoder().encode(content)] };
+    const events = tfevents(start, await runEvents(run, start, null));
+    yield { path: tfeventsName(start), pieces: () => [events] };
   };
-  const add = (name: string): ZipPassThrough => {
-    const entry = new ZipPassThrough(`${runId}/${name}`);
-    entry.mtime = zipDate(created);
-    zip.add(entry);
-    return entry;
-  };
-
-  for (const { path } of files) {
-    const entry = add(path.slice(runId.length + 1));
-    const source = await store.open(path);
-    for (let at = 0; at < source.size; at += PIECE) {
-      entry.push(await source.read(at, Math.min(source.size, at + PIECE)));
-      yield* flush();
-    }
-    entry.push(new Uint8Array(), true);
-    yield* flush();
-  }
-  for (const [name, content] of Object.entries(await runTables(run))) {
-    add(name).push(new TextEncoder().encode(content), true);
-  }
-  add(tfeventsName(start)).push(tfevents(start, await runEvents(run, start, null)), true);
-  zip.end();
-  yield* flush();
-}
-
-/** The zip format knows the years 1980 to 2099. */
-function zipDate(date: Date): Date {
-  const year = date.getFullYear();
-  return year >= 1980 && year <= 2099 ? date : new Date(1980, 0, 1);
+  yield* zipFiles(entries(), runId, created);
 }

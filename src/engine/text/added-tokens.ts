@@ -1,11 +1,11 @@
-/** Added tokens: pieces of text that are split off before the vocabulary's own rules. */
+/** Added tokens: pieces of text that are split off before the rules of the vocabulary. */
 import { isRecord } from "../bytes/json.ts";
 import { LabError, quote } from "../errors.ts";
 
-/** No vocabulary comes near it. */
+/** Far above any vocabulary. */
 export const LARGEST_ID = 2 ** 24;
 
-/** As tokenizer.json spells it. */
+/** An added token as in tokenizer.json. */
 export interface RawAddedToken {
   readonly id: number;
   readonly content: string;
@@ -16,7 +16,7 @@ export interface RawAddedToken {
   readonly normalized: boolean;
 }
 
-/** Where a folder may list added tokens; the first that has one says how it behaves. */
+/** Places where a folder may list added tokens; the first one with a token defines its behaviour. */
 export interface AddedTokenLists {
   /** `added_tokens` of tokenizer.json. */
   readonly library?: unknown;

@@ -1,15 +1,15 @@
 /**
- * The decoder that tokenizer.json describes for vocabularies with byte pieces (Llama, Phi-3). Hugging Face's library for
- * JavaScript decodes a run of bytes leniently; the original writes one U+FFFD for every byte of a run that is no UTF-8.
+ * The decoder of tokenizer.json for vocabularies with byte pieces (Llama, Phi-3). Hugging Face's JavaScript library
+ * decodes runs of bytes leniently; the original writes one U+FFFD for every byte of a run that is not UTF-8.
  */
 import { isRecord } from "../bytes/json.ts";
 
-/** Tokens to tokens; a chain of these ends in one text. */
+/** Maps tokens to tokens; a chain of steps ends in one text. */
 type Step = (tokens: string[]) => string[];
 
 export type Decode = (tokens: readonly string[]) => string;
 
-/** @returns undefined for a decoder without byte pieces or with a step that is not one of these */
+/** @returns undefined for a decoder without byte pieces or with an unknown step */
 export function byteFallbackDecoder(decoder: unknown): Decode | undefined {
   const parts = isRecord(decoder) && decoder.type === "Sequence" ? decoder.decoders : [decoder];
   if (!Array.isArray(parts) || !parts.some((part) => isRecord(part) && part.type === "ByteFallback")) return undefined;

@@ -1,16 +1,16 @@
 /**
- * `vocab.json` and `merges.txt` of a slow Qwen2 tokenizer as the one file tokenizer.json would be
+ * Converts `vocab.json` and `merges.txt` of a slow Qwen2 tokenizer to the equivalent tokenizer.json
  * (docs/spec/sa2va.md#61-special-tokens).
  */
 import { LabError, quote } from "../errors.ts";
 
-/** How Qwen2 cuts a text before byte-pair encoding. */
+/** How Qwen2 splits a text before byte-pair encoding. */
 const QWEN2_SPLIT =
   "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
 
 /**
  * @param vocab vocab.json: id by token
- * @param merges text of merges.txt, one pair a line after an optional version line
+ * @param merges text of merges.txt, one pair per line after an optional version line
  * @throws LabError("bad-input") naming the line or token that is wrong
  */
 export function byteLevelDefinition(vocab: Readonly<Record<string, unknown>>, merges: string): Record<string, unknown> {

@@ -1,4 +1,4 @@
-/** Blanks that decoding drops when tokenizer_config.json asks for `clean_up_tokenization_spaces`, one after another. */
+/** Blanks that decoding removes if tokenizer_config.json sets `clean_up_tokenization_spaces`, in this order. */
 const CLEAN_UP: readonly (readonly [string, string])[] = [
   [" .", "."],
   [" ?", "?"],

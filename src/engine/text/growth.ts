@@ -1,12 +1,12 @@
-/** A bound for what the steps of a tokenizer.json may make of a text, taken before the library runs them. */
+/** Bounds how much the steps of a tokenizer.json may lengthen a text, before the library runs them. */
 import { isRecord } from "../bytes/json.ts";
 import { LabError } from "../errors.ts";
 
-/** Steps that a definition may chain, and the factor by which all of them together may lengthen a text. */
+/** Maximum steps of a definition, and maximum factor by which all of them together may lengthen a text. */
 const STEPS = 64;
 const GROWTH = 1000;
 
-/** Normalizers and pre-tokenizers in order, with those of nested sequences. */
+/** Normalizers and pre-tokenizers in order, including those of nested sequences. */
 function steps(part: unknown, depth = 0): readonly Record<string, unknown>[] {
   if (!isRecord(part)) return [];
   const inner = part.normalizers ?? part.pretokenizers;
@@ -14,7 +14,7 @@ function steps(part: unknown, depth = 0): readonly Record<string, unknown>[] {
   return depth > STEPS ? [] : inner.flatMap((step) => steps(step, depth + 1));
 }
 
-/** A byte becomes at most two of UTF-8; a replacement may stand for a single character. */
+/** A byte becomes at most two of UTF-8; a replacement may apply to every character. */
 function factor(step: Readonly<Record<string, unknown>>): number {
   if (step.type === "ByteLevel") return 4;
   return typeof step.content === "string" ? Math.max(1, step.content.length) : 1;

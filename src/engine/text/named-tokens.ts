@@ -3,7 +3,7 @@ import { isRecord } from "../bytes/json.ts";
 
 const ROLES = ["bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"] as const;
 
-/** The token of a role, written as a text or as an object with one; undefined when there is none. */
+/** The token of a role, as a text or an object with a text; undefined if there is none. */
 export function namedToken(
   config: Readonly<Record<string, unknown>>,
   role: (typeof ROLES)[number],

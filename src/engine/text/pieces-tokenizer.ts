@@ -1,7 +1,7 @@
 /**
- * A folder with only `tokenizer.model`, the way Hugging Face's slow tokenizers use it: added tokens are cut out of a text
- * first and what lies between them is encoded on its own; on the way back, tokens beyond the pieces stand between blanks.
- * InternLM2's and Llama's classes differ in where they put blanks around the special tokens that have a role.
+ * A folder with only `tokenizer.model`, read like Hugging Face's slow tokenizers: added tokens are cut out of a text
+ * first, and the text between them is encoded separately. In decoding, tokens outside the pieces are surrounded by
+ * blanks. The classes of InternLM2 and Llama differ in the blanks around special tokens with a role.
  */
 import type { RawAddedToken } from "./added-tokens.ts";
 import { cleanUp } from "./clean-up.ts";
@@ -33,14 +33,14 @@ export function openPieces(
   const names = new Map(cuttable.map((token) => [token.id, token.content] as const));
   const nameOf = (id: number): string | undefined => names.get(id) ?? pieces.piece(id);
   const dropped = new Set([...special, ...added.filter((token) => token.special).map((token) => token.content)]);
-  /** Tokens that stand alone between blanks in decoded text: added ones, unless they have a role or are pieces too. */
+  /** Tokens that decoded text surrounds with blanks: added ones, unless they have a role or are pieces. */
   const apart = (token: string): boolean => {
     const found = listed.get(token);
     return found !== undefined && (!special.has(token) || (further.has(token) && found.id >= pieces.size));
   };
   const style = styleOf(config);
   const unknown = namedToken(config, "unk_token") ?? "<unk>";
-  /** Without a blank in front, and keeping one that the text begins with: that goes behind other text. */
+  /** Without a blank in front, keeping one that the text starts with: it follows other text. */
   const encodeAsIs = (text: string): number[] => {
     if (!/^[\u2581 ]/.test(text)) return pieces.encode(text, false);
     return pieces.encode(unknown + text, false).slice(pieces.encode(unknown, false).length);
@@ -52,13 +52,13 @@ export function openPieces(
     vocabSize: largest + 1,
     find: (token) => ids.get(token) ?? pieces.find(token),
     encode(text, literal = []) {
-      // The mark in front moves everything by one place.
+      // The mark in front moves everything by one position.
       const moved = style.prefixOnce && text !== "" ? 1 : 0;
       const ranges = literal.map(({ start, end }) => ({ start: start + moved, end: end + moved }));
       const split = splitAdded(style.prefixOnce ? marked(text) : text, cuttable, ranges);
       const encoded = style.prefixOnce ? encodeAsIs : (part: string) => pieces.encode(part);
       const out = split.flatMap((part) => (typeof part === "number" ? [part] : encoded(part)));
-      // A text that begins with a token of a role needs no blank in front.
+      // A text that starts with a token of a role needs no blank in front.
       const [blank, next] = [out[0], out[1]];
       const begins = style.prefixOnce && blank !== undefined && nameOf(blank) === BLANK_MARK && next === split[1];
       return begins && special.has(nameOf(next as number) ?? "") ? out.slice(1) : out;
@@ -77,7 +77,7 @@ export function openPieces(
         parts.push(...(before === "" ? [token] : [before, token]));
         run = [];
       }
-      // Unlike the others, the last run counts even when its text is empty.
+      // Unlike the others, the last run counts even if its text is empty.
       if (run.length > 0) parts.push(style.join(pieces, run, special));
       const text = parts.join(" ");
       return config.clean_up_tokenization_spaces === true ? cleanUp(text) : text;
@@ -85,9 +85,9 @@ export function openPieces(
   };
 }
 
-/** What the tokenizer classes do differently. */
+/** Differences between the tokenizer classes. */
 interface Style {
-  /** The blank in front goes to the whole text once, not to everything between added tokens. */
+  /** The whole text gets a blank in front once, not every part between added tokens. */
   readonly prefixOnce: boolean;
   readonly join: (pieces: SentencePiece, run: readonly string[], special: ReadonlySet<string>) => string;
 }
@@ -117,7 +117,7 @@ function joinInternlm(pieces: SentencePiece, run: readonly string[], special: Re
     waiting.push(token);
     afterSpecial = false;
   }
-  // The published class puts a blank in front of every text and takes it off again, so nothing comes of it.
+  // The published class adds a blank in front of every text and removes it again, so it has no effect.
   return cleanUp(text + pieces.decode(waiting));
 }
 

@@ -1,5 +1,5 @@
 /**
- * Prompts with a picture and marked regions, as text, ids and places of the visual tokens
+ * Prompts with a picture and marked regions: text, ids and positions of the visual tokens
  * (docs/spec/sa2va.md#6-tokens-and-prompts).
  */
 import { LabError } from "../errors.ts";
@@ -8,14 +8,14 @@ import { TEMPLATES, type TemplateName } from "./template.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 export const IMAGE_PLACEHOLDER = "<image>";
-/** Where a wording takes up what data or people say. */
+/** Placeholder for text of the data or the user. */
 const PHRASE = "{phrase}";
 export const REFERRING_WORDING = `<image>\nPlease segment ${PHRASE} in this image.`;
-/** A question of a person's own. */
+/** Prompt of a user's question. */
 export const QUESTION_WORDING = `<image>\n${PHRASE}`;
 export const REGION_CAPTION_WORDING =
   "<image>\nPlease give me a short description of the region in the picture marked by region1.";
-/** The answer a mask is read from when it is not sampled. */
+/** The forced answer from which a mask is read. */
 export const SEG_ANSWER = "Sure, [SEG].";
 
 /** Half-open range of token positions. */
@@ -24,7 +24,7 @@ export interface Span {
   readonly end: number;
 }
 
-/** What of a checkpoint's configuration a prompt depends on. */
+/** The parts of a checkpoint's configuration that prompts depend on. */
 export interface PromptShape {
   readonly template: TemplateName;
   readonly tokensPerTile: number;
@@ -33,9 +33,9 @@ export interface PromptShape {
 export interface PromptRequest {
   /** The user's text with exactly one "<image>". */
   readonly text: string;
-  /** Put in the place of "{phrase}"; it is text, whatever tokens it spells. Without it the text stays as it is. */
+  /** Replaces "{phrase}"; tokens that it spells are read as text. Without it the text is unchanged. */
   readonly phrase?: string;
-  /** Tiles of the picture, the thumbnail included. */
+  /** Tiles of the picture, including the thumbnail. */
   readonly tiles: number;
   /** Visual tokens of each marked region; absent or empty for none. */
   readonly regionTokenCounts?: readonly number[];
@@ -43,18 +43,18 @@ export interface PromptRequest {
 
 export interface Prompt {
   readonly ids: readonly number[];
-  /** Places of the tiles' tokens. */
+  /** Positions of the tiles' tokens. */
   readonly imageSpan: Span;
-  /** Places of each region's copied tokens. */
+  /** Positions of each region's copied tokens. */
   readonly regionSpans: readonly Span[];
-  /** The text the ids were made from. */
+  /** The text of the ids. */
   readonly full: string;
-  /** The same with every run of visual tokens written as its length, for people. */
+  /** The text with every run of visual tokens replaced by its length, for display. */
   readonly text: string;
 }
 
 /**
- * Builds the reference's string and encodes it as a whole, since pieces encoded alone may merge differently.
+ * Builds the reference's string and encodes it as a whole, because separately encoded pieces may merge differently.
  * @throws LabError("bad-input") for a text without exactly one "<image>" or a region without tokens
  */
 export function buildPrompt(tokenizer: Tokenizer, shape: PromptShape, request: PromptRequest): Prompt {
@@ -90,18 +90,18 @@ export function buildPrompt(tokenizer: Tokenizer, shape: PromptShape, request: P
   return { ids, imageSpan, regionSpans, full, text: fill(render((count) => `${count}×`)).text };
 }
 
-/** Where `buildPrompt` writes lengths in place of visual tokens: the picture, and the regions that follow it. */
+/** Where `buildPrompt` writes lengths in place of visual tokens: the picture, and the regions after it. */
 const COLLAPSED =
   /<img>\d+×<\/img>(?:\nThere are \d+ part regions in the picture: (?:region\d+<vp>\d+×<\/vp>(?:, )?)+\.\n)?/;
 
-/** `Prompt.full` from `Prompt.text`. A caption comes after the picture and cannot be taken for it. */
+/** `Prompt.full` from `Prompt.text`. A caption comes after the picture, so it cannot be confused with it. */
 export function withVisualTokens(text: string): string {
   return text.replace(COLLAPSED, (part) =>
     part.replace(/>(\d+)×</g, (_, count: string) => `>${"<IMG_CONTEXT>".repeat(Number(count))}<`),
   );
 }
 
-/** A text with the phrase in its places, and where it stands. */
+/** A text with its placeholders filled, and the ranges of the phrase. */
 export function filled(
   text: string,
   phrase: string | undefined,
@@ -117,7 +117,7 @@ export function filled(
   return { text: out, literal };
 }
 
-/** Ids in front of a whole sequence: the tokenizer's own, or where it is silent the template's. */
+/** Ids at the start of a sequence: those of the tokenizer, or of the template if the tokenizer specifies none. */
 export function sequenceBegin(tokenizer: Tokenizer, template: TemplateName): readonly number[] {
   const { bos } = tokenizer.special;
   return tokenizer.start ?? (TEMPLATES[template].bos && bos !== undefined ? [bos] : []);
@@ -150,14 +150,14 @@ export function plainPhrase(text: string): string {
   return text.replace(/\s+/g, " ").trim();
 }
 
-/** An expression as in training prompts: lower case, no full stop at the end. */
+/** An expression as in training prompts: lower case, without a full stop at the end. */
 export function cleanPhrase(phrase: string): string {
   return phrase.trim().toLowerCase().replace(/\.+$/, "").trim();
 }
 
 /** A teacher-forced answer. */
 export interface Answer {
-  /** With the template's first stop word at the end. */
+  /** Ends with the template's first stop word. */
   readonly ids: readonly number[];
   /** Indices of [SEG] in `ids`. */
   readonly segPositions: readonly number[];
@@ -168,7 +168,7 @@ export function encodeAnswer(tokenizer: Tokenizer, template: TemplateName, text:
   return closedAnswer(tokenizer, template, text, []);
 }
 
-/** A caption of the data as an answer: it is text, whatever tokens it spells. */
+/** A caption of the data as an answer; tokens that it spells are read as text. */
 export function encodeCaption(tokenizer: Tokenizer, template: TemplateName, caption: string): Answer {
   return closedAnswer(tokenizer, template, caption, [{ start: 0, end: caption.length }]);
 }

@@ -1,14 +1,14 @@
-/** How SentencePiece cuts normalised text into pieces: byte-pair merges by score, or the likeliest unigram path. */
+/** How SentencePiece splits normalised text into pieces: byte-pair merges by score, or the likeliest unigram path. */
 import { PIECE, type SentencePieceModel } from "./sentencepiece-model.ts";
 
 /** A cut: the texts of the pieces, in order. */
 export type Cut = (text: string) => string[];
 
-/** Pieces that text may be cut into, with ids and scores. */
+/** Possible pieces, with ids and scores. */
 interface Vocabulary {
   readonly ids: ReadonlyMap<string, number>;
   readonly model: SentencePieceModel;
-  /** Whole texts that stay in one piece, longest first. */
+  /** Texts that are never split, longest first. */
   readonly own: readonly string[];
 }
 
@@ -23,7 +23,7 @@ export function pieceCutter(model: SentencePieceModel): Cut {
   return model.algorithm === "bpe" ? bytePairs(vocabulary) : unigrams(vocabulary);
 }
 
-/** Letters by code point, the user's own pieces as one. */
+/** Letters by code point; user-defined pieces count as one. */
 function letters(text: string, own: readonly string[]): { text: string; whole: boolean }[] {
   const out: { text: string; whole: boolean }[] = [];
   for (let at = 0; at < text.length; ) {
@@ -42,14 +42,14 @@ interface Merge {
   readonly text: string;
 }
 
-/** Merges the neighbours whose joined piece scores best, leftmost first among equals, until none is a piece. */
+/** Merges the adjacent pieces with the best joint score, the leftmost of equals, until no merge gives a piece. */
 function bytePairs({ ids, model, own }: Vocabulary): Cut {
   return (text) => {
     const symbols = letters(text, own);
     const before = symbols.map((_, at) => at - 1);
     const after = symbols.map((_, at) => (at + 1 < symbols.length ? at + 1 : -1));
     const heap = new MergeHeap();
-    /** Merged texts that came from unused pieces, to be taken apart again. */
+    /** Merges that gave unused pieces, to be split again. */
     const parts = new Map<string, readonly [string, string]>();
     const offer = (left: number, right: number): void => {
       if (left < 0 || right < 0) return;
@@ -68,7 +68,7 @@ function bytePairs({ ids, model, own }: Vocabulary): Cut {
     for (let at = 1; at < symbols.length; at++) offer(at - 1, at);
     for (let top = heap.pop(); top !== undefined; top = heap.pop()) {
       const [left, right] = [symbols[top.left], symbols[top.right]] as [{ text: string }, { text: string }];
-      // One of the two may have been merged with another neighbour since.
+      // One of the two may already be merged with another neighbour.
       if (left.text === "" || right.text === "" || left.text + right.text !== top.text) continue;
       left.text = top.text;
       right.text = "";
@@ -124,16 +124,16 @@ function ahead(a: Merge, b: Merge): boolean {
   return a.score > b.score || (a.score === b.score && a.left < b.left);
 }
 
-/** Below the worst piece by this much: the score of a letter that is no piece. */
+/** The score of an unknown letter is that of the worst piece minus this. */
 const UNKNOWN_PENALTY = 10;
 /**
- * A piece of the user's own scores its bytes times the best score, less this. The library takes the best score from the
- * smallest positive number on, so with the usual negative scores its own pieces practically always win.
+ * A user-defined piece scores its bytes times the best score, minus this. The library searches the best score from the
+ * smallest positive number on, so with the usual negative scores user-defined pieces practically always win.
  */
 const OWN_DISCOUNT = 0.1;
 const SMALLEST = 2 ** -126;
 
-/** The cut whose scores add up to most, in single precision; the longest first piece wins a tie. */
+/** The split with the largest sum of scores, in single precision; the longest first piece wins a tie. */
 function unigrams({ ids, model }: Vocabulary): Cut {
   const normal = model.pieces.filter(({ kind }) => kind === PIECE.normal).map(({ score }) => score);
   const least = normal.reduce((low, score) => Math.min(low, score), Number.POSITIVE_INFINITY);

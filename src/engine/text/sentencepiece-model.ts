@@ -22,9 +22,9 @@ export interface SentencePieceModel {
   readonly pieces: readonly Piece[];
   readonly algorithm: "unigram" | "bpe";
   readonly byteFallback: boolean;
-  /** The dummy blank goes to the end instead of the beginning. */
+  /** The dummy blank is added at the end instead of the start. */
   readonly whitespaceAsSuffix: boolean;
-  /** What an unknown piece is decoded to. */
+  /** Decoded text of an unknown piece. */
   readonly unknownSurface: string;
   readonly normaliser: NormaliserSpec;
 }
@@ -35,14 +35,14 @@ const VARINT = 0;
 const FIXED64 = 1;
 const BYTES = 2;
 const FIXED32 = 5;
-/** A byte order mark is a letter like any other. */
+/** A byte order mark is treated as a letter. */
 const UTF8 = new TextDecoder("utf-8", { ignoreBOM: true });
 const EMPTY = new Uint8Array(0);
 const ALGORITHMS: Readonly<Record<number, SentencePieceModel["algorithm"]>> = { 1: "unigram", 2: "bpe" };
 
 /**
  * @param name file name for messages
- * @throws LabError("bad-input") when the bytes are no such message, LabError("unsupported") for word and char models
+ * @throws LabError("bad-input") when the bytes are not a model, LabError("unsupported") for word and char models
  */
 export function parseSentencePiece(data: Uint8Array, name: string): SentencePieceModel {
   const fail = (why: string): never => {
@@ -93,7 +93,7 @@ function parsePiece(data: Uint8Array, fail: Fail): Piece {
   };
 }
 
-/** The last value of every field, as the encoding asks for. */
+/** The last value of every field, as the encoding requires. */
 function lastOf(data: Uint8Array, fail: Fail): Map<number, Field> {
   const found = new Map<number, Field>();
   for (const field of fields(data, fail)) found.set(field.number, field);
@@ -108,7 +108,7 @@ function* fields(data: Uint8Array, fail: Fail): Generator<Field> {
       const byte = data[at++] as number;
       value += (byte & 127) * scale;
       if (byte < 128) return value;
-      // Negative numbers take ten bytes; none that is used here is one.
+      // Negative numbers take ten bytes; no field used here is negative.
       if (scale > 2 ** 63) break;
     }
     return fail(`a number is cut off at byte ${at}`);

@@ -1,22 +1,23 @@
 /**
- * Text before SentencePiece cuts it: replacement rules from a compiled table, blanks, and the mark that stands for them.
- * The table is a double-array trie over UTF-8 bytes followed by its replacements, each ended by a zero byte.
+ * Normalisation before SentencePiece splits a text: replacement rules from a compiled table, blanks, and the mark that
+ * replaces blanks. The table is a double-array trie over UTF-8 bytes, followed by its replacements, each ended by a
+ * zero byte.
  */
 import { LabError } from "../errors.ts";
 import type { SentencePieceModel } from "./sentencepiece-model.ts";
 
-/** Stands for a blank inside pieces. */
+/** Replaces a blank inside pieces. */
 export const BLANK_MARK = "\u2581";
 
-/** A byte order mark is a letter like any other. */
+/** A byte order mark is treated as a letter. */
 const UTF8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** The longest replacement of the bytes from `at` on, with the number of bytes it takes the place of; or none. */
+/** The longest replacement of the bytes from `at` on, with the number of replaced bytes; or none. */
 type Rules = (bytes: Uint8Array, at: number) => { readonly text: string; readonly length: number } | undefined;
 
 export type Normalise = (text: string) => string;
 
-/** @param verbatim texts that no rule may touch (pieces of the user's own) */
+/** @param verbatim texts that rules must not change (user-defined pieces) */
 export function sentencePieceNormaliser(model: SentencePieceModel, verbatim: readonly string[]): Normalise {
   const { charsMap, addDummyPrefix, removeExtraWhitespaces, escapeWhitespaces } = model.normaliser;
   const rules = charsMap.length === 0 ? undefined : readRules(charsMap);
@@ -33,7 +34,7 @@ export function sentencePieceNormaliser(model: SentencePieceModel, verbatim: rea
     for (const part of replaced(text, rules, kept)) {
       if (part !== " ") onlyBlanks = false;
       let value = part;
-      // Runs of blanks become one, and those at the beginning none.
+      // Runs of blanks become one; those at the start are removed.
       while (removeExtraWhitespaces && afterBlank && value.startsWith(" ")) value = value.slice(1);
       if (value === "") continue;
       out += value.replaceAll(" ", blank);
@@ -46,7 +47,7 @@ export function sentencePieceNormaliser(model: SentencePieceModel, verbatim: rea
   };
 }
 
-/** Pieces of the text after the rules, each of which came from one match or one letter. */
+/** Pieces of the text after the rules, each from one match or one letter. */
 function* replaced(text: string, rules: Rules | undefined, kept: readonly string[]): Generator<string> {
   const encoder = new TextEncoder();
   // A lone surrogate has no UTF-8 form and becomes U+FFFD.
@@ -70,7 +71,7 @@ function* replaced(text: string, rules: Rules | undefined, kept: readonly string
   }
 }
 
-/** Opens the compiled table. @throws LabError("bad-input") when its sizes cannot be */
+/** Opens the compiled table. @throws LabError("bad-input") when its sizes are impossible */
 function readRules(charsMap: Uint8Array): Rules {
   const view = new DataView(charsMap.buffer, charsMap.byteOffset, charsMap.length);
   const size = charsMap.length < 4 ? Number.POSITIVE_INFINITY : view.getUint32(0, true);
@@ -90,7 +91,7 @@ function readRules(charsMap: Uint8Array): Rules {
       if (label === 0) break;
       node ^= label;
       const unit = units[node];
-      // The lowest byte with the top bit is the label the unit belongs to.
+      // The lowest byte with the top bit is the label of the unit.
       if (unit === undefined || (unit & 0x800000ff) >>> 0 !== label) break;
       node ^= offsetOf(unit);
       const leaf = units[node];

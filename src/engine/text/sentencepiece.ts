@@ -6,19 +6,19 @@ import { BLANK_MARK, type Normalise, sentencePieceNormaliser } from "./sentencep
 
 export interface SentencePiece {
   readonly size: number;
-  /** Ids of a text; nothing is put around them. @param dummyPrefix false keeps the blank in front away */
+  /** Ids of a text, without start or end tokens. @param dummyPrefix false adds no blank in front */
   encode(text: string, dummyPrefix?: boolean): number[];
   /**
-   * Text of pieces by name; those for control are nothing, what is no piece stands for itself.
-   * @param dummyPrefix false leaves a blank in front where it is
+   * Text of pieces by name. Control pieces give no text; unknown names stand for themselves.
+   * @param dummyPrefix false keeps a blank in front
    */
   decode(pieces: readonly string[], dummyPrefix?: boolean): string;
-  /** Id of a piece by its name, those for control and bytes included. */
+  /** Id of a piece by its name, including control and byte pieces. */
   find(piece: string): number | undefined;
   piece(id: number): string | undefined;
 }
 
-/** @throws LabError naming the file when it is no such model */
+/** @throws LabError naming the file when it is not a model */
 export function openSentencePiece(data: Uint8Array, name: string): SentencePiece {
   const model = parseSentencePiece(data, name);
   const names = new Map(model.pieces.map(({ text }, id) => [text, id] as const));
@@ -51,7 +51,7 @@ function byteIds(model: SentencePieceModel): Map<number, number> {
   return ids;
 }
 
-/** Pieces of bytes are written <0x41>. */
+/** Byte pieces are written as <0x41>. */
 function byteOf(text: string): number {
   return Number.parseInt(text.slice(3, 5), 16);
 }
@@ -100,7 +100,7 @@ function decode(model: SentencePieceModel, names: ReadonlyMap<string, number>, p
       continue;
     }
     let text = piece;
-    // The blank that encoding put in front is taken off again.
+    // Removes the blank that encoding put in front.
     if (atStart && (addDummyPrefix || removeExtraWhitespaces) && text.startsWith(BLANK_MARK)) {
       text = text.slice(BLANK_MARK.length);
       sawBlank = !removeExtraWhitespaces;
@@ -110,7 +110,7 @@ function decode(model: SentencePieceModel, names: ReadonlyMap<string, number>, p
   return out + decodeBytes(waiting);
 }
 
-/** UTF-8 with one U+FFFD for every byte that belongs to no letter. */
+/** UTF-8 with one U+FFFD for every byte outside a letter. */
 function decodeBytes(bytes: readonly number[]): string {
   let out = "";
   for (let at = 0; at < bytes.length; ) {
@@ -124,7 +124,7 @@ function decodeBytes(bytes: readonly number[]): string {
   return out;
 }
 
-/** Bytes of the well-formed letter at a place, 0 when there is none. */
+/** Bytes of the well-formed letter at an index, 0 if there is none. */
 function letterLength(bytes: readonly number[], at: number): number {
   const first = bytes[at] as number;
   const length = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;

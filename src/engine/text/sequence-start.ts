@@ -1,23 +1,23 @@
-/** Which token, if any, a tokenizer begins every whole text with. Hugging Face spreads this over three places. */
+/** The token, if any, with which a tokenizer starts every text. Hugging Face spreads this over three places. */
 import { isRecord } from "../bytes/json.ts";
 import { LabError } from "../errors.ts";
 import { namedToken } from "./named-tokens.ts";
 
-/** Classes that begin texts with the bos token unless their configuration says otherwise. */
+/** Classes that start texts with the bos token unless their configuration differs. */
 const BEGINNING = /^(InternLM2?|Llama|CodeLlama)Tokenizer/;
 
-/** What a folder says about the beginning of texts. */
+/** What a folder specifies about the start of texts. */
 export type SequenceStart = { readonly token: string } | "nothing" | "unsaid";
 
 /**
- * Rules in order: `add_bos_token` where it is written; the template of tokenizer.json's post-processor; the class.
+ * Rules in order: `add_bos_token` if present; the template of tokenizer.json's post-processor; the class.
  * @param postProcessor `post_processor` of tokenizer.json
- * @throws LabError("bad-input") when texts must begin with a token that has no name
+ * @throws LabError("bad-input") when texts must start with a token that has no name
  */
 export function sequenceStart(config: Readonly<Record<string, unknown>>, postProcessor: unknown): SequenceStart {
   const template = templateStart(postProcessor);
   const switched = typeof config.tokenizer_class === "string" && BEGINNING.test(config.tokenizer_class);
-  // Only the classes that have the switch follow it down; a plain library tokenizer keeps to its own template.
+  // Only the classes with the switch respect it; a plain library tokenizer follows its own template.
   if (config.add_bos_token === false && (switched || template === undefined)) return "nothing";
   const byClass = template === undefined && switched;
   if (config.add_bos_token !== true && !byClass) return template === undefined ? "unsaid" : { token: template };
@@ -32,7 +32,7 @@ export function sequenceStart(config: Readonly<Record<string, unknown>>, postPro
   );
 }
 
-/** The special token a template puts in front of a single text. */
+/** The special token that a template puts before a single text. */
 function templateStart(value: unknown): string | undefined {
   if (!isRecord(value)) return undefined;
   if (value.type === "Sequence" && Array.isArray(value.processors)) {

@@ -1,12 +1,12 @@
-/** Cutting added tokens out of a text before the vocabulary sees it, as Hugging Face's slow tokenizers do. */
+/** Cuts added tokens out of a text before the vocabulary reads it, like Hugging Face's slow tokenizers. */
 import { LabError } from "../errors.ts";
 import type { RawAddedToken } from "./added-tokens.ts";
 
-/** Longest token that is cut out of texts, in UTF-16 units; published ones have a few dozen. */
+/** Maximum length of a token that is cut out of texts, in UTF-16 units; published ones have a few dozen. */
 const LONGEST = 1000;
 
 /**
- * Longest first, so that no token hides one it is the beginning of.
+ * Longest first, so that no token hides one that it is a prefix of.
  * @throws LabError when a token is longer than LONGEST
  */
 export function addedPattern(added: readonly Pick<RawAddedToken, "content">[]): RegExp | undefined {
@@ -29,9 +29,9 @@ export interface TextRange {
 }
 
 /**
- * Texts and ids of added tokens in order. A token may take the white space before or behind it, and one that must be a
+ * Texts and ids of added tokens in order. A token may include the white space before or after it; one that must be a
  * separate word stays in the text if it is part of a word.
- * @param literal ranges that are text whatever they spell
+ * @param literal ranges that are plain text whatever they spell
  */
 export function splitAdded(
   text: string,
@@ -50,7 +50,7 @@ export function splitAdded(
     open += strip && open === "" ? value.trimStart() : value;
   };
   parts.forEach((part, at) => {
-    // Odd parts are what the pattern's one capture matched.
+    // Odd parts are matches of the pattern's only capture.
     const [start, end] = [place, place + part.length];
     place = end;
     const isText = literal.some((range) => start < range.end && end > range.start);

@@ -4,11 +4,11 @@ import type { Tokenizer } from "./tokenizer.ts";
 export type TemplateName = "qwen_chat" | "phi3_chat" | "internlm2_chat" | "llama3_chat";
 
 export interface ChatTemplate {
-  /** The user's turn with the opening of the answer. */
+  /** The user's turn with the start of the answer. */
   readonly wrap: (input: string) => string;
-  /** Texts that end an answer; the first is what a trained answer is closed with. */
+  /** Texts that end an answer; the first one closes trained answers. */
   readonly stopWords: readonly [string, ...string[]];
-  /** Whether the sequence begins with the bos id where the tokenizer's files do not say. */
+  /** Whether the sequence starts with the bos id if the tokenizer's files do not specify it. */
   readonly bos: boolean;
 }
 
@@ -26,7 +26,7 @@ export const TEMPLATES: Readonly<Record<TemplateName, ChatTemplate>> = {
   phi3_chat: { wrap: (input) => `<|user|>\n${input}<|end|>\n<|assistant|>\n`, stopWords: ["<|end|>"], bos: false },
 };
 
-/** When an answer is over (docs/spec/sa2va.md#7-generation). */
+/** When an answer ends (docs/spec/sa2va.md#7-generation). */
 export interface StopRule {
   readonly words: readonly string[];
   /** True when the last of the newly generated ids is the end id or their text ends with a stop word. */
@@ -35,7 +35,7 @@ export interface StopRule {
   answer(ids: readonly number[]): string;
 }
 
-/** Ids decoded at first when looking for a stop word; the published ones take one to five. */
+/** Ids decoded first in the search for a stop word; the published ones take one to five. */
 const TAIL = 16;
 
 export function stopRule(tokenizer: Tokenizer, template: TemplateName): StopRule {
@@ -61,8 +61,8 @@ export function stopRule(tokenizer: Tokenizer, template: TemplateName): StopRule
 }
 
 /**
- * Decoded new tokens, special ones kept, without surrounding white space: the reference's "prediction". What counts as
- * white space is Python's rule, which has four separators among the control characters that `trim` keeps.
+ * Decoded new tokens, including special ones, without surrounding white space: the reference's "prediction". White
+ * space follows Python's rule, which includes four control characters that `trim` keeps.
  */
 export function prediction(tokenizer: Tokenizer, ids: readonly number[]): string {
   const letters = [...tokenizer.decode(ids, { keepSpecial: true })];

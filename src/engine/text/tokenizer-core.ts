@@ -1,8 +1,8 @@
-/** The interface of a vocabulary; `openTokenizer` makes a `Tokenizer` of it. */
+/** The interface of a vocabulary, from which `openTokenizer` makes a `Tokenizer`. */
 import type { TextRange } from "./split-added.ts";
 
 export interface TokenizerCore {
-  /** @param literal ranges that are text whatever they spell */
+  /** @param literal ranges that are plain text whatever they spell */
   encode(text: string, literal?: readonly TextRange[]): number[];
   /** Finds the added tokens that `encode` recognises; undefined when there are none. */
   readonly added: RegExp | undefined;

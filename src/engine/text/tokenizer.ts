@@ -1,5 +1,5 @@
 /**
- * Tokenizers of a checkpoint folder behind one interface: byte-level BPE and the other library models, SentencePiece, or
+ * Tokenizers of a checkpoint folder with one interface: byte-level BPE and the other library models, SentencePiece, or
  * word-level for tiny models (docs/spec/sa2va.md#61-special-tokens).
  */
 import { Tokenizer as LibraryTokenizer } from "@huggingface/tokenizers";
@@ -19,10 +19,10 @@ import { addedPattern, spellsAdded, splitAdded, type TextRange } from "./split-a
 import type { TokenizerCore } from "./tokenizer-core.ts";
 import { openWordLevel } from "./word-level.ts";
 
-/** Ids the prompts are made of. */
+/** Ids used in prompts. */
 export interface SpecialIds {
   readonly eos: number;
-  /** The end id where the tokenizer names no padding. */
+  /** The end id if the tokenizer has no padding token. */
   readonly pad: number;
   readonly bos: number | undefined;
   readonly imageStart: number;
@@ -36,13 +36,13 @@ export interface SpecialIds {
 
 export interface Tokenizer {
   /**
-   * Ids of a text; added tokens inside it are recognised, none is added.
-   * @param literal ranges that are text whatever they spell: what comes from data and people
+   * Ids of a text, without start or end tokens; added tokens in it are recognised.
+   * @param literal ranges that are plain text whatever they spell: text of the data and the user
    */
   encode(text: string, literal?: readonly TextRange[]): number[];
-  /** Whether a text spells an added token, which `encode` would recognise outside of literal ranges. */
+  /** Whether a text spells an added token, which `encode` would recognise outside literal ranges. */
   spellsAdded(text: string): boolean;
-  /** Ids every whole text begins with; undefined when the files say nothing about it. */
+  /** Ids that every text starts with; undefined if the files do not specify them. */
   readonly start: readonly number[] | undefined;
   /** Text of ids; bytes that are no UTF-8 become U+FFFD. */
   decode(ids: readonly number[], options?: { readonly keepSpecial?: boolean }): string;
@@ -54,10 +54,10 @@ export interface Tokenizer {
   readonly special: SpecialIds;
 }
 
-/** Files one of which holds the vocabulary. */
+/** Files, one of which holds the vocabulary. */
 const VOCABULARIES = ["tokenizer.json", "tokenizer.model", "vocab.json"] as const;
 
-/** The file of a folder that its vocabulary is read from. */
+/** The file with the vocabulary of a folder. */
 export function vocabularyFile(folder: ByteFolder): string {
   return VOCABULARIES.find((path) => folder.get(path) !== undefined) ?? VOCABULARIES[0];
 }
@@ -117,7 +117,7 @@ const RECORD = z.record(z.string(), z.unknown());
 const VOCABULARY = z.record(z.string(), z.number().check(z.int(), z.gte(0), z.lte(LARGEST_ID)));
 const CONFIG = z.looseObject({ tokenizer_class: z.optional(z.nullable(z.string())) });
 const PART = z.optional(z.nullable(z.looseObject({ type: z.string() })));
-/** As much of tokenizer.json as is relied on; what a part holds beyond its type is the library's to know. */
+/** The parts of tokenizer.json that are checked here; the library checks the rest. */
 const DEFINITION = z.looseObject({
   model: z.looseObject({
     type: z.optional(z.nullable(z.string())),
@@ -180,7 +180,7 @@ function openLibrary(
     encode(text, literal = []) {
       if (text === "") return [];
       if (!spellsAdded(text, pattern, literal)) return encoded(library, text);
-      // The library recognises added tokens everywhere: one that knows none encodes what lies between the real ones.
+      // The library recognises added tokens everywhere: a copy without any encodes the text between the real ones.
       withoutAdded ??= opened({ ...definition, added_tokens: [] }, config);
       const plain = withoutAdded;
       return splitAdded(text, added, literal).flatMap((part) =>
@@ -188,7 +188,7 @@ function openLibrary(
       );
     },
     decode(ids, keepSpecial) {
-      // An embedding may have rows that no token belongs to.
+      // An embedding may have rows without a token.
       const known = ids.filter((id) => names.has(id));
       // The library refuses an empty list.
       if (known.length === 0) return "";

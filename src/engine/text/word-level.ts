@@ -19,7 +19,7 @@ const SPLITS: Readonly<Record<string, Split>> = {
 
 /**
  * @param definition tokenizer.json
- * @throws LabError("unsupported") for a normaliser or pre-tokenizer that is not handled
+ * @throws LabError("unsupported") for an unsupported normaliser or pre-tokenizer
  */
 export function openWordLevel(
   definition: Readonly<Record<string, unknown>>,

@@ -4,9 +4,9 @@ import { defaultConfig } from "../../../src/engine/config/parse.ts";
 import { collectFiles } from "../../../src/engine/export/export-file.ts";
 import { RUN_EXPORTS, type RunExport } from "../../../src/engine/export/export-names.ts";
 import { exportFiles } from "../../../src/engine/export/formats.ts";
-import { zipFiles } from "../../../src/engine/export/zip-files.ts";
 import { writeCheckpoint } from "../../../src/engine/runs/checkpoint/checkpoint.ts";
 import { createRun } from "../../../src/engine/runs/run-folder.ts";
+import { zipFiles } from "../../../src/engine/runs/zip.ts";
 import { memoryStore } from "../../../src/engine/storage/memory-store.ts";
 import { group, manifest } from "../runs/sample-run.ts";
 

@@ -1,9 +1,9 @@
-/** What archives have in common: members with names that stay inside, and a sentence when the archive is damaged. */
+/** Shared by archives: members with safe names, and a sentence when the archive is damaged. */
 import type { ByteSource } from "../../bytes/source.ts";
 
 /** A file inside an archive. */
 export interface Member {
-  /** "/" separated, never absolute and never leading out. */
+  /** "/" separated, never absolute and never outside the archive. */
   readonly name: string;
   readonly source: ByteSource;
 }
@@ -11,14 +11,14 @@ export interface Member {
 /** The files of an archive. */
 export interface Archive {
   readonly members: readonly Member[];
-  /** One sentence per thing that was left out or is damaged. */
+  /** One sentence per member that was skipped or damaged. */
   readonly problems: readonly string[];
 }
 
-/** Most members of one archive. */
+/** Maximum members of one archive. */
 export const MAX_MEMBERS = 2 ** 21;
 
-/** A member's name with "./" and doubled slashes taken out; undefined for one that is absolute or leads out. */
+/** A member's name without "./" and doubled slashes; undefined for one that is absolute or leads outside. */
 export function safeName(name: string): string | undefined {
   const parts = name.replaceAll("\\", "/").split("/");
   if (parts[0] === "" || /^[a-z]:$/i.test(parts[0] ?? "") || parts.includes("..")) return undefined;
@@ -26,7 +26,7 @@ export function safeName(name: string): string | undefined {
   return clean === "" || clean.includes("\0") ? undefined : clean;
 }
 
-/** Whether a name is one of those that operating systems leave behind. */
+/** Whether the operating system created the file, such as `.DS_Store`. */
 export function isHidden(name: string): boolean {
   return name.split("/").some((part) => part.startsWith(".") || part === "__MACOSX");
 }

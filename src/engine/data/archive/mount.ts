@@ -1,4 +1,4 @@
-/** Archives of a folder as directories of it: what lies in `a/b.tar` is found under `a/b.tar/…`. */
+/** Archives of a folder as directories: the content of `a/b.tar` has paths `a/b.tar/…`. */
 import { folderOf } from "../../bytes/memory.ts";
 import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
 import { LabError, LONGEST_SENTENCE, markUnseen, shortened, toLabError } from "../../errors.ts";
@@ -9,25 +9,25 @@ import { readZip } from "./zip.ts";
 /** A folder with its archives opened. */
 export interface MountedFolder {
   readonly folder: ByteFolder;
-  /** Paths of the archives that were opened. */
+  /** Paths of the opened archives. */
   readonly archives: ReadonlySet<string>;
   readonly problems: readonly SkippedRow[];
 }
 
-/** Archives inside archives are opened this deep. */
+/** Maximum depth of archives inside archives. */
 const MAX_DEPTH = 1;
 
 /**
- * Opens tar and zip archives of a folder, told by their endings and then by their content, also one inside another.
- * Only headers and directories are read.
- * @throws LabError("cancelled") when the signal fires; a damaged archive is a problem, never an error
+ * Opens the tar and zip archives of a folder, recognised by their endings and content, also one inside another. Only
+ * headers and directories are read.
+ * @throws LabError("cancelled") when the signal is aborted; a damaged archive is a problem, never an error
  */
 export async function mountArchives(folder: ByteFolder, signal?: AbortSignal): Promise<MountedFolder> {
   const files = new Map<string, ByteSource>();
   const archives = new Set<string>();
   const problems: SkippedRow[] = [];
   const waiting = folder.paths.map((path) => ({ path, source: folder.get(path) as ByteSource, depth: 0 }));
-  // The list grows while it is walked: archives inside archives follow.
+  // The list grows during the loop: archives inside archives follow.
   for (const { path, source, depth } of waiting) {
     files.set(path, source);
     if (!/\.(tar|zip)$/i.test(path) || depth > MAX_DEPTH) continue;
@@ -60,7 +60,7 @@ async function kindOf(source: ByteSource): Promise<"tar" | "zip" | undefined> {
   const head = await source.read(0, Math.min(512, source.size));
   const [a, b] = head;
   if (a === 0x50 && b === 0x4b) return "zip";
-  // A tar of old has no magic: its checksum decides, when it is walked.
+  // Old tar files have no magic number: their checksum decides when they are read.
   const empty = head.length === 512 && head.every((byte) => byte === 0);
   const ustar = String.fromCharCode(...head.subarray(257, 262)) === "ustar";
   if (empty && source.size > 0) throw new LabError("bad-input", `${source.name} is an empty tar archive`);

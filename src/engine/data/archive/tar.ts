@@ -1,4 +1,4 @@
-/** Tar archives by range: headers are walked, bodies are read when they are asked for. */
+/** Tar archives by range: headers are read first, contents on demand. */
 import { checkRange } from "../../bytes/memory.ts";
 import type { ByteSource } from "../../bytes/source.ts";
 import { windowed } from "../../bytes/windowed.ts";
@@ -6,22 +6,22 @@ import { LabError, quote } from "../../errors.ts";
 import { type Archive, isHidden, MAX_MEMBERS, type Member, safeName } from "./members.ts";
 
 const BLOCK = 512;
-/** Longest name or PAX header that is read. */
+/** Maximum bytes of a name or PAX header. */
 const MAX_HEADER_BODY = 2 ** 20;
 
-/** A member of any type as its header has it, for tests and comparisons. */
+/** A member of any type as in its header, for tests and comparisons. */
 export interface TarEntry {
   readonly name: string;
   readonly type: "file" | "directory" | "other";
-  /** Where the body begins. */
+  /** Offset of the content. */
   readonly offset: number;
   readonly size: number;
 }
 
 /**
  * All entries of a tar archive in order: ustar with prefixes, GNU long names and sizes, PAX paths and sizes. An archive
- * that ends without its two empty blocks is whole.
- * @throws LabError("bad-input") for a damaged header or a body that is cut off; "cancelled" when the signal fires
+ * without its two final empty blocks is complete.
+ * @throws LabError("bad-input") for a damaged header or a truncated content; "cancelled" when the signal is aborted
  */
 export async function tarEntries(tar: ByteSource, signal?: AbortSignal): Promise<TarEntry[]> {
   const entries: TarEntry[] = [];
@@ -29,7 +29,10 @@ export async function tarEntries(tar: ByteSource, signal?: AbortSignal): Promise
   return entries;
 }
 
-/** Files of a tar archive; a damaged end loses the files after it and is reported. @throws LabError("cancelled") */
+/**
+ * Files of a tar archive. If it is damaged, the files after the damage are lost and a problem is reported. @throws
+ * LabError("cancelled")
+ */
 export async function readTar(tar: ByteSource, signal?: AbortSignal): Promise<Archive> {
   const members = new Map<string, Member>();
   const problems: string[] = [];
@@ -38,7 +41,7 @@ export async function readTar(tar: ByteSource, signal?: AbortSignal): Promise<Ar
     for await (const { name, type, offset, size } of walk(tar, signal)) {
       const safe = safeName(name);
       if (safe === undefined) unsafe++;
-      // As in unpacking, a later file of the same name takes the place of an earlier one.
+      // As in unpacking, a later file replaces an earlier one of the same name.
       else if (type === "file" && !isHidden(safe))
         members.set(safe, { name: safe, source: part(tar, safe, offset, size) });
     }
@@ -111,7 +114,7 @@ interface Pax {
   readonly size?: number;
 }
 
-/** Records "LENGTH KEY=VALUE\n" of which path and size count. */
+/** Reads path and size from the records "LENGTH KEY=VALUE\n". */
 function readPax(body: Uint8Array): Pax {
   let found: Pax = {};
   for (let at = 0; at < body.length; ) {
@@ -127,7 +130,7 @@ function readPax(body: Uint8Array): Pax {
   return found;
 }
 
-/** Name with its prefix, which GNU headers do not have. */
+/** Name with its prefix; GNU headers have none. */
 function nameOf(header: Uint8Array): string {
   const name = field(header, 0, 100);
   const ustar = utf8(header.subarray(257, 263)) === "ustar\0";
@@ -145,7 +148,7 @@ function endOf(bytes: Uint8Array): number {
   return end < 0 ? bytes.length : end;
 }
 
-/** Octal digits, or a number to base 256 where the first bit is set; undefined for anything else. */
+/** Octal digits, or a base-256 number if the first bit is set; undefined for anything else. */
 function numberAt(header: Uint8Array, start: number, length: number): number | undefined {
   const bytes = header.subarray(start, start + length);
   if (((bytes[0] as number) & 0x80) !== 0) {
@@ -157,7 +160,7 @@ function numberAt(header: Uint8Array, start: number, length: number): number | u
   return /^[0-7]*$/.test(text) ? Number.parseInt(text === "" ? "0" : text, 8) : undefined;
 }
 
-/** The checksum counts its own field as blanks; old writers added bytes with a sign. */
+/** The checksum treats its own field as blanks; old writers added signed bytes. */
 function checkSum(header: Uint8Array, at: number, bad: (what: string) => LabError): void {
   let [sum, signed] = [0, 0];
   for (const [index, byte] of header.entries()) {

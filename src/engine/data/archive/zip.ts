@@ -1,4 +1,4 @@
-/** Zip archives by range: the directory at the end is read, members when they are asked for. */
+/** Zip archives by range: the directory at the end is read first, members on demand. */
 import { Inflate } from "fflate";
 import { checkRange, memorySource, viewOf } from "../../bytes/memory.ts";
 import type { ByteSource } from "../../bytes/source.ts";
@@ -11,20 +11,20 @@ const END64 = 0x06064b50;
 const LOCATOR64 = 0x07064b50;
 const ENTRY = 0x02014b50;
 const LOCAL = 0x04034b50;
-/** The end record and the longest comment behind it. */
+/** Maximum bytes of the end record and its comment. */
 const MAX_END = 22 + 65535;
-/** Longest directory that is read: some two million members. */
+/** Maximum bytes of the directory: some two million members. */
 const MAX_DIRECTORY = 2 ** 28;
-/** Largest member that is unpacked, and most bytes of unpacked members that are kept. */
+/** Maximum bytes of an unpacked member, and of the cache of unpacked members. */
 const MAX_UNPACKED = 2 ** 28;
 const KEPT = 2 ** 25;
-/** Packed bytes handed to the unpacker at a time. */
+/** Packed bytes passed to the unpacker at a time. */
 const PIECE = 2 ** 16;
 
 /**
- * Files of a zip archive, stored or deflated. A stored member is read by range; a deflated one is unpacked whole, never
- * beyond the size that the directory states, and kept for a while.
- * @throws LabError("bad-input") when there is no directory, it is cut off or lies about its place
+ * Files of a zip archive, stored or deflated. A stored member is read by range. A deflated one is unpacked whole, at
+ * most to the size in the directory, and cached.
+ * @throws LabError("bad-input") when there is no directory, or it is truncated or has a wrong position
  */
 export async function readZip(zip: ByteSource): Promise<Archive> {
   const bad = (what: string): LabError =>
@@ -82,7 +82,7 @@ interface Entry {
   readonly offset: number;
 }
 
-/** Sizes and place of a member, from the 64-bit extra field where the short fields are full. */
+/** Sizes and position of a member, from the 64-bit extra field if the short fields are full. */
 function sizes(view: DataView, at: number, extra: Uint8Array): Entry {
   const short = [view.getUint32(at + 24, true), view.getUint32(at + 20, true), view.getUint32(at + 42, true)];
   const fields = viewOf(extra);
@@ -168,9 +168,9 @@ function memberSource(
   return source;
 }
 
-/** The deflated bytes of a source; stops as soon as there are more than stated. */
+/** Inflates a source; stops as soon as the result exceeds the stated size. */
 async function unpack(packed: ByteSource, size: number, bad: (what: string) => LabError): Promise<Uint8Array> {
-  // A declared size is trusted once that number of bytes has arrived.
+  // The declared size is allocated only once that many bytes have arrived.
   let bytes = new Uint8Array(Math.min(size, 2 ** 20));
   let filled = 0;
   const inflate = new Inflate((chunk) => {

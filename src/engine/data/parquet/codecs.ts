@@ -1,4 +1,4 @@
-/** Unpacks pages within bounds: never more than a page states, and never a page that its bytes cannot hold. */
+/** Unpacks pages within limits: never more than a page states, and never a page whose bytes cannot hold that much. */
 import { Gunzip } from "fflate";
 import { snappyUncompress } from "hyparquet";
 import { decodeLz4Block, LZ4_RATIO } from "../../bytes/lz4.ts";
@@ -6,10 +6,10 @@ import { decodeZstd, ZSTD_RATIO } from "../../bytes/zstd.ts";
 import { LabError } from "../../errors.ts";
 import type { Chunk } from "./footer.ts";
 
-/** Largest page that is unpacked: one of 100 pictures of a few hundred kilobytes has 50 MB. */
+/** Maximum bytes of an unpacked page: one with 100 pictures of a few hundred kilobytes has 50 MB. */
 export const MAX_PAGE = 2 ** 28;
 
-/** Most bytes of content per packed byte, by the formats themselves. */
+/** Maximum content bytes per packed byte, by format. */
 const RATIOS: Readonly<Partial<Record<Chunk["codec"], number>>> = {
   UNCOMPRESSED: 1,
   SNAPPY: 64,
@@ -20,7 +20,7 @@ const RATIOS: Readonly<Partial<Record<Chunk["codec"], number>>> = {
 
 /**
  * The content of a page.
- * @param size bytes it states to hold
+ * @param size its stated bytes
  * @throws LabError("unsupported") for other codecs; Error or RangeError when it is damaged
  */
 export function unpackPage(packed: Uint8Array, size: number, codec: Chunk["codec"]): Uint8Array {
@@ -52,7 +52,7 @@ export function unpackPage(packed: Uint8Array, size: number, codec: Chunk["codec
   }
 }
 
-/** Input bytes inflated at a time, so that a bomb is noticed early. */
+/** Input bytes inflated at a time, so that a decompression bomb is detected early. */
 const PIECE = 2 ** 16;
 
 function gunzip(packed: Uint8Array, size: number): Uint8Array {

@@ -5,24 +5,24 @@ import { LabError, thrownText } from "../../errors.ts";
 import { type ParquetSchema, readNodes } from "./nodes.ts";
 import { checkStruct } from "./thrift.ts";
 
-/** Longest footer that is believed. */
+/** Maximum bytes of a footer. */
 const MAX_FOOTER = 2 ** 26;
 
-/** Where a column's pages of one row group lie. */
+/** Position of a column's pages in one row group. */
 export interface Chunk {
   readonly start: number;
   readonly end: number;
   readonly codec: ColumnMetaData["codec"];
 }
 
-/** A row group: its rows, and a chunk per leaf. */
+/** A row group: its rows, and one chunk per leaf. */
 export interface RowGroup {
   readonly firstRow: number;
   readonly rows: number;
   readonly chunks: readonly Chunk[];
 }
 
-/** What a Parquet file's footer says. */
+/** Content of a Parquet file's footer. */
 export interface Footer extends ParquetSchema {
   readonly groups: readonly RowGroup[];
   readonly rows: number;
@@ -30,8 +30,8 @@ export interface Footer extends ParquetSchema {
 }
 
 /**
- * Reads the footer of a Parquet file, no page.
- * @throws LabError("bad-input") when it is cut off or damaged, "unsupported" when it is encrypted
+ * Reads the footer of a Parquet file, but no page.
+ * @throws LabError("bad-input") when it is truncated or damaged, "unsupported" when it is encrypted
  */
 export async function readFooter(source: ByteSource): Promise<Footer> {
   if (source.size < 12) throw bad(source, `has only ${source.size} bytes, too few for a Parquet file`);
@@ -60,7 +60,7 @@ function interpret(found: FileMetaData, source: ByteSource): Footer {
     const chunks = group.columns.map(({ meta_data: chunk, file_path: other }): Chunk => {
       if (chunk === undefined) throw new LabError("unsupported", `${source.name} has encrypted columns`);
       if (other !== undefined) throw new LabError("unsupported", `${source.name} keeps its columns in other files`);
-      // Some writers give a dictionary page at 0 where there is none.
+      // Some writers state a dictionary page at 0 if there is none.
       const pages = [chunk.dictionary_page_offset, chunk.data_page_offset].map((at) => Number(at ?? 0));
       const start = Math.min(...pages.filter((at) => at > 0));
       const end = start + Number(chunk.total_compressed_size);

@@ -1,4 +1,4 @@
-/** Large pages of pictures, as writers without compression make them: values are read one by one, not the page. */
+/** Large pages of pictures, as writers without compression make them: single values are read instead of the page. */
 import type { PageHeader } from "hyparquet";
 import { viewOf } from "../../bytes/memory.ts";
 import type { ByteSource } from "../../bytes/source.ts";
@@ -11,14 +11,14 @@ import { type Page, placesOf } from "./page.ts";
 
 /** Pages up to this size are read whole. */
 const WHOLE = 2 ** 20;
-/** Mean bytes of a value from which reading the lengths alone is worth their reads. */
+/** Mean bytes per value from which reading the lengths alone pays off. */
 const LARGE_VALUE = 2 ** 14;
-/** Longest levels of such a page: it has few entries. */
+/** Maximum bytes of the levels: a page of large values has few entries. */
 const MAX_LEVELS = 2 ** 16;
 
 /**
- * The page when its values are large, stored as they are and not in lists; undefined for every other page.
- * @param start byte of the file at which the page's content begins
+ * The page if its values are large, uncompressed and not in lists; undefined for every other page.
+ * @param start offset of the page's content in the file
  * @throws RangeError when it is damaged
  */
 export async function largeValues(

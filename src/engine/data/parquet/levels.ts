@@ -1,10 +1,10 @@
-/** The hybrid of runs and packed bits in which levels, dictionary indices and booleans are stored. */
+/** The hybrid of runs and packed bits that stores levels, dictionary indices and booleans. */
 
 /**
- * Decodes `count` numbers of `width` bits. What follows them is left alone.
- * @param width 0 to 32; of 0 bits every number is 0
- * @returns the numbers in the smallest array that holds them, and the byte after the last run
- * @throws RangeError when the runs end early or lie outside
+ * Decodes `count` numbers of `width` bits; ignores what follows.
+ * @param width 0 to 32; with 0 bits every number is 0
+ * @returns the numbers in the smallest array type that holds them, and the offset after the last run
+ * @throws RangeError when the runs end early or are outside the bytes
  */
 export function readHybrid(
   bytes: Uint8Array,
@@ -36,7 +36,7 @@ export function readHybrid(
       filled += run;
       continue;
     }
-    // Groups of eight numbers; those after the last one wanted may be missing.
+    // Groups of eight numbers; those after the last one may be missing.
     const packed = Math.min(((head - 1) / 2) * 8, count - filled);
     let [word, bits] = [0, 0];
     for (const stop = filled + packed; filled < stop; filled++) {
@@ -55,7 +55,7 @@ export function readHybrid(
   return { numbers, end: at };
 }
 
-/** Bits that numbers from 0 to `largest` need. */
+/** Bits needed for numbers from 0 to `largest`. */
 export function bitsFor(largest: number): number {
   return 32 - Math.clz32(largest);
 }

@@ -2,16 +2,16 @@
 import type { SchemaElement } from "hyparquet";
 import type { Column, ColumnType } from "../column-type.ts";
 
-/** Levels from which a value is there, and the leaves below a node. */
+/** Definition level of a node, and the leaves below it. */
 interface Levels {
-  /** Definition level from which the node is not null. */
+  /** Minimum definition level at which the node is not null. */
   readonly def: number;
-  /** Leaves [from, to) in the order of the file. */
+  /** Leaves [from, to) in file order. */
   readonly from: number;
   readonly to: number;
 }
 
-/** A column of values; `rep` and `def` are the largest levels of its entries. */
+/** A column of values; `rep` and `def` are the maximum levels of its entries. */
 export interface Leaf extends Levels {
   readonly kind: "leaf";
   readonly rep: number;
@@ -23,7 +23,7 @@ export interface Leaf extends Levels {
 export type Node =
   | Leaf
   | (Levels & { readonly kind: "struct"; readonly names: readonly string[]; readonly fields: readonly Node[] })
-  /** `itemDef` and up: the list has items; an entry of repetition level `itemRep` begins a further one. */
+  /** From definition level `itemDef` on the list has items; an entry of repetition level `itemRep` starts another one. */
   | (Levels & { readonly kind: "list"; readonly itemDef: number; readonly itemRep: number; readonly item: Node });
 
 /** A schema: its top columns and all leaves. */
@@ -36,7 +36,7 @@ export interface ParquetSchema {
 const MAX_ELEMENTS = 20_000;
 const MAX_DEPTH = 32;
 
-/** @throws Error when the elements are no tree */
+/** @throws Error when the elements are not a tree */
 export function readNodes(elements: readonly SchemaElement[]): ParquetSchema {
   if (elements.length > MAX_ELEMENTS) throw new Error("the schema has too many columns");
   const leaves: Leaf[] = [];
@@ -48,7 +48,7 @@ export function readNodes(elements: readonly SchemaElement[]): ParquetSchema {
   };
   type Built = { readonly column: Column; readonly node: Node };
 
-  /** A field as it stands; one that is repeated outside a LIST is a list of required items. */
+  /** A field. If it is repeated outside a LIST, it is a list of required items. */
   const field = (one: SchemaElement, def: number, rep: number, depth: number): Built => {
     if (depth > MAX_DEPTH) throw new Error("the schema is nested too deep");
     if (one.repetition_type !== "REPEATED") {
@@ -72,7 +72,7 @@ export function readNodes(elements: readonly SchemaElement[]): ParquetSchema {
     };
   };
 
-  /** The value of a field, whose own levels are counted already. */
+  /** The value of a field whose own levels are already counted. */
   const value = (one: SchemaElement, def: number, rep: number, depth: number): Built => {
     const { name } = one;
     const nullable = one.repetition_type === "OPTIONAL";
@@ -88,7 +88,7 @@ export function readNodes(elements: readonly SchemaElement[]): ParquetSchema {
     if (isList && count === 1 && elements[at]?.repetition_type === "REPEATED") {
       const repeated = element();
       const children = repeated.num_children ?? 0;
-      // Three levels: the repeated group holds the item. Two: it is the item itself, as old writers have it.
+      // Three levels: the repeated group holds the item. Two: it is the item itself, as in files of old writers.
       const old = children !== 1 || repeated.name === "array" || repeated.name === `${name}_tuple`;
       const item = old ? value(repeated, def + 1, rep + 1, depth + 1) : field(element(), def + 1, rep + 1, depth + 1);
       return listOf(name, nullable, def, item, def + 1, rep + 1);

@@ -3,17 +3,17 @@ import type { Values } from "./values.ts";
 /** A data page's entries: one per value, null or empty list. */
 export interface Page {
   readonly entries: number;
-  /** Levels per entry; undefined where all are 0, or all at their largest. */
+  /** Levels per entry; undefined if all are 0, or all at their maximum. */
   readonly rep: ArrayLike<number> | undefined;
   readonly def: ArrayLike<number> | undefined;
-  /** Place of an entry's value among the page's values; undefined where every entry has one. */
+  /** Index of each entry's value among the page's values; undefined if every entry has one. */
   readonly places: Uint32Array | undefined;
   readonly values: Values;
-  /** Bytes it keeps in memory. */
+  /** Bytes in memory. */
   readonly bytes: number;
 }
 
-/** Place of each entry's value among the values, where some entries have none. */
+/** Index of each entry's value among the values, if some entries have none. */
 export function placesOf(
   def: ArrayLike<number> | undefined,
   largest: number,

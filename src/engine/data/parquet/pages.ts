@@ -1,4 +1,4 @@
-/** The pages of one column in one row group: found by their headers, unpacked when a row of theirs is asked for. */
+/** The pages of one column in one row group, found by their headers and unpacked when one of their rows is needed. */
 import type { PageHeader } from "hyparquet";
 import { parquetHeader } from "hyparquet/src/column.js";
 import { viewOf } from "../../bytes/memory.ts";
@@ -13,28 +13,28 @@ import { type Page, placesOf } from "./page.ts";
 import { checkStruct } from "./thrift.ts";
 import { encodingOf, plainValues, readValues, type Values } from "./values.ts";
 
-/** Most entries of one page: a page of 1 MiB at a bit each has eight million. */
+/** Maximum entries of one page: a page of 1 MiB with one bit each has eight million. */
 const MAX_ENTRIES = 2 ** 25;
-/** Header bytes read at first, and at most: statistics in them may hold long texts. */
+/** Header bytes read first, and at most: statistics in headers may hold long texts. */
 const HEADER = 2 ** 10;
 const MAX_HEADER = 2 ** 20;
 
-/** A data page before it is unpacked. */
+/** A data page that is not unpacked yet. */
 export interface PageAt {
   readonly start: number;
   readonly header: PageHeader;
-  /** Where the next page begins. */
+  /** Offset of the next page. */
   readonly next: number;
 }
 
 /** Reads pages of a chunk. Errors name the file. */
 export interface PageReader {
-  /** The data page at or after a byte of the file, dictionary pages passed over; undefined at the end. */
+  /** The data page at or after an offset of the file, skipping dictionary pages; undefined at the end. */
   at(start: number): Promise<PageAt | undefined>;
   read(page: PageAt): Promise<Page>;
 }
 
-/** Rows that a page states to hold, which pages of lists in the older form do not; undefined there. */
+/** Rows that a page states; undefined for pages of lists in the older form, which do not state them. */
 export function statedRows({ header }: PageAt, leaf: Leaf): number | undefined {
   if (header.data_page_header_v2 !== undefined) return header.data_page_header_v2.num_rows;
   return leaf.rep === 0 ? header.data_page_header?.num_values : undefined;
@@ -61,7 +61,7 @@ export function pageReader(source: ByteSource, chunk: Chunk, leaf: Leaf): PageRe
       }
       if (header.type === "DICTIONARY_PAGE") {
         dictionary ??= readDictionary(body, header);
-        // The error is reported when its values are needed, which may be never.
+        // The error is reported when its values are needed, which may never happen.
         dictionary.catch(() => undefined);
       } else if (header.type !== "INDEX_PAGE") return { start: body, header, next };
       place = next;
@@ -111,7 +111,7 @@ export function pageReader(source: ByteSource, chunk: Chunk, leaf: Leaf): PageRe
     return { entries, rep, def, places, values, bytes };
   };
 
-  /** Whatever is thrown names the file and the column. */
+  /** Adds the file and the column to any error. */
   const named = async <T>(work: Promise<T>): Promise<T> => {
     try {
       return await work;

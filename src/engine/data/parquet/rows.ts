@@ -1,16 +1,16 @@
-/** Rows out of pages: the entries of a row in one column, and the record that several columns make together. */
+/** Builds rows from pages: the entries of a row in one column, and the record of several columns. */
 import type { Cell } from "../table.ts";
 import type { Leaf, Node } from "./nodes.ts";
 import type { Page } from "./page.ts";
 import { type PageAt, type PageReader, statedRows } from "./pages.ts";
 
-/** The entries of one row in one column, read one after the other. */
+/** The entries of one row in one column, read in order. */
 export interface Entries {
-  /** Whether there is a further entry. */
+  /** Whether there is another entry. */
   more(): boolean;
   rep(): number;
   def(): number;
-  /** The value of the entry, which has one. */
+  /** The value of the entry, which must have one. */
   value(): Cell;
   step(): void;
 }
@@ -21,15 +21,15 @@ export interface RowFinder {
   entries(row: number): Promise<Entries>;
 }
 
-/** A page whose rows are known. */
+/** A page with a known range of rows. */
 interface Counted extends PageAt {
   readonly firstRow: number;
   readonly rows: number;
 }
 
 /**
- * @param read reads a page, from a cache where it can
- * @param start byte of the chunk's first page
+ * @param read reads a page, from a cache if possible
+ * @param start offset of the chunk's first page
  */
 export function rowFinder(
   pages: PageReader,
@@ -39,7 +39,7 @@ export function rowFinder(
 ): RowFinder {
   const known: Counted[] = [];
   let walk: Promise<unknown> = Promise.resolve();
-  /** The next page that is not known yet, or undefined at the end; one walker at a time. */
+  /** Finds the next page, or undefined at the end; only one call runs at a time. */
   const extend = async (): Promise<Counted | undefined> => {
     const last = known.at(-1);
     const page = await pages.at(last?.next ?? start);
@@ -77,7 +77,7 @@ export function rowFinder(
       if (leaf.rep === 0) return walker([{ page, from: at, to: at + 1 }], leaf);
       const starts = rowStarts(page);
       const parts = [{ page, from: starts[at] ?? page.entries, to: starts[at + 1] ?? page.entries }];
-      // A row may go on in pages after its own, whose first entries then repeat.
+      // A row may continue in the following pages, whose first entries then repeat.
       for (let next = number + 1, last = at === found.rows - 1; last; next++) {
         const beyond = await after(next - 1);
         if (beyond === undefined) break;
@@ -93,7 +93,7 @@ export function rowFinder(
 
 const starts = new WeakMap<Page, Uint32Array>();
 
-/** Entries with which rows begin: those that repeat nothing. */
+/** Entries at which rows start: those with repetition level 0. */
 function rowStarts(page: Page): Uint32Array {
   const before = starts.get(page);
   if (before !== undefined) return before;
@@ -130,7 +130,7 @@ function walker(
 
 /**
  * The value of a node from the entries of the leaves below it (Dremel's record assembly).
- * @param leaves entries per leaf of the file; those below the node are there
+ * @param leaves entries per leaf of the file; those below the node must exist
  * @throws RangeError when the columns do not belong together
  */
 export function assemble(node: Node, leaves: readonly (Entries | undefined)[]): Cell {
@@ -150,7 +150,7 @@ export function assemble(node: Node, leaves: readonly (Entries | undefined)[]): 
     return null;
   }
   if (node.kind === "struct") {
-    // Also a field called `__proto__` becomes a plain property.
+    // Makes a field named `__proto__` a plain property.
     return Object.fromEntries(node.fields.map((field, at) => [node.names[at] as string, assemble(field, leaves)]));
   }
   if (def < node.itemDef) {

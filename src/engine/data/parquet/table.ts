@@ -9,14 +9,14 @@ import type { Page } from "./page.ts";
 import { pageReader } from "./pages.ts";
 import { assemble, type Entries, type RowFinder, rowFinder } from "./rows.ts";
 
-/** Row groups whose page positions and dictionaries are kept at a time. */
+/** Number of row groups whose page positions and dictionaries are cached. */
 const OPEN_GROUPS = 3;
-/** Unpacked pages that are kept. */
+/** Maximum bytes of cached pages. */
 const PAGE_BYTES = 2 ** 26;
 
 /**
- * Opens a Parquet file without loading it: the footer now, pages when a row of theirs is asked for.
- * @throws LabError("bad-input") when it is cut off or damaged, "unsupported" when it is encrypted
+ * Opens a Parquet file without loading it: reads the footer now, and pages when one of their rows is needed.
+ * @throws LabError("bad-input") when it is truncated or damaged, "unsupported" when it is encrypted
  */
 export async function openParquet(source: ByteSource): Promise<Table> {
   const footer = await readFooter(source);
@@ -66,7 +66,7 @@ export async function openParquet(source: ByteSource): Promise<Table> {
   };
 }
 
-/** Pages by the byte they begin at, the most recently used of them, within PAGE_BYTES. */
+/** LRU cache of pages by their offset, up to PAGE_BYTES. */
 function pageCache(): (start: number, read: () => Promise<Page>) => Promise<Page> {
   const kept = new Map<number, Promise<Page>>();
   const sizes = new Map<number, number>();

@@ -1,12 +1,13 @@
-/** Bounds of Thrift's compact protocol, checked before a reader that trusts it is let at the bytes. */
+/** Checks the bounds of Thrift's compact protocol, before a reader that trusts its lengths reads the bytes. */
 
 const MAX_DEPTH = 24;
 const [STOP, TRUE, FALSE, BYTE, DOUBLE, BINARY, LIST, SET, STRUCT] = [0, 1, 2, 3, 7, 8, 9, 10, 12];
 
 /**
- * Walks a struct: every length lies inside, numbers have at most ten bytes, lists no more items than bytes are left.
- * @param start byte at which the struct begins
- * @returns the byte after its end
+ * Walks a struct: every length must be inside the bytes, numbers have at most ten bytes, and lists no more items than
+ * bytes remain.
+ * @param start offset of the struct
+ * @returns the offset after its end
  * @throws RangeError when it does not end inside the bytes or is nested deeper than 24 levels
  */
 export function checkStruct(bytes: Uint8Array, start: number): number {

@@ -1,4 +1,4 @@
-/** Values of a page, by their place among those that are not null. */
+/** Values of a page, by their index among those that are not null. */
 import type { Encoding, PageHeader } from "hyparquet";
 import { deltaBinaryUnpack } from "hyparquet/src/delta.js";
 import { viewOf } from "../../bytes/memory.ts";
@@ -12,14 +12,14 @@ import type { Leaf } from "./nodes.ts";
 /** The value at a place. */
 export type Values = (place: number) => Cell;
 
-/** Most bytes that values with shared beginnings may have together. */
+/** Maximum total bytes of values with shared prefixes. */
 const MAX_SHARED = 2 ** 28;
 
 /**
  * Values of the part of a page that follows its levels.
  * @param count values that are not null
  * @param dictionary values of the chunk's dictionary page
- * @throws LabError("unsupported") for encodings not read here; Error or RangeError when the page is damaged
+ * @throws LabError("unsupported") for unsupported encodings; Error or RangeError when the page is damaged
  */
 export function readValues(
   bytes: Uint8Array,
@@ -66,7 +66,7 @@ export function readValues(
 
 const nothing: Values = () => null;
 
-/** Values one after the other; texts and bytes after their length. */
+/** Consecutive values; texts and bytes follow their length. */
 export function plainValues(bytes: Uint8Array, count: number, leaf: Leaf): Values {
   const { type, element } = leaf;
   if (type.kind === "null") return nothing;
@@ -110,7 +110,7 @@ function typed({ type }: Leaf, numbers: Int32Array | BigInt64Array): Values {
   return (place) => read(view, place * numbers.BYTES_PER_ELEMENT);
 }
 
-/** Differences packed in blocks (DELTA_BINARY_PACKED), and the byte after them. */
+/** Differences packed in blocks (DELTA_BINARY_PACKED), and the offset after them. */
 function deltas(
   bytes: Uint8Array,
   offset: number,
@@ -119,7 +119,7 @@ function deltas(
 ): { readonly numbers: Int32Array | BigInt64Array; readonly end: number } {
   const numbers = wide ? new BigInt64Array(count) : new Int32Array(count);
   if (count === 0 && offset >= bytes.length) return { numbers, end: offset };
-  // Block size, then parts per block: numbers the unpacker trusts.
+  // Block size, then parts per block: numbers that the unpacker trusts.
   const { numbers: head } = varints(bytes, offset, 2);
   const [block, parts] = head as [number, number];
   if (!(block >= 1 && block <= 2 ** 20 && parts >= 1 && parts <= 2 ** 10))
@@ -164,7 +164,7 @@ function slices(bytes: Uint8Array, start: number, lengths: Int32Array, leaf: Lea
   };
 }
 
-/** Each value begins as the one before it (DELTA_BYTE_ARRAY). */
+/** Each value starts with a prefix of the previous one (DELTA_BYTE_ARRAY). */
 function shared(bytes: Uint8Array, count: number, leaf: Leaf): Values {
   const prefixes = deltas(bytes, 0, count, false);
   const suffixes = deltas(bytes, prefixes.end, count, false);
@@ -187,7 +187,7 @@ function shared(bytes: Uint8Array, count: number, leaf: Leaf): Values {
   return (place) => cellOf(parts[place] as Uint8Array, leaf);
 }
 
-/** First bytes of all values, then second bytes, and so on, put in order. */
+/** Reorders the first bytes of all values, then the second bytes, and so on. */
 function joined(bytes: Uint8Array, count: number): Uint8Array {
   const width = count === 0 ? 1 : Math.floor(bytes.length / count);
   const out = new Uint8Array(count * width);

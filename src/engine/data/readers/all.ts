@@ -26,7 +26,7 @@ export const READERS: readonly Reader[] = [
   rows,
 ];
 
-/** The reader of a file with the signs that it is one; undefined when no reader knows it. */
+/** The reader of a file and the evidence for it; undefined when no reader recognises it. */
 export function recogniseRecords(sign: Sign): { readonly reader: Reader; readonly reason: string } | undefined {
   for (const reader of READERS) {
     const reason = reader.recognise(sign);

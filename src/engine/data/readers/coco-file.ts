@@ -14,18 +14,18 @@ export interface CocoImage {
 /** The index of a COCO file. Ids are compared as text: numbers and names both occur. */
 export interface CocoFile {
   readonly images: ReadonlyMap<string, CocoImage>;
-  /** Places of the annotations of a picture, in file order, by its id. */
+  /** Indices of the annotations of a picture, in file order, by its id. */
   readonly byImage: ReadonlyMap<string, readonly number[]>;
-  /** Place of an annotation by its id. */
+  /** Index of an annotation by its id. */
   readonly byId: ReadonlyMap<string, number>;
   readonly categories: ReadonlyMap<string, string>;
-  /** A sentence when the file is cut off. */
+  /** A sentence when the file is truncated. */
   readonly problem: string | undefined;
-  /** The annotation at a place. @throws LabError("bad-input") when it is damaged */
+  /** The annotation at an index. @throws LabError("bad-input") when it is damaged */
   annotation(place: number): Promise<Readonly<Record<string, unknown>>>;
 }
 
-/** @throws LabError("bad-input") when there are no images or annotations in it, or as the records do */
+/** @throws LabError("bad-input") when it has no images or annotations, or an error of the records */
 export async function openCoco(records: Records): Promise<CocoFile> {
   const [images, annotations, categories] = await Promise.all(
     ["images", "annotations", "categories"].map((key) => listOf(records, key)),

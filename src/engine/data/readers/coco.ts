@@ -1,11 +1,11 @@
-/** COCO instances, and region captions in their form (MDETR): a caption on the annotation or on the picture. */
+/** COCO instances, and region captions in COCO form (MDETR), with a caption on the annotation or on the picture. */
 import { LabError } from "../../errors.ts";
 import { openCoco } from "./coco-file.ts";
 import { maskType, pictureTable, type Region } from "./picture-table.ts";
 import { firstOf, has, type ReadContext, type Reader, type ReadTable, type Sign } from "./reader.ts";
 import { maskOf } from "./segmentation.ts";
 
-/** Region captions: the picture or the annotation has a caption beside the mask. */
+/** Region captions: picture or annotation have a caption besides the mask. */
 export const regionCaptions: Reader = {
   label: "region-captions",
   what: "region captions in COCO form",
@@ -18,7 +18,7 @@ export const regionCaptions: Reader = {
   open: openRegions,
 };
 
-/** Instances: the category is all that is said of a mask. */
+/** Instances: the category is the only text about a mask. */
 export const cocoInstances: Reader = {
   label: "coco-instances",
   what: "COCO instances",

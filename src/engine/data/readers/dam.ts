@@ -36,8 +36,8 @@ export const dam: Reader = {
 const PICTURE = /^(.*\/|)([^/.]+)\.(jpe?g|png|webp)$/i;
 
 /**
- * Path of a sample's picture: the member of its tar shard, of the nearest directory where several have the name, also
- * with other leading zeros; else the path in the source data set, which is then looked for as it is.
+ * Path of a sample's picture: the member of its tar shard (in the nearest directory if several have the name), also
+ * with other leading zeros; else the path in the source data set, unchanged.
  */
 function picturesByKey(
   folder: ByteFolder,
@@ -64,7 +64,7 @@ function picturesByKey(
   };
 }
 
-/** A number without its leading zeros; anything else as it is. */
+/** A number without its leading zeros; other names unchanged. */
 function unpadded(name: string): string {
   return /^\d+$/.test(name) ? name.replace(/^0+(?=\d)/, "") : name;
 }

@@ -1,6 +1,6 @@
 /**
  * Grounded captions in three of the forms that Sa2VA trains on: GranD-f and OpenPSG (`groundings`), RefCOCOg (`refs`),
- * Flickr (COCO form with spans). Every grounded phrase is a region; its caption is the phrase
+ * Flickr (COCO form with spans). Every grounded phrase is a region with the phrase as its caption
  * (docs/spec/evaluation.md#31-files).
  */
 import { isRecord } from "../../bytes/json.ts";
@@ -10,7 +10,7 @@ import { maskType, type PictureRow, pictureTable, type Region, RUNS } from "./pi
 import { firstOf, has, type Reader } from "./reader.ts";
 import { maskOf } from "./segmentation.ts";
 
-/** A phrase of a caption with its mask, by its place in the caption. */
+/** A phrase of a caption with its mask and its position in the caption. */
 export interface Grounded {
   readonly phrase: string;
   /** Code points of the caption: [start, end). */
@@ -88,7 +88,7 @@ export function groundedOf(item: unknown): Grounded[] {
   return found.sort((a, b) => a.span[0] - b.span[0]);
 }
 
-/** The refs of a RefCOCOg item whose sentence stands in its caption, both in lower case; the others are dropped. */
+/** The refs of a RefCOCOg item whose sentence occurs in its caption, ignoring case; the others are dropped. */
 export function foundOf(item: unknown): Grounded[] {
   if (!isRecord(item) || !Array.isArray(item.refs)) return [];
   const caption = textOf(item, "caption")

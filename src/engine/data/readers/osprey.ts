@@ -40,8 +40,8 @@ function regionsOf(item: unknown): Record<string, unknown>[] {
 }
 
 /**
- * The text of each region. Descriptions belong to the regions in order. Of a conversation a region gets the answers that
- * speak of it, as `<region1>`, its own tag turned into words; with a single region every answer speaks of it.
+ * The text of each region. Descriptions belong to the regions in order. In a conversation a region gets the answers
+ * about it, marked `<region1>`, with its own tag replaced by words; a single region gets every answer.
  */
 function captionsFor(fields: Readonly<Record<string, unknown>>, masks: number): readonly (string | undefined)[] {
   const described = fields.description ?? fields.descriptions;
@@ -49,7 +49,7 @@ function captionsFor(fields: Readonly<Record<string, unknown>>, masks: number): 
     return (described as unknown[]).slice(0, masks).map((text) => (typeof text === "string" ? bare(text) : undefined));
   }
   const turns = readTurns(fields.conversations) ?? [];
-  // Tags of this data set count from 1; those that captions are made from count from 0.
+  // Tags of this data set count from 1; those that captions are built from count from 0.
   const tagged = turns.map(
     ({ role, value }): Turn => ({
       role,
@@ -64,7 +64,7 @@ function captionsFor(fields: Readonly<Record<string, unknown>>, masks: number): 
   return masks === 1 ? [answers.join(" ")] : answers.slice(0, masks);
 }
 
-/** Text without the leading name of its region and without angle brackets, which the original deletes. */
+/** Text without the leading name of its region and without angle brackets, which the original removes. */
 function bare(text: string): string {
   return text.replace(/^\s*<region\d+>\s*:?\s*/, "").replace(/[<>]/g, "");
 }

@@ -1,11 +1,11 @@
-/** A table of pictures with regions, as readers of records give it: one row a picture, one region a caption. */
+/** A table of pictures with regions, from a reader of records: one row per picture, one caption per region. */
 import type { Column, ColumnType } from "../column-type.ts";
 import { type ReadMeter, valueMeter } from "../read-meter.ts";
 import type { Cell, Table } from "../table.ts";
 
-/** A mask with what is said of it. */
+/** A mask with its texts. */
 export interface Region {
-  /** In any form that masks are read in; null where the text speaks of nothing in the picture. */
+  /** In any supported form; null if the text refers to nothing in the picture. */
   readonly mask: unknown;
   readonly caption: string;
   readonly category: readonly string[];
@@ -13,31 +13,31 @@ export interface Region {
 
 /** A row. */
 export interface PictureRow {
-  /** Path of the picture, found beside the file. */
+  /** Path of the picture, searched beside the file. */
   readonly image: string;
   readonly regions: readonly Region[];
 }
 
 const TEXT: ColumnType = { kind: "text", layout: "small" };
 const NUMBERS: ColumnType = listOf({ kind: "float", bits: 64 });
-/** How masks are stored, for display: the values decide when they are read. */
+/** Column type of masks, for display: their values decide how they are read. */
 export const POLYGONS: ColumnType = listOf(NUMBERS);
 export const RUNS: ColumnType = {
   kind: "struct",
   fields: [column("counts", TEXT), column("size", listOf({ kind: "int", bits: 64, signed: true }))],
 };
 
-/** The type that a stored mask looks like. */
+/** The type that an example of a mask suggests. */
 export function maskType(example: unknown): ColumnType {
   return Array.isArray(example) || example === undefined ? POLYGONS : RUNS;
 }
 
-/** Rows kept, so that the columns of one are made from one reading. */
+/** Number of cached rows, so that the columns of a row are made from one read. */
 const KEPT = 16;
 
 /**
- * The table of such rows.
- * @param read the row at a place; throws LabError when it is damaged
+ * The table of these rows.
+ * @param read the row at an index; throws LabError when it is damaged
  */
 export function pictureTable(
   rows: number,
@@ -67,7 +67,7 @@ export function pictureTable(
   };
 }
 
-/** The last results of a function, by its argument; a failed one is tried again. */
+/** Caches the last results of a function by its argument; after an error it is called again. */
 export function remembered<T>(most: number, make: (index: number) => Promise<T>): (index: number) => Promise<T> {
   const kept = new Map<number, Promise<T>>();
   return (index) => {
@@ -81,7 +81,7 @@ export function remembered<T>(most: number, make: (index: number) => Promise<T>)
   };
 }
 
-/** Counts a value against what its file may cost; values of a pickle may share parts without end. */
+/** Counts a value against the limit of its file; values of a pickle may share parts endlessly. */
 function takeCost(value: unknown, meter: ReadMeter): void {
   if (typeof value === "string") meter.take(2 * value.length);
   else if (typeof value === "object" && value !== null) {

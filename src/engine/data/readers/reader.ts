@@ -1,31 +1,32 @@
 /**
- * What reads a file of records (JSON, JSON lines, pickle): it is recognised by what the records hold, never by its name,
- * and gives a table of pictures with regions (docs/spec/evaluation.md#52-telling-them-apart-by-schema-detectcasesjson).
+ * A reader of a kind of file of records (JSON, JSON lines, pickle). It recognises files by the records in them, never
+ * by their name, and returns a table of pictures with regions
+ * (docs/spec/evaluation.md#52-telling-them-apart-by-schema-detectcasesjson).
  */
 import { isRecord } from "../../bytes/json.ts";
 import type { ByteFolder } from "../../bytes/source.ts";
 import type { Records } from "../records/records.ts";
 import type { Table } from "../table.ts";
 
-/** What is seen of a file before it is read. */
+/** The start of a file, by which readers recognise it. */
 export interface Sign {
   readonly shape: Records["shape"];
   /** First keys of an object. */
   readonly keys: readonly string[];
-  /** First item of a list or of lines, where it is an object. */
+  /** First item of a list or of lines, if it is an object. */
   readonly first: Readonly<Record<string, unknown>> | undefined;
-  /** First values of an object, each with its first item where it is a list. */
+  /** First values of an object, each with its first item if it is a list. */
   readonly values: readonly { readonly key: string; readonly value: unknown; readonly item: unknown }[];
 }
 
-/** What a reader gets. */
+/** Input of a reader. */
 export interface ReadContext {
   readonly records: Records;
   readonly sign: Sign;
   readonly path: string;
-  /** All files that were opened together, archives among them as directories. */
+  /** All files that were opened together, with archives as directories. */
   readonly folder: ByteFolder;
-  /** Split to read, where the file names splits; "train" and files without splits otherwise. */
+  /** Split to read if the file names splits; "train" otherwise. */
   readonly split?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -34,9 +35,9 @@ export interface ReadContext {
 export interface ReadTable {
   readonly table: Table;
   readonly split?: string | undefined;
-  /** Files beside this one that were read with it. */
+  /** Other files that were read with this one. */
   readonly used?: readonly string[];
-  /** One sentence per thing that was left out. */
+  /** One sentence per thing that was skipped. */
   readonly notes?: readonly string[];
 }
 
@@ -44,17 +45,17 @@ export interface ReadTable {
 export interface Reader {
   /** Short name, as in `npm run check-data`. */
   readonly label: string;
-  /** For people. */
+  /** Description for display. */
   readonly what: string;
-  /** The signs that it is such a file, or undefined. */
+  /** The evidence that it is a file of this kind, or undefined. */
   recognise(sign: Sign): string | undefined;
-  /** Reads it; a sentence instead for kinds that give no rows. @throws LabError as the records do */
+  /** Opens it; a sentence instead for kinds without rows. @throws LabError as the records do */
   readonly open: ((context: ReadContext) => Promise<ReadTable>) | string;
 }
 
 const LOOKED_AT = 6;
 
-/** Looks at the beginning of records. @throws LabError as the records do */
+/** Reads the start of records. @throws LabError as the records do */
 export async function signOf(records: Records): Promise<Sign> {
   const { shape, length } = records;
   const keys = records.keys.slice(0, 64);
@@ -74,7 +75,7 @@ export async function signOf(records: Records): Promise<Sign> {
   return { shape, keys, first: undefined, values };
 }
 
-/** First item of an object's list of that name, where it is an object. */
+/** First item of an object's list of that name, if it is an object. */
 export function firstOf({ values }: Sign, key: string): Readonly<Record<string, unknown>> | undefined {
   const item = values.find((one) => one.key === key)?.item;
   return isRecord(item) ? item : undefined;

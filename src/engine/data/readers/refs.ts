@@ -1,7 +1,7 @@
 /**
- * Referring expressions (RefCOCO, RefCOCO+, RefCOCOg, RefCLEF, gRefCOCO): refs as pickle or JSON, masks and pictures
- * from the COCO instances beside them. One row a picture with every sentence of every ref, in file order
- * (docs/spec/evaluation.md#13-from-files-to-evaluation-rows-as-sa2va-does-code-run-here-referrowsjson).
+ * Referring expressions (RefCOCO, RefCOCO+, RefCOCOg, RefCLEF, gRefCOCO): refs as pickle or JSON, with masks and
+ * pictures from the COCO instances in the same folder. One row per picture with every sentence of every ref, in file
+ * order (docs/spec/evaluation.md#13-from-files-to-evaluation-rows-as-sa2va-does-code-run-here-referrowsjson).
  */
 import { isRecord } from "../../bytes/json.ts";
 import type { ByteFolder } from "../../bytes/source.ts";
@@ -13,7 +13,7 @@ import { maskType, type PictureRow, pictureTable, type Region } from "./picture-
 import { has, type ReadContext, type Reader, type ReadTable, signOf } from "./reader.ts";
 import { maskOf, unitedMask } from "./segmentation.ts";
 
-/** A ref with the picture and masks it speaks of. */
+/** A ref with its picture and masks. */
 export interface Ref {
   readonly id: string;
   readonly imageId: string;
@@ -44,8 +44,8 @@ export const grefs: Reader = {
 };
 
 /**
- * Whether a ref is of the split that is asked for, as the original loader chooses: "test" is every split with that word
- * in its name, "testA" and the like go by the letter.
+ * Whether a ref belongs to a split, with the rules of the original loader: "test" matches every split with that word in
+ * its name; "testA" and others match by the letter.
  */
 export function inSplit(split: string, wanted: string): boolean {
   if (wanted === "test") return split.includes("test");
@@ -75,13 +75,13 @@ export interface RefsFile {
   /** Path of the instances. */
   readonly file: string;
   readonly split: string;
-  /** A sentence on the other splits, where there are any. */
+  /** A sentence about the other splits, if there are any. */
   readonly left: string | undefined;
-  /** A sentence when a file is cut off. */
+  /** A sentence when a file is truncated. */
   readonly problem: string | undefined;
 }
 
-/** @throws LabError("bad-input") when the masks are not there, or as the records do */
+/** @throws LabError("bad-input") when the masks are missing, or an error of the records */
 export async function readRefs({ records, path, folder, split, signal }: ReadContext): Promise<RefsFile> {
   const all: Ref[] = [];
   for await (const [, item] of records.each()) {
@@ -143,7 +143,7 @@ async function readRow(coco: CocoFile, row: readonly Ref[]): Promise<PictureRow>
   return { image: image.fileName, regions };
 }
 
-/** The masks of a ref united; null for "no target" and for annotations that are not there. */
+/** The union of a ref's masks; null for "no target" and for missing annotations. */
 export async function maskOfRef(
   coco: CocoFile,
   { height, width }: CocoImage,
@@ -163,7 +163,7 @@ export async function maskOfRef(
   return { mask, category: [...category] };
 }
 
-/** The instances beside a refs file: in its directory, else in one above, else the only ones that hold its masks. */
+/** The instances of a refs file: in its directory, else in one above, else the only ones that contain its masks. */
 async function instancesOf(
   folder: ByteFolder,
   path: string,
@@ -188,7 +188,7 @@ async function instancesOf(
   return undefined;
 }
 
-/** Files that are looked at for instances. */
+/** Maximum files to search for instances. */
 const MOST_CANDIDATES = 16;
 
 /** A file that cannot be opened is not a match; its error is reported when it is read as data. */

@@ -1,4 +1,4 @@
-/** Lists and lines of records whose fields are columns: `{image, mask, caption}` in any form that tables have. */
+/** Lists and lines of records whose fields are columns: `{image, mask, caption}` in any form that tables support. */
 import { isRecord } from "../../bytes/json.ts";
 import type { Column, ColumnType } from "../column-type.ts";
 import { valueMeter } from "../read-meter.ts";
@@ -20,7 +20,7 @@ export const rows: Reader = {
   open: async ({ records }) => ({ table: await rowTable(records) }),
 };
 
-/** The fields of the first record in words, for files that are of no kind known here. */
+/** The fields of the first record as text, for files of an unknown kind. */
 export function fieldsText({ first, keys, values }: Sign): string {
   if (first !== undefined) return Object.keys(first).slice(0, 12).join(", ");
   if (values.length === 0) return "nothing";
@@ -29,9 +29,9 @@ export function fieldsText({ first, keys, values }: Sign): string {
   return `${keys.slice(0, 8).join(", ")}${inside}`;
 }
 
-/** Records looked at to know the columns. */
+/** Records read to determine the columns. */
 const LOOKED_AT = 32;
-/** Rows kept. */
+/** Number of cached rows. */
 const KEPT = 16;
 
 async function rowTable(records: Records): Promise<Table> {
@@ -59,7 +59,7 @@ async function rowTable(records: Records): Promise<Table> {
   };
 }
 
-/** Rough bytes of a value in memory. */
+/** Approximate bytes of a value in memory. */
 function costOf(value: unknown): number {
   if (typeof value === "string") return 2 * value.length;
   if (typeof value !== "object" || value === null) return 8;
@@ -71,7 +71,7 @@ function namesOf(examples: readonly Record<string, unknown>[]): string[] {
   return [...new Set(examples.flatMap((item) => Object.keys(item)))];
 }
 
-/** Columns with types as the examples show them. `file_name` is the picture where nothing else is. */
+/** Columns with types from examples. `file_name` is the picture if there is no other. */
 export function columnsOf(examples: readonly Record<string, unknown>[]): Column[] {
   const names = namesOf(examples);
   const columns = names.map((name): Column => {
@@ -84,7 +84,7 @@ export function columnsOf(examples: readonly Record<string, unknown>[]): Column[
 }
 
 const NULL: ColumnType = { kind: "null" };
-/** Items of a list that are looked at. */
+/** Items of a list that are inspected. */
 const LIST_ITEMS = 8;
 
 function typeOf(value: unknown): ColumnType {
@@ -102,7 +102,7 @@ function typeOf(value: unknown): ColumnType {
   return { kind: "struct", fields };
 }
 
-/** One type for two values: the first where they have nothing in common, as polygons and run lengths. */
+/** One type for two values: the first if they have nothing in common, such as polygons and run lengths. */
 function joined(a: ColumnType, b: ColumnType): ColumnType {
   if (a.kind === "null") return b;
   if (a.kind === "int" && b.kind === "float") return b;

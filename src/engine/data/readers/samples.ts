@@ -1,6 +1,7 @@
 /**
- * Samples in the manner of WebDataset: files of one name up to the first dot are one sample, in a tar shard or in any
- * directory (docs/spec/evaluation.md#7-readers-on-npm-versions-of-the-registry-today-sizes-by-esbuild-minified--gzip-unpacked).
+ * Samples in the style of WebDataset: files whose names agree up to the first dot are one sample, in a tar shard or in
+ * any directory
+ * (docs/spec/evaluation.md#7-readers-on-npm-versions-of-the-registry-today-sizes-by-esbuild-minified--gzip-unpacked).
  */
 import { parseJson } from "../../bytes/json.ts";
 import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
@@ -11,24 +12,24 @@ import type { Cell, Table } from "../table.ts";
 import { remembered } from "./picture-table.ts";
 import { columnsOf } from "./rows.ts";
 
-/** Files of one key, by their field: what follows the first dot of the base name, in lower case. */
+/** Files of one key by field: the rest of the base name after the first dot, in lower case. */
 export interface Sample {
-  /** With the directory. */
+  /** Includes the directory. */
   readonly key: string;
   readonly fields: ReadonlyMap<string, string>;
 }
 
 const NAME = /^((?:.*\/|)[^./][^./]*)\.([^/]*)$/;
 const PICTURE = /^(jpe?g|png|webp|bmp|gif|tiff?)$/;
-/** Fields that hold records of the sample; describe-anything has a pickle of its regions. */
+/** Fields that hold records of the sample; describe-anything stores its regions as a pickle. */
 const RECORD = /^(json|pickle|pkl)$/;
 const TEXT = /^(txt|text|caption|captions)$/;
-/** Largest text or JSON of one sample. */
+/** Maximum bytes of a sample's text or JSON. */
 const MAX_TEXT = 2 ** 24;
-/** Samples looked at to know the columns. */
+/** Samples read to determine the columns. */
 const LOOKED_AT = 32;
 
-/** Paths as samples, in order. A field that returns keeps its first file, as the files have different names anyway. */
+/** Groups paths into samples, in order. If a field occurs twice, its first file is used. */
 export function samplesOf(paths: readonly string[]): Sample[] {
   const samples = new Map<string, Map<string, string>>();
   for (const path of paths) {
@@ -42,7 +43,7 @@ export function samplesOf(paths: readonly string[]): Sample[] {
   return [...samples].map(([key, fields]) => ({ key, fields }));
 }
 
-/** Why files are samples: a picture with a text or JSON of the same name; undefined when they are not. */
+/** The evidence that files are samples: a picture with a text or JSON of the same name; else undefined. */
 export function recogniseSamples(samples: readonly Sample[]): string | undefined {
   for (const { fields } of samples) {
     const names = [...fields.keys()];
@@ -85,7 +86,7 @@ export async function sampleTable(folder: ByteFolder, all: readonly Sample[]): P
 
 interface FileColumn {
   readonly column: Column;
-  /** Fields that stand in it, of which a sample has one. */
+  /** Candidate fields, of which a sample has one. */
   readonly fields: readonly string[];
   readonly kind: "binary" | "text";
 }
@@ -98,7 +99,7 @@ function fileColumns(samples: readonly Sample[]): FileColumn[] {
   );
   const pictures = [...names].filter((name) => PICTURE.test(name));
   const photographs = pictures.filter((name) => /^jpe?g$/.test(name));
-  // Beside a JPEG of the same name a PNG is its mask.
+  // A PNG with the name of a JPEG is its mask.
   const pairs = samples.some(({ fields }) => photographs.some((name) => fields.has(name)) && fields.has("png"));
   if (pairs && masks.length === 0) masks.push("png");
   const column = (name: string, kind: "binary" | "text", fields: readonly string[]): FileColumn[] =>

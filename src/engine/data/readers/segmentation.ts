@@ -1,4 +1,4 @@
-/** Segmentations as COCO files hold them, as a mask of any form that is read here. */
+/** Segmentations of COCO files as masks in a supported form. */
 import { isRecord } from "../../bytes/json.ts";
 import { parseRle, type Rle, rleFromPolygons } from "../mask/rle.ts";
 import { mergeRles } from "../mask/rle-compare.ts";
@@ -9,8 +9,7 @@ function isRuns(value: unknown): boolean {
 }
 
 /**
- * A segmentation as one mask: polygons and run lengths as they stand, a list of run lengths united; null where there
- * is none.
+ * A segmentation as one mask: polygons and run lengths unchanged, a list of run lengths united; null if there is none.
  * @throws LabError("bad-input") when run lengths of a list are damaged or of different sizes
  */
 export function maskOf(segmentation: unknown): unknown {

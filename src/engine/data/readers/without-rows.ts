@@ -1,4 +1,4 @@
-/** Files that are known and give no rows to train on: what they are is said instead of guessed. */
+/** Known kinds of files without rows to train on; the message names them. */
 import { firstOf, has, type Reader } from "./reader.ts";
 
 /** Kinds of files in the order in which they are tried. */

@@ -1,33 +1,33 @@
-/** Where the values of a JSON text lie, found without parsing it: files of gigabytes are indexed in windows. */
+/** Finds the values of a JSON text without parsing it: files of gigabytes are indexed in windows. */
 import type { ByteSource } from "../../bytes/source.ts";
 import { LabError } from "../../errors.ts";
 
 /** Bytes read at a time. */
 const WINDOW = 2 ** 22;
-/** Most values of one list or object, and most levels inside one another. */
+/** Maximum values of one list or object, and maximum nesting. */
 const MAX_VALUES = 2 ** 22;
 const MAX_DEPTH = 64;
-/** Longest key that is kept whole. */
+/** Maximum characters of a key; longer keys are cut. */
 const MAX_KEY = 4096;
 
-/** Values beside one another, by their bytes [start, end) in the file. */
+/** Values of one level, by their bytes [start, end) in the file. */
 export interface JsonSpans {
   readonly starts: readonly number[];
   readonly ends: readonly number[];
-  /** First byte of each value: what kind it is. */
+  /** First byte of each value, which gives its kind. */
   readonly kinds: readonly number[];
   /** Keys of an object's values; empty for a list. */
   readonly keys: readonly string[];
-  /** Byte behind the closing bracket, or the end of the file. */
+  /** Offset after the closing bracket, or the end of the file. */
   readonly end: number;
   /** One sentence when the text ends inside a value: the values before it are complete. */
   readonly problem: string | undefined;
 }
 
 /**
- * The values right inside a list or object, or at the top of the text.
- * @param from byte behind the opening bracket, or 0 for the top
- * @param top whether values follow one another without commas, as lines do
+ * The direct values of a list or object, or the values at the top of the text.
+ * @param from offset after the opening bracket, or 0 for the top
+ * @param top whether values follow each other without commas, as lines do
  * @throws LabError("bad-input") for brackets that do not match or nest deeper than 64; "cancelled"
  */
 export async function scanJson(
@@ -38,7 +38,7 @@ export async function scanJson(
 ): Promise<JsonSpans> {
   const found = new Spans(source.name);
   let [depth, quoted, escaped] = [0, false, false];
-  // The value that has begun, the byte behind it when it is complete; -1 where there is none.
+  // Start of the current value, and the offset after it once it is complete; -1 if there is none.
   let [begun, done, kind] = [-1, -1, 0];
   for (let base = from; base < source.size; base += WINDOW) {
     if (signal?.aborted) throw new LabError("cancelled", `reading ${source.name} was cancelled`);
@@ -57,7 +57,7 @@ export async function scanJson(
         continue;
       }
       if (depth > 0) {
-        // The braces and quotes inside a value are all that counts.
+        // Inside a value only braces and quotes count.
         if (byte === QUOTE) quoted = true;
         else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
           if (++depth > MAX_DEPTH) throw found.bad(`values nest deeper than ${MAX_DEPTH} levels`, base + index);
@@ -104,12 +104,12 @@ export async function scanJson(
     found.add(begun, done < 0 ? source.size : done, kind);
     return found.complete(source.size);
   }
-  // A complete value before the cut, unless it is a key whose value is missing.
+  // A complete value before the end, unless it is a key without a value.
   if (depth === 0 && done >= 0 && (kind !== QUOTE || found.hasKey)) found.add(begun, done, kind);
   return found.cutOff(source.size);
 }
 
-/** The spans as they are found. */
+/** The spans found so far. */
 class Spans {
   private readonly starts: number[] = [];
   private readonly ends: number[] = [];
@@ -169,7 +169,7 @@ export const [OPEN_LIST, OPEN_OBJECT] = [0x5b, 0x7b];
 const [CLOSE_LIST, CLOSE_OBJECT, COMMA, COLON, QUOTE, BACKSLASH] = [0x5d, 0x7d, 0x2c, 0x3a, 0x22, 0x5c];
 const [SPACE, NEWLINE, RETURN, TAB] = [0x20, 0x0a, 0x0d, 0x09];
 
-/** A key with its escapes read; as it stands where they are damaged. */
+/** A key with its escapes decoded; unchanged if they are damaged. */
 function keyText(bytes: readonly number[]): string {
   const raw = new TextDecoder().decode(Uint8Array.from(bytes.slice(0, -1)));
   if (!raw.includes("\\")) return raw;
@@ -177,7 +177,7 @@ function keyText(bytes: readonly number[]): string {
     const value: unknown = JSON.parse(`"${raw}"`);
     return String(value);
   } catch {
-    // Only a name to look at: what it stands for is parsed on its own.
+    // The key is only for display: its value is parsed separately.
     return raw;
   }
 }

@@ -1,9 +1,9 @@
-/** The bytes of a pickle, read from front to back: numbers, texts and lengths in the forms that opcodes use. */
+/** Reads the bytes of a pickle from start to end: numbers, texts and lengths in the forms of the opcodes. */
 import { viewOf } from "../../bytes/memory.ts";
 import { LabError } from "../../errors.ts";
 import { pythonString } from "./python-text.ts";
 
-/** Most digits or bytes of a whole number. */
+/** Maximum digits or bytes of a whole number. */
 const MAX_LONG = 1024;
 
 export class PickleCursor {
@@ -20,7 +20,7 @@ export class PickleCursor {
     this.size = bytes.length;
   }
 
-  /** Skips this many bytes. @throws LabError("bad-input") when they are not there */
+  /** Skips this many bytes. @throws LabError("bad-input") when they are missing */
   private take(length: number): number {
     const at = this.at;
     if (at + length > this.bytes.length) throw this.bad(`it is cut off after ${this.bytes.length} bytes`);
@@ -36,7 +36,7 @@ export class PickleCursor {
     return this.bytes[this.take(1)] as number;
   }
 
-  /** A length of 4 or 8 bytes; one that reaches beyond the file is refused before anything is made of it. */
+  /** A length of 4 or 8 bytes; one beyond the end of the file is refused before anything is allocated. */
   length(width: 4 | 8): number {
     const at = this.take(width);
     return width === 4 ? this.view.getUint32(at, true) : Number(this.view.getBigUint64(at, true));
@@ -85,7 +85,7 @@ export class PickleCursor {
     return shortest(BigInt(text.trim()));
   }
 
-  /** A place in the memo. */
+  /** An index of the memo. */
   place(text: string): number {
     const value = this.whole(text);
     if (typeof value !== "number" || value < 0) throw this.bad("a place of the memo is no number");
@@ -100,7 +100,7 @@ export class PickleCursor {
     return value;
   }
 
-  /** Little-endian, two's complement; no byte at all is 0. */
+  /** Little-endian, two's complement; no bytes mean 0. */
   long(length: number): number | bigint {
     if (length > MAX_LONG) throw this.bad(`a whole number has ${length} bytes`);
     const bytes = this.chunk(length);

@@ -1,6 +1,6 @@
 /**
- * Python pickles as plain data, protocols 0 to 5. Only opcodes that make data are carried out; everything that could
- * name or call code is refused by name (docs/spec/evaluation.md#11-files-lichenguncrefer).
+ * Python pickles as plain data, protocols 0 to 5. Only opcodes that create data are executed; all that could name or
+ * call code are refused by name (docs/spec/evaluation.md#11-files-lichenguncrefer).
  */
 import { PickleCursor } from "./pickle-cursor.ts";
 import { rawUnicode } from "./python-text.ts";
@@ -8,10 +8,10 @@ import { rawUnicode } from "./python-text.ts";
 /** A value of a pickle. Whole numbers beyond 2^53 are big integers, tuples are lists, keys of dicts are text. */
 export type PickleValue = null | boolean | number | bigint | string | PickleValue[] | { [key: string]: PickleValue };
 
-/** Most values that one pickle may make. */
+/** Maximum values of one pickle. */
 const MAX_VALUES = 2 ** 24;
 
-/** Opcodes that are refused, with the names of the Python documentation. */
+/** Refused opcodes, with their names in the Python documentation. */
 const REFUSED: Readonly<Record<number, string>> = {
   99: "GLOBAL",
   147: "STACK_GLOBAL",
@@ -39,7 +39,7 @@ type Item = PickleValue | typeof MARK;
 
 /**
  * The value of a pickle. Byte strings are read as Latin-1.
- * @throws LabError("bad-input") for an opcode that is not data, a damaged or cut stream, or more than 2^24 values
+ * @throws LabError("bad-input") for an opcode that is not data, a damaged or truncated stream, or more than 2^24 values
  */
 export function readPickle(bytes: Uint8Array, name: string): PickleValue {
   const cursor = new PickleCursor(bytes, name);
@@ -105,7 +105,7 @@ const VALUES: Readonly<Record<number, (cursor: PickleCursor, machine: Machine) =
   106: (cursor, machine) => machine.recall(cursor.length(4)), // LONG_BINGET
 };
 
-/** Opcodes that change what is there. */
+/** Opcodes that change existing values. */
 const ACTIONS: Readonly<Record<number, (cursor: PickleCursor, machine: Machine) => void>> = {
   128: (cursor) => {
     // PROTO
@@ -153,7 +153,7 @@ class Machine {
     this.push(top);
   }
 
-  /** The last values, taken off the stack. */
+  /** Removes the last values from the stack. */
   last(count: number): PickleValue[] {
     return Array.from({ length: count }, () => this.pop()).reverse();
   }
@@ -198,14 +198,14 @@ class Machine {
       const key = pairs[at];
       if (typeof key === "object" && key !== null)
         throw this.cursor.bad(`a key of a dict is a list at byte ${this.cursor.at}`);
-      // Defined, not set: a key may be called __proto__.
+      // Defined, not assigned: a key may be called __proto__.
       const value = pairs[at + 1] as PickleValue;
       Object.defineProperty(dict, String(key), { value, enumerable: true, configurable: true, writable: true });
     }
     return dict;
   }
 
-  /** Remembers the top of the stack, in the next place when none is named. */
+  /** Stores the top of the stack in the memo, by default at the next index. */
   store(key = this.memo.size): void {
     const top = this.stack.at(-1);
     if (top === undefined || top === MARK) throw this.cursor.bad(`nothing can be remembered at byte ${this.cursor.at}`);

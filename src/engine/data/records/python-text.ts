@@ -1,4 +1,4 @@
-/** Texts as Python 2 writes them into pickles of protocol 0. */
+/** Texts as Python 2 writes them in pickles of protocol 0. */
 
 const SIMPLE: Readonly<Record<string, string>> = {
   "\\": "\\",
@@ -13,7 +13,7 @@ const SIMPLE: Readonly<Record<string, string>> = {
   v: "\v",
 };
 
-/** A byte string literal with its escapes, one character per byte; undefined when it is none. */
+/** A byte string literal with its escapes, one character per byte; undefined for other text. */
 export function pythonString(literal: string): string | undefined {
   const text = literal.trim();
   const quote = text[0];
@@ -30,7 +30,7 @@ export function pythonString(literal: string): string | undefined {
   return damaged ? undefined : value;
 }
 
-/** A raw-unicode-mark text: Latin-1 with \uXXXX and \UXXXXXXXX, which count only after an odd number of backslashes. */
+/** A raw-unicode-escape text: Latin-1 with \uXXXX and \UXXXXXXXX, which count only after an odd number of backslashes. */
 export function rawUnicode(line: string): string {
   return line.replace(/(\\+)(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})/g, (whole, slashes: string, mark: string) => {
     if (slashes.length % 2 === 0) return whole;

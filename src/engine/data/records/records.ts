@@ -1,4 +1,4 @@
-/** Documents of data, JSON or pickle, whose items are fetched one by one. */
+/** Documents of data, JSON or pickle, whose items are read one by one. */
 import { parseJson } from "../../bytes/json.ts";
 import type { ByteSource } from "../../bytes/source.ts";
 import { windowed } from "../../bytes/windowed.ts";
@@ -6,7 +6,7 @@ import { LabError } from "../../errors.ts";
 import { type JsonSpans, OPEN_LIST, OPEN_OBJECT, scanJson } from "./json-scan.ts";
 import { type PickleValue, readPickle } from "./pickle.ts";
 
-/** Largest pickle, which is read whole, and largest single item of a JSON text. */
+/** Maximum bytes of a pickle, which is read whole, and of a single item of a JSON text. */
 const MAX_PICKLE = 2 ** 28;
 const MAX_ITEM = 2 ** 27;
 /** Bytes of a list that are parsed together. */
@@ -19,19 +19,19 @@ export interface Records {
   readonly length: number;
   /** Keys of an object, in order; empty otherwise. */
   readonly keys: readonly string[];
-  /** One sentence when the file is cut off: what is complete is kept. */
+  /** One sentence when the file is truncated; complete items are kept. */
   readonly problem: string | undefined;
-  /** Item at a place. @throws LabError("bad-input") when it is damaged or there is none */
+  /** Item at an index. @throws LabError("bad-input") when it is damaged or missing */
   item(index: number): Promise<unknown>;
-  /** Items in order, several at a time: faster than one by one. */
+  /** Items in order, several at a time, which is faster than one by one. */
   each(): AsyncGenerator<readonly [index: number, value: unknown]>;
   /** The list or object at a position as separate records; undefined if it is neither. */
   inside(index: number): Promise<Records | undefined>;
 }
 
 /**
- * The records of a file by its content; undefined when it holds a single plain value or nothing.
- * @throws LabError("bad-input") when it is neither JSON nor a pickle of data, "cancelled" when the signal fires
+ * The records of a file, recognised by its content; undefined when it holds a single plain value or nothing.
+ * @throws LabError("bad-input") when it is neither JSON nor a pickle of data, "cancelled" when the signal is aborted
  */
 export async function openRecords(source: ByteSource, signal?: AbortSignal): Promise<Records | undefined> {
   const head = await source.read(0, Math.min(8, source.size));
@@ -54,7 +54,7 @@ export async function openRecords(source: ByteSource, signal?: AbortSignal): Pro
   return lines.starts.length < 2 ? undefined : ofSpans(file, lines, "lines", signal);
 }
 
-/** The bracket that a text begins with; undefined when it begins with anything else. */
+/** The first bracket of a text; undefined when it starts with anything else. */
 async function firstBracket(file: ByteSource): Promise<{ readonly at: number; readonly kind: number } | undefined> {
   const head = await file.read(0, Math.min(1024, file.size));
   const mark = head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf ? 3 : 0;
@@ -63,7 +63,7 @@ async function firstBracket(file: ByteSource): Promise<{ readonly at: number; re
   return kind === OPEN_LIST || kind === OPEN_OBJECT ? { at, kind } : undefined;
 }
 
-/** Whether bytes begin as a pickle does: with its protocol, or with the mark and list or dict of protocol 0 or 1. */
+/** Whether bytes start like a pickle: with a protocol, or with the mark and list or dict of protocol 0 or 1. */
 export function isPickle(head: Uint8Array): boolean {
   const [a, b] = head;
   if (a === 0x80) return b !== undefined && b <= 5;
@@ -113,7 +113,7 @@ function ofSpans(
   };
 }
 
-/** Neighbours of a list stand between commas, so that a piece of the text is a separate list. */
+/** Adjacent items of a list are separated by commas, so that a piece of the text is a separate list. */
 async function* eachOfList(file: ByteSource, { starts, ends }: JsonSpans): AsyncGenerator<readonly [number, unknown]> {
   for (let from = 0; from < starts.length; ) {
     const start = starts[from] as number;

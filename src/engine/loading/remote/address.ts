@@ -1,10 +1,10 @@
-/** What a person types to name a checkpoint on a server: the address of a folder, or a repository of a model hub. */
+/** The user's name for a checkpoint on a server: the address of a folder, or a repository of a model hub. */
 import { LabError, plainLine, quote } from "../../errors.ts";
 
 export interface RemoteAddress {
-  /** Where the files lie, with a slash at the end. */
+  /** Base address of the files, ending with a slash. */
   readonly baseUrl: string;
-  /** What the model is called on screen. */
+  /** Name of the model on screen. */
   readonly name: string;
   /** Where a hub lists the files of the repository; null for a plain folder. */
   readonly listUrl: string | null;
@@ -16,16 +16,17 @@ const REPOSITORY = new RegExp(`^(${PART}/${PART})(?:@([\\w.-]+(?:/[\\w.-]+)*))?$
 const PAGE = new RegExp(`^/(${PART}/${PART})(?:/(?:tree|resolve)/([^/]+))?/?$`);
 const DEFAULT_REVISION = "main";
 
-/** Whether a text is a repository's name, so that a hub is contacted for it. */
+/** Whether a text is the name of a repository, for which a hub is contacted. */
 export function namesRepository(text: string): boolean {
   return REPOSITORY.test(text.trim());
 }
 
 /**
- * @param text an address, or `owner/name` or `owner/name@revision` of a hub; the address of a repository's page will do
+ * @param text an address, or `owner/name` or `owner/name@revision` of a hub; the address of a repository's page also
+ * works
  * @param hub base address of the hub, or ""
- * @param plainHttp where http without TLS may lead: pages reach it on this machine only, tools anywhere
- * @throws LabError("bad-input") when the text is neither, or carries a password or a query
+ * @param plainHttp where http without TLS is allowed: for pages on this machine only, for tools anywhere
+ * @throws LabError("bad-input") when the text is neither, or contains a password or a query
  */
 export function remoteAddress(text: string, hub: string, plainHttp: "local" | "any" = "local"): RemoteAddress {
   const typed = text.trim();
@@ -52,7 +53,7 @@ export function remoteAddress(text: string, hub: string, plainHttp: "local" | "a
   return { baseUrl, name: last === undefined ? url.host : decoded(last), listUrl: null };
 }
 
-/** A part of an address as people read it; one with escapes that stand for no text as it is. */
+/** A decoded part of an address for display; unchanged if its escapes are invalid. */
 function decoded(part: string): string {
   try {
     return plainLine(decodeURIComponent(part));

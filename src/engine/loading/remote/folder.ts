@@ -1,4 +1,4 @@
-/** A checkpoint on a server as a folder like any other. */
+/** A checkpoint on a server as a folder. */
 import { sha256Hex } from "../../bytes/hash.ts";
 import { folderOf, memorySource } from "../../bytes/memory.ts";
 import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
@@ -14,15 +14,15 @@ const PLACE_BYTES = 1024;
 
 export interface RemoteFolder {
   readonly folder: ByteFolder;
-  /** False where nothing tells one version of the weights from the next: a conversion of them is not to be kept. */
+  /** False if nothing distinguishes versions of the weights; then a conversion must not be stored. */
   readonly known: boolean;
-  /** Ends what is still open; a later read begins anew. */
+  /** Closes open requests; later reads open new ones. */
   close(): void;
 }
 
 /**
- * Fetches the small files and makes sources of the weights, which are fetched as they are read.
- * @throws LabError naming the file that is refused, cut off or of another size than was said
+ * Downloads the small files and creates sources for the weights, which are downloaded when they are read.
+ * @throws LabError naming the file that is refused, truncated or of another size than announced
  */
 export async function openRemote(listing: RemoteListing, deps: RemoteDeps = {}): Promise<RemoteFolder> {
   const { baseUrl, files, ranges } = listing;
@@ -42,7 +42,7 @@ export async function openRemote(listing: RemoteListing, deps: RemoteDeps = {}):
   return { folder: folderOf(sources), known, close: () => open.close?.() };
 }
 
-/** A version that the server gives, else a hash of pieces from all over the file, else of its header alone. */
+/** A version that the server gives, else a hash of samples from the whole file, else of its header. */
 async function identityOf(
   file: RemoteFile,
   url: string,

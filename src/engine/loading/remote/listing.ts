@@ -1,4 +1,4 @@
-/** What a checkpoint on a server has and how large it is, found out before any weight is fetched. */
+/** Files and sizes of a checkpoint on a server, found before any weight is downloaded. */
 import { checkShape, isRecord, parseJson } from "../../bytes/json.ts";
 import { LabError, quote, toLabError } from "../../errors.ts";
 import { parseSa2vaConfig, type Sa2vaConfig } from "../../model/config.ts";
@@ -9,7 +9,7 @@ import { explained, type RemoteDeps, refused, repeated, request } from "./reques
 
 const INDEX = "model.safetensors.index.json";
 const SINGLE = "model.safetensors";
-/** Files a checkpoint may have besides its weights; what a server does not have is left out. */
+/** Optional files besides the weights. */
 const SIDE_FILES = [
   "config.json",
   "generation_config.json",
@@ -22,24 +22,24 @@ const SIDE_FILES = [
   "vocab.json",
   "merges.txt",
 ];
-/** Somebody waits for the answer: fewer tries than for weights. */
+/** The user is waiting, so there are fewer retries than for weights. */
 const PAUSES = [300, 1000];
-/** Small files are read whole: anything larger is not one of them. */
+/** Small files are read whole; larger ones are not small files. */
 const MAX_SIDE_BYTES = 64 * 2 ** 20;
 
 export interface RemoteFile {
   readonly path: string;
   readonly size: number;
-  /** What a server or hub says tells this content from any other; null when it says nothing. */
+  /** Version of the content from the server or hub; null if it gives none. */
   readonly version: string | null;
 }
 
-/** A checkpoint folder on a server; a plain object that may cross a worker border. */
+/** A checkpoint folder on a server; a plain object that can be sent to workers. */
 export interface RemoteListing extends RemoteAddress {
   readonly files: readonly RemoteFile[];
   /** Bytes of all files. */
   readonly bytes: number;
-  /** Whether the server sends parts of files; without, they are read from beginning to end. */
+  /** Whether the server supports ranges; without them files are read from start to end. */
   readonly ranges: boolean;
 }
 
@@ -49,8 +49,8 @@ export interface Asked {
 }
 
 /**
- * Asks for sizes and versions; of contents only config.json, the index of the weights and, where no hub lists them, the
- * Python files that config.json leads to are read.
+ * Requests sizes and versions. The only contents read are config.json, the index of the weights and, if no hub lists
+ * them, the Python files that config.json needs.
  * @throws LabError naming the file that is missing, refused, of unknown size, or a config.json of another model
  */
 export async function askRemote(address: RemoteAddress, options: RemoteDeps = {}): Promise<Asked> {
@@ -91,12 +91,12 @@ export async function askRemote(address: RemoteAddress, options: RemoteDeps = {}
   }
 }
 
-/** Python files that the hub lists in the repository's root, as far as they are within bounds. */
+/** Python files that the hub lists in the root of the repository, within the limits. */
 function listedCode(listed: readonly RemoteFile[]): readonly RemoteFile[] {
   return listed.filter(({ path, size }) => isCodeFile(path) && size <= MAX_CODE_BYTES).slice(0, MAX_CODE_FILES);
 }
 
-/** Python files that config.json leads to, on a server that lists nothing. */
+/** Python files that config.json needs, on a server without a list. */
 async function codeFiles(
   config: unknown,
   baseUrl: string,
@@ -120,7 +120,7 @@ function missingWeights(path: string, indexed: boolean, baseUrl: string): LabErr
   return new LabError("bad-input", `${baseUrl} is not a usable checkpoint folder: ${why}`, { subject: path });
 }
 
-/** Above every published checkpoint; each is asked about by itself. */
+/** More than in any published checkpoint; each shard is requested separately. */
 const MOST_SHARDS = 1024;
 
 function shardNames(json: unknown): string[] {
@@ -176,7 +176,7 @@ async function fileFacts(path: string, url: string, deps: RemoteDeps): Promise<R
     const { response, close } = await request(url, { method: "HEAD" }, deps);
     close();
     const { status, headers } = response;
-    // Some stores answer 403 for what is not there; the first file, which must be there, tells the two apart.
+    // Some stores answer 403 for a missing file; the first file, which must exist, distinguishes the two.
     if (status === 404 || status === 410 || (status === 403 && path !== "config.json")) return undefined;
     if (status === 405 || status === 501) return partFacts(path, url, deps);
     if (!response.ok) throw refused(url, status);
@@ -186,7 +186,7 @@ async function fileFacts(path: string, url: string, deps: RemoteDeps): Promise<R
   });
 }
 
-/** The same from the answer to a request for the first byte. */
+/** `fileFacts` from the response to a request for the first byte. */
 async function partFacts(path: string, url: string, deps: RemoteDeps): Promise<RemoteFile | undefined> {
   const { response, close } = await request(url, { headers: { Range: "bytes=0-0" } }, deps);
   close();
@@ -203,13 +203,13 @@ async function partFacts(path: string, url: string, deps: RemoteDeps): Promise<R
   return { path, size, version: versionOf(url, headers, size) };
 }
 
-/** Entity tags and dates are only good for the address they came from. */
+/** Entity tags and dates are valid only for their address. */
 function versionOf(url: string, headers: Headers, size: number): string | null {
   const mark = headers.get("etag") ?? headers.get("last-modified");
   return mark === null ? null : `${url} ${size} ${mark}`;
 }
 
-/** Whether a request for the first byte is answered by one byte. */
+/** Whether a request for the first byte returns one byte. */
 async function sendsRanges(url: string, deps: RemoteDeps): Promise<boolean> {
   return repeated(url, deps, async () => {
     const { response, close } = await request(url, { headers: { Range: "bytes=0-0" } }, deps);
@@ -219,7 +219,7 @@ async function sendsRanges(url: string, deps: RemoteDeps): Promise<boolean> {
   });
 }
 
-/** A small file of a folder, whole. @throws LabError naming it */
+/** A small file of a folder. @throws LabError naming it */
 export async function fetchSmall(path: string, baseUrl: string, deps: RemoteDeps): Promise<Uint8Array<ArrayBuffer>> {
   return repeated(path, deps, async () => {
     const answer = await request(baseUrl + path, {}, deps);
@@ -268,7 +268,7 @@ function parsedJson(bytes: Uint8Array): unknown {
   try {
     return parseJson(new TextDecoder().decode(bytes), "The answer");
   } catch {
-    // Not JSON: the callers say what that means.
+    // Not JSON: the callers explain it.
     return undefined;
   }
 }

@@ -1,10 +1,10 @@
-/** A file on a server that sends parts of it: each read fetches its range, small ones in a row share a request. */
+/** A file on a server that supports ranges: each read requests its range, and small consecutive reads share a request. */
 import { checkRange } from "../../bytes/memory.ts";
 import type { ByteSource } from "../../bytes/source.ts";
 import { LabError } from "../../errors.ts";
 import { explained, Passing, type RemoteDeps, refused, repeated, request } from "./request.ts";
 
-/** Bytes fetched at once when small reads follow each other; as many are held. */
+/** Bytes requested at once for small consecutive reads; as many are kept. */
 export const AHEAD = 8 * 2 ** 20;
 
 export interface RemotePlace {
@@ -16,13 +16,13 @@ export interface RemotePlace {
 }
 
 /**
- * @param ahead bytes a small read fetches beyond what it asks for; 0 fetches exactly what is asked for
- * @throws what a read throws: LabError("network") after all tries, LabError("bad-input") when the file changed meanwhile
+ * @param ahead bytes to request beyond a small read; 0 requests exactly the read
+ * @throws in reads LabError("network") after all retries, LabError("bad-input") when the file changed meanwhile
  */
 export function rangeSource(place: RemotePlace, deps: RemoteDeps, ahead: number = AHEAD): ByteSource {
   const { path, url, size } = place;
   let held = { start: 0, bytes: new Uint8Array() };
-  /** The version the first answer had. */
+  /** The version in the first response. */
   let version: string | null = null;
   const changed = (why: string): LabError =>
     new LabError("bad-input", `${path} changed on the server while it was read (${why}); open the address again`, {
@@ -46,7 +46,7 @@ export function rangeSource(place: RemotePlace, deps: RemoteDeps, ahead: number 
     version ??= tag;
   };
 
-  /** Fills `into` with the bytes from `start` on; what broke off goes on where it was. */
+  /** Fills `into` with the bytes from `start` on; an interrupted transfer continues where it stopped. */
   const fill = async (into: Uint8Array, start: number): Promise<void> => {
     let done = 0;
     const attempt = async (): Promise<void> => {
@@ -81,7 +81,7 @@ export function rangeSource(place: RemotePlace, deps: RemoteDeps, ahead: number 
     read: async (start, end) => {
       checkRange(path, size, start, end);
       const out = new Uint8Array(end - start);
-      // What is held already, as far as it goes.
+      // Bytes that are already held.
       const offset = start - held.start;
       const have = offset < 0 ? 0 : Math.max(0, Math.min(held.bytes.length - offset, out.length));
       if (have > 0) out.set(held.bytes.subarray(offset, offset + have));

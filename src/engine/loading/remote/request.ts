@@ -1,4 +1,4 @@
-/** One request to a server that holds a checkpoint: repeated when it may help, and one sentence when it does not. */
+/** One request to a server with a checkpoint: repeated while that may help, with one sentence if it does not. */
 import { LabError } from "../../errors.ts";
 
 export interface RemoteDeps {
@@ -6,27 +6,27 @@ export interface RemoteDeps {
   readonly fetcher?: typeof fetch | undefined;
   /** Ends waiting and reading. */
   readonly signal?: AbortSignal | undefined;
-  /** Bytes as they arrive, files and tensors alike. */
+  /** Receives the number of bytes as they arrive, for files and tensors alike. */
   readonly onBytes?: ((count: number) => void) | undefined;
-  /** A sentence whenever a request is repeated. */
+  /** Receives a sentence whenever a request is repeated. */
   readonly onRepeat?: ((sentence: string) => void) | undefined;
-  /** Milliseconds before each repeat; as many repeats as entries, counted anew after every byte that arrived. */
+  /** Milliseconds before each repeat. The number of repeats is that of the entries; every received byte resets it. */
   readonly pauses?: readonly number[] | undefined;
-  /** Bytes that a small read fetches beyond what it asks for. */
+  /** Bytes to request beyond a small read. */
   readonly ahead?: number | undefined;
-  /** Milliseconds without a byte after which a request is given up and repeated. */
+  /** Milliseconds without a byte after which a request is repeated. */
   readonly stall?: number | undefined;
 }
 
 const PAUSES = [500, 1000, 2000, 4000, 8000];
 const STALL = 30_000;
-/** A server that asks for more patience than this is not waited for. */
+/** Longest Retry-After that is respected. */
 const LONGEST_PAUSE = 60_000;
 const PASSING: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504]);
 
-/** A failure that another try may mend. */
+/** A failure that another attempt may fix. */
 export class Passing extends Error {
-  /** What the server asked for, milliseconds. */
+  /** Milliseconds that the server asked to wait. */
   readonly pause: number | null;
 
   constructor(why: string, pause: number | null = null) {
@@ -36,11 +36,11 @@ export class Passing extends Error {
 }
 
 /**
- * Tries something until it succeeds, fails for good, or has failed as often as there are pauses without progress.
+ * Repeats an attempt until it succeeds, fails permanently, or has failed once per pause without progress.
  * @param what the file or address, for sentences
- * @param attempt throws Passing for what may be tried again
- * @param progress a number that grows with what was gained; growth starts the count anew
- * @throws LabError("network") when every try failed, LabError("cancelled"), or what the attempt throws
+ * @param attempt throws Passing if it may be repeated
+ * @param progress a number that increases with progress, which resets the count
+ * @throws LabError("network") when every attempt failed, LabError("cancelled"), or the error of the attempt
  */
 export async function repeated<T>(
   what: string,
@@ -73,18 +73,18 @@ export async function repeated<T>(
   }
 }
 
-/** An answer whose body is read with a watch over it. */
+/** A response whose body is read with a timeout. */
 export interface Answer {
   readonly response: Response;
-  /** Pieces of the body; throws Passing when it breaks off or stalls. */
+  /** Pieces of the body; throws Passing when it is interrupted or stalls. */
   pieces(): AsyncGenerator<Uint8Array<ArrayBuffer>>;
   /** Leaves the rest of the body unread. */
   close(): void;
 }
 
 /**
- * One try of one request. Cookies and referrer stay at home, and the browser's own cache is left alone.
- * @returns any answer that is no failure of the kind that passes; the caller judges its status
+ * One attempt of one request, without cookies, referrer and browser cache.
+ * @returns any response that is not a temporary failure; the caller checks its status
  */
 export async function request(url: string, init: RequestInit, deps: RemoteDeps): Promise<Answer> {
   const { fetcher = fetch, signal, stall = STALL, onBytes } = deps;
@@ -116,7 +116,7 @@ export async function request(url: string, init: RequestInit, deps: RemoteDeps):
     close();
     throw broken(thrown, "no answer");
   }
-  // The watch runs only while somebody waits: an answer may lie open between two reads.
+  // The timeout runs only during reads: a response may stay open between two of them.
   clearTimeout(timer);
   if (PASSING.has(response.status)) {
     const pause = Number(response.headers.get("retry-after") ?? Number.NaN) * 1000;
@@ -147,8 +147,8 @@ export async function request(url: string, init: RequestInit, deps: RemoteDeps):
 }
 
 /**
- * Why nothing answers, as far as a page can find out: a request without CORS tells a server that is not there from one
- * that keeps pages out.
+ * Why nothing answers, as far as a page can tell: a request without CORS distinguishes a missing server from one that
+ * refuses pages.
  */
 export async function explained(failure: LabError, url: string, deps: RemoteDeps): Promise<LabError> {
   if (failure.code !== "network" || !(failure.cause instanceof Passing)) return failure;
@@ -170,7 +170,7 @@ export async function explained(failure: LabError, url: string, deps: RemoteDeps
   );
 }
 
-/** The sentence for a status that no repeat will change. */
+/** The sentence for a status that no repeat changes. */
 export function refused(url: string, status: number): LabError {
   const why =
     status === 401 || status === 403
@@ -197,7 +197,7 @@ function wait(milliseconds: number, signal: AbortSignal | undefined): Promise<vo
   });
 }
 
-/** Node hides the reason in the cause, browsers tell none. */
+/** Node gives the reason in the cause, browsers give none. */
 function causeOf(thrown: unknown): string {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   return error.cause instanceof Error ? error.cause.message : error.message;

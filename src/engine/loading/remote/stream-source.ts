@@ -1,6 +1,6 @@
 /**
- * A file on a server that sends whole files only: one answer is read from beginning to end and left open between reads.
- * Going back means fetching from the beginning again, so readers should go forward.
+ * A file on a server without range support: one response is read from start to end and stays open between reads. Going
+ * back means downloading from the start again, so readers should move forward.
  */
 import { checkRange } from "../../bytes/memory.ts";
 import type { ByteSource } from "../../bytes/source.ts";
@@ -8,7 +8,7 @@ import { LabError } from "../../errors.ts";
 import type { RemotePlace } from "./range-source.ts";
 import { type Answer, explained, Passing, type RemoteDeps, refused, repeated, request } from "./request.ts";
 
-/** Of all files of a folder at most one answer is open: browsers allow a handful of connections to a server. */
+/** The open response of a folder. There is at most one, because browsers limit connections per server. */
 export interface OpenStream {
   close: (() => void) | null;
 }
@@ -16,9 +16,9 @@ export interface OpenStream {
 interface Flow {
   readonly answer: Answer;
   readonly pieces: AsyncGenerator<Uint8Array<ArrayBuffer>>;
-  /** Bytes that have passed. */
+  /** Bytes read so far. */
   at: number;
-  /** Came with the last piece and is not used yet; begins at `at`. */
+  /** The unread rest of the last piece; starts at `at`. */
   rest: Uint8Array<ArrayBuffer>;
 }
 
@@ -42,7 +42,7 @@ export function streamSource(place: RemotePlace, deps: RemoteDeps, open: OpenStr
     flow = { answer, pieces: answer.pieces(), at: 0, rest: new Uint8Array() };
     return flow;
   };
-  /** Moves on by as many bytes as the next piece has, at most `most`. */
+  /** Advances by the rest of the current piece, at most `most` bytes. */
   const next = async (from: Flow, most: number): Promise<Uint8Array> => {
     if (from.rest.length === 0) {
       const { done, value } = await from.pieces.next();
@@ -62,7 +62,7 @@ export function streamSource(place: RemotePlace, deps: RemoteDeps, open: OpenStr
       checkRange(path, size, start, end);
       const out = new Uint8Array(end - start);
       let done = 0;
-      /** Farthest byte of this read's tries: a file that always breaks off at one place is given up. */
+      /** Farthest byte reached by this read's attempts: a file that always stops at one place is given up. */
       let reached = 0;
       const attempt = async (): Promise<void> => {
         try {
@@ -87,7 +87,7 @@ export function streamSource(place: RemotePlace, deps: RemoteDeps, open: OpenStr
       } catch (thrown) {
         throw thrown instanceof LabError ? await explained(thrown, url, deps) : thrown;
       }
-      // Nothing follows the last byte: the connection is not kept for it.
+      // Nothing follows the last byte, so the connection is closed.
       if (end === size) stop();
       return out;
     },

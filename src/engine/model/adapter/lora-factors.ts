@@ -20,7 +20,7 @@ export interface LoraShape {
   readonly factor: "A" | "B";
 }
 
-/** A [r, in] and B [out, r] of every linear layer of the language model but the head, in the order of the forward pass. */
+/** A [r, in] and B [out, r] of every linear layer of the language model except the head, in the order of the forward pass. */
 export function loraShapes(config: LanguageConfig, rank: number): LoraShape[] {
   if (!Number.isInteger(rank) || rank < 1) {
     throw new LabError("bad-config", `The rank of the adapter is ${rank}, it must be a whole number from 1 on`, {
@@ -34,7 +34,7 @@ export function loraShapes(config: LanguageConfig, rank: number): LoraShape[] {
 }
 
 /**
- * Fresh factors as PEFT has them: A uniform in ±1/√in, B zero, so that the adapter changes nothing at first.
+ * Initial factors as in PEFT: A uniform in ±1/√in, B zero, so that the adapter initially changes nothing.
  * @param uniform number in (0, 1) for the n-th tensor of `loraShapes` and an element of it
  */
 export function initLora(

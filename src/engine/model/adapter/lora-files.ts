@@ -23,7 +23,7 @@ export interface AdapterSettings {
 }
 
 export interface Adapter extends AdapterSettings {
-  /** What the branch is multiplied by: alpha / r, or alpha / √r with rank-stabilised scaling. */
+  /** Factor of the branch: alpha / r, or alpha / √r with rank-stabilised scaling. */
   readonly scale: number;
   /** Names as paths of the whole model. */
   readonly tensors: readonly HostTensor[];
@@ -117,8 +117,8 @@ function parseSettings(json: unknown): AdapterSettings & { scale: number } {
 
 /**
  * The two files of an adapter, by path.
- * @param tensors low-rank factors only; anything else belongs to another file
- * @param baseModel what `base_model_name_or_path` says, for readers
+ * @param tensors low-rank factors only; other trained tensors have a separate file
+ * @param baseModel value of `base_model_name_or_path`
  */
 export function writeAdapter(
   config: LanguageConfig,

@@ -1,7 +1,6 @@
 /**
- * An adapter folder as the start of a run or for trying out: PEFT's two files and, beside them, `modules.safetensors`
- * with the other trained tensors under their published names
- * (docs/spec/formats.md#10-handing-a-run-over-to-a-larger-engine).
+ * An adapter folder to start a run from or to try out: PEFT's two files and `modules.safetensors` with the other
+ * trained tensors under their published names (docs/spec/formats.md#10-handing-a-run-over-to-a-larger-engine).
  */
 import { sha256Hex } from "../../bytes/hash.ts";
 import type { ByteFolder } from "../../bytes/source.ts";
@@ -14,29 +13,26 @@ import { adapterFolder, readAdapter } from "./lora-files.ts";
 
 export interface StartAdapter {
   readonly name: string;
-  /** SHA-256 of the files it came from. */
+  /** SHA-256 of its files. */
   readonly hash: string;
   readonly rank: number;
-  /** What the low-rank branch is multiplied by. */
+  /** Factor of the low-rank branch. */
   readonly scale: number;
   /** Low-rank factors and module tensors by full path. */
   readonly tensors: ReadonlyMap<string, HostTensor>;
-  /** Those of them that are no low-rank factors. */
+  /** Number of tensors that are not low-rank factors. */
   readonly modules: number;
-  /** The files themselves, to be kept with a run that starts from them. */
+  /** The files, to be stored with a run that starts from them. */
   readonly files: Readonly<Record<string, Uint8Array<ArrayBuffer>>>;
 }
 
-/** What an adapter must fit: sizes of the language model and shapes of the published trainable tensors. */
+/** Required shapes: sizes of the language model and the published trainable tensors. */
 export interface AdapterTarget {
   readonly language: LanguageConfig;
   readonly base: ReadonlyMap<string, { readonly shape: readonly number[] }>;
 }
 
-/**
- * Reads and checks everything before anything is changed.
- * @throws LabError naming file and tensor
- */
+/** Reads and checks the whole adapter before anything is changed. @throws LabError naming file and tensor */
 export async function readStartAdapter(folder: ByteFolder, target: AdapterTarget, name: string): Promise<StartAdapter> {
   const own = adapterFolder(folder);
   const adapter = await readAdapter(own, target.language);

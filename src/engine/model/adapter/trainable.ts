@@ -1,6 +1,6 @@
 /**
- * The tensors that training changes, by full path. The set is declared from the configuration and compared with what the
- * checkpoint really has, because a freeze rule that matches nothing would otherwise pass in silence (reference:
+ * The tensors that training changes, by full path. The set is declared from the configuration and compared with the
+ * checkpoint, because a freeze rule that matches nothing would otherwise go unnoticed (reference:
  * docs/spec/sa2va.md#18-supervised-training-recipe,
  * docs/spec/sa2va.md#19-reinforcement-learning-on-sa2va-as-found-in-public-code).
  */
@@ -12,7 +12,7 @@ import { loraShapes } from "./lora-factors.ts";
 /** Parts of the model that train together, in the order of the forward pass. */
 export type TrainableBlock = "projector" | "lora" | "seg-prompt" | "mask-decoder" | "prompt-encoder";
 
-/** Stored tensors of a block begin with this; adapters are not stored in a checkpoint. */
+/** Prefix of a block's stored tensors; adapters are not stored in a checkpoint. */
 const PREFIXES: Readonly<Record<Exclude<TrainableBlock, "lora">, string>> = {
   projector: "mlp1.",
   "seg-prompt": "text_hidden_fcs.",
@@ -27,21 +27,21 @@ export const TRAINABLE_BLOCKS: readonly TrainableBlock[] = [
   "prompt-encoder",
 ];
 
-/** Blocks of the language side: what loop 1 reaches. The others make masks. */
+/** Whether a block is on the language side, which loop 1 trains. The others make masks. */
 export function isLanguageBlock(block: string): boolean {
   return block.startsWith("lora") || block === "projector";
 }
 
-/** Norms; three of them stand in numbered sequences. */
+/** Norms; three of them are in numbered sequences. */
 const NORM = /(norm[^.]*|^mlp1\.0|\.mask_downscaling\.[14]|\.output_upscaling\.1)\.weight$/;
 
-/** Stored beside parameters but never learned. */
+/** Stored with the parameters but never trained. */
 const BUFFER = /\.positional_encoding_gaussian_matrix$/;
 
 export interface TrainableTensor {
   readonly path: string;
   readonly block: TrainableBlock;
-  /** Whether weight decay applies: neither to biases nor to norms. */
+  /** Whether weight decay applies: not to biases and norms. */
   readonly decay: boolean;
 }
 
@@ -110,7 +110,7 @@ function storedPaths(names: readonly string[], block: TrainableBlock): Trainable
     .map((path) => ({ path, block, decay: !path.endsWith(".bias") && !NORM.test(path) }));
 }
 
-/** Number of tensors a block has by the sizes in config.json (docs/spec/sa2va.md#4-tensor-names-and-shapes). */
+/** Number of tensors in a block, by the sizes in config.json (docs/spec/sa2va.md#4-tensor-names-and-shapes). */
 function declaredCount(config: Sa2vaConfig, block: TrainableBlock, rank: number): number {
   switch (block) {
     case "projector":

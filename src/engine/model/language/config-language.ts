@@ -1,12 +1,12 @@
 /**
- * `llm_config`: sizes of the language model and which family its tensors follow (docs/spec/sa2va.md#2-model-family,
+ * `llm_config`: sizes and family of the language model (docs/spec/sa2va.md#2-model-family,
  * docs/spec/sa2va.md#11-language-models).
  */
 import { LabError, shortened } from "../../errors.ts";
 import type { Fields } from "../config-fields.ts";
 import { MOST_POSITIONS, parseRope, type RopeConfig } from "./rope-scaling.ts";
 
-/** Families whose tensor names and forward pass exist here. */
+/** Supported families, by tensor names and forward pass. */
 export type LanguageFamily = "qwen2" | "qwen3" | "llama" | "internlm2" | "phi3";
 
 const ARCHITECTURES: Readonly<Record<string, LanguageFamily>> = {
@@ -17,7 +17,7 @@ const ARCHITECTURES: Readonly<Record<string, LanguageFamily>> = {
   Phi3ForCausalLM: "phi3",
 };
 
-/** What a family's published configuration class takes for a field that a file leaves out. */
+/** Defaults of a family's published configuration class. */
 interface Defaults {
   readonly vocabSize: number;
   readonly hiddenSize: number;
@@ -60,10 +60,10 @@ const DEFAULTS: Readonly<Record<LanguageFamily, Defaults>> = {
   phi3: { ...LLAMA, vocabSize: 32_064, hiddenSize: 3072, mlpSize: 8192, maxPositions: 4096, rmsNormEps: 1e-5 },
 };
 
-/** Qwen's own: the keys a window has, and the first layer it applies to. */
+/** Qwen's defaults: keys per window, and the first layer with one. */
 const QWEN_WINDOW = { size: 4096, firstLayer: 28 };
 
-/** Bounds above every published model. */
+/** Larger than any published model. */
 export const MOST_LAYERS = 512;
 export const MOST_HEADS = 1024;
 const MOST_ROWS = 2 ** 22;
@@ -88,22 +88,22 @@ export interface LanguageConfig {
   readonly mlpSize: number;
   /** Whether the projections to queries, keys and values have a bias. */
   readonly attentionBias: boolean;
-  /** Whether the projection behind the attention has one. */
+  /** Whether the output projection of the attention has a bias. */
   readonly outputBias: boolean;
-  /** Whether the feed-forward layers have one. */
+  /** Whether the feed-forward layers have a bias. */
   readonly mlpBias: boolean;
   readonly rmsNormEps: number;
   readonly rope: RopeConfig;
-  /** Undefined when every query sees all that came before. */
+  /** Undefined if every query sees all previous keys. */
   readonly window: SlidingWindow | undefined;
   /** Longest sequence the position embedding was trained for. */
   readonly maxPositions: number;
-  /** The head is the embedding and is not stored. */
+  /** The head shares the embedding and is not stored. */
   readonly tiedHead: boolean;
 }
 
 /**
- * Reads `llm_config`; fields that equal the family's defaults may be absent, as newer files leave them out.
+ * Reads `llm_config`. Fields equal to the family's defaults may be absent, as in newer files.
  * @throws LabError("unsupported") for another family or rotary scaling, LabError("bad-config") for a wrong field
  */
 export function parseLanguageConfig(fields: Fields): LanguageConfig {
@@ -147,7 +147,7 @@ function parseHeadSize(fields: Fields, defaults: Defaults, hiddenSize: number, h
   return defaults.headSize ?? hiddenSize / heads;
 }
 
-/** Qwen2 and Phi-3 have no switch; InternLM2's is on unless the file says otherwise. */
+/** Qwen2 and Phi-3 have no such field; that of InternLM2 defaults to true. */
 function parseBiases(
   fields: Fields,
   family: LanguageFamily,
@@ -170,7 +170,7 @@ function parseBiases(
   }
 }
 
-/** The class named first in `architectures`, or else `model_type`, which is the family's own name. */
+/** The first class in `architectures`, else `model_type`, which is the name of the family. */
 function parseFamily(fields: Fields): LanguageFamily {
   const architectures = fields.raw("architectures");
   const named: unknown = Array.isArray(architectures) ? architectures[0] : undefined;
@@ -193,7 +193,7 @@ function parseFamily(fields: Fields): LanguageFamily {
   );
 }
 
-/** Qwen has a switch, and a list of layers or the first one; Phi-3 limits every layer when the size is given. */
+/** Qwen has a switch, and a list of layers or the first one; Phi-3 limits every layer if the size is given. */
 function parseWindow(fields: Fields, family: LanguageFamily, layers: number): SlidingWindow | undefined {
   if (family === "internlm2" || family === "llama") return undefined;
   if (family === "phi3") {
@@ -206,7 +206,7 @@ function parseWindow(fields: Fields, family: LanguageFamily, layers: number): Sl
   return firstLayer >= layers ? undefined : { size, firstLayer: Math.max(0, firstLayer) };
 }
 
-/** First layer with a window by `layer_types` of newer files, which only the last layers may have here. */
+/** First layer with a window according to `layer_types` of newer files; only the last layers may have one here. */
 function listedWindow(fields: Fields, layers: number): number | undefined {
   const list = fields.raw("layer_types");
   if (!Array.isArray(list)) return undefined;

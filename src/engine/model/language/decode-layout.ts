@@ -1,12 +1,11 @@
 /**
- * Where a decoding step finds a block's linear layers. Layers that read the same input are taken together, their outputs
- * side by side in the order of `paths`; the rest says which of those outputs are what
- * (docs/spec/sa2va.md#11-language-models).
+ * Where a decoding step finds a block's linear layers. Layers with the same input are combined, with their outputs side
+ * by side in the order of `paths`; the other fields locate the outputs (docs/spec/sa2va.md#11-language-models).
  */
 import type { LanguageConfig, LanguageFamily } from "./config-language.ts";
 import { languageFamily } from "./language-families.ts";
 
-/** Head h begins at output first + floor(h / perGroup) · groupStride + (h mod perGroup) · headSize. */
+/** Head h starts at output first + floor(h / perGroup) · groupStride + (h mod perGroup) · headSize. */
 export interface HeadRows {
   readonly first: number;
   readonly perGroup: number;
@@ -15,15 +14,15 @@ export interface HeadRows {
 
 export interface DecodeBlock {
   readonly norms: readonly [attention: string, mlp: string];
-  /** Norms of each head of queries and keys. */
+  /** Per-head norms of queries and keys. */
   readonly headNorms: readonly [query: string, key: string] | undefined;
-  /** Linear layers to queries, keys and values, without ".weight". */
+  /** Linear layers for queries, keys and values, without ".weight". */
   readonly projections: readonly string[];
   readonly query: HeadRows;
   readonly key: HeadRows;
   readonly value: HeadRows;
   readonly output: string;
-  /** Linear layers to gate and up. */
+  /** Linear layers for gate and up. */
   readonly gated: readonly string[];
   /** First outputs of gate and up. */
   readonly gateFirst: number;
@@ -33,7 +32,7 @@ export interface DecodeBlock {
 
 type Part = Pick<DecodeBlock, "projections" | "query" | "key" | "value" | "output" | "gated" | "down">;
 
-/** Queries, keys and values one after the other. */
+/** Queries, keys and values one after another. */
 function inTurn({ heads, kvHeads, headSize }: LanguageConfig): Pick<DecodeBlock, "query" | "key" | "value"> {
   return {
     query: { first: 0, perGroup: heads, groupStride: 0 },
@@ -42,7 +41,7 @@ function inTurn({ heads, kvHeads, headSize }: LanguageConfig): Pick<DecodeBlock,
   };
 }
 
-/** Every projection for itself. */
+/** One separate projection. */
 const apart = (config: LanguageConfig, path: string): Part => ({
   ...inTurn(config),
   projections: ["q_proj", "k_proj", "v_proj"].map((name) => `${path}.self_attn.${name}`),

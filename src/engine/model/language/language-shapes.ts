@@ -5,7 +5,7 @@ import type { LinearShape } from "./language-family.ts";
 
 export type { LinearShape } from "./language-family.ts";
 
-/** Every linear layer but the head: the targets of LoRA, in the order of the forward pass. */
+/** Every linear layer except the head, in the order of the forward pass: the targets of LoRA. */
 export function languageLinears(config: LanguageConfig): LinearShape[] {
   const family = languageFamily(config);
   return Array.from({ length: config.layers }, (_, layer) => family.linears(config, family.block(layer))).flat();

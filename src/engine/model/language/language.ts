@@ -1,6 +1,6 @@
 /**
- * The language model as the rest of the lab sees it: embeddings in, normed hidden states and a key/value cache out.
- * Training log-probabilities and cached decoding are this one function (docs/spec/sa2va.md#10-splicing-visual-tokens,
+ * The language model: embeddings in, normed hidden states and a key/value cache out. Training log-probabilities and
+ * cached decoding both use this function (docs/spec/sa2va.md#10-splicing-visual-tokens,
  * docs/spec/sa2va.md#11-language-models).
  */
 import { LabError } from "../../errors.ts";
@@ -41,7 +41,7 @@ export function disposeCache(cache: KvCache): void {
 const SCORE_BYTES = 128 * 2 ** 20;
 
 export interface ForwardOptions {
-  /** Keys and values of what comes before; batch 1 is shared by all rows of x. It is not disposed. */
+  /** Keys and values of earlier tokens; batch 1 is shared by all rows of x. It is not disposed. */
   readonly past?: KvCache;
   /** Row of `past` that each row of x continues; by default its own. Repeated layer by layer, so that one is held at a time. */
   readonly pastRows?: readonly number[];
@@ -53,14 +53,14 @@ export interface ForwardOptions {
   readonly positions?: readonly (readonly number[])[];
   /** Added to the scores on top of causality, broadcastable to [B, 1, T, past + T] (e.g. hidden padding). */
   readonly mask?: Tensor;
-  /** Sees `layer{i}.q_rope`, `layer{i}.k_rope` and the residual stream `hidden.{i}` (0 = x, i = after layer i). */
+  /** Receives `layer{i}.q_rope`, `layer{i}.k_rope` and the residual stream `hidden.{i}` (0 = x, i = after layer i). */
   readonly probe?: Probe;
   /**
-   * Length of the sequence that rotary scaling for long sequences goes by; by default the largest new position + 1. A
-   * prompt that is computed in parts gives the length of the whole.
+   * Sequence length for rotary scaling; by default the largest new position + 1. When a prompt is computed in parts,
+   * this is the length of the whole.
    */
   readonly ropeLength?: number;
-  /** Largest score array of one attention in bytes; longer sequences are worked off in runs of queries. */
+  /** Maximum bytes of the scores of one attention; longer sequences are processed in runs of queries. */
   readonly scoreBytes?: number;
 }
 
@@ -126,7 +126,7 @@ interface Block {
   readonly options: ForwardOptions;
 }
 
-/** One decoder block, with its inner activations kept for the backward pass or, when the weights say so, recomputed there. */
+/** One decoder block. Its inner activations are stored for the backward pass, or recomputed there if the weights ask for it. */
 function decoderBlock(block: Block, x: Tensor): LayerCache & { readonly x: Tensor } {
   const { w, config, layer, past, options } = block;
   const recompute = w.recompute;
@@ -155,7 +155,7 @@ function decoderBlock(block: Block, x: Tensor): LayerCache & { readonly x: Tenso
   return { x: next, k, v };
 }
 
-/** Whatever a block makes inside is freed at its end, but for what the tape has kept. */
+/** Frees everything made inside a block, except what the tape has kept. */
 function runBlock(block: Block, x: Tensor): LayerCache & { readonly x: Tensor } {
   const { w, config, layer, past, rope, options } = block;
   const [next, k, v] = tf.tidy(() => {
@@ -221,8 +221,8 @@ export function languageScores(
 }
 
 /**
- * Attention of the last Tq of Tk places, cut into runs of queries so that no score array outgrows the limit; a run only
- * looks at the keys that causality leaves it.
+ * Attention of the last Tq of Tk positions, split into runs of queries so that no score array exceeds the limit. A run
+ * reads only the keys that causality allows.
  */
 function causalAttention(
   q: Tensor,
@@ -255,10 +255,7 @@ function causalAttention(
   return tf.concat(parts, 2);
 }
 
-/**
- * Causality by place for `length` queries after `before` keys, plus the caller's mask cut to them; undefined when
- * everything is visible.
- */
+/** Causality of `length` queries after `before` keys, plus the caller's mask cut to them; undefined when everything is visible. */
 function visibility(
   length: number,
   before: number,
@@ -297,7 +294,7 @@ function checkForward(config: LanguageConfig, batch: number, length: number, opt
   if (!rowsFit || positions.some((row) => row.length !== length)) {
     throw new LabError("internal", `Positions do not fit a batch of ${batch} rows of ${length} tokens`);
   }
-  // A window counts places in the cache, which padding moves away from positions.
+  // A window counts cache positions, and padding shifts these relative to token positions.
   const before = past?.[0]?.k.shape[2] ?? 0;
   const longest = before + length;
   if (config.window !== undefined && longest > config.window.size && positions.some((row) => row[0] !== before)) {

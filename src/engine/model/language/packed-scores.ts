@@ -1,20 +1,20 @@
-/** Log-probabilities of chosen tokens under a packed head, without logits for all places at once. */
+/** Log-probabilities of chosen tokens with a packed head, without logits of all positions at once. */
 import { type TokenScores, tokenScores } from "../../gpu/kernels/logprob.ts";
 import { packedLinear } from "../../gpu/packed/linear.ts";
 import type { PackedMatrix } from "../../gpu/packed/matrix.ts";
 import { recomputed } from "../../gpu/runtime/recompute.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
 
-/** Logits of a run of places take at most this much; with 151,679 words that is 55 places. */
+/** Maximum bytes of logits per run of positions; with 151,679 tokens that is 55 positions. */
 const LOGIT_BYTES = 32 * 2 ** 20;
 
 /**
- * log π and entropy of `ids` under the head, as `tokenScores` of its logits. Long inputs are worked off in runs of places
- * whose logits are dropped and, in the backward pass, made again: a published vocabulary takes 607 kB a place, so the
- * logits of a group would neither fit a binding nor memory (docs/spec/sa2va.md#17-sizes).
+ * log π and entropy of `ids` under the head, equal to `tokenScores` of its logits. Long inputs are processed in runs of
+ * positions whose logits are dropped and recomputed in the backward pass: a published vocabulary takes 607 kB per
+ * position, so the logits of a group would exceed both bindings and memory (docs/spec/sa2va.md#17-sizes).
  * @param hidden [N, D]
  * @param ids [N] int32
- * @param logitBytes bytes of logits at a time
+ * @param logitBytes maximum bytes of logits at a time
  * @returns both [N]
  */
 export function packedScores(

@@ -1,12 +1,12 @@
 /**
  * Rotary frequencies of the language families, plain and rescaled for long sequences
- * (docs/spec/sa2va.md#11-language-models). The
- * length that decides is the largest position of a pass plus one, as in the published modules.
+ * (docs/spec/sa2va.md#11-language-models). The scaling depends on the largest position of a pass plus one, as in the
+ * published modules.
  */
 import { LabError, quote } from "../../errors.ts";
 import { type Fields, fieldsOf } from "../config-fields.ts";
 
-/** Above every length that a published model names. */
+/** Larger than the context of any published model. */
 export const MOST_POSITIONS = 2 ** 30;
 
 export type RopeScaling =
@@ -17,7 +17,7 @@ export type RopeScaling =
   | { readonly kind: "linear"; readonly factor: number }
   /** Each frequency has its own divisor at every length; cos and sin are multiplied by `amplitude`. */
   | { readonly kind: "divided"; readonly divisors: readonly number[]; readonly amplitude: number }
-  /** Each frequency has its own divisor, another one above `limit` tokens; cos and sin are multiplied by `amplitude`. */
+  /** Each frequency has its own divisor, and another one above `limit` tokens; cos and sin are multiplied by `amplitude`. */
   | {
       readonly kind: "factors";
       readonly short: readonly number[];
@@ -34,7 +34,7 @@ export interface RopeConfig {
 export interface RopeFrequencies {
   /** Angle per position of each pair of channels, [d/2]. */
   readonly perPosition: readonly number[];
-  /** What cos and sin are multiplied by. */
+  /** Factor of cos and sin. */
   readonly amplitude: number;
 }
 
@@ -67,7 +67,7 @@ export function ropeFrequencies(rope: RopeConfig, width: number, length: number)
   }
 }
 
-/** Numbers of the sequences that are rotated alike, by their lengths: below the limit all, above it all of one length. */
+/** Groups the indices of sequences with equal rotation: below the limit all together, above it by length. */
 export function rotatedAlike(rope: RopeConfig, lengths: readonly number[]): number[][] {
   const groups = new Map<number, number[]>();
   for (const [at, length] of lengths.entries()) {
@@ -78,7 +78,7 @@ export function rotatedAlike(rope: RopeConfig, lengths: readonly number[]): numb
   return [...groups.values()];
 }
 
-/** Above this many tokens the frequencies change; undefined when they never do. */
+/** Number of tokens above which the frequencies change; undefined if they never do. */
 export function ropeSwitch(rope: RopeConfig): number | undefined {
   return "limit" in rope.scaling ? rope.scaling.limit : undefined;
 }
@@ -141,8 +141,8 @@ function checkWholeHeads(fields: Fields): void {
 }
 
 /**
- * Llama 3: waves much shorter than the trained length stay, much longer ones are stretched by `factor`, and between the
- * two bounds the frequency is a mixture.
+ * Llama 3: wavelengths much shorter than the trained length stay, much longer ones are multiplied by `factor`; in
+ * between the frequency is interpolated.
  */
 function llamaDivisors(scaling: Fields, theta: number, headSize: number, maxPositions: number): number[] {
   const factor = scaling.number("factor");
@@ -158,8 +158,8 @@ function llamaDivisors(scaling: Fields, theta: number, headSize: number, maxPosi
 }
 
 /**
- * YaRN as Hugging Face's own modules have it: frequencies with many turns within the trained length stay, those with few
- * are divided by `factor`, and in between the share grows evenly from pair to pair.
+ * YaRN as in Hugging Face's modules: frequencies with many turns within the trained length stay, those with few are
+ * divided by `factor`; in between the share increases linearly from pair to pair.
  */
 function yarn(scaling: Fields, theta: number, headSize: number, maxPositions: number): RopeScaling {
   const trained = scaling.whole("original_max_position_embeddings", maxPositions, MOST_POSITIONS);
@@ -185,7 +185,7 @@ function yarnAmplitude(scaling: Fields, factor: number): number {
   return scaled(scaling.number("mscale")) / scaled(scaling.number("mscale_all_dim"));
 }
 
-/** What Hugging Face's configurations of all take when the field is absent. */
+/** Default of Hugging Face's configurations. */
 const DEFAULT_THETA = 10_000;
 
 function amplitudeOf(type: "su" | "longrope" | "yarn", growth: number, trained: number): number {

@@ -1,7 +1,7 @@
 /**
- * Bicubic resize with antialiasing on 8-bit RGB in the integer arithmetic of Pillow, so that the result is the same
- * byte for byte as that of Pillow up to 12.3, which resizes horizontally first. Pillow 13 resizes tall pictures vertically
- * first and gives other bytes for them (docs/spec/sa2va.md#51-resize).
+ * Bicubic resize with antialiasing on 8-bit RGB, in Pillow's integer arithmetic. The result equals that of Pillow up to
+ * 12.3 byte for byte, which resizes horizontally first. Pillow 13 resizes tall pictures vertically first and gives
+ * other bytes (docs/spec/sa2va.md#51-resize).
  */
 import type { RgbImage } from "../../data/sample.ts";
 import { LabError } from "../../errors.ts";

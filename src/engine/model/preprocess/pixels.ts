@@ -1,5 +1,5 @@
 /**
- * From bytes to the values both image encoders expect (docs/spec/sa2va.md#52-tiles-for-the-vision-tower,
+ * Converts bytes to the input values of both image encoders (docs/spec/sa2va.md#52-tiles-for-the-vision-tower,
  * docs/spec/sa2va.md#53-sam2-input).
  */
 /** Per-channel mean and standard deviation of ImageNet, on the 0..1 scale. */

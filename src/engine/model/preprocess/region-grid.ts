@@ -3,15 +3,15 @@ import { LabError } from "../../errors.ts";
 
 export interface RegionGridOptions {
   /**
-   * A region that misses every sampled pixel gets the one cell that holds most of it, where the reference would send an
-   * empty region. A mask without any pixel stays empty.
+   * A region that misses every sampled pixel gets the cell that holds most of it; the reference would pass an empty
+   * region. A mask without any pixel stays empty.
    */
   readonly keepTiny?: boolean;
 }
 
 /**
- * A full-size mask at one pixel per cell: cell (i, j) shows pixel (floor(i·h/grid), floor(j·w/grid)), with the step in
- * single precision as PyTorch's "nearest" has it.
+ * Samples a full-size mask at one pixel per cell: cell (i, j) is pixel (floor(i·h/grid), floor(j·w/grid)), with the
+ * step in single precision as in PyTorch's "nearest".
  * @param mask row-major height · width, 0 = background
  * @returns row-major grid · grid, 0 or 1
  * @throws LabError("bad-input") when mask and size disagree
@@ -58,7 +58,7 @@ function nearestSources(inSize: number, outSize: number): number[] {
   return Array.from({ length: outSize }, (_, i) => Math.min(Math.floor(Math.fround(i * step)), inSize - 1));
 }
 
-/** The cell with most mask pixels, the first of equals; undefined for an empty mask. */
+/** The cell with most mask pixels, the first if several are equal; undefined for an empty mask. */
 function fullestCell(mask: Uint8Array, height: number, width: number, grid: number): number | undefined {
   const counts = new Float64Array(grid * grid);
   for (let y = 0; y < height; y++) {

@@ -1,4 +1,4 @@
-/** Cutting a picture into the square tiles of the vision tower (docs/spec/sa2va.md#52-tiles-for-the-vision-tower). */
+/** Cuts a picture into the square tiles of the vision tower (docs/spec/sa2va.md#52-tiles-for-the-vision-tower). */
 import type { RgbImage } from "../../data/sample.ts";
 import { LabError } from "../../errors.ts";
 import { resizeBicubic } from "./pillow-bicubic.ts";
@@ -64,7 +64,7 @@ export function tileCount(grid: TileGrid, config: TilingConfig): number {
   return config.useThumbnail && count > 1 ? count + 1 : count;
 }
 
-/** The picture as the vision tower sees it, 8-bit RGB. */
+/** The input of the vision tower, 8-bit RGB. */
 export function imageTiles(image: RgbImage, config: TilingConfig): ImageTiles {
   const { cols, rows } = chooseGrid(image.width, image.height, config);
   const size = config.tileSize;

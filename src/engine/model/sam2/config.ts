@@ -1,12 +1,12 @@
 /**
- * Sizes of the SAM2 parts. Published checkpoints do not state them: the key `sam2_config` is this project's extension
- * for small models, and its absence means Hiera-L (docs/spec/sa2va.md#3-checkpoint-files).
+ * Sizes of the SAM2 parts. Published checkpoints do not state them. The key `sam2_config` is this project's extension
+ * for small models; without it the sizes are those of Hiera-L (docs/spec/sa2va.md#3-checkpoint-files).
  */
 import { isRecord } from "../../bytes/json.ts";
 import { LabError } from "../../errors.ts";
 import { fieldsOf } from "../config-fields.ts";
 
-/** Bounds above every published SAM2. */
+/** Larger than any published SAM2. */
 const MOST_PIXELS = 8192;
 const MOST_CHANNELS = 8192;
 const MOST_BLOCKS = 256;
@@ -63,7 +63,7 @@ export const HIERA_L: Sam2Config = {
 export const PATCH_STRIDE = 4;
 
 /**
- * The value of `sam2_config` in a config.json; keys that are absent take the Hiera-L value.
+ * The value of `sam2_config` in a config.json; absent keys take the Hiera-L value.
  * @throws LabError("bad-config") naming the key that is wrong
  */
 export function parseSam2Config(value: unknown): Sam2Config {

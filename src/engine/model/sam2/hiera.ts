@@ -1,7 +1,4 @@
-/**
- * The Hiera trunk of SAM2, NHWC (docs/spec/sa2va.md#13-sam2-image-encoder). Frozen: nothing here is meant to be
- * differentiated.
- */
+/** The Hiera trunk of SAM2, NHWC (docs/spec/sa2va.md#13-sam2-image-encoder). Frozen: none of it is differentiated. */
 
 import { headsOfPart } from "../../gpu/heads.ts";
 import { gelu } from "../../gpu/kernels/activation.ts";
@@ -17,10 +14,10 @@ import { resizeBicubicClamped } from "./interpolation.ts";
 
 const TRUNK = "grounding_encoder.sam2_model.image_encoder.trunk";
 const NORM_EPS = 1e-6;
-/** No single array of attention scores or hidden units grows beyond this. */
+/** Maximum bytes of one array of attention scores or hidden units. */
 const CHUNK_BYTES = 32 * 2 ** 20;
 
-/** What one block does to the map. */
+/** Plan of one block. */
 export interface HieraBlock {
   readonly heads: number;
   /** Window side, 0 = the whole map. */
@@ -31,7 +28,7 @@ export interface HieraBlock {
   readonly stageEnd: boolean;
 }
 
-/** The plan of all blocks; a stage change still uses the window of the stage before. */
+/** The plan of all blocks; the first block of a stage still uses the window of the previous one. */
 export function hieraBlocks(config: Sam2Config): HieraBlock[] {
   const blocks: HieraBlock[] = [];
   for (let stage = 0; stage < config.stages.length; stage++) {
@@ -75,7 +72,7 @@ export function hiera(w: Weights, config: Sam2Config, pixels: Tensor, probe?: Pr
   return outputs;
 }
 
-/** Background embedding stretched over the map plus the window embedding repeated: [1, height, width, C]. */
+/** Background embedding resized to the map, plus the repeated window embedding: [1, height, width, C]. */
 export function hieraPosition(w: Weights, height: number, width: number): Tensor {
   return tf.tidy(() => {
     const background = w.get(`${TRUNK}.pos_embed`).transpose([0, 2, 3, 1]);
@@ -101,7 +98,7 @@ function hieraBlock(w: Weights, path: string, block: HieraBlock, x: Tensor): Ten
   });
 }
 
-/** Two linears with GELU between, over row chunks so that the hidden layer stays small. */
+/** Two linears with GELU between, in chunks of rows so that the hidden layer stays small. */
 function mlp(w: Weights, path: string, x: Tensor): Tensor {
   return tf.tidy(() => {
     const width = x.shape[3] as number;
@@ -131,8 +128,8 @@ function windowAttention(w: Weights, path: string, block: HieraBlock, x: Tensor)
 }
 
 /**
- * The three parts of one stored linear by heads, [N, H, T, d] each, and the side of the windows that the queries have left.
- * Of a large map each part is made by itself: joined they would be the largest array of the whole trunk.
+ * The three parts of one stored linear by heads, [N, H, T, d] each, and the side of the queries' windows after pooling.
+ * For a large map each part is computed separately: together they would be the largest array of the trunk.
  */
 function queryKeyValue(
   w: Weights,
@@ -156,7 +153,7 @@ function queryKeyValue(
   return [headsOfPart(pooled, heads), k, v, [pooled.shape[1] as number, pooled.shape[2] as number]];
 }
 
-/** [N, H, T, d] ×3 → [N, Tq, H·d]; long queries go in chunks so that the scores stay below the limit. */
+/** [N, H, T, d] ×3 → [N, Tq, H·d]; long queries are processed in chunks so that the scores stay below the limit. */
 function headAttention(queries: Tensor, keys: Tensor, values: Tensor): Tensor {
   const [count, heads, , depth] = queries.shape as [number, number, number, number];
   const length = queries.shape[2] as number;
@@ -191,7 +188,7 @@ function cutWindows(x: Tensor, [rows, cols]: [number, number]): Tensor {
   return cut.reshape([batch * down * across, rows, cols, channels]);
 }
 
-/** Undoes cutWindows for windows that may have shrunk, and crops the padding. */
+/** Inverse of cutWindows for windows that may have shrunk; crops the padding. */
 function joinWindows(
   windows: Tensor,
   batch: number,

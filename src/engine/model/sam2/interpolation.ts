@@ -4,8 +4,7 @@ const CUBIC_A = -0.75;
 
 /**
  * Bicubic resize as PyTorch does it for position embeddings: a = −0.75, half-pixel centres, border taps clamped, no
- * antialiasing (docs/spec/sa2va.md#13-sam2-image-encoder). Separable, so it is one product per axis and needs no
- * read-back.
+ * antialiasing (docs/spec/sa2va.md#13-sam2-image-encoder). It is separable: one product per axis, without a read-back.
  * @param x [B, h, w, C]
  * @returns [B, height, width, C]
  */
@@ -21,7 +20,7 @@ export function resizeBicubicClamped(x: Tensor, height: number, width: number): 
   });
 }
 
-/** Row-major [outSize, inSize]: the weights of the four taps of every output, added where clamping joins them. */
+/** Row-major [outSize, inSize]: the weights of the four taps of every output; taps clamped to the same position are added. */
 function bicubicMatrix(inSize: number, outSize: number): Float32Array {
   const matrix = new Float32Array(outSize * inSize);
   for (let out = 0; out < outSize; out++) {

@@ -48,8 +48,9 @@ export interface DecodedPrompt extends DecodedMasks {
 }
 
 /**
- * Masks of B independent prompts on one picture, or on several with equally many prompts each, one picture after the other.
- * @param features batch n, one map a picture; n divides B
+ * Masks of B independent prompts on one picture, or on several pictures with the same number of prompts each, picture
+ * after picture.
+ * @param features batch n, one map per picture; n divides B
  * @param lang language prompts [B, C], C = hiddenDim
  */
 export function decodeMasks(
@@ -120,8 +121,8 @@ export interface SelectedMask {
 }
 
 /**
- * The candidate (mask tokens 1..3) with the largest predicted IoU. The choice itself has no gradient: it reaches the
- * chosen mask only, and never the IoU head.
+ * The candidate (mask tokens 1..3) with the largest predicted IoU. The choice has no gradient: it flows only into the
+ * chosen mask, never into the IoU head.
  * @param masks [B, 4, h, w]
  * @param iou [B, 4]
  */
@@ -164,7 +165,7 @@ function promptTokens(w: Weights, path: string, sparse: Tensor): Tensor {
   });
 }
 
-/** Stride 16 → stride 4 with the two finer feature maps added: [B, h, w, C] → [B, 4h, 4w, C/8]. */
+/** Stride 16 → stride 4, adding the two finer feature maps: [B, h, w, C] → [B, 4h, 4w, C/8]. */
 function upscale(
   w: Weights,
   decoder: string,
@@ -174,7 +175,7 @@ function upscale(
 ): Tensor {
   return tf.tidy(() => {
     const path = `${decoder}.output_upscaling`;
-    // The map of a single picture is added to every row as it is.
+    // The map of a single picture broadcasts to every row.
     const times = features.f4.shape[0] === 1 ? 1 : (image.shape[0] as number) / (features.f4.shape[0] as number);
     const skip = (name: string, x: Tensor): Tensor =>
       repeatRows(conv2d(x, w.get(`${decoder}.${name}.weight`), w.get(`${decoder}.${name}.bias`), 1, 0), times);

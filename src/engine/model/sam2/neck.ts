@@ -22,7 +22,7 @@ export interface FrameMaps {
   readonly f4: Tensor;
 }
 
-/** Image features of SAM2, NHWC, computed once per image; everything trainable comes after them. */
+/** Image features of SAM2, NHWC, computed once per image; no trainable tensor comes before them. */
 export interface SamFeatures {
   /** Stride 16 with the no-memory embedding added, [1, S/16, S/16, C]. */
   readonly f16: Tensor;
@@ -70,7 +70,7 @@ export function withoutMemory(w: Weights, maps: FrameMaps): SamFeatures {
 }
 
 /**
- * SAM2's view of one image.
+ * SAM2's features of one image.
  * @param pixels [1, S, S, 3] normalised
  * @returns tensors the caller owns
  */

@@ -1,7 +1,4 @@
-/**
- * From low-resolution mask logits to masks at image size, and their overlap with a truth
- * (docs/spec/sa2va.md#15-mask-decoder).
- */
+/** Low-resolution mask logits to masks at image size (docs/spec/sa2va.md#15-mask-decoder). */
 import { maskBits, pixelsOf } from "../../gpu/kernels/mask-bits.ts";
 import { resizeBilinear } from "../../gpu/kernels/resize.ts";
 import { readTogether } from "../../gpu/runtime/read-back.ts";
@@ -38,7 +35,7 @@ export interface FoundMask {
   readonly confidence: number | null;
 }
 
-/** Masks that are to be read back, with the size of their picture. */
+/** Masks to read back, with the size of their picture. */
 export interface SizedLogits {
   /** Low-resolution logits [G, h, w]; not disposed. */
   readonly lowRes: Tensor;
@@ -47,7 +44,7 @@ export interface SizedLogits {
 }
 
 /**
- * Masks at the sizes of several pictures, by one read-back of their bits; one list an entry.
+ * Masks at the sizes of several pictures, in one read-back of their bits; one list per entry.
  * @param samSize SAM2's input size
  */
 export async function readMasks(entries: readonly SizedLogits[], samSize: number): Promise<FoundMask[][]> {

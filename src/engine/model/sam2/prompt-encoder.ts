@@ -1,7 +1,4 @@
-/**
- * Prompt encoder of SAM2 as Sa2VA uses it: no click, no mask, one language token
- * (docs/spec/sa2va.md#14-prompt-encoder).
- */
+/** SAM2's prompt encoder in Sa2VA: no click, no mask, one language token (docs/spec/sa2va.md#14-prompt-encoder). */
 
 import { fourierRows, SINE_SERIES } from "../../gpu/kernels/fourier.ts";
 import { customKernels } from "../../gpu/runtime/custom-kernels.ts";
@@ -66,9 +63,7 @@ export function fourierPositionsByOps(matrix: Tensor, height: number, width: num
   });
 }
 
-/**
- * sin(2π·turns) to single precision by folding into a quarter turn: WGSL promises only 2⁻¹¹ for its own sine.
- */
+/** sin(2π·turns) to single precision by reduction to a quarter turn: WGSL guarantees only 2⁻¹¹ for its own sine. */
 function sinTurns(turns: Tensor): Tensor {
   return tf.tidy(() => {
     const phase = turns.sub(turns.add(0.5).floor());

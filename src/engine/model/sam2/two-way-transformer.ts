@@ -18,7 +18,7 @@ export interface TwoWayState {
 }
 
 /**
- * @param tokens [B, T, C]; added again as the positional term of the queries everywhere
+ * @param tokens [B, T, C]; every layer adds them again as the positional term of the queries
  * @param image [M, h·w, C]; map m belongs to the B / M token rows from m · B / M on
  * @param positions positional term of the image cells, [1, h·w, C]
  */
@@ -61,14 +61,14 @@ export function twoWayTransformer(
   return { queries: normed(w, `${path}.norm_final_attn`, queries.add(last)), keys };
 }
 
-/** Maps that several rows share, once for each of them. */
+/** Repeats maps that several rows share, once per row. */
 function inRows(x: Tensor, rows: number): Tensor {
   return repeatRows(x, rows / (x.shape[0] as number));
 }
 
 /**
- * Multi-head attention with its own projections; the inner width is that of the stored weights. What rows share is
- * projected once: in the first layer all rollouts of a picture look at the same map.
+ * Multi-head attention with its own projections; the stored weights determine the inner width. Shared rows are
+ * projected once: in the first layer all rollouts of a picture read the same map.
  */
 function headAttention(w: Weights, path: string, heads: number, q: Tensor, k: Tensor, v: Tensor): Tensor {
   return tf.tidy(() => {

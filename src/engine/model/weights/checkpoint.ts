@@ -14,13 +14,13 @@ import { expectedShapes } from "./tensor-shapes.ts";
 
 const SINGLE = "model.safetensors";
 const INDEX = "model.safetensors.index.json";
-/** The file that says where tensors lie. */
+/** The index file, which maps tensors to files. */
 export const WEIGHT_INDEX = z.object({ weight_map: z.record(z.string(), z.string()) });
 
 export interface LoadProgress {
   readonly done: number;
   readonly total: number;
-  /** Bytes read of the files, and bytes to read. */
+  /** Bytes read so far, and in total. */
   readonly bytes: number;
   readonly totalBytes: number;
   readonly name: string;

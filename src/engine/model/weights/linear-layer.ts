@@ -1,4 +1,4 @@
-/** The linear layers of the model by the path of their tensors, whatever form their weight is held in. */
+/** The linear layers of the model by the path of their tensors, for any storage of the weight. */
 import { dropout } from "../../gpu/kernels/dropout.ts";
 import { addLowRank, type LowRank, linear } from "../../gpu/kernels/linear.ts";
 import { packedRows } from "../../gpu/packed/gather.ts";
@@ -17,7 +17,7 @@ export function linearLayer(w: Weights, path: string, x: Tensor): Tensor {
   const [matrix, bias, lora] = [w.matrix(`${path}.weight`), w.find(`${path}.bias`), w.lora(path)];
   const drops = lora?.dropout;
   if (drops === undefined) return timesMatrix(x, matrix, bias, lora, w.arithmetic);
-  // As PEFT has it, only what enters the branch is dropped.
+  // As in PEFT, dropout applies only to the input of the branch.
   return tf.tidy(() => {
     const y = timesMatrix(x, matrix, bias, undefined, w.arithmetic);
     const [rows, outputs] = [x.size / (x.shape.at(-1) as number), y.shape.at(-1) as number];
@@ -26,16 +26,13 @@ export function linearLayer(w: Weights, path: string, x: Tensor): Tensor {
   });
 }
 
-/**
- * The part of the layer `<path>` that gives `count` of its outputs from `first` on.
- * @returns [..., count]
- */
+/** Computes `count` outputs of the layer `<path>`, from `first` on. @returns [..., count] */
 export function linearPart(w: Weights, path: string, x: Tensor, first: number, count: number): Tensor {
   const weight = w.matrix(`${path}.weight`);
   return timesMatrix(x, matrixPart(weight, first, count), w.find(`${path}.bias`)?.slice([first], [count]));
 }
 
-/** x Wᵀ (+ bias) (+ low-rank branch) with a matrix at hand (the head has no layer around it). @returns [..., out] */
+/** x Wᵀ (+ bias) (+ low-rank branch) with a given matrix (the head is not a layer with a path). @returns [..., out] */
 export function timesMatrix(
   x: Tensor,
   matrix: Matrix,

@@ -1,11 +1,11 @@
-/** From single precision to the shorter element types of a file, rounding to nearest, ties to even. */
+/** Converts single precision to the shorter element types of a file, rounding to nearest, ties to even. */
 import { LabError } from "../../errors.ts";
 import type { Dtype } from "../../formats/dtype.ts";
 
-/** Element types a checkpoint may be written in. */
+/** Element types of a written checkpoint. */
 export type FloatDtype = Extract<Dtype, "F32" | "F16" | "BF16">;
 
-/** The elements' little-endian bytes. NaN stays NaN; what F16 cannot hold becomes infinite, as a cast does. */
+/** The elements' little-endian bytes. NaN stays NaN; values too large for F16 become infinite, as in a cast. */
 export function fromFloat32(values: Float32Array<ArrayBuffer>, dtype: FloatDtype): Uint8Array<ArrayBuffer> {
   if (dtype === "F32") return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
   const bits = new Uint32Array(values.buffer, values.byteOffset, values.length);

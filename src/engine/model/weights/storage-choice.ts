@@ -1,4 +1,4 @@
-/** Which tensors of a checkpoint are held packed, in which form, and what they then take. */
+/** Which tensors of a checkpoint are packed, in which form, and their size. */
 import { BLOCK_ELEMENTS, packedBytes, type WeightStorage } from "../../gpu/packed/storage.ts";
 import { isTrainableBase } from "../adapter/trainable.ts";
 import { isVideoOnly } from "../sam2/video/video-shapes.ts";
@@ -13,7 +13,7 @@ export interface StorageChoice {
 
 export const ALL_F32: StorageChoice = { language: "f32", towers: "f32" };
 
-/** The packed form of a tensor, or undefined when it stays an ordinary f32 tensor. */
+/** The packed form of a tensor; undefined for an ordinary f32 tensor. */
 export function packedForm(
   name: string,
   shape: readonly number[],
@@ -24,12 +24,12 @@ export function packedForm(
   // 30 MB in f32, of which every frame uses all.
   if (isVideoOnly(name)) return undefined;
   const form = name.startsWith("language_model.") ? choice.language : choice.towers;
-  // In f32 only what would not fit one binding needs blocks.
+  // In f32 only matrices larger than a binding need blocks.
   if (form === "f32" && (shape[0] as number) * (shape[1] as number) <= blockElements) return undefined;
   return form;
 }
 
-/** Bytes of a checkpoint's tensor on the GPU. */
+/** Bytes of a checkpoint tensor on the GPU. */
 export function weightBytes(
   name: string,
   shape: readonly number[],

@@ -1,7 +1,4 @@
-/**
- * Names and shapes the forward passes rely on, from the sizes in config.json
- * (docs/spec/sa2va.md#4-tensor-names-and-shapes).
- */
+/** Names and shapes that the forward passes need, from the sizes in config.json (docs/spec/sa2va.md#4-tensor-names-and-shapes). */
 import type { Sa2vaConfig, VisionConfig } from "../config.ts";
 import { languageShapes } from "../language/language-shapes.ts";
 

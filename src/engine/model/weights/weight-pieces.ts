@@ -1,6 +1,6 @@
 /**
- * Weights on their way to the GPU, piece by piece: a whole small tensor in f32, or a block of rows of a packed matrix.
- * At most one piece is in host memory, whether the pieces come from a checkpoint or a stored conversion.
+ * Uploads weights to the GPU piece by piece: a whole small tensor in f32, or a block of rows of a packed matrix. At
+ * most one piece is in host memory, whether the pieces come from a checkpoint or a stored conversion.
  */
 import { LabError } from "../../errors.ts";
 import { type PackedBlock, PackedMatrix, uploadBlock } from "../../gpu/packed/matrix.ts";
@@ -23,7 +23,7 @@ export type WeightPiece =
   | {
       readonly kind: "rows";
       readonly name: string;
-      /** Of the whole matrix, [out, in]. */
+      /** Shape of the whole matrix, [out, in]. */
       readonly shape: readonly [number, number];
       readonly storage: WeightStorage;
       readonly first: number;
@@ -33,13 +33,13 @@ export type WeightPiece =
 
 export interface ConvertOptions {
   readonly choice: StorageChoice;
-  /** Tensors to read; all that pictures use by default. */
+  /** Which tensors to read; by default all that pictures use. */
   readonly filter?: ((name: string) => boolean) | undefined;
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Elements of a block of rows; smaller in tests. */
+  /** Elements per block of rows; tests use fewer. */
   readonly blockElements?: number | undefined;
-  /** Pieces that need not be read again, by name and first row. */
+  /** Pieces to skip because they were read before, by name and first row. */
   readonly skip?: ((name: string, first: number) => boolean) | undefined;
 }
 
@@ -102,7 +102,7 @@ export async function* convertCheckpoint(checkpoint: Checkpoint, options: Conver
   }
 }
 
-/** @throws LabError("cancelled") when the signal has fired */
+/** @throws LabError("cancelled") when the signal is aborted */
 export function stopIf(signal: AbortSignal | undefined): void {
   if (signal?.aborted === true) throw new LabError("cancelled", "Loading the checkpoint was stopped");
 }
@@ -114,12 +114,12 @@ function allFinite(values: Float32Array): boolean {
   return true;
 }
 
-/** Uploads wait for the GPU after this many bytes, or staging copies would pile up in host memory. */
+/** Uploads wait for the GPU after this many bytes; otherwise staging copies would accumulate in host memory. */
 const WAIT_BYTES = 64 * 2 ** 20;
 
 /**
- * Puts all pieces on the GPU. The caller owns the result; after an error nothing is left behind.
- * @throws what the pieces throw; LabError("bad-input") when a matrix is not whole
+ * Uploads all pieces. The caller owns the result; after an error nothing stays allocated.
+ * @throws the errors of the pieces; LabError("bad-input") when a matrix is not complete
  */
 export async function collectWeights(pieces: AsyncIterable<WeightPiece>): Promise<Map<string, Matrix>> {
   const weights = new Map<string, Matrix>();

@@ -3,13 +3,13 @@ import { sha256Hex } from "../../bytes/hash.ts";
 import type { ByteFolder, ByteSource } from "../../bytes/source.ts";
 import { openSafetensors } from "../../formats/safetensors.ts";
 
-/** Bytes looked at in three places of every tensor; a smaller tensor is looked at as a whole. */
+/** Bytes sampled at three places of every tensor; a smaller tensor is read as a whole. */
 const SAMPLE = 1024;
 
 /**
- * SHA-256 over config.json and, for every safetensors file, its tensors' names, types and shapes and three pieces of each
- * tensor: two checkpoints that differ in any trained tensor get different fingerprints, wherever in the file it lies. It
- * does not prove that every byte is the same. A source that knows its own identity is taken at its word.
+ * SHA-256 over config.json and, for every safetensors file, the names, types and shapes of its tensors and three pieces
+ * of each tensor. Two checkpoints that differ in any trained tensor get different fingerprints, wherever it is in the
+ * file. It does not prove that every byte is the same. A source with a known identity is not read.
  * @throws LabError naming a file whose header is wrong
  */
 export async function weightsHash(folder: ByteFolder): Promise<string> {

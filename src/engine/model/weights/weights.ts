@@ -1,7 +1,7 @@
 /**
- * How the model sees its parameters. A forward pass never owns weights: it asks a `Weights` view for tensors by their
- * published names, so that policy, partner (EMA) and reference are the same code over different views, and frozen
- * tensors are shared by all of them.
+ * How the model accesses its parameters. A forward pass never owns weights: it gets tensors by their published names
+ * from a `Weights` view. Policy, partner (EMA) and reference are the same code with different views, which share the
+ * frozen tensors.
  */
 import { LabError } from "../../errors.ts";
 import type { Dropout } from "../../gpu/kernels/dropout.ts";
@@ -22,28 +22,28 @@ export type FrozenWeights = ReadonlyMap<string, Matrix>;
 
 export interface Weights {
   /**
-   * Tensor of that published name; throws LabError("bad-input") when the checkpoint has none, LabError("internal") when
-   * it is held packed.
+   * The tensor of that published name; throws LabError("bad-input") when the checkpoint has none, LabError("internal")
+   * when it is packed.
    */
   get(name: string): Tensor;
   find(name: string): Tensor | undefined;
-  /** Weight of a linear layer or an embedding, [out, in], in whatever form it is held. */
+  /** Weight of a linear layer or an embedding, [out, in], in any storage. */
   matrix(name: string): Matrix;
   findMatrix(name: string): Matrix | undefined;
-  /** Low-rank branch of the linear layer `<path>` (without ".weight"), or undefined when it has none. */
+  /** Low-rank branch of the linear layer `<path>` (without ".weight"); undefined if it has none. */
   lora(path: string): LowRank | undefined;
   /** Present if decoder blocks are recomputed in the backward pass instead of stored. */
   readonly recompute?: Recompute;
-  /** What products with packed matrices are computed in, where the card can. */
+  /** Precision of products with packed matrices, where the card supports it. */
   readonly arithmetic: Arithmetic;
 }
 
 export interface Recompute {
-  /** Trainable tensors whose path begins with `prefix`. */
+  /** Trainable tensors whose path starts with `prefix`. */
   trained(prefix: string): readonly Tensor[];
 }
 
-/** The same weights, with decoder blocks recomputed in the backward pass. @param trainable those behind the view */
+/** The same weights, with decoder blocks recomputed in the backward pass. @param trainable the tensors of the view */
 export function recomputing(weights: Weights, trainable: ParameterSet): Weights {
   const trained = (prefix: string): readonly Tensor[] =>
     Object.entries(trainable).flatMap(([path, tensor]) => (path.startsWith(prefix) ? [tensor] : []));
@@ -51,10 +51,10 @@ export function recomputing(weights: Weights, trainable: ParameterSet): Weights 
 }
 
 /**
- * Trainable tensors in front of frozen ones. Nothing is copied.
+ * Looks tensors up in the trainable set, then in the frozen one. Nothing is copied.
  * @param loraScale alpha / r
- * @param arithmetic of products with packed matrices, where the card can
- * @param dropout of the low-rank branches, for a pass that trains
+ * @param arithmetic of products with packed matrices, where the card supports it
+ * @param dropout of the low-rank branches, for a training pass
  */
 export function weightsView(
   frozen: FrozenWeights,
@@ -104,7 +104,7 @@ function layerDropout({ share, key }: AdapterDropout, path: string): Dropout {
   return { share, key: words, counter };
 }
 
-/** Frees frozen weights, whatever form they have. */
+/** Frees frozen weights in any storage. */
 export function disposeWeights(weights: Iterable<Matrix>): void {
   for (const weight of weights) {
     if (weight instanceof PackedMatrix) weight.dispose();
@@ -114,7 +114,7 @@ export function disposeWeights(weights: Iterable<Matrix>): void {
 
 /**
  * The weights as tensors, for work that changes or stores all of them.
- * @throws LabError("unsupported") when one is held packed
+ * @throws LabError("unsupported") when one is packed
  */
 export function tensorsOf(weights: FrozenWeights): Map<string, Tensor> {
   const tensors = new Map<string, Tensor>();

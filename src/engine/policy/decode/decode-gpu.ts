@@ -1,9 +1,8 @@
 /**
- * Decoding outside the op layer: prepared dispatches over custom buffers, several tokens per submit, tokens sampled on the
- * GPU and read back once per submit (docs/spec/webgpu.md#63-decode-ms-per-step-of-the-same-model). A row that has
- * ended leaves the batch at the next submit.
- * A row's numbers do not depend on the other rows, so a rollout repeats alone. Oracle: policy/decode/decode-host.ts;
- * tests/gpu/decode.test.ts.
+ * Decoding outside the op layer: prepared dispatches over custom buffers, several tokens per submit, sampled on the GPU
+ * and read back once per submit (docs/spec/webgpu.md#63-decode-ms-per-step-of-the-same-model). An ended row leaves the
+ * batch at the next submit. A row's numbers do not depend on the other rows, so a rollout can be repeated alone.
+ * Oracle: policy/decode/decode-host.ts; tests/gpu/decode.test.ts.
  */
 import { LabError } from "../../errors.ts";
 import { PLACE_TAILS } from "../../gpu/decode/attend.ts";
@@ -25,14 +24,14 @@ import { type DecodeBuffers, type DecodeLoad, type DecodeSizes, decodeStep, seen
 import { type BoundModel, bindModel, FOLD_BYTES } from "./decode-weights.ts";
 import type { Prefilled } from "./prefill.ts";
 
-/** Tokens of a submit; after it ended rows leave. */
+/** Tokens per submit; ended rows leave after it. */
 const TOKENS_PER_SUBMIT = 8;
 /** Bytes of a drawn token: id, log-probability, entropy, and clipped logits with a mark for those that are no numbers. */
 const DRAWN_BYTES = 16;
 
 /** Buffers by device, kept from batch to batch. */
 const workspaces = new WeakMap<GPUDevice, RawBuffers>();
-/** By device: its batches share their buffers. */
+/** Batches of one device share their buffers, so they run one at a time. */
 const turns = new WeakMap<GPUDevice, ReturnType<typeof inTurn>>();
 
 /** Bytes that decoding keeps on the current device between batches. */
@@ -40,7 +39,7 @@ export function decodeBytes(): number {
   return workspaces.get(backendDevice())?.bytes ?? 0;
 }
 
-/** Gives back what decoding keeps on the current device. */
+/** Frees what decoding keeps on the current device. */
 export function freeDecodeBuffers(): void {
   workspaces.get(backendDevice())?.dispose();
 }
@@ -55,9 +54,9 @@ interface Row {
 }
 
 /**
- * Completes every row; see `generate`. Batches share their buffers, so one that meets another waits for its end.
- * @param foldBytes copies of matrices allowed, see decode-weights.ts
- * @throws LabError("cancelled") when the signal fires, LabError("gpu") when the device is lost on the way
+ * Completes every row; see `generate`. Batches share their buffers, so each waits until the previous one ends.
+ * @param foldBytes maximum bytes of matrix copies, see decode-weights.ts
+ * @throws LabError("cancelled") when the signal is aborted, LabError("gpu") when the device is lost
  */
 export async function decodeOnGpu(
   language: LanguageConfig,
@@ -120,7 +119,7 @@ function stopIf(signal: AbortSignal | undefined): void {
   if (signal?.aborted === true) throw new LabError("cancelled", "Generation was stopped");
 }
 
-/** Encodes and submits `tokens` steps and reads what they drew, [tokens, rows + 1] entries of four words. */
+/** Encodes and submits `tokens` steps and reads their draws, [tokens, rows + 1] entries of four words. */
 async function runTokens(
   device: GPUDevice,
   buffers: RawBuffers,
@@ -139,7 +138,7 @@ async function runTokens(
     TOKENS_PER_SUBMIT * rowBytes,
     GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
   );
-  // The GPU begins with the first token while the others are still being recorded.
+  // The GPU starts with the first token while the others are still being recorded.
   const encode = (from: number, to: number): GPUCommandEncoder => {
     const encoder = device.createCommandEncoder({ label: "decode" });
     const pass = encoder.beginComputePass();
@@ -192,7 +191,7 @@ function sizesOf(prompts: Prefilled, maxNewTokens: number): DecodeSizes {
   };
 }
 
-/** The active rows, each in a slot; slots that fill the last block write into an unused row. */
+/** Assigns the active rows to slots; slots that complete the last block write into an unused row. */
 function slotsOf(
   prompts: Prefilled,
   sizes: DecodeSizes,
@@ -325,7 +324,7 @@ function anglesOf(config: LanguageConfig, positions: number, ropeLength = positi
   return values;
 }
 
-/** One bit an id, a run of words a row. Ids beyond the vocabulary have no logit to change, as on the host. */
+/** One bit per id, one run of words per row. Ids beyond the vocabulary have no logit to change, as on the host. */
 function seenIds(address: readonly RowAddress[], words: number): Uint32Array<ArrayBuffer> {
   const bits = new Uint32Array(address.length * words);
   address.forEach(({ promptIds }, row) => {

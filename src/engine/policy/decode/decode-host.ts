@@ -1,6 +1,6 @@
 /**
- * Decoding with the model's own forward pass and the sampler on the CPU, in double precision: the oracle of the decoder
- * on the GPU (policy/decode/decode-gpu.ts), and the path for backends and models that has no programs for.
+ * Decoding with the model's own forward pass and the CPU sampler, in double precision: the oracle of the GPU decoder
+ * (policy/decode/decode-gpu.ts), and the path for backends and models without GPU programs.
  */
 import { LabError } from "../../errors.ts";
 import { type RandomKey, uniform } from "../../gpu/random.ts";
@@ -62,7 +62,7 @@ export async function decodeOnHost(
 
   try {
     for (let position = 0; position < options.maxNewTokens && !ended.every(Boolean); position++) {
-      // Rows that have ended keep decoding their last token; nothing reads it.
+      // Ended rows keep decoding their last token; nothing reads it.
       const x = tf.tidy(() =>
         position === 0 ? prompts.first.reshape([rows, 1, -1]) : embedTokens(weights, language, lastIds(ids)),
       );
@@ -108,7 +108,7 @@ function drawAt(key: RandomKey, position: number): number {
   return uniform({ ...key, position: key.position + position });
 }
 
-/** The last id of every row, [rows, 1]; any of those that have none. */
+/** The last id of every row, [rows, 1]; an arbitrary one for empty rows. */
 function lastIds(ids: readonly (readonly number[])[]): Tensor {
   const last = ids.map((own) => own[own.length - 1] ?? 0);
   return tf.tensor2d(last, [last.length, 1], "int32");

@@ -27,28 +27,28 @@ import type { HeadRows } from "../../model/language/decode-layout.ts";
 import type { BoundLayers, BoundModel, BoundProduct } from "./decode-weights.ts";
 import type { SamplerSettings } from "./sampler.ts";
 
-/** What a run of the step has to work through. */
+/** Work of one run of the step. */
 export interface DecodeLoad {
   /** Slots in use. */
   readonly slots: number;
-  /** Keys of the longest of them, its new token included. */
+  /** Keys of the longest slot, including its new token. */
   readonly keys: number;
 }
 
 /** Sizes of a batch. */
 export interface DecodeSizes {
   readonly rows: number;
-  /** Slots that buffers have room for: rows rounded up to whole blocks. */
+  /** Slots allocated in the buffers: rows rounded up to whole blocks. */
   readonly slots: number;
   /** Tokens of a row's tail and new ones, which its own cache holds. */
   readonly capacity: number;
   /** Places of the prefixes' cache. */
   readonly places: number;
-  /** Keys a row of scores has room for. */
+  /** Keys allocated per row of scores. */
   readonly keys: number;
 }
 
-/** Activations and state; every one is written before it is read. */
+/** Activations and state; each buffer is written before it is read. */
 export interface DecodeBuffers {
   readonly state: GPUBuffer;
   /** First embeddings, [rows, D]. */
@@ -59,7 +59,7 @@ export interface DecodeBuffers {
   readonly normed: GPUBuffer;
   /** Queries, keys and values side by side. */
   readonly projected: GPUBuffer;
-  /** Inner product of a low-rank branch. */
+  /** Inner result of a low-rank branch. */
   readonly branch: GPUBuffer;
   readonly query: GPUBuffer;
   readonly scores: GPUBuffer;
@@ -70,7 +70,7 @@ export interface DecodeBuffers {
   readonly logits: GPUBuffer;
   readonly seen: GPUBuffer;
   readonly drawn: GPUBuffer;
-  /** Bound where a part is absent. */
+  /** Bound in place of absent parts. */
   readonly empty: GPUBuffer;
   /** Per layer: keys and values of the prompts and of new tokens. */
   readonly caches: readonly {
@@ -109,7 +109,7 @@ export function decodeStep(
       grid: ({ slots }) => [groups(slots), 1],
     });
   };
-  /** One product, in as many dispatches as its size asks for. */
+  /** One product, in as many dispatches as its size requires. */
   const product = (x: GPUBuffer, result: GPUBuffer, stride: number, add: boolean, given: BoundProduct): void => {
     const { inSize, outSize, first, weight, bias } = given;
     if (weight instanceof PackedMatrix) {
@@ -158,7 +158,7 @@ export function decodeStep(
       }
     }
   };
-  /** Linear layers of one input with their branches; `add` keeps what the result held. */
+  /** Linear layers with the same input, and their branches; `add` adds to the result. */
   const layers = (x: GPUBuffer, given: BoundLayers, result: GPUBuffer, add: boolean): void => {
     for (const { lora, ...plain } of given.products) {
       const stride = given.outSize;
@@ -293,7 +293,7 @@ export function decodeStep(
   return list;
 }
 
-/** Words of a row's set of seen ids; none where nothing asks for it. */
+/** Words per row in the set of seen ids; 0 without a repetition penalty. */
 export function seenWords(vocabSize: number, sampler: SamplerSettings): number {
   return sampler.repetitionPenalty === 1 ? 0 : Math.ceil(vocabSize / 32);
 }

@@ -1,7 +1,7 @@
 /**
- * The weights of a decoding step as GPU buffers, and whether the decoding programs can use them at all. Of a small model
- * the low-rank branches are folded into copies of the matrices, layers with one input below each other, which halves the
- * dispatches; of a large one nothing is copied and every branch is two more products.
+ * The weights of a decoding step as GPU buffers, and whether the decoding programs support the model. For a small model
+ * the low-rank branches are merged into copies of the matrices, and layers with the same input are stacked, which
+ * halves the dispatches. For a large model nothing is copied and every branch is two more products.
  */
 import { LabError } from "../../errors.ts";
 import { PACKED_STEP } from "../../gpu/decode/packed-products.ts";
@@ -22,7 +22,7 @@ import type { Matrix, Weights } from "../../model/weights/weights.ts";
 /** A matrix as a step reads it: f32 rows in one buffer, or packed blocks. */
 export type BoundMatrix = GPUBuffer | PackedMatrix;
 
-/** result[:, first …] (+)= scale · x Wᵀ (+ bias), in one dispatch, or one a block. */
+/** result[:, first …] (+)= scale · x Wᵀ (+ bias), in one dispatch, or one per block. */
 export interface BoundProduct {
   readonly weight: BoundMatrix;
   readonly bias: GPUBuffer | undefined;
@@ -30,13 +30,13 @@ export interface BoundProduct {
   readonly outSize: number;
   /** First output. */
   readonly first: number;
-  /** Low-rank branch: the first factor, then the second on what that gives. */
+  /** Low-rank branch: the first factor, and the second applied to its result. */
   readonly lora:
     | { readonly a: GPUBuffer; readonly b: GPUBuffer; readonly rank: number; readonly scale: number }
     | undefined;
 }
 
-/** Linear layers of one input. */
+/** Linear layers with the same input. */
 export interface BoundLayers {
   readonly products: readonly BoundProduct[];
   readonly outSize: number;
@@ -45,7 +45,7 @@ export interface BoundLayers {
 export interface BoundBlock {
   readonly layout: DecodeBlock;
   readonly norms: readonly [GPUBuffer, GPUBuffer];
-  /** Norms of each head of queries and keys. */
+  /** Per-head norms of queries and keys. */
   readonly headNorms: readonly [query: GPUBuffer, key: GPUBuffer] | undefined;
   readonly projections: BoundLayers;
   readonly output: BoundLayers;
@@ -58,16 +58,16 @@ export interface BoundModel {
   readonly blocks: readonly BoundBlock[];
   readonly finalNorm: GPUBuffer;
   readonly head: BoundMatrix;
-  /** Rank of the widest branch that was not folded in. */
+  /** Rank of the widest branch that is not merged. */
   readonly rank: number;
 }
 
-/** Copies of matrices are made up to this many bytes. */
+/** Maximum bytes of matrix copies. */
 export const FOLD_BYTES = 64 * 2 ** 20;
 
 /**
  * Why the custom programs cannot decode a model; undefined if they can.
- * @param length places of the longest sequence
+ * @param length positions of the longest sequence
  * @param bindingBytes largest buffer a program may read
  * @param oneLength whether all tokens are rotated as in a sequence of one length
  */
@@ -103,8 +103,8 @@ export function decodeBlocker(
 }
 
 /**
- * Looks all buffers up; folds branches with work recorded into `encoder`.
- * @param foldBytes copies of matrices allowed
+ * Collects all buffers; merges branches with work recorded into `encoder`.
+ * @param foldBytes maximum bytes of matrix copies
  */
 export function bindModel(
   weights: Weights,
@@ -154,7 +154,7 @@ function boundMatrix(matrix: Matrix): BoundMatrix {
   return matrix instanceof PackedMatrix ? matrix : bufferOf(matrix);
 }
 
-/** @throws LabError("internal") for packed weights, of which no copies are made */
+/** @throws LabError("internal") for packed weights, which are never copied */
 function matrixBuffer(matrix: Matrix): GPUBuffer {
   if (matrix instanceof PackedMatrix) throw new LabError("internal", "Packed weights are not folded");
   return bufferOf(matrix);
@@ -167,7 +167,7 @@ function sizesByPath(config: LanguageConfig): (path: string) => { readonly inSiz
   return (path) => known.get(path) ?? { inSize: 0, outSize: 0 };
 }
 
-/** The stored matrices themselves. */
+/** Uses the stored matrices themselves. */
 function referring(weights: Weights, config: LanguageConfig): Layers {
   const sizeOf = sizesByPath(config);
   return (_, paths) => {
@@ -194,7 +194,7 @@ function referring(weights: Weights, config: LanguageConfig): Layers {
   };
 }
 
-/** Copies with the branches folded in. */
+/** Copies with the branches merged. */
 function folding(
   weights: Weights,
   config: LanguageConfig,

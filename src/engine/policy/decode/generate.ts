@@ -1,8 +1,8 @@
 /**
- * Cached decoding of a batch of completions: all groups of a loop at once, each group's prompt computed once
- * (policy/decode/prefill.ts), every rollout with its own counter-based draws, so that it can be replayed alone.
+ * Cached decoding of a batch of completions: all groups of a loop at once. Each group's prompt is computed once
+ * (policy/decode/prefill.ts), and every rollout has its own counter-based draws, so that it can be replayed alone.
  *
- * Tokens are drawn on the GPU (policy/decode/decode-gpu.ts) where the model's sizes allow it, else on the CPU
+ * Tokens are drawn on the GPU (policy/decode/decode-gpu.ts) if it supports the model's sizes, else on the CPU
  * (policy/decode/decode-host.ts), with equal draws.
  */
 import { customKernels } from "../../gpu/runtime/custom-kernels.ts";
@@ -19,8 +19,8 @@ import { disposePrefilled, type Prefilled, type PromptBatch, prefill } from "./p
 export type { Completion, Generated, GenerateOptions } from "./completion.ts";
 
 /**
- * Completes every row of every group; one result a group.
- * @throws LabError("cancelled") when the signal fires, LabError("gpu") when the device is lost on the way
+ * Completes every row of every group; one result per group.
+ * @throws LabError("cancelled") when the signal is aborted, LabError("gpu") when the device is lost
  */
 export async function generate(
   model: Pick<Sa2vaModel, "config">,
@@ -78,7 +78,7 @@ async function generateTogether(
   }
 }
 
-/** Whether the programs on the GPU can decode this batch. */
+/** Whether the GPU programs can decode this batch. */
 function suitsGpu(
   model: Pick<Sa2vaModel, "config">,
   weights: Weights,

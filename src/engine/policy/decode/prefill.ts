@@ -1,7 +1,7 @@
 /**
- * The part of generation before the first new token: keys and values of all prompts of a batch, computed once. A group
- * shares one prompt up to where its rows part; what differs per row is a right-padded tail. Of every row the last prompt
- * token is left out: decoding begins with it.
+ * Prefill: keys and values of all prompts of a batch, computed once. The rows of a group share one prompt up to where
+ * they differ; the rest of each row is a right-padded tail. The last prompt token of every row is left out, because
+ * decoding starts with it.
  */
 import { HIDDEN_SCORE } from "../../gpu/kernels/attention/attention.ts";
 import { pickRows } from "../../gpu/kernels/repeat.ts";
@@ -15,11 +15,11 @@ import { inBatches } from "../in-batches.ts";
 export interface PromptBatch {
   /** [1, P, D], shared by all rows; P may be 0. */
   readonly prefix: Tensor;
-  /** [B, L, D], right-padded; at least one position a row. */
+  /** [B, L, D], right-padded; at least one position per row. */
   readonly tails: Tensor;
   /** Real length of each tail, 1 … L. */
   readonly tailLengths: readonly number[];
-  /** Ids a repetition penalty counts as seen before the first generated one. */
+  /** Ids that a repetition penalty counts as seen before the first generated one. */
   readonly promptIds?: readonly number[];
 }
 
@@ -104,7 +104,7 @@ function prefillPass(
     const first = tf.gather(batch.reshape([-1, width]), tf.tensor1d(lasts, "int32"));
     let past: KvCache | undefined;
     if (places.prefix > 0) {
-      // Causality alone keeps padding out of the real places, and the real ones are all that is read of this cache.
+      // Causality alone hides padding from the real positions, and only these are read from this cache.
       const prefixes = padded(
         groups.map((group) => group.prefix),
         places.prefix,
@@ -164,7 +164,7 @@ export function promptsByRow({ past, tails, pastRow }: Prefilled): KvCache | und
   });
 }
 
-/** Mask [B, 1, 1, total] that hides the padding of prefixes and tails, or undefined when there is none. */
+/** Mask [B, 1, 1, total] that hides the padding of prefixes and tails; undefined if there is none. */
 export function hiddenPlaces(
   head: readonly number[],
   tailStart: number,
@@ -182,7 +182,7 @@ export function hiddenPlaces(
   return tf.tensor4d(values, [head.length, 1, 1, total]);
 }
 
-/** Batches [b, T, D] of different T one below the other, right-padded or cut to `length`. */
+/** Concatenates batches [b, T, D] of different T, right-padded or cut to `length`. */
 export function padded(parts: readonly Tensor[], length: number): Tensor {
   const fitted = parts.map((part) => {
     const [rows, own, width] = part.shape as [number, number, number];

@@ -1,5 +1,5 @@
 /**
- * Token sampler on the CPU, in double precision. Order of the steps (transformers' order, with our guard clip in front of
+ * Token sampler on the CPU, in double precision. Order of the steps (that of transformers, with our guard clip before
  * the temperature): repetition penalty → guard clip → temperature → top-k → top-p → min-p. Greedy decoding takes the
  * largest logit after the repetition penalty.
  */
@@ -11,7 +11,7 @@ export interface SamplerSettings {
   readonly temperature: number;
   /** Logits are clipped to ±guard before the temperature; Infinity for none. */
   readonly guard: number;
-  /** Keep the k likeliest tokens and all that tie with the last of them; 0 for all. */
+  /** Keep the k likeliest tokens and all ties with the last of them; 0 for all. */
   readonly topK: number;
   /** Keep the smallest set whose mass reaches topP; 1 for all. */
   readonly topP: number;
@@ -21,7 +21,7 @@ export interface SamplerSettings {
   readonly repetitionPenalty: number;
 }
 
-/** What rollouts use for training: the untouched distribution, only guarded. */
+/** The full, guarded distribution that training rollouts use. */
 export const FULL_SAMPLING: SamplerSettings = {
   temperature: 1,
   guard: 30,
@@ -31,14 +31,14 @@ export const FULL_SAMPLING: SamplerSettings = {
   repetitionPenalty: 1,
 };
 
-/** Sampling as the run's settings say. */
+/** The sampler settings of a run. */
 export function samplerSettings(config: LabConfig): SamplerSettings {
   const { temperature, topK, topP, minP, repetitionPenalty } = config;
   return { temperature, topK, topP, minP, repetitionPenalty, guard: config.logitGuard };
 }
 
 export interface SampledToken {
-  /** -1 when no logit of the row is a number. */
+  /** -1 when every logit of the row is NaN. */
   readonly id: number;
   /** log-prob of `id` in the full guarded and tempered distribution, the one the ratio uses; NaN when a logit is NaN. */
   readonly logpFull: number;
@@ -46,11 +46,11 @@ export interface SampledToken {
   readonly logpBehaviour: number;
   /** Entropy (nats) of the full guarded and tempered distribution. */
   readonly entropy: number;
-  /** Tokens that could be drawn. */
+  /** Number of tokens that could be drawn. */
   readonly keptCount: number;
-  /** Logits that the guard clip changed. */
+  /** Number of logits that the guard clip changed. */
   readonly guardedCount: number;
-  /** NaN and infinite logits. NaN entries are never drawn and never given a value; the caller counts the event. */
+  /** Number of NaN and infinite logits. NaN entries are never drawn or replaced by a value; the caller counts the event. */
   readonly nonFinite: number;
 }
 
@@ -123,8 +123,8 @@ function penalised(
 }
 
 /**
- * First index, in vocabulary order, whose running sum of probabilities exceeds `u`; the last possible index when
- * rounding leaves the total below u. -1 when nothing has mass.
+ * First index, in vocabulary order, whose cumulative probability exceeds `u`; the last possible index if rounding
+ * leaves the total below u. -1 when the total is 0.
  */
 export function inverseCdf(probabilities: ArrayLike<number>, u: number): number {
   let sum = 0;
@@ -156,8 +156,8 @@ export function sampleToken(
 }
 
 /**
- * The likeliest token (first of several equal ones), after the repetition penalty and before the guard, which would make
- * all logits above it equal. Behaviour log-prob is 0.
+ * The likeliest token (the first of equals), after the repetition penalty and before the guard, which would make all
+ * logits above it equal. Its behaviour log-prob is 0.
  */
 export function greedyToken(
   logits: ArrayLike<number>,
@@ -211,7 +211,7 @@ function describe(
   };
 }
 
-/** Largest guarded and tempered logit that is a number. */
+/** Largest guarded and tempered logit that is not NaN. */
 function greatest(logits: ArrayLike<number>, settings: SamplerSettings): number {
   let top = Number.NEGATIVE_INFINITY;
   for (let i = 0; i < logits.length; i++) if ((logits[i] as number) > top) top = logits[i] as number;
@@ -247,7 +247,7 @@ function keepTopK(scores: Float64Array, k: number): void {
 function keepTopP(scores: Float64Array, topP: number): void {
   if (topP >= 1) return;
   const probabilities = softmax(scores);
-  // Tokens this unlikely cannot reach 1 - topP even all together: they go first, without being sorted.
+  // Tokens this unlikely cannot reach 1 - topP even together: they are removed without sorting.
   const negligible = (1 - topP) / scores.length;
   const candidates: number[] = [];
   let sum = 0;

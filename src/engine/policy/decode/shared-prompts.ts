@@ -1,6 +1,6 @@
 /**
- * Prompts of several groups in one batch: each group's prompt runs once, padded to the longest, and its rows follow behind
- * it. Differentiable, so that partner, reference and loss all take the groups of a step together.
+ * Prompts of several groups in one batch: each group's prompt runs once, padded to the longest, and its rows follow.
+ * Differentiable, so that partner, reference and loss can process the groups of a step together.
  */
 import { LabError } from "../../errors.ts";
 import { repeatRows } from "../../gpu/kernels/repeat.ts";
@@ -12,8 +12,8 @@ import type { Weights } from "../../model/weights/weights.ts";
 import { hiddenPlaces, padded } from "./prefill.ts";
 
 /**
- * Numbers of the groups that may run as one batch: those that are rotated alike, and each alone where a model looks back
- * over fewer places than the longest has, since padding would count among them.
+ * Splits groups into batches, by index. Groups with equal rotation share a batch. If a model's attention window is
+ * shorter than the longest sequence, each group is alone, because the window would count padding.
  * @param lengths whole length of each group's longest row
  */
 export function batchesOf(language: LanguageConfig, lengths: readonly number[]): number[][] {
@@ -24,7 +24,7 @@ export function batchesOf(language: LanguageConfig, lengths: readonly number[]):
 
 /**
  * Final states of rows that continue their group's prompt, [G · N, L, D].
- * @param prefixes one a group, [1, P, D] of any P; their lengths alike where `batchesOf` says so
+ * @param prefixes one per group, [1, P, D] of any P; of equal length where `batchesOf` requires it
  * @param tails [G · N, L, D], group after group, right-padded
  */
 export function statesBehind(
@@ -43,7 +43,7 @@ export function statesBehind(
     const heads = prefixes.map((prefix) => prefix.shape[1] as number);
     const longest = Math.max(...heads);
     const { cache } = languageForward(weights, language, padded(prefixes, longest), { ropeLength });
-    // A single prompt is shared by all rows as it is.
+    // A single prompt is shared by all rows without a copy.
     const past =
       prefixes.length === 1 ? cache : cache.map(({ k, v }) => ({ k: repeatRows(k, times), v: repeatRows(v, times) }));
     const head = heads.flatMap((own) => new Array<number>(times).fill(own));
@@ -55,8 +55,8 @@ export function statesBehind(
 }
 
 /**
- * One place of every row: [B, T, D] → [B, D]. A product with rows of the identity copies exactly and has a gradient without
- * scatter.
+ * One position of every row: [B, T, D] → [B, D]. A product with rows of the identity copies exactly, and its gradient
+ * needs no scatter.
  */
 export function placesOf(hidden: Tensor, places: readonly number[]): Tensor {
   const [rows, length, width] = hidden.shape as [number, number, number];

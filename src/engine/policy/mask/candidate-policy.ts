@@ -1,7 +1,7 @@
 /**
- * Mask policy "candidate choice": SAM2 proposes three masks for a language prompt, the policy picks one by
+ * Mask policy "candidate choice": SAM2 proposes three masks for a language prompt, and the policy picks one by
  * softmax(predicted IoU / τ). All three are rollouts, weighted by their probability, so the gradient is that of the
- * exact expectation; it reaches the decoder through the IoU head and everything before it, not the masks' shapes.
+ * exact expectation. It reaches the IoU head and everything before it, but not the masks' shapes.
  */
 import { tf } from "../../gpu/tf.ts";
 import {

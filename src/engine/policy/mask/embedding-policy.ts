@@ -1,13 +1,13 @@
 /**
- * Mask policy "Gaussian on [SEG]": the mean is the mask decoder's language prompt, the action adds Gaussian noise to each
- * of its channels, the masks are what the decoder makes of the noisy prompts. Coherent masks and an exact log-probability;
- * the decoder lies behind the sampling point and gets no gradient.
+ * Mask policy "Gaussian on [SEG]": the mean is the mask decoder's language prompt, the action adds Gaussian noise to
+ * each of its channels, and the decoder turns the noisy prompts into masks. Coherent masks and an exact
+ * log-probability; the decoder comes after the sampling and gets no gradient.
  */
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import { deviationOf, drawNoise, gaussianScores, type Noise } from "./gaussian-actions.ts";
 import { argMax, bestCandidate, type MaskPolicy } from "./mask-policy.ts";
 
-/** @param noise relative to the prompt's standard deviation over its channels, or in its own unit */
+/** @param noise relative to the prompt's standard deviation over its channels, or absolute */
 export function embeddingPolicy(noise: Noise): MaskPolicy {
   return {
     name: "embedding",

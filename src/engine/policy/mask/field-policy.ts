@@ -22,7 +22,7 @@ export function poolCells(logits: Tensor, grid: number): Tensor {
 }
 
 /**
- * @param grid n, cells a side
+ * @param grid n, cells per side
  * @param noise relative to the logits' standard deviation over the picture, or in logits
  */
 export function fieldPolicy(grid: number, noise: Noise): MaskPolicy {

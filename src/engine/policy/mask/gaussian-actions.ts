@@ -1,26 +1,26 @@
-/** Gaussian actions around a mean that weights compute: the size of their noise, and their log-probabilities. */
+/** Gaussian actions around a mean that the weights compute: the size of the noise, and the log-probabilities. */
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import { gaussianEntropy, gaussianLogProbs } from "./mask-distributions.ts";
 import type { MaskActions, MaskDraws } from "./mask-policy.ts";
 
-/** How large the noise is. */
+/** Size of the noise. */
 export interface Noise {
   readonly sigma: number;
   /**
-   * `relative`: in units of the deviation of the values it is added to, so that larger logits bring larger noise and the
-   * spread of samples stays the same; `absolute`: in the unit of the values.
+   * `relative`: in units of the standard deviation of the values it is added to, so that larger logits get larger noise
+   * and the spread of samples stays the same. `absolute`: in the unit of the values.
    */
   readonly unit: "relative" | "absolute";
   /**
-   * Whether every second rollout takes the noise of the one before it with the other sign. Each is still a draw of the
-   * same Gaussian, so the gradient stays unbiased, and what both halves of a pair have in common cancels.
+   * Every second rollout takes the noise of the previous one with the opposite sign. Each is still a draw of the same
+   * Gaussian, so the gradient stays unbiased, and terms common to both of a pair cancel.
    */
   readonly antithetic?: boolean;
 }
 
 /**
- * Deviation of the noise around these values; not differentiated.
- * @param least what a relative one never falls below
+ * Standard deviation of the noise for these values; not differentiated.
+ * @param least minimum of a relative one
  */
 export async function deviationOf({ sigma, unit }: Noise, values: Tensor, least: number): Promise<number> {
   if (unit === "absolute") return sigma;
@@ -30,7 +30,7 @@ export async function deviationOf({ sigma, unit }: Noise, values: Tensor, least:
   return Math.max(least, own * sigma);
 }
 
-/** Noise of `count` rollouts, [count · width] row-major. @param deviation what `deviationOf` gives for this noise */
+/** Noise of `count` rollouts, [count · width] row-major. @param deviation from `deviationOf` */
 export function drawNoise(
   { antithetic = false }: Noise,
   draws: MaskDraws,
@@ -49,7 +49,7 @@ export function drawNoise(
   return noise;
 }
 
-/** What of `MaskActions` follows from the noise. */
+/** The fields of `MaskActions` that follow from the noise. */
 type NoiseScores = Pick<MaskActions, "logps" | "entropies"> & {
   /** Log-probabilities and entropies [N, T] of the actions under another mean [1, T] or [N, T]; differentiable in it. */
   readonly scoresOf: (action: Tensor, mean: Tensor) => { readonly logps: Tensor; readonly entropies: Tensor };

@@ -1,7 +1,7 @@
 /**
- * "Reward-weighted imitation": no policy gradient. Masks are drawn as by the coarse Gaussian field, and the decoder is
- * pulled towards them by cross-entropy and Dice, each mask with its share of the group's reward. The control that shows
- * what the policy gradient adds (docs/spec/grpo.md#20-making-a-mask-a-stochastic-action I and K).
+ * "Reward-weighted imitation": no policy gradient. Masks are drawn as by the coarse Gaussian field, and cross-entropy
+ * and Dice pull the decoder towards them, each weighted by its share of the group's reward. It is the control that
+ * shows what the policy gradient adds (docs/spec/grpo.md#20-making-a-mask-a-stochastic-action I and K).
  */
 import { tf } from "../../gpu/tf.ts";
 import { maskLoss } from "../../model/mask-loss.ts";

@@ -1,6 +1,7 @@
 /**
- * Anchors of loop 2, which keep the mask decoder from drifting: the reward of a caption barely depends on the exact shape
- * of a mask, so most of its gradient is noise. The masks stay close to those of the run's start or to the true mask.
+ * Anchors of loop 2, which keep the mask decoder from drifting. The reward of a caption barely depends on the exact
+ * shape of a mask, so most of its gradient is noise. An anchor keeps the masks close to those at the run's start, or to
+ * the true mask.
  */
 import type { LabConfig } from "../../config/table.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
@@ -10,7 +11,7 @@ import { bernoulliKl } from "./mask-distributions.ts";
 import { argMax, bestCandidate, candidateLogits } from "./mask-policy.ts";
 
 export interface MaskAnchor {
-  /** Scalar, differentiable in what lies behind `output`. */
+  /** Scalar, differentiable in the weights behind `output`. */
   loss(output: PhraseOutput): Tensor;
   dispose(): void;
 }
@@ -24,7 +25,7 @@ export function wantsAnchor(config: LabConfig): boolean {
 }
 
 /**
- * @param start output of the weights the run began with, for the same phrase; read, not kept
+ * @param start output of the run's starting weights for the same phrase; read, not kept
  * @param truth share of each decoder pixel that the region covers, row-major h·w
  */
 export async function maskAnchor(
@@ -35,7 +36,7 @@ export async function maskAnchor(
   return config.maskAnchor === "start" ? startAnchor(start) : await truthAnchor(start, truth);
 }
 
-/** KL(policy ‖ start) of every pixel as a coin, mean over the pixels of the three candidates, nats. */
+/** KL(policy ‖ start) of every pixel as a Bernoulli variable, mean over the pixels of the three candidates, nats. */
 function startAnchor(start: PhraseOutput): MaskAnchor {
   const reference = candidateLogits(start.decoded());
   return {

@@ -1,8 +1,7 @@
 /**
- * Mask policies of loop 2: where randomness enters, and what may therefore learn
- * (docs/spec/grpo.md#20-making-a-mask-a-stochastic-action). A policy turns
- * the decoder's output into a few sampled masks and can recompute the log-probability of those samples from the output
- * of other weights.
+ * Mask policies of loop 2: where randomness enters, and therefore what can learn
+ * (docs/spec/grpo.md#20-making-a-mask-a-stochastic-action). A policy samples a few masks from the decoder's output and
+ * can recompute the log-probability of those samples from the output of other weights.
  */
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { DecodedMasks } from "../../model/sam2/mask-decoder.ts";
@@ -11,7 +10,7 @@ import type { PhraseOutput } from "../phrase-output.ts";
 export interface MaskActions {
   /** N masks as logits at the decoder's resolution, [N, h, w]; > 0 is inside. Owned by the caller. */
   readonly logits: Tensor;
-  /** What every other weight set would do without noise, [1, h, w]. Owned by the caller. */
+  /** The mask without noise, which the other weights would use, [1, h, w]. Owned by the caller. */
   readonly greedy: Tensor;
   /** [N][T]. */
   readonly labels: readonly (readonly { readonly id: number; readonly label: string }[])[];
@@ -34,7 +33,7 @@ export interface MaskActions {
   dispose(): void;
 }
 
-/** Counter-based draws of a group: a pure function of where the draw happens. */
+/** Counter-based draws of a group: pure functions of their address. */
 export interface MaskDraws {
   normal(rollout: number, position: number): number;
   /** In (0, 1). */
@@ -43,9 +42,9 @@ export interface MaskDraws {
 
 export interface MaskPolicy {
   readonly name: string;
-  /** One sentence for the inspector: what was sampled. */
+  /** One sentence for the inspector: what the policy samples. */
   readonly describes: string;
-  /** @param count rollouts of the group; a policy whose group is its whole action set ignores it */
+  /** @param count rollouts of the group; ignored by a policy whose group is its whole action set */
   act(output: PhraseOutput, count: number, draws: MaskDraws): Promise<MaskActions>;
 }
 

@@ -1,16 +1,17 @@
 /**
- * Mask policy "independent pixels": each pixel of the chosen mask is a coin with probability sigmoid(logit / τ). Exact and
- * reaching the whole decoder, but the masks are speckled and rewards barely differ; for teaching and comparison
+ * Mask policy "independent pixels": each pixel of the chosen mask is a Bernoulli variable with probability
+ * sigmoid(logit / τ). The log-probability is exact and the gradient reaches the whole decoder, but the masks are
+ * speckled and rewards barely differ. For teaching and comparison
  * (docs/spec/grpo.md#20-making-a-mask-a-stochastic-action, row C).
  */
 import { tf } from "../../gpu/tf.ts";
 import { bernoulliEntropy, bernoulliLogProb, sampleBernoulli } from "./mask-distributions.ts";
 import { argMax, bestCandidate, candidateLogProbs, type MaskPolicy } from "./mask-policy.ts";
 
-/** How far a sampled pixel's logit lies from 0; only its sign matters once it is enlarged. */
+/** Distance of a sampled pixel's logit from 0; only its sign matters after the enlargement. */
 const SURE = 4;
 
-/** @param temperature divides the logits; below 1 the coins are less random */
+/** @param temperature divides the logits; below 1 the pixels are less random */
 export function pixelPolicy(temperature: number): MaskPolicy {
   return {
     name: "pixels",
@@ -62,7 +63,7 @@ export function pixelPolicy(temperature: number): MaskPolicy {
   };
 }
 
-/** Entropy of each coin, the same for all rollouts, [N·T]. */
+/** Entropy of each pixel, the same for all rollouts, [N·T]. */
 async function entropiesOf(logits: Float32Array, temperature: number, count: number): Promise<Float32Array> {
   const entropy = tf.tidy(() => bernoulliEntropy(tf.tensor1d(logits), temperature));
   const once = (await entropy.data()) as Float32Array;

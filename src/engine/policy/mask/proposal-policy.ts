@@ -17,11 +17,11 @@ import {
 } from "./mask-policy.ts";
 
 export interface ProposalSettings {
-  /** On the [SEG] state, for the proposals that are not candidates of the phrase itself. */
+  /** Noise on the [SEG] state, for the proposals besides the phrase's own candidates. */
   readonly noise: Noise;
-  /** Two masks above this IoU are one proposal, 0..1. */
+  /** Two masks above this IoU count as one proposal, 0..1. */
   readonly overlap: number;
-  /** Logits: the larger, the more alike the probabilities of the proposals. */
+  /** In logits: the larger, the more equal the probabilities of the proposals. */
   readonly temperature: number;
   /** Whether candidates of the picture's other phrases are proposals too. */
   readonly phrases: boolean;
@@ -29,7 +29,7 @@ export interface ProposalSettings {
   readonly candidateTemperature: number;
 }
 
-/** Noisy [SEG] states a rollout; each has three candidates. */
+/** Noisy [SEG] states per rollout; each has three candidates. */
 const TRIES = 2;
 
 export function proposalPolicy(settings: ProposalSettings): MaskPolicy {
@@ -71,7 +71,7 @@ export function proposalPolicy(settings: ProposalSettings): MaskPolicy {
           .toFloat()
           .reshape([kept.length, height * side]),
       );
-      // A constant of the action set, so that the temperature means the same for small things and large ones.
+      // A constant of the action set, so that the temperature has the same effect for small and large objects.
       const area = tf.tidy(() => bits.sum().div(kept.length).maximum(1));
       const logProbs = (decoded: DecodedMasks): Tensor => proposalLogProbs(decoded, bits, area, settings);
       const sampled = tf.tidy(() => logProbs(own));
@@ -126,10 +126,10 @@ function proposalLogProbs(
 }
 
 /**
- * Places of the masks that differ from every one before them, in order; the first always, empty ones never.
+ * Indices of the masks that differ from every previous one, in order; the first is always kept, empty ones never.
  * @param logits of all masks, `pixels` each; > 0 is inside
- * @param overlap largest IoU of two masks that are kept
- * @param most places at most
+ * @param overlap maximum IoU of two kept masks
+ * @param most maximum number of indices
  */
 export function distinctMasks(logits: Float32Array, pixels: number, overlap: number, most: number): number[] {
   const kept: number[] = [];

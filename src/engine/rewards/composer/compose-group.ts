@@ -1,4 +1,4 @@
-/** From the terms of a group to its rewards: weights filled in, missing verdicts treated as the plan says. */
+/** Combines the terms of a group into rewards: adds the weights and handles missing verdicts as the plan requires. */
 
 import { LabError } from "../../errors.ts";
 import type { LoopId } from "../../rl/loops/abouts.ts";
@@ -28,7 +28,7 @@ export function composeGroup(
     case "group":
       return rows.map((terms) => ({ ...composed(terms, weights), reward: null }));
     case "meteor": {
-      // The whole group, or a rollout's reward would differ from its neighbours' by the judge alone.
+      // The whole group; otherwise the judge alone would separate a rollout from the others.
       const instead = actingWeights(weights, false);
       return rows.map((terms) => composed(terms, instead));
     }
@@ -47,7 +47,7 @@ function isMissingVerdict(term: RewardTerm): boolean {
 
 function composed(terms: readonly RewardTerm[], weights: TermWeights): ScoredRollout {
   const weighted = terms.map((term) => ({ ...term, weight: weights[term.name as TermName] ?? 0 }));
-  // A weighted term that is not there at all is as missing as one without a value.
+  // A weighted term that is absent counts as missing, like one without a value.
   const absent = Object.entries(weights).some(
     ([name, weight]) => weight !== 0 && !terms.some((term) => term.name === name),
   );

@@ -1,18 +1,18 @@
-/** What a configuration says about rewards, as plain data that can cross to the reward worker. */
+/** The reward settings of a configuration, as plain data that can be sent to the reward worker. */
 import { weightKey } from "../../config/groups/reward-weights.ts";
 import type { LabConfig } from "../../config/table.ts";
 import { type LoopId, perLoop } from "../../rl/loops/abouts.ts";
 import { isCost, TERMS, type TermName } from "../terms/registry.ts";
 import type { TermSettings } from "../terms/spec.ts";
 
-/** Weight of every term; that of a cost is negative, so that the reward is the plain sum of weight · value. */
+/** Weight of every term; negative for a cost, so that the reward is the plain sum of weight · value. */
 export type TermWeights = Readonly<Record<TermName, number>>;
 
 export interface RewardPlan extends TermSettings {
   readonly weights: Readonly<Record<LoopId, TermWeights>>;
-  /** What a missing verdict of the judge does (settings: missingVerdict). */
+  /** Effect of a missing verdict of the judge (setting missingVerdict). */
   readonly missingVerdict: LabConfig["missingVerdict"];
-  /** Null when no function was written. */
+  /** Null without a custom reward. */
   readonly user: UserRewardPlan | null;
 }
 
@@ -47,8 +47,8 @@ export function rewardPlan(config: LabConfig): RewardPlan {
 }
 
 /**
- * Weights as they act: without a judge METEOR takes the judge's weight as well, so that 0.25 METEOR + 0.75 judge
- * becomes METEOR alone in full (docs/spec/rewards.md#requirements-for-any-of-them).
+ * Effective weights: without a judge its weight moves to METEOR, so that 0.25 METEOR + 0.75 judge becomes METEOR alone
+ * (docs/spec/rewards.md#requirements-for-any-of-them).
  */
 export function actingWeights(weights: TermWeights, judge: boolean): TermWeights {
   return judge || weights.judge === 0 ? weights : { ...weights, meteor: weights.meteor + weights.judge, judge: 0 };

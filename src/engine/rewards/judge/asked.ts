@@ -1,16 +1,16 @@
-/** The prompts behind a verdict, word for word: filled in the same way for the model and for people. */
+/** The exact prompts behind a verdict, built the same way for the model and for display. */
 import type { JudgeDetail } from "../term.ts";
 import type { CaptionPair } from "../types.ts";
 import { fillPrompt, type JudgePrompts, plainCaption } from "./questions/prompts.ts";
 import { choiceText, type QuestionCounts, questionText } from "./questions/question-set.ts";
 
-/** A question as far as a prompt shows it. */
+/** The parts of a question that a prompt shows. */
 export interface Asked {
   readonly question: string;
   readonly choices: readonly string[];
 }
 
-/** First prompt of the question judge. @param reference as plainCaption leaves it */
+/** First prompt of the question judge. @param reference the output of plainCaption */
 export function questionsPrompt(prompts: JudgePrompts, reference: string, counts: QuestionCounts): string {
   const { positives, negatives } = counts;
   return fillPrompt(prompts.questions, { reference, positives: String(positives), negatives: String(negatives) });
@@ -27,8 +27,8 @@ export function dlcPrompt(prompts: JudgePrompts, hypothesis: string, { question,
 }
 
 /**
- * The prompts of this verdict, in order, without corrections after invalid replies. Of a
- * verdict that failed only as much as can be known: the later prompts stand on replies that never came.
+ * The prompts of this verdict, in order, without the corrections after invalid replies. For a failed verdict only those
+ * that are known: later prompts depend on replies that never arrived.
  */
 export function promptsOf(
   detail: JudgeDetail,

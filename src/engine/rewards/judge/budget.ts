@@ -1,33 +1,33 @@
-/** Budget of a run's judge in requests and cost; exact also for concurrent requests. */
+/** Budget of a run's judge in requests and cost. It is exact for concurrent requests too. */
 import { JudgeFailure } from "./providers/failure.ts";
 import type { ChatReply, ChatRequest } from "./providers/provider.ts";
 
 export interface BudgetLimits {
-  /** Requests that may be sent, repeats included; 0 = no limit. */
+  /** Maximum requests, including repeats; 0 = no limit. */
   readonly calls: number;
-  /** Money that may be spent, in the currency of the prices; 0 = no limit. */
+  /** Maximum cost, in the currency of the prices; 0 = no limit. */
   readonly cost: number;
   /** Price of a million prompt tokens and of a million completion tokens. */
   readonly promptPrice: number;
   readonly completionPrice: number;
 }
 
-/** One request's share of the budget, taken before it is sent. */
+/** One request's share of the budget, reserved before it is sent. */
 export interface Reservation {
-  /** The reply came: its real price replaces the bound. @returns the price */
+  /** For a reply: its real price replaces the bound. @returns the price */
   settle(reply: ChatReply): number;
-  /** It failed: nothing can be known of its price, the prompt is taken as paid. */
+  /** For a failure: its price is unknown, so the prompt counts as paid. */
   fail(): number;
 }
 
 export interface Budget {
-  /** @throws JudgeFailure("budget") when the request would go past a limit; nothing is sent then */
+  /** @throws JudgeFailure("budget") if the request would exceed a limit; it must not be sent then */
   reserve(request: ChatRequest): Reservation;
   readonly calls: number;
   readonly cost: number;
 }
 
-/** Characters of a token, low on purpose: a bound may not be too small. */
+/** Characters per token; a low estimate, so that the bound is never too small. */
 const CHARACTERS_PER_TOKEN = 2;
 
 export function budget(limits: BudgetLimits): Budget {

@@ -1,10 +1,10 @@
-/** Replies by the content of what was asked. Nothing else decides a hit: no row id, no address, no key. */
+/** Cached replies by the content of the request. Row ids, addresses and keys are not part of the key. */
 import * as z from "zod/mini";
 import { sha256Hex } from "../../bytes/hash.ts";
 import { parseJsonAs } from "../../bytes/json.ts";
 import type { ChatRequest } from "./providers/provider.ts";
 
-/** Where lines are kept; a run store's file fits. */
+/** Storage of the lines, such as a file of a run store. */
 export interface CacheFile {
   /** The whole text, "" when there is none. */
   read(): Promise<string>;
@@ -23,12 +23,12 @@ export function memoryCache(): ReplyCache {
 }
 
 /**
- * Replies of earlier runs too: one JSON line each. A line that cannot be read (the last of a run that was killed) is left
- * out. When the file cannot be written the replies are kept in memory and `onFailure` is called once.
+ * A cache that includes replies of earlier runs, one JSON line each. Lines that cannot be read (the last one of a
+ * killed run) are skipped. When the file cannot be written, replies are kept in memory and `onFailure` is called once.
  */
 export async function openCache(file: CacheFile, onFailure: (thrown: unknown) => void): Promise<ReplyCache> {
   const text = await file.read();
-  // A cut-off last line must not swallow the next one.
+  // After a truncated last line the next one needs a new line.
   let gap = text !== "" && !text.endsWith("\n") ? "\n" : "";
   let broken = false;
   return fileCache(text.split("\n"), async (line) => {
@@ -49,7 +49,7 @@ function fileCache(lines: readonly string[], append: (line: string) => Promise<v
     const entry = readLine(line);
     if (entry !== null) replies.set(entry.key, entry.reply);
   }
-  // One append at a time: two at once could mix their bytes.
+  // One append at a time: concurrent ones could mix their bytes.
   let last: Promise<void> = Promise.resolve();
   return {
     get: (key) => replies.get(key),
@@ -71,12 +71,12 @@ function readLine(line: string): z.output<typeof ENTRY> | null {
   try {
     return parseJsonAs(line, ENTRY, "A reply");
   } catch {
-    // Cut off by a crash; the reply is asked for again.
+    // Truncated by a crash; the request is sent again.
     return null;
   }
 }
 
-/** Key of a request: kind of judge, model, version of the prompts, and every word of it. */
+/** Key of a request: kind of judge, model, version of the prompts, and the whole request. */
 export async function replyKey(kind: string, model: string, version: string, request: ChatRequest): Promise<string> {
   const content = JSON.stringify([kind, model, version, request.messages, request.schema, request.maxTokens]);
   return sha256Hex(new TextEncoder().encode(content));

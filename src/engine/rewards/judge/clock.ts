@@ -1,4 +1,4 @@
-/** Time as a judge sees it, so that tests need not wait. */
+/** Clock of a judge, which tests replace. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;

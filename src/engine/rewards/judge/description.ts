@@ -6,7 +6,7 @@ import type { JudgePrompts } from "./questions/prompts.ts";
 /** The two kinds of judge. Their scores differ and are never mixed. */
 export type JudgeKindName = "questions" | "dlc";
 
-/** What a run folder says about its judge; no key, no query. */
+/** The judge as recorded in a run folder, without key or query. */
 export interface JudgeDescription {
   readonly instrument: JudgeKindName;
   readonly provider: ProviderKind;

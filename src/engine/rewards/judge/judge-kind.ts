@@ -1,4 +1,4 @@
-/** Shared by both kinds of judge: requests a reply that passes a check, from the cache or from the model. */
+/** Shared by both kinds of judge: gets a reply that passes a check, from the cache or from the model. */
 import type { JudgeQuestion } from "../judge-score.ts";
 import type { CaptionPair } from "../types.ts";
 import { type ReplyCache, replyKey } from "./cache.ts";
@@ -10,7 +10,7 @@ import type { ChatRequest } from "./providers/provider.ts";
 /** Answers to questions about one caption, before they are scored. */
 export interface Examined {
   readonly questions: readonly JudgeQuestion[];
-  /** What stands for the chosen answer, in the order of the questions. */
+  /** The chosen answers, in the order of the questions. */
   readonly responses: readonly string[];
 }
 
@@ -20,11 +20,11 @@ export interface JudgeKind {
   examine(pair: CaptionPair, session: AskSession): Promise<Examined>;
 }
 
-/** Asking on behalf of one verdict. */
+/** Requests for one verdict. */
 export interface AskSession {
   /**
-   * The reply that `read` accepts: from the cache, else from the model, which is asked a second time with the complaint
-   * when the first reply has another form. `read` learns whether the model stopped at the length limit.
+   * A reply that `read` accepts: from the cache, else from the model. If the first reply has the wrong form, the model
+   * is asked once more, with the error. `read` is told whether the model stopped at the length limit.
    * @throws JudgeFailure
    */
   reply<T>(request: ChatRequest, read: (text: string, cut: boolean) => T): Promise<T>;
@@ -35,19 +35,19 @@ export interface AskDeps {
   readonly cache: ReplyCache;
   readonly kind: JudgeKindName;
   readonly model: string;
-  /** Of the prompts. */
+  /** Version of the prompts. */
   readonly version: string;
 }
 
-/** What was asked for one verdict. */
+/** Record of the requests for one verdict. */
 export interface AskRecord {
   readonly spent: Spent;
-  /** Raw replies in order, those from the cache too. */
+  /** Raw replies in order, including those from the cache. */
   readonly raw: string[];
   hits: number;
 }
 
-/** @param fresh leaves the cache out of it, for measuring how steady a judge is */
+/** @param fresh ignores the cache, to measure how consistent a judge is */
 export function askSession(deps: AskDeps, record: AskRecord, signal: AbortSignal, fresh: boolean): AskSession {
   return {
     async reply(request, read) {
@@ -84,7 +84,7 @@ export function askSession(deps: AskDeps, record: AskRecord, signal: AbortSignal
   };
 }
 
-/** A cached reply that an older reader took and today's does not is asked for again. */
+/** A cached reply that the current reader rejects is requested again. */
 function accepted<T>(text: string, read: (text: string, cut: boolean) => T): { readonly value: T } | null {
   try {
     return { value: read(text, false) };

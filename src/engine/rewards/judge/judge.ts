@@ -1,4 +1,7 @@
-/** A judge as the rewards see it: pairs of captions in, one term named "judge" each out; no verdict is null, never 0. */
+/**
+ * The judge as a source of terms: for every pair of captions one term named "judge". Without a verdict its value is
+ * null, never 0.
+ */
 import { parseAnswer, scoreAnswers } from "../judge-score.ts";
 import type { JudgeAnswer, JudgeDetail, RewardTerm } from "../term.ts";
 import type { CaptionPair } from "../types.ts";
@@ -13,15 +16,15 @@ import { together } from "./providers/together.ts";
 import { plainCaption } from "./questions/prompts.ts";
 import { slots } from "./slots.ts";
 
-/** The range a score is brought to: as it is (−1 … 1), negative ones as 0, or moved to 0 … 1. */
+/** Range of the score: unchanged (−1 … 1), negative scores as 0, or shifted to 0 … 1. */
 export type JudgeRange = "raw" | "clamp" | "rescale";
 
 export interface JudgeSettings extends CallerSettings {
-  /** Calls at a time. */
+  /** Maximum concurrent calls. */
   readonly parallel: number;
   readonly budget: BudgetLimits;
   readonly range: JudgeRange;
-  /** Of the prompts; stands with every score. */
+  /** Version of the prompts, stored with every score. */
   readonly version: string;
 }
 
@@ -36,17 +39,17 @@ export interface JudgeDeps {
 
 export interface JudgeOptions {
   readonly signal?: AbortSignal;
-  /** Leaves the cache out, for calibration. */
+  /** Ignores the cache, for calibration. */
   readonly fresh?: boolean;
 }
 
 export interface CaptionJudge {
   /**
    * One term per pair, in order, weight 1.
-   * @throws LabError("cancelled") when the signal aborts; anything else that fails is a term whose value is null
+   * @throws LabError("cancelled") when the signal aborts; any other failure gives a term whose value is null
    */
   terms(pairs: readonly CaptionPair[], options?: JudgeOptions): Promise<readonly RewardTerm[]>;
-  /** Calls and money so far. */
+  /** Calls and cost so far. */
   readonly spent: Pick<Budget, "calls" | "cost">;
 }
 
@@ -80,7 +83,7 @@ export function captionJudge(settings: JudgeSettings, deps: JudgeDeps): CaptionJ
       cost: record.spent.cost,
     });
     const term = { name: "judge", weight: 1 } as const;
-    // What says nothing is recognised as nothing, whatever the questions.
+    // An empty caption is recognised as nothing, whatever the questions.
     if (plainCaption(pair.hypothesis) === "") {
       const outcome = { score: 0, positive: 0, negative: 0, recognised: false, answers: [], failure: null };
       return { ...term, value: ranged(0, settings.range), judge: detail(outcome), note: "empty caption" };
@@ -102,7 +105,7 @@ export function captionJudge(settings: JudgeSettings, deps: JudgeDeps): CaptionJ
   return {
     spent: spending,
     async terms(pairs, { signal = NEVER, fresh = false } = {}) {
-      // Rollouts that say the same are judged once.
+      // Rollouts with equal captions are judged once.
       const same = new Map<string, Promise<RewardTerm>>();
       const all = pairs.map((pair) => {
         const key = JSON.stringify([pair.reference, pair.hypothesis]);
@@ -144,7 +147,7 @@ export function ranged(score: number, range: JudgeRange): number {
   return range === "clamp" ? Math.max(0, score) : score;
 }
 
-/** The same verdict for another rollout: nothing more was spent on it. */
+/** The same verdict for another rollout, at no additional cost. */
 function repeated(term: RewardTerm): RewardTerm {
   if (term.judge === undefined) return term;
   return { ...term, judge: { ...term.judge, calls: 0, cost: 0, latencyMs: 0, cached: term.value !== null } };

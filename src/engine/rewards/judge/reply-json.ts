@@ -1,4 +1,4 @@
-/** The JSON object in a model's reply, strictly: one object, nothing but fences and thoughts around it. */
+/** Reads the JSON object in a model's reply: exactly one object, with only code fences or reasoning around it. */
 import { isRecord, parseJson } from "../../bytes/json.ts";
 import { JudgeFailure } from "./providers/failure.ts";
 
@@ -17,7 +17,7 @@ export function replyObject(text: string): Record<string, unknown> {
 const THOUGHT_END = "</think>";
 const FENCE = "```";
 
-/** Reasoning models think aloud first; others wrap JSON in a fence although they were asked not to. */
+/** Reasoning models write their reasoning first; others wrap JSON in a fence despite the instructions. */
 function unwrapped(text: string): string {
   const thought = text.lastIndexOf(THOUGHT_END);
   const plain = (thought < 0 ? text : text.slice(thought + THOUGHT_END.length)).trim();
@@ -26,7 +26,7 @@ function unwrapped(text: string): string {
   return (inside.startsWith("json") ? inside.slice("json".length) : inside).trim();
 }
 
-/** A text field that says something. @throws JudgeFailure("wrong-form") naming the field */
+/** A text field that is not empty. @throws JudgeFailure("wrong-form") naming the field */
 export function textField(value: unknown, name: string, raw: string): string {
   if (typeof value !== "string" || value.trim() === "") {
     throw new JudgeFailure("wrong-form", `The model's reply has no text for "${name}"`, { raw });

@@ -1,4 +1,4 @@
-/** From a configuration to a judge that can be asked, wherever it runs. */
+/** Opens the judge of a configuration, wherever it runs. */
 import type { LabConfig } from "../../config/table.ts";
 import { LabError } from "../../errors.ts";
 import { judgePlace } from "../consent.ts";
@@ -16,18 +16,18 @@ import { checkPrompts, type JudgePrompts, promptVersion } from "./questions/prom
 import { parseQuestionFile, type WrittenQuestions } from "./questions/question-file.ts";
 import { questionJudge } from "./questions/question-judge.ts";
 
-/** What a judge needs of the place it runs in. */
+/** Services that a judge needs from its environment. */
 export interface JudgeHost {
-  /** The key that was given for an origin, "" without one. Asked for at every call, kept nowhere else. */
+  /** The key for an origin, "" without one. Read at every call and not stored. */
   readonly key: (origin: string) => string;
-  /** Whether a person named or agreed to the judge at a place: the origin of a server, or TAB_MODEL. */
+  /** Whether the user named or agreed to the judge at a place: the origin of a server, or TAB_MODEL. */
   readonly allows: (place: string) => boolean;
   readonly fetch: typeof fetch;
   readonly clock: Clock;
   /** Uniform in (0, 1) for a call and its repeat. */
   readonly jitter: (call: number, repeat: number) => number;
   readonly cache: () => Promise<ReplyCache>;
-  /** A model inside the browser; absent where there is none. @throws JudgeFailure, LabError */
+  /** A model inside the browser; absent if there is none. @throws JudgeFailure, LabError */
   readonly inPage?: (kind: "webllm" | "chrome", model: string) => Promise<JudgeProvider>;
 }
 
@@ -36,9 +36,9 @@ export interface OpenJudge {
   readonly description: JudgeDescription;
 }
 
-/** Waiting for a list of models is not worth longer, in milliseconds. */
+/** Maximum milliseconds to wait for a list of models. */
 const MODELS_TIMEOUT = 10_000;
-/** Name that servers with one model take for it. */
+/** Model name that servers with a single model accept. */
 const ANY_MODEL = "default";
 
 /**
@@ -84,7 +84,7 @@ export async function openJudge(config: LabConfig, host: JudgeHost): Promise<Ope
   };
 }
 
-/** The prompts of a configuration, the lab's own where it has none. @throws LabError("bad-config") */
+/** The prompts of a configuration, or the built-in ones. @throws LabError("bad-config") */
 export function configPrompts(config: LabConfig): JudgePrompts {
   const { judgeQuestionsPrompt: questions, judgeAnswersPrompt: answers, judgeDlcPrompt: dlc } = config;
   return checkPrompts({
@@ -139,8 +139,8 @@ export interface ServerAccess {
 }
 
 /**
- * How the server of a configuration is reached.
- * @throws LabError("bad-config") without an address, for one without consent and for one that holds its key
+ * Access to the server of a configuration.
+ * @throws LabError("bad-config") without an address or consent, and for an address that holds its key
  */
 export function serverAccess(config: LabConfig, host: Omit<JudgeHost, "cache">): ServerAccess {
   const { judgeUrl: url } = config;
@@ -185,7 +185,7 @@ async function inPage(
   }
 }
 
-/** The first model a server lists; servers that list none take any name. */
+/** The first model that a server lists; servers without a list accept any name. */
 async function firstModel(
   url: string,
   key: () => string,
@@ -197,7 +197,7 @@ async function firstModel(
   try {
     return (await listModels({ url, key }, deps, limit.signal))[0] ?? ANY_MODEL;
   } catch (thrown) {
-    // Whatever is wrong with the server, the first call says it better.
+    // The first call reports any problem of the server better.
     if (thrown instanceof JudgeFailure || limit.signal.aborted) return ANY_MODEL;
     throw thrown;
   } finally {

@@ -1,10 +1,10 @@
-/** A number of places; who comes when all are taken waits in line. */
+/** Limits concurrent work; calls beyond the limit wait in a queue. */
 export interface Slots {
   /** Runs the work in a free slot. */
   run<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** @param places how many may work at a time, at least 1 */
+/** @param places maximum concurrent calls, at least 1 */
 export function slots(places: number): Slots {
   let free = places;
   const line: (() => void)[] = [];
@@ -15,7 +15,7 @@ export function slots(places: number): Slots {
       try {
         return await work();
       } finally {
-        // The place goes straight to the next in line, so no newcomer can slip in between.
+        // The slot goes straight to the next in the queue, so that no new call can take it.
         const next = line.shift();
         if (next === undefined) free++;
         else next();

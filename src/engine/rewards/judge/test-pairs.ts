@@ -1,4 +1,4 @@
-/** Three fixed pairs of captions that any judge must put in order, for trying one out. */
+/** Three fixed pairs of captions, for testing a judge, which must rank them in order. */
 import type { CaptionPair } from "../types.ts";
 
 const REFERENCE = "A brown dog with a red collar sits on green grass next to a wooden fence.";

@@ -1,12 +1,12 @@
 import type { Lexicon, Word } from "./lexicon.ts";
 
-/** How a pair of words was found. */
+/** The pass that matched a pair of words. */
 export type MatchStage = "exact" | "stem" | "synonym";
 
 /** [hypothesis index, reference index, stage]. */
 export type Match = readonly [number, number, MatchStage];
 
-/** Number of the current pass over all alignments; words are marked with it. */
+/** Id of the current pass over all alignments, which marks words. */
 let pass = 0;
 
 /**
@@ -37,8 +37,9 @@ export function alignTokens(hypothesis: readonly string[], reference: readonly s
 }
 
 /**
- * Pairs free words that are equal. The places of a word in the reference form a chain from the last to the first, so
- * that each look-up is one step. @returns the number of new matches
+ * Pairs free words that are equal. The positions of a word in the reference form a linked list from the last to the
+ * first, so that each look-up is one step.
+ * @returns the number of new matches
  */
 function matchEqual(
   left: readonly Word[],
@@ -70,7 +71,7 @@ function matchEqual(
   return count;
 }
 
-/** Pairs free words with free synonyms. Equal ones need no look: the pass before left none. */
+/** Pairs free words with free synonyms. Equal words were all matched by the first pass. */
 function matchSynonyms(
   left: readonly Word[],
   right: readonly Word[],
@@ -91,7 +92,7 @@ function matchSynonyms(
   }
 }
 
-/** Runs of matches that are neighbours on both sides; 0 without a match. Matches sorted by hypothesis index. */
+/** Runs of matches that are adjacent on both sides; 0 without a match. Matches sorted by hypothesis index. */
 export function countChunks(matches: readonly Match[]): number {
   let chunks = 0;
   let [lastHypothesis, lastReference] = [Number.NaN, Number.NaN];

@@ -1,18 +1,18 @@
-/** Words that captions are made of, each with its stem and synonyms worked out once. */
+/** Words of captions; the stem and synonyms of each are computed once. */
 
-/** What METEOR needs to know about words. */
+/** What METEOR knows about words. */
 export interface WordKnowledge {
   stem(word: string): string;
   /** The word itself and its one-word synonyms. */
   synonyms(word: string): ReadonlySet<string>;
 }
 
-/** A word; two of the same text are the same object as long as one pair of captions is looked at. */
+/** A word. Within one pair of captions, equal texts are the same object. */
 export interface Word {
   readonly text: string;
-  /** Undefined until it is asked for. */
+  /** Undefined until it is needed. */
   stem: Word | undefined;
-  /** Synonyms without the word itself; null when it has none, undefined until they are asked for. */
+  /** Synonyms without the word itself; null when it has none, undefined until they are needed. */
   others: ReadonlySet<string> | null | undefined;
   /** Scratch of the alignment: the pass that wrote `last`, and the last free place of the word in that pass. */
   pass: number;
@@ -20,8 +20,8 @@ export interface Word {
 }
 
 /**
- * Keeps the words of the last captions: when `limit` different ones have come together, those that are not used again
- * before as many more have come are forgotten.
+ * Keeps the words of the last captions: after `limit` different words, those that do not occur again before as many
+ * more arrive are dropped.
  */
 export class Lexicon {
   readonly #knowledge: WordKnowledge;
@@ -34,7 +34,7 @@ export class Lexicon {
     this.#limit = limit;
   }
 
-  /** Between two pairs of captions: the only moment at which words are forgotten. */
+  /** Called between two pairs of captions, the only time words are dropped. */
   beginPair(): void {
     if (this.#young.size < this.#limit) return;
     this.#old = this.#young;
@@ -51,7 +51,8 @@ export class Lexicon {
 
   stem(word: Word): Word {
     const known = word.stem;
-    // A stem forgotten and met again as a word would be another object of the same text: look it up by its text.
+    // A stem that was dropped and read again as a word would be another object of the same text: look it up by its
+    // text.
     const stem = this.word(known === undefined ? this.#knowledge.stem(word.text) : known.text);
     word.stem = stem;
     return stem;

@@ -12,14 +12,14 @@ export interface MeteorParameters {
   readonly alpha: number;
   /** Exponent of the fragmentation. */
   readonly beta: number;
-  /** Largest share the fragmentation takes away, 0..1. */
+  /** Largest share that fragmentation can remove, 0..1. */
   readonly gamma: number;
 }
 
 /** NLTK's defaults: recall weighs nine times precision. */
 export const METEOR_DEFAULTS: MeteorParameters = { alpha: 0.9, beta: 3, gamma: 0.5 };
 
-/** Words whose stem and synonyms are kept: a data set's captions have a few thousand different ones. */
+/** Words whose stem and synonyms are kept: the captions of a data set have a few thousand different ones. */
 const CACHE_WORDS = 20_000;
 
 /**

@@ -4,7 +4,7 @@
  * Porter stemmer; M. Porter, "An algorithm for suffix stripping", 1980). Letters are code points, as in Python.
  */
 
-/** Ending, replacement, and what the rest before the ending must be for the rule to act. */
+/** Ending, replacement, and the condition on the rest before the ending. */
 type Rule = readonly [ending: string, replacement: string, condition?: (rest: string) => boolean];
 
 const IRREGULAR: ReadonlyMap<string, string> = new Map([
@@ -65,7 +65,7 @@ const STEP_4: readonly Rule[] = [
 /** Stem of a word; lower-cased first, words of one or two letters are left alone. */
 export function porterStem(word: string): string {
   const lower = word.toLowerCase();
-  // The table is asked with the word as given, so "Dying" takes the ordinary way.
+  // The table is looked up with the word as given, so "Dying" takes the ordinary way.
   const irregular = IRREGULAR.get(word);
   if (irregular !== undefined) return irregular;
   if (letterCount(lower) <= 2) return lower;
@@ -132,7 +132,7 @@ function doubleL(word: string): string {
   return word.endsWith("ll") && measure(word.slice(0, -1)) > 1 ? word.slice(0, -1) : word;
 }
 
-/** The first rule whose ending fits decides, whether its condition lets it act or not. */
+/** The first rule with a matching ending decides, whether its condition holds or not. */
 function applyFirst(word: string, rules: readonly Rule[]): string {
   for (const [ending, replacement, condition] of rules) {
     if (!word.endsWith(ending)) continue;
@@ -185,7 +185,7 @@ function endsShort(rest: string): boolean {
 
 /** "y" is a consonant at the start and after a vowel; anything that is no vowel is a consonant. */
 function isConsonant(letters: readonly string[], at: number): boolean {
-  // A run of "y" alternates, so the answer hangs on where the run begins.
+  // Letters of a run of "y" alternate, so the answer depends on where the run starts.
   let start = at;
   while (start > 0 && letters[start] === "y") start--;
   let consonant = consonantAfter(letters[start] as string, start === 0, true);

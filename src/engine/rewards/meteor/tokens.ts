@@ -1,6 +1,6 @@
 /**
- * Python's white space. JavaScript's `\s` lacks U+001C–001F and U+0085 and has U+FEFF, so a caption with one of
- * them would be cut differently.
+ * Python's white space. JavaScript's `\s` lacks U+001C–001F and U+0085 and has U+FEFF, so captions with these would be
+ * split differently.
  */
 const SPACE = "\\u0009-\\u000d\\u001c-\\u0020\\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
 const GAP = new RegExp(`[${SPACE}]+`, "u");

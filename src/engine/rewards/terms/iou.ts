@@ -13,15 +13,15 @@ export const IOU = {
     given === null ? NO_GIVEN : shapedIou(given, predicted, iouShape, emptyPair),
 } as const satisfies TermSpec;
 
-/** Overlaps from which on the tiered form pays a third more. */
+/** Overlaps from which the tiered form pays another third. */
 export const IOU_TIERS = [0.5, 0.7, 0.9] as const;
 
-/** IoU of two empty masks in evaluators, as cocoapi has it. */
+/** IoU of two empty masks in evaluations, as in cocoapi. */
 export const EVALUATION_EMPTY_PAIR = 0;
-/** The same in the reward unless the setting says otherwise. */
+/** IoU of two empty masks in the reward, unless the setting differs. */
 export const REWARD_EMPTY_PAIR = 1;
 
-/** Pixels of a mask, row-major height * width; any value but 0 is foreground. */
+/** Pixels of a mask, row-major height · width; any value except 0 is foreground. */
 export interface PixelMask {
   readonly height: number;
   readonly width: number;
@@ -46,8 +46,8 @@ export function regionIou(a: PixelMask | Rle, b: PixelMask | Rle, emptyPairValue
 }
 
 /**
- * Reward for an overlap in 0..1: as it is, squared (pays precision more), or in steps of a third at the tiers.
- * @throws LabError("internal") when the overlap is no number from 0 to 1
+ * Reward for an overlap in 0..1: unchanged, squared (rewards precision more), or in steps of a third at the tiers.
+ * @throws LabError("internal") when the overlap is not in 0..1
  */
 export function shapeIou(kind: IouShape, iou: number): number {
   if (!(iou >= 0 && iou <= 1)) throw new LabError("internal", `an IoU of ${iou} lies outside 0 to 1`);

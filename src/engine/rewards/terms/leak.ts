@@ -1,7 +1,7 @@
 import type { Measured, TermSpec, TermTools } from "./spec.ts";
 import { plainWords } from "./words.ts";
 
-/** Against captions that give the position away (docs/spec/rewards.md#4-reward-hacking). */
+/** Penalises captions that reveal the position (docs/spec/rewards.md#4-reward-hacking). */
 export const LEAK = {
   name: "leak",
   label: "Leak cost",

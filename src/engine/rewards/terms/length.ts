@@ -1,7 +1,7 @@
 import { meteorTokens } from "../meteor/tokens.ts";
 import { type Measured, NO_REFERENCE, type TermSpec, type TermTools } from "./spec.ts";
 
-/** Without it a long caption collects METEOR's recall (docs/spec/rewards.md#4-reward-hacking). */
+/** Prevents long captions from gaining METEOR's recall (docs/spec/rewards.md#4-reward-hacking). */
 export const LENGTH = {
   name: "length",
   label: "Length cost",
@@ -12,8 +12,8 @@ export const LENGTH = {
 } as const satisfies TermSpec;
 
 /**
- * 0 up to `ratio` times the reference's words, then rising in a straight line to 1 at `ratio + 1` times.
- * A reference without words counts as one word.
+ * 0 up to `ratio` times the reference's words, then linear up to 1 at `ratio + 1` times. A reference without words
+ * counts as one word.
  */
 export function lengthCost(caption: string, reference: string, ratio: number): number {
   const multiple = meteorTokens(caption).length / Math.max(1, meteorTokens(reference).length);

@@ -37,7 +37,7 @@ export type CostName = Extract<(typeof REWARD_TERMS)[number], { readonly cost: t
 
 export const TERMS: readonly TermName[] = REWARD_TERMS.map(({ name }) => name);
 
-/** The term of this name; undefined for one that this version does not have. */
+/** The term of this name; undefined if this version does not have it. */
 export function findTerm(name: string): TermSpec | undefined {
   return REWARD_TERMS.find((term) => term.name === name);
 }
@@ -50,7 +50,7 @@ export function isCost(name: TermName): boolean {
   return termSpec(name).cost === true;
 }
 
-/** The terms that need nothing but the rollout itself, with weight 0; the composer fills the weights in. */
+/** The terms that need only the rollout itself, with weight 0; the composer sets the weights. */
 export function measuredTerms(facts: RolloutFacts, tools: TermTools): RewardTerm[] {
   return REWARD_TERMS.flatMap((term: TermSpec): RewardTerm[] => {
     const measured = term.measure?.(facts, tools);

@@ -1,7 +1,7 @@
 import type { TermSpec, TermTools } from "./spec.ts";
 import { plainWords } from "./words.ts";
 
-/** Against captions that repeat what scored once (docs/spec/rewards.md#4-reward-hacking). */
+/** Penalises captions that repeat a phrase that scored once (docs/spec/rewards.md#4-reward-hacking). */
 export const REPETITION = {
   name: "repetition",
   label: "Repetition cost",
@@ -12,7 +12,7 @@ export const REPETITION = {
   }),
 } as const satisfies TermSpec;
 
-/** Share of the caption's runs of n words that occurred before in it; 0 for a caption of n words or fewer. */
+/** Share of the caption's n-grams that occurred in it before; 0 for a caption of n words or fewer. */
 export function repetitionCost(caption: string, n: number): number {
   const words = plainWords(caption);
   const runs = words.length - n + 1;

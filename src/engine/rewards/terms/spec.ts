@@ -23,9 +23,9 @@ export interface TermTools {
 export type Measured = Omit<RewardTerm, "name" | "weight">;
 
 export interface TermSpec {
-  /** In records, metrics and names of settings; never reused. */
+  /** Name in records, metrics and settings; never reused. */
   readonly name: string;
-  /** As screens show it. */
+  /** Name on screen. */
   readonly label: string;
   /** One sentence without a full stop. */
   readonly help: string;

@@ -1,4 +1,4 @@
-/** What people read before they write a reward. */
+/** Help for writing a custom reward. */
 
 import { LOOP_IDS } from "../../rl/loops/abouts.ts";
 
@@ -14,7 +14,7 @@ function reward(rollout: Rollout): number {
 }
 `;
 
-/** What a reward is given, as TypeScript for people to read. */
+/** The input of a custom reward, as TypeScript for display. */
 export const ROLLOUT_TYPES = `interface Rollout {
   loop: ${LOOP_IDS.join(" | ")};
   caption: string;          // generated text, "" when there is none

@@ -2,7 +2,7 @@
 import { type Rle, rleArea, rleBox, rleRuns } from "../../data/mask/rle.ts";
 import type { RewardTerm, RolloutFacts } from "../term.ts";
 
-/** Plain data for rollout `at` of a group; the words for people are in guide.ts, ROLLOUT_TYPES. */
+/** Plain data for rollout `at` of a group; ROLLOUT_TYPES in guide.ts documents it. */
 export function userInput(
   group: readonly RolloutFacts[],
   terms: readonly (readonly RewardTerm[])[],

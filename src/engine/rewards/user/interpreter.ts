@@ -1,7 +1,6 @@
 /**
- * The interpreter that user-written rewards run in: QuickJS compiled to WebAssembly, with a limit on time, memory and
- * depth, and no function of its host. Every rollout gets a fresh program, so that nothing is carried from one to the
- * next and a step can be repeated.
+ * The interpreter for custom rewards: QuickJS compiled to WebAssembly, with limits on time, memory and depth, and
+ * without host functions. Every rollout gets a fresh program, so that no state carries over and a step is repeatable.
  */
 import baseVariant from "@jitl/quickjs-wasmfile-release-sync";
 import {
@@ -16,7 +15,7 @@ import type { SandboxReply, SandboxRequest, StopKind } from "./protocol.ts";
 import { stripTypes } from "./source.ts";
 
 const STACK_BYTES = 256 * 1024;
-/** Time and memory for reading an error off a program that has used up its own. */
+/** Additional time and memory to read the error of a program that exceeded its limits. */
 const LOOKING_MS = 1000;
 const LOOKING_MIB = 8;
 const INTRINSICS = {
@@ -34,13 +33,13 @@ const INTRINSICS = {
 } as const;
 
 export interface Interpreter {
-  /** Runs a request to its end; `tell` hears of each rollout before it begins. */
+  /** Runs a request to its end; `tell` is called before each rollout. */
   run(request: SandboxRequest, tell: (reply: SandboxReply) => void): SandboxReply;
 }
 
 /**
  * @param now milliseconds, monotonic
- * @param wasmLocation address of the interpreter's binary where it cannot find it on its own
+ * @param wasmLocation address of the interpreter's binary, if it cannot find it itself
  */
 export async function loadInterpreter(now: () => number, wasmLocation?: string): Promise<Interpreter> {
   const variant = wasmLocation === undefined ? baseVariant : newVariant(baseVariant, { wasmLocation });
@@ -48,7 +47,7 @@ export async function loadInterpreter(now: () => number, wasmLocation?: string):
   return { run: (request, tell) => runGroup(quickjs, request, tell, now) };
 }
 
-/** What ended a program early. */
+/** Why a program was stopped. */
 class Stop extends Error {
   readonly kind: StopKind;
 
@@ -113,13 +112,13 @@ function runOne(
     held.push(handle);
     return handle;
   };
-  /** Lets what ended a program be read although its time and memory are used up. */
+  /** Allows reading the reason although time and memory are used up. */
   const allowLooking = (): void => {
     late = false;
     deadline = now() + LOOKING_MS;
     runtime.setMemoryLimit((mebibytes + LOOKING_MIB) * 2 ** 20);
   };
-  /** The value of a result, or the Stop that its error means. */
+  /** The value of a result; throws the Stop that its error means. */
   const value = (
     result: ReturnType<QuickJSContext["evalCode"]>,
     reached: () => string,
@@ -183,7 +182,7 @@ function stopOf(context: QuickJSContext, error: QuickJSHandle, at: Circumstances
   return new Stop("throw", `threw ${name === "" ? "" : `${name}: `}${message}${where}`);
 }
 
-/** Longest piece of a user's message that goes into a sentence. */
+/** Maximum characters of a user's message in a sentence. */
 const MESSAGE = 300;
 
 function described(context: QuickJSContext, error: QuickJSHandle): Record<"name" | "message" | "stack", string> {

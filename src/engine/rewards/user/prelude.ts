@@ -73,11 +73,11 @@ export const PRELUDE = `(function () {
   }
 })()`;
 
-/** The user's program as a function of what it exports; a plain \`function reward\` counts as exported. */
+/** The user's program as a function that returns its exports; a plain \`function reward\` counts as exported. */
 export function wrapped(javascript: string): string {
   return `(function (exports, require) {${javascript}
 ;return typeof reward === "function" ? reward : undefined;})`;
 }
 
-/** Names that a message calls "the network". */
+/** Names that messages call "the network". */
 export const NETWORK = /^(?:fetch|XMLHttpRequest|WebSocket|WebTransport|EventSource|RTCPeerConnection|importScripts)$/;

@@ -1,7 +1,4 @@
-/**
- * What a bench says about a reward before anyone trains on it: whether it follows the masks inside groups, and how much
- * there is to gain.
- */
+/** Findings about a reward before training: whether it follows the masks inside groups, and how much there is to gain. */
 import type { RewardTerm } from "../../rewards/term.ts";
 import type { BenchGroup } from "./bench-group.ts";
 import { correlation, type Measure, measureOf, measuresOf, summarise } from "./statistics.ts";
@@ -10,35 +7,35 @@ export interface TermFinding {
   readonly measure: Measure;
   /** Pearson correlation with IoU inside groups; null where one of them does not vary. */
   readonly withIou: number | null;
-  /** 95 % interval by Fisher's transformation, over rollouts less groups; null where the correlation is. */
+  /** 95 % interval by Fisher's transformation, with rollouts minus groups as sample size; null if the correlation is. */
   readonly low: number | null;
   readonly high: number | null;
 }
 
-/** Greedy masks against true ones, means over the groups that know both. */
+/** Greedy masks compared with true ones: means over the groups that have both. */
 export interface Headroom {
   readonly groups: number;
   /** IoU of the greedy mask. */
   readonly iou: number;
-  /** Reward of the greedy mask and of the true one, the partner describing each. */
+  /** Reward of the greedy mask and of the true one, each described by the partner. */
   readonly greedy: number;
   readonly truth: number;
-  /** Share of groups whose greedy and true masks cover the same visual tokens: to the partner they are one mask. */
+  /** Share of groups whose greedy and true masks cover the same visual tokens, so that the partner cannot distinguish them. */
   readonly alike: number;
 }
 
 export interface Diagnosis {
   /** The reward first. */
   readonly terms: readonly TermFinding[];
-  /** Null where no group knows its bounds: loop 1, and rollouts from files. */
+  /** Null if no group has bounds: loop 1, and rollouts from files. */
   readonly headroom: Headroom | null;
-  /** What to expect of training on this reward. */
+  /** Expected result of training on this reward. */
   readonly expectation: string;
 }
 
-/** Correlation below which a reward is called blind. */
+/** Correlation below which a reward does not follow the masks. */
 const BLIND = 0.15;
-/** Reward of the truth over that of the greedy mask below which there is nothing to gain. */
+/** Minimum gain of the true mask's reward over the greedy one's; below it there is nothing to learn. */
 const NO_ROOM = 0.02;
 
 /** @param groups of one loop */
@@ -56,7 +53,7 @@ function finding(groups: readonly BenchGroup[], measure: Measure): TermFinding {
     ({ rollouts }) =>
       rollouts.filter((one) => measureOf(one, measure) !== null && measureOf(one, "iou") !== null).length,
   );
-  // Each group gives its mean away.
+  // Each group's mean uses up one degree of freedom.
   const free = used.reduce((sum, count) => sum + Math.max(0, count - 1), 0) - 2;
   if (withIou === null || free < 1) return { measure, withIou, low: null, high: null };
   const centre = Math.atanh(Math.max(-0.999999, Math.min(0.999999, withIou)));
@@ -84,7 +81,7 @@ function headroomOf(groups: readonly BenchGroup[]): Headroom | null {
   };
 }
 
-/** Reward of these terms under the weights of others; null where a weighted one is missing. */
+/** Reward of these terms under the weights of other terms; null if a weighted one is missing. */
 function weighted(terms: readonly RewardTerm[], weights: readonly RewardTerm[]): number | null {
   let sum = 0;
   for (const { name, weight } of weights) {

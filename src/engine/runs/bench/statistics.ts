@@ -1,4 +1,4 @@
-/** What the bench shows about its groups: distributions, spread, correlations, ranks. Missing values are left out. */
+/** Statistics of the bench's groups: distributions, spread, correlations, ranks. Missing values are left out. */
 import type { BenchGroup, BenchRollout } from "./bench-group.ts";
 
 /** "reward", or the name of a term. */
@@ -10,7 +10,7 @@ export function measureOf(rollout: BenchRollout, measure: Measure): number | nul
   return rollout.terms.find((term) => term.name === measure)?.value ?? null;
 }
 
-/** Measures that at least one rollout has a term for, the reward first. */
+/** Measures for which at least one rollout has a term, the reward first. */
 export function measuresOf(groups: readonly BenchGroup[]): readonly Measure[] {
   const names = new Set<string>();
   for (const group of groups) for (const { terms } of group.rollouts) for (const { name } of terms) names.add(name);
@@ -26,9 +26,9 @@ export interface MeasureSummary {
   readonly std: number;
   readonly min: number;
   readonly max: number;
-  /** Mean over groups of the deviation inside the group: the only spread that advantages see. */
+  /** Mean over groups of the standard deviation inside the group, the only spread that affects advantages. */
   readonly withinStd: number;
-  /** Share of groups with no two different values (groups without a value count). */
+  /** Share of groups with equal values (groups without a value count). */
   readonly flatShare: number;
 }
 
@@ -51,7 +51,7 @@ export function summarise(groups: readonly BenchGroup[], measure: Measure): Meas
   };
 }
 
-/** No two values differ. */
+/** Whether all values are equal. */
 export function isFlat(values: readonly number[]): boolean {
   return values.every((value) => value === values[0]);
 }
@@ -67,12 +67,12 @@ function moments(values: readonly number[]): { readonly mean: number; readonly s
 
 export interface Bin {
   readonly from: number;
-  /** Exclusive, but for the last bin. */
+  /** Exclusive, except for the last bin. */
   readonly to: number;
   readonly count: number;
 }
 
-/** `bins` equal stretches from the least to the greatest value; one bin when all are equal, none without a value. */
+/** `bins` equal intervals from the smallest to the largest value; one bin when all are equal, none without a value. */
 export function histogram(groups: readonly BenchGroup[], measure: Measure, bins: number): readonly Bin[] {
   const values = groups
     .flatMap((group) => group.rollouts.map((rollout) => measureOf(rollout, measure)))
@@ -99,8 +99,8 @@ export function inBin(value: number | null, bin: Bin, last: boolean): boolean {
 }
 
 /**
- * Pearson correlation of two measures over the rollouts that have both; null below three of them or where one does not
- * vary. Inside groups, each group's means are taken off first: advantages see nothing else.
+ * Pearson correlation of two measures over the rollouts that have both; null below three of them or if one does not
+ * vary. Inside groups, each group's means are subtracted first, because advantages depend only on the differences.
  */
 export function correlation(groups: readonly BenchGroup[], a: Measure, b: Measure, inside: boolean): number | null {
   const x: number[] = [];
@@ -126,14 +126,14 @@ export function correlation(groups: readonly BenchGroup[], a: Measure, b: Measur
     xx += dx * dx;
     yy += dy * dy;
   }
-  // Rounding leaves a trace where a measure is constant in every group.
+  // Rounding leaves tiny differences where a measure is constant in every group.
   const scale = 1e-24 * x.length;
   return xx <= scale || yy <= scale ? null : Math.max(-1, Math.min(1, xy / Math.sqrt(xx * yy)));
 }
 
 export type Order = "best" | "worst" | "widest" | "flattest";
 
-/** Groups ranked by mean reward or by spread; groups without a reward come last. */
+/** Groups sorted by mean reward or by spread; groups without a reward come last. */
 export function rankGroups(groups: readonly BenchGroup[], order: Order): readonly BenchGroup[] {
   const sign = order === "best" || order === "widest" ? -1 : 1;
   const key = (group: BenchGroup): number =>

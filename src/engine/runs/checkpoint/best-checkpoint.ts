@@ -1,7 +1,7 @@
 /**
- * Which checkpoint of a run is its best: that of the step with the highest selection value, the mean of the score named by
- * the setting bestMetric over the selection rows. Of equal ones it is the newest. A step that was not evaluated, or has no
- * checkpoint, cannot be it. No reported number is computed from the selection rows.
+ * The best checkpoint of a run: the one with the highest selection value, which is the mean of the score in the setting
+ * bestMetric over the selection rows. Of equal ones it is the newest. A step without evaluation or checkpoint is never
+ * chosen. No reported number is computed from the selection rows.
  */
 import type { LabConfig } from "../../config/table.ts";
 import type { RunStore } from "../../storage/store.ts";
@@ -10,18 +10,21 @@ import { listCheckpoints } from "./checkpoint-folder.ts";
 
 export interface BestCheckpoint {
   readonly step: number;
-  /** The value that chose it; null for a run of an older version, which chose by the rows that it reported. */
+  /** The value that chose it; null for a run of an older version, which used the reported rows. */
   readonly selection: Selection | null;
 }
 
-/** What older versions chose by: the mean of these over all held-out rows. */
+/** Scores that older versions used: the mean of these over all held-out rows. */
 const OLDER: Readonly<Partial<Record<LabConfig["loops"], readonly EvalMetric[]>>> = {
   both: ["loop1_sampled", "loop2_sampled"],
   "1": ["loop1_sampled"],
   "2": ["loop2_sampled"],
 };
 
-/** @param steps with a checkpoint @returns the best of them, or null when none was evaluated */
+/**
+ * @param steps with a checkpoint
+ * @returns the best of them, or null if none was evaluated
+ */
 export function bestOf(
   evaluations: readonly Pick<StoredEvaluation, "report">[],
   loops: LabConfig["loops"],
@@ -41,7 +44,7 @@ export function bestOf(
   return best?.found ?? null;
 }
 
-/** Null where a value is missing: a mean that was no number is stored as null. */
+/** Null if a value is missing: a mean that is not finite is stored as null. */
 function mean(values: readonly (number | null)[]): number | null {
   let sum = 0;
   for (const value of values) {

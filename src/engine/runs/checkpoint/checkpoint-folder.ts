@@ -1,4 +1,4 @@
-/** Which checkpoints a run has: a folder counts once its marker is there, and the marker is written last. */
+/** The checkpoints of a run. A folder counts once it has its marker, which is written last. */
 
 import type { RunStore, StoredFile } from "../../storage/store.ts";
 import { stepFromName, stepName } from "../step-name.ts";
@@ -19,13 +19,13 @@ export function completeCheckpoints(files: readonly StoredFile[], runId: string)
   return [...scan(files, runId)].flatMap(([step, complete]) => (complete ? [step] : []));
 }
 
-/** Removes a checkpoint; the marker goes first, so that a half-removed folder never counts. */
+/** Removes a checkpoint; the marker first, so that a partly removed folder never counts. */
 export async function removeCheckpoint(store: RunStore, runId: string, step: number): Promise<void> {
   await store.remove(`${checkpointPath(runId, step)}/${MARKER}`);
   await store.remove(checkpointPath(runId, step));
 }
 
-/** Removes every checkpoint past a step, complete or not. */
+/** Removes every checkpoint after a step, complete or not. */
 export async function removeCheckpointsAfter(store: RunStore, runId: string, step: number): Promise<void> {
   for (const found of scan(await store.list(folderPath(runId)), runId).keys()) {
     if (found > step) await removeCheckpoint(store, runId, found);
@@ -33,10 +33,10 @@ export async function removeCheckpointsAfter(store: RunStore, runId: string, ste
 }
 
 /**
- * Keeps the last `keep` complete checkpoints and the best one, and removes the others together with incomplete folders
- * older than the newest complete one.
- * @param best step of the best checkpoint, when one is known
- * @returns steps that were removed, ascending
+ * Keeps the last `keep` complete checkpoints and the best one. Removes the others, and incomplete folders older than
+ * the newest complete one.
+ * @param best step of the best checkpoint, if known
+ * @returns the removed steps, ascending
  */
 export async function pruneCheckpoints(
   store: RunStore,

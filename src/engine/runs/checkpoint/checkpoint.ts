@@ -1,6 +1,6 @@
 /**
- * Checkpoints: a PEFT adapter anyone can load, the other trained tensors under their published names, the EMA, the
- * optimiser's moments, and the trainer's state, complete enough to go on bit for bit. The same state gives the same bytes.
+ * Checkpoints: a standard PEFT adapter, the other trained tensors under their published names, the EMA, the optimiser's
+ * moments, and the trainer's state. A resumed run continues bit for bit. The same state gives the same bytes.
  */
 import * as z from "zod/mini";
 import { piecewiseHash } from "../../bytes/hash.ts";
@@ -34,9 +34,9 @@ const FIRST_MOMENT = "exp_avg.";
 const SECOND_MOMENT = "exp_avg_sq.";
 
 /**
- * Writes all files, then the marker that makes the checkpoint count. One of the same step is removed first.
+ * Writes all files, then the marker that makes the checkpoint valid. An existing one of the same step is removed first.
  * @returns bytes written
- * @throws LabError("storage") when it does not fit; older checkpoints are kept
+ * @throws LabError("storage") when there is no space; older checkpoints are kept
  */
 export async function writeCheckpoint(store: RunStore, runId: string, state: CheckpointState): Promise<number> {
   try {
@@ -78,9 +78,9 @@ async function writeFiles(store: RunStore, runId: string, state: CheckpointState
 }
 
 /**
- * The state as it was given to writeCheckpoint, tensors bit for bit and in their order.
- * @throws LabError("storage") when the step has no complete checkpoint, "bad-input" naming a file that is damaged, lacks a
- *   trained tensor or holds values that are not finite
+ * The state that was passed to writeCheckpoint, with equal bits and order of the tensors.
+ * @throws LabError("storage") when the step has no complete checkpoint, "bad-input" naming a file that is damaged,
+ * lacks a trained tensor or holds values that are not finite
  */
 export async function readCheckpoint(store: RunStore, runId: string, step: number): Promise<CheckpointState> {
   const folder = checkpointPath(runId, step);
@@ -132,7 +132,7 @@ export async function readCheckpoint(store: RunStore, runId: string, step: numbe
 const NEEDED = [MODULES_FILE, OPTIMIZER_FILE, STATE_FILE];
 
 const count = z.number().check(z.int(), z.gte(0));
-/** What the marker says: bytes of every file, and its hash, which checkpoints of older versions lack. */
+/** The marker: bytes and hash of every file. Checkpoints of older versions have no hashes. */
 const MARKER_SHAPE = z.object({
   format: z.literal(FORMAT),
   step: count,
@@ -141,7 +141,7 @@ const MARKER_SHAPE = z.object({
 });
 
 /**
- * Every file the marker lists is there with its size and its content.
+ * Checks size and content of every file in the marker.
  * @throws LabError("storage") when the step has no complete checkpoint, "bad-input" naming a file that is damaged
  */
 export async function checkFiles(store: RunStore, runId: string, step: number): Promise<void> {
@@ -195,7 +195,7 @@ function splitMoments(file: TensorMap): CheckpointState["moments"] {
   return { m: part(FIRST_MOMENT), v: part(SECOND_MOMENT) };
 }
 
-/** @throws LabError("bad-input") unless the file holds exactly the trained tensors, each in its shape */
+/** @throws LabError("bad-input") unless the file holds exactly the trained tensors with their shapes */
 function checkSame(found: TensorMap, params: TensorMap, file: string): void {
   const odd =
     [...params].find(([name, { shape }]) => String(found.get(name)?.shape) !== String(shape))?.[0] ??
@@ -210,7 +210,7 @@ function checkSame(found: TensorMap, params: TensorMap, file: string): void {
   );
 }
 
-/** The tensors in the order of the trainable set: sums over them, such as the gradient norm, then repeat exactly. */
+/** The tensors in the order of the trainable set, so that sums over them, such as the gradient norm, repeat exactly. */
 function inOrder(tensors: TensorMap, order: readonly string[]): TensorMap {
   const listed = order.filter((name) => tensors.has(name));
   const known = new Set(listed);

@@ -5,8 +5,8 @@ import type { RunStore } from "../../storage/store.ts";
 import type { TensorData } from "./checkpoint-state.ts";
 
 /**
- * Every tensor of a safetensors file, in the file's order.
- * @throws LabError("bad-input") naming the file when it is damaged, and the tensor that has a value that is not finite
+ * Every tensor of a safetensors file, in file order.
+ * @throws LabError("bad-input") naming the file when it is damaged, and the tensor with a value that is not finite
  */
 export async function readTensors(store: RunStore, path: string): Promise<Map<string, TensorData>> {
   const file = await openSafetensors(await store.open(path));

@@ -1,4 +1,4 @@
-/** The trained tensors of a checkpoint without its moments: what exports and try-outs need of it. */
+/** The trained tensors of a checkpoint without its moments, for exports and try-outs. */
 import { LabError } from "../../errors.ts";
 import { ADAPTER_MODEL, isLora, MODULES_FILE, toPeftName } from "../../formats/peft-names.ts";
 import type { RunStore } from "../../storage/store.ts";
@@ -8,7 +8,7 @@ import type { CheckpointState, TensorData, TensorMap } from "./checkpoint-state.
 import { readTensors } from "./tensor-files.ts";
 import { parseTrainerState } from "./trainer-state.ts";
 
-/** The policy's weights, or the partner's (their moving average). */
+/** The policy's weights, or those of the partner (their moving average). */
 export type TrainedSide = "policy" | "ema";
 
 export interface TrainedTensors {

@@ -1,4 +1,4 @@
-/** trainer_state.json: the fields Hugging Face tools read, and under `sa2va_lab` what an exact resume needs. */
+/** trainer_state.json: the fields that Hugging Face tools read, and under `sa2va_lab` the state for an exact resume. */
 import * as z from "zod/mini";
 import { isRecord, shapeOf } from "../../bytes/json.ts";
 import { requireConfig } from "../../config/parse.ts";
@@ -79,7 +79,7 @@ export function formatTrainerState(state: CheckpointState): string {
   return `${text}\n`;
 }
 
-/** @throws LabError("bad-input") naming `path` when it is not a state this version wrote */
+/** @throws LabError("bad-input") naming `path` when this version did not write it */
 export function parseTrainerState(text: string, path: string): Parsed {
   const bad = (why: string, cause?: unknown): LabError =>
     new LabError("bad-input", `${path} ${why}; the run cannot be resumed from it`, { subject: path, cause });
@@ -104,7 +104,7 @@ export function parseTrainerState(text: string, path: string): Parsed {
   };
 }
 
-/** A row as other tools read it: no marked numbers, non-finite values as text. */
+/** A row for other tools: plain numbers, non-finite values as text. */
 function logRow(row: StepMetrics): Json {
   const entries = Object.entries(row).map(([name, value]) => [name, Number.isFinite(value) ? value : String(value)]);
   return Object.fromEntries(entries) as Json;

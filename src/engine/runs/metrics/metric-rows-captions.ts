@@ -1,6 +1,6 @@
 import { DOWN, row, SHARE } from "./metric.ts";
 
-/** What happens to the data's own captions where they enter a prompt: in loop 2 and in supervised steps. */
+/** Changes to the data's captions in prompts: in loop 2 and in supervised steps. */
 export const CAPTION_ROWS = [
   row(
     "loopK/captions/cut",

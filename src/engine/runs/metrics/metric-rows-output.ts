@@ -1,6 +1,6 @@
 import { DOWN, type Metric, row, SHARE, UP } from "./metric.ts";
 
-/** What the policy produced. */
+/** Output of the policy. */
 export const OUTPUT_ROWS: readonly Metric[] = [
   row(
     "loopK/completions/mean_length",

@@ -1,6 +1,6 @@
 import { DOWN, type Metric, row, SHARE, UP } from "./metric.ts";
 
-/** The whole step and the rewards of a loop. Rows with fixed names come before patterns that would match them too. */
+/** The whole step and the rewards of a loop. Rows with fixed names come before patterns that also match them. */
 export const STEP_ROWS: readonly Metric[] = [
   // Whole step
   row("step", "Optimiser steps done", "", "steps", "", 0),

@@ -16,11 +16,11 @@ import { SUPERVISED_ROWS } from "./metric-rows-supervised.ts";
 /** A metric under its concrete name. */
 export interface DescribedMetric extends Metric {
   readonly loop: LoopId | null;
-  /** The row it came from, e.g. "loopK/rewards/<term>/mean". */
+  /** The pattern of its row, e.g. "loopK/rewards/<term>/mean". */
   readonly pattern: string;
 }
 
-/** In the order in which people look at them. */
+/** In the order of importance to readers. */
 export const METRICS: readonly Metric[] = [
   ...STEP_ROWS,
   ...OBJECTIVE_ROWS,
@@ -32,7 +32,7 @@ export const METRICS: readonly Metric[] = [
 
 const MATCHERS = METRICS.map((metric) => ({ metric, expression: matcher(metric.name) }));
 
-/** What a logged name means; undefined for a name that is not in the table. */
+/** Description of a logged name; undefined for a name that is not in the table. */
 export function describeMetric(name: string): DescribedMetric | undefined {
   const found = MATCHERS.find(({ expression }) => expression.test(name));
   if (found === undefined) return undefined;
@@ -43,7 +43,7 @@ export function describeMetric(name: string): DescribedMetric | undefined {
   return { ...metric, name, pattern: metric.name, loop, ...(alias === undefined ? {} : { alias }) };
 }
 
-/** A row with each value that has another name in the design notes repeated under it, after all others. */
+/** A row with each value that has another name in the design notes repeated under that name at the end. */
 export function withAliases(row: StepMetrics): StepMetrics {
   const extra = Object.entries(row).flatMap(([name, value]): [string, number][] => {
     const alias = describeMetric(name)?.alias;

@@ -5,16 +5,16 @@ export interface Metric {
   readonly name: string;
   /** One sentence without a full stop. */
   readonly meaning: string;
-  /** Empty when the meaning says it all. */
+  /** Empty if the meaning is enough. */
   readonly formula: string;
   readonly unit: string;
-  /** What a good run shows, and what a move means; empty when there is nothing to watch. */
+  /** Values in a good run, and the meaning of a change; empty if there is nothing to watch. */
   readonly healthy: string;
   /** Digits after the point when shown. */
   readonly decimals: number;
-  /** Name in the design notes, when it is another. */
+  /** Name in the design notes, if different. */
   readonly alias?: string;
-  /** Which way is better, when one is. */
+  /** Better direction, if there is one. */
   readonly better?: "up" | "down";
 }
 

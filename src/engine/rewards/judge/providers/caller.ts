@@ -7,9 +7,9 @@ import { JudgeFailure } from "./failure.ts";
 import type { ChatReply, ChatRequest, JudgeProvider } from "./provider.ts";
 
 export interface CallerSettings {
-  /** Milliseconds a call may take in all. */
+  /** Maximum milliseconds per call. */
   readonly timeout: number;
-  /** Repeats after a failure that may pass. */
+  /** Repeats after a temporary failure. */
   readonly retries: number;
 }
 
@@ -22,10 +22,10 @@ export interface CallerDeps {
   readonly jitter: (call: number, repeat: number) => number;
 }
 
-/** What calls for one verdict have come to. */
+/** Totals of the calls for one verdict. */
 export interface Spent {
   calls: number;
-  /** Milliseconds of the calls themselves, waiting left out. */
+  /** Milliseconds of the calls themselves, without waiting. */
   latency: number;
   cost: number;
 }
@@ -35,19 +35,19 @@ export type Ask = (request: ChatRequest, spent: Spent, signal: AbortSignal) => P
 /** First wait before a repeat, doubled each time. */
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 30_000;
-/** A server that asks for more patience than this is left alone. */
+/** Longest Retry-After that is respected; beyond it the call fails. */
 const LONGEST_RETRY_AFTER = 120_000;
-/** A call that hangs is repeated once: more would hold a step for minutes. */
+/** A call that times out is repeated once: more would delay a step for minutes. */
 const TIMEOUT_REPEATS = 1;
 
 /**
- * A function that asks the provider under the limits.
- * @throws JudgeFailure from the last attempt, LabError("cancelled") when the signal aborts
+ * A function that calls the provider within the limits.
+ * @throws JudgeFailure of the last attempt, LabError("cancelled") when the signal aborts
  */
 export function caller(settings: CallerSettings, deps: CallerDeps): Ask {
   const { clock, jitter } = deps;
   let calls = 0;
-  /** No call leaves before this time: one server's Retry-After holds for all. */
+  /** No call starts before this time: a server's Retry-After holds for all of them. */
   let notBefore = 0;
   return (request, spent, signal) =>
     deps.slots.run(async () => {
@@ -83,14 +83,14 @@ export function caller(settings: CallerSettings, deps: CallerDeps): Ask {
     const began = clock.now();
     try {
       const onCall = (): void => {
-        // A call that was given up is settled: what it sends now would stand in no account.
+        // A call that was given up is settled: its later requests would not be counted.
         limit.signal.throwIfAborted();
         spent.cost += reservation?.fail() ?? 0;
         reservation = deps.budget.reserve(request);
         spent.calls++;
       };
-      // Not every provider hears its signal, and one that does may settle with the words up to then: the limit is
-      // listened to first and wins.
+      // Not every provider respects its signal, and one that does may resolve with a partial reply: the limit is
+      // checked first and wins.
       const reply = await Promise.race([
         untilAborted(limit.signal),
         deps.provider.complete(request, limit.signal, onCall),
@@ -114,7 +114,7 @@ export function caller(settings: CallerSettings, deps: CallerDeps): Ask {
   }
 }
 
-/** Rejects when the signal aborts, before later listeners. */
+/** Rejects when the signal aborts, before later listeners run. */
 function untilAborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     if (signal.aborted) reject(signal.reason);

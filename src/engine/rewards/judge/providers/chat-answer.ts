@@ -1,13 +1,13 @@
-/** The reply inside a chat answer of the OpenAI form, which servers and models in a tab share. */
+/** Reads the reply from a chat answer in the OpenAI format, which servers and models in a tab share. */
 import { isRecord } from "../../../bytes/json.ts";
 import { JudgeFailure } from "./failure.ts";
 import type { ChatReply } from "./provider.ts";
 
-/** Why a model stopped, where it did not stop by itself: the reply has a beginning only. */
+/** Stop reasons of an incomplete reply. */
 const CUT: ReadonlySet<unknown> = new Set(["length", "content_filter"]);
 
 /**
- * @param raw what came over the line, for the failure
+ * @param raw the response text, for the failure
  * @throws JudgeFailure("wrong-form") without a reply, JudgeFailure("server") when the model was interrupted
  */
 export function chatReply(answer: unknown, raw: string): ChatReply {

@@ -1,9 +1,9 @@
-/** What a failed call of a judge means for the person who set it up, in plain words, with the setting to change. */
+/** Explains a failed judge call to the user, with the setting to change. */
 import type { FailureKind } from "./failure.ts";
 
-/** What was found out about a server that gave no answer. */
+/** Findings about a server that did not answer. */
 export interface ReachReport {
-  /** Something answers at the address, although the page may not read it. Null when it was not tried. */
+  /** Something answers at the address, even if the page may not read it. Null if this was not tried. */
   readonly answers: boolean | null;
   /** State of the browser's permission for local servers; null where there is none. */
   readonly localPermission: "granted" | "denied" | "prompt" | null;
@@ -19,9 +19,9 @@ export interface Circumstances {
 
 export interface Diagnosis {
   readonly title: string;
-  /** One or two sentences: what is so, and what to do. */
+  /** One or two sentences: the problem, and what to do. */
   readonly advice: string;
-  /** A line to copy: a command or a setting. */
+  /** A command or setting to copy. */
   readonly line?: string;
 }
 
@@ -93,7 +93,7 @@ function unreachable({ origin, url, reach }: Circumstances): Diagnosis {
   const target = parse(url);
   if (target === null) return { title: "No address", advice: "The address is not a web address." };
   const local = isLoopback(target.hostname);
-  // A page of this machine needs no permission to reach this machine.
+  // A page served from this machine needs no permission to reach it.
   const asks = local && !isLoopback(parse(origin)?.hostname ?? "");
   if (target.protocol === "http:" && !local) {
     return {
@@ -153,7 +153,7 @@ function corsSetting(url: string, origin: string): { readonly advice: string; re
   }
 }
 
-/** The usual servers by their usual ports. */
+/** The common servers, by their default ports. */
 function serverName(url: string): "Ollama" | "LM Studio" | "vLLM" | null {
   const port = parse(url)?.port;
   if (port === "11434") return "Ollama";
@@ -165,7 +165,7 @@ function parse(url: string): URL | null {
   try {
     return new URL(url.trim());
   } catch {
-    // Not an address; the error has its own message.
+    // Not an address, which has its own error message.
     return null;
   }
 }

@@ -1,22 +1,22 @@
-/** Address of an OpenAI-compatible server, and keeping its key out of everything that is shown or stored. */
+/** Address of an OpenAI-compatible server. Its key is kept out of everything that is shown or stored. */
 import { LabError } from "../../../errors.ts";
 
 export interface Endpoint {
-  /** Where chats are posted to. */
+  /** URL for chat requests. */
   readonly chatUrl: string;
-  /** Where the server lists its models. */
+  /** URL of the server's list of models. */
   readonly modelsUrl: string;
-  /** Origin and path, no query: what may be shown and stored. */
+  /** Origin and path without the query, for display and storage. */
   readonly place: string;
 }
 
-/** Names in an address that carry keys. */
+/** Query parameters that hold keys. */
 const SECRET = /^(?:(?:api|access|auth|subscription)[-_]?)?(?:key|token|secret|password|sig|code)$/i;
 
 /**
- * The two addresses behind what a person typed: a server ("http://localhost:11434"), its API ("…/v1") or the chat
- * address itself. A query is kept for the requests and shown nowhere.
- * @throws LabError("bad-config") when it is no http(s) address or carries a password or key
+ * The two addresses for what the user typed: a server ("http://localhost:11434"), its API ("…/v1") or the chat address
+ * itself. A query is used in requests and never shown.
+ * @throws LabError("bad-config") if it is not an http(s) address, or contains a password or key
  */
 export function parseEndpoint(text: string): Endpoint {
   let url: URL;
@@ -47,12 +47,12 @@ function refused(cause: string, thrown?: unknown): LabError {
   });
 }
 
-/** What stands where a key was. */
+/** Replaces a key in text. */
 export const REDACTED = "[key]";
 
-/** A function that takes a key out of any text, as it is and as JSON or an address would write it. */
+/** A function that removes a key from text, also in its JSON and URL encodings. */
 export function redactor(key: string): (text: string) => string {
-  // Shorter ones are no keys; taking them out would spoil ordinary words.
+  // Shorter texts are not keys; removing them would damage ordinary words.
   if (key.length < 4) return (text) => text;
   const forms = new Set([key, JSON.stringify(key).slice(1, -1), encodeURIComponent(key)]);
   return (text) => [...forms].reduce((rest, form) => rest.replaceAll(form, REDACTED), text);

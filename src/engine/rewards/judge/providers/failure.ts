@@ -1,6 +1,6 @@
 import { LONGEST_SENTENCE, shortened } from "../../../errors.ts";
 
-/** What can go wrong with one call of a judge. A failed call is missing, never 0. */
+/** Kinds of failure of a judge call. The value of a failed call is missing, never 0. */
 export type FailureKind =
   | "unreachable" // no answer at all: refused, reset, closed in the middle, blocked by CORS or policy
   | "timeout"
@@ -16,17 +16,17 @@ export type FailureKind =
   | "no-questions" // no questions were written beforehand for this reference
   | "unavailable"; // the provider cannot run here
 
-/** Failures that may pass by themselves. */
+/** Temporary failures. */
 const PASSING: ReadonlySet<FailureKind> = new Set(["unreachable", "timeout", "rate-limited", "server", "not-json"]);
 
 /** Why a call gave no verdict. `message` is one sentence and never holds a key. */
 export class JudgeFailure extends Error {
   readonly kind: FailureKind;
-  /** HTTP status, when there was one. */
+  /** HTTP status, if any. */
   readonly status: number | null;
-  /** Milliseconds the server asked to wait, when it did. */
+  /** Milliseconds that the server asked to wait, if any. */
   readonly retryAfter: number | null;
-  /** What came back, cut to a readable length; "" when nothing did. */
+  /** The response, shortened; "" without one. */
   readonly raw: string;
 
   constructor(
@@ -42,16 +42,16 @@ export class JudgeFailure extends Error {
     this.raw = shorten(more.raw ?? "");
   }
 
-  /** Whether asking again may help. */
+  /** Whether a repeat may help. */
   get passing(): boolean {
     return PASSING.has(this.kind);
   }
 }
 
-/** Longest raw reply that is kept for people, in characters. */
+/** Maximum characters of a raw reply kept for display. */
 const RAW_CHARACTERS = 4000;
 
-/** A text cut to what the inspector shows. */
+/** Shortens a text for the inspector. */
 export function shorten(text: string): string {
   return text.length <= RAW_CHARACTERS ? text : `${text.slice(0, RAW_CHARACTERS)} … (${text.length} characters)`;
 }

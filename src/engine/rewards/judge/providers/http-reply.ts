@@ -1,13 +1,13 @@
-/** An HTTP answer read with a limit, and what its status means. */
+/** Reads an HTTP response with a size limit, and explains its status. */
 import * as z from "zod/mini";
 import { parseJsonAs } from "../../../bytes/json.ts";
 import { shortened } from "../../../errors.ts";
 import { JudgeFailure } from "./failure.ts";
 
-/** An answer of a judge has a few kilobytes. */
+/** Maximum bytes; a judge's response has a few kilobytes. */
 const MAX_BYTES = 2 ** 22;
 
-/** The body as text. @throws JudgeFailure("too-long" | "unreachable") when it is too long or breaks off */
+/** The body as text. @throws JudgeFailure("too-long" | "unreachable") when it is too long or incomplete */
 export async function readBody(response: Response): Promise<string> {
   if (response.body === null) return "";
   const reader = response.body.getReader();
@@ -26,7 +26,7 @@ export async function readBody(response: Response): Promise<string> {
   }
 }
 
-/** The failure that a status other than 2xx stands for. @param body its text, keys already taken out */
+/** The failure for a status other than 2xx. @param body its text, without keys */
 export function statusFailure(status: number, body: string, retryAfter: number | null): JudgeFailure {
   const said = errorText(body);
   const quote = said === "" ? "" : `: ${said}`;
@@ -60,7 +60,7 @@ const ERROR_BODY = z.object({
   detail: z.optional(z.catch(SENTENCE, "")),
 });
 
-/** The sentence in an error body, or the beginning of the body; at most 200 characters. */
+/** The message in an error body, or the start of the body; at most 200 characters. */
 function errorText(body: string): string {
   return shortened(saidIn(body) || body, 200);
 }
@@ -71,7 +71,7 @@ function saidIn(body: string): string {
     const said = error || message || detail || "";
     return typeof said === "string" ? said : said.message;
   } catch {
-    // A page or a plain sentence: shown as it is.
+    // A page or a plain sentence, shown unchanged.
     return "";
   }
 }

@@ -11,7 +11,7 @@ export interface ServerSettings {
   /** As typed; see parseEndpoint. */
   readonly url: string;
   readonly model: string;
-  /** Asked for at every call, so that a key entered anew counts at once; "" for servers that want none. */
+  /** Read at every call, so that a new key takes effect at once; "" for servers that need none. */
   readonly key: () => string;
 }
 
@@ -21,7 +21,7 @@ export interface ServerDeps {
   readonly now: () => number;
 }
 
-/** What a server turned out to accept; servers differ, and only a refusal tells. */
+/** Features that a server accepts; servers differ, and only a refusal reveals it. */
 interface Dialect {
   format: "json_schema" | "json_object" | "none";
   limit: "max_tokens" | "max_completion_tokens";
@@ -29,9 +29,9 @@ interface Dialect {
 }
 
 /**
- * The provider of a server. Asks for structured output by JSON schema and steps down once and for all when the server
- * refuses that; the schema is in the prompt as well.
- * @throws LabError("bad-config") for an address that cannot be used
+ * The provider for a server. It requests structured output by JSON schema and falls back permanently when the server
+ * refuses it; the prompt also contains the schema.
+ * @throws LabError("bad-config") for an invalid address
  */
 export function serverProvider(settings: ServerSettings, deps: ServerDeps): JudgeProvider {
   const endpoint = parseEndpoint(settings.url);
@@ -57,7 +57,7 @@ export function serverProvider(settings: ServerSettings, deps: ServerDeps): Judg
   };
 }
 
-/** Names of the models a server offers, sorted as it sorts them. @throws JudgeFailure */
+/** Names of a server's models, in its order. @throws JudgeFailure */
 export async function listModels(
   settings: Pick<ServerSettings, "url" | "key">,
   deps: ServerDeps,
@@ -93,9 +93,9 @@ function chatBody(model: string, request: ChatRequest, dialect: Dialect): Record
   };
 }
 
-/** Changes the dialect after a refusal. @returns whether asking again makes sense */
+/** Changes the dialect after a refusal. @returns whether a repeat makes sense */
 function adapt(dialect: Dialect, used: Dialect, body: string, structured: boolean): boolean {
-  // A concurrent call may have set it already.
+  // A concurrent call may have changed it already.
   if (used.format !== dialect.format || used.limit !== dialect.limit || used.temperature !== dialect.temperature) {
     return true;
   }
@@ -118,7 +118,7 @@ interface Answer {
   readonly retryAfter: number | null;
 }
 
-/** Sends a request and reads the whole answer; a null body makes it a GET. */
+/** Sends a request and reads the whole response; without a body it is a GET. */
 async function post(
   url: string,
   body: string | null,
@@ -137,7 +137,7 @@ async function post(
       },
       ...(body === null ? {} : { body }),
       signal,
-      // Nothing but this request and its key leaves, and only to the address that was typed.
+      // Only this request and its key are sent, and only to the configured address.
       credentials: "omit",
       redirect: "error",
       cache: "no-store",
@@ -164,6 +164,6 @@ function parseBody(text: string): unknown {
 /** The reply in a chat answer. @throws JudgeFailure("not-json" | "wrong-form" | "server") */
 function readReply(text: string, redact: (text: string) => string): ChatReply {
   const reply = chatReply(parseBody(text), text);
-  // Once more: inside the JSON it may have been written in another form.
+  // Again: JSON may encode the key in another form.
   return { ...reply, text: redact(reply.text) };
 }

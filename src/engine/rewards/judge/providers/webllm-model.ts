@@ -1,9 +1,9 @@
-/** Which model WebLLM runs in a tab: one at a time, for two would need twice the memory beside the training. */
+/** The model that WebLLM runs in a tab. Only one at a time, because two would need twice the memory beside training. */
 
-/** Small enough to share a GPU with training, large enough to keep to a JSON form. */
+/** Small enough to share a GPU with training, large enough to follow a JSON format. */
 export const WEBLLM_DEFAULT = "Qwen2.5-1.5B-Instruct-q4f16_1-MLC";
 
-/** The model that a setting means. @param name a name of WebLLM's list; blank for the default */
+/** The model for a setting. @param name a name in WebLLM's list; blank for the default */
 export function webllmModel(name: string): string {
   return name.trim() || WEBLLM_DEFAULT;
 }

@@ -1,8 +1,7 @@
 /**
- * DLC-style judge: questions written beforehand, one call each, answers read as the benchmark reads them
- * (describe-anything's evaluation, docs/spec/rewards.md#3a-benchmark-judge). Where the original stops or points past
- * the choices there is no
- * verdict.
+ * DLC-style judge: prepared questions, one call each; answers are read as in the benchmark (describe-anything's
+ * evaluation, docs/spec/rewards.md#3a-benchmark-judge). Where the original stops or indexes past the choices there is
+ * no verdict.
  */
 import { parseAnswer } from "../../judge-score.ts";
 import { pythonStrip } from "../../meteor/tokens.ts";
@@ -13,7 +12,7 @@ import { together } from "../providers/together.ts";
 import type { JudgePrompts } from "./prompts.ts";
 import type { WrittenQuestions } from "./question-file.ts";
 
-/** The benchmark's own limit. */
+/** The limit of the benchmark. */
 const MAX_TOKENS = 300;
 
 export function dlcJudge(settings: { readonly prompts: JudgePrompts; readonly written: WrittenQuestions }): JudgeKind {
@@ -49,8 +48,8 @@ export function dlcJudge(settings: { readonly prompts: JudgePrompts; readonly wr
 }
 
 /**
- * Whether a reply names its choice first. Of one that was cut off nothing else can be trusted: a thought that did not
- * reach its end mentions choices, or none, and would be read as a verdict.
+ * Whether a reply starts with a choice. In an incomplete reply nothing else can be trusted: unfinished reasoning may
+ * mention choices and would be read as a verdict.
  */
 function beginsWithChoice(reply: string, choices: readonly string[]): boolean {
   const answer = pythonStrip(reply).toLowerCase();

@@ -1,4 +1,4 @@
-/** Prompts of the judge. All can be edited; their hash is stored with every score. */
+/** Prompts of the judge. All are editable; their hash is stored with every score. */
 import { sha256Hex } from "../../../bytes/hash.ts";
 import { LabError } from "../../../errors.ts";
 
@@ -13,7 +13,7 @@ export interface JudgePrompts {
 
 export type PromptName = keyof JudgePrompts;
 
-/** What each text must hold to be of use. */
+/** Placeholders that each text must contain. */
 export const PLACEHOLDERS: Readonly<Record<PromptName, readonly string[]>> = {
   questions: ["reference"],
   answers: ["caption", "questions"],
@@ -60,13 +60,13 @@ Question: {{question}}
 Reply with exactly one of the choices, its letter first. Do not explain and do not correct the description. When none fits exactly, take the closest.`,
 };
 
-/** Sixteen hexadecimal digits that stand for all texts together. */
+/** Hash of all texts, sixteen hexadecimal digits. */
 export async function promptVersion(prompts: JudgePrompts): Promise<string> {
   const text = JSON.stringify([prompts.questions, prompts.answers, prompts.dlc]);
   return (await sha256Hex(new TextEncoder().encode(text))).slice(0, 16);
 }
 
-/** Texts with the defaults in place of what is absent. @throws LabError("bad-config") when one lacks a placeholder */
+/** The given texts, with defaults for absent ones. @throws LabError("bad-config") when one lacks a placeholder */
 export function checkPrompts(texts: Partial<JudgePrompts>): JudgePrompts {
   const prompts = { ...DEFAULT_PROMPTS, ...texts };
   for (const [name, needed] of Object.entries(PLACEHOLDERS) as [PromptName, readonly string[]][]) {
@@ -80,17 +80,17 @@ export function checkPrompts(texts: Partial<JudgePrompts>): JudgePrompts {
   return prompts;
 }
 
-/** The text with its placeholders filled; what is filled in is never searched for placeholders itself. */
+/** Fills the placeholders of a text; placeholders inside the values are not replaced. */
 export function fillPrompt(text: string, values: Readonly<Record<string, string>>): string {
   return text.replace(/\{\{(\w+)\}\}/g, (whole, name: string) => values[name] ?? whole);
 }
 
-/** Longest caption that is shown to a judge, in characters. */
+/** Maximum characters of a caption shown to a judge. */
 const LONGEST = 6000;
 
 /**
- * A caption as a judge gets it: control characters, markup and anything that could close the block are taken out, since
- * headings, bullets and bold text alone have been seen to raise a judge's scores.
+ * A caption for the judge, without control characters, markup and anything that could close its block: headings,
+ * bullets and bold text alone can raise a judge's scores.
  */
 export function plainCaption(caption: string): string {
   return (

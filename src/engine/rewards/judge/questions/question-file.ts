@@ -4,11 +4,11 @@ import { LabError, thrownText } from "../../../errors.ts";
 import type { JudgeQuestion, ScoredChoice } from "../../judge-score.ts";
 import { LETTERS } from "./question-set.ts";
 
-/** Questions of every described object, found by the reference caption. */
+/** Questions of every described object, looked up by the reference caption. */
 export interface WrittenQuestions {
   readonly name: string;
   readonly size: number;
-  /** Null when none were written for this reference. */
+  /** Null if there are none for this reference. */
   find(reference: string): readonly JudgeQuestion[] | null;
 }
 
@@ -52,7 +52,7 @@ export function parseQuestionFile(name: string, json: string): WrittenQuestions 
   };
 }
 
-/** The question, or what is wrong with it. */
+/** The question, or a description of its error. */
 export function readQuestion(item: unknown): JudgeQuestion | string {
   if (!isRecord(item)) return "is no object";
   const { type, question, choices } = item;

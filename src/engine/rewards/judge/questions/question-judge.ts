@@ -1,7 +1,7 @@
 /**
- * Question judge: questions are made from the reference caption once, answered from the predicted one, each answer
- * scored; the score is (Σ positive + Σ negative) / (number of positive + number of negative). The design notes call this
- * the judge; the benchmark they cite has its questions written beforehand, which is the other kind of judge.
+ * Question judge: questions are generated from the reference caption once and answered from the predicted caption, and
+ * each answer is scored. The score is (Σ positive + Σ negative) / (number of positive + number of negative). The design
+ * notes call this the judge; the benchmark they cite has prepared questions, which is the other kind of judge.
  */
 import { sha256Hex } from "../../../bytes/hash.ts";
 import type { JudgeQuestion } from "../../judge-score.ts";
@@ -21,12 +21,12 @@ import {
 
 export interface QuestionJudgeSettings extends QuestionCounts {
   readonly prompts: JudgePrompts;
-  /** Longest reply in tokens. */
+  /** Maximum tokens of a reply. */
   readonly maxTokens: number;
 }
 
 export function questionJudge(settings: QuestionJudgeSettings): JudgeKind {
-  /** Sets being made: the rollouts of a group share one reference and must share one set. */
+  /** Question sets being generated: the rollouts of a group share one reference and must share one set. */
   const making = new Map<string, Promise<readonly JudgeQuestion[]>>();
   const questionsFor = async (reference: string, session: AskSession): Promise<readonly JudgeQuestion[]> => {
     const known = making.get(reference);
@@ -36,7 +36,7 @@ export function questionJudge(settings: QuestionJudgeSettings): JudgeKind {
     try {
       return await made;
     } finally {
-      // Kept while it is being made; afterwards the cache of replies has it, or the failure may pass.
+      // Kept only during generation; afterwards the reply cache has it, or the failure was temporary.
       if (making.get(reference) === made) making.delete(reference);
     }
   };
@@ -52,7 +52,7 @@ export function questionJudge(settings: QuestionJudgeSettings): JudgeKind {
   };
 }
 
-/** The questions a reference gives. @throws JudgeFailure */
+/** Generates the questions for a reference. @throws JudgeFailure */
 export async function makeQuestions(
   reference: string,
   settings: QuestionJudgeSettings,

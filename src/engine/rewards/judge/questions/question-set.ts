@@ -1,19 +1,22 @@
-/** Questions made from a reference caption: the form a model fills in, and the multiple-choice questions built from it. */
+/**
+ * Questions generated from a reference caption: the form that a model fills in, and the multiple-choice questions built
+ * from it.
+ */
 import type { JudgeQuestion, ScoredChoice } from "../../judge-score.ts";
 import { JudgeFailure } from "../providers/failure.ts";
 import type { JsonSchema } from "../providers/provider.ts";
 import { replyObject, textField } from "../reply-json.ts";
 
 export interface QuestionCounts {
-  /** Most questions about what the reference states, at least 1. */
+  /** Maximum questions about what the reference states, at least 1. */
   readonly positives: number;
-  /** Most questions about what it rules out; a text cannot know what else is in the picture, so few. */
+  /** Maximum questions about what it excludes; few, because a text does not say what else is in the picture. */
   readonly negatives: number;
 }
 
 const text = { type: "string", minLength: 1 } as const;
 
-/** Form of the reply to the first call. */
+/** Schema of the reply to the first call. */
 export function questionSchema({ positives, negatives }: QuestionCounts): JsonSchema {
   const fact = {
     type: "object",
@@ -34,9 +37,10 @@ export function questionSchema({ positives, negatives }: QuestionCounts): JsonSc
 }
 
 /**
- * Questions from the model's reply: recognition first, then what must be there, then what must not. Scores are those of
- * the benchmark: 1 stated, 0.5 the part alone, 0 not mentioned, −1 stated wrongly; 1 or −1 for what must not be there.
- * @param shuffle changes the order of choices, so that a judge's liking for one letter averages out
+ * Questions from the model's reply: recognition first, then what must be present, then what must not. Scores are those
+ * of the benchmark: 1 stated, 0.5 only the part, 0 not mentioned, −1 stated wrongly; 1 or −1 for what must not be
+ * present.
+ * @param shuffle permutes choices, so that a judge's preference for one letter averages out
  * @throws JudgeFailure when the reply has another form
  */
 export function readQuestions(reply: string, counts: QuestionCounts, shuffle: Shuffle): readonly JudgeQuestion[] {
@@ -103,7 +107,7 @@ function negative(thing: string): JudgeQuestion {
 
 export type Shuffle = (choices: readonly ScoredChoice[], question: number) => readonly ScoredChoice[];
 
-/** An order of choices that depends on nothing but a hash of hexadecimal digits and the question's number. */
+/** A permutation of choices that depends only on a hash (hexadecimal digits) and the question's index. */
 export function hashShuffle(hash: string): Shuffle {
   return (choices, question) => {
     const order = [...choices];
@@ -118,7 +122,7 @@ export function hashShuffle(hash: string): Shuffle {
 
 export const LETTERS = "ABCDE";
 
-/** Questions with lettered choices, as a prompt shows them. */
+/** Questions with lettered choices, for a prompt. */
 export function questionText(
   questions: readonly { readonly question: string; readonly choices: readonly string[] }[],
 ): string {
@@ -129,7 +133,7 @@ export function choiceText(choices: readonly string[]): string {
   return choices.map((choice, at) => `${LETTERS[at]}. ${choice}`).join("\n");
 }
 
-/** Form of the reply to the second call: one letter per question, nothing else. */
+/** Schema of the reply to the second call: one letter per question. */
 export function answerSchema(questions: readonly JudgeQuestion[]): JsonSchema {
   const names = questions.map((_, at) => `q${at + 1}`);
   return {
