@@ -25,13 +25,17 @@ export function App(): ReactNode {
   const Screen = screenComponent(screen);
   return (
     <div className={`grid ${styles.app}`}>
-      <button type="button" className={styles.skip} onClick={() => document.getElementById("main")?.focus()}>
+      <button
+        type="button"
+        className={`p-2-3 round-m ${styles.skip}`}
+        onClick={() => document.getElementById("main")?.focus()}
+      >
         Skip to the screen
       </button>
       <StatusStrip onKeys={() => setKeysOpen(true)} onWarnings={() => setWarningsOpen(true)} />
       <Rail />
       <ProblemList onAll={() => setWarningsOpen(true)} />
-      <main ref={main} id="main" className={`min-0 ${styles.main}`} tabIndex={-1} data-screen={screen}>
+      <main ref={main} id="main" className={`min-0 scroll ${styles.main}`} tabIndex={-1} data-screen={screen}>
         <ErrorBoundary key={screen}>
           <Suspense fallback={null}>
             <Screen />

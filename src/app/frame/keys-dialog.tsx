@@ -24,7 +24,7 @@ export function KeysDialog(props: {
         />
       </div>
       {KEY_HELP.map(({ place, keys }) => (
-        <section key={place} className={styles.place}>
+        <section key={place} className={`mt-4 ${styles.place}`}>
           <h3>{place}</h3>
           <dl>
             {keys.map((entry) => (

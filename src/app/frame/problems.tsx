@@ -15,7 +15,7 @@ export function ProblemList(props: { readonly onAll: () => void }): ReactNode {
   return (
     <section className={`column-flex ${styles.list}`} aria-label="Problems" role="alert" data-testid="problems">
       {shown.map((problem) => (
-        <div key={problem.id} className={`flex gap-2 ${styles.problem}`}>
+        <div key={problem.id} className={`flex gap-2 bad bad-soft ${styles.problem}`}>
           <IconWarning />
           <p>
             {problem.message}
@@ -54,12 +54,16 @@ export function WarningsDialog(props: {
     <Dialog title="Warnings" open={props.open} onOpenChange={props.onOpenChange} wide>
       {problems.length + alarms.length === 0 && <p>No warnings</p>}
       {[...alarms].reverse().map((alarm) => (
-        <div key={alarmKey(alarm)} className={`flex gap-2 ${styles.problem}`} data-severity={alarm.severity}>
+        <div
+          key={alarmKey(alarm)}
+          className={`flex gap-2 bad bad-soft ${styles.problem}`}
+          data-severity={alarm.severity}
+        >
           <IconWarning />
           <p>
             <button
               type="button"
-              className={styles.step}
+              className={`p-0 accent pointer ${styles.step}`}
               onClick={() => {
                 props.onOpenChange(false);
                 navigate({ screen: "rollouts", run: null, step: alarm.step, rollout: null });
@@ -73,7 +77,7 @@ export function WarningsDialog(props: {
         </div>
       ))}
       {[...problems].reverse().map((problem) => (
-        <div key={problem.id} className={`flex gap-2 ${styles.problem}`}>
+        <div key={problem.id} className={`flex gap-2 bad bad-soft ${styles.problem}`}>
           <IconWarning />
           <p>{problem.message}</p>
           <Button kind="quiet" icon={<IconClose />} aria-label="Dismiss" onClick={() => dismissProblem(problem.id)} />

@@ -7,11 +7,11 @@ import { SCREEN_LIST } from "./screens.tsx";
 export function Rail(): ReactNode {
   const current = useRoute((route) => route.screen);
   return (
-    <nav className={`column-flex ${styles.rail}`} aria-label="Screens">
+    <nav className={`column-flex p-2 surface ${styles.rail}`} aria-label="Screens">
       {SCREEN_LIST.map(({ id, label, icon }) => (
         <a
           key={id}
-          className={`row muted ${styles.link}`}
+          className={`row muted medium round-m ${styles.link}`}
           href={linkTo({ screen: id })}
           data-testid={`nav-${id}`}
           {...(id === current ? { "aria-current": "page" as const } : {})}

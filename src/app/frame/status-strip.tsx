@@ -32,10 +32,10 @@ export function StatusStrip(props: { readonly onWarnings: () => void; readonly o
   const warnings = useRun((run) => run.alarms.length);
   const problems = useSession((session) => session.problems.length);
   return (
-    <header className={`row ${styles.strip}`}>
+    <header className={`row surface ${styles.strip}`}>
       <div className={`row ${styles.run}`}>
         <a
-          className={styles.home}
+          className={`large bold ${styles.home}`}
           href={linkTo({})}
           title="Home (G H)"
           data-testid="nav-home"
@@ -47,7 +47,7 @@ export function StatusStrip(props: { readonly onWarnings: () => void; readonly o
         >
           sa2va-lab
         </a>
-        {manifest !== null && <span className={styles.title}>{manifest.title}</span>}
+        {manifest !== null && <span className={`large bold ${styles.title}`}>{manifest.title}</span>}
         <span className={`inline-flex align-centre muted ${styles.state}`} data-state={state} data-testid="run-state">
           <span className={styles.dot} aria-hidden="true" />
           {STATE_WORDS[state]}
@@ -87,7 +87,7 @@ function Facts(): ReactNode {
   if (runId === null) return <Readiness />;
   const moving = state === "running" || state === "pausing";
   return (
-    <dl className={`flex wrap min-0 ${styles.facts}`} tabIndex={0}>
+    <dl className={`flex wrap min-0 grow ${styles.facts}`} tabIndex={0}>
       <Fact name="step" value={`${formatCount(step)}/${formatCount(steps)}`} testId="step" />
       <TimeLeft />
       {moving && phase !== null && (
@@ -111,7 +111,7 @@ function Readiness(): ReactNode {
   const model = useSession((session) => session.model?.name ?? null);
   const gpu = useSession((session) => session.gpu);
   return (
-    <dl className={`flex wrap min-0 ${styles.facts}`} tabIndex={0}>
+    <dl className={`flex wrap min-0 grow ${styles.facts}`} tabIndex={0}>
       <Fact name="rows" value={rows === 0 ? NONE : formatCount(rows)} />
       <Fact name="model" value={model ?? NONE} />
       <Fact
@@ -176,7 +176,7 @@ function Fact(props: {
 }): ReactNode {
   return (
     <div
-      className={`flex ${styles.fact}`}
+      className={`flex nowrap ${styles.fact}`}
       title={props.title}
       data-after={props.after === true}
       data-wide={props.wide === true}

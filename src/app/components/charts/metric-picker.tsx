@@ -67,7 +67,7 @@ function List(props: {
           Clear
         </Button>
       </div>
-      <ul className={`m-0 ${styles.list}`}>
+      <ul className={`m-0 no-bullets ${styles.list}`}>
         {matching.map((name) => (
           <Choice
             key={name}
@@ -91,7 +91,7 @@ function Choice(props: {
   const meaning = useId();
   return (
     <li>
-      <label className={`grid align-centre ${styles.choice}`}>
+      <label className={`grid align-centre round-m pointer ${styles.choice}`}>
         <input
           type="checkbox"
           checked={props.checked}

@@ -71,7 +71,7 @@ export function MaskFigure(props: MaskFigureProps): ReactNode {
     <figure className={[styles.figure, props.className].filter(Boolean).join(" ")} style={style}>
       <canvas
         ref={canvas}
-        className={`block ${styles.canvas}`}
+        className={`block full-width ${styles.canvas}`}
         role="img"
         aria-label={label}
         data-zoomed={view.zoom > 1}

@@ -54,7 +54,7 @@ interface TokensProps {
 
 function Tokens({ actions, measure }: TokensProps): ReactNode {
   return (
-    <ol className={`flex wrap m-0 ${styles.tokens}`}>
+    <ol className={`flex wrap m-0 p-0 no-bullets ${styles.tokens}`}>
       {actions.map((action, at) => {
         const missing = measureOf(action, measure) === null;
         return (
@@ -77,7 +77,7 @@ function Tokens({ actions, measure }: TokensProps): ReactNode {
 function ActionTable({ actions }: { readonly actions: readonly ActionRecord[] }): ReactNode {
   return (
     <div className={styles.scroll}>
-      <table className={`small ${styles.actions}`}>
+      <table className={`small full-width ${styles.actions}`}>
         <thead>
           <tr>
             {["#", "Action", "Id", "log π", "log π old", "log π ref", "Ratio", "KL", "Entropy", "Clip"].map((name) => (

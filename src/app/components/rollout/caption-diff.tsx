@@ -23,7 +23,7 @@ export function CaptionDiff(props: {
             ) : word.kind === "added" ? (
               <ins className={styles.added}>{word.text}</ins>
             ) : (
-              <del className={styles.removed}>{word.text}</del>
+              <del className={`bad-soft bad ${styles.removed}`}>{word.text}</del>
             )}{" "}
           </span>
         ))
@@ -45,7 +45,7 @@ export function Caption(props: {
         {name}
         <CopyButton text={text} what={name} />
       </div>
-      <p className={styles.captionText}>{children ?? (text.trim() === "" ? <em>empty</em> : text)}</p>
+      <p className={`anywhere ${styles.captionText}`}>{children ?? (text.trim() === "" ? <em>empty</em> : text)}</p>
     </div>
   );
 }
@@ -54,7 +54,7 @@ export function CopyButton({ text, what }: { readonly text: string; readonly wha
   return (
     <button
       type="button"
-      className={`tiny ${styles.copy}`}
+      className={`tiny round-s accent pointer ${styles.copy}`}
       aria-label={`Copy ${what}`}
       onClick={(event) => {
         const button = event.currentTarget;

@@ -18,24 +18,26 @@ export function GroupTitle({
   return (
     <div className="min-0">
       <div className={`row wrap small ${styles.groupLine}`}>
-        <span className={styles.loop} style={loopStyle(group.loop)} data-loop={group.loop}>
+        <span className={`bold ${styles.loop}`} style={loopStyle(group.loop)} data-loop={group.loop}>
           Loop {group.loop}
         </span>
         <span className="medium">{arrow}</span>
-        {withStep === true && <span className={`muted ${styles.meta}`}>step {group.step}</span>}
-        <span className={`muted ${styles.meta}`} title="Row in the data set">
+        {withStep === true && <span className={`muted clip ellipsis nowrap ${styles.meta}`}>step {group.step}</span>}
+        <span className={`muted clip ellipsis nowrap ${styles.meta}`} title="Row in the data set">
           row {group.rowId}
         </span>
-        <span className={`muted ${styles.meta}`}>
+        <span className={`muted clip ellipsis nowrap ${styles.meta}`}>
           mean <b>{fixed(group.rewardMean, 2)}</b>
         </span>
-        <span className={`muted ${styles.meta}`}>
+        <span className={`muted clip ellipsis nowrap ${styles.meta}`}>
           std <b>{fixed(group.rewardStd, 3)}</b>
         </span>
-        {group.zeroSpread && <span className={styles.noSignal}>No learning signal from this group</span>}
+        {group.zeroSpread && (
+          <span className={`round-s warn-soft warn medium ${styles.noSignal}`}>No learning signal from this group</span>
+        )}
       </div>
       {first !== undefined && (
-        <p className={styles.asked}>
+        <p className={`large ${styles.asked}`}>
           <span className="muted tiny">{text === "caption" ? "reference" : "given caption"}</span>{" "}
           {text === "caption" ? first.referenceCaption : first.caption}
         </p>

@@ -44,11 +44,15 @@ export function Inspector(props: InspectorProps): ReactNode {
     { id: "raw", label: "Raw", content: <Raw rollout={rollout} /> },
   ];
   return (
-    <section className={`grid ${styles.inspector}`} data-testid="inspector" aria-label={`Rollout ${rollout.index + 1}`}>
+    <section
+      className={`grid p-4 framed surface ${styles.inspector}`}
+      data-testid="inspector"
+      aria-label={`Rollout ${rollout.index + 1}`}
+    >
       <div className="min-0">
         <RolloutFigure className={styles.figure ?? ""} rollout={rollout} layers={layers} sync={sync} />
         <LayerToggles rollout={rollout} layers={layers} onToggle={onToggle} />
-        <div className={`row wrap gap-2 between ${styles.lookTools}`}>
+        <div className="row wrap gap-2 between mt-2">
           <Button aria-pressed={blinking} onClick={onBlink}>
             Blink <kbd>B</kbd>
           </Button>
@@ -60,7 +64,7 @@ export function Inspector(props: InspectorProps): ReactNode {
         </div>
       </div>
       <div className="min-0">
-        <header className={`flex wrap align-baseline muted ${styles.factHead}`}>
+        <header className={`flex wrap align-baseline muted mb-2 ${styles.factHead}`}>
           <h2>Rollout {rollout.index + 1}</h2>
           <span>
             reward <b>{fixed(rollout.reward, 3)}</b>
@@ -98,7 +102,7 @@ function Captions({ rollout }: { readonly rollout: RolloutRecord }): ReactNode {
         </>
       )}
       <p className="muted small">
-        <ins className={styles.added}>added</ins> <del className={styles.removed}>left out</del>
+        <ins className={styles.added}>added</ins> <del className={`bad-soft bad ${styles.removed}`}>left out</del>
       </p>
       <details className={styles.more} open={aboutLoop(loop).promptOfRow === true}>
         <summary>Prompt and raw completion</summary>

@@ -24,21 +24,21 @@ export function JudgeAnswers({ detail }: { readonly detail: JudgeDetail }): Reac
       )}
       {failure !== null && <p className="bad">No verdict: {failure}</p>}
       {answers.length > 0 && (
-        <ol className={`grid m-0 ${styles.answers}`}>
+        <ol className={`grid m-0 p-0 no-bullets ${styles.answers}`}>
           {answers.map(({ type, question, choice, choices, points }, at) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: questions have no other identity and never move
             <li key={at} title={choices.join("\n")}>
               <span className={`muted small ${styles.kind}`}>{type}</span>
               <span className="muted anywhere">{question}</span>
-              <span className={styles.choice}>{choice ?? "fits no choice"}</span>
-              <b className={styles.points} data-sign={points === null ? 0 : Math.sign(points)}>
+              <span className={`anywhere ${styles.choice}`}>{choice ?? "fits no choice"}</span>
+              <b className={`text-right ${styles.points}`} data-sign={points === null ? 0 : Math.sign(points)}>
                 {points === null ? NONE : fixed(points, 1)}
               </b>
             </li>
           ))}
         </ol>
       )}
-      <p className={`muted small ${styles.facts}`}>
+      <p className="muted small anywhere">
         {KIND_NAMES[detail.instrument]} · {detail.model} · prompts {detail.version} ·{" "}
         {cached ? "from the cache" : `${calls} ${calls === 1 ? "call" : "calls"}, ${Math.round(latencyMs)} ms`}
         {cost > 0 && ` · cost ${cost.toPrecision(3)}`}

@@ -19,7 +19,7 @@ export function LayerToggles(props: {
     greedy: rollout.greedyMask === null,
   };
   return (
-    <div className={`row wrap gap-2 ${styles.layers}`}>
+    <div className="row wrap gap-2 mt-3">
       {LAYER_KEYS.map((key, at) =>
         (key === "greedy" && missing.greedy) || (key !== "given" && aboutLoop(rollout.loop).mask === null) ? null : (
           <button

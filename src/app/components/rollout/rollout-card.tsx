@@ -24,7 +24,11 @@ export const RolloutCard = memo(function RolloutCard(props: RolloutCardProps): R
   const { rollout, layers, scale, selected = false, sync, onOpen } = props;
   const noMask = rollout.predictedMask === null && aboutLoop(rollout.loop).mask !== null;
   return (
-    <article className={`column-flex min-0 ${styles.card}`} data-testid="rollout-card" data-selected={selected}>
+    <article
+      className={`column-flex min-0 clip framed round-m surface ${styles.card}`}
+      data-testid="rollout-card"
+      data-selected={selected}
+    >
       <RolloutFigure
         className={styles.figure ?? ""}
         rollout={rollout}
@@ -32,21 +36,26 @@ export const RolloutCard = memo(function RolloutCard(props: RolloutCardProps): R
         onPress={onOpen}
         {...(sync === undefined ? {} : { sync })}
       />
-      <button type="button" className={`block ${styles.open}`} aria-current={selected} onClick={onOpen}>
+      <button
+        type="button"
+        className={`block grow full-width text-left pointer ${styles.open}`}
+        aria-current={selected}
+        onClick={onOpen}
+      >
         <span className={`flex align-baseline ${styles.cardHead}`}>
           <span className="muted small">#{rollout.index + 1}</span>
-          <span className={`flex ${styles.badges}`}>
-            {rollout.truncated && <span className={`tiny ${styles.badge}`}>cut off</span>}
-            {noMask && <span className={`tiny ${styles.badge}`}>no mask</span>}
+          <span className={`flex grow ${styles.badges}`}>
+            {rollout.truncated && <span className={`tiny round-s warn-soft warn ${styles.badge}`}>cut off</span>}
+            {noMask && <span className={`tiny round-s warn-soft warn ${styles.badge}`}>no mask</span>}
           </span>
-          <strong className={styles.reward} title="Reward">
+          <strong className={`bold ${styles.reward}`} title="Reward">
             {fixed(rollout.reward, 2)}
           </strong>
         </span>
         <CardText rollout={rollout} />
       </button>
       <div className={styles.cardFoot}>
-        <ul className={`flex wrap m-0 muted small ${styles.terms}`}>
+        <ul className={`flex wrap m-0 muted small p-0 no-bullets ${styles.terms}`}>
           {splitTerms(rollout.terms).rewarded.map((term) => (
             <li key={term.name} title={term.note}>
               {termName(term.name)} <b>{fixed(term.value, 2)}</b>
@@ -64,7 +73,7 @@ function CardText({ rollout }: { readonly rollout: RolloutRecord }): ReactNode {
   const text = generatedText(rollout.loop, rollout);
   const name = aboutLoop(rollout.loop).textName;
   return (
-    <span className={styles.said}>
+    <span className={`clip ${styles.said}`}>
       <span className="muted tiny">{name}</span> {text === null ? "–" : text.trim() === "" ? <em>empty</em> : text}
     </span>
   );

@@ -21,7 +21,7 @@ export function Field(props: { readonly name: SettingKey; readonly value: Value;
   const changed = value !== base;
   const range = rangeText(setting);
   return (
-    <div className={styles.field} data-changed={changed}>
+    <div className={`relative ${styles.field}`} data-changed={changed}>
       <div className={`row gap-2 ${styles.line}`}>
         <label className="grow medium" htmlFor={id}>
           {setting.label}
@@ -80,7 +80,7 @@ function Control(props: {
     return (
       <input
         id={id}
-        className={`min-0 ${styles.text}`}
+        className={`min-0 grow surface round-m ${styles.text}`}
         value={String(value)}
         maxLength={setting.maxLength}
         spellCheck={false}
@@ -116,10 +116,10 @@ function NumberField(props: {
 
   return (
     <span className="relative">
-      <span className={`inline-flex align-centre ${styles.box}`}>
+      <span className={`inline-flex align-centre surface round-m ${styles.box}`}>
         <input
           id={id}
-          className={styles.input}
+          className={`text-right ${styles.input}`}
           inputMode={setting.kind === "int" ? "numeric" : "decimal"}
           autoComplete="off"
           spellCheck={false}
@@ -143,7 +143,7 @@ function NumberField(props: {
         {setting.unit !== undefined && <span className={`muted small ${styles.unit}`}>{setting.unit}</span>}
       </span>
       {problem !== null && (
-        <span className={`small ${styles.problem}`} id={`${id}-problem`} role="alert">
+        <span className={`small p-2 bad bad-soft round-m ${styles.problem}`} id={`${id}-problem`} role="alert">
           {problem}; {numberText(value)} is kept
         </span>
       )}

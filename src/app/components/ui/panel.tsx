@@ -30,7 +30,7 @@ export function Empty(props: {
     <div className={`column-flex gap-2 align-centre ${styles.empty}`}>
       <h2>{props.title}</h2>
       {props.children !== undefined && <div className={`muted ${styles.words}`}>{props.children}</div>}
-      {props.actions !== undefined && <div className={`flex wrap gap-2 ${styles.actions}`}>{props.actions}</div>}
+      {props.actions !== undefined && <div className={`flex wrap gap-2 mt-2 ${styles.actions}`}>{props.actions}</div>}
     </div>
   );
 }

@@ -79,7 +79,7 @@ export function PageDrop(): ReactNode {
   }, []);
   if (!over) return null;
   return (
-    <div className={`grid ${styles.over}`} aria-hidden="true">
+    <div className={`grid bold ${styles.over}`} aria-hidden="true">
       <p>Drop shards, a folder of shards, a checkpoint folder or an adapter folder</p>
     </div>
   );

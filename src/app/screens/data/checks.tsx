@@ -22,7 +22,11 @@ export function FailedChecks(props: { readonly checks: SetInfo["checks"] }): Rea
   const failed = props.checks.filter((check) => !check.ok && check.name !== "ready for training");
   if (failed.length === 0) return null;
   return (
-    <ul className={`column-flex gap-1 m-0 ${styles.failed}`} role="alert" data-testid="failed-checks">
+    <ul
+      className={`column-flex gap-1 m-0 bad no-bullets bad-soft anywhere ${styles.failed}`}
+      role="alert"
+      data-testid="failed-checks"
+    >
       {failed.map((check) => (
         <li key={check.name}>
           <strong>{labelOf(check)}</strong> {sentence(check.detail)}
@@ -39,7 +43,7 @@ export function ChecksDialog(props: {
 }): ReactNode {
   return (
     <Dialog title="Checks of the data" open={props.open} onOpenChange={props.onOpenChange} wide>
-      <ul className={`column-flex gap-3 m-0 ${styles.list}`} data-testid="checks-list">
+      <ul className={`column-flex gap-3 m-0 p-0 no-bullets ${styles.list}`} data-testid="checks-list">
         {props.checks.map((check) => (
           <li key={check.name}>
             <Badge tone={check.ok ? "good" : check.blocks ? "bad" : "warn"}>

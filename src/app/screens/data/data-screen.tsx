@@ -63,7 +63,7 @@ export function DataScreen(): ReactNode {
         {row !== null && <RowDetail row={row} rows={shown} />}
       </div>
       {rows.length > 0 && (
-        <footer className={`flex ${styles.footer}`}>
+        <footer className={`flex surface ${styles.footer}`}>
           <OverlayControls />
         </footer>
       )}

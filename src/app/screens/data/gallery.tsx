@@ -122,7 +122,7 @@ function Tile(props: {
       />
       {props.size !== "s" && (
         <span className={`column-flex ${styles.words}`}>
-          <span className={`small ${styles.caption}`}>{row.caption || "No caption"}</span>
+          <span className={`small clip ${styles.caption}`}>{row.caption || "No caption"}</span>
           <span className="flex gap-2 between muted tiny nowrap">
             <span className="clip ellipsis">{row.category.join(", ")}</span>
             <span>{share}</span>

@@ -48,7 +48,7 @@ export function RowDetail(props: {
   const share = formatShare(row.maskShare);
   return (
     <aside
-      className={`column-flex gap-3 min-0 ${styles.detail}`}
+      className={`column-flex gap-3 min-0 scroll surface ${styles.detail}`}
       aria-label={`Row ${row.index + 1}`}
       data-testid="row-detail"
     >
@@ -126,9 +126,9 @@ function Words(props: { readonly row: RegionSummary; readonly raw: string | null
   const turns = turnsOf(props.raw);
   return (
     <>
-      <p className={styles.caption}>{props.row.caption || "No caption"}</p>
+      <p className={`large anywhere ${styles.caption}`}>{props.row.caption || "No caption"}</p>
       {turns.length > 0 && (
-        <ol className={styles.turns} aria-label="Conversation">
+        <ol className={`p-0 no-bullets ${styles.turns}`} aria-label="Conversation">
           {turns.map((turn, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: turns have no other name and never move
             <li key={index}>
@@ -144,7 +144,7 @@ function Words(props: { readonly row: RegionSummary; readonly raw: string | null
 
 function Code(props: { readonly text: string }): ReactNode {
   return (
-    <div className={styles.code}>
+    <div className={`relative ${styles.code}`}>
       <CopyText kind="quiet" label="Copy" text={() => props.text} />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling area must be reachable by keyboard */}
       <pre tabIndex={0}>{props.text}</pre>

@@ -22,7 +22,7 @@ export function ShardsDialog(props: SideProps): ReactNode {
     <Dialog title="Shards" open={props.open} onOpenChange={props.onOpenChange} wide>
       <Corrections key={info.name} info={info} />
       <div className="scroll-x">
-        <table className={styles.table}>
+        <table className={`full-width ${styles.table}`}>
           <thead>
             <tr>
               <th scope="col">File</th>
@@ -46,7 +46,7 @@ export function ShardsDialog(props: SideProps): ReactNode {
         </table>
       </div>
       {info.ignored.length > 0 && (
-        <details className={`muted ${styles.ignored}`}>
+        <details className={`muted mt-3 ${styles.ignored}`}>
           <summary>{formatCount(info.ignored.length)} other files were ignored</summary>
           <ul>
             {info.ignored.slice(0, 500).map((path) => (
@@ -64,7 +64,7 @@ function ShardRow(props: { readonly file: SetInfo["files"][number] }): ReactNode
   return (
     <>
       <tr>
-        <td className={styles.path}>{file.path}</td>
+        <td className={`anywhere ${styles.path}`}>{file.path}</td>
         <td className={styles.number}>{formatCount(file.kept)}</td>
         <td className={styles.number}>{formatCount(file.rows)}</td>
         <td className={styles.number}>{formatBytes(file.bytes)}</td>
@@ -111,8 +111,8 @@ function SkippedTable(props: { readonly skipped: readonly SkippedRow[] }): React
   const above = items[0]?.start ?? 0;
   const below = list.getTotalSize() - (items.at(-1)?.end ?? 0);
   return (
-    <div ref={scroller} className={styles.tall}>
-      <table className={styles.table} aria-rowcount={skipped.length + 1}>
+    <div ref={scroller} className={`scroll ${styles.tall}`}>
+      <table className={`full-width ${styles.table}`} aria-rowcount={skipped.length + 1}>
         <thead>
           <tr>
             <th scope="col">File</th>
@@ -134,7 +134,7 @@ function SkippedTable(props: { readonly skipped: readonly SkippedRow[] }): React
             if (row === undefined) return null;
             return (
               <tr key={item.key} data-index={item.index} ref={list.measureElement} aria-rowindex={item.index + 2}>
-                <td className={styles.path}>{row.file}</td>
+                <td className={`anywhere ${styles.path}`}>{row.file}</td>
                 <td className={styles.number}>{row.row < 0 ? "all" : formatCount(row.row)}</td>
                 <td>{row.column || NONE}</td>
                 <td>{row.reason}</td>

@@ -19,10 +19,10 @@ export function HomeScreen(): ReactNode {
   const playback = usePlayback(run);
   return (
     <div className={styles.screen} data-testid="screen-home">
-      <section className={styles.hero}>
-        <div className={styles.words}>
+      <section className={`grid align-centre ${styles.hero}`}>
+        <div className={`grid gap-4 ${styles.words}`}>
           <h1>A model learns to name regions and to find them again</h1>
-          <p className={styles.lead}>
+          <p className={`muted large ${styles.lead}`}>
             Train a Sa2VA checkpoint with dual-loop GRPO in this tab, on your own GPU. Nothing is uploaded
           </p>
           <Begin />
@@ -67,7 +67,7 @@ function Playing({ run, playback }: { readonly run: ViewedRun; readonly playback
   const { step, groups, playing, toggle } = playback;
   const steps = run.manifest?.config.steps ?? null;
   return (
-    <section className={styles.loops} aria-label="The two loops">
+    <section className="grid gap-3" aria-label="The two loops">
       <header className="row wrap gap-2-3 between">
         <p className="muted" data-testid="home-step">
           {run.recorded ? "Recorded run" : run.live ? "Your run" : run.runId}, step {formatCount(step)} of{" "}

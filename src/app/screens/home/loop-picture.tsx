@@ -27,11 +27,11 @@ export function LoopPicture({
   const open = (rollout: RolloutRecord): void =>
     navigate({ screen: "rollouts", run: runId, step: group.step, group: groupKey(group), rollout: rollout.id });
   return (
-    <article className={styles.loop} data-testid={`home-loop-${group.loop}`} key={best.id}>
+    <article className={`grid gap-2 p-4 surface ${styles.loop}`} data-testid={`home-loop-${group.loop}`} key={best.id}>
       <h2>
         {samples === "text" ? "Name it" : "Find it"} <span className="muted normal">{arrow}</span>
       </h2>
-      <ol className={styles.stages}>
+      <ol className={`grid m-0 p-0 no-bullets ${styles.stages}`}>
         <Stage name={samples === "text" ? "Given region" : "Given caption"}>
           {samples === "text" ? (
             <RolloutFigure className={styles.figure ?? ""} rollout={best} layers={GIVEN} />
@@ -54,7 +54,7 @@ export function LoopPicture({
           )}
         </Stage>
         <Stage name={`Reward, best of ${rollouts.length}`} step={3}>
-          <button type="button" className={styles.reward} onClick={() => open(best)}>
+          <button type="button" className={`p-0 bold text-left pointer ${styles.reward}`} onClick={() => open(best)}>
             {fixed(best.reward, 2)}
           </button>
           <RewardBars rollouts={rollouts} onOpen={open} />
@@ -66,7 +66,7 @@ export function LoopPicture({
 
 function Stage(props: { readonly name: string; readonly step?: number; readonly children: ReactNode }): ReactNode {
   return (
-    <li className={styles.stage} style={{ "--after": props.step ?? 0 } as CSSProperties}>
+    <li className={`relative grid gap-2 min-0 ${styles.stage}`} style={{ "--after": props.step ?? 0 } as CSSProperties}>
       <span className="muted small">{props.name}</span>
       {props.children}
     </li>
@@ -84,7 +84,7 @@ function RewardBars(props: {
 }): ReactNode {
   const most = Math.max(1, ...props.rollouts.map(({ reward }) => reward ?? 0));
   return (
-    <ul className={styles.bars}>
+    <ul className={`flex m-0 p-0 no-bullets ${styles.bars}`}>
       {props.rollouts.map((rollout) => (
         <li key={rollout.id}>
           <button

@@ -28,7 +28,7 @@ export function RewardCurve({ run, step }: { readonly run: ViewedRun; readonly s
   const gain = last === undefined ? null : (scoreOf(last, "loop1_sampled")?.difference ?? null);
   if (length === 0) return null;
   return (
-    <figure className={styles.curve} data-testid="home-curve">
+    <figure className={`grid gap-2 ${styles.curve}`} data-testid="home-curve">
       <div className={styles.plot}>
         <Sparkline values={values} upTo={upTo} name="Reward of loop 1" />
       </div>

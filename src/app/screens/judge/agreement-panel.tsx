@@ -73,7 +73,7 @@ function Disagreements(props: { readonly runId: string | null; readonly found: r
     return <p className={styles.help}>The rollouts of this run have no judge score to compare with METEOR</p>;
   }
   return (
-    <table className={styles.table} data-testid="disagreements">
+    <table className={`full-width ${styles.table}`} data-testid="disagreements">
       <thead>
         <tr>
           <th scope="col">Rollout</th>

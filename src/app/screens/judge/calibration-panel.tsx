@@ -94,7 +94,7 @@ function Result({ calibration }: { readonly calibration: Calibration }): ReactNo
             ? "The judge is consistent: differences between captions are larger than its noise"
             : "The judge is noisy: its noise is comparable to the differences between captions, so part of every advantage is random"}
       </p>
-      <table className={styles.table}>
+      <table className={`full-width ${styles.table}`}>
         <thead>
           <tr>
             <th scope="col">Prediction</th>
@@ -130,7 +130,11 @@ function Bar({ values }: { readonly values: readonly number[] }): ReactNode {
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const place = (value: number): number => 50 + 50 * value;
   return (
-    <div className={styles.spread} role="img" aria-label={`${fixed(low, 2)} to ${fixed(high, 2)}`}>
+    <div
+      className={`relative surface-2 ${styles.spread}`}
+      role="img"
+      aria-label={`${fixed(low, 2)} to ${fixed(high, 2)}`}
+    >
       <span style={{ left: `${Math.min(98, place(low))}%`, right: `${100 - place(high)}%` }} />
     </div>
   );

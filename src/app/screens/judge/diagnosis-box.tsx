@@ -21,7 +21,7 @@ export function DiagnosisBox(props: {
     reach: judged.reach,
   });
   return (
-    <div className={`grid gap-2 ${styles.diagnosis}`} role="alert" data-testid={testId}>
+    <div className={`grid gap-2 p-3 bad-soft round-m ${styles.diagnosis}`} role="alert" data-testid={testId}>
       <h3>{title}</h3>
       <p>{advice}</p>
       {line !== undefined && <code className="block p-2 scroll-x surface round-s">{line}</code>}

@@ -46,7 +46,7 @@ export function PairPanel(): ReactNode {
         <Caption label="Reference" hint="Reference: what the region shows" field="reference" onKeyDown={onKeyDown} />
         <Caption label="Caption" hint="Caption to score" field="hypothesis" onKeyDown={onKeyDown} />
       </div>
-      <div className={`row wrap ${styles.foot}`}>
+      <div className={`row wrap mt-1 ${styles.foot}`}>
         <p className={judge.help} role="status">
           {busy ? "Asking …" : <Said verdict={verdicts[0]} />}
         </p>
@@ -141,7 +141,7 @@ function Verdict({ verdict, open }: { readonly verdict: PairVerdict; readonly op
     <details className={styles.verdict} open={open} data-testid="pair-verdict">
       <summary>
         <Score value={term?.value ?? null} />
-        <span className={styles.caption}>{pair.hypothesis}</span>
+        <span className={`clip ellipsis nowrap ${styles.caption}`}>{pair.hypothesis}</span>
       </summary>
       <div className={`grid gap-2 ${styles.body}`}>
         <p className="block muted anywhere">{pair.reference}</p>
@@ -180,13 +180,13 @@ function Fact({ name, value }: { readonly name: string; readonly value: string }
 
 /** A score with its position between −1 and 1, as a number and as a bar. */
 function Score({ value }: { readonly value: number | null }): ReactNode {
-  if (value === null) return <b className={styles.missing}>missing</b>;
+  if (value === null) return <b className={`bad medium ${styles.missing}`}>missing</b>;
   const place = 50 + 50 * Math.max(-1, Math.min(1, value));
   const [from, to] = [Math.min(50, place), Math.max(50, place)];
   return (
     <>
       <b className="text-right">{fixed(value, 3)}</b>
-      <span className={styles.scale} data-sign={Math.sign(value)} aria-hidden="true">
+      <span className={`relative ${styles.scale}`} data-sign={Math.sign(value)} aria-hidden="true">
         <span style={{ left: `${from}%`, right: `${100 - to}%` }} />
       </span>
     </>

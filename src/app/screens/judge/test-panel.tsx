@@ -56,7 +56,7 @@ function Result({ test }: { readonly test: TestResult }): ReactNode {
   return (
     <div className="column-flex gap-2 mt-3" data-testid="judge-result">
       <DiagnosisBox judged={test} url={test.url} testId="judge-diagnosis" />
-      <table className={styles.table}>
+      <table className={`full-width ${styles.table}`}>
         <thead>
           <tr>
             <th scope="col">Pair</th>

@@ -89,7 +89,7 @@ function Cell(props: {
   return (
     <button
       type="button"
-      className={look.cell}
+      className={`full-width p-0 pointer round-s ${look.cell}`}
       data-sign={value < 0 ? "less" : "more"}
       style={style}
       aria-label={`${measureName(a)} and ${measureName(b)}: ${fixed(value, 2)}`}

@@ -22,7 +22,7 @@ export function BenchFindings(props: {
   const reward = useMemo(() => summarise(groups, "reward"), [groups]);
   const selected = useMemo(() => selectedGroups(groups, selection), [groups, selection]);
   return (
-    <div className={`grid ${styles.findings}`}>
+    <div className={`grid mt-3 ${styles.findings}`}>
       <dl className={`flex wrap ${styles.facts}`} data-testid="bench-facts">
         <Fact name="Mean reward" value={fixed(reward.mean, 3)} />
         <Fact name="Spread in a group" value={fixed(reward.withinStd, 3)} />
@@ -44,7 +44,7 @@ export function BenchFindings(props: {
       <BenchTerms groups={groups} measures={measures} selection={selection} onSelect={setSelection} />
       <BenchCorrelation groups={groups} measures={measures} selection={selection} onSelect={setSelection} />
       {selection !== null && (
-        <p className={`row wrap gap-2 ${styles.chosen}`} role="status" data-testid="bench-selection">
+        <p className={`row wrap gap-2 round-m ${styles.chosen}`} role="status" data-testid="bench-selection">
           <b>{selectionName(selection)}</b> · {selected.length} of {groups.length} groups
           <Button kind="quiet" onClick={() => setSelection(null)}>
             Show all
@@ -70,7 +70,7 @@ function Fact(props: {
         {onPress === undefined ? (
           value
         ) : (
-          <button type="button" className={styles.number} onClick={onPress}>
+          <button type="button" className={`p-0 pointer ${styles.number}`} onClick={onPress}>
             {value}
           </button>
         )}

@@ -51,7 +51,7 @@ export function BenchGroups(props: {
           <li key={group.key}>
             <button
               type="button"
-              className={`grid gap-3 align-centre ${look.group}`}
+              className={`grid gap-3 align-centre full-width text-left pointer ${look.group}`}
               aria-expanded={open === group.key}
               onClick={() => setOpen(open === group.key ? null : group.key)}
             >
@@ -87,7 +87,7 @@ function Dots(props: { readonly group: BenchGroup; readonly selection: Selection
   const least = Math.min(0, ...known.map((rollout) => rollout.reward as number));
   const most = Math.max(1, ...known.map((rollout) => rollout.reward as number));
   return (
-    <svg className={look.dots} viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true">
+    <svg className={`full-width ${look.dots}`} viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true">
       <path d="M0 6H100" stroke="var(--line)" />
       {known.map((rollout) => (
         <rect
@@ -132,7 +132,7 @@ function Opened(props: {
           <button
             key={each.id}
             type="button"
-            className={look.member}
+            className={`pointer surface framed round-m ${look.member}`}
             aria-pressed={each.id === rollout.id}
             data-behind={selection !== null && isSelected(group, each, selection)}
             onClick={() => setChosen(each.id)}

@@ -149,7 +149,7 @@ function Progress(): ReactNode {
   if (state === "idle") return null;
   const what = state === "sampling" ? "Sampling" : "Scoring";
   return (
-    <div className={`row gap-3 muted ${styles.progress}`} role="status" data-testid="bench-progress">
+    <div className={`row gap-3 muted mb-3 ${styles.progress}`} role="status" data-testid="bench-progress">
       <progress value={total === 0 ? undefined : done} max={Math.max(1, total)} aria-label={what} />
       <span>
         {what} {done} of {total} groups

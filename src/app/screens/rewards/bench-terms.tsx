@@ -18,7 +18,7 @@ export function BenchTerms(props: {
   const { groups, measures, selection, onSelect } = props;
   return (
     <div className="scroll-x">
-      <table className={look.terms} data-testid="bench-terms">
+      <table className={`full-width ${look.terms}`} data-testid="bench-terms">
         <thead>
           <tr>
             <th scope="col">Term</th>
@@ -68,7 +68,11 @@ function Row(props: {
       <td>{fixed(summary.std, 3)}</td>
       <td>{fixed(summary.withinStd, 3)}</td>
       <td>
-        <button type="button" className={styles.number} onClick={() => onSelect({ kind: "flat", measure })}>
+        <button
+          type="button"
+          className={`p-0 pointer ${styles.number}`}
+          onClick={() => onSelect({ kind: "flat", measure })}
+        >
           {percent(summary.flatShare)}
         </button>
       </td>
@@ -76,7 +80,11 @@ function Row(props: {
         {summary.missing === 0 ? (
           "0"
         ) : (
-          <button type="button" className={styles.number} onClick={() => onSelect({ kind: "missing", measure })}>
+          <button
+            type="button"
+            className={`p-0 pointer ${styles.number}`}
+            onClick={() => onSelect({ kind: "missing", measure })}
+          >
             {summary.missing}
           </button>
         )}

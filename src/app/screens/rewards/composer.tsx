@@ -28,7 +28,7 @@ export function Composer(): ReactNode {
           <button
             key={entry.name}
             type="button"
-            className={`grid ${styles.preset}`}
+            className={`grid p-2-3 text-left pointer surface framed round-m ${styles.preset}`}
             aria-pressed={isChosen(entry, config)}
             data-testid={`reward-preset-${entry.name}`}
             onClick={() => changeConfig(entry.values)}
@@ -38,7 +38,7 @@ export function Composer(): ReactNode {
           </button>
         ))}
       </div>
-      <table className={styles.matrix} data-testid="reward-matrix">
+      <table className={`full-width ${styles.matrix}`} data-testid="reward-matrix">
         <thead>
           <tr>
             <th scope="col">Term</th>
@@ -55,7 +55,7 @@ export function Composer(): ReactNode {
             <tr key={term} data-cost={isCost(term)}>
               <th scope="row" title={termSpec(term).help}>
                 {termName(term)}
-                <span className={`block muted small ${styles.what}`}>{termSpec(term).help}</span>
+                <span className="block muted small normal">{termSpec(term).help}</span>
               </th>
               {LOOP_IDS.map((loop) => (
                 <td key={loop}>
@@ -67,7 +67,7 @@ export function Composer(): ReactNode {
         </tbody>
       </table>
       <Formulas config={config} />
-      <details className={styles.more}>
+      <details className={`mt-3 ${styles.more}`}>
         <summary>How terms are computed</summary>
         <div className={styles.fields}>
           {HOW.map((key) => (
@@ -97,7 +97,7 @@ function Formulas({ config }: { readonly config: LabConfig }): ReactNode {
   const plan = rewardPlan(config);
   const judge = config.judge !== "off";
   return (
-    <dl className={`grid gap-1 ${styles.formulas}`} data-testid="reward-formulas">
+    <dl className={`grid gap-1 mt-3 p-3 surface-2 round-m ${styles.formulas}`} data-testid="reward-formulas">
       {shownLoops(config).map((loop) => {
         const acting = actingWeights(plan.weights[loop], judge);
         const moved = acting !== plan.weights[loop];
@@ -134,7 +134,11 @@ function Weight(props: { readonly name: SettingKey; readonly value: number; read
   const problem = "problem" in parsed ? parsed.problem : null;
   const put = (next: number): void => changeConfig({ [name]: next });
   return (
-    <span className={`inline-flex align-centre ${styles.weight}`} data-zero={value === 0} title={problem ?? undefined}>
+    <span
+      className={`inline-flex align-centre relative ${styles.weight}`}
+      data-zero={value === 0}
+      title={problem ?? undefined}
+    >
       {cost && <i aria-hidden="true">−</i>}
       <input
         aria-label={setting.label}

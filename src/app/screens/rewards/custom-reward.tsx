@@ -44,7 +44,7 @@ export function CustomReward(): ReactNode {
         without network, clock or random numbers. If it fails, the run pauses and shows the reason.
       </p>
       <textarea
-        className={styles.source}
+        className={`full-width mt-3 p-3 scroll-x surface-2 round-m ${styles.source}`}
         aria-label="Source of the custom reward"
         data-testid="reward-source"
         spellCheck={false}
@@ -62,7 +62,7 @@ export function CustomReward(): ReactNode {
         )}
         {unused && (
           <>
-            <span className={`small ${styles.unused}`}>It has no weight</span>
+            <span className={`small warn ${styles.unused}`}>It has no weight</span>
             {shownLoops(config).map((loop) => (
               <Button key={loop} onClick={() => changeConfig({ [weightKey(loop, "user")]: 1 })}>
                 Set weight 1 in loop {loop}
@@ -71,12 +71,12 @@ export function CustomReward(): ReactNode {
           </>
         )}
       </div>
-      <details className={styles.more}>
+      <details className={`mt-2 ${styles.more}`}>
         <summary>Fields of a rollout</summary>
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolled area must be reachable by keyboard */}
         <pre tabIndex={0}>{ROLLOUT_TYPES}</pre>
       </details>
-      <details className={styles.more}>
+      <details className={`mt-2 ${styles.more}`}>
         <summary>Limits</summary>
         <Field name="userRewardMs" value={config.userRewardMs} base={base.userRewardMs} />
         <Field name="userRewardMb" value={config.userRewardMb} base={base.userRewardMb} />

@@ -61,7 +61,7 @@ export function MaskPainter(props: {
   ];
   return (
     <div className="grid gap-2">
-      <div className={styles.canvas}>
+      <div className={`relative ${styles.canvas}`}>
         <MaskFigure rowId={rowId} width={width} height={height} layers={layers} label={label} />
         <div
           className={styles.paper}
@@ -86,7 +86,7 @@ export function MaskPainter(props: {
           value={tool}
           onChange={setTool}
         />
-        <div className={`row gap-3 muted ${styles.size}`}>
+        <div className={`row gap-3 muted grow ${styles.size}`}>
           Size
           <Slider label="Brush size" value={size} min={1} max={40} step={1} onChange={setSize} />
         </div>

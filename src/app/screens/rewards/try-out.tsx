@@ -98,7 +98,7 @@ function Trying(props: {
         onChange={paint}
         label={`Row ${at + 1}: given mask in blue, painted mask in green, IoU ${fixed(terms.find((term) => term.name === "iou")?.value, 2)}`}
       />
-      <label className={`grid gap-1 ${styles.caption}`}>
+      <label className={`grid gap-1 mt-4 medium ${styles.caption}`}>
         Generated caption
         <textarea
           rows={2}
@@ -107,7 +107,7 @@ function Trying(props: {
           onChange={(event) => onTrial({ ...trial, caption: event.currentTarget.value })}
         />
       </label>
-      <p className={`muted ${styles.reference}`}>
+      <p className={`muted mt-2 ${styles.reference}`}>
         <span>Reference</span> {row.caption}
       </p>
       {score.problem !== null && (
@@ -116,7 +116,11 @@ function Trying(props: {
         </p>
       )}
       {score.loops !== null && (
-        <div className={`grid ${styles.results}`} data-busy={score.busy} data-testid="try-results">
+        <div
+          className={`grid mt-3 clip framed round-m ${styles.results}`}
+          data-busy={score.busy}
+          data-testid="try-results"
+        >
           {LOOP_IDS.map((loop) => (
             <Line key={loop} loop={loop} score={score.loops?.[loop]} />
           ))}
@@ -143,7 +147,7 @@ function Line({ loop, score }: { readonly loop: LoopId; readonly score: ScoredRo
   if (score === undefined) return null;
   const { rewarded } = splitTerms(score.terms);
   return (
-    <p className={`grid gap-2 align-baseline ${styles.line}`} data-testid={`try-loop${loop}`}>
+    <p className={`grid gap-2 align-baseline p-2-3 surface ${styles.line}`} data-testid={`try-loop${loop}`}>
       <span>Loop {loop}</span>
       <span className="muted">
         {rewarded.length === 0
@@ -159,7 +163,7 @@ function Terms({ loops }: { readonly loops: Readonly<Record<LoopId, ScoredRollou
   const [open, setOpen] = useState(true);
   if (loops === null) return null;
   return (
-    <details className={styles.terms} open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+    <details className={`mt-3 ${styles.terms}`} open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>All terms</summary>
       <table>
         <thead>

@@ -55,7 +55,7 @@ export function AdapterPanel({ rate }: { readonly rate: SystemReport["rate"] }):
         <dd>{rate === null ? "measured with the first plan" : `${(rate.dispatch * 1e6).toFixed(0)} µs`}</dd>
       </dl>
       <h3>Features</h3>
-      <ul className={`grid m-0 ${styles.features}`}>
+      <ul className={`grid m-0 p-0 no-bullets ${styles.features}`}>
         {FEATURES.map(({ name, help }) => {
           const has = gpu.features.includes(name);
           return (

@@ -15,7 +15,7 @@ export function Figures({ report }: { readonly report: SystemReport | null }): R
   const [dispatches, submits] = [step?.dispatches.last ?? null, step?.submits.last ?? null];
   const free = memory === undefined ? null : memory.gpuBytesAllocated - memory.gpuBytes;
   return (
-    <dl className={`grid ${styles.figures}`} data-testid="system-figures">
+    <dl className={`grid clip framed ${styles.figures}`} data-testid="system-figures">
       <Figure
         name="GPU memory"
         value={formatBytes(memory?.gpuBytes)}
@@ -43,7 +43,7 @@ export function Figures({ report }: { readonly report: SystemReport | null }): R
 
 function Figure(props: { readonly name: string; readonly value: string; readonly more: string | null }): ReactNode {
   return (
-    <div className={styles.figure}>
+    <div className={`surface ${styles.figure}`}>
       <dt>{props.name}</dt>
       <dd>
         <b>{props.value}</b>

@@ -36,7 +36,7 @@ export function MemoryPanel({ report }: { readonly report: SystemReport | null }
     <Panel title="Memory by owner">
       {groups.length === 0 && <p className="muted">No memory is used: no model is loaded</p>}
       {groups.length > 0 && (
-        <table className={styles.table} data-testid="owners">
+        <table className={`full-width ${styles.table}`} data-testid="owners">
           <thead>
             <tr>
               <th scope="col">Owner</th>
@@ -56,7 +56,7 @@ export function MemoryPanel({ report }: { readonly report: SystemReport | null }
                   <tr key={holding.owner}>
                     <th scope="row" className={styles.owner} title={OWNER_TEXTS[holding.owner].help}>
                       {OWNER_TEXTS[holding.owner].label}
-                      <span className={`block ${styles.share} ${styles.whole}`} aria-hidden="true">
+                      <span className={`block relative ${styles.share} ${styles.whole}`} aria-hidden="true">
                         <i style={{ width: `${(100 * size(holding)) / most}%` }} />
                       </span>
                     </th>

@@ -77,7 +77,7 @@ export function PhasesPanel(): ReactNode {
       {/* Wide content scrolls in a region that the keyboard must reach. */}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region */}
       <section className="scroll-x" tabIndex={0} aria-label="Costs of the phases">
-        <table className={styles.table} data-testid="phase-costs">
+        <table className={`full-width ${styles.table}`} data-testid="phase-costs">
           <thead>
             <tr>
               <th scope="col">Phase</th>
@@ -137,7 +137,7 @@ function PhaseLines(props: {
         <th scope="row" className={styles.name}>
           <button
             type="button"
-            className={`inline-flex align-centre ${styles.phase}`}
+            className={`inline-flex align-centre round-s pointer ${styles.phase}`}
             data-now={props.now}
             aria-expanded={open}
             aria-controls={words}
@@ -147,7 +147,7 @@ function PhaseLines(props: {
             <span>{PHASE_NAMES[phase]}</span>
             {props.now && <Badge tone="accent">now</Badge>}
           </button>
-          <span className={`block ${styles.share}`} aria-hidden="true">
+          <span className={`block relative ${styles.share}`} aria-hidden="true">
             <i style={{ width: share(row.seconds.last) }} />
             <b style={{ width: share(Math.min(row.gpuSeconds.last ?? 0, row.seconds.last ?? 0)) }} />
           </span>

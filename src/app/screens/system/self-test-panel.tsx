@@ -63,7 +63,7 @@ function Verdict({ failed }: { readonly failed: number }): ReactNode {
 function Checks({ checks }: { readonly checks: readonly SelfCheck[] }): ReactNode {
   return (
     <div className="scroll-x">
-      <table className={styles.table}>
+      <table className={`full-width ${styles.table}`}>
         <thead>
           <tr>
             <th scope="col">Check</th>

@@ -29,7 +29,7 @@ export function Answer(props: {
   const { answer, labels, sideLabel, seconds } = tried;
   return (
     <div
-      className={styles.answer}
+      className={`p-3 surface-2 round-m ${styles.answer}`}
       data-testid="try-answer"
       aria-live="polite"
       ref={(element) => element?.scrollIntoView({ block: "nearest" })}
@@ -83,7 +83,7 @@ function FreeAnswer(props: {
   const parts = text.split(SEG);
   return (
     <>
-      <p className={styles.said} data-testid="try-text">
+      <p className={`large anywhere ${styles.said}`} data-testid="try-text">
         {text === "" ? "The answer is empty" : null}
         {parts.map((part, at) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: answers have no other name and never move
@@ -124,7 +124,7 @@ function FreeAnswer(props: {
 /** Number of a mask in its colour. */
 function Mark(props: { readonly at: number }): ReactNode {
   return (
-    <span className={`small ${styles.mark}`} style={{ background: answerColour(props.at) }}>
+    <span className={`small bold round-s ${styles.mark}`} style={{ background: answerColour(props.at) }}>
       {props.at + 1}
     </span>
   );
