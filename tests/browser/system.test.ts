@@ -94,7 +94,7 @@ describe("with a run", () => {
   it("explains a phase in a sentence when it is pressed", async () => {
     const { page } = lab;
     const phase = page.getByTestId("phase-costs").getByRole("button", { name: "EMA partner" });
-    const words = page.getByText("The partner computes masks for the captions");
+    const words = page.getByText("The partner computes masks for captions");
     expect(await words.isVisible()).toBe(false);
     await phase.click();
     expect(await words.isVisible()).toBe(true);
