@@ -1,4 +1,4 @@
-/** What the bench measures of sampled masks beside the rewards: two that were not sampled, the greedy one and the row's own. */
+/** Reference masks for the bench, in addition to sampled masks: the greedy one and the row's own. */
 import { decodeRle, type Rle } from "../data/mask/rle.ts";
 import { likelihoodFact, wantedLikelihoods } from "../policy/caption-likelihood.ts";
 import { disposeFeatures } from "../policy/features.ts";

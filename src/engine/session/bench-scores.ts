@@ -1,4 +1,4 @@
-/** Rewards and advantages of the groups of the bench, as a run would give them. */
+/** Rewards and advantages of the bench's groups, as in a run. */
 import type { ScoredRollout } from "../rewards/types.ts";
 import { type AdvantageConfig, scoreGroups } from "../rl/objective/group-advantages.ts";
 import type { BenchGroup } from "../runs/bench/bench-group.ts";
@@ -12,7 +12,7 @@ export function scoredGroup(group: BenchGroup, scores: readonly ScoredRollout[],
   return withAdvantages([{ ...group, rollouts }], config)[0] as BenchGroup;
 }
 
-/** The same groups with the advantages that a step over each loop and batch of them gives. */
+/** The groups with the advantages of a step over each loop and batch of them. */
 export function withAdvantages(groups: readonly BenchGroup[], config: AdvantageConfig): readonly BenchGroup[] {
   const batches = new Map<string, BenchGroup[]>();
   for (const group of groups) {

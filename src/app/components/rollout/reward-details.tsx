@@ -2,6 +2,7 @@ import type { ReactNode } from "react";
 import type { MeteorDetail, RewardTerm } from "../../../engine/rewards/term.ts";
 import type { RolloutRecord } from "../../../engine/runs/records.ts";
 import { fixed, NONE } from "../../styles/format.ts";
+import { TableHead } from "../ui/table-head.tsx";
 import { JudgeAnswers } from "./judge-answers.tsx";
 import { MeteorAlignment } from "./meteor-alignment.tsx";
 import styles from "./reward.module.css";
@@ -14,15 +15,7 @@ export function RewardDetails({ rollout }: { readonly rollout: RolloutRecord }):
   return (
     <div className={styles.reward}>
       <table className={styles.termTable}>
-        <thead>
-          <tr>
-            <th scope="col">Term</th>
-            <th scope="col">Value</th>
-            <th scope="col">Weight</th>
-            <th scope="col">Value × weight</th>
-            <th scope="col">Remark</th>
-          </tr>
-        </thead>
+        <TableHead columns={["Term", "Value", "Weight", "Value × weight", "Remark"]} />
         <tbody>
           {rewarded.map((term) => (
             <TermRow key={term.name} term={term} />

@@ -6,6 +6,7 @@ import type { SkippedRow } from "../../../engine/data/sample.ts";
 import type { SetInfo } from "../../../engine/data/set-info.ts";
 import { CopyText } from "../../components/ui/copy-text.tsx";
 import { Dialog } from "../../components/ui/overlays.tsx";
+import { TableHead } from "../../components/ui/table-head.tsx";
 import { formatBytes, formatCount, NONE } from "../../styles/format.ts";
 import { Corrections } from "./corrections.tsx";
 import styles from "./side-tables.module.css";
@@ -23,21 +24,15 @@ export function ShardsDialog(props: SideProps): ReactNode {
       <Corrections key={info.name} info={info} />
       <div className="scroll-x">
         <table className={`full-width ${styles.table}`}>
-          <thead>
-            <tr>
-              <th scope="col">File</th>
-              <th scope="col" className={styles.number}>
-                Rows kept
-              </th>
-              <th scope="col" className={styles.number}>
-                Rows
-              </th>
-              <th scope="col" className={styles.number}>
-                Size
-              </th>
-              <th scope="col">Read as</th>
-            </tr>
-          </thead>
+          <TableHead
+            columns={[
+              "File",
+              { label: "Rows kept", className: styles.number },
+              { label: "Rows", className: styles.number },
+              { label: "Size", className: styles.number },
+              "Read as",
+            ]}
+          />
           <tbody>
             {info.files.map((file) => (
               <ShardRow key={file.path} file={file} />
@@ -113,16 +108,7 @@ function SkippedTable(props: { readonly skipped: readonly SkippedRow[] }): React
   return (
     <div ref={scroller} className={`scroll ${styles.tall}`}>
       <table className={`full-width ${styles.table}`} aria-rowcount={skipped.length + 1}>
-        <thead>
-          <tr>
-            <th scope="col">File</th>
-            <th scope="col" className={styles.number}>
-              Row
-            </th>
-            <th scope="col">Column</th>
-            <th scope="col">Reason</th>
-          </tr>
-        </thead>
+        <TableHead columns={["File", { label: "Row", className: styles.number }, "Column", "Reason"]} />
         <tbody>
           {above > 0 && (
             <tr>

@@ -3,6 +3,7 @@ import type { RolloutRecord } from "../../../engine/runs/records.ts";
 import { readThumbs } from "../../clients/thumb-actions.ts";
 import { termName } from "../../components/rollout/rollout-view.ts";
 import { Panel } from "../../components/ui/panel.tsx";
+import { TableHead } from "../../components/ui/table-head.tsx";
 import { linkTo } from "../../stores/route.ts";
 import { useThumbs } from "../../stores/thumbs.ts";
 import { fixed, percent, signed } from "../../styles/format.ts";
@@ -74,15 +75,7 @@ function Disagreements(props: { readonly runId: string | null; readonly found: r
   }
   return (
     <table className={`full-width ${styles.table}`} data-testid="disagreements">
-      <thead>
-        <tr>
-          <th scope="col">Rollout</th>
-          <th scope="col">Captions</th>
-          <th scope="col">Judge</th>
-          <th scope="col">METEOR</th>
-          <th scope="col">Ranks apart</th>
-        </tr>
-      </thead>
+      <TableHead columns={["Rollout", "Captions", "Judge", "METEOR", "Ranks apart"]} />
       <tbody>
         {found.slice(0, SHOWN).map(({ rollout, judge, meteor, gap }) => {
           const { id, step, loop, group, referenceCaption } = rollout;

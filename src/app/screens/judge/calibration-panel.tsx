@@ -7,6 +7,7 @@ import { report } from "../../clients/lab.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Segmented } from "../../components/ui/controls.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
+import { TableHead } from "../../components/ui/table-head.tsx";
 import { type Calibration, useJudge } from "../../stores/judge.ts";
 import { useSession } from "../../stores/session.ts";
 import { fixed } from "../../styles/format.ts";
@@ -95,14 +96,7 @@ function Result({ calibration }: { readonly calibration: Calibration }): ReactNo
             : "The judge is noisy: its noise is comparable to the differences between captions, so part of every advantage is random"}
       </p>
       <table className={`full-width ${styles.table}`}>
-        <thead>
-          <tr>
-            <th scope="col">Prediction</th>
-            <th scope="col">Range −1 … 1</th>
-            <th scope="col">Mean</th>
-            <th scope="col">Std</th>
-          </tr>
-        </thead>
+        <TableHead columns={["Prediction", "Range −1 … 1", "Mean", "Std"]} />
         <tbody>
           {calibration.pairs.map((pair, at) => {
             const spread = all[at];

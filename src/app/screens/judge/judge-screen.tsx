@@ -12,7 +12,7 @@ import { TestPanel } from "./test-panel.tsx";
 export function JudgeScreen(): ReactNode {
   const active = useRun((run) => isActive(run.state));
   return (
-    <div className={`grid gap-4 align-start ${styles.screen}`} data-testid="screen-judge">
+    <div className={`grid gap-4 p-4 align-start ${styles.screen}`} data-testid="screen-judge">
       <h1 className="visually-hidden">Judge</h1>
       <div className="column-flex gap-4 min-0">
         {active && (

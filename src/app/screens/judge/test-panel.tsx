@@ -6,6 +6,7 @@ import { JudgeAnswers } from "../../components/rollout/judge-answers.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
+import { TableHead } from "../../components/ui/table-head.tsx";
 import { type TestResult, useJudge } from "../../stores/judge.ts";
 import { fixed } from "../../styles/format.ts";
 import { DiagnosisBox } from "./diagnosis-box.tsx";
@@ -57,14 +58,7 @@ function Result({ test }: { readonly test: TestResult }): ReactNode {
     <div className="column-flex gap-2 mt-3" data-testid="judge-result">
       <DiagnosisBox judged={test} url={test.url} testId="judge-diagnosis" />
       <table className={`full-width ${styles.table}`}>
-        <thead>
-          <tr>
-            <th scope="col">Pair</th>
-            <th scope="col">Prediction</th>
-            <th scope="col">Score</th>
-            <th scope="col">Latency</th>
-          </tr>
-        </thead>
+        <TableHead columns={["Pair", "Prediction", "Score", "Latency"]} />
         <tbody>
           {test.pairs.map((pair, at) => {
             const term = terms[at];

@@ -1,6 +1,7 @@
 import { type ReactNode, useMemo } from "react";
 import type { BenchGroup } from "../../../engine/runs/bench/bench-group.ts";
 import { histogram, type Measure, summarise } from "../../../engine/runs/bench/statistics.ts";
+import { TableHead } from "../../components/ui/table-head.tsx";
 import { fixed, percent } from "../../styles/format.ts";
 import styles from "./bench.module.css";
 import look from "./bench-terms.module.css";
@@ -19,23 +20,17 @@ export function BenchTerms(props: {
   return (
     <div className="scroll-x">
       <table className={`full-width ${look.terms}`} data-testid="bench-terms">
-        <thead>
-          <tr>
-            <th scope="col">Term</th>
-            <th scope="col">Distribution</th>
-            <th scope="col">Mean</th>
-            <th scope="col" title="Standard deviation over all rollouts">
-              Std
-            </th>
-            <th scope="col" title="Mean standard deviation within a group. Advantages depend only on this">
-              In a group
-            </th>
-            <th scope="col" title="Share of groups in which the term does not vary">
-              Flat groups
-            </th>
-            <th scope="col">Missing</th>
-          </tr>
-        </thead>
+        <TableHead
+          columns={[
+            "Term",
+            "Distribution",
+            "Mean",
+            { label: "Std", title: "Standard deviation over all rollouts" },
+            { label: "In a group", title: "Mean standard deviation within a group. Advantages depend only on this" },
+            { label: "Flat groups", title: "Share of groups in which the term does not vary" },
+            "Missing",
+          ]}
+        />
         <tbody>
           {measures.map((measure) => (
             <Row key={measure} {...{ groups, measure, selection, onSelect }} />

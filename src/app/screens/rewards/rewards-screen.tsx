@@ -16,7 +16,7 @@ export function RewardsScreen(): ReactNode {
     side.current?.scrollIntoView({ block: "nearest", behavior: "smooth" });
   }, []);
   return (
-    <div className={`grid gap-4 ${styles.screen}`} data-testid="screen-rewards">
+    <div className={`grid gap-4 p-4 ${styles.screen}`} data-testid="screen-rewards">
       <h1 className="visually-hidden">Rewards</h1>
       {active && (
         <p className="p-2-3 warn-soft round-m">The run in progress keeps its rewards. Changes apply to the next run</p>

@@ -1,6 +1,7 @@
 import { Fragment, type ReactNode } from "react";
 import type { SystemReport } from "../../../protocol/trainer.ts";
 import { Panel } from "../../components/ui/panel.tsx";
+import { TableHead } from "../../components/ui/table-head.tsx";
 import { useSession } from "../../stores/session.ts";
 import { formatBytes, formatCount, NONE } from "../../styles/format.ts";
 import { OWNER_GROUPS, OWNER_TEXTS } from "./owner-texts.ts";
@@ -37,13 +38,7 @@ export function MemoryPanel({ report }: { readonly report: SystemReport | null }
       {groups.length === 0 && <p className="muted">No memory is used: no model is loaded</p>}
       {groups.length > 0 && (
         <table className={`full-width ${styles.table}`} data-testid="owners">
-          <thead>
-            <tr>
-              <th scope="col">Owner</th>
-              <th scope="col">Tensors</th>
-              <th scope="col">Bytes</th>
-            </tr>
-          </thead>
+          <TableHead columns={["Owner", "Tensors", "Bytes"]} />
           <tbody>
             {groups.map(({ id, title, owners }) => (
               <Fragment key={id}>

@@ -4,6 +4,7 @@ import { lab, report } from "../../clients/lab.ts";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
+import { TableHead } from "../../components/ui/table-head.tsx";
 import { isActive, useRun } from "../../stores/run.ts";
 import { addSelfCheck, selfTestStore, useSelfTest } from "../../stores/self-test.ts";
 import { useSession } from "../../stores/session.ts";
@@ -64,17 +65,15 @@ function Checks({ checks }: { readonly checks: readonly SelfCheck[] }): ReactNod
   return (
     <div className="scroll-x">
       <table className={`full-width ${styles.table}`}>
-        <thead>
-          <tr>
-            <th scope="col">Check</th>
-            <th scope="col" title="Largest difference from the host, relative to the largest value">
-              Error
-            </th>
-            <th scope="col">Allowed</th>
-            <th scope="col">Repeats</th>
-            <th scope="col">Time</th>
-          </tr>
-        </thead>
+        <TableHead
+          columns={[
+            "Check",
+            { label: "Error", title: "Largest difference from the host, relative to the largest value" },
+            "Allowed",
+            "Repeats",
+            "Time",
+          ]}
+        />
         <tbody>
           {checks.map((check) => (
             <tr key={check.name}>

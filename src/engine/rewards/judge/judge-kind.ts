@@ -24,7 +24,7 @@ export interface JudgeKind {
 export interface AskSession {
   /**
    * A reply that `read` accepts: from the cache, else from the model. If the first reply has the wrong form, the model
-   * is asked once more, with the error. `read` is told whether the model stopped at the length limit.
+   * is asked once more, with the error. `read` receives whether the model stopped at the length limit.
    * @throws JudgeFailure
    */
   reply<T>(request: ChatRequest, read: (text: string, cut: boolean) => T): Promise<T>;

@@ -1,25 +1,25 @@
-/** What everyone may know of a loop: settings, records, metrics and the page read it; its code is beside it. */
+/** Description of a loop for settings, records, metrics and the page; its code is in the same folder. */
 export interface LoopAbout<Id extends number = number> {
   /** Number in settings, metrics, records and random draws; never reused. */
   readonly id: Id;
-  /** What goes in, what the policy makes of it, and what the partner makes of that. */
+  /** Input, the policy's output, and the partner's output. */
   readonly arrow: string;
-  /** The policy's half of the arrow. */
+  /** The policy's part of the arrow. */
   readonly task: string;
   /** What the policy samples. */
   readonly samples: "text" | "mask";
   /** Whose mask a rollout has; null where the reward needs none. */
   readonly mask: "policy" | "partner" | null;
-  /** Field of a rollout with the text that was generated and is rewarded. */
+  /** Field of a rollout with the generated text that is rewarded. */
   readonly text: "caption" | "captionPrime";
-  /** What that text is called. */
+  /** Name of that text. */
   readonly textName: string;
   /** Whether the prompt differs from row to row, so that it is shown with a rollout. */
   readonly promptOfRow?: true;
-  /** Whether "both loops" leaves it out while its weight is 0, its default. */
+  /** Whether "both loops" excludes it while its weight is 0, its default. */
   readonly optional?: true;
-  /** Score of held-out rows that every run has, whatever it is rewarded for; without it only the run's reward is scored. */
+  /** Score of held-out rows that every run has, whatever its reward; without it only the run's reward is scored. */
   readonly heldOut?: "IoU" | "METEOR";
-  /** Weights of reward terms by default; 0 for the others. */
+  /** Default weights of reward terms; 0 for the others. */
   readonly terms: Readonly<Record<string, number>>;
 }

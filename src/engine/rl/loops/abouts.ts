@@ -1,4 +1,4 @@
-/** The loops, in the order of the page. A loop is a folder here, its line in this list and its line in registry.ts. */
+/** The loops, in the order of the page. A loop is a folder here, a line in this list and a line in registry.ts. */
 import type { LoopAbout } from "./about.ts";
 import { CAPTION_MASK } from "./caption-mask/about.ts";
 import { MASK_CAPTION } from "./mask-caption/about.ts";
@@ -8,10 +8,10 @@ export const LOOPS = [MASK_CAPTION, CAPTION_MASK, QUESTION_ANSWER] as const;
 
 export type LoopId = (typeof LOOPS)[number]["id"];
 
-/** Loops with a score of held-out rows beside the run's reward. */
+/** Loops with a score of held-out rows besides the run's reward. */
 export type HeldOutLoop = Extract<(typeof LOOPS)[number], { readonly heldOut: string }>["id"];
 
-/** Those, each with the name of its score. */
+/** The loops with a score of held-out rows, and its name. */
 export const HELD_OUT_LOOPS = LOOPS.flatMap((loop: LoopAbout) =>
   loop.heldOut === undefined ? [] : [{ id: loop.id as HeldOutLoop, score: loop.heldOut }],
 );

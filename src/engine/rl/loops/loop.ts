@@ -1,4 +1,4 @@
-/** What a step asks of a loop. */
+/** The interface of a loop in a step. */
 import type { LabConfig } from "../../config/table.ts";
 import type { TrainingRow } from "../../data/training-row.ts";
 import type { EvaluateLoop } from "../../eval/held-out.ts";
@@ -10,15 +10,15 @@ import type { Group, LoopRollouts } from "../step/group.ts";
 export interface Loop {
   /** Whether the loop can sample a row. */
   usable(model: Sa2vaModel, row: TrainingRow, config: LabConfig): boolean;
-  /** The setting that decides about rows, and the end of a sentence that none of them "…". */
+  /** The setting that affects which rows are usable, and the end of a sentence for data without usable rows. */
   readonly needs: { readonly subject: string; readonly text: string };
-  /** Samples and scores one group a row. */
+  /** Samples and scores one group per row. */
   rollout(context: StepContext, rows: readonly TrainingRow[]): Promise<LoopRollouts>;
-  /** L of the losses of a fixed length: the most actions a rollout of these groups can have. */
+  /** L of the losses of a fixed length: the maximum actions of a rollout of these groups. */
   longest(groups: readonly Group[], config: LabConfig): number;
   /** Samples held-out rows; absent for the loops that every evaluation samples. */
   readonly evaluate?: EvaluateLoop;
-  /** Whether the loop trains the blocks of the language model; absent where it always does. */
+  /** Whether the loop trains the blocks of the language model; absent if it always does. */
   trainsLanguage?(config: LabConfig): boolean;
 }
 

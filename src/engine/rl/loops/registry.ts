@@ -1,4 +1,4 @@
-/** The code of every loop; what others may know of them is in abouts.ts. */
+/** The code of every loop; abouts.ts describes them. */
 import type { LoopId } from "./abouts.ts";
 import { captionMask } from "./caption-mask/rollout.ts";
 import type { Loop } from "./loop.ts";

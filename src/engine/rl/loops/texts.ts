@@ -14,20 +14,20 @@ import type { Group, LoopRollouts } from "../step/group.ts";
 import { captionMetrics } from "../step/rollout-metrics.ts";
 import type { LoopId } from "./abouts.ts";
 
-/** A row with what the policy wrote for its prompt. */
+/** A row with the policy's texts for its prompt. */
 export interface SampledTexts {
   readonly row: TrainingRow;
   readonly prompt: CaptionPrompt;
   readonly completions: readonly Completion[];
   /** [G] without special tokens and stop word. */
   readonly texts: readonly string[];
-  /** Logits that were NaN or infinite. */
+  /** Number of NaN and infinite logits. */
   readonly nonFinite: number;
-  /** Logits that the guard clipped while sampling. */
+  /** Number of logits that the guard clipped during sampling. */
   readonly clips: number;
 }
 
-/** G texts of the policy a row, all rows in one batch. @param prompts one a row, as `features` */
+/** G texts of the policy per row, all rows in one batch. @param prompts one per row, like `features` */
 export async function sampleTexts(
   context: StepContext,
   loop: LoopId,
@@ -57,7 +57,7 @@ export async function sampleTexts(
   });
 }
 
-/** What every rollout of a text has; its loop adds masks, reward and terms. */
+/** The fields of every text rollout; its loop adds masks, reward and terms. */
 export function textFields(
   { model }: StepContext,
   { row, prompt, completions, texts }: SampledTexts,
@@ -137,5 +137,5 @@ export function textRollouts(
   };
 }
 
-/** The length limit: the most actions a text can have. */
+/** The length limit: the maximum actions of a text. */
 export const TEXT_LENGTH = (_groups: readonly Group[], { maxNewTokens }: StepContext["config"]): number => maxNewTokens;

@@ -1,11 +1,11 @@
-/** Advantages of the groups of one loop, as a configuration says: in a step, and on the reward bench. */
+/** Advantages of the groups of one loop according to the settings, in a step and on the reward bench. */
 import type { LabConfig } from "../../config/table.ts";
 import { STREAM, uniform } from "../../gpu/random.ts";
 import type { RewardTerm } from "../../rewards/term.ts";
 import type { LoopId } from "../../runs/records.ts";
 import { type AdvantageSettings, type GroupScores, groupScores, type Reward, type RewardGroup } from "./advantages.ts";
 
-/** Settings that decide about advantages. */
+/** Settings that advantages depend on. */
 export type AdvantageConfig = Pick<
   LabConfig,
   "scaleRewards" | "advantageEps" | "advantageBaseline" | "rewardAggregation"
@@ -25,7 +25,7 @@ export function couplesGroups({ scaleRewards, rewardAggregation }: AdvantageConf
   return scaleRewards === "batch" || rewardAggregation === "normalize_then_sum";
 }
 
-/** A group whose rollouts have rewards: of a step, or of the reward bench. */
+/** A group whose rollouts have rewards, from a step or from the reward bench. */
 export interface RewardedGroup {
   /** [N] */
   readonly rollouts: readonly { readonly reward: Reward; readonly terms: readonly RewardTerm[] }[];

@@ -1,4 +1,4 @@
-/** Settings that each may have but no step can be taken with, told before anything is sampled. */
+/** Settings that are valid separately but make every step fail; reported before anything is sampled. */
 import { generationBlocker, samples } from "../../config/derived.ts";
 import type { LabConfig } from "../../config/table.ts";
 import { LabError } from "../../errors.ts";

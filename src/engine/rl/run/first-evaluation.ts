@@ -1,5 +1,5 @@
 /**
- * The evaluation of a start, taken over from another run instead of computed again: runs of several seeds begin with the
+ * The evaluation of a start, copied from another run instead of computed again: runs of several seeds start with the
  * same weights and are scored on the same rows with the same draws.
  */
 import { SETTING_KEYS } from "../../config/parse.ts";
@@ -9,13 +9,13 @@ import type { StoredEvaluation } from "../../runs/evaluations.ts";
 import type { RunManifest } from "../../runs/manifest.ts";
 
 export interface FirstEvaluation {
-  /** Of the run that it is taken from. */
+  /** Manifest of the run that computed it. */
   readonly manifest: RunManifest;
   /** At step 0. */
   readonly evaluation: StoredEvaluation;
 }
 
-/** Settings of the update alone: a fresh adapter changes nothing, whatever its seed. */
+/** Settings that affect only the update: a fresh adapter changes nothing, whatever its seed. */
 const OF_THE_UPDATE: readonly SettingKey[] = [
   "seed",
   "shuffleRewards",
@@ -29,13 +29,13 @@ const OF_THE_UPDATE: readonly SettingKey[] = [
   "saveSteps",
 ];
 
-/** A setting that makes two starts answer held-out rows differently, or be scored differently; undefined where there is none. */
+/** A setting that gives two starts different answers or scores of held-out rows; undefined if there is none. */
 export function differentStart(a: LabConfig, b: LabConfig): SettingKey | undefined {
   return SETTING_KEYS.find((key) => !OF_THE_UPDATE.includes(key) && a[key] !== b[key]);
 }
 
 /**
- * The evaluation, where a new run would compute the same one.
+ * The evaluation, if a new run would compute the same one.
  * @throws LabError("bad-config") naming what differs
  */
 export function takenOver({ manifest, evaluation }: FirstEvaluation, own: RunManifest): StoredEvaluation {

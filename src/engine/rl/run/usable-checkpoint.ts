@@ -1,4 +1,4 @@
-/** The newest checkpoint that training can go on from; damaged ones are passed over, and it is said which. */
+/** The newest usable checkpoint; damaged ones are skipped and named. */
 import { LabError, quote, shortened } from "../../errors.ts";
 import { listCheckpoints, readCheckpoint } from "../../runs/checkpoint/checkpoint.ts";
 import type { CheckpointState } from "../../runs/checkpoint/checkpoint-state.ts";
@@ -36,7 +36,8 @@ function sentence(damaged: number, { message }: LabError, step: number): string 
 }
 
 /**
- * What a checkpoint needs beyond being whole: an average and moments of every trained tensor, squares that are not negative.
+ * Checks the parts of a checkpoint that training needs: an average and moments of every trained tensor, and squares
+ * that are not negative.
  * @throws LabError("bad-input") naming what is missing
  */
 export function requireTrainable({ step, params, ema, moments }: CheckpointState): void {

@@ -11,7 +11,7 @@ import { type GroupGradients, type LossReadback, lossTensors } from "./loss-inpu
 export interface LossTask {
   /** Groups of one loop. */
   readonly groups: readonly Group[];
-  /** Their actions under given weights, in the same order. */
+  /** Scores of their actions under given weights, in the same order. */
   readonly score: (weights: Weights) => readonly ActionScores[];
   readonly weights: Weights;
   readonly parameters: ParameterSet;
@@ -22,7 +22,7 @@ export interface LossTask {
   readonly loopWeight: number;
 }
 
-/** Forward and backward of a few groups under one tape: the gradient of the sum of their losses. */
+/** Forward and backward pass of a few groups under one tape: the gradient of the sum of their losses. */
 export async function lossGradients(task: LossTask): Promise<GroupGradients> {
   const { groups, score, weights, parameters, names, settings, loopWeight } = task;
   const inputs = groups.map(lossTensors);
@@ -35,7 +35,7 @@ export async function lossGradients(task: LossTask): Promise<GroupGradients> {
         const result = policyLoss({ ...own, logps: scored.logps, entropies: scored.entropies }, settings);
         const auxiliary = scored.auxiliary?.() ?? [];
         extras.push(auxiliary);
-        // A mean over the groups of the step, as the policy's loss is.
+        // A mean over the groups of the step, like the policy's loss.
         const loss = auxiliary.reduce(
           (sum, { weight, value }) => sum.add(value.mul(weight / settings.accumulation)),
           result.loss as Tensor,
@@ -64,7 +64,7 @@ export async function lossGradients(task: LossTask): Promise<GroupGradients> {
     .finally(() => tf.dispose([value, ...kept, ...constants]));
   const gradients: Record<string, Tensor> = {};
   names.forEach((name, i) => {
-    // Not reached by this loss: the tape gives no tensor.
+    // If this loss does not reach a tensor, the tape returns none.
     const gradient = grads[i] as Tensor | null | undefined;
     if (gradient !== null && gradient !== undefined) gradients[name] = gradient;
   });
@@ -78,7 +78,7 @@ export async function lossGradients(task: LossTask): Promise<GroupGradients> {
   return { gradients, readbacks };
 }
 
-/** Reads the log-probabilities of groups without keeping anything of them on the GPU, [N·T] a group. */
+/** Reads the log-probabilities of groups without keeping any of them on the GPU, [N·T] per group. */
 export async function readLogProbs(
   score: () => readonly { readonly logps: Tensor }[],
 ): Promise<readonly Float32Array[]> {

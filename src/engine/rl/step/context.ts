@@ -1,4 +1,4 @@
-/** What a loop needs to sample a group, and how the trainer watches and interrupts it. */
+/** What a loop needs to sample a group, and how the trainer observes and interrupts it. */
 import type { LabConfig } from "../../config/table.ts";
 import { normal, type RandomKey, STREAM, uniform } from "../../gpu/random.ts";
 import type { Sa2vaModel } from "../../model/sa2va.ts";
@@ -13,22 +13,22 @@ export interface StepContext {
   readonly model: Sa2vaModel;
   readonly config: LabConfig;
   readonly step: number;
-  /** Weights that act. */
+  /** Weights of the policy. */
   readonly policy: Weights;
-  /** Weights that answer: the moving average. */
+  /** Weights of the partner: the moving average. */
   readonly partner: Weights;
-  /** Weights the run began with: what an anchor holds on to. */
+  /** Weights at the run's start, for anchors. */
   readonly start: Weights;
   readonly features: FeatureCache;
   readonly scorer: RewardScorer;
-  /** Measures likelihoods whatever the weights of the terms are: on the reward bench. */
+  /** Measures likelihoods whatever the weights of the terms, for the reward bench. */
   readonly watchLikelihood?: boolean;
   /** Reports the phase and waits while the run is paused; throws LabError("cancelled") when it is stopped. */
   phase(phase: Phase, loop: LoopId | null): Promise<void>;
   readonly signal: AbortSignal;
 }
 
-/** Address of a group's token draws: one number per (rollout, position). */
+/** Key of a group's token draws: one number per (rollout, position). */
 export function tokenKey(context: StepContext, loop: LoopId, group: number, rollout: number): RandomKey {
   return {
     seed: context.config.seed,
@@ -41,7 +41,7 @@ export function tokenKey(context: StepContext, loop: LoopId, group: number, roll
   };
 }
 
-/** Address of the dropout of a loop's passes that train: all passes of a step have the same masks. */
+/** Key of the dropout in a loop's training passes: all passes of a step have the same masks. */
 export function dropoutKey(
   { config, step }: StepContext,
   loop: number,

@@ -1,11 +1,11 @@
-/** Which row a prompt draws: a pure function of the counters, so resuming needs no cursor but the step. */
+/** Assigns rows to prompts: a pure function of the counters, so a resume needs only the step. */
 import { STREAM, uniform } from "../../gpu/random.ts";
 import type { LoopId } from "../../runs/records.ts";
 
 /**
- * Row of the n-th prompt of a loop: epochs are independent permutations, one after the other.
+ * Row of the n-th prompt of a loop: epochs are independent permutations in sequence.
  * @param rows usable training rows, at least 1
- * @param n prompts this loop has drawn before, over the whole run
+ * @param n earlier prompts of this loop in the whole run
  * @returns position in 0 … rows − 1
  */
 export function promptRow(rows: number, n: number, loop: LoopId, seed: number): number {

@@ -1,4 +1,4 @@
-/** The row of a prompt: the one its counter names, or the next in order that can be used. */
+/** The row of a prompt: the one that its counter gives, or the next usable one. */
 import type { RowSource, TrainingRow } from "../../data/training-row.ts";
 import { LabError } from "../../errors.ts";
 import type { Loop } from "../loops/loop.ts";

@@ -1,4 +1,4 @@
-/** A trained group as the record that screens, run folder and exports share. */
+/** Converts a trained group to the record that screens, run folder and exports share. */
 import { LabError } from "../../errors.ts";
 import type { ActionRecord, GroupRecord, RolloutRecord } from "../../runs/records.ts";
 import type { LossSettings } from "../objective/loss-types.ts";
@@ -6,7 +6,7 @@ import type { Group } from "./group.ts";
 import type { LossReadback } from "./loss-inputs.ts";
 import { lossArrays, tokenDiagnostics } from "./loss-metrics.ts";
 
-/** A group whose advantages are known, before its log-probabilities are: its rollouts have no actions yet. */
+/** A group with advantages but without log-probabilities: its rollouts have no actions yet. */
 export function scoredGroup(step: number, group: Group): GroupRecord {
   return recordOf(step, group, () => []);
 }

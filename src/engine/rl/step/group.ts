@@ -1,7 +1,4 @@
-/**
- * The group of a step: the rollouts of one prompt, filled as it is sampled and scored by its loop, given advantages, and
- * trained on.
- */
+/** The group of a step: the rollouts of one prompt. Its loop samples and scores it, then it gets advantages and is trained on. */
 
 import type { TrainingRow } from "../../data/training-row.ts";
 import type { Tensor } from "../../gpu/tf.ts";
@@ -15,7 +12,7 @@ export interface ActionLabel {
   readonly label: string;
 }
 
-/** A differentiable loss beside the policy's, with its weight in the loop's loss and its name in the metrics. */
+/** A differentiable loss besides the policy's, with its weight in the loop's loss and its name in the metrics. */
 export interface AuxiliaryLoss {
   readonly name: string;
   readonly weight: number;
@@ -29,7 +26,7 @@ export interface ActionScores {
   readonly logps: Tensor;
   /** [N, T]. */
   readonly entropies: Tensor;
-  /** Losses of this group beside the policy's, always the same ones; computed when asked for. */
+  /** Losses of this group besides the policy's, always the same ones; computed on demand. */
   readonly auxiliary?: () => readonly AuxiliaryLoss[];
 }
 
@@ -49,7 +46,7 @@ export interface Group {
   readonly actions: number;
   /** [N][≤ T] names of the actions. */
   readonly labels: readonly (readonly ActionLabel[])[];
-  /** Token ids of the policy's prompt, visual tokens included. */
+  /** Token ids of the policy's prompt, including visual tokens. */
   readonly promptIds: readonly number[];
   /** Token ids of the forced answer after it, where the answer is not sampled. */
   readonly answerIds?: readonly number[];
@@ -57,13 +54,13 @@ export interface Group {
   readonly mask: Float32Array;
   /** [N·T] log π of the sampling weights. */
   readonly samplingLogps: Float32Array;
-  /** [N·T] log π of the weights the run began with, where they are the reference or the loop has computed them anyway. */
+  /** [N·T] log π of the run's starting weights, if they are the reference or the loop computes them anyway. */
   startLogps?: Float32Array | null;
-  /** Probability of each rollout where they are a whole action set: weight in the loss and in the mean; null for samples. */
+  /** Probability of each rollout if they are a whole action set, used as weight in the loss and in the mean; null for samples. */
   readonly weights: readonly number[] | null;
-  /** Whether `logProbs` can score some of the rollouts for the cost of these alone. */
+  /** Whether `logProbs` can score some of the rollouts at the cost of these alone. */
   readonly splitsRows?: boolean;
-  /** False where the actions are not learnt from by policy gradient, only by an auxiliary loss. */
+  /** False if the actions are trained only by an auxiliary loss, not by policy gradient. */
   readonly policyGradient?: boolean;
   /** Counts for the metrics of this loop, e.g. "mask/area_mean"; averaged over groups. */
   readonly metrics: Readonly<Record<string, number>>;
@@ -80,7 +77,7 @@ export interface Group {
   scores?: GroupScores;
   /** [N·T] under the reference; absent without one. */
   refLogps?: Float32Array;
-  /** [N·T] of the first pass over the group: later passes divide by it. */
+  /** [N·T] of the first pass over the group, the denominator of later passes. */
   firstLogps?: Float32Array;
   /** [N·T] denominator of the ratio in this pass; null = the weights themselves, so the ratio is exactly 1. */
   oldLogps?: Float32Array | null;
@@ -101,7 +98,7 @@ export function advantagesOf({ scores }: Group): readonly number[] {
   return scores?.advantages ?? [];
 }
 
-/** The advantages of the policy's loss: 0 where the actions are not learnt from by policy gradient. */
+/** The advantages in the policy's loss: 0 if the actions are not trained by policy gradient. */
 export function learntAdvantages(group: Group): readonly number[] {
   const advantages = advantagesOf(group);
   return group.policyGradient === false ? advantages.map(() => 0) : advantages;

@@ -54,7 +54,7 @@ export interface StepOutcome {
   readonly update: UpdateReport;
 }
 
-/** The groups of one loop, with what scores several of them at once. */
+/** The groups of one loop, with a function that scores several at once. */
 interface LoopOfStep extends LoopRollouts {
   readonly id: LoopId;
   readonly loop: Loop;
@@ -146,13 +146,13 @@ export async function grpoStep(input: StepInput): Promise<StepOutcome> {
     const update = together(updates);
     return { metrics: { ...metrics, ...update.metrics }, update };
   } finally {
-    // What a stop or an error has left.
+    // Frees what a stop or an error left.
     for (const sum of gradients.values()) sum.dispose();
     for (const { groups } of loops) for (const group of groups) group.dispose();
   }
 }
 
-/** Draws the loop's prompts of this step and samples a group on each, all together. */
+/** Draws the loop's prompts of this step and samples a group for each, all together. */
 async function sampleGroups({ context, trainRows, rows }: StepInput, id: LoopId): Promise<LoopOfStep> {
   const { model, config, step } = context;
   const loop = LOOP_CODE[id];
@@ -167,7 +167,7 @@ async function sampleGroups({ context, trainRows, rows }: StepInput, id: LoopId)
   return { id, loop, ...(await loop.rollout(context, drawn)) };
 }
 
-/** Groups that a backward pass takes at once. */
+/** Groups per backward pass. */
 function groupsInBatch({ microRollouts, groupsAtOnce }: LabConfig): number {
   return microRollouts > 0 ? 1 : groupsAtOnce;
 }
@@ -179,14 +179,14 @@ function windowOf<T>(groups: readonly T[], window: number, windows: number): rea
 }
 
 /**
- * Log-probabilities under the weights that sampled, of the groups whose first update comes after another one; the others
- * are their own denominator.
+ * Log-probabilities under the sampling weights, for groups whose first update follows another one; the others are their
+ * own denominator.
  */
 async function scoreLaterWindows(input: StepInput, own: LoopOfStep, windows: number): Promise<void> {
   const { context, state } = input;
   const { config, model } = context;
   const weights = runWeights(model, state.params, state.loraScale, config, dropoutKey(context, own.id));
-  // In the batches of the update, so that dropout falls on the same places.
+  // In the batches of the update, so that dropout has the same masks.
   const later = Array.from({ length: windows - 1 }, (_, at) => windowOf(own.groups, at + 1, windows));
   for (const some of later.flatMap((window) => inBatches(window, groupsInBatch(config)))) {
     const logps = await withFeatures(input, some, (features) =>
@@ -206,7 +206,7 @@ function entropyCoefficient(state: TrainingState, config: LabConfig, loop: LoopI
   return appliedCoefficient(state.entropy[loop], entropyControl(config));
 }
 
-/** Moves an adaptive entropy bonus by what the update saw. @returns the coefficient as it is logged; null without one */
+/** Updates an adaptive entropy bonus after an update. @returns the coefficient for the log; null without one */
 function followEntropy(
   state: TrainingState,
   config: LabConfig,
@@ -226,7 +226,7 @@ function referenceParameters({ context: { config }, state }: StepInput): Trainin
   return config.reference === "ema" ? state.ema : (state.reference ?? state.start);
 }
 
-/** Log-probabilities of the actions under the reference, [N·T] a group. */
+/** Log-probabilities of the actions under the reference, [N·T] per group. */
 async function referenceLogProbs(input: StepInput, own: LoopOfStep): Promise<readonly Float32Array[]> {
   const { context, state } = input;
   const { config, model } = context;
@@ -253,7 +253,7 @@ function denominatorOf({ objective }: LabConfig, { refLogps, firstLogps }: Group
   return (objective === "notes" ? refLogps : firstLogps) ?? null;
 }
 
-/** The updates of a step as one: numbers of the last, and everything that was not finite. */
+/** Combines the updates of a step: the numbers of the last one, and everything that was not finite. */
 function together(updates: readonly UpdateReport[]): UpdateReport {
   const last = updates.at(-1);
   if (last === undefined) throw new LabError("internal", "A step without a pass over its rollouts");

@@ -1,4 +1,4 @@
-/** What the judge did in one step, over both loops; absent without a judge. */
+/** Metrics of the judge in one step, over both loops; absent without a judge. */
 import type { RewardTerm } from "../../rewards/term.ts";
 
 /** @param rollouts terms of every rollout of the step */

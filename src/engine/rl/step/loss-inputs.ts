@@ -1,9 +1,9 @@
-/** What a backward pass reads of a group and what it returns. */
+/** Inputs and results of a backward pass over a group. */
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { LossInputs } from "../objective/loss.ts";
 import { type Group, learntAdvantages } from "./group.ts";
 
-/** What the update saw of a group. */
+/** Values of a group in the update. */
 export interface LossReadback {
   readonly loss: number;
   readonly policy: number;
@@ -18,7 +18,7 @@ export interface LossReadback {
 export interface GroupGradients {
   /** d(weight · loss)/d parameter; tensors the loss does not reach are absent. Owned by the caller. */
   readonly gradients: Readonly<Record<string, Tensor>>;
-  /** One a group. */
+  /** One per group. */
   readonly readbacks: readonly LossReadback[];
 }
 

@@ -1,5 +1,5 @@
 /**
- * What the loss did to each token, recomputed in double precision from arrays that are read back once per step
+ * Effects of the loss on each token, recomputed in double precision from arrays that are read back once per step
  * (docs/spec/grpo.md#4-ratio-and-clipping, docs/spec/grpo.md#11-metric-names,
  * docs/spec/grpo.md#19-what-a-dual-loop-trainer-must-log-per-loop).
  */
@@ -23,7 +23,7 @@ export interface LossArrays {
   readonly advantages: ArrayLike<number>;
 }
 
-/** A group and what a pass over it computed. */
+/** A group and the results of a pass over it. */
 export function lossArrays(group: Group, { logps, entropies }: LossReadback): LossArrays {
   const { rollouts, actions, mask, oldLogps = null, refLogps = null } = group;
   const advantages = learntAdvantages(group);
@@ -136,7 +136,7 @@ function clipMetrics(
   return metrics;
 }
 
-/** Share of active tokens, or of rows where the ratio belongs to the row. */
+/** Share of active tokens, or of rows if the ratio belongs to the row. */
 function clipShare(flags: ArrayLike<number>, rows: readonly (readonly number[])[], settings: LossSettings): number {
   if (byToken(settings)) return meanAt(flags, rows.flat());
   return rows.reduce((sum, row) => sum + meanAt(flags, row), 0) / Math.max(1, rows.length);
@@ -154,7 +154,10 @@ function vespoMean(arrays: LossArrays, rows: readonly (readonly number[])[], set
   return weights.reduce((a, b) => a + b, 0) / Math.max(1, weights.length);
 }
 
-/** Value of token `k` of a row, or of its row, at a level. The row's is taken once: a mask of pixels has many actions. */
+/**
+ * Value of token `k` of a row, or of its row, at a level. The row's is computed once, because a mask of pixels has many
+ * actions.
+ */
 function levelled(values: readonly number[], level: string): (k: number) => number {
   if (level === "token") return (k) => values[k] as number;
   const sum = values.reduce((a, b) => a + b, 0);

@@ -1,7 +1,8 @@
 /**
- * The gradient of a group, some of its rollouts at a time. The loss couples the rows only through its [N, T] inputs, so its
- * derivative by these is taken once, from a forward pass without a tape, and then pulled through the model row range by row
- * range: the same sum, whatever the loss type, for the memory of one range and one more forward pass.
+ * The gradient of a group, computed some of its rollouts at a time. The loss depends on the rows only through its [N,
+ * T] inputs. Its derivative by these is computed once, from a forward pass without a tape, and then propagated through
+ * the model one range of rows at a time. The sum is the same for every loss type; it needs the memory of one range and
+ * one more forward pass.
  */
 import { FlatLayout } from "../../gpu/flat/layout.ts";
 import { readTogether } from "../../gpu/runtime/read-back.ts";
@@ -25,7 +26,7 @@ export interface MicroTask {
   readonly loopWeight: number;
 }
 
-/** Whether a group's gradient is taken some rollouts at a time. @param rows rollouts at once, 0 for all */
+/** Whether a group's gradient is computed some rollouts at a time. @param rows rollouts at once, 0 for all */
 export function splits({ rollouts, splitsRows }: Group, rows: number): boolean {
   return rows > 0 && rows < rollouts.length && splitsRows === true;
 }

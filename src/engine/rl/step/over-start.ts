@@ -1,12 +1,12 @@
 /**
- * The reward of a group over what the weights of the run's beginning would have earned on the same row, without sampling
- * from them: the rollouts are weighted by how much likelier the start finds them. Rows of different difficulty then no
- * longer hide what is learnt.
+ * The reward of a group compared with the expected reward of the run's starting weights on the same row, without
+ * sampling from them: rollouts are weighted by how much more likely they are under the start. Differences in difficulty
+ * between rows then do not hide what was learnt.
  */
 import type { Group } from "./group.ts";
 
 export interface OverStart {
-  /** Mean reward less Σ w·R / Σ w with w = π_start / π; 0 at the start. */
+  /** Mean reward minus Σ w·R / Σ w with w = π_start / π; 0 at the start. */
   readonly gain: number;
   /** (Σ w)² / (N · Σ w²), 0..1: the share of the rollouts that the estimate rests on. */
   readonly share: number;

@@ -16,11 +16,11 @@ function deviation(values: readonly number[]): number {
 }
 
 /**
- * What one pass over a loop's rollouts shows.
- * @param groups with their scores and with what their ratios are shown against
- * @param readbacks of the pass, one a group
- * @param settings those of its loss
- * @param alike whether the pass computes what sampling computed: its weights, without dropout
+ * Metrics of one pass over a loop's rollouts.
+ * @param groups with their scores and the denominators of the shown ratios
+ * @param readbacks of the pass, one per group
+ * @param settings of its loss
+ * @param alike whether the pass computes the same as sampling: its weights, without dropout
  */
 export function loopMetrics(
   loop: LoopId,
@@ -74,9 +74,9 @@ export function loopMetrics(
 }
 
 /**
- * One row of several passes: the mean of what they differ in, but for the extremes, which are the extremes of all. A name
- * that only some passes have is averaged over these.
- * @param passes one record a pass, at least one; a single one is returned as it is
+ * Combines several passes: the mean of each name, and for extremes the extreme of all. A name that only some passes
+ * have is averaged over these.
+ * @param passes one record per pass, at least one; a single one is returned unchanged
  */
 export function overPasses(passes: readonly Readonly<Record<string, number>>[]): Readonly<Record<string, number>> {
   const [first = {}, ...later] = passes;
@@ -96,7 +96,7 @@ export function overPasses(passes: readonly Readonly<Record<string, number>>[]):
   return out;
 }
 
-/** How far the training pass is from the pass that sampled: a standing check of cache, padding and guard. */
+/** Difference between the training pass and the sampling pass: a permanent check of cache, padding and guard. */
 function agreement({ mask, samplingLogps }: Group, logps: Float32Array): Record<string, number> {
   const gaps: number[] = [];
   mask.forEach((m, at) => {
@@ -104,7 +104,7 @@ function agreement({ mask, samplingLogps }: Group, logps: Float32Array): Record<
   });
   return {
     "logp_train_vs_sampling/mean": gaps.length === 0 ? 0 : mean(gaps),
-    // A group of pixels has more actions than a call takes arguments.
+    // A group of pixels has more actions than a call has arguments.
     "logp_train_vs_sampling/max": gaps.reduce((most, gap) => Math.max(most, gap), 0),
   };
 }

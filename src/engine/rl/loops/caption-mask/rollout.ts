@@ -54,7 +54,7 @@ interface Pictured {
   readonly features: ImageFeatures;
 }
 
-/** A row with the masks the policy made of its caption. */
+/** A row with the policy's masks for its caption. */
 interface SampledMasks extends Pictured {
   readonly actions: MaskActions;
   /** 0/1 at image size. */
@@ -64,7 +64,7 @@ interface SampledMasks extends Pictured {
   readonly greedy: Uint8Array | undefined;
 }
 
-/** One group a row: a few masks for the row's caption, each scored by what the partner says about it. */
+/** One group per row: a few masks for the row's caption, each scored by the partner's caption of it. */
 async function rollout(context: StepContext, rows: readonly TrainingRow[]): Promise<LoopRollouts> {
   const { config } = context;
   const features: ImageFeatures[] = [];
@@ -114,7 +114,7 @@ function sides(row: TrainingRow): { readonly height: number; readonly width: num
   return { height: row.rgb.height, width: row.rgb.width };
 }
 
-/** Draws the masks of a few groups in one batch, into `acted`. */
+/** Samples the masks of a few groups in one batch, into `acted`. */
 async function actOn(context: StepContext, pictures: readonly Pictured[], sampledMasks: SampledMasks[]): Promise<void> {
   const { model, config } = context;
   const outputs = phraseOutputs(model, context.policy, pictures.map(asked));
@@ -256,7 +256,7 @@ function groupOf(
   };
 }
 
-/** The groups' actions under other weights, in one batch; differentiable. */
+/** Scores of the groups' actions under other weights, in one batch; differentiable. */
 function scoreMasks(
   { model, config }: StepContext,
   weights: Weights,
@@ -287,7 +287,7 @@ function scoreMasks(
   });
 }
 
-/** Decodes masks that will be looked at, before any tidy of those who look. */
+/** Decodes masks before a tidy, so that they outlive it. */
 function decodeFor(outputs: PhraseOutputs, items: readonly SampledMasks[], anchored: boolean): void {
   if (anchored || items.some(({ actions }) => actions.readsMasks || actions.imitate !== undefined)) {
     outputs.all[0]?.decoded();
@@ -299,7 +299,7 @@ interface StartAnswer {
   readonly startLogps: Float32Array | null;
 }
 
-/** What the weights of the run's beginning are asked for, by anchor and reference, in one pass; into `answers`. */
+/** Answers of the run's starting weights for anchor and reference, in one pass; into `answers`. */
 async function askStart(context: StepContext, items: readonly SampledMasks[], answers: StartAnswer[]): Promise<void> {
   const { model, config } = context;
   const anchored = wantsAnchor(config);
@@ -325,7 +325,7 @@ async function askStart(context: StepContext, items: readonly SampledMasks[], an
   }
 }
 
-/** Each rollout's share of the group's reward; equal shares where nothing was earned. Missing and negative ones have none. */
+/** Each rollout's share of the group's reward; equal shares if the sum is 0. Missing and negative rewards have none. */
 function rewardShares(rewards: readonly (number | null)[]): number[] {
   const scores = rewards.map((reward) => Math.max(0, reward ?? 0));
   const total = scores.reduce((sum, reward) => sum + reward, 0);

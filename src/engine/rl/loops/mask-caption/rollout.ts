@@ -18,7 +18,7 @@ import { type SampledTexts, sampleTexts, TEXT_LENGTH, textFields, textRollouts }
 
 export const maskCaption: Loop = { ...REGION_ROWS, rollout, longest: TEXT_LENGTH };
 
-/** One group a row: G captions of the row's mask, each scored by the mask that the partner finds for it. */
+/** One group per row: G captions of the row's mask, each scored by the partner's mask for it. */
 async function rollout(context: StepContext, rows: readonly TrainingRow[]): Promise<LoopRollouts> {
   const { model, config } = context;
   await context.phase("features", 1);
@@ -55,7 +55,7 @@ async function rollout(context: StepContext, rows: readonly TrainingRow[]): Prom
   }
 }
 
-/** Masks that the partner finds for the captions; null for an empty one. */
+/** The partner's masks for the captions; null for an empty one. */
 async function findAll(
   { model, config, partner }: StepContext,
   sampled: readonly SampledTexts[],
@@ -89,7 +89,7 @@ async function score(
       caption: texts[n] as string,
       given: row.summary.mask,
       predicted: predicted[n] ?? null,
-      // An empty mask has no inside: a confidence of nothing is worth nothing.
+      // An empty mask has no pixels inside, so its confidence is 0.
       confidence: found[n]?.confidence ?? 0,
       ...likelihoodFact(likelihoods, n),
       truncated: !completion.ended,

@@ -1,6 +1,6 @@
 /**
- * Loop 3: question about the marked region → answer (policy); the reward compares the answer with the row's own. It has no
- * partner: the data set holds what is right.
+ * Loop 3: question about the marked region → answer (policy); the reward compares it with the row's own answer. It has
+ * no partner, because the data set holds the right answer.
  */
 import type { QuestionAnswer } from "../../../data/sample.ts";
 import type { TrainingRow } from "../../../data/training-row.ts";
@@ -35,7 +35,7 @@ function questionsOf({ summary: { questions = [] } }: TrainingRow): readonly Que
   return questions;
 }
 
-/** The question of a row in a step: each in turn. */
+/** The question of a row in a step; successive steps use successive questions. */
 function questionAt(row: TrainingRow, step: number): QuestionAnswer {
   const questions = questionsOf(row);
   const found = questions[step % Math.max(1, questions.length)];
@@ -47,7 +47,7 @@ function promptOf(model: Sa2vaModel, question: string, features: ImageFeatures, 
   return { ...questionPrompt(model, question, { features, regions: [cells] }), cells };
 }
 
-/** One group a row: G answers to a question of the row, scored against the row's answer. */
+/** One group per row: G answers to a question of the row, scored against the row's answer. */
 async function rollout(context: StepContext, rows: readonly TrainingRow[]): Promise<LoopRollouts> {
   const { model, config, step } = context;
   await context.phase("features", LOOP);
@@ -84,7 +84,7 @@ function factsOf({ summary }: TrainingRow, reference: string, caption: string, t
   return { loop: LOOP, reference, caption, given: summary.mask, predicted: null, confidence: null, truncated };
 }
 
-/** The first question of every held-out row that has one. */
+/** Evaluates the first question of every held-out row that has one. */
 async function evaluate(deps: EvalDeps, rows: readonly EvalRow[]): Promise<(LoopFacts | undefined)[]> {
   const asked = rows.filter(({ row }) => questionsOf(row).length > 0);
   const prompts = asked.map(({ row, features, cells }) => {
