@@ -1,5 +1,5 @@
 /**
- * npm run masklets -- --data DIR --out DIR [--split NAME] [--clip ID…] [--expression TEXT…] [--model DIR]
+ * npm run masklets -- --data DIR --model DIR --out DIR [--split NAME] [--clip ID…] [--expression TEXT…]
  *                     [--choose first|uniform|every:K] [--frames N] [--decoder published|consistent]
  *                     [--answers free|forced] [--max-tokens N] [--keep N] [--json]
  *
@@ -23,7 +23,6 @@ import { localCheckpoint } from "./lib/checkpoint-source.ts";
 import { runClip, type ScoredClip, writeJson } from "./lib/clip-run.ts";
 import { nodeFolder } from "./lib/node-files.ts";
 import { openNodeDevice } from "./lib/node-gpu.ts";
-import { POCKET_MODEL } from "./lib/node-rows.ts";
 
 const OPTIONS = {
   data: { takes: 1 },
@@ -97,7 +96,7 @@ await runTool(async () => {
   );
   const keepEvery = whole(parsed, "keep", 1, 1e6, 50);
   const device = await openNodeDevice();
-  const checkpoint = await localCheckpoint(one(parsed, "model") ?? POCKET_MODEL);
+  const checkpoint = await localCheckpoint(needed(parsed, "model"));
   const model = await openSa2va(checkpoint.folder, checkpoint.name, { video: true });
   const stop = new AbortController();
   process.once("SIGINT", () => stop.abort());

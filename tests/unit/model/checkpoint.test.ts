@@ -85,8 +85,14 @@ describe("a checkpoint folder", () => {
 
   it("names a tensor that is missing or has another shape", async () => {
     const all = await entries();
-    const without = writeSafetensors(all.filter(({ name }) => name !== "mlp1.3.bias"));
-    await expect(changed({ "model.safetensors": without }).then(openCheckpoint)).rejects.toThrow(/"mlp1.3.bias"/);
+    const lacking = (gone: string) =>
+      changed({ "model.safetensors": writeSafetensors(all.filter(({ name }) => name !== gone)) });
+    await expect(lacking("mlp1.3.bias").then((folder) => openCheckpoint(folder))).rejects.toThrow(/"mlp1.3.bias"/);
+    const pointer = "grounding_encoder.sam2_model.no_obj_ptr";
+    expect((await openCheckpoint(await lacking(pointer))).tensorNames.length).toBeGreaterThan(300);
+    await expect(lacking(pointer).then((folder) => openCheckpoint(folder, true))).rejects.toThrow(
+      `no tensor "${pointer}", without which it cannot follow clips`,
+    );
     for (const [name, shape] of [
       ["mlp1.3.weight", [24, 96]],
       ["grounding_encoder.sam2_model.image_encoder.trunk.blocks.0.attn.qkv.weight", [8, 24]],

@@ -118,9 +118,8 @@ function checkShapes(holders: ReadonlyMap<string, Safetensors>, config: Sa2vaCon
   for (const [name, wanted] of wantedShapes) {
     const file = holders.get(name);
     if (file === undefined) {
-      throw new LabError("bad-input", `The checkpoint has no tensor "${name}", which its config.json calls for`, {
-        subject: name,
-      });
+      const why = isVideoOnly(name) ? "without which it cannot follow clips" : "which its config.json calls for";
+      throw new LabError("bad-input", `The checkpoint has no tensor "${name}", ${why}`, { subject: name });
     }
     const { shape } = file.info(name);
     if (shape.length !== wanted.length || wanted.some((side, axis) => side !== shape[axis])) {
