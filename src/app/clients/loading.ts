@@ -52,7 +52,12 @@ export async function openData(folders: readonly FolderRef[], mapping: DataMappi
   opening = mine;
   const isNewest = (): boolean => mine === opening;
   forgetPictures();
-  sessionStore.setState({ rows: [], dataInfo: null, opening: { files: 0, filesTotal: 0, rows: 0, file: "" } });
+  sessionStore.setState({
+    mapping: mapping ?? {},
+    rows: [],
+    dataInfo: null,
+    opening: { files: 0, filesTotal: 0, rows: 0, file: "" },
+  });
   try {
     const dataInfo = await lab().data.open(
       folders,

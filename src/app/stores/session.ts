@@ -4,6 +4,7 @@ import { createStore } from "zustand/vanilla";
 import { isTextSetting, parseConfig } from "../../engine/config/parse.ts";
 import { PRESETS, type PresetName, presetConfig } from "../../engine/config/presets.ts";
 import type { LabConfig } from "../../engine/config/table.ts";
+import type { DataMapping } from "../../engine/data/mapping.ts";
 import type { RegionSummary } from "../../engine/data/sample.ts";
 import type { SetInfo } from "../../engine/data/set-info.ts";
 import type { GpuReport } from "../../engine/gpu/runtime/device.ts";
@@ -30,6 +31,8 @@ export interface SessionState {
   readonly gpu: GpuReport | null;
   readonly gpuError: WireError | null;
   readonly dataInfo: SetInfo | null;
+  /** Corrections that the person opened the data with. */
+  readonly mapping: DataMapping;
   /** Rows of the open data set, in file order; grows while it is being indexed. */
   readonly rows: readonly RegionSummary[];
   /** Null if nothing is being opened. */
@@ -59,6 +62,7 @@ export const sessionStore = createStore<SessionState>()(() => ({
   gpu: null,
   gpuError: null,
   dataInfo: null,
+  mapping: {},
   rows: [],
   opening: null,
   model: null,

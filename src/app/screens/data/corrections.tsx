@@ -7,6 +7,7 @@ import { reopenData } from "../../clients/loading.ts";
 import { saveBlob } from "../../clients/save-blob.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Select, TextInput } from "../../components/ui/controls.tsx";
+import { useSession } from "../../stores/session.ts";
 
 const PARTS = [
   { part: "image", label: "Picture" },
@@ -18,7 +19,7 @@ const PARTS = [
 export function Corrections(props: { readonly info: SetInfo }): ReactNode {
   const { files } = props.info;
   const [path, setPath] = useState(files[0]?.path ?? "");
-  const [mapping, setMapping] = useState<Readonly<Record<string, FileMapping>>>({});
+  const [mapping, setMapping] = useState(useSession((session) => session.mapping));
   const file = files.find((one) => one.path === path);
   if (file === undefined) return null;
   const own: FileMapping = mapping[path] ?? {};
