@@ -10,7 +10,7 @@ import { rawRow } from "../src/engine/data/raw-row.ts";
 import { openRegionSet, type RegionSet } from "../src/engine/data/region-set.ts";
 import type { RegionSummary, RgbImage } from "../src/engine/data/sample.ts";
 import { describeSet } from "../src/engine/data/set-info.ts";
-import { LabError, toLabError } from "../src/engine/errors.ts";
+import { LabError, LONGEST_SENTENCE, shortened, toLabError } from "../src/engine/errors.ts";
 import { suiteOf } from "../src/engine/eval/suites/all.ts";
 import { type EvalFolder, evalId, openEvalFolder } from "../src/engine/eval/suites/folder.ts";
 import type { SuiteRows } from "../src/engine/eval/suites/suite.ts";
@@ -29,12 +29,17 @@ import type { DataCalls, RowCalls } from "../src/protocol/data.ts";
 import { connect, type Handlers, Moved } from "../src/protocol/rpc.ts";
 import { exportZip, scaleOutZip } from "./exports.ts";
 import { folderName, openFolder, openFolders } from "./folders.ts";
+import { runIn } from "./import-run.ts";
 
 /** Decoded pixels kept: some 250 pictures of 640 x 480. */
 const PICTURE_BYTES = 256 * 2 ** 20;
 
 /** Largest file of rollouts that is taken in at once. */
 const MAX_ROLLOUT_BYTES = 256 * 2 ** 20;
+
+/** What follows the reason why files were refused. */
+const KEPT = "; the rows that were open stay open";
+const REASON = LONGEST_SENTENCE - KEPT.length;
 
 type Open = Handlers<DataCalls>["open"];
 
@@ -77,11 +82,21 @@ async function holding(runId: string): Promise<RunLibrary> {
   return elsewhere.get(runId) ?? (await runs());
 }
 
+/** A run from elsewhere would hide a stored one of the same id. */
+async function refuseStored(runId: string): Promise<void> {
+  const { runs: stored } = await (await runs()).list();
+  if (!stored.some(({ manifest }) => manifest.id === runId)) return;
+  throw new LabError("bad-input", `Run "${runId}" is stored in this browser too; export and delete it here first`, {
+    subject: runId,
+  });
+}
+
 const openSet: Open = async (folders, mapping, onProgress, onRows, signal) => {
   const names = folders.map(folderName);
   const folder = await openFolders(folders);
   const seen = new Set<string>();
   const byId = new Map<string, RegionSummary>();
+  const before = { opened, files, suite };
   [opened, files, suite] = [null, folder, null];
   const set = await openRegionSet(folder, {
     signal,
@@ -93,7 +108,18 @@ const openSet: Open = async (folders, mapping, onProgress, onRows, signal) => {
       opened = { set: growing, byId };
       onRows(rows);
     },
+  }).catch((thrown: unknown) => {
+    ({ opened, files, suite } = before);
+    throw thrown;
   });
+  // A table whose columns were taken wrongly can be corrected: it takes the place of what was open.
+  const tables = set.files.some(({ parts = [] }) => parts.length > 0);
+  if (set.summaries.length === 0 && !tables && before.opened !== null) {
+    // Files without training rows may still hold an evaluation suite.
+    opened = before.opened;
+    const reason = set.skipped[0]?.reason ?? "they hold no rows";
+    throw new LabError("bad-input", shortened(`No usable row in ${names.join(" + ")}: ${reason}`, REASON) + KEPT);
+  }
   opened = { set, byId };
   return describeSet(
     set,
@@ -208,14 +234,16 @@ const dataCalls: Handlers<DataCalls> = {
     for (const run of found) elsewhere.set(run.id, runLibrary(store));
     return found[0]?.id ?? null;
   },
+  async importRun(folder) {
+    const found = await runIn(folder);
+    if (found === null) return null;
+    await refuseStored(found.id);
+    elsewhere.set(found.id, found.library);
+    return found.id;
+  },
   async follow(address, token) {
     const { store, runId } = await addressStore(remoteAddress(address, "").baseUrl, token);
-    const { runs: stored } = await (await runs()).list();
-    if (stored.some(({ manifest }) => manifest.id === runId)) {
-      throw new LabError("bad-input", `Run "${runId}" is stored in this browser too; export and delete it here first`, {
-        subject: runId,
-      });
-    }
+    await refuseStored(runId);
     elsewhere.set(runId, runLibrary(store));
     return runId;
   },

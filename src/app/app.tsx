@@ -4,6 +4,7 @@ import { ErrorBoundary } from "./components/ui/error-boundary.tsx";
 import { PageDrop, Pickers } from "./components/upload/pickers.tsx";
 import { Announcer } from "./frame/announcer.tsx";
 import { ConsentDialog } from "./frame/consent-dialog.tsx";
+import { InterruptedBanner } from "./frame/interrupted-banner.tsx";
 import { listenForKeys } from "./frame/keys.ts";
 import { KeysDialog } from "./frame/keys-dialog.tsx";
 import { ProblemList, WarningsDialog } from "./frame/problems.tsx";
@@ -34,7 +35,10 @@ export function App(): ReactNode {
       </button>
       <StatusStrip onKeys={() => setKeysOpen(true)} onWarnings={() => setWarningsOpen(true)} />
       <Rail />
-      <ProblemList onAll={() => setWarningsOpen(true)} />
+      <div className={styles.notices}>
+        <InterruptedBanner />
+        <ProblemList onAll={() => setWarningsOpen(true)} />
+      </div>
       <main ref={main} id="main" className={`min-0 scroll ${styles.main}`} tabIndex={-1} data-screen={screen}>
         <ErrorBoundary key={screen}>
           <Suspense fallback={null}>

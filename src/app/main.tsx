@@ -3,6 +3,7 @@ import "./styles/global.css";
 import "./styles/layout.css";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
+import { findInterrupted } from "./clients/interrupted.ts";
 import { recallJudgeKey } from "./clients/judge-actions.ts";
 import { report, startLab } from "./clients/lab.ts";
 import { followSettings, openDemo } from "./clients/loading.ts";
@@ -19,4 +20,5 @@ if (!refuseFrame(root)) {
   recallJudgeKey();
   if (root !== null) createRoot(root).render(<App />);
   report(openDemo());
+  report(findInterrupted());
 }

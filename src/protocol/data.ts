@@ -69,6 +69,11 @@ export interface DataCalls {
   rawRow(rowId: string): Promise<string>;
   /** Makes the runs of a folder served with the page readable; the id of the first, null when there is none. */
   recorded(baseUrl: string): Promise<string | null>;
+  /**
+   * Makes an exported run readable where its files lie; its id, null when the files hold no run.
+   * @throws LabError in one sentence when it is damaged or stored here too
+   */
+  importRun(folder: FolderRef): Promise<string | null>;
   /** Makes a run behind an address readable while it grows; its id. @param token of its server, "" for none */
   follow(address: string, token: string): Promise<string>;
   runs(): Promise<StoredRuns>;

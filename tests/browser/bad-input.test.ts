@@ -71,16 +71,23 @@ describe("a folder of shards with", () => {
     await untilReady(page);
   });
 
-  it.each<Fault>(["text", "schema"])(
-    "nothing but %s says that no row can be used, and Start says why",
-    async (fault) => {
-      const { page } = lab;
-      await page.getByTestId("pick-shards").setInputFiles(files.alone(fault));
-      await page.getByText("No usable row in these files").waitFor();
-      expect(await skipped()).toHaveLength(1);
-      expect(await page.getByTestId("strip-start").getAttribute("title")).toMatch(/No rows are loaded/);
-    },
-  );
+  it("nothing but text is refused in one sentence, and the open rows can still be trained on", async () => {
+    const { page } = lab;
+    const before = await page.getByTestId("data-counts").textContent();
+    await page.getByTestId("pick-shards").setInputFiles(files.alone("text"));
+    await expect.poll(() => problems(page)).toEqual([expect.stringMatching(/^No usable row in .*stay open$/)]);
+    await page.getByTestId("problems").getByRole("button", { name: "Dismiss" }).click();
+    expect(await page.getByTestId("data-counts").textContent()).toBe(before);
+    await untilReady(page);
+  });
+
+  it("nothing but a table of other columns says that no row can be used, and Start says why", async () => {
+    const { page } = lab;
+    await page.getByTestId("pick-shards").setInputFiles(files.alone("schema"));
+    await page.getByText("No usable row in these files").waitFor();
+    expect(await skipped()).toHaveLength(1);
+    expect(await page.getByTestId("strip-start").getAttribute("title")).toMatch(/No rows are loaded/);
+  });
 
   it("good files again makes all well", async () => {
     const { page } = lab;

@@ -1,10 +1,12 @@
 /** Files and folders dropped on the page by a drop event of the browser's own. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { strToU8, zipSync } from "fflate";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { root } from "../../scripts/lib/ensure.mjs";
 import { writeRegionShard } from "../../src/engine/data/write-shard.ts";
-import { type OpenPage, openPage, problems } from "../support/page.ts";
+import { type OpenPage, openPage, problems, show } from "../support/page.ts";
 import { row } from "../unit/data/make.ts";
 
 let lab: OpenPage;
@@ -23,6 +25,7 @@ beforeAll(async () => {
     mkdirSync(join(place, path, ".."), { recursive: true });
     writeFileSync(join(place, path), writeRegionShard(Array.from({ length: rows }, () => row())));
   }
+  writeRun();
   lab = await openPage({ screen: "data" }, { webgpu: false });
   await lab.page.getByTestId("data-counts").waitFor();
 });
@@ -30,6 +33,25 @@ afterAll(async () => {
   await lab.close();
   rmSync(place, { recursive: true, force: true });
 });
+
+/** The recorded run under another id: as a zip, as a zip that breaks off, as a folder with damaged curves; and no data at all. */
+function writeRun(): void {
+  const from = join(root, "public/pocket/recorded");
+  const [own = ""] = readdirSync(from).filter((name) => name !== "files.json");
+  const files: Record<string, Uint8Array> = {};
+  for (const path of readdirSync(join(from, own), { recursive: true, encoding: "utf8" })) {
+    if (!/\.\w+$/.test(path)) continue;
+    const bytes = readFileSync(join(from, own, path));
+    files[`other/${path}`] = path === "run.json" ? strToU8(String(bytes).replace(own, "other")) : bytes;
+  }
+  const zip = zipSync(files);
+  writeFileSync(join(place, "other.zip"), zip);
+  writeFileSync(join(place, "cut.zip"), zip.subarray(0, zip.length / 2));
+  mkdirSync(join(place, "damaged"));
+  writeFileSync(join(place, "damaged/run.json"), files["other/run.json"] as Uint8Array);
+  writeFileSync(join(place, "damaged/metrics.jsonl"), '{"step": 1}\n{"step"\n{"step": 3}\n');
+  writeFileSync(join(place, "notes.txt"), "no data");
+}
 
 /** Drags paths over the middle of the page; the browser makes the items, as for files out of a file manager. */
 async function drag(paths: readonly string[], ...types: ("dragEnter" | "dragOver" | "drop")[]): Promise<void> {
@@ -54,6 +76,34 @@ const rowsAre = (rows: number): Promise<void> =>
   expect
     .poll(() => lab.page.getByTestId("data-counts").textContent(), { timeout: 30_000 })
     .toMatch(new RegExp(`^${rows} rows`));
+
+it.each([
+  ["text", "notes.txt", /notes\.txt/],
+  ["an export that breaks off", "cut.zip", /cut\.zip/],
+  ["a run with damaged curves", "damaged", /metrics\.jsonl/],
+])("%s is refused in one sentence and nothing else changes", async (_, path, sentence) => {
+  const { page } = lab;
+  const before = await page.getByTestId("data-counts").textContent();
+  await drag([path], "dragEnter", "dragOver", "drop");
+  const told = async () => (await problems(page)).filter((problem) => !problem.startsWith("WebGPU"));
+  await expect.poll(told).toEqual([expect.stringMatching(sentence)]);
+  expect(await page.getByTestId("data-counts").textContent()).toBe(before);
+  await page.getByTestId("problems").locator("div", { hasText: sentence }).getByRole("button").click();
+});
+
+it("an exported run opens as a run, read-only, beside the rows that are open", async () => {
+  const { page } = lab;
+  await drag(["other.zip"], "dragEnter", "dragOver", "drop");
+  await page.getByText("imported run, read-only").waitFor();
+  expect(page.url()).toMatch(/screen=train.*run=other/);
+  await show(page, { screen: "eval", run: "other" });
+  expect(await page.getByTestId("eval-where").textContent()).toMatch(/48 report rows, after 40 steps/);
+  await show(page, { screen: "rollouts", run: "other", step: "10" });
+  await expect.poll(() => page.getByTestId("rollout-card").count()).toBe(8);
+  // A picture, since the rows that the run was trained on are open.
+  await page.getByTestId("rollout-card").first().getByRole("img").waitFor();
+  await show(page, { screen: "data" });
+});
 
 it("two files of one name and one of a name that turns its text: all rows are there, told apart", async () => {
   await drag(["one/a.arrow", "two/a.arrow", "two/\u202eodd.arrow"], "dragEnter", "dragOver");

@@ -1,6 +1,6 @@
 /** What a visitor meets on one page without a GPU: the first screen, and the recorded run in every viewer. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type OpenPage, openPage, problems } from "../support/page.ts";
+import { type OpenPage, openPage, problems, show } from "../support/page.ts";
 
 let lab: OpenPage;
 beforeAll(async () => {
@@ -14,8 +14,8 @@ describe("the first screen", () => {
     await page.locator("main[data-screen=home]").waitFor();
     expect(await page.getByRole("heading", { level: 1 }).textContent()).toMatch(/name regions and to find them/);
     for (const loop of [1, 2]) await page.getByTestId(`home-loop-${loop}`).getByRole("img").first().waitFor();
-    expect(await page.getByTestId("home-gain").textContent()).toMatch(/^[+−-]0\.\d{3}$/);
-    expect(await page.getByTestId("train-it-yourself").getAttribute("title")).toMatch(/WebGPU/);
+    await expect.poll(() => page.getByTestId("home-gain").textContent()).toMatch(/^[+−-]0\.\d{3}$/);
+    await expect.poll(() => page.getByTestId("train-it-yourself").getAttribute("title")).toMatch(/WebGPU/);
     const first = await page.getByTestId("home-step").textContent();
     await expect.poll(() => page.getByTestId("home-step").textContent()).not.toBe(first);
   });
@@ -30,6 +30,169 @@ describe("the first screen", () => {
     expect(page.url()).toMatch(/rollout=\d+-1-\d+-\d+/);
     await page.getByTestId("nav-home").click();
     await page.locator("main[data-screen=home]").waitFor();
+  });
+});
+
+describe("the curves of a run", () => {
+  const chart = () => lab.page.getByTestId("chart-reward");
+
+  /** Drags over the right half of the reward chart. */
+  async function zoomIn(): Promise<void> {
+    const box = await chart().locator(".u-over").boundingBox();
+    if (box === null) throw new Error("The chart has no plot");
+    await lab.page.mouse.move(box.x + box.width / 2, box.y + 20);
+    await lab.page.mouse.down();
+    await lab.page.mouse.move(box.x + box.width - 4, box.y + 20, { steps: 4 });
+    await lab.page.mouse.up();
+  }
+
+  it("keep their zoom in the address, with a mark, also after a reload", async () => {
+    const { page } = lab;
+    await show(page, { screen: "train" });
+    await chart().locator(".u-over").waitFor();
+    await zoomIn();
+    await expect.poll(() => page.getByTestId("all-steps").textContent()).toMatch(/^Steps 2\d–(39|40)$/);
+    expect(page.url()).toMatch(/zoom=2/);
+    await page.reload();
+    await expect.poll(() => page.getByTestId("all-steps").textContent()).toMatch(/^Steps 2\d–(39|40)$/);
+  });
+
+  it("show all steps again after a double click, which opens no rollouts; one click does", async () => {
+    const { page } = lab;
+    const over = chart().locator(".u-over");
+    await over.dblclick({ position: { x: 60, y: 40 } });
+    await expect.poll(() => page.getByTestId("all-steps").count()).toBe(0);
+    expect(page.url()).toMatch(/screen=train/);
+    expect(page.url()).not.toMatch(/zoom/);
+    // Time for a click that was taken for a single one.
+    await page.waitForTimeout(600);
+    expect(page.url()).toMatch(/screen=train/);
+    await over.click({ position: { x: 60, y: 40 } });
+    await page.locator("main[data-screen=rollouts]").waitFor();
+  });
+
+  it("stay where they are while the pointer moves over them", async () => {
+    const { page } = lab;
+    await show(page, { screen: "train" });
+    const over = chart().locator(".u-over");
+    const top = async (): Promise<number> => (await over.boundingBox())?.y ?? Number.NaN;
+    await over.waitFor();
+    const before = await top();
+    await over.hover({ position: { x: 90, y: 40 } });
+    await expect.poll(() => chart().locator("li").last().textContent()).toMatch(/^step \d+$/);
+    expect(await top()).toBe(before);
+  });
+});
+
+describe("the rollouts of a run", () => {
+  it("show the details of a rollout within the window", async () => {
+    const { page } = lab;
+    await show(page, { screen: "rollouts", step: "25" });
+    const tabs = page.getByTestId("inspector").getByRole("tablist");
+    await tabs.waitFor();
+    expect((await tabs.boundingBox())?.y).toBeLessThan(760);
+    await page.mouse.wheel(0, 400);
+  });
+
+  it("that match a search are shown, from the nearest step", async () => {
+    const { page } = lab;
+    const search = page.getByPlaceholder("Search captions and rows");
+    await search.fill("umbrella");
+    await page.getByText(/groups? in \d+ steps? match/).waitFor();
+    await expect.poll(() => page.getByText("No rollout matches").count()).toBe(0);
+    await expect.poll(() => page.getByTestId("rollout-card").count()).toBeGreaterThan(0);
+    expect(await page.locator("button[aria-current=step]").count()).toBe(1);
+    await search.fill("");
+  });
+
+  it("know that the row is drawn in the group that is shown", async () => {
+    const { page } = lab;
+    await page.getByRole("tab", { name: "History of this row" }).click();
+    await expect.poll(() => page.getByTestId("inspector").textContent()).toMatch(/drawn 1 time in/);
+  });
+
+  it("begin at their top, however far the last screen was scrolled", async () => {
+    const { page } = lab;
+    const scrolled = () => page.locator("main").evaluate((main) => main.scrollTop);
+    await show(page, { screen: "train" });
+    await page.setViewportSize({ width: 1440, height: 300 });
+    await page.getByTestId("chart-reward").waitFor();
+    await page.mouse.move(700, 200);
+    await page.mouse.wheel(0, 200);
+    await expect.poll(scrolled).toBeGreaterThan(100);
+    await show(page, { screen: "rollouts" });
+    expect(await scrolled()).toBe(0);
+    await page.setViewportSize({ width: 1440, height: 900 });
+  });
+});
+
+describe("runs of this browser", () => {
+  /** Copies of the recorded run: one that was interrupted, and one that is shorter and was evaluated on fewer rows. */
+  beforeAll(async () => {
+    await lab.page.evaluate(async () => {
+      const base = new URL("pocket/recorded/", document.baseURI);
+      const files = (await (await fetch(new URL("files.json", base))).json()) as { readonly path: string }[];
+      const store = await (await navigator.storage.getDirectory()).getDirectoryHandle("runs", { create: true });
+      const changes: Readonly<Record<string, (text: string, name: string) => string>> = {
+        whole: (text) => text,
+        left: (text, name) => (name === "run.json" ? text.replace(/"state": ?"finished"/, '"state":"running"') : text),
+        short: (text, name) => {
+          if (name === "metrics.jsonl") return text.split("\n").slice(0, 20).join("\n");
+          return name !== "eval.jsonl" ? text : text.replace(/"rowId":"[^"]*#\d*[13579]"/g, '"rowId":"other"');
+        },
+      };
+      for (const { path } of files.filter(({ path }) => /\.jsonl?$/.test(path))) {
+        const text = await (await fetch(new URL(path, base))).text();
+        const [from = "", name = ""] = path.split("/");
+        for (const [id, change] of Object.entries(changes)) {
+          const folder = await store.getDirectoryHandle(id, { create: true });
+          const writer = await (await folder.getFileHandle(name, { create: true })).createWritable();
+          await writer.write(change(text.replaceAll(`"${from}"`, `"${id}"`), name));
+          await writer.close();
+        }
+      }
+    });
+  });
+
+  it("are compared without NaN where one is shorter, over the rows that all were evaluated on", async () => {
+    const { page } = lab;
+    await show(page, { screen: "runs", compare: "whole,short" });
+    const legend = page.getByTestId("chart-compare-reward-1").locator("ul");
+    await expect.poll(() => legend.textContent()).toMatch(/0\.\d{3}.*0\.\d{3}/);
+    expect(await legend.textContent()).not.toMatch(/NaN/);
+    const dashes = await legend
+      .locator("line")
+      .evaluateAll((lines) => lines.map((line) => line.getAttribute("stroke-dasharray")));
+    expect(new Set(dashes).size).toBe(2);
+    await expect.poll(() => page.getByTestId("compare-table").textContent()).toMatch(/different rows.*all have: \d+/);
+  });
+
+  it("keep their actions in a window of 1024 pixels", async () => {
+    const { page } = lab;
+    await page.setViewportSize({ width: 1024, height: 900 });
+    await show(page, { screen: "runs", compare: "" });
+    const button = page.getByTestId("runs-table").getByRole("button", { name: "Delete…" }).first();
+    await button.waitFor();
+    const box = await button.boundingBox();
+    expect((box?.x ?? Number.NaN) + (box?.width ?? Number.NaN)).toBeLessThanOrEqual(1024);
+    await page.setViewportSize({ width: 1440, height: 900 });
+  });
+
+  it("are offered after a reload when one was in progress: to look at and to discard", async () => {
+    const { page } = lab;
+    await show(page, { screen: "home" });
+    await page.reload();
+    const banner = page.getByTestId("interrupted");
+    await expect.poll(() => banner.textContent()).toMatch(/stopped at step 40 of 40, without a checkpoint/);
+    expect(await banner.getByRole("button", { name: "Resume" }).getAttribute("title")).toBe("It has no checkpoint");
+    await banner.getByRole("button", { name: "Look" }).click();
+    await expect.poll(() => page.url()).toMatch(/screen=train.*run=left/);
+    await page.reload();
+    await banner.getByRole("button", { name: "Discard…" }).click();
+    await banner.getByRole("button", { name: /^Delete/ }).click();
+    await expect.poll(() => banner.count()).toBe(0);
+    await show(page, { screen: "runs" });
+    await expect.poll(() => page.getByTestId("runs-table").locator("tbody tr").count()).toBe(2);
   });
 });
 

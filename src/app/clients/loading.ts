@@ -43,19 +43,30 @@ export function reopenData(mapping: DataMapping): Promise<void> {
   return openData(openFolders, mapping);
 }
 
-/** Opens shards in place of what was open; rows appear while it runs. @param mapping null takes the folder's own */
-export async function openData(folders: readonly FolderRef[], mapping: DataMapping | null = null): Promise<void> {
+/**
+ * Opens shards in place of what was open; rows appear while it runs.
+ * @param mapping null takes the folder's own
+ * @param onRows called with the first row
+ * @throws LabError when the files hold no table; what was open stays
+ */
+export async function openData(
+  folders: readonly FolderRef[],
+  mapping: DataMapping | null = null,
+  onRows: () => void = () => undefined,
+): Promise<void> {
   requireIdle("the rows that are open");
+  const foldersBefore = openFolders;
   openFolders = folders;
   opening.abort();
   const mine = new AbortController();
   opening = mine;
   const isNewest = (): boolean => mine === opening;
-  forgetPictures();
+  const before = sessionStore.getState();
+  let begun = before.dataInfo === null;
+  if (begun) onRows();
   sessionStore.setState({
     mapping: mapping ?? {},
-    rows: [],
-    dataInfo: null,
+    ...(begun && { rows: [] }),
     opening: { files: 0, filesTotal: 0, rows: 0, file: "" },
   });
   try {
@@ -63,13 +74,35 @@ export async function openData(folders: readonly FolderRef[], mapping: DataMappi
       folders,
       mapping,
       (progress) => isNewest() && sessionStore.setState({ opening: progress }),
-      (added) => isNewest() && sessionStore.setState(({ rows }) => ({ rows: [...rows, ...added] })),
+      (added) => {
+        if (!isNewest() || added.length === 0) return;
+        const first = !begun;
+        if (first) {
+          begun = true;
+          forgetPictures();
+          onRows();
+        }
+        sessionStore.setState(({ rows }) => ({
+          rows: first ? added : [...rows, ...added],
+          ...(first && { dataInfo: null }),
+        }));
+      },
       mine.signal,
     );
-    if (isNewest()) sessionStore.setState({ dataInfo });
+    if (!isNewest()) return;
+    if (!begun) {
+      forgetPictures();
+      onRows();
+    }
+    sessionStore.setState({ dataInfo, ...(!begun && { rows: [] }) });
   } catch (thrown) {
     // A half-read set cannot be trained on: it is left out as a whole.
-    if (isNewest()) sessionStore.setState({ rows: [] });
+    if (isNewest()) {
+      forgetPictures();
+      openFolders = foldersBefore;
+      const { rows, dataInfo, mapping: mappingBefore } = before;
+      sessionStore.setState({ rows: dataInfo === null ? [] : rows, dataInfo, mapping: mappingBefore });
+    }
     throw thrown;
   } finally {
     if (isNewest()) sessionStore.setState({ opening: null });

@@ -46,6 +46,7 @@ export const KEY_HELP: readonly { readonly place: string; readonly keys: readonl
       { keys: ["←", "→"], what: "Rollout" },
       { keys: ["↑", "↓"], what: "Step" },
       { keys: ["Home", "End"], what: "Go to the best or worst rollout" },
+      { keys: ["D"], what: "Difference of given mask and answer" },
       { keys: ["1", "…", "4"], what: "Layers: given, answer, difference, greedy" },
       { keys: ["[", "]"], what: "Mask opacity" },
       { keys: ["B"], what: "Blink between the layers" },

@@ -13,7 +13,7 @@ export function ProblemList(props: { readonly onAll: () => void }): ReactNode {
   const problems = useSession((session) => session.problems);
   const shown = problems.slice(-2).reverse();
   return (
-    <section className={`column-flex ${styles.list}`} aria-label="Problems" role="alert" data-testid="problems">
+    <section className="column-flex" aria-label="Problems" role="alert" data-testid="problems">
       {shown.map((problem) => (
         <div key={problem.id} className={`flex gap-2 bad bad-soft ${styles.problem}`}>
           <IconWarning />

@@ -1,11 +1,13 @@
 import { type ReactNode, useEffect, useState } from "react";
 import type { RunState } from "../../engine/rl/run/events.ts";
+import type { RunManifest } from "../../engine/runs/manifest.ts";
 import { Button } from "../components/ui/button.tsx";
 import { IconKeys, IconWarning } from "../components/ui/icons.tsx";
 import { roughly, runSeconds } from "../stores/eta.ts";
+import { useOtherTabs } from "../stores/other-tabs.ts";
 import { PHASE_WORDS } from "../stores/phase-words.ts";
 import { linkTo, navigate } from "../stores/route.ts";
-import { type RunStoreState, useRun } from "../stores/run.ts";
+import { isActive, type RunStoreState, useRun } from "../stores/run.ts";
 import { useSession } from "../stores/session.ts";
 import { fixed, formatAge, formatBytes, formatCount, NONE } from "../styles/format.ts";
 import { GPU_BYTES, GPU_TENSORS, useLatestMetric } from "./device-metrics.ts";
@@ -29,8 +31,10 @@ const STATE_WORDS: Readonly<Record<RunState, string>> = {
 export function StatusStrip(props: { readonly onWarnings: () => void; readonly onKeys: () => void }): ReactNode {
   const state = useRun((run) => run.state);
   const manifest = useRun((run) => run.manifest);
+  const step = useRun((run) => run.step);
   const warnings = useRun((run) => run.alarms.length);
   const problems = useSession((session) => session.problems.length);
+  const elsewhere = useOtherTabs().length > 0 && !isActive(state);
   return (
     <header className={`row surface ${styles.strip}`}>
       <div className={`row ${styles.run}`}>
@@ -50,7 +54,7 @@ export function StatusStrip(props: { readonly onWarnings: () => void; readonly o
         {manifest !== null && <span className={`large bold ${styles.title}`}>{manifest.title}</span>}
         <span className={`inline-flex align-centre muted ${styles.state}`} data-state={state} data-testid="run-state">
           <span className={styles.dot} aria-hidden="true" />
-          {STATE_WORDS[state]}
+          {elsewhere ? "training in another tab" : stateWord(state, step, manifest)}
         </span>
       </div>
       <Facts />
@@ -72,6 +76,11 @@ export function StatusStrip(props: { readonly onWarnings: () => void; readonly o
       </div>
     </header>
   );
+}
+
+/** A run that ended before its last step was stopped: it can be resumed. */
+function stateWord(state: RunState, step: number, manifest: RunManifest | null): string {
+  return state === "finished" && manifest !== null && step < manifest.config.steps ? "stopped" : STATE_WORDS[state];
 }
 
 function Facts(): ReactNode {

@@ -4,6 +4,9 @@ import { heldRuns } from "../../engine/storage/lock.ts";
 import { isActive, runStore, useRun } from "./run.ts";
 import { addProblem } from "./session.ts";
 
+/** Blocker of a new run. */
+export const TRAINS_ELSEWHERE = "A run is training in another tab of this browser";
+
 /** Milliseconds between two queries: locks send no change events. */
 const PACE = 1500;
 

@@ -38,6 +38,8 @@ export interface Route {
   readonly part: "run" | "suites";
   /** Smoothing of curves, 0..0.999. */
   readonly smooth: number;
+  /** Steps that charts are zoomed to, "from-to@charts"; null for all. */
+  readonly zoom: string | null;
   /** Horizontal axis of curves. */
   readonly x: "step" | "time";
 }
@@ -76,6 +78,7 @@ const KEYS: { readonly [K in keyof Route]: Key<Route[K]> } = {
     read: (value) => (Number(value) >= 0 && Number(value) <= 0.999 ? Number(value) : undefined),
     write: String,
   },
+  zoom: text,
   x: { fallback: "step", read: (value) => (value === "step" || value === "time" ? value : undefined), write: String },
 };
 

@@ -8,6 +8,7 @@ import type { DataMapping } from "../../engine/data/mapping.ts";
 import type { RegionSummary } from "../../engine/data/sample.ts";
 import type { SetInfo } from "../../engine/data/set-info.ts";
 import type { GpuReport } from "../../engine/gpu/runtime/device.ts";
+import type { RunDigest } from "../../engine/runs/run-folder.ts";
 import type { FolderRef } from "../../protocol/common.ts";
 import type { OpeningProgress } from "../../protocol/data.ts";
 import type { WireError } from "../../protocol/rpc.ts";
@@ -50,6 +51,10 @@ export interface SessionState {
   readonly recordedRun: string | null;
   /** Runs that another machine computes, opened by address. */
   readonly followedRuns: readonly string[];
+  /** A run that the last visit left in the middle, until it is resumed or dismissed. */
+  readonly interrupted: RunDigest | null;
+  /** Exported runs that were dropped here. */
+  readonly importedRuns: readonly string[];
   readonly problems: readonly Problem[];
   readonly theme: Theme;
   readonly showAdvanced: boolean;
@@ -74,6 +79,8 @@ export const sessionStore = createStore<SessionState>()(() => ({
   plan: null,
   recordedRun: null,
   followedRuns: [],
+  interrupted: null,
+  importedRuns: [],
   problems: [],
   theme: remembered("theme", "system", isTheme),
   showAdvanced: remembered("advanced", false, isFlag),

@@ -145,7 +145,15 @@ describe("differences of runs", () => {
     expect(same[1]).toMatchObject({ label: "Loop 1 reward, sampled", values: ["0.250", "0.250"] });
     const text = "step 4, by run reward, sampled 0.500, 2 rows";
     expect(same.at(-1)).toMatchObject({ label: "Best checkpoint", values: [text, text] });
-    expect(heldOutRows([run("a"), run("b")])[0]?.label).toBe("Rows (not the same in all runs)");
+    // Of runs on other rows only the rows that all have are compared.
+    const fewer = {
+      ...run("a"),
+      evaluations: [{ ...evaluation(4, 0.25), rows: run("a").evaluations[0]?.rows.slice(2) ?? [] }],
+    };
+    const [counts, first] = heldOutRows([run("a"), fewer]);
+    expect(counts).toMatchObject({ label: "Rows of the run", group: expect.stringMatching(/that all have: 2$/) });
+    expect(first?.values[0]).toBe(first?.values[1]);
+    expect(heldOutRows([run("a"), run("b")]).map(({ label }) => label)).toEqual(["Rows of the run", "Best checkpoint"]);
     const older = { evaluations: [olderEvaluation(4, 0.25)], best: { step: 4, selection: null } };
     expect(heldOutRows([older, older]).at(-1)?.values[0]).toBe("step 4, by the rows above (older version)");
   });

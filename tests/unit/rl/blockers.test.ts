@@ -28,6 +28,14 @@ describe("settings that no step can be taken with", () => {
     expect(refuse).toThrow(/delta must be above 1, or 0/);
   });
 
+  it("are a weight of the custom reward without a function", () => {
+    expect(told({ loop1User: 1 })).toEqual([
+      { setting: "userReward", sentence: expect.stringMatching(/has a weight but no function/) },
+    ]);
+    expect(told({ loop1User: 1, userReward: "function reward() { return 1; }" })).toEqual([]);
+    expect(told({ loop1User: 1, loops: "2" })).toEqual([]);
+  });
+
   it("do not matter where they are not used", () => {
     expect(told({ mode: "sft", delta: 0.5, maskPolicy: "field", fieldGrid: 7 })).toEqual([]);
     expect(told({ loops: "1", maskPolicy: "field", fieldGrid: 7 })).toEqual([]);
@@ -43,7 +51,8 @@ describe("settings that no step can be taken with", () => {
           : setting.kind === "int" || setting.kind === "float"
             ? [setting.min, setting.max]
             : [];
-      for (const value of values) expect(told({ [key]: value }), `${key} = ${String(value)}`).toEqual([]);
+      const userReward = "function reward() { return 1; }";
+      for (const value of values) expect(told({ userReward, [key]: value }), `${key} = ${String(value)}`).toEqual([]);
     }
     expect(parseSetting("epsilonLow", 1)).toHaveProperty("problem");
     expect(parseSetting("epsilonLow", 0.99)).toEqual({ value: 0.99 });

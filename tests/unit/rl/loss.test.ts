@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
-import { klOf } from "../../../src/engine/rl/objective/kl.ts";
+import { klOf } from "../../../src/engine/rl/objective/host-terms.ts";
 import { type LossInputs, policyLoss, stopGradient } from "../../../src/engine/rl/objective/loss.ts";
 import { type LossSettings, type LossType, lossSettings } from "../../../src/engine/rl/objective/loss-types.ts";
 import { topEntropyMask } from "../../../src/engine/rl/objective/loss-weights.ts";

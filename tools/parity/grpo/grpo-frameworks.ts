@@ -1,6 +1,7 @@
 /** Golden schemas `grpo-design-notes-formula` and `grpo-other-frameworks`. */
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
-import { klOf, klTerm } from "../../../src/engine/rl/objective/kl.ts";
+import { klOf } from "../../../src/engine/rl/objective/host-terms.ts";
+import { klTerm } from "../../../src/engine/rl/objective/kl.ts";
 import {
   type Aggregation,
   type KlEstimator,

@@ -6,6 +6,7 @@ import {
   lossSettings,
   type RatioLevel,
 } from "../../../src/engine/rl/objective/loss-types.ts";
+import { hostLoss } from "../../../src/engine/rl/step/host-loss.ts";
 import { lossMetrics } from "../../../src/engine/rl/step/loss-metrics.ts";
 import { type CaseReport, flat, type Json, matrix, numberOr, record, shapeOf, text } from "../golden-json.ts";
 import { checkRewardMetrics, isZeroStd, scoreRows, TRL_ADVANTAGES, weightedRewards } from "./grpo-cpu.ts";
@@ -125,6 +126,7 @@ async function checkVariant(
     if (key in wanted) report.compare(`${variant} ${what}`, wanted[key], got, LOSS_TOLERANCE);
   };
   check("loss", "loss", run.loss);
+  check("loss without tensors", "loss", hostLoss(metricArrays(input, run), settings).loss);
   check("policy loss", "loss_policy_only", run.policy);
   check("gradient by log-probs", "grad_logps", run.gradLogps);
   check("gradient by logits", "grad_logits", run.gradLogits);

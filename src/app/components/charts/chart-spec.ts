@@ -21,6 +21,8 @@ export interface SeriesSpec {
   readonly label: string;
   /** The first loop is drawn solid, the others dashed, besides their colours. */
   readonly loop: LoopId | null;
+  /** Dashes of the line; those of its loop by default. */
+  readonly dash?: readonly number[];
   /** Index in the palette. */
   readonly colour: number;
   /** Whether the series uses the right scale, for values of another magnitude. */
@@ -34,6 +36,7 @@ const LOOP_DASHES = [[], [6, 4], [2, 2]] as const;
 
 /** Dashes of a line: by its loop; a single quantity of the right scale short, all others solid. */
 export function dashOf(spec: SeriesSpec): readonly number[] {
+  if (spec.dash !== undefined) return spec.dash;
   if (spec.loop !== null) return LOOP_DASHES[LOOP_IDS.indexOf(spec.loop)] ?? [2, 2];
   return spec.right === true ? [2, 3] : [];
 }

@@ -153,7 +153,7 @@ export function LiveChart({ spec, source, smoothing, sync, onPick, onRemove }: L
           </button>
         )}
       </header>
-      <Legend found={found} spec={spec} steps={source.steps} cursor={cursor} theme={theme} />
+      <Legend found={found} spec={spec} source={source} cursor={cursor} theme={theme} />
       {table ? (
         <ChartTable found={found} steps={source.steps} height={HEIGHT} onPick={onPick} />
       ) : (
@@ -185,23 +185,22 @@ function followTable(source: MetricSource, refresh: () => void): () => void {
 interface LegendProps {
   readonly found: readonly FoundSeries[];
   readonly spec: ChartSpec;
-  readonly steps: ArrayLike<number>;
+  readonly source: MetricSource;
   readonly cursor: number | null;
   readonly theme: Theme;
 }
 
 /** Line sample, label, and the value at the cursor or the newest value. */
-function Legend({ found, spec, steps, cursor, theme }: LegendProps): ReactNode {
-  const place = cursor === null ? steps.length - 1 : indexOfStep(steps, cursor);
+function Legend({ found, spec, source, cursor, theme }: LegendProps): ReactNode {
   return (
     <ul className={`flex wrap small muted ${styles.legend}`}>
       {spec.series.map((series) => {
-        const values = found.find((candidate) => candidate.spec === series)?.values;
-        if (values === undefined && found.length > 0) return null;
+        const own = found.find((candidate) => candidate.spec === series);
+        if (own === undefined && found.length > 0) return null;
         const colour = LINE_COLOURS[theme][series.colour % 6] as string;
-        const value = values?.[Math.min(place, values.length - 1)];
+        const value = own === undefined ? undefined : valueAt(own, source, cursor);
         return (
-          <li key={series.label}>
+          <li key={`${series.metrics[0]} ${series.label}`}>
             <svg width="18" height="8" aria-hidden="true">
               <line
                 x1="0"
@@ -231,6 +230,13 @@ function Legend({ found, spec, steps, cursor, theme }: LegendProps): ReactNode {
       <li className={styles.step}>{cursor === null ? "" : `step ${cursor}`}</li>
     </ul>
   );
+}
+
+/** The value at the cursor's step, null where the run has none; without a cursor the newest one. */
+function valueAt({ metric, values }: FoundSeries, source: MetricSource, cursor: number | null): number | null {
+  let place = cursor === null ? values.length - 1 : indexOfStep(source.steps, cursor);
+  if (cursor === null) while (place > 0 && source.isMissing(metric, place)) place--;
+  return source.isMissing(metric, place) ? null : (values[place] ?? null);
 }
 
 function indexOfStep(steps: ArrayLike<number>, step: number): number {

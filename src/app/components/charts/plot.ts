@@ -31,6 +31,9 @@ export interface Drawn {
 /** Per plot and series: which drawn points were measured. Distinguishes a gap from a non-finite value. */
 const marks = new WeakMap<uPlot, readonly (readonly boolean[])[]>();
 
+/** A second click within this time makes a double click. */
+const DOUBLE_CLICK_MS = 300;
+
 /** A plot with one raw and, when smoothing, one smooth line per series. */
 export function createPlot(target: HTMLElement, found: readonly FoundSeries[], settings: PlotSettings): uPlot {
   const tokens = getComputedStyle(document.documentElement);
@@ -127,12 +130,17 @@ export function createPlot(target: HTMLElement, found: readonly FoundSeries[], s
     target,
   );
   let pressed = 0;
+  let picking: ReturnType<typeof setTimeout> | undefined;
   plot.over.addEventListener("mousedown", (event) => {
     pressed = event.clientX;
   });
   plot.over.addEventListener("click", (event) => {
     const step = stepAt(plot);
-    if (step !== null && Math.abs(event.clientX - pressed) < 5) settings.onPick(step);
+    clearTimeout(picking);
+    // The first click of a double click does not leave the screen.
+    if (step !== null && event.detail < 2 && Math.abs(event.clientX - pressed) < 5) {
+      picking = setTimeout(() => settings.onPick(step), DOUBLE_CLICK_MS);
+    }
   });
   plot.over.addEventListener("dblclick", () => setSharedZoom(settings.sync, null));
   return plot;

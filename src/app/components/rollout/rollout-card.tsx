@@ -14,6 +14,8 @@ export interface RolloutCardProps {
   /** Largest |advantage| of the group, so that its bars are comparable. */
   readonly scale: number;
   readonly selected?: boolean;
+  /** A tile of a row that only chooses: picture, reward and a line of text. */
+  readonly small?: boolean;
   /** Figures with the same name zoom together. */
   readonly sync?: string;
   readonly onOpen: () => void;
@@ -21,13 +23,14 @@ export interface RolloutCardProps {
 
 /** One rollout: picture with masks, caption, reward. */
 export const RolloutCard = memo(function RolloutCard(props: RolloutCardProps): ReactNode {
-  const { rollout, layers, scale, selected = false, sync, onOpen } = props;
+  const { rollout, layers, scale, selected = false, small = false, sync, onOpen } = props;
   const noMask = rollout.predictedMask === null && aboutLoop(rollout.loop).mask !== null;
   return (
     <article
       className={`column-flex min-0 clip framed round-m surface ${styles.card}`}
       data-testid="rollout-card"
       data-selected={selected}
+        data-small={small}
     >
       <RolloutFigure
         className={styles.figure ?? ""}

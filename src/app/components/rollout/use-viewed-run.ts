@@ -24,6 +24,8 @@ export interface ViewedRun {
   readonly recorded: boolean;
   /** Whether another machine computes it; it is read-only here and read again and again. */
   readonly followed: boolean;
+  /** Whether it is an exported run that was dropped here; it is read-only. */
+  readonly imported: boolean;
   readonly metrics: MetricStore;
   /** Steps with stored groups, ascending; for the live run, the steps known so far. */
   readonly steps: readonly number[];
@@ -41,7 +43,7 @@ interface Stored {
 
 const NO_GROUPS: readonly GroupRecord[] = [];
 
-/** The run in the address, else the run of this page, else the recorded run; null if there is none. */
+/** The run in the address, else that of this page, else that of another tab, else the recorded one; null if there is none. */
 export function useViewedRun(): ViewedRun | null {
   const asked = useRoute((route) => route.run);
   const liveId = useRun((run) => run.runId);
@@ -49,9 +51,11 @@ export function useViewedRun(): ViewedRun | null {
   const liveStep = useRun((run) => run.step);
   const groups = useRun((run) => run.groups);
   const recorded = useSession((session) => session.recordedRun);
-  const runId = asked ?? liveId ?? recorded;
-  const otherTabs = useOtherTabs().some((id) => id === runId);
+  const held = useOtherTabs();
+  const runId = asked ?? liveId ?? held[0] ?? recorded;
+  const otherTabs = held.some((id) => id === runId);
   const followed = useSession((session) => runId !== null && session.followedRuns.includes(runId));
+  const imported = useSession((session) => runId !== null && session.importedRuns.includes(runId));
   const live = runId !== null && runId === liveId && !otherTabs;
   const [reads, setReads] = useState(0);
   useEffect(() => {
@@ -86,12 +90,13 @@ export function useViewedRun(): ViewedRun | null {
       otherTabs,
       recorded: runId === recorded,
       followed,
+      imported,
       metrics: metricStore(runId),
       steps,
       loading,
       problem,
     };
-  }, [runId, live, otherTabs, recorded, followed, liveManifest, liveStep, groups, known, loading, problem]);
+  }, [runId, live, otherTabs, recorded, followed, imported, liveManifest, liveStep, groups, known, loading, problem]);
 }
 
 export interface StepGroups {

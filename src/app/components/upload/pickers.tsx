@@ -80,7 +80,7 @@ export function PageDrop(): ReactNode {
   if (!over) return null;
   return (
     <div className={`grid bold ${styles.over}`} aria-hidden="true">
-      <p>Drop shards, a folder of shards, a checkpoint folder or an adapter folder</p>
+      <p>Drop shards, a folder of shards, a checkpoint folder, an adapter folder or an exported run</p>
     </div>
   );
 }

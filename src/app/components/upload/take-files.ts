@@ -1,17 +1,21 @@
 import { LabError } from "../../../engine/errors.ts";
 import type { PickedFile } from "../../../protocol/common.ts";
 import { openAdapter } from "../../clients/adapters.ts";
+import { importRun } from "../../clients/follow-run.ts";
 import { openData, openModel } from "../../clients/loading.ts";
 import { navigate } from "../../stores/route.ts";
 import { isActive, runStore } from "../../stores/run.ts";
 import { adapterOf, classifyPicked } from "./classify.ts";
 
 /**
- * Opens files as data, checkpoint or adapter; `expected` is the kind that the clicked button names.
+ * Opens files as run, data, checkpoint or adapter; `expected` is the kind that the clicked button names.
  * @throws LabError("bad-input") when the files hold nothing of it
  */
 export async function takeFiles(files: readonly PickedFile[], expected: "model" | "adapter" | "any"): Promise<void> {
   if (files.length === 0) throw new LabError("bad-input", "Nothing was opened: the folder holds no files");
+  if (expected === "any" && files.some(({ path }) => /(^|\/)run\.json$|\.zip$/i.test(path))) {
+    if (await importRun({ kind: "picked", name: files[0]?.path ?? "", files })) return;
+  }
   const adapter = adapterOf(files);
   if (expected === "adapter" && adapter === null) {
     throw new LabError(
@@ -35,9 +39,9 @@ export async function takeFiles(files: readonly PickedFile[], expected: "model" 
   const work: Promise<void>[] = [];
   if (model !== undefined) work.push(openModel(model));
   if (expected === "any" && shards.length > 0) {
-    // While a run uses the rows, opening is refused and the screen does not change.
-    if (!isActive(runStore.getState().state)) navigate({ screen: "data", row: null });
-    work.push(openData(shards));
+    // Refused files change neither the rows nor the screen.
+    const idle = !isActive(runStore.getState().state);
+    work.push(openData(shards, null, () => idle && navigate({ screen: "data", row: null })));
   }
   await Promise.all(work);
 }

@@ -4,6 +4,7 @@ import { act } from "../../clients/run-actions.ts";
 import { useViewedRun, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { IconPause, IconPlay } from "../../components/ui/icons.tsx";
+import { TRAINS_ELSEWHERE, useOtherTabs } from "../../stores/other-tabs.ts";
 import { linkTo, navigate } from "../../stores/route.ts";
 import { isActive, useRun } from "../../stores/run.ts";
 import { useSession } from "../../stores/session.ts";
@@ -37,7 +38,8 @@ export function HomeScreen(): ReactNode {
 /** The one button; in a run the way to it. */
 function Begin(): ReactNode {
   const active = useRun((run) => isActive(run.state));
-  const blocker = useSession(startBlocker);
+  const missing = useSession(startBlocker);
+  const blocker = useOtherTabs().length > 0 ? TRAINS_ELSEWHERE : missing;
   return (
     <div className="row wrap gap-2-3">
       {active ? (

@@ -43,6 +43,7 @@ export function GroupView(props: {
               layers={layers}
               scale={scale}
               selected={rollout === selected}
+              small
               sync={sync}
               onOpen={() => onOpen(rollout)}
             />

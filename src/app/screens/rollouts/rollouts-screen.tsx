@@ -88,7 +88,7 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
     [matching, run.steps],
   );
   // The newest step may have no group yet: the newest one with a group is shown.
-  const step = asked !== null && run.steps.includes(asked) ? asked : (steps[steps.length - 1] ?? null);
+  const step = asked !== null && run.steps.includes(asked) ? nearestStep(steps, asked) : (steps.at(-1) ?? null);
   const found = useStepGroups(run, step);
   const groups = useMemo(
     () => (filtered ? filterGroups(found.groups, filter) : found.groups),
@@ -138,7 +138,8 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
       </header>
       {filtered && (
         <p className="row gap-3 muted" role="status">
-          {matching?.length ?? 0} groups in {steps.length} steps match
+          {counted(matching?.length ?? 0, "group")} in {counted(steps.length, "step")}{" "}
+          {matching?.length === 1 ? "matches" : "match"}
           {scan.done < scan.total && `, ${scan.done} of ${scan.total} steps read`}
         </p>
       )}
@@ -189,7 +190,7 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
                   blinking={blinking}
                   onBlink={() => setBlinking(!blinking)}
                   sync={SYNC}
-                  thumbs={run === null || run.recorded || run.followed ? null : run.runId}
+                  thumbs={run === null || run.recorded || run.followed || run.imported ? null : run.runId}
                   more={{
                     id: "history",
                     label: "History of this row",
@@ -210,6 +211,10 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
   );
 }
 
+function counted(count: number, thing: string): string {
+  return `${count} ${thing}${count === 1 ? "" : "s"}`;
+}
+
 function Nothing(props: {
   readonly run: ViewedRun;
   readonly loading: boolean;
@@ -222,6 +227,11 @@ function Nothing(props: {
   if (filtered) return <Empty title="No rollout matches the filters" />;
   if (run.manifest?.config.mode === "sft") return <Empty title="A supervised run has no rollouts" />;
   return <Empty title={run.live ? "Waiting for the first rollouts" : "This run has no rollouts"} />;
+}
+
+/** The step itself or, where the filters leave it out, the nearest one before it, else the first; null without steps. */
+function nearestStep(steps: readonly number[], step: number): number | null {
+  return steps.findLast((one) => one <= step) ?? steps[0] ?? null;
 }
 
 /** The selected group, else the group of the selected rollout, else the first. */

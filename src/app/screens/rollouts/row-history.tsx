@@ -1,5 +1,5 @@
 import { type ReactNode, useMemo, useState } from "react";
-import type { GroupRecord } from "../../../engine/runs/records.ts";
+import type { GroupRecord, LoopId } from "../../../engine/runs/records.ts";
 import { generatedText } from "../../../engine/runs/rollout-facts.ts";
 import { MaskFigure } from "../../components/mask/mask-figure.tsx";
 import { unreadText } from "../../components/rollout/group-source.ts";
@@ -12,6 +12,9 @@ import styles from "./rollouts.module.css";
 
 const LAYERS = new Set(["given", "answer"] as const);
 
+const sameRow = (group: GroupRecord, loop: LoopId, rowId: string): boolean =>
+  group.loop === loop && group.rowId === rowId;
+
 /** The best rollout of the same row and loop at every step that sampled it. */
 export function RowHistory(props: { readonly run: ViewedRun; readonly group: GroupRecord }): ReactNode {
   const { run, group } = props;
@@ -19,10 +22,12 @@ export function RowHistory(props: { readonly run: ViewedRun; readonly group: Gro
   const scan = useAllGroups(run, wanted);
   const same = useMemo(
     () =>
-      scan.groups
-        .filter((candidate) => candidate.rowId === group.rowId && candidate.loop === group.loop)
-        .sort((a, b) => a.step - b.step),
-    [scan.groups, group.rowId, group.loop],
+      // The group that is shown is a draw of its row, whether or not its step was read.
+      [
+        group,
+        ...scan.groups.filter(({ step, loop, rowId }) => step !== group.step && sameRow(group, loop, rowId)),
+      ].sort((a, b) => a.step - b.step),
+    [scan.groups, group],
   );
   const complete = scan.done >= scan.total;
   const unread = unreadText(scan);
@@ -30,7 +35,7 @@ export function RowHistory(props: { readonly run: ViewedRun; readonly group: Gro
     <div className="grid gap-3">
       <p className="row gap-3 muted">
         Row {group.rowId} in loop {group.loop}: drawn {same.length} {same.length === 1 ? "time" : "times"} in{" "}
-        {scan.done} of {scan.total} steps read
+        {Math.max(1, scan.done)} of {scan.total} steps read
         {!complete && !wanted && <Button onClick={() => setWanted(true)}>Read all steps</Button>}
       </p>
       {unread !== null && <p className={styles.problem}>{unread}</p>}

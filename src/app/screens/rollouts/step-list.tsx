@@ -77,6 +77,8 @@ export function StepList(props: StepListProps): ReactNode {
                 <button
                   type="button"
                   aria-current={step === selected ? "step" : undefined}
+                  // One tab stop; the arrow keys go through the steps.
+                  tabIndex={step === selected ? 0 : -1}
                   title={`Step ${step}: reward ${own.map(([loop, reward]) => `${fixed(reward, 3)} in loop ${loop}`).join(", ")}`}
                   onClick={() => onSelect(step)}
                 >

@@ -17,6 +17,9 @@ import styles from "./runs.module.css";
 /** Blocker of a run that another tab trains. */
 export const OTHER_TAB = "It is training in another tab";
 
+/** As the strip says it: what is stored as paused was stopped and can be resumed. */
+const STATE_WORDS = { running: "running", paused: "stopped", finished: "finished", failed: "failed" } as const;
+
 const TONES = { running: "accent", paused: "warn", finished: "good", failed: "bad" } as const;
 
 export interface RunRowProps {
@@ -73,7 +76,7 @@ export function RunRow(props: RunRowProps): ReactNode {
       </td>
       <td data-label="State">
         <Badge tone={interrupted ? "warn" : TONES[manifest.state]}>
-          {otherTabs ? "in another tab" : interrupted ? "interrupted" : manifest.state}
+          {otherTabs ? "in another tab" : interrupted ? "interrupted" : STATE_WORDS[manifest.state]}
         </Badge>
       </td>
       <td data-label="Steps" className={styles.number}>

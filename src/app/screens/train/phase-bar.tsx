@@ -12,6 +12,7 @@ export function PhaseBar(): ReactNode {
   const loop = useRun((run) => run.loop);
   const programs = useRun((run) => run.programs);
   const active = useRun((run) => run.state === "running" || run.state === "pausing");
+  const next = useRun((run) => (run.state === "paused" ? run.nextPhase : null));
   const rows = useRun(({ eta }) => (eta.rows === null ? "" : ` · ${eta.rows.done}/${eta.rows.total} rows`));
   const left = useRun(({ eta, state }) => (state === "running" ? evaluationLeft(eta) : null));
   const shares = phaseShares(times);
@@ -23,6 +24,11 @@ export function PhaseBar(): ReactNode {
           <span>
             <b>{PHASE_NAMES[phase]}</b>
             {phase === "eval" ? rows : loop === null ? "" : ` · loop ${loop}`}
+          </span>
+        ) : next !== null ? (
+          <span data-testid="paused-before">
+            Paused before <b>{PHASE_NAMES[next.phase]}</b>
+            {next.loop === null ? "" : ` · loop ${next.loop}`}
           </span>
         ) : (
           "Last step"
@@ -38,7 +44,7 @@ export function PhaseBar(): ReactNode {
               key={part.phase}
               style={{ flexGrow: part.share }}
               data-shade={at % 2}
-              data-now={active && part.phase === phase}
+              data-now={active ? part.phase === phase : part.phase === next?.phase}
               title={`${PHASE_NAMES[part.phase]}: ${formatSeconds(part.seconds)}, ${percent(part.share)}`}
             >
               <span>

@@ -2,12 +2,12 @@ import { type ReactNode, useCallback, useMemo, useSyncExternalStore } from "reac
 import { startBlocker } from "../../clients/blockers.ts";
 import { report } from "../../clients/lab.ts";
 import { startRun } from "../../clients/start-run.ts";
+import { AllSteps } from "../../components/charts/all-steps.tsx";
 import type { ChartSpec, MetricSource } from "../../components/charts/chart-spec.ts";
 import { loggedText, metricChart, metricsOf, otherMetrics } from "../../components/charts/chosen-metrics.ts";
 import { LiveChart } from "../../components/charts/live-chart.tsx";
 import { MetricPicker } from "../../components/charts/metric-picker.tsx";
 import { SmoothingControl } from "../../components/charts/smoothing-control.tsx";
-import { setSharedZoom } from "../../components/charts/zoom.ts";
 import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
 import { OverlayControls } from "../../components/rollout/overlay-controls.tsx";
 import { useViewedRun, type ViewedRun } from "../../components/rollout/use-viewed-run.ts";
@@ -50,9 +50,7 @@ function RunView({ run }: { readonly run: ViewedRun }): ReactNode {
         <span className="grow muted">{kindOf(run)}</span>
         <SmoothingControl />
         <MetricPicker names={others} chosen={chosen} onChange={choose} />
-        <Button kind="quiet" title="You can also double-click a chart" onClick={() => setSharedZoom(sync, null)}>
-          All steps
-        </Button>
+        <AllSteps sync={sync} />
       </header>
       {run.problem !== null && <p className={styles.problem}>Cannot read this run: {run.problem}</p>}
       {run.live && <PhaseBar />}
@@ -105,9 +103,10 @@ function drop(metric: string | undefined): void {
   navigate({ metrics: (routeStore.getState().metrics ?? NO_METRICS).filter((name) => name !== metric) });
 }
 
-function kindOf({ live, otherTabs, recorded, followed, metrics }: ViewedRun): string {
+function kindOf({ live, otherTabs, recorded, followed, imported, metrics }: ViewedRun): string {
   if (followed) return `computed on another machine, ${metrics.steps.length} steps so far, read-only here`;
   if (otherTabs) return "training in another tab, read-only here";
+  if (imported) return "imported run, read-only";
   if (live) return "";
   return recorded ? "recorded run" : "stored run";
 }

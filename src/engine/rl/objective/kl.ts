@@ -47,29 +47,3 @@ function k3Term(toReference: Tensor, clamp: KlClamp): KlTerm {
     slope: tf.where(free, growth.neg(), tf.zerosLike(growth)),
   };
 }
-
-/** The same estimate of one number, in double precision, and whether the clamp changed it. */
-export function klOf(
-  toReference: number,
-  estimator: KlEstimator,
-  clamp: KlClamp,
-): { readonly value: number; readonly clamped: boolean } {
-  switch (estimator) {
-    case "k1":
-      return { value: toReference, clamped: false };
-    case "notes":
-      return { value: -toReference, clamped: false };
-    case "abs":
-      return { value: Math.abs(toReference), clamped: false };
-    case "k2":
-      return { value: toReference ** 2 / 2, clamped: false };
-    case "k3":
-    case "k3-value-k2-gradient": {
-      const q = -toReference;
-      if (clamp === null) return { value: Math.expm1(q) - q, clamped: false };
-      const held = Math.min(clamp.difference, Math.max(-clamp.difference, q));
-      const value = Math.expm1(held) - held;
-      return { value: Math.min(clamp.value, value), clamped: held !== q || value > clamp.value };
-    }
-  }
-}

@@ -1,5 +1,6 @@
 /** The policy term of the loss and its two derivatives. */
 import { type Tensor, tf } from "../../gpu/tf.ts";
+import { VESPO_BOUNDS, VESPO_LEAST_LAMBDA, VESPO_TOKEN_BOUND } from "./host-terms.ts";
 import type { LossSettings } from "./loss-types.ts";
 
 /**
@@ -26,11 +27,6 @@ export interface ObjectiveInputs {
   /** [N, 1] */
   readonly advantages: Tensor;
 }
-
-/** Bounds of a token's log-ratio, of the row's sum, and the least λ, as TRL has them. */
-const VESPO_TOKEN_BOUND = 20;
-const VESPO_BOUNDS = [Math.log(1e-8), 20] as const;
-const VESPO_LEAST_LAMBDA = 1e-4;
 
 export function objectiveTerm(inputs: ObjectiveInputs, settings: LossSettings): ObjectiveTerm {
   switch (settings.objective) {
@@ -92,17 +88,6 @@ function vespoWeight(
   const logRatio = summed.clipByValue(...VESPO_BOUNDS);
   const phi = lambda.add(k.mul(logRatio)).sub(lambda.mul(logRatio.exp())).exp();
   return tf.where(phi.isFinite(), phi, tf.zerosLike(phi));
-}
-
-/** The same of one row, in double precision. @param logRatios of its active tokens */
-export function vespoWeightOf(logRatios: readonly number[], advantage: number, { vespo }: LossSettings): number {
-  const bounded = (x: number, low: number, high: number): number => Math.min(high, Math.max(low, x));
-  const sum = logRatios.reduce((total, x) => total + bounded(x, -VESPO_TOKEN_BOUND, VESPO_TOKEN_BOUND), 0);
-  const logRatio = bounded(sum, ...VESPO_BOUNDS);
-  const k = advantage >= 0 ? vespo.kPositive : vespo.kNegative;
-  const lambda = Math.max(VESPO_LEAST_LAMBDA, advantage >= 0 ? vespo.lambdaPositive : vespo.lambdaNegative);
-  const phi = Math.exp(lambda + k * logRatio - lambda * Math.exp(logRatio));
-  return Number.isFinite(phi) ? phi : 0;
 }
 
 /** -stop(weight)·A·logp. */

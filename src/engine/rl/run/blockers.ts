@@ -1,9 +1,10 @@
 /** Settings that are valid separately but make every step fail; reported before anything is sampled. */
-import { generationBlocker, samples } from "../../config/derived.ts";
+import { activeLoops, generationBlocker, samples } from "../../config/derived.ts";
 import type { LabConfig } from "../../config/table.ts";
 import { LabError } from "../../errors.ts";
 import type { Sa2vaModel } from "../../model/sa2va.ts";
 import { checkSampler, samplerSettings } from "../../policy/decode/sampler.ts";
+import { rewardPlan } from "../../rewards/composer/plan.ts";
 import { lossSettingsOf } from "../objective/loss-config.ts";
 
 export interface Blocker {
@@ -23,6 +24,12 @@ export function settingBlockers(model: Shape, config: LabConfig): readonly Block
     found.push({ setting: "maxTiles", sentence });
   }
   if (config.mode === "sft") return found;
+  const { weights, user } = rewardPlan(config);
+  if (user === null && activeLoops(config).some((loop) => weights[loop].user !== 0)) {
+    const sentence =
+      "The custom reward has a weight but no function. Write one on the Rewards screen or set the weight to 0";
+    found.push({ setting: "userReward", sentence });
+  }
   const uneven = generationBlocker(config);
   if (uneven !== null) found.push({ setting: "stepsPerGeneration", sentence: uneven });
   const maskSide = model.config.sam2.imageSize / 4;

@@ -3,9 +3,8 @@
  * (docs/spec/grpo.md#4-ratio-and-clipping, docs/spec/grpo.md#11-metric-names,
  * docs/spec/grpo.md#19-what-a-dual-loop-trainer-must-log-per-loop).
  */
-import { klOf } from "../objective/kl.ts";
+import { klOf, vespoWeightOf } from "../objective/host-terms.ts";
 import type { LossSettings } from "../objective/loss-types.ts";
-import { vespoWeightOf } from "../objective/objective.ts";
 import { type Group, learntAdvantages } from "./group.ts";
 import type { LossReadback } from "./loss-inputs.ts";
 
@@ -158,7 +157,7 @@ function vespoMean(arrays: LossArrays, rows: readonly (readonly number[])[], set
  * Value of token `k` of a row, or of its row, at a level. The row's is computed once, because a mask of pixels has many
  * actions.
  */
-function levelled(values: readonly number[], level: string): (k: number) => number {
+export function levelled(values: readonly number[], level: string): (k: number) => number {
   if (level === "token") return (k) => values[k] as number;
   const sum = values.reduce((a, b) => a + b, 0);
   const row = level === "sequence_sum" ? sum : sum / Math.max(1, values.length);
@@ -166,7 +165,7 @@ function levelled(values: readonly number[], level: string): (k: number) => numb
 }
 
 /** Flat indices of the active tokens of row n. */
-function activeOf(arrays: LossArrays, n: number): number[] {
+export function activeOf(arrays: LossArrays, n: number): number[] {
   return Array.from({ length: arrays.tokens }, (_, t) => n * arrays.tokens + t).filter((i) => at(arrays.mask, i) > 0.5);
 }
 

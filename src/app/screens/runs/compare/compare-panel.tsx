@@ -1,11 +1,11 @@
 import { Fragment, type ReactNode, useMemo, useState, useSyncExternalStore } from "react";
 import type { RunDigest } from "../../../../engine/runs/run-folder.ts";
+import { AllSteps } from "../../../components/charts/all-steps.tsx";
 import type { MetricSource } from "../../../components/charts/chart-spec.ts";
 import { loggedText, otherMetrics } from "../../../components/charts/chosen-metrics.ts";
 import { LiveChart } from "../../../components/charts/live-chart.tsx";
 import { MetricPicker } from "../../../components/charts/metric-picker.tsx";
 import { SmoothingControl } from "../../../components/charts/smoothing-control.tsx";
-import { setSharedZoom } from "../../../components/charts/zoom.ts";
 import { Button } from "../../../components/ui/button.tsx";
 import { Panel } from "../../../components/ui/panel.tsx";
 import { linkTo, navigate, useRoute } from "../../../stores/route.ts";
@@ -39,9 +39,7 @@ export function ComparePanel(props: { readonly runs: readonly RunDigest[]; reado
         <div className="row wrap gap-3">
           <SmoothingControl />
           <MetricPicker names={choice.others} chosen={choice.chosen} onChange={choice.choose} />
-          <Button kind="quiet" title="You can also double-click a chart" onClick={() => setSharedZoom(sync, null)}>
-            All steps
-          </Button>
+          <AllSteps sync={sync} />
           <Button onClick={props.onClose}>Close</Button>
         </div>
       }

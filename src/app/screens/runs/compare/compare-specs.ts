@@ -6,6 +6,9 @@ import { joinedName } from "../../../components/charts/joined-source.ts";
 /** Maximum runs per chart: the number of distinguishable colours. */
 export const MOST_RUNS = 6;
 
+/** One pattern a run, so that colour is not the only sign. */
+const DASHES: readonly (readonly number[])[] = [[], [8, 4], [2, 3], [8, 3, 2, 3], [14, 4], [5, 2]];
+
 export interface NamedRun {
   readonly id: string;
   readonly title: string;
@@ -57,6 +60,7 @@ function chartOf({ id, title, metric, decimals, range }: Quantity, runs: readonl
       label: run.title,
       loop: null,
       colour,
+      dash: DASHES[colour % DASHES.length] as readonly number[],
       decimals,
     }),
   );

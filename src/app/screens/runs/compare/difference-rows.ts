@@ -4,8 +4,8 @@ import { configDifference, SETTING_KEYS } from "../../../../engine/config/parse.
 import { SETTING_GROUPS } from "../../../../engine/config/setting.ts";
 import { SETTINGS } from "../../../../engine/config/table.ts";
 import type { BestCheckpoint } from "../../../../engine/runs/checkpoint/best-checkpoint.ts";
-import { SELECTION_NAMES, scoreOf } from "../../../../engine/runs/evaluation-scores.ts";
-import type { StoredEvaluation } from "../../../../engine/runs/evaluations.ts";
+import { rowScoreOf, type ScoreId, SELECTION_NAMES, scoreOf } from "../../../../engine/runs/evaluation-scores.ts";
+import type { RowScores, StoredEvaluation } from "../../../../engine/runs/evaluations.ts";
 import type { RunManifest } from "../../../../engine/runs/manifest.ts";
 import { fixed, NONE, signed } from "../../../styles/format.ts";
 import { evalTexts } from "../../eval/eval-metrics.ts";
@@ -47,6 +47,7 @@ export interface HeldOut {
 }
 
 const REPORTED = "Held-out report rows, newest score and its paired difference to the start";
+const REPORTED_COMMON = "The runs were evaluated on different rows; scores over the rows that all have";
 const CHOSEN = "Held-out selection rows, which are in none of the scores above";
 
 /** Held-out scores of the newest evaluation with the paired difference to the first one, and the choice of the best checkpoint. */
@@ -54,28 +55,44 @@ export function heldOutRows(runs: readonly HeldOut[]): ComparedRow[] {
   const reports = runs.map(({ evaluations }) => evaluations.at(-1)?.report);
   const newest = reports.find((report) => report !== undefined);
   if (newest === undefined) return [];
+  const rows = runs.map(({ evaluations }) => reportRows(evaluations.at(-1)));
+  const evaluated = rows.filter((own) => own.size > 0);
+  const common = [...(evaluated[0]?.keys() ?? [])].filter((id) => evaluated.every((own) => own.has(id)));
+  // Means over other rows cannot be compared: then only the rows that all runs have count.
+  const alike = evaluated.every((own) => own.size === common.length);
+  const group = alike ? REPORTED : `${REPORTED_COMMON}: ${common.length}`;
   const scores = evalTexts(newest).flatMap(({ id, title }): ComparedRow[] => {
-    const values = reports.map((report) => {
+    const values = reports.map((report, at) => {
+      if (!alike) return meanText(common.map((row) => rowValue(rows[at]?.get(row), id)));
       const score = report === undefined ? null : scoreOf(report, id);
       if (score === null) return NONE;
       const change = score.difference === null ? "" : ` ${signed(score.difference.mean, 3)}`;
       return `${fixed(score.mean, 3)}${change}`;
     });
-    return values.every((value) => value === NONE) ? [] : [{ group: REPORTED, label: title, values }];
+    return values.every((value) => value === NONE) ? [] : [{ group, label: title, values }];
   });
-  const rowSets = new Set(
-    runs.flatMap(({ evaluations }) => {
-      const rows = evaluations.at(-1)?.rows.filter(({ part }) => part !== "selection");
-      return rows === undefined ? [] : [rows.map(({ rowId }) => rowId).join("\n")];
-    }),
-  );
   const counts = reports.map((report) => (report === undefined ? NONE : String(report.n)));
-  const label = rowSets.size > 1 ? "Rows (not the same in all runs)" : "Rows";
   return [
-    { group: REPORTED, label, values: counts },
+    { group, label: alike ? "Rows" : "Rows of the run", values: counts },
     ...scores,
     { group: CHOSEN, label: "Best checkpoint", values: runs.map(({ best }) => bestText(best)) },
   ];
+}
+
+/** Report rows of an evaluation by id; empty without one. */
+function reportRows(evaluation: StoredEvaluation | undefined): ReadonlyMap<string, RowScores> {
+  const rows = evaluation?.rows.filter(({ part }) => part !== "selection") ?? [];
+  return new Map(rows.map((row) => [row.rowId, row]));
+}
+
+const rowValue = (row: RowScores | undefined, id: ScoreId): number | null =>
+  row === undefined ? null : rowScoreOf(row, id);
+
+/** Mean of the values; none where one is missing. */
+function meanText(values: readonly (number | null)[]): string {
+  const known = values.filter((value) => value !== null);
+  if (known.length === 0 || known.length < values.length) return NONE;
+  return fixed(known.reduce((sum, value) => sum + value, 0) / known.length, 3);
 }
 
 function bestText(best: BestCheckpoint | null): string {

@@ -1,0 +1,54 @@
+import { type ReactNode, useState } from "react";
+import { loadedBlocker } from "../clients/blockers.ts";
+import { discardInterrupted, forgetInterrupted } from "../clients/interrupted.ts";
+import { report } from "../clients/lab.ts";
+import { resumeRun } from "../clients/start-run.ts";
+import { Button } from "../components/ui/button.tsx";
+import { IconClose, IconPlay } from "../components/ui/icons.tsx";
+import { navigate } from "../stores/route.ts";
+import { isActive, useRun } from "../stores/run.ts";
+import { useSession } from "../stores/session.ts";
+import { formatBytes } from "../styles/format.ts";
+import styles from "./problems.module.css";
+
+/** Offers to go on with the run that the last visit left in the middle. */
+export function InterruptedBanner(): ReactNode {
+  const run = useSession((session) => session.interrupted);
+  const missing = useSession(loadedBlocker);
+  const busy = useRun(({ state }) => isActive(state));
+  const [sure, setSure] = useState(false);
+  if (run === null || busy) return null;
+  const { manifest, steps, checkpoints, bytes } = run;
+  const saved = checkpoints.at(-1);
+  const train = { screen: "train", step: null, rollout: null } as const;
+  const resume = async (): Promise<void> => {
+    await resumeRun(manifest);
+    forgetInterrupted();
+    navigate({ ...train, run: null });
+  };
+  const look = (): void => {
+    forgetInterrupted();
+    navigate({ ...train, run: manifest.id });
+  };
+  return (
+    <div className={`flex wrap gap-2 ${styles.interrupted}`} role="status" data-testid="interrupted">
+      <p>
+        <b>{manifest.title}</b> stopped at step {steps} of {manifest.config.steps},{" "}
+        {saved === undefined ? "without a checkpoint" : `checkpoint of step ${saved}`}
+      </p>
+      <Button
+        kind="primary"
+        icon={<IconPlay />}
+        blocker={saved === undefined ? "It has no checkpoint" : missing}
+        onClick={() => report(resume())}
+      >
+        Resume
+      </Button>
+      <Button onClick={look}>Look</Button>
+      <Button kind="danger" onClick={() => (sure ? report(discardInterrupted()) : setSure(true))}>
+        {sure ? `Delete ${formatBytes(bytes)}` : "Discard…"}
+      </Button>
+      <Button kind="quiet" icon={<IconClose />} aria-label="Later" title="Later" onClick={forgetInterrupted} />
+    </div>
+  );
+}

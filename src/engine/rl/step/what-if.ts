@@ -1,0 +1,102 @@
+/** A finished step under other settings: rewards, advantages and the loss of its first pass, without sampling. */
+import type { LabConfig } from "../../config/table.ts";
+import { LabError } from "../../errors.ts";
+import { composeGroup } from "../../rewards/composer/compose-group.ts";
+import { rewardPlan } from "../../rewards/composer/plan.ts";
+import type { GroupRecord } from "../../runs/records.ts";
+import { aboutLoop } from "../loops/abouts.ts";
+import type { GroupScores, Reward } from "../objective/advantages.ts";
+import { scoreGroups } from "../objective/group-advantages.ts";
+import { lossSettingsOf } from "../objective/loss-config.ts";
+import { type HostLoss, hostLoss } from "./host-loss.ts";
+import type { LossArrays } from "./loss-metrics.ts";
+
+export interface WhatIf {
+  /** [groups][N], the reward composed again of the stored terms. */
+  readonly rewards: readonly (readonly Reward[])[];
+  /** One a group, with the advantages. */
+  readonly scores: readonly GroupScores[];
+  /** Sum over the groups; null before their log-probabilities are known. */
+  readonly loss: HostLoss | null;
+}
+
+/**
+ * @param groups all groups of one loop in one step, as they were stored
+ * @param config the run's settings with changes to term weights, advantages, KL or loss; what was sampled stays
+ * @throws LabError("bad-input") when the record lacks what the settings need, LabError("held") for a missing verdict
+ */
+export function whatIf(groups: readonly GroupRecord[], config: LabConfig): WhatIf {
+  if (config.shuffleRewards) throw new LabError("bad-input", "Rewards of this run were shuffled: there is no what-if");
+  const plan = rewardPlan(config);
+  const rewarded = groups.map(({ loop, rollouts }) => ({
+    rollouts: composeGroup(
+      rollouts.map(({ terms }) => terms),
+      loop,
+      plan,
+    ),
+    weights: probabilities({ loop, rollouts }, config),
+  }));
+  const scores = scoreGroups(rewarded, config);
+  const known = groups.every(({ rollouts }) => rollouts.some(({ actions }) => actions.length > 0));
+  return {
+    rewards: rewarded.map(({ rollouts }) => rollouts.map(({ reward }) => reward)),
+    scores,
+    loss: known ? lossOf(groups, scores, config) : null,
+  };
+}
+
+/** Probabilities of a whole action set, which two mask policies enumerate; null for samples. */
+function probabilities({ loop, rollouts }: Pick<GroupRecord, "loop" | "rollouts">, config: LabConfig): number[] | null {
+  const enumerates = config.maskPolicy === "candidates" || config.maskPolicy === "proposals";
+  if (!enumerates || aboutLoop(loop).samples !== "mask") return null;
+  return rollouts.map(({ actions }) => Math.exp(actions[0]?.oldLogp ?? Number.NEGATIVE_INFINITY));
+}
+
+function lossOf(groups: readonly GroupRecord[], scores: readonly GroupScores[], config: LabConfig): HostLoss {
+  const batches = groups.map((group, at) => arraysOf(group, scores[at] as GroupScores, config));
+  const active = batches.reduce((sum, { mask }) => sum + Array.from(mask).reduce((count, m) => count + m, 0), 0);
+  const text = groups[0] !== undefined && aboutLoop(groups[0].loop).samples === "text";
+  const longest = text ? config.maxNewTokens : Math.max(1, ...batches.map(({ tokens }) => tokens));
+  const settings = lossSettingsOf(config, config.entropyCoefficient, groups.length, active, longest);
+  const losses = batches.map((arrays, at) => {
+    const own = probabilities(groups[at] as GroupRecord, config);
+    return hostLoss(arrays, settings, own === null ? null : own.map((p) => p * own.length));
+  });
+  const sum = (part: keyof HostLoss): number => losses.reduce((total, own) => total + own[part], 0);
+  return { loss: sum("loss"), policy: sum("policy"), klPenalty: sum("klPenalty") };
+}
+
+/** The arrays of the first pass, where the ratio is 1 but for the formula that divides by the reference. */
+function arraysOf({ rollouts, loop }: GroupRecord, scores: GroupScores, config: LabConfig): LossArrays {
+  const tokens = Math.max(1, ...rollouts.map(({ actions }) => actions.length));
+  const [logps, refLogps, entropies, mask] = [0, 0, 0, 0].map(() => new Float64Array(rollouts.length * tokens)) as [
+    Float64Array,
+    Float64Array,
+    Float64Array,
+    Float64Array,
+  ];
+  const referred = rollouts.every(({ actions }) => actions.every(({ refLogp }) => refLogp !== null));
+  if (!referred && (config.beta > 0 || config.objective === "notes")) {
+    throw new LabError("bad-input", "This run recorded no log-probabilities of the reference, which the KL term needs");
+  }
+  rollouts.forEach(({ actions, truncated }, n) => {
+    actions.forEach((action, t) => {
+      const i = n * tokens + t;
+      logps[i] = action.logp;
+      refLogps[i] = action.refLogp ?? 0;
+      entropies[i] = action.entropy;
+      mask[i] = truncated && config.maskTruncated && aboutLoop(loop).samples === "text" ? 0 : 1;
+    });
+  });
+  const imitates = config.maskPolicy === "imitation" && aboutLoop(loop).samples === "mask";
+  return {
+    rows: rollouts.length,
+    tokens,
+    logps,
+    oldLogps: config.objective === "notes" ? refLogps : null,
+    refLogps: referred ? refLogps : null,
+    entropies,
+    mask,
+    advantages: imitates ? rollouts.map(() => 0) : scores.advantages,
+  };
+}

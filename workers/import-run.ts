@@ -1,0 +1,46 @@
+/** Runs among picked files: an exported zip or a run folder, read where they lie. */
+import { isRecord, parseJson } from "../src/engine/bytes/json.ts";
+import { folderOf } from "../src/engine/bytes/memory.ts";
+import type { ByteSource } from "../src/engine/bytes/source.ts";
+import { mountArchives } from "../src/engine/data/archive/mount.ts";
+import { LabError } from "../src/engine/errors.ts";
+import { type RunLibrary, runLibrary } from "../src/engine/runs/library.ts";
+import { folderStore } from "../src/engine/storage/folder-store.ts";
+import type { FolderRef } from "../src/protocol/common.ts";
+import { openFolder } from "./folders.ts";
+
+export interface FoundRun {
+  readonly id: string;
+  /** Read-only. */
+  readonly library: RunLibrary;
+}
+
+/**
+ * The run in these files; null when they hold none.
+ * @throws LabError in one sentence for several runs, or when one of its files is damaged
+ */
+export async function runIn(ref: FolderRef): Promise<FoundRun | null> {
+  const { folder } = await mountArchives(await openFolder(ref));
+  const homes = folder.paths.filter((path) => /(^|\/)run\.json$/.test(path)).map((path) => path.slice(0, -8));
+  const [home] = homes;
+  if (home === undefined) return null;
+  if (homes.length > 1) {
+    throw new LabError("bad-input", `${homes.length} runs were dropped; drop one at a time. Nothing was changed`);
+  }
+  const manifest = folder.get(`${home}run.json`) as ByteSource;
+  const text = new TextDecoder().decode(await manifest.read(0, manifest.size));
+  const value: unknown = parseJson(text, `${home}run.json`);
+  const id = isRecord(value) && typeof value.id === "string" ? value.id : "";
+  if (!/^[\w-]+$/.test(id)) throw new LabError("bad-input", `${home}run.json names no run; nothing was changed`);
+  const files = new Map<string, ByteSource>();
+  for (const path of folder.paths) {
+    if (path.startsWith(home)) files.set(`${id}/${path.slice(home.length)}`, folder.get(path) as ByteSource);
+  }
+  const library = runLibrary(folderStore(folderOf(files)));
+  // Everything that the screens read: a damaged run is refused as a whole.
+  const { groupSteps } = await library.open(id);
+  await library.evaluations(id);
+  await library.alarms(id);
+  for (const step of groupSteps) await library.groups(id, step);
+  return { id, library };
+}
