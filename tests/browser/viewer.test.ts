@@ -1,5 +1,8 @@
 /** What a visitor meets on one page without a GPU: the first screen, and the recorded run in every viewer. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { root } from "../../scripts/lib/ensure.mjs";
 import { type OpenPage, openPage, problems, show } from "../support/page.ts";
 
 let lab: OpenPage;
@@ -94,6 +97,40 @@ describe("the rollouts of a run", () => {
     await page.mouse.wheel(0, 400);
   });
 
+  it("say how their advantage came about", async () => {
+    const { page } = lab;
+    await page.getByRole("tab", { name: "Reward" }).click();
+    const text = (await page.getByTestId("advantage-formula").textContent()) ?? "";
+    const [reward, mean, centred, std, advantage] = [...text.replaceAll("−", "-").matchAll(/[+-]?\d\.\d{3}/g)].map(
+      Number,
+    );
+    expect(text).toMatch(/\(batch\)/);
+    expect((reward as number) - Math.abs(mean as number)).toBeCloseTo(centred as number, 2);
+    expect((centred as number) / (std as number)).toBeCloseTo(advantage as number, 1);
+  });
+
+  it("answer what other settings had made of them: as logged with the run's own, otherwise with others", async () => {
+    const { page } = lab;
+    await page.getByRole("tab", { name: "What if" }).click();
+    const loss = page.getByTestId("what-if-loss");
+    const folder = join(root, "public/pocket/recorded");
+    const [id = ""] = readdirSync(folder).filter((name) => name !== "files.json");
+    const lines = readFileSync(join(folder, id, "metrics.jsonl"), "utf8")
+      .trim()
+      .split("\n");
+    const logged = lines
+      .map((line) => JSON.parse(line) as Readonly<Record<string, number>>)
+      .find(({ step }) => step === 25);
+    expect(await loss.textContent()).toContain((logged?.["loop1/loss"] ?? Number.NaN).toFixed(5));
+    const rewards = () => page.getByTestId("what-if").locator("tbody td:nth-child(3)").allTextContents();
+    const before = await rewards();
+    await page.getByLabel("Weight of METEOR").fill("0");
+    await expect.poll(rewards).not.toEqual(before);
+    expect(await loss.textContent()).toMatch(/→/);
+    await page.getByRole("button", { name: "As it was" }).click();
+    expect(await rewards()).toEqual(before);
+  });
+
   it("that match a search are shown, from the nearest step", async () => {
     const { page } = lab;
     const search = page.getByPlaceholder("Search captions and rows");
@@ -107,7 +144,7 @@ describe("the rollouts of a run", () => {
 
   it("know that the row is drawn in the group that is shown", async () => {
     const { page } = lab;
-    await page.getByRole("tab", { name: "History of this row" }).click();
+    await page.getByRole("tab", { name: "History" }).click();
     await expect.poll(() => page.getByTestId("inspector").textContent()).toMatch(/drawn 1 time in/);
   });
 

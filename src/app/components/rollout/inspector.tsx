@@ -24,23 +24,34 @@ export interface InspectorProps {
   readonly sync: string;
   /** Run whose folder stores the user's thumbs; null for a read-only run. */
   readonly thumbs?: string | null;
+  /** How the advantage came about, below the reward. */
+  readonly advantage?: ReactNode;
   /** Additional tabs, such as the history of the row. */
-  readonly more?: { readonly id: string; readonly label: string; readonly content: ReactNode };
+  readonly more?: readonly { readonly id: string; readonly label: string; readonly content: ReactNode }[];
 }
 
 /** One rollout: masks, texts, reward, actions, record. */
 export function Inspector(props: InspectorProps): ReactNode {
-  const { rollout, layers, onToggle, blinking, onBlink, sync, more } = props;
+  const { rollout, layers, onToggle, blinking, onBlink, sync, advantage, more = [] } = props;
   const zoom = useViews((state) => (state.views[sync] ?? WHOLE).zoom);
   const tabs = [
     { id: "captions", label: "Captions", content: <Captions rollout={rollout} /> },
-    { id: "reward", label: "Reward", content: <RewardDetails rollout={rollout} /> },
+    {
+      id: "reward",
+      label: "Reward",
+      content: (
+        <div className="grid gap-3">
+          {advantage}
+          <RewardDetails rollout={rollout} />
+        </div>
+      ),
+    },
     {
       id: "actions",
       label: aboutLoop(rollout.loop).samples === "text" ? "Tokens" : "Actions",
       content: <ActionStrip actions={rollout.actions} />,
     },
-    ...(more === undefined ? [] : [more]),
+    ...more,
     { id: "raw", label: "Raw", content: <Raw rollout={rollout} /> },
   ];
   return (

@@ -1,6 +1,7 @@
 import { lazy, type ReactNode, Suspense, useEffect, useMemo, useRef, useState } from "react";
 import type { GroupRecord, RolloutRecord } from "../../../engine/runs/records.ts";
 import { useHoldToHide } from "../../components/mask/use-hold-to-hide.ts";
+import { AdvantageFormula } from "../../components/rollout/advantage-formula.tsx";
 import { unreadText } from "../../components/rollout/group-source.ts";
 import { Inspector } from "../../components/rollout/inspector.tsx";
 import {
@@ -20,6 +21,7 @@ import {
   useViewedRun,
   type ViewedRun,
 } from "../../components/rollout/use-viewed-run.ts";
+import { WhatIfPanel } from "../../components/rollout/what-if-panel.tsx";
 import { ErrorBoundary } from "../../components/ui/error-boundary.tsx";
 import { Empty } from "../../components/ui/panel.tsx";
 import { linkTo, navigate, useRoute } from "../../stores/route.ts";
@@ -95,6 +97,13 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
     [filtered, found.groups, filter],
   );
   const group = pickGroup(groups, askedGroup, askedRollout);
+  // Advantages depend on all groups of the loop in the step, whatever the filters show.
+  const loopGroups = useMemo(
+    () => found.groups.filter(({ loop }) => loop === group?.loop),
+    [found.groups, group?.loop],
+  );
+  const whole = loopGroups.find((one) => one.group === group?.group) ?? null;
+  const config = whole === null ? null : (run.manifest?.config ?? null);
   const rollouts = useMemo(() => (group === null ? [] : sortRollouts(group.rollouts, sort)), [group, sort]);
   const selected = rollouts.find(({ id }) => id === askedRollout) ?? rollouts[0] ?? null;
 
@@ -191,11 +200,23 @@ function Viewer({ run }: { readonly run: ViewedRun }): ReactNode {
                   onBlink={() => setBlinking(!blinking)}
                   sync={SYNC}
                   thumbs={run === null || run.recorded || run.followed || run.imported ? null : run.runId}
-                  more={{
-                    id: "history",
-                    label: "History of this row",
-                    content: <RowHistory run={run} group={group} />,
-                  }}
+                  advantage={
+                    config !== null && <AdvantageFormula rollout={selected} groups={loopGroups} config={config} />
+                  }
+                  more={[
+                    ...(config === null || whole === null
+                      ? []
+                      : [
+                          {
+                            id: "what-if",
+                            label: "What if",
+                            content: (
+                              <WhatIfPanel key={groupKey(whole)} group={whole} groups={loopGroups} config={config} />
+                            ),
+                          },
+                        ]),
+                    { id: "history", label: "History", content: <RowHistory run={run} group={group} /> },
+                  ]}
                 />
               </div>
               <ErrorBoundary>
