@@ -103,6 +103,7 @@ it("an exported run opens as a run, read-only, beside the rows that are open", a
   // A picture, since the rows that the run was trained on are open.
   await page.getByTestId("rollout-card").first().getByRole("img").waitFor();
   await show(page, { screen: "data" });
+  await page.getByTestId("data-counts").waitFor();
 });
 
 it("two files of one name and one of a name that turns its text: all rows are there, told apart", async () => {
