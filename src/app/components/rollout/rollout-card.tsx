@@ -30,7 +30,7 @@ export const RolloutCard = memo(function RolloutCard(props: RolloutCardProps): R
       className={`column-flex min-0 clip framed round-m surface ${styles.card}`}
       data-testid="rollout-card"
       data-selected={selected}
-        data-small={small}
+      data-small={small}
     >
       <RolloutFigure
         className={styles.figure ?? ""}
