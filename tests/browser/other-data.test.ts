@@ -67,15 +67,11 @@ describe("with rows of the same names open", () => {
     expect(await notOpen().first().textContent()).toMatch(
       /Row data-0000\d-of-00002\.arrow#\d+ .*(another picture|not in)/,
     );
-    const cards = await lab.page.getByTestId("rollout-card").count();
-    await expect
-      .poll(() =>
-        lab.page
-          .getByTestId("rollout-card")
-          .getByText(/not available/)
-          .count(),
-      )
-      .toBe(cards);
+    // Cards draw once they are in view.
+    for (const card of await lab.page.getByTestId("rollout-card").all()) {
+      await card.scrollIntoViewIfNeeded();
+      await card.getByText(/not available/).waitFor();
+    }
   });
 
   it("evaluations say so once and show neither pictures nor given masks", async () => {
