@@ -58,7 +58,7 @@ describe.each([true, false])("narrow heads, with the lanes of subgroups: %s", (s
     for (const scratch of [undefined, 1]) {
       setAttentionScratch(scratch);
       for (const constants of [[], ...given.map((mask) => [mask])])
-        await expectLikeStock(run(), fresh(sizes), 2e-5, 1e-30, { constants });
+        await expectLikeStock(run(), fresh(sizes), 2e-5, 1e-30, constants);
       for (const order of [{}, { reach: 3 }, { reach: 1000 }]) await expectLikeStock(run(order), fresh(sizes));
     }
     tf.dispose(given);

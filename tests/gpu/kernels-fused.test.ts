@@ -148,7 +148,7 @@ describe("attention", () => {
           fresh(),
           2e-5,
           1e-30,
-          { constants: mask === undefined ? [] : [mask] },
+          mask === undefined ? [] : [mask],
         );
       await expectAttention();
       const causal = causalMask(tq, tk, tk - tq);
@@ -267,7 +267,7 @@ describe("token scores over a long vocabulary", () => {
     ] as const) {
       const score = (...[logits, id]: Tensor[]): Tensor =>
         tf.stack(Object.values(tokenScores(logits as Tensor, id as Tensor, temperature, guard)));
-      await expectLikeStock(score, [randomTensor([rows, width], 4, scale)], 1e-4, 1e-2, { constants: [chosen] });
+      await expectLikeStock(score, [randomTensor([rows, width], 4, scale)], 1e-4, 1e-2, [chosen]);
     }
     chosen.dispose();
   });
@@ -281,7 +281,7 @@ describe("token scores over a long vocabulary", () => {
     const score = (...[hidden, head, id]: Tensor[]): Tensor =>
       tf.stack(Object.values(headScores(hidden as Tensor, head as Tensor, id as Tensor, 0.9, 2)));
     const inputs = [randomTensor([rows, width], 4), randomTensor([vocabulary, width], 5)];
-    await expectLikeStock(score, inputs, 1e-4, 1e-2, { constants: [chosen] });
+    await expectLikeStock(score, inputs, 1e-4, 1e-2, [chosen]);
     chosen.dispose();
     setHeadScratch();
   });

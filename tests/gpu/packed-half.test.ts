@@ -9,7 +9,7 @@ import { halfPrograms, setAdapterKind } from "../../src/engine/gpu/runtime/custo
 import { setDispatchWork } from "../../src/engine/gpu/runtime/work-budget.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { useGpu } from "../support/gpu.ts";
-import { expectLikeStock, randomTensor } from "../support/kernels.ts";
+import { expectLikeStock, packedOrPlain, randomTensor } from "../support/kernels.ts";
 
 let device: GPUDevice;
 
@@ -57,13 +57,18 @@ async function both(x: Tensor, matrix: PackedMatrix, dy: Tensor, arithmetic: Ari
 describe.each(STORAGES)("a matrix in %s", (storage) => {
   it.each(SIZES)("%i rows times %i x %i in blocks of %i elements, both ways", async (m, n, k, block) => {
     const matrix = packed(storage, n, k, block);
+    const plain = unpacked(matrix);
     await expectLikeStock(
-      (x, a, b) => packedLinear(x as Tensor, matrix, undefined, { a: a as Tensor, b: b as Tensor, scale: 1.5 }, "f16"),
+      (...[x, a, b, whole]) => {
+        const lora = { a: a as Tensor, b: b as Tensor, scale: 1.5 };
+        return packedOrPlain(matrix, [x as Tensor, whole as Tensor, undefined], lora, "f16");
+      },
       [randomTensor([1, m, k], 1), randomTensor([4, k], 2, 0.1), randomTensor([n, 4], 3, 0.1)],
       TOLERANCE,
       1e-30,
-      { stock: "webgpu" },
+      [plain],
     );
+    plain.dispose();
     matrix.dispose();
   });
 

@@ -8,7 +8,7 @@ import { packedBytes, WEIGHT_STORAGES, type WeightStorage } from "../../src/engi
 import { customBufferBytes } from "../../src/engine/gpu/runtime/raw-buffers.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 import { useGpu } from "../support/gpu.ts";
-import { expectLikeStock, randomTensor } from "../support/kernels.ts";
+import { expectLikeStock, packedOrPlain, randomTensor } from "../support/kernels.ts";
 
 beforeAll(async () => {
   await useGpu();
@@ -45,14 +45,23 @@ describe.each(WEIGHT_STORAGES)("a matrix in %s", (storage) => {
     async (m, n, k, block) => {
       const { matrix } = randomMatrix(storage, n, k, block);
       expect(matrix.bytes).toBe(packedBytes(storage, [n, k], block));
-      const bias = randomTensor([n], 5);
-      const layer = (x: Tensor, a?: Tensor, b?: Tensor): Tensor =>
-        packedLinear(x, matrix, bias, a === undefined ? undefined : { a, b: b as Tensor, scale: 1.5 });
-      const stock = { stock: "webgpu" } as const;
-      await expectLikeStock((x) => layer(x as Tensor), [randomTensor([m, k], 1)], 2e-5, 1e-30, stock);
-      const inputs = [randomTensor([1, m, k], 1), randomTensor([4, k], 2), randomTensor([n, 4], 3)];
-      await expectLikeStock((x, a, b) => layer(x as Tensor, a, b), inputs, 2e-5, 1e-30, stock);
-      bias.dispose();
+      const constants = [unpacked(matrix), randomTensor([n], 5)];
+      await expectLikeStock(
+        (...[x, plain, bias]) => packedOrPlain(matrix, [x as Tensor, plain as Tensor, bias]),
+        [randomTensor([m, k], 1)],
+        2e-5,
+        1e-30,
+        constants,
+      );
+      await expectLikeStock(
+        (...[x, a, b, plain, bias]) =>
+          packedOrPlain(matrix, [x as Tensor, plain as Tensor, bias], { a: a as Tensor, b: b as Tensor, scale: 1.5 }),
+        [randomTensor([1, m, k], 1), randomTensor([4, k], 2), randomTensor([n, 4], 3)],
+        2e-5,
+        1e-30,
+        constants,
+      );
+      tf.dispose(constants);
       matrix.dispose();
       expect(customBufferBytes()).toBe(0);
     },

@@ -1,5 +1,9 @@
 /** Own kernels against the stock ops: values, gradients and bits. */
 import { expect } from "vitest";
+import { type LowRank, linear } from "../../src/engine/gpu/kernels/linear.ts";
+import type { Arithmetic } from "../../src/engine/gpu/packed/half.ts";
+import { packedLinear } from "../../src/engine/gpu/packed/linear.ts";
+import type { PackedMatrix } from "../../src/engine/gpu/packed/matrix.ts";
 import { setAdapterKind, switchCustomKernels } from "../../src/engine/gpu/runtime/custom-kernels.ts";
 import { type Tensor, tf } from "../../src/engine/gpu/tf.ts";
 
@@ -57,36 +61,28 @@ export function distance(found: Float32Array, expected: Float32Array, least = 1e
   return worst / size;
 }
 
-interface Comparison {
-  /** Handed to the function behind its inputs; no gradient is asked of them. */
-  readonly constants?: readonly Tensor[];
-  /** Where the stock ops run: a function that holds buffers of the GPU runs nowhere else. */
-  readonly stock?: "cpu" | "webgpu";
-}
-
 /**
  * Own values and gradients equal the stock ones within `tolerance` of the largest element, repeat bit for bit, leave no
  * tensor behind, and do so in the form for software adapters as in the form for GPUs.
+ * @param f runs on the CPU with copies of its arguments, so it may hold no tensor
  * @param least what counts as the largest element where all are smaller: of the value and every gradient, or of each
+ * @param constants handed to `f` behind its inputs; no gradient is asked of them
  */
 export async function expectLikeStock(
   f: (...inputs: Tensor[]) => Tensor,
   inputs: readonly Tensor[],
   tolerance = 2e-5,
   least: number | readonly number[] = 1e-30,
-  { constants = [], stock = "cpu" }: Comparison = {},
+  constants: readonly Tensor[] = [],
 ): Promise<void> {
   const leastOf = (i: number): number | undefined => (typeof least === "number" ? least : least[i]);
   const before = tf.memory().numTensors;
   const count = inputs.length;
   try {
     switchCustomKernels(false);
-    const expected =
-      stock === "webgpu"
-        ? await valuesAndGradients(f, inputs, constants)
-        : await onCpu([...inputs, ...constants], (copies) =>
-            valuesAndGradients(f, copies.slice(0, count), copies.slice(count)),
-          );
+    const expected = await onCpu([...inputs, ...constants], (copies) =>
+      valuesAndGradients(f, copies.slice(0, count), copies.slice(count)),
+    );
     switchCustomKernels(true);
     for (const software of [true, false]) {
       setAdapterKind(software);
@@ -104,4 +100,14 @@ export async function expectLikeStock(
     tf.dispose([...inputs]);
   }
   expect(tf.memory().numTensors).toBe(before - count);
+}
+
+/** A product with a packed matrix; on the CPU the one with the plain matrix that it stands for. */
+export function packedOrPlain(
+  matrix: PackedMatrix,
+  [x, plain, bias]: readonly [Tensor, Tensor, Tensor | undefined],
+  lora?: LowRank,
+  arithmetic?: Arithmetic,
+): Tensor {
+  return tf.getBackend() === "cpu" ? linear(x, plain, bias, lora) : packedLinear(x, matrix, bias, lora, arithmetic);
 }

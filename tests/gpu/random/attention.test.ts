@@ -76,7 +76,7 @@ it("attention of any shape, order and mask has stock values and gradients", asyn
     const run = (...[q, k, v, hidden]: Tensor[]): Tensor =>
       attention(q as Tensor, k as Tensor, v as Tensor, 0.3, hidden, typeof order === "string" ? undefined : order);
     // The slope of a score is a difference; where all weight lies on one key nothing but rounding is left of it.
-    await expectLikeStock(run, inputs, 1e-4, 0.1, { constants: mask === undefined ? [] : [mask] });
+    await expectLikeStock(run, inputs, 1e-4, 0.1, mask === undefined ? [] : [mask]);
     mask?.dispose();
   });
 });

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { afterEach, expect, it } from "vitest";
 import { conv2d } from "../../../src/engine/gpu/kernels/conv.ts";
 import { linear } from "../../../src/engine/gpu/kernels/linear.ts";
-import { packedLinear } from "../../../src/engine/gpu/packed/linear.ts";
+import { unpacked } from "../../../src/engine/gpu/packed/gather.ts";
 import { packMatrix } from "../../../src/engine/gpu/packed/matrix.ts";
 import { WEIGHT_STORAGES } from "../../../src/engine/gpu/packed/storage.ts";
 import { setAdapterKind } from "../../../src/engine/gpu/runtime/custom-kernels.ts";
@@ -11,7 +11,7 @@ import { setDispatchWork } from "../../../src/engine/gpu/runtime/work-budget.ts"
 import { type Tensor, tf } from "../../../src/engine/gpu/tf.ts";
 import { forAny, scale, side, tensorSeed } from "../../support/any.ts";
 import { checkedGpu } from "../../support/gpu.ts";
-import { expectLikeStock, randomTensor } from "../../support/kernels.ts";
+import { expectLikeStock, packedOrPlain, randomTensor } from "../../support/kernels.ts";
 
 checkedGpu();
 afterEach(() => {
@@ -124,18 +124,17 @@ it("packed matrices of any shape have the values and gradients of what they stan
       storage,
       rowsOfBlock * inSize,
     );
-    const shift = bias ? randomTensor([outSize], seed + 2, x) : undefined;
+    const constants = [unpacked(matrix), ...(bias ? [randomTensor([outSize], seed + 2, x)] : [])];
     const inputs = [randomTensor([rows, inSize], seed, x)];
     if (rank > 0) inputs.push(randomTensor([rank, inSize], seed + 3), randomTensor([outSize, rank], seed + 4));
-    const layer = (...[given, a, b]: Tensor[]): Tensor =>
-      packedLinear(
-        given as Tensor,
-        matrix,
-        shift,
-        rank > 0 ? { a: a as Tensor, b: b as Tensor, scale: 1.7 } : undefined,
-      );
-    await expectLikeStock(layer, inputs, 2e-5, [0.1 * x, slope(rank, outSize), x, x], { stock: "webgpu" });
-    tf.dispose(shift === undefined ? [weight] : [weight, shift]);
+    const layer = (...given: Tensor[]): Tensor => {
+      const shift = bias ? given.pop() : undefined;
+      const [plain, whole] = [given.pop() as Tensor, given[0] as Tensor];
+      const [a, b] = given.slice(1) as [Tensor, Tensor];
+      return packedOrPlain(matrix, [whole, plain, shift], rank > 0 ? { a, b, scale: 1.7 } : undefined);
+    };
+    await expectLikeStock(layer, inputs, 2e-5, [0.1 * x, slope(rank, outSize), x, x], constants);
+    tf.dispose([weight, ...constants]);
     matrix.dispose();
   });
 });
