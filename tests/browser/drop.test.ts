@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { strToU8, zipSync } from "fflate";
+import type { CDPSession } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
 import { writeRegionShard } from "../../src/engine/data/write-shard.ts";
@@ -10,6 +11,8 @@ import { type OpenPage, openPage, problems, show } from "../support/page.ts";
 import { row } from "../unit/data/make.ts";
 
 let lab: OpenPage;
+/** One for the whole file: a session that ends takes the drag it began with it. */
+let devtools: CDPSession;
 let place: string;
 beforeAll(async () => {
   place = mkdtempSync(join(tmpdir(), "lab-drop-"));
@@ -28,6 +31,7 @@ beforeAll(async () => {
   writeRun();
   lab = await openPage({ screen: "data" }, { webgpu: false });
   await lab.page.getByTestId("data-counts").waitFor();
+  devtools = await lab.context.newCDPSession(lab.page);
 });
 afterAll(async () => {
   await lab.close();
@@ -55,10 +59,8 @@ function writeRun(): void {
 
 /** Drags paths over the middle of the page; the browser makes the items, as for files out of a file manager. */
 async function drag(paths: readonly string[], ...types: ("dragEnter" | "dragOver" | "drop")[]): Promise<void> {
-  const session = await lab.context.newCDPSession(lab.page);
   const data = { items: [], files: paths.map((path) => join(place, path)), dragOperationsMask: 1 };
-  for (const type of types) await session.send("Input.dispatchDragEvent", { type, x: 640, y: 430, data });
-  await session.detach();
+  for (const type of types) await devtools.send("Input.dispatchDragEvent", { type, x: 640, y: 430, data });
 }
 
 /** Names of the shards that are open, by the page's own list. */
