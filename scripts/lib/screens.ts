@@ -1,19 +1,7 @@
 /** Pictures of every screen: light and dark, wide and narrow. */
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-
-export const SCREENS = [
-  "home",
-  "data",
-  "setup",
-  "rewards",
-  "train",
-  "rollouts",
-  "judge",
-  "eval",
-  "runs",
-  "system",
-] as const;
+import { SCREENS } from "../../src/app/stores/route-text.ts";
 
 const SIZES = [
   { name: "", width: 1440, height: 900 },

@@ -13,14 +13,16 @@ export function sam2Shapes(config: Sam2Config, sizes: DecoderSizes): NamedShape[
   return [...trunk(config), ...promptEncoder(config, sizes), ...maskDecoder(config, sizes)];
 }
 
-function linear(path: string, out: number, into: number): NamedShape[] {
+/** Weight and bias of a linear layer. */
+export function linear(path: string, out: number, into: number): NamedShape[] {
   return [
     [`${path}.weight`, [out, into]],
     [`${path}.bias`, [out]],
   ];
 }
 
-function norm(path: string, width: number): NamedShape[] {
+/** Weight and bias of a norm. */
+export function norm(path: string, width: number): NamedShape[] {
   return [
     [`${path}.weight`, [width]],
     [`${path}.bias`, [width]],

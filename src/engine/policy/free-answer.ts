@@ -3,23 +3,18 @@
  * (docs/spec/sa2va.md#7-generation, docs/spec/sa2va.md#12-from-seg-to-the-language-prompt).
  */
 import { LabError } from "../errors.ts";
-import { STREAM } from "../gpu/random.ts";
 import { type Tensor, tf } from "../gpu/tf.ts";
-import { languageForward } from "../model/language/language.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { decodeMasks, selectMask } from "../model/sam2/mask-decoder.ts";
 import { type FoundMask, readMasks } from "../model/sam2/postprocess.ts";
-import { languagePrompt } from "../model/seg-prompt.ts";
 import type { Weights } from "../model/weights/weights.ts";
 import { buildPrompt, type Prompt, QUESTION_WORDING } from "../text/prompt.ts";
-import { prediction } from "../text/template.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
-import { generate } from "./decode/generate.ts";
-import { FULL_SAMPLING } from "./decode/sampler.ts";
 import { embedRegions, projectImage } from "./embedding.ts";
 import type { ImageFeatures } from "./features.ts";
 import { contextTokens, fitCaption } from "./fit-caption.ts";
-import { answerRule, countCells, type RegionCells } from "./prompts.ts";
+import { type AnswerOptions, type EmbeddedPrompt, greedyAnswer, segPrompts } from "./greedy-answer.ts";
+import { countCells, type RegionCells } from "./prompts.ts";
 
 /** Masks decoded at a time, because an answer may hold many. */
 const MASKS_AT_ONCE = 8;
@@ -48,11 +43,6 @@ export interface AskedFreely {
   /** Size of the picture. */
   readonly height: number;
   readonly width: number;
-}
-
-export interface FreeOptions {
-  readonly maxNewTokens: number;
-  readonly signal: AbortSignal;
 }
 
 /**
@@ -96,42 +86,22 @@ export async function answerFreely(
   weights: Weights,
   prompt: Prompt,
   about: AskedFreely,
-  { maxNewTokens, signal }: FreeOptions,
+  options: AnswerOptions,
 ): Promise<FreeAnswer> {
-  const rule = answerRule(model);
-  const [prefix, tails] = tf.tidy(() => {
-    const whole = embedded(model, weights, prompt, prompt.ids, about);
-    const [, length, width] = whole.shape as [number, number, number];
-    return [tf.slice(whole, [0, 0, 0], [1, length - 1, width]), tf.slice(whole, [0, length - 1, 0], [1, 1, width])];
-  }) as [Tensor, Tensor];
-  const [answered] = await generate(model, weights, [{ prefix, tails, tailLengths: [1], promptIds: prompt.ids }], {
-    maxNewTokens,
-    sampler: { ...FULL_SAMPLING, guard: Number.POSITIVE_INFINITY },
-    greedy: true,
-    key: () => ({ seed: 0, step: 0, loop: 0, row: 0, rollout: 0, position: 0, stream: STREAM.token }),
-    stop: (ids) => rule.reached(ids),
-    signal,
-  }).finally(() => tf.dispose([prefix, tails]));
-  if (answered === undefined || answered.nonFinite > 0) {
-    throw new LabError("bad-input", "The model's logits are not finite, so it has no answer; look at its weights");
-  }
-  const { ids = [], ended = false } = answered.completions[0] ?? {};
-  // The state is that of the step that reads [SEG]; a final [SEG] was never read.
-  const places = ids.flatMap((id, at) => (id === model.tokenizer.special.seg && at < ids.length - 1 ? [at] : []));
-  const masks = await masksAt(model, weights, prompt, about, ids, places);
-  if (signal.aborted) throw new LabError("cancelled", "The answer was stopped");
+  const embedded = { ids: prompt.ids, embed: (ids: readonly number[]) => embed(model, weights, prompt, ids, about) };
+  const { ids, text, places, ended } = await greedyAnswer(model, weights, embedded, options);
+  const masks = await masksAt(model, weights, embedded, about, ids, places);
+  if (options.signal.aborted) throw new LabError("cancelled", "The answer was stopped");
   const phrases = phrasesBefore(model.tokenizer, ids, places);
-  const said = prediction(model.tokenizer, ids);
-  const stop = rule.words.find((word) => said.endsWith(word)) ?? "";
   return {
     ids,
-    text: said.slice(0, said.length - stop.length).trim(),
+    text,
     found: masks.map((mask, at) => ({ ...mask, phrase: phrases[at] as string })),
     ended,
   };
 }
 
-function embedded(
+function embed(
   model: Sa2vaModel,
   weights: Weights,
   prompt: Prompt,
@@ -145,23 +115,14 @@ function embedded(
 async function masksAt(
   model: Sa2vaModel,
   weights: Weights,
-  prompt: Prompt,
+  prompt: EmbeddedPrompt,
   about: AskedFreely,
   answer: readonly number[],
   places: readonly number[],
 ): Promise<FoundMask[]> {
-  const last = places.at(-1);
-  if (last === undefined) return [];
-  const { language, sam2 } = model.config;
-  const prompts = tf.tidy(() => {
-    const ids = [...prompt.ids, ...answer.slice(0, last + 1)];
-    const { hidden } = languageForward(weights, language, embedded(model, weights, prompt, ids, about));
-    const rows = tf.tensor1d(
-      places.map((at) => prompt.ids.length + at),
-      "int32",
-    );
-    return languagePrompt(weights, tf.gather(hidden.reshape([ids.length, language.hiddenSize]), rows));
-  });
+  if (places.length === 0) return [];
+  const { sam2 } = model.config;
+  const prompts = segPrompts(model, weights, prompt, answer, places);
   const { height, width, features } = about;
   const found: FoundMask[] = [];
   try {

@@ -2,14 +2,11 @@
 import type { RgbImage } from "../../data/sample.ts";
 import { LabError } from "../../errors.ts";
 import { placedRows } from "../../gpu/kernels/placed-rows.ts";
-import { STREAM } from "../../gpu/random.ts";
 import { type Tensor, tf } from "../../gpu/tf.ts";
-import { languageForward } from "../../model/language/language.ts";
 import { resizeBicubic } from "../../model/preprocess/pillow-bicubic.ts";
 import { normalisePixels } from "../../model/preprocess/pixels.ts";
 import { projectVisual } from "../../model/projector.ts";
 import type { Sa2vaModel } from "../../model/sa2va.ts";
-import { languagePrompt } from "../../model/seg-prompt.ts";
 import { pixelShuffle, visionTower } from "../../model/vision.ts";
 import { type Weights, weightsView } from "../../model/weights/weights.ts";
 import {
@@ -20,11 +17,9 @@ import {
   type ClipPromptText,
 } from "../../text/clip-prompt.ts";
 import { encodeAnswer, SEG_ANSWER } from "../../text/prompt.ts";
-import { prediction } from "../../text/template.ts";
-import { generate } from "../decode/generate.ts";
-import { FULL_SAMPLING } from "../decode/sampler.ts";
 import { embedIds } from "../embedding.ts";
-import { answerRule, countCells, type RegionCells } from "../prompts.ts";
+import { type AnswerOptions, type EmbeddedPrompt, greedyAnswer, segPrompts } from "../greedy-answer.ts";
+import { countCells, type RegionCells } from "../prompts.ts";
 
 /** A prompt with the frames it is about. */
 export interface ClipPrompt extends ClipPromptText {
@@ -109,7 +104,8 @@ export interface ClipAnswer {
 /** The answer "Sure, [SEG]." put into the model's mouth. */
 export function forcedClipAnswer(model: Sa2vaModel, weights: Weights, prompt: ClipPrompt, vision: Tensor): ClipAnswer {
   const { ids, segPositions } = encodeAnswer(model.tokenizer, model.config.template, SEG_ANSWER);
-  return { text: SEG_ANSWER, lang: segStates(model, weights, prompt, vision, ids, segPositions) };
+  const embedded = embeddedClip(model, weights, prompt, vision);
+  return { text: SEG_ANSWER, lang: segPrompts(model, weights, embedded, ids, segPositions) };
 }
 
 /**
@@ -121,51 +117,13 @@ export async function freeClipAnswer(
   weights: Weights,
   prompt: ClipPrompt,
   vision: Tensor,
-  { maxNewTokens, signal }: { readonly maxNewTokens: number; readonly signal: AbortSignal },
+  options: AnswerOptions,
 ): Promise<ClipAnswer> {
-  const rule = answerRule(model);
-  const [prefix, tails] = tf.tidy(() => {
-    const whole = embedClip(model, weights, prompt, prompt.ids, vision);
-    const [, length, width] = whole.shape as [number, number, number];
-    return [tf.slice(whole, [0, 0, 0], [1, length - 1, width]), tf.slice(whole, [0, length - 1, 0], [1, 1, width])];
-  }) as [Tensor, Tensor];
-  const [answered] = await generate(model, weights, [{ prefix, tails, tailLengths: [1], promptIds: prompt.ids }], {
-    maxNewTokens,
-    sampler: { ...FULL_SAMPLING, guard: Number.POSITIVE_INFINITY },
-    greedy: true,
-    key: () => ({ seed: 0, step: 0, loop: 0, row: 0, rollout: 0, position: 0, stream: STREAM.token }),
-    stop: (ids) => rule.reached(ids),
-    signal,
-  }).finally(() => tf.dispose([prefix, tails]));
-  if (answered === undefined || answered.nonFinite > 0) {
-    throw new LabError("bad-input", "The model's logits are not finite, so it has no answer; look at its weights");
-  }
-  const ids = answered.completions[0]?.ids ?? [];
-  // The state is that of the step that reads [SEG]; one at the end was never read.
-  const places = ids.flatMap((id, at) => (id === model.tokenizer.special.seg && at < ids.length - 1 ? [at] : []));
-  const said = prediction(model.tokenizer, ids);
-  const stop = rule.words.find((word) => said.endsWith(word)) ?? "";
-  return {
-    text: said.slice(0, said.length - stop.length).trim(),
-    lang: places.length === 0 ? undefined : segStates(model, weights, prompt, vision, ids, places),
-  };
+  const embedded = embeddedClip(model, weights, prompt, vision);
+  const { ids, text, places } = await greedyAnswer(model, weights, embedded, options);
+  return { text, lang: places.length === 0 ? undefined : segPrompts(model, weights, embedded, ids, places) };
 }
 
-function segStates(
-  model: Sa2vaModel,
-  weights: Weights,
-  prompt: ClipPrompt,
-  vision: Tensor,
-  answer: readonly number[],
-  places: readonly number[],
-): Tensor {
-  return tf.tidy(() => {
-    const ids = [...prompt.ids, ...answer.slice(0, (places.at(-1) as number) + 1)];
-    const { hidden } = languageForward(weights, model.config.language, embedClip(model, weights, prompt, ids, vision));
-    const rows = tf.tensor1d(
-      places.map((at) => prompt.ids.length + at),
-      "int32",
-    );
-    return languagePrompt(weights, tf.gather(hidden.reshape([ids.length, -1]), rows));
-  });
+function embeddedClip(model: Sa2vaModel, weights: Weights, prompt: ClipPrompt, vision: Tensor): EmbeddedPrompt {
+  return { ids: prompt.ids, embed: (ids) => embedClip(model, weights, prompt, ids, vision) };
 }

@@ -2,6 +2,7 @@
  * Tensors of SAM2 that only video uses, with their shapes (docs/spec/video.md#2-tensors). A model for pictures does
  * not load them.
  */
+import { linear, norm } from "../../sam2-shapes.ts";
 import type { NamedShape } from "../../weights/tensor-shapes.ts";
 import type { Sam2Config } from "../config.ts";
 
@@ -80,19 +81,5 @@ function attentionLayer({ hiddenDim: width, memory }: Sam2Config, layer: number)
     ...linear(`${path}.linear1`, memory.mlp, width),
     ...linear(`${path}.linear2`, width, memory.mlp),
     ...[1, 2, 3].flatMap((at) => norm(`${path}.norm${at}`, width)),
-  ];
-}
-
-function linear(path: string, out: number, into: number): NamedShape[] {
-  return [
-    [`${path}.weight`, [out, into]],
-    [`${path}.bias`, [out]],
-  ];
-}
-
-function norm(path: string, width: number): NamedShape[] {
-  return [
-    [`${path}.weight`, [width]],
-    [`${path}.bias`, [width]],
   ];
 }
