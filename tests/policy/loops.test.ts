@@ -3,6 +3,14 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { root } from "../../scripts/lib/ensure.mjs";
+import { compareCharts } from "../../src/app/screens/runs/compare/compare-specs.ts";
+import { activeLoops } from "../../src/engine/config/derived.ts";
+import { defaultConfig } from "../../src/engine/config/parse.ts";
+import { PRESETS } from "../../src/engine/config/presets.ts";
+import { REWARD_PRESETS } from "../../src/engine/config/reward-presets.ts";
+import type { LoopAbout } from "../../src/engine/rl/loops/about.ts";
+import { HELD_OUT_LOOPS, LOOP_IDS, LOOPS } from "../../src/engine/rl/loops/abouts.ts";
+import { EVAL_METRICS } from "../../src/engine/runs/evaluation-metrics.ts";
 import { importsOf, isTypeScript, trackedFiles } from "../support/sources.ts";
 
 const LISTS = ["src/engine/rl/loops/abouts.ts", "src/engine/rl/loops/registry.ts"];
@@ -11,9 +19,9 @@ const FOLDER = "src/engine/rl/loops/question-answer/";
 const files = trackedFiles((path) => /^(src|workers|scripts)\//.test(path) && isTypeScript(path));
 const others = files.filter(({ path }) => !path.startsWith(FOLDER) && !LISTS.includes(path));
 
-/** Values of named settings, names of older versions and scripts, the scores of every evaluation, the story of the first screen. */
+/** Settings and names that belong to one loop: those of the design notes, of older versions, and of a loop's own setting. */
 const NAMES_LOOPS =
-  /^src\/engine\/(config\/(aliases|presets|reward-presets)|config\/groups\/mask|eval\/row-scores|runs\/(checkpoint\/best-checkpoint|run-events))\.ts$|^src\/app\/screens\/(home\/|eval\/eval-metrics|runs\/compare\/)/;
+  /^src\/engine\/(config\/(aliases|groups\/mask)|runs\/checkpoint\/best-checkpoint)\.ts$|^src\/app\/screens\/eval\/eval-metrics\.ts$/;
 
 it("loops 1 and 2 are named only where a value belongs to one of them", () => {
   const named = /["'`]loop[12][_/]|\bloop[12][A-Z]\w+:|\bloop ?[=!]== ?[12]\b/;
@@ -23,6 +31,27 @@ it("loops 1 and 2 are named only where a value belongs to one of them", () => {
     )
     .filter(({ path }) => named.test(readFileSync(join(root, path), "utf8")));
   expect(wrong.map(({ path }) => path)).toEqual([]);
+});
+
+it("presets, held-out scores and the charts of Compare follow the registry", () => {
+  const charts = compareCharts([], new Set(LOOP_IDS.flatMap((id) => [`loop${id}/reward`, `loop${id}/kl`])));
+  expect(charts.map(({ id }) => id)).toEqual(
+    ["reward", "kl"].flatMap((what) => LOOP_IDS.map((id) => `compare-${what}-${id}`)),
+  );
+  const alone = PRESETS.filter(({ name }) => name.startsWith("loop"));
+  expect(alone.map(({ name }) => name)).toEqual(
+    LOOPS.filter((loop: LoopAbout) => loop.alone !== undefined).map(({ id }) => `loop${id}`),
+  );
+  for (const { values } of alone)
+    expect(activeLoops({ ...defaultConfig(), ...values })).toEqual([Number(values.loops)]);
+  const weighted = LOOPS.filter((loop: LoopAbout) => loop.matrices !== undefined);
+  for (const { name, values } of REWARD_PRESETS) {
+    const named = LOOP_IDS.filter((id) => Object.keys(values).some((key) => key.startsWith(`loop${id}`)));
+    expect(named, name).toEqual(weighted.map(({ id }) => id));
+  }
+  expect(EVAL_METRICS).toEqual(
+    expect.arrayContaining(HELD_OUT_LOOPS.flatMap(({ id }) => [`loop${id}_greedy`, `loop${id}_sampled`])),
+  );
 });
 
 describe("the loop question → answer", () => {

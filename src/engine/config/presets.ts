@@ -1,9 +1,13 @@
 /** Presets: differences from the defaults of the table, with reasons. */
+import type { LoopAbout } from "../rl/loops/about.ts";
+import { LOOPS, type LoopId } from "../rl/loops/abouts.ts";
 import { defaultConfig } from "./parse.ts";
 import type { LabConfig } from "./table.ts";
 
+export type PresetName = "demo" | `loop${LoopId}` | "sft" | "both" | "card8" | "card16" | "card24" | "debug" | "notes";
+
 export interface Preset {
-  readonly name: string;
+  readonly name: PresetName;
   readonly title: string;
   readonly summary: string;
   /** What runs with it have shown (docs/learning.md). */
@@ -34,8 +38,7 @@ const SMALL: Partial<LabConfig> = {
 /**
  * Settings with which the pocket model learns without losing vocabulary or mask quality; docs/learning.md has the table.
  * Advantages are scaled over the batch, so that groups with equally good captions do not dominate. Adapters learn fast,
- * projector and mask modules slowly. Loop 2 has a low weight and a heavy anchor, which also protects the masks against
- * the drift of the adapters.
+ * projector and mask modules slowly.
  */
 const POCKET: Partial<LabConfig> = {
   ...SMALL,
@@ -50,8 +53,7 @@ const POCKET: Partial<LabConfig> = {
   scaleRewards: "batch",
   maskPolicy: "field",
   fieldSigma: 1.5,
-  loop2Weight: 0.1,
-  maskAnchorWeight: 160,
+  ...loopValues("pocket"),
 };
 
 /**
@@ -73,10 +75,7 @@ const REAL: Partial<LabConfig> = {
   evalSteps: 25,
 };
 
-/** IoU alone does not penalise wrong object names; half the METEOR keeps the vocabulary of the references. */
-const GUARDED: Partial<LabConfig> = { loop1Meteor: 0.5, loop1RepetitionCost: 0.3 };
-
-export const PRESETS = [
+export const PRESETS: readonly Preset[] = [
   {
     name: "demo",
     title: "Demo",
@@ -84,30 +83,15 @@ export const PRESETS = [
     evidence:
       "Loop 1 gains under every seed that was tried. Loop 2 runs along at weight 0.1 and costs nothing that was measured; it gains nothing here, because these masks are good from the start",
     // Three prompts make a step short.
-    values: { ...POCKET, ...GUARDED, promptsPerStep: 3 },
+    values: { ...POCKET, ...loopValues("demo"), promptsPerStep: 3 },
   },
-  {
-    name: "loop1",
-    title: "Loop 1 only",
-    summary: "Mask → caption → mask′, reward IoU",
-    values: { ...POCKET, loops: "1" },
-  },
-  {
-    name: "loop2",
-    title: "Loop 2 only",
-    summary: "Caption → mask → caption′, reward METEOR",
-    evidence:
-      "No gain is confirmed from the pocket model's own masks. From damaged masks loop 2 gains 0.1 IoU by captions alone, with the settings of experiments/loop2-cycle.yaml",
-    values: {
-      ...POCKET,
-      loops: "2",
-      learningRate: 1.2e-3,
-      loop2Weight: 1,
-      loop2Reach: "masks",
-      maskRateFactor: 0.1,
-      maskAnchorWeight: 16,
-    },
-  },
+  ...LOOPS.flatMap(({ id, alone }: LoopAbout<LoopId>): Preset[] => {
+    if (alone === undefined) return [];
+    const { values, ...texts } = alone;
+    return [
+      { name: `loop${id}`, title: `Loop ${id} only`, ...texts, values: { ...POCKET, loops: `${id}`, ...values } },
+    ];
+  }),
   {
     name: "sft",
     title: "Supervised",
@@ -158,11 +142,12 @@ export const PRESETS = [
       advantageEps: 1e-8,
     },
   },
-] as const satisfies readonly Preset[];
+];
 
-export type PresetName = (typeof PRESETS)[number]["name"];
+function loopValues(name: "pocket" | "demo"): Partial<LabConfig> {
+  return Object.assign({}, ...LOOPS.map((loop: LoopAbout) => loop[name]));
+}
 
 export function presetConfig(name: PresetName): LabConfig {
-  const preset: Preset | undefined = PRESETS.find((candidate) => candidate.name === name);
-  return { ...defaultConfig(), ...preset?.values };
+  return { ...defaultConfig(), ...PRESETS.find((preset) => preset.name === name)?.values };
 }

@@ -1,5 +1,8 @@
-/** Named reward matrices: those of the design notes, and one for sparse rewards. */
-import { weightKeys } from "./groups/reward-weights.ts";
+/** Named reward matrices: those of the design notes, and one for sparse rewards. Each loop has its weights in them. */
+import type { TermName } from "../rewards/terms/registry.ts";
+import type { LoopAbout } from "../rl/loops/about.ts";
+import { LOOPS, type LoopId } from "../rl/loops/abouts.ts";
+import { weightKey, weightKeys } from "./groups/reward-weights.ts";
 import type { LabConfig } from "./table.ts";
 
 export interface RewardPreset {
@@ -10,43 +13,22 @@ export interface RewardPreset {
 }
 
 /** Of both loops; an optional loop keeps its weights. */
-const NOTHING: Partial<LabConfig> = Object.fromEntries(weightKeys().map((key) => [key, 0]));
+const NOTHING = Object.fromEntries(weightKeys().map((key) => [key, 0]));
 
 export const REWARD_PRESETS: readonly RewardPreset[] = [
-  {
-    name: "000",
-    title: "Notes 000",
-    summary: "Loop 1 IoU, loop 2 ¼ METEOR + ¾ judge",
-    values: { ...NOTHING, loop1Iou: 1, loop2Meteor: 0.25, loop2Judge: 0.75 },
-  },
-  {
-    name: "002",
-    title: "Notes 002",
-    summary: "Loop 1 IoU, loop 2 METEOR alone",
-    values: { ...NOTHING, loop1Iou: 1, loop2Meteor: 1 },
-  },
-  {
-    name: "003",
-    title: "Notes 003",
-    summary: "Loop 1 IoU + ¼ METEOR + ¾ judge, loop 2 METEOR",
-    values: { ...NOTHING, loop1Iou: 1, loop1Meteor: 0.25, loop1Judge: 0.75, loop2Meteor: 1 },
-  },
-  {
-    name: "shaped",
-    title: "Shaped",
-    summary: "Loop 1 IoU + 0.2 confidence + 0.1 box, costs for length, repetition and leaks",
-    values: {
-      ...NOTHING,
-      loop1Iou: 1,
-      loop1Confidence: 0.2,
-      loop1Box: 0.1,
-      loop1LengthCost: 0.1,
-      loop1RepetitionCost: 0.2,
-      loop1LeakCost: 0.2,
-      loop2Meteor: 0.25,
-      loop2Judge: 0.75,
-      loop2LengthCost: 0.1,
-      loop2RepetitionCost: 0.2,
-    },
-  },
-];
+  { name: "000", title: "Notes 000" },
+  { name: "002", title: "Notes 002" },
+  { name: "003", title: "Notes 003" },
+  { name: "shaped", title: "Shaped" },
+].map(({ name, title }) => {
+  const loops = LOOPS.flatMap(({ id, matrices }: LoopAbout<LoopId>) => {
+    const own = matrices?.[name];
+    return own === undefined ? [] : [{ id, ...own }];
+  });
+  const weights = loops.flatMap(({ id, terms }) =>
+    Object.entries(terms).map(([term, weight]) => [weightKey(id, term as TermName), weight] as const),
+  );
+  const texts = loops.flatMap(({ id, text }) => (text === undefined ? [] : `loop ${id} ${text}`)).join(", ");
+  const summary = `${texts[0]?.toUpperCase()}${texts.slice(1)}`;
+  return { name, title, summary, values: { ...NOTHING, ...Object.fromEntries(weights) } };
+});

@@ -1,40 +1,22 @@
 /**
- * Held-out evaluation: fixed rows and seeds, so that two points of a run differ only by their weights. Both loops as
+ * Held-out evaluation: fixed rows and seeds, so that two points of a run differ only by their weights. The loops as
  * the run samples them (sampling settings, mask policy) and without sampling, scored by IoU and METEOR and by the run's own
  * reward, and the two truths that a private language or a drifting mask decoder would hurt: caption → mask IoU and
  * mask → caption METEOR against the data set.
  */
 import type { LabConfig } from "../config/table.ts";
 import type { RowSource, TrainingRow } from "../data/training-row.ts";
-import { normal, type RandomKey, uniform } from "../gpu/random.ts";
-import { tf } from "../gpu/tf.ts";
+import type { RandomKey } from "../gpu/random.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
-import { type FoundMask, readMasks } from "../model/sam2/postprocess.ts";
 import type { Weights } from "../model/weights/weights.ts";
-import { type JudgedPicture, wantedLikelihoods } from "../policy/caption-likelihood.ts";
-import { captionBatch } from "../policy/caption-policy.ts";
-import { generate } from "../policy/decode/generate.ts";
-import { FULL_SAMPLING, samplerSettings } from "../policy/decode/sampler.ts";
 import { disposeFeatures, type FeatureCache, type ImageFeatures } from "../policy/features.ts";
-import { maskPolicyOf } from "../policy/mask/mask-policies.ts";
-import type { MaskActions, MaskDraws } from "../policy/mask/mask-policy.ts";
-import { describePictures, findInPictures } from "../policy/partner.ts";
-import { type PhraseOutput, phraseOutputs } from "../policy/phrase-output.ts";
-import {
-  answerRule,
-  type CaptionPrompt,
-  captionPrompt,
-  countCells,
-  type RegionCells,
-  regionCells,
-} from "../policy/prompts.ts";
+import { countCells, type RegionCells, regionCells } from "../policy/prompts.ts";
 import type { RewardScorer } from "../rewards/types.ts";
 import { LOOP_IDS, type LoopId } from "../rl/loops/abouts.ts";
-import { EVAL_DRAWS, EVAL_SEED, EVAL_STREAM } from "../runs/evaluation-draws.ts";
+import { EVAL_SEED, EVAL_STREAM } from "../runs/evaluation-draws.ts";
 import type { RowPart, RowScores } from "../runs/evaluations.ts";
 import type { RunRows } from "../runs/run-rows.ts";
-import { type Answers, type LoopFactsById, rowScores, type Said } from "./row-scores.ts";
-import { type LoopFacts, type RunReward, runReward } from "./run-reward.ts";
+import { type LoopFacts, type RunReward, rowRewards, runReward, weightedMean } from "./run-reward.ts";
 
 export interface EvalDeps {
   readonly model: Sa2vaModel;
@@ -47,12 +29,19 @@ export interface EvalDeps {
   readonly scorer: RewardScorer;
   readonly rows: RowSource;
   readonly signal: AbortSignal;
-  /** Loops that train beside the two whose scores every evaluation has. */
-  readonly others: Readonly<Partial<Record<LoopId, EvaluateLoop>>>;
+  readonly loops: Readonly<Partial<Record<LoopId, EvaluateLoop>>>;
+}
+
+/** A loop's rollouts of a row, with what the evaluation keeps of them. */
+export interface LoopAnswers extends LoopFacts {
+  /** Score `heldOut` of the loop: of the greedy rollout, then of the sampled ones. */
+  readonly scores?: readonly number[];
+  /** Fields of the row's scores that only this loop fills. */
+  readonly record?: Partial<RowScores>;
 }
 
 /** Samples rows of the evaluation; of a row that the loop cannot sample nothing. */
-export type EvaluateLoop = (deps: EvalDeps, rows: readonly EvalRow[]) => Promise<readonly (LoopFacts | undefined)[]>;
+export type EvaluateLoop = (deps: EvalDeps, rows: readonly EvalRow[]) => Promise<readonly (LoopAnswers | undefined)[]>;
 
 /** Rows that are scored together where the settings set no limit. */
 const MOST_AT_ONCE = 8;
@@ -105,157 +94,30 @@ export async function evaluateRows(
 }
 
 async function scoreTogether(deps: EvalDeps, own: RunReward, asked: readonly EvalRow[]): Promise<RowScores[]> {
-  const { model, config } = deps;
-  const sizes = asked.map(({ row: { rgb } }) => ({ height: rgb.height, width: rgb.width }));
-  const sizeOf = (at: number) => sizes[at] as (typeof sizes)[number];
-
-  // Loop 1: one greedy and EVAL_DRAWS sampled captions, grounded by the partner.
-  const greedy = await captionsOf(deps, asked, true);
-  const sampled = await captionsOf(deps, asked, false);
-  const said = asked.map((_, at) => [...(greedy[at] as Said[]), ...(sampled[at] as Said[])]);
-  const grounded = await findInPictures(
-    model,
-    deps.partner,
-    asked.map(({ features }, at) => ({
-      features,
-      phrases: (said[at] as Said[]).map(({ caption }) => caption),
-      ...sizeOf(at),
-    })),
-  );
-
-  // Loop 2: the mask without sampling and those that the run's mask policy samples, described by the partner.
-  const sampledMasks = await masksOf(deps, asked, sizes);
-  const partnerCaptions = await describePictures(
-    model,
-    deps.partner,
-    asked.map(({ features }, at) => ({
-      features,
-      masks: (sampledMasks[at] as SampledMasks).masks.map(({ mask }) => mask),
-      ...sizeOf(at),
-    })),
-    {
-      maxNewTokens: config.partnerMaxTokens,
-      logitGuard: config.logitGuard,
-      keepTiny: config.smallRegions === "force",
-      signal: deps.signal,
-    },
-  );
-  const judged = (masksAt: (at: number) => readonly (FoundMask | null)[]): JudgedPicture[] =>
-    asked.map(({ row, features }, at) => ({
-      features,
-      ...sizeOf(at),
-      masks: masksAt(at).map((found) => found?.mask ?? null),
-      caption: row.summary.caption,
-      others: row.others ?? [],
-    }));
-  const likelihoods1 = await wantedLikelihoods(
-    deps,
-    1,
-    judged((at) => grounded[at] as (FoundMask | null)[]),
-  );
-  const likelihoods2 = await wantedLikelihoods(
-    deps,
-    2,
-    judged((at) => (sampledMasks[at] as SampledMasks).masks),
-  );
-  const others: Partial<Record<LoopId, readonly (LoopFacts | undefined)[]>> = {};
+  const answers: [LoopId, readonly (LoopAnswers | undefined)[]][] = [];
   for (const loop of LOOP_IDS) {
-    const evaluate = deps.others[loop];
-    if (evaluate !== undefined) others[loop] = await evaluate(deps, asked);
+    const evaluate = deps.loops[loop];
+    if (evaluate !== undefined) answers.push([loop, await evaluate(deps, asked)]);
   }
-  const factsAt = (at: number): LoopFactsById =>
-    Object.fromEntries(Object.entries(others).flatMap(([loop, facts]) => (facts[at] ? [[loop, facts[at]]] : [])));
   // Together, since a judge takes its time.
   return Promise.all(
-    asked.map(async ({ row, part }, at) => {
-      const { masks, weights } = sampledMasks[at] as SampledMasks;
-      const answers: Answers = {
-        said: said[at] as Said[],
-        found: grounded[at] as (FoundMask | null)[],
-        masks,
-        weights,
-        partnerCaptions: partnerCaptions[at] as (string | null)[],
-        likelihoods: { 1: likelihoods1[at], 2: likelihoods2[at] },
-      };
-      return { ...(await rowScores(deps.scorer, own, row, answers, factsAt(at), deps.signal)), part };
+    asked.map(async ({ row: { summary }, part }, at) => {
+      const answered = answers.flatMap(([loop, all]) => (all[at] === undefined ? [] : [[loop, all[at]] as const]));
+      const { id: rowId, imageId, caption } = summary;
+      const parts = answered.map(([loop, answer]) => ({ ...answer.record, ...fixedScores(loop, answer) }));
+      const rewards = await rowRewards(deps.scorer, own, Object.fromEntries(answered), deps.signal);
+      return Object.assign({ rowId, imageId, caption, rewards, part }, ...parts) as RowScores;
     }),
   );
 }
 
-type SampledMasks = Pick<Answers, "masks" | "weights">;
-
-/** For each row the mask without sampling, then those that the mask policy samples for the true caption. */
-async function masksOf(
-  { model, config, policy }: EvalDeps,
-  asked: readonly EvalRow[],
-  sizes: readonly { readonly height: number; readonly width: number }[],
-): Promise<SampledMasks[]> {
-  const about = asked.map(({ features, row }) => ({
-    features,
-    phrase: row.summary.caption,
-    others: row.others ?? [],
-  }));
-  const outputs = phraseOutputs(model, policy, about);
-  const sampledMasks: MaskActions[] = [];
-  try {
-    for (const [at, { index }] of asked.entries()) {
-      const output = outputs.all[at] as PhraseOutput;
-      sampledMasks.push(await maskPolicyOf(config).act(output, EVAL_DRAWS, maskDraws(index)));
-    }
-    const sized = sampledMasks.flatMap(({ greedy, logits }, at) =>
-      [greedy, logits].map((lowRes) => ({ lowRes, ...(sizes[at] as (typeof sizes)[number]) })),
-    );
-    const found = await readMasks(sized, model.config.sam2.imageSize);
-    return sampledMasks.map(({ weights }, at) => ({ masks: found.slice(2 * at, 2 * at + 2).flat(), weights }));
-  } finally {
-    for (const actions of sampledMasks) {
-      tf.dispose([actions.greedy, actions.logits]);
-      actions.dispose();
-    }
-    outputs.dispose();
-  }
+function fixedScores(loop: LoopId, { scores, weights }: LoopAnswers): Readonly<Record<string, number>> {
+  if (scores === undefined) return {};
+  const [greedy = 0, ...sampled] = scores;
+  return { [`loop${loop}_greedy`]: greedy, [`loop${loop}_sampled`]: weightedMean(sampled, weights) ?? 0 };
 }
 
 /** Address of a row's first draw; a row has the same draws at every evaluation of every run. */
 export function evalKey(loop: LoopId, row: number, rollout: number, position: number): RandomKey {
   return { seed: EVAL_SEED, step: 0, loop, row, rollout, position, stream: EVAL_STREAM };
-}
-
-function maskDraws(row: number): MaskDraws {
-  return {
-    normal: (rollout, position) => normal(evalKey(2, row, rollout, position)),
-    uniform: (rollout, position) => uniform(evalKey(2, row, rollout, position)),
-  };
-}
-
-/** Captions of the policy for each row, one greedy or EVAL_DRAWS sampled ones. */
-function captionsOf(deps: EvalDeps, asked: readonly EvalRow[], greedy: boolean): Promise<Said[][]> {
-  const prompts = asked.map(({ features, cells }) => captionPrompt(deps.model, features.tiles, cells));
-  return textsOf(deps, 1, asked, prompts, greedy);
-}
-
-/** Texts of the policy for a prompt a row, one greedy or EVAL_DRAWS sampled ones. */
-export async function textsOf(
-  deps: EvalDeps,
-  loop: LoopId,
-  asked: readonly EvalRow[],
-  prompts: readonly CaptionPrompt[],
-  greedy: boolean,
-): Promise<Said[][]> {
-  const { model, config } = deps;
-  const batches = asked.map(({ features }, at) => {
-    return captionBatch(model, deps.policy, features, prompts[at] as CaptionPrompt, greedy ? 1 : EVAL_DRAWS);
-  });
-  const rule = answerRule(model);
-  const generated = await generate(model, deps.policy, batches, {
-    maxNewTokens: config.maxNewTokens,
-    sampler: greedy ? { ...FULL_SAMPLING, guard: config.logitGuard } : samplerSettings(config),
-    greedy,
-    key: (group, rollout) => evalKey(loop, (asked[group] as EvalRow).index, rollout, 0),
-    stop: (ids) => rule.reached(ids),
-    signal: deps.signal,
-  }).finally(() => tf.dispose(batches.flatMap(({ prefix, tails }) => [prefix, tails])));
-  return generated.map(({ completions }) =>
-    completions.map(({ ids, ended }) => ({ caption: rule.answer(ids), truncated: !ended })),
-  );
 }

@@ -4,6 +4,7 @@
  */
 import { needsLikelihood } from "../config/groups/reward-weights.ts";
 import type { LabConfig } from "../config/table.ts";
+import type { TrainingRow } from "../data/training-row.ts";
 import { readTogether } from "../gpu/runtime/read-back.ts";
 import { tf } from "../gpu/tf.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
@@ -11,6 +12,7 @@ import type { Weights } from "../model/weights/weights.ts";
 import { encodeCaption } from "../text/prompt.ts";
 import { type CaptionGroup, captionScores } from "./caption-policy.ts";
 import { FULL_SAMPLING } from "./decode/sampler.ts";
+import type { ImageFeatures } from "./features.ts";
 import type { DescribedPicture } from "./partner.ts";
 import { captionPrompt, countCells, regionCells } from "./prompts.ts";
 
@@ -28,6 +30,15 @@ export interface JudgedPicture extends Omit<DescribedPicture, "masks"> {
   readonly caption: string;
   /** Captions that say something else; those equal to the caption are left out. */
   readonly others: readonly string[];
+}
+
+/** What is asked about masks of a row's picture; null where no mask came out. */
+export function judgedPicture(
+  { rgb: { height, width }, summary: { caption }, others = [] }: TrainingRow,
+  features: ImageFeatures,
+  masks: JudgedPicture["masks"],
+): JudgedPicture {
+  return { features, masks, height, width, caption, others };
 }
 
 export interface LikelihoodSource {

@@ -1,7 +1,7 @@
 /** TensorBoard events of a run: metrics, evaluations, settings, and rollouts as pictures and captions. */
 
 import type { EventImage, RunEvent } from "../formats/tfevents.ts";
-import { LOOP_IDS } from "../rl/loops/abouts.ts";
+import { HELD_OUT_LOOPS, LOOP_IDS } from "../rl/loops/abouts.ts";
 import { type Alarm, readAlarms } from "./alarms.ts";
 import { type EvalReport, readEvaluations, type StoredEvaluation } from "./evaluations.ts";
 import { withAliases } from "./metrics/metric-table.ts";
@@ -123,8 +123,12 @@ function rowsText({ rows }: StoredEvaluation): string {
   const listed = rows
     .filter(({ part }) => part !== "selection")
     .slice(0, LISTED_ROWS)
-    .map((row) => [row.rowId, row.captionGreedy, row.loop1_greedy, row.captionPrime, row.grounding_iou]);
-  return table(["row", "caption", "IoU of its mask", "caption of the found mask", "grounding IoU"], listed);
+    .map((row) => {
+      const scores = HELD_OUT_LOOPS.map(({ id }) => row[`loop${id}_greedy`]);
+      return [row.rowId, row.captionGreedy, row.captionPrime, ...scores, row.grounding_iou];
+    });
+  const scores = HELD_OUT_LOOPS.map(({ id, score }) => `loop ${id} ${score}`);
+  return table(["row", "caption", "caption of the found mask", ...scores, "grounding IoU"], listed);
 }
 
 /** A Markdown table. */

@@ -1,4 +1,5 @@
 import { type ReactNode, useMemo, useSyncExternalStore } from "react";
+import { HELD_OUT_LOOPS } from "../../../engine/rl/loops/abouts.ts";
 import { scoreOf } from "../../../engine/runs/evaluation-scores.ts";
 import { lab } from "../../clients/lab.ts";
 import { smooth } from "../../components/charts/smoothing.ts";
@@ -9,6 +10,8 @@ import { signed } from "../../styles/format.ts";
 import styles from "./home.module.css";
 
 const SMOOTHING = 0.8;
+/** The loop shown, and its score of held-out rows. */
+const [{ id: LOOP, score: SCORE }] = HELD_OUT_LOOPS as [(typeof HELD_OUT_LOOPS)[number]];
 
 /** Reward over the steps so far, and what the run gained on held-out rows. */
 export function RewardCurve({ run, step }: { readonly run: ViewedRun; readonly step: number | null }): ReactNode {
@@ -18,26 +21,26 @@ export function RewardCurve({ run, step }: { readonly run: ViewedRun; readonly s
     () => metrics.length,
   );
   // biome-ignore lint/correctness/useExhaustiveDependencies: the length says that values were added
-  const values = useMemo(() => [...smooth(metrics.column("loop1/reward"), SMOOTHING)], [metrics, length]);
+  const values = useMemo(() => [...smooth(metrics.column(`loop${LOOP}/reward`), SMOOTHING)], [metrics, length]);
   const upTo = useMemo(
     () => (step === null || live ? length - 1 : metrics.steps.findLastIndex((own) => own <= step)),
     [metrics, length, step, live],
   );
   const { value: evaluations } = useAsync(live ? null : runId, (id) => lab().data.evaluations(id));
   const last = evaluations?.at(-1)?.report;
-  const gain = last === undefined ? null : (scoreOf(last, "loop1_sampled")?.difference ?? null);
+  const gain = last === undefined ? null : (scoreOf(last, `loop${LOOP}_sampled`)?.difference ?? null);
   if (length === 0) return null;
   return (
     <figure className={`grid gap-2 ${styles.curve}`} data-testid="home-curve">
       <div className={styles.plot}>
-        <Sparkline values={values} upTo={upTo} name="Reward of loop 1" />
+        <Sparkline values={values} upTo={upTo} name={`Reward of loop ${LOOP}`} />
       </div>
       <figcaption className="muted">
         Reward over {length} steps
         {gain !== null && last !== undefined && (
           <>
-            ; IoU on {last.n} held-out rows <b data-testid="home-gain">{signed(gain.mean, 3)}</b> ({signed(gain.low, 3)}{" "}
-            to {signed(gain.high, 3)})
+            ; {SCORE} on {last.n} held-out rows <b data-testid="home-gain">{signed(gain.mean, 3)}</b> (
+            {signed(gain.low, 3)} to {signed(gain.high, 3)})
           </>
         )}
       </figcaption>

@@ -22,4 +22,15 @@ export interface LoopAbout<Id extends number = number> {
   readonly heldOut?: "IoU" | "METEOR";
   /** Default weights of reward terms; 0 for the others. */
   readonly terms: Readonly<Record<string, number>>;
+  /** Weights of reward terms in the named reward matrices, and what the matrix's summary says of them. */
+  readonly matrices?: Readonly<Record<string, { readonly terms: LoopAbout["terms"]; readonly text?: string }>>;
+  /** Settings with which the pocket model trains the loop beside the others. */
+  readonly pocket?: LoopValues;
+  /** What the demo adds to them. */
+  readonly demo?: LoopValues;
+  /** The preset that trains the pocket model on the loop alone: its texts, and what differs from `pocket`. */
+  readonly alone?: { readonly summary: string; readonly evidence?: string; readonly values?: LoopValues };
 }
+
+/** Values of settings; tests/unit/config/config.test.ts validates those of all presets. */
+export type LoopValues = Readonly<Record<string, number | string>>;

@@ -16,7 +16,7 @@ export interface Loop {
   rollout(context: StepContext, rows: readonly TrainingRow[]): Promise<LoopRollouts>;
   /** L of the losses of a fixed length: the maximum actions of a rollout of these groups. */
   longest(groups: readonly Group[], config: LabConfig): number;
-  /** Samples held-out rows; absent for the loops that every evaluation samples. */
+  /** Samples held-out rows; without it evaluations have no score of the loop. */
   readonly evaluate?: EvaluateLoop;
   /** Whether the loop trains the blocks of the language model; absent if it always does. */
   trainsLanguage?(config: LabConfig): boolean;

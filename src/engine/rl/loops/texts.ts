@@ -1,12 +1,14 @@
 /** Groups whose actions are the tokens of sampled texts. */
 
 import type { TrainingRow } from "../../data/training-row.ts";
+import { type EvalDeps, type EvalRow, evalKey } from "../../eval/held-out.ts";
 import { tf } from "../../gpu/tf.ts";
 import { captionBatch, captionLogProbs, captionScores } from "../../policy/caption-policy.ts";
 import { type Completion, type Generated, generate } from "../../policy/decode/generate.ts";
-import { samplerSettings } from "../../policy/decode/sampler.ts";
+import { FULL_SAMPLING, samplerSettings } from "../../policy/decode/sampler.ts";
 import type { ImageFeatures } from "../../policy/features.ts";
 import { answerRule, type CaptionPrompt } from "../../policy/prompts.ts";
+import { EVAL_DRAWS } from "../../runs/evaluation-draws.ts";
 import type { Rollout } from "../../runs/records.ts";
 import { captionMask, padRows } from "../step/actions.ts";
 import { type StepContext, tokenKey } from "../step/context.ts";
@@ -139,3 +141,47 @@ export function textRollouts(
 
 /** The length limit: the maximum actions of a text. */
 export const TEXT_LENGTH = (_groups: readonly Group[], { maxNewTokens }: StepContext["config"]): number => maxNewTokens;
+
+/** A text for a held-out row. */
+export interface HeldOutText {
+  readonly caption: string;
+  /** Hit the length limit without an end token. */
+  readonly truncated: boolean;
+}
+
+/** Texts of the policy for a prompt a held-out row: the greedy one, then EVAL_DRAWS sampled ones. */
+export async function heldOutTexts(
+  deps: EvalDeps,
+  loop: LoopId,
+  rows: readonly EvalRow[],
+  prompts: readonly CaptionPrompt[],
+): Promise<HeldOutText[][]> {
+  if (rows.length === 0) return [];
+  const greedy = await heldOutBatch(deps, loop, rows, prompts, true);
+  const sampled = await heldOutBatch(deps, loop, rows, prompts, false);
+  return rows.map((_, at) => [greedy, sampled].flatMap((texts) => texts[at] ?? []));
+}
+
+async function heldOutBatch(
+  { model, config, policy, signal }: EvalDeps,
+  loop: LoopId,
+  rows: readonly EvalRow[],
+  prompts: readonly CaptionPrompt[],
+  greedy: boolean,
+): Promise<HeldOutText[][]> {
+  const batches = rows.map(({ features }, at) =>
+    captionBatch(model, policy, features, prompts[at] as CaptionPrompt, greedy ? 1 : EVAL_DRAWS),
+  );
+  const rule = answerRule(model);
+  const generated = await generate(model, policy, batches, {
+    maxNewTokens: config.maxNewTokens,
+    sampler: greedy ? { ...FULL_SAMPLING, guard: config.logitGuard } : samplerSettings(config),
+    greedy,
+    key: (group, rollout) => evalKey(loop, (rows[group] as EvalRow).index, rollout, 0),
+    stop: (ids) => rule.reached(ids),
+    signal,
+  }).finally(() => tf.dispose(batches.flatMap(({ prefix, tails }) => [prefix, tails])));
+  return generated.map(({ completions }) =>
+    completions.map(({ ids, ended }) => ({ caption: rule.answer(ids), truncated: !ended })),
+  );
+}

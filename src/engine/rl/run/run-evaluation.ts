@@ -6,6 +6,7 @@ import { runReward } from "../../eval/run-reward.ts";
 import { storeEvaluation } from "../../eval/store.ts";
 import { trimPool } from "../../gpu/runtime/memory.ts";
 import type { EvalReport } from "../../runs/evaluations.ts";
+import { aboutLoop, LOOP_IDS } from "../loops/abouts.ts";
 import { LOOP_CODE } from "../loops/registry.ts";
 import type { StepContext } from "../step/context.ts";
 import type { TrainerDeps } from "./trainer-deps.ts";
@@ -21,7 +22,7 @@ export async function evaluateRun(
   const { step } = context;
   const total = evaluated.report.length + evaluated.selection.length;
   const weights = step === 0 ? { policy: context.start, partner: context.start } : {};
-  const scores = await evaluateRows({ ...context, ...weights, rows, others: evaluators(config) }, evaluated, (done) =>
+  const scores = await evaluateRows({ ...context, ...weights, rows, loops: evaluators(config) }, evaluated, (done) =>
     emit({ type: "eval-rows", done, total }),
   );
   checkDevice();
@@ -29,11 +30,13 @@ export async function evaluateRun(
   return storeEvaluation(run.store, run.id, step, scores, { ...config, ...runReward(config) });
 }
 
-/** What samples held-out rows for the loops that train, beside the two of every evaluation. */
-function evaluators(config: LabConfig): EvalDeps["others"] {
-  const found = activeLoops(config).flatMap((id) => {
+/** What samples held-out rows: the loops with a fixed score, and those that train. */
+function evaluators(config: LabConfig): EvalDeps["loops"] {
+  const active = activeLoops(config);
+  const found = LOOP_IDS.flatMap((id) => {
     const { evaluate } = LOOP_CODE[id];
-    return evaluate === undefined ? [] : [[id, evaluate] as const];
+    const asked = aboutLoop(id).heldOut !== undefined || active.includes(id);
+    return evaluate === undefined || !asked ? [] : [[id, evaluate] as const];
   });
   return Object.fromEntries(found);
 }

@@ -1,4 +1,5 @@
 import { Fragment, type ReactNode, useMemo, useState, useSyncExternalStore } from "react";
+import { LOOPS } from "../../../../engine/rl/loops/abouts.ts";
 import type { RunDigest } from "../../../../engine/runs/run-folder.ts";
 import { AllSteps } from "../../../components/charts/all-steps.tsx";
 import type { MetricSource } from "../../../components/charts/chart-spec.ts";
@@ -14,8 +15,10 @@ import { chosenChart, compareCharts, shownMetrics } from "./compare-specs.ts";
 import { type ComparedRow, differenceRows, heldOutRows } from "./difference-rows.ts";
 import { useCompared } from "./use-compared.ts";
 
-/** Default selection if the address names none. */
-const FIRST_CHOICE = ["loop1/completions/mean_length"];
+/** Default selection if the address names none: the length of the texts of the first loop that samples some. */
+const FIRST_CHOICE = LOOPS.filter(({ samples }) => samples === "text")
+  .slice(0, 1)
+  .map(({ id }) => `loop${id}/completions/mean_length`);
 
 /** Several runs on one set of charts, and their differences. @param runs two or more, in the order of their colours */
 export function ComparePanel(props: { readonly runs: readonly RunDigest[]; readonly onClose: () => void }): ReactNode {

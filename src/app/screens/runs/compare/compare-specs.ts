@@ -25,15 +25,12 @@ interface Quantity {
 /** Default metrics of a comparison; a metric that no run logged is left out. */
 const QUANTITIES: readonly Quantity[] = [
   ...LOOP_IDS.map((id): Quantity => {
-    return {
-      id: `reward-${id}`,
-      title: `Reward of loop ${id}`,
-      metric: `loop${id}/reward`,
-      decimals: 3,
-      range: [0, 1],
-    };
+    const range = [0, 1] as const;
+    return { id: `reward-${id}`, title: `Reward of loop ${id}`, metric: `loop${id}/reward`, decimals: 3, range };
   }),
-  { id: "kl-1", title: "KL of loop 1", metric: "loop1/kl", decimals: "compact" },
+  ...LOOP_IDS.map((id): Quantity => {
+    return { id: `kl-${id}`, title: `KL of loop ${id}`, metric: `loop${id}/kl`, decimals: "compact" };
+  }),
   { id: "sft-loss", title: "Supervised loss", metric: "sft/loss", decimals: 3 },
   { id: "gradient", title: "Gradient norm", metric: "grad_norm", decimals: "compact" },
 ];

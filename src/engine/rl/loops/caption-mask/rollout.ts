@@ -6,12 +6,10 @@ import { needsReference } from "../../../config/derived.ts";
 import type { Rle } from "../../../data/mask/rle.ts";
 import { encodeRle } from "../../../data/mask/rle-mask.ts";
 import type { TrainingRow } from "../../../data/training-row.ts";
-import { type Tensor, tf } from "../../../gpu/tf.ts";
 import { nearestMask } from "../../../model/preprocess/region-grid.ts";
-import { type FoundMask, readMasks } from "../../../model/sam2/postprocess.ts";
 import type { Weights } from "../../../model/weights/weights.ts";
 import {
-  type JudgedPicture,
+  judgedPicture,
   likelihoodFact,
   type MaskLikelihood,
   wantedLikelihoods,
@@ -19,18 +17,10 @@ import {
 import { disposeFeatures, type ImageFeatures } from "../../../policy/features.ts";
 import { inBatches } from "../../../policy/in-batches.ts";
 import { type MaskAnchor, maskAnchor, wantsAnchor } from "../../../policy/mask/mask-anchor.ts";
-import { maskPolicyOf } from "../../../policy/mask/mask-policies.ts";
-import type { MaskActions } from "../../../policy/mask/mask-policy.ts";
-import {
-  type PhraseAbout,
-  type PhraseOutput,
-  type PhraseOutputs,
-  phraseOutputs,
-} from "../../../policy/phrase-output.ts";
+import { type PhraseOutput, type PhraseOutputs, phraseOutputs } from "../../../policy/phrase-output.ts";
 import { segmentPrompt } from "../../../policy/prompts.ts";
 import { meanScores } from "../../../rewards/composer/mean-scores.ts";
 import { rewardPlan } from "../../../rewards/composer/plan.ts";
-import type { RolloutFacts } from "../../../rewards/term.ts";
 import type { ScoredRollout } from "../../../rewards/types.ts";
 import { trainedRollouts } from "../../objective/group-advantages.ts";
 import { readLogProbs } from "../../step/backward.ts";
@@ -38,31 +28,24 @@ import { maskDraws, type StepContext } from "../../step/context.ts";
 import type { ActionScores, AuxiliaryLoss, Group, LoopRollouts } from "../../step/group.ts";
 import { dataCaptionObservations, maskMetrics, pairMetrics } from "../../step/rollout-metrics.ts";
 import { type Loop, REGION_ROWS } from "../loop.ts";
+import { evaluate } from "./evaluate.ts";
 import { partnerCaptions } from "./partner-captions.ts";
+import { type ActedMasks, asked, factsOf, type Pictured, sampleMasks, sizeOf } from "./sample-masks.ts";
 
 export const captionMask: Loop = {
   ...REGION_ROWS,
   rollout,
+  evaluate,
   longest: (groups) => groups.reduce((most, { actions }) => Math.max(most, actions), 1),
   trainsLanguage: ({ loop2Reach }) => loop2Reach === "all",
 };
 
-/** A row with its picture on the GPU. */
-interface Pictured {
-  readonly row: TrainingRow;
+/** A row with the policy's masks for its caption. */
+interface SampledMasks extends Pictured, ActedMasks {
   readonly group: number;
-  readonly features: ImageFeatures;
 }
 
-/** A row with the policy's masks for its caption. */
-interface SampledMasks extends Pictured {
-  readonly actions: MaskActions;
-  /** 0/1 at image size. */
-  readonly masks: readonly Uint8Array[];
-  /** Mean probability inside each mask; null for an empty one. */
-  readonly confidences: readonly (number | null)[];
-  readonly greedy: Uint8Array | undefined;
-}
+const pixelsOf = ({ masks }: ActedMasks): Uint8Array[] => masks.map(({ mask }) => mask);
 
 /** One group per row: a few masks for the row's caption, each scored by the partner's caption of it. */
 async function rollout(context: StepContext, rows: readonly TrainingRow[]): Promise<LoopRollouts> {
@@ -73,15 +56,20 @@ async function rollout(context: StepContext, rows: readonly TrainingRow[]): Prom
   try {
     await context.phase("features", 2);
     for (const row of rows) features.push(await context.features.get(row.summary.imageId, row.rgb));
-    const pictures = rows.map((row, group): Pictured => ({ row, group, features: features[group] as ImageFeatures }));
+    const pictures = rows.map((row, group) => ({ row, group, features: features[group] as ImageFeatures }));
     await context.phase("generate", 2);
-    for (const some of inBatches(pictures, config.groupsAtOnce)) await actOn(context, some, sampledMasks);
+    for (const some of inBatches(pictures, config.groupsAtOnce)) {
+      const draws = (at: number) => maskDraws(context, 2, some[at]?.group ?? 0);
+      const fresh = await sampleMasks(context, some, config.groupSize, draws);
+      sampledMasks.push(...fresh.map((acted, at) => ({ ...(some[at] as (typeof some)[number]), ...acted })));
+    }
     await context.phase("partner", 2);
     const captions = await partnerCaptions(
       context,
-      sampledMasks.map((item) => ({ features: item.features, masks: item.masks, ...sides(item.row) })),
+      sampledMasks.map((item) => ({ features: item.features, masks: pixelsOf(item), ...sizeOf(item.row) })),
     );
-    const likelihoods = await wantedLikelihoods(context, 2, sampledMasks.map(judged));
+    const pictured = sampledMasks.map((item) => judgedPicture(item.row, item.features, pixelsOf(item)));
+    const likelihoods = await wantedLikelihoods(context, 2, pictured);
     await context.phase("reward", 2);
     const scores = await Promise.all(
       sampledMasks.map((item, group) => score(context, item, captions[group] as Captions, likelihoods[group])),
@@ -110,55 +98,6 @@ async function rollout(context: StepContext, rows: readonly TrainingRow[]): Prom
   }
 }
 
-function sides(row: TrainingRow): { readonly height: number; readonly width: number } {
-  return { height: row.rgb.height, width: row.rgb.width };
-}
-
-/** Samples the masks of a few groups in one batch, into `acted`. */
-async function actOn(context: StepContext, pictures: readonly Pictured[], sampledMasks: SampledMasks[]): Promise<void> {
-  const { model, config } = context;
-  const outputs = phraseOutputs(model, context.policy, pictures.map(asked));
-  const fresh: MaskActions[] = [];
-  const maps: Tensor[] = [];
-  try {
-    for (const [at, { group }] of pictures.entries()) {
-      const output = outputs.all[at] as PhraseOutput;
-      const actions = await maskPolicyOf(config).act(output, config.groupSize, maskDraws(context, 2, group));
-      fresh.push(actions);
-      maps.push(actions.logits, actions.greedy);
-    }
-    const sized = pictures.flatMap(({ row }, at) =>
-      [fresh[at]?.logits, fresh[at]?.greedy].map((lowRes) => ({ lowRes: lowRes as Tensor, ...sides(row) })),
-    );
-    const found = await readMasks(sized, model.config.sam2.imageSize);
-    const read = pictures.map((picture, at): SampledMasks => {
-      const [masks, [greedy]] = found.slice(2 * at) as [FoundMask[], FoundMask[]];
-      return {
-        ...picture,
-        actions: fresh[at] as MaskActions,
-        masks: masks.map(({ mask }) => mask),
-        confidences: masks.map(({ confidence }) => confidence),
-        greedy: greedy?.mask,
-      };
-    });
-    sampledMasks.push(...read);
-  } catch (thrown) {
-    for (const actions of fresh) actions.dispose();
-    throw thrown;
-  } finally {
-    tf.dispose(maps);
-    outputs.dispose();
-  }
-}
-
-function judged({ row, features, masks }: SampledMasks): JudgedPicture {
-  return { features, masks, ...sides(row), caption: row.summary.caption, others: row.others ?? [] };
-}
-
-function asked({ features, row }: Pictured): PhraseAbout {
-  return { features, phrase: row.summary.caption, others: row.others ?? [] };
-}
-
 interface Scores {
   readonly predicted: readonly Rle[];
   readonly scored: readonly ScoredRollout[];
@@ -174,22 +113,12 @@ async function score(
   captions: Captions,
   likelihoods: readonly (MaskLikelihood | null)[] | undefined,
 ): Promise<Scores> {
-  const { row, masks, confidences } = item;
-  const { height, width } = sides(row);
-  const predicted = masks.map((mask) => encodeRle(mask, height, width));
+  const { row, masks } = item;
+  const { height, width } = sizeOf(row);
+  const predicted = pixelsOf(item).map((mask) => encodeRle(mask, height, width));
   const draws = captions.map((own) => {
-    const facts = predicted.map(
-      (mask, n): RolloutFacts => ({
-        loop: 2,
-        reference: row.summary.caption,
-        caption: own[n] ?? null,
-        given: row.summary.mask,
-        predicted: mask,
-        // An empty mask has no inside: a confidence of nothing is worth nothing.
-        confidence: confidences[n] ?? 0,
-        ...likelihoodFact(likelihoods, n),
-        truncated: false,
-      }),
+    const facts = masks.map((found, n) =>
+      factsOf(row, predicted[n] ?? null, found, own[n] ?? null, likelihoodFact(likelihoods, n)),
     );
     return context.scorer.scoreGroup(facts, rewardPlan(context.config), context.signal);
   });
@@ -204,14 +133,15 @@ function groupOf(
   start: StartAnswer,
 ): Group {
   const { model } = context;
-  const { row, group, features, actions: sampledMasks, masks, greedy } = item;
-  const { height, width } = sides(row);
+  const { row, group, features, actions: sampledMasks, greedy } = item;
+  const { height, width } = sizeOf(row);
+  const masks = pixelsOf(item);
   const caption = row.summary.caption;
   const prompt = segmentPrompt(model, features.tiles, caption);
   const { weights } = sampledMasks;
   const trained = trainedRollouts({ rollouts: scored, weights, loop: 2, group }, context.config, context.step);
   const rewards = trained.map(({ reward }) => reward);
-  const greedyRle = greedy === undefined ? null : encodeRle(greedy, height, width);
+  const greedyRle = encodeRle(greedy.mask, height, width);
   return {
     loop: 2,
     group,
@@ -315,7 +245,7 @@ async function askStart(context: StepContext, items: readonly SampledMasks[], an
       ? await readLogProbs(() => items.map(({ actions }, at) => actions.logProbs(outputs.all[at] as PhraseOutput)))
       : [];
     for (const [at, { row }] of items.entries()) {
-      const { height, width } = sides(row);
+      const { height, width } = sizeOf(row);
       const target = (side: number) => Float32Array.from(nearestMask(row.mask, height, width, side, side));
       const anchor = anchored ? await maskAnchor(config, outputs.all[at] as PhraseOutput, target) : null;
       answers.push({ anchor, startLogps: startLogps[at] ?? null });

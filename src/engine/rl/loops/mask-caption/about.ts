@@ -10,4 +10,16 @@ export const MASK_CAPTION = {
   textName: "caption",
   heldOut: "IoU",
   terms: { iou: 1 },
+  matrices: {
+    "000": { terms: { iou: 1 }, text: "IoU" },
+    "002": { terms: { iou: 1 }, text: "IoU" },
+    "003": { terms: { iou: 1, meteor: 0.25, judge: 0.75 }, text: "IoU + ¼ METEOR + ¾ judge" },
+    shaped: {
+      terms: { iou: 1, confidence: 0.2, box: 0.1, length: 0.1, repetition: 0.2, leak: 0.2 },
+      text: "IoU + 0.2 confidence + 0.1 box, costs for length, repetition and leaks",
+    },
+  },
+  // IoU alone does not penalise wrong object names; half the METEOR keeps the vocabulary of the references.
+  demo: { loop1Meteor: 0.5, loop1RepetitionCost: 0.3 },
+  alone: { summary: "Mask → caption → mask′, reward IoU" },
 } as const satisfies LoopAbout;

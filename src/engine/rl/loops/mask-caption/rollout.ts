@@ -1,22 +1,38 @@
 /**
  * Loop 1: mask → caption (policy) → mask′ (partner); reward IoU(mask, mask′).
  */
+import { maskIou } from "../../../data/mask/rle-compare.ts";
 import { encodeRle } from "../../../data/mask/rle-mask.ts";
 import type { TrainingRow } from "../../../data/training-row.ts";
+import type { EvaluateLoop } from "../../../eval/held-out.ts";
 import type { FoundMask } from "../../../model/sam2/postprocess.ts";
-import { likelihoodFact, type MaskLikelihood, wantedLikelihoods } from "../../../policy/caption-likelihood.ts";
+import {
+  judgedPicture,
+  likelihoodFact,
+  type MaskLikelihood,
+  wantedLikelihoods,
+} from "../../../policy/caption-likelihood.ts";
 import { disposeFeatures, type ImageFeatures } from "../../../policy/features.ts";
 import { inBatches } from "../../../policy/in-batches.ts";
 import { findInPictures } from "../../../policy/partner.ts";
 import { captionPrompt, regionCells } from "../../../policy/prompts.ts";
 import { rewardPlan } from "../../../rewards/composer/plan.ts";
+import type { RolloutFacts } from "../../../rewards/term.ts";
 import type { StepContext } from "../../step/context.ts";
 import type { Group, LoopRollouts } from "../../step/group.ts";
 import { maskMetrics } from "../../step/rollout-metrics.ts";
 import { type Loop, REGION_ROWS } from "../loop.ts";
-import { type SampledTexts, sampleTexts, TEXT_LENGTH, textFields, textRollouts } from "../texts.ts";
+import {
+  type HeldOutText,
+  heldOutTexts,
+  type SampledTexts,
+  sampleTexts,
+  TEXT_LENGTH,
+  textFields,
+  textRollouts,
+} from "../texts.ts";
 
-export const maskCaption: Loop = { ...REGION_ROWS, rollout, longest: TEXT_LENGTH };
+export const maskCaption: Loop = { ...REGION_ROWS, rollout, longest: TEXT_LENGTH, evaluate };
 
 /** One group per row: G captions of the row's mask, each scored by the partner's mask for it. */
 async function rollout(context: StepContext, rows: readonly TrainingRow[]): Promise<LoopRollouts> {
@@ -36,14 +52,9 @@ async function rollout(context: StepContext, rows: readonly TrainingRow[]): Prom
     const likelihoods = await wantedLikelihoods(
       context,
       1,
-      sampled.map(({ row: { rgb, summary, others = [] } }, group) => ({
-        features: features[group] as ImageFeatures,
-        masks: (found[group] ?? []).map((answer) => answer?.mask ?? null),
-        height: rgb.height,
-        width: rgb.width,
-        caption: summary.caption,
-        others,
-      })),
+      sampled.map(({ row }, group) =>
+        judgedPicture(row, features[group] as ImageFeatures, masksOf(found[group] ?? [])),
+      ),
     );
     await context.phase("reward", 1);
     const scored = await Promise.all(
@@ -76,29 +87,75 @@ async function score(
   context: StepContext,
   item: SampledTexts,
   found: readonly (FoundMask | null)[],
-  likelihoods: readonly (MaskLikelihood | null)[] | undefined,
+  likelihoods: Likelihoods,
 ): Promise<Pick<Group, "rollouts" | "metrics">> {
   const { row, completions, texts } = item;
-  const { height, width } = row.rgb;
-  const masks = found.map((answer) => answer?.mask ?? null);
-  const predicted = masks.map((mask) => (mask === null ? null : encodeRle(mask, height, width)));
-  const scored = await context.scorer.scoreGroup(
-    completions.map((completion, n) => ({
-      loop: 1,
-      reference: row.summary.caption,
-      caption: texts[n] as string,
-      given: row.summary.mask,
-      predicted: predicted[n] ?? null,
-      // An empty mask has no pixels inside, so its confidence is 0.
-      confidence: found[n]?.confidence ?? 0,
-      ...likelihoodFact(likelihoods, n),
-      truncated: !completion.ended,
-    })),
-    rewardPlan(context.config),
-    context.signal,
+  const facts = completions.map(({ ended }, n) =>
+    factsOf(row, { caption: texts[n] as string, truncated: !ended }, found[n] ?? null, likelihoodFact(likelihoods, n)),
   );
+  const scored = await context.scorer.scoreGroup(facts, rewardPlan(context.config), context.signal);
   const rollouts = scored.map(({ reward, terms }, n) => {
-    return { ...textFields(context, item, n), predictedMask: predicted[n] ?? null, reward, terms };
+    return { ...textFields(context, item, n), predictedMask: facts[n]?.predicted ?? null, reward, terms };
   });
-  return { rollouts, metrics: maskMetrics(masks, row.mask) };
+  return { rollouts, metrics: maskMetrics(masksOf(found), row.mask) };
+}
+
+type Likelihoods = readonly (MaskLikelihood | null)[] | undefined;
+
+const masksOf = (found: readonly (FoundMask | null)[]): (Uint8Array | null)[] => found.map((one) => one?.mask ?? null);
+
+function factsOf(
+  { summary, rgb: { height, width } }: TrainingRow,
+  text: HeldOutText,
+  found: FoundMask | null,
+  likelihood: ReturnType<typeof likelihoodFact>,
+): RolloutFacts {
+  return {
+    loop: 1,
+    reference: summary.caption,
+    given: summary.mask,
+    predicted: found === null ? null : encodeRle(found.mask, height, width),
+    // An empty mask has no pixels inside, so its confidence is 0.
+    confidence: found?.confidence ?? 0,
+    ...text,
+    ...likelihood,
+  };
+}
+
+/** Captions of held-out rows, grounded by the partner; beside the IoU, METEOR of the greedy caption. */
+async function evaluate(...[deps, rows]: Parameters<EvaluateLoop>): ReturnType<EvaluateLoop> {
+  const { model, partner, scorer } = deps;
+  const prompts = rows.map(({ features, cells }) => captionPrompt(model, features.tiles, cells));
+  const texts = await heldOutTexts(deps, 1, rows, prompts);
+  const grounded = await findInPictures(
+    model,
+    partner,
+    rows.map(({ features, row: { rgb } }, at) => {
+      const phrases = (texts[at] as HeldOutText[]).map(({ caption }) => caption);
+      return { features, phrases, height: rgb.height, width: rgb.width };
+    }),
+  );
+  const pictures = rows.map(({ row, features }, at) => judgedPicture(row, features, masksOf(grounded[at] ?? [])));
+  const likelihoods = await wantedLikelihoods(deps, 1, pictures);
+  const captionGreedy = rows.map((_, at) => texts[at]?.[0]?.caption ?? "");
+  const meteor = await scorer.score(
+    rows.map(({ row }, at) => ({ reference: row.summary.caption, hypothesis: captionGreedy[at] as string })),
+  );
+  return rows.map(({ row }, at) => {
+    const found = grounded[at] as (FoundMask | null)[];
+    const [greedy, ...sampled] = (texts[at] as HeldOutText[]).map((text, n) =>
+      factsOf(row, text, found[n] ?? null, likelihoodFact(likelihoods[at], n)),
+    );
+    return {
+      greedy: greedy as RolloutFacts,
+      sampled,
+      weights: null,
+      scores: found.map((one) => (one === null ? 0 : maskIou(one.mask, row.mask).iou)),
+      record: {
+        captionGreedy: captionGreedy[at] as string,
+        maskPrime: greedy?.predicted ?? null,
+        caption_meteor: meteor[at]?.reward ?? 0,
+      },
+    };
+  });
 }

@@ -5,10 +5,7 @@
 import type { QuestionAnswer } from "../../../data/sample.ts";
 import type { TrainingRow } from "../../../data/training-row.ts";
 import { LabError } from "../../../errors.ts";
-import type { EvalDeps, EvalRow } from "../../../eval/held-out.ts";
-import { textsOf } from "../../../eval/held-out.ts";
-import type { Said } from "../../../eval/row-scores.ts";
-import type { LoopFacts } from "../../../eval/run-reward.ts";
+import type { EvaluateLoop } from "../../../eval/held-out.ts";
 import type { Sa2vaModel } from "../../../model/sa2va.ts";
 import { disposeFeatures, type ImageFeatures } from "../../../policy/features.ts";
 import { questionPrompt } from "../../../policy/free-answer.ts";
@@ -18,7 +15,15 @@ import type { RolloutFacts } from "../../../rewards/term.ts";
 import type { StepContext } from "../../step/context.ts";
 import type { Group, LoopRollouts } from "../../step/group.ts";
 import { type Loop, REGION_ROWS } from "../loop.ts";
-import { type SampledTexts, sampleTexts, TEXT_LENGTH, textFields, textRollouts } from "../texts.ts";
+import {
+  type HeldOutText,
+  heldOutTexts,
+  type SampledTexts,
+  sampleTexts,
+  TEXT_LENGTH,
+  textFields,
+  textRollouts,
+} from "../texts.ts";
 import { QUESTION_ANSWER } from "./about.ts";
 
 const { id: LOOP } = QUESTION_ANSWER;
@@ -85,19 +90,19 @@ function factsOf({ summary }: TrainingRow, reference: string, caption: string, t
 }
 
 /** Evaluates the first question of every held-out row that has one. */
-async function evaluate(deps: EvalDeps, rows: readonly EvalRow[]): Promise<(LoopFacts | undefined)[]> {
+async function evaluate(...[deps, rows]: Parameters<EvaluateLoop>): ReturnType<EvaluateLoop> {
   const asked = rows.filter(({ row }) => questionsOf(row).length > 0);
   const prompts = asked.map(({ row, features, cells }) => {
     return promptOf(deps.model, questionAt(row, 0).question, features, cells);
   });
-  const greedy = asked.length === 0 ? [] : await textsOf(deps, LOOP, asked, prompts, true);
-  const sampled = asked.length === 0 ? [] : await textsOf(deps, LOOP, asked, prompts, false);
+  const texts = await heldOutTexts(deps, LOOP, asked, prompts);
   return rows.map((one) => {
     const at = asked.indexOf(one);
     if (at < 0) return undefined;
     const { row } = one;
-    const facts = ({ caption, truncated }: Said) => factsOf(row, questionAt(row, 0).answer, caption, truncated);
-    const [first] = greedy[at] as Said[];
-    return { greedy: facts(first as Said), sampled: (sampled[at] as Said[]).map(facts), weights: null };
+    const [greedy, ...sampled] = (texts[at] as HeldOutText[]).map(({ caption, truncated }) =>
+      factsOf(row, questionAt(row, 0).answer, caption, truncated),
+    );
+    return { greedy: greedy as RolloutFacts, sampled, weights: null };
   });
 }

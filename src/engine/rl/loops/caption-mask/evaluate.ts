@@ -1,0 +1,65 @@
+/**
+ * Loop 2 on held-out rows: the mask without sampling and those that the run's mask policy samples, described by the
+ * partner; beside METEOR, the IoU of the mask without sampling.
+ */
+import { maskIou } from "../../../data/mask/rle-compare.ts";
+import { encodeRle } from "../../../data/mask/rle-mask.ts";
+import { type EvalRow, type EvaluateLoop, evalKey } from "../../../eval/held-out.ts";
+import { normal, uniform } from "../../../gpu/random.ts";
+import type { FoundMask } from "../../../model/sam2/postprocess.ts";
+import { judgedPicture, likelihoodFact, wantedLikelihoods } from "../../../policy/caption-likelihood.ts";
+import type { MaskDraws } from "../../../policy/mask/mask-policy.ts";
+import { describePictures } from "../../../policy/partner.ts";
+import type { RolloutFacts } from "../../../rewards/term.ts";
+import { EVAL_DRAWS } from "../../../runs/evaluation-draws.ts";
+import { factsOf, sampleMasks, sizeOf } from "./sample-masks.ts";
+
+export const evaluate: EvaluateLoop = async (deps, rows) => {
+  const { model, config, partner, scorer, signal } = deps;
+  const sampledMasks = await sampleMasks(deps, rows, EVAL_DRAWS, (at) => maskDraws(rows[at]?.index ?? 0));
+  for (const { actions } of sampledMasks) actions.dispose();
+  const found = sampledMasks.map(({ greedy, masks }): FoundMask[] => [greedy, ...masks]);
+  const pixels = found.map((own) => own.map(({ mask }) => mask));
+  const captions = await describePictures(
+    model,
+    partner,
+    rows.map(({ row, features }, at) => ({ features, masks: pixels[at] ?? [], ...sizeOf(row) })),
+    {
+      maxNewTokens: config.partnerMaxTokens,
+      logitGuard: config.logitGuard,
+      keepTiny: config.smallRegions === "force",
+      signal,
+    },
+  );
+  const pictures = rows.map(({ row, features }, at) => judgedPicture(row, features, pixels[at] ?? []));
+  const likelihoods = await wantedLikelihoods(deps, 2, pictures);
+  return Promise.all(
+    sampledMasks.map(async ({ actions: { weights }, greedy: { mask } }, at) => {
+      const { row } = rows[at] as EvalRow;
+      const { height, width } = sizeOf(row);
+      const texts = captions[at] as (string | null)[];
+      const pairs = texts.map((text) => ({ reference: row.summary.caption, hypothesis: text ?? "" }));
+      const scores = (await scorer.score(pairs)).map(({ reward }) => reward ?? 0);
+      const facts = (found[at] ?? []).map((one, n) => {
+        const predicted = encodeRle(one.mask, height, width);
+        return factsOf(row, predicted, one, texts[n] ?? null, likelihoodFact(likelihoods[at], n));
+      });
+      const [greedy, ...sampled] = facts as [RolloutFacts, ...RolloutFacts[]];
+      const { iou, intersection, union } = maskIou(mask, row.mask);
+      const record = {
+        maskGreedy: encodeRle(mask, height, width),
+        groundingPixels: [intersection, union] as const,
+        captionPrime: texts[0] ?? "",
+        grounding_iou: iou,
+      };
+      return { greedy, sampled, weights, scores, record };
+    }),
+  );
+};
+
+function maskDraws(row: number): MaskDraws {
+  return {
+    normal: (rollout, position) => normal(evalKey(2, row, rollout, position)),
+    uniform: (rollout, position) => uniform(evalKey(2, row, rollout, position)),
+  };
+}
