@@ -28,13 +28,11 @@ async function open(folder: string, rows: number): Promise<void> {
   const { page } = lab;
   await show(page, { screen: "data" });
   await page.getByTestId("pick-shards").setInputFiles(folder);
-  await expect
-    .poll(() => page.getByTestId("data-counts").textContent(), { timeout: 30_000 })
-    .toMatch(new RegExp(`^${rows} rows`));
+  await expect.poll(() => page.getByTestId("data-counts").textContent()).toMatch(new RegExp(`^${rows} rows`));
 }
 
 describe("layouts of other libraries", () => {
-  it("are read in the worker, under the page's content policy", { timeout: 240_000 }, async () => {
+  it("are read in the worker, under the page's content policy", async () => {
     const { page } = lab;
     for (const [name, expected] of await expectedLayouts(LAYOUTS)) {
       await open(join(LAYOUTS, name), expected.length);

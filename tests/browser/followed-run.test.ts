@@ -61,16 +61,16 @@ describe.skipIf(needed.code !== 0)("a run behind an address", () => {
 
   it("is not shown without its token", async () => {
     await open("wrong");
-    await lab.page.getByText("asks for the token that it printed").waitFor({ timeout: 20_000 });
+    await lab.page.getByText("asks for the token that it printed").waitFor();
   });
 
   it("is shown, and grows", async () => {
     await show(lab.page, { screen: "runs" });
     await open(token);
     const screen = lab.page.getByTestId("screen-train");
-    await screen.getByText("computed on another machine, 3 steps so far, read-only here").waitFor({ timeout: 30_000 });
+    await screen.getByText("computed on another machine, 3 steps so far, read-only here").waitFor();
     await writeFile(join(run, "metrics.jsonl"), `${lines.join("\n")}\n`);
-    await screen.getByText("computed on another machine, 5 steps so far").waitFor({ timeout: 30_000 });
+    await screen.getByText("computed on another machine, 5 steps so far").waitFor();
     expect(lab.page.url()).not.toContain(token);
   });
 });

@@ -31,7 +31,7 @@ describe.skipIf(!found)("fresh layouts", () => {
   const directory = mkdtempSync(join(tmpdir(), "layouts-"));
   afterAll(() => rmSync(directory, { recursive: true }));
 
-  test("all that datasets, pyarrow and Pillow write", { timeout: 240_000 }, async () => {
+  test("all that datasets, pyarrow and Pillow write", async () => {
     execFileSync(PYTHON, [SCRIPT, directory], { stdio: ["ignore", "ignore", "pipe"] });
     await compare(directory);
   });

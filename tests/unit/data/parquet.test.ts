@@ -62,13 +62,13 @@ describe.skipIf(!found)("fresh tables", () => {
     execFileSync(PYTHON, words, { stdio: ["ignore", "ignore", "pipe"] });
   };
 
-  test("every setting of pyarrow's writer", { timeout: 120_000 }, async () => {
+  test("every setting of pyarrow's writer", async () => {
     python(join(ORACLE, "make_tables.py"), join(directory, "tables"), "--seed", process.env.LAB_SEED ?? "11");
     await compare(join(directory, "tables"), false);
     await compare(join(directory, "tables"), true);
   });
 
-  test("pictures of a large row group are read one by one", { timeout: 120_000 }, async () => {
+  test("pictures of a large row group are read one by one", async () => {
     const write = `
 import sys, os, zlib, pyarrow as pa, pyarrow.parquet as pq
 chunk = bytes([73, 72, 68, 82, 0, 0, 0, 16, 0, 0, 0, 12, 8, 0, 0, 0, 0])

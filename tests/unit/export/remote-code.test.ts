@@ -17,10 +17,10 @@ import { askRemote } from "../../../src/engine/loading/remote/listing.ts";
 import { MAX_CODE_BYTES } from "../../../src/engine/model/remote-code.ts";
 import type { TrainedTensors } from "../../../src/engine/runs/checkpoint/trained.ts";
 import { type CheckpointServer, checkpointServer } from "../../support/checkpoint-server.ts";
+import { HANG } from "../../support/hang.ts";
 
 const GOLDEN = "tests/golden/sa2va-tiny-qwen2";
 const PYTHON = process.env.PYTHON || "python3";
-const LIMIT_MS = 180_000;
 const imports = "import sys; sys.modules['torchvision'] = None; import torch, transformers";
 const missing = spawnSync(PYTHON, ["-c", imports]).status !== 0;
 if (missing) console.warn(`Skipped: ${PYTHON} cannot import torch and transformers`);
@@ -142,11 +142,11 @@ test("what is not there or too large is left out, and the export names it", asyn
   }
 });
 
-test.skipIf(missing)("transformers loads the merged export with them", { timeout: LIMIT_MS }, async () => {
+test.skipIf(missing)("transformers loads the merged export with them", async () => {
   const out = join(scratch, "merged");
   await writeOut(out, async (target) => target.add(mergedFiles(await opened("hub"), trained, { dtype: null })));
   const env = { ...process.env, HF_HOME: join(scratch, "hf"), HF_HUB_OFFLINE: "1" };
-  const read = spawnSync(PYTHON, ["-c", LOAD, out], { encoding: "utf8", timeout: LIMIT_MS, env });
+  const read = spawnSync(PYTHON, ["-c", LOAD, out], { encoding: "utf8", timeout: HANG, env });
   expect(read.status, read.stderr).toBe(0);
   const [name, values] = JSON.parse(read.stdout.trim().split("\n").at(-1) ?? "") as [string, number[]];
   expect(name).toBe("Sa2VAChatModel");

@@ -68,10 +68,13 @@ export function PageDrop(): ReactNode {
       setOver(false);
       report(collectDropped(event.dataTransfer.items).then((files) => takeFiles(files, "any")));
     };
+    // A drop asks the element that was entered last: where rows appear under the pointer, that one is new.
+    window.addEventListener("dragenter", drag);
     window.addEventListener("dragover", drag);
     window.addEventListener("dragleave", leave);
     window.addEventListener("drop", drop);
     return () => {
+      window.removeEventListener("dragenter", drag);
       window.removeEventListener("dragover", drag);
       window.removeEventListener("dragleave", leave);
       window.removeEventListener("drop", drop);
