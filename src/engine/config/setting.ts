@@ -60,3 +60,39 @@ export type SettingGroup = keyof typeof SETTING_GROUPS;
 
 /** One option of a choice, its value kept as a literal type. */
 export const choice = <const V extends string>(value: V, label: string) => ({ value, label });
+
+type Without<S, K extends string> = S extends unknown ? Omit<S, K> : never;
+type Rest<S extends Setting, K extends string = never> = Omit<S, "group" | "kind" | "label" | "default" | K>;
+type NumberRest = Rest<NumberSetting, "min" | "max" | "step">;
+
+/** The rows of a group. */
+export function inGroup<G extends SettingGroup, T extends Readonly<Record<string, Without<Setting, "group">>>>(
+  group: G,
+  rows: T,
+): { readonly [K in keyof T]: T[K] & { readonly group: G } } {
+  const entries = Object.entries(rows).map(([key, row]) => [key, { group, ...row }]);
+  return Object.fromEntries(entries);
+}
+
+/** A whole number. @param range minimum, maximum, and the increment of the form field if it is not 1 */
+export const int = (label: string, standard: number, range: Range, rest: NumberRest) =>
+  ({ kind: "int", label, default: standard, ...bounds(range), ...rest }) as const;
+
+/** Any number. @param range like that of `int` */
+export const float = (label: string, standard: number, range: Range, rest: NumberRest) =>
+  ({ kind: "float", label, default: standard, ...bounds(range), ...rest }) as const;
+
+type Range = readonly [min: number, max: number, step?: number];
+const bounds = ([min, max, step = 1]: Range) => ({ min, max, step });
+
+export const flag = (label: string, standard: boolean, rest: Rest<FlagSetting>) =>
+  ({ kind: "flag", label, default: standard, ...rest }) as const;
+
+export const text = (label: string, standard: string, maxLength: number, rest: Rest<TextSetting, "maxLength">) =>
+  ({ kind: "text", label, default: standard, maxLength, ...rest }) as const;
+
+export const oneOf = <const C extends ChoiceSetting["choices"]>(
+  label: string,
+  standard: C[number]["value"],
+  { choices, ...rest }: Rest<ChoiceSetting, "choices"> & { readonly choices: C },
+) => ({ kind: "choice", label, default: standard, choices, ...rest }) as const;

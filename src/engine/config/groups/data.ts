@@ -1,106 +1,43 @@
 /** Settings of the group "data": selection and number of rows. */
-import type { Setting } from "../setting.ts";
+import { float, inGroup, int } from "../setting.ts";
 
-export const DATA_SETTINGS = {
-  promptsPerStep: {
-    group: "data",
-    kind: "int",
-    label: "Prompts per loop",
-    default: 1,
-    min: 1,
-    max: 64,
-    step: 1,
+export const DATA_SETTINGS = inGroup("data", {
+  promptsPerStep: int("Prompts per loop", 1, [1, 64], {
     trl: "per_device_train_batch_size",
     help: "Rows that each loop draws per micro-step. Each row becomes one group of rollouts",
-  },
-  accumulation: {
-    group: "data",
-    kind: "int",
-    label: "Gradient accumulation",
+  }),
+  accumulation: int("Gradient accumulation", 1, [1, 4096], {
     unit: "micro-steps",
-    default: 1,
-    min: 1,
-    max: 4096,
-    step: 1,
     trl: "gradient_accumulation_steps",
     help: "Micro-steps per optimiser step. Their gradients are summed",
-  },
-  stepsPerGeneration: {
-    group: "data",
-    kind: "int",
-    label: "Micro-steps per generation",
+  }),
+  stepsPerGeneration: int("Micro-steps per generation", 0, [0, 262144], {
     unit: "micro-steps",
-    default: 0,
-    min: 0,
-    max: 262144,
-    step: 1,
     trl: "steps_per_generation",
     help: "Micro-steps that are sampled together. Above the accumulation, several updates use one set of rollouts, all but the first off-policy; 0 samples new rollouts for every update",
     advanced: true,
-  },
-  microRollouts: {
-    group: "data",
-    kind: "int",
-    label: "Rollouts per backward pass",
-    default: 0,
-    min: 0,
-    max: 64,
-    step: 1,
+  }),
+  microRollouts: int("Rollouts per backward pass", 0, [0, 64], {
     help: "Captions per backward pass; 0 takes the whole group. A smaller number saves memory, costs one more forward pass, and gives the same gradient",
     advanced: true,
-  },
-  groupsAtOnce: {
-    group: "data",
-    kind: "int",
-    label: "Groups at once",
-    default: 1,
-    min: 0,
-    max: 64,
-    step: 1,
+  }),
+  groupsAtOnce: int("Groups at once", 1, [0, 64], {
     help: "Groups that policy, partner, reference and backward pass process in one batch; 0 takes all groups of a step. A larger number is faster on small models and needs more memory. Results are equal up to rounding",
     advanced: true,
-  },
-  heldOutShare: {
-    group: "data",
-    kind: "float",
-    label: "Held-out share",
-    default: 0.1,
-    min: 0,
-    max: 0.5,
-    step: 0.01,
+  }),
+  heldOutShare: float("Held-out share", 0.1, [0, 0.5, 0.01], {
     help: "Share of the images that are kept out of training. The split is by image, so no image is on both sides",
-  },
-  splitSeed: {
-    group: "data",
-    kind: "int",
-    label: "Split seed",
-    default: 1,
-    min: 0,
-    max: 4294967295,
-    step: 1,
+  }),
+  splitSeed: int("Split seed", 1, [0, 4294967295], {
     help: "Selects the held-out images and the selection images among them. The training seed has no effect on it, so runs with different training seeds are scored on the same rows",
     advanced: true,
-  },
-  selectionShare: {
-    group: "data",
-    kind: "float",
-    label: "Selection share",
-    default: 0.25,
-    min: 0,
-    max: 0.5,
-    step: 0.05,
+  }),
+  selectionShare: float("Selection share", 0.25, [0, 0.5, 0.05], {
     help: "Share of the held-out images that choose the best checkpoint; reported numbers exclude them. 0: no best checkpoint",
     advanced: true,
-  },
-  maxRows: {
-    group: "data",
-    kind: "int",
-    label: "Rows used",
-    default: 0,
-    min: 0,
-    max: 10000000,
-    step: 1,
+  }),
+  maxRows: int("Rows used", 0, [0, 10000000], {
     help: "Uses only the first rows of the shards; 0 uses all rows",
     advanced: true,
-  },
-} as const satisfies Record<string, Setting>;
+  }),
+});

@@ -1,24 +1,16 @@
 /** Settings of the judge: provider, prompts, limits. The key is not a setting and is not stored with them. */
-import { choice, type Setting } from "../setting.ts";
+import { choice, float, inGroup, int, oneOf, text } from "../setting.ts";
 
-export const JUDGE_SETTINGS = {
-  judge: {
-    group: "reward",
-    kind: "choice",
-    label: "Judge",
-    default: "off",
+export const JUDGE_SETTINGS = inGroup("reward", {
+  judge: oneOf("Judge", "off", {
     choices: [
       choice("off", "Off: METEOR only"),
       choice("questions", "Question judge: questions generated from the reference"),
       choice("dlc", "DLC-style: prepared questions"),
     ],
     help: "Scores captions with a language model; this is the reward term “judge”",
-  },
-  judgeProvider: {
-    group: "reward",
-    kind: "choice",
-    label: "Judge runs",
-    default: "server",
+  }),
+  judgeProvider: oneOf("Judge runs", "server", {
     choices: [
       choice("server", "On an OpenAI-compatible server"),
       choice("webllm", "In this tab (WebLLM)"),
@@ -26,30 +18,16 @@ export const JUDGE_SETTINGS = {
     ],
     help: "Where the judge model runs. A server receives the captions; with the other two, captions stay in the browser",
     home: "judge",
-  },
-  judgeUrl: {
-    group: "reward",
-    kind: "text",
-    label: "Judge address",
-    default: "",
-    maxLength: 2000,
+  }),
+  judgeUrl: text("Judge address", "", 2000, {
     help: "Address of an OpenAI-compatible server, for example http://localhost:11434/v1. Do not put a key into it",
     home: "judge",
-  },
-  judgeModel: {
-    group: "reward",
-    kind: "text",
-    label: "Judge model",
-    default: "",
-    maxLength: 300,
+  }),
+  judgeModel: text("Judge model", "", 300, {
     help: "Name of the model. If it is empty, the first model that the server lists is used",
     home: "judge",
-  },
-  judgeRange: {
-    group: "reward",
-    kind: "choice",
-    label: "Judge score range",
-    default: "raw",
+  }),
+  judgeRange: oneOf("Judge score range", "raw", {
     choices: [
       choice("raw", "−1 to 1, as scored"),
       choice("clamp", "0 to 1, negative as 0"),
@@ -57,158 +35,68 @@ export const JUDGE_SETTINGS = {
     ],
     help: "The raw score of the questions lies between −1 and 1",
     home: "judge",
-  },
-  judgePositives: {
-    group: "reward",
-    kind: "int",
-    label: "Positive questions",
-    default: 4,
-    min: 1,
-    max: 12,
-    step: 1,
+  }),
+  judgePositives: int("Positive questions", 4, [1, 12], {
     help: "Maximum number of questions about facts in the reference",
     home: "judge",
-  },
-  judgeNegatives: {
-    group: "reward",
-    kind: "int",
-    label: "Negative questions",
-    default: 2,
-    min: 0,
-    max: 6,
-    step: 1,
+  }),
+  judgeNegatives: int("Negative questions", 2, [0, 6], {
     help: "Maximum number of questions about facts that are not in the reference. Keep it low: a caption that says nothing passes them all",
     home: "judge",
-  },
-  judgeMaxTokens: {
-    group: "reward",
-    kind: "int",
-    label: "Maximum reply length",
+  }),
+  judgeMaxTokens: int("Maximum reply length", 800, [32, 32_768, 32], {
     unit: "tokens",
-    default: 800,
-    min: 32,
-    max: 32_768,
-    step: 32,
     help: "Raise it for reasoning models, which think before they answer",
     home: "judge",
     advanced: true,
-  },
-  judgeParallel: {
-    group: "reward",
-    kind: "int",
-    label: "Concurrent requests",
-    default: 4,
-    min: 1,
-    max: 64,
-    step: 1,
+  }),
+  judgeParallel: int("Concurrent requests", 4, [1, 64], {
     help: "Maximum concurrent judge requests",
     home: "judge",
-  },
-  judgeTimeout: {
-    group: "reward",
-    kind: "float",
-    label: "Request timeout",
+  }),
+  judgeTimeout: float("Request timeout", 30, [0.1, 3600, 5], {
     unit: "s",
-    default: 30,
-    min: 0.1,
-    max: 3600,
-    step: 5,
     help: "A request that takes longer is cancelled and repeated once",
     home: "judge",
-  },
-  judgeRetries: {
-    group: "reward",
-    kind: "int",
-    label: "Retries",
-    default: 3,
-    min: 0,
-    max: 10,
-    step: 1,
+  }),
+  judgeRetries: int("Retries", 3, [0, 10], {
     help: "Number of retries after a transient error (429, 5xx, connection lost), with growing delays",
     home: "judge",
-  },
-  judgeMaxCalls: {
-    group: "reward",
-    kind: "int",
-    label: "Request budget",
-    default: 10_000,
-    min: 0,
-    max: 10_000_000,
-    step: 100,
+  }),
+  judgeMaxCalls: int("Request budget", 10_000, [0, 10_000_000, 100], {
     help: "Maximum requests per run, retries included; 0 sets no limit",
     home: "judge",
-  },
-  judgeMaxCost: {
-    group: "reward",
-    kind: "float",
-    label: "Cost budget",
-    default: 0,
-    min: 0,
-    max: 1_000_000,
-    step: 1,
+  }),
+  judgeMaxCost: float("Cost budget", 0, [0, 1_000_000], {
     help: "Maximum cost per run, in the currency of the two prices; 0 sets no limit",
     home: "judge",
-  },
-  judgePromptPrice: {
-    group: "reward",
-    kind: "float",
-    label: "Price per million prompt tokens",
-    default: 0,
-    min: 0,
-    max: 100_000,
-    step: 0.1,
+  }),
+  judgePromptPrice: float("Price per million prompt tokens", 0, [0, 100_000, 0.1], {
     help: "Price that the provider charges; it is used for the cost budget",
     home: "judge",
-  },
-  judgeReplyPrice: {
-    group: "reward",
-    kind: "float",
-    label: "Price per million reply tokens",
-    default: 0,
-    min: 0,
-    max: 100_000,
-    step: 0.1,
+  }),
+  judgeReplyPrice: float("Price per million reply tokens", 0, [0, 100_000, 0.1], {
     help: "Price that the provider charges; it is used for the cost budget",
     home: "judge",
-  },
-  judgeQuestionsPrompt: {
-    group: "reward",
-    kind: "text",
-    label: "Question prompt",
-    default: "",
-    maxLength: 20_000,
+  }),
+  judgeQuestionsPrompt: text("Question prompt", "", 20_000, {
     help: "Prompt that generates the questions. It must contain {{reference}}; if it is empty, the built-in prompt is used",
     home: "judge",
     advanced: true,
-  },
-  judgeAnswersPrompt: {
-    group: "reward",
-    kind: "text",
-    label: "Answer prompt",
-    default: "",
-    maxLength: 20_000,
+  }),
+  judgeAnswersPrompt: text("Answer prompt", "", 20_000, {
     help: "Prompt that answers the questions. It must contain {{caption}} and {{questions}}; if it is empty, the built-in prompt is used",
     home: "judge",
     advanced: true,
-  },
-  judgeDlcPrompt: {
-    group: "reward",
-    kind: "text",
-    label: "DLC prompt",
-    default: "",
-    maxLength: 20_000,
+  }),
+  judgeDlcPrompt: text("DLC prompt", "", 20_000, {
     help: "Prompt of one prepared question. It must contain {{caption}}, {{question}} and {{choices}}; if it is empty, the built-in prompt is used",
     home: "judge",
     advanced: true,
-  },
-  judgeWritten: {
-    group: "reward",
-    kind: "text",
-    label: "Prepared questions",
-    default: "",
-    maxLength: 400_000,
+  }),
+  judgeWritten: text("Prepared questions", "", 400_000, {
     help: "JSON list of {reference, questions} for the DLC-style judge",
     home: "judge",
     advanced: true,
-  },
-} as const satisfies Record<string, Setting>;
+  }),
+});

@@ -1,12 +1,8 @@
 /** Settings of the group "mask": the sampling point of loop 2. */
-import { choice, type Setting } from "../setting.ts";
+import { choice, flag, float, inGroup, int, oneOf } from "../setting.ts";
 
-export const MASK_SETTINGS = {
-  maskPolicy: {
-    group: "mask",
-    kind: "choice",
-    label: "Mask policy",
-    default: "candidates",
+export const MASK_SETTINGS = inGroup("mask", {
+  maskPolicy: oneOf("Mask policy", "candidates", {
     choices: [
       choice("candidates", "Choice among SAM2's candidates"),
       choice("field", "Gaussian field on a coarse grid"),
@@ -16,142 +12,66 @@ export const MASK_SETTINGS = {
       choice("imitation", "No policy gradient: imitate masks, weighted by reward"),
     ],
     help: "Selects where loop 2 samples. Only the modules before that point receive a policy gradient",
-  },
-  candidateTemperature: {
-    group: "mask",
-    kind: "float",
-    label: "Candidate temperature",
-    default: 0.1,
-    min: 0.001,
-    max: 10,
-    step: 0.01,
+  }),
+  candidateTemperature: float("Candidate temperature", 0.1, [0.001, 10, 0.01], {
     help: "Temperature of the softmax over predicted IoU. Lower is greedier",
-  },
-  proposalTemperature: {
-    group: "mask",
-    kind: "float",
-    label: "Proposal temperature",
+  }),
+  proposalTemperature: float("Proposal temperature", 4, [0.01, 1000, 0.5], {
     unit: "logits",
-    default: 4,
-    min: 0.01,
-    max: 1000,
-    step: 0.5,
     help: "Temperature of the choice among proposals, whose score is the policy's mean logit over a typical mask. Higher plays other objects more",
     advanced: true,
-  },
-  proposalOverlap: {
-    group: "mask",
-    kind: "float",
-    label: "Proposal overlap",
+  }),
+  proposalOverlap: float("Proposal overlap", 0.5, [0, 1, 0.05], {
     unit: "IoU",
-    default: 0.5,
-    min: 0,
-    max: 1,
-    step: 0.05,
     help: "Masks above this IoU count as one proposal. Lower keeps fewer, more different ones",
     advanced: true,
-  },
-  proposalPhrases: {
-    group: "mask",
-    kind: "flag",
-    label: "Proposals of other phrases",
-    default: false,
+  }),
+  proposalPhrases: flag("Proposals of other phrases", false, {
     help: "Also proposes what the policy finds for the captions of the other things of the picture: other objects, even where noise reaches none",
     advanced: true,
-  },
-  fieldGrid: {
-    group: "mask",
-    kind: "int",
-    label: "Field grid",
+  }),
+  fieldGrid: int("Field grid", 8, [1, 64], {
     unit: "cells a side",
-    default: 8,
-    min: 1,
-    max: 64,
-    step: 1,
     help: "Side of the coarse grid whose mean logits receive noise",
-  },
-  fieldSigma: {
-    group: "mask",
-    kind: "float",
-    label: "Field noise σ",
-    default: 0.75,
-    min: 0.01,
-    max: 20,
-    step: 0.05,
+  }),
+  fieldSigma: float("Field noise σ", 0.75, [0.01, 20, 0.05], {
     help: "Noise on the cells of the field, in the unit below",
-  },
-  embeddingSigma: {
-    group: "mask",
-    kind: "float",
-    label: "Embedding noise σ",
-    default: 0.5,
-    min: 0.01,
-    max: 20,
-    step: 0.05,
+  }),
+  embeddingSigma: float("Embedding noise σ", 0.5, [0.01, 20, 0.05], {
     help: "Noise on the [SEG] embedding, in the unit below. Proposals need strong noise, about 2 relative",
-  },
-  noiseUnit: {
-    group: "mask",
-    kind: "choice",
-    label: "Unit of the noise",
-    default: "relative",
+  }),
+  noiseUnit: oneOf("Unit of the noise", "relative", {
     choices: [
       choice("relative", "Standard deviation of the logits or the embedding"),
       choice("absolute", "Logits, or the unit of the embedding"),
     ],
     help: "Relative noise grows with the logits, so the spread of samples stays the same when the policy becomes more certain. With absolute noise (0.3 to 0.5 logits for the field) the spread shrinks",
     advanced: true,
-  },
-  antitheticNoise: {
-    group: "mask",
-    kind: "flag",
-    label: "Antithetic pairs",
-    default: false,
+  }),
+  antitheticNoise: flag("Antithetic pairs", false, {
     help: "Every second rollout of the field or the embedding takes the noise of the one before with the other sign. The gradient stays unbiased and varies less where the reward is nearly linear in the noise",
     advanced: true,
-  },
-  pixelTemperature: {
-    group: "mask",
-    kind: "float",
-    label: "Pixel temperature",
-    default: 1,
-    min: 0.01,
-    max: 10,
-    step: 0.1,
+  }),
+  pixelTemperature: float("Pixel temperature", 1, [0.01, 10, 0.1], {
     help: "Divides the logits before each pixel is sampled",
     advanced: true,
-  },
-  loop2Reach: {
-    group: "mask",
-    kind: "choice",
-    label: "Loop 2 trains",
-    default: "all",
+  }),
+  loop2Reach: oneOf("Loop 2 trains", "all", {
     choices: [
       choice("all", "Everything before the sampling point"),
       choice("masks", "Only text_hidden_fcs, prompt encoder and mask decoder"),
     ],
     help: "Selects what loop 2 trains. Adam normalises gradients, so loop 2's noise can move the language adapters as fast as loop 1's signal; the second choice prevents that",
-  },
-  maskAnchor: {
-    group: "mask",
-    kind: "choice",
-    label: "Mask anchor",
-    default: "start",
+  }),
+  maskAnchor: oneOf("Mask anchor", "start", {
     choices: [
       choice("start", "Masks of the starting weights (KL per pixel)"),
       choice("truth", "The region's mask (cross-entropy and Dice)"),
       choice("none", "None"),
     ],
     help: "Keeps the mask decoder close to a target. Loop 2's reward barely depends on the exact shape of a mask, so without an anchor the masks drift",
-  },
-  maskAnchorWeight: {
-    group: "mask",
-    kind: "float",
-    label: "Anchor weight",
-    default: 2,
-    min: 0,
-    max: 1000,
-    step: 0.5,
+  }),
+  maskAnchorWeight: float("Anchor weight", 2, [0, 1000, 0.5], {
     help: "Weight of the anchor in loop 2's loss",
-  },
-} as const satisfies Record<string, Setting>;
+  }),
+});

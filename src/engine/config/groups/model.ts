@@ -1,75 +1,32 @@
 /** Settings of the group "model": adapters and cost of a picture. */
-import { choice, type Setting } from "../setting.ts";
+import { choice, flag, float, inGroup, int, oneOf, text } from "../setting.ts";
 
-export const MODEL_SETTINGS = {
-  loraRank: {
-    group: "model",
-    kind: "int",
-    label: "LoRA rank r",
-    default: 128,
-    min: 1,
-    max: 512,
-    step: 1,
+export const MODEL_SETTINGS = inGroup("model", {
+  loraRank: int("LoRA rank r", 128, [1, 512], {
     trl: "lora_r",
     help: "Rank of the adapters on all linear layers of the language model",
-  },
-  loraAlpha: {
-    group: "model",
-    kind: "float",
-    label: "LoRA alpha",
-    default: 256,
-    min: 0.01,
-    max: 4096,
-    step: 1,
+  }),
+  loraAlpha: float("LoRA alpha", 256, [0.01, 4096], {
     trl: "lora_alpha",
     help: "Scales the adapter output by alpha / r",
-  },
-  loraDropout: {
-    group: "model",
-    kind: "float",
-    label: "LoRA dropout",
-    default: 0,
-    min: 0,
-    max: 0.9,
-    step: 0.01,
+  }),
+  loraDropout: float("LoRA dropout", 0, [0, 0.9, 0.01], {
     trl: "lora_dropout",
     help: "Share of an adapter's inputs that is dropped in training passes. Sampling, partner and reference drop nothing, so above 0 the trained policy differs from the sampling policy. Use 0 for reinforcement learning",
     advanced: true,
-  },
-  maxTiles: {
-    group: "model",
-    kind: "int",
-    label: "Maximum tiles",
-    default: 12,
-    min: 1,
-    max: 12,
-    step: 1,
+  }),
+  maxTiles: int("Maximum tiles", 12, [1, 12], {
     help: "Maximum number of image tiles for the vision tower. For photographs this setting affects cost most",
-  },
-  gpuMemory: {
-    group: "model",
-    kind: "float",
-    label: "GPU memory",
+  }),
+  gpuMemory: float("GPU memory", 0, [0, 1024], {
     unit: "GB",
-    default: 0,
-    min: 0,
-    max: 1024,
-    step: 1,
     help: "Memory of your GPU; a browser cannot read it. A run that does not fit is refused. 0 means unknown",
-  },
-  recompute: {
-    group: "model",
-    kind: "flag",
-    label: "Recompute activations",
-    default: false,
+  }),
+  recompute: flag("Recompute activations", false, {
     trl: "gradient_checkpointing",
     help: "Stores only the inputs of each language-model block and recomputes the block in the backward pass. Saves memory, takes about a third more time",
-  },
-  weightStorage: {
-    group: "model",
-    kind: "choice",
-    label: "Weight storage",
-    default: "f32",
+  }),
+  weightStorage: oneOf("Weight storage", "f32", {
     choices: [
       choice("f32", "f32, 4 bytes a weight"),
       choice("f16", "f16, 2 bytes: at least the precision of a bfloat16 checkpoint"),
@@ -77,12 +34,8 @@ export const MODEL_SETTINGS = {
       choice("q4", "q4, 0.56 bytes"),
     ],
     help: "Format of the frozen matrices on the GPU; takes effect when the model is loaded next. Adapters, all trained tensors and all sums stay f32",
-  },
-  towerStorage: {
-    group: "model",
-    kind: "choice",
-    label: "Tower storage",
-    default: "same",
+  }),
+  towerStorage: oneOf("Tower storage", "same", {
     choices: [
       choice("same", "Same as the weights"),
       choice("f32", "f32"),
@@ -92,53 +45,29 @@ export const MODEL_SETTINGS = {
     ],
     help: "Format of the vision tower and SAM2's image encoder, which run once per picture",
     advanced: true,
-  },
-  halfProducts: {
-    group: "model",
-    kind: "flag",
-    label: "Half-precision products",
-    default: false,
+  }),
+  halfProducts: flag("Half-precision products", false, {
     trl: "fp16",
     help: "Multiplies frozen f16, q8 and q4 layers in half precision and sums in f32. Needs a GPU with shader-f16; without it nothing changes. Decoding, the head and all trained tensors stay f32",
     advanced: true,
-  },
-  hub: {
-    group: "model",
-    kind: "text",
-    label: "Model hub",
-    default: "https://huggingface.co",
-    maxLength: 300,
+  }),
+  hub: text("Model hub", "https://huggingface.co", 300, {
     help: "Base address for repository names such as owner/name. It is contacted only when you open such a name",
     home: "setup",
-  },
-  featureDisk: {
-    group: "model",
-    kind: "float",
-    label: "Feature cache",
+  }),
+  featureDisk: float("Feature cache", 2, [0, 1000], {
     unit: "GB",
-    default: 2,
-    min: 0,
-    max: 1000,
-    step: 1,
     help: "Disk space for the outputs of the frozen towers, which the next epoch and the next run reuse; 0 turns the cache off",
     advanced: true,
-  },
-  featureStorage: {
-    group: "model",
-    kind: "choice",
-    label: "Feature storage",
-    default: "f32",
+  }),
+  featureStorage: oneOf("Feature storage", "f32", {
     choices: [choice("f32", "f32"), choice("f16", "f16, half the memory")],
     help: "Format of the outputs of the frozen towers in host memory and on disk. With f16 they are rounded before they are used; the metric features/rounding is the relative error",
     advanced: true,
-  },
-  smallRegions: {
-    group: "model",
-    kind: "choice",
-    label: "Tiny regions",
-    default: "force",
+  }),
+  smallRegions: oneOf("Tiny regions", "force", {
     choices: [choice("force", "Use the best-covered cell"), choice("skip", "Skip the row")],
     help: "What to do when a mask covers no cell of the visual-token grid",
     advanced: true,
-  },
-} as const satisfies Record<string, Setting>;
+  }),
+});

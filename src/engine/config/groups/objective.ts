@@ -1,20 +1,12 @@
 /** Settings of the group "objective": the policy loss. */
-import { choice, type Setting } from "../setting.ts";
+import { choice, flag, float, inGroup, int, oneOf } from "../setting.ts";
 
-export const OBJECTIVE_SETTINGS = {
-  objective: {
-    group: "objective",
-    kind: "choice",
-    label: "Formula",
-    default: "grpo",
+export const OBJECTIVE_SETTINGS = inGroup("objective", {
+  objective: oneOf("Formula", "grpo", {
     choices: [choice("grpo", "GRPO with clipped ratio"), choice("notes", "Reference ratio (design notes)")],
     help: "The reference-ratio formula uses the ratio against the reference and KL as (reference − policy); it is kept for comparison",
-  },
-  lossType: {
-    group: "objective",
-    kind: "choice",
-    label: "Loss type",
-    default: "grpo",
+  }),
+  lossType: oneOf("Loss type", "grpo", {
     trl: "loss_type",
     choices: [
       choice("grpo", "grpo: mean per row"),
@@ -27,105 +19,50 @@ export const OBJECTIVE_SETTINGS = {
       choice("vespo", "vespo: variational weights"),
     ],
     help: "How token losses are computed and averaged",
-  },
-  importanceLevel: {
-    group: "objective",
-    kind: "choice",
-    label: "Ratio level",
-    default: "token",
+  }),
+  importanceLevel: oneOf("Ratio level", "token", {
     trl: "importance_sampling_level",
     choices: [choice("token", "Per token"), choice("sequence", "Per sequence (GSPO)")],
     help: "Computes one ratio per token or one per rollout",
     advanced: true,
-  },
-  epsilonLow: {
-    group: "objective",
-    kind: "float",
-    label: "Clip ε low",
-    default: 0.2,
-    min: 0,
-    max: 0.99,
-    step: 0.01,
+  }),
+  epsilonLow: float("Clip ε low", 0.2, [0, 0.99, 0.01], {
     trl: "epsilon",
     help: "Clips ratios below 1 − ε when the advantage is negative",
-  },
-  epsilonHigh: {
-    group: "objective",
-    kind: "float",
-    label: "Clip ε high",
-    default: 0.2,
-    min: 0,
-    max: 10,
-    step: 0.01,
+  }),
+  epsilonHigh: float("Clip ε high", 0.2, [0, 10, 0.01], {
     trl: "epsilon_high",
     help: "Clips ratios above 1 + ε when the advantage is positive. With cispo it is the largest weight itself; 5 is usual there",
-  },
-  delta: {
-    group: "objective",
-    kind: "float",
-    label: "Two-sided clip δ",
-    default: 0,
-    min: 0,
-    max: 100,
-    step: 0.1,
+  }),
+  delta: float("Two-sided clip δ", 0, [0, 100, 0.1], {
     trl: "delta",
     help: "Upper limit of the unclipped ratio, above 1; 0 is off",
     advanced: true,
-  },
-  beta: {
-    group: "objective",
-    kind: "float",
-    label: "KL weight β",
-    default: 0.04,
-    min: 0,
-    max: 10,
-    step: 0.01,
+  }),
+  beta: float("KL weight β", 0.04, [0, 10, 0.01], {
     trl: "beta",
     help: "Weight of the KL to the reference; 0 skips the reference pass",
-  },
-  klEstimator: {
-    group: "objective",
-    kind: "choice",
-    label: "KL estimator",
-    default: "k3",
+  }),
+  klEstimator: oneOf("KL estimator", "k3", {
     choices: [choice("k3", "k3: exp(q) − q − 1"), choice("k2", "k2: q² / 2"), choice("k1", "k1: −q")],
     help: "k3 is the usual choice. As a loss, k1 has no gradient in expectation",
     advanced: true,
-  },
-  klClamp: {
-    group: "objective",
-    kind: "flag",
-    label: "Clamp KL",
-    default: true,
+  }),
+  klClamp: flag("Clamp KL", true, {
     help: "Limits log-ratios to ±20 and the estimate to 10, so that one token cannot overflow",
     advanced: true,
-  },
-  reference: {
-    group: "objective",
-    kind: "choice",
-    label: "Reference",
-    default: "start",
+  }),
+  reference: oneOf("Reference", "start", {
     choices: [choice("start", "Frozen start of the run"), choice("ema", "EMA partner")],
     help: "Weights that the KL term pulls towards",
     advanced: true,
-  },
-  iterations: {
-    group: "objective",
-    kind: "int",
-    label: "Passes per batch μ",
-    default: 1,
-    min: 1,
-    max: 8,
-    step: 1,
+  }),
+  iterations: int("Passes per batch μ", 1, [1, 8], {
     trl: "num_iterations",
     help: "Optimiser passes over one set of rollouts. Above 1, the ratio's denominator is the stored sampling log-probability",
     advanced: true,
-  },
-  scaleRewards: {
-    group: "objective",
-    kind: "choice",
-    label: "Scale rewards",
-    default: "group",
+  }),
+  scaleRewards: oneOf("Scale rewards", "group", {
     trl: "scale_rewards",
     choices: [
       choice("group", "By the standard deviation of the group"),
@@ -134,21 +71,13 @@ export const OBJECTIVE_SETTINGS = {
     ],
     help: "How advantages are scaled",
     advanced: true,
-  },
-  advantageBaseline: {
-    group: "objective",
-    kind: "choice",
-    label: "Baseline",
-    default: "mean",
+  }),
+  advantageBaseline: oneOf("Baseline", "mean", {
     choices: [choice("mean", "Mean of the group"), choice("leave-one-out", "Mean of the other rollouts (RLOO)")],
     help: "What is subtracted from a reward; leave-one-out is unbiased and G / (G − 1) times larger",
     advanced: true,
-  },
-  rewardAggregation: {
-    group: "objective",
-    kind: "choice",
-    label: "Combine rewards",
-    default: "sum_then_normalize",
+  }),
+  rewardAggregation: oneOf("Combine rewards", "sum_then_normalize", {
     trl: "multi_objective_aggregation",
     choices: [
       choice("sum_then_normalize", "Sum, then normalise"),
@@ -156,25 +85,14 @@ export const OBJECTIVE_SETTINGS = {
     ],
     help: "GDPO normalises each term in its group and the sum over the batch, so no term drowns another",
     advanced: true,
-  },
-  advantageEps: {
-    group: "objective",
-    kind: "float",
-    label: "Advantage ε",
-    default: 1e-4,
-    min: 0,
-    max: 1,
-    step: 1e-4,
+  }),
+  advantageEps: float("Advantage ε", 1e-4, [0, 1, 1e-4], {
     help: "Added to the standard deviation. Groups with equal rewards always give advantage 0",
     advanced: true,
-  },
-  maskTruncated: {
-    group: "objective",
-    kind: "flag",
-    label: "Mask truncated captions",
-    default: false,
+  }),
+  maskTruncated: flag("Mask truncated captions", false, {
     trl: "mask_truncated_completions",
     help: "Excludes rollouts that reach the length limit from the loss",
     advanced: true,
-  },
-} as const satisfies Record<string, Setting>;
+  }),
+});

@@ -1,45 +1,20 @@
 /** Settings of the group "optimiser": AdamW and its schedule. */
-import { choice, type Setting } from "../setting.ts";
+import { choice, flag, float, inGroup, int, oneOf } from "../setting.ts";
 
-export const OPTIMISER_SETTINGS = {
-  learningRate: {
-    group: "optimiser",
-    kind: "float",
-    label: "Learning rate",
-    default: 1e-4,
-    min: 0,
-    max: 1,
-    step: 1e-5,
+export const OPTIMISER_SETTINGS = inGroup("optimiser", {
+  learningRate: float("Learning rate", 1e-4, [0, 1, 1e-5], {
     trl: "learning_rate",
     help: "Peak learning rate of AdamW. Use about 1e-5 for 1B and larger; the pocket model needs more",
-  },
-  projectorRateFactor: {
-    group: "optimiser",
-    kind: "float",
-    label: "Projector rate",
+  }),
+  projectorRateFactor: float("Projector rate", 1, [0, 10, 0.05], {
     unit: "× learning rate",
-    default: 1,
-    min: 0,
-    max: 10,
-    step: 0.05,
     help: "Learning-rate multiplier for the projector. If it is too high, the model confuses object categories",
-  },
-  maskRateFactor: {
-    group: "optimiser",
-    kind: "float",
-    label: "Mask-module rate",
+  }),
+  maskRateFactor: float("Mask-module rate", 1, [0, 10, 0.05], {
     unit: "× learning rate",
-    default: 1,
-    min: 0,
-    max: 10,
-    step: 0.05,
     help: "Learning-rate multiplier for text_hidden_fcs, prompt encoder and mask decoder. Keep it low: their gradient in loop 2 is noisy",
-  },
-  schedule: {
-    group: "optimiser",
-    kind: "choice",
-    label: "Schedule",
-    default: "cosine",
+  }),
+  schedule: oneOf("Schedule", "cosine", {
     trl: "lr_scheduler_type",
     choices: [
       choice("cosine", "Cosine"),
@@ -47,93 +22,43 @@ export const OPTIMISER_SETTINGS = {
       choice("constant", "Constant"),
     ],
     help: "Learning-rate schedule after warm-up",
-  },
-  warmupSteps: {
-    group: "optimiser",
-    kind: "int",
-    label: "Warm-up",
+  }),
+  warmupSteps: int("Warm-up", 1, [0, 100000], {
     unit: "steps",
-    default: 1,
-    min: 0,
-    max: 100000,
-    step: 1,
     trl: "warmup_steps",
     help: "Steps of linear warm-up. The first has rate 0 and only fills Adam's moments",
-  },
-  weightDecay: {
-    group: "optimiser",
-    kind: "float",
-    label: "Weight decay",
-    default: 0,
-    min: 0,
-    max: 1,
-    step: 0.01,
+  }),
+  weightDecay: float("Weight decay", 0, [0, 1, 0.01], {
     trl: "weight_decay",
     help: "Decoupled weight decay of matrices. Biases and norms are not decayed",
     advanced: true,
-  },
-  adamBeta1: {
-    group: "optimiser",
-    kind: "float",
-    label: "Adam β1",
-    default: 0.9,
-    min: 0,
-    max: 0.9999,
-    step: 0.01,
+  }),
+  adamBeta1: float("Adam β1", 0.9, [0, 0.9999, 0.01], {
     trl: "adam_beta1",
     help: "Decay of the first moment",
     advanced: true,
-  },
-  adamBeta2: {
-    group: "optimiser",
-    kind: "float",
-    label: "Adam β2",
-    default: 0.999,
-    min: 0,
-    max: 0.99999,
-    step: 0.001,
+  }),
+  adamBeta2: float("Adam β2", 0.999, [0, 0.99999, 0.001], {
     trl: "adam_beta2",
     help: "Decay of the second moment",
     advanced: true,
-  },
-  adamEps: {
-    group: "optimiser",
-    kind: "float",
-    label: "Adam ε",
-    default: 1e-8,
-    min: 1e-12,
-    max: 0.1,
-    step: 1e-8,
+  }),
+  adamEps: float("Adam ε", 1e-8, [1e-12, 0.1, 1e-8], {
     trl: "adam_epsilon",
     help: "Added to the bias-corrected root of the second moment",
     advanced: true,
-  },
-  maxGradNorm: {
-    group: "optimiser",
-    kind: "float",
-    label: "Gradient clip",
-    default: 1,
-    min: 0,
-    max: 1000,
-    step: 0.1,
+  }),
+  maxGradNorm: float("Gradient clip", 1, [0, 1000, 0.1], {
     trl: "max_grad_norm",
     help: "Maximum global gradient norm over all trainable tensors; 0 is off",
-  },
-  clipScope: {
-    group: "optimiser",
-    kind: "choice",
-    label: "Clip",
-    default: "loop",
+  }),
+  clipScope: oneOf("Clip", "loop", {
     choices: [choice("loop", "Each loop's gradient"), choice("sum", "The sum of the loops")],
     help: "With both loops: clip each loop's gradient before the sum, so that a large gradient cannot outweigh the other loop, or clip the sum once",
     advanced: true,
-  },
-  haltOnNan: {
-    group: "optimiser",
-    kind: "flag",
-    label: "Stop on NaN",
-    default: false,
+  }),
+  haltOnNan: flag("Stop on NaN", false, {
     help: "Stops the run when a gradient is not finite. When off, that update is skipped",
     advanced: true,
-  },
-} as const satisfies Record<string, Setting>;
+  }),
+});

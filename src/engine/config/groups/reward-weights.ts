@@ -5,7 +5,7 @@
 import { type CostName, isCost, TERMS, type TermName, termSpec } from "../../rewards/terms/registry.ts";
 import type { LoopAbout } from "../../rl/loops/about.ts";
 import { LOOPS, type LoopId } from "../../rl/loops/abouts.ts";
-import type { NumberSetting } from "../setting.ts";
+import { float, type NumberSetting } from "../setting.ts";
 
 /** Name of the setting with the weight of a term in a loop. */
 export type WeightKey<Loop extends number = number> = {
@@ -25,14 +25,7 @@ const entries = LOOPS.flatMap(({ id, terms }) =>
       weightKey(id, term),
       {
         group: "reward",
-        kind: "float",
-        label: `${label}, loop ${id}`,
-        default: weights[term] ?? 0,
-        min: cost ? 0 : -10,
-        max: 10,
-        step: 0.05,
-        help,
-        home: "rewards",
+        ...float(`${label}, loop ${id}`, weights[term] ?? 0, [cost ? 0 : -10, 10, 0.05], { help, home: "rewards" }),
       },
     ];
   }),

@@ -1,47 +1,24 @@
 /** Settings of the group "reward": how the values of terms are computed. The weights are in reward-weights.ts. */
-import { choice, type Setting } from "../setting.ts";
+import { choice, flag, float, inGroup, int, oneOf, text } from "../setting.ts";
 
-export const REWARD_SETTINGS = {
-  iouShape: {
-    group: "reward",
-    kind: "choice",
-    label: "IoU form",
-    default: "plain",
+export const REWARD_SETTINGS = inGroup("reward", {
+  iouShape: oneOf("IoU form", "plain", {
     choices: [choice("plain", "IoU"), choice("squared", "IoU squared"), choice("tiered", "Tiers at 0.5, 0.7, 0.9")],
     help: "How IoU becomes the reward",
-  },
-  emptyPairReward: {
-    group: "reward",
-    kind: "float",
-    label: "Both masks empty",
-    default: 1,
-    min: 0,
-    max: 1,
-    step: 1,
+  }),
+  emptyPairReward: float("Both masks empty", 1, [0, 1], {
     help: "Reward when the given and the predicted mask are both empty",
     advanced: true,
-  },
-  likelihoodJudge: {
-    group: "reward",
-    kind: "choice",
-    label: "Captioner of likelihoods",
-    default: "partner",
+  }),
+  likelihoodJudge: oneOf("Captioner of likelihoods", "partner", {
     choices: [choice("partner", "The partner"), choice("start", "The start of the run")],
     help: "Whose probabilities the terms likelihood and contrast are. The start cannot be changed by training, the partner follows the policy",
-  },
-  shuffleRewards: {
-    group: "reward",
-    kind: "flag",
-    label: "Shuffle rewards",
-    default: false,
+  }),
+  shuffleRewards: flag("Shuffle rewards", false, {
     help: "Control experiment: permutes the rewards within each group and turns the sign of its advantages by a coin, so that nothing can be learned from them",
     advanced: true,
-  },
-  missingVerdict: {
-    group: "reward",
-    kind: "choice",
-    label: "Missing judge score",
-    default: "drop",
+  }),
+  missingVerdict: oneOf("Missing judge score", "drop", {
     choices: [
       choice("drop", "Leave the rollout out"),
       choice("group", "Skip its group"),
@@ -49,84 +26,45 @@ export const REWARD_SETTINGS = {
       choice("pause", "Pause the run"),
     ],
     help: "What to do when a judge request fails. A missing score never counts as 0",
-  },
-  lengthRatio: {
-    group: "reward",
-    kind: "float",
-    label: "Free length",
+  }),
+  lengthRatio: float("Free length", 1.5, [0.1, 20, 0.1], {
     unit: "× reference",
-    default: 1.5,
-    min: 0.1,
-    max: 20,
-    step: 0.1,
     help: "Captions up to this multiple of the reference length cost nothing. The penalty reaches 1 one multiple later",
     advanced: true,
-  },
-  repetitionGram: {
-    group: "reward",
-    kind: "int",
-    label: "Repetition n-gram",
+  }),
+  repetitionGram: int("Repetition n-gram", 3, [1, 10], {
     unit: "words",
-    default: 3,
-    min: 1,
-    max: 10,
-    step: 1,
     help: "The repetition penalty is the share of word sequences of this length that occurred earlier in the caption",
     advanced: true,
-  },
-  leakWords: {
-    group: "reward",
-    kind: "text",
-    label: "Leak words",
-    default:
-      "left, right, upper, lower, top left, top right, bottom left, bottom right, corner, centre, center, middle, leftmost, rightmost, topmost, bottommost, percent, pixel, pixels",
-    maxLength: 2000,
-    home: "rewards",
-    help: "Comma-separated words and phrases that give away the position instead of describing the object",
-    advanced: true,
-  },
-  userReward: {
-    group: "reward",
-    kind: "text",
-    label: "Custom reward",
-    default: "",
-    maxLength: 20_000,
+  }),
+  leakWords: text(
+    "Leak words",
+    "left, right, upper, lower, top left, top right, bottom left, bottom right, corner, centre, center, middle, leftmost, rightmost, topmost, bottommost, percent, pixel, pixels",
+    2000,
+    {
+      home: "rewards",
+      help: "Comma-separated words and phrases that give away the position instead of describing the object",
+      advanced: true,
+    },
+  ),
+  userReward: text("Custom reward", "", 20_000, {
     home: "rewards",
     help: "TypeScript or JavaScript source with a function reward(rollout) that returns a number. Edit it on the Rewards screen",
     advanced: true,
-  },
-  userRewardHash: {
-    group: "reward",
-    kind: "text",
-    label: "Custom reward: hash",
-    default: "",
-    maxLength: 64,
+  }),
+  userRewardHash: text("Custom reward: hash", "", 64, {
     home: "rewards",
     help: "SHA-256 of the custom reward's source. A run does not start when the two differ",
     advanced: true,
-  },
-  userRewardMs: {
-    group: "reward",
-    kind: "int",
-    label: "Custom reward: time limit",
+  }),
+  userRewardMs: int("Custom reward: time limit", 1000, [1, 10_000, 10], {
     unit: "ms per rollout",
-    default: 1000,
-    min: 1,
-    max: 10_000,
-    step: 10,
     help: "A call that takes longer is stopped, and the run pauses",
     advanced: true,
-  },
-  userRewardMb: {
-    group: "reward",
-    kind: "int",
-    label: "Custom reward: memory limit",
+  }),
+  userRewardMb: int("Custom reward: memory limit", 64, [2, 512], {
     unit: "MiB",
-    default: 64,
-    min: 2,
-    max: 512,
-    step: 1,
     help: "A call that allocates more is stopped, and the run pauses",
     advanced: true,
-  },
-} as const satisfies Record<string, Setting>;
+  }),
+});

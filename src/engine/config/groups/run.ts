@@ -1,104 +1,50 @@
 /** Settings of the group "run": length, loops, intervals. */
 import type { LoopAbout } from "../../rl/loops/about.ts";
 import { HELD_OUT_LOOPS, LOOPS, type LoopId } from "../../rl/loops/abouts.ts";
-import { choice, type NumberSetting, type Setting } from "../setting.ts";
+import { choice, flag, float, inGroup, int, oneOf } from "../setting.ts";
 
-const loopWeights = LOOPS.map((loop: LoopAbout): [string, NumberSetting] => [
-  `loop${loop.id}Weight`,
-  {
-    group: "run",
-    kind: "float",
-    label: `Loop ${loop.id} weight`,
-    default: loop.optional === true ? 0 : 1,
-    min: 0,
-    max: 10,
-    step: 0.1,
-    help: `Weight of loop ${loop.id}'s loss in the sum${loop.optional === true ? `. Above 0, ${loop.task} trains beside both loops` : ""}`,
-  },
+const loopWeights = LOOPS.map(({ id, optional, task }: LoopAbout) => [
+  `loop${id}Weight`,
+  float(`Loop ${id} weight`, optional === true ? 0 : 1, [0, 10, 0.1], {
+    help: `Weight of loop ${id}'s loss in the sum${optional === true ? `. Above 0, ${task} trains beside both loops` : ""}`,
+  }),
 ]);
-const LOOP_WEIGHTS = Object.fromEntries(loopWeights) as Readonly<Record<`loop${LoopId}Weight`, NumberSetting>>;
+const LOOP_WEIGHTS: Readonly<Record<`loop${LoopId}Weight`, ReturnType<typeof float>>> = Object.fromEntries(loopWeights);
 
-export const RUN_SETTINGS = {
-  seed: {
-    group: "run",
-    kind: "int",
-    label: "Seed",
-    default: 1,
-    min: 0,
-    max: 4294967295,
-    step: 1,
+export const RUN_SETTINGS = inGroup("run", {
+  seed: int("Seed", 1, [0, 4294967295], {
     trl: "seed",
     help: "Determines data order, sampling and adapter initialisation. On the same GPU, the same seed repeats a run exactly",
-  },
-  mode: {
-    group: "run",
-    kind: "choice",
-    label: "Mode",
-    default: "rl",
+  }),
+  mode: oneOf("Mode", "rl", {
     choices: [choice("rl", "Dual-loop GRPO"), choice("sft", "Supervised")],
     help: "GRPO samples rollouts and rewards them. Supervised mode trains the same tensors on the captions and masks of the rows",
-  },
-  steps: {
-    group: "run",
-    kind: "int",
-    label: "Steps",
-    default: 30,
-    min: 1,
-    max: 100000,
-    step: 1,
+  }),
+  steps: int("Steps", 30, [1, 100000], {
     trl: "max_steps",
     help: "Number of optimiser steps",
-  },
-  loops: {
-    group: "run",
-    kind: "choice",
-    label: "Loops",
-    default: "both",
+  }),
+  loops: oneOf("Loops", "both", {
     choices: [choice("both", "Both loops"), ...LOOPS.map(({ id, task }) => choice(`${id}`, `Loop ${id}: ${task}`))],
     help: "Which loop trains. “Both” sums their weighted losses in every step. In supervised mode, loop 1 is captions and loop 2 is masks",
-  },
+  }),
   ...LOOP_WEIGHTS,
-  saveSteps: {
-    group: "run",
-    kind: "int",
-    label: "Checkpoint every",
+  saveSteps: int("Checkpoint every", 10, [0, 100000], {
     unit: "steps",
-    default: 10,
-    min: 0,
-    max: 100000,
-    step: 1,
     trl: "save_steps",
     help: "Saves weights, optimiser, EMA and trainer state to the run folder; 0 saves only at the end",
-  },
-  keepCheckpoints: {
-    group: "run",
-    kind: "int",
-    label: "Keep checkpoints",
-    default: 2,
-    min: 1,
-    max: 100,
-    step: 1,
+  }),
+  keepCheckpoints: int("Keep checkpoints", 2, [1, 100], {
     trl: "save_total_limit",
     help: "Number of recent checkpoints to keep. If held-out rows are evaluated, the best checkpoint is always kept",
     advanced: true,
-  },
-  evalSteps: {
-    group: "run",
-    kind: "int",
-    label: "Evaluate every",
+  }),
+  evalSteps: int("Evaluate every", 0, [0, 100000], {
     unit: "steps",
-    default: 0,
-    min: 0,
-    max: 100000,
-    step: 1,
     trl: "eval_steps",
     help: "Evaluates the held-out rows at the start, every N steps and at the end, with fixed seeds; 0 is off",
-  },
-  bestMetric: {
-    group: "run",
-    kind: "choice",
-    label: "Best checkpoint by",
-    default: "reward",
+  }),
+  bestMetric: oneOf("Best checkpoint by", "reward", {
     choices: [
       choice("reward", "Run reward, sampled"),
       choice("reward_greedy", "Run reward, greedy"),
@@ -111,25 +57,14 @@ export const RUN_SETTINGS = {
     ],
     help: "Score whose mean over the selection rows chooses the best checkpoint. The run reward is the reward that the run trains on, averaged over its loops; the other scores ignore the judge and custom rewards",
     advanced: true,
-  },
-  evalRows: {
-    group: "run",
-    kind: "int",
-    label: "Evaluation rows",
+  }),
+  evalRows: int("Evaluation rows", 32, [2, 10000], {
     unit: "rows",
-    default: 32,
-    min: 2,
-    max: 10000,
-    step: 1,
     help: "Held-out rows that an evaluation scores; selectionShare of them choose the best checkpoint, the rest are reported. More rows give narrower intervals",
     advanced: true,
-  },
-  evalJudge: {
-    group: "run",
-    kind: "flag",
-    label: "Judge held-out rows",
-    default: true,
+  }),
+  evalJudge: flag("Judge held-out rows", true, {
     help: "Uses the judge in evaluations if the reward has a judge term; its requests count against the budget of training. If off, held-out rewards are labelled “without judge”",
     advanced: true,
-  },
-} as const satisfies Record<string, Setting>;
+  }),
+});

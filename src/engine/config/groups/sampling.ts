@@ -1,111 +1,48 @@
 /** Settings of the group "sampling" of rollouts. */
-import type { Setting } from "../setting.ts";
+import { float, inGroup, int } from "../setting.ts";
 
-export const SAMPLING_SETTINGS = {
-  groupSize: {
-    group: "sampling",
-    kind: "int",
-    label: "Group size G",
+export const SAMPLING_SETTINGS = inGroup("sampling", {
+  groupSize: int("Group size G", 4, [2, 64], {
     unit: "rollouts",
-    default: 4,
-    min: 2,
-    max: 64,
-    step: 1,
     trl: "num_generations",
     help: "Rollouts per prompt. Use 4 or more: with 2, every advantage is ±0.71, whatever the difference in reward",
-  },
-  temperature: {
-    group: "sampling",
-    kind: "float",
-    label: "Temperature",
-    default: 1,
-    min: 0.05,
-    max: 5,
-    step: 0.05,
+  }),
+  temperature: float("Temperature", 1, [0.05, 5, 0.05], {
     trl: "temperature",
     help: "Divides the logits in sampling and in log-probabilities. Must be above 0, because greedy rollouts would all be equal",
-  },
-  maxNewTokens: {
-    group: "sampling",
-    kind: "int",
-    label: "Caption length",
+  }),
+  maxNewTokens: int("Caption length", 24, [1, 1024], {
     unit: "tokens",
-    default: 24,
-    min: 1,
-    max: 1024,
-    step: 1,
     trl: "max_completion_length",
     help: "Maximum caption length. A caption that reaches it without an end token is marked as truncated",
-  },
-  topK: {
-    group: "sampling",
-    kind: "int",
-    label: "Top-k",
-    default: 0,
-    min: 0,
-    max: 1000,
-    step: 1,
+  }),
+  topK: int("Top-k", 0, [0, 1000], {
     trl: "top_k",
     help: "Samples from the k most likely tokens; 0 is off. Off keeps sampling on-policy",
     advanced: true,
-  },
-  topP: {
-    group: "sampling",
-    kind: "float",
-    label: "Top-p",
-    default: 1,
-    min: 0.01,
-    max: 1,
-    step: 0.01,
+  }),
+  topP: float("Top-p", 1, [0.01, 1, 0.01], {
     trl: "top_p",
     help: "Samples from the smallest set of tokens with this total probability; 1 is off",
     advanced: true,
-  },
-  minP: {
-    group: "sampling",
-    kind: "float",
-    label: "Min-p",
-    default: 0,
-    min: 0,
-    max: 1,
-    step: 0.01,
+  }),
+  minP: float("Min-p", 0, [0, 1, 0.01], {
     trl: "min_p",
     help: "Drops tokens below this share of the most likely token's probability; 0 is off",
     advanced: true,
-  },
-  repetitionPenalty: {
-    group: "sampling",
-    kind: "float",
-    label: "Repetition penalty",
-    default: 1,
-    min: 0.1,
-    max: 5,
-    step: 0.05,
+  }),
+  repetitionPenalty: float("Repetition penalty", 1, [0.1, 5, 0.05], {
     trl: "repetition_penalty",
     help: "Divides positive and multiplies negative logits of tokens that occurred before; 1 is off",
     advanced: true,
-  },
-  logitGuard: {
-    group: "sampling",
-    kind: "float",
-    label: "Logit guard",
-    default: 30,
-    min: 1,
-    max: 10000,
-    step: 1,
+  }),
+  logitGuard: float("Logit guard", 30, [1, 10000], {
     help: "Clips logits to ± this value before temperature, in sampling and in log-probabilities",
     advanced: true,
-  },
-  partnerMaxTokens: {
-    group: "sampling",
-    kind: "int",
-    label: "Partner caption length",
+  }),
+  partnerMaxTokens: int("Partner caption length", 24, [1, 1024], {
     unit: "tokens",
-    default: 24,
-    min: 1,
-    max: 1024,
-    step: 1,
     help: "Maximum length of caption′, which the partner writes greedily in loop 2",
     advanced: true,
-  },
-} as const satisfies Record<string, Setting>;
+  }),
+});
