@@ -11,9 +11,9 @@
 import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { LabError } from "../src/engine/errors.ts";
+import { curveSvg } from "../src/engine/sweep/curve-svg.ts";
 import { one, parseArguments, runTool, WORDS } from "./lib/arguments.ts";
 import { comparedRun, compareTable, differentRows } from "./lib/compared-run.ts";
-import { curveSvg } from "./lib/curve-svg.ts";
 
 function runFolders(path: string): string[] {
   if (!existsSync(path)) throw new LabError("bad-input", `${path} does not exist`, { subject: path });

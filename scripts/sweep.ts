@@ -10,16 +10,20 @@
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { isStoredRow } from "../src/engine/data/open-rows.ts";
 import { LabError } from "../src/engine/errors.ts";
-import { differentStart } from "../src/engine/rl/run/first-evaluation.ts";
+import { readEvaluations } from "../src/engine/runs/evaluations.ts";
+import type { SweepPlan } from "../src/engine/sweep/plan.ts";
+import { sweepReport } from "../src/engine/sweep/report.ts";
+import { type DoneJob, doneJob, variantResults } from "../src/engine/sweep/results.ts";
+import { runJobs } from "../src/engine/sweep/run-jobs.ts";
+import { sweepTable } from "../src/engine/sweep/table.ts";
 import { one, parseArguments, runTool, whole } from "./lib/arguments.ts";
 import { root } from "./lib/ensure.mjs";
 import { openNodeRows } from "./lib/node-rows.ts";
-import { readSweep, type SweepJob, type SweepPlan } from "./lib/sweep/config.ts";
-import { type JobState, jobFolder, jobState, runBuild, runJob } from "./lib/sweep/jobs.ts";
-import { sweepReport } from "./lib/sweep/report.ts";
-import { doneJobs, variantResults } from "./lib/sweep/results.ts";
-import { sweepTable } from "./lib/sweep/table.ts";
+import { nodeStore } from "./lib/node-store.ts";
+import { jobFolder, jobRuns, jobState, runBuild, runJob } from "./lib/sweep/jobs.ts";
+import { readSweepFile } from "./lib/sweep/sweep-file.ts";
 
 const OPTIONS = {
   config: { takes: 1 },
@@ -31,40 +35,46 @@ const OPTIONS = {
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
-/** Runs what is not done, `processes` at a time; a failed job does not stop the others. @returns names of those that failed */
-async function train(plan: SweepPlan, out: string, processes: number, signal: AbortSignal): Promise<string[]> {
-  const open: SweepJob[] = [...plan.jobs];
-  const done: { readonly job: SweepJob; readonly folder: string }[] = [];
-  const failed: string[] = [];
-  const isDone = (job: SweepJob, state: JobState): boolean => {
-    if (state.at !== "done") return false;
-    done.push({ job, folder: join(jobFolder(out, job), "runs", state.run) });
-    say(`${job.name} is done`);
-    return true;
-  };
-  const work = async (): Promise<void> => {
-    for (let job = open.shift(); job !== undefined && !signal.aborted; job = open.shift()) {
-      const { name, config } = job;
-      const state = await jobState(out, plan, job);
-      if (isDone(job, state) || state.at === "done") continue;
-      say(`${name} ${state.at === "resume" ? `resumes ${state.run}` : "starts"}`);
-      const alike = done.find(({ job: other }) => differentStart(other.config, config) === undefined);
-      const code = await runJob(out, plan, job, state, alike?.folder, signal);
-      if (signal.aborted) return;
-      if (isDone(job, await jobState(out, plan, job))) continue;
-      failed.push(name);
-      say(`${name} ended with code ${code}; its output is in ${join(jobFolder(out, job), "train.log")}`);
-    }
-  };
-  await Promise.all(Array.from({ length: processes }, work));
-  return failed;
+/** Trains what is not done. @returns names of the jobs that failed */
+async function train(plan: SweepPlan, out: string, atOnce: number, signal: AbortSignal): Promise<string[]> {
+  const codes = new Map<string, number | null>();
+  return await runJobs(
+    plan.jobs,
+    {
+      state: (job) => jobState(out, plan, job),
+      async run(job, state, first) {
+        const alike = first === undefined ? undefined : join(jobRuns(out, first.job), first.run);
+        codes.set(job.name, await runJob(out, plan, job, state, alike, signal));
+      },
+      tell(job, event, run) {
+        if (event === "done") say(`${job.name} is done`);
+        else if (event !== "failed") say(`${job.name} ${event}${run === null ? "" : ` ${run}`}`);
+        else {
+          const log = join(jobFolder(out, job), "train.log");
+          say(`${job.name} ended with code ${codes.get(job.name)}; its output is in ${log}`);
+        }
+      },
+    },
+    { atOnce, signal },
+  );
+}
+
+/** The jobs that are done, in the plan's order. */
+async function doneJobs(plan: SweepPlan, out: string): Promise<DoneJob[]> {
+  const found: DoneJob[] = [];
+  for (const job of plan.jobs) {
+    const state = await jobState(out, plan, job);
+    if (state.at !== "done") continue;
+    found.push(doneJob(job, state.run, await readEvaluations(nodeStore(jobRuns(out, job)), state.run)));
+  }
+  return found;
 }
 
 await runTool(async () => {
   const parsed = parseArguments(process.argv.slice(2), OPTIONS);
   const file = one(parsed, "config");
   if (file === undefined) throw new LabError("bad-input", "--config FILE is needed", { subject: "config" });
-  const plan = readSweep(file, say);
+  const plan = readSweepFile(file, say);
   const out = one(parsed, "out") ?? join(root, "out", plan.name);
   const processes = whole(parsed, "processes", 1, 64, 1);
   const stop = new AbortController();
@@ -74,15 +84,23 @@ await runTool(async () => {
     for (const build of plan.build) if (await runBuild(build, stop.signal)) say(`${build.script} wrote ${build.out}`);
     failed = await train(plan, out, processes, stop.signal);
   }
-  const results = variantResults(await doneJobs(out, plan), plan.metrics);
+  const results = variantResults(await doneJobs(plan, out), plan.metrics);
   if (results.length > 0) {
     const table = sweepTable(results, plan.metrics);
     mkdirSync(out, { recursive: true });
     writeFileSync(join(out, "table.md"), `${table}\n`);
-    writeFileSync(
-      join(out, "report.html"),
-      await sweepReport(out, plan, results, await openNodeRows(plan.shards ?? undefined)),
-    );
+    const { set, rows } = await openNodeRows(plan.shards ?? undefined);
+    const places = new Map(set.summaries.map(({ id }, at) => [id, at]));
+    const html = await sweepReport(plan, results, {
+      store: (job) => nodeStore(jobRuns(out, job)),
+      async row(rowId, imageId) {
+        const at = places.get(rowId);
+        const summary = at === undefined ? undefined : set.summaries[at];
+        if (at === undefined || summary === undefined || !isStoredRow(summary, { rowId, imageId })) return null;
+        return { rgb: (await rows(at)).rgb, mask: summary.mask };
+      },
+    });
+    writeFileSync(join(out, "report.html"), html);
     if (parsed.has("json")) {
       for (const { variant, rows, images, metrics } of results) {
         process.stdout.write(`${JSON.stringify({ variant, rows, images, metrics })}\n`);

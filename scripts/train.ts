@@ -27,8 +27,7 @@ import { openAgain } from "../src/engine/gpu/runtime/device.ts";
 import { ModelCache } from "../src/engine/loading/model-cache.ts";
 import { storageChoice, storageText } from "../src/engine/loading/storage-settings.ts";
 import { rewardScorer } from "../src/engine/rewards/scorer.ts";
-import type { FirstEvaluation } from "../src/engine/rl/run/first-evaluation.ts";
-import { readEvaluations } from "../src/engine/runs/evaluations.ts";
+import { type FirstEvaluation, storedFirstEvaluation } from "../src/engine/rl/run/first-evaluation.ts";
 import { openRun } from "../src/engine/runs/run-folder.ts";
 import { Session } from "../src/engine/session/session.ts";
 import type { RunStore } from "../src/engine/storage/store.ts";
@@ -155,11 +154,7 @@ function refuseOtherSettings(parsed: Parsed, given: Partial<LabConfig>, own: Lab
 async function firstEvaluation(parsed: Parsed): Promise<FirstEvaluation | undefined> {
   const folder = one(parsed, "first-evaluation");
   if (folder === undefined) return undefined;
-  const [other, id] = [nodeStore(dirname(folder)), basename(folder)];
-  const manifest = (await openRun(other, id)).manifest();
-  const [evaluation] = await readEvaluations(other, id);
-  if (evaluation !== undefined) return { manifest, evaluation };
-  throw new LabError("bad-input", `${folder} has no evaluation to take over`, { subject: folder });
+  return await storedFirstEvaluation(nodeStore(dirname(folder)), basename(folder));
 }
 
 /** What the page keeps in the browser's storage: converted checkpoints and frozen features. */

@@ -30,6 +30,7 @@ import { connect, type Handlers, Moved } from "../src/protocol/rpc.ts";
 import { exportZip, scaleOutZip } from "./exports.ts";
 import { folderName, openFolder, openFolders } from "./folders.ts";
 import { runIn } from "./import-run.ts";
+import { jobStateOf, sweepDocument, sweepResults } from "./sweeps.ts";
 
 /** Decoded pixels kept: some 250 pictures of 640 x 480. */
 const PICTURE_BYTES = 256 * 2 ** 20;
@@ -254,6 +255,14 @@ const dataCalls: Handlers<DataCalls> = {
   alarms: async (runId) => (await holding(runId)).alarms(runId),
   thumbs: async (runId) => (await holding(runId)).thumbs(runId),
   setThumb: async (runId, rollout, thumb) => (await holding(runId)).setThumb(runId, rollout, thumb),
+  sweepJob: async (runId) => jobStateOf(await openOpfsStore(), runId),
+  sweepResults: async (sweep) => sweepResults(await openOpfsStore(), sweep),
+  sweepReport: async (sweep) =>
+    sweepDocument(await openOpfsStore(), sweep, async (rowId, imageId) => {
+      const row = opened?.byId.get(rowId);
+      if (opened === null || row === undefined || !isStoredRow(row, { rowId, imageId })) return null;
+      return { rgb: await pixelsOf(opened.set, row.index), mask: row.mask };
+    }),
   deleteRun: async (runId) => (await runs()).remove(runId),
   renameRun: async (runId, title) => (await runs()).rename(runId, title),
   async deleteFeatures() {

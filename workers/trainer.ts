@@ -5,6 +5,7 @@ import { LabError } from "../src/engine/errors.ts";
 import { type EngineDevice, openAgain, openDevice } from "../src/engine/gpu/runtime/device.ts";
 import { ModelCache } from "../src/engine/loading/model-cache.ts";
 import { checkpointRoomWarning, checkpointsAtOnce } from "../src/engine/plan/checkpoint-room.ts";
+import { storedFirstEvaluation } from "../src/engine/rl/run/first-evaluation.ts";
 import { passed } from "../src/engine/self-test/self-check.ts";
 import { countChecks, selfTest } from "../src/engine/self-test/self-test.ts";
 import type { Plan } from "../src/engine/session/plan.ts";
@@ -142,7 +143,11 @@ const calls: Handlers<TrainerCalls> = {
       return { checks: total, failed };
     });
   },
-  startRun: async (config, rows, title, now) => watch(await (await started()).lab.start(config, rows, title, now)),
+  async startRun(config, rows, title, now, first) {
+    const { lab, store } = await started();
+    const known = first === undefined ? undefined : await storedFirstEvaluation(store, first);
+    return watch(await lab.start(config, rows, title, now, known));
+  },
   resumeRun: async (runId, rows, steps) => watch(await (await started()).lab.resume(runId, rows, steps)),
   bench: async (config, indices, loops, onGroup, signal) =>
     (await started()).lab.bench(config, indices, loops, onGroup, signal),

@@ -17,6 +17,7 @@ import {
 import { parseManifest } from "../../src/engine/runs/manifest-schema.ts";
 import { parseMetricsLine } from "../../src/engine/runs/numbers-json.ts";
 import type { StepMetrics } from "../../src/engine/runs/records.ts";
+import { signed } from "../../src/engine/sweep/table.ts";
 import { nodeStore } from "./node-store.ts";
 
 export interface ComparedRun {
@@ -112,12 +113,6 @@ async function readMetrics(path: string): Promise<StepMetrics[]> {
 
 function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
-}
-
-/** Three decimals with their sign; what rounds to 0 has none. */
-export function signed(value: number): string {
-  const digits = Math.abs(value).toFixed(3);
-  return Number(digits) === 0 ? digits : `${value > 0 ? "+" : "−"}${digits}`;
 }
 
 /** A Markdown table and what it does not say by itself. */

@@ -18,6 +18,8 @@ import type { StoredEvaluation } from "../engine/runs/evaluations.ts";
 import type { RunLibrary } from "../engine/runs/library.ts";
 import type { GroupRecord } from "../engine/runs/records.ts";
 import type { Thumb, Thumbs } from "../engine/runs/thumbs.ts";
+import type { VariantResult } from "../engine/sweep/results.ts";
+import type { JobState } from "../engine/sweep/run-jobs.ts";
 import type { FolderRef } from "./common.ts";
 
 export interface OpeningProgress {
@@ -44,6 +46,24 @@ export interface OpenSuite {
 export function suitePictureId(index: number): string {
   return `suite ${index}`;
 }
+
+/** A sweep of the page. */
+export interface StoredSweep {
+  /** Name and text of its file. */
+  readonly file: string;
+  readonly text: string;
+  /** Hash of the model and words for the rows that it began with. */
+  readonly model: string;
+  readonly rows: string;
+  /** The run of each job that began, by the job's name. */
+  readonly runs: Readonly<Record<string, string>>;
+}
+
+/** What the finished jobs of a sweep did to held-out rows, by variant; `curves` is an SVG document. */
+export type SweepResults = readonly (Omit<VariantResult, "jobs"> & {
+  readonly runs: readonly { readonly seed: number; readonly run: string }[];
+  readonly curves: string;
+})[];
 
 export interface DataCalls {
   /** Indexes folders in place of the open set, with a person's corrections if there are any; rows arrive while it runs. A newer call ends the current one. */
@@ -92,6 +112,15 @@ export interface DataCalls {
     format: "zip" | RunExport | "scale-out",
     wordnetUrl: string,
   ): Promise<{ readonly blob: Blob; readonly fileName: string; readonly note: string | null }>;
+  /** Where the job of a sweep stands by its run; "new" for a run that was deleted. */
+  sweepJob(runId: string): Promise<JobState>;
+  /** Where the jobs that began stand, and the results of those that are done; null without any. */
+  sweepResults(sweep: StoredSweep): Promise<{
+    readonly states: Readonly<Record<string, JobState>>;
+    readonly results: SweepResults | null;
+  }>;
+  /** The sweep as one HTML document; pictures are those of the open rows. */
+  sweepReport(sweep: StoredSweep): Promise<Blob>;
   deleteRun(runId: string): Promise<void>;
   renameRun(runId: string, title: string): Promise<void>;
   /** Removes the frozen features that runs have kept. */

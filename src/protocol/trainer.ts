@@ -30,8 +30,11 @@ export interface TrainerCalls {
   system(): Promise<SystemReport>;
   /** Small problems with known answers. @throws LabError when the device is in use */
   selfTest(onCheck: (check: SelfCheck, total: number) => void): Promise<void>;
-  /** @param now ISO time that the run folder records */
-  startRun(config: LabConfig, rows: RowSelection, title: string, now: string): Promise<Started>;
+  /**
+   * @param now ISO time that the run folder records
+   * @param first id of a stored run that began alike, whose evaluation of the start is taken over
+   */
+  startRun(config: LabConfig, rows: RowSelection, title: string, now: string, first?: string): Promise<Started>;
   /** @param steps the run's length from now on; as it was by default */
   resumeRun(runId: string, rows: RowSelection, steps?: number): Promise<Started>;
   /** Samples groups of rows for the reward bench. @throws LabError("cancelled") when the signal aborts */

@@ -59,6 +59,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "rl",
   ],
   export: ["bytes", "loops", "config", "text", "data", "gpu", "model", "policy", "rewards", "runs", "formats"],
+  sweep: ["bytes", "loops", "config", "data", "storage", "runs", "eval", "rl"],
   "self-test": ["gpu", "model", "policy", "rl"],
 };
 
@@ -88,6 +89,7 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
   runs: /^(apache-arrow|fflate|zod\/mini)$/,
   formats: /^(apache-arrow|zod\/mini)$/,
   session: /^zod\/mini$/,
+  sweep: /^zod\/mini$/,
   storage: /^zod\/mini$/,
   text: /^(@huggingface\/tokenizers|zod\/mini)$/,
 };

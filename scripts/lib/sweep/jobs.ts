@@ -5,22 +5,20 @@ import { join } from "node:path";
 import { configDifference, defaultConfig } from "../../../src/engine/config/parse.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
 import { LabError } from "../../../src/engine/errors.ts";
-import { listCheckpoints } from "../../../src/engine/runs/checkpoint/checkpoint-folder.ts";
-import { readEvaluations } from "../../../src/engine/runs/evaluations.ts";
 import { listRuns } from "../../../src/engine/runs/run-folder.ts";
+import type { SweepBuild, SweepJob, SweepPlan } from "../../../src/engine/sweep/plan.ts";
+import { type JobState, stateOfRuns } from "../../../src/engine/sweep/run-jobs.ts";
 import { root } from "../ensure.mjs";
 import { nodeStore } from "../node-store.ts";
-import type { SweepBuild, SweepJob, SweepPlan } from "./config.ts";
-
-/** Where a job stands: how its run is to be started, or that it is complete. */
-export type JobState =
-  | { readonly at: "new" }
-  | { readonly at: "resume"; readonly run: string }
-  | { readonly at: "done"; readonly run: string };
 
 /** Folder of a job: what it is made of, the output of its process, and its run under `runs/`. */
 export function jobFolder(out: string, job: Pick<SweepJob, "name">): string {
   return join(out, "jobs", job.name);
+}
+
+/** Folder of a job's runs. */
+export function jobRuns(out: string, job: Pick<SweepJob, "name">): string {
+  return join(jobFolder(out, job), "runs");
 }
 
 /** What a job is made of, as its folder keeps it: the settings that differ from the defaults. */
@@ -30,7 +28,7 @@ function jobText({ preset, model, shards }: SweepPlan, { config }: SweepJob): st
 }
 
 /**
- * A finished run with its last evaluation is done, a run with a checkpoint goes on, anything else starts anew.
+ * Where a job stands, by its folder.
  * @throws LabError("bad-config") where the folder holds a job of other settings
  */
 export async function jobState(out: string, plan: SweepPlan, job: SweepJob): Promise<JobState> {
@@ -44,14 +42,8 @@ export async function jobState(out: string, plan: SweepPlan, job: SweepJob): Pro
       { subject: path },
     );
   }
-  const store = nodeStore(join(folder, "runs"));
-  const { runs } = await listRuns(store);
-  for (const { id, state, config } of runs) {
-    const last = (await readEvaluations(store, id)).at(-1)?.report.step;
-    if (state === "finished" && last === config.steps) return { at: "done", run: id };
-    if ((await listCheckpoints(store, id)).length > 0) return { at: "resume", run: id };
-  }
-  return { at: "new" };
+  const store = nodeStore(jobRuns(out, job));
+  return stateOfRuns(store, (await listRuns(store)).runs);
 }
 
 /** Makes what a sweep starts from, unless it is there. @throws LabError("bad-input") when a script fails */
@@ -98,7 +90,7 @@ export async function runJob(
     ...(plan.shards === null ? [] : ["--shards", ...plan.shards]),
     ...(state.at === "resume" ? ["--resume", state.run] : fresh),
     "--out",
-    join(folder, "runs"),
+    jobRuns(out, job),
   ];
   return await runScript("train", words, join(folder, "train.log"), signal);
 }

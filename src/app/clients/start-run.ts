@@ -31,8 +31,16 @@ export async function agreedSettings(): Promise<LabConfig> {
 export async function startRun(): Promise<void> {
   const blocker = startBlocker();
   if (blocker !== null) throw new LabError("bad-config", blocker);
-  const config = await agreedSettings();
-  await begin(() => lab().trainer.startRun(config, selection(), newTitle(), new Date().toISOString()));
+  await startRunWith(await agreedSettings(), newTitle());
+}
+
+/**
+ * Starts a new run with settings that were agreed to.
+ * @param first id of a run that began alike, whose evaluation of the start is taken over
+ * @returns its id
+ */
+export async function startRunWith(config: LabConfig, title: string, first?: string): Promise<string> {
+  return await begin(() => lab().trainer.startRun(config, selection(), title, new Date().toISOString(), first));
 }
 
 /**
@@ -46,13 +54,14 @@ export async function resumeRun(run: Pick<RunManifest, "id" | "title" | "config"
 }
 
 /** Occupies the page from the moment a run is asked for; one that does not come to be leaves it as it was. */
-async function begin(ask: () => Promise<Started>): Promise<void> {
+async function begin(ask: () => Promise<Started>): Promise<string> {
   const { state } = runStore.getState();
   if (isActive(state)) throw new LabError("bad-input", "A run is in progress. Stop it first");
   runStore.setState({ state: "starting" });
   try {
     const started = await ask();
     beginRun(started.manifest, started.resumedAt, started.trainRows, started.heldOutRows);
+    return started.manifest.id;
   } catch (thrown) {
     // A worker that crashed meanwhile has said so.
     if (runStore.getState().state === "starting") runStore.setState({ state });

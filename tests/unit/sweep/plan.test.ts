@@ -2,7 +2,8 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { root } from "../../../scripts/lib/ensure.mjs";
-import { readSweep, sweepPlan } from "../../../scripts/lib/sweep/config.ts";
+import { readSweepFile } from "../../../scripts/lib/sweep/sweep-file.ts";
+import { sweepPlan } from "../../../src/engine/sweep/plan.ts";
 
 const silent = (): void => undefined;
 const plan = (content: Record<string, unknown>) => sweepPlan({ title: "t", seeds: [1], ...content }, "s.yaml", silent);
@@ -73,7 +74,7 @@ describe("the experiments of the project", () => {
   it("are there", () => expect(files.length).toBeGreaterThan(0));
 
   it.each(files)("%s can be read, has three seeds, a question, and a shuffled control", (file) => {
-    const { jobs, question } = readSweep(join(root, "experiments", file), silent);
+    const { jobs, question } = readSweepFile(join(root, "experiments", file), silent);
     expect(question).not.toBeNull();
     expect(new Set(jobs.map(({ seed }) => seed)).size).toBeGreaterThanOrEqual(3);
     expect(jobs.some(({ config }) => config.shuffleRewards)).toBe(true);

@@ -5,14 +5,20 @@ import { importRun } from "../../clients/follow-run.ts";
 import { openData, openModel } from "../../clients/loading.ts";
 import { navigate } from "../../stores/route.ts";
 import { isActive, runStore } from "../../stores/run.ts";
+import { draftSweep } from "../../stores/sweep.ts";
 import { adapterOf, classifyPicked } from "./classify.ts";
 
 /**
- * Opens files as run, data, checkpoint or adapter; `expected` is the kind that the clicked button names.
+ * Opens files as run, data, checkpoint, adapter or, a lone YAML file, as sweep; `expected` is the kind that the clicked button names.
  * @throws LabError("bad-input") when the files hold nothing of it
  */
 export async function takeFiles(files: readonly PickedFile[], expected: "model" | "adapter" | "any"): Promise<void> {
   if (files.length === 0) throw new LabError("bad-input", "Nothing was opened: the folder holds no files");
+  const [only] = files;
+  if (expected === "any" && files.length === 1 && only !== undefined && /\.ya?ml$/i.test(only.path)) {
+    draftSweep(only.path, await only.file.text());
+    return navigate({ screen: "runs" });
+  }
   if (expected === "any" && files.some(({ path }) => /(^|\/)run\.json$|\.zip$/i.test(path))) {
     if (await importRun({ kind: "picked", name: files[0]?.path ?? "", files })) return;
   }

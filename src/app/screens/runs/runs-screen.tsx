@@ -23,6 +23,7 @@ import { previousRun, runChanges } from "./run-difference.ts";
 import { OTHER_TAB, RunRow } from "./run-row.tsx";
 import styles from "./runs.module.css";
 import { StorageMeter } from "./storage-meter.tsx";
+import { SweepPanel } from "./sweep/sweep-panel.tsx";
 import { TrainOn } from "./train-on.tsx";
 
 const COLUMNS = [
@@ -175,6 +176,7 @@ export function RunsScreen(): ReactNode {
           </table>
         </div>
       )}
+      <SweepPanel />
       <Dialog title="Train on" open={longer !== null} onOpenChange={(open) => !open && setLonger(null)}>
         {longer !== null && (
           <TrainOn

@@ -5,8 +5,10 @@
 import { SETTING_KEYS } from "../../config/parse.ts";
 import type { LabConfig, SettingKey } from "../../config/table.ts";
 import { LabError, quote } from "../../errors.ts";
-import type { StoredEvaluation } from "../../runs/evaluations.ts";
+import { readEvaluations, type StoredEvaluation } from "../../runs/evaluations.ts";
 import type { RunManifest } from "../../runs/manifest.ts";
+import { openRun } from "../../runs/run-folder.ts";
+import type { RunStore } from "../../storage/store.ts";
 
 export interface FirstEvaluation {
   /** Manifest of the run that computed it. */
@@ -19,6 +21,8 @@ export interface FirstEvaluation {
 const OF_THE_UPDATE: readonly SettingKey[] = [
   "seed",
   "shuffleRewards",
+  "loop1Weight",
+  "loop2Weight",
   "steps",
   "promptsPerStep",
   "groupSize",
@@ -32,6 +36,14 @@ const OF_THE_UPDATE: readonly SettingKey[] = [
 /** A setting that gives two starts different answers or scores of held-out rows; undefined if there is none. */
 export function differentStart(a: LabConfig, b: LabConfig): SettingKey | undefined {
   return SETTING_KEYS.find((key) => !OF_THE_UPDATE.includes(key) && a[key] !== b[key]);
+}
+
+/** The first evaluation of a stored run. @throws LabError naming what its folder lacks */
+export async function storedFirstEvaluation(store: RunStore, id: string): Promise<FirstEvaluation> {
+  const manifest = (await openRun(store, id)).manifest();
+  const [evaluation] = await readEvaluations(store, id);
+  if (evaluation !== undefined) return { manifest, evaluation };
+  throw new LabError("bad-input", `Run "${id}" has no evaluation to take over`, { subject: id });
 }
 
 /**

@@ -1,16 +1,14 @@
 /** A sweep as one HTML file without anything outside it: table, curves, and the rollouts behind the numbers. */
-import { join } from "node:path";
-import { encodeRle } from "../../../src/engine/data/mask/rle-mask.ts";
-import type { EvalMetric } from "../../../src/engine/runs/evaluation-metrics.ts";
-import type { RowScores } from "../../../src/engine/runs/evaluations.ts";
-import type { GroupRecord } from "../../../src/engine/runs/records.ts";
-import { groupPicture, maskTiles } from "../../../src/engine/runs/rollout-picture.ts";
-import { openRun } from "../../../src/engine/runs/run-folder.ts";
-import { curveSvg } from "../curve-svg.ts";
-import type { NodeRows } from "../node-rows.ts";
-import { nodeStore } from "../node-store.ts";
-import type { SweepPlan } from "./config.ts";
-import { jobFolder } from "./jobs.ts";
+import type { Rle } from "../data/mask/rle.ts";
+import type { RgbImage } from "../data/sample.ts";
+import type { EvalMetric } from "../runs/evaluation-metrics.ts";
+import type { RowScores } from "../runs/evaluations.ts";
+import type { GroupRecord } from "../runs/records.ts";
+import { groupPicture, maskTiles } from "../runs/rollout-picture.ts";
+import { openRun } from "../runs/run-folder.ts";
+import type { RunStore } from "../storage/store.ts";
+import { curveSvg } from "./curve-svg.ts";
+import type { SweepJob, SweepPlan } from "./plan.ts";
 import type { DoneJob, VariantResult } from "./results.ts";
 import { differenceText } from "./table.ts";
 
@@ -23,18 +21,25 @@ const STYLE = `body{font:15px/1.5 system-ui,sans-serif;max-width:72rem;margin:2r
 table{border-collapse:collapse;font-size:13px}td,th{border:1px solid #ccc;padding:.3rem .5rem;text-align:left;vertical-align:top}
 figure{margin:1rem 0}figcaption{font-size:13px;color:#444}img,svg{max-width:100%;height:auto}h3{margin-top:2rem}`;
 
-/**
- * @param rows of the sweep's shards, for pictures and true masks
- * @returns the document
- */
+/** Where the report finds what its results do not hold. */
+export interface ReportSources {
+  /** The store with the job's run. */
+  readonly store: (job: SweepJob) => RunStore;
+  /** Picture and true mask of a row; null where it is not open. */
+  readonly row: (
+    rowId: string,
+    imageId: string | null,
+  ) => Promise<{ readonly rgb: RgbImage; readonly mask: Rle } | null>;
+}
+
+/** @returns the document */
 export async function sweepReport(
-  out: string,
   plan: SweepPlan,
   results: readonly VariantResult[],
-  rows: NodeRows,
+  sources: ReportSources,
 ): Promise<string> {
   const sections: string[] = [];
-  for (const result of results) sections.push(await variantSection(out, result, rows));
+  for (const result of results) sections.push(await variantSection(result, sources));
   const missing = plan.jobs.length - results.reduce((sum, { jobs }) => sum + jobs.length, 0);
   return [
     `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escaped(plan.title)}</title><style>${STYLE}</style></head><body>`,
@@ -71,7 +76,7 @@ function resultTable(plan: SweepPlan, results: readonly VariantResult[]): string
   return `<table><tr>${head.map((cell) => `<th>${cell}</th>`).join("")}</tr>${body.join("\n")}</table>`;
 }
 
-async function variantSection(out: string, { variant, jobs }: VariantResult, rows: NodeRows): Promise<string> {
+async function variantSection({ variant, jobs }: VariantResult, sources: ReportSources): Promise<string> {
   const curves = curveSvg(jobs.map(({ job, evaluations }) => ({ name: `seed ${job.seed}`, evaluations })));
   const first = jobs[0] as DoneJob;
   const metric: EvalMetric = first.job.config.loops === "1" ? "loop1_greedy" : "grounding_iou";
@@ -87,7 +92,7 @@ async function variantSection(out: string, { variant, jobs }: VariantResult, row
   const parts: string[] = [];
   for (const [title, shown] of kinds) {
     parts.push(`<h4>${title} in ${metric}</h4>`);
-    for (const { before, after } of shown) parts.push(await rowFigure(before, after, metric, rows));
+    for (const { before, after } of shown) parts.push(await rowFigure(before, after, metric, sources));
   }
   return [
     `<h3>${escaped(variant)}</h3>`,
@@ -95,15 +100,18 @@ async function variantSection(out: string, { variant, jobs }: VariantResult, row
     `<h4>Held-out rows of seed ${first.job.seed}</h4><p>Tiles: true mask, mask before, mask after (greedy, for the true caption).</p>`,
     ...parts,
     `<h4>Training groups of the last step, seed ${first.job.seed}</h4>`,
-    ...(await groupFigures(out, first, rows)),
+    ...(await groupFigures(first, sources)),
   ].join("\n");
 }
 
-async function rowFigure(before: RowScores, after: RowScores, metric: EvalMetric, rows: NodeRows): Promise<string> {
-  const index = rows.list.rows.findIndex(([id]) => id === before.rowId);
-  const row = index < 0 ? null : await rows.rows(index);
-  const truth = row === null ? null : encodeRle(row.mask, row.rgb.height, row.rgb.width);
-  const { png } = maskTiles(truth ?? before.maskGreedy, [before.maskGreedy, after.maskGreedy], row?.rgb ?? null);
+async function rowFigure(
+  before: RowScores,
+  after: RowScores,
+  metric: EvalMetric,
+  sources: ReportSources,
+): Promise<string> {
+  const row = await sources.row(before.rowId, before.imageId ?? null);
+  const { png } = maskTiles(row?.mask ?? before.maskGreedy, [before.maskGreedy, after.maskGreedy], row?.rgb ?? null);
   const text = [
     `${before.rowId}: “${before.caption}”`,
     `${metric} ${before[metric].toFixed(2)} → ${after[metric].toFixed(2)}`,
@@ -113,16 +121,15 @@ async function rowFigure(before: RowScores, after: RowScores, metric: EvalMetric
   return `<figure>${image(png)}<figcaption>${text.map(escaped).join("<br>")}</figcaption></figure>`;
 }
 
-async function groupFigures(out: string, { job, run }: DoneJob, rows: NodeRows): Promise<string[]> {
-  const folder = await openRun(nodeStore(join(jobFolder(out, job), "runs")), run);
+async function groupFigures({ job, run }: DoneJob, sources: ReportSources): Promise<string[]> {
+  const folder = await openRun(sources.store(job), run);
   const last = (await folder.groupSteps()).at(-1);
   if (last === undefined) return ["<p>The run kept no rollouts.</p>"];
   const groups: readonly GroupRecord[] = (await folder.readGroups(last)).slice(0, GROUPS);
   const figures: string[] = [];
   for (const group of groups) {
-    const index = rows.list.rows.findIndex(([id]) => id === group.rowId);
-    const photo = index < 0 ? null : (await rows.rows(index)).rgb;
-    const { png } = groupPicture(group, photo);
+    const imageId = group.rollouts[0]?.imageId ?? null;
+    const { png } = groupPicture(group, (await sources.row(group.rowId, imageId))?.rgb ?? null);
     const said = group.rollouts.map(
       ({ reward, advantage, caption, captionPrime }) =>
         `reward ${reward?.toFixed(3) ?? "missing"}, advantage ${advantage.toFixed(2)}: “${captionPrime ?? caption}”`,
@@ -134,7 +141,9 @@ async function groupFigures(out: string, { job, run }: DoneJob, rows: NodeRows):
 }
 
 function image(png: Uint8Array): string {
-  return `<img alt="Masks on the picture" src="data:image/png;base64,${Buffer.from(png).toString("base64")}">`;
+  // Not in one call: its number of arguments is limited.
+  const bytes = Array.from(png, (byte) => String.fromCharCode(byte)).join("");
+  return `<img alt="Masks on the picture" src="data:image/png;base64,${btoa(bytes)}">`;
 }
 
 function bold(text: string): string {

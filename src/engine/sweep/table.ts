@@ -1,7 +1,6 @@
 /** The results of a sweep as a Markdown table. */
-import type { ScoreId } from "../../../src/engine/runs/evaluation-scores.ts";
-import type { Interval } from "../../../src/engine/runs/evaluations.ts";
-import { signed } from "../compared-run.ts";
+import type { ScoreId } from "../runs/evaluation-scores.ts";
+import type { Interval } from "../runs/evaluations.ts";
 import type { VariantResult } from "./results.ts";
 
 /** One row a variant and score, with the score's start, its difference over seeds and pictures, and by seed. */
@@ -44,4 +43,10 @@ export function sweepTable(results: readonly VariantResult[], metrics: readonly 
 export function differenceText({ mean, low, high }: Interval): string {
   const text = `${signed(mean)} (${signed(low)} to ${signed(high)})`;
   return low > 0 || high < 0 ? `**${text}**` : text;
+}
+
+/** Three decimals with their sign; what rounds to 0 has none. */
+export function signed(value: number): string {
+  const digits = Math.abs(value).toFixed(3);
+  return Number(digits) === 0 ? digits : `${value > 0 ? "+" : "−"}${digits}`;
 }

@@ -1,26 +1,18 @@
 /** What the finished jobs of a sweep did to held-out rows: paired differences to the start, by seed and over seeds. */
-import { join } from "node:path";
-import { LabError } from "../../../src/engine/errors.ts";
-import { bootstrapMean } from "../../../src/engine/eval/bootstrap.ts";
-import { crossedBootstrap } from "../../../src/engine/eval/crossed-bootstrap.ts";
-import { runInterval } from "../../../src/engine/eval/run-interval.ts";
-import { rowScoreOf, type ScoreId } from "../../../src/engine/runs/evaluation-scores.ts";
-import {
-  type EvalReport,
-  type Interval,
-  type RowScores,
-  readEvaluations,
-} from "../../../src/engine/runs/evaluations.ts";
-import { nodeStore } from "../node-store.ts";
-import type { SweepJob, SweepPlan } from "./config.ts";
-import { jobFolder, jobState } from "./jobs.ts";
+import { LabError } from "../errors.ts";
+import { bootstrapMean } from "../eval/bootstrap.ts";
+import { crossedBootstrap } from "../eval/crossed-bootstrap.ts";
+import { runInterval } from "../eval/run-interval.ts";
+import { rowScoreOf, type ScoreId } from "../runs/evaluation-scores.ts";
+import type { EvalReport, Interval, RowScores, StoredEvaluation } from "../runs/evaluations.ts";
+import type { SweepJob } from "./plan.ts";
 
 const SEED = 1;
 
 /** A job with its run's first and last evaluation of the report rows. */
 export interface DoneJob {
   readonly job: SweepJob;
-  /** Id of the run, in the job's folder `runs`. */
+  /** Id of the run. */
   readonly run: string;
   readonly before: readonly RowScores[];
   /** In the order of `before`. */
@@ -48,27 +40,24 @@ export interface VariantResult {
   readonly metrics: Readonly<Partial<Record<ScoreId, MetricResult>>>;
 }
 
-/** The jobs that are done, read from their folders, in the plan's order. */
-export async function doneJobs(out: string, plan: SweepPlan): Promise<DoneJob[]> {
-  const found: DoneJob[] = [];
-  for (const job of plan.jobs) {
-    const state = await jobState(out, plan, job);
-    if (state.at !== "done") continue;
-    const all = await readEvaluations(nodeStore(join(jobFolder(out, job), "runs")), state.run);
-    const [first, last] = [all[0], all.at(-1)];
-    if (first === undefined || last === undefined) throw new LabError("internal", `${job.name} has no evaluation`);
-    const before = first.rows.filter(({ part }) => part !== "selection");
-    const byId = new Map(last.rows.map((row) => [row.rowId, row]));
-    const after = before.map(({ rowId }) => {
-      const row = byId.get(rowId);
-      if (row !== undefined) return row;
-      throw new LabError("bad-input", `${job.name}: row ${rowId} is missing in the last evaluation`, {
-        subject: job.name,
-      });
+/**
+ * The report rows of a finished job's run.
+ * @param all evaluations of the run, oldest first
+ * @throws LabError("bad-input") naming a row that is missing at the end
+ */
+export function doneJob(job: SweepJob, run: string, all: readonly StoredEvaluation[]): DoneJob {
+  const [first, last] = [all[0], all.at(-1)];
+  if (first === undefined || last === undefined) throw new LabError("internal", `${job.name} has no evaluation`);
+  const before = first.rows.filter(({ part }) => part !== "selection");
+  const byId = new Map(last.rows.map((row) => [row.rowId, row]));
+  const after = before.map(({ rowId }) => {
+    const row = byId.get(rowId);
+    if (row !== undefined) return row;
+    throw new LabError("bad-input", `${job.name}: row ${rowId} is missing in the last evaluation`, {
+      subject: job.name,
     });
-    found.push({ job, run: state.run, before, after, evaluations: all.map(({ report }) => report) });
-  }
-  return found;
+  });
+  return { job, run, before, after, evaluations: all.map(({ report }) => report) };
 }
 
 /**

@@ -1,15 +1,12 @@
-/** The file of `npm run sweep`: what is trained, from which model, on which rows, with which settings and seeds. */
-import { readFileSync } from "node:fs";
-import { basename, resolve } from "node:path";
+/** The file of a sweep: what is trained, from which model, on which rows, with which settings and seeds. */
 import * as z from "zod/mini";
-import { checkShape } from "../../../src/engine/bytes/json.ts";
-import { requireParsed } from "../../../src/engine/config/parse.ts";
-import { PRESETS, type PresetName, presetConfig } from "../../../src/engine/config/presets.ts";
-import { readRecordFile } from "../../../src/engine/config/settings-file.ts";
-import type { LabConfig } from "../../../src/engine/config/table.ts";
-import { LabError, quote } from "../../../src/engine/errors.ts";
-import { SCORES, type ScoreId } from "../../../src/engine/runs/evaluation-scores.ts";
-import { root } from "../ensure.mjs";
+import { checkShape } from "../bytes/json.ts";
+import { requireParsed } from "../config/parse.ts";
+import { PRESETS, type PresetName, presetConfig } from "../config/presets.ts";
+import { readRecordFile } from "../config/settings-file.ts";
+import type { LabConfig } from "../config/table.ts";
+import { LabError, quote } from "../errors.ts";
+import { SCORES, type ScoreId } from "../runs/evaluation-scores.ts";
 
 /** Scripts of the project that may make what a sweep starts from. */
 export const BUILDERS = ["build-pocket-shards", "damage-pocket"] as const;
@@ -67,7 +64,7 @@ export interface SweepPlan {
   readonly title: string;
   readonly question: string | null;
   readonly preset: PresetName;
-  /** Absolute folders; null for the pocket model, its shards. */
+  /** Folders as the file names them; null for the pocket model, its shards. */
   readonly model: string | null;
   readonly shards: readonly string[] | null;
   readonly build: readonly SweepBuild[];
@@ -77,16 +74,12 @@ export interface SweepPlan {
 }
 
 /**
+ * @param text JSON or YAML
+ * @param file its name or path, for messages
  * @param tell gets the sentences about what was translated from TRL's names
  * @throws LabError("bad-input" | "bad-config") naming the file, and the field or setting
  */
-export function readSweep(file: string, tell: (sentence: string) => void): SweepPlan {
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8");
-  } catch (cause) {
-    throw new LabError("bad-input", `${file} cannot be read`, { subject: file, cause });
-  }
+export function readSweep(text: string, file: string, tell: (sentence: string) => void): SweepPlan {
   return sweepPlan(readRecordFile(text, file), file, tell);
 }
 
@@ -119,15 +112,15 @@ export function sweepPlan(
     );
   });
   return {
-    name: basename(file).replace(/\.[^.]+$/, ""),
+    name: (file.split(/[/\\]/).at(-1) ?? file).replace(/\.[^.]+$/, ""),
     title: read.title,
     question: read.question ?? null,
     preset,
-    model: read.model === undefined ? null : resolve(root, read.model),
-    shards: read.shards?.map((folder) => resolve(root, folder)) ?? null,
+    model: read.model ?? null,
+    shards: read.shards ?? null,
     build: (read.build ?? []).map(({ script, out, words = [] }) => ({
       script,
-      out: resolve(root, out),
+      out,
       words: words.map(String),
     })),
     jobs,

@@ -1,6 +1,6 @@
 /** Evaluations of several runs as one picture: a panel a metric, a line a run, the difference to the run's own start. */
-import { HELD_OUT_LOOPS } from "../../src/engine/rl/loops/abouts.ts";
-import { EVAL_METRICS, type EvalMetric, type EvalReport } from "../../src/engine/runs/evaluations.ts";
+import { HELD_OUT_LOOPS } from "../rl/loops/abouts.ts";
+import { EVAL_METRICS, type EvalMetric, type EvalReport } from "../runs/evaluations.ts";
 
 export interface RunCurve {
   readonly name: string;

@@ -1,0 +1,149 @@
+/** Trains the jobs of a sweep one after the other; each is an ordinary run. It can be cancelled and goes on later. */
+import type { LabConfig } from "../../engine/config/table.ts";
+import { LabError } from "../../engine/errors.ts";
+import { readSweep, type SweepJob, type SweepPlan } from "../../engine/sweep/plan.ts";
+import { runJobs } from "../../engine/sweep/run-jobs.ts";
+import type { StoredSweep } from "../../protocol/data.ts";
+import { isActive, runStore } from "../stores/run.ts";
+import { addProblem, sessionStore } from "../stores/session.ts";
+import { keepSweep, setJob, sweepStore } from "../stores/sweep.ts";
+import { requireAgreed } from "./agreed.ts";
+import { loadedBlocker } from "./blockers.ts";
+import { lab } from "./lab.ts";
+import { saveBlob } from "./save-blob.ts";
+import { resumeRun, startRunWith } from "./start-run.ts";
+
+let stop = new AbortController();
+
+/**
+ * Reads a sweep's file; what was translated from other names is listed as a problem.
+ * @throws LabError naming the file, and the field or setting
+ */
+function planOf({ file, text }: Pick<StoredSweep, "file" | "text">): SweepPlan {
+  return readSweep(text, file, (message) => addProblem({ code: "bad-config", message, subject: file }));
+}
+
+/** The open model and rows, as a sweep remembers them. @throws LabError when something is missing */
+function openStart(): Pick<StoredSweep, "model" | "rows"> {
+  const missing = loadedBlocker();
+  const { model, dataInfo, rows } = sessionStore.getState();
+  if (missing !== null || model === null) throw new LabError("bad-config", missing ?? "No model is loaded");
+  return { model: model.hash, rows: `${dataInfo?.name ?? ""} (${rows.length} rows)` };
+}
+
+/** Starts the sweep of the form on the open model and rows. @throws LabError when it cannot begin or go on */
+export async function startSweep(): Promise<void> {
+  const { draft } = sweepStore.getState();
+  const plan = planOf(draft);
+  const begun = { ...draft, ...openStart(), runs: {} };
+  await agree(plan);
+  keepSweep(begun);
+  sweepStore.setState({ jobs: {}, results: null });
+  await drive(plan);
+}
+
+/** Goes on with the stored sweep: finished jobs are kept, a job with a checkpoint is resumed. @throws LabError like `startSweep` */
+export async function resumeSweep(): Promise<void> {
+  const { sweep } = sweepStore.getState();
+  if (sweep === null) return;
+  const now = openStart();
+  if (now.model !== sweep.model) {
+    throw new LabError("bad-input", `${sweep.file} was started with another model; open that one. Its runs are kept`);
+  }
+  if (now.rows !== sweep.rows) {
+    throw new LabError("bad-input", `${sweep.file} was started on ${sweep.rows}; open them. Its runs are kept`);
+  }
+  const plan = planOf(sweep);
+  await agree(plan);
+  await drive(plan);
+}
+
+/** Stops the current job after its step; finished jobs and checkpoints stay. */
+export async function cancelSweep(): Promise<void> {
+  stop.abort();
+  await lab().trainer.control("stop");
+}
+
+/** Asks once for what the variants reach for. */
+async function agree(plan: SweepPlan): Promise<void> {
+  const variants = new Map<string, LabConfig>(plan.jobs.map(({ variant, config }) => [variant, config]));
+  for (const [variant, config] of variants) {
+    await requireAgreed(config, `Variant ${variant} of ${plan.name}`, lab().reward.allow);
+  }
+}
+
+async function drive(plan: SweepPlan): Promise<void> {
+  if (isActive(runStore.getState().state)) throw new LabError("bad-input", "A run is in progress. Stop it first");
+  stop = new AbortController();
+  const { signal } = stop;
+  sweepStore.setState({ active: true });
+  try {
+    await runJobs(
+      plan.jobs,
+      {
+        state: async (job) => {
+          const run = runOf(job);
+          return run === undefined ? { at: "new" } : await lab().data.sweepJob(run);
+        },
+        async run(job, state, first) {
+          if (state.at === "resume") await resumeRun({ id: state.run, title: job.name, config: job.config });
+          else {
+            const id = await startRunWith(job.config, `${plan.name} ${job.name}`, first?.run);
+            const { sweep } = sweepStore.getState();
+            if (sweep !== null) keepSweep({ ...sweep, runs: { ...sweep.runs, [job.name]: id } });
+          }
+          const end = await runEnd();
+          if (end === "stopped") {
+            setJob(job.name, "stopped");
+            stop.abort();
+          }
+        },
+        tell(job, event) {
+          setJob(job.name, event === "starts" || event === "resumes" ? "training" : event);
+          // A job that is done changes the table.
+          if (event === "done") void refreshSweep();
+        },
+      },
+      { atOnce: 1, signal },
+    );
+  } finally {
+    sweepStore.setState({ active: false });
+  }
+}
+
+function runOf(job: SweepJob): string | undefined {
+  return sweepStore.getState().sweep?.runs[job.name];
+}
+
+/** How the run of this page ends. */
+async function runEnd(): Promise<"done" | "failed" | "stopped"> {
+  return new Promise((done) => {
+    const look = (): void => {
+      const { state, step, manifest } = runStore.getState();
+      if (isActive(state)) return;
+      unsubscribe();
+      if (state === "failed") done("failed");
+      else done(step < (manifest?.config.steps ?? 0) ? "stopped" : "done");
+    };
+    const unsubscribe = runStore.subscribe(look);
+    look();
+  });
+}
+
+/** Reads which jobs of the stored sweep are done, and their table. */
+export async function refreshSweep(): Promise<void> {
+  const { sweep } = sweepStore.getState();
+  if (sweep === null) return;
+  const { states, results } = await lab().data.sweepResults(sweep);
+  for (const [job, { at }] of Object.entries(states)) {
+    if (at === "done") setJob(job, "done");
+    else if (sweepStore.getState().jobs[job] === undefined) setJob(job, "stopped");
+  }
+  sweepStore.setState({ results });
+}
+
+/** Saves the sweep's HTML report; pictures are those of the open rows. */
+export async function saveSweepReport(): Promise<void> {
+  const { sweep } = sweepStore.getState();
+  if (sweep !== null) saveBlob(await lab().data.sweepReport(sweep), `${planOf(sweep).name}.html`);
+}

@@ -1,0 +1,86 @@
+import type { ReactNode } from "react";
+import { SCORES } from "../../../../engine/runs/evaluation-scores.ts";
+import { differenceText } from "../../../../engine/sweep/table.ts";
+import type { SweepResults } from "../../../../protocol/data.ts";
+import { report } from "../../../clients/lab.ts";
+import { saveSweepReport } from "../../../clients/sweep.ts";
+import { Button } from "../../../components/ui/button.tsx";
+import { TableHead } from "../../../components/ui/table-head.tsx";
+import { linkTo } from "../../../stores/route.ts";
+import { fixed, NONE } from "../../../styles/format.ts";
+import styles from "./sweep.module.css";
+
+const COLUMNS = [
+  "Variant",
+  "Score",
+  "Rows (pictures)",
+  "Start",
+  "Difference over seeds",
+  "Between runs (t)",
+  "By seed",
+];
+
+/** Held-out differences to the start with their intervals and curves; a seed leads to its run's rows. */
+export function SweepTable({ results }: { readonly results: SweepResults }): ReactNode {
+  const text = (interval: Parameters<typeof differenceText>[0] | null): string =>
+    interval === null ? NONE : differenceText(interval).replaceAll("**", "");
+  const lines = SCORES.flatMap((score) =>
+    results.flatMap(({ variant, rows, images, metrics, runs }) => {
+      const found = metrics[score];
+      return found === undefined ? [] : [{ score, variant, rows, images, found, runs }];
+    }),
+  );
+  return (
+    <section className="column-flex gap-3 mt-4" aria-label="Results of the sweep">
+      <div className={styles.scroll}>
+        <table className={styles.table} data-testid="sweep-table">
+          <caption className="text-left muted small">
+            Held-out rows, paired with the start. 95 % intervals: over seeds resample seeds and pictures, between runs
+            is a t interval over seeds, by seed resamples pictures
+          </caption>
+          <TableHead columns={COLUMNS} />
+          <tbody>
+            {lines.map(({ score, variant, rows, images, found, runs }) => (
+              <tr key={`${score} ${variant}`}>
+                <th scope="row">{variant}</th>
+                <td>{score}</td>
+                <td>
+                  {rows} ({images})
+                </td>
+                <td>{fixed(found.start, 3)}</td>
+                <td>{text(found.all)}</td>
+                <td>{text(found.runs)}</td>
+                <td>
+                  {found.seeds.map(({ seed, difference }) => (
+                    <span key={seed} className="block">
+                      <a href={linkTo({ screen: "eval", run: runs.find((one) => one.seed === seed)?.run ?? null })}>
+                        seed {seed}
+                      </a>{" "}
+                      {text(difference)}
+                    </span>
+                  ))}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {results.map(({ variant, curves }) => (
+        <figure key={variant} className={styles.curves}>
+          <img
+            src={`data:image/svg+xml,${encodeURIComponent(curves)}`}
+            alt={`Differences of ${variant} to the start over the steps, a line a seed`}
+          />
+          <figcaption className="muted small">
+            {variant}: differences to the start over the steps, a line a seed
+          </figcaption>
+        </figure>
+      ))}
+      <div>
+        <Button data-testid="sweep-report" onClick={() => report(saveSweepReport())}>
+          Save HTML report
+        </Button>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,84 @@
+/** Runs the jobs of a sweep that are not done, and finds out which are. */
+import { differentStart } from "../rl/run/first-evaluation.ts";
+import { listCheckpoints } from "../runs/checkpoint/checkpoint-folder.ts";
+import { readEvaluations } from "../runs/evaluations.ts";
+import type { RunManifest } from "../runs/manifest.ts";
+import type { RunStore } from "../storage/store.ts";
+import type { SweepJob } from "./plan.ts";
+
+/** Where a job stands: how its run is to be started, or that it is complete. */
+export type JobState =
+  | { readonly at: "new" }
+  | { readonly at: "resume"; readonly run: string }
+  | { readonly at: "done"; readonly run: string };
+
+/** A finished run with its last evaluation is done, a run with a checkpoint goes on, anything else starts anew. */
+export async function stateOfRuns(
+  store: RunStore,
+  runs: readonly Pick<RunManifest, "id" | "state" | "config">[],
+): Promise<JobState> {
+  for (const { id, state, config } of runs) {
+    const last = (await readEvaluations(store, id)).at(-1)?.report.step;
+    if (state === "finished" && last === config.steps) return { at: "done", run: id };
+    if ((await listCheckpoints(store, id)).length > 0) return { at: "resume", run: id };
+  }
+  return { at: "new" };
+}
+
+export interface JobRunner {
+  state(job: SweepJob): Promise<JobState>;
+  /**
+   * Trains a job to its end; rejects only where the whole sweep cannot go on.
+   * @param first a finished job and its run whose evaluation of the start is taken over; undefined computes it
+   */
+  run(
+    job: SweepJob,
+    state: Exclude<JobState, { readonly at: "done" }>,
+    first: { readonly job: SweepJob; readonly run: string } | undefined,
+  ): Promise<void>;
+  /** @param run that goes on or is done; null for a new one and after a failure */
+  tell(job: SweepJob, event: "done" | "starts" | "resumes" | "failed", run: string | null): void;
+}
+
+/**
+ * Runs what is not done, in order; a failed job does not stop the others. Jobs that begin alike share the evaluation of
+ * their start.
+ * @param atOnce number of jobs at a time
+ * @param signal starts no further job
+ * @returns names of the jobs that failed
+ */
+export async function runJobs(
+  jobs: readonly SweepJob[],
+  runner: JobRunner,
+  { atOnce, signal }: { readonly atOnce: number; readonly signal: AbortSignal },
+): Promise<string[]> {
+  const open = [...jobs];
+  const done: { readonly job: SweepJob; readonly run: string }[] = [];
+  const failed: string[] = [];
+  const isDone = (job: SweepJob, state: JobState): boolean => {
+    if (state.at !== "done") return false;
+    done.push({ job, run: state.run });
+    runner.tell(job, "done", state.run);
+    return true;
+  };
+  const work = async (): Promise<void> => {
+    for (let job = open.shift(); job !== undefined && !signal.aborted; job = open.shift()) {
+      const { config } = job;
+      const state = await runner.state(job);
+      if (isDone(job, state) || state.at === "done") continue;
+      if (state.at === "resume") runner.tell(job, "resumes", state.run);
+      else runner.tell(job, "starts", null);
+      await runner.run(
+        job,
+        state,
+        done.find(({ job: other }) => differentStart(other.config, config) === undefined),
+      );
+      if (signal.aborted) return;
+      if (isDone(job, await runner.state(job))) continue;
+      failed.push(job.name);
+      runner.tell(job, "failed", null);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+  return failed;
+}

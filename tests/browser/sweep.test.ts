@@ -1,0 +1,85 @@
+/** A sweep on the Runs screen: made from a grid, cancelled, gone on with after a reload, its table and report. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { violations } from "../support/axe.ts";
+import { CHEAP_RUN, type OpenPage, openFollowed, problems, type RunEvent, show, untilEvent } from "../support/page.ts";
+
+let lab: OpenPage;
+let events: RunEvent[];
+
+beforeAll(async () => {
+  const settings = { ...CHEAP_RUN, steps: "3", saveSteps: "1", evalSteps: "3", evalRows: "3", selectionShare: "0" };
+  ({ lab, events } = await openFollowed({ screen: "runs", ...settings }, { bypassCSP: true }));
+});
+afterAll(() => lab.close());
+
+const progress = (): Promise<string | null> => lab.page.getByTestId("sweep-progress").textContent();
+const runs = (): Promise<number> => lab.page.getByTestId("runs-table").locator("tbody tr").count();
+
+describe("a sweep", () => {
+  it("is made from a grid over settings and seeds; a bad file is refused with its place", async () => {
+    const { page } = lab;
+    const file = page.getByTestId("sweep-text");
+    await file.fill("title: t\nseeds: [1]\nsettings: { wat: 1 }\n");
+    await page.getByTestId("sweep-start").click();
+    await expect.poll(async () => (await problems(page))[0]).toMatch(/^sweep\.yaml: there is no setting "wat"/);
+    await page
+      .getByRole("button", { name: /^Dismiss/ })
+      .first()
+      .click();
+    await page.getByLabel("Setting 1", { exact: true }).selectOption("temperature");
+    await page.getByLabel("Values of setting 1").fill("0.9");
+    await page.getByLabel("Seeds").fill("1, 2");
+    await page.getByRole("button", { name: "Make file" }).click();
+    expect(JSON.parse(await file.inputValue())).toMatchObject({
+      preset: "demo",
+      settings: { steps: 3, groupSize: 2, evalRows: 3 },
+      seeds: [1, 2],
+      grid: { temperature: [0.9] },
+    });
+    expect(await violations(page)).toEqual([]);
+  });
+
+  it("stops its job when it is cancelled, and starts no other", async () => {
+    const { page } = lab;
+    await page.getByTestId("sweep-start").click();
+    await untilEvent(events, 0, (event) => event.type === "checkpoint");
+    await page.getByTestId("sweep-cancel").click();
+    await expect.poll(progress).toBe("Grid over temperature: 0 of 2 jobs done, not running");
+    await expect.poll(runs).toBe(1);
+  });
+
+  it("goes on after a reload with the job's own run, and shows one table over the seeds", async () => {
+    const { page } = lab;
+    await page.reload();
+    const from = events.length;
+    await page.locator("[data-testid=sweep-resume]:not([aria-disabled])").click();
+    await untilEvent(events, from, (event) => event.type === "state" && event.state === "finished");
+    await expect.poll(progress).toBe("Grid over temperature: 2 of 2 jobs done");
+    expect(await runs()).toBe(2);
+    const grounding = page.getByTestId("sweep-table").locator("tr", { hasText: "grounding_iou" });
+    await expect
+      .poll(() => grounding.textContent())
+      .toMatch(/^temperature-0\.9grounding_iou3 \(\d\)0\.\d{3}(.?0\.\d{3} \(.+ to .+\)){2}seed 1 .+\)seed 2 .+\)$/);
+    expect(await page.locator("figure img").evaluate((image: HTMLImageElement) => image.naturalWidth)).toBeGreaterThan(
+      0,
+    );
+    expect(await violations(page)).toEqual([]);
+  });
+
+  it("leads from a number to the rows and rollouts behind it, in the page and in the report", async () => {
+    const { page } = lab;
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByTestId("sweep-report").click()]);
+    expect(download.suggestedFilename()).toBe("grid.html");
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of await download.createReadStream()) chunks.push(chunk as Uint8Array);
+    const html = Buffer.concat(chunks).toString("utf8");
+    expect(html).toContain("<h1>Grid over temperature</h1>");
+    // Three rows in each of three lists, and the two groups of the last step.
+    expect(html.match(/src="data:image\/png;base64,/g)).toHaveLength(11);
+    await page.getByTestId("sweep-table").getByRole("link", { name: "seed 1" }).first().click();
+    await page.getByRole("button", { name: /^Grounding/ }).waitFor();
+    await show(page, { screen: "runs" });
+    expect(await problems(page)).toEqual([]);
+    expect(lab.consoleErrors).toEqual([]);
+  });
+});
