@@ -120,9 +120,25 @@ def norm_channels(w, name, x):
     return layer_norm(w, name, x.permute(0, 2, 3, 1), 1e-6).permute(0, 3, 1, 2)
 
 
+def clicks(w, c, points):
+    """Sparse tokens [n, 2, C] of one click inside each object, pixels (x, y) of the square picture: the click, the padding."""
+    matrix = w[PROMPT + "pe_layer.positional_encoding_gaussian_matrix"]
+    turns = (2 * (points + 0.5) / c["image_size"] - 1) @ matrix
+    code = torch.cat([(2 * math.pi * turns).sin(), (2 * math.pi * turns).cos()], -1)
+    inside = code + w[PROMPT + "point_embeddings.1.weight"]
+    return torch.stack([inside, w[PROMPT + "not_a_point_embed.weight"].expand_as(inside)], 1)
+
+
 def decode(w, c, levels, lang, keep=lambda name, value: None):
-    """Mask logits of all four tokens [n, 4, 4 s, 4 s] and their predicted IoU [n, 4]."""
-    n, heads = len(lang), c["decoder_num_heads"]
+    """Mask logits of all four tokens [n, 4, 4 s, 4 s] and their predicted IoU [n, 4], by language."""
+    pads = w[PROMPT + "not_a_point_embed.weight"].expand(len(lang), 2, -1)
+    keep("sparse_points", pads)
+    return decode_sparse(w, c, levels, torch.cat([pads, lang[:, None]], 1), keep)
+
+
+def decode_sparse(w, c, levels, sparse, keep=lambda name, value: None):
+    """The same for any sparse tokens [n, k, C]."""
+    n, heads = len(sparse), c["decoder_num_heads"]
     features = levels[2] + w[S + "no_mem_embed"].reshape(1, -1, 1, 1)
     s0, s1 = (
         F.conv2d(levels[i], w[f"{DECODER}conv_s{i}.weight"], w[f"{DECODER}conv_s{i}.bias"]) for i in (0, 1)
@@ -131,12 +147,10 @@ def decode(w, c, levels, lang, keep=lambda name, value: None):
     keep("feat_s0", s0)
     keep("feat_s1", s1)
     side = features.shape[-1]
-    sparse = w[PROMPT + "not_a_point_embed.weight"].expand(n, 2, -1)
     no_mask = w[PROMPT + "no_mask_embed.weight"].reshape(1, -1, 1, 1)
-    keep("sparse_points", sparse)
     keep("dense", no_mask.expand(n, -1, -1, -1))
     fixed = torch.cat([w[f"{DECODER}{t}.weight"] for t in ("obj_score_token", "iou_token", "mask_tokens")])
-    tokens = torch.cat([fixed.expand(n, -1, -1), sparse, lang[:, None]], 1)
+    tokens = torch.cat([fixed.expand(n, -1, -1), sparse], 1)
     source = (features + no_mask).expand(n, -1, -1, -1)
     keep("decoder.tokens_in", tokens)
     keep("decoder.src_in", source)

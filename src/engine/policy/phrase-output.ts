@@ -1,7 +1,7 @@
 /** Output of the weights for one phrase per picture, computed when it is needed, for several pictures in one batch. */
 import { type Tensor, tf } from "../gpu/tf.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
-import { type DecodedMasks, decodeMasks } from "../model/sam2/mask-decoder.ts";
+import { type DecodedMasks, decodeClicks, decodeMasks } from "../model/sam2/mask-decoder.ts";
 import type { Weights } from "../model/weights/weights.ts";
 import type { ImageFeatures } from "./features.ts";
 import { phrasePromptsOf, samTogether } from "./phrase-prompts.ts";
@@ -16,6 +16,8 @@ export interface PhraseOutput {
   decoded(): DecodedMasks;
   /** Masks for other prompts [N, C] on the same picture; owned by the caller. */
   decode(language: Tensor): DecodedMasks;
+  /** Masks for one click each at points [N, 2], (x, y) in 0..1 of the picture, without the phrase; owned by the caller. */
+  click(points: Tensor): DecodedMasks;
   /** Prompts of the mask decoder for the other phrases of the picture, [K, C], owned by the caller; null without any. */
   otherPrompts(): Tensor | null;
 }
@@ -65,6 +67,7 @@ export function phraseOutputs(model: Sa2vaModel, weights: Weights, about: readon
     all: about.map(({ features, others = [] }, at) => ({
       language: languages[at] as Tensor,
       decode: (prompts) => decode([features], prompts),
+      click: (points) => tf.tidy(() => ({ ...decodeClicks(weights, model.config.sam2, features.sam, points) })),
       otherPrompts: () =>
         others.length === 0 ? null : phrasePromptsOf(model, weights, [{ features, phrases: others }]),
       decoded() {

@@ -14,6 +14,7 @@ const SETTINGS = {
   noise: { sigma: 1, unit: "relative" },
   overlap: 0.5,
   phrases: false,
+  points: 0,
   temperature: 3,
   candidateTemperature: 0.2,
 } as const;
@@ -31,9 +32,20 @@ function masksFor(prompts: Tensor): Tensor {
   });
 }
 
+/** Candidates 1 to 3 of one prompt, flat. */
+function candidates(masks: Tensor): Tensor {
+  return masks.slice([0, 1, 0, 0], [1, 3, SIDE, SIDE]).reshape([-1]);
+}
+
 /** Phrase output of these masks [1, 4, h, w] and predicted IoUs [1, 4]. */
 function outputOf(language: Tensor, masks: Tensor, iou: Tensor, other?: readonly number[]): PhraseOutput {
   return {
+    // A click finds what a prompt of its place would.
+    click: (points: Tensor) => ({
+      masks: masksFor(tf.concat([points, points, points.slice([0, 0], [-1, 1])], 1)),
+      iou: tf.zeros([points.shape[0] as number, 4]),
+      objectScore: tf.zeros([points.shape[0] as number, 1]),
+    }),
     otherPrompts: () => (other === undefined ? null : tf.tensor2d([[...other]])),
     language,
     decoded: () => ({ masks, iou, objectScore: iou }),
@@ -45,10 +57,10 @@ function outputOf(language: Tensor, masks: Tensor, iou: Tensor, other?: readonly
   };
 }
 
-async function acted(count = 6, other?: readonly number[]) {
+async function acted(count = 6, other?: readonly number[], points = 0) {
   const language = tf.tensor2d([[0.4, -0.2, 0.7, 0.1, -0.5]]);
   const [masks, iou] = [masksFor(language), tf.tensor2d([[0.5, 0.3, 0.6, 0.4]])];
-  const actions = await proposalPolicy({ ...SETTINGS, phrases: other !== undefined }).act(
+  const actions = await proposalPolicy({ ...SETTINGS, points, phrases: other !== undefined }).act(
     outputOf(language, masks, iou, other),
     count,
     DRAWS,
@@ -94,6 +106,28 @@ describe("the proposal policy", () => {
     const found = tf.tidy(() => masksFor(tf.tensor2d([other])).dataSync() as Float32Array);
     const theirs = [1, 2, 3].map((candidate) => found.slice(candidate * size, (candidate + 1) * size));
     expect(theirs.some((mask) => shown.some((own) => own.every((value, at) => value === mask[at])))).toBe(true);
+    tf.dispose([actions.logits, actions.greedy, language, masks, iou]);
+    actions.dispose();
+    expect(tf.memory().numTensors).toBe(before);
+  });
+
+  it("plays what clicks on a grid find before it plays noise, and frees their masks", async () => {
+    const before = tf.memory().numTensors;
+    const { language, masks, iou, actions } = await acted(6, undefined, 2);
+    const played = (await actions.logits.data()) as Float32Array;
+    const size = SIDE * SIDE;
+    const own = 4 * size;
+    const clicked = tf.tidy(() => {
+      const places = [0.25, 0.75].flatMap((y) => [0.25, 0.75].map((x) => [x, y, x, y, x]));
+      const found = masksFor(tf.tensor2d(places)).slice([0, 1, 0, 0], [4, 3, SIDE, SIDE]);
+      const all = tf.concat([tf.tensor1d(played.slice(0, size)), candidates(masks), found.reshape([-1])]);
+      return all.dataSync() as Float32Array;
+    });
+    const expected = distinctMasks(clicked, size, SETTINGS.overlap, 6);
+    expect(expected.some((at) => at * size >= own)).toBe(true);
+    for (const [row, at] of expected.entries()) {
+      expect(played.slice(row * size, (row + 1) * size)).toEqual(clicked.slice(at * size, (at + 1) * size));
+    }
     tf.dispose([actions.logits, actions.greedy, language, masks, iou]);
     actions.dispose();
     expect(tf.memory().numTensors).toBe(before);

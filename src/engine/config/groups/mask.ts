@@ -30,6 +30,11 @@ export const MASK_SETTINGS = inGroup("mask", {
     help: "Also proposes what the policy finds for the captions of the other things of the picture: other objects, even where noise reaches none",
     advanced: true,
   }),
+  proposalPoints: int("Proposals of clicks", 0, [0, 8], {
+    unit: "points a side",
+    help: "Also proposes what SAM2 finds for clicks on a grid, without the phrase. Needs point prompts that were trained, as in published checkpoints; the pocket model's were not",
+    advanced: true,
+  }),
   fieldGrid: int("Field grid", 8, [1, 64], {
     unit: "cells a side",
     help: "Side of the coarse grid whose mean logits receive noise",

@@ -13,7 +13,7 @@ import type { Probe } from "../probe.ts";
 import type { Weights } from "../weights/weights.ts";
 import type { Sam2Config } from "./config.ts";
 import type { FrameMaps, SamFeatures } from "./neck.ts";
-import { densePositions, densePrompt, sparseTokens } from "./prompt-encoder.ts";
+import { clickTokens, densePositions, densePrompt, sparseTokens } from "./prompt-encoder.ts";
 import { twoWayTransformer } from "./two-way-transformer.ts";
 
 /** Path of the mask decoder's tensors. */
@@ -63,6 +63,19 @@ export function decodeMasks(
   return tf.tidy(() => {
     const prompt = { sparse: sparseTokens(w, lang), dense: densePrompt(w) };
     const { masks, iou, objectScore } = decodePrompts(w, config, features, prompt, probe);
+    return { masks, iou, objectScore };
+  });
+}
+
+/**
+ * Masks of one click each on one picture, without language: whatever SAM2 finds there.
+ * @param features batch 1
+ * @param points [N, 2], (x, y) in 0..1 of the picture
+ */
+export function decodeClicks(w: Weights, config: Sam2Config, features: SamFeatures, points: Tensor): DecodedMasks {
+  return tf.tidy(() => {
+    const prompt = { sparse: clickTokens(w, points), dense: densePrompt(w) };
+    const { masks, iou, objectScore } = decodePrompts(w, config, features, prompt);
     return { masks, iou, objectScore };
   });
 }

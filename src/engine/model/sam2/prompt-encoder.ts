@@ -1,4 +1,7 @@
-/** SAM2's prompt encoder in Sa2VA: no click, no mask, one language token (docs/spec/sa2va.md#14-prompt-encoder). */
+/**
+ * SAM2's prompt encoder: in Sa2VA no click, no mask, one language token (docs/spec/sa2va.md#14-prompt-encoder); for
+ * proposals of masks one click and no language.
+ */
 
 import { fourierRows, SINE_SERIES } from "../../gpu/kernels/fourier.ts";
 import { customKernels } from "../../gpu/runtime/custom-kernels.ts";
@@ -25,6 +28,23 @@ export function noPointTokens(w: Weights, batch: number): Tensor {
   return tf.tidy(() => {
     const pad = w.get(`${PROMPT}.not_a_point_embed.weight`);
     return tf.tile(pad.reshape([1, 1, -1]), [batch, 2, 1]);
+  });
+}
+
+/**
+ * Sparse tokens of one click inside each object and no language: the click's code, then "not a point".
+ * @param points [N, 2], (x, y) in 0..1 of the picture
+ * @returns [N, 2, C]
+ */
+export function clickTokens(w: Weights, points: Tensor): Tensor {
+  return tf.tidy(() => {
+    const matrix = w.get(`${PROMPT}.pe_layer.positional_encoding_gaussian_matrix`);
+    const clicks = positionCodes(points.mul(2).sub(1), matrix).add(w.get(`${PROMPT}.point_embeddings.1.weight`));
+    const [count, width] = clicks.shape as [number, number];
+    return tf.concat(
+      [clicks.reshape([count, 1, width]), noPointTokens(w, count).slice([0, 0, 0], [count, 1, width])],
+      1,
+    );
   });
 }
 
@@ -58,7 +78,14 @@ export function fourierPositionsByOps(matrix: Tensor, height: number, width: num
         centres[at++] = (2 * (y + 0.5)) / height - 1;
       }
     }
-    const turns = tf.matMul(tf.tensor2d(centres, [height * width, 2]), matrix as tf.Tensor2D);
+    return positionCodes(tf.tensor2d(centres, [height * width, 2]), matrix);
+  });
+}
+
+/** [sin z | cos z] with z = 2π p·G of places p [N, 2] in −1..1, [N, C]. */
+function positionCodes(places: Tensor, matrix: Tensor): Tensor {
+  return tf.tidy(() => {
+    const turns = tf.matMul(places as tf.Tensor2D, matrix as tf.Tensor2D);
     return tf.concat([sinTurns(turns), sinTurns(turns.add(0.25))], 1);
   });
 }

@@ -22,6 +22,7 @@ export function maskPolicyOf(config: LabConfig): MaskPolicy {
         noise: { sigma: config.embeddingSigma, unit, antithetic },
         overlap: config.proposalOverlap,
         phrases: config.proposalPhrases,
+        points: config.proposalPoints,
         temperature: config.proposalTemperature,
         candidateTemperature: config.candidateTemperature,
       });

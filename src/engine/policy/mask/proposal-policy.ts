@@ -1,8 +1,9 @@
 /**
  * Mask policy "distinct proposals": SAM2's candidates of the phrase, where the settings say so of the picture's other
- * phrases, and of strongly noisy [SEG] states, each kept only if it differs from those before it, so that actions choose an object and not a contour. The policy scores every proposal
- * by its own masks and all of them are played with their probability, so the gradient is that of the exact expectation.
- * It reaches the shapes of the masks and the IoU head.
+ * phrases and of clicks on a grid, and of strongly noisy [SEG] states, each kept only if it differs from those before it,
+ * so that actions choose an object and not a contour. The policy scores every proposal by its own masks and all of them
+ * are played with their probability, so the gradient is that of the exact expectation. It reaches the shapes of the masks
+ * and the IoU head.
  */
 import { type Tensor, tf } from "../../gpu/tf.ts";
 import type { DecodedMasks } from "../../model/sam2/mask-decoder.ts";
@@ -25,6 +26,8 @@ export interface ProposalSettings {
   readonly temperature: number;
   /** Whether candidates of the picture's other phrases are proposals too. */
   readonly phrases: boolean;
+  /** Points a side of a grid of clicks whose candidates are proposals too; 0 for none. */
+  readonly points: number;
   /** Of the choice among the phrase's own three candidates, by predicted IoU. */
   readonly candidateTemperature: number;
 }
@@ -36,7 +39,7 @@ export function proposalPolicy(settings: ProposalSettings): MaskPolicy {
   return {
     name: "proposals",
     describes:
-      "The policy chooses among distinct masks, decoded from its [SEG] state, from noisy ones and, if set, from other phrases",
+      "The policy chooses among distinct masks, decoded from its [SEG] state, from noisy ones and, if set, from other phrases and clicks",
     async act(output, count, draws) {
       const own = output.decoded();
       const scores = candidateLogProbs(own, 1);
@@ -52,16 +55,23 @@ export function proposalPolicy(settings: ProposalSettings): MaskPolicy {
         const noisy = output.language.add(tf.tensor2d(drawn, [noise, width]));
         return phrases === null ? noisy : tf.concat([phrases, noisy], 0);
       });
-      const tries = prompts.shape[0] as number;
+      const known = (prompts.shape[0] as number) - noise;
       const tried = tf.tidy(() => ({ ...output.decode(prompts) }));
       tf.dispose(phrases === null ? [prompts] : [prompts, phrases]);
+      const clicked = settings.points === 0 ? null : tf.tidy(() => ({ ...output.click(gridPoints(settings.points)) }));
       const [, , height, side] = tried.masks.shape as [number, number, number, number];
       const pool = tf.tidy(() => {
-        const others = tf.slice(tried.masks, [0, 1, 0, 0], [tries, CANDIDATES, height, side]);
-        const all = [greedy, candidateLogits(own), others.reshape([tries * CANDIDATES, height, side])];
+        const clicks = clicked === null ? [] : [candidatesOf(clicked.masks, 0, settings.points ** 2)];
+        const all = [
+          greedy,
+          candidateLogits(own),
+          ...(known === 0 ? [] : [candidatesOf(tried.masks, 0, known)]),
+          ...clicks,
+          candidatesOf(tried.masks, known, noise),
+        ];
         return tf.concat(all as tf.Tensor3D[], 0);
       });
-      tf.dispose(tried);
+      tf.dispose(clicked === null ? { ...tried } : [...Object.values(tried), ...Object.values(clicked)]);
       const kept = distinctMasks((await pool.data()) as Float32Array, height * side, settings.overlap, count);
       const logits = tf.tidy(() => tf.gather(pool, kept));
       pool.dispose();
@@ -101,6 +111,19 @@ export function proposalPolicy(settings: ProposalSettings): MaskPolicy {
       };
     },
   };
+}
+
+/** Centres of the cells of an n × n grid, row by row: (x, y) in 0..1, [n², 2]. */
+function gridPoints(side: number): Tensor {
+  const points = Array.from({ length: side ** 2 }, (_, at) => [at % side, Math.floor(at / side)]);
+  return tf.tensor2d(points.map(([x, y]) => [((x as number) + 0.5) / side, ((y as number) + 0.5) / side]));
+}
+
+/** Candidates of some rows of [N, 4, h, w], one after the other, [3·count, h, w]. */
+function candidatesOf(masks: Tensor, from: number, count: number): Tensor {
+  const [, , height, side] = masks.shape as [number, number, number, number];
+  const rows = tf.slice(masks, [from, 1, 0, 0], [count, CANDIDATES, height, side]);
+  return rows.reshape([count * CANDIDATES, height, side]);
 }
 
 /**
