@@ -1,6 +1,9 @@
 /** A sweep as one HTML file without anything outside it: table, curves, and the rollouts behind the numbers. */
+import { activeLoops } from "../config/derived.ts";
+import type { LabConfig } from "../config/table.ts";
 import type { Rle } from "../data/mask/rle.ts";
 import type { RgbImage } from "../data/sample.ts";
+import { aboutLoop, HELD_OUT_LOOPS } from "../rl/loops/abouts.ts";
 import type { EvalMetric } from "../runs/evaluation-metrics.ts";
 import type { RowScores } from "../runs/evaluations.ts";
 import type { GroupRecord } from "../runs/records.ts";
@@ -79,7 +82,7 @@ function resultTable(plan: SweepPlan, results: readonly VariantResult[]): string
 async function variantSection({ variant, jobs }: VariantResult, sources: ReportSources): Promise<string> {
   const curves = curveSvg(jobs.map(({ job, evaluations }) => ({ name: `seed ${job.seed}`, evaluations })));
   const first = jobs[0] as DoneJob;
-  const metric: EvalMetric = first.job.config.loops === "1" ? "loop1_greedy" : "grounding_iou";
+  const metric = shownMetric(first.job.config);
   const gains = first.before
     .map((before, at) => ({ before, after: first.after[at] as RowScores }))
     .sort((a, b) => b.after[metric] - b.before[metric] - (a.after[metric] - a.before[metric]));
@@ -102,6 +105,14 @@ async function variantSection({ variant, jobs }: VariantResult, sources: ReportS
     `<h4>Training groups of the last step, seed ${first.job.seed}</h4>`,
     ...(await groupFigures(first, sources)),
   ].join("\n");
+}
+
+/** The greedy score of the loop that learns; grounding where masks are sampled. */
+function shownMetric(config: LabConfig): EvalMetric {
+  const learning = activeLoops(config).filter((id) => config[`loop${id}Weight`] > 0);
+  const texts = HELD_OUT_LOOPS.find(({ id }) => learning.includes(id));
+  if (texts === undefined || learning.some((id) => aboutLoop(id).samples === "mask")) return "grounding_iou";
+  return `loop${texts.id}_greedy`;
 }
 
 async function rowFigure(
