@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { KEPT_FREE_BYTES } from "../../src/engine/gpu/memory-sizes.ts";
 import { countsBetween, gpuCounts, passClock } from "../../src/engine/gpu/runtime/counters.ts";
-import type { EngineDevice } from "../../src/engine/gpu/runtime/device.ts";
+import { type EngineDevice, OutOfMemory } from "../../src/engine/gpu/runtime/device.ts";
 import { memorySnapshot, SMALL_BUFFER, trimPool, trimPoolToSmall } from "../../src/engine/gpu/runtime/memory.ts";
 import type { PassClock } from "../../src/engine/gpu/runtime/pass-clock.ts";
 import { tf } from "../../src/engine/gpu/tf.ts";
@@ -43,6 +43,10 @@ describe("the GPU device", () => {
       }
     }
     for (const buffer of buffers) buffer.destroy();
+    await engine.checkAll().catch(() => undefined);
+    engine.device.createBuffer({ size: 2 * size, usage: GPUBufferUsage.STORAGE });
+    await expect(engine.checkAll()).rejects.toBeInstanceOf(OutOfMemory);
+    await engine.checkAll();
     expect(told).toMatchObject({ code: "gpu", message: expect.stringMatching(/ran out of memory.*weightStorage/s) });
   });
 

@@ -49,6 +49,7 @@ export function disposeFeatures(features: ImageFeatures): void {
  * @param maxBytes host bytes to keep
  * @param storage of features in host memory and on disk; f16 rounds them before their first use as well
  * @param openDiskCache opens what keeps features on disk when it is first needed; nothing is kept there when absent
+ * @param checkDevice throws when the computing of features failed, which are then not kept
  */
 export function createFeatureCache(
   model: Sa2vaModel,
@@ -56,6 +57,7 @@ export function createFeatureCache(
   maxBytes: number,
   storage: FeatureStorage = "f32",
   openDiskCache?: () => Promise<FeatureDiskCache | undefined>,
+  checkDevice: () => Promise<void> = async () => undefined,
 ): FeatureCache {
   const entries = new Map<string, HostFeatures>();
   const pinned = new Set<string>();
@@ -126,6 +128,12 @@ export function createFeatureCache(
       }
       const features = encodeImage(model, rgb, maxTiles);
       const host = await download(features, storage);
+      try {
+        await checkDevice();
+      } catch (failure) {
+        disposeFeatures(features);
+        throw failure;
+      }
       await diskCache?.write(picture, host);
       remember(imageId, host);
       if (storage === "f32") return features;

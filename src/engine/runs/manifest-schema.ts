@@ -36,6 +36,7 @@ const MANIFEST = z.looseObject({
   }),
   selfTest: z.optional(z.object({ checks: count, failed: z.array(z.string()) })),
   lengths: z.optional(z.array(z.object({ afterStep: count, from: count, to: count }))),
+  smaller: z.optional(z.array(z.object({ afterStep: count, settings: z.array(z.string()) }))),
   state: z.enum(["running", "paused", "finished", "failed"]),
 });
 
@@ -45,13 +46,14 @@ export function parseManifest(value: unknown): { readonly manifest: RunManifest 
   if ("problem" in parsed) return parsed;
   const { config, problems } = parseConfig(withOlderMeaning(parsed.value.config));
   if (problems.length > 0) return { problem: problems.join("; ") };
-  const { startAdapter, selfTest, lengths, model, ...rest } = parsed.value;
+  const { startAdapter, selfTest, lengths, smaller, model, ...rest } = parsed.value;
   const { template, base, ...sizes } = model;
   const facts = { ...(template === undefined ? {} : { template }), ...(base === undefined ? {} : { base }) };
   const optional = {
     ...(startAdapter === undefined ? {} : { startAdapter }),
     ...(selfTest === undefined ? {} : { selfTest }),
     ...(lengths === undefined ? {} : { lengths }),
+    ...(smaller === undefined ? {} : { smaller }),
   };
   return { manifest: { ...rest, ...optional, model: { ...sizes, ...facts }, config } };
 }

@@ -3,7 +3,7 @@ import type { LabConfig } from "../config/table.ts";
 /** Version of the lab, as stored with runs. */
 export const VERSION = "0.1.0";
 
-/** `run.json`: description of a run; written once at the start, rewritten only for title, state and length. */
+/** `run.json`: description of a run; written once at the start, rewritten only for title, state, length and what less memory needs. */
 export interface RunManifest {
   readonly format: "sa2va-lab-run/1";
   /** Folder name; letters, digits and dashes. */
@@ -43,4 +43,6 @@ export interface RunManifest {
   readonly state: "running" | "paused" | "finished" | "failed";
   /** Changes of the number of steps; `config` has the current one. Absent if there were none. */
   readonly lengths?: readonly { readonly afterStep: number; readonly from: number; readonly to: number }[];
+  /** Settings that were made smaller because the GPU ran out of memory, by name; `config` has the current ones. Absent if none were. */
+  readonly smaller?: readonly { readonly afterStep: number; readonly settings: readonly string[] }[];
 }

@@ -35,7 +35,9 @@ export interface RunFolder {
   /** The last written version. */
   manifest(): RunManifest;
   /** Rewrites run.json with another title, state or length; concurrent changes by other workers are kept. */
-  update(change: Partial<Pick<RunManifest, "title" | "state" | "config" | "lengths">>): Promise<RunManifest>;
+  update(
+    change: Partial<Pick<RunManifest, "title" | "state" | "config" | "lengths" | "smaller">>,
+  ): Promise<RunManifest>;
   /** Adds one line to metrics.jsonl; `step` becomes its first field. */
   appendStep(step: number, metrics: StepMetrics): Promise<void>;
   /** Adds groups to those of a step; a group of the same loop and number is replaced. */

@@ -29,12 +29,14 @@ export interface RunHost {
 
 /** @param free releases the claim of the run on the session */
 export function launchRun(host: RunHost, prepared: PreparedRun, free: () => void): StartedRun {
-  const { run, config, state, list, selected, doneSteps, release } = prepared;
+  const { run, state, list, selected, doneSteps, release } = prepared;
   const { rows, features, scorer, now, emit } = host.deps;
   let mine: Trainer | undefined;
   const attempt = (own: TrainingState, done: number): (() => Promise<RunEnd>) => {
     const loaded = host.model();
     const { model } = loaded;
+    // Settings become smaller when memory runs out.
+    const { config } = run.manifest();
     const before = host.trainer();
     const trainer = new Trainer({
       model,
@@ -50,7 +52,8 @@ export function launchRun(host: RunHost, prepared: PreparedRun, free: () => void
       lora: loraSettings(model, config),
       now,
       emit,
-      checkDevice: () => host.device().check(),
+      checkDevice: () => host.device().checkAll(),
+      whyFull: () => host.device().whyFull(),
       whyLost: () => host.device().whyLost(),
     });
     // A stop that arrived before the trainer existed.
@@ -94,14 +97,14 @@ export function launchRun(host: RunHost, prepared: PreparedRun, free: () => void
 /** The state of the newest checkpoint, or the start, on another device. */
 async function restored(
   host: RunHost,
-  { run, config }: PreparedRun,
+  { run }: PreparedRun,
   reason: string,
 ): Promise<{ readonly state: TrainingState; readonly step: number }> {
   const { store, emit } = host.deps;
   const failedAt = host.trainer()?.step ?? 0;
   emit({ type: "state", state: "starting", step: failedAt });
   const { model } = await host.reopen();
-  const { state, step } = await storedState(store, run, model, config);
+  const { state, step } = await storedState(store, run, model, run.manifest().config);
   const message = `${reason}; it was opened again and the run continues from step ${step}`;
   await raiseAlarm(run, emit, { id: "device-lost", step: failedAt + 1, severity: "warning", message });
   return { state, step };

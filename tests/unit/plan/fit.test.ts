@@ -4,7 +4,7 @@ import { presetConfig } from "../../../src/engine/config/presets.ts";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
 import { parseSa2vaConfig } from "../../../src/engine/model/config.ts";
 import { ALL_F32, type StorageChoice } from "../../../src/engine/model/weights/storage-choice.ts";
-import { budgetBytes, fittingChanges, forecast, groupShape } from "../../../src/engine/plan/fit.ts";
+import { budgetBytes, fittingChanges, forecast, groupShape, smallerSetting } from "../../../src/engine/plan/fit.ts";
 import { trainableForecast, weightForecast } from "../../../src/engine/plan/weights.ts";
 import { stepSeconds, stepWork, tokenFlops, towerFlops } from "../../../src/engine/plan/work.ts";
 import { fitProblems } from "../../../src/engine/session/plan.ts";
@@ -34,6 +34,19 @@ describe("a forecast", () => {
     expect(bytes({ beta: 0.1 }, "synchronised reference")).toBe(0);
     expect(bytes({ beta: 0.1, syncReference: true }, "synchronised reference")).toBe(bytes({}, "trained tensors"));
   });
+});
+
+it("a run that ran out of memory gets smaller in three steps, each with a lower peak", () => {
+  let now = config({ groupsAtOnce: 0, promptsPerStep: 3, groupSize: 8, loops: "1", recompute: false });
+  const chain: Partial<LabConfig>[] = [];
+  for (let next = smallerSetting(now); next !== null; next = smallerSetting(now)) {
+    const before = forecast(small, now, F16).peak;
+    now = { ...now, ...next };
+    chain.push(next);
+    expect(forecast(small, now, F16).peak).toBeLessThan(before);
+  }
+  expect(chain).toEqual([{ groupsAtOnce: 1 }, { recompute: true }, { microRollouts: 1 }]);
+  expect(smallerSetting(config({ mode: "sft", recompute: true, groupsAtOnce: 0 }))).toBeNull();
 });
 
 describe("sizes of the published checkpoints", () => {

@@ -22,6 +22,11 @@ export const MODEL_SETTINGS = inGroup("model", {
     unit: "GB",
     help: "Memory of your GPU; a browser cannot read it. A run that does not fit is refused. 0 means unknown",
   }),
+  outOfMemory: oneOf("Out of GPU memory", "pause", {
+    choices: [choice("pause", "Pause before the step"), choice("smaller", "Repeat the step with a smaller setting")],
+    help: "What a run does when the GPU refuses memory in a step. The step is undone; then one group at once, recomputation or one rollout per backward pass is tried, which leaves results equal up to rounding. After a pause, continuing means the same",
+    advanced: true,
+  }),
   recompute: flag("Recompute activations", false, {
     trl: "gradient_checkpointing",
     help: "Stores only the inputs of each language-model block and recomputes the block in the backward pass. Saves memory, takes about a third more time",

@@ -28,11 +28,18 @@ export interface GpuReport {
   readonly limits: Readonly<Record<string, number>>;
 }
 
+/** An allocation was refused, or a buffer was larger than the device allows: less work at once may succeed. */
+export class OutOfMemory extends LabError {}
+
 export interface EngineDevice {
   readonly device: GPUDevice;
   readonly report: GpuReport;
-  /** Throws LabError("gpu") when the device reported an error or was lost since the last call. */
+  /** Throws LabError("gpu"), or OutOfMemory, when the device reported an error or was lost since the last call. */
   check(): void;
+  /** The same, after the device has reported on every call made so far. */
+  checkAll(): Promise<void>;
+  /** The report that memory ran out, if that was the first error since the last check; other errors stay. */
+  whyFull(): Promise<OutOfMemory | undefined>;
   /** Resolves with a sentence when the device is lost; never rejects. */
   readonly lost: Promise<string>;
   /** That sentence, or undefined. Checked after an error, which may arrive before the loss is reported. */
@@ -79,14 +86,14 @@ export async function openDevice(gpu: GPU | undefined): Promise<EngineDevice> {
   const device = await adapter.requestDevice({ requiredFeatures: features, requiredLimits: limits });
   watchDevice(device);
 
-  let failure: string | undefined;
+  let failure: LabError | undefined;
   let closing = false;
   device.onuncapturederror = ({ error }) => {
-    failure ??= sentenceOf(error);
+    failure ??= failureOf(error);
   };
   const lost = device.lost.then((info) => {
     const sentence = `The GPU device was lost (${info.reason}): ${info.message}`;
-    if (!closing) failure ??= sentence;
+    if (!closing) failure ??= new LabError("gpu", sentence);
     return sentence;
   });
 
@@ -109,14 +116,31 @@ export async function openDevice(gpu: GPU | undefined): Promise<EngineDevice> {
   replaceKernels();
   installSmallUploads();
   installSubmits();
+  const reported = async (): Promise<void> => {
+    device.pushErrorScope("validation");
+    // Answered after everything before it; a lost device rejects, which `check` reports.
+    await device.popErrorScope().catch(() => null);
+    await new Promise((resolve) => setTimeout(resolve, 0));
+  };
+  const check = (): void => {
+    const found = failure;
+    failure = undefined;
+    if (found !== undefined) throw found;
+  };
   return {
     device,
     report: { vendor, architecture, description, software, features: [...device.features].sort(), limits },
-    check() {
-      if (failure === undefined) return;
-      const message = failure;
+    check,
+    async checkAll() {
+      await reported();
+      check();
+    },
+    async whyFull() {
+      await reported();
+      const found = failure;
+      if (!(found instanceof OutOfMemory)) return undefined;
       failure = undefined;
-      throw new LabError("gpu", message);
+      return found;
     },
     lost,
     whyLost: () =>
@@ -129,15 +153,19 @@ export async function openDevice(gpu: GPU | undefined): Promise<EngineDevice> {
   };
 }
 
+/** Sizes beyond the limits are validation errors, but of the same cause and with the same remedy. */
+const TOO_LARGE = /exceeds the max buffer size|larger than the maximum storage buffer binding size/i;
+
 /** Whatever the error, its submit did nothing. */
-function sentenceOf(error: GPUError): string {
-  if (!(error instanceof GPUOutOfMemoryError)) {
-    return `The GPU reported an error, so this work did not happen: ${error.message}`;
+function failureOf(error: GPUError): LabError {
+  if (!(error instanceof GPUOutOfMemoryError) && !TOO_LARGE.test(error.message)) {
+    return new LabError("gpu", `The GPU reported an error, so this work did not happen: ${error.message}`);
   }
-  return (
+  return new OutOfMemory(
+    "gpu",
     "The GPU ran out of memory, so this work did not happen; lower microRollouts, groupsAtOnce or maxTiles, set " +
-    "weightStorage to f16 or less, or turn on recompute; set gpuMemory to see what fits " +
-    `(${shortened(error.message.split("\n")[0] as string, 80)})`
+      "weightStorage to f16 or less, or turn on recompute; set gpuMemory to see what fits " +
+      `(${shortened(error.message.split("\n")[0] as string, 80)})`,
   );
 }
 

@@ -43,3 +43,8 @@ export function phaseCosts(
   }
   return costs;
 }
+
+/** Seconds of every phase, by metric. */
+export function timeMetrics(times: PhaseTimes): Record<string, number> {
+  return Object.fromEntries(Object.entries(times).map(([phase, seconds]) => [`time/${phase}`, seconds]));
+}

@@ -25,7 +25,7 @@ export async function evaluateRun(
   const scores = await evaluateRows({ ...context, ...weights, rows, loops: evaluators(config) }, evaluated, (done) =>
     emit({ type: "eval-rows", done, total }),
   );
-  checkDevice();
+  await checkDevice();
   trimPool();
   return storeEvaluation(run.store, run.id, step, scores, { ...config, ...runReward(config) });
 }

@@ -2,6 +2,7 @@
 import type { LabConfig } from "../../config/table.ts";
 import type { RowSource } from "../../data/training-row.ts";
 import type { LoraFields } from "../../formats/peft-names.ts";
+import type { OutOfMemory } from "../../gpu/runtime/device.ts";
 import type { Sa2vaModel } from "../../model/sa2va.ts";
 import type { FeatureDiskCache } from "../../policy/feature-store.ts";
 import type { RewardScorer } from "../../rewards/types.ts";
@@ -31,8 +32,10 @@ export interface TrainerDeps {
   /** Seconds, monotonic. */
   readonly now: () => number;
   readonly emit: (event: TrainerEvent) => void;
-  /** Throws when the device reported an error since the last call. */
-  readonly checkDevice: () => void;
+  /** Throws when the device reported an error on any call so far; OutOfMemory if less work at once may succeed. */
+  readonly checkDevice: () => Promise<void>;
+  /** The device's report that memory ran out, if that was its first error. */
+  readonly whyFull: () => Promise<OutOfMemory | undefined>;
   /** The message of the loss, if the device is lost. */
   readonly whyLost: () => Promise<string | undefined>;
 }

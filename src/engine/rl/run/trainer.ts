@@ -5,6 +5,7 @@
 import { groupsPerStep } from "../../config/derived.ts";
 import type { LabConfig } from "../../config/table.ts";
 import { LabError, toLabError } from "../../errors.ts";
+import { OutOfMemory } from "../../gpu/runtime/device.ts";
 import { memorySnapshot, trimPool, trimPoolToSmall } from "../../gpu/runtime/memory.ts";
 import { createFeatureCache, type FeatureCache } from "../../policy/features.ts";
 import { type Alarm, appendAlarm } from "../../runs/alarms.ts";
@@ -13,15 +14,17 @@ import { pruneCheckpoints, writeCheckpoint } from "../../runs/checkpoint/checkpo
 import { readEvaluations } from "../../runs/evaluations.ts";
 import { appendPhases } from "../../runs/phase-lines.ts";
 import type { GroupRecord, LoopId } from "../../runs/records.ts";
-import { LOOP_IDS, perLoop } from "../loops/abouts.ts";
+import { perLoop } from "../loops/abouts.ts";
 import { NonFiniteGradient, stateArrays } from "../optim/training-state.ts";
 import type { StepContext } from "../step/context.ts";
 import { grpoStep } from "../step/grpo-step.ts";
 import { runWeights } from "../step/run-weights.ts";
 import { sftStep } from "../step/sft-step.ts";
+import { totalLoss } from "../step/step-metrics.ts";
 import { type AlarmWatch, watchAlarms } from "./alarms.ts";
-import type { Phase, PhaseTimes } from "./events.ts";
-import { DEVICE_METER, gpuTimes, phaseCosts, restartGpuTimes } from "./phase-costs.ts";
+import type { Phase } from "./events.ts";
+import { causeOf, dropUndoneWork, MemorySettings } from "./out-of-memory.ts";
+import { DEVICE_METER, gpuTimes, phaseCosts, restartGpuTimes, timeMetrics } from "./phase-costs.ts";
 import { raiseAlarm } from "./raise-alarm.ts";
 import { RunControl } from "./run-control.ts";
 import { evaluateRun } from "./run-evaluation.ts";
@@ -38,6 +41,9 @@ export class Trainer {
   readonly #alarms: AlarmWatch = watchAlarms();
   /** Reported, not yet stored. */
   readonly #reported: Alarm[] = [];
+  readonly #settings: MemorySettings;
+  /** Whether the current step has begun to change weights. */
+  #changed = false;
   #step: number;
   #checkpointAsked = false;
   #startEvaluated = false;
@@ -45,12 +51,20 @@ export class Trainer {
 
   constructor(deps: TrainerDeps) {
     this.#deps = deps;
+    this.#settings = new MemorySettings(deps.config);
     this.#step = deps.doneSteps;
     this.#lastCheckpoint = deps.doneSteps;
     const { openDiskCache } = deps;
     const diskCache = openDiskCache === undefined ? undefined : () => openDiskCache((alarm) => this.#tell(alarm));
     const { maxTiles, featureStorage } = deps.config;
-    this.#features = createFeatureCache(deps.model, maxTiles, FEATURE_BYTES, featureStorage, diskCache);
+    this.#features = createFeatureCache(
+      deps.model,
+      maxTiles,
+      FEATURE_BYTES,
+      featureStorage,
+      diskCache,
+      deps.checkDevice,
+    );
     this.control = new RunControl(
       {
         onState: (state, next) =>
@@ -65,6 +79,10 @@ export class Trainer {
   /** Steps done. */
   get step(): number {
     return this.#step;
+  }
+
+  get #config(): LabConfig {
+    return this.#settings.config;
   }
 
   /** Cached frozen features; owned by the trainer. */
@@ -94,12 +112,13 @@ export class Trainer {
    *   intact weights of the last step are checkpointed first; after other errors they are not trusted
    */
   async run(): Promise<"finished" | "stopped"> {
-    const { config, run } = this.#deps;
+    const { run } = this.#deps;
+    const { steps } = this.#config;
     this.control.play();
     try {
       // Includes what an earlier attempt left undone before a stop or a lost device.
       await this.#evaluateDue();
-      while (this.#step < config.steps) {
+      while (this.#step < steps) {
         await this.control.beforeStep();
         if (await this.#wholeStep()) await this.#evaluateDue();
       }
@@ -166,7 +185,7 @@ export class Trainer {
    * weights are kept: rollouts come first.
    */
   async #evaluateDue(): Promise<void> {
-    const { evalSteps, steps } = this.#deps.config;
+    const { evalSteps, steps } = this.#config;
     if (evalSteps === 0 || this.#deps.evaluated.report.length === 0 || (this.#step === 0 && steps > 0)) return;
     const due = this.#step % evalSteps === 0 || this.#step === steps;
     if (!due && this.#startEvaluated) return;
@@ -181,24 +200,41 @@ export class Trainer {
     while (!(await this.#orHeld(() => this.#evaluate(step), step))) await this.control.beforeStep("eval");
   }
 
-  /** Whether the work was done; false if a reward is not available, with run control set to hold. */
+  /** Whether the work was done; false if it has to be repeated, after a hold or with smaller settings. */
   async #orHeld(work: () => Promise<void>, step: number): Promise<boolean> {
+    const { state, checkDevice, whyFull } = this.#deps;
+    const { entropy } = state;
+    this.#changed = false;
     try {
+      await this.#settings.take(this.#deps, this.#step, step);
       await work();
       return true;
     } catch (thrown) {
-      if (!(thrown instanceof LabError && thrown.code === "held")) throw thrown;
-      const { code, message, subject } = thrown;
+      const cause = await causeOf(thrown, whyFull);
+      if (cause instanceof OutOfMemory && !this.#changed) {
+        state.entropy = entropy;
+        this.#features.clear();
+        await dropUndoneWork(checkDevice);
+        const question = this.#settings.choose(cause, step);
+        if (question !== undefined) this.#hold(question, step);
+        return false;
+      }
+      if (!(cause instanceof LabError && cause.code === "held")) throw cause;
       trimPool();
-      this.control.hold();
-      const error = subject === undefined ? { code, message } : { code, message, subject };
-      this.#deps.emit({ type: "held", step, error });
+      this.#hold(cause, step);
       return false;
     }
   }
 
+  #hold({ code, message, subject }: LabError, step: number): void {
+    this.control.hold();
+    const error = subject === undefined ? { code, message } : { code, message, subject };
+    this.#deps.emit({ type: "held", step, error });
+  }
+
   async #oneStep(): Promise<void> {
-    const { config, state, run, emit, now } = this.#deps;
+    const { state, run, emit, now } = this.#deps;
+    const config = this.#config;
     const step = this.#step + 1;
     const began = now();
     restartGpuTimes();
@@ -217,7 +253,7 @@ export class Trainer {
     const outcome = await this.#features.duringStep(() => (config.mode === "sft" ? sftStep : grpoStep)(input));
     await this.#storeTold();
     // After an error in any submit of the step its numbers may be stale: fail before anything is stored.
-    this.#deps.checkDevice();
+    await this.#deps.checkDevice();
     await this.control.enter("log", null);
     const kept = trimPoolToSmall();
     this.#step = step;
@@ -246,7 +282,8 @@ export class Trainer {
   }
 
   #context(step: number): StepContext {
-    const { model, config, state, scorer } = this.#deps;
+    const { model, state, scorer } = this.#deps;
+    const config = this.#config;
     return {
       model,
       config,
@@ -259,6 +296,11 @@ export class Trainer {
       phase: async (phase, loop) => {
         // What a phase has freed is not held through the next ones.
         trimPoolToSmall();
+        if (phase === "update" && !this.#changed) {
+          // The last moment at which the step can be undone.
+          await this.#deps.checkDevice();
+          this.#changed = true;
+        }
         await this.control.enter(phase, loop);
       },
       signal: this.control.signal,
@@ -269,14 +311,15 @@ export class Trainer {
   async #evaluate(step: number): Promise<void> {
     if (this.control.signal.aborted) throw new LabError("cancelled", "The run was stopped");
     this.#tellPhase("eval", step);
-    const report = await evaluateRun(this.#deps, this.#context(step));
+    const report = await evaluateRun({ ...this.#deps, config: this.#config }, this.#context(step));
     this.#deps.emit({ type: "eval", report });
     // The checkpoint of this step may be the new best.
     await this.#prune();
   }
 
   async #checkpoint(): Promise<void> {
-    const { run, state, config, lora, model, emit } = this.#deps;
+    const { run, state, lora, model, emit } = this.#deps;
+    const config = this.#config;
     this.#checkpointAsked = false;
     this.#tellPhase("checkpoint");
     const bytes = await writeCheckpoint(run.store, run.id, {
@@ -298,19 +341,9 @@ export class Trainer {
 
   /** Keeps the last checkpoints and the best one. */
   async #prune(): Promise<void> {
-    const { run, config } = this.#deps;
-    const best = await bestCheckpoint(run.store, run.id, config.loops);
-    await pruneCheckpoints(run.store, run.id, config.keepCheckpoints, best?.step ?? null);
+    const { run } = this.#deps;
+    const { loops, keepCheckpoints } = this.#config;
+    const best = await bestCheckpoint(run.store, run.id, loops);
+    await pruneCheckpoints(run.store, run.id, keepCheckpoints, best?.step ?? null);
   }
-}
-
-/** Weighted sum of the loops' losses, or the supervised loss. */
-function totalLoss(metrics: Readonly<Record<string, number>>, config: LabConfig): number {
-  const supervised = metrics["sft/loss"];
-  if (supervised !== undefined) return supervised;
-  return LOOP_IDS.reduce((sum, id) => sum + config[`loop${id}Weight`] * (metrics[`loop${id}/loss`] ?? 0), 0);
-}
-
-function timeMetrics(times: PhaseTimes): Record<string, number> {
-  return Object.fromEntries(Object.entries(times).map(([phase, seconds]) => [`time/${phase}`, seconds]));
 }

@@ -1,5 +1,7 @@
 /** Metrics of one loop in one step, under TRL's names with the loop as prefix (meanings: runs/metrics/metric-table.ts). */
+import type { LabConfig } from "../../config/table.ts";
 import type { LoopId } from "../../runs/records.ts";
+import { LOOP_IDS } from "../loops/abouts.ts";
 import type { LossSettings } from "../objective/loss-types.ts";
 import { advantagesOf, type Group } from "./group.ts";
 import type { LossReadback } from "./loss-inputs.ts";
@@ -129,4 +131,11 @@ function average(
 
 function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
+}
+
+/** Weighted sum of the loops' losses, or the supervised loss. */
+export function totalLoss(metrics: Readonly<Record<string, number>>, config: LabConfig): number {
+  const supervised = metrics["sft/loss"];
+  if (supervised !== undefined) return supervised;
+  return LOOP_IDS.reduce((sum, id) => sum + config[`loop${id}Weight`] * (metrics[`loop${id}/loss`] ?? 0), 0);
 }

@@ -1,0 +1,92 @@
+/**
+ * A step or an evaluation for which the GPU refused memory: what caused its failure, what is given back, and the smaller
+ * settings with which it is repeated.
+ */
+import type { LabConfig } from "../../config/table.ts";
+import { LabError } from "../../errors.ts";
+import { OutOfMemory } from "../../gpu/runtime/device.ts";
+import { trimPool } from "../../gpu/runtime/memory.ts";
+import { flushBackend } from "../../gpu/runtime/program.ts";
+import { smallerSetting } from "../../plan/fit.ts";
+import { freeDecodeBuffers } from "../../policy/decode/decode-gpu.ts";
+import { raiseAlarm } from "./raise-alarm.ts";
+import type { TrainerDeps } from "./trainer-deps.ts";
+
+/** Thrown instead of an uncaptured error where a buffer is made with its contents. */
+const NOT_MADE = /createBuffer/;
+
+/**
+ * What made work fail. A refused buffer is reported later than it is made, and the calls that use it fail in other ways.
+ * @returns the device's report if it ran out of memory, else what was thrown
+ */
+export async function causeOf(thrown: unknown, whyFull: TrainerDeps["whyFull"]): Promise<unknown> {
+  if (thrown instanceof OutOfMemory || (thrown instanceof LabError && thrown.code === "cancelled")) return thrown;
+  if (thrown instanceof RangeError && NOT_MADE.test(thrown.message)) {
+    return new OutOfMemory("gpu", `The GPU ran out of memory: ${thrown.message}`);
+  }
+  return (await whyFull()) ?? thrown;
+}
+
+/**
+ * Gives back the buffers of undone work: those that were refused are invalid wherever they wait for their next use.
+ * Later errors of the same work are dropped.
+ */
+export async function dropUndoneWork(checkDevice: () => Promise<void>): Promise<void> {
+  flushBackend();
+  freeDecodeBuffers();
+  trimPool();
+  await checkDevice().catch((late) => {
+    if (!(late instanceof LabError)) throw late;
+  });
+}
+
+/** The settings of a run, which become smaller when memory runs out. */
+export class MemorySettings {
+  #config: LabConfig;
+  #next: Partial<LabConfig> | undefined;
+
+  constructor(config: LabConfig) {
+    this.#config = config;
+  }
+
+  /** As stored with the run. */
+  get config(): LabConfig {
+    return this.#config;
+  }
+
+  /**
+   * Chooses the settings of the next attempt.
+   * @returns what to ask the user before it, unless the run may go on by itself
+   * @throws LabError("gpu") if no smaller setting is left
+   */
+  choose(cause: OutOfMemory, step: number): LabError | undefined {
+    const smaller = smallerSetting(this.#config);
+    if (smaller === null) {
+      throw new LabError("gpu", `Step ${step} was undone and no smaller setting is left. ${cause.message}`, { cause });
+    }
+    this.#next = smaller;
+    if (this.#config.outOfMemory === "smaller") return undefined;
+    const message =
+      `The GPU ran out of memory in step ${step}, which was undone; the weights are kept. Continue repeats it with ` +
+      `${textOf(smaller)}. With outOfMemory "smaller" a run does so by itself`;
+    return new LabError("gpu", message, { subject: "outOfMemory" });
+  }
+
+  /** Makes chosen settings those of the run, and records them. @param done steps done @param step to be repeated */
+  async take({ run, emit }: Pick<TrainerDeps, "run" | "emit">, done: number, step: number): Promise<void> {
+    const next = this.#next;
+    if (next === undefined) return;
+    this.#next = undefined;
+    this.#config = { ...this.#config, ...next };
+    const entry = { afterStep: done, settings: Object.keys(next) };
+    await run.update({ config: this.#config, smaller: [...(run.manifest().smaller ?? []), entry] });
+    const message = `The GPU ran out of memory in step ${step}, which was undone and is repeated with ${textOf(next)}`;
+    await raiseAlarm(run, emit, { id: "out-of-memory", step, severity: "warning", message });
+  }
+}
+
+function textOf(values: Partial<LabConfig>): string {
+  return Object.entries(values)
+    .map(([name, value]) => `${name} ${value}`)
+    .join(" and ");
+}

@@ -1,0 +1,80 @@
+/** Memory that runs out in a step: the step is undone and repeated with a smaller setting, as if it had been set before. */
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { memorySnapshot } from "../../src/engine/gpu/runtime/memory.ts";
+import { readAlarms } from "../../src/engine/runs/alarms.ts";
+import { openRun } from "../../src/engine/runs/run-folder.ts";
+import { refuseNextBuffer } from "../support/refused-memory.ts";
+import { checkpointFiles, expectSameFiles, openTestLab, type TestLab, untilPaused } from "../support/session.ts";
+
+/** Two groups at once, until memory runs out. */
+const OWN = { loops: "1", promptsPerStep: 2, groupsAtOnce: 0, saveSteps: 1, schedule: "constant" } as const;
+
+let lab: TestLab;
+beforeAll(async () => {
+  lab = await openTestLab();
+});
+afterEach(() => {
+  lab.watch = () => undefined;
+  lab.events.length = 0;
+});
+afterAll(() => lab.session.dispose());
+
+/** Refuses a buffer in the given phase of a step, once. */
+function refuseIn(step: number, phase: string): () => boolean {
+  let refused = (): boolean => false;
+  let left = 1;
+  lab.watch = (event, session) => {
+    if (event.type !== "phase" || event.step !== step || event.phase !== phase || left-- !== 1) return;
+    refused = refuseNextBuffer(session.device).refused;
+  };
+  return () => refused();
+}
+
+const steps = (): number[] => lab.events.flatMap((event) => (event.type === "step" ? [event.step] : []));
+
+it("the user has allowed it: the run goes on, equal to one whose step had the setting from its start", async () => {
+  const settings = { ...OWN, outOfMemory: "smaller", steps: 2 } as const;
+  const refused = refuseIn(2, "loss");
+  const run = await lab.start(settings);
+  expect(await run.done).toBe("finished");
+  expect(refused()).toBe(true);
+  expect(steps()).toEqual([1, 2]);
+  const { id } = run.manifest;
+  const recorded = (await openRun(lab.store, id)).manifest();
+  expect([recorded.config.groupsAtOnce, recorded.config.recompute]).toEqual([1, false]);
+  expect(recorded.smaller).toEqual([{ afterStep: 1, settings: ["groupsAtOnce"] }]);
+  expect(await readAlarms(lab.store, id)).toContainEqual({
+    id: "out-of-memory",
+    step: 2,
+    severity: "warning",
+    message: expect.stringMatching(/ran out of memory in step 2.*repeated with groupsAtOnce 1$/),
+  });
+  const tensors = memorySnapshot().tensors;
+
+  const other = await lab.start({ ...settings, steps: 1 });
+  await other.done;
+  const path = `${other.manifest.id}/run.json`;
+  const manifest = JSON.parse(await lab.store.readText(path)) as { config: object };
+  await lab.store.write(path, JSON.stringify({ ...manifest, config: { ...manifest.config, groupsAtOnce: 1 } }));
+  await (await lab.resume(other.manifest.id, 2)).done;
+  expectSameFiles(await checkpointFiles(lab.store, id, 2), await checkpointFiles(lab.store, other.manifest.id, 2));
+  expect(memorySnapshot().tensors).toBe(tensors);
+});
+
+it("the user is asked: the run waits before the step, and features that were not computed are not kept", async () => {
+  const refused = refuseIn(1, "features");
+  const run = await lab.start({ ...OWN, steps: 1 });
+  await untilPaused(lab);
+  expect(refused()).toBe(true);
+  const held = lab.events.flatMap((event) => (event.type === "held" ? [event.error] : []));
+  expect(held).toEqual([
+    { code: "gpu", subject: "outOfMemory", message: expect.stringMatching(/step 1.*Continue.*groupsAtOnce 1\./) },
+  ]);
+  expect((await openRun(lab.store, run.manifest.id)).manifest().config.groupsAtOnce).toBe(0);
+  await lab.session.control("play");
+  expect(await run.done).toBe("finished");
+  const smaller = await lab.start({ ...OWN, steps: 1, groupsAtOnce: 1 });
+  await smaller.done;
+  const files = (id: string) => checkpointFiles(lab.store, id, 1);
+  expectSameFiles(await files(run.manifest.id), await files(smaller.manifest.id));
+});

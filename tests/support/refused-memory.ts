@@ -1,0 +1,24 @@
+/** A device that refuses a buffer as a full one does: the buffer is invalid, and the error is reported, not thrown. */
+import type { EngineDevice } from "../../src/engine/gpu/runtime/device.ts";
+
+/** Refuses the next buffer of at least `bytes`. @returns whether it was refused, and what ends it */
+export function refuseNextBuffer({ device }: EngineDevice, bytes = 4096): { refused: () => boolean; end: () => void } {
+  const create = device.createBuffer;
+  const end = (): void => {
+    device.createBuffer = create;
+  };
+  let refused = false;
+  device.createBuffer = (descriptor) => {
+    if (descriptor.size < bytes || descriptor.mappedAtCreation === true) return create.call(device, descriptor);
+    end();
+    refused = true;
+    device.pushErrorScope("validation");
+    const invalid = create.call(device, { ...descriptor, size: 2 * device.limits.maxBufferSize });
+    void device.popErrorScope();
+    const error = new GPUOutOfMemoryError("Allocation refused");
+    device.onuncapturederror?.({ error } as unknown as GPUUncapturedErrorEvent);
+    // As big as it was asked for, which the backend's pool relies on.
+    return Object.defineProperty(invalid, "size", { value: descriptor.size });
+  };
+  return { refused: () => refused, end };
+}
