@@ -48,3 +48,11 @@ export function generationBlocker({ accumulation, stepsPerGeneration }: Batch): 
   if (stepsPerGeneration === 0 || fits) return null;
   return `stepsPerGeneration ${stepsPerGeneration} is neither a multiple nor a divisor of accumulation ${accumulation}; change one of them`;
 }
+
+/** The next change in a running run that needs less memory and leaves every result equal up to rounding; null if none. */
+export function smallerSetting(config: LabConfig): Partial<LabConfig> | null {
+  const reinforced = config.mode === "rl";
+  if (reinforced && config.groupsAtOnce !== 1 && groupsPerStep(config) > 1) return { groupsAtOnce: 1 };
+  if (!config.recompute) return { recompute: true };
+  return reinforced && config.microRollouts !== 1 ? { microRollouts: 1 } : null;
+}

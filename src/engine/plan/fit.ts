@@ -146,14 +146,6 @@ export interface FitChange {
 
 const STORAGES = ["f16", "q8", "q4"] as const;
 
-/** The next change in a running run that needs less memory and leaves every result equal up to rounding; null if none. */
-export function smallerSetting(config: LabConfig): Partial<LabConfig> | null {
-  const reinforced = config.mode === "rl";
-  if (reinforced && config.groupsAtOnce !== 1 && groupsPerStep(config) > 1) return { groupsAtOnce: 1 };
-  if (!config.recompute) return { recompute: true };
-  return reinforced && config.microRollouts !== 1 ? { microRollouts: 1 } : null;
-}
-
 /**
  * Single changes that bring the peak below the budget, mildest first; empty if it fits already or none is enough.
  */

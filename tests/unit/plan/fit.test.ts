@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { smallerSetting } from "../../../src/engine/config/derived.ts";
 import { requireConfig } from "../../../src/engine/config/parse.ts";
 import { presetConfig } from "../../../src/engine/config/presets.ts";
 import type { LabConfig } from "../../../src/engine/config/table.ts";
 import { parseSa2vaConfig } from "../../../src/engine/model/config.ts";
 import { ALL_F32, type StorageChoice } from "../../../src/engine/model/weights/storage-choice.ts";
-import { budgetBytes, fittingChanges, forecast, groupShape, smallerSetting } from "../../../src/engine/plan/fit.ts";
+import { budgetBytes, fittingChanges, forecast, groupShape } from "../../../src/engine/plan/fit.ts";
 import { trainableForecast, weightForecast } from "../../../src/engine/plan/weights.ts";
 import { stepSeconds, stepWork, tokenFlops, towerFlops } from "../../../src/engine/plan/work.ts";
 import { fitProblems } from "../../../src/engine/session/plan.ts";

@@ -2,12 +2,12 @@
  * A step or an evaluation for which the GPU refused memory: what caused its failure, what is given back, and the smaller
  * settings with which it is repeated.
  */
+import { smallerSetting } from "../../config/derived.ts";
 import type { LabConfig } from "../../config/table.ts";
 import { LabError } from "../../errors.ts";
 import { OutOfMemory } from "../../gpu/runtime/device.ts";
 import { trimPool } from "../../gpu/runtime/memory.ts";
 import { flushBackend } from "../../gpu/runtime/program.ts";
-import { smallerSetting } from "../../plan/fit.ts";
 import { freeDecodeBuffers } from "../../policy/decode/decode-gpu.ts";
 import { raiseAlarm } from "./raise-alarm.ts";
 import type { TrainerDeps } from "./trainer-deps.ts";
