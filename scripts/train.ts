@@ -2,7 +2,7 @@
  * Trains without a page: the same engine in Node on Dawn.
  *
  *   npm run train -- [--shards DIR…] [--model DIR | --checkpoint ADDRESS] [--hub URL] [--preset NAME] [--steps N] [--seed S] [--mode rl|sft]
- *                    [--loops both|1|2] [--config FILE] [--set NAME=VALUE]… [--save-steps N] [--eval-steps N] [--eval-rows N] [--adapter DIR]
+ *                    [--loops both|1|2] [--config FILE] [--set NAME=VALUE]… [--save-steps N] [--eval-steps N] [--eval-rows N] [--adapter DIR] [--captioner DIR]
  *                    [--first-evaluation RUN] [--resume RUN] [--judge URL] [--judge-model NAME] [--judge-kind questions|dlc]
  *                    [--judge-questions FILE] [--allow-judge ORIGIN] [--allow-custom-reward] [--storage KIND] [--tower-storage KIND] [--cache DIR] --out DIR [--json]
  *
@@ -11,6 +11,8 @@
  * command line names it or allows it with --allow-judge ORIGIN or --allow-custom-reward.
  * --first-evaluation takes the evaluation of the start over from a run folder that began alike: it differs at most in its
  * seed and in settings of the update.
+ * --captioner is an adapter folder or a checkpoint of another run on the same model: with likelihoodJudge adapter, the terms
+ * likelihood and contrast are its probabilities.
  * --set gives any setting of docs/settings.md, also under the name of TRL or of the design notes, and wins over flags and
  * file; such a name is an option as well (--kl_coef 0.1). Unless --eval-steps and --eval-rows or their namesakes in
  * --config say otherwise, at least 64 held-out rows are scored at the start, about five times on the way, at steps that
@@ -64,6 +66,7 @@ const OPTIONS = {
   "tower-storage": { takes: 1 },
   cache: { takes: 1 },
   adapter: { takes: 1 },
+  captioner: { takes: 1 },
   "first-evaluation": { takes: 1 },
   "eval-rows": { takes: 1 },
   resume: { takes: 1 },
@@ -133,7 +136,7 @@ async function taskOf(
 
 /** A run that goes on keeps its settings; another value on the command line would be passed over. */
 function refuseOtherSettings(parsed: Parsed, given: Partial<LabConfig>, own: LabConfig): void {
-  for (const option of ["preset", "adapter", "first-evaluation"]) {
+  for (const option of ["preset", "adapter", "captioner", "first-evaluation"]) {
     if (!parsed.has(option)) continue;
     throw new LabError("bad-input", `--resume continues with the run's settings; leave --${option} out`, {
       subject: option,
@@ -218,6 +221,11 @@ await runTool(async () => {
     if (adapterPath !== undefined) {
       const { rank, scale, modules } = await session.openAdapter(await nodeFolder(adapterPath), basename(adapterPath));
       say(`starts from ${adapterPath}: rank ${rank}, scale ${scale}, ${modules} further tensors`);
+    }
+    const captionerPath = one(parsed, "captioner");
+    if (captionerPath !== undefined) {
+      const { hash } = await session.openAdapter(await nodeFolder(captionerPath), basename(captionerPath), "captioner");
+      say(`likelihoods of another checkpoint are those of ${captionerPath} (${hash.slice(0, 12)})`);
     }
     const created = new Date().toISOString();
     const run =

@@ -151,13 +151,13 @@ const calls: Handlers<TrainerCalls> = {
   resumeRun: async (runId, rows, steps) => watch(await (await started()).lab.resume(runId, rows, steps)),
   bench: async (config, indices, loops, onGroup, signal) =>
     (await started()).lab.bench(config, indices, loops, onGroup, signal),
-  async openAdapter(folder) {
+  async openAdapter(folder, role) {
     const { lab } = await started();
     if (folder === null) {
-      lab.closeAdapter();
+      lab.closeAdapter(role);
       return null;
     }
-    const adapter = await lab.openAdapter(await openFolder(folder), folderName(folder));
+    const adapter = await lab.openAdapter(await openFolder(folder), folderName(folder), role);
     const { name, hash, rank, scale, modules, tensors } = adapter;
     return { name, hash, rank, scale, factors: tensors.size - modules, modules };
   },

@@ -9,7 +9,7 @@ import type { LoopId } from "../engine/runs/records.ts";
 import type { SelfCheck } from "../engine/self-test/self-check.ts";
 import type { SystemReport } from "../engine/session/memory-report.ts";
 import type { PlannedBlock, Plan as RunPlan } from "../engine/session/plan.ts";
-import type { RunControl, StartedRun } from "../engine/session/session.ts";
+import type { AdapterRole, RunControl, StartedRun } from "../engine/session/session.ts";
 import type { TryAnswer, TryPhase, TryTask, TryWeights } from "../engine/session/try-out.ts";
 import type { FolderRef } from "./common.ts";
 import type { WireError } from "./rpc.ts";
@@ -45,8 +45,8 @@ export interface TrainerCalls {
     onGroup: (group: BenchGroup) => void,
     signal: AbortSignal,
   ): Promise<void>;
-  /** Reads a PEFT adapter folder that new runs and try-outs start from; null closes it. */
-  openAdapter(folder: FolderRef | null): Promise<AdapterInfo | null>;
+  /** Reads a PEFT adapter folder that new runs and try-outs start from, or that likelihoods are asked of; null closes it. */
+  openAdapter(folder: FolderRef | null, role: AdapterRole): Promise<AdapterInfo | null>;
   /** One question about a picture. */
   tryOut(
     picture: TryPicture,

@@ -1,5 +1,8 @@
 /** A run in the page from start to resume, and what every screen makes of it. */
 import { readFileSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { unzipSync } from "fflate";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
@@ -16,11 +19,16 @@ let lab: OpenPage;
 let events: RunEvent[];
 let firstStep: Readonly<Record<string, number>>;
 let runId: string;
+/** Folder with the adapter of the first run's checkpoint. */
+let adapter: string;
 
 beforeAll(async () => {
   ({ lab, events } = await openFollowed({ screen: "setup", ...CHEAP_RUN }));
 });
-afterAll(() => lab.close());
+afterAll(async () => {
+  await lab.close();
+  if (adapter !== undefined) await rm(adapter, { recursive: true });
+});
 
 interface FirstStep {
   readonly metrics: Readonly<Record<string, number>>;
@@ -194,6 +202,10 @@ describe("after a reload", () => {
       ]),
     );
     expect(names.some((name) => name.startsWith("events.out.tfevents."))).toBe(true);
+    adapter = await mkdtemp(join(tmpdir(), "lab-adapter-"));
+    for (const name of ["adapter_config.json", "adapter_model.safetensors", "modules.safetensors"]) {
+      await writeFile(join(adapter, name), files[`${runId}/checkpoints/step-000001/${name}`] as Uint8Array);
+    }
     const text = (name: string): string => new TextDecoder().decode(files[`${runId}/${name}`]);
     expect(JSON.parse(text("run.json"))).toMatchObject({ id: runId, config: { groupSize: 2, maxNewTokens: 4 } });
     const rows = text("metrics.jsonl").trim().split("\n");
@@ -293,6 +305,23 @@ describe("another start", () => {
     await page.getByTestId("compare").waitFor();
     await page.getByRole("button", { name: "Close" }).click();
     await expect.poll(() => page.getByTestId("compare").count()).toBe(0);
+  });
+
+  it("asks another checkpoint for likelihoods, once its adapter is open", async () => {
+    const { page } = lab;
+    await show(page, { screen: "setup", likelihoodJudge: "adapter", loop2Likelihood: "1", loops: "2", steps: "1" });
+    const start = page.getByTestId("strip-start");
+    await expect.poll(() => start.getAttribute("title")).toMatch(/^Likelihoods are to come from another checkpoint/);
+    await page.getByTestId("pick-captioner").setInputFiles(adapter);
+    await expect
+      .poll(() => page.getByTestId("captioner").textContent())
+      .toMatch(/^Likelihoods are those of lab-adapter-\w+: rank 4, scale [\d.]+Close it$/);
+    await untilReady(page);
+    const from = events.length;
+    await start.click();
+    const { metrics } = await untilEvent(events, from, (event) => event.type === "step");
+    expect(metrics?.["loop2/rewards/likelihood/mean"]).toBeGreaterThan(0);
+    await untilEvent(events, from, (event) => event.type === "state" && event.state === "finished");
   });
 
   it("left the console without errors and the page without problems", async () => {

@@ -1,4 +1,4 @@
-/** Opening and closing the adapter that runs and try-outs start from. */
+/** Opening and closing the adapter that runs and try-outs start from, and the one that likelihoods are asked of. */
 import { LabError } from "../../engine/errors.ts";
 import type { FolderRef } from "../../protocol/common.ts";
 import { isActive, runStore } from "../stores/run.ts";
@@ -7,19 +7,31 @@ import { tryStore } from "../stores/try-out.ts";
 import { lab } from "./lab.ts";
 import { refreshPlan } from "./loading.ts";
 
+function requireIdle(): void {
+  if (!isActive(runStore.getState().state)) return;
+  throw new LabError("bad-input", "A run is in progress. Stop it before you open an adapter; nothing was changed");
+}
+
 /** Reads an adapter folder; rank and alpha of the settings follow it, or a run could not start from it. */
 export async function openAdapter(folder: FolderRef): Promise<void> {
-  if (isActive(runStore.getState().state)) {
-    throw new LabError("bad-input", "A run is in progress. Stop it before you open an adapter; nothing was changed");
-  }
-  const adapter = await lab().trainer.openAdapter(folder);
+  requireIdle();
+  const adapter = await lab().trainer.openAdapter(folder, "start");
   tryStore.setState({ adapter });
   if (adapter !== null) changeConfig({ loraRank: adapter.rank, loraAlpha: adapter.rank * adapter.scale });
   await refreshPlan();
 }
 
 export async function closeAdapter(): Promise<void> {
-  await lab().trainer.openAdapter(null);
+  await lab().trainer.openAdapter(null, "start");
   tryStore.setState({ adapter: null });
+  await refreshPlan();
+}
+
+/** Reads the adapter of another checkpoint, which likelihoods are then asked of; null closes it. */
+export async function openCaptioner(folder: FolderRef | null): Promise<void> {
+  requireIdle();
+  const captioner = await lab().trainer.openAdapter(folder, "captioner");
+  tryStore.setState({ captioner });
+  if (captioner !== null) changeConfig({ likelihoodJudge: "adapter" });
   await refreshPlan();
 }

@@ -105,7 +105,7 @@ function hearTrainer(event: TrainerMessage): void {
       break;
     case "model-closed":
       sessionStore.setState({ model: null, plan: null });
-      tryStore.setState({ adapter: null });
+      tryStore.setState({ adapter: null, captioner: null });
       break;
     case "failed":
     case "held":

@@ -147,7 +147,7 @@ async function loadModel(
         sessionStore.setState({ modelProgress: { ...progress, rate: rate(progress.loadedBytes) } });
       const model = await load(onProgress, signal);
       sessionStore.setState({ model, modelFolder, plan: null });
-      tryStore.setState({ adapter: null });
+      tryStore.setState({ adapter: null, captioner: null });
     });
   } finally {
     if (!loads.pending) sessionStore.setState({ modelProgress: null });

@@ -25,6 +25,8 @@ export interface EvalDeps {
   readonly partner: Weights;
   /** Weights the run began with. */
   readonly start: Weights;
+  /** Another checkpoint that likelihoods are asked of. */
+  readonly captioner?: Weights | undefined;
   readonly features: FeatureCache;
   readonly scorer: RewardScorer;
   readonly rows: RowSource;

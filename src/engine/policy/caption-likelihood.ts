@@ -47,6 +47,8 @@ export interface LikelihoodSource {
   readonly partner: Weights;
   /** Weights the run began with. */
   readonly start: Weights;
+  /** Another checkpoint; absent where none is open. */
+  readonly captioner?: Weights | undefined;
   readonly signal: AbortSignal;
   /** Measures whatever the weights of the terms are. */
   readonly watchLikelihood?: boolean;
@@ -57,12 +59,14 @@ export interface LikelihoodSource {
  * @returns one list a picture, one entry a mask; empty where no reward of the loop needs them
  */
 export async function wantedLikelihoods(
-  { model, config, partner, start, signal, watchLikelihood = false }: LikelihoodSource,
+  { model, config, partner, start, captioner, signal, watchLikelihood = false }: LikelihoodSource,
   loop: Parameters<typeof needsLikelihood>[1],
   pictures: readonly JudgedPicture[],
 ): Promise<readonly (readonly (MaskLikelihood | null)[])[]> {
   if (!watchLikelihood && !needsLikelihood(config, loop)) return [];
-  const weights = config.likelihoodJudge === "start" ? start : partner;
+  const weights = { partner, start, adapter: captioner }[config.likelihoodJudge];
+  // A run asks for its captioner before it starts; what is only watched is then not measured.
+  if (weights === undefined) return [];
   const options = { logitGuard: config.logitGuard, keepTiny: config.smallRegions === "force" };
   const found: (readonly (MaskLikelihood | null)[])[] = [];
   for (const picture of pictures) {

@@ -27,6 +27,7 @@ const MANIFEST = z.looseObject({
     base: z.optional(name),
   }),
   startAdapter: z.optional(z.object({ name: z.string(), hash: z.string() })),
+  captioner: z.optional(z.object({ name: z.string(), hash: z.string() })),
   data: z.looseObject({ name: z.string(), rows: count, trainRows: count, heldOutRows: count, hash: z.string() }),
   adapter: z.object({
     vendor: z.string(),
@@ -46,11 +47,12 @@ export function parseManifest(value: unknown): { readonly manifest: RunManifest 
   if ("problem" in parsed) return parsed;
   const { config, problems } = parseConfig(withOlderMeaning(parsed.value.config));
   if (problems.length > 0) return { problem: problems.join("; ") };
-  const { startAdapter, selfTest, lengths, smaller, model, ...rest } = parsed.value;
+  const { startAdapter, captioner, selfTest, lengths, smaller, model, ...rest } = parsed.value;
   const { template, base, ...sizes } = model;
   const facts = { ...(template === undefined ? {} : { template }), ...(base === undefined ? {} : { base }) };
   const optional = {
     ...(startAdapter === undefined ? {} : { startAdapter }),
+    ...(captioner === undefined ? {} : { captioner }),
     ...(selfTest === undefined ? {} : { selfTest }),
     ...(lengths === undefined ? {} : { lengths }),
     ...(smaller === undefined ? {} : { smaller }),

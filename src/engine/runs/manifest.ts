@@ -25,6 +25,8 @@ export interface RunManifest {
   };
   /** The adapter that the run started from; its files are in `start/`. Absent for a fresh one. */
   readonly startAdapter?: { readonly name: string; readonly hash: string };
+  /** The other checkpoint that likelihoods are asked of; its files are in `captioner/`. Absent where none is asked. */
+  readonly captioner?: { readonly name: string; readonly hash: string };
   readonly data: {
     readonly name: string;
     readonly rows: number;

@@ -1,8 +1,10 @@
 /** A prepared run in progress: its trainer, and after a lost device another one from the newest checkpoint. */
 import type { EngineDevice } from "../gpu/runtime/device.ts";
 import { trimPool } from "../gpu/runtime/memory.ts";
+import { tf } from "../gpu/tf.ts";
 import { freeDecodeBuffers } from "../policy/decode/decode-gpu.ts";
 import { disposeState, type TrainingState } from "../rl/optim/training-state.ts";
+import { captionerOf } from "../rl/run/captioner.ts";
 import type { PreparedRun } from "../rl/run/prepare-run.ts";
 import { raiseAlarm } from "../rl/run/raise-alarm.ts";
 import { type RunEnd, runWithDeviceRecovery } from "../rl/run/recovery.ts";
@@ -29,7 +31,7 @@ export interface RunHost {
 
 /** @param free releases the claim of the run on the session */
 export function launchRun(host: RunHost, prepared: PreparedRun, free: () => void): StartedRun {
-  const { run, state, list, selected, doneSteps, release } = prepared;
+  const { run, state, captioner, list, selected, doneSteps, release } = prepared;
   const { rows, features, scorer, now, emit } = host.deps;
   let mine: Trainer | undefined;
   const attempt = (own: TrainingState, done: number): (() => Promise<RunEnd>) => {
@@ -38,10 +40,12 @@ export function launchRun(host: RunHost, prepared: PreparedRun, free: () => void
     // Settings become smaller when memory runs out.
     const { config } = run.manifest();
     const before = host.trainer();
+    const other = captioner === undefined ? undefined : captionerOf(model, captioner, config);
     const trainer = new Trainer({
       model,
       config,
       state: own,
+      captioner: other?.weights,
       rows: checkedRows(rows, list),
       trainRows: selected.train,
       evaluated: evaluatedRows(selected, config),
@@ -59,8 +63,12 @@ export function launchRun(host: RunHost, prepared: PreparedRun, free: () => void
     // A stop that arrived before the trainer existed.
     if (before?.control.signal.aborted === true) trainer.control.stop();
     mine = trainer;
-    host.setTrainer(trainer, { runId: run.id, state: own });
-    return () => trainer.run().finally(() => disposeState(own));
+    host.setTrainer(trainer, { runId: run.id, state: own, captioner: other?.tensors });
+    return () =>
+      trainer.run().finally(() => {
+        disposeState(own);
+        if (other !== undefined) tf.dispose(other.tensors);
+      });
   };
   const done = runWithDeviceRecovery(attempt(state, doneSteps), {
     lost: () => host.device().whyLost(),

@@ -22,6 +22,8 @@ export type Owner =
   | "trained"
   | "partner"
   | "start"
+  /** The other checkpoint that likelihoods are asked of. */
+  | "captioner"
   /** The synchronised reference. */
   | "reference"
   | "first moments"
@@ -61,6 +63,7 @@ export interface MemoryReport {
 export interface Held {
   readonly model: Sa2vaModel | undefined;
   readonly state: TrainingState | undefined;
+  readonly captioner: ParameterSet | undefined;
   /** Features cached by a run and by try-outs. */
   readonly run: FeatureCache | undefined;
   readonly tries: FeatureCache | undefined;
@@ -104,6 +107,7 @@ export function memoryReport(held: Held): MemoryReport {
     for (const tensor of second) addWeight("second moments", tensor);
     for (const tensor of tables) addWeight("moment tables", tensor);
   }
+  addSet("captioner", held.captioner ?? {});
   const owned = [...found.values()].reduce((sum, { tensors }) => sum + tensors, 0);
   const generation = decodeBytes();
   add("decoding", 0, generation);

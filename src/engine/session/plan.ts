@@ -11,6 +11,7 @@ import type { Matrix } from "../model/weights/weights.ts";
 import { bytesText } from "../plan/bytes-text.ts";
 import { budgetBytes, type Forecast, fittingChanges, forecast } from "../plan/fit.ts";
 import { settingBlockers } from "../rl/run/blockers.ts";
+import { asksCaptioner, NO_CAPTIONER } from "../rl/run/captioner.ts";
 import { adapterBlocker, type ShapedTrainable, trainableOf } from "../rl/run/start-run.ts";
 
 const F32 = 4;
@@ -59,6 +60,8 @@ export interface FitReport {
 export interface PlanExtras {
   /** The adapter that a run would start from. */
   readonly start?: StartAdapter | undefined;
+  /** The adapter that is open for likelihoods of another checkpoint. */
+  readonly captioner?: StartAdapter | undefined;
   readonly rate?: Throughput | undefined;
 }
 
@@ -89,7 +92,7 @@ export function planRun(model: Sa2vaModel, config: LabConfig, device: EngineDevi
     },
     checkpointBytes: 4 * trained,
     fit,
-    problems: [...problemsOf(model, config, device), ...startProblems(config, extras.start), ...fitProblems(fit)],
+    problems: [...problemsOf(model, config, device), ...startProblems(config, extras), ...fitProblems(fit)],
     warnings: warningsOf(config, device),
   };
 }
@@ -130,9 +133,10 @@ export function fitProblems({ peak, budget, changes }: Pick<FitReport, "peak" | 
   return [`A step needs ${bytesText(peak)}, but a run can use ${bytesText(budget)}; ${remedy}`];
 }
 
-function startProblems(config: LabConfig, start: StartAdapter | undefined): string[] {
+function startProblems(config: LabConfig, { start, captioner }: PlanExtras): string[] {
   const blocker = start === undefined ? null : adapterBlocker(start, config);
-  return blocker === null ? [] : [blocker];
+  const missing = captioner === undefined && asksCaptioner(config) ? NO_CAPTIONER : null;
+  return [blocker, missing].filter((problem) => problem !== null);
 }
 
 /** Bytes a weight takes on the GPU. */

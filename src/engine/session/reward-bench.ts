@@ -7,12 +7,14 @@ import type { LabConfig } from "../config/table.ts";
 import type { TrainingRow } from "../data/training-row.ts";
 import { LabError } from "../errors.ts";
 import { trimPool } from "../gpu/runtime/memory.ts";
+import { tf } from "../gpu/tf.ts";
 import type { StartAdapter } from "../model/adapter/start-adapter.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import { createFeatureCache } from "../policy/features.ts";
 import type { RewardScorer } from "../rewards/types.ts";
 import { LOOP_CODE } from "../rl/loops/registry.ts";
 import { disposeState } from "../rl/optim/training-state.ts";
+import { captionerOf, requireCaptioner } from "../rl/run/captioner.ts";
 import { adapterBlocker, startState } from "../rl/run/start-run.ts";
 import type { StepContext } from "../rl/step/context.ts";
 import type { Group } from "../rl/step/group.ts";
@@ -43,6 +45,8 @@ export interface BenchStart {
   readonly config: LabConfig;
   /** The loaded adapter, if any. */
   readonly adapter: StartAdapter | undefined;
+  /** The adapter that is open for likelihoods of another checkpoint. */
+  readonly captioner: StartAdapter | undefined;
   readonly scorer: RewardScorer;
   readonly signal: AbortSignal;
 }
@@ -55,16 +59,20 @@ export async function benchFromStart(start: BenchStart, input: Omit<BenchInput, 
   const { model, config, adapter, scorer, signal } = start;
   const blocker = adapter === undefined ? null : adapterBlocker(adapter, config);
   if (blocker !== null) throw new LabError("bad-config", blocker, { subject: "loraRank" });
+  const judge = requireCaptioner(config, start.captioner);
   const state = startState(model, config, adapter);
+  const other = judge === undefined ? undefined : captionerOf(model, judge, config);
   const features = createFeatureCache(model, config.maxTiles, BENCH_FEATURE_BYTES);
   const weights = runWeights(model, state.params, state.loraScale, config);
   try {
     await scorer.begin(config);
-    const context = { model, config, policy: weights, partner: weights, start: weights, features, scorer, signal };
+    const own = { policy: weights, partner: weights, start: weights, captioner: other?.weights };
+    const context = { model, config, ...own, features, scorer, signal };
     await sampleBench({ ...input, context });
   } finally {
     features.clear();
     disposeState(state);
+    if (other !== undefined) tf.dispose(other.tensors);
     trimPool();
   }
 }

@@ -34,12 +34,16 @@ export type { SessionDeps, StartedRun } from "../rl/run/session-types.ts";
 /** Commands to the current run. */
 export type RunControl = "pause" | "play" | "step" | "phase" | "stop";
 
+/** What an opened adapter is for. */
+export type AdapterRole = "start" | "captioner";
+
 export class Session {
   readonly #deps: SessionDeps;
   #device: EngineDevice;
   readonly #loads = inTurn();
   #model: LoadedModel | undefined;
-  #adapter: StartAdapter | undefined;
+  /** Opened adapters by what they are for. */
+  #adapters: Readonly<Partial<Record<AdapterRole, StartAdapter>>> = {};
   #live: TryContext["live"];
   readonly #question = new Question();
   readonly #uses = new SessionLock();
@@ -62,7 +66,7 @@ export class Session {
 
   /** The adapter that new runs start from. */
   get adapter(): StartAdapter | undefined {
-    return this.#adapter;
+    return this.#adapters.start;
   }
 
   /** The current run. */
@@ -105,7 +109,7 @@ export class Session {
           free = this.#uses.claim("model");
           this.#model?.model.dispose();
           this.#model = undefined;
-          this.#adapter = undefined;
+          this.#adapters = {};
           this.#question.forget();
         });
         this.#device.check();
@@ -118,14 +122,17 @@ export class Session {
   }
 
   /**
-   * Reads an adapter folder for the loaded model; new runs and try-outs start from it.
+   * Reads an adapter folder for the loaded model.
+   * @param role "start": new runs and try-outs start from it; "captioner": likelihoods of another checkpoint are its
    * @throws LabError naming file and tensor; an adapter that was open before stays
    */
-  async openAdapter(folder: ByteFolder, name: string): Promise<StartAdapter> {
+  async openAdapter(folder: ByteFolder, name: string, role: AdapterRole = "start"): Promise<StartAdapter> {
     return this.whileIdle("adapter", async () => {
       const { model } = this.#loaded();
-      this.#adapter = await readStartAdapter(folder, { language: model.config.language, base: model.base }, name);
-      return this.#adapter;
+      const target = { language: model.config.language, base: model.base };
+      const adapter = await readStartAdapter(folder, target, name);
+      this.#adapters = { ...this.#adapters, [role]: adapter };
+      return adapter;
     });
   }
 
@@ -143,11 +150,11 @@ export class Session {
     });
   }
 
-  /** Runs start from fresh adapters again. */
-  closeAdapter(): void {
+  /** Runs start from fresh adapters again, or have no other checkpoint to ask. */
+  closeAdapter(role: AdapterRole = "start"): void {
     this.#uses.requireIdle();
     this.#loaded();
-    this.#adapter = undefined;
+    this.#adapters = { ...this.#adapters, [role]: undefined };
   }
 
   /** Forecast of a run with this configuration; the device's rate is measured once, while nothing runs. */
@@ -160,16 +167,22 @@ export class Session {
         this.#rate = undefined;
       });
     }
-    return planRun(model, config, this.#device, { start: this.#adapter, rate: await this.#rate });
+    return planRun(model, config, this.#device, { ...this.#adapters, rate: await this.#rate });
   }
 
   /** Memory by owner, and the measured rate of the device; can be called at any time. */
   async system(): Promise<SystemReport> {
     // The caller of the plan received the error of a failed measurement.
     const rate = (await this.#rate?.catch(() => null)) ?? null;
-    const [model, state] = [this.#model?.model, this.#live?.state];
+    const { state, captioner } = this.#live ?? {};
     return {
-      memory: memoryReport({ model, state, run: this.#trainer?.features, tries: this.#question.features }),
+      memory: memoryReport({
+        model: this.#model?.model,
+        state,
+        captioner,
+        run: this.#trainer?.features,
+        tries: this.#question.features,
+      }),
       rate,
     };
   }
@@ -189,8 +202,9 @@ export class Session {
   ): Promise<StartedRun> {
     return this.#claimRun(() => {
       const { report } = this.#device;
-      const [start, selfTest] = [this.#adapter, this.#selfTest];
-      const asked = { settings, list, title, created, version: VERSION, report, start, selfTest, first };
+      const { start, captioner } = this.#adapters;
+      const own = { version: VERSION, report, start, captioner, selfTest: this.#selfTest };
+      const asked = { settings, list, title, created, ...own, first };
       return prepareNew(this.#deps, this.#loaded(), asked);
     });
   }
@@ -232,7 +246,8 @@ export class Session {
       const { model } = this.#loaded();
       const { rows, scorer } = this.#deps;
       const device = this.#device;
-      const from = { model, config, adapter: this.#adapter, scorer, signal };
+      const { start: adapter, captioner } = this.#adapters;
+      const from = { model, config, adapter, captioner, scorer, signal };
       await benchFromStart(from, { rows, indices, loops, onGroup, checkDevice: () => device.check() });
     });
   }
@@ -263,7 +278,7 @@ export class Session {
       const { model, hash } = this.#loaded();
       const { store } = this.#deps;
       const device = this.#device;
-      const context = { model, hash, adapter: this.#adapter, live: this.#live, store, onPhase, signal };
+      const context = { model, hash, adapter: this.#adapters.start, live: this.#live, store, onPhase, signal };
       const answer = await this.#question.ask(context, asked);
       device.check();
       return answer;

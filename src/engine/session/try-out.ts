@@ -7,6 +7,7 @@ import { type Tensor, tf } from "../gpu/tf.ts";
 import type { StartAdapter } from "../model/adapter/start-adapter.ts";
 import type { Sa2vaModel } from "../model/sa2va.ts";
 import type { FoundMask } from "../model/sam2/postprocess.ts";
+import type { ParameterSet } from "../model/weights/weights.ts";
 import { type Weights, weightsView } from "../model/weights/weights.ts";
 import { freeDecodeBuffers } from "../policy/decode/decode-gpu.ts";
 import { createFeatureCache, disposeFeatures, type FeatureCache } from "../policy/features.ts";
@@ -69,7 +70,14 @@ export interface TryContext {
   readonly hash: string;
   readonly adapter: StartAdapter | undefined;
   /** The paused run, if any, with its current weights. */
-  readonly live: { readonly runId: string; readonly state: TrainingState } | undefined;
+  readonly live:
+    | {
+        readonly runId: string;
+        readonly state: TrainingState;
+        /** Tensors of the other checkpoint that its likelihoods are asked of. */
+        readonly captioner: ParameterSet | undefined;
+      }
+    | undefined;
   readonly store: RunStore;
   readonly features: FeatureCache;
   readonly onPhase: (phase: TryPhase) => void;

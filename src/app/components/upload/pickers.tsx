@@ -5,7 +5,7 @@ import { collectDropped, collectPicked } from "./collect.ts";
 import styles from "./pickers.module.css";
 import { takeFiles } from "./take-files.ts";
 
-export type PickKind = "shards" | "shard-files" | "model" | "model-files" | "adapter";
+export type PickKind = "shards" | "shard-files" | "model" | "model-files" | "adapter" | "captioner";
 
 const INPUTS: readonly { readonly kind: PickKind; readonly folder: boolean; readonly label: string }[] = [
   { kind: "shards", folder: true, label: "Folder of shards" },
@@ -13,6 +13,7 @@ const INPUTS: readonly { readonly kind: PickKind; readonly folder: boolean; read
   { kind: "model", folder: true, label: "Checkpoint folder" },
   { kind: "model-files", folder: false, label: "Checkpoint files" },
   { kind: "adapter", folder: true, label: "Adapter folder" },
+  { kind: "captioner", folder: true, label: "Adapter folder of another checkpoint" },
 ];
 
 const inputs = new Map<PickKind, HTMLInputElement>();
@@ -41,7 +42,9 @@ export function Pickers(): ReactNode {
             const files = collectPicked(event.currentTarget.files ?? new DataTransfer().files);
             // Emptied, so that the same folder can be picked again.
             event.currentTarget.value = "";
-            report(takeFiles(files, kind === "adapter" ? "adapter" : kind.startsWith("model") ? "model" : "any"));
+            const expected =
+              kind === "adapter" || kind === "captioner" ? kind : kind.startsWith("model") ? "model" : "any";
+            report(takeFiles(files, expected));
           }}
         />
       ))}

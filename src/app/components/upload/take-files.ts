@@ -1,6 +1,6 @@
 import { LabError } from "../../../engine/errors.ts";
 import type { PickedFile } from "../../../protocol/common.ts";
-import { openAdapter } from "../../clients/adapters.ts";
+import { openAdapter, openCaptioner } from "../../clients/adapters.ts";
 import { importRun } from "../../clients/follow-run.ts";
 import { openData, openModel } from "../../clients/loading.ts";
 import { navigate } from "../../stores/route.ts";
@@ -12,7 +12,10 @@ import { adapterOf, classifyPicked } from "./classify.ts";
  * Opens files as run, data, checkpoint, adapter or, a lone YAML file, as sweep; `expected` is the kind that the clicked button names.
  * @throws LabError("bad-input") when the files hold nothing of it
  */
-export async function takeFiles(files: readonly PickedFile[], expected: "model" | "adapter" | "any"): Promise<void> {
+export async function takeFiles(
+  files: readonly PickedFile[],
+  expected: "model" | "adapter" | "captioner" | "any",
+): Promise<void> {
   if (files.length === 0) throw new LabError("bad-input", "Nothing was opened: the folder holds no files");
   const [only] = files;
   if (expected === "any" && files.length === 1 && only !== undefined && /\.ya?ml$/i.test(only.path)) {
@@ -23,12 +26,13 @@ export async function takeFiles(files: readonly PickedFile[], expected: "model" 
     if (await importRun({ kind: "picked", name: files[0]?.path ?? "", files })) return;
   }
   const adapter = adapterOf(files);
-  if (expected === "adapter" && adapter === null) {
+  if ((expected === "adapter" || expected === "captioner") && adapter === null) {
     throw new LabError(
       "bad-input",
       "These files are not an adapter: adapter_config.json is missing. Nothing was changed",
     );
   }
+  if (adapter !== null && expected === "captioner") return openCaptioner(adapter);
   if (adapter !== null && expected !== "model") return openAdapter(adapter);
   const { models, shards } = classifyPicked(files);
   const [model, second] = models;

@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from "react";
 import { sameStorage, storageChoice, storageText } from "../../../engine/loading/storage-settings.ts";
-import { closeAdapter } from "../../clients/adapters.ts";
+import { closeAdapter, openCaptioner } from "../../clients/adapters.ts";
 import { builtIn, report } from "../../clients/lab.ts";
 import { openModel, stopLoading } from "../../clients/loading.ts";
 import { Button } from "../../components/ui/button.tsx";
@@ -31,6 +31,30 @@ function AdapterLine(): ReactNode {
         </Button>
       ) : (
         <Button onClick={() => report(closeAdapter())}>Close adapter</Button>
+      )}
+    </div>
+  );
+}
+
+/** The other checkpoint that likelihoods are asked of; shown while the settings ask for one. */
+function CaptionerLine(): ReactNode {
+  const captioner = useTry((state) => state.captioner);
+  const model = useSession((session) => session.model);
+  const asked = useSession((session) => session.config.likelihoodJudge === "adapter");
+  if (!asked && captioner === null) return null;
+  return (
+    <div className={`row wrap gap-2 between ${styles.adapter}`} data-testid="captioner">
+      <p>
+        {captioner === null
+          ? "Likelihoods need the adapter of another checkpoint"
+          : `Likelihoods are those of ${captioner.name}: rank ${captioner.rank}, scale ${captioner.scale}`}
+      </p>
+      {captioner === null ? (
+        <Button blocker={model === null ? "Load its model first" : null} onClick={() => pick("captioner")}>
+          Open its adapter…
+        </Button>
+      ) : (
+        <Button onClick={() => report(openCaptioner(null))}>Close it</Button>
       )}
     </div>
   );
@@ -122,6 +146,7 @@ export function ModelPanel(): ReactNode {
       </div>
       {byAddress && <AddressForm />}
       <AdapterLine />
+      <CaptionerLine />
       <StoredModels />
     </Panel>
   );

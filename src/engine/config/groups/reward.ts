@@ -11,8 +11,12 @@ export const REWARD_SETTINGS = inGroup("reward", {
     advanced: true,
   }),
   likelihoodJudge: oneOf("Captioner of likelihoods", "partner", {
-    choices: [choice("partner", "The partner"), choice("start", "The start of the run")],
-    help: "Whose probabilities the terms likelihood and contrast are. The start cannot be changed by training, the partner follows the policy",
+    choices: [
+      choice("partner", "The partner"),
+      choice("start", "The start of the run"),
+      choice("adapter", "Another checkpoint: an adapter that is opened for it"),
+    ],
+    help: "Whose probabilities the terms likelihood and contrast are. Training changes neither the start nor another checkpoint; the partner follows the policy",
   }),
   shuffleRewards: flag("Shuffle rewards", false, {
     help: "Control experiment: permutes the rewards within each group and turns the sign of its advantages by a coin, so that nothing can be learned from them",

@@ -58,6 +58,7 @@ export function takenOver({ manifest, evaluation }: FirstEvaluation, own: RunMan
   if (manifest.model.hash !== own.model.hash) throw differs("it is of another model");
   if (manifest.data.hash !== own.data.hash) throw differs("it is of other rows");
   if (manifest.startAdapter?.hash !== own.startAdapter?.hash) throw differs("it started from another adapter");
+  if (manifest.captioner?.hash !== own.captioner?.hash) throw differs("its likelihoods are of another checkpoint");
   if (manifest.adapter.description !== own.adapter.description) throw differs("it is of another GPU");
   const key = differentStart(manifest.config, own.config);
   if (key !== undefined) {

@@ -12,8 +12,9 @@ import { createRun, openRun, type RunFolder } from "../../runs/run-folder.ts";
 import { type RowList, type RunRows, runRows } from "../../runs/run-rows.ts";
 import { disposeState, type TrainingState } from "../optim/training-state.ts";
 import { refuseBlockers } from "./blockers.ts";
+import { requireCaptioner } from "./captioner.ts";
 import { type FirstEvaluation, takenOver } from "./first-evaluation.ts";
-import { keepStart, keptStart } from "./kept-start.ts";
+import { keepAdapter, keptAdapter } from "./kept-adapters.ts";
 import { raiseAlarm } from "./raise-alarm.ts";
 import { checkSameRun, describeData, holdOrRefuse, newRun, parameterCounts } from "./run-facts.ts";
 import { recordJudge } from "./run-judge.ts";
@@ -30,6 +31,8 @@ export interface PreparedRun {
   readonly list: RowList;
   readonly selected: RunRows;
   readonly doneSteps: number;
+  /** The other checkpoint that likelihoods are asked of; none if absent. */
+  readonly captioner?: StartAdapter | undefined;
   /** Releases the run's lock. */
   readonly release: () => void;
 }
@@ -46,6 +49,8 @@ export interface NewRun {
   readonly selfTest: RunManifest["selfTest"];
   /** The adapter it starts from. */
   readonly start: StartAdapter | undefined;
+  /** The adapter that is open for likelihoods of another checkpoint. */
+  readonly captioner: StartAdapter | undefined;
   /** The evaluation of the start, where another run has computed it; undefined computes it. */
   readonly first: FirstEvaluation | undefined;
 }
@@ -64,12 +69,14 @@ export async function prepareNew(deps: SessionDeps, { model, hash }: Loaded, ask
   const blocker = start === undefined ? null : adapterBlocker(start, config);
   if (blocker !== null) throw new LabError("bad-config", blocker, { subject: "loraRank" });
   refuseBlockers(model, config);
+  const captioner = requireCaptioner(config, asked.captioner);
   const selected = runRows(list, config);
   const manifest: RunManifest = {
     ...newRun(asked.title, asked.created, asked.version, asked.report),
     config,
     model: { name: model.name, hash, ...parameterCounts(model, config), ...modelFacts(model.config) },
     ...(start === undefined ? {} : { startAdapter: { name: start.name, hash: start.hash } }),
+    ...(captioner === undefined ? {} : { captioner: { name: captioner.name, hash: captioner.hash } }),
     ...(selfTest === undefined ? {} : { selfTest }),
     data: await describeData(list, selected),
   };
@@ -80,9 +87,11 @@ export async function prepareNew(deps: SessionDeps, { model, hash }: Loaded, ask
     const run = await createRun(deps.store, manifest);
     try {
       await recordJudge(run, judge, 0);
-      if (start !== undefined) await keepStart(deps.store, manifest.id, start);
+      if (start !== undefined) await keepAdapter(deps.store, manifest.id, "start", start);
+      if (captioner !== undefined) await keepAdapter(deps.store, manifest.id, "captioner", captioner);
       if (first.length > 0) await writeEvaluations(deps.store, manifest.id, first);
-      return { run, config, state: startState(model, config, start), list, selected, doneSteps: 0, release };
+      const state = startState(model, config, start);
+      return { run, config, state, captioner, list, selected, doneSteps: 0, release };
     } catch (thrown) {
       throw await failedRun(run, thrown);
     }
@@ -125,7 +134,6 @@ export async function prepareStored(
   const { store, scorer, emit } = deps;
   const run = await openRun(store, id);
   const manifest = run.manifest();
-  const { startAdapter } = manifest;
   const config = steps === undefined ? manifest.config : requireConfig({ steps }, manifest.config, "Length of the run");
   await sealReward(config);
   checkStorage(manifest.title, config, model.storage);
@@ -142,7 +150,8 @@ export async function prepareStored(
     const { step, checkpoint, passedOver } = found;
     const length = lengthOf(manifest, config, step);
     const change = await recordJudge(run, await scorer.begin(config), step);
-    const start = startAdapter === undefined ? undefined : await keptStart(store, id, model, startAdapter);
+    const start = await keptAdapter(store, id, "start", model, manifest.startAdapter);
+    const captioner = await keptAdapter(store, id, "captioner", model, manifest.captioner);
     const state = resumeState(model, config, checkpoint, start);
     try {
       await run.truncateAfter(step);
@@ -157,7 +166,7 @@ export async function prepareStored(
       disposeState(state);
       throw thrown;
     }
-    return { run, config, state, list, selected, doneSteps: step, release };
+    return { run, config, state, captioner, list, selected, doneSteps: step, release };
   } catch (thrown) {
     release();
     throw thrown;

@@ -4,7 +4,7 @@ import type { Sa2vaModel } from "../../model/sa2va.ts";
 import type { RunFolder } from "../../runs/run-folder.ts";
 import type { RunStore } from "../../storage/store.ts";
 import type { TrainingState } from "../optim/training-state.ts";
-import { keptStart } from "./kept-start.ts";
+import { keptAdapter } from "./kept-adapters.ts";
 import { resumeState, startState } from "./start-run.ts";
 import { usableCheckpoint } from "./usable-checkpoint.ts";
 
@@ -15,8 +15,7 @@ export async function storedState(
   model: Sa2vaModel,
   config: LabConfig,
 ): Promise<{ readonly state: TrainingState; readonly step: number }> {
-  const kept = run.manifest().startAdapter;
-  const start = kept === undefined ? undefined : await keptStart(store, run.id, model, kept);
+  const start = await keptAdapter(store, run.id, "start", model, run.manifest().startAdapter);
   const found = await usableCheckpoint(store, run.id);
   const state = found === null ? startState(model, config, start) : resumeState(model, config, found.checkpoint, start);
   const step = found?.step ?? 0;

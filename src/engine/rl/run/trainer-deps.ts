@@ -4,6 +4,7 @@ import type { RowSource } from "../../data/training-row.ts";
 import type { LoraFields } from "../../formats/peft-names.ts";
 import type { OutOfMemory } from "../../gpu/runtime/device.ts";
 import type { Sa2vaModel } from "../../model/sa2va.ts";
+import type { Weights } from "../../model/weights/weights.ts";
 import type { FeatureDiskCache } from "../../policy/feature-store.ts";
 import type { RewardScorer } from "../../rewards/types.ts";
 import type { Alarm } from "../../runs/alarms.ts";
@@ -17,6 +18,8 @@ export interface TrainerDeps {
   readonly config: LabConfig;
   /** The trainer's owner disposes it after the run. */
   readonly state: TrainingState;
+  /** Another checkpoint that likelihoods are asked of; its owner disposes it after the run. */
+  readonly captioner?: Weights | undefined;
   readonly rows: RowSource;
   /** Data-set indices of the training rows, at least one. */
   readonly trainRows: readonly number[];

@@ -282,7 +282,7 @@ export class Trainer {
   }
 
   #context(step: number): StepContext {
-    const { model, state, scorer } = this.#deps;
+    const { model, state, scorer, captioner } = this.#deps;
     const config = this.#config;
     return {
       model,
@@ -291,6 +291,7 @@ export class Trainer {
       policy: runWeights(model, state.params, state.loraScale, config),
       partner: runWeights(model, state.ema, state.loraScale, config),
       start: runWeights(model, state.start, state.loraScale, config),
+      captioner,
       features: this.#features,
       scorer,
       phase: async (phase, loop) => {

@@ -19,6 +19,8 @@ export interface StepContext {
   readonly partner: Weights;
   /** Weights at the run's start, for anchors. */
   readonly start: Weights;
+  /** Another checkpoint that likelihoods are asked of. */
+  readonly captioner?: Weights | undefined;
   readonly features: FeatureCache;
   readonly scorer: RewardScorer;
   /** Measures likelihoods whatever the weights of the terms, for the reward bench. */
